@@ -1,0 +1,1 @@
+//! The virtual AGX device behind the asahi kernel interface.

@@ -1,0 +1,1 @@
+//! Where every pixel of an AGX image lies.

@@ -1,0 +1,190 @@
+//! What a job is: the control registers that the firmware sets, and how a job ends.
+
+use std::fmt;
+
+/// A unit of the GPU, as the sources of a fault name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Compute data master: the control stream of dispatches.
+    Cdm,
+    /// Vertex data master: the control stream of draws.
+    Vdm,
+    /// Unified shader cores.
+    Usc,
+    /// Texture unit.
+    Texture,
+    /// Pixel back end: image writes.
+    Pbe,
+    /// Primitive processing pipe: state words of draws.
+    Ppp,
+    /// Image synthesis processor: rasterisation, depth and stencil.
+    Isp,
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Unit::Cdm => "CDM",
+            Unit::Vdm => "VDM",
+            Unit::Usc => "USC",
+            Unit::Texture => "texture unit",
+            Unit::Pbe => "PBE",
+            Unit::Ppp => "PPP",
+            Unit::Isp => "ISP",
+        })
+    }
+}
+
+/// A helper program: the small kernel that hands out scratch memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Helper {
+    /// USC address of the binary, with configuration in the low bits.
+    pub binary: u32,
+    /// Further configuration.
+    pub cfg: u32,
+    /// A word that the program reads from special registers.
+    pub data: u64,
+}
+
+/// Registers of a compute command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ComputeRegisters {
+    /// CDM_CTRL_STREAM_BASE: first word of the control stream.
+    pub ctrl_stream_base: u64,
+    /// End of the first contiguous piece of the control stream; a hint.
+    pub ctrl_stream_end: u64,
+    /// Base of the sampler heap.
+    pub sampler_heap: u64,
+    /// Number of samplers in the heap.
+    pub sampler_count: u32,
+    /// Helper program for scratch memory.
+    pub helper: Helper,
+}
+
+/// A compute command: its registers and the queue's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ComputeJob {
+    /// USC_EXEC_BASE_CP: the 4 GiB window that 32-bit USC addresses are relative to.
+    pub usc_exec_base: u64,
+    /// The command's own registers.
+    pub registers: ComputeRegisters,
+}
+
+/// A background, end-of-tile or partial-render program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BgEot {
+    /// USC address of the USC words, with configuration in the low bits.
+    pub usc: u32,
+    /// Registers, uniforms, textures and samplers that the program needs, packed.
+    pub rsrc_spec: u32,
+}
+
+/// Registers of the depth or stencil half of the Z load/store unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ZlsBuffer {
+    /// Address of the texels.
+    pub base: u64,
+    /// Address of the compression metadata, 0 without.
+    pub comp_base: u64,
+    /// Bytes from layer to layer.
+    pub stride: u32,
+    /// Bytes from layer to layer of the metadata.
+    pub comp_stride: u32,
+}
+
+/// A render command: its registers and the queue's. Names and units are those of
+/// `struct drm_asahi_cmd_render`.
+#[expect(missing_docs, reason = "the names are those of the hardware's registers")]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RenderJob {
+    pub usc_exec_base: u64,
+    pub flags: u32,
+    pub isp_zls_pixels: u32,
+    pub vdm_ctrl_stream_base: u64,
+    pub vertex_helper: Helper,
+    pub fragment_helper: Helper,
+    pub isp_scissor_base: u64,
+    pub isp_dbias_base: u64,
+    pub isp_oclqry_base: u64,
+    pub depth: ZlsBuffer,
+    pub stencil: ZlsBuffer,
+    pub zls_ctrl: u64,
+    pub ppp_multisamplectl: u64,
+    pub sampler_heap: u64,
+    pub ppp_ctrl: u32,
+    pub width_px: u16,
+    pub height_px: u16,
+    pub layers: u16,
+    pub sampler_count: u16,
+    pub utile_width_px: u8,
+    pub utile_height_px: u8,
+    pub samples: u8,
+    pub sample_size_bytes: u8,
+    pub isp_merge_upper_x: u32,
+    pub isp_merge_upper_y: u32,
+    pub bg: BgEot,
+    pub eot: BgEot,
+    pub partial_bg: BgEot,
+    pub partial_eot: BgEot,
+    pub isp_bgobjdepth: u32,
+    pub isp_bgobjvals: u32,
+}
+
+/// What a finished job did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JobStats {
+    /// Dispatches (compute) or draws (render).
+    pub launches: u64,
+    /// Threads that ran, helper lanes not counted.
+    pub threads: u64,
+    /// Instructions executed, counted once a SIMD-group.
+    pub instructions: u64,
+}
+
+/// Why a job did not end well: the device is lost after it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{unit}: {what}{}", location(.program, .packet))]
+pub struct JobFault {
+    /// The unit that raised it.
+    pub unit: Unit,
+    /// What happened, in one sentence without a full stop.
+    pub what: String,
+    /// Where in a shader: address of the shader, byte offset in it, and the instruction's text.
+    pub program: Option<ProgramPoint>,
+    /// GPU address of the packet that was being executed.
+    pub packet: Option<u64>,
+}
+
+/// A place in a shader.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgramPoint {
+    /// GPU address of the shader's first instruction.
+    pub shader: u64,
+    /// Byte offset of the instruction.
+    pub offset: u32,
+    /// The instruction, disassembled.
+    pub text: String,
+}
+
+fn location(program: &Option<ProgramPoint>, packet: &Option<u64>) -> String {
+    let mut text = String::new();
+    if let Some(p) = program {
+        text += &format!(", in shader {:#x} at offset {:#x}: {}", p.shader, p.offset, p.text);
+    }
+    if let Some(address) = packet {
+        text += &format!(", in the packet at {address:#x}");
+    }
+    text
+}
+
+impl JobFault {
+    /// A fault with no place yet.
+    pub fn new(unit: Unit, what: impl Into<String>) -> JobFault {
+        JobFault { unit, what: what.into(), program: None, packet: None }
+    }
+
+    /// Work of a kind that the model does not execute.
+    pub fn unimplemented(unit: Unit, what: &str) -> JobFault {
+        JobFault::new(unit, format!("{what} are not executed by this model yet"))
+    }
+}

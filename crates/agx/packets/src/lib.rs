@@ -1,0 +1,1 @@
+//! The bit-packed structures of AGX: control streams, USC words, state and descriptors.

@@ -1,0 +1,1 @@
+//! Kernel structures of the DRM uAPI, GEM objects and sync objects.

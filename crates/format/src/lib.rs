@@ -1,0 +1,1 @@
+//! Pixel formats: blocks, channels, pack and unpack, block-compressed texels.

@@ -1,0 +1,1 @@
+//! Mali's instancing arithmetic: padded vertex counts and division by constants.

@@ -1,0 +1,1 @@
+//! Where every pixel of a Mali image lies.

@@ -1,0 +1,1 @@
+//! The virtual DRM render node for programs that Tepui did not write.

@@ -1,0 +1,460 @@
+//! GPU address spaces: a two-level page table from GPU virtual pages to host memory.
+//!
+//! Each entry is one word: the host address of the page (host pages are at least 4 KiB aligned)
+//! with permission bits in the low bits, so a translation is two dependent loads and no lock.
+//! Binding takes a lock; translating does not. Memory that was unbound stays alive until the
+//! address space is told that no job runs in it ([`AddressSpace::release_retired`]), since a job in
+//! flight may still hold a translation.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use bitflags::bitflags;
+
+use crate::fault::{Access, Fault, FaultKind};
+use crate::memory::Memory;
+
+bitflags! {
+    /// What the GPU may do with a page.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Protection: u64 {
+        /// Loads and instruction fetches.
+        const READ = 1;
+        /// Stores; with `READ`, atomics.
+        const WRITE = 2;
+    }
+}
+
+const FLAGS: u64 = 0xfff;
+
+/// A refused bind or unbind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BindError {
+    /// An address, offset or length is not a multiple of the page size.
+    #[error(
+        "address {address:#x}, offset {offset:#x} and length {length:#x} must be multiples of the page size {page_size:#x}"
+    )]
+    Misaligned {
+        /// GPU virtual address.
+        address: u64,
+        /// Offset into the memory.
+        offset: u64,
+        /// Length in bytes.
+        length: u64,
+        /// Page size in bytes.
+        page_size: u64,
+    },
+    /// The range is empty or leaves the address space.
+    #[error("{address:#x} + {length:#x} is not inside the address space of {va_bits} bits")]
+    OutOfRange {
+        /// GPU virtual address.
+        address: u64,
+        /// Length in bytes.
+        length: u64,
+        /// Width of the address space.
+        va_bits: u32,
+    },
+    /// The range leaves the memory that is to be bound.
+    #[error("offset {offset:#x} + {length:#x} is not inside a buffer of {size:#x} bytes")]
+    OutsideMemory {
+        /// Offset into the memory.
+        offset: u64,
+        /// Length in bytes.
+        length: u64,
+        /// Size of the memory in bytes.
+        size: u64,
+    },
+}
+
+/// One bound range, as [`AddressSpace::mappings`] lists it.
+#[derive(Clone)]
+pub struct Mapping {
+    /// First GPU virtual address.
+    pub address: u64,
+    /// Length in bytes.
+    pub length: u64,
+    /// The memory.
+    pub memory: Arc<Memory>,
+    /// Offset of the first byte in the memory.
+    pub offset: u64,
+    /// Permissions.
+    pub protection: Protection,
+    /// The one page at `offset` stands at every page of the range.
+    pub single_page: bool,
+}
+
+#[derive(Default)]
+struct Bindings {
+    /// Bound ranges by first address; they never overlap.
+    ranges: BTreeMap<u64, Mapping>,
+    /// Memory that was unbound while a job may have been running.
+    retired: Vec<Arc<Memory>>,
+}
+
+/// A GPU virtual address space.
+pub struct AddressSpace {
+    page_shift: u32,
+    va_bits: u32,
+    leaf_bits: u32,
+    root: Box<[OnceLock<Box<[AtomicU64]>>]>,
+    bindings: Mutex<Bindings>,
+    /// Counts changes of the page table, so that translation caches know when they are stale.
+    generation: AtomicU64,
+}
+
+impl AddressSpace {
+    /// An empty address space of `va_bits` bits with pages of `1 << page_shift` bytes.
+    ///
+    /// # Panics
+    /// If the page is smaller than the host's 4 KiB or the table would need over 2^40 entries:
+    /// both are constants of a GPU, not input.
+    pub fn new(page_shift: u32, va_bits: u32) -> AddressSpace {
+        assert!(page_shift >= 12 && va_bits > page_shift && va_bits - page_shift <= 40);
+        let bits = va_bits - page_shift;
+        let leaf_bits = bits.div_ceil(2);
+        let root = (0..1u64 << (bits - leaf_bits)).map(|_| OnceLock::new()).collect();
+        AddressSpace {
+            page_shift,
+            va_bits,
+            leaf_bits,
+            root,
+            bindings: Mutex::default(),
+            generation: AtomicU64::new(1),
+        }
+    }
+
+    /// Page size in bytes.
+    pub fn page_size(&self) -> u64 {
+        1 << self.page_shift
+    }
+
+    /// Changes whenever a page is bound or unbound.
+    pub fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// Binds `length` bytes of `memory` from `offset` at `address`, replacing what was there.
+    pub fn bind(
+        &self,
+        address: u64,
+        memory: Arc<Memory>,
+        offset: u64,
+        length: u64,
+        protection: Protection,
+    ) -> Result<(), BindError> {
+        self.bind_inner(address, memory, offset, length, protection, false)
+    }
+
+    /// Binds the one page of `memory` at `offset` at every page of the range.
+    pub fn bind_single_page(
+        &self,
+        address: u64,
+        memory: Arc<Memory>,
+        offset: u64,
+        length: u64,
+        protection: Protection,
+    ) -> Result<(), BindError> {
+        self.bind_inner(address, memory, offset, length, protection, true)
+    }
+
+    fn bind_inner(
+        &self,
+        address: u64,
+        memory: Arc<Memory>,
+        offset: u64,
+        length: u64,
+        protection: Protection,
+        single_page: bool,
+    ) -> Result<(), BindError> {
+        self.check_range(address, offset, length)?;
+        let needed = if single_page { self.page_size() } else { length };
+        let size = memory.size() as u64;
+        if offset.checked_add(needed).is_none_or(|end| end > size) {
+            return Err(BindError::OutsideMemory { offset, length: needed, size });
+        }
+        let mut bindings = self.bindings.lock().unwrap_or_else(PoisonError::into_inner);
+        self.remove(&mut bindings, address, length);
+        let base = memory.base() as u64 + offset;
+        for page in 0..length >> self.page_shift {
+            let host = if single_page { base } else { base + (page << self.page_shift) };
+            self.entry_or_new((address >> self.page_shift) + page)
+                .store(host | protection.bits(), Ordering::Release);
+        }
+        bindings
+            .ranges
+            .insert(address, Mapping { address, length, memory, offset, protection, single_page });
+        self.generation.fetch_add(1, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// Unbinds every page of the range; pages that are not bound are left as they are.
+    pub fn unbind(&self, address: u64, length: u64) -> Result<(), BindError> {
+        self.check_range(address, 0, length)?;
+        let mut bindings = self.bindings.lock().unwrap_or_else(PoisonError::into_inner);
+        self.remove(&mut bindings, address, length);
+        self.generation.fetch_add(1, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// Lets go of memory that was unbound. Call it only while no job runs in this address space.
+    pub fn release_retired(&self) {
+        let retired = {
+            let mut bindings = self.bindings.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut bindings.retired)
+        };
+        drop(retired);
+    }
+
+    /// All bound ranges, in order of address.
+    pub fn mappings(&self) -> Vec<Mapping> {
+        let bindings = self.bindings.lock().unwrap_or_else(PoisonError::into_inner);
+        bindings.ranges.values().cloned().collect()
+    }
+
+    /// The bound range that holds `address`.
+    pub fn mapping_at(&self, address: u64) -> Option<Mapping> {
+        let bindings = self.bindings.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, mapping) = bindings.ranges.range(..=address).next_back()?;
+        (address - mapping.address < mapping.length).then(|| mapping.clone())
+    }
+
+    /// The host address of one byte, valid to the end of its GPU page and until the page's memory
+    /// is released.
+    #[inline]
+    pub fn translate(&self, address: u64, access: Access) -> Result<*mut u8, Fault> {
+        let need = match access {
+            Access::Read | Access::Execute => Protection::READ.bits(),
+            Access::Write => Protection::WRITE.bits(),
+            Access::Atomic => Protection::READ.bits() | Protection::WRITE.bits(),
+        };
+        let entry = self.entry_value(address, access)?;
+        if entry & need != need {
+            let kind = if entry == 0 { FaultKind::Unmapped } else { FaultKind::Permission };
+            return Err(Fault { address, access, kind });
+        }
+        let in_page = address & (self.page_size() - 1);
+        Ok(((entry & !FLAGS) + in_page) as *mut u8)
+    }
+
+    /// Copies from GPU memory; `into` may span pages.
+    pub fn read(&self, address: u64, into: &mut [u8]) -> Result<(), Fault> {
+        self.each_piece(address, into.len(), Access::Read, |host, range| {
+            let piece = &mut into[range];
+            // SAFETY: `host` is valid for the piece, which ends with its page; the client may write
+            // at the same time, as it may on silicon, and then the bytes are either.
+            unsafe { std::ptr::copy_nonoverlapping(host, piece.as_mut_ptr(), piece.len()) }
+        })
+    }
+
+    /// Copies to GPU memory; `from` may span pages. Nothing is written when a page refuses.
+    pub fn write(&self, address: u64, from: &[u8]) -> Result<(), Fault> {
+        self.each_piece(address, from.len(), Access::Write, |_, _| ())?;
+        self.each_piece(address, from.len(), Access::Write, |host, range| {
+            let piece = &from[range];
+            // SAFETY: as in `read`.
+            unsafe { std::ptr::copy_nonoverlapping(piece.as_ptr(), host, piece.len()) }
+        })
+    }
+
+    /// Reads `N` bytes, for integers: `u32::from_le_bytes(vm.read_array(address)?)`.
+    pub fn read_array<const N: usize>(&self, address: u64) -> Result<[u8; N], Fault> {
+        let mut bytes = [0; N];
+        self.read(address, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn each_piece(
+        &self,
+        address: u64,
+        length: usize,
+        access: Access,
+        mut piece: impl FnMut(*mut u8, std::ops::Range<usize>),
+    ) -> Result<(), Fault> {
+        let page = self.page_size();
+        let mut done = 0usize;
+        while done < length {
+            let here = address.wrapping_add(done as u64);
+            let to_page_end = (page - (here & (page - 1))) as usize;
+            let step = to_page_end.min(length - done);
+            piece(self.translate(here, access)?, done..done + step);
+            done += step;
+        }
+        Ok(())
+    }
+
+    fn check_range(&self, address: u64, offset: u64, length: u64) -> Result<(), BindError> {
+        let page_size = self.page_size();
+        if (address | offset | length) & (page_size - 1) != 0 {
+            return Err(BindError::Misaligned { address, offset, length, page_size });
+        }
+        let end = address.checked_add(length);
+        if length == 0 || end.is_none_or(|end| end > 1u64 << self.va_bits) {
+            return Err(BindError::OutOfRange { address, length, va_bits: self.va_bits });
+        }
+        Ok(())
+    }
+
+    /// Takes the range out of the table and of the list, splitting ranges that straddle its ends.
+    fn remove(&self, bindings: &mut Bindings, address: u64, length: u64) {
+        let end = address + length;
+        let hit: Vec<u64> = bindings
+            .ranges
+            .range(..end)
+            .rev()
+            .take_while(|(_, m)| m.address + m.length > address)
+            .map(|(&start, _)| start)
+            .collect();
+        for start in hit {
+            let Some(old) = bindings.ranges.remove(&start) else { continue };
+            let old_end = old.address + old.length;
+            let from = old.address.max(address);
+            let to = old_end.min(end);
+            for page in from >> self.page_shift..to >> self.page_shift {
+                if let Some(entry) = self.entry(page) {
+                    entry.store(0, Ordering::Release);
+                }
+            }
+            if old.address < address {
+                let piece = Mapping { length: address - old.address, ..old.clone() };
+                bindings.ranges.insert(piece.address, piece);
+            }
+            if old_end > end {
+                let skip = if old.single_page { 0 } else { end - old.address };
+                let piece = Mapping {
+                    address: end,
+                    length: old_end - end,
+                    offset: old.offset + skip,
+                    ..old.clone()
+                };
+                bindings.ranges.insert(end, piece);
+            }
+            bindings.retired.push(old.memory);
+        }
+    }
+
+    #[inline]
+    fn entry_value(&self, address: u64, access: Access) -> Result<u64, Fault> {
+        if address >> self.va_bits != 0 {
+            return Err(Fault { address, access, kind: FaultKind::OutOfRange });
+        }
+        Ok(self.entry(address >> self.page_shift).map_or(0, |e| e.load(Ordering::Acquire)))
+    }
+
+    #[inline]
+    fn entry(&self, page: u64) -> Option<&AtomicU64> {
+        let leaf = self.root.get((page >> self.leaf_bits) as usize)?.get()?;
+        leaf.get((page & ((1 << self.leaf_bits) - 1)) as usize)
+    }
+
+    fn entry_or_new(&self, page: u64) -> &AtomicU64 {
+        let leaf = self.root[(page >> self.leaf_bits) as usize]
+            .get_or_init(|| (0..1u64 << self.leaf_bits).map(|_| AtomicU64::new(0)).collect());
+        &leaf[(page & ((1 << self.leaf_bits) - 1)) as usize]
+    }
+}
+
+/// A small direct-mapped cache of translations, one a worker thread: a shader's lanes hit the same
+/// few pages again and again.
+pub struct Tlb {
+    generation: u64,
+    entries: [TlbEntry; Tlb::SIZE],
+}
+
+#[derive(Clone, Copy)]
+struct TlbEntry {
+    page: u64,
+    entry: u64,
+}
+
+impl Default for Tlb {
+    fn default() -> Self {
+        Tlb { generation: 0, entries: [TlbEntry { page: u64::MAX, entry: 0 }; Tlb::SIZE] }
+    }
+}
+
+impl Tlb {
+    const SIZE: usize = 64;
+
+    /// Forgets everything if the address space has changed. Call it at the start of each job.
+    pub fn refresh(&mut self, vm: &AddressSpace) {
+        let now = vm.generation();
+        if self.generation != now {
+            *self = Tlb { generation: now, ..Tlb::default() };
+        }
+    }
+
+    /// As [`AddressSpace::translate`] for an access of `size` bytes that must not cross a page;
+    /// `None` when it crosses, is unmapped, or is not permitted (`need` is the permission).
+    #[inline(always)]
+    pub fn translate(
+        &mut self,
+        vm: &AddressSpace,
+        address: u64,
+        size: u64,
+        need: Protection,
+    ) -> Option<*mut u8> {
+        let page = address >> vm.page_shift;
+        let slot = &mut self.entries[page as usize % Tlb::SIZE];
+        if slot.page != page {
+            let entry = vm.entry_value(address, Access::Read).ok()?;
+            *slot = TlbEntry { page, entry };
+        }
+        let entry = slot.entry;
+        let in_page = address & ((1 << vm.page_shift) - 1);
+        if entry & need.bits() != need.bits() || in_page + size > 1 << vm.page_shift {
+            return None;
+        }
+        Some(((entry & !FLAGS) + in_page) as *mut u8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory(pages: usize) -> Arc<Memory> {
+        Arc::new(Memory::new(pages << 14).expect("memfd"))
+    }
+
+    #[test]
+    fn reads_what_was_written_across_pages_and_mirrors() {
+        let vm = AddressSpace::new(14, 39);
+        let m = memory(4);
+        vm.bind(0x10_0000, m.clone(), 0, 4 << 14, Protection::READ | Protection::WRITE).unwrap();
+        vm.bind(0x4000_0000, m, 0x4000, 2 << 14, Protection::READ).unwrap();
+        let data: Vec<u8> = (0..=255).cycle().take(0x5000).collect();
+        vm.write(0x10_0000 + 0x3800, &data).unwrap();
+        let mut back = vec![0; 0x5000];
+        vm.read(0x10_0000 + 0x3800, &mut back).unwrap();
+        assert_eq!(back, data);
+        assert_eq!(vm.read_array::<4>(0x4000_0000).unwrap(), data[0x800..0x804]);
+        assert_eq!(vm.write(0x4000_0000, &[1]).unwrap_err().kind, FaultKind::Permission);
+    }
+
+    #[test]
+    fn unbinding_the_middle_splits_the_range() {
+        let vm = AddressSpace::new(14, 39);
+        let m = memory(8);
+        vm.bind(0, m, 0, 8 << 14, Protection::READ).unwrap();
+        vm.unbind(2 << 14, 3 << 14).unwrap();
+        let left: Vec<_> = vm.mappings().iter().map(|m| (m.address, m.length, m.offset)).collect();
+        assert_eq!(left, [(0, 2 << 14, 0), (5 << 14, 3 << 14, 5 << 14)]);
+        assert_eq!(vm.read_array::<1>(2 << 14).unwrap_err().kind, FaultKind::Unmapped);
+        assert!(vm.read_array::<1>(5 << 14).is_ok());
+        assert_eq!(vm.read_array::<1>(1 << 39).unwrap_err().kind, FaultKind::OutOfRange);
+    }
+
+    #[test]
+    fn a_tlb_notices_a_changed_table() {
+        let vm = AddressSpace::new(14, 39);
+        let mut tlb = Tlb::default();
+        tlb.refresh(&vm);
+        assert!(tlb.translate(&vm, 0x4000, 4, Protection::READ).is_none());
+        vm.bind(0x4000, memory(1), 0, 1 << 14, Protection::READ).unwrap();
+        tlb.refresh(&vm);
+        assert!(tlb.translate(&vm, 0x4000, 4, Protection::READ).is_some());
+        assert!(tlb.translate(&vm, 0x4000, 4, Protection::WRITE).is_none());
+        assert!(tlb.translate(&vm, 0x7ffe, 4, Protection::READ).is_none());
+    }
+}
