@@ -127,7 +127,7 @@ void main()
         vec2 screen = (vec2(pixel) + vec2(random(), random())) / vec2(width, height) * 2.0 - 1.0;
         vec3 direction = normalize(vec3(screen.x * 1.33, -screen.y, -2.2));
         // Tilt the view down a little.
-        direction.yz = vec2(direction.y * 0.96 + direction.z * 0.2, direction.z * 0.96 - direction.y * 0.2);
+        direction.yz = mat2(0.980067, -0.198669, 0.198669, 0.980067) * direction.yz;
         sum += trace(vec3(0.0, 2.1, 7.0), direction);
     }
     vec3 colour = clamp(sqrt(sum / float(samples)), 0.0, 1.0);
