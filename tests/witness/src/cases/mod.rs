@@ -1,6 +1,7 @@
 //! The cases, a theme a file.
 
 mod algorithms;
+mod commands;
 mod control;
 mod integer;
 mod map;
@@ -9,5 +10,8 @@ use crate::case::Case;
 
 /// Every case, in the order in which a model learns them: commands and memory first.
 pub fn all() -> Vec<Case> {
-    [algorithms::cases(), control::cases(), integer::cases()].into_iter().flatten().collect()
+    [commands::cases(), algorithms::cases(), control::cases(), integer::cases()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
