@@ -1,6 +1,7 @@
 //! The cases, a theme a file.
 
 mod algorithms;
+mod atomics;
 mod commands;
 mod control;
 mod integer;
@@ -10,7 +11,7 @@ use crate::case::Case;
 
 /// Every case, in the order in which a model learns them: commands and memory first.
 pub fn all() -> Vec<Case> {
-    [commands::cases(), algorithms::cases(), control::cases(), integer::cases()]
+    [commands::cases(), algorithms::cases(), control::cases(), integer::cases(), atomics::cases()]
         .into_iter()
         .flatten()
         .collect()
