@@ -93,7 +93,7 @@ impl Elem {
 }
 
 /// A type that buffers hold: a scalar, or a small vector of one.
-pub trait Number: Copy + 'static {
+pub trait Number: Copy + Send + Sync + 'static {
     /// The scalar type.
     const ELEM: Elem;
     /// Bytes of the whole value.
