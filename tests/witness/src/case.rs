@@ -1,0 +1,207 @@
+//! What a case is: shaders, a run on a device, and outputs with the rule that judges them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::gpu::{Gpu, Result, Robustness};
+use crate::number::{Elem, Number};
+
+/// A GLSL compute shader with the macros that it is compiled with.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Shader {
+    /// File name in `shaders/`.
+    pub file: &'static str,
+    /// Macros, in order.
+    pub defines: Vec<(String, String)>,
+}
+
+impl Shader {
+    /// A shader without macros.
+    pub fn new(file: &'static str) -> Shader {
+        Shader { file, defines: Vec::new() }
+    }
+
+    /// Adds a macro.
+    pub fn define(mut self, name: &str, value: impl ToString) -> Shader {
+        self.defines.push((name.to_owned(), value.to_string()));
+        self
+    }
+}
+
+/// A case while it runs.
+pub struct Bench<'a> {
+    /// The device.
+    pub gpu: &'a Gpu,
+    /// The case's shaders, compiled, in the order it names them.
+    pub spirv: &'a [Vec<u32>],
+}
+
+/// What a case does on a device.
+pub type Run = Box<dyn Fn(&Bench) -> Result<Vec<Output>> + Send + Sync>;
+
+/// One thing to try on each driver.
+pub struct Case {
+    /// `group/name`; the group's cases share a process.
+    pub name: String,
+    /// What it does, in a few words.
+    pub about: String,
+    /// Its shaders.
+    pub shaders: Vec<Shader>,
+    /// Whether the device is opened with robust access.
+    pub robustness: Robustness,
+    /// What it does.
+    pub run: Run,
+}
+
+impl Case {
+    /// A case without robust access.
+    pub fn new(
+        name: impl Into<String>,
+        about: impl Into<String>,
+        shaders: Vec<Shader>,
+        run: impl Fn(&Bench) -> Result<Vec<Output>> + Send + Sync + 'static,
+    ) -> Case {
+        Case {
+            name: name.into(),
+            about: about.into(),
+            shaders,
+            robustness: Robustness::Off,
+            run: Box::new(run),
+        }
+    }
+
+    /// The case on a device with robust access.
+    pub fn robust(mut self) -> Case {
+        self.robustness = Robustness::On;
+        self
+    }
+
+    /// The part of the name before the slash.
+    pub fn group(&self) -> &str {
+        self.name.split('/').next().unwrap_or(&self.name)
+    }
+}
+
+/// How near two elements must be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Rule {
+    /// The same bits (any NaN equals any NaN).
+    Bits,
+    /// At most this many units in the last place of the expected value.
+    Ulp(f64),
+    /// At most this far.
+    Abs(f64),
+    /// At most so far as stands here for each element; the text says where the figures come from.
+    Each(String, Vec<f64>),
+    /// An image: `permille` of the elements may differ by more than `abs`.
+    Mostly {
+        /// Allowed difference.
+        abs: f64,
+        /// Allowed share of elements beyond it, in thousandths.
+        permille: f64,
+    },
+}
+
+/// What an output is compared with.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Check {
+    /// The other driver's output.
+    Peer(Rule),
+    /// A calculation on the CPU, which both drivers must meet.
+    Cpu {
+        /// Accepted answers, each a whole buffer; an element must meet one of them.
+        accepted: Vec<Vec<u8>>,
+        /// Elements that the specification defines; all without.
+        defined: Option<Vec<bool>>,
+        /// How near.
+        rule: Rule,
+    },
+}
+
+/// Input values that belong to an output's elements, for messages.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Column {
+    /// The input's name.
+    pub name: String,
+    /// Its type.
+    pub elem: Elem,
+    /// Its values; element i of the output came from element i / `repeat` of these.
+    pub data: Vec<u8>,
+    /// Output elements for each input element.
+    pub repeat: usize,
+}
+
+/// A buffer that a case produced.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Output {
+    /// Its name within the case.
+    pub name: String,
+    /// Its elements' type.
+    pub elem: Elem,
+    /// Its bytes.
+    pub data: Vec<u8>,
+    /// What it is compared with.
+    pub check: Check,
+    /// Inputs, for messages.
+    pub columns: Vec<Column>,
+}
+
+impl Output {
+    /// An output that the other driver's must equal under `rule`.
+    pub fn peer<T: Number>(name: &str, data: &[T], rule: Rule) -> Output {
+        Output {
+            name: name.to_owned(),
+            elem: T::ELEM,
+            data: T::to_bytes(data),
+            check: Check::Peer(rule),
+            columns: Vec::new(),
+        }
+    }
+
+    /// An output that must equal `expected` under `rule`.
+    pub fn cpu<T: Number>(name: &str, data: &[T], expected: &[T], rule: Rule) -> Output {
+        assert_eq!(data.len(), expected.len(), "{name}: the expectation has another length");
+        Output {
+            name: name.to_owned(),
+            elem: T::ELEM,
+            data: T::to_bytes(data),
+            check: Check::Cpu { accepted: vec![T::to_bytes(expected)], defined: None, rule },
+            columns: Vec::new(),
+        }
+    }
+
+    /// Another accepted answer.
+    pub fn or<T: Number>(mut self, other: &[T]) -> Output {
+        if let Check::Cpu { accepted, .. } = &mut self.check {
+            accepted.push(T::to_bytes(other));
+        }
+        self
+    }
+
+    /// Which elements the specification defines.
+    pub fn defined(mut self, which: Vec<bool>) -> Output {
+        if let Check::Cpu { defined, .. } = &mut self.check {
+            *defined = Some(which);
+        }
+        self
+    }
+
+    /// Names the inputs of the elements.
+    pub fn column<T: Number>(mut self, name: &str, values: &[T]) -> Output {
+        let data = T::to_bytes(values);
+        let count = data.len() / T::ELEM.size_bytes();
+        let repeat = (self.data.len() / self.elem.size_bytes()).div_ceil(count.max(1)).max(1);
+        self.columns.push(Column { name: name.to_owned(), elem: T::ELEM, data, repeat });
+        self
+    }
+}
+
+/// What a case left behind on one driver.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Record {
+    /// The device's name.
+    pub device: String,
+    /// Invocations in a sub-group.
+    pub subgroup_size: u32,
+    /// The outputs, or why there are none.
+    pub outputs: Result<Vec<Output>, String>,
+}

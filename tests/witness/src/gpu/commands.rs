@@ -1,0 +1,188 @@
+//! Recording, submitting and waiting.
+
+use ash::vk;
+
+use super::{Buffer, During, Error, Garbage, Gpu, Kernel, Result};
+use crate::number::Number;
+
+/// How long a submission may take before it counts as hung.
+const TIMEOUT_NS: u64 = 300_000_000_000;
+
+/// A command buffer that is being recorded.
+pub struct Commands<'a> {
+    /// The device that it is for.
+    pub gpu: &'a Gpu,
+    /// The handle, for commands that this layer has no word for.
+    pub handle: vk::CommandBuffer,
+}
+
+impl Gpu {
+    /// Records with `record`, submits, and waits until the work is done and visible to the host.
+    pub fn submit(&self, record: impl FnOnce(&Commands)) -> Result<()> {
+        let buffer = self.record(record)?;
+        let fence = self.fence()?;
+        let buffers = [buffer];
+        let submit = vk::SubmitInfo::default().command_buffers(&buffers);
+        // SAFETY: the command buffer is complete and the fence unsignalled.
+        unsafe { self.device.queue_submit(self.queue, &[submit], fence) }
+            .during("vkQueueSubmit")?;
+        self.wait(fence)?;
+        // SAFETY: the submission is over.
+        unsafe { self.device.free_command_buffers(self.command_pool, &buffers) };
+        Ok(())
+    }
+
+    /// Records a primary command buffer that ends with a barrier towards the host.
+    pub fn record(&self, record: impl FnOnce(&Commands)) -> Result<vk::CommandBuffer> {
+        let allocate = vk::CommandBufferAllocateInfo::default()
+            .command_pool(self.command_pool)
+            .command_buffer_count(1);
+        // SAFETY: the pool is live and only this thread uses it.
+        let handle = unsafe { self.device.allocate_command_buffers(&allocate) }
+            .during("vkAllocateCommandBuffers")?[0];
+        let begin = vk::CommandBufferBeginInfo::default();
+        // SAFETY: the command buffer is new.
+        unsafe { self.device.begin_command_buffer(handle, &begin) }
+            .during("vkBeginCommandBuffer")?;
+        let commands = Commands { gpu: self, handle };
+        record(&commands);
+        commands.barrier_to(vk::PipelineStageFlags2::HOST, vk::AccessFlags2::HOST_READ);
+        // SAFETY: the command buffer is being recorded.
+        unsafe { self.device.end_command_buffer(handle) }.during("vkEndCommandBuffer")?;
+        Ok(handle)
+    }
+
+    /// A fence, not signalled.
+    pub fn fence(&self) -> Result<vk::Fence> {
+        // SAFETY: the device is live.
+        let fence = unsafe { self.device.create_fence(&vk::FenceCreateInfo::default(), None) }
+            .during("vkCreateFence")?;
+        self.keep(Garbage::Fence(fence));
+        Ok(fence)
+    }
+
+    /// Waits for `fence`.
+    pub fn wait(&self, fence: vk::Fence) -> Result<()> {
+        // SAFETY: the fence is this device's.
+        unsafe { self.device.wait_for_fences(&[fence], true, TIMEOUT_NS) }.during("vkWaitForFences")
+    }
+
+    /// The queue that everything runs on.
+    pub fn queue(&self) -> vk::Queue {
+        self.queue
+    }
+
+    /// An event, not set.
+    pub fn event(&self) -> Result<vk::Event> {
+        // SAFETY: the device is live.
+        let event = unsafe { self.device.create_event(&vk::EventCreateInfo::default(), None) }
+            .during("vkCreateEvent")?;
+        self.keep(Garbage::Event(event));
+        Ok(event)
+    }
+
+    /// A semaphore that counts from `value`.
+    pub fn timeline(&self, value: u64) -> Result<vk::Semaphore> {
+        let mut kind = vk::SemaphoreTypeCreateInfo::default()
+            .semaphore_type(vk::SemaphoreType::TIMELINE)
+            .initial_value(value);
+        let create = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
+        // SAFETY: the device is live.
+        let semaphore =
+            unsafe { self.device.create_semaphore(&create, None) }.during("vkCreateSemaphore")?;
+        self.keep(Garbage::Semaphore(semaphore));
+        Ok(semaphore)
+    }
+
+    /// A pool of `count` queries of one type.
+    pub fn query_pool(&self, kind: vk::QueryType, count: u32) -> Result<vk::QueryPool> {
+        let create = vk::QueryPoolCreateInfo::default().query_type(kind).query_count(count);
+        // SAFETY: the device is live.
+        let pool =
+            unsafe { self.device.create_query_pool(&create, None) }.during("vkCreateQueryPool")?;
+        self.keep(Garbage::QueryPool(pool));
+        Ok(pool)
+    }
+
+    /// Runs one dispatch of a kernel.
+    pub fn run(&self, kernel: &Kernel, groups: [u32; 3]) -> Result<()> {
+        self.submit(|c| c.dispatch(kernel, groups))
+    }
+
+    /// A [`Error::Case`] unless `condition` holds.
+    pub fn check(&self, condition: bool, what: &str) -> Result<()> {
+        if condition { Ok(()) } else { Err(Error::Case(what.to_owned())) }
+    }
+}
+
+impl Commands<'_> {
+    /// Binds the kernel with its descriptor set.
+    pub fn bind(&self, kernel: &Kernel) {
+        let point = vk::PipelineBindPoint::COMPUTE;
+        // SAFETY: the kernel's objects are live and this buffer is being recorded.
+        unsafe {
+            let device = &self.gpu.device;
+            device.cmd_bind_pipeline(self.handle, point, kernel.pipeline);
+            if kernel.set != vk::DescriptorSet::null() {
+                device.cmd_bind_descriptor_sets(
+                    self.handle,
+                    point,
+                    kernel.layout,
+                    0,
+                    &[kernel.set],
+                    &[],
+                );
+            }
+        }
+    }
+
+    /// Binds and dispatches `groups` workgroups.
+    pub fn dispatch(&self, kernel: &Kernel, groups: [u32; 3]) {
+        self.bind(kernel);
+        let [x, y, z] = groups;
+        // SAFETY: a kernel with its descriptors is bound.
+        unsafe { self.gpu.device.cmd_dispatch(self.handle, x, y, z) }
+    }
+
+    /// Binds and dispatches as many workgroups as `arguments` says.
+    pub fn dispatch_indirect(&self, kernel: &Kernel, arguments: &Buffer, offset_bytes: u64) {
+        self.bind(kernel);
+        // SAFETY: the buffer is live and has indirect usage.
+        unsafe {
+            self.gpu.device.cmd_dispatch_indirect(self.handle, arguments.handle, offset_bytes)
+        }
+    }
+
+    /// Push constants for `kernel` from offset 0.
+    pub fn push<T: Number>(&self, kernel: &Kernel, data: &[T]) {
+        // SAFETY: the kernel's layout has room for its push constants.
+        unsafe {
+            self.gpu.device.cmd_push_constants(
+                self.handle,
+                kernel.layout,
+                vk::ShaderStageFlags::COMPUTE,
+                0,
+                &T::to_bytes(data),
+            );
+        }
+    }
+
+    /// Everything before is visible to everything after.
+    pub fn barrier(&self) {
+        self.barrier_to(
+            vk::PipelineStageFlags2::ALL_COMMANDS,
+            vk::AccessFlags2::MEMORY_READ | vk::AccessFlags2::MEMORY_WRITE,
+        );
+    }
+
+    fn barrier_to(&self, stage: vk::PipelineStageFlags2, access: vk::AccessFlags2) {
+        let barriers = [vk::MemoryBarrier2::default()
+            .src_stage_mask(vk::PipelineStageFlags2::ALL_COMMANDS)
+            .src_access_mask(vk::AccessFlags2::MEMORY_WRITE)
+            .dst_stage_mask(stage)
+            .dst_access_mask(access)];
+        let dependency = vk::DependencyInfo::default().memory_barriers(&barriers);
+        // SAFETY: this buffer is being recorded.
+        unsafe { self.gpu.device.cmd_pipeline_barrier2(self.handle, &dependency) }
+    }
+}

@@ -1,0 +1,139 @@
+//! Buffers in host-visible memory, mapped for as long as they live.
+
+use ash::vk;
+
+use super::{During, Garbage, Gpu, Result};
+use crate::number::Number;
+
+/// A buffer of any usage, mapped.
+pub struct Buffer {
+    /// The handle.
+    pub handle: vk::Buffer,
+    /// Where shaders find it.
+    pub address: vk::DeviceAddress,
+    /// Length in bytes.
+    pub len_bytes: u64,
+    map: *mut u8,
+}
+
+impl Buffer {
+    /// The content. Only meaningful once the GPU's work on it has been waited for.
+    pub fn bytes(&self) -> Vec<u8> {
+        // SAFETY: `map` covers `len_bytes` bytes of coherent memory until the device goes, and the
+        // layer waits for each submission, so nothing writes it meanwhile.
+        unsafe { std::slice::from_raw_parts(self.map, self.len_bytes as usize) }.to_vec()
+    }
+
+    /// The content as numbers.
+    pub fn read<T: Number>(&self) -> Vec<T> {
+        T::from_slice(&self.bytes())
+    }
+
+    /// Replaces the content from `offset_bytes` on.
+    pub fn write_at(&self, offset_bytes: usize, data: &[u8]) {
+        assert!(offset_bytes + data.len() <= self.len_bytes as usize);
+        // SAFETY: in bounds by the assertion; as in `bytes` nothing else accesses it meanwhile.
+        unsafe {
+            std::ptr::copy_nonoverlapping(data.as_ptr(), self.map.add(offset_bytes), data.len())
+        }
+    }
+}
+
+const USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
+    vk::BufferUsageFlags::TRANSFER_SRC.as_raw()
+        | vk::BufferUsageFlags::TRANSFER_DST.as_raw()
+        | vk::BufferUsageFlags::UNIFORM_TEXEL_BUFFER.as_raw()
+        | vk::BufferUsageFlags::STORAGE_TEXEL_BUFFER.as_raw()
+        | vk::BufferUsageFlags::UNIFORM_BUFFER.as_raw()
+        | vk::BufferUsageFlags::STORAGE_BUFFER.as_raw()
+        | vk::BufferUsageFlags::INDIRECT_BUFFER.as_raw()
+        | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS.as_raw(),
+);
+
+impl Gpu {
+    /// A buffer that holds `data`.
+    pub fn buffer<T: Number>(&self, data: &[T]) -> Result<Buffer> {
+        let bytes = T::to_bytes(data);
+        let buffer = self.empty(bytes.len())?;
+        buffer.write_at(0, &bytes);
+        Ok(buffer)
+    }
+
+    /// A buffer for `count` numbers, filled with a pattern that no kernel writes, so that what was
+    /// not written shows.
+    pub fn output<T: Number>(&self, count: usize) -> Result<Buffer> {
+        self.poisoned(count * T::SIZE_BYTES)
+    }
+
+    /// A buffer of `len_bytes` bytes 0xA5.
+    pub fn poisoned(&self, len_bytes: usize) -> Result<Buffer> {
+        let buffer = self.empty(len_bytes)?;
+        buffer.write_at(0, &vec![0xa5; len_bytes]);
+        Ok(buffer)
+    }
+
+    fn empty(&self, len_bytes: usize) -> Result<Buffer> {
+        let len_bytes = len_bytes as u64;
+        let create = vk::BufferCreateInfo::default().size(len_bytes).usage(USAGE);
+        // SAFETY: the device is live.
+        let handle =
+            unsafe { self.device.create_buffer(&create, None) }.during("vkCreateBuffer")?;
+        self.keep(Garbage::Buffer(handle));
+        // SAFETY: `handle` is this device's.
+        let needs = unsafe { self.device.get_buffer_memory_requirements(handle) };
+        let memory = self.allocate(
+            needs,
+            vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT,
+        )?;
+        // SAFETY: the memory is new, of a type that the buffer allows, and host-visible.
+        let map = unsafe {
+            self.device.bind_buffer_memory(handle, memory, 0).during("vkBindBufferMemory")?;
+            self.device
+                .map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty())
+                .during("vkMapMemory")?
+        };
+        let info = vk::BufferDeviceAddressInfo::default().buffer(handle);
+        // SAFETY: the buffer is bound and was made for device addresses.
+        let address = unsafe { self.device.get_buffer_device_address(&info) };
+        Ok(Buffer { handle, address, len_bytes, map: map.cast() })
+    }
+
+    /// Memory for `needs`, freed with the device.
+    pub(crate) fn allocate(
+        &self,
+        needs: vk::MemoryRequirements,
+        flags: vk::MemoryPropertyFlags,
+    ) -> Result<vk::DeviceMemory> {
+        let mut address =
+            vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
+        let allocate = vk::MemoryAllocateInfo::default()
+            .allocation_size(needs.size)
+            .memory_type_index(self.memory_type(needs.memory_type_bits, flags)?)
+            .push_next(&mut address);
+        // SAFETY: the device is live and the memory type is one of its own.
+        let memory =
+            unsafe { self.device.allocate_memory(&allocate, None) }.during("vkAllocateMemory")?;
+        self.keep(Garbage::Memory(memory));
+        Ok(memory)
+    }
+
+    /// A view of `count` texels of a buffer, for texel buffers.
+    pub fn buffer_view(
+        &self,
+        buffer: &Buffer,
+        format: vk::Format,
+        offset_bytes: u64,
+        range_bytes: u64,
+    ) -> Result<vk::BufferView> {
+        let create = vk::BufferViewCreateInfo::default()
+            .buffer(buffer.handle)
+            .format(format)
+            .offset(offset_bytes)
+            .range(range_bytes);
+        // SAFETY: the buffer is live and has texel buffer usage.
+        let view = unsafe { self.device.create_buffer_view(&create, None) }
+            .during("vkCreateBufferView")?;
+        self.keep(Garbage::BufferView(view));
+        Ok(view)
+    }
+}

@@ -1,0 +1,377 @@
+//! A small Vulkan layer over `ash`: one device, one queue, host-visible buffers, kernels.
+//!
+//! [`Gpu::open`] picks a device by name; [`Gpu::buffer`] makes and fills a buffer; [`Gpu::kernel`]
+//! makes a pipeline together with its descriptor set; [`Gpu::submit`] records, submits and waits.
+//! What is made lives until the [`Gpu`] goes, and is destroyed then.
+
+mod commands;
+
+mod kernel;
+mod memory;
+
+use std::cell::RefCell;
+use std::ffi::CStr;
+
+use ash::{Device, Entry, Instance, ext, khr, vk};
+
+pub use commands::Commands;
+
+pub use kernel::{Bind, Kernel, KernelBuilder};
+pub use memory::Buffer;
+
+/// What can go wrong between a case and its driver.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A Vulkan call returned an error.
+    #[error("{call}: {result:?}")]
+    Vulkan {
+        /// The command that failed.
+        call: &'static str,
+        /// What it returned.
+        result: vk::Result,
+    },
+    /// The Vulkan loader cannot be loaded.
+    #[error(
+        "no Vulkan loader ({0}); run this through `tools/mesa run`, whose sysroot has libvulkan.so.1"
+    )]
+    Loader(#[from] ash::LoadingError),
+    /// No device has the wanted name.
+    #[error("no Vulkan device has `{wanted}` in its name; the loader offers: {found}")]
+    NoDevice {
+        /// A part of the wanted name.
+        wanted: String,
+        /// The devices there are.
+        found: String,
+    },
+    /// The driver does not have something that a case needs.
+    #[error("the driver lacks {0}")]
+    Missing(String),
+    /// A case found its own precondition broken.
+    #[error("{0}")]
+    Case(String),
+}
+
+impl Error {
+    /// Whether the device is unusable after this error.
+    pub fn lost(&self) -> bool {
+        matches!(
+            self,
+            Error::Vulkan { result: vk::Result::ERROR_DEVICE_LOST | vk::Result::TIMEOUT, .. }
+        )
+    }
+}
+
+/// Result of this crate's Vulkan layer.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Names the Vulkan call that a result came from.
+pub trait During<T> {
+    /// Turns an error code into an [`Error`] that names `call`.
+    fn during(self, call: &'static str) -> Result<T>;
+}
+
+impl<T> During<T> for std::result::Result<T, vk::Result> {
+    fn during(self, call: &'static str) -> Result<T> {
+        self.map_err(|result| Error::Vulkan { call, result })
+    }
+}
+
+/// Objects to destroy with the device, in reverse order.
+enum Garbage {
+    Buffer(vk::Buffer),
+    Image(vk::Image),
+    ImageView(vk::ImageView),
+    BufferView(vk::BufferView),
+    Sampler(vk::Sampler),
+    Memory(vk::DeviceMemory),
+    Pipeline(vk::Pipeline),
+    PipelineLayout(vk::PipelineLayout),
+    SetLayout(vk::DescriptorSetLayout),
+    DescriptorPool(vk::DescriptorPool),
+    Fence(vk::Fence),
+    Event(vk::Event),
+    QueryPool(vk::QueryPool),
+    Semaphore(vk::Semaphore),
+}
+
+/// Extensions that cases use, enabled where the driver has them.
+const EXTENSIONS: &[&CStr] = &[
+    ext::shader_atomic_float::NAME,
+    ext::shader_atomic_float2::NAME,
+    ext::custom_border_color::NAME,
+    ext::robustness2::NAME,
+    ext::host_image_copy::NAME,
+    ext::image_2d_view_of_3d::NAME,
+    ext::non_seamless_cube_map::NAME,
+    khr::shader_subgroup_rotate::NAME,
+    khr::shader_maximal_reconvergence::NAME,
+    khr::workgroup_memory_explicit_layout::NAME,
+    khr::push_descriptor::NAME,
+    khr::sampler_mirror_clamp_to_edge::NAME,
+];
+
+/// One Vulkan device with one queue that computes.
+pub struct Gpu {
+    _entry: Entry,
+    pub(crate) instance: Instance,
+    /// The physical device.
+    pub physical: vk::PhysicalDevice,
+    /// The device, for calls that this layer has no word for.
+    pub device: Device,
+    pub(crate) queue: vk::Queue,
+    pub(crate) queue_family: u32,
+    pub(crate) command_pool: vk::CommandPool,
+    memory: vk::PhysicalDeviceMemoryProperties,
+    garbage: RefCell<Vec<Garbage>>,
+    /// The device's name.
+    pub name: String,
+    /// Invocations in a sub-group.
+    pub subgroup_size: u32,
+    /// Nanoseconds in a timestamp's tick.
+    pub timestamp_period_ns: f32,
+    /// Extensions that are enabled.
+    pub extensions: Vec<&'static CStr>,
+}
+
+/// Whether out-of-bounds accesses are defined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Robustness {
+    /// The driver may leave bounds checks out.
+    Off,
+    /// `robustBufferAccess2` and `robustImageAccess2` where the driver has them.
+    On,
+}
+
+impl Gpu {
+    /// Opens the first device whose name contains `wanted`.
+    pub fn open(wanted: &str, robustness: Robustness) -> Result<Gpu> {
+        // SAFETY: the library that is loaded is the Vulkan loader, whose entry points these are.
+        let entry = unsafe { Entry::load()? };
+        let application = vk::ApplicationInfo::default()
+            .application_name(c"tepui-witness")
+            .api_version(vk::API_VERSION_1_3);
+        let create = vk::InstanceCreateInfo::default().application_info(&application);
+        // SAFETY: `create` and what it points to outlive the call.
+        let instance =
+            unsafe { entry.create_instance(&create, None) }.during("vkCreateInstance")?;
+        match Self::open_device(entry, instance.clone(), wanted, robustness) {
+            Ok(gpu) => Ok(gpu),
+            Err(error) => {
+                // SAFETY: nothing made from the instance is left.
+                unsafe { instance.destroy_instance(None) };
+                Err(error)
+            }
+        }
+    }
+
+    fn open_device(
+        entry: Entry,
+        instance: Instance,
+        wanted: &str,
+        robustness: Robustness,
+    ) -> Result<Gpu> {
+        // SAFETY: the instance is live.
+        let devices = unsafe { instance.enumerate_physical_devices() }
+            .during("vkEnumeratePhysicalDevices")?;
+        let name_of = |device: vk::PhysicalDevice| {
+            // SAFETY: `device` is one of this instance's.
+            let properties = unsafe { instance.get_physical_device_properties(device) };
+            properties.device_name_as_c_str().unwrap_or(c"?").to_string_lossy().into_owned()
+        };
+        let physical =
+            devices.iter().copied().find(|&device| name_of(device).contains(wanted)).ok_or_else(
+                || Error::NoDevice {
+                    wanted: wanted.to_owned(),
+                    found: devices.iter().map(|&d| name_of(d)).collect::<Vec<_>>().join(", "),
+                },
+            )?;
+        let name = name_of(physical);
+
+        let mut subgroup = vk::PhysicalDeviceSubgroupProperties::default();
+        let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut subgroup);
+        // SAFETY: the chain is well formed and outlives the call.
+        unsafe { instance.get_physical_device_properties2(physical, &mut properties) };
+        let timestamp_period_ns = properties.properties.limits.timestamp_period;
+        let subgroup_size = subgroup.subgroup_size;
+
+        // SAFETY: `physical` is this instance's.
+        let families = unsafe { instance.get_physical_device_queue_family_properties(physical) };
+        let queue_family = families
+            .iter()
+            .position(|f| f.queue_flags.contains(vk::QueueFlags::COMPUTE))
+            .ok_or_else(|| Error::Missing("a queue that computes".into()))?
+            as u32;
+
+        let extensions = Self::extensions(&instance, physical)?;
+        let extension_names: Vec<_> = extensions.iter().map(|e| e.as_ptr()).collect();
+        let has = |name: &CStr| extensions.contains(&name);
+
+        // Structures of core versions first, then each extension's if it is enabled.
+        let mut v11 = vk::PhysicalDeviceVulkan11Features::default();
+        let mut v12 = vk::PhysicalDeviceVulkan12Features::default();
+        let mut v13 = vk::PhysicalDeviceVulkan13Features::default();
+        let mut atomic_float = vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT::default();
+        let mut atomic_float2 = vk::PhysicalDeviceShaderAtomicFloat2FeaturesEXT::default();
+        let mut border = vk::PhysicalDeviceCustomBorderColorFeaturesEXT::default();
+        let mut robust2 = vk::PhysicalDeviceRobustness2FeaturesEXT::default();
+        let mut host_copy = vk::PhysicalDeviceHostImageCopyFeaturesEXT::default();
+        let mut view_of_3d = vk::PhysicalDeviceImage2DViewOf3DFeaturesEXT::default();
+        let mut seams = vk::PhysicalDeviceNonSeamlessCubeMapFeaturesEXT::default();
+        let mut rotate = vk::PhysicalDeviceShaderSubgroupRotateFeaturesKHR::default();
+        let mut reconverge = vk::PhysicalDeviceShaderMaximalReconvergenceFeaturesKHR::default();
+        let mut shared_layout =
+            vk::PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR::default();
+        // Used twice: to ask what there is, and to enable it.
+        macro_rules! chain {
+            ($features:ident) => {
+                chain! { $features,
+                    true => v11,
+                    true => v12,
+                    true => v13,
+                    has(ext::shader_atomic_float::NAME) => atomic_float,
+                    has(ext::shader_atomic_float2::NAME) => atomic_float2,
+                    has(ext::custom_border_color::NAME) => border,
+                    has(ext::robustness2::NAME) => robust2,
+                    has(ext::host_image_copy::NAME) => host_copy,
+                    has(ext::image_2d_view_of_3d::NAME) => view_of_3d,
+                    has(ext::non_seamless_cube_map::NAME) => seams,
+                    has(khr::shader_subgroup_rotate::NAME) => rotate,
+                    has(khr::shader_maximal_reconvergence::NAME) => reconverge,
+                    has(khr::workgroup_memory_explicit_layout::NAME) => shared_layout,
+                }
+            };
+            ($features:ident, $($enabled:expr => $structure:ident,)*) => {
+                $(
+                    $structure.p_next = std::ptr::null_mut();
+                    if $enabled {
+                        $features = $features.push_next(&mut $structure);
+                    }
+                )*
+            };
+        }
+        let mut offered = vk::PhysicalDeviceFeatures2::default();
+        chain!(offered);
+        // SAFETY: the chain is well formed and outlives the call.
+        unsafe { instance.get_physical_device_features2(physical, &mut offered) };
+        let mut core = offered.features;
+        if robustness == Robustness::Off {
+            core.robust_buffer_access = vk::FALSE;
+            v13.robust_image_access = vk::FALSE;
+            robust2.robust_buffer_access2 = vk::FALSE;
+            robust2.robust_image_access2 = vk::FALSE;
+        }
+        let mut features = vk::PhysicalDeviceFeatures2::default().features(core);
+        chain!(features);
+        let queues = [vk::DeviceQueueCreateInfo::default()
+            .queue_family_index(queue_family)
+            .queue_priorities(&[1.0])];
+        let create = vk::DeviceCreateInfo::default()
+            .queue_create_infos(&queues)
+            .enabled_extension_names(&extension_names)
+            .push_next(&mut features);
+        // SAFETY: `create` and its chain outlive the call; every feature was reported as supported.
+        let device =
+            unsafe { instance.create_device(physical, &create, None) }.during("vkCreateDevice")?;
+        // SAFETY: the family has the one queue that was asked for.
+        let queue = unsafe { device.get_device_queue(queue_family, 0) };
+        let pool = vk::CommandPoolCreateInfo::default().queue_family_index(queue_family);
+        // SAFETY: the device is live.
+        let command_pool = match unsafe { device.create_command_pool(&pool, None) } {
+            Ok(pool) => pool,
+            Err(result) => {
+                // SAFETY: nothing made from the device is left.
+                unsafe { device.destroy_device(None) };
+                return Err(Error::Vulkan { call: "vkCreateCommandPool", result });
+            }
+        };
+        // SAFETY: `physical` is this instance's.
+        let memory = unsafe { instance.get_physical_device_memory_properties(physical) };
+        Ok(Gpu {
+            _entry: entry,
+            instance,
+            physical,
+            device,
+            queue,
+            queue_family,
+            command_pool,
+            memory,
+            garbage: RefCell::default(),
+            name,
+            subgroup_size,
+            timestamp_period_ns,
+            extensions,
+        })
+    }
+
+    fn extensions(instance: &Instance, physical: vk::PhysicalDevice) -> Result<Vec<&'static CStr>> {
+        // SAFETY: `physical` is this instance's.
+        let offered = unsafe { instance.enumerate_device_extension_properties(physical) }
+            .during("vkEnumerateDeviceExtensionProperties")?;
+        Ok(EXTENSIONS
+            .iter()
+            .copied()
+            .filter(|name| offered.iter().any(|o| o.extension_name_as_c_str() == Ok(name)))
+            .collect())
+    }
+
+    /// An error that names `extension` unless it is enabled.
+    pub fn require(&self, extension: &CStr) -> Result<()> {
+        if self.extensions.contains(&extension) {
+            Ok(())
+        } else {
+            Err(Error::Missing(extension.to_string_lossy().into_owned()))
+        }
+    }
+
+    fn keep(&self, garbage: Garbage) {
+        self.garbage.borrow_mut().push(garbage);
+    }
+
+    /// First memory type of `allowed` that has `flags`.
+    fn memory_type(&self, allowed: u32, flags: vk::MemoryPropertyFlags) -> Result<u32> {
+        (0..self.memory.memory_type_count)
+            .find(|&i| {
+                allowed & (1 << i) != 0
+                    && self.memory.memory_types[i as usize].property_flags.contains(flags)
+            })
+            .ok_or_else(|| {
+                Error::Missing(format!("a memory type with flags {:#x}", flags.as_raw()))
+            })
+    }
+}
+
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        // SAFETY: waiting is always allowed.
+        let _ = unsafe { self.device.device_wait_idle() };
+        let device = &self.device;
+        for garbage in self.garbage.get_mut().drain(..).rev() {
+            // SAFETY: each object was made from this device, nothing uses it any more since the
+            // device is idle or lost, and it is destroyed once.
+            unsafe {
+                match garbage {
+                    Garbage::Buffer(x) => device.destroy_buffer(x, None),
+                    Garbage::Image(x) => device.destroy_image(x, None),
+                    Garbage::ImageView(x) => device.destroy_image_view(x, None),
+                    Garbage::BufferView(x) => device.destroy_buffer_view(x, None),
+                    Garbage::Sampler(x) => device.destroy_sampler(x, None),
+                    Garbage::Memory(x) => device.free_memory(x, None),
+                    Garbage::Pipeline(x) => device.destroy_pipeline(x, None),
+                    Garbage::PipelineLayout(x) => device.destroy_pipeline_layout(x, None),
+                    Garbage::SetLayout(x) => device.destroy_descriptor_set_layout(x, None),
+                    Garbage::DescriptorPool(x) => device.destroy_descriptor_pool(x, None),
+                    Garbage::Fence(x) => device.destroy_fence(x, None),
+                    Garbage::Event(x) => device.destroy_event(x, None),
+                    Garbage::QueryPool(x) => device.destroy_query_pool(x, None),
+                    Garbage::Semaphore(x) => device.destroy_semaphore(x, None),
+                }
+            }
+        }
+        // SAFETY: everything made from the device is gone.
+        unsafe {
+            device.destroy_command_pool(self.command_pool, None);
+            device.destroy_device(None);
+            self.instance.destroy_instance(None);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! `witness`: runs compute cases on one Vulkan device and records what they leave behind.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Parser;
+use tepui_witness::case::{Bench, Case, Record};
+use tepui_witness::gpu::{Gpu, Robustness};
+use tepui_witness::{cases, compare, compile};
+
+/// Runs compute cases on one Vulkan device and records the buffers.
+///
+/// Examples:
+///   tools/mesa run --icd lavapipe -- target/release/witness run --device llvmpipe algorithms/
+///   tepui shim --gpu m1 -- tools/mesa run -- target/release/witness run --device Apple int32/div
+///   witness compare lavapipe/int32.div.record m1/int32.div.record
+#[derive(Parser)]
+#[command(version, verbatim_doc_comment)]
+enum Cli {
+    /// Lists the cases.
+    List {
+        /// Only names that contain one of these.
+        names: Vec<String>,
+    },
+    /// Compiles the shaders of cases.
+    Compile {
+        /// Where SPIR-V goes.
+        #[arg(long, default_value = "/tmp/witness-spirv")]
+        spirv: PathBuf,
+        /// Only names that contain one of these.
+        names: Vec<String>,
+    },
+    /// Runs cases, and judges them where the CPU has an answer.
+    Run {
+        /// Part of the device's name.
+        #[arg(long)]
+        device: String,
+        /// Where compiled SPIR-V is kept.
+        #[arg(long, default_value = "/tmp/witness-spirv")]
+        spirv: PathBuf,
+        /// A directory for the records, one a case.
+        #[arg(long)]
+        out: Option<PathBuf>,
+        /// The names given are whole names, not parts.
+        #[arg(long)]
+        exact: bool,
+        /// Only names that contain one of these.
+        names: Vec<String>,
+    },
+    /// Compares the second record with the first.
+    Compare {
+        /// The record that is right.
+        peer: PathBuf,
+        /// The record to judge.
+        record: PathBuf,
+    },
+}
+
+fn main() -> ExitCode {
+    match Cli::parse() {
+        Cli::List { names } => {
+            for case in select(&names, false) {
+                println!("{:32} {}", case.name, case.about);
+            }
+            ExitCode::SUCCESS
+        }
+        Cli::Compile { spirv, names } => {
+            let mut failed = false;
+            for case in select(&names, false) {
+                for shader in &case.shaders {
+                    if let Err(error) = compile::compile(shader, &spirv) {
+                        eprintln!("{}: {error}", case.name);
+                        failed = true;
+                    }
+                }
+            }
+            ExitCode::from(u8::from(failed))
+        }
+        Cli::Run { device, spirv, out, exact, names } => {
+            run(&device, &spirv, out.as_deref(), &select(&names, exact))
+        }
+        Cli::Compare { peer, record } => match (load(&peer), load(&record)) {
+            (Ok(peer), Ok(record)) => report("", &compare::against(&peer, &record), Verbosity::All),
+            (Err(error), _) | (_, Err(error)) => {
+                eprintln!("{error}");
+                ExitCode::FAILURE
+            }
+        },
+    }
+}
+
+fn select(names: &[String], exact: bool) -> Vec<Case> {
+    let mut cases = cases::all();
+    if !names.is_empty() {
+        cases.retain(|case| {
+            names.iter().any(|n| if exact { case.name == *n } else { case.name.contains(n) })
+        });
+    }
+    cases
+}
+
+fn load(path: &Path) -> Result<Record, String> {
+    let bytes = std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    postcard::from_bytes(&bytes).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// Runs cases one after another; a lost device is opened anew for the next.
+fn run(device: &str, spirv: &Path, out: Option<&Path>, cases: &[Case]) -> ExitCode {
+    let mut worst = ExitCode::SUCCESS;
+    if cases.is_empty() {
+        eprintln!("no case of that name: see `witness list`");
+        return ExitCode::FAILURE;
+    }
+    let mut open: Option<(Robustness, Gpu)> = None;
+    for case in cases {
+        if open.as_ref().is_some_and(|(robustness, _)| *robustness != case.robustness) {
+            open = None;
+        }
+        let record = match compile_all(case, spirv) {
+            Err(error) => failed(device, error),
+            Ok(modules) => {
+                let gpu = match open.take() {
+                    Some((_, gpu)) => Ok(gpu),
+                    None => Gpu::open(device, case.robustness),
+                };
+                match gpu {
+                    Err(error) => failed(device, error.to_string()),
+                    Ok(gpu) => {
+                        let outputs = (case.run)(&Bench { gpu: &gpu, spirv: &modules });
+                        let lost = outputs.as_ref().is_err_and(|e| e.lost());
+                        let record = Record {
+                            device: gpu.name.clone(),
+                            subgroup_size: gpu.subgroup_size,
+                            outputs: outputs.map_err(|e| e.to_string()),
+                        };
+                        if !lost {
+                            open = Some((case.robustness, gpu));
+                        }
+                        record
+                    }
+                }
+            }
+        };
+        let findings = record
+            .outputs
+            .as_ref()
+            .map(|outputs| compare::against_cpu(outputs))
+            .map_err(|error| error.clone());
+        if report(&case.name, &findings, Verbosity::Failures) != ExitCode::SUCCESS {
+            worst = ExitCode::FAILURE;
+        }
+        if let Some(out) = out {
+            let path = out.join(format!("{}.record", case.name.replace('/', ".")));
+            let written = postcard::to_stdvec(&record)
+                .map_err(|e| e.to_string())
+                .and_then(|bytes| std::fs::write(&path, bytes).map_err(|e| e.to_string()));
+            if let Err(error) = written {
+                eprintln!("{}: {error}", path.display());
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    worst
+}
+
+fn failed(device: &str, error: String) -> Record {
+    Record { device: device.to_owned(), subgroup_size: 0, outputs: Err(error) }
+}
+
+fn compile_all(case: &Case, spirv: &Path) -> Result<Vec<Vec<u32>>, String> {
+    case.shaders.iter().map(|shader| compile::compile(shader, spirv)).collect()
+}
+
+#[derive(PartialEq)]
+enum Verbosity {
+    All,
+    Failures,
+}
+
+fn report(
+    case: &str,
+    findings: &Result<Vec<compare::Finding>, String>,
+    verbosity: Verbosity,
+) -> ExitCode {
+    match findings {
+        Err(error) => {
+            println!("FAILED {case}: {error}");
+            ExitCode::FAILURE
+        }
+        Ok(findings) => {
+            let passed = findings.iter().all(|f| f.passed);
+            println!("{} {case}", if passed { "ok    " } else { "FAILED" });
+            for f in findings {
+                if verbosity == Verbosity::All || !f.passed {
+                    println!(
+                        "       {}: {} of {} elements wrong, {} not bit-equal, max ULP {:.3}{}",
+                        f.output,
+                        f.failures,
+                        f.elements,
+                        f.differing,
+                        f.max_ulp,
+                        f.first.as_ref().map(|t| format!("; first {t}")).unwrap_or_default()
+                    );
+                }
+            }
+            ExitCode::from(u8::from(!passed))
+        }
+    }
+}
