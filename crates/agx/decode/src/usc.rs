@@ -73,10 +73,10 @@ impl Decoder<'_> {
             if let Ok(w) = self.value::<Texture>(at) {
                 *children = self.textures(w.start, w.count, w.buffer);
             }
-        } else if info.name == Sampler::INFO.name {
-            if let Ok(w) = self.value::<Sampler>(at) {
-                *children = self.samplers(w.start, w.count, w.buffer, extended);
-            }
+        } else if info.name == Sampler::INFO.name
+            && let Ok(w) = self.value::<Sampler>(at)
+        {
+            *children = self.samplers(w.start, w.count, w.buffer, extended);
         }
     }
 
