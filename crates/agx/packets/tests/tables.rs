@@ -67,7 +67,7 @@ fn check(info: &PacketInfo, bytes: &[u8]) {
         }
         if let Base::Array { .. } = field.kind.base {
             assert_eq!(before, after, "{}: {}", info.name, field.name);
-        } else if field.width() <= 64 {
+        } else if !matches!(field.kind.base, Base::Packet(_)) {
             let raw = |b| bits::get_pieces(b, field.pieces);
             assert_eq!(raw(bytes), raw(&packed), "{}: {}", info.name, field.name);
         }
@@ -100,7 +100,9 @@ proptest! {
 #[test]
 fn one_bit_at_a_time() {
     for info in all() {
-        for bit in 0..info.size_bytes as u32 * 8 {
+        // The large ones are conventions of macOS; a sample of their bits will do.
+        let step = if info.size_bytes > 64 { 101 } else { 1 };
+        for bit in (0..info.size_bytes as u32 * 8).step_by(step) {
             for base in [0x00, 0xff] {
                 let mut bytes = vec![base; info.size_bytes];
                 let flipped = bits::get(&bytes, bit, 1) ^ 1;
