@@ -1,1 +1,39 @@
-//! Kernel structures of the DRM uAPI, GEM objects and sync objects.
+//! What every DRM driver shares, on the kernel's side of the render node: the structures of the
+//! interface ([`uapi`]), buffer handles and their file descriptors ([`gem`], [`dma_buf`]), fences
+//! and sync objects ([`fence`], [`syncobj`], [`sync_file`]), and one open of a node with the core's
+//! requests ([`core`]).
+//!
+//! A request arrives as a word and the bytes of its argument. A driver's own requests (numbers
+//! 0x40 to 0x9f) are the driver's to answer; everything else goes to [`core::CoreFile::ioctl`].
+//! Pointers inside an argument are read and written through [`user::UserMemory`], so that a wrong
+//! one is `EFAULT` and a test can bring its own memory.
+//!
+//! [`device`] has the traits behind which a front — the preloaded library — finds any driver.
+//! Start reading at [`core`].
+
+pub mod core;
+pub mod device;
+pub mod dma_buf;
+pub mod fence;
+pub mod gem;
+pub mod ids;
+pub mod sync_file;
+pub mod syncobj;
+pub mod token;
+pub mod uapi;
+pub mod user;
+
+pub use rustix::io::Errno;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Locks, whatever became of the last holder: every critical section here leaves its data whole.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Now, on CLOCK_MONOTONIC, in nanoseconds: the clock of every deadline and of the GPU's time.
+pub fn monotonic_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}

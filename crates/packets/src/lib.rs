@@ -1,1 +1,66 @@
-//! The declaration language for bit-packed GPU structures: one declaration gives pack, unpack, validation and print.
+//! The declaration language for bit-packed GPU structures.
+//!
+//! A control stream, a texture descriptor, a register: each is a few words whose bits somebody
+//! numbered. [`packet!`](crate::packet!) states them once, and from that one statement come
+//!
+//! - a Rust struct with one typed public field for each field of the hardware, and its `Default`;
+//! - [`Packet::pack_into`] and `pack`, which refuse a value that its bits cannot hold;
+//! - [`Packet::unpack`], strict, and [`Packet::unpack_lossy`], which lists what is odd and goes on;
+//! - [`Decoded`], the fields as named values, printed as text or serialised as JSON;
+//! - [`PacketInfo`], the table of names, bits, kinds and descriptions, for documentation and tools.
+//!
+//! ```
+//! use tepui_packets::{bits_enum, packet, Packet, types::*};
+//!
+//! bits_enum! {
+//!     /// How a surface is laid out.
+//!     pub enum Tiling = "Tiling" {
+//!         /// Row after row.
+//!         #[default]
+//!         Linear = 0 => "Linear",
+//!         /// Morton order.
+//!         Twiddled = 2 => "Twiddled",
+//!     }
+//! }
+//!
+//! packet! {
+//!     /// A surface that a shader reads.
+//!     pub struct Surface = "Surface", 8 bytes
+//!     fixed {
+//!         "Tag" Uint [0..4] = 0xd;
+//!     }
+//!     fields {
+//!         /// How texels are laid out.
+//!         tiling: Tiling [4..6] "Tiling";
+//!         /// Width in pixels.
+//!         width_px: Minus<Uint, 1> [6..20] "Width";
+//!         /// Bytes from row to row.
+//!         stride_bytes: Shr<Uint, 4> [20..30] "Stride" when (|s| s.tiling == Tiling::Linear);
+//!         /// The first texel; bits 32 to 39 are elsewhere.
+//!         address: Shr<Address, 4> [36..64, 30..34] "Address";
+//!     }
+//! }
+//!
+//! let surface = Surface { width_px: 640, stride_bytes: 2560, address: 0x12_3450, ..Surface::default() };
+//! let bytes = surface.pack()?;
+//! assert_eq!(Surface::unpack(&bytes)?, surface);
+//! assert!(Surface::decode(&bytes)?.to_string().contains("Width: 640"));
+//! # Ok::<(), tepui_packets::Problem>(())
+//! ```
+//!
+//! Start reading at [`types`] (the kinds of field), then [`packet`](mod@packet) (what a declaration
+//! gives) and [`macros`](mod@macros) (how it is expanded).
+
+pub mod bits;
+mod decoded;
+pub mod field;
+#[macro_use]
+pub mod macros;
+pub mod packet;
+mod problem;
+pub mod types;
+
+pub use decoded::{Decoded, Value};
+pub use field::{Base, EnumInfo, EnumValue, Field, Fixed, Kind, Modifier, Piece};
+pub use packet::{Packet, PacketInfo};
+pub use problem::{Problem, ProblemKind};

@@ -10,4 +10,4 @@ pub mod vm;
 
 pub use fault::{Access, Fault, FaultKind};
 pub use memory::Memory;
-pub use vm::{AddressSpace, BindError, Protection, Tlb};
+pub use vm::{AddressSpace, BindError, Protection, RangeCache};

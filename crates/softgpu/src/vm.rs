@@ -354,58 +354,91 @@ impl AddressSpace {
     }
 }
 
-/// A small direct-mapped cache of translations, one a worker thread: a shader's lanes hit the same
-/// few pages again and again.
-pub struct Tlb {
+/// The bound ranges that a worker thread touched last, so that most accesses need neither the page
+/// table nor a lock: a buffer object's pages lie side by side in host memory, so one comparison
+/// covers a whole buffer.
+pub struct RangeCache {
     generation: u64,
-    entries: [TlbEntry; Tlb::SIZE],
+    ranges: [Range; RangeCache::SIZE],
+    /// Where the next miss goes.
+    victim: usize,
 }
 
 #[derive(Clone, Copy)]
-struct TlbEntry {
-    page: u64,
-    entry: u64,
+struct Range {
+    start: u64,
+    /// One past the last byte; equal to `start` for an empty entry.
+    end: u64,
+    host: *mut u8,
+    protection: Protection,
 }
 
-impl Default for Tlb {
+impl Default for RangeCache {
     fn default() -> Self {
-        Tlb { generation: 0, entries: [TlbEntry { page: u64::MAX, entry: 0 }; Tlb::SIZE] }
+        let empty =
+            Range { start: 0, end: 0, host: std::ptr::null_mut(), protection: Protection::empty() };
+        RangeCache { generation: 0, ranges: [empty; RangeCache::SIZE], victim: 0 }
     }
 }
 
-impl Tlb {
-    const SIZE: usize = 64;
+impl RangeCache {
+    const SIZE: usize = 8;
 
     /// Forgets everything if the address space has changed. Call it at the start of each job.
     pub fn refresh(&mut self, vm: &AddressSpace) {
         let now = vm.generation();
         if self.generation != now {
-            *self = Tlb { generation: now, ..Tlb::default() };
+            *self = RangeCache { generation: now, ..RangeCache::default() };
         }
     }
 
-    /// As [`AddressSpace::translate`] for an access of `size` bytes that must not cross a page;
-    /// `None` when it crosses, is unmapped, or is not permitted (`need` is the permission).
+    /// The host address of `size` bytes at `address` that lie in one bound range with the
+    /// permissions of `need`; `None` otherwise (then translate page by page, or fault).
     #[inline(always)]
-    pub fn translate(
+    pub fn lookup(
         &mut self,
         vm: &AddressSpace,
         address: u64,
         size: u64,
         need: Protection,
     ) -> Option<*mut u8> {
-        let page = address >> vm.page_shift;
-        let slot = &mut self.entries[page as usize % Tlb::SIZE];
-        if slot.page != page {
-            let entry = vm.entry_value(address, Access::Read).ok()?;
-            *slot = TlbEntry { page, entry };
+        for range in &self.ranges {
+            let offset = address.wrapping_sub(range.start);
+            let length = range.end - range.start;
+            if offset < length && size <= length - offset && range.protection.contains(need) {
+                // SAFETY: the offset is inside the range, which is mapped.
+                return Some(unsafe { range.host.add(offset as usize) });
+            }
         }
-        let entry = slot.entry;
-        let in_page = address & ((1 << vm.page_shift) - 1);
-        if entry & need.bits() != need.bits() || in_page + size > 1 << vm.page_shift {
-            return None;
-        }
-        Some(((entry & !FLAGS) + in_page) as *mut u8)
+        self.miss(vm, address, size, need)
+    }
+
+    #[cold]
+    fn miss(
+        &mut self,
+        vm: &AddressSpace,
+        address: u64,
+        size: u64,
+        need: Protection,
+    ) -> Option<*mut u8> {
+        let m = vm.mapping_at(address)?;
+        let (start, end) = if m.single_page {
+            // Only one page of such a range is contiguous in host memory.
+            let page = vm.page_size();
+            let start = address & !(page - 1);
+            (start, start + page)
+        } else {
+            (m.address, m.address + m.length)
+        };
+        // SAFETY: `bind` checked that the memory has the bytes from `offset` on.
+        let host = unsafe { m.memory.base().add(m.offset as usize) };
+        let slot = self.victim;
+        self.victim = (slot + 1) % RangeCache::SIZE;
+        self.ranges[slot] = Range { start, end, host, protection: m.protection };
+        let offset = address - start;
+        (size <= end - start - offset && m.protection.contains(need))
+            // SAFETY: the offset is inside the range.
+            .then(|| unsafe { host.add(offset as usize) })
     }
 }
 
@@ -446,15 +479,33 @@ mod tests {
     }
 
     #[test]
-    fn a_tlb_notices_a_changed_table() {
+    fn a_range_cache_notices_a_changed_table() {
         let vm = AddressSpace::new(14, 39);
-        let mut tlb = Tlb::default();
-        tlb.refresh(&vm);
-        assert!(tlb.translate(&vm, 0x4000, 4, Protection::READ).is_none());
-        vm.bind(0x4000, memory(1), 0, 1 << 14, Protection::READ).unwrap();
-        tlb.refresh(&vm);
-        assert!(tlb.translate(&vm, 0x4000, 4, Protection::READ).is_some());
-        assert!(tlb.translate(&vm, 0x4000, 4, Protection::WRITE).is_none());
-        assert!(tlb.translate(&vm, 0x7ffe, 4, Protection::READ).is_none());
+        let mut cache = RangeCache::default();
+        let read = Protection::READ;
+        cache.refresh(&vm);
+        assert!(cache.lookup(&vm, 0x4000, 4, read).is_none());
+        vm.bind(0x4000, memory(2), 0, 2 << 14, read).unwrap();
+        cache.refresh(&vm);
+        assert!(cache.lookup(&vm, 0x4000, 4, read).is_some());
+        assert!(cache.lookup(&vm, 0x7ffe, 4, read).is_some());
+        assert!(cache.lookup(&vm, 0x4000, 4, Protection::WRITE).is_none());
+        assert!(cache.lookup(&vm, 0xbffe, 4, read).is_none());
+        vm.unbind(0x4000, 2 << 14).unwrap();
+        cache.refresh(&vm);
+        assert!(cache.lookup(&vm, 0x4000, 4, read).is_none());
+    }
+
+    #[test]
+    fn a_single_page_stands_at_every_page_of_its_range() {
+        let vm = AddressSpace::new(14, 39);
+        let rw = Protection::READ | Protection::WRITE;
+        vm.bind_single_page(0x8000, memory(2), 0x4000, 4 << 14, rw).unwrap();
+        vm.write(0x8004, &[7]).unwrap();
+        assert_eq!(vm.read_array::<1>(0x8004 + (3 << 14)).unwrap(), [7]);
+        let mut cache = RangeCache::default();
+        cache.refresh(&vm);
+        assert!(cache.lookup(&vm, 0x8004 + (2 << 14), 4, rw).is_some());
+        assert!(cache.lookup(&vm, 0xbffe, 4, rw).is_none());
     }
 }

@@ -1,1 +1,49 @@
 //! Where every pixel of an AGX image lies.
+//!
+//! AGX keeps images in one of three ways ([`Tiling`]):
+//!
+//! - **linear**: rows of pixels, a stride apart; for sharing with programs that know nothing else,
+//!   and with many restrictions ([`linear`]);
+//! - **twiddled**: tiles in raster order, the elements within a tile in Morton order; any image may
+//!   be twiddled ([`twiddled`]);
+//! - **compressed**: twiddled, with a second buffer that says for each 16×16 samples how they are
+//!   stored ([`compression`]).
+//!
+//! Describe an image with [`ImageDesc`], make a [`Layout`] of it, and ask that for sizes and
+//! addresses: [`Layout::texel_offset_B`] for one pixel with everything checked, or
+//! [`Layout::level_addresser`] for many pixels of one level.
+//!
+//! All offsets count bytes from the start of the image. Facts come from Mesa's `src/asahi/layout`,
+//! `docs/drivers/asahi.rst` and `src/asahi/genxml/cmdbuf.xml`; each stands beside its source.
+//!
+//! Start reading in `desc.rs`, then `layout.rs`.
+#![allow(non_snake_case)] // `_B` is the suffix of byte counts throughout.
+
+pub mod address;
+pub mod compression;
+mod desc;
+mod error;
+mod formats;
+mod layout;
+pub mod linear;
+pub mod twiddled;
+
+pub use address::LevelAddresser;
+pub use desc::{Dimension, ImageDesc, Tiling, Usage};
+pub use error::LayoutError;
+pub use formats::{FormatSupport, format_support};
+pub use layout::{Layout, Level, Texel};
+
+/// Bytes of a cache line: levels and the layers of linear images are padded to it.
+/// source: Mesa, `AIL_CACHELINE`.
+pub const CACHE_LINE_B: u64 = 128;
+
+/// Bytes of the GPU's page: the largest tile fills one. source: Mesa, `AIL_PAGESIZE`.
+pub const PAGE_B: u64 = 16384;
+
+/// The largest width, height, depth and number of layers.
+/// source: cmdbuf.xml, "Texture": 14-bit fields that hold the size minus one.
+pub const MAX_EXTENT: u32 = 16384;
+
+/// The longest mip chain: 16384 halves 14 times.
+pub const MAX_LEVELS: usize = 15;

@@ -1,0 +1,104 @@
+//! Textures, writable images and samplers, bound or in heaps.
+//!
+// source: decode.c, agxdecode_texture_pbe, agxdecode_sampler_heap, agxdecode_image_heap
+
+use tepui_agx_packets::Packet;
+use tepui_agx_packets::pbe::Pbe;
+use tepui_agx_packets::sampler::{Border, Sampler};
+use tepui_agx_packets::texture::Texture;
+
+use crate::{Decoder, Problem, Record};
+
+/// Entries of a heap that are looked at: what a heap's 16-bit indices can reach.
+const MAX_HEAP: u32 = 1 << 16;
+
+impl Decoder<'_> {
+    /// `count` texture state registers from `start` on, loaded from an address.
+    pub(crate) fn textures(&mut self, start: u32, count: u32, address: u64) -> Vec<Record> {
+        (0..count.min(u32::try_from(self.left).unwrap_or(u32::MAX)))
+            .flat_map(|i| {
+                let at = address.wrapping_add(u64::from(i) * Texture::SIZE_BYTES as u64);
+                self.image(&format!("ts{}", start + i), at)
+            })
+            .collect()
+    }
+
+    /// A descriptor of 24 bytes. Nothing in it says whether it is a texture or a writable image; if
+    /// both readings keep to their declarations, both are given.
+    fn image(&mut self, name: &str, address: u64) -> Vec<Record> {
+        let texture = self.packet_as(format!("{name}: Texture"), Texture::INFO, address);
+        let pbe = self.packet_as(format!("{name}: PBE"), Pbe::INFO, address);
+        match (texture.problems.is_empty(), pbe.problems.is_empty()) {
+            (true, false) => vec![texture],
+            (false, true) => vec![pbe],
+            _ if texture.packet().is_none() => vec![texture],
+            _ => vec![texture, pbe],
+        }
+    }
+
+    /// `count` sampler state registers from `start` on, loaded from an address.
+    pub(crate) fn samplers(
+        &mut self,
+        start: u32,
+        count: u32,
+        address: u64,
+        extended: bool,
+    ) -> Vec<Record> {
+        let border = if extended { Border::SIZE_BYTES } else { 0 };
+        let stride = (Sampler::SIZE_BYTES + border) as u64;
+        (0..count.min(u32::try_from(self.left).unwrap_or(u32::MAX)))
+            .map(|i| {
+                let at = address.wrapping_add(u64::from(i) * stride);
+                let mut record =
+                    self.packet_as(format!("ss{}: Sampler", start + i), Sampler::INFO, at);
+                if extended {
+                    let at = at.wrapping_add(Sampler::SIZE_BYTES as u64);
+                    record.children.push(self.packet(Border::INFO, at));
+                }
+                record
+            })
+            .collect()
+    }
+
+    /// A heap of samplers, those left out that are all zero.
+    pub fn sampler_heap(&mut self, address: u64, count: u32) -> Record {
+        let mut heap = Record::new("Sampler heap", address);
+        if count > MAX_HEAP {
+            heap.problems.push(Problem::TooMuch { limit: MAX_HEAP as usize });
+        }
+        for i in 0..u64::from(count.min(MAX_HEAP)) {
+            let at = address.wrapping_add(i * Sampler::SIZE_BYTES as u64);
+            match self.bytes(at, Sampler::SIZE_BYTES) {
+                Ok(bytes) if bytes.iter().all(|&byte| byte == 0) => {}
+                Ok(_) => {
+                    heap.children.push(self.packet_as(format!("Sampler {i}"), Sampler::INFO, at))
+                }
+                Err(problem) => {
+                    heap.problems.push(problem);
+                    break;
+                }
+            }
+        }
+        heap
+    }
+
+    /// A heap of textures and writable images, those left out that are all zero.
+    pub fn image_heap(&mut self, address: u64, count: u32) -> Record {
+        let mut heap = Record::new("Image heap", address);
+        if count > MAX_HEAP {
+            heap.problems.push(Problem::TooMuch { limit: MAX_HEAP as usize });
+        }
+        for i in 0..u64::from(count.min(MAX_HEAP)) {
+            let at = address.wrapping_add(i * Texture::SIZE_BYTES as u64);
+            match self.bytes(at, Texture::SIZE_BYTES) {
+                Ok(bytes) if bytes.iter().all(|&byte| byte == 0) => {}
+                Ok(_) => heap.children.extend(self.image(&format!("{i}"), at)),
+                Err(problem) => {
+                    heap.problems.push(problem);
+                    break;
+                }
+            }
+        }
+        heap
+    }
+}

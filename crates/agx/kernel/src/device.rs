@@ -1,0 +1,154 @@
+//! The device: one chip, shared by every open file.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tepui_agx_model::{Gpu, JobFault};
+use tepui_drm::core::CoreDevice;
+use tepui_drm::device::{Node, VirtualDevice, VirtualFile};
+use tepui_drm::token::Registry;
+
+use crate::chips::{Chip, TIMESTAMP_HZ};
+use crate::{DRIVER, File, Observer};
+
+/// How a device behaves.
+#[derive(Clone)]
+pub struct Options {
+    /// How the model runs.
+    pub model: tepui_agx_model::Options,
+    /// Who watches.
+    pub observer: Option<Arc<dyn Observer>>,
+    /// Writes a report of each fault to standard error.
+    pub report_faults: bool,
+    /// Writes each refused request, with its reason, to standard error.
+    pub report_refusals: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            model: Default::default(),
+            observer: None,
+            report_faults: true,
+            report_refusals: false,
+        }
+    }
+}
+
+/// A command that ended badly.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FaultRecord {
+    /// Which open file.
+    pub file: u64,
+    /// The queue's id in the file.
+    pub queue: u32,
+    /// Which submission of the device.
+    pub submission: u64,
+    /// Which hardware command of the submission.
+    pub command: usize,
+    /// Whether it was a compute or a render command.
+    pub kind: &'static str,
+    /// What happened.
+    pub fault: JobFault,
+}
+
+/// A virtual AGX GPU.
+pub struct Device {
+    pub(crate) chip: &'static Chip,
+    pub(crate) core: Arc<CoreDevice>,
+    pub(crate) gpu: Gpu,
+    pub(crate) options: Options,
+    files: AtomicU64,
+    submissions: AtomicU64,
+    faults: Mutex<Vec<FaultRecord>>,
+}
+
+impl Device {
+    /// A chip fresh from reset.
+    pub fn new(chip: &'static Chip, options: Options) -> Arc<Device> {
+        Arc::new(Device {
+            chip,
+            core: Arc::new(CoreDevice::new(DRIVER)),
+            gpu: Gpu::new(options.model.clone()),
+            options,
+            files: AtomicU64::new(0),
+            submissions: AtomicU64::new(0),
+            faults: Mutex::default(),
+        })
+    }
+
+    /// Which chip it is.
+    pub fn chip(&self) -> &'static Chip {
+        self.chip
+    }
+
+    /// Opens the device: an own set of handles, address spaces and queues.
+    pub fn open(self: &Arc<Self>) -> File {
+        File::new(self.clone(), self.files.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// The faults so far, oldest first; the first [`Device::FAULTS_KEPT`] are kept.
+    pub fn faults(&self) -> Vec<FaultRecord> {
+        self.faults.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// How many faults are kept.
+    pub const FAULTS_KEPT: usize = 256;
+
+    pub(crate) fn next_submission(&self) -> u64 {
+        self.submissions.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    pub(crate) fn record(&self, record: FaultRecord) {
+        if self.options.report_faults {
+            eprint!("{}", self.report(&record));
+        }
+        let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        if faults.len() < Self::FAULTS_KEPT {
+            faults.push(record);
+        }
+    }
+
+    /// A fault in one block of lines.
+    fn report(&self, record: &FaultRecord) -> String {
+        let FaultRecord { file, queue, submission, command, kind, fault } = record;
+        let mut text = format!(
+            "tepui: GPU fault on {} ({}); the queue is lost\n  \
+             where   {kind} command {command} of submission {submission}, queue {queue} of open file {file}\n  \
+             unit    {}\n  what    {}\n",
+            self.chip.name,
+            self.chip.gpu_name(),
+            fault.unit,
+            fault.what,
+        );
+        if let Some(point) = &fault.program {
+            text += &format!(
+                "  shader  {:#x}, at offset {:#x}: {}\n",
+                point.shader, point.offset, point.text
+            );
+        }
+        if let Some(packet) = fault.packet {
+            text += &format!("  packet  {packet:#x}\n");
+        }
+        text
+    }
+}
+
+/// The GPU's clock in ticks of [`TIMESTAMP_HZ`].
+pub(crate) fn timestamp() -> u64 {
+    (u128::from(tepui_drm::monotonic_ns()) * u128::from(TIMESTAMP_HZ) / 1_000_000_000) as u64
+}
+
+impl VirtualDevice for Device {
+    fn node(&self) -> Node {
+        self.chip.node()
+    }
+
+    fn open(self: Arc<Self>) -> Arc<dyn VirtualFile> {
+        Arc::new(Device::open(&self))
+    }
+
+    fn registry(&self) -> &Registry {
+        &self.core.registry
+    }
+}

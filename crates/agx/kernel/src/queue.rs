@@ -1,0 +1,201 @@
+//! Queues: submissions wait for their fences and run one after the other, in the order they came.
+//!
+//! The hardware has a queue for render and one for compute commands, and barriers in a submission
+//! order the two. Here a submission's commands run in order, one at a time, which every set of
+//! barriers allows.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tepui_agx_model::{JobFault, JobStats, Unit};
+use tepui_drm::fence::{Fence, notify, wait_until};
+use tepui_drm::{Errno, gem::Gem};
+
+use crate::device::{Device, FaultRecord, timestamp};
+use crate::observer::{Execution, Work};
+use crate::vm::{Vm, buffer};
+
+/// Where a timestamp goes: a buffer and an offset in it, in bytes, a multiple of 8.
+pub(crate) struct TimestampSlot {
+    pub gem: Arc<Gem>,
+    pub offset: u64,
+}
+
+impl TimestampSlot {
+    fn write(&self, value: u64) {
+        let Ok(buffer) = buffer(&self.gem) else { return };
+        let memory = &buffer.memory;
+        debug_assert!(self.offset.is_multiple_of(8) && self.offset + 8 <= memory.size() as u64);
+        // SAFETY: the offset was checked against the buffer when the submission came in, and the
+        // mapping lives as long as the buffer. Others may read the word meanwhile, so it is atomic.
+        let word = unsafe { &*memory.base().add(self.offset as usize).cast::<AtomicU64>() };
+        word.store(value, Ordering::Release);
+    }
+}
+
+/// A hardware command of a submission, ready to run.
+pub(crate) struct Prepared {
+    pub work: Work,
+    /// Written before the command.
+    pub start: Vec<TimestampSlot>,
+    /// Written after it.
+    pub end: Vec<TimestampSlot>,
+}
+
+/// A submission, ready to run.
+pub(crate) struct Submission {
+    pub id: u64,
+    pub waits: Vec<Fence>,
+    pub commands: Vec<Prepared>,
+    pub done: Fence,
+}
+
+#[derive(Default)]
+struct State {
+    /// A command ended badly; nothing runs any more.
+    lost: AtomicBool,
+    /// The file was closed; nothing more is started.
+    abandoned: AtomicBool,
+}
+
+/// A queue of an open file. Dropping it lets what was submitted run to its end.
+pub(crate) struct Queue {
+    pub usc_exec_base: u64,
+    state: Arc<State>,
+    /// `Sender` is shared by threads that submit at the same time.
+    sender: Mutex<Sender<Submission>>,
+}
+
+/// What a queue's thread knows.
+struct Worker {
+    device: Arc<Device>,
+    file: u64,
+    queue: u32,
+    vm: Arc<Vm>,
+    state: Arc<State>,
+}
+
+impl Queue {
+    /// A queue and its thread. `id` must be set before the first submission.
+    pub fn new(
+        device: Arc<Device>,
+        file: u64,
+        queue: u32,
+        vm: Arc<Vm>,
+        usc_exec_base: u64,
+    ) -> Result<Queue, Errno> {
+        let (sender, receiver) = channel();
+        let state = Arc::new(State::default());
+        let worker = Worker { device, file, queue, vm, state: state.clone() };
+        with_signals_blocked(|| {
+            std::thread::Builder::new()
+                .name(format!("tepui-queue-{queue}"))
+                .spawn(move || worker.run(&receiver))
+        })
+        .map_err(|_| Errno::NOMEM)?;
+        Ok(Queue { usc_exec_base, state, sender: Mutex::new(sender) })
+    }
+
+    /// Whether a command of this queue has ended badly.
+    pub fn is_lost(&self) -> bool {
+        self.state.lost.load(Ordering::Acquire)
+    }
+
+    /// Hands a submission to the queue's thread.
+    pub fn push(&self, submission: Submission) -> Result<(), Errno> {
+        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
+        sender.send(submission).map_err(|lost| {
+            lost.0.done.signal(Err(Errno::CANCELED));
+            Errno::IO
+        })
+    }
+
+    /// Nothing that has not started yet will.
+    pub fn abandon(&self) {
+        self.state.abandoned.store(true, Ordering::Release);
+        notify();
+    }
+}
+
+impl Worker {
+    fn run(&self, receiver: &Receiver<Submission>) {
+        for submission in receiver {
+            let Submission { id, waits, commands, done } = submission;
+            let stopped = || {
+                self.state.abandoned.load(Ordering::Acquire)
+                    || self.state.lost.load(Ordering::Acquire)
+            };
+            wait_until(None, || (stopped() || waits.iter().all(Fence::is_signaled)).then_some(()));
+            let outcome =
+                if stopped() { Err(Errno::CANCELED) } else { self.execute(id, &commands) };
+            done.signal(outcome);
+        }
+    }
+
+    fn execute(&self, submission: u64, commands: &[Prepared]) -> Result<(), Errno> {
+        for (command, Prepared { work, start, end }) in commands.iter().enumerate() {
+            let result = self.vm.run(|vm| {
+                let execution =
+                    Execution { file: self.file, queue: self.queue, submission, command, work, vm };
+                let observer = self.device.options.observer.as_deref();
+                if let Some(observer) = observer {
+                    observer.starting(&execution);
+                }
+                let now = timestamp();
+                start.iter().for_each(|slot| slot.write(now));
+                let result = self.model(&execution);
+                let now = timestamp();
+                end.iter().for_each(|slot| slot.write(now));
+                if let Some(observer) = observer {
+                    observer.finished(&execution, &result);
+                }
+                result
+            });
+            if let Err(fault) = result {
+                // Lost before anyone can see the fence: the next submission is refused.
+                self.state.lost.store(true, Ordering::Release);
+                let kind = match work {
+                    Work::Compute(_) => "compute",
+                    Work::Render(_) => "render",
+                };
+                let Worker { file, queue, .. } = *self;
+                self.device.record(FaultRecord { file, queue, submission, command, kind, fault });
+                return Err(Errno::IO);
+            }
+        }
+        Ok(())
+    }
+
+    fn model(&self, execution: &Execution<'_>) -> Result<JobStats, JobFault> {
+        let gpu = &self.device.gpu;
+        let run = || match execution.work {
+            Work::Compute(job) => gpu.compute(execution.vm, job),
+            Work::Render(job) => gpu.render(execution.vm, job),
+        };
+        // A panic is a bug of the model, and would leave the client waiting for ever.
+        catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+            let unit = match execution.work {
+                Work::Compute(_) => Unit::Cdm,
+                Work::Render(_) => Unit::Vdm,
+            };
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+            Err(JobFault::new(unit, format!("the model panicked, which is a bug in it: {text}")))
+        })
+    }
+}
+
+/// Starts a thread that takes none of the client's signals.
+fn with_signals_blocked<T>(start: impl FnOnce() -> T) -> T {
+    // SAFETY: both sets are plain data that the calls fill and read.
+    unsafe {
+        let (mut all, mut before) = (std::mem::zeroed(), std::mem::zeroed());
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
+        let result = start();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
+        result
+    }
+}

@@ -1,0 +1,28 @@
+//! Why a request was refused: an error number for the client, words for whoever debugs it.
+
+use tepui_drm::Errno;
+
+/// A refused request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// What the client gets.
+    pub errno: Errno,
+    /// What was wrong.
+    pub why: &'static str,
+}
+
+impl From<Errno> for Refusal {
+    fn from(errno: Errno) -> Self {
+        Refusal { errno, why: "" }
+    }
+}
+
+/// `EINVAL` unless `ok`.
+pub fn require(ok: bool, why: &'static str) -> Result<(), Refusal> {
+    if ok { Ok(()) } else { Err(Refusal { errno: Errno::INVAL, why }) }
+}
+
+/// The value, or `ENOENT`.
+pub fn found<T>(value: Option<T>, why: &'static str) -> Result<T, Refusal> {
+    value.ok_or(Refusal { errno: Errno::NOENT, why })
+}

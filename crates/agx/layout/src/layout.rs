@@ -1,0 +1,226 @@
+//! The layout of an image: levels, layers, sizes, addresses.
+
+use tepui_format::units::{El, Extent, Px, Tl};
+
+use crate::compression::{self, Metadata};
+use crate::{
+    CACHE_LINE_B, Dimension, ImageDesc, LayoutError, LevelAddresser, MAX_EXTENT, MAX_LEVELS,
+    Tiling, linear, twiddled,
+};
+
+/// Where everything of an image lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    desc: ImageDesc,
+    levels: [Level; MAX_LEVELS],
+    level_count: u8,
+    /// Bytes of an element: of a block, or of all samples of a pixel.
+    pub element_B: u32,
+    /// Bytes from layer to layer, or from slice to slice of a 3D image.
+    pub layer_stride_B: u64,
+    /// Whether layers start at pages. The hardware needs to know to find a layer.
+    pub page_aligned_layers: bool,
+    /// The metadata of a compressed image.
+    pub metadata: Option<Metadata>,
+    /// Bytes of the image, metadata included.
+    pub size_B: u64,
+}
+
+/// One mip level within a layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Level {
+    /// Width and height in pixels.
+    pub extent_px: Extent<Px>,
+    /// Depth in pixels.
+    pub depth_px: u32,
+    /// Width and height in elements.
+    pub extent_el: Extent<El>,
+    /// Where the level starts within its layer.
+    pub offset_B: u64,
+    /// Bytes reserved, padding included.
+    pub size_B: u64,
+    /// Elements in a row, as the hardware counts tiles by: padded by one where a large level of a
+    /// block-compressed image lost a column.
+    pub stride_el: u32,
+    /// Bytes from row to row of a linear image; of a tiled one, bytes of a row's elements.
+    pub stride_B: u64,
+    /// The tile; 1×1 where the image is linear.
+    pub tile_el: Extent<El>,
+    /// How many tiles cover the level. The space reserved may be larger.
+    pub tiles: Extent<Tl>,
+}
+
+impl Level {
+    const EMPTY: Level = Level {
+        extent_px: Extent::new(0, 0),
+        depth_px: 0,
+        extent_el: Extent::new(0, 0),
+        offset_B: 0,
+        size_B: 0,
+        stride_el: 0,
+        stride_B: 0,
+        tile_el: Extent::new(1, 1),
+        tiles: Extent::new(0, 0),
+    };
+}
+
+/// One sample of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Texel {
+    /// Mip level.
+    pub level: u32,
+    /// Array layer.
+    pub layer: u32,
+    /// Column in pixels.
+    pub x_px: u32,
+    /// Row in pixels.
+    pub y_px: u32,
+    /// Slice of a 3D image in pixels.
+    pub z_px: u32,
+    /// Sample of the pixel.
+    pub sample: u32,
+}
+
+impl Layout {
+    /// Lays out an image, or says which of the hardware's rules it breaks.
+    pub fn new(desc: &ImageDesc) -> Result<Layout, LayoutError> {
+        check(desc)?;
+        let mut layout = Layout {
+            desc: *desc,
+            levels: [Level::EMPTY; MAX_LEVELS],
+            level_count: 0,
+            element_B: desc.format.info().block.bytes * desc.samples,
+            layer_stride_B: 0,
+            page_aligned_layers: false,
+            metadata: None,
+            size_B: 0,
+        };
+        match desc.tiling {
+            Tiling::Linear => linear::lay_out(&mut layout, desc),
+            Tiling::Twiddled | Tiling::Compressed => twiddled::lay_out(&mut layout, desc),
+        }
+        layout.size_B = layout.layer_stride_B * u64::from(layout.slices());
+        if desc.tiling == Tiling::Compressed {
+            let metadata = Metadata::new(&layout);
+            layout.size_B += metadata.size_B;
+            layout.metadata = Some(metadata);
+        }
+        layout.size_B = layout.size_B.next_multiple_of(CACHE_LINE_B);
+        Ok(layout)
+    }
+
+    pub(crate) fn push_level(&mut self, level: Level) {
+        self.levels[usize::from(self.level_count)] = level;
+        self.level_count += 1;
+    }
+
+    /// The image that was laid out.
+    pub fn desc(&self) -> &ImageDesc {
+        &self.desc
+    }
+
+    /// Every level that has space, level 0 first: the whole chain where more than one was asked.
+    pub fn levels(&self) -> &[Level] {
+        &self.levels[..usize::from(self.level_count)]
+    }
+
+    /// Layers, or slices of a 3D image: how often the miptree repeats.
+    pub fn slices(&self) -> u32 {
+        self.desc.layers.max(self.desc.depth_px)
+    }
+
+    /// Whether the tiles of a level have metadata. Levels of a compressed image that are smaller
+    /// than 16 samples in both directions have none.
+    pub fn is_level_compressed(&self, level: u32) -> bool {
+        self.metadata.as_ref().is_some_and(|m| m.levels().len() > level as usize)
+    }
+
+    /// Where level `level` of layer `layer` (or slice of a 3D image) starts; `None` where there is
+    /// no such level or layer.
+    pub fn level_offset_B(&self, level: u32, layer: u32) -> Option<u64> {
+        let level = self.levels().get(level as usize)?;
+        (layer < self.slices()).then(|| self.layer_stride_B * u64::from(layer) + level.offset_B)
+    }
+
+    /// Computes addresses within one level of any layer.
+    pub fn level_addresser(&self, level: u32) -> Option<LevelAddresser> {
+        let level = self.levels().get(level as usize)?;
+        Some(LevelAddresser::new(level, self.desc.tiling, self.element_B))
+    }
+
+    /// Where a sample lies (the block with it, where the format has blocks); `None` where the image
+    /// has no such sample.
+    pub fn texel_offset_B(&self, at: Texel) -> Option<u64> {
+        let level = self.levels().get(at.level as usize)?;
+        let inside = at.x_px < level.extent_px.w
+            && at.y_px < level.extent_px.h
+            && at.z_px < level.depth_px
+            && at.layer < self.desc.layers
+            && at.sample < self.desc.samples;
+        if !inside {
+            return None;
+        }
+        let block = self.desc.format.info().block;
+        let addresser = LevelAddresser::new(level, self.desc.tiling, self.element_B);
+        let element = addresser.offset_B(at.x_px / block.width_px, at.y_px / block.height_px);
+        Some(
+            self.layer_stride_B * u64::from(at.layer.max(at.z_px))
+                + level.offset_B
+                + element
+                + u64::from(at.sample) * u64::from(block.bytes),
+        )
+    }
+}
+
+/// The rules that every image has, then those of its tiling.
+fn check(desc: &ImageDesc) -> Result<(), LayoutError> {
+    if desc.format.info().is_planar() {
+        return Err(LayoutError::Planar { format: desc.format });
+    }
+    let buffer = desc.tiling == Tiling::Linear && linear::is_buffer(desc);
+    let max_width = if buffer { linear::MAX_BUFFER_PX } else { MAX_EXTENT };
+    for (what, value, limit) in [
+        ("the width", desc.width_px, max_width),
+        ("the height", desc.height_px, MAX_EXTENT),
+        ("the depth", desc.depth_px, MAX_EXTENT),
+        ("the number of layers", desc.layers, MAX_EXTENT),
+    ] {
+        if value == 0 {
+            return Err(LayoutError::Zero { what });
+        }
+        if value > limit {
+            let (value, limit) = (value.into(), limit.into());
+            return Err(LayoutError::TooLarge { what, value, limit });
+        }
+    }
+    if desc.levels == 0 {
+        return Err(LayoutError::Zero { what: "the number of levels" });
+    }
+    if !matches!(desc.samples, 1 | 2 | 4) {
+        return Err(LayoutError::SampleCount { samples: desc.samples });
+    }
+    check_dimension(desc)?;
+    if desc.levels > 1 && desc.levels > desc.full_chain() {
+        let (levels, full) = (desc.levels, desc.full_chain());
+        return Err(LayoutError::TooManyLevels { levels, full });
+    }
+    match desc.tiling {
+        Tiling::Linear => linear::check(desc),
+        Tiling::Twiddled => twiddled::check(desc),
+        Tiling::Compressed => twiddled::check(desc).and_then(|()| compression::check(desc)),
+    }
+}
+
+fn check_dimension(desc: &ImageDesc) -> Result<(), LayoutError> {
+    let &ImageDesc { width_px, height_px, depth_px, layers, .. } = desc;
+    match desc.dimension {
+        Dimension::D3 if layers > 1 => Err(LayoutError::LayersOf3d { layers }),
+        Dimension::D3 => Ok(()),
+        _ if depth_px > 1 => Err(LayoutError::DepthWithout3d { depth_px }),
+        Dimension::D1 if height_px > 1 => Err(LayoutError::HeightOf1d { height_px }),
+        Dimension::Cube if width_px != height_px || layers % 6 != 0 => {
+            Err(LayoutError::CubeShape { width_px, height_px, layers })
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,221 @@
+//! What must hold of every layout.
+#![allow(non_snake_case)]
+
+use proptest::prelude::*;
+use tepui_agx_layout::{Dimension, ImageDesc, Layout, LayoutError, Texel, Tiling, Usage};
+use tepui_format::Format;
+
+/// Formats of every block shape and size.
+const FORMATS: [Format; 10] = [
+    Format::R8_UNORM,
+    Format::R16_SFLOAT,
+    Format::R8G8B8A8_UNORM,
+    Format::R32G32_UINT,
+    Format::R32G32B32A32_SFLOAT,
+    Format::D32_SFLOAT,
+    Format::S8_UINT,
+    Format::BC1_RGB_UNORM_BLOCK,
+    Format::ASTC_8x5_UNORM_BLOCK,
+    Format::G8B8G8R8_422_UNORM,
+];
+
+prop_compose! {
+    fn images(max: u32)(
+        format in prop::sample::select(&FORMATS[..]),
+        tiling in prop::sample::select(&Tiling::ALL[..]),
+        dimension in prop::sample::select(&[Dimension::D2, Dimension::D3][..]),
+        (width_px, height_px, third) in (1..=max, 1..=max, 1..=4u32),
+        samples in prop::sample::select(&[1, 2, 4][..]),
+        levels in 1..=4u32,
+        (renderable, writable) in any::<(bool, bool)>(),
+    ) -> ImageDesc {
+        let mut desc = ImageDesc::new_2d(format, tiling, width_px, height_px);
+        desc.dimension = dimension;
+        desc.usage = Usage { renderable, writable };
+        desc.samples = samples;
+        match dimension {
+            Dimension::D3 => desc.depth_px = third,
+            _ => desc.layers = third,
+        }
+        desc.levels = levels.min(desc.full_chain());
+        desc
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    /// Every sample has its own bytes, inside its level, and levels, layers and metadata lie apart.
+    #[test]
+    fn samples_have_their_own_bytes(desc in images(80)) {
+        let Ok(layout) = Layout::new(&desc) else { return Ok(()) };
+        let block = desc.format.info().block;
+        let mut used = vec![false; layout.size_B as usize];
+        let mut take = |offset_B: u64, bytes: u64| {
+            for byte in &mut used[offset_B as usize..(offset_B + bytes) as usize] {
+                assert!(!*byte, "{offset_B:#x} is used twice");
+                *byte = true;
+            }
+        };
+        for (l, level) in (0..).zip(layout.levels()) {
+            for layer in 0..layout.slices() {
+                let (layer, z_px) = match desc.dimension {
+                    Dimension::D3 => (0, layer),
+                    _ => (layer, 0),
+                };
+                let at = Texel { level: l, layer, z_px, ..Texel::default() };
+                if z_px >= level.depth_px {
+                    prop_assert_eq!(layout.texel_offset_B(at), None);
+                    continue;
+                }
+                let start_B = layout.level_offset_B(l, layer.max(z_px)).unwrap();
+                for y_px in (0..level.extent_px.h).step_by(block.height_px as usize) {
+                    for x_px in (0..level.extent_px.w).step_by(block.width_px as usize) {
+                        for sample in 0..desc.samples {
+                            let at = Texel { x_px, y_px, sample, ..at };
+                            let offset_B = layout.texel_offset_B(at).unwrap();
+                            prop_assert!(offset_B >= start_B);
+                            prop_assert!(offset_B + u64::from(block.bytes) <= start_B + level.size_B);
+                            take(offset_B, block.bytes.into());
+                        }
+                    }
+                }
+            }
+        }
+        for (l, level) in (0..).zip(layout.metadata.iter().flat_map(|m| m.levels())) {
+            let metadata = layout.metadata.as_ref().unwrap();
+            for layer in 0..layout.slices() {
+                let start_B = metadata.offset_B + u64::from(layer) * metadata.layer_stride_B;
+                for y_tl in 0..level.tiles.h {
+                    for x_tl in 0..level.tiles.w {
+                        let offset_B = metadata.tile_offset_B(l, layer, x_tl, y_tl).unwrap();
+                        prop_assert!(offset_B >= start_B + level.offset_B);
+                        prop_assert!(offset_B + 8 <= start_B + level.offset_B + level.size_B);
+                        take(offset_B, 8);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_sum_of_parts_is_the_size(desc in images(5000)) {
+        let Ok(layout) = Layout::new(&desc) else { return Ok(()) };
+        let mut end_B = 0;
+        for level in layout.levels() {
+            prop_assert_eq!(level.offset_B, end_B);
+            prop_assert_eq!(level.offset_B % 128, 0);
+            end_B += level.size_B;
+        }
+        let page = if layout.page_aligned_layers { 0x4000 } else { 1 };
+        prop_assert_eq!(layout.layer_stride_B, end_B.next_multiple_of(page));
+        let mut size_B = layout.layer_stride_B * u64::from(layout.slices());
+        if let Some(metadata) = &layout.metadata {
+            prop_assert_eq!(metadata.offset_B, size_B);
+            let levels_B = metadata.levels().iter().map(|l| l.size_B).sum::<u64>();
+            prop_assert_eq!(metadata.layer_stride_B, levels_B);
+            size_B += metadata.size_B;
+        }
+        prop_assert_eq!(layout.size_B, size_B.next_multiple_of(128));
+    }
+
+    /// A walk along a row gives what addressing each element gives.
+    #[test]
+    fn walking_equals_addressing(desc in images(300), x in 0..300u32, y in 0..300u32) {
+        let Ok(layout) = Layout::new(&desc) else { return Ok(()) };
+        if desc.tiling == Tiling::Linear {
+            return Ok(());
+        }
+        let level = layout.levels()[0];
+        let (x, y) = (x % level.extent_el.w, y % level.extent_el.h);
+        let addresser = layout.level_addresser(0).unwrap();
+        for (x, walked) in (x..level.extent_el.w).zip(addresser.row(x, y)) {
+            prop_assert_eq!(walked, addresser.offset_B(x, y));
+        }
+    }
+
+    /// Any numbers give a layout or an error, without a panic.
+    #[test]
+    fn nothing_panics(
+        numbers: [u32; 6],
+        small in prop::array::uniform6(0..20000u32),
+        choose: u8,
+        stride: Option<u32>,
+        format in 0usize..248,
+        tiling in prop::sample::select(&Tiling::ALL[..]),
+        dimension in prop::sample::select(
+            &[Dimension::D1, Dimension::D2, Dimension::D3, Dimension::Cube][..]),
+    ) {
+        let format = Format::all().nth(format % Format::all().len()).unwrap();
+        let pick = |i: usize| if choose >> i & 1 == 0 { small[i] } else { numbers[i] };
+        let desc = ImageDesc {
+            format,
+            tiling,
+            dimension,
+            width_px: pick(0),
+            height_px: pick(1),
+            depth_px: pick(2) % 7,
+            layers: pick(3) % 9,
+            samples: pick(4) % 5,
+            levels: pick(5) % 20,
+            usage: Usage::default(),
+            linear_stride_B: stride,
+        };
+        if let Ok(layout) = Layout::new(&desc) {
+            let last = layout.levels().len() as u32 - 1;
+            let inside = Texel { level: last, ..Texel::default() };
+            let outside = Texel { x_px: u32::MAX, ..Texel::default() };
+            prop_assert!(layout.texel_offset_B(inside).is_some());
+            prop_assert!(layout.texel_offset_B(outside).is_none());
+        }
+    }
+}
+
+/// Each rule, broken once.
+#[test]
+fn rules() {
+    use LayoutError::*;
+    let ok = ImageDesc::new_2d(Format::R8G8B8A8_UNORM, Tiling::Twiddled, 64, 64);
+    let linear = ImageDesc { tiling: Tiling::Linear, ..ok };
+    let compressed = ImageDesc { tiling: Tiling::Compressed, ..ok };
+    let dimension = Dimension::D3;
+    let astc = Format::ASTC_4x4_UNORM_BLOCK;
+    let writable = Usage { renderable: false, writable: true };
+    #[rustfmt::skip]
+    let cases = [
+        (ImageDesc { width_px: 0, ..ok }, Zero { what: "the width" }),
+        (ImageDesc { levels: 0, ..ok }, Zero { what: "the number of levels" }),
+        (ImageDesc { height_px: 16385, ..ok }, TooLarge { what: "the height", value: 16385, limit: 16384 }),
+        (ImageDesc { width_px: u32::MAX, ..linear }, TooLarge { what: "the width", value: u32::MAX.into(), limit: 16384 }),
+        (ImageDesc { samples: 3, ..ok }, SampleCount { samples: 3 }),
+        (ImageDesc { samples: 8, ..ok }, SampleCount { samples: 8 }),
+        (ImageDesc { levels: 8, ..ok }, TooManyLevels { levels: 8, full: 7 }),
+        (ImageDesc { depth_px: 2, ..ok }, DepthWithout3d { depth_px: 2 }),
+        (ImageDesc { dimension, layers: 2, ..ok }, LayersOf3d { layers: 2 }),
+        (ImageDesc { dimension: Dimension::D1, ..ok }, HeightOf1d { height_px: 64 }),
+        (ImageDesc { dimension: Dimension::Cube, layers: 5, ..ok }, CubeShape { width_px: 64, height_px: 64, layers: 5 }),
+        (ImageDesc { format: Format::R8G8B8_UNORM, ..ok }, BlockSize { format: Format::R8G8B8_UNORM, block_B: 3 }),
+        (ImageDesc { format: Format::R64G64B64A64_UINT, ..ok }, BlockSize { format: Format::R64G64B64A64_UINT, block_B: 32 }),
+        (ImageDesc { format: Format::G8_B8R8_2PLANE_420_UNORM, ..ok }, Planar { format: Format::G8_B8R8_2PLANE_420_UNORM }),
+        (ImageDesc { format: astc, samples: 2, ..ok }, MultisampledBlocks { format: astc }),
+        (ImageDesc { linear_stride_B: Some(256), ..ok }, StrideOfTiled),
+        (ImageDesc { linear_stride_B: Some(264), ..linear }, StrideAlignment { stride_B: 264 }),
+        (ImageDesc { linear_stride_B: Some(240), ..linear }, StrideTooSmall { stride_B: 240, row_B: 256 }),
+        (ImageDesc { linear_stride_B: Some(1 << 23), ..linear }, TooLarge { what: "the stride in bytes", value: 1 << 23, limit: 1 << 22 }),
+        (ImageDesc { dimension, ..linear }, LinearDimension { dimension: "3D" }),
+        (ImageDesc { dimension: Dimension::Cube, layers: 6, ..linear }, LinearDimension { dimension: "cubes" }),
+        (ImageDesc { levels: 2, ..linear }, LinearMipmaps { levels: 2 }),
+        (ImageDesc { samples: 4, ..linear }, LinearMultisampled { samples: 4 }),
+        (ImageDesc { format: astc, ..linear }, LinearBlocks { format: astc }),
+        (ImageDesc { layers: 2049, ..linear }, TooLarge { what: "the number of linear layers", value: 2049, limit: 2048 }),
+        (ImageDesc { format: astc, ..compressed }, NotCompressible { format: astc }),
+        (ImageDesc { usage: writable, ..compressed }, WritableCompressed),
+        (ImageDesc { width_px: 15, ..compressed }, TooSmallToCompress { width_sa: 15, height_sa: 64 }),
+    ];
+    for (desc, error) in cases {
+        assert_eq!(Layout::new(&desc).unwrap_err(), error);
+    }
+    for desc in [ok, linear, compressed] {
+        assert!(Layout::new(&desc).is_ok());
+    }
+}

@@ -1,0 +1,95 @@
+//! Pixel back end: descriptors of images that are written, by shaders or from the tilebuffer.
+//!
+// source: cmdbuf.xml, "PBE"
+
+use tepui_packets::types::{Address, Bool, Log2, Minus, Shr, Uint, Uint64};
+use tepui_packets::{Packet, PacketInfo, packet};
+
+use crate::texture::{
+    Channel, Channels, ImageMode, Layout, SampleCount, TextureDimension, TextureType,
+};
+
+packet! {
+    /// An image that is written. The last 8 bytes count for the hardware only if `extended`;
+    /// otherwise Mesa keeps there what its shaders need for image atomics and multisampled writes
+    /// (the fields marked "sw", at the places where 26.1 puts them).
+    pub struct Pbe = "PBE", 24 bytes
+    fields {
+        /// Dimensions.
+        dimension: TextureDimension [0..4] "Dimension";
+        /// Where the texels are.
+        layout: Layout [4..6] "Layout";
+        /// Channels.
+        channels: Channels [6..13] "Channels";
+        /// Interpretation of the channels.
+        type_: TextureType [13..16] "Type";
+        /// Where red is written.
+        swizzle_r: Channel [16..18] "Swizzle R";
+        /// Where green is written.
+        swizzle_g: Channel [18..20] "Swizzle G";
+        /// Where blue is written.
+        swizzle_b: Channel [20..22] "Swizzle B";
+        /// Where alpha is written.
+        swizzle_a: Channel [22..24] "Swizzle A";
+        /// Width of level 0 in texels.
+        width: Minus<Uint, 1> [24..38] "Width";
+        /// Height of level 0 in texels.
+        height: Minus<Uint, 1> [38..52] "Height";
+        /// Unknown.
+        unk_52: Bool [52..53] "Unk 52";
+        /// Turns the tile by 90 degrees.
+        rotate_90: Bool [53..54] "Rotate 90";
+        /// Flips the tile.
+        flip_vertical: Bool [54..55] "Flip vertical";
+        /// Samples, if multisampled.
+        samples: SampleCount [56..57] "Samples";
+        /// Unknown; Metal sets it for images with several levels.
+        unk_mipmapped: Bool [58..59] "Unk mipmapped";
+        /// The texels are compressed without loss. (25.0: "Compressed 1".)
+        compressed: Bool [59..60] "Compressed";
+        /// How pages are found. (Known since 26.1.)
+        mode: ImageMode [60..62] "Mode";
+        /// GPU address of level 0.
+        buffer: Shr<Address, 4> [64..100] "Buffer";
+        /// The level that is written.
+        level: Uint [100..104] "Level";
+        /// Levels of the image.
+        levels: Minus<Uint, 1> [104..108] "Levels" when (|p| p.layout != Layout::Linear);
+        /// Layers, when an array is rendered to; else 1.
+        layers: Minus<Uint, 1> [108..122] "Layers" when (|p| p.layout != Layout::Linear);
+        /// Layers start at multiples of a page.
+        page_aligned_layers: Bool [124..125] "Page-aligned layers" when (|p| p.layout != Layout::Linear);
+        /// Shader writes convert to sRGB. Writes from the tilebuffer do not: that conversion
+        /// happens on the way into the tilebuffer.
+        srgb: Bool [125..126] "sRGB";
+        /// The hardware reads the last 8 bytes.
+        extended: Bool [127..128] "Extended";
+        /// Bytes from row to row. cmdbuf.xml leaves the subtraction of 4 to the driver.
+        stride: Minus<Uint, 4> [104..125] "Stride" when (|p| p.layout == Layout::Linear);
+        /// GPU address of the compression metadata. cmdbuf.xml gives 64 bits, 4 more than an address
+        /// can fill.
+        acceleration_buffer: Shr<Address, 4> [128..188] "Acceleration buffer" when (|p| p.extended && p.layout != Layout::Linear);
+        /// Layers of a linear image.
+        depth_linear: Minus<Uint, 1> [128..139] "Depth (linear)" when (|p| p.extended && p.layout == Layout::Linear);
+        /// Bytes from layer to layer of a linear image. cmdbuf.xml leaves the subtraction of 128 to
+        /// the driver.
+        layer_stride_linear: Minus<Shr<Uint64, 7>, 128> [139..166] "Layer stride (linear)" when (|p| p.extended && p.layout == Layout::Linear);
+        /// Mesa's: offset of the level in bytes.
+        level_offset_sw: Shr<Uint64, 7> [128..155] "Level offset (sw)" when (|p| !p.extended && p.layout != Layout::Linear && !p.dimension.is_multisampled());
+        /// Mesa's: width of the level in whole tiles, in texels.
+        aligned_width_msaa_sw: Uint [128..143] "Aligned width MSAA (sw)" when (|p| !p.extended && p.layout != Layout::Linear && p.dimension.is_multisampled());
+        /// Mesa's: logarithm of the number of samples.
+        sample_count_log2_sw: Uint [143..145] "Sample count log2 (sw)" when (|p| !p.extended && p.layout != Layout::Linear && p.dimension.is_multisampled());
+        /// Mesa's: width of a tile in texels.
+        tile_width_sw: Log2 [155..159] "Tile width (sw)" when (|p| !p.extended && p.layout != Layout::Linear);
+        /// Mesa's: height of a tile in texels.
+        tile_height_sw: Log2 [159..163] "Tile height (sw)" when (|p| !p.extended && p.layout != Layout::Linear);
+        /// Mesa's: bytes from layer to layer.
+        layer_stride_sw: Shr<Uint64, 7> [163..190] "Layer stride (sw)" when (|p| !p.extended && p.layout != Layout::Linear);
+        /// Mesa's: first texel of a texel buffer, as an offset from the aligned address.
+        buffer_offset_sw: Uint [128..160] "Buffer offset (sw)" when (|p| !p.extended && p.layout == Layout::Linear);
+    }
+}
+
+/// The tables of this module.
+pub static ALL: &[&PacketInfo] = &[Pbe::INFO];

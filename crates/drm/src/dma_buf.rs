@@ -1,0 +1,77 @@
+//! Requests on a shared buffer's own descriptor: implicit synchronisation.
+//!
+//! source: dma-buf.h.
+
+use rustix::io::Errno;
+
+use crate::gem::Gem;
+use crate::sync_file;
+use crate::token::Registry;
+use crate::uapi::{Request, kernel_structs};
+
+kernel_structs! {
+    /// The start or end of an access by the client's processor.
+    dma_buf_sync as DmaBufSync[8] {
+        0 flags: u64,
+    }
+    /// A sync file of the buffer's users, or one to be added to them.
+    dma_buf_export_sync_file as DmaBufSyncFile[8] {
+        0 flags: u32,
+        4 fd: i32,
+    }
+}
+
+/// The letter of the family of requests.
+pub const FAMILY: u8 = b'b';
+const SYNC: u8 = 0;
+const SET_NAME: u8 = 1;
+const EXPORT_SYNC_FILE: u8 = 2;
+const IMPORT_SYNC_FILE: u8 = 3;
+
+const READ: u32 = 1;
+const WRITE: u32 = 2;
+const END: u32 = 4;
+
+/// Answers a request on the descriptor of a buffer.
+///
+/// # Errors
+/// `EINVAL` for unknown flags, `ENOTTY` for an unknown request.
+pub fn ioctl(
+    registry: &Registry,
+    gem: &Gem,
+    request: Request,
+    arg: &mut [u8],
+) -> Result<(), Errno> {
+    match request.nr() {
+        SYNC => {
+            let sync: DmaBufSync =
+                bytemuck::try_pod_read_unaligned(arg).map_err(|_| Errno::NOTTY)?;
+            let flags = u32::try_from(sync.flags).map_err(|_| Errno::INVAL)?;
+            if flags & !(READ | WRITE | END) != 0 || flags & (READ | WRITE) == 0 {
+                return Err(Errno::INVAL);
+            }
+            // Memory is coherent; only the start of an access has something to wait for.
+            if flags & END == 0 {
+                let _ = gem.users(flags & WRITE != 0).wait();
+            }
+            Ok(())
+        }
+        SET_NAME => Ok(()),
+        EXPORT_SYNC_FILE | IMPORT_SYNC_FILE => {
+            let mut file: DmaBufSyncFile =
+                bytemuck::try_pod_read_unaligned(arg).map_err(|_| Errno::NOTTY)?;
+            if file.flags & !(READ | WRITE) != 0 || file.flags == 0 {
+                return Err(Errno::INVAL);
+            }
+            let writes = file.flags & WRITE != 0;
+            if request.nr() == IMPORT_SYNC_FILE {
+                gem.add_user(sync_file::import(registry, file.fd)?, writes);
+            } else {
+                file.fd = sync_file::export(registry, gem.users(writes))?;
+                arg.copy_from_slice(bytemuck::bytes_of(&file));
+            }
+            Ok(())
+        }
+        _ => Err(Errno::NOTTY),
+    }
+}

@@ -1,0 +1,201 @@
+//! Fences: work that will be done once, well or not.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::io::Errno;
+
+use crate::{lock, monotonic_ns};
+
+/// How the work behind a fence ended.
+pub type Outcome = Result<(), Errno>;
+
+type Callback = Box<dyn FnOnce(Outcome) + Send>;
+
+enum State {
+    Pending(Vec<Callback>),
+    Done(Outcome, u64),
+}
+
+/// A piece of work that will be done once. Clones are the same fence.
+#[derive(Clone)]
+pub struct Fence(Arc<Mutex<State>>);
+
+impl Default for Fence {
+    fn default() -> Self {
+        Fence::new()
+    }
+}
+
+impl Fence {
+    /// Work that is still to be done.
+    pub fn new() -> Fence {
+        Fence(Arc::new(Mutex::new(State::Pending(Vec::new()))))
+    }
+
+    /// Work that is already done.
+    pub fn signaled() -> Fence {
+        Fence(Arc::new(Mutex::new(State::Done(Ok(()), monotonic_ns()))))
+    }
+
+    /// A fence that signals once all of these have; the first error is its own.
+    pub fn all(fences: &[Fence]) -> Fence {
+        match fences {
+            [] => return Fence::signaled(),
+            [one] => return one.clone(),
+            _ => {}
+        }
+        let whole = Fence::new();
+        let left = Arc::new(AtomicUsize::new(fences.len()));
+        let error = Arc::new(Mutex::new(Ok(())));
+        for fence in fences {
+            let (whole, left, error) = (whole.clone(), left.clone(), error.clone());
+            fence.on_signal(move |outcome| {
+                {
+                    let mut error = lock(&error);
+                    *error = error.and(outcome);
+                }
+                if left.fetch_sub(1, Ordering::AcqRel) == 1 {
+                    let outcome = *lock(&error);
+                    whole.signal(outcome);
+                }
+            });
+        }
+        whole
+    }
+
+    /// The work is done. Only the first call counts.
+    pub fn signal(&self, outcome: Outcome) {
+        let callbacks = {
+            let mut state = lock(&self.0);
+            match &mut *state {
+                State::Done(..) => return,
+                State::Pending(callbacks) => {
+                    let callbacks = std::mem::take(callbacks);
+                    *state = State::Done(outcome, monotonic_ns());
+                    callbacks
+                }
+            }
+        };
+        for callback in callbacks {
+            callback(outcome);
+        }
+        notify();
+    }
+
+    /// How the work ended, if it has.
+    pub fn outcome(&self) -> Option<Outcome> {
+        match *lock(&self.0) {
+            State::Pending(_) => None,
+            State::Done(outcome, _) => Some(outcome),
+        }
+    }
+
+    /// When the work ended, in nanoseconds of CLOCK_MONOTONIC.
+    pub fn signaled_at_ns(&self) -> Option<u64> {
+        match *lock(&self.0) {
+            State::Pending(_) => None,
+            State::Done(_, at) => Some(at),
+        }
+    }
+
+    /// Whether the work has ended.
+    pub fn is_signaled(&self) -> bool {
+        self.outcome().is_some()
+    }
+
+    /// Calls back when the work ends, or now if it has. Callbacks live as long as the fence is
+    /// pending, so a waiter that can give up uses [`wait_until`] instead.
+    pub fn on_signal(&self, callback: impl FnOnce(Outcome) + Send + 'static) {
+        let outcome = match &mut *lock(&self.0) {
+            State::Pending(callbacks) => return callbacks.push(Box::new(callback)),
+            State::Done(outcome, _) => *outcome,
+        };
+        callback(outcome);
+    }
+
+    /// Waits without limit.
+    pub fn wait(&self) -> Outcome {
+        wait_until(None, || self.outcome()).unwrap_or(Err(Errno::TIME))
+    }
+}
+
+/// Changes of any fence or sync object, counted. One condition for all of them keeps waiting for
+/// several, with reset and late submission, free of races and of bookkeeping in each fence.
+static CHANGES: (Mutex<u64>, Condvar) = (Mutex::new(0), Condvar::new());
+
+/// Something that a waiter may wait for has changed: everyone in [`wait_until`] asks again.
+pub fn notify() {
+    *lock(&CHANGES.0) += 1;
+    CHANGES.1.notify_all();
+}
+
+/// Waits until `ready` gives a value; `None` once the deadline (absolute, CLOCK_MONOTONIC,
+/// nanoseconds) has passed. `ready` is asked at least once.
+pub fn wait_until<T>(deadline_ns: Option<u64>, mut ready: impl FnMut() -> Option<T>) -> Option<T> {
+    let mut seen = *lock(&CHANGES.0);
+    loop {
+        if let Some(value) = ready() {
+            return Some(value);
+        }
+        let mut changes = lock(&CHANGES.0);
+        while *changes == seen {
+            changes = match deadline_ns {
+                None => CHANGES.1.wait(changes).unwrap_or_else(PoisonError::into_inner),
+                Some(deadline) => {
+                    let left = deadline.saturating_sub(monotonic_ns());
+                    if left == 0 {
+                        return None;
+                    }
+                    let left = Duration::from_nanos(left);
+                    CHANGES.1.wait_timeout(changes, left).unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+        seen = *changes;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fence_signals_once_and_calls_back() {
+        let fence = Fence::new();
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let late = sender.clone();
+        fence.on_signal(move |outcome| sender.send(outcome).unwrap());
+        assert_eq!(fence.outcome(), None);
+        fence.signal(Err(Errno::IO));
+        fence.signal(Ok(()));
+        fence.on_signal(move |outcome| late.send(outcome).unwrap());
+        assert_eq!(receiver.iter().collect::<Vec<_>>(), [Err(Errno::IO), Err(Errno::IO)]);
+        assert_eq!(fence.wait(), Err(Errno::IO));
+    }
+
+    #[test]
+    fn all_waits_for_all_and_keeps_an_error() {
+        let fences = [Fence::new(), Fence::new(), Fence::signaled()];
+        let all = Fence::all(&fences);
+        fences[1].signal(Err(Errno::CANCELED));
+        assert_eq!(all.outcome(), None);
+        fences[0].signal(Ok(()));
+        assert_eq!(all.outcome(), Some(Err(Errno::CANCELED)));
+        assert_eq!(Fence::all(&[]).outcome(), Some(Ok(())));
+    }
+
+    #[test]
+    fn waiting_wakes_on_a_signal_and_gives_up_at_the_deadline() {
+        let fence = Fence::new();
+        let soon = monotonic_ns() + 20_000_000;
+        assert_eq!(wait_until(Some(soon), || fence.outcome()), None);
+        assert!(monotonic_ns() >= soon);
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| fence.wait());
+            fence.signal(Ok(()));
+            assert_eq!(waiter.join().unwrap(), Ok(()));
+        });
+    }
+}

@@ -1,0 +1,233 @@
+//! Buffers: handles in an open file, offsets to map them at, file descriptors to share them.
+
+use std::any::Any;
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::CString;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+
+use rustix::io::Errno;
+
+use crate::fence::Fence;
+use crate::ids::Ids;
+use crate::lock;
+use crate::token::Registry;
+
+/// How the kernel shows the file behind a buffer of ours.
+const BUFFER_FILE_PREFIX: &[u8] = b"/memfd:tepui-bo";
+
+/// What a driver puts behind a buffer.
+pub trait Backing: Any + Send + Sync {
+    /// Size in bytes.
+    fn size(&self) -> u64;
+
+    /// The file, and the offset in it, that a client maps.
+    fn file(&self) -> (BorrowedFd<'_>, u64);
+
+    /// Whether the buffer may leave the open file as a descriptor. If so its file is its own, and
+    /// its offset 0.
+    fn may_export(&self) -> bool;
+}
+
+/// A buffer object.
+pub struct Gem {
+    backing: Box<dyn Backing>,
+    /// Where it stands in the node's space of mappings.
+    map_offset: u64,
+    users: Mutex<Vec<(Fence, bool)>>,
+}
+
+impl Gem {
+    /// What the driver put behind it.
+    pub fn backing<B: Backing>(&self) -> Option<&B> {
+        (&*self.backing as &dyn Any).downcast_ref()
+    }
+
+    /// Size in bytes.
+    pub fn size(&self) -> u64 {
+        self.backing.size()
+    }
+
+    /// The file, and the offset in it, that a client maps.
+    pub fn file(&self) -> (BorrowedFd<'_>, u64) {
+        self.backing.file()
+    }
+
+    /// The offset at which a client maps the buffer through its node.
+    pub fn map_offset(&self) -> u64 {
+        self.map_offset
+    }
+
+    /// Adds implicit synchronisation: someone reads or writes the buffer until `fence` signals.
+    pub fn add_user(&self, fence: Fence, writes: bool) {
+        let mut users = lock(&self.users);
+        users.retain(|(fence, _)| !fence.is_signaled());
+        users.push((fence, writes));
+    }
+
+    /// A fence for everyone who must be done before the buffer is read, or written.
+    pub fn users(&self, to_write: bool) -> Fence {
+        let fences: Vec<_> = lock(&self.users)
+            .iter()
+            .filter(|(fence, writes)| (to_write || *writes) && !fence.is_signaled())
+            .map(|(fence, _)| fence.clone())
+            .collect();
+        Fence::all(&fences)
+    }
+}
+
+/// The buffers of a device: their places in the space of mappings, their descriptors.
+pub struct Buffers {
+    registry: Arc<Registry>,
+    next_offset: AtomicU64,
+    mappable: Mutex<BTreeMap<u64, Weak<Gem>>>,
+}
+
+impl Buffers {
+    /// No buffers yet. Descriptors are noted in `registry`.
+    pub fn new(registry: Arc<Registry>) -> Buffers {
+        // The first 4 GiB are kept free, as in the kernel, so that an offset is never mistaken for
+        // an offset into a file.
+        Buffers { registry, next_offset: AtomicU64::new(1 << 32), mappable: Mutex::default() }
+    }
+
+    /// A new buffer.
+    pub fn create(&self, backing: Box<dyn Backing>) -> Arc<Gem> {
+        const GRANULE_BYTES: u64 = 1 << 16;
+        let span = backing.size().next_multiple_of(GRANULE_BYTES) + GRANULE_BYTES;
+        let map_offset = self.next_offset.fetch_add(span, Ordering::Relaxed);
+        Arc::new(Gem { backing, map_offset, users: Mutex::default() })
+    }
+
+    /// Lets clients map the buffer; gives the offset.
+    pub fn make_mappable(&self, gem: &Arc<Gem>) -> u64 {
+        let mut mappable = lock(&self.mappable);
+        if mappable.len().is_power_of_two() {
+            mappable.retain(|_, gem| gem.strong_count() != 0);
+        }
+        mappable.insert(gem.map_offset, Arc::downgrade(gem));
+        gem.map_offset
+    }
+
+    /// The buffer that stands at an offset.
+    pub fn at_offset(&self, offset: u64) -> Option<Arc<Gem>> {
+        lock(&self.mappable).get(&offset)?.upgrade()
+    }
+
+    /// A descriptor of the buffer.
+    ///
+    /// # Errors
+    /// `EINVAL` for a buffer that may not leave its address space.
+    pub fn export(&self, gem: &Arc<Gem>, close_on_exec: bool) -> Result<OwnedFd, Errno> {
+        if !gem.backing.may_export() {
+            return Err(Errno::INVAL);
+        }
+        let (file, _) = gem.backing.file();
+        let weak: Weak<dyn Any + Send + Sync> = Arc::<Gem>::downgrade(gem);
+        self.registry.note(file, weak)?;
+        if close_on_exec { rustix::io::fcntl_dupfd_cloexec(file, 0) } else { rustix::io::dup(file) }
+    }
+
+    /// The buffer behind a descriptor. One that was made here and still lives is that very buffer;
+    /// another is made by `import` from a copy of the descriptor and the size of its file.
+    ///
+    /// # Errors
+    /// `EBADF` for a closed descriptor, `EINVAL` for one that is no buffer.
+    pub fn import(
+        &self,
+        fd: BorrowedFd<'_>,
+        import: impl FnOnce(OwnedFd, u64) -> Result<Box<dyn Backing>, Errno>,
+    ) -> Result<Arc<Gem>, Errno> {
+        let stat = rustix::fs::fstat(fd)?;
+        if let Some(gem) = self.registry.find::<Gem>(fd) {
+            return Ok(gem);
+        }
+        // Another process's buffer, or a file that is none: the name of the memory tells.
+        let name = link_of(fd.as_raw_fd())?;
+        if !name.as_bytes().starts_with(BUFFER_FILE_PREFIX) {
+            return Err(Errno::INVAL);
+        }
+        let size = u64::try_from(stat.st_size).ok().filter(|&size| size > 0).ok_or(Errno::INVAL)?;
+        let copy = rustix::io::fcntl_dupfd_cloexec(fd, 0)?;
+        let gem = self.create(import(copy, size)?);
+        let weak: Weak<dyn Any + Send + Sync> = Arc::<Gem>::downgrade(&gem);
+        self.registry.note(gem.file().0, weak)?;
+        Ok(gem)
+    }
+}
+
+/// The buffers that one open file has handles of.
+#[derive(Default)]
+pub struct Handles {
+    ids: Ids<Arc<Gem>>,
+    of: HashMap<*const Gem, u32>,
+}
+
+// SAFETY: the pointers are only compared; each is kept alive by its entry in `ids`.
+unsafe impl Send for Handles {}
+
+impl Handles {
+    /// The handle of a buffer, the one it has or a new one.
+    pub fn handle(&mut self, gem: Arc<Gem>) -> u32 {
+        let key = Arc::as_ptr(&gem);
+        *self.of.entry(key).or_insert_with(|| self.ids.insert(gem))
+    }
+
+    /// The buffer of a handle.
+    pub fn get(&self, handle: u32) -> Option<&Arc<Gem>> {
+        self.ids.get(handle)
+    }
+
+    /// Gives a handle back.
+    pub fn remove(&mut self, handle: u32) -> Option<Arc<Gem>> {
+        let gem = self.ids.remove(handle)?;
+        self.of.remove(&Arc::as_ptr(&gem));
+        Some(gem)
+    }
+
+    /// Moves a buffer to an unused handle.
+    pub fn change(&mut self, from: u32, to: u32) -> Result<(), Errno> {
+        let gem = self.ids.get(from).ok_or(Errno::NOENT)?.clone();
+        if to == 0 || to > i32::MAX as u32 {
+            return Err(Errno::INVAL);
+        }
+        if from == to {
+            return Ok(());
+        }
+        let key = Arc::as_ptr(&gem);
+        self.ids.insert_at(to, gem).map_err(|_| Errno::NOSPC)?;
+        self.ids.remove(from);
+        self.of.insert(key, to);
+        Ok(())
+    }
+
+    /// Whether there is a handle of this buffer.
+    pub fn contains(&self, gem: &Arc<Gem>) -> bool {
+        self.of.contains_key(&Arc::as_ptr(gem))
+    }
+
+    /// How many handles there are.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+}
+
+/// A borrowed descriptor from a client's number.
+pub(crate) fn borrow(fd: i32) -> Result<BorrowedFd<'static>, Errno> {
+    if fd < 0 {
+        return Err(Errno::BADF);
+    }
+    // SAFETY: the number is only handed to system calls, which refuse a closed one.
+    Ok(unsafe { BorrowedFd::borrow_raw(fd) })
+}
+
+/// What the kernel shows as the target of a descriptor.
+pub(crate) fn link_of(fd: i32) -> Result<CString, Errno> {
+    rustix::fs::readlink(format!("/proc/self/fd/{fd}"), Vec::new())
+}

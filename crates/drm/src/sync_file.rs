@@ -1,0 +1,140 @@
+//! Sync files: descriptors of a fence, readable once it has signalled.
+//!
+//! source: sync_file.h.
+
+use std::os::fd::{IntoRawFd, RawFd};
+use std::sync::Arc;
+
+use rustix::io::Errno;
+
+use crate::fence::Fence;
+use crate::gem::borrow;
+use crate::token::{FileId, Registry};
+use crate::uapi::{Request, kernel_structs};
+use crate::user::{UserMemory, write_array};
+
+kernel_structs! {
+    /// Two sync files made one.
+    sync_merge_data as MergeData[48] {
+        0 name: [u8; 32],
+        32 fd2: i32,
+        36 fence: i32,
+        40 flags: u32,
+        44 pad: u32,
+    }
+    /// One fence of a sync file.
+    sync_fence_info as FenceInfo[80] {
+        0 obj_name: [u8; 32],
+        32 driver_name: [u8; 32],
+        64 status: i32,
+        68 flags: u32,
+        72 timestamp_ns: u64,
+    }
+    /// What a sync file holds.
+    sync_file_info as FileInfo[56] {
+        0 name: [u8; 32],
+        32 status: i32,
+        36 flags: u32,
+        40 num_fences: u32,
+        44 pad: u32,
+        48 sync_fence_info: u64,
+    }
+}
+
+/// The letter of the family of requests.
+pub const FAMILY: u8 = b'>';
+const MERGE: u8 = 3;
+const FILE_INFO: u8 = 4;
+const SET_DEADLINE: u8 = 5;
+
+/// A fence behind a descriptor.
+pub struct SyncFile(Fence);
+
+/// A descriptor of a fence, for the client to own.
+pub fn export(registry: &Registry, fence: Fence) -> Result<RawFd, Errno> {
+    let (fd, keeper) = registry.issue(Arc::new(SyncFile(fence.clone())))?;
+    fence.on_signal(move |_| {
+        if let Some(keeper) = keeper.upgrade() {
+            keeper.wake();
+        }
+    });
+    Ok(fd.into_raw_fd())
+}
+
+/// The fence behind a descriptor.
+///
+/// # Errors
+/// `EBADF` for a closed descriptor, `EINVAL` for one that is no sync file of this process.
+pub fn import(registry: &Registry, fd: RawFd) -> Result<Fence, Errno> {
+    let fd = borrow(fd)?;
+    FileId::of(fd)?;
+    Ok(registry.find::<SyncFile>(fd).ok_or(Errno::INVAL)?.0.clone())
+}
+
+impl SyncFile {
+    /// 0 while pending, 1 when done, a negative error number when done badly.
+    fn status(&self) -> i32 {
+        match self.0.outcome() {
+            None => 0,
+            Some(Ok(())) => 1,
+            Some(Err(errno)) => -errno.raw_os_error(),
+        }
+    }
+
+    /// Answers a request on the descriptor of a sync file.
+    ///
+    /// # Errors
+    /// `EINVAL` for flags or padding, `ENOTTY` for an unknown request, and those of [`import`].
+    pub fn ioctl(
+        &self,
+        registry: &Registry,
+        user: &dyn UserMemory,
+        request: Request,
+        arg: &mut [u8],
+    ) -> Result<(), Errno> {
+        match request.nr() {
+            MERGE => {
+                let mut merge: MergeData =
+                    bytemuck::try_pod_read_unaligned(arg).map_err(|_| Errno::NOTTY)?;
+                if merge.flags != 0 || merge.pad != 0 {
+                    return Err(Errno::INVAL);
+                }
+                // The kernel says ENOENT here for anything that is not a sync file.
+                let other = import(registry, merge.fd2).map_err(|_| Errno::NOENT)?;
+                merge.fence = export(registry, Fence::all(&[self.0.clone(), other]))?;
+                arg.copy_from_slice(bytemuck::bytes_of(&merge));
+                Ok(())
+            }
+            FILE_INFO => {
+                let mut info: FileInfo =
+                    bytemuck::try_pod_read_unaligned(arg).map_err(|_| Errno::NOTTY)?;
+                if info.flags != 0 || info.pad != 0 {
+                    return Err(Errno::INVAL);
+                }
+                // A client that asks for 0 fences asks how many there are.
+                if info.num_fences > 0 {
+                    let fence = FenceInfo {
+                        driver_name: name("tepui"),
+                        status: self.status(),
+                        timestamp_ns: self.0.signaled_at_ns().unwrap_or(0),
+                        ..FenceInfo::default()
+                    };
+                    write_array(user, info.sync_fence_info, &[fence])?;
+                }
+                info.name = name("tepui");
+                info.status = self.status();
+                info.num_fences = 1;
+                arg.copy_from_slice(bytemuck::bytes_of(&info));
+                Ok(())
+            }
+            SET_DEADLINE => Ok(()),
+            _ => Err(Errno::NOTTY),
+        }
+    }
+}
+
+fn name(text: &str) -> [u8; 32] {
+    let mut name = [0; 32];
+    name[..text.len()].copy_from_slice(text.as_bytes());
+    name
+}

@@ -1,0 +1,188 @@
+//! File descriptors that stand for objects.
+//!
+//! An object that a client holds as a file descriptor — an open node, a sync object, a sync file —
+//! is one end of a socket pair; the other end, the keeper, stays here. The descriptor can be
+//! duplicated, inherited, sent to another process and polled like any other; its inode says which
+//! object it is; and the keeper sees a hang-up when the last copy is closed, wherever it was.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, Mutex, Weak};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, send, socketpair};
+
+use crate::lock;
+
+/// Which file a descriptor refers to: device and inode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FileId(u64, u64);
+
+impl FileId {
+    /// Of an open descriptor.
+    pub fn of(fd: impl AsFd) -> Result<FileId, Errno> {
+        let stat = rustix::fs::fstat(fd)?;
+        Ok(FileId(stat.st_dev, stat.st_ino))
+    }
+}
+
+/// The end of a token that stays here.
+pub struct Keeper(OwnedFd);
+
+impl Keeper {
+    /// Whether every copy of the client's end is closed.
+    pub fn is_abandoned(&self) -> bool {
+        let mut fds = [PollFd::new(&self.0, PollFlags::empty())];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut fds, Some(&now)).is_ok() && fds[0].revents().contains(PollFlags::HUP)
+    }
+
+    /// Makes the client's end readable.
+    pub fn wake(&self) {
+        // A client that has gone does not mind.
+        let _ = send(&self.0, &[1], SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+    }
+}
+
+/// A fresh token: the client's end, closed on exec, and the keeper.
+fn token() -> Result<(OwnedFd, Keeper), Errno> {
+    let (client, keeper) =
+        socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    Ok((client, Keeper(keeper)))
+}
+
+enum Held {
+    /// Alive as long as a descriptor is.
+    ByDescriptor(Arc<Keeper>, Arc<dyn Any + Send + Sync>),
+    /// Alive as long as someone else holds it.
+    Elsewhere(Weak<dyn Any + Send + Sync>),
+}
+
+impl Held {
+    fn object(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        match self {
+            Held::ByDescriptor(_, object) => Some(object.clone()),
+            Held::Elsewhere(object) => object.upgrade(),
+        }
+    }
+
+    fn is_dead(&self) -> bool {
+        match self {
+            Held::ByDescriptor(keeper, _) => keeper.is_abandoned(),
+            Held::Elsewhere(object) => object.strong_count() == 0,
+        }
+    }
+}
+
+#[derive(Default)]
+struct Table {
+    held: HashMap<FileId, Held>,
+    /// Size at which dead entries are looked for.
+    sweep_at: usize,
+}
+
+/// Objects by the file that stands for them.
+#[derive(Default)]
+pub struct Registry(Mutex<Table>);
+
+impl Registry {
+    /// A descriptor that keeps `object` alive, and its keeper, which goes with it.
+    pub fn issue(
+        &self,
+        object: Arc<dyn Any + Send + Sync>,
+    ) -> Result<(OwnedFd, Weak<Keeper>), Errno> {
+        let (client, keeper) = token()?;
+        let keeper = Arc::new(keeper);
+        let weak = Arc::downgrade(&keeper);
+        self.insert(FileId::of(&client)?, Held::ByDescriptor(keeper, object));
+        Ok((client, weak))
+    }
+
+    /// Notes that `file` stands for `object`, without keeping it alive.
+    pub fn note(
+        &self,
+        file: BorrowedFd<'_>,
+        object: Weak<dyn Any + Send + Sync>,
+    ) -> Result<(), Errno> {
+        self.insert(FileId::of(file)?, Held::Elsewhere(object));
+        Ok(())
+    }
+
+    fn insert(&self, id: FileId, held: Held) {
+        let mut dead = Vec::new();
+        let mut table = lock(&self.0);
+        if table.held.len() >= table.sweep_at.max(32) {
+            dead = table.held.extract_if(|_, held| held.is_dead()).collect();
+            table.sweep_at = table.held.len() * 2;
+        }
+        let old = table.held.insert(id, held);
+        drop(table);
+        // Objects end outside of the lock: their ends may come back here.
+        drop((old, dead));
+    }
+
+    /// The object of type `T` behind a descriptor.
+    pub fn find<T: Send + Sync + 'static>(&self, fd: BorrowedFd<'_>) -> Option<Arc<T>> {
+        let id = FileId::of(fd).ok()?;
+        let object = lock(&self.0).held.get(&id)?.object()?;
+        object.downcast().ok()
+    }
+
+    /// Lets go of objects whose last descriptor is closed.
+    pub fn sweep(&self) {
+        let dead: Vec<_> = lock(&self.0).held.extract_if(|_, held| held.is_dead()).collect();
+        drop(dead);
+    }
+
+    /// Objects that are alive, dead ones not yet swept included.
+    pub fn len(&self) -> usize {
+        lock(&self.0).held.len()
+    }
+
+    /// Whether nothing is registered.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_lives_until_its_last_descriptor_closes() {
+        let registry = Registry::default();
+        let object = Arc::new(7u32);
+        let (fd, keeper) = registry.issue(object.clone()).unwrap();
+        let copy = fd.try_clone().unwrap();
+        assert_eq!(registry.find::<u32>(copy.as_fd()).as_deref(), Some(&7));
+        assert!(registry.find::<u64>(copy.as_fd()).is_none());
+        drop(fd);
+        registry.sweep();
+        assert_eq!(Arc::strong_count(&object), 2);
+        drop(copy);
+        registry.sweep();
+        assert_eq!(Arc::strong_count(&object), 1);
+        assert!(keeper.upgrade().is_none());
+        assert!(registry.is_empty());
+    }
+
+    #[test]
+    fn waking_makes_the_descriptor_readable() {
+        let (client, keeper) = token().unwrap();
+        let readable = |fd: &OwnedFd| {
+            let mut fds = [PollFd::new(fd, PollFlags::IN)];
+            let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+            poll(&mut fds, Some(&now)).unwrap() == 1
+        };
+        assert!(!readable(&client));
+        keeper.wake();
+        assert!(readable(&client));
+        assert!(!keeper.is_abandoned());
+        drop(client);
+        assert!(keeper.is_abandoned());
+        keeper.wake();
+    }
+}

@@ -1,0 +1,233 @@
+//! The reflection tables that a declaration leaves behind.
+
+use crate::packet::PacketInfo;
+
+/// A run of bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// First bit, counted from the first bit of the packet.
+    pub start: u32,
+    /// Number of bits.
+    pub width: u32,
+}
+
+impl Piece {
+    /// The piece that covers `start..end`.
+    pub const fn new(start: u32, end: u32) -> Piece {
+        assert!(end > start, "an empty run of bits");
+        Piece { start, width: end - start }
+    }
+
+    /// The bit after the last.
+    pub const fn end(self) -> u32 {
+        self.start + self.width
+    }
+}
+
+/// An enumerator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EnumValue {
+    /// The encoding.
+    pub value: u64,
+    /// The name in the hardware's words.
+    pub name: &'static str,
+    /// What it means.
+    pub doc: &'static str,
+}
+
+/// An enumeration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EnumInfo {
+    /// The name in the hardware's words.
+    pub name: &'static str,
+    /// What it selects.
+    pub doc: &'static str,
+    /// The enumerators.
+    pub values: &'static [EnumValue],
+}
+
+impl EnumInfo {
+    /// The name of a raw value.
+    pub fn name_of(&self, value: u64) -> Option<&'static str> {
+        self.values.iter().find(|v| v.value == value).map(|v| v.name)
+    }
+}
+
+/// What the bits of a field mean, before a modifier.
+#[derive(Clone, Copy, Debug)]
+pub enum Base {
+    /// An unsigned number.
+    Uint,
+    /// A number in two's complement.
+    Int,
+    /// An unsigned number that reads best in hexadecimal.
+    Hex,
+    /// A GPU address.
+    Address,
+    /// One bit.
+    Bool,
+    /// A 32-bit float.
+    Float,
+    /// A 16-bit float.
+    Half,
+    /// An unsigned fixed-point number, (raw + `bias`) / 2^`fraction`.
+    UnsignedFixed {
+        /// Bits after the binary point.
+        fraction: u32,
+        /// Added to the raw value, in units of the last bit.
+        bias: u32,
+    },
+    /// One of a list of values.
+    Enum(&'static EnumInfo),
+    /// Another packet.
+    Packet(&'static PacketInfo),
+    /// A number of equal elements.
+    Array {
+        /// What each element is.
+        element: &'static Kind,
+        /// How many there are.
+        count: u32,
+        /// Bits from one to the next.
+        stride: u32,
+        /// Bits of each.
+        width: u32,
+    },
+}
+
+/// What is done to a number before its bits are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Modifier {
+    /// Nothing.
+    None,
+    /// Shifted right by so many bits, which must be zero.
+    Shr(u32),
+    /// Decreased by so much.
+    Minus(u64),
+    /// Decreased by so much, then shifted right.
+    MinusShr {
+        /// What is subtracted first.
+        minus: u64,
+        /// Bits shifted out then.
+        shr: u32,
+    },
+    /// Counted in groups of so many, rounded up; all groups that the bits can count encode as zero.
+    Groups(u64),
+    /// The logarithm of a power of two.
+    Log2,
+}
+
+/// What a field holds.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    /// What the number means.
+    pub base: Base,
+    /// How the number is stored.
+    pub modifier: Modifier,
+}
+
+impl Kind {
+    /// A kind without a modifier.
+    pub const fn plain(base: Base) -> Kind {
+        Kind { base, modifier: Modifier::None }
+    }
+
+    /// This kind shifted right by `shr`.
+    pub const fn shr(self, shr: u32) -> Kind {
+        match self.modifier {
+            Modifier::None => Kind { base: self.base, modifier: Modifier::Shr(shr) },
+            _ => panic!("a shift goes directly on a number"),
+        }
+    }
+
+    /// This kind decreased by `minus`, before a shift if there is one.
+    pub const fn minus(self, minus: u64) -> Kind {
+        let modifier = match self.modifier {
+            Modifier::None => Modifier::Minus(minus),
+            Modifier::Shr(shr) => Modifier::MinusShr { minus, shr },
+            _ => panic!("a subtraction goes on a number or on a shifted number"),
+        };
+        Kind { base: self.base, modifier }
+    }
+
+    /// A word for the kind, as generated documentation prints it.
+    pub fn describe(&self) -> String {
+        let base = match self.base {
+            Base::Uint => "uint".into(),
+            Base::Int => "int".into(),
+            Base::Hex => "hex".into(),
+            Base::Address => "address".into(),
+            Base::Bool => "bool".into(),
+            Base::Float => "float".into(),
+            Base::Half => "half".into(),
+            Base::UnsignedFixed { fraction, bias: 0 } => {
+                format!("fixed, {fraction} bits after the point")
+            }
+            Base::UnsignedFixed { fraction, bias } => {
+                format!("fixed, {fraction} bits after the point, {bias} less")
+            }
+            Base::Enum(info) => info.name.into(),
+            Base::Packet(info) => info.name.into(),
+            Base::Array { element, count, .. } => format!("{count} × {}", element.describe()),
+        };
+        match self.modifier {
+            Modifier::None => base,
+            Modifier::Shr(n) => format!("{base} >> {n}"),
+            Modifier::Minus(n) => format!("{base} - {n}"),
+            Modifier::MinusShr { minus, shr } => format!("({base} - {minus}) >> {shr}"),
+            Modifier::Groups(n) => format!("{base} in groups of {n}"),
+            Modifier::Log2 => format!("log2 of {base}"),
+        }
+    }
+}
+
+/// A field with one legal value.
+#[derive(Clone, Copy, Debug)]
+pub struct Fixed {
+    /// The name in the hardware's words.
+    pub name: &'static str,
+    /// Where it is.
+    pub piece: Piece,
+    /// What the value means.
+    pub kind: Kind,
+    /// The value.
+    pub value: u64,
+}
+
+/// A field.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// The name in the hardware's words.
+    pub name: &'static str,
+    /// The name of the Rust field.
+    pub ident: &'static str,
+    /// What it does.
+    pub doc: &'static str,
+    /// The name of the packet, for messages.
+    pub packet: &'static str,
+    /// Where it is: one run of bits, or several, the least significant first.
+    pub pieces: &'static [Piece],
+    /// What it holds.
+    pub kind: Kind,
+    /// Smallest and largest number that the hardware accepts, where not all are.
+    pub range: Option<(u64, u64)>,
+    /// The condition under which the field exists, as the declaration states it.
+    pub condition: Option<&'static str>,
+}
+
+impl Field {
+    /// Width in bits, all pieces together.
+    pub const fn width(&self) -> u32 {
+        let mut sum = 0;
+        let mut i = 0;
+        while i < self.pieces.len() {
+            sum += self.pieces[i].width;
+            i += 1;
+        }
+        sum
+    }
+
+    /// First bit of the least significant piece.
+    pub const fn start(&self) -> u32 {
+        self.pieces[0].start
+    }
+}

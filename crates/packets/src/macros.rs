@@ -1,0 +1,286 @@
+//! The two declarations: [`packet!`](crate::packet!) and [`bits_enum!`](crate::bits_enum!).
+//!
+//! `packet!` expands each field into a constant [`Field`](crate::Field) at each place where it is
+//! read or written, so the compiler sees every bit position as a constant and folds the loops away.
+
+/// Declares an enumeration of encodings, each with its name in the hardware's words. One enumerator
+/// is marked `#[default]`: the one that all-zero bits stand for.
+///
+/// Gives the enum with `Display` (the hardware's word), `INFO` (the table), `from_raw`, and use as a
+/// kind of field in [`packet!`](crate::packet!).
+#[macro_export]
+macro_rules! bits_enum {
+    ($(#[doc = $doc:literal])* pub enum $name:ident = $hw:literal {
+        $($(#[doc = $vdoc:literal])* $(#[default $($mark:tt)?])? $variant:ident = $value:literal => $vhw:literal),* $(,)?
+    }) => {
+        $crate::__bits_enum_type! { $(#[doc = $doc])* $name
+            $($(#[doc = $vdoc])* $(#[default $($mark)?])? $variant = $value),* }
+
+        impl $name {
+            /// The table: names, values and meanings.
+            pub const INFO: &'static $crate::EnumInfo = &$crate::EnumInfo {
+                name: $hw,
+                doc: concat!($($doc, "\n"),*),
+                values: &[$($crate::EnumValue { value: $value, name: $vhw, doc: concat!($($vdoc, "\n"),*) }),*],
+            };
+
+            /// The enumerator with this encoding.
+            pub const fn from_raw(raw: u64) -> Option<$name> {
+                match raw {
+                    $($value => Some($name::$variant),)*
+                    _ => None,
+                }
+            }
+
+            /// The encoding.
+            pub const fn raw(self) -> u64 {
+                self as u64
+            }
+        }
+
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.write_str(match self { $($name::$variant => $vhw),* })
+            }
+        }
+
+        impl $crate::types::Scalar for $name {
+            type Value = $name;
+            const KIND: $crate::Kind = $crate::Kind::plain($crate::Base::Enum($name::INFO));
+
+            #[inline]
+            fn decode(raw: u64, _width: u32) -> Result<$name, $crate::ProblemKind> {
+                $name::from_raw(raw)
+                    .ok_or($crate::ProblemKind::UnknownEnumerator { value: raw, name: $hw })
+            }
+
+            #[inline]
+            fn encode(value: $name, _width: u32) -> Result<u64, $crate::ProblemKind> {
+                Ok(value.raw())
+            }
+
+            fn show(value: $name) -> $crate::Value {
+                $crate::Value::Name($name::INFO.name_of(value.raw()).unwrap_or(""))
+            }
+
+            fn zero(_width: u32) -> $name {
+                $name::default()
+            }
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __bits_enum_type {
+    ($(#[doc = $doc:literal])* $name:ident
+        $($(#[doc = $vdoc:literal])* $(#[default $($mark:tt)?])? $variant:ident = $value:literal),*) => {
+        $(#[doc = $doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+        #[repr(u16)]
+        pub enum $name {
+            $($(#[doc = $vdoc])* $(#[default $($mark)?])? $variant = $value),*
+        }
+    };
+}
+
+/// Declares a packet. See the [crate's documentation](crate) for an example.
+///
+/// - `= "Name", N bytes`: the name in the hardware's words and the size.
+/// - `fixed { "Name" Kind [lo..hi] = value; … }`: fields with one legal value. They are no members.
+/// - `fields { /// doc  member: Kind [lo..hi] "Name" …; … }`: the members. Bits count from the first
+///   bit of the packet, the end is exclusive, and a field in several pieces lists them from the least
+///   significant: `[32..64, 0..8]`. After the name may come, in this order,
+///   - `in (low..=high)`: the numbers that the hardware accepts;
+///   - `when (|p| condition)`: the field exists only if this holds of the packet, so that fields of
+///     different forms may share bits. A condition may look only at fields without one;
+///   - `= value`: the default; without it, the value of all-zero bits.
+///
+/// Bits that no existing field owns must be zero.
+#[macro_export]
+macro_rules! packet {
+    ($(#[doc = $doc:literal])* pub struct $name:ident = $hw:literal, $size:literal bytes
+        $(fixed { $($fhw:literal $fkind:ty [$flo:literal .. $fhi:literal] = $fvalue:expr;)* })?
+        $(fields { $($(#[doc = $fdoc:literal])* $field:ident : $kind:ty [$($lo:literal .. $hi:literal),+] $fieldhw:literal
+            $(in ($rlo:literal ..= $rhi:literal))? $(when ($($cond:tt)+))? $(= $default:expr)?;)* })?
+    ) => {
+        $(#[doc = $doc])*
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub struct $name {
+            $($($(#[doc = $fdoc])* pub $field: <$kind as $crate::types::FieldType>::Value,)*)?
+        }
+
+        impl $name {
+            /// Size in bytes.
+            pub const SIZE_BYTES: usize = $size;
+
+            /// The packed bytes, or the first value that its field cannot hold.
+            pub fn pack(&self) -> Result<[u8; $size], $crate::Problem> {
+                let mut bytes = [0; $size];
+                $crate::Packet::pack_into(self, &mut bytes)?;
+                Ok(bytes)
+            }
+        }
+
+        impl Default for $name {
+            fn default() -> $name {
+                $name {
+                    $($($field: $crate::__default!(
+                        $kind, $crate::__field!($hw; $($fdoc)*; $field; $kind; [$($lo..$hi),+]; $fieldhw; [$($rlo, $rhi)?]; [$($($cond)+)?]);
+                        $($default)?
+                    ),)*)?
+                }
+            }
+        }
+
+        impl $crate::Packet for $name {
+            const INFO: &'static $crate::PacketInfo = &$crate::PacketInfo {
+                name: $hw,
+                ident: stringify!($name),
+                doc: concat!($($doc, "\n"),*),
+                size_bytes: $size,
+                fixed: &[$($($crate::Fixed {
+                    name: $fhw,
+                    piece: $crate::Piece::new($flo, $fhi),
+                    kind: <$fkind as $crate::types::FieldType>::KIND,
+                    value: $fvalue as u64,
+                },)*)?],
+                fields: &[$($($crate::__field!($hw; $($fdoc)*; $field; $kind; [$($lo..$hi),+]; $fieldhw; [$($rlo, $rhi)?]; [$($($cond)+)?]),)*)?],
+                decode: <$name as $crate::Packet>::decode,
+                repack: $crate::packet::repack::<$name>,
+                default_bytes: $crate::packet::default_bytes::<$name>,
+            };
+
+            #[allow(unused_mut, unused_variables)]
+            fn read_fields(bytes: &[u8], problems: &mut Vec<$crate::Problem>) -> $name {
+                let mut value = $name {
+                    $($($field: {
+                        const FIELD: $crate::Field = $crate::__field!($hw; $($fdoc)*; $field; $kind; [$($lo..$hi),+]; $fieldhw; [$($rlo, $rhi)?]; [$($($cond)+)?]);
+                        $crate::__if_conditional!([$($($cond)+)?]
+                            { <$kind as $crate::types::FieldType>::zero(FIELD.width()) }
+                            { <$kind as $crate::types::FieldType>::read(bytes, &FIELD, problems) })
+                    },)*)?
+                };
+                $($($crate::__if_conditional!([$($($cond)+)?] {
+                    const FIELD: $crate::Field = $crate::__field!($hw; $($fdoc)*; $field; $kind; [$($lo..$hi),+]; $fieldhw; [$($rlo, $rhi)?]; [$($($cond)+)?]);
+                    if $crate::__holds!(value, $name, [$($($cond)+)?]) {
+                        value.$field = <$kind as $crate::types::FieldType>::read(bytes, &FIELD, problems);
+                    }
+                } {});)*)?
+                value
+            }
+
+            #[allow(unused_variables)]
+            fn write_fields(&self, bytes: &mut [u8]) -> Result<(), $crate::Problem> {
+                $($({
+                    const FIELD: $crate::Field = $crate::__field!($hw; $($fdoc)*; $field; $kind; [$($lo..$hi),+]; $fieldhw; [$($rlo, $rhi)?]; [$($($cond)+)?]);
+                    if $crate::__holds!(*self, $name, [$($($cond)+)?]) {
+                        <$kind as $crate::types::FieldType>::write(&self.$field, bytes, &FIELD)?;
+                    } else if self.$field != <$kind as $crate::types::FieldType>::zero(FIELD.width()) {
+                        return Err($crate::Problem {
+                            packet: $hw,
+                            field: $fieldhw,
+                            bit: FIELD.start(),
+                            kind: $crate::ProblemKind::Inactive { condition: FIELD.condition.unwrap_or("") },
+                        });
+                    }
+                })*)?
+                Ok(())
+            }
+
+            #[allow(unused_variables)]
+            fn clear_fields(&self, bytes: &mut [u8]) {
+                $($(if $crate::__holds!(*self, $name, [$($($cond)+)?]) {
+                    const FIELD: $crate::Field = $crate::__field!($hw; $($fdoc)*; $field; $kind; [$($lo..$hi),+]; $fieldhw; [$($rlo, $rhi)?]; [$($($cond)+)?]);
+                    $crate::packet::clear(bytes, &FIELD);
+                })*)?
+            }
+
+            #[allow(unused_variables, unused_mut)]
+            fn show_fields(&self, bytes: &[u8]) -> Vec<(&'static $crate::Field, $crate::Value)> {
+                let mut shown = Vec::with_capacity(Self::INFO.fields.len());
+                let mut fields = Self::INFO.fields.iter();
+                $($(if let Some(field) = fields.next() {
+                    if $crate::__holds!(*self, $name, [$($($cond)+)?]) {
+                        shown.push((field, <$kind as $crate::types::FieldType>::show(bytes, field)));
+                    }
+                })*)?
+                shown
+            }
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __field {
+    ($packet:literal; $($doc:literal)*; $field:ident; $kind:ty; [$($lo:literal .. $hi:literal),+]; $hw:literal; [$($rlo:literal, $rhi:literal)?]; [$($cond:tt)*]) => {
+        $crate::Field {
+            name: $hw,
+            ident: stringify!($field),
+            doc: concat!($($doc, "\n"),*),
+            packet: $packet,
+            pieces: &[$($crate::Piece::new($lo, $hi)),+],
+            kind: <$kind as $crate::types::FieldType>::KIND,
+            range: $crate::__range!($($rlo, $rhi)?),
+            condition: $crate::__condition!($($cond)*),
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __range {
+    () => {
+        None
+    };
+    ($lo:literal, $hi:literal) => {
+        Some(($lo, $hi))
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __condition {
+    () => {
+        None
+    };
+    (|$p:ident| $($cond:tt)+) => {
+        Some(stringify!($($cond)+))
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __default {
+    ($kind:ty, $field:expr;) => {{
+        const FIELD: $crate::Field = $field;
+        <$kind as $crate::types::FieldType>::zero(FIELD.width())
+    }};
+    ($kind:ty, $field:expr; $default:expr) => {
+        $default
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __if_conditional {
+    ([] $yes:block $no:block) => {
+        $no
+    };
+    ([$($cond:tt)+] $yes:block $no:block) => {
+        $yes
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __holds {
+    ($value:expr, $type:ty, []) => {
+        true
+    };
+    ($value:expr, $type:ty, [|$p:ident| $($cond:tt)+]) => {{
+        let $p: &$type = &$value;
+        $($cond)+
+    }};
+}

@@ -1,0 +1,191 @@
+//! What a declaration gives: the [`Packet`] trait, and [`PacketInfo`] for those who have only a
+//! table of packets and not their types.
+
+use std::fmt::Debug;
+
+use crate::bits;
+use crate::decoded::Decoded;
+use crate::field::{Field, Fixed, Piece};
+use crate::problem::{Problem, ProblemKind};
+
+/// A packet's table.
+#[derive(Debug)]
+pub struct PacketInfo {
+    /// The name in the hardware's words.
+    pub name: &'static str,
+    /// The name of the Rust struct.
+    pub ident: &'static str,
+    /// What it does.
+    pub doc: &'static str,
+    /// Size in bytes.
+    pub size_bytes: usize,
+    /// Fields with one legal value.
+    pub fixed: &'static [Fixed],
+    /// All other fields.
+    pub fields: &'static [Field],
+    /// [`Packet::decode`] of the type.
+    pub decode: fn(&[u8]) -> Result<Decoded, Problem>,
+    /// [`Packet::unpack_lossy`], then [`Packet::pack_into`]: the packet without what is odd in it.
+    pub repack: fn(&[u8]) -> Result<Vec<u8>, Problem>,
+    /// `Default` of the type, packed.
+    pub default_bytes: fn() -> Result<Vec<u8>, Problem>,
+}
+
+impl PacketInfo {
+    /// What the declaration does not allow in `bytes`.
+    pub fn validate(&self, bytes: &[u8]) -> Vec<Problem> {
+        match (self.decode)(bytes) {
+            Ok(decoded) => decoded.problems,
+            Err(problem) => vec![problem],
+        }
+    }
+}
+
+/// A bit-packed structure. Implemented by [`packet!`](crate::packet!).
+pub trait Packet: Copy + Debug + Default + PartialEq + 'static {
+    /// The table.
+    const INFO: &'static PacketInfo;
+
+    /// Reads every field that exists; what is odd goes to `problems` and reads as zero.
+    #[doc(hidden)]
+    fn read_fields(bytes: &[u8], problems: &mut Vec<Problem>) -> Self;
+
+    /// Writes every field into zeroed `bytes`.
+    #[doc(hidden)]
+    fn write_fields(&self, bytes: &mut [u8]) -> Result<(), Problem>;
+
+    /// Clears the bits of every field that exists.
+    #[doc(hidden)]
+    fn clear_fields(&self, bytes: &mut [u8]);
+
+    /// The fields that exist, for printing.
+    #[doc(hidden)]
+    fn show_fields(&self, bytes: &[u8]) -> Vec<(&'static Field, crate::Value)>;
+
+    /// Writes the packet into the first [`PacketInfo::size_bytes`] of `bytes`. Nothing useful is in
+    /// there when a value does not fit.
+    fn pack_into(&self, bytes: &mut [u8]) -> Result<(), Problem> {
+        let bytes = &mut *whole_mut::<Self>(bytes)?;
+        bytes.fill(0);
+        for fixed in Self::INFO.fixed {
+            bits::set(bytes, fixed.piece.start, fixed.piece.width, fixed.value);
+        }
+        self.write_fields(bytes)
+    }
+
+    /// Reads a packet in which everything is as declared; the first problem is the error.
+    fn unpack(bytes: &[u8]) -> Result<Self, Problem> {
+        let (value, problems) = Self::unpack_lossy(bytes)?;
+        problems.into_iter().next().map_or(Ok(value), Err)
+    }
+
+    /// Reads a packet and lists what is odd in it. Fields with an unknown value, and fields that do
+    /// not exist in this form, have the value of all-zero bits. Fails only for want of bytes.
+    fn unpack_lossy(bytes: &[u8]) -> Result<(Self, Vec<Problem>), Problem> {
+        let bytes = whole::<Self>(bytes)?;
+        let mut problems = Vec::new();
+        for fixed in Self::INFO.fixed {
+            let found = bits::get(bytes, fixed.piece.start, fixed.piece.width);
+            if found != fixed.value {
+                problems.push(Problem {
+                    packet: Self::INFO.name,
+                    field: fixed.name,
+                    bit: fixed.piece.start,
+                    kind: ProblemKind::WrongFixed { expected: fixed.value, found },
+                });
+            }
+        }
+        let value = Self::read_fields(bytes, &mut problems);
+        check_zero(&value, bytes, &mut problems);
+        Ok((value, problems))
+    }
+
+    /// The packet as named values.
+    fn decode(bytes: &[u8]) -> Result<Decoded, Problem> {
+        let (value, problems) = Self::unpack_lossy(bytes)?;
+        Ok(Decoded { info: Self::INFO, fields: value.show_fields(bytes), problems })
+    }
+
+    /// What the declaration does not allow in `bytes`.
+    fn validate(bytes: &[u8]) -> Vec<Problem> {
+        Self::INFO.validate(bytes)
+    }
+}
+
+fn too_short<P: Packet>(have: usize) -> Problem {
+    let need = P::INFO.size_bytes;
+    let bit = have.min(need) as u32 * 8;
+    let kind = ProblemKind::TooShort { need, have };
+    Problem { packet: P::INFO.name, field: "", bit, kind }
+}
+
+fn whole<P: Packet>(bytes: &[u8]) -> Result<&[u8], Problem> {
+    bytes.get(..P::INFO.size_bytes).ok_or_else(|| too_short::<P>(bytes.len()))
+}
+
+fn whole_mut<P: Packet>(bytes: &mut [u8]) -> Result<&mut [u8], Problem> {
+    let have = bytes.len();
+    bytes.get_mut(..P::INFO.size_bytes).ok_or_else(|| too_short::<P>(have))
+}
+
+/// Looks for set bits that no field owns: a copy is cleared field by field, and what is left is odd.
+fn check_zero<P: Packet>(value: &P, bytes: &[u8], problems: &mut Vec<Problem>) {
+    let mut small = [0u8; 64];
+    let mut large;
+    let rest: &mut [u8] = if bytes.len() <= small.len() {
+        &mut small[..bytes.len()]
+    } else {
+        large = vec![0; bytes.len()];
+        &mut large
+    };
+    rest.copy_from_slice(bytes);
+    for fixed in P::INFO.fixed {
+        bits::set(rest, fixed.piece.start, fixed.piece.width, 0);
+    }
+    value.clear_fields(rest);
+    let odd = rest.iter().enumerate().flat_map(|(i, &byte)| {
+        (0..8).filter(move |b| byte >> b & 1 != 0).map(move |b| i as u32 * 8 + b)
+    });
+    problems.extend(odd.map(|bit| Problem {
+        packet: P::INFO.name,
+        field: "",
+        bit,
+        kind: ProblemKind::MustBeZero,
+    }));
+}
+
+/// Clears a field's bits; of an array, those of each element.
+#[doc(hidden)]
+pub fn clear(bytes: &mut [u8], field: &Field) {
+    if let crate::Base::Array { count, stride, width, .. } = field.kind.base {
+        for i in 0..count {
+            bits::set(bytes, field.start() + i * stride, width, 0);
+        }
+        return;
+    }
+    for &Piece { start, width } in field.pieces {
+        let mut done = 0;
+        while done < width {
+            let step = (width - done).min(64);
+            bits::set(bytes, start + done, step, 0);
+            done += step;
+        }
+    }
+}
+
+/// As [`PacketInfo::repack`].
+#[doc(hidden)]
+pub fn repack<P: Packet>(bytes: &[u8]) -> Result<Vec<u8>, Problem> {
+    let (value, _) = P::unpack_lossy(bytes)?;
+    let mut out = vec![0; P::INFO.size_bytes];
+    value.pack_into(&mut out)?;
+    Ok(out)
+}
+
+/// As [`PacketInfo::default_bytes`].
+#[doc(hidden)]
+pub fn default_bytes<P: Packet>() -> Result<Vec<u8>, Problem> {
+    let mut out = vec![0; P::INFO.size_bytes];
+    P::default().pack_into(&mut out)?;
+    Ok(out)
+}
