@@ -201,7 +201,7 @@ fn compile_all(case: &Case, spirv: &Path) -> Result<Vec<Vec<u32>>, String> {
     case.shaders.iter().map(|shader| compile::compile(shader, spirv)).collect()
 }
 
-#[derive(PartialEq)]
+#[derive(Clone, Copy, PartialEq)]
 enum Verbosity {
     All,
     Failures,
