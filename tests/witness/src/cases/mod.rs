@@ -6,6 +6,7 @@ mod commands;
 mod control;
 mod integer;
 mod map;
+mod memory;
 mod subgroup;
 
 use crate::case::Case;
@@ -14,8 +15,9 @@ use crate::case::Case;
 pub fn all() -> Vec<Case> {
     [
         commands::cases(),
-        algorithms::cases(),
         control::cases(),
+        memory::cases(),
+        algorithms::cases(),
         integer::cases(),
         atomics::cases(),
         subgroup::cases(),
