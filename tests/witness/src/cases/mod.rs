@@ -4,6 +4,8 @@ mod algorithms;
 mod atomics;
 mod commands;
 mod control;
+mod convert;
+mod float;
 mod integer;
 mod map;
 mod memory;
@@ -19,6 +21,8 @@ pub fn all() -> Vec<Case> {
         memory::cases(),
         algorithms::cases(),
         integer::cases(),
+        float::cases(),
+        convert::cases(),
         atomics::cases(),
         subgroup::cases(),
     ]
