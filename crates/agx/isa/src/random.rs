@@ -32,7 +32,7 @@ impl Source {
     }
 
     fn one_in(&mut self, n: u64) -> bool {
-        self.bits() % n == 0
+        self.bits().is_multiple_of(n)
     }
 
     /// An instance of any row.

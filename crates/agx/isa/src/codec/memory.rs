@@ -156,7 +156,7 @@ impl Codec for RegVecCodec {
             }
             Count::Field(at, times) => {
                 let n = vec.count / times;
-                if vec.count % times != 0 || !(1..=4).contains(&n) {
+                if !vec.count.is_multiple_of(times) || !(1..=4).contains(&n) {
                     return Err("the number of registers does not fit");
                 }
                 word |= u128::from(n & 3) << at;
@@ -223,7 +223,8 @@ impl Codec for RegVecCodec {
             Wide::Always => "32-bit",
             Wide::Never => "16-bit",
         };
-        let count = match self.count {
+
+        match self.count {
             Count::Fixed(1) => return format!("{width} register"),
             Count::Fixed(n) => format!("{n} consecutive {width} registers"),
             Count::Mask(_) => format!("consecutive {width} registers, one for each channel"),
@@ -236,8 +237,7 @@ impl Codec for RegVecCodec {
                  holds stencil"
                     .into()
             }
-        };
-        count
+        }
     }
 }
 
