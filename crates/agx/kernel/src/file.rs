@@ -109,7 +109,7 @@ impl File {
         };
         let before = arg.to_vec();
         let info = File::info(request);
-        let call = Call { file: self.id, request, info, before: &before, user };
+        let call = Call { file: self.id, request, info, before: &before, user, real_node: None };
         observer.entered(&call);
         let result = self.answer(user, request, arg);
         observer.answered(&call, arg, result);
