@@ -143,6 +143,8 @@ pub struct Output {
     pub check: Check,
     /// Inputs, for messages.
     pub columns: Vec<Column>,
+    /// Width and height in pixels, if the bytes are an RGBA picture to look at.
+    pub picture: Option<[u32; 2]>,
 }
 
 impl Output {
@@ -154,6 +156,7 @@ impl Output {
             data: T::to_bytes(data),
             check: Check::Peer(rule),
             columns: Vec::new(),
+            picture: None,
         }
     }
 
@@ -166,7 +169,14 @@ impl Output {
             data: T::to_bytes(data),
             check: Check::Cpu { accepted: vec![T::to_bytes(expected)], defined: None, rule },
             columns: Vec::new(),
+            picture: None,
         }
+    }
+
+    /// Says that the bytes are an RGBA picture, which is also written as PNG.
+    pub fn picture(mut self, size_px: [u32; 2]) -> Output {
+        self.picture = Some(size_px);
+        self
     }
 
     /// Another accepted answer.

@@ -150,17 +150,37 @@ fn run(device: &str, spirv: &Path, out: Option<&Path>, cases: &[Case]) -> ExitCo
             worst = ExitCode::FAILURE;
         }
         if let Some(out) = out {
-            let path = out.join(format!("{}.record", case.name.replace('/', ".")));
-            let written = postcard::to_stdvec(&record)
-                .map_err(|e| e.to_string())
-                .and_then(|bytes| std::fs::write(&path, bytes).map_err(|e| e.to_string()));
-            if let Err(error) = written {
-                eprintln!("{}: {error}", path.display());
+            if let Err(error) = save(&record, &out.join(case.name.replace('/', "."))) {
+                eprintln!("{}: {error}", case.name);
                 return ExitCode::FAILURE;
             }
         }
     }
     worst
+}
+
+/// Writes `stem`.record, and a PNG for each picture.
+fn save(record: &Record, stem: &Path) -> Result<(), String> {
+    let bytes = postcard::to_stdvec(record).map_err(|e| e.to_string())?;
+    std::fs::write(suffixed(stem, ".record"), bytes).map_err(|e| e.to_string())?;
+    for output in record.outputs.iter().flatten() {
+        let Some([width, height]) = output.picture else { continue };
+        let path = suffixed(stem, &format!(".{}.png", output.name));
+        let file = std::fs::File::create(&path).map_err(|e| e.to_string())?;
+        let mut encoder = png::Encoder::new(file, width, height);
+        encoder.set_color(png::ColorType::Rgba);
+        encoder
+            .write_header()
+            .and_then(|mut writer| writer.write_image_data(&output.data))
+            .map_err(|e| e.to_string())?;
+    }
+    Ok(())
+}
+
+fn suffixed(stem: &Path, suffix: &str) -> PathBuf {
+    let mut path = stem.as_os_str().to_owned();
+    path.push(suffix);
+    path.into()
 }
 
 fn failed(device: &str, error: String) -> Record {

@@ -1,1 +1,253 @@
-fn main() {}
+//! Runs every case on lavapipe and on Honeykrisp over the virtual M1, and compares the buffers.
+//!
+//! Two tests a case: `lavapipe::CASE` (the reference driver meets the CPU's answers) and `m1::CASE`
+//! (the driver for Apple GPUs on the virtual one meets the CPU's answers, and lavapipe's where the
+//! CPU has none). A component that is missing fails the tests. The cases of a group run in one
+//! process; if it dies, each case that it left without a record runs again alone.
+//!
+//! `cargo test --release -p tepui-witness --test drivers -- m1::control` runs a part.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use tepui_witness::case::Record;
+use tepui_witness::compare::{self, Finding};
+use tepui_witness::{cases, compile};
+
+/// How long the cases of a group may take together on one driver.
+const TIMEOUT: Duration = Duration::from_secs(30 * 60);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Driver {
+    Lavapipe,
+    M1,
+}
+
+impl Driver {
+    fn name(self) -> &'static str {
+        match self {
+            Driver::Lavapipe => "lavapipe",
+            Driver::M1 => "m1",
+        }
+    }
+
+    /// The command that runs the witness on this driver, up to the witness's own arguments.
+    fn command(self) -> Result<Command, String> {
+        let witness = Path::new(env!("CARGO_BIN_EXE_witness"));
+        let mesa = compile::mesa_tool();
+        let mut command = match self {
+            Driver::Lavapipe => Command::new(&mesa),
+            Driver::M1 => {
+                let tepui = witness.with_file_name("tepui");
+                if !tepui.exists() {
+                    return Err(format!(
+                        "{}: missing; build it first: cargo build --release -p tepui -p tepui-shim",
+                        tepui.display()
+                    ));
+                }
+                let mut command = Command::new(tepui);
+                command.args(["shim", "--gpu", "m1", "--"]).arg(&mesa);
+                command
+            }
+        };
+        let (icd, device) = match self {
+            Driver::Lavapipe => ("lavapipe", "llvmpipe"),
+            Driver::M1 => ("honeykrisp", "Apple M1"),
+        };
+        command.args(["run", "--icd", icd, "--"]).arg(witness);
+        command.args(["run", "--exact", "--device", device]);
+        command.env("MESA_SHADER_CACHE_DISABLE", "true");
+        Ok(command)
+    }
+}
+
+/// What the tests share.
+struct Bench {
+    /// Names of the cases that this run needs, by group.
+    groups: HashMap<String, Vec<String>>,
+    /// Where SPIR-V and records go.
+    directory: PathBuf,
+    /// Groups that ran on a driver, with what their process said if it failed.
+    runs: Mutex<HashMap<(Driver, String), Arc<OnceLock<String>>>>,
+    /// Findings on the virtual GPU, for the table.
+    findings: Mutex<HashMap<String, Result<Vec<Finding>, String>>>,
+}
+
+impl Bench {
+    fn record_path(&self, driver: Driver, case: &str) -> PathBuf {
+        self.directory.join(driver.name()).join(format!("{}.record", case.replace('/', ".")))
+    }
+
+    /// Runs cases in one process; gives what it said if it did not end well.
+    fn process(&self, driver: Driver, cases: &[String]) -> Result<(), String> {
+        let out = self.directory.join(driver.name());
+        std::fs::create_dir_all(&out).map_err(|e| format!("{}: {e}", out.display()))?;
+        let log = out.join(format!("{}.log", cases[0].replace('/', ".")));
+        let file = std::fs::File::create(&log).map_err(|e| format!("{}: {e}", log.display()))?;
+        let mut child = driver
+            .command()?
+            .arg("--out")
+            .arg(&out)
+            .arg("--spirv")
+            .arg(self.directory.join("spirv"))
+            .args(cases)
+            .stdin(Stdio::null())
+            .stdout(file.try_clone().map_err(|e| e.to_string())?)
+            .stderr(file)
+            .spawn()
+            .map_err(|e| format!("cannot start the witness on {}: {e}", driver.name()))?;
+        let start = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait().map_err(|e| e.to_string())? {
+                break status;
+            }
+            if start.elapsed() > TIMEOUT {
+                let _ = child.kill();
+                break child.wait().map_err(|e| e.to_string())?;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        };
+        // 1: a case failed, and its record says how.
+        if matches!(status.code(), Some(0 | 1)) {
+            return Ok(());
+        }
+        let said = std::fs::read(&log).unwrap_or_default();
+        let said = String::from_utf8_lossy(&said);
+        let tail: Vec<_> = said.lines().rev().take(20).collect();
+        let tail = tail.into_iter().rev().collect::<Vec<_>>().join("\n");
+        Err(format!("the witness ended with {status}:\n{tail}"))
+    }
+
+    /// The record of a case on a driver; runs the case's whole group when first asked.
+    fn record(&self, driver: Driver, case: &str) -> Result<Record, String> {
+        let group = case.split('/').next().unwrap_or(case).to_owned();
+        let run = {
+            let mut runs = self.runs.lock().unwrap_or_else(|e| e.into_inner());
+            Arc::clone(runs.entry((driver, group.clone())).or_default())
+        };
+        let said = run.get_or_init(|| {
+            let cases = &self.groups[&group];
+            for case in cases {
+                let _ = std::fs::remove_file(self.record_path(driver, case));
+            }
+            self.process(driver, cases).err().unwrap_or_default()
+        });
+        let path = self.record_path(driver, case);
+        if !path.exists() {
+            self.process(driver, &[case.to_owned()])?;
+        }
+        let bytes = std::fs::read(&path)
+            .map_err(|_| format!("the witness left no record on {}: {said}", driver.name()))?;
+        postcard::from_bytes(&bytes).map_err(|e| format!("{}: {e}", path.display()))
+    }
+
+    fn lavapipe(&self, case: &str) -> Result<(), Failed> {
+        let record = self.record(Driver::Lavapipe, case)?;
+        verdict(&record.outputs.map(|outputs| compare::against_cpu(&outputs)))
+    }
+
+    fn m1(&self, case: &str) -> Result<(), Failed> {
+        let findings = self
+            .record(Driver::M1, case)
+            .and_then(|record| compare::against(&self.record(Driver::Lavapipe, case)?, &record));
+        let verdict = verdict(&findings);
+        let mut all = self.findings.lock().unwrap_or_else(|e| e.into_inner());
+        all.insert(case.to_owned(), findings);
+        verdict
+    }
+}
+
+fn verdict(findings: &Result<Vec<Finding>, String>) -> Result<(), Failed> {
+    let findings = findings.as_ref().map_err(|error| Failed::from(error))?;
+    let mut text = String::new();
+    for f in findings.iter().filter(|f| !f.passed) {
+        let first = f.first.as_deref().unwrap_or_default();
+        let _ = writeln!(
+            text,
+            "{}: {} of {} elements wrong; first {first}",
+            f.output, f.failures, f.elements
+        );
+    }
+    if text.is_empty() { Ok(()) } else { Err(text.into()) }
+}
+
+/// One line a case: buffers, elements, elements with other bits, largest difference, verdict.
+fn table(findings: &HashMap<String, Result<Vec<Finding>, String>>) -> String {
+    let mut text = format!(
+        "{:<36} {:>7} {:>9} {:>9} {:>10}  verdict\n",
+        "case", "buffers", "elements", "differing", "max ULP"
+    );
+    let mut names: Vec<_> = findings.keys().collect();
+    names.sort();
+    for name in names {
+        let row = match &findings[name] {
+            Err(error) => {
+                format!("{name:<36} {:>38}  {}", "", error.lines().next().unwrap_or("failed"))
+            }
+            Ok(list) => {
+                let passed = list.iter().all(|f| f.passed);
+                format!(
+                    "{name:<36} {:>7} {:>9} {:>9} {:>10.2}  {}",
+                    list.len(),
+                    list.iter().map(|f| f.elements).sum::<usize>(),
+                    list.iter().map(|f| f.differing).sum::<usize>(),
+                    list.iter().map(|f| f.max_ulp).fold(0.0, f64::max),
+                    if passed { "equal" } else { "DIFFERENT" }
+                )
+            }
+        };
+        let _ = writeln!(text, "{}", row.trim_end());
+    }
+    text
+}
+
+/// Whether libtest's arguments select a test.
+fn selected(arguments: &Arguments, name: &str) -> bool {
+    let matches =
+        |filter: &String| if arguments.exact { name == filter } else { name.contains(filter) };
+    arguments.filter.as_ref().is_none_or(matches) && !arguments.skip.iter().any(matches)
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let names: Vec<String> = cases::all().into_iter().map(|case| case.name).collect();
+    let mut groups: HashMap<String, Vec<String>> = HashMap::new();
+    for name in &names {
+        if [Driver::Lavapipe, Driver::M1]
+            .iter()
+            .any(|d| selected(&arguments, &format!("{}::{name}", d.name())))
+        {
+            let group = name.split('/').next().unwrap_or(name).to_owned();
+            groups.entry(group).or_default().push(name.clone());
+        }
+    }
+    let bench = Arc::new(Bench {
+        groups,
+        directory: Path::new(env!("CARGO_TARGET_TMPDIR")).join("witness"),
+        runs: Mutex::default(),
+        findings: Mutex::default(),
+    });
+    let mut trials = Vec::new();
+    for driver in [Driver::Lavapipe, Driver::M1] {
+        for name in &names {
+            let (bench, case) = (Arc::clone(&bench), name.clone());
+            trials.push(Trial::test(format!("{}::{name}", driver.name()), move || match driver {
+                Driver::Lavapipe => bench.lavapipe(&case),
+                Driver::M1 => bench.m1(&case),
+            }));
+        }
+    }
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    let findings = bench.findings.lock().unwrap_or_else(|e| e.into_inner());
+    if !findings.is_empty() {
+        let text = table(&findings);
+        println!("Honeykrisp on the virtual M1 against the CPU, or lavapipe:\n\n{text}");
+        let _ = std::fs::write(bench.directory.join("table.txt"), text);
+    }
+    conclusion.exit_code()
+}

@@ -1,0 +1,181 @@
+//! Functions that take a descriptor: requests, mappings, closing and duplicating.
+
+use std::ffi::{c_int, c_ulong, c_void};
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use libc::{off_t, size_t};
+use rustix::io::Errno;
+use tepui_drm::dma_buf;
+use tepui_drm::gem::Gem;
+use tepui_drm::sync_file::{self, SyncFile};
+use tepui_drm::uapi::Request;
+use tepui_drm::user::{ThisProcess, UserMemory};
+
+use crate::state::{State, fail, hint, hinted, state};
+use crate::{interpose, real};
+
+/// Answers a request if its descriptor is one of ours: an open node, a shared buffer, a sync file.
+fn answer(
+    state: &State,
+    fd: c_int,
+    request: Request,
+    arg: *mut c_void,
+) -> Option<Result<u32, Errno>> {
+    if fd < 0 {
+        return None;
+    }
+    // SAFETY: the program's own request, with the program's own pointers.
+    let user = unsafe { ThisProcess::new() };
+    // SAFETY: the number is only handed to system calls, which refuse a closed one.
+    let descriptor = unsafe { BorrowedFd::borrow_raw(fd) };
+    let registry = state.device.registry();
+    match request.family() {
+        Request::DRM => {
+            let file = state.file(fd)?;
+            Some(with_argument(&user, request, arg, |arg| file.ioctl(&user, request, arg)))
+        }
+        dma_buf::FAMILY => {
+            let gem = registry.find::<Gem>(descriptor)?;
+            Some(with_argument(&user, request, arg, |arg| {
+                dma_buf::ioctl(registry, &gem, request, arg).map(|()| 0)
+            }))
+        }
+        sync_file::FAMILY => {
+            let file = registry.find::<SyncFile>(descriptor)?;
+            Some(with_argument(&user, request, arg, |arg| {
+                file.ioctl(registry, &user, request, arg).map(|()| 0)
+            }))
+        }
+        _ => None,
+    }
+}
+
+/// Copies the argument in and, whatever the answer, out again, as the kernel does.
+fn with_argument(
+    user: &ThisProcess,
+    request: Request,
+    arg: *mut c_void,
+    body: impl FnOnce(&mut [u8]) -> Result<u32, Errno>,
+) -> Result<u32, Errno> {
+    // The largest argument there is has 64 bytes; a request word can ask for 16 KiB.
+    const USUAL_BYTES: usize = 128;
+    let (mut small, mut large);
+    let bytes: &mut [u8] = if request.size() <= USUAL_BYTES {
+        small = [0; USUAL_BYTES];
+        &mut small[..request.size()]
+    } else {
+        large = vec![0; request.size()];
+        &mut large
+    };
+    if request.kernel_reads() {
+        user.read(arg as u64, bytes)?;
+    }
+    let result = body(bytes);
+    if request.kernel_writes() {
+        user.write(arg as u64, bytes)?;
+    }
+    result
+}
+
+/// A mapping of the node: the buffer's memory in its place. `None` if the descriptor is not ours.
+fn map(
+    at: *mut c_void,
+    length: size_t,
+    prot: c_int,
+    flags: c_int,
+    fd: c_int,
+    offset: off_t,
+) -> Option<*mut c_void> {
+    let file = state()?.file(fd)?;
+    let gem = match file.mapping(offset as u64, length as u64) {
+        Ok(gem) => gem,
+        Err(errno) => return Some(fail(errno, libc::MAP_FAILED)),
+    };
+    // A private copy of device memory that is written to: the kernel refuses it as well.
+    if flags & libc::MAP_SHARED == 0 && prot & libc::PROT_WRITE != 0 {
+        return Some(fail(Errno::INVAL, libc::MAP_FAILED));
+    }
+    let (memory, start) = gem.file();
+    // SAFETY: the program's own arguments; the mapping keeps the memory alive.
+    Some(unsafe { real::mmap(at, length, prot, flags, memory.as_raw_fd(), start as off_t) })
+}
+
+/// Notes that `to` is now what `from` is.
+fn duplicated(from: c_int, to: c_int) -> c_int {
+    if to >= 0
+        && (hinted(from) || hinted(to))
+        && let Some(state) = state()
+    {
+        hint(to, hinted(from));
+        // What `to` was before may have been the last descriptor of a file.
+        state.sweep();
+    }
+    to
+}
+
+interpose! {
+    fn ioctl(fd: c_int, request: c_ulong, arg: *mut c_void) -> c_int {
+        let word = Request(request as u32);
+        if matches!(word.family(), Request::DRM | dma_buf::FAMILY | sync_file::FAMILY)
+            && let Some(state) = state()
+            && let Some(answer) = answer(state, fd, word, arg)
+        {
+            return match answer {
+                Ok(value) => value as c_int,
+                Err(errno) => fail(errno, -1),
+            };
+        }
+        // SAFETY: the caller's.
+        unsafe { real::ioctl(fd, request, arg) }
+    }
+    fn mmap(at: *mut c_void, length: size_t, prot: c_int, flags: c_int, fd: c_int, offset: off_t) -> *mut c_void {
+        if hinted(fd) && flags & libc::MAP_ANONYMOUS == 0
+            && let Some(address) = map(at, length, prot, flags, fd, offset)
+        {
+            return address;
+        }
+        // SAFETY: the caller's.
+        unsafe { real::mmap(at, length, prot, flags, fd, offset) }
+    }
+    fn mmap64(at: *mut c_void, length: size_t, prot: c_int, flags: c_int, fd: c_int, offset: off_t) -> *mut c_void {
+        // SAFETY: the caller's.
+        unsafe { mmap(at, length, prot, flags, fd, offset) }
+    }
+    fn close(fd: c_int) -> c_int {
+        // Not in a child of `vfork`, whose descriptors are its own but whose memory is not.
+        let owner = if hinted(fd) { state() } else { None };
+        if owner.is_some() {
+            hint(fd, false);
+        }
+        // SAFETY: the caller's.
+        let result = unsafe { real::close(fd) };
+        if let Some(state) = owner {
+            state.sweep();
+        }
+        result
+    }
+    fn dup(fd: c_int) -> c_int {
+        // SAFETY: the caller's.
+        duplicated(fd, unsafe { real::dup(fd) })
+    }
+    fn dup2(from: c_int, to: c_int) -> c_int {
+        // SAFETY: the caller's.
+        duplicated(from, unsafe { real::dup2(from, to) })
+    }
+    fn dup3(from: c_int, to: c_int, flags: c_int) -> c_int {
+        // SAFETY: the caller's.
+        duplicated(from, unsafe { real::dup3(from, to, flags) })
+    }
+    fn fcntl(fd: c_int, command: c_int, arg: usize) -> c_int {
+        // SAFETY: the caller's.
+        let result = unsafe { real::fcntl(fd, command, arg) };
+        match command {
+            libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => duplicated(fd, result),
+            _ => result,
+        }
+    }
+    fn fcntl64(fd: c_int, command: c_int, arg: usize) -> c_int {
+        // SAFETY: the caller's.
+        unsafe { fcntl(fd, command, arg) }
+    }
+}

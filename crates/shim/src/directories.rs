@@ -1,0 +1,171 @@
+//! Listing directories of the tree: the machine's entries, then the virtual ones.
+
+use std::collections::HashSet;
+use std::ffi::{CStr, c_char, c_int, c_long, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{PoisonError, RwLock};
+
+use libc::{DIR, dirent};
+use rustix::io::Errno;
+
+use crate::state::{Target, fail, target};
+use crate::tree::Entry;
+use crate::{interpose, real};
+
+/// An open directory of the tree. Programs hold its address as a `DIR *`.
+struct Listing {
+    /// The machine's directory, for `dirfd`; null if there is none.
+    machine: *mut DIR,
+    entries: Vec<dirent>,
+    next: usize,
+}
+
+/// Addresses of open listings; anything else is the next library's.
+static OPEN: RwLock<Option<HashSet<usize>>> = RwLock::new(None);
+/// How many there are, to pass others without a lock.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// The listing behind a `DIR *`, if it is one of ours.
+///
+/// # Safety
+/// The program uses one `DIR *` from one thread at a time, as POSIX wants it to.
+unsafe fn listing<'a>(dir: *mut DIR) -> Option<&'a mut Listing> {
+    if COUNT.load(Ordering::Acquire) == 0 {
+        return None;
+    }
+    let open = OPEN.read().unwrap_or_else(PoisonError::into_inner);
+    let ours = open.as_ref()?.contains(&(dir as usize));
+    // SAFETY: an address in the set is a live listing; the program does not share it.
+    ours.then(|| unsafe { &mut *dir.cast::<Listing>() })
+}
+
+fn entry(name: &str, kind: u8, at: usize) -> dirent {
+    // SAFETY: a plain structure of numbers.
+    let mut entry: dirent = unsafe { std::mem::zeroed() };
+    entry.d_ino = at as u64 + 1;
+    entry.d_off = at as i64 + 1;
+    entry.d_reclen = size_of::<dirent>() as u16;
+    entry.d_type = kind;
+    for (to, from) in entry.d_name.iter_mut().zip(name.bytes().take(255)) {
+        *to = from as c_char;
+    }
+    entry
+}
+
+unsafe fn open_listing(path: *const c_char) -> *mut DIR {
+    // SAFETY: the caller's arguments, or a path of our own.
+    let (path, children) = unsafe {
+        match target(path, true) {
+            Target::Pass => return real::opendir(path),
+            Target::Path(path) => return real::opendir(path.as_ptr()),
+            Target::Entry(Entry::Directory(children), _) => (path, children),
+            Target::Entry(..) => return fail(Errno::NOTDIR, std::ptr::null_mut()),
+        }
+    };
+    let mut entries = Vec::new();
+    let mut names = HashSet::new();
+    // SAFETY: the directory is open until `machine` is closed, and an entry is valid until the next.
+    let machine = unsafe {
+        let machine = real::opendir(path);
+        while let Some(entry) = (!machine.is_null()).then(|| real::readdir(machine)) {
+            let Some(entry) = entry.as_ref() else { break };
+            names.insert(CStr::from_ptr(entry.d_name.as_ptr()).to_bytes().to_vec());
+            entries.push(*entry);
+        }
+        machine
+    };
+    let dots = [(".", libc::DT_DIR), ("..", libc::DT_DIR)];
+    let ours = children.iter().map(|(name, child)| {
+        let kind = match child {
+            Entry::Directory(_) => libc::DT_DIR,
+            Entry::File(_) => libc::DT_REG,
+            Entry::Link(_) => libc::DT_LNK,
+            Entry::RenderNode => libc::DT_CHR,
+        };
+        (name.as_str(), kind)
+    });
+    for (name, kind) in dots.into_iter().chain(ours) {
+        if !names.contains(name.as_bytes()) {
+            entries.push(entry(name, kind, entries.len()));
+        }
+    }
+    let listing = Box::into_raw(Box::new(Listing { machine, entries, next: 0 }));
+    let mut open = OPEN.write().unwrap_or_else(PoisonError::into_inner);
+    open.get_or_insert_default().insert(listing as usize);
+    COUNT.fetch_add(1, Ordering::Release);
+    listing.cast::<c_void>().cast()
+}
+
+unsafe fn read_listing(dir: *mut DIR) -> *mut dirent {
+    // SAFETY: the caller's.
+    unsafe {
+        let Some(listing) = listing(dir) else { return real::readdir(dir) };
+        match listing.entries.get_mut(listing.next) {
+            Some(entry) => {
+                listing.next += 1;
+                entry
+            }
+            None => std::ptr::null_mut(),
+        }
+    }
+}
+
+interpose! {
+    fn opendir(path: *const c_char) -> *mut DIR {
+        // SAFETY: the caller's.
+        unsafe { open_listing(path) }
+    }
+    fn readdir(dir: *mut DIR) -> *mut dirent {
+        // SAFETY: the caller's.
+        unsafe { read_listing(dir) }
+    }
+    fn readdir64(dir: *mut DIR) -> *mut dirent {
+        // SAFETY: the caller's; the structures are the same on the 64-bit ABIs.
+        unsafe { read_listing(dir) }
+    }
+    fn closedir(dir: *mut DIR) -> c_int {
+        // SAFETY: the caller's; the listing is not used after it leaves the set.
+        unsafe {
+            let Some(listing) = listing(dir) else { return real::closedir(dir) };
+            let listing = std::ptr::from_mut(listing);
+            if let Some(open) = OPEN.write().unwrap_or_else(PoisonError::into_inner).as_mut() {
+                open.remove(&(listing as usize));
+            }
+            COUNT.fetch_sub(1, Ordering::Release);
+            let listing = Box::from_raw(listing);
+            if listing.machine.is_null() { 0 } else { real::closedir(listing.machine) }
+        }
+    }
+    fn rewinddir(dir: *mut DIR) -> () {
+        // SAFETY: the caller's.
+        unsafe {
+            match listing(dir) {
+                Some(listing) => listing.next = 0,
+                None => real::rewinddir(dir),
+            }
+        }
+    }
+    fn telldir(dir: *mut DIR) -> c_long {
+        // SAFETY: the caller's.
+        unsafe { listing(dir).map_or_else(|| real::telldir(dir), |listing| listing.next as c_long) }
+    }
+    fn seekdir(dir: *mut DIR, at: c_long) -> () {
+        // SAFETY: the caller's.
+        unsafe {
+            match listing(dir) {
+                Some(listing) => listing.next = usize::try_from(at).unwrap_or(0),
+                None => real::seekdir(dir, at),
+            }
+        }
+    }
+    fn dirfd(dir: *mut DIR) -> c_int {
+        // SAFETY: the caller's.
+        unsafe {
+            match listing(dir) {
+                Some(listing) if listing.machine.is_null() => fail(Errno::NOTSUP, -1),
+                Some(listing) => real::dirfd(listing.machine),
+                None => real::dirfd(dir),
+            }
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! The files that the node's existence implies: `/dev/dri/renderD128` and its sysfs directory.
+//!
+//! The tree holds only what is virtual. Its upper directories (`/dev`, `/sys/class`, …) usually
+//! exist on the machine as well; they are looked at there, and the virtual entries are added when
+//! they are listed.
+//!
+//! source: the paths are those that libdrm reads (xf86drm.c) and that the kernel's sysfs has for a
+//! platform device.
+
+use std::collections::BTreeMap;
+
+use tepui_drm::device::{Bus, Node};
+
+/// Major number of DRM devices.
+pub const DRM_MAJOR: u32 = 226;
+
+/// What stands at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// A directory and its entries.
+    Directory(BTreeMap<String, Entry>),
+    /// A file's text.
+    File(String),
+    /// A symbolic link's target.
+    Link(String),
+    /// The render node.
+    RenderNode,
+}
+
+/// Where a path leads.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Lookup<'a> {
+    /// To an entry of the tree, with its canonical path.
+    Here(&'a Entry, String),
+    /// Out of the tree, through a link in it: to this path.
+    Elsewhere(String),
+    /// Nowhere in the tree.
+    NotOurs,
+}
+
+/// The tree.
+pub struct Tree {
+    root: Entry,
+    /// Minor number of the node.
+    pub minor: u32,
+}
+
+/// Links that one path may pass.
+const MAX_LINKS: usize = 16;
+
+impl Tree {
+    /// The tree of one device whose node has this minor number.
+    pub fn new(node: &Node, minor: u32) -> Tree {
+        let mut tree = Tree { root: Entry::Directory(BTreeMap::new()), minor };
+        let name = format!("renderD{minor}");
+        let number = format!("{DRM_MAJOR}:{minor}");
+        tree.put(&format!("/dev/dri/{name}"), Entry::RenderNode);
+
+        let Bus::Platform { full_name, compatible } = &node.bus;
+        // A platform device's name is its address and the node's name: `206400000.gpu`.
+        let base = full_name.rsplit('/').next().unwrap_or_default();
+        let device = match base.split_once('@') {
+            Some((name, address)) => format!("{address}.{name}"),
+            None => base.to_owned(),
+        };
+        let driver = node.driver;
+        let device_dir = format!("/sys/devices/platform/soc/{device}");
+        let mut uevent = format!("DRIVER={driver}\nOF_NAME=gpu\nOF_FULLNAME={full_name}\n");
+        for (index, name) in compatible.iter().enumerate() {
+            uevent += &format!("OF_COMPATIBLE_{index}={name}\n");
+        }
+        uevent += &format!("OF_COMPATIBLE_N={}\n", compatible.len());
+        tree.put(&format!("{device_dir}/uevent"), Entry::File(uevent));
+        let link = |target: &str| Entry::Link(target.to_owned());
+        tree.put(&format!("{device_dir}/subsystem"), link("../../../../bus/platform"));
+        tree.put(
+            &format!("{device_dir}/driver"),
+            Entry::Link(format!("../../../../bus/platform/drivers/{driver}")),
+        );
+        tree.put(&format!("/sys/bus/platform/drivers/{driver}/uevent"), Entry::File(String::new()));
+
+        let drm_dir = format!("{device_dir}/drm/{name}");
+        tree.put(&format!("{drm_dir}/dev"), Entry::File(format!("{number}\n")));
+        tree.put(
+            &format!("{drm_dir}/uevent"),
+            Entry::File(format!(
+                "MAJOR={DRM_MAJOR}\nMINOR={minor}\nDEVNAME=dri/{name}\nDEVTYPE=drm_minor\n"
+            )),
+        );
+        tree.put(&format!("{drm_dir}/device"), Entry::Link(format!("../../../{device}")));
+        tree.put(&format!("{drm_dir}/subsystem"), link("../../../../../../class/drm"));
+        let to_drm_dir = format!("devices/platform/soc/{device}/drm/{name}");
+        tree.put(&format!("/sys/dev/char/{number}"), Entry::Link(format!("../../{to_drm_dir}")));
+        tree.put(&format!("/sys/class/drm/{name}"), Entry::Link(format!("../../{to_drm_dir}")));
+        tree
+    }
+
+    fn put(&mut self, path: &str, entry: Entry) {
+        let mut at = &mut self.root;
+        for name in path.split('/').filter(|name| !name.is_empty()) {
+            if !matches!(at, Entry::Directory(_)) {
+                *at = Entry::Directory(BTreeMap::new());
+            }
+            if let Entry::Directory(entries) = at {
+                at = entries
+                    .entry(name.to_owned())
+                    .or_insert_with(|| Entry::Directory(BTreeMap::new()));
+            }
+        }
+        *at = entry;
+    }
+
+    /// Whether a path may be in the tree at all: a quick look.
+    pub fn may_hold(path: &[u8]) -> bool {
+        matches!(path, [b'/', b'd' | b's' | b'/' | b'.', ..])
+    }
+
+    /// Follows an absolute path. A link at its end is followed only if `follow`.
+    pub fn lookup(&self, path: &str, follow: bool) -> Lookup<'_> {
+        let mut todo: Vec<String> = components(path).rev().collect();
+        let mut stack: Vec<(&str, &Entry)> = Vec::new();
+        let mut links = 0;
+        while let Some(name) = todo.pop() {
+            if name == ".." {
+                stack.pop();
+                continue;
+            }
+            let here = stack.last().map_or(&self.root, |(_, entry)| entry);
+            let found = match here {
+                Entry::Directory(entries) => entries.get_key_value(&name),
+                _ => None,
+            };
+            let Some((name, entry)) = found else {
+                if links == 0 {
+                    return Lookup::NotOurs;
+                }
+                let mut path = canonical(&stack);
+                for name in std::iter::once(&name).chain(todo.iter().rev()) {
+                    path = path.trim_end_matches('/').to_owned() + "/" + name;
+                }
+                return Lookup::Elsewhere(path);
+            };
+            match entry {
+                Entry::Link(target) if follow || !todo.is_empty() => {
+                    links += 1;
+                    if links > MAX_LINKS {
+                        return Lookup::NotOurs;
+                    }
+                    if target.starts_with('/') {
+                        stack.clear();
+                    }
+                    todo.extend(components(target).rev());
+                }
+                _ => stack.push((name, entry)),
+            }
+        }
+        let entry = stack.last().map_or(&self.root, |(_, entry)| entry);
+        Lookup::Here(entry, canonical(&stack))
+    }
+}
+
+fn components(path: &str) -> impl DoubleEndedIterator<Item = String> {
+    path.split('/').filter(|name| !name.is_empty() && *name != ".").map(str::to_owned)
+}
+
+fn canonical(stack: &[(&str, &Entry)]) -> String {
+    if stack.is_empty() {
+        return "/".into();
+    }
+    stack.iter().fold(String::new(), |path, (name, _)| path + "/" + name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree() -> Tree {
+        let node = tepui_agx_kernel::Chip::by_id("m1").unwrap().node();
+        Tree::new(&node, 128)
+    }
+
+    #[test]
+    fn paths_lead_where_sysfs_leads() {
+        let tree = tree();
+        let device = "/sys/devices/platform/soc/206400000.gpu";
+        let cases = [
+            ("/dev/dri/renderD128", "/dev/dri/renderD128"),
+            ("/dev//dri/./renderD128", "/dev/dri/renderD128"),
+            ("/sys/dev/char/226:128", &format!("{device}/drm/renderD128")),
+            ("/sys/dev/char/226:128/device", device),
+            ("/sys/dev/char/226:128/device/drm", &format!("{device}/drm")),
+            ("/sys/class/drm/renderD128/device/uevent", &format!("{device}/uevent")),
+            ("/sys/dev/char/226:128/device/driver", "/sys/bus/platform/drivers/asahi"),
+            ("/sys/dev/char/226:128/../../../..", "/sys/devices/platform"),
+            ("/..", "/"),
+        ];
+        for (path, canonical) in cases {
+            match tree.lookup(path, true) {
+                Lookup::Here(_, found) => assert_eq!(found, canonical, "{path}"),
+                other => panic!("{path}: {other:?}"),
+            }
+        }
+        for path in ["/dev/null", "/dev/dri/renderD129", "/sys/dev/char/226:129", "/sys/kernel"] {
+            assert_eq!(tree.lookup(path, true), Lookup::NotOurs, "{path}");
+        }
+        // The platform bus is the machine's own, even by way of our device.
+        assert_eq!(
+            tree.lookup("/sys/dev/char/226:128/device/subsystem/devices/x", true),
+            Lookup::Elsewhere("/sys/bus/platform/devices/x".into())
+        );
+    }
+
+    #[test]
+    fn a_link_at_the_end_is_seen_when_it_is_not_followed() {
+        let tree = tree();
+        let Lookup::Here(Entry::Link(target), path) =
+            tree.lookup("/sys/dev/char/226:128/device/subsystem", false)
+        else {
+            panic!()
+        };
+        assert_eq!(target, "../../../../bus/platform");
+        assert_eq!(path, "/sys/devices/platform/soc/206400000.gpu/subsystem");
+    }
+
+    #[test]
+    fn the_uevent_names_the_device_tree_node() {
+        let node = tepui_agx_kernel::Chip::by_id("m1-max").unwrap().node();
+        let tree = Tree::new(&node, 130);
+        let Lookup::Here(Entry::File(text), _) =
+            tree.lookup("/sys/dev/char/226:130/device/uevent", true)
+        else {
+            panic!()
+        };
+        assert_eq!(
+            text,
+            "DRIVER=asahi\nOF_NAME=gpu\nOF_FULLNAME=/soc/gpu@406400000\n\
+             OF_COMPATIBLE_0=apple,agx-g13c\nOF_COMPATIBLE_1=apple,agx-g13s\nOF_COMPATIBLE_N=2\n"
+        );
+    }
+}

@@ -1,0 +1,174 @@
+//! Atomic operations on buffers and on local memory.
+//!
+//! The old values that contended operations return depend on the order of the threads, so each
+//! operation runs twice: on a cell of its own for each thread, where the old value is known, and
+//! on a few cells for all threads, where the cell's end is.
+
+use crate::case::{Case, Output, Rule, Shader};
+use crate::number::{Number, Random, Scalar};
+
+const THREADS: usize = 256;
+
+/// An operation: name, GLSL over `c` and `x`, and what it makes of old value and operand.
+struct Op<T> {
+    name: &'static str,
+    glsl: &'static str,
+    apply: fn(T, T) -> T,
+    /// Whether the end does not depend on the order.
+    commutes: bool,
+}
+
+fn op<T>(name: &'static str, glsl: &'static str, apply: fn(T, T) -> T) -> Op<T> {
+    Op { name, glsl, apply, commutes: true }
+}
+
+macro_rules! ops {
+    ($t:ty) => {
+        vec![
+            op::<$t>("add", "atomicAdd(c, x)", <$t>::wrapping_add),
+            op::<$t>("sub", "atomicAdd(c, -x)", <$t>::wrapping_sub),
+            op::<$t>("and", "atomicAnd(c, x)", |c, x| c & x),
+            op::<$t>("or", "atomicOr(c, x)", |c, x| c | x),
+            op::<$t>("xor", "atomicXor(c, x)", |c, x| c ^ x),
+            op::<$t>("min", "atomicMin(c, x)", Ord::min),
+            op::<$t>("max", "atomicMax(c, x)", Ord::max),
+            Op { name: "exchange", glsl: "atomicExchange(c, x)", apply: |_, x| x, commutes: false },
+            Op {
+                name: "compare_swap",
+                // Swaps where the cell's last bit is that of the operand's second.
+                glsl: "atomicCompSwap(c, (c & ~T(1)) | ((x >> 1) & T(1)), x)",
+                apply: |c, x| if c & 1 == x >> 1 & 1 { x } else { c },
+                commutes: false,
+            },
+        ]
+    };
+}
+
+fn case<T: Scalar + Ord>(op: Op<T>, shared: bool, few: bool) -> Case {
+    let cells = if few { 5 } else { THREADS };
+    let place = if shared { "local" } else { "buffer" };
+    let crowd = if few { "contended" } else { "alone" };
+    let glsl = if op.name == "compare_swap" && few {
+        // Under contention the cell may change between read and swap: compare with a constant.
+        "atomicCompSwap(c, T(77), x)"
+    } else {
+        op.glsl
+    };
+    let mut shader = Shader::new("atomics.comp")
+        .define("T", T::GLSL)
+        .define("CELLS", cells)
+        .define("OP(c,x)", glsl);
+    if shared {
+        shader = shader.define("SHARED", 1);
+    }
+    let name = format!("atomics/{place}_{crowd}_{}_{}", T::GLSL, op.name);
+    Case::new(name, format!("{glsl}, {cells} cells"), vec![shader], move |bench| {
+        let random = |seed, count| -> Vec<T> {
+            let bits = Random::integers(seed, 2 * count);
+            bits.chunks(2).map(|b| T::from_bits64(b[0] as u64 | (b[1] as u64) << 32)).collect()
+        };
+        // One workgroup where cells are local (others would have their own) or alone.
+        let threads = if shared || !few { THREADS } else { 4 * THREADS };
+        let (a, mut start) = (random(41, threads), random(42, cells));
+        if few && op.name == "compare_swap" {
+            start.fill(T::from_bits64(77));
+        }
+        let gpu = bench.gpu;
+        let (operands, memory) = (gpu.buffer(&a)?, gpu.buffer(&start)?);
+        let old = gpu.output::<T>(threads)?;
+        let kernel = gpu.kernel(&bench.spirv[0]).storage(&[&operands, &memory, &old]).build()?;
+        gpu.run(&kernel, [(threads / THREADS) as u32, 1, 1])?;
+        let (end, mut old): (Vec<T>, Vec<T>) = (memory.read(), old.read());
+        let mut outputs = Vec::new();
+        if !few {
+            let expected: Vec<T> = start.iter().zip(&a).map(|(&c, &x)| (op.apply)(c, x)).collect();
+            outputs.push(Output::cpu("cells", &end, &expected, Rule::Bits).column("x", &a));
+            outputs.push(Output::cpu("old", &old, &start, Rule::Bits).column("x", &a));
+        } else if op.commutes {
+            let mut expected = start;
+            for (i, &x) in a.iter().enumerate() {
+                expected[i % cells] = (op.apply)(expected[i % cells], x);
+            }
+            outputs.push(Output::cpu("cells", &end, &expected, Rule::Bits));
+        } else if op.name == "exchange" {
+            // What went in comes out once: operands and starts, as a multiset.
+            old.extend(&end);
+            let mut expected = [a, start].concat();
+            old.sort();
+            expected.sort();
+            outputs.push(Output::cpu("old and end, sorted", &old, &expected, Rule::Bits));
+        } else {
+            // One thread of each cell finds 77 and leaves its own; all others find what it left.
+            let ok: Vec<u32> = (0..cells)
+                .map(|cell| {
+                    let mine = || (cell..threads).step_by(cells);
+                    let winners = mine().filter(|&i| old[i] == start[cell]).collect::<Vec<_>>();
+                    let left = winners.len() == 1 && a[winners[0]] == end[cell];
+                    u32::from(left && mine().all(|i| i == winners[0] || old[i] == end[cell]))
+                })
+                .collect();
+            outputs.push(Output::cpu("one winner a cell", &ok, &vec![1; cells], Rule::Bits));
+        }
+        Ok(outputs)
+    })
+}
+
+fn cas_loop() -> Case {
+    Case::new(
+        "atomics/cas_loop",
+        "float sums by compare-and-swap loops that contend within SIMD-groups",
+        vec![Shader::new("cas_loop.comp")],
+        |bench| {
+            let a: Vec<f32> =
+                Random::integers(43, 512).iter().map(|x| (x >> 20) as f32 * 0.25).collect();
+            let (input, sums) = (bench.gpu.buffer(&a)?, bench.gpu.buffer(&[0f32; 4])?);
+            let kernel = bench.gpu.kernel(&bench.spirv[0]).storage(&[&input, &sums]).build()?;
+            bench.gpu.run(&kernel, [8, 1, 1])?;
+            let mut expected = [0f32; 4];
+            // Multiples of 1/4 below 2^24: exact in any order.
+            a.iter().enumerate().for_each(|(i, x)| expected[i & 3] += x);
+            Ok(vec![Output::cpu("sums", &sums.read::<f32>(), &expected, Rule::Bits)])
+        },
+    )
+}
+
+fn append() -> Case {
+    Case::new(
+        "atomics/append",
+        "a list behind an atomic counter, from divergent threads",
+        vec![Shader::new("append.comp")],
+        |bench| {
+            let a = Random::integers(44, 2048);
+            let input = bench.gpu.buffer(&a)?;
+            let list = bench.gpu.buffer(&[0u32; 2049])?;
+            let kernel = bench.gpu.kernel(&bench.spirv[0]).storage(&[&input, &list]).build()?;
+            bench.gpu.run(&kernel, [32, 1, 1])?;
+            let mut list: Vec<u32> = list.read();
+            let mut odd: Vec<u32> = a.into_iter().filter(|x| x & 1 == 1).collect();
+            let length = odd.len();
+            odd.sort();
+            odd.insert(0, length as u32);
+            list[1..=length].sort();
+            odd.resize(2049, 0);
+            Ok(vec![Output::cpu("list, sorted", &list, &odd, Rule::Bits)])
+        },
+    )
+}
+
+/// All operations on a type.
+fn of<T: Scalar + Ord + Number>(ops: fn() -> Vec<Op<T>>) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for shared in [false, true] {
+        for few in [false, true] {
+            cases.extend(ops().into_iter().map(|op| case(op, shared, few)));
+        }
+    }
+    cases
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    let mut cases = of::<u32>(|| ops!(u32));
+    cases.extend(of::<i32>(|| ops!(i32)));
+    cases.extend([cas_loop(), append()]);
+    cases
+}
