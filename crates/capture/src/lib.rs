@@ -31,7 +31,7 @@ mod writer;
 pub use reader::{ReadError, Reader};
 pub use record::{Call, ClientMemory, Contents, Finish, Mapping, Mappings, Process, Record, Start};
 pub use session::{Inconsistent, Session, View};
-pub use writer::Writer;
+pub use writer::{ObjectWriter, Writer};
 
 /// What a stream begins with.
 pub const MAGIC: [u8; 8] = *b"TEPUICAP";

@@ -61,59 +61,26 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Describes what an object of `size` bytes holds now. `page` gives the contents of each of its
-    /// pages in `present`; all others hold zeros. Pages come in rising order.
-    pub fn object<'p>(
-        &mut self,
-        object: u64,
-        size: u64,
-        present: impl Iterator<Item = (u32, &'p [u8])>,
-    ) -> io::Result<()> {
+    /// Describes what an object of `size` bytes holds now: [`ObjectWriter::page`] takes its pages in
+    /// rising order, and those left out hold zeros.
+    pub fn object(&mut self, object: u64, size: u64) -> io::Result<ObjectWriter<'_, W>> {
         let count = usize::try_from(size.div_ceil(PAGE_BYTES as u64)).map_err(io::Error::other)?;
         let known = self.objects.remove(&object);
         let fresh = known.as_ref().is_none_or(|pages| pages.len() != count);
-        let mut before = known.unwrap_or_default();
-        before.resize(count, 0);
-        let mut changed = Vec::new();
-        let mut next = 0;
-        for (index, bytes) in present {
-            let index = index as usize;
-            if index >= count || index < next {
-                continue;
-            }
-            for (gap, page) in before[next..index].iter_mut().enumerate() {
-                if *page != 0 {
-                    *page = 0;
-                    changed.push(((next + gap) as u32, 0));
-                }
-            }
-            let number = self.page(bytes)?;
-            if before[index] != number {
-                before[index] = number;
-                changed.push((index as u32, number));
-            }
-            next = index + 1;
+        let mut numbers = known.unwrap_or_default();
+        if fresh {
+            numbers.clear();
+            numbers.resize(count, 0);
         }
-        for (gap, page) in before[next..].iter_mut().enumerate() {
-            if *page != 0 {
-                *page = 0;
-                changed.push(((next + gap) as u32, 0));
-            }
-        }
-        self.objects.insert(object, before);
-        if fresh || !changed.is_empty() {
-            let mut rest = changed.as_slice();
-            loop {
-                let (pages, tail) = rest.split_at(rest.len().min(PAGES_A_RECORD));
-                let contents = Contents { object, size, pages: pages.to_vec() };
-                self.record(&Record::Contents(contents))?;
-                rest = tail;
-                if rest.is_empty() {
-                    break;
-                }
-            }
-        }
-        Ok(())
+        Ok(ObjectWriter {
+            writer: self,
+            object,
+            size,
+            numbers,
+            fresh,
+            changed: Vec::new(),
+            next: 0,
+        })
     }
 
     /// Describes what an address space binds now.
@@ -133,7 +100,7 @@ impl<W: Write> Writer<W> {
 
     /// The number of a page's contents, written if they are new.
     fn page(&mut self, bytes: &[u8]) -> io::Result<u32> {
-        let used = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+        let used = used_bytes(bytes);
         if used == 0 {
             return Ok(0);
         }
@@ -146,5 +113,71 @@ impl<W: Write> Writer<W> {
         self.record(&Record::Page(bytes.to_vec()))?;
         self.pages.insert(hash, number);
         Ok(number)
+    }
+}
+
+/// Bytes up to the last that is not zero.
+fn used_bytes(bytes: &[u8]) -> usize {
+    let (words, rest) = bytes.as_chunks::<16>();
+    if let Some(last) = rest.iter().rposition(|&byte| byte != 0) {
+        return words.len() * 16 + last + 1;
+    }
+    let Some(word) = words.iter().rposition(|word| *word != [0; 16]) else { return 0 };
+    let last = words[word].iter().rposition(|&byte| byte != 0).unwrap_or(0);
+    word * 16 + last + 1
+}
+
+/// An object that is being described.
+pub struct ObjectWriter<'w, W: Write> {
+    writer: &'w mut Writer<W>,
+    object: u64,
+    size: u64,
+    /// The page numbers of the object, so far as they are known.
+    numbers: Vec<u32>,
+    /// The object is new, or has another size than before.
+    fresh: bool,
+    changed: Vec<(u32, u32)>,
+    /// The first page of which nothing was said yet.
+    next: usize,
+}
+
+impl<W: Write> ObjectWriter<'_, W> {
+    /// The contents of a page. A page outside of the object, or before an earlier one, is left out.
+    pub fn page(&mut self, index: u32, bytes: &[u8]) -> io::Result<()> {
+        if index as usize >= self.numbers.len() || (index as usize) < self.next {
+            return Ok(());
+        }
+        self.zeros(index as usize);
+        let number = self.writer.page(bytes)?;
+        self.set(index as usize, number);
+        self.next = index as usize + 1;
+        Ok(())
+    }
+
+    /// Ends the description.
+    pub fn end(mut self) -> io::Result<()> {
+        self.zeros(self.numbers.len());
+        let ObjectWriter { writer, object, size, numbers, fresh, changed, .. } = self;
+        writer.objects.insert(object, numbers);
+        if fresh && changed.is_empty() {
+            writer.record(&Record::Contents(Contents { object, size, pages: Vec::new() }))?;
+        }
+        for pages in changed.chunks(PAGES_A_RECORD) {
+            writer.record(&Record::Contents(Contents { object, size, pages: pages.to_vec() }))?;
+        }
+        Ok(())
+    }
+
+    fn zeros(&mut self, end: usize) {
+        for index in self.next..end {
+            self.set(index, 0);
+        }
+    }
+
+    fn set(&mut self, index: usize, number: u32) {
+        if self.numbers[index] != number {
+            self.numbers[index] = number;
+            self.changed.push((index as u32, number));
+        }
     }
 }

@@ -12,6 +12,15 @@ fn page(fill: u8, length: usize) -> Vec<u8> {
     page
 }
 
+/// Object 1, of four pages.
+fn object(writer: &mut Writer<&mut Vec<u8>>, pages: &[(u32, &[u8])]) {
+    let mut object = writer.object(1, 4 * PAGE_BYTES as u64).unwrap();
+    for &(index, bytes) in pages {
+        object.page(index, bytes).unwrap();
+    }
+    object.end().unwrap();
+}
+
 fn sample() -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes).unwrap();
@@ -31,7 +40,7 @@ fn sample() -> Vec<u8> {
         .unwrap();
     let (a, b) = (page(1, PAGE_BYTES), page(2, 100));
     writer.begin_memory().unwrap();
-    writer.object(1, 4 * PAGE_BYTES as u64, [(0, &a[..]), (2, &b[..])].into_iter()).unwrap();
+    object(&mut writer, &[(0, &a), (2, &b)]);
     let mapping = Mapping {
         address: 0x10_0000,
         length: 4 * PAGE_BYTES as u64,
@@ -47,7 +56,7 @@ fn sample() -> Vec<u8> {
         .unwrap();
     // Page 0 is now like page 2, page 1 appears, page 2 goes.
     writer.begin_memory().unwrap();
-    writer.object(1, 4 * PAGE_BYTES as u64, [(0, &b[..]), (1, &a[..])].into_iter()).unwrap();
+    object(&mut writer, &[(0, &b), (1, &a)]);
     writer.mappings(3, vec![mapping, mirror]).unwrap();
     writer
         .record(&Record::Finish(Finish { fault: Some("why".into()), ..Finish::default() }))
