@@ -1,5 +1,8 @@
 //! `tepui`: the command. Each subcommand is a module with its own arguments and a `run`.
 
+mod cmd_gpus;
+mod cmd_shim;
+
 use clap::Parser;
 
 /// GPU drivers and virtual GPUs: Apple AGX, Arm Mali, Intel.
@@ -15,11 +18,16 @@ struct Cli {
 enum Command {
     /// Says which version this is.
     Version,
+    /// Lists the GPUs that programs can be given.
+    Gpus(cmd_gpus::Args),
+    Shim(cmd_shim::Args),
 }
 
 fn main() -> std::process::ExitCode {
     match Cli::parse().command {
         Command::Version => println!("tepui {}", env!("CARGO_PKG_VERSION")),
+        Command::Gpus(args) => return cmd_gpus::run(&args),
+        Command::Shim(args) => return cmd_shim::run(&args),
     }
     std::process::ExitCode::SUCCESS
 }

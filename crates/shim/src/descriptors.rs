@@ -95,9 +95,50 @@ fn map(
     if flags & libc::MAP_SHARED == 0 && prot & libc::PROT_WRITE != 0 {
         return Some(fail(Errno::INVAL, libc::MAP_FAILED));
     }
-    let (memory, start) = gem.file();
-    // SAFETY: the program's own arguments; the mapping keeps the memory alive.
-    Some(unsafe { real::mmap(at, length, prot, flags, memory.as_raw_fd(), start as off_t) })
+    // SAFETY: the program's own arguments; the new mapping keeps the memory alive by itself.
+    Some(unsafe {
+        match gem.file() {
+            Some(file) => real::mmap(at, length, prot, flags, file.as_raw_fd(), 0),
+            None => duplicate_mapping(gem.base().cast(), at, length, prot, flags),
+        }
+    })
+}
+
+/// Maps shared memory a second time, without a descriptor.
+///
+/// # Safety
+/// `from` is a shared mapping of at least `length` bytes; else as `mmap`.
+unsafe fn duplicate_mapping(
+    from: *mut c_void,
+    at: *mut c_void,
+    length: size_t,
+    prot: c_int,
+    flags: c_int,
+) -> *mut c_void {
+    let fixed = flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) != 0;
+    // SAFETY: an old length of 0 leaves the old mapping and makes a new one of the same pages.
+    unsafe {
+        let copy = if fixed {
+            // Claiming the place first answers MAP_FIXED_NOREPLACE.
+            let claim = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+            let fixed = flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE);
+            let claimed = real::mmap(at, length, libc::PROT_NONE, claim | fixed, -1, 0);
+            if claimed == libc::MAP_FAILED {
+                return libc::MAP_FAILED;
+            }
+            libc::mremap(from, 0, length, libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED, claimed)
+        } else {
+            libc::mremap(from, 0, length, libc::MREMAP_MAYMOVE)
+        };
+        if copy != libc::MAP_FAILED
+            && prot != libc::PROT_READ | libc::PROT_WRITE
+            && libc::mprotect(copy, length, prot) != 0
+        {
+            libc::munmap(copy, length);
+            return libc::MAP_FAILED;
+        }
+        copy
+    }
 }
 
 /// Notes that `to` is now what `from` is.
