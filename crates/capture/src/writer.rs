@@ -154,6 +154,11 @@ impl<W: Write> ObjectWriter<'_, W> {
         Ok(())
     }
 
+    /// Whether the page held something other than zeros when the object was last described.
+    pub fn held(&self, index: u32) -> bool {
+        self.numbers.get(index as usize).is_some_and(|&number| number != 0)
+    }
+
     /// Ends the description.
     pub fn end(mut self) -> io::Result<()> {
         self.zeros(self.numbers.len());

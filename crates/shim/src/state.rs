@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, Ordering};
 
 use rustix::io::Errno;
+use tepui_agx_capture::recorder_from_environment;
 use tepui_agx_kernel::{Device, Options};
 use tepui_drm::device::{VirtualDevice, VirtualFile};
 use tepui_drm::token::Registry;
@@ -118,6 +119,8 @@ impl State {
                 check: config.check,
                 ..Default::default()
             },
+            observer: recorder_from_environment(config.chip)
+                .map(|recorder| Arc::new(recorder) as _),
             report_refusals: config.verbose,
             ..Options::default()
         };

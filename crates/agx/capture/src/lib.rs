@@ -12,6 +12,7 @@ pub mod describe;
 mod events;
 mod recorder;
 mod replay;
+mod residency;
 mod sink;
 
 pub use events::{Event, EventError, Events, SpaceMemory};

@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use rustix::fs::SeekFrom;
 use tepui_agx_kernel::{Execution, Observer, Work};
 use tepui_agx_model::{self as model, JobFault, JobStats};
 use tepui_capture::{Call, Finish, Mapping, PAGE_BYTES, Process, Record, Start, Writer};
@@ -13,7 +12,7 @@ use tepui_drm::uapi::asahi::{self as uapi, CMD_COMPUTE, CMD_RENDER, CmdCompute, 
 use tepui_drm::{Errno, monotonic_ns};
 use tepui_softgpu::{AddressSpace, Memory, Protection};
 
-use crate::client;
+use crate::{client, residency};
 
 type Output = Writer<Box<dyn Write + Send>>;
 
@@ -169,60 +168,15 @@ impl State {
 /// Describes what a block of memory holds.
 fn describe(out: &mut Output, object: u64, memory: &Memory) -> io::Result<()> {
     let mut writer = out.object(object, memory.size() as u64)?;
-    let mut result = Ok(());
-    each_resident_page(memory, &mut vec![0; PAGE_BYTES], |index, bytes| {
-        if result.is_ok() {
-            result = writer.page(index, bytes);
+    let touched = residency::touched(memory);
+    let mut page = vec![0; PAGE_BYTES];
+    for index in 0..memory.size().div_ceil(PAGE_BYTES) {
+        if touched.contains(index) || writer.held(index as u32) {
+            residency::copy(memory, index, &mut page);
+            writer.page(index as u32, &page)?;
         }
-    });
-    result?;
+    }
     writer.end()
-}
-
-/// Gives a copy of each page of a block in turn, in `page`. Pages that were never touched are left out.
-pub(crate) fn each_resident_page(
-    memory: &Memory,
-    page: &mut [u8],
-    mut visit: impl FnMut(u32, &[u8]),
-) {
-    let size = memory.size();
-    let mut next = 0;
-    let mut at = 0;
-    while let Some(range) = resident(memory, at) {
-        let first = (range.start / PAGE_BYTES).max(next);
-        next = range.end.div_ceil(PAGE_BYTES);
-        for index in first..next {
-            let from = index * PAGE_BYTES;
-            let length = PAGE_BYTES.min(size - from);
-            // SAFETY: the piece lies inside of the block, which is mapped for its whole size. The
-            // client may write at the same time, and then the bytes are either.
-            unsafe {
-                std::ptr::copy_nonoverlapping(memory.base().add(from), page.as_mut_ptr(), length);
-            }
-            page[length..].fill(0);
-            visit(index as u32, page);
-        }
-        at = range.end;
-    }
-}
-
-/// The next run of bytes from `at` on that may be other than zero.
-fn resident(memory: &Memory, at: usize) -> Option<std::ops::Range<usize>> {
-    let size = memory.size();
-    if at >= size {
-        return None;
-    }
-    let seek = |from| rustix::fs::seek(memory.file(), from).map(|offset| offset as usize);
-    match seek(SeekFrom::Data(at as u64)) {
-        Ok(start) if start >= size => None,
-        Ok(start) => {
-            let end = seek(SeekFrom::Hole(start as u64)).unwrap_or(size).clamp(start + 1, size);
-            Some(start..end)
-        }
-        Err(Errno::NXIO) => None,
-        // A file that cannot say: all of it.
-        Err(_) => Some(at..size),
-    }
 }
 
 /// A command as the kernel's interface has it: its type, the base of USC addresses, its payload.

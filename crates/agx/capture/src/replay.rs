@@ -11,6 +11,8 @@ use tepui_drm::uapi::asahi::{BARRIER_NONE, CmdHeader};
 use tepui_softgpu::{AddressSpace, BindError, Memory, Protection};
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::residency;
+
 /// GPU pages, and the width of its addresses.
 const PAGE_SHIFT: u32 = PAGE_BYTES.ilog2();
 const VA_BITS: u32 = 40;
@@ -195,7 +197,7 @@ fn set_up(
                 if total > MAX_BYTES {
                     return Err(Unplayable::TooMuch { bytes: total });
                 }
-                let memory = Arc::new(Memory::new(size as usize)?);
+                let memory = Arc::new(Memory::shareable(size as usize)?);
                 for (page, bytes) in session.object_pages(mapping.object) {
                     let at = page as usize * PAGE_BYTES;
                     let length = bytes.len().min(memory.size().saturating_sub(at));
@@ -228,12 +230,16 @@ fn set_up(
 /// The pages of a block that are not all zero.
 fn contents(memory: &Memory) -> Pages {
     let mut pages = Pages::new();
+    let touched = residency::touched(memory);
     let mut page = vec![0; PAGE_BYTES];
-    crate::recorder::each_resident_page(memory, &mut page, |index, bytes| {
-        if bytes.iter().any(|&byte| byte != 0) {
-            pages.insert(index, bytes.into());
+    for index in 0..memory.size().div_ceil(PAGE_BYTES) {
+        if touched.contains(index) {
+            residency::copy(memory, index, &mut page);
+            if page.iter().any(|&byte| byte != 0) {
+                pages.insert(index as u32, page.as_slice().into());
+            }
         }
-    });
+    }
     pages
 }
 

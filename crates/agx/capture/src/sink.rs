@@ -5,6 +5,8 @@ use std::io::{self, BufWriter, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::io::Errno;
 use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
 use tepui_agx_kernel::Chip;
 use tepui_capture::Process;
@@ -36,16 +38,20 @@ pub fn recorder_from_environment(chip: &Chip) -> Option<Recorder> {
         .ok()
 }
 
+/// Opens the target. All of this goes straight to the kernel: libc's functions that take a path are the
+/// preloaded library's own, and it is only now being set up.
 fn open(path: &Path, process: u32) -> io::Result<Box<dyn Write + Send>> {
-    if path.is_dir() {
-        // A process that forks without exec begins a second capture under another number; one that
-        // execs begins another under the same.
+    let is_directory = rustix::fs::stat(path)
+        .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory);
+    if is_directory {
+        // A process that execs begins a second capture under the same number.
         for attempt in 0.. {
-            let name = format!("{process}-{attempt}.capture");
-            match File::create_new(path.join(name)) {
-                Ok(file) => return Ok(Box::new(BufWriter::with_capacity(1 << 20, file))),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
+            let path = path.join(format!("{process}-{attempt}.capture"));
+            let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+            match rustix::fs::open(path, flags, Mode::from_raw_mode(0o666)) {
+                Ok(file) => return Ok(buffered(File::from(out_of_the_way(file)))),
+                Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
             }
         }
     }
@@ -57,9 +63,16 @@ fn open(path: &Path, process: u32) -> io::Result<Box<dyn Write + Send>> {
         None,
     )?;
     rustix::net::connect(&socket, &address)?;
-    // Out of the way of programs that close or reuse low descriptors by number.
-    let socket = rustix::io::fcntl_dupfd_cloexec(&socket, 512).unwrap_or(socket);
-    Ok(Box::new(BufWriter::with_capacity(1 << 20, Socket(socket))))
+    Ok(buffered(Socket(out_of_the_way(socket))))
+}
+
+fn buffered(out: impl Write + Send + 'static) -> Box<dyn Write + Send> {
+    Box::new(BufWriter::with_capacity(1 << 20, out))
+}
+
+/// Away from the low numbers, which programs close or reuse without asking.
+fn out_of_the_way(fd: OwnedFd) -> OwnedFd {
+    rustix::io::fcntl_dupfd_cloexec(&fd, 512).unwrap_or(fd)
 }
 
 /// A socket whose reader may go away without a signal to the program.
