@@ -58,14 +58,23 @@ pub struct Args {
 
 /// Becomes the program. Comes back only if that fails.
 pub fn run(args: &Args) -> ExitCode {
-    let library = match find_library() {
-        Ok(library) => library,
+    let mut command = match command(args) {
+        Ok(command) => command,
         Err(message) => {
             eprintln!("tepui shim: {message}");
             return ExitCode::FAILURE;
         }
     };
-    let Some((program, arguments)) = args.program.split_first() else { return ExitCode::FAILURE };
+    let error = command.exec();
+    eprintln!("tepui shim: {}: {error}", command.get_program().display());
+    // As `env` and the shells do.
+    ExitCode::from(if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 })
+}
+
+/// The program with its arguments, and the environment that gives it a GPU.
+pub fn command(args: &Args) -> Result<Command, String> {
+    let library = find_library()?;
+    let (program, arguments) = args.program.split_first().ok_or("no program")?;
     let mut preload = library.into_os_string();
     if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
         preload.push(":");
@@ -77,10 +86,7 @@ pub fn run(args: &Args) -> ExitCode {
     command.env("TEPUI_THREADS", args.threads.to_string());
     command.env("TEPUI_VERBOSE", if args.verbose { "1" } else { "0" });
     command.env("TEPUI_ABORT_ON_FAULT", if args.abort_on_fault { "1" } else { "0" });
-    let error = command.exec();
-    eprintln!("tepui shim: {}: {error}", program.display());
-    // As `env` and the shells do.
-    ExitCode::from(if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 })
+    Ok(command)
 }
 
 /// The library: where the environment says, in `deps` beside this command, where cargo leaves what

@@ -1,7 +1,10 @@
 //! `tepui`: the command. Each subcommand is a module with its own arguments and a `run`.
 
+mod cmd_decode;
 mod cmd_gpus;
+mod cmd_replay;
 mod cmd_shim;
+mod cmd_trace;
 
 use clap::Parser;
 
@@ -21,6 +24,9 @@ enum Command {
     /// Lists the GPUs that programs can be given.
     Gpus(cmd_gpus::Args),
     Shim(cmd_shim::Args),
+    Trace(cmd_trace::Args),
+    Decode(cmd_decode::Args),
+    Replay(cmd_replay::Args),
 }
 
 fn main() -> std::process::ExitCode {
@@ -28,6 +34,9 @@ fn main() -> std::process::ExitCode {
         Command::Version => println!("tepui {}", env!("CARGO_PKG_VERSION")),
         Command::Gpus(args) => return cmd_gpus::run(&args),
         Command::Shim(args) => return cmd_shim::run(&args),
+        Command::Trace(args) => return cmd_trace::run(&args),
+        Command::Decode(args) => return cmd_decode::run(&args),
+        Command::Replay(args) => return cmd_replay::run(&args),
     }
     std::process::ExitCode::SUCCESS
 }
