@@ -24,6 +24,12 @@ pub(super) trait Kernel<const R: usize> {
     /// AVX2 is there.
     unsafe fn rows<const TWIST: bool>(chunks: [__m256i; R], y: u32) -> [__m256i; R];
 
+    /// Which of the columns' starts the left and the right column of a pair of chunks count from.
+    #[inline]
+    fn columns<const TWIST: bool, P: Copy>(left: P, right: P, _pair: usize) -> (P, P) {
+        (left, right)
+    }
+
     /// Moves a brick to the tiled side, where its columns start at `left` and `right`.
     ///
     /// # Safety
@@ -49,6 +55,7 @@ pub(super) trait Kernel<const R: usize> {
             for i in (0..R).step_by(2) {
                 let (a, b) = (chunks[i], chunks[i + 1]);
                 let at = Self::PAIR_B * (i / 2);
+                let (left, right) = Self::columns::<TWIST, _>(left, right, i / 2);
                 store::<STREAM>(left.add(at), _mm256_permute2x128_si256::<0x20>(a, b));
                 store::<STREAM>(right.add(at), _mm256_permute2x128_si256::<0x31>(a, b));
             }
@@ -74,6 +81,7 @@ pub(super) trait Kernel<const R: usize> {
             let mut chunks = [_mm256_setzero_si256(); R];
             for (i, chunk) in chunks.iter_mut().enumerate() {
                 let at = Self::PAIR_B * (i / 2) + 16 * (i % 2);
+                let (left, right) = Self::columns::<TWIST, _>(left, right, i / 2);
                 *chunk = _mm256_loadu2_m128i(right.add(at).cast(), left.add(at).cast());
             }
             let rows = Self::rows::<TWIST>(chunks, y);
@@ -343,22 +351,38 @@ impl Kernel<4> for B4 {
     }
 }
 
-/// Elements of eight bytes.
+/// Elements of eight bytes. A brick is 4×4 elements: contiguous, two rows of both columns at a
+/// time. The twist of a pair of rows exchanges the columns with respect to the pair above.
 pub(super) struct B8;
 
-impl Kernel<2> for B8 {
+impl B8 {
+    /// The twist of an odd row exchanges the elements of a column.
     #[inline]
     #[target_feature(enable = "avx2")]
-    unsafe fn chunks<const TWIST: bool>([a, b]: [__m256i; 2], _y: u32) -> [__m256i; 2] {
-        // The twist of an odd row exchanges b0 and b1.
-        if TWIST { [a, _mm256_shuffle_epi32::<0b01_00_11_10>(b)] } else { [a, b] }
+    fn twist<const TWIST: bool>([a, b, c, d]: [__m256i; 4]) -> [__m256i; 4] {
+        let swap = |row| _mm256_shuffle_epi32::<0b01_00_11_10>(row);
+        if TWIST { [a, swap(b), c, swap(d)] } else { [a, b, c, d] }
+    }
+}
+
+impl Kernel<4> for B8 {
+    const PAIR_B: usize = 64;
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn chunks<const TWIST: bool>(rows: [__m256i; 4], _y: u32) -> [__m256i; 4] {
+        B8::twist::<TWIST>(rows)
     }
 
     #[inline]
     #[target_feature(enable = "avx2")]
-    unsafe fn rows<const TWIST: bool>(chunks: [__m256i; 2], y: u32) -> [__m256i; 2] {
-        // SAFETY: the shuffle is its own inverse; the caller's promise.
-        unsafe { Self::chunks::<TWIST>(chunks, y) }
+    unsafe fn rows<const TWIST: bool>(chunks: [__m256i; 4], _y: u32) -> [__m256i; 4] {
+        B8::twist::<TWIST>(chunks)
+    }
+
+    #[inline]
+    fn columns<const TWIST: bool, P: Copy>(left: P, right: P, pair: usize) -> (P, P) {
+        if TWIST && pair == 1 { (right, left) } else { (left, right) }
     }
 }
 

@@ -10,7 +10,7 @@
 //! | 1 | 16 | 8 | 4×4 |
 //! | 2 | 8 | 4 | 4×2 |
 //! | 4 | 4 | 4 | 2×2 |
-//! | 8 | 2 | 2 | 2×1 |
+//! | 8 | 2 | 4 | 2×1 (pairs of rows are contiguous) |
 //! | 16 | 1 | 2 | 1×1 (both columns together are contiguous) |
 //!
 //! The u-interleaved curve differs in that row y has x ^ y where Morton's has x: within a column
@@ -44,7 +44,7 @@ fn brick(element_B: u32) -> Option<(u32, u32)> {
         1 => (32, 8),
         2 => (16, 4),
         4 => (8, 4),
-        8 => (4, 2),
+        8 => (4, 4),
         16 => (2, 2),
         _ => return None,
     })
@@ -102,7 +102,7 @@ unsafe fn dispatch<const TILE: bool, const TWIST: bool, const STREAM: bool>(job:
             1 => bricks::<B1, 4, TILE, TWIST, STREAM>(job, rect),
             2 => bricks::<B2, 4, TILE, TWIST, STREAM>(job, rect),
             4 => bricks::<B4, 4, TILE, TWIST, STREAM>(job, rect),
-            8 => bricks::<B8, 2, TILE, TWIST, STREAM>(job, rect),
+            8 => bricks::<B8, 4, TILE, TWIST, STREAM>(job, rect),
             16 => bricks::<B16, 2, TILE, TWIST, STREAM>(job, rect),
             _ => {}
         }
