@@ -16,17 +16,17 @@
 //! The u-interleaved curve differs in that row y has x ^ y where Morton's has x: within a column
 //! that permutes a row's elements, between columns it exchanges whole columns.
 //!
-//! There are two ways through a rectangle. **Strips** take a row of bricks from left to right, which
-//! keeps the raster side in a few long streams: best while the caches hold everything, and for
-//! tiling. **Groups** take squares of 64 bytes of raster along the curve, which reads the tiled side
-//! front to back and writes whole cache lines of the raster side: best for detiling from memory.
+//! There are two ways through a rectangle. Either one row of bricks after the other, from its left
+//! end to its right, which keeps the raster side in a few long streams: best while the caches hold
+//! everything, and for tiling. Or one tile after the other, the next tile being fetched meanwhile
+//! front to back, because no prefetcher sees through the curve: best for detiling from memory.
 
 mod kernels;
 
-use std::arch::x86_64::_mm_sfence;
+use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch, _mm_sfence};
 
 use crate::copy::Job;
-use crate::plane::{Order, Plane, Rect, spread, unspread};
+use crate::plane::{Order, Plane, Rect, spread};
 use kernels::{B1, B2, B4, B8, B16, Kernel};
 
 /// Whether the kernels here serve this plane on this processor.
@@ -182,23 +182,21 @@ unsafe fn bricks<
         return;
     }
 
-    // A group is four columns wide and, in elements, square, unless its tile is smaller.
+    // As many tiles as a cache line of the raster side is wide, and at least one.
     let span = column_B.len().max(4);
-    let group_h = (column_el * 4).min(tile_h);
-    let (groups_w, groups_h) = (span as u32 / 4, tile_h / group_h);
+    let span_B = span * 16 * tile_h as usize;
+    let strip_B = span * 16 * R;
     for tile_y in (rect.y / tile_h * tile_h..y_end).step_by(tile_h as usize) {
+        let tile_row = job.tiled.wrapping_add((tile_y / tile_h) as usize * plane.tile_row_B);
         for tile_c in (c0 / span * span..c1).step_by(span) {
-            for group in 0..groups_w * groups_h {
-                let (group_x, group_y) = unspread(group, groups_h);
-                let group_x = if TWIST { (group_x ^ group_y) % groups_w } else { group_x };
-                let first = tile_c + group_x as usize * 4;
-                let top = tile_y + group_y * group_h;
-                let (first, last) = (first.max(c0), (first + 4).min(c1));
-                if first < last {
-                    for y in (top.max(rect.y)..(top + group_h).min(y_end)).step_by(R) {
-                        strip(first, last, y);
-                    }
+            let (first, last) = (tile_c.max(c0), (tile_c + span).min(c1));
+            let mut next = tile_row.wrapping_add((tile_c / span + 1) * span_B);
+            for y in (tile_y.max(rect.y)..(tile_y + tile_h).min(y_end)).step_by(R) {
+                for line in (0..strip_B).step_by(64) {
+                    _mm_prefetch::<_MM_HINT_T0>(next.wrapping_add(line).cast());
                 }
+                next = next.wrapping_add(strip_B);
+                strip(first, last, y);
             }
         }
     }
