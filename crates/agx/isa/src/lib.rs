@@ -49,10 +49,13 @@
 //! * `image_write_block` follows Mesa where they differ; see its manual entry.
 
 pub mod access;
+pub mod asm;
 pub mod codec;
+pub mod disasm;
 pub mod error;
 mod implied;
 pub mod inst;
+pub mod manual;
 pub mod operand;
 pub mod random;
 mod regname;
