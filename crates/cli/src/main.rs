@@ -1,5 +1,11 @@
 //! `tepui`: the command. Each subcommand is a module with its own arguments and a `run`.
 
+mod cmd_decode;
+mod cmd_gpus;
+mod cmd_replay;
+mod cmd_shim;
+mod cmd_trace;
+
 use clap::Parser;
 
 /// GPU drivers and virtual GPUs: Apple AGX, Arm Mali, Intel.
@@ -15,11 +21,22 @@ struct Cli {
 enum Command {
     /// Says which version this is.
     Version,
+    /// Lists the GPUs that programs can be given.
+    Gpus(cmd_gpus::Args),
+    Shim(cmd_shim::Args),
+    Trace(cmd_trace::Args),
+    Decode(cmd_decode::Args),
+    Replay(cmd_replay::Args),
 }
 
 fn main() -> std::process::ExitCode {
     match Cli::parse().command {
         Command::Version => println!("tepui {}", env!("CARGO_PKG_VERSION")),
+        Command::Gpus(args) => return cmd_gpus::run(&args),
+        Command::Shim(args) => return cmd_shim::run(&args),
+        Command::Trace(args) => return cmd_trace::run(&args),
+        Command::Decode(args) => return cmd_decode::run(&args),
+        Command::Replay(args) => return cmd_replay::run(&args),
     }
     std::process::ExitCode::SUCCESS
 }

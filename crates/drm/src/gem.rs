@@ -22,12 +22,11 @@ pub trait Backing: Any + Send + Sync {
     /// Size in bytes.
     fn size(&self) -> u64;
 
-    /// The file, and the offset in it, that a client maps.
-    fn file(&self) -> (BorrowedFd<'_>, u64);
+    /// The first byte of the memory: a shared mapping that lives as long as the value.
+    fn base(&self) -> *mut u8;
 
-    /// Whether the buffer may leave the open file as a descriptor. If so its file is its own, and
-    /// its offset 0.
-    fn may_export(&self) -> bool;
+    /// The file behind the memory, if the buffer may leave the open file as a descriptor.
+    fn file(&self) -> Option<BorrowedFd<'_>>;
 }
 
 /// A buffer object.
@@ -49,8 +48,13 @@ impl Gem {
         self.backing.size()
     }
 
-    /// The file, and the offset in it, that a client maps.
-    pub fn file(&self) -> (BorrowedFd<'_>, u64) {
+    /// The first byte of the memory: a shared mapping that lives as long as the value.
+    pub fn base(&self) -> *mut u8 {
+        self.backing.base()
+    }
+
+    /// The file behind the memory, if the buffer may leave the open file as a descriptor.
+    pub fn file(&self) -> Option<BorrowedFd<'_>> {
         self.backing.file()
     }
 
@@ -120,10 +124,7 @@ impl Buffers {
     /// # Errors
     /// `EINVAL` for a buffer that may not leave its address space.
     pub fn export(&self, gem: &Arc<Gem>, close_on_exec: bool) -> Result<OwnedFd, Errno> {
-        if !gem.backing.may_export() {
-            return Err(Errno::INVAL);
-        }
-        let (file, _) = gem.backing.file();
+        let file = gem.backing.file().ok_or(Errno::INVAL)?;
         let weak: Weak<dyn Any + Send + Sync> = Arc::<Gem>::downgrade(gem);
         self.registry.note(file, weak)?;
         if close_on_exec { rustix::io::fcntl_dupfd_cloexec(file, 0) } else { rustix::io::dup(file) }
@@ -152,7 +153,7 @@ impl Buffers {
         let copy = rustix::io::fcntl_dupfd_cloexec(fd, 0)?;
         let gem = self.create(import(copy, size)?);
         let weak: Weak<dyn Any + Send + Sync> = Arc::<Gem>::downgrade(&gem);
-        self.registry.note(gem.file().0, weak)?;
+        self.registry.note(gem.file().ok_or(Errno::INVAL)?, weak)?;
         Ok(gem)
     }
 }

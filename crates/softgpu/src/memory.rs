@@ -1,20 +1,23 @@
 //! Host memory behind a buffer object.
 
-use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 
 use rustix::fs::MemfdFlags;
 use rustix::mm::{MapFlags, ProtFlags};
 
 /// A block of shared, zero-initialised memory that the model reads and writes and that a client
-/// may map as well. It stands behind a `memfd`, so the same pages can be mapped any number of
-/// times, exported as a file descriptor, or mapped by another process.
+/// may map as well.
+///
+/// The pages are shared, so that they can be mapped any number of times: through the file
+/// descriptor of a [`Memory::shareable`] block, which another process can map too, or of any block
+/// by duplicating the mapping at [`Memory::base`] (`mremap` from length 0). Most buffers are never
+/// shared, and a descriptor for each would soon reach the limit of a client's process.
 pub struct Memory {
     base: NonNull<u8>,
     size: usize,
-    file: OwnedFd,
+    file: Option<OwnedFd>,
 }
 
 // SAFETY: the mapping lives as long as the value; the model and its clients share it the way a GPU
@@ -26,26 +29,34 @@ unsafe impl Sync for Memory {}
 impl Memory {
     /// Allocates `size` bytes (rounded up to the host's page), all zero and not yet resident.
     pub fn new(size: usize) -> io::Result<Memory> {
+        Memory::map(None, size)
+    }
+
+    /// As [`Memory::new`], behind a `memfd` that other processes can be given.
+    pub fn shareable(size: usize) -> io::Result<Memory> {
         let file = rustix::fs::memfd_create("tepui-bo", MemfdFlags::CLOEXEC)?;
         rustix::fs::ftruncate(&file, size as u64)?;
-        Memory::from_file(file, size)
+        Memory::map(Some(file), size)
     }
 
     /// Maps an existing shareable file (an imported buffer) of `size` bytes.
     pub fn from_file(file: OwnedFd, size: usize) -> io::Result<Memory> {
+        Memory::map(Some(file), size)
+    }
+
+    fn map(file: Option<OwnedFd>, size: usize) -> io::Result<Memory> {
         if size == 0 {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "a buffer of 0 bytes"));
         }
+        let any = std::ptr::null_mut();
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        let flags = MapFlags::SHARED | MapFlags::NORESERVE;
         // SAFETY: a fresh mapping at an address of the kernel's choice aliases nothing.
         let base = unsafe {
-            rustix::mm::mmap(
-                std::ptr::null_mut(),
-                size,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::SHARED,
-                &file,
-                0,
-            )?
+            match &file {
+                Some(file) => rustix::mm::mmap(any, size, access, flags, file, 0)?,
+                None => rustix::mm::mmap_anonymous(any, size, access, flags)?,
+            }
         };
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Memory { base, size, file })
@@ -61,20 +72,15 @@ impl Memory {
         self.size
     }
 
-    /// The file behind the memory, to be mapped or exported again.
-    pub fn file(&self) -> &OwnedFd {
-        &self.file
-    }
-
-    /// A duplicate of the file, for an owner of its own.
-    pub fn dup(&self) -> io::Result<File> {
-        Ok(self.file.as_fd().try_clone_to_owned()?.into())
+    /// The file behind shareable memory, to be mapped or exported again.
+    pub fn file(&self) -> Option<BorrowedFd<'_>> {
+        self.file.as_ref().map(AsFd::as_fd)
     }
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made in `from_file` with this size and nobody else unmaps it.
+        // SAFETY: the mapping was made in `map` with this size and nobody else unmaps it.
         let _ = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.size) };
     }
 }

@@ -10,14 +10,18 @@
 //!
 //! The modules follow the hardware: [`mod@cdm`] and [`mod@vdm`] are the two control streams (both on
 //! [`mod@stream`], which knows links, calls and ends), [`mod@ppp`] the state records of draws,
-//! [`mod@usc`] the words that prepare a shader, [`mod@descriptors`] textures and samplers.
+//! [`mod@usc`] the words that prepare a shader, [`mod@descriptors`] textures and samplers. Above them stand
+//! [`mod@submit`], whole commands of the kernel's interface, and [`mod@calls`], the arguments of its
+//! requests.
 
+pub mod calls;
 pub mod cdm;
 pub mod descriptors;
 mod memory;
 pub mod ppp;
 mod record;
 pub mod stream;
+pub mod submit;
 pub mod usc;
 pub mod vdm;
 
@@ -112,6 +116,15 @@ impl<'a> Decoder<'a> {
         match self.bytes(address, info.size_bytes) {
             Ok(bytes) => record.set_packet(info, &bytes),
             Err(problem) => record.problems.push(problem),
+        }
+        record
+    }
+
+    /// Decodes a packet that a register or a field of a command holds.
+    fn register(&mut self, info: &'static PacketInfo, bytes: &[u8]) -> Record {
+        let mut record = Record::group(info.name);
+        if self.take() {
+            record.set_packet(info, bytes);
         }
         record
     }

@@ -1,7 +1,7 @@
 //! Address spaces and the buffers bound in them.
 
 use std::ops::Range;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::{Arc, RwLock, Weak};
 
 use tepui_drm::Errno;
@@ -27,12 +27,12 @@ impl Backing for Buffer {
         self.memory.size() as u64
     }
 
-    fn file(&self) -> (BorrowedFd<'_>, u64) {
-        (self.memory.file().as_fd(), 0)
+    fn base(&self) -> *mut u8 {
+        self.memory.base()
     }
 
-    fn may_export(&self) -> bool {
-        self.private_to.is_none()
+    fn file(&self) -> Option<BorrowedFd<'_>> {
+        self.memory.file()
     }
 }
 
@@ -41,7 +41,8 @@ pub fn allocate(size: u64, private_to: Option<Weak<Vm>>) -> Result<Buffer, Refus
     require(size > 0, "size is 0")?;
     let size = size.checked_next_multiple_of(PAGE_BYTES).ok_or(Errno::INVAL)?;
     let size = usize::try_from(size).map_err(|_| Errno::NOMEM)?;
-    let memory = Memory::new(size).map_err(|error| Refusal {
+    let new = if private_to.is_some() { Memory::new } else { Memory::shareable };
+    let memory = new(size).map_err(|error| Refusal {
         errno: Errno::from_io_error(&error).unwrap_or(Errno::NOMEM),
         why: "the memory could not be allocated",
     })?;

@@ -1,0 +1,202 @@
+//! What memory held at each moment of a capture.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use crate::PAGE_BYTES;
+use crate::record::{Mapping, Record};
+
+/// A record that does not fit those before it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Inconsistent {
+    /// A page's number was never given.
+    #[error(
+        "page {page} of object {object} is said to be number {number}, but there are only {count}"
+    )]
+    NoSuchPage {
+        /// The object.
+        object: u64,
+        /// Which page of it.
+        page: u32,
+        /// The number said.
+        number: u32,
+        /// Numbers given so far.
+        count: usize,
+    },
+    /// A page is larger than a page.
+    #[error("a page of {size} bytes")]
+    PageSize {
+        /// Its size.
+        size: usize,
+    },
+    /// A mapping leaves the address space or is not made of whole pages.
+    #[error(
+        "address space {space} binds {length:#x} bytes at {address:#x}, which are no whole pages of it"
+    )]
+    Mapping {
+        /// The address space.
+        space: u64,
+        /// First address.
+        address: u64,
+        /// Length in bytes.
+        length: u64,
+    },
+    /// An object's page lies outside of it.
+    #[error("object {object} of {size} bytes has no page {page}")]
+    OutsideObject {
+        /// The object.
+        object: u64,
+        /// Its size.
+        size: u64,
+        /// The page.
+        page: u32,
+    },
+}
+
+/// An object's contents.
+#[derive(Clone, Debug, Default)]
+struct Object {
+    size: u64,
+    /// Pages that are not all zero.
+    pages: BTreeMap<u32, Arc<[u8]>>,
+}
+
+/// The state that records build up.
+#[derive(Clone, Debug, Default)]
+pub struct Session {
+    pages: Vec<Arc<[u8]>>,
+    objects: HashMap<u64, Object>,
+    spaces: HashMap<u64, BTreeMap<u64, Mapping>>,
+}
+
+impl Session {
+    /// Nothing yet.
+    pub fn new() -> Session {
+        Session::default()
+    }
+
+    /// Takes a record in. Those that are not about memory change nothing.
+    pub fn apply(&mut self, record: &Record) -> Result<(), Inconsistent> {
+        match record {
+            Record::Page(bytes) => {
+                if bytes.len() > PAGE_BYTES {
+                    return Err(Inconsistent::PageSize { size: bytes.len() });
+                }
+                self.pages.push(bytes.as_slice().into());
+            }
+            Record::Contents(contents) => {
+                let id = contents.object;
+                let object = self.objects.entry(id).or_default();
+                if object.size != contents.size {
+                    *object = Object { size: contents.size, pages: BTreeMap::new() };
+                }
+                for &(page, number) in &contents.pages {
+                    let size = contents.size;
+                    if u64::from(page) >= size.div_ceil(PAGE_BYTES as u64) {
+                        return Err(Inconsistent::OutsideObject { object: id, size, page });
+                    }
+                    if number == 0 {
+                        object.pages.remove(&page);
+                        continue;
+                    }
+                    let count = self.pages.len();
+                    let bytes = self.pages.get(number as usize - 1).cloned();
+                    let bytes = bytes.ok_or(Inconsistent::NoSuchPage {
+                        object: id,
+                        page,
+                        number,
+                        count,
+                    })?;
+                    object.pages.insert(page, bytes);
+                }
+            }
+            Record::Mappings(mappings) => {
+                let mut ranges = BTreeMap::new();
+                for mapping in &mappings.mappings {
+                    let &Mapping { address, length, offset, .. } = mapping;
+                    let whole = (address | length | offset).is_multiple_of(PAGE_BYTES as u64);
+                    if !whole || length == 0 || address.checked_add(length).is_none() {
+                        let space = mappings.space;
+                        return Err(Inconsistent::Mapping { space, address, length });
+                    }
+                    ranges.insert(address, *mapping);
+                }
+                self.spaces.insert(mappings.space, ranges);
+            }
+            Record::Forget => *self = Session::default(),
+            Record::Process(_)
+            | Record::Opened { .. }
+            | Record::Closed { .. }
+            | Record::Call(_)
+            | Record::Start(_)
+            | Record::Finish(_) => {}
+        }
+        Ok(())
+    }
+
+    /// An address space as it is now. One that was never described binds nothing.
+    pub fn space(&self, space: u64) -> View<'_> {
+        View { session: self, mappings: self.spaces.get(&space) }
+    }
+
+    /// Size of an object in bytes; `None` for one that was never described.
+    pub fn object_size(&self, object: u64) -> Option<u64> {
+        Some(self.objects.get(&object)?.size)
+    }
+
+    /// Pages of an object that are not all zero, each without the zeros at its end, in order.
+    pub fn object_pages(&self, object: u64) -> impl Iterator<Item = (u32, &Arc<[u8]>)> {
+        self.objects.get(&object).into_iter().flat_map(|o| o.pages.iter()).map(|(&i, b)| (i, b))
+    }
+}
+
+/// An address space at a moment.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    session: &'a Session,
+    mappings: Option<&'a BTreeMap<u64, Mapping>>,
+}
+
+impl<'a> View<'a> {
+    /// The bound ranges, in order of address.
+    pub fn mappings(&self) -> impl Iterator<Item = &'a Mapping> + use<'a> {
+        self.mappings.into_iter().flat_map(BTreeMap::values)
+    }
+
+    /// Copies memory.
+    ///
+    /// # Errors
+    /// The first address at which nothing is bound that may be read.
+    pub fn read(&self, address: u64, into: &mut [u8]) -> Result<(), u64> {
+        let mut done = 0;
+        while done < into.len() {
+            let here = address.checked_add(done as u64).ok_or(address)?;
+            let (_, mapping) =
+                self.mappings.and_then(|m| m.range(..=here).next_back()).ok_or(here)?;
+            let inside = here - mapping.address;
+            if inside >= mapping.length || !mapping.read {
+                return Err(here);
+            }
+            let page_bytes = PAGE_BYTES as u64;
+            let in_page = (here % page_bytes) as usize;
+            let step = (PAGE_BYTES - in_page).min(into.len() - done);
+            let of_mapping = if mapping.single_page { 0 } else { inside / page_bytes };
+            let page = (mapping.offset / page_bytes).checked_add(of_mapping).ok_or(here)?;
+            let piece = &mut into[done..done + step];
+            piece.fill(0);
+            let bytes = self
+                .session
+                .objects
+                .get(&mapping.object)
+                .and_then(|object| object.pages.get(&u32::try_from(page).ok()?));
+            if let Some(bytes) = bytes
+                && let Some(bytes) = bytes.get(in_page..)
+            {
+                let there = bytes.len().min(step);
+                piece[..there].copy_from_slice(&bytes[..there]);
+            }
+            done += step;
+        }
+        Ok(())
+    }
+}

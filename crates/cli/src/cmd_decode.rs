@@ -1,0 +1,225 @@
+//! `tepui decode`: prints captures.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use serde_json::json;
+use tepui_agx_capture::{Event, EventError, Events, describe};
+use tepui_agx_decode::Options;
+
+/// Arguments of `tepui decode`.
+#[derive(clap::Args)]
+#[command(
+    about = "Prints what a capture holds: kernel calls and decoded submissions",
+    long_about = "Prints captures that `tepui trace --save DIR` made: each kernel call with its fields, and each \
+        command that the GPU executed with its control streams, state, descriptors, uniforms and shaders.",
+    after_help = "Examples:\n  \
+        tepui trace --gpu m1 --save /tmp/cap -- ./my-program\n  \
+        tepui decode /tmp/cap\n  \
+        tepui decode /tmp/cap --commands --json | jq 'select(.type == \"command\")'\n\n\
+        With --json there is one object a line: {\"type\": \"process\" | \"call\" | \"command\" | \"end\" | …}."
+)]
+pub struct Args {
+    /// A directory of captures, or one capture.
+    #[arg(value_name = "DIR")]
+    path: PathBuf,
+    #[command(flatten)]
+    style: Style,
+}
+
+/// How captures are printed.
+#[derive(clap::Args, Clone, Copy, Debug, Default)]
+pub struct Style {
+    /// One JSON object a line.
+    #[arg(long)]
+    pub json: bool,
+    /// Flags that are off, too.
+    #[arg(long)]
+    pub all: bool,
+    /// Commands only, not the kernel calls.
+    #[arg(long)]
+    pub commands: bool,
+    /// USC words and shaders as often as something points to them, not only the first time.
+    #[arg(long)]
+    pub repeat: bool,
+}
+
+/// Prints to standard output.
+pub fn run(args: &Args) -> ExitCode {
+    let captures = match captures(&args.path) {
+        Ok(captures) => captures,
+        Err(message) => {
+            eprintln!("tepui decode: {message}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let mut out = BufWriter::new(io::stdout().lock());
+    let mut status = ExitCode::SUCCESS;
+    for path in captures {
+        let result = File::open(&path)
+            .map_err(|error| Failure::Capture(error.to_string()))
+            .and_then(|file| print(BufReader::new(file), args.style, &mut out));
+        match result {
+            Ok(()) => {}
+            // As `head` does to programs.
+            Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+                return status;
+            }
+            Err(failure) => {
+                let _ = out.flush();
+                eprintln!("{}: {failure}", path.display());
+                status = ExitCode::FAILURE;
+            }
+        }
+    }
+    if let Err(error) = out.flush()
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        eprintln!("tepui decode: {error}");
+        return ExitCode::FAILURE;
+    }
+    status
+}
+
+/// The captures in a directory, in the order in which they were made, or the one file.
+pub fn captures(path: &Path) -> Result<Vec<PathBuf>, String> {
+    let failed = |error: io::Error| format!("{}: {error}", path.display());
+    if !path.is_dir() {
+        return path.metadata().map(|_| vec![path.to_path_buf()]).map_err(failed);
+    }
+    let mut found = Vec::new();
+    for entry in path.read_dir().map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.extension().is_some_and(|extension| extension == "capture") {
+            let made = path.metadata().and_then(|m| m.created().or_else(|_| m.modified()));
+            found.push((made.ok(), path));
+        }
+    }
+    found.sort();
+    if found.is_empty() {
+        return Err(format!("{}: no file named *.capture in it", path.display()));
+    }
+    Ok(found.into_iter().map(|(_, path)| path).collect())
+}
+
+/// Why printing ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The capture cannot be read further; what came before was printed.
+    #[error("{0}")]
+    Capture(String),
+    /// The output is closed.
+    #[error("writing failed: {0}")]
+    Output(#[from] io::Error),
+}
+
+impl From<EventError> for Failure {
+    fn from(error: EventError) -> Self {
+        Failure::Capture(error.to_string())
+    }
+}
+
+/// Prints one capture.
+pub fn print(input: impl Read, style: Style, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut events = Events::new(input)?;
+    let mut printer = Printer::new(style);
+    while let Some(event) = events.next() {
+        let text = printer.event(&events, &event?);
+        out.write_all(text.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Turns the events of one capture into text.
+pub struct Printer {
+    style: Style,
+    options: Options,
+    started_ns: Option<u64>,
+}
+
+impl Printer {
+    /// For a capture that begins.
+    pub fn new(style: Style) -> Printer {
+        Printer { style, options: Options::new(0), started_ns: None }
+    }
+
+    /// The text of an event, whole lines; empty if the style leaves it out.
+    pub fn event<R: Read>(&mut self, events: &Events<R>, event: &Event) -> String {
+        if let Event::Process(process) = event {
+            self.options =
+                Options { repeat: self.style.repeat, ..describe::options(&process.parameters) };
+        }
+        if self.style.json { self.json(events, event) } else { self.text(events, event) }
+    }
+
+    fn text<R: Read>(&mut self, events: &Events<R>, event: &Event) -> String {
+        let mut text = String::new();
+        match event {
+            Event::Process(process) => {
+                let arguments = process.arguments.join(" ");
+                text = format!(
+                    "process {}: {arguments}\n  driver {}, {}\n",
+                    process.id, process.driver, process.gpu
+                );
+            }
+            Event::Opened(_) | Event::Closed(_) | Event::Call(_) if self.style.commands => {}
+            Event::Opened(file) => text = format!("file {file}: opened\n"),
+            Event::Closed(file) => text = format!("file {file}: closed\n"),
+            Event::Call(call) => {
+                let begin = *self.started_ns.get_or_insert(call.time_ns);
+                let ms = call.time_ns.saturating_sub(begin) as f64 / 1e6;
+                let description = describe::call(call);
+                text = format!("file {}: {ms:10.3} ms {}\n", call.file, description.line());
+                for record in &description.memory {
+                    let _ = record.write_text(&mut text, 4, self.style.all);
+                }
+            }
+            Event::Start(start) => {
+                let record = describe::command(&events.memory(start), start, self.options);
+                let _ = record.write_text(&mut text, 0, self.style.all);
+            }
+            Event::Finish(finish) => {
+                text = format!(
+                    "end of command {} of submission {}, queue {} of open file {}: {}\n",
+                    finish.command,
+                    finish.submission,
+                    finish.queue,
+                    finish.file,
+                    finish.fault.as_deref().unwrap_or("done")
+                );
+            }
+        }
+        text
+    }
+
+    fn json<R: Read>(&mut self, events: &Events<R>, event: &Event) -> String {
+        let value = match event {
+            Event::Process(process) => json!({
+                "type": "process", "id": process.id, "arguments": process.arguments,
+                "driver": process.driver, "gpu": process.gpu,
+            }),
+            Event::Opened(_) | Event::Closed(_) | Event::Call(_) if self.style.commands => {
+                return String::new();
+            }
+            Event::Opened(file) => json!({"type": "opened", "file": file}),
+            Event::Closed(file) => json!({"type": "closed", "file": file}),
+            Event::Call(call) => json!({
+                "type": "call", "file": call.file, "thread": call.thread, "time_ns": call.time_ns,
+                "call": describe::call(call).json(),
+            }),
+            Event::Start(start) => json!({
+                "type": "command", "file": start.file, "queue": start.queue,
+                "submission": start.submission, "command": start.command,
+                "memory": if start.early { "at submission" } else { "at execution" },
+                "tree": describe::command(&events.memory(start), start, self.options),
+            }),
+            Event::Finish(finish) => json!({
+                "type": "end", "file": finish.file, "queue": finish.queue,
+                "submission": finish.submission, "command": finish.command, "fault": finish.fault,
+            }),
+        };
+        format!("{value}\n")
+    }
+}

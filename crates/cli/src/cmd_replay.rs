@@ -1,0 +1,182 @@
+//! `tepui replay`: executes the commands of a capture again.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use serde_json::json;
+use tepui_agx_capture::{Compared, Event, Events, Replayed, Replayer, Unplayable};
+use tepui_agx_model::{Gpu, Options};
+use tepui_capture::{Finish, Start};
+
+use crate::cmd_decode::captures;
+
+/// Arguments of `tepui replay`.
+#[derive(clap::Args)]
+#[command(
+    about = "Executes the commands of a capture again and compares what they write",
+    long_about = "Sets up, for each command of a capture, the memory that it saw, executes it on the software \
+        model of the GPU, and says which pages it changed. Where the capture has the memory after the \
+        command, the two are compared; the exit status is 1 if they differ.",
+    after_help = "Examples:\n  \
+        tepui trace --gpu m1 --save /tmp/cap --quiet -- ./my-program\n  \
+        tepui replay /tmp/cap\n  \
+        tepui replay /tmp/cap --check --threads 1 --json"
+)]
+pub struct Args {
+    /// A directory of captures, or one capture.
+    #[arg(value_name = "DIR")]
+    path: PathBuf,
+    /// Report what silicon would hide: reads of what was never written, uses of loads that were not
+    /// waited for.
+    #[arg(long)]
+    check: bool,
+    /// Worker threads of the model; 0 takes one for each core.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    threads: usize,
+    /// List every page that changed.
+    #[arg(long)]
+    pages: bool,
+    /// One JSON object a line.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Replays and reports to standard output.
+pub fn run(args: &Args) -> ExitCode {
+    let captures = match captures(&args.path) {
+        Ok(captures) => captures,
+        Err(message) => {
+            eprintln!("tepui replay: {message}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let mut all = true;
+    for path in captures {
+        match replay(args, &path) {
+            Ok(agrees) => all &= agrees,
+            Err(message) => {
+                eprintln!("{}: {message}", path.display());
+                all = false;
+            }
+        }
+    }
+    if all { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Replays one capture; says whether everything agrees with it.
+fn replay(args: &Args, path: &Path) -> Result<bool, String> {
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    let mut events = Events::new(BufReader::new(file)).map_err(|error| error.to_string())?;
+    let options = Options { threads: args.threads, check: args.check, ..Options::default() };
+    let mut replayer = Replayer::new(Gpu::new(options));
+    let mut agrees = true;
+    while let Some(event) = events.next() {
+        match event.map_err(|error| error.to_string())? {
+            Event::Start(start) => {
+                let result = replayer.start(events.session(), &start);
+                agrees &= result.is_ok();
+                report_start(args, &start, result);
+            }
+            Event::Finish(finish) => {
+                if let Some(compared) = replayer.finish(events.session(), &finish) {
+                    agrees &= compared.different.is_empty();
+                    report_finish(args, &finish, &compared);
+                }
+            }
+            Event::Process(_) | Event::Opened(_) | Event::Closed(_) | Event::Call(_) => {}
+        }
+    }
+    Ok(agrees)
+}
+
+fn report_start(args: &Args, start: &Start, result: Result<Replayed, Unplayable>) {
+    let kind = u16::try_from(start.kind).map_or("unknown", tepui_agx_decode::submit::kind_name);
+    let at = format!(
+        "{} command {} of submission {}, queue {} of open file {}",
+        kind, start.command, start.submission, start.queue, start.file
+    );
+    if args.json {
+        let mut line = json!({
+            "type": "replayed", "kind": kind, "file": start.file, "queue": start.queue,
+            "submission": start.submission, "command": start.command,
+        });
+        match result {
+            Ok(Replayed { result, changed, hash }) => {
+                line["pages"] = json!(changed.len());
+                line["hash"] = json!(format!("{hash:016x}"));
+                match result {
+                    Ok(stats) => {
+                        line["launches"] = json!(stats.launches);
+                        line["threads"] = json!(stats.threads);
+                        line["instructions"] = json!(stats.instructions);
+                    }
+                    Err(fault) => line["fault"] = json!(fault.to_string()),
+                }
+                if args.pages {
+                    let pages = changed.iter().map(|c| json!({
+                        "address": format!("{:#x}", c.address), "hash": format!("{:016x}", c.hash),
+                    }));
+                    line["changed"] = pages.collect();
+                }
+            }
+            Err(error) => line["error"] = json!(error.to_string()),
+        }
+        println!("{line}");
+        return;
+    }
+    match result {
+        Err(error) => println!("{at}\n  not executed: {error}"),
+        Ok(Replayed { result, changed, hash }) => {
+            println!("{at}");
+            match result {
+                Ok(stats) => println!(
+                    "  {} launches, {} threads, {} instructions",
+                    stats.launches, stats.threads, stats.instructions
+                ),
+                Err(fault) => println!("  fault: {fault}"),
+            }
+            println!("  changed {} pages, hash {hash:016x}", changed.len());
+            if args.pages {
+                for change in changed {
+                    println!("    {:#x}  {:016x}", change.address, change.hash);
+                }
+            }
+        }
+    }
+}
+
+fn report_finish(args: &Args, finish: &Finish, compared: &Compared) {
+    let count = compared.different.len();
+    if args.json {
+        let different = compared.different.iter().map(|&(address, theirs, ours, bytes)| json!({
+            "address": format!("{address:#x}"), "capture": theirs, "replay": ours, "bytes": bytes,
+        }));
+        println!(
+            "{}",
+            json!({
+                "type": "compared", "file": finish.file, "queue": finish.queue,
+                "submission": finish.submission, "command": finish.command,
+                "agrees": count == 0, "different": different.collect::<Vec<_>>(), "fault": compared.fault,
+            })
+        );
+        return;
+    }
+    println!(
+        "  capture of command {} of submission {}, queue {} of open file {}: {}",
+        finish.command,
+        finish.submission,
+        finish.queue,
+        finish.file,
+        if count == 0 { "agrees".into() } else { format!("{count} pages differ") }
+    );
+    if let Some(fault) = &compared.fault {
+        println!("    it ended in a fault: {fault}");
+    }
+    for (address, theirs, ours, bytes) in compared.different.iter().take(16) {
+        println!(
+            "    {address:#x}: {theirs:#04x} in the capture, {ours:#04x} here; {bytes} bytes of the page"
+        );
+    }
+}

@@ -1,0 +1,120 @@
+//! `tepui shim`: runs a program with a virtual GPU.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use clap::builder::PossibleValuesParser;
+use tepui_agx_kernel::CHIPS;
+
+/// The library that stands in for the render node.
+const LIBRARY: &str = "libtepui_drm_shim.so";
+
+/// Arguments of `tepui shim`.
+#[derive(clap::Args)]
+#[command(
+    about = "Runs a program with a virtual GPU behind /dev/dri",
+    long_about = "Runs PROGRAM with a virtual GPU: a DRM render node, /dev/dri/renderD128 or the first free \
+        number, that libdrm, Mesa and the Vulkan loader find as they find a real one. What the program \
+        submits is executed by a software model of the GPU.\n\n\
+        The program takes the place of this command, so that its exit status, signals and standard \
+        streams are its own; the programs that it starts have the GPU too. Nothing is written to \
+        standard output. A job that the model does not execute, or that does what no correct driver \
+        does, is reported on standard error, and the queue is lost.",
+    after_help = "Examples:\n  \
+        tepui shim --gpu m1 -- vulkaninfo --summary\n  \
+        tepui shim --gpu m1 --check -- ./my-compute-program\n  \
+        tepui shim --gpu m2 -- tools/mesa run -- eglinfo -B -p surfaceless\n\n\
+        `tepui gpus` lists the GPUs. Statically linked and setuid programs cannot be given one.\n\n\
+        Environment:\n  \
+        TEPUI_SHIM_LIB   the library to preload, if it is not beside the command\n  \
+        LD_PRELOAD       kept; the library is put in front\n  \
+        TEPUI_*          set for the library: GPU, CHECK, THREADS, VERBOSE, ABORT_ON_FAULT\n  \
+        TEPUI_LOG_CALLS  1 writes every kernel request to standard error"
+)]
+pub struct Args {
+    /// Which GPU.
+    #[arg(long, value_name = "GPU", default_value = "m1",
+          value_parser = PossibleValuesParser::new(CHIPS.iter().map(|chip| chip.id)))]
+    gpu: String,
+    /// Report what silicon would hide: reads of what was never written, uses of loads that were not
+    /// waited for.
+    #[arg(long)]
+    check: bool,
+    /// Worker threads of the model; 0 takes one for each core.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    threads: usize,
+    /// Report each refused kernel request, with the reason.
+    #[arg(long)]
+    verbose: bool,
+    /// End the program (SIGABRT) at a fault: some drivers do not tell it that the device is lost.
+    #[arg(long)]
+    abort_on_fault: bool,
+    /// The program and its arguments.
+    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
+    program: Vec<OsString>,
+}
+
+/// Becomes the program. Comes back only if that fails.
+pub fn run(args: &Args) -> ExitCode {
+    let mut command = match command(args) {
+        Ok(command) => command,
+        Err(message) => {
+            eprintln!("tepui shim: {message}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let error = command.exec();
+    eprintln!("tepui shim: {}: {error}", command.get_program().display());
+    // As `env` and the shells do.
+    ExitCode::from(if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 })
+}
+
+/// The program with its arguments, and the environment that gives it a GPU.
+pub fn command(args: &Args) -> Result<Command, String> {
+    let library = find_library()?;
+    let (program, arguments) = args.program.split_first().ok_or("no program")?;
+    let mut preload = library.into_os_string();
+    if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
+        preload.push(":");
+        preload.push(others);
+    }
+    let mut command = Command::new(program);
+    command.args(arguments).env("LD_PRELOAD", preload).env("TEPUI_GPU", &args.gpu);
+    command.env("TEPUI_CHECK", if args.check { "1" } else { "0" });
+    command.env("TEPUI_THREADS", args.threads.to_string());
+    command.env("TEPUI_VERBOSE", if args.verbose { "1" } else { "0" });
+    command.env("TEPUI_ABORT_ON_FAULT", if args.abort_on_fault { "1" } else { "0" });
+    Ok(command)
+}
+
+/// The library: where the environment says, in `deps` beside this command, where cargo leaves what
+/// it builds for the command, or beside the command.
+fn find_library() -> Result<PathBuf, String> {
+    if let Some(path) = std::env::var_os("TEPUI_SHIM_LIB").filter(|path| !path.is_empty()) {
+        let path = PathBuf::from(path);
+        // The program may change its directory before it starts another.
+        return std::path::absolute(&path)
+            .ok()
+            .filter(|path| path.is_file())
+            .ok_or_else(|| format!("{}: no such file (TEPUI_SHIM_LIB)", path.display()));
+    }
+    let own = std::env::current_exe().map_err(|error| format!("this command's path: {error}"))?;
+    let folder = own.parent().ok_or("this command has no folder")?;
+    let candidates = [folder.join("deps").join(LIBRARY), folder.join(LIBRARY)];
+    let found = candidates.into_iter().find(|path| path.is_file()).ok_or_else(|| {
+        format!(
+            "{LIBRARY} is not in {}; build it with `cargo build -p tepui-shim` or name it in TEPUI_SHIM_LIB",
+            folder.display()
+        )
+    })?;
+    // The dynamic linker splits LD_PRELOAD at colons and spaces.
+    match found.to_str() {
+        Some(text) if !text.contains([':', ' ']) => Ok(found),
+        _ => Err(format!(
+            "{}: LD_PRELOAD cannot name a path with a colon or a space; copy the library elsewhere and name it in TEPUI_SHIM_LIB",
+            found.display()
+        )),
+    }
+}

@@ -1,0 +1,219 @@
+//! `tepui trace`: runs a program and prints what it asks of the GPU.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitCode};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use tepui_agx_capture::{CAPTURE_VARIABLE, Event, Events};
+
+use crate::cmd_decode::{Failure, Printer, Style};
+use crate::cmd_shim;
+
+/// Arguments of `tepui trace`.
+#[derive(clap::Args)]
+#[command(
+    about = "Runs a program and prints each kernel call and each decoded submission",
+    long_about = "Runs PROGRAM with a virtual GPU, as `tepui shim` does, and prints each kernel call with its \
+        fields and each command that the GPU executes: control streams, state, descriptors, uniforms and \
+        shaders. Processes that PROGRAM starts are traced too. The exit status is PROGRAM's.",
+    after_help = "Examples:\n  \
+        tepui trace --gpu m1 -- tools/mesa run -- ./my-vulkan-program\n  \
+        tepui trace --gpu m1 --commands -o trace.txt -- ./my-program\n  \
+        tepui trace --gpu m1 --save /tmp/cap --quiet -- ./my-program && tepui decode /tmp/cap"
+)]
+pub struct Args {
+    /// Keep the captures in this directory, one file for each process, for `tepui decode` and
+    /// `tepui replay`.
+    #[arg(long, value_name = "DIR")]
+    save: Option<PathBuf>,
+    /// Write the trace to this file instead of standard error.
+    #[arg(short, long, value_name = "FILE", conflicts_with = "quiet")]
+    output: Option<PathBuf>,
+    /// Print nothing; of use with --save.
+    #[arg(long)]
+    quiet: bool,
+    #[command(flatten)]
+    style: Style,
+    #[command(flatten)]
+    shim: cmd_shim::Args,
+}
+
+/// Where all processes' text goes, in whole events.
+type Output = Arc<Mutex<Box<dyn Write + Send>>>;
+
+/// Runs the program and prints its trace.
+pub fn run(args: &Args) -> ExitCode {
+    match trace(args) {
+        Ok(status) => status,
+        Err(message) => {
+            eprintln!("tepui trace: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn trace(args: &Args) -> Result<ExitCode, String> {
+    let output: Option<Output> = if args.quiet {
+        None
+    } else {
+        let out: Box<dyn Write + Send> = match &args.output {
+            None => Box::new(io::stderr()),
+            Some(path) => {
+                let file = File::create(path).map_err(|e| format!("{}: {e}", path.display()))?;
+                Box::new(BufWriter::new(file))
+            }
+        };
+        Some(Arc::new(Mutex::new(out)))
+    };
+    if let Some(directory) = &args.save {
+        std::fs::create_dir_all(directory).map_err(|e| format!("{}: {e}", directory.display()))?;
+    }
+    let folder = tempfile::tempdir().map_err(|e| format!("a temporary directory: {e}"))?;
+    let socket = folder.path().join("capture");
+    let listener = UnixListener::bind(&socket).map_err(|e| format!("{}: {e}", socket.display()))?;
+
+    let mut command = cmd_shim::command(&args.shim)?;
+    command.env(CAPTURE_VARIABLE, &socket);
+    let program = command.get_program().to_string_lossy().into_owned();
+    let mut child = command.spawn().map_err(|e| format!("{program}: {e}"))?;
+
+    let listening = Listening::start(listener, args.style, args.save.clone(), output.clone());
+    let status = wait(&mut child).map_err(|e| format!("{program}: {e}"))?;
+    listening.finish(&socket);
+    if let Some(output) = output {
+        let mut out = output.lock().unwrap_or_else(PoisonError::into_inner);
+        out.flush().map_err(|e| format!("writing the trace: {e}"))?;
+    }
+    Ok(status)
+}
+
+/// Waits for the program; a signal becomes 128 and its number, as in the shells.
+fn wait(child: &mut Child) -> io::Result<ExitCode> {
+    let status = child.wait()?;
+    let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1);
+    Ok(ExitCode::from(code as u8))
+}
+
+/// The thread that takes connections, one for each process.
+struct Listening {
+    thread: JoinHandle<Vec<JoinHandle<()>>>,
+    ended: Arc<AtomicBool>,
+}
+
+impl Listening {
+    fn start(
+        listener: UnixListener,
+        style: Style,
+        save: Option<PathBuf>,
+        output: Option<Output>,
+    ) -> Listening {
+        let ended = Arc::new(AtomicBool::new(false));
+        let end = ended.clone();
+        let thread = std::thread::spawn(move || {
+            let count = Arc::new(AtomicUsize::new(0));
+            let mut readers = Vec::new();
+            for connection in listener.incoming() {
+                if end.load(Ordering::Acquire) {
+                    break;
+                }
+                let Ok(connection) = connection else { continue };
+                let stream = Stream {
+                    style,
+                    save: save.clone(),
+                    output: output.clone(),
+                    number: count.fetch_add(1, Ordering::Relaxed),
+                    count: count.clone(),
+                };
+                readers.push(std::thread::spawn(move || stream.follow(connection)));
+            }
+            readers
+        });
+        Listening { thread, ended }
+    }
+
+    /// Takes no more connections, and waits for those that there are: children of the program may
+    /// outlive it.
+    fn finish(self, socket: &Path) {
+        self.ended.store(true, Ordering::Release);
+        // Wakes the thread.
+        let _ = UnixStream::connect(socket);
+        for reader in self.thread.join().unwrap_or_default() {
+            let _ = reader.join();
+        }
+    }
+}
+
+/// One process's capture on its way in.
+struct Stream {
+    style: Style,
+    save: Option<PathBuf>,
+    output: Option<Output>,
+    /// Which connection this is, counted from 0.
+    number: usize,
+    /// How many there were so far.
+    count: Arc<AtomicUsize>,
+}
+
+impl Stream {
+    fn follow(&self, connection: UnixStream) {
+        let result = match &self.save {
+            None => self.print(BufReader::new(connection)),
+            Some(directory) => {
+                let path = directory.join(format!("{:03}.capture", self.number));
+                match File::create(&path) {
+                    Ok(file) => self
+                        .print(Tee { from: BufReader::new(connection), to: BufWriter::new(file) }),
+                    Err(error) => Err(Failure::Capture(format!("{}: {error}", path.display()))),
+                }
+            }
+        };
+        if let Err(failure) = result {
+            eprintln!("tepui trace: {failure}");
+        }
+    }
+
+    fn print(&self, mut input: impl Read) -> Result<(), Failure> {
+        let Some(output) = &self.output else {
+            io::copy(&mut input, &mut io::sink())?;
+            return Ok(());
+        };
+        let mut events = Events::new(input)?;
+        let mut printer = Printer::new(self.style);
+        let mut process = 0;
+        while let Some(event) = events.next() {
+            let event = event?;
+            if let Event::Process(p) = &event {
+                process = p.id;
+            }
+            let text = printer.event(&events, &event);
+            // With several processes each event says whose it is.
+            let several = !self.style.json && self.count.load(Ordering::Relaxed) > 1;
+            let prefix =
+                if several && !text.is_empty() { format!("[{process}] ") } else { String::new() };
+            let mut out = output.lock().unwrap_or_else(PoisonError::into_inner);
+            out.write_all(prefix.as_bytes())?;
+            out.write_all(text.as_bytes())?;
+        }
+        Ok(())
+    }
+}
+
+/// Keeps what is read.
+struct Tee<R: Read, W: Write> {
+    from: R,
+    to: W,
+}
+
+impl<R: Read, W: Write> Read for Tee<R, W> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.from.read(into)?;
+        self.to.write_all(&into[..count])?;
+        Ok(count)
+    }
+}
