@@ -6,6 +6,7 @@ mod commands;
 mod control;
 mod convert;
 mod float;
+mod image;
 mod integer;
 mod map;
 mod memory;
@@ -26,6 +27,7 @@ pub fn all() -> Vec<Case> {
         convert::cases(),
         atomics::cases(),
         subgroup::cases(),
+        image::cases(),
         texture::cases(),
     ]
     .into_iter()
