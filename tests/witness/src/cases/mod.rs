@@ -5,6 +5,7 @@ mod atomics;
 mod commands;
 mod control;
 mod convert;
+mod copy;
 mod float;
 mod image;
 mod integer;
@@ -27,6 +28,7 @@ pub fn all() -> Vec<Case> {
         convert::cases(),
         atomics::cases(),
         subgroup::cases(),
+        copy::cases(),
         image::cases(),
         texture::cases(),
     ]
