@@ -1,6 +1,9 @@
 //! `tepui`: the command. Each subcommand is a module with its own arguments and a `run`.
 
+mod cmd_asm;
+mod cmd_disasm;
 mod cmd_gpus;
+mod cmd_isa;
 mod cmd_shim;
 
 use clap::Parser;
@@ -21,6 +24,9 @@ enum Command {
     /// Lists the GPUs that programs can be given.
     Gpus(cmd_gpus::Args),
     Shim(cmd_shim::Args),
+    Asm(cmd_asm::Args),
+    Disasm(cmd_disasm::Args),
+    Isa(cmd_isa::Args),
 }
 
 fn main() -> std::process::ExitCode {
@@ -28,6 +34,9 @@ fn main() -> std::process::ExitCode {
         Command::Version => println!("tepui {}", env!("CARGO_PKG_VERSION")),
         Command::Gpus(args) => return cmd_gpus::run(&args),
         Command::Shim(args) => return cmd_shim::run(&args),
+        Command::Asm(args) => return cmd_asm::run(&args),
+        Command::Disasm(args) => return cmd_disasm::run(&args),
+        Command::Isa(args) => return cmd_isa::run(&args),
     }
     std::process::ExitCode::SUCCESS
 }
