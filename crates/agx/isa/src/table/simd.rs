@@ -94,14 +94,17 @@ rows! {
     }
 
     /// Unknown shuffle.
+    ///
+    /// applegpu takes an encoding with bit 27 set for this, unless bit 63 makes it a matrix operation;
+    /// but bit 63 belongs to the next instruction then. Here such an encoding is no instruction.
     // source: applegpu.py, the shuffle loop
-    SimdShufOp "simd_shuf_op" (6) [0:7 = 0b1101111, 15:1 = 0] {
+    SimdShufOp "simd_shuf_op" (6) [0:7 = 0b1101111, 15:1 = 0, 27:1 = 0] {
         /// Operation.
-        op1: bool = operand binbit(47);
+        op1: bool = operand binbit(47), true;
         /// Operation.
         op2: u8 = operand bin(38, 2);
-        /// Operation.
-        op3: u8 = operand bin(26, 2), 0b10;
+        /// The SIMD-group rather than the quad, presumably.
+        op3: u8 = operand bin_padded(26, 1, 2);
         /// Result.
         d: Dst = operand dst(44);
         /// Value.
