@@ -285,9 +285,7 @@ fn a_draw_with_its_state() {
         assert!(titles.iter().any(|t| t == title), "{title} is not in\n{record}");
     }
     let text = record.to_string();
-    for line in
-        ["        Max X: 99", "      Components: 4", "      Count: 7", "      Cull back: true"]
-    {
+    for line in ["        Max X: 99", "      Components: 4", "      Count: 7", "Set: Cull back"] {
         assert!(text.contains(line), "{line:?} is not in\n{text}");
     }
     assert_eq!(record.children.last().unwrap().title, "VDM Stream Terminate");
