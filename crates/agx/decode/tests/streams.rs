@@ -155,7 +155,7 @@ fn a_pipeline_is_printed_once_unless_asked_otherwise() {
     let mut decoder = paper.decoder();
     assert!(!decoder.cdm(BASE).to_string().contains("see above"));
     assert!(decoder.cdm(BASE).to_string().contains("Pipeline at 0x1100001000: see above"));
-    let mut again = Decoder::new(&paper.vm, Options { repeat: true, ..Options::new(BASE) });
+    let mut again = Decoder::new(&paper.vm, Options { everything: true, ..Options::new(BASE) });
     again.cdm(BASE);
     assert!(!again.cdm(BASE).to_string().contains("see above"));
 }
