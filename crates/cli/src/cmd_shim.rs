@@ -30,7 +30,8 @@ const LIBRARY: &str = "libtepui_drm_shim.so";
         Environment:\n  \
         TEPUI_SHIM_LIB   the library to preload, if it is not beside the command\n  \
         LD_PRELOAD       kept; the library is put in front\n  \
-        TEPUI_*          set for the library: GPU, CHECK, THREADS, VERBOSE"
+        TEPUI_*          set for the library: GPU, CHECK, THREADS, VERBOSE, ABORT_ON_FAULT\n  \
+        TEPUI_LOG_CALLS  1 writes every kernel request to standard error"
 )]
 pub struct Args {
     /// Which GPU.
@@ -47,6 +48,9 @@ pub struct Args {
     /// Report each refused kernel request, with the reason.
     #[arg(long)]
     verbose: bool,
+    /// End the program (SIGABRT) at a fault: some drivers do not tell it that the device is lost.
+    #[arg(long)]
+    abort_on_fault: bool,
     /// The program and its arguments.
     #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
@@ -81,6 +85,7 @@ pub fn command(args: &Args) -> Result<Command, String> {
     command.env("TEPUI_CHECK", if args.check { "1" } else { "0" });
     command.env("TEPUI_THREADS", args.threads.to_string());
     command.env("TEPUI_VERBOSE", if args.verbose { "1" } else { "0" });
+    command.env("TEPUI_ABORT_ON_FAULT", if args.abort_on_fault { "1" } else { "0" });
     Ok(command)
 }
 

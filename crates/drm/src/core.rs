@@ -318,6 +318,9 @@ impl CoreFile {
     ) -> Result<(), Errno> {
         let flags = WaitFlags::from_bits(args.flags).ok_or(Errno::INVAL)?;
         require(!flags.contains(WaitFlags::AVAILABLE) && args.pad == 0)?;
+        if args.count_handles == 0 {
+            return Ok(());
+        }
         let objects = self.syncobjs(user, args.handles, args.count_handles)?;
         let objects: Vec<_> = objects.into_iter().map(|object| (object, 0)).collect();
         args.first_signaled = syncobj::wait(&objects, flags, args.timeout_nsec)?;
@@ -331,6 +334,9 @@ impl CoreFile {
     ) -> Result<(), Errno> {
         let flags = WaitFlags::from_bits(args.flags).ok_or(Errno::INVAL)?;
         require(args.pad == 0)?;
+        if args.count_handles == 0 {
+            return Ok(());
+        }
         let objects = self.syncobjs(user, args.handles, args.count_handles)?;
         let points = self.points(user, args.points, args.count_handles)?;
         let objects: Vec<_> = objects.into_iter().zip(points).collect();

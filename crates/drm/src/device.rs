@@ -1,5 +1,6 @@
 //! What a front needs to know of any driver: the node it shows, and what an open of it answers.
 
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use rustix::io::Errno;
@@ -68,9 +69,12 @@ pub struct Call<'a> {
     pub before: &'a [u8],
     /// The client's memory, for what pointers in the argument lead to.
     pub user: &'a dyn UserMemory,
+    /// The node itself, if the request goes on to a real one.
+    pub real_node: Option<BorrowedFd<'a>>,
 }
 
-/// Watches requests. The callbacks run in the client's thread.
+/// Watches requests, of a virtual node or on their way to a real one. The callbacks run in the
+/// client's thread. A submission may begin to execute before its request is answered.
 pub trait CallObserver: Send + Sync {
     /// A node was opened.
     fn opened(&self, _file: u64) {}

@@ -100,6 +100,11 @@ impl Fence {
         }
     }
 
+    /// How many hold this fence, for tests of who does.
+    pub fn holders(&self) -> usize {
+        Arc::strong_count(&self.0)
+    }
+
     /// Whether the work has ended.
     pub fn is_signaled(&self) -> bool {
         self.outcome().is_some()

@@ -166,7 +166,7 @@ impl Syncobj {
 }
 
 /// Waits for points (0 for binary objects) until the deadline, in nanoseconds of CLOCK_MONOTONIC.
-/// Gives the index of the first that was found signalled.
+/// Gives the index of the first that was found signalled. There must be at least one.
 ///
 /// # Errors
 /// `EINVAL` for a missing fence when nobody asked to wait for it; `ETIME` at the deadline.
@@ -175,9 +175,6 @@ pub fn wait(
     flags: WaitFlags,
     deadline_ns: i64,
 ) -> Result<u32, Errno> {
-    if objects.is_empty() {
-        return Ok(u32::MAX);
-    }
     let may_be_missing = flags.intersects(WaitFlags::FOR_SUBMIT | WaitFlags::AVAILABLE);
     // What is there when the wait starts, or first appears, is what is waited for, even if the
     // object is reset in between.

@@ -2,27 +2,43 @@
 
 use tepui_agx_kernel::{CHIPS, Chip};
 
+/// Which GPU the program gets.
+pub enum Gpu {
+    /// A virtual one.
+    Virtual(&'static Chip),
+    /// The machine's own; its requests are only watched.
+    Real,
+}
+
 /// Settings, from `TEPUI_*` variables.
 pub struct Config {
-    /// `TEPUI_GPU`: which GPU.
-    pub chip: &'static Chip,
+    /// `TEPUI_GPU`: which GPU, or `real`.
+    pub gpu: Gpu,
     /// `TEPUI_CHECK=1`: the model reports what silicon would hide.
     pub check: bool,
     /// `TEPUI_THREADS`: the model's worker threads; 0 takes one for each core.
     pub threads: usize,
     /// `TEPUI_VERBOSE=1`: each refused request is reported with its reason.
     pub verbose: bool,
+    /// `TEPUI_ABORT_ON_FAULT=1`: a fault ends the program.
+    pub abort_on_fault: bool,
+    /// `TEPUI_LOG_CALLS=1`: every request is written to standard error.
+    pub log_calls: bool,
 }
 
 impl Config {
     /// `None` if the library is to do nothing.
     pub fn from_environment() -> Option<Config> {
         let get = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
-        let gpu = get("TEPUI_GPU")?;
-        let Some(chip) = Chip::by_id(&gpu) else {
-            let known: Vec<_> = CHIPS.iter().map(|chip| chip.id).collect();
-            eprintln!("tepui: TEPUI_GPU={gpu}: no such GPU; there are {}", known.join(", "));
-            return None;
+        let name = get("TEPUI_GPU")?;
+        let gpu = match Chip::by_id(&name) {
+            Some(chip) => Gpu::Virtual(chip),
+            None if name == "real" => Gpu::Real,
+            None => {
+                let known: Vec<_> = CHIPS.iter().map(|chip| chip.id).collect();
+                eprintln!("tepui: TEPUI_GPU={name}: no such GPU; there are {}", known.join(", "));
+                return None;
+            }
         };
         let threads = get("TEPUI_THREADS").map_or(0, |text| {
             text.parse().unwrap_or_else(|_| {
@@ -31,6 +47,13 @@ impl Config {
             })
         });
         let is_on = |name| get(name).is_some_and(|value| value != "0");
-        Some(Config { chip, check: is_on("TEPUI_CHECK"), threads, verbose: is_on("TEPUI_VERBOSE") })
+        Some(Config {
+            gpu,
+            check: is_on("TEPUI_CHECK"),
+            threads,
+            verbose: is_on("TEPUI_VERBOSE"),
+            abort_on_fault: is_on("TEPUI_ABORT_ON_FAULT"),
+            log_calls: is_on("TEPUI_LOG_CALLS"),
+        })
     }
 }

@@ -11,12 +11,12 @@ use tepui_drm::sync_file::{self, SyncFile};
 use tepui_drm::uapi::Request;
 use tepui_drm::user::{ThisProcess, UserMemory};
 
-use crate::state::{State, fail, hint, hinted, state};
+use crate::state::{State, Virtual, fail, hint, hinted, state, virtual_node};
 use crate::{interpose, real};
 
 /// Answers a request if its descriptor is one of ours: an open node, a shared buffer, a sync file.
 fn answer(
-    state: &State,
+    node: &Virtual,
     fd: c_int,
     request: Request,
     arg: *mut c_void,
@@ -28,10 +28,10 @@ fn answer(
     let user = unsafe { ThisProcess::new() };
     // SAFETY: the number is only handed to system calls, which refuse a closed one.
     let descriptor = unsafe { BorrowedFd::borrow_raw(fd) };
-    let registry = state.device.registry();
+    let registry = node.device.registry();
     match request.family() {
         Request::DRM => {
-            let file = state.file(fd)?;
+            let file = node.file(fd)?;
             Some(with_argument(&user, request, arg, |arg| file.ioctl(&user, request, arg)))
         }
         dma_buf::FAMILY => {
@@ -86,7 +86,7 @@ fn map(
     fd: c_int,
     offset: off_t,
 ) -> Option<*mut c_void> {
-    let file = state()?.file(fd)?;
+    let file = virtual_node()?.file(fd)?;
     let gem = match file.mapping(offset as u64, length as u64) {
         Ok(gem) => gem,
         Err(errno) => return Some(fail(errno, libc::MAP_FAILED)),
@@ -144,12 +144,11 @@ unsafe fn duplicate_mapping(
 /// Notes that `to` is now what `from` is.
 fn duplicated(from: c_int, to: c_int) -> c_int {
     if to >= 0
+        && from != to
         && (hinted(from) || hinted(to))
         && let Some(state) = state()
     {
-        hint(to, hinted(from));
-        // What `to` was before may have been the last descriptor of a file.
-        state.sweep();
+        state.duplicated(from, to);
     }
     to
 }
@@ -159,12 +158,20 @@ interpose! {
         let word = Request(request as u32);
         if matches!(word.family(), Request::DRM | dma_buf::FAMILY | sync_file::FAMILY)
             && let Some(state) = state()
-            && let Some(answer) = answer(state, fd, word, arg)
         {
-            return match answer {
-                Ok(value) => value as c_int,
-                Err(errno) => fail(errno, -1),
-            };
+            match state {
+                State::Virtual(node) => match answer(node, fd, word, arg) {
+                    Some(Ok(value)) => return value as c_int,
+                    Some(Err(errno)) => return fail(errno, -1),
+                    None => {}
+                },
+                // SAFETY: the caller's.
+                State::Real(nodes) => unsafe {
+                    if let Some(result) = nodes.ioctl(fd, request, arg) {
+                        return result;
+                    }
+                },
+            }
         }
         // SAFETY: the caller's.
         unsafe { real::ioctl(fd, request, arg) }
@@ -191,7 +198,7 @@ interpose! {
         // SAFETY: the caller's.
         let result = unsafe { real::close(fd) };
         if let Some(state) = owner {
-            state.sweep();
+            state.closed(fd);
         }
         result
     }

@@ -7,7 +7,7 @@ use libc::{FILE, mode_t, size_t, ssize_t};
 use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 
-use crate::state::{Target, fail, hint, state, target};
+use crate::state::{Target, fail, hint, state, target, virtual_node};
 use crate::tree::Entry;
 use crate::{interpose, real};
 
@@ -18,7 +18,7 @@ fn open_entry(entry: &Entry, flags: c_int) -> Option<Result<OwnedFd, Errno>> {
         Entry::Directory(_) => return None,
         _ if flags & libc::O_DIRECTORY != 0 => Err(Errno::NOTDIR),
         _ if flags & libc::O_CREAT != 0 && flags & libc::O_EXCL != 0 => Err(Errno::EXIST),
-        Entry::RenderNode => state().map_or(Err(Errno::NODEV), |state| state.open(flags)),
+        Entry::RenderNode => virtual_node().map_or(Err(Errno::NODEV), |node| node.open(flags)),
         Entry::File(_) if wants_to_write => Err(Errno::ACCESS),
         Entry::File(text) => file(text),
         // Only a link that was not to be followed is found.
@@ -39,7 +39,17 @@ unsafe fn open_at(dir: c_int, path: *const c_char, flags: c_int, mode: mode_t) -
     // SAFETY: the caller's arguments, or a path of our own.
     unsafe {
         match target(path, flags & libc::O_NOFOLLOW == 0) {
-            Target::Pass => real::openat(dir, path, flags, mode),
+            Target::Pass => {
+                let fd = real::openat(dir, path, flags, mode);
+                // Only to watch a real node; its paths are looked at no further than this.
+                if !path.is_null()
+                    && CStr::from_ptr(path).to_bytes().starts_with(b"/dev/dri/")
+                    && let Some(state) = state()
+                {
+                    state.opened(fd);
+                }
+                fd
+            }
             Target::Path(path) => real::openat(dir, path.as_ptr(), flags, mode),
             Target::Entry(entry, _) => match open_entry(entry, flags) {
                 None => real::openat(dir, path, flags, mode),

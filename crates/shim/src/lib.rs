@@ -7,7 +7,8 @@
 //! `ioctl` and `mmap` go to a [`VirtualDevice`](tepui_drm::device::VirtualDevice) ([`state`]). All
 //! else goes straight to the next `libc` ([`real`]), after a comparison or two.
 //!
-//! Without `TEPUI_GPU` in the environment the library does nothing.
+//! Without `TEPUI_GPU` in the environment the library does nothing. With `TEPUI_GPU=real` it shows
+//! no node, but lets an observer watch the requests to the machine's own ([`passthrough`]).
 //!
 //! - Which descriptors are ours is told by their inode, so `dup`, `fork` and descriptors that travel
 //!   through sockets need no bookkeeping. A descriptor that was inherited over `fork` or `exec`
@@ -19,10 +20,14 @@
 //!
 //! Start reading at [`state`]; each of the other modules is one group of interposed functions.
 
+#![cfg_attr(test, allow(dead_code, reason = "the interposed functions are not exported to tests"))]
+
 mod config;
 mod descriptors;
 mod directories;
 mod files;
+mod observer;
+mod passthrough;
 mod real;
 mod state;
 mod stats;

@@ -6,19 +6,28 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, Ordering};
 
 use rustix::io::Errno;
-use tepui_agx_capture::recorder_from_environment;
 use tepui_agx_kernel::{Device, Options};
 use tepui_drm::device::{VirtualDevice, VirtualFile};
 use tepui_drm::token::Registry;
 
-use crate::config::Config;
+use crate::config::{Config, Gpu};
+use crate::observer;
+use crate::passthrough::PassThrough;
 use crate::tree::{Entry, Lookup, Tree};
 
-/// Everything behind the virtual node in this process.
-pub struct State {
+/// What the library does in this process.
+pub enum State {
+    /// Shows a virtual node.
+    Virtual(Virtual),
+    /// Watches the machine's own nodes.
+    Real(PassThrough),
+}
+
+/// Everything behind the virtual node.
+pub struct Virtual {
     /// The device.
     pub device: Arc<dyn VirtualDevice>,
-    /// Its files.
+    /// Its paths.
     pub tree: Tree,
     files: Registry,
 }
@@ -110,25 +119,67 @@ pub fn hint(fd: c_int, ours: bool) {
     }
 }
 
+/// As [`state`], if there is a virtual node.
+pub fn virtual_node() -> Option<&'static Virtual> {
+    match state()? {
+        State::Virtual(state) => Some(state),
+        State::Real(_) => None,
+    }
+}
+
 impl State {
     fn new() -> Option<State> {
         let config = Config::from_environment()?;
+        let observer = observer::of(&config);
+        let chip = match config.gpu {
+            Gpu::Virtual(chip) => chip,
+            Gpu::Real => return Some(State::Real(PassThrough::new(observer?))),
+        };
         let options = Options {
             model: tepui_agx_model::Options {
                 threads: config.threads,
                 check: config.check,
                 ..Default::default()
             },
-            observer: recorder_from_environment(config.chip)
-                .map(|recorder| Arc::new(recorder) as _),
+            observer,
+            report_faults: true,
+            abort_on_fault: config.abort_on_fault,
             report_refusals: config.verbose,
-            ..Options::default()
         };
-        let device: Arc<dyn VirtualDevice> = Device::new(config.chip, options);
+        let device: Arc<dyn VirtualDevice> = Device::new(chip, options);
         let tree = Tree::new(&device.node(), free_minor());
-        Some(State { device, tree, files: Registry::default() })
+        Some(State::Virtual(Virtual { device, tree, files: Registry::default() }))
     }
 
+    /// A file was opened past the library.
+    pub fn opened(&self, fd: c_int) {
+        if let State::Real(nodes) = self {
+            nodes.opened(fd);
+        }
+    }
+
+    /// `to` is now what `from` is; one of them may be ours.
+    pub fn duplicated(&self, from: c_int, to: c_int) {
+        match self {
+            State::Real(nodes) => nodes.duplicated(from, to),
+            State::Virtual(state) => {
+                hint(to, hinted(from));
+                // What `to` was before may have been the last descriptor of a file.
+                state.files.sweep();
+            }
+        }
+    }
+
+    /// A descriptor that may be ours was closed.
+    pub fn closed(&self, fd: c_int) {
+        match self {
+            State::Real(nodes) => nodes.closed(fd),
+            State::Virtual(state) => state.files.sweep(),
+        }
+    }
+}
+
+impl Virtual {
     /// Opens the node: a descriptor that stands for an open file.
     pub fn open(&self, flags: c_int) -> Result<OwnedFd, Errno> {
         self.files.sweep();
@@ -152,11 +203,6 @@ impl State {
         let file = self.files.find::<OpenFile>(unsafe { BorrowedFd::borrow_raw(fd) });
         hint(fd, file.is_some());
         Some(file?.0.clone())
-    }
-
-    /// Closes files whose last descriptor is closed.
-    pub fn sweep(&self) {
-        self.files.sweep();
     }
 }
 
@@ -183,7 +229,7 @@ pub unsafe fn target(path: *const c_char, follow: bool) -> Target {
     if !Tree::may_hold(path.to_bytes()) {
         return Target::Pass;
     }
-    let (Some(state), Ok(path)) = (state(), path.to_str()) else { return Target::Pass };
+    let (Some(state), Ok(path)) = (virtual_node(), path.to_str()) else { return Target::Pass };
     match state.tree.lookup(path, follow) {
         Lookup::NotOurs => Target::Pass,
         Lookup::Here(entry, path) => Target::Entry(entry, path),

@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int, c_uint};
 use libc::{stat as Stat, statx as Statx};
 use rustix::io::Errno;
 
-use crate::state::{Target, fail, hinted, state, target};
+use crate::state::{Target, fail, hinted, target, virtual_node};
 use crate::tree::{DRM_MAJOR, Entry};
 use crate::{interpose, real};
 
@@ -22,7 +22,12 @@ fn mode_and_size(entry: &Entry) -> (u32, i64) {
 
 /// Number of the node, for `st_rdev`.
 fn node_number() -> Option<u32> {
-    state().map(|state| state.tree.minor)
+    virtual_node().map(|node| node.tree.minor)
+}
+
+/// Whether a descriptor is an open node.
+fn is_node(fd: c_int) -> bool {
+    virtual_node().is_some_and(|node| node.file(fd).is_some())
 }
 
 fn fill(entry: &Entry, into: &mut Stat) {
@@ -62,7 +67,7 @@ unsafe fn stat_fd(fd: c_int, into: *mut Stat) -> c_int {
     // SAFETY: the caller's arguments.
     unsafe {
         let result = real::fstat(fd, into);
-        if result == 0 && hinted(fd) && state().is_some_and(|state| state.file(fd).is_some()) {
+        if result == 0 && hinted(fd) && is_node(fd) {
             let inode = (*into).st_ino;
             fill(&Entry::RenderNode, &mut *into);
             (*into).st_ino = inode;
@@ -127,7 +132,7 @@ interpose! {
                 // `path` may be null from kernel 6.11 on.
                 let empty = path.is_null() || *path == 0;
                 let asks = flags & libc::AT_EMPTY_PATH != 0 && empty && hinted(dir);
-                asks && state().is_some_and(|state| state.file(dir).is_some())
+                asks && is_node(dir)
             };
             if own_fd() {
                 if into.is_null() {

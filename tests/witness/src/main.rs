@@ -41,6 +41,9 @@ enum Cli {
         /// A directory for the records, one a case.
         #[arg(long)]
         out: Option<PathBuf>,
+        /// Prints nothing, so that what the driver prints stands alone.
+        #[arg(long)]
+        quiet: bool,
         /// The names given are whole names, not parts.
         #[arg(long)]
         exact: bool,
@@ -76,8 +79,8 @@ fn main() -> ExitCode {
             }
             ExitCode::from(u8::from(failed))
         }
-        Cli::Run { device, spirv, out, exact, names } => {
-            run(&device, &spirv, out.as_deref(), &select(&names, exact))
+        Cli::Run { device, spirv, out, quiet, exact, names } => {
+            run(&device, &spirv, out.as_deref(), quiet, &select(&names, exact))
         }
         Cli::Compare { peer, record } => match (load(&peer), load(&record)) {
             (Ok(peer), Ok(record)) => report("", &compare::against(&peer, &record), Verbosity::All),
@@ -105,8 +108,9 @@ fn load(path: &Path) -> Result<Record, String> {
 }
 
 /// Runs cases one after another; a lost device is opened anew for the next.
-fn run(device: &str, spirv: &Path, out: Option<&Path>, cases: &[Case]) -> ExitCode {
+fn run(device: &str, spirv: &Path, out: Option<&Path>, quiet: bool, cases: &[Case]) -> ExitCode {
     let mut worst = ExitCode::SUCCESS;
+    let verbosity = if quiet { Verbosity::Nothing } else { Verbosity::Failures };
     if cases.is_empty() {
         eprintln!("no case of that name: see `witness list`");
         return ExitCode::FAILURE;
@@ -115,6 +119,10 @@ fn run(device: &str, spirv: &Path, out: Option<&Path>, cases: &[Case]) -> ExitCo
     for case in cases {
         if open.as_ref().is_some_and(|(robustness, _)| *robustness != case.robustness) {
             open = None;
+        }
+        // What the driver says on standard error follows this line in a log.
+        if !quiet {
+            println!("case   {}", case.name);
         }
         let record = match compile_all(case, spirv) {
             Err(error) => failed(device, error),
@@ -146,8 +154,10 @@ fn run(device: &str, spirv: &Path, out: Option<&Path>, cases: &[Case]) -> ExitCo
             .as_ref()
             .map(|outputs| compare::against_cpu(outputs))
             .map_err(|error| error.clone());
-        if report(&case.name, &findings, Verbosity::Failures) != ExitCode::SUCCESS {
+        if report(&case.name, &findings, verbosity) != ExitCode::SUCCESS {
             worst = ExitCode::FAILURE;
+            // A fault need not show in a call's result: the next case starts afresh.
+            open = None;
         }
         if let Some(out) = out {
             if let Err(error) = save(&record, &out.join(case.name.replace('/', "."))) {
@@ -191,10 +201,11 @@ fn compile_all(case: &Case, spirv: &Path) -> Result<Vec<Vec<u32>>, String> {
     case.shaders.iter().map(|shader| compile::compile(shader, spirv)).collect()
 }
 
-#[derive(PartialEq)]
+#[derive(Clone, Copy, PartialEq)]
 enum Verbosity {
     All,
     Failures,
+    Nothing,
 }
 
 fn report(
@@ -203,6 +214,10 @@ fn report(
     verbosity: Verbosity,
 ) -> ExitCode {
     match findings {
+        _ if verbosity == Verbosity::Nothing => {
+            let passed = findings.iter().flatten().all(|f| f.passed) && findings.is_ok();
+            ExitCode::from(u8::from(!passed))
+        }
         Err(error) => {
             println!("FAILED {case}: {error}");
             ExitCode::FAILURE

@@ -93,7 +93,7 @@ impl Elem {
 }
 
 /// A type that buffers hold: a scalar, or a small vector of one.
-pub trait Number: Copy + 'static {
+pub trait Number: Copy + Send + Sync + 'static {
     /// The scalar type.
     const ELEM: Elem;
     /// Bytes of the whole value.
@@ -127,10 +127,12 @@ pub trait Scalar: Number + PartialEq + std::fmt::Debug {
     fn edges() -> Vec<Self>;
     /// The value with these low bits.
     fn from_bits64(bits: u64) -> Self;
+    /// A small integer as a value.
+    fn from_small(integer: u32) -> Self;
 }
 
 macro_rules! scalar {
-    ($($t:ty, $elem:ident, $glsl:literal, $edges:expr, $from:expr;)*) => {$(
+    ($($t:ty, $elem:ident, $glsl:literal, $edges:expr, $from:expr, $small:expr;)*) => {$(
         impl Number for $t {
             const ELEM: Elem = Elem::$elem;
             const SIZE_BYTES: usize = size_of::<$t>();
@@ -151,6 +153,10 @@ macro_rules! scalar {
             fn from_bits64(bits: u64) -> Self {
                 let from: fn(u64) -> $t = $from;
                 from(bits)
+            }
+            fn from_small(integer: u32) -> Self {
+                let from: fn(u32) -> $t = $small;
+                from(integer)
             }
         }
     )*};
@@ -200,20 +206,20 @@ const F32_EDGES: [f32; 24] = [
 ];
 
 scalar! {
-    u8, U8, "uint8_t", int_edges!(u8), |b| b as u8;
-    i8, I8, "int8_t", int_edges!(i8), |b| b as i8;
-    u16, U16, "uint16_t", int_edges!(u16), |b| b as u16;
-    i16, I16, "int16_t", int_edges!(i16), |b| b as i16;
-    u32, U32, "uint", int_edges!(u32), |b| b as u32;
-    i32, I32, "int", int_edges!(i32), |b| b as i32;
-    u64, U64, "uint64_t", int_edges!(u64), |b| b;
-    i64, I64, "int64_t", int_edges!(i64), |b| b as i64;
-    f32, F32, "float", F32_EDGES.to_vec(), |b| f32::from_bits(b as u32);
+    u8, U8, "uint8_t", int_edges!(u8), |b| b as u8, |x| x as u8;
+    i8, I8, "int8_t", int_edges!(i8), |b| b as i8, |x| x as i8;
+    u16, U16, "uint16_t", int_edges!(u16), |b| b as u16, |x| x as u16;
+    i16, I16, "int16_t", int_edges!(i16), |b| b as i16, |x| x as i16;
+    u32, U32, "uint", int_edges!(u32), |b| b as u32, |x| x as u32;
+    i32, I32, "int", int_edges!(i32), |b| b as i32, |x| x as i32;
+    u64, U64, "uint64_t", int_edges!(u64), |b| b, |x| x as u64;
+    i64, I64, "int64_t", int_edges!(i64), |b| b as i64, |x| x as i64;
+    f32, F32, "float", F32_EDGES.to_vec(), |b| f32::from_bits(b as u32), |x| x as f32;
     f16, F16, "float16_t",
         F32_EDGES.iter().map(|&x| f16::from_f32(x))
             .chain([f16::MAX, f16::MIN_POSITIVE, f16::from_bits(1), f16::from_bits(0x3ff)])
             .collect(),
-        |b| f16::from_bits(b as u16);
+        |b| f16::from_bits(b as u16), |x| f16::from_f32(x as f32);
 }
 
 macro_rules! vector {

@@ -20,6 +20,8 @@ pub struct Options {
     pub observer: Option<Arc<dyn Observer>>,
     /// Writes a report of each fault to standard error.
     pub report_faults: bool,
+    /// Ends the process after the report, for clients that do not notice a lost device.
+    pub abort_on_fault: bool,
     /// Writes each refused request, with its reason, to standard error.
     pub report_refusals: bool,
 }
@@ -30,6 +32,7 @@ impl Default for Options {
             model: Default::default(),
             observer: None,
             report_faults: true,
+            abort_on_fault: false,
             report_refusals: false,
         }
     }
@@ -102,6 +105,9 @@ impl Device {
     pub(crate) fn record(&self, record: FaultRecord) {
         if self.options.report_faults {
             eprint!("{}", self.report(&record));
+        }
+        if self.options.abort_on_fault {
+            std::process::abort();
         }
         let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
         if faults.len() < Self::FAULTS_KEPT {

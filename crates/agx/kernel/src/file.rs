@@ -109,7 +109,7 @@ impl File {
         };
         let before = arg.to_vec();
         let info = File::info(request);
-        let call = Call { file: self.id, request, info, before: &before, user };
+        let call = Call { file: self.id, request, info, before: &before, user, real_node: None };
         observer.entered(&call);
         let result = self.answer(user, request, arg);
         observer.answered(&call, arg, result);
@@ -128,9 +128,11 @@ impl File {
         match self.dispatch(user, request, arg) {
             Ok(()) => Ok(0),
             Err(Refusal { errno, why }) => {
-                if self.device.options.report_refusals {
+                // A wait that comes to its deadline is no refusal.
+                if self.device.options.report_refusals && errno != Errno::TIME {
                     let name = File::info(request).map_or("an unknown request", |info| info.name);
-                    eprintln!("tepui: {name} of open file {}: {errno}: {why}", self.id);
+                    let colon = if why.is_empty() { "" } else { ": " };
+                    eprintln!("tepui: {name} of open file {}: {errno}{colon}{why}", self.id);
                 }
                 Err(errno)
             }

@@ -130,8 +130,24 @@ pub struct RenderJob {
     pub isp_bgobjvals: u32,
 }
 
+/// Something that a check found and silicon would hide.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Report {
+    /// What, in one sentence without a full stop.
+    pub what: String,
+    /// Where.
+    pub at: ProgramPoint,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ProgramPoint { shader, offset, text } = &self.at;
+        write!(f, "{}, in shader {shader:#x} at offset {offset:#x}: {text}", self.what)
+    }
+}
+
 /// What a finished job did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobStats {
     /// Dispatches (compute) or draws (render).
     pub launches: u64,
@@ -139,6 +155,28 @@ pub struct JobStats {
     pub threads: u64,
     /// Instructions executed, counted once a SIMD-group.
     pub instructions: u64,
+    /// Shader accesses of memory that is not bound: loads of zero and dropped stores.
+    pub soft_faults: u64,
+    /// One of them.
+    pub first_soft_fault: Option<tepui_softgpu::Fault>,
+    /// What checks found, each once a job.
+    pub reports: Vec<Report>,
+}
+
+impl JobStats {
+    /// Adds another part of the same job.
+    pub fn merge(&mut self, other: &JobStats) {
+        self.launches += other.launches;
+        self.threads += other.threads;
+        self.instructions += other.instructions;
+        self.soft_faults += other.soft_faults;
+        self.first_soft_fault = self.first_soft_fault.or(other.first_soft_fault);
+        for report in &other.reports {
+            if !self.reports.contains(report) {
+                self.reports.push(report.clone());
+            }
+        }
+    }
 }
 
 /// Why a job did not end well: the device is lost after it.
@@ -156,7 +194,7 @@ pub struct JobFault {
 }
 
 /// A place in a shader.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ProgramPoint {
     /// GPU address of the shader's first instruction.
     pub shader: u64,

@@ -3,49 +3,91 @@
 //! A kernel front hands a [`ComputeJob`] or [`RenderJob`] — the values that the firmware writes into
 //! the hardware's control registers — and an address space to [`Gpu`]. Everything else is read from
 //! GPU memory, as silicon does.
+//!
+//! Modules carry the names of the hardware's units: [`cdm`] walks compute control streams,
+//! [`pipeline`] loads what USC words name, [`dispatch`] spreads workgroups over threads, [`usc`]
+//! executes machine code, [`texture`] reads and filters images.
 
+pub mod cdm;
+mod dispatch;
 mod job;
+pub mod pipeline;
+pub mod texture;
+#[expect(clippy::needless_range_loop, reason = "lanes are indices into several rows at once")]
+pub mod usc;
 
 pub use job::{
-    BgEot, ComputeJob, ComputeRegisters, Helper, JobFault, JobStats, ProgramPoint, RenderJob, Unit,
-    ZlsBuffer,
+    BgEot, ComputeJob, ComputeRegisters, Helper, JobFault, JobStats, ProgramPoint, RenderJob,
+    Report, Unit, ZlsBuffer,
 };
+
+use std::sync::OnceLock;
 
 use tepui_softgpu::AddressSpace;
 
 /// How a [`Gpu`] runs.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Worker threads; 0 takes one for each core of the host.
+    /// Worker threads; 0 takes one for each core of the host, at most [`MAX_WORKERS`].
     pub threads: usize,
     /// Report what silicon would hide: reads of registers and memory that were never written, and
     /// uses of a load's result before it was waited for.
     pub check: bool,
     /// Instructions that one SIMD-group may execute before the job is taken for an endless loop.
     pub instruction_budget: u64,
+    /// The launch block of the control stream has the two further words of the multi-cluster G14
+    /// parts.
+    pub wide_launch: bool,
 }
+
+/// Most worker threads: each plays a shader core, for which drivers prepare scratch memory, and the
+/// smallest chip has this many.
+pub const MAX_WORKERS: usize = 7;
 
 impl Default for Options {
     fn default() -> Self {
-        Options { threads: 0, check: false, instruction_budget: 1 << 32 }
+        Options { threads: 0, check: false, instruction_budget: 1 << 32, wide_launch: false }
     }
 }
 
 /// One virtual GPU.
 pub struct Gpu {
-    #[expect(dead_code)]
     options: Options,
+    /// Made for the first dispatch, so that a process that only looks at the device has no threads.
+    pool: OnceLock<rayon::ThreadPool>,
+    programs: usc::program::Cache,
 }
 
 impl Gpu {
     /// A GPU in its state after reset.
     pub fn new(options: Options) -> Gpu {
-        Gpu { options }
+        Gpu { options, pool: OnceLock::new(), programs: Default::default() }
+    }
+
+    /// Worker threads.
+    pub fn workers(&self) -> usize {
+        let wanted = match self.options.threads {
+            0 => std::thread::available_parallelism().map_or(1, |n| n.get()),
+            n => n,
+        };
+        wanted.clamp(1, MAX_WORKERS)
+    }
+
+    fn pool(&self) -> Result<&rayon::ThreadPool, JobFault> {
+        if let Some(pool) = self.pool.get() {
+            return Ok(pool);
+        }
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(self.workers())
+            .thread_name(|i| format!("agx-core-{i}"))
+            .build()
+            .map_err(|e| JobFault::new(Unit::Usc, format!("the host gives no threads: {e}")))?;
+        Ok(self.pool.get_or_init(|| pool))
     }
 
     /// Runs a compute command to its end.
-    pub fn compute(&self, _vm: &AddressSpace, _job: &ComputeJob) -> Result<JobStats, JobFault> {
-        Err(JobFault::unimplemented(Unit::Cdm, "compute commands"))
+    pub fn compute(&self, vm: &AddressSpace, job: &ComputeJob) -> Result<JobStats, JobFault> {
+        cdm::run(self, vm, job)
     }
 
     /// Runs a render command (both its vertex and its fragment part) to its end.

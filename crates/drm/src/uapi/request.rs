@@ -77,3 +77,32 @@ pub struct IoctlInfo {
     /// The argument's fields.
     pub fields: &'static [Field],
 }
+
+impl IoctlInfo {
+    /// The fields of an argument: `{handle: 1, flags: 0x2}`. Fields that the client did not pass
+    /// are left out; fields that are no plain number are shown as bytes.
+    pub fn describe(&self, argument: &[u8]) -> String {
+        let fields: Vec<String> = self
+            .fields
+            .iter()
+            .filter_map(|field| {
+                let bytes = argument.get(field.offset..field.offset + field.size)?;
+                let mut word = [0; 8];
+                let text = match field.ty {
+                    "u8" | "u16" | "u32" | "u64" => {
+                        word[..bytes.len()].copy_from_slice(bytes);
+                        match u64::from_le_bytes(word) {
+                            value @ 0..10 => value.to_string(),
+                            value => format!("{value:#x}"),
+                        }
+                    }
+                    "i32" => i32::from_le_bytes(bytes.try_into().ok()?).to_string(),
+                    "i64" => i64::from_le_bytes(bytes.try_into().ok()?).to_string(),
+                    _ => format!("{bytes:02x?}"),
+                };
+                Some(format!("{}: {text}", field.name))
+            })
+            .collect();
+        format!("{{{}}}", fields.join(", "))
+    }
+}

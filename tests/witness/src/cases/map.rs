@@ -159,3 +159,11 @@ pub(super) fn ternary<A: Scalar, B: Scalar, C: Scalar, R: Number>(
         Ok(vec![judge(&got, answers).column("a", &a).column("b", &b).column("c", &c)])
     })
 }
+
+/// The case with infinities, NaNs and signed zeros of a width respected.
+pub(super) fn preserving(width_bits: u32, mut case: Case) -> Case {
+    for shader in &mut case.shaders {
+        shader.defines.push(("PRESERVE".to_owned(), width_bits.to_string()));
+    }
+    case
+}

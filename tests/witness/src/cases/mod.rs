@@ -4,15 +4,29 @@ mod algorithms;
 mod atomics;
 mod commands;
 mod control;
+mod convert;
+mod float;
 mod integer;
 mod map;
+mod memory;
+mod subgroup;
 
 use crate::case::Case;
 
 /// Every case, in the order in which a model learns them: commands and memory first.
 pub fn all() -> Vec<Case> {
-    [commands::cases(), algorithms::cases(), control::cases(), integer::cases(), atomics::cases()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        commands::cases(),
+        control::cases(),
+        memory::cases(),
+        algorithms::cases(),
+        integer::cases(),
+        float::cases(),
+        convert::cases(),
+        atomics::cases(),
+        subgroup::cases(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }

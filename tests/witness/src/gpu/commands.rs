@@ -116,8 +116,8 @@ impl Gpu {
 }
 
 impl Commands<'_> {
-    /// Binds the kernel with its descriptor set.
-    pub fn bind(&self, kernel: &Kernel) {
+    /// Binds the kernel with its descriptor set at the given dynamic offsets.
+    pub fn bind(&self, kernel: &Kernel, offsets_bytes: &[u32]) {
         let point = vk::PipelineBindPoint::COMPUTE;
         // SAFETY: the kernel's objects are live and this buffer is being recorded.
         unsafe {
@@ -130,7 +130,7 @@ impl Commands<'_> {
                     kernel.layout,
                     0,
                     &[kernel.set],
-                    &[],
+                    offsets_bytes,
                 );
             }
         }
@@ -138,7 +138,12 @@ impl Commands<'_> {
 
     /// Binds and dispatches `groups` workgroups.
     pub fn dispatch(&self, kernel: &Kernel, groups: [u32; 3]) {
-        self.bind(kernel);
+        self.dispatch_at(kernel, groups, &[]);
+    }
+
+    /// Binds at dynamic offsets and dispatches `groups` workgroups.
+    pub fn dispatch_at(&self, kernel: &Kernel, groups: [u32; 3], offsets_bytes: &[u32]) {
+        self.bind(kernel, offsets_bytes);
         let [x, y, z] = groups;
         // SAFETY: a kernel with its descriptors is bound.
         unsafe { self.gpu.device.cmd_dispatch(self.handle, x, y, z) }
@@ -146,7 +151,7 @@ impl Commands<'_> {
 
     /// Binds and dispatches as many workgroups as `arguments` says.
     pub fn dispatch_indirect(&self, kernel: &Kernel, arguments: &Buffer, offset_bytes: u64) {
-        self.bind(kernel);
+        self.bind(kernel, &[]);
         // SAFETY: the buffer is live and has indirect usage.
         unsafe {
             self.gpu.device.cmd_dispatch_indirect(self.handle, arguments.handle, offset_bytes)

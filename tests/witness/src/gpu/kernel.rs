@@ -15,6 +15,10 @@ pub enum Bind<'a> {
     Uniform(&'a Buffer),
     /// Uniform buffer, a range in bytes (offset, length).
     UniformRange(&'a Buffer, u64, u64),
+    /// Uniform buffer whose start moves with a dynamic offset, with its length in bytes.
+    UniformDynamic(&'a Buffer, u64),
+    /// Storage buffer whose start moves with a dynamic offset, with its length in bytes.
+    StorageDynamic(&'a Buffer, u64),
     /// Uniform texel buffer.
     UniformTexel(vk::BufferView),
     /// Storage texel buffer.
@@ -34,6 +38,8 @@ impl Bind<'_> {
         match self {
             Bind::Storage(_) | Bind::StorageRange(..) => vk::DescriptorType::STORAGE_BUFFER,
             Bind::Uniform(_) | Bind::UniformRange(..) => vk::DescriptorType::UNIFORM_BUFFER,
+            Bind::UniformDynamic(..) => vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC,
+            Bind::StorageDynamic(..) => vk::DescriptorType::STORAGE_BUFFER_DYNAMIC,
             Bind::UniformTexel(_) => vk::DescriptorType::UNIFORM_TEXEL_BUFFER,
             Bind::StorageTexel(_) => vk::DescriptorType::STORAGE_TEXEL_BUFFER,
             Bind::StorageImage(_) => vk::DescriptorType::STORAGE_IMAGE,
@@ -218,6 +224,9 @@ impl<'a> KernelBuilder<'a> {
             Bind::Storage(b) | Bind::Uniform(b) => buffers.push(buffer(b, 0, vk::WHOLE_SIZE)),
             Bind::StorageRange(b, offset, length) | Bind::UniformRange(b, offset, length) => {
                 buffers.push(buffer(b, offset, length));
+            }
+            Bind::UniformDynamic(b, length) | Bind::StorageDynamic(b, length) => {
+                buffers.push(buffer(b, 0, length));
             }
             Bind::UniformTexel(view) | Bind::StorageTexel(view) => views.push(view),
             Bind::StorageImage(view) | Bind::Sampled(view) => {

@@ -1,0 +1,197 @@
+//! What the operands alone do not tell: implied registers, scoreboard slots, kinds of
+//! instructions.
+
+use crate::access::{Access, Accesses, File, Role};
+use crate::inst::Inst;
+use crate::operand::{Coef, Coords, Format, Index, RegVec, TexMode};
+
+fn push(list: &mut Accesses, access: Access) {
+    let _ = list.try_push(access);
+}
+
+/// Adds implied registers and corrects spans that depend on another field.
+pub(crate) fn adjust(inst: &Inst, list: &mut Accesses) {
+    match inst {
+        Inst::IfIcmp(_)
+        | Inst::IfFcmp(_)
+        | Inst::ElseIcmp(_)
+        | Inst::ElseFcmp(_)
+        | Inst::WhileIcmp(_)
+        | Inst::WhileFcmp(_)
+        | Inst::PopExec(_)
+        | Inst::PopExec2(_) => push(list, Access::new(Role::ReadWrite, File::Reg, 0, 1)),
+        // The link register. Whether the register form writes it is a guess (it must, for `ret`).
+        Inst::Call(_) | Inst::CallReg(_) => push(list, Access::new(Role::Write, File::Reg, 2, 2)),
+        Inst::DeviceLoad(load) => packed(list, load.r, load.format, Role::Write),
+        Inst::DeviceStore(store) => packed(list, store.r, store.format, Role::Read),
+        Inst::UniformStore(store) => {
+            let count = store.r.halves();
+            push(
+                list,
+                match store.index {
+                    Index::Imm(index) if store.shift == 0 && index >= 0 => {
+                        Access::new(Role::Write, File::Uniform, index as u16, count)
+                    }
+                    _ => Access {
+                        exact: false,
+                        ..Access::new(Role::Write, File::Uniform, 0, crate::operand::UNIFORM_HALVES)
+                    },
+                },
+            );
+        }
+        Inst::TextureSample(tex) => {
+            clobbered(list, tex.r);
+            if tex.mode == TexMode::QueryLod {
+                query_lod(list, tex.coords);
+            }
+        }
+        Inst::TextureLoad(tex) => {
+            clobbered(list, tex.r);
+            if tex.mode == TexMode::QueryLod {
+                query_lod(list, tex.coords);
+            }
+        }
+        Inst::Iter(iter) => coefficients(list, iter.coef, iter.d.count),
+        Inst::Iterproj(iter) => coefficients(list, iter.coef, iter.d.count),
+        Inst::Ldcf(load) => coefficients(list, load.coef, load.d.count / 3),
+        Inst::LdTile(tile) if tile.explicit => {
+            push(list, Access::new(Role::Read, File::Reg, u16::from(tile.coords), 2));
+        }
+        Inst::StTile(tile) if tile.explicit => {
+            push(list, Access::new(Role::Read, File::Reg, u16::from(tile.coords), 2));
+        }
+        Inst::ImageWriteBlock(write) if write.explicit == 0 => {
+            // Without explicit coordinates only sample index and layer are read.
+            let extras = if write.coords.extras == 0 { 0 } else { 2 };
+            replace(list, write.coords.reg, write.coords.halves(), extras);
+        }
+        _ => {}
+    }
+}
+
+/// Changes the length of the first read that begins at `reg` and has `old` halves.
+fn replace(list: &mut Accesses, reg: u16, old: u16, new: u16) {
+    let found = list.iter().position(|a| {
+        a.role == Role::Read && a.file == File::Reg && a.start == reg && a.count == old
+    });
+    if let Some(i) = found {
+        if new == 0 {
+            list.remove(i);
+        } else {
+            list[i].count = new;
+        }
+    }
+}
+
+/// A query of the level of detail takes no layer.
+/// source: agx_validate.c, agx_coordinate_registers
+fn query_lod(list: &mut Accesses, coords: Coords) {
+    let axes = u16::from(coords.axes) * coords.size.halves();
+    replace(list, coords.reg, coords.halves(), axes);
+}
+
+/// Packed formats ignore the mask and take all their channels.
+/// source: applegpu.py, DeviceLoadInstructionDesc
+fn packed(list: &mut Accesses, r: RegVec, format: Format, role: Role) {
+    let Some(channels) = format.packed_channels() else { return };
+    let halves = r.size.halves() * u16::from(channels);
+    let old = r.halves();
+    if let Some(access) = list
+        .iter_mut()
+        .find(|a| a.role == role && a.file == File::Reg && a.start == r.reg && a.count == old)
+    {
+        access.count = halves;
+    } else if r.count == 0 {
+        push(list, Access::new(role, File::Reg, r.reg, halves));
+    }
+}
+
+/// Texture instructions leave the rest of four destination registers undefined.
+/// source: agx_validate.c, agx_write_registers
+fn clobbered(list: &mut Accesses, r: RegVec) {
+    let (start, size) = (r.reg + r.halves(), r.size.halves());
+    let count = (size * 4).saturating_sub(r.halves());
+    if count != 0 {
+        push(list, Access::new(Role::Clobber, File::Reg, start, count));
+    }
+}
+
+/// One coefficient register for each channel.
+fn coefficients(list: &mut Accesses, coef: Coef, count: u8) {
+    if let Coef::Cf(cf) = coef
+        && let Some(access) =
+            list.iter_mut().find(|a| a.file == File::Coefficient && a.start == u16::from(cf))
+    {
+        access.count = u16::from(count);
+    }
+}
+
+impl Inst {
+    /// The scoreboard slot of an asynchronous instruction: its results may be read, and its
+    /// sources overwritten as far as known, only after `wait` on the slot.
+    pub fn scoreboard(&self) -> Option<u8> {
+        match self {
+            Inst::DeviceLoad(i) => Some(i.slot),
+            Inst::DeviceStore(i) => Some(i.slot),
+            Inst::Atomic(i) => Some(i.slot),
+            Inst::StackLoad(i) => Some(i.slot),
+            Inst::StackStore(i) => Some(i.slot),
+            Inst::TextureSample(i) => Some(i.slot),
+            Inst::TextureLoad(i) => Some(i.slot),
+            _ => None,
+        }
+    }
+
+    /// The target of a branch, in bytes from the instruction's start.
+    pub fn branch_offset(&self) -> Option<i32> {
+        match self {
+            Inst::JmpExecAny(i) => Some(i.off),
+            Inst::JmpExecNone(i) => Some(i.off),
+            Inst::Call(i) => Some(i.off),
+            Inst::JmpIncomplete(i) => Some(i.off),
+            Inst::JmpIfSkippingDoorbell(i) => Some(i.off),
+            _ => None,
+        }
+    }
+
+    /// Execution does not go on behind it: `stop`, `trap`, `ret`.
+    pub fn is_end(&self) -> bool {
+        matches!(self, Inst::Stop(_) | Inst::Trap(_) | Inst::Ret(_))
+    }
+
+    /// Changes the execution mask.
+    pub fn is_mask_change(&self) -> bool {
+        matches!(
+            self,
+            Inst::IfIcmp(_)
+                | Inst::IfFcmp(_)
+                | Inst::ElseIcmp(_)
+                | Inst::ElseFcmp(_)
+                | Inst::WhileIcmp(_)
+                | Inst::WhileFcmp(_)
+                | Inst::PopExec(_)
+        )
+    }
+
+    /// Its meaning is not known.
+    pub fn is_unknown(&self) -> bool {
+        matches!(
+            self,
+            Inst::Iunop(_)
+                | Inst::Funop(_)
+                | Inst::SimdShufOp(_)
+                | Inst::SimdOpUnknown(_)
+                | Inst::UnkAfterSampling1(_)
+                | Inst::UnkAfterSampling2(_)
+                | Inst::Unk30C0(_)
+                | Inst::Unk40C0(_)
+                | Inst::UnkC0000000(_)
+                | Inst::UnkE800(_)
+                | Inst::Unk0C00(_)
+                | Inst::SrThing(_)
+                | Inst::PopExec2(_)
+                | Inst::StackMapUnknown(_)
+                | Inst::Unk75Alt(_)
+        )
+    }
+}

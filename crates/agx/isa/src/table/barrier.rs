@@ -1,0 +1,58 @@
+//! Waits and barriers.
+
+use super::prelude::*;
+
+rows! {
+    /// Wait for asynchronous instructions.
+    // source: applegpu.py, WaitInstructionDesc
+    Wait "wait" (2) [0:8 = 0x38] {
+        /// Scoreboard slot, 0 or 1.
+        slot: u8 = operand num(8, 1);
+        /// Unknown; 0.
+        u9: u8 = hidden num(9, 7);
+    }
+
+    /// Wait for earlier fragments of the same pixel.
+    // source: applegpu.py, wait_pix
+    WaitPix "wait_pix" (4) [0:8 = 0x48] {
+        /// Mask of pixel fences.
+        i: u16 = operand num(8, 10);
+        /// Unknown; 0.
+        j: u8 = operand num(22, 2);
+        /// Unknown; 0.
+        u18: u8 = hidden num(18, 4);
+        /// Unknown; 0.
+        u24: u8 = hidden num(24, 8);
+    }
+
+    /// Let later fragments of the same pixel go on.
+    // source: applegpu.py, signal_pix
+    SignalPix "signal_pix" (4) [0:8 = 0x58] {
+        /// Mask of pixel fences.
+        i: u16 = operand num(8, 10);
+        /// Unknown; 0.
+        j: u8 = operand num(22, 2);
+        /// Unknown; 0.
+        u18: u8 = hidden num(18, 4);
+        /// Unknown; 0.
+        u24: u8 = hidden num(24, 8);
+    }
+
+    /// Wait until all threads of the threadgroup are here.
+    // source: applegpu.py, ThreadgroupBarriernstructionDesc
+    ThreadgroupBarrier "threadgroup_barrier" (2) [0:8 = 0x68] {
+        /// Unknown; 0.
+        u8: u8 = hidden num(8, 8);
+    }
+
+    /// Memory barrier.
+    // source: applegpu.py, MemoryBarrierInstructionDesc; agx_opcodes.py, memory_barrier
+    MemoryBarrier "memory_barrier" (2) [0:8 = 0xf5] {
+        /// Unknown; 1 to 3 in seen code, 0 in cache flushes.
+        a: u8 = operand num(10, 2), 1;
+        /// Unknown.
+        b: u8 = operand num(8, 2), 2;
+        /// 9 for memory, 10 for images, 4 for making memory visible to textures.
+        c: u8 = operand num(12, 4), 9;
+    }
+}

@@ -1,0 +1,150 @@
+//! Device memory: loads, stores, atomics, asynchronous copies.
+
+use super::prelude::*;
+
+rows! {
+    /// Load from device memory.
+    // source: applegpu.py, DeviceLoadInstructionDesc; agx_pack.c, AGX_OPCODE_DEVICE_LOAD
+    DeviceLoad "device_load" (6, 8; 47) [0:7 = 0b0000101] {
+        /// The length bit.
+        form: Form = form form(47, 6);
+        /// Scoreboard slot to wait on.
+        slot: u8 = operand num(30, 1);
+        /// Format in memory.
+        format: Format = operand choice2((7, 3), (48, 1));
+        /// Channels loaded.
+        mask: u8 = operand channel_mask(52), 1;
+        /// Destination.
+        r: RegVec = operand data(10, 40, 49, 52).out(), RegVec::new(0, Size::B16, 1);
+        /// Base address.
+        base: Base64 = operand device_base();
+        /// Index in elements.
+        index: Index = operand index();
+        /// Extension of a register index to 64 bits.
+        extend: Extend = operand choice(25, 1);
+        /// Left shift of the index; 3 acts as 2.
+        shift: u8 = operand lsl(&[(42, 2)]);
+        /// Unknown; 1.
+        u1: u8 = operand num(26, 1), 1;
+        /// Unknown; 0.
+        u3: u8 = operand num(28, 2);
+        /// Caching; 4, or 7 for coherent access.
+        u4: u8 = operand num(44, 3), 4;
+        /// Unknown; 0.
+        u5: u8 = operand num(50, 2);
+        /// Unknown; 0.
+        u31: bool = hidden bit(31);
+    }
+
+    /// Store to device memory.
+    // source: applegpu.py, DeviceStoreInstructionDesc; agx_pack.c, AGX_OPCODE_DEVICE_STORE
+    DeviceStore "device_store" (6, 8; 47) [0:7 = 0b1000101] {
+        /// The length bit.
+        form: Form = form form(47, 6);
+        /// Scoreboard slot to wait on.
+        slot: u8 = operand num(30, 1);
+        /// Format in memory.
+        format: Format = operand choice2((7, 3), (48, 1));
+        /// Channels stored.
+        mask: u8 = operand channel_mask(52), 1;
+        /// Values.
+        r: RegVec = operand data(10, 40, 49, 52), RegVec::new(0, Size::B16, 1);
+        /// Base address.
+        base: Base64 = operand device_base();
+        /// Index in elements.
+        index: Index = operand index();
+        /// Extension of a register index to 64 bits.
+        extend: Extend = operand choice(25, 1);
+        /// Left shift of the index; 3 acts as 2.
+        shift: u8 = operand lsl(&[(42, 2)]);
+        /// Caching, low bit; 0, or 1 for coherent access.
+        u6: u8 = operand num(44, 1);
+        /// Unknown; 1.
+        u1: u8 = operand num(26, 1), 1;
+        /// Unknown; 0.
+        u3: u8 = operand num(28, 2);
+        /// Caching, high part; 2, or 3 for coherent access.
+        u4: u8 = operand num(45, 2), 2;
+        /// Unknown; 0.
+        u5: u8 = operand num(50, 2);
+        /// Unknown; 0.
+        u31: bool = hidden bit(31);
+    }
+
+    /// Atomic operation on device memory.
+    // source: applegpu.py, Atomic; agx_pack.c, AGX_OPCODE_ATOMIC
+    Atomic "atomic" (8) [0:6 = 0b010101] {
+        /// Operation.
+        op: AtomicOp = operand choice(6, 4);
+        /// Scoreboard slot to wait on.
+        slot: u8 = operand num(30, 1);
+        /// Old value.
+        r: RegVec = operand optional32(10, 40, 47).out(), RegVec::new(0, Size::B32, 0);
+        /// Base address.
+        base: Base64 = operand device_base();
+        /// Index in 32-bit elements.
+        index: Index = operand index();
+        /// Extension of a register index to 64 bits.
+        extend: Extend = operand choice(25, 1);
+        /// Operand; for `cmpxchg` the new value, then the expected one.
+        s: RegVec = operand atomic_src(48, 6), RegVec::new(0, Size::B32, 1);
+        /// Unknown; 1.
+        u1: u8 = operand num(26, 1), 1;
+        /// Unknown; 0.
+        u2: u8 = operand num(28, 2);
+        /// Unknown; 1.
+        u3: u8 = operand num(31, 1), 1;
+        /// Unknown; 4.
+        u4: u8 = operand num(42, 3), 4;
+        /// 2; 3 on chips of several dies. With `cmpxchg`: 1 is a 64-bit minimum, 3 a maximum.
+        u5: u8 = operand num(45, 2), 2;
+    }
+
+    /// Start an asynchronous copy from device memory.
+    // source: applegpu.py, AsyncLoadInstructionDesc
+    AsyncLoad "async_load" (8) [0:7 = 0b0100101] {
+        /// Shape.
+        shape: CopyShape = operand choice(47, 1);
+        /// Unknown 64-bit operand.
+        r: Base64 = operand copy_base();
+        /// Descriptor of the copy.
+        desc: CopyDescriptor = operand copy_descriptor(47),
+            CopyDescriptor { base: Base64::Reg(0), count: 3 };
+        /// Unknown.
+        u7: bool = hidden bit(7);
+        /// Unknown.
+        u15: bool = hidden bit(15);
+        /// Unknown.
+        u20: u8 = hidden num(20, 5);
+        /// Unknown.
+        u26: u16 = hidden num(26, 10);
+        /// Unknown.
+        u40: u8 = hidden num(40, 7);
+        /// Unknown.
+        u48: u16 = hidden num(48, 16);
+    }
+
+    /// Start an asynchronous copy to device memory.
+    // source: applegpu.py, AsyncStoreInstructionDesc
+    AsyncStore "async_store" (8) [0:7 = 0b1100101] {
+        /// Shape.
+        shape: CopyShape = operand choice(47, 1);
+        /// Unknown 64-bit operand.
+        r: Base64 = operand copy_base();
+        /// Descriptor of the copy.
+        desc: CopyDescriptor = operand copy_descriptor(47),
+            CopyDescriptor { base: Base64::Reg(0), count: 3 };
+        /// Unknown.
+        u7: bool = hidden bit(7);
+        /// Unknown.
+        u15: bool = hidden bit(15);
+        /// Unknown.
+        u20: u8 = hidden num(20, 5);
+        /// Unknown.
+        u26: u16 = hidden num(26, 10);
+        /// Unknown.
+        u40: u8 = hidden num(40, 7);
+        /// Unknown.
+        u48: u16 = hidden num(48, 16);
+    }
+}

@@ -1,0 +1,139 @@
+//! Float arithmetic.
+
+use super::prelude::*;
+
+rows! {
+    /// Float add.
+    ///
+    /// `D = A * 1.0 + B`, rounded once.
+    // source: applegpu.py, FAdd32InstructionDesc
+    Fadd32 "fadd32" (4, 6; 15) [0:6 = 0b101010] {
+        /// The length bit.
+        form: Form = form form(15, 4);
+        /// Saturates the result to 0 … 1.
+        sat: bool = suffix flag(6, "", ".sat");
+        /// Sum.
+        d: Dst = operand dst(44);
+        /// First summand.
+        a: Src = operand float_src(16, 42);
+        /// Second summand.
+        b: Src = operand float_src(28, 40);
+        /// Unknown; 0.
+        u46: u8 = hidden num(46, 2);
+    }
+
+    /// Half-precision float add.
+    ///
+    /// As `fadd32` with 16-bit sources and destination.
+    // source: applegpu.py, FAdd16InstructionDesc
+    Fadd16 "fadd16" (4, 6; 15) [0:6 = 0b100110] {
+        /// The length bit.
+        form: Form = form form(15, 4);
+        /// Saturates the result to 0 … 1.
+        sat: bool = suffix flag(6, "", ".sat");
+        /// Sum.
+        d: Dst = operand dst16(44);
+        /// First summand.
+        a: Src = operand half_src(16, 42);
+        /// Second summand.
+        b: Src = operand half_src(28, 40);
+        /// Unknown; 0.
+        u27: bool = hidden bit(27);
+        /// Unknown; 0.
+        u39: bool = hidden bit(39);
+        /// Unknown; 0.
+        u46: u8 = hidden num(46, 2);
+    }
+
+    /// Float multiply.
+    ///
+    /// `D = A * B + 0.0`, rounded once.
+    // source: applegpu.py, FMul32InstructionDesc
+    Fmul32 "fmul32" (4, 6; 15) [0:6 = 0b011010] {
+        /// The length bit.
+        form: Form = form form(15, 4);
+        /// Saturates the result to 0 … 1.
+        sat: bool = suffix flag(6, "", ".sat");
+        /// Product.
+        d: Dst = operand dst(44);
+        /// First factor.
+        a: Src = operand float_src(16, 42);
+        /// Second factor.
+        b: Src = operand float_src(28, 40);
+        /// Unknown; 0.
+        u46: u8 = hidden num(46, 2);
+    }
+
+    /// Half-precision float multiply.
+    ///
+    /// As `fmul32` with 16-bit sources and destination.
+    // source: applegpu.py, FMul16InstructionDesc
+    Fmul16 "fmul16" (4, 6; 15) [0:6 = 0b010110] {
+        /// The length bit.
+        form: Form = form form(15, 4);
+        /// Saturates the result to 0 … 1.
+        sat: bool = suffix flag(6, "", ".sat");
+        /// Product.
+        d: Dst = operand dst16(44);
+        /// First factor.
+        a: Src = operand half_src(16, 42);
+        /// Second factor.
+        b: Src = operand half_src(28, 40);
+        /// Unknown; 0.
+        u27: bool = hidden bit(27);
+        /// Unknown; 0.
+        u39: bool = hidden bit(39);
+        /// Unknown; 0.
+        u46: u8 = hidden num(46, 2);
+    }
+
+    /// Float fused multiply-add.
+    ///
+    /// `D = A * B + C`, rounded once.
+    // source: applegpu.py, FMAdd32InstructionDesc
+    Fmadd32 "fmadd32" (6, 8; 15) [0:6 = 0b111010] {
+        /// The length bit.
+        form: Form = form form(15, 6);
+        /// Saturates the result to 0 … 1.
+        sat: bool = suffix flag(6, "", ".sat");
+        /// Result.
+        d: Dst = operand dst(60);
+        /// First factor.
+        a: Src = operand float_src(16, 58);
+        /// Second factor.
+        b: Src = operand float_src(28, 56);
+        /// Summand.
+        c: Src = operand float_src(40, 54);
+        /// Unknown; 0.
+        u52: u8 = hidden num(52, 2);
+        /// Unknown; 0.
+        u62: u8 = hidden num(62, 2);
+    }
+
+    /// Half-precision float fused multiply-add.
+    ///
+    /// As `fmadd32` with 16-bit sources and destination.
+    // source: applegpu.py, FMAdd16InstructionDesc
+    Fmadd16 "fmadd16" (6, 8; 15) [0:6 = 0b110110] {
+        /// The length bit.
+        form: Form = form form(15, 6);
+        /// Saturates the result to 0 … 1.
+        sat: bool = suffix flag(6, "", ".sat");
+        /// Result.
+        d: Dst = operand dst16(60);
+        /// First factor.
+        a: Src = operand half_src(16, 58);
+        /// Second factor.
+        b: Src = operand half_src(28, 56);
+        /// Summand.
+        c: Src = operand half_src(40, 54);
+        /// Unknown; 0.
+        u27: bool = hidden bit(27);
+        /// Unknown; 0.
+        u39: bool = hidden bit(39);
+        /// Unknown; 0.
+        u51: u8 = hidden num(51, 3);
+        /// Unknown; 0.
+        u62: u8 = hidden num(62, 2);
+    }
+}

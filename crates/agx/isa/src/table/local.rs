@@ -1,0 +1,88 @@
+//! Threadgroup memory: loads, stores, atomics.
+
+use super::prelude::*;
+
+rows! {
+    /// Load from threadgroup memory.
+    // source: applegpu.py, ThreadgroupLoadInstructionDesc; agx_pack.c, AGX_OPCODE_LOCAL_LOAD
+    ThreadgroupLoad "threadgroup_load" (6, 8; 15) [0:4 = 0b1001, 5:2 = 0b11] {
+        /// The length bit.
+        form: Form = form form(15, 6);
+        /// Format in memory.
+        format: Format = operand choice(24, 4);
+        /// Channels loaded.
+        mask: u8 = operand channel_mask(36), 1;
+        /// Destination.
+        r: RegVec = operand data(9, 60, 8, 36).out(), RegVec::new(0, Size::B16, 1);
+        /// Base in bytes.
+        base: LocalBase = operand local_base();
+        /// Index in elements.
+        index: LocalIndex = operand local_index();
+        /// Unknown; 0.
+        u4: bool = hidden bit(4);
+        /// Unknown; 0.
+        u7: bool = hidden bit(7);
+        /// Unknown; 0.
+        u35: bool = hidden bit(35);
+        /// Unknown; 0.
+        u40: u8 = hidden num(40, 8);
+        /// Unknown; 0.
+        u62: u8 = hidden num(62, 2);
+    }
+
+    /// Store to threadgroup memory.
+    // source: applegpu.py, ThreadgroupStoreInstructionDesc; agx_pack.c, AGX_OPCODE_LOCAL_STORE
+    ThreadgroupStore "threadgroup_store" (6, 8; 15) [0:4 = 0b1001, 5:2 = 0b01] {
+        /// The length bit.
+        form: Form = form form(15, 6);
+        /// Format in memory.
+        format: Format = operand choice(24, 4);
+        /// Channels stored.
+        mask: u8 = operand channel_mask(36), 1;
+        /// Values.
+        r: RegVec = operand data(9, 60, 8, 36), RegVec::new(0, Size::B16, 1);
+        /// Base in bytes.
+        base: LocalBase = operand local_base();
+        /// Index in elements.
+        index: LocalIndex = operand local_index();
+        /// Unknown; 0.
+        u4: bool = hidden bit(4);
+        /// Unknown; 0.
+        u7: bool = hidden bit(7);
+        /// Unknown; 0.
+        u35: bool = hidden bit(35);
+        /// Unknown; 0.
+        u40: u8 = hidden num(40, 8);
+        /// Unknown; 0.
+        u62: u8 = hidden num(62, 2);
+    }
+
+    /// Atomic operation on threadgroup memory.
+    // source: applegpu.py, ThreadgroupAtomic; agx_pack.c, AGX_OPCODE_LOCAL_ATOMIC
+    ThreadgroupAtomic "threadgroup_atomic" (6, 10; 15) [0:6 = 0b011001] {
+        /// The length bit.
+        form: Form = form form(15, 6);
+        /// Operation.
+        op: AtomicOp = operand choice(24, 4);
+        /// Old value.
+        r: RegVec = operand optional(9, 60, 8, 38).out();
+        /// Base in bytes.
+        base: LocalBase = operand local_base();
+        /// Index in 32-bit elements.
+        index: LocalIndex = operand local_index();
+        /// Operand; for `cmpxchg` the new value, then the expected one.
+        s: RegVec = operand atomic_src(64, 24), RegVec::new(0, Size::B32, 1);
+        /// Unknown; 0.
+        u1: u8 = operand num(6, 2);
+        /// Unknown; 2.
+        u3: u8 = operand num(35, 3), 2;
+        /// Unknown; 128.
+        u4: u8 = operand num(40, 8), 128;
+        /// Unknown; 0.
+        u5: u8 = operand num(72, 8);
+        /// Unknown; 0.
+        u39: bool = hidden bit(39);
+        /// Unknown; 0.
+        u62: u8 = hidden num(62, 2);
+    }
+}

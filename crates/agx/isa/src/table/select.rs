@@ -1,0 +1,117 @@
+//! Compare and select; ballots.
+
+use super::prelude::*;
+
+rows! {
+    /// Integer compare and select.
+    // source: applegpu.py, ICmpselInstructionDesc
+    Icmpsel "icmpsel" (8, 10; 15) [0:7 = 0b0010010] {
+        /// The length bit.
+        form: Form = form form(15, 8);
+        /// Condition.
+        cc: ICond = operand choice(61, 3);
+        /// Result.
+        d: Dst = operand dst(76);
+        /// First value compared.
+        a: Src = operand src(16, 74);
+        /// Second value compared.
+        b: Src = operand src(28, 72);
+        /// Result if the condition holds.
+        x: Src = operand select_src(40, 70);
+        /// Result if not.
+        y: Src = operand select_src(52, 68);
+        /// Unknown; 0.
+        u26: u8 = hidden num(26, 2);
+        /// Unknown; 0.
+        u38: u8 = hidden num(38, 2);
+        /// Unknown; 0.
+        u49: u8 = hidden num(49, 3);
+        /// Unknown; 0.
+        u64: u8 = hidden num(64, 4);
+        /// Unknown; 0.
+        u78: u8 = hidden num(78, 2);
+    }
+
+    /// Float compare and select.
+    // source: applegpu.py, FCmpselInstructionDesc
+    Fcmpsel "fcmpsel" (8, 10; 15) [0:7 = 0b0000010] {
+        /// The length bit.
+        form: Form = form form(15, 8);
+        /// Condition.
+        cc: FCond = operand choice(61, 3);
+        /// Result.
+        d: Dst = operand dst(76);
+        /// First value compared.
+        a: Src = operand float_src(16, 74);
+        /// Second value compared.
+        b: Src = operand float_src(28, 72);
+        /// Result if the condition holds.
+        x: Src = operand select_src(40, 70);
+        /// Result if not.
+        y: Src = operand select_src(52, 68);
+        /// Unknown; 0.
+        u49: u8 = hidden num(49, 3);
+        /// Unknown; 0.
+        u64: u8 = hidden num(64, 4);
+        /// Unknown; 0.
+        u78: u8 = hidden num(78, 2);
+    }
+}
+
+/// Integer and float ballots, over the SIMD-group (`1`) or the quad (`0`).
+macro_rules! ballot {
+    ($( $(#[doc = $doc:literal])* $Name:ident $mnemonic:literal $simd:literal ints )*) => {
+        rows! { $(
+            $(#[doc = $doc])*
+            // source: applegpu.py, ICmpBallotInstructionDesc
+            $Name $mnemonic (8) [0:7 = 0b0110010, 26:2 = 0, 38:2 = 0, 48:13 = $simd] {
+                /// Result.
+                d: Dst = operand dst(44);
+                /// Condition.
+                cc: ICond = operand choice2((61, 3), (47, 1));
+                /// First value compared.
+                a: Src = operand src(16, 42);
+                /// Second value compared.
+                b: Src = operand src(28, 40);
+                /// Unknown; 0.
+                u15: bool = hidden bit(15);
+                /// Unknown; 0.
+                u46: bool = hidden bit(46);
+            }
+        )* }
+    };
+    ($( $(#[doc = $doc:literal])* $Name:ident $mnemonic:literal $simd:literal floats )*) => {
+        rows! { $(
+            $(#[doc = $doc])*
+            // source: applegpu.py, FCmpBallotInstructionDesc
+            $Name $mnemonic (8) [0:7 = 0b0100010, 48:13 = $simd] {
+                /// Result.
+                d: Dst = operand dst(44);
+                /// Condition.
+                cc: FCond = operand choice2((61, 3), (47, 1));
+                /// First value compared.
+                a: Src = operand float_src(16, 42);
+                /// Second value compared.
+                b: Src = operand float_src(28, 40);
+                /// Unknown; 0.
+                u15: bool = hidden bit(15);
+                /// Unknown; 0.
+                u46: bool = hidden bit(46);
+            }
+        )* }
+    };
+}
+
+ballot! {
+    /// Ballot of an integer comparison over the SIMD-group.
+    IcmpBallot "icmp_ballot" 1 ints
+    /// Ballot of an integer comparison over the quad.
+    IcmpQuadBallot "icmp_quad_ballot" 0 ints
+}
+
+ballot! {
+    /// Ballot of a float comparison over the SIMD-group.
+    FcmpBallot "fcmp_ballot" 1 floats
+    /// Ballot of a float comparison over the quad.
+    FcmpQuadBallot "fcmp_quad_ballot" 0 floats
+}

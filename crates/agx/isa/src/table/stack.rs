@@ -1,0 +1,259 @@
+//! The stack (scratch memory).
+
+use super::prelude::*;
+
+rows! {
+    /// Address of the stack.
+    // source: applegpu.py, StackGetPtrInstructionDesc
+    StackGetPtr "stack_get_ptr" (6, 8; 47) [0:8 = 0x35, 16:4 = 1, 48:2 = 0b10] {
+        /// The length bit.
+        form: Form = form form(47, 6);
+        /// Unknown.
+        i0: u8 = operand num(8, 2);
+        /// Unknown.
+        i1: u8 = operand num(26, 1);
+        /// Unknown.
+        i2: u8 = operand num(36, 3);
+        /// Unknown.
+        i4: u8 = operand num(50, 6);
+        /// Unknown.
+        i3: u8 = operand num(44, 3);
+        /// Destination.
+        r: RegVec = operand reg32((10, 6), (40, 2)).out(), RegVec::new(0, Size::B32, 1);
+        /// Unknown.
+        u20: u8 = hidden num(20, 6);
+        /// Unknown.
+        u27: u16 = hidden num(27, 9);
+        /// Unknown.
+        u39: bool = hidden bit(39);
+        /// Unknown.
+        u42: u8 = hidden num(42, 2);
+        /// Unknown.
+        u56: u8 = hidden num(56, 8);
+    }
+
+    /// Move the stack pointer by an immediate.
+    // source: applegpu.py, StackAdjustInstructionDesc; agx_pack.c, AGX_OPCODE_STACK_ADJUST
+    StackAdjust "TODO.stack_adjust" (6, 8; 47) [0:8 = 0xb5, 16:4 = 1, 24:2 = 0b01] {
+        /// The length bit.
+        form: Form = form form(47, 6);
+        /// Unknown; 0.
+        i0: u8 = operand num(8, 2);
+        /// Unknown; 1.
+        i1: u8 = operand num(26, 1), 1;
+        /// Unknown; 2.
+        i2: u8 = operand num(36, 3), 2;
+        /// Unknown; 0.
+        i3: u8 = operand num(44, 3);
+        /// Unknown; 0.
+        i4: u8 = operand num(50, 6);
+        /// Bytes.
+        v: i16 = operand signed16(&[(20, 4), (32, 4), (56, 8)]);
+        /// Unknown; 0.
+        u10: u8 = hidden num(10, 6);
+        /// Unknown; 0.
+        u27: u8 = hidden num(27, 5);
+        /// Unknown; 0.
+        u39: u8 = hidden num(39, 5);
+        /// Unknown; 0.
+        u48: u8 = hidden num(48, 2);
+    }
+
+    /// Move the stack pointer by a register.
+    // source: applegpu.py, StackAdjustTodoInstructionDesc
+    StackAdjustReg "TODO.stack_adjust2" (6, 8; 47) [0:8 = 0xb5, 16:4 = 1, 24:2 = 0b00] {
+        /// The length bit.
+        form: Form = form form(47, 6);
+        /// Unknown.
+        i0: u8 = operand num(8, 2);
+        /// Unknown.
+        i1: u8 = operand num(26, 1), 1;
+        /// Unknown.
+        i2: u8 = operand num(36, 3), 2;
+        /// Unknown.
+        i3: u8 = operand num(44, 3);
+        /// Unknown.
+        i4: u8 = operand num(50, 6);
+        /// Bytes.
+        r: RegVec = operand reg32((20, 4), (32, 4)), RegVec::new(0, Size::B32, 1);
+        /// Unknown.
+        u10: u8 = hidden num(10, 6);
+        /// Unknown.
+        u27: u8 = hidden num(27, 5);
+        /// Unknown.
+        u39: u8 = hidden num(39, 5);
+        /// Unknown.
+        u48: u8 = hidden num(48, 2);
+        /// Unknown.
+        u56: u8 = hidden num(56, 8);
+    }
+
+    /// Store to the stack.
+    // source: applegpu.py, StackStoreInstructionDesc; agx_pack.c, AGX_OPCODE_STACK_STORE
+    StackStore "stack_store" (6, 8; 47) [0:8 = 0xb5] {
+        /// The length bit.
+        form: Form = form form(47, 6);
+        /// Format in memory.
+        format: Format = operand choice2((8, 2), (50, 2));
+        /// Unknown; 1.
+        i1: u8 = operand num(26, 1), 1;
+        /// Unknown; 0.
+        i2: u8 = operand num(36, 3);
+        /// Channels stored.
+        mask: u8 = operand channel_mask(52), 1;
+        /// Unknown; 4.
+        i5: u8 = operand num(44, 3), 4;
+        /// Values.
+        r: RegVec = operand data(10, 40, 49, 52), RegVec::new(0, Size::B16, 1);
+        /// Offset in bytes.
+        index: Index = operand index();
+        /// Scoreboard slot to wait on.
+        slot: u8 = operand num(30, 1);
+        /// Unknown; 0.
+        u16: u8 = hidden num(16, 4);
+        /// Unknown; 0.
+        u25: bool = hidden bit(25);
+        /// Unknown; 0.
+        u27: u8 = hidden num(27, 3);
+        /// Unknown; 0.
+        u31: bool = hidden bit(31);
+        /// Unknown; 0.
+        u39: bool = hidden bit(39);
+        /// Unknown; 0.
+        u42: u8 = hidden num(42, 2);
+        /// Unknown; 0.
+        u48: bool = hidden bit(48);
+    }
+
+    /// Load from the stack.
+    // source: applegpu.py, StackLoadInstructionDesc; agx_pack.c, AGX_OPCODE_STACK_LOAD
+    StackLoad "stack_load" (6, 8; 47) [0:8 = 0x35] {
+        /// The length bit.
+        form: Form = form form(47, 6);
+        /// Destination.
+        r: RegVec = operand data(10, 40, 49, 52).out(), RegVec::new(0, Size::B16, 1);
+        /// Format in memory.
+        format: Format = operand choice2((8, 2), (50, 2));
+        /// Unknown; 1.
+        i1: u8 = operand num(26, 1), 1;
+        /// Unknown; 0.
+        i2: u8 = operand num(36, 3);
+        /// Channels loaded.
+        mask: u8 = operand channel_mask(52), 1;
+        /// Unknown; 4.
+        i5: u8 = operand num(44, 3), 4;
+        /// Offset in bytes.
+        index: Index = operand index();
+        /// Scoreboard slot to wait on.
+        slot: u8 = operand num(30, 1);
+        /// Unknown; 0.
+        u16: u8 = hidden num(16, 4);
+        /// Unknown; 0.
+        u25: bool = hidden bit(25);
+        /// Unknown; 0.
+        u27: u8 = hidden num(27, 3);
+        /// Unknown; 0.
+        u31: bool = hidden bit(31);
+        /// Unknown; 0.
+        u39: bool = hidden bit(39);
+        /// Unknown; 0.
+        u42: u8 = hidden num(42, 2);
+        /// Unknown; 0.
+        u48: bool = hidden bit(48);
+    }
+}
+
+/// Rows of opcode 0x75 that differ in the operation at bits 16 to 19.
+macro_rules! map {
+    ($( $(#[doc = $doc:literal])* $Name:ident $mnemonic:literal $op:literal $reg:expr; )*) => {
+        rows! { $(
+            $(#[doc = $doc])*
+            // source: applegpu.py, MapInstructionDesc; agx_pack.c, AGX_OPCODE_STACK_MAP
+            $Name $mnemonic (8)
+            [0:8 = 0x75, 10:1 = 0, 16:4 = $op, 24:2 = 1, 27:3 = 0, 31:1 = 0, 47:1 = 1] {
+                /// Unknown; 0.
+                target: bool = operand flag(36, "target0", "target1");
+                /// Address in 256-byte units (map), or destination (unmap).
+                r: RegVec = operand $reg, RegVec::new(0, Size::B32, 1);
+                /// Which stack mapping.
+                v: i16 = operand signed16(&[(20, 4), (32, 4), (56, 8)]);
+                /// Unknown; 0.
+                q1: u8 = operand bin(8, 2);
+                /// Unknown; 0.
+                q2: bool = operand binbit(30);
+                /// Unknown; 0.
+                q3: u8 = operand bin(37, 3);
+                /// Unknown; 16.
+                q4: u8 = operand bin(42, 5), 16;
+                /// Unknown; 16.
+                q5: u8 = operand bin(48, 8), 16;
+                /// Unknown; 1.
+                u26: bool = hidden bit(26), true;
+            }
+        )* }
+    };
+}
+
+map! {
+    /// Unmap stack memory (helper program).
+    StackUnmap "unmap" 0 whole_reg32((11, 5), (40, 2)).out();
+    /// Map stack memory (helper program).
+    StackMap "map" 1 whole_reg32((11, 5), (40, 2));
+}
+
+rows! {
+    /// Unknown stack mapping operation.
+    // source: applegpu.py, MapInstructionDesc
+    StackMapUnknown "TODO.map" (8)
+    [0:8 = 0x75, 10:1 = 0, 24:2 = 1, 27:3 = 0, 31:1 = 0, 47:1 = 1] {
+        /// Operation.
+        op: u8 = operand num(16, 4), 2;
+        /// Unknown.
+        target: bool = operand flag(36, "target0", "target1");
+        /// Unknown register.
+        r: RegVec = operand whole_reg32((11, 5), (40, 2)), RegVec::new(0, Size::B32, 1);
+        /// Unknown number.
+        v: i16 = operand signed16(&[(20, 4), (32, 4), (56, 8)]);
+        /// Unknown.
+        q1: u8 = operand bin(8, 2);
+        /// Unknown.
+        q2: bool = operand binbit(30);
+        /// Unknown.
+        q3: u8 = operand bin(37, 3);
+        /// Unknown.
+        q4: u8 = operand bin(42, 5), 16;
+        /// Unknown.
+        q5: u8 = operand bin(48, 8), 16;
+        /// Unknown; 1.
+        u26: bool = hidden bit(26), true;
+    }
+
+    /// Unknown stack mapping operation of another kind.
+    // source: applegpu.py, Unk75AltInstructionDesc
+    Unk75Alt "TODO.unk75_alt" (8) [0:8 = 0x75, 10:1 = 0, 47:1 = 1] {
+        /// Unknown.
+        q16: u8 = operand num(16, 4);
+        /// Unknown.
+        q17: u8 = operand num(24, 2);
+        /// Unknown.
+        q18: u8 = operand num(27, 3);
+        /// Unknown.
+        q19: u8 = operand num(31, 1);
+        /// Unknown register.
+        r: RegVec = operand whole_reg32((11, 5), (40, 2)), RegVec::new(0, Size::B32, 1);
+        /// Unknown number.
+        v: i16 = operand signed16(&[(20, 4), (32, 4), (56, 8)]);
+        /// Unknown.
+        q1: u8 = operand bin(8, 2);
+        /// Unknown.
+        u26: bool = hidden bit(26);
+        /// Unknown.
+        u30: bool = hidden bit(30);
+        /// Unknown.
+        u36: u8 = hidden num(36, 4);
+        /// Unknown.
+        u42: u8 = hidden num(42, 5);
+        /// Unknown.
+        u48: u8 = hidden num(48, 8);
+    }
+}

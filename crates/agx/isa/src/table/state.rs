@@ -1,0 +1,65 @@
+//! Preambles: stores to uniform, texture state and sampler state registers.
+
+use super::prelude::*;
+
+rows! {
+    /// Store to uniform registers.
+    // source: applegpu.py, StoreToUniformInstructionDesc
+    UniformStore "uniform_store" (6, 8; 47)
+    [0:7 = 0b1000101, 9:1 = 0, 16:4 = 0, 27:1 = 1, 28:2 = 0b11, 36:4 = 0, 50:2 = 0] {
+        /// The length bit.
+        form: Form = form form(47, 6);
+        /// Unknown; 2.
+        u25: u8 = operand num(25, 2), 2;
+        /// Format; `i16`.
+        format: Format = operand choice(7, 2), Format::I16;
+        /// Channels stored.
+        mask: u8 = operand channel_mask(52), 1;
+        /// Unknown; 0.
+        b: u8 = operand num(44, 3);
+        /// Values.
+        r: RegVec = operand data(10, 40, 49, 52), RegVec::new(0, Size::B16, 1);
+        /// First half-uniform written.
+        index: Index = operand index();
+        /// Left shift of the index.
+        shift: u8 = operand lsl(&[(42, 2)]);
+        /// Unknown; 0.
+        u30: u8 = hidden num(30, 2);
+        /// Unknown; 0.
+        u48: bool = hidden bit(48);
+    }
+
+    /// Load a texture state register from memory.
+    // source: applegpu.py, StoreToTextureStateInstructionDesc
+    TexStateStore "tex_state_store" (8) [0:8 = 0b11101101, 20:1 = 1] {
+        /// Texture state register.
+        ts: TextureState = operand numbered(8, 7);
+        /// Base address.
+        base: Uniform64 = operand numbered(58, 6);
+        /// Offset in bytes.
+        offset: RegVec = operand whole_reg32((27, 7), (0, 0)), RegVec::new(0, Size::B32, 1);
+        /// Unknown.
+        u15: u8 = hidden num(15, 5);
+        /// Unknown.
+        u21: u8 = hidden num(21, 6);
+        /// Unknown.
+        u34: u32 = hidden num(34, 24);
+    }
+
+    /// Load a sampler state register from memory.
+    // source: applegpu.py, StoreToSamplerStateInstructionDesc
+    SamplerStateStore "sampler_state_store" (8) [0:8 = 0b10101101, 20:1 = 1] {
+        /// Sampler state register.
+        ss: SamplerState = operand numbered(8, 5);
+        /// Base address.
+        base: Uniform64 = operand numbered(58, 6);
+        /// Offset in bytes.
+        offset: RegVec = operand whole_reg32((27, 7), (0, 0)), RegVec::new(0, Size::B32, 1);
+        /// Unknown.
+        u13: u8 = hidden num(13, 7);
+        /// Unknown.
+        u21: u8 = hidden num(21, 6);
+        /// Unknown.
+        u34: u32 = hidden num(34, 24);
+    }
+}

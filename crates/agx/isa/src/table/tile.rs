@@ -1,0 +1,111 @@
+//! Tile memory, sample mask, depth and stencil of fragment shaders.
+
+use super::prelude::*;
+
+rows! {
+    /// Load from tile memory.
+    // source: applegpu.py, LdstTileDesc; agx_pack.c, AGX_OPCODE_LD_TILE
+    LdTile "ld_tile" (8, 10; 15) [0:7 = 0x49] {
+        /// The length bit.
+        form: Form = form form(15, 8);
+        /// Destination.
+        r: RegVec = operand data(9, 60, 8, 36).out(), RegVec::new(0, Size::B16, 1);
+        /// Format in tile memory.
+        format: Format = operand choice(24, 4);
+        /// Unknown; 1 for loads and explicit coordinates.
+        u0: u8 = operand num(35, 1), 1;
+        /// Channels.
+        mask: u8 = operand channel_mask(36), 1;
+        /// Offset in bytes within the pixel's part of tile memory.
+        offset: u16 = operand split(&[(28, 7), (40, 2)]);
+        /// Mask of samples.
+        samples: RegOrImm = operand reg_if(42, 56, 22), RegOrImm::Imm(255);
+        /// First half-register of explicit coordinates (x, y); see `explicit`.
+        coords: u8 = operand split(&[(16, 6), (58, 2)]);
+        /// The coordinates are explicit, not those of the fragment.
+        explicit: bool = hidden bit(55);
+        /// Unknown; 0.
+        u7: bool = hidden bit(7);
+        /// Unknown; 0.
+        u23: bool = hidden bit(23);
+        /// Unknown; 0.
+        u48: u8 = hidden num(48, 7);
+        /// Unknown; 0.
+        u62: u8 = hidden num(62, 2);
+        /// Unknown; 0.
+        u64: u16 = hidden num(64, 16);
+    }
+
+    /// Store to tile memory.
+    // source: applegpu.py, LdstTileDesc; agx_pack.c, AGX_OPCODE_ST_TILE
+    StTile "st_tile" (8, 10; 15) [0:7 = 0x09] {
+        /// The length bit.
+        form: Form = form form(15, 8);
+        /// Values.
+        r: RegVec = operand data(9, 60, 8, 36), RegVec::new(0, Size::B16, 1);
+        /// Format in tile memory.
+        format: Format = operand choice(24, 4);
+        /// Unknown; 1 for loads and explicit coordinates.
+        u0: u8 = operand num(35, 1);
+        /// Channels.
+        mask: u8 = operand channel_mask(36), 1;
+        /// Offset in bytes within the pixel's part of tile memory.
+        offset: u16 = operand split(&[(28, 7), (40, 2)]);
+        /// Mask of samples.
+        samples: RegOrImm = operand reg_if(42, 56, 22), RegOrImm::Imm(255);
+        /// First half-register of explicit coordinates (x, y); see `explicit`.
+        coords: u8 = operand split(&[(16, 6), (58, 2)]);
+        /// The coordinates are explicit, not those of the fragment.
+        explicit: bool = hidden bit(55);
+        /// Unknown; 0.
+        u7: bool = hidden bit(7);
+        /// Unknown; 0.
+        u23: bool = hidden bit(23);
+        /// Unknown; 0.
+        u48: u8 = hidden num(48, 7);
+        /// Unknown; 0.
+        u62: u8 = hidden num(62, 2);
+        /// Unknown; 0.
+        u64: u16 = hidden num(64, 16);
+    }
+
+    /// Set the fate of samples.
+    // source: applegpu.py, SampleMaskInstructionDesc; agx_pack.c, AGX_OPCODE_SAMPLE_MASK
+    SampleMask "sample_mask" (4) [0:8 = 0xc1, 15:1 = 0] {
+        /// Samples affected.
+        target: RegOrImm = operand imm_if(9, 24, 8), RegOrImm::Imm(255);
+        /// Those of them that live.
+        live: RegOrImm = operand imm_if(16, 26, 23);
+        /// Unknown; 0.
+        u22: bool = hidden bit(22);
+        /// Unknown; Mesa puts the high bits of `live` into bits 28 and 29.
+        u28: u8 = hidden num(28, 4);
+    }
+
+    /// Emit depth and stencil.
+    // source: applegpu.py, ZSEmitInstructionDesc; agx_pack.c, AGX_OPCODE_ZS_EMIT
+    ZsEmit "zs_emit" (4) [0:8 = 0x41, 15:1 = 0] {
+        /// Mask of samples.
+        samples: RegOrImm = operand imm_if(9, 24, 8), RegOrImm::Imm(255);
+        /// Depth and stencil values.
+        values: RegVec = operand depth_stencil(16, 26, 29), RegVec::new(0, Size::B16, 2);
+        /// Unknown; 0.
+        u0: u8 = operand num(22, 2);
+        /// Unknown; 0.
+        u28: bool = hidden bit(28);
+        /// Unknown; 0.
+        u31: bool = hidden bit(31);
+    }
+}
+
+impl ZsEmit {
+    /// A 32-bit depth is emitted, from the first two half-registers.
+    pub const fn depth(&self) -> bool {
+        self.values.count >= 2
+    }
+
+    /// An 8-bit stencil is emitted, from the last half-register.
+    pub const fn stencil(&self) -> bool {
+        self.values.count & 1 != 0
+    }
+}

@@ -1,0 +1,62 @@
+//! Instructions seen in code whose meaning is not known.
+
+use super::prelude::*;
+
+rows! {
+    /// Unknown; seen after texture sampling.
+    // source: applegpu.py, UnknownAfterSampling1InstructionDesc
+    UnkAfterSampling1 "TODO.after_sampling1" (2) [0:16 = 0x101c] {}
+
+    /// Unknown; seen after texture sampling.
+    // source: applegpu.py, UnknownAfterSampling2InstructionDesc
+    UnkAfterSampling2 "TODO.after_sampling2" (2) [0:16 = 0x62cc] {}
+
+    /// Unknown.
+    // source: applegpu.py, Unk30C0InstructionDesc
+    Unk30C0 "TODO.unk30C0" (6) [0:16 = 0xc030] {
+        /// Unknown.
+        imm: u32 = operand num(16, 32);
+    }
+
+    /// Unknown.
+    // source: applegpu.py, Unk40C0InstructionDesc
+    Unk40C0 "TODO.unk40C0" (6) [0:48 = 0xc040] {}
+
+    /// Unknown.
+    // source: applegpu.py, UnkC0000000InstructionDesc
+    UnkC0000000 "TODO.unkC0000000" (4) [0:32 = 0xc0] {}
+
+    /// Unknown.
+    // source: applegpu.py, UnkE8InstructionDesc
+    UnkE800 "TODO.unkE800" (2) [0:16 = 0xe8] {}
+
+    /// Unknown.
+    // source: applegpu.py, Unk0CInstructionDesc
+    Unk0C00 "TODO.unk0C00" (2) [0:16 = 0x0c] {}
+
+    /// Unknown; a `get_sr` with bit 15 set.
+    // source: applegpu.py, TodoSrThingInstructionDesc
+    SrThing "TODO.sr_thing" (4) [0:7 = 0b1110010, 15:1 = 1] {
+        /// Destination.
+        d: Dst = operand dst(28);
+        /// Special register.
+        sr: SpecialReg = operand special();
+        /// Unknown.
+        u22: u8 = hidden num(22, 4);
+        /// Unknown.
+        u30: u8 = hidden num(30, 2);
+    }
+
+    /// Unknown; a `pop_exec` with bit 23 set.
+    // source: applegpu.py, TodoPopExecInstructionDesc
+    PopExec2 "TODO.pop_exec2" (6) [0:7 = 0b1010010, 9:2 = 3, 13:10 = 0, 23:1 = 1] {
+        /// Cache hint of `r0l`.
+        cache: bool = operand flag(7, "r0l", "r0l.cache");
+        /// Levels of nesting.
+        n: u8 = operand num(11, 2);
+        /// Unknown.
+        u8: bool = hidden bit(8);
+        /// Unknown.
+        u24: u32 = hidden num(24, 24);
+    }
+}

@@ -1,0 +1,164 @@
+//! Compute data master: walks a compute control stream and launches its dispatches.
+
+use tepui_agx_packets::cdm;
+use tepui_packets::Packet;
+use tepui_softgpu::AddressSpace;
+
+use crate::job::{ComputeJob, JobFault, JobStats, Unit};
+use crate::usc::launch::Grid;
+use crate::usc::program::Programs;
+use crate::{Gpu, pipeline};
+
+/// Nesting of stream links that return. source: Mesa's decode.c reserves 16.
+const STACK: usize = 16;
+/// Blocks of a stream before it is taken for one that never ends.
+const BLOCK_BUDGET: u64 = 1 << 22;
+/// Threads of a workgroup. source: Apple's Metal feature set tables.
+const MAX_WORKGROUP_THREADS: u64 = 1024;
+
+/// A reader of control streams that says where it is when something is wrong.
+struct Stream<'a> {
+    vm: &'a AddressSpace,
+    at: u64,
+}
+
+impl Stream<'_> {
+    fn fault(&self, what: impl Into<String>) -> JobFault {
+        JobFault { packet: Some(self.at), ..JobFault::new(Unit::Cdm, what) }
+    }
+
+    /// Reads a packet `offset` bytes on.
+    fn packet<P: Packet>(&self, offset: u64) -> Result<P, JobFault> {
+        let mut bytes = [0; 32];
+        let bytes = &mut bytes[..P::INFO.size_bytes];
+        self.vm
+            .read(self.at + offset, bytes)
+            .map_err(|fault| self.fault(format!("the control stream cannot be read: {fault}")))?;
+        P::unpack(bytes).map_err(|problem| self.fault(problem.to_string()))
+    }
+
+    fn words<const N: usize>(&self, address: u64) -> Result<[u32; N], JobFault> {
+        let mut words = [0; N];
+        for (i, word) in words.iter_mut().enumerate() {
+            let bytes = self.vm.read_array(address + 4 * i as u64).map_err(|fault| {
+                self.fault(format!("the indirect buffer cannot be read: {fault}"))
+            })?;
+            *word = u32::from_le_bytes(bytes);
+        }
+        Ok(words)
+    }
+}
+
+/// Runs a compute command to its end.
+pub fn run(gpu: &Gpu, vm: &AddressSpace, job: &ComputeJob) -> Result<JobStats, JobFault> {
+    let mut stream = Stream { vm, at: job.registers.ctrl_stream_base };
+    let programs = Programs::new(vm, job.usc_exec_base, &gpu.programs);
+    let mut returns: Vec<u64> = Vec::new();
+    let mut stats = JobStats::default();
+    for _ in 0..BLOCK_BUDGET {
+        let first: [u8; 4] = vm
+            .read_array(stream.at)
+            .map_err(|fault| stream.fault(format!("the control stream cannot be read: {fault}")))?;
+        // The top three bits of a block's first word say what it is.
+        match first[3] >> 5 {
+            0 => {
+                let size = launch(gpu, &stream, job, &programs, &mut stats).map_err(|fault| {
+                    JobFault { packet: fault.packet.or(Some(stream.at)), ..fault }
+                })?;
+                stream.at += size;
+            }
+            1 => {
+                let link: cdm::StreamLink = stream.packet(0)?;
+                if link.with_return {
+                    if returns.len() == STACK {
+                        return Err(stream.fault("stream links are nested too deep"));
+                    }
+                    returns.push(stream.at + cdm::StreamLink::INFO.size_bytes as u64);
+                }
+                stream.at = link.target;
+            }
+            2 => return Ok(stats),
+            // Dispatches run one after the other here, and all memory is coherent.
+            3 => stream.at += cdm::Barrier::INFO.size_bytes as u64,
+            4 => match returns.pop() {
+                Some(address) => stream.at = address,
+                None => return Err(stream.fault("a stream return without a link")),
+            },
+            other => return Err(stream.fault(format!("block type {other} is unknown"))),
+        }
+    }
+    Err(stream.fault("the control stream does not end"))
+}
+
+/// Executes the launch at the stream's place; returns its size in bytes.
+fn launch(
+    gpu: &Gpu,
+    stream: &Stream<'_>,
+    job: &ComputeJob,
+    programs: &Programs<'_>,
+    stats: &mut JobStats,
+) -> Result<u64, JobFault> {
+    let word0: cdm::LaunchWord0 = stream.packet(0)?;
+    let word1: cdm::LaunchWord1 = stream.packet(4)?;
+    let mut offset = 8;
+    if gpu.options.wide_launch {
+        let _: cdm::UnkG14x = stream.packet(offset)?;
+        offset += cdm::UnkG14x::INFO.size_bytes as u64;
+    }
+    let global_size = |offset| -> Result<[u32; 3], JobFault> {
+        let size: cdm::GlobalSize = stream.packet(offset)?;
+        Ok([size.x, size.y, size.z])
+    };
+    let local_size = |offset| -> Result<[u32; 3], JobFault> {
+        let size: cdm::LocalSize = stream.packet(offset)?;
+        Ok([size.x, size.y, size.z])
+    };
+    let indirect = |offset| -> Result<u64, JobFault> {
+        let indirect: cdm::Indirect = stream.packet(offset)?;
+        Ok(indirect.address)
+    };
+    let grid = match word0.mode {
+        cdm::Mode::Direct => {
+            let grid = Grid { global: global_size(offset)?, local: local_size(offset + 12)? };
+            offset += 24;
+            grid
+        }
+        cdm::Mode::IndirectGlobal => {
+            // Unlike in the stream, the size in memory counts workgroups: Honeykrisp points it at
+            // the API's own arguments of an indirect dispatch. source: Mesa's hk_cmd_dispatch.c
+            let groups = stream.words::<3>(indirect(offset)?)?;
+            let local = local_size(offset + 8)?;
+            let global = std::array::from_fn(|a| groups[a].saturating_mul(local[a]));
+            let grid = Grid { global, local };
+            offset += 20;
+            grid
+        }
+        cdm::Mode::IndirectLocal => {
+            let [x, y, z, lx, ly, lz] = stream.words::<6>(indirect(offset)?)?;
+            offset += 8;
+            Grid { global: [x, y, z], local: [lx, ly, lz] }
+        }
+    };
+    stats.launches += 1;
+    if grid.global.contains(&0) {
+        return Ok(offset);
+    }
+    let threads: u64 = grid.local.iter().map(|&n| u64::from(n)).product();
+    if threads == 0 || threads > MAX_WORKGROUP_THREADS {
+        return Err(stream.fault(format!(
+            "a workgroup of {} × {} × {} threads; it must have 1 to {MAX_WORKGROUP_THREADS}",
+            grid.local[0], grid.local[1], grid.local[2]
+        )));
+    }
+    let pipeline = pipeline::Pipeline {
+        vm: stream.vm,
+        usc_exec_base: job.usc_exec_base,
+        address: word1.pipeline,
+        samplers: word0.sampler_state_register_count,
+        sampler_heap: (job.registers.sampler_heap, job.registers.sampler_count),
+        helper: job.registers.helper,
+    };
+    let launch = pipeline.load(programs)?;
+    gpu.dispatch(stream.vm, launch, grid, stats)?;
+    Ok(offset)
+}

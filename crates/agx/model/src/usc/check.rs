@@ -1,0 +1,156 @@
+//! What silicon would hide: a register read before its load was waited for, a register or a byte of
+//! local memory read that was never written, memory that no page holds.
+//!
+//! The checker watches from beside the run loop: before each instruction it compares what the
+//! instruction table says of its registers with what has been written so far, lane by lane.
+
+use std::collections::HashSet;
+
+use tepui_agx_isa::{Access, File, Role};
+
+use super::program::Program;
+use crate::job::{ProgramPoint, Report};
+
+/// Half-registers of a thread.
+const HALVES: usize = tepui_agx_isa::operand::REGISTER_HALVES as usize;
+/// Scoreboard slots.
+const SLOTS: usize = 2;
+/// Reports of one workgroup: a broken loop would fill memory.
+const MAX_REPORTS: usize = 64;
+
+/// What the checker needs of one instruction.
+#[derive(Clone, Debug, Default)]
+pub struct Footprint {
+    accesses: Vec<Access>,
+    /// The slot that a load or another asynchronous write signals.
+    slot: Option<usize>,
+    /// The slot that the instruction waits for.
+    waits: Option<usize>,
+}
+
+impl Footprint {
+    /// The footprints of a program's instructions.
+    pub fn of(program: &Program) -> Vec<Footprint> {
+        program
+            .placed()
+            .iter()
+            .map(|p| match &p.inst {
+                Some(inst) => Footprint {
+                    accesses: inst.operands().into_iter().filter(|a| a.file == File::Reg).collect(),
+                    slot: inst.scoreboard().map(|slot| usize::from(slot) % SLOTS),
+                    waits: super::lower::waits_for(inst).map(|slot| usize::from(slot) % SLOTS),
+                },
+                None => Footprint::default(),
+            })
+            .collect()
+    }
+}
+
+/// The state of one SIMD-group's registers, as lane masks of half-registers.
+#[derive(Clone)]
+pub struct Checker {
+    written: Vec<u32>,
+    pending: [Vec<u32>; SLOTS],
+    seen: HashSet<(usize, u16)>,
+    /// What was found.
+    pub reports: Vec<Report>,
+}
+
+impl Default for Checker {
+    fn default() -> Self {
+        let none = vec![0; HALVES];
+        // r0l counts control flow and starts at zero.
+        let mut written = none.clone();
+        written[0] = u32::MAX;
+        Checker {
+            written,
+            pending: [none.clone(), none],
+            seen: HashSet::new(),
+            reports: Vec::new(),
+        }
+    }
+}
+
+impl Checker {
+    /// Looks at the instruction `index`, about to execute in the lanes of `exec`.
+    pub fn before(&mut self, program: &Program, index: usize, exec: u32) {
+        let Some(footprint) = program.footprints().get(index) else { return };
+        if let Some(slot) = footprint.waits {
+            self.pending[slot].fill(0);
+        }
+        for access in &footprint.accesses {
+            let halves = usize::from(access.start)..usize::from(access.start + access.count);
+            if matches!(access.role, Role::Read | Role::ReadWrite) && access.exact {
+                for half in halves.clone().filter(|&h| h < HALVES) {
+                    self.read(program, index, half, exec);
+                }
+            }
+        }
+        for access in &footprint.accesses {
+            let halves = usize::from(access.start)..usize::from(access.start + access.count);
+            if matches!(access.role, Role::Write | Role::ReadWrite) {
+                for half in halves.filter(|&h| h < HALVES) {
+                    self.write(program, index, half, exec, footprint.slot);
+                }
+            }
+        }
+    }
+
+    fn read(&mut self, program: &Program, index: usize, half: usize, exec: u32) {
+        let pending = (self.pending[0][half] | self.pending[1][half]) & exec;
+        let unwritten = !self.written[half] & exec;
+        if pending != 0 {
+            let slot = usize::from(self.pending[0][half] & exec == 0);
+            let what =
+                format!("{} is read before its load was waited for (slot {slot})", name(half));
+            self.report(program, index, half, what);
+        } else if unwritten != 0 {
+            let what =
+                format!("{} is read, but was never written in {}", name(half), lanes(unwritten));
+            self.report(program, index, half, what);
+        }
+    }
+
+    fn write(
+        &mut self,
+        program: &Program,
+        index: usize,
+        half: usize,
+        exec: u32,
+        slot: Option<usize>,
+    ) {
+        if (self.pending[0][half] | self.pending[1][half]) & exec != 0 && slot.is_none() {
+            let what = format!("{} is written while a load into it is under way", name(half));
+            self.report(program, index, half, what);
+        }
+        self.written[half] |= exec;
+        for pending in &mut self.pending {
+            pending[half] &= !exec;
+        }
+        if let Some(slot) = slot {
+            self.pending[slot][half] |= exec;
+        }
+    }
+
+    /// Notes something that another unit found at an instruction, once.
+    pub fn note(&mut self, program: &Program, index: usize, what: String) {
+        self.report(program, index, HALVES, what);
+    }
+
+    fn report(&mut self, program: &Program, index: usize, half: usize, what: String) {
+        if self.reports.len() < MAX_REPORTS && self.seen.insert((index, half as u16)) {
+            let (offset, text) = program.describe(index);
+            let at = ProgramPoint { shader: program.address(), offset, text };
+            self.reports.push(Report { what, at });
+        }
+    }
+}
+
+/// A half-register's name.
+fn name(half: usize) -> String {
+    format!("r{}{}", half / 2, if half & 1 == 0 { 'l' } else { 'h' })
+}
+
+fn lanes(mask: u32) -> String {
+    if mask == u32::MAX { "all lanes".to_owned() } else { format!("lanes {mask:#x}") }
+}

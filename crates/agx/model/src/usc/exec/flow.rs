@@ -1,0 +1,186 @@
+//! Control flow. Each lane counts in r0l how many constructs it must leave before it runs again; it
+//! executes while the count is 0. source: applegpu.py, "Execution Mask Stack Instructions".
+
+use super::{Lanes, Next, Op};
+use crate::usc::lanes::{LANES, Row};
+
+/// New counts for all lanes, then the mask from them.
+#[inline(always)]
+fn update(l: &mut Lanes<'_, '_>, f: impl Fn(usize, u32) -> u32) -> Next {
+    let row = l.register_mut(0);
+    let mut exec = 0;
+    for i in 0..LANES {
+        let v = f(i, row.0[i] & 0xffff) & 0xffff;
+        row.0[i] = (row.0[i] & 0xffff_0000) | v;
+        exec |= u32::from(v == 0) << i;
+    }
+    l.set_exec(exec);
+    Next::Continue
+}
+
+/// Lanes in which a comparison instruction's condition holds: `aux[0]` is the condition, `aux[1]`
+/// its inversion.
+#[inline(always)]
+fn condition<const FLOAT: bool>(l: &Lanes<'_, '_>, op: &Op) -> u32 {
+    let yes = if FLOAT {
+        super::float::fcompare(l, op, op.aux[0])
+    } else {
+        super::int::icompare(l, op, op.aux[0])
+    };
+    if op.aux[1] != 0 { !yes } else { yes }
+}
+
+#[inline(always)]
+fn if_cmp<const FLOAT: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    let yes = condition::<FLOAT>(l, op);
+    let n = u32::from(op.aux[2]);
+    update(l, |i, v| if v != 0 { v + n } else { u32::from(yes >> i & 1 == 0) })
+}
+
+#[inline(always)]
+fn else_cmp<const FLOAT: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    let yes = condition::<FLOAT>(l, op);
+    let n = u32::from(op.aux[2]);
+    update(l, |i, v| match v {
+        0 => n,
+        1 => u32::from(yes >> i & 1 == 0),
+        _ => v,
+    })
+}
+
+#[inline(always)]
+fn while_cmp<const FLOAT: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    let yes = condition::<FLOAT>(l, op);
+    let n = u32::from(op.aux[2]);
+    update(l, |i, v| {
+        if v >= n {
+            v
+        } else if yes >> i & 1 != 0 {
+            0
+        } else {
+            n
+        }
+    })
+}
+
+/// Enter a construct: lanes that fail the test leave for 1, lanes that are out go `aux[2]` deeper.
+#[inline(always)]
+pub fn if_icmp<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    if_cmp::<false>(l, op)
+}
+
+/// As `if_icmp`, with a float comparison.
+#[inline(always)]
+pub fn if_fcmp<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    if_cmp::<true>(l, op)
+}
+
+/// The other half: running lanes leave for `aux[2]`, lanes that left for 1 come back if they pass.
+#[inline(always)]
+pub fn else_icmp<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    else_cmp::<false>(l, op)
+}
+
+/// As `else_icmp`, with a float comparison.
+#[inline(always)]
+pub fn else_fcmp<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    else_cmp::<true>(l, op)
+}
+
+/// End of a loop's body: lanes that are out for less than `aux[2]` run again if they pass.
+#[inline(always)]
+pub fn while_icmp<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    while_cmp::<false>(l, op)
+}
+
+/// As `while_icmp`, with a float comparison.
+#[inline(always)]
+pub fn while_fcmp<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    while_cmp::<true>(l, op)
+}
+
+/// Leave `aux[2]` constructs.
+#[inline(always)]
+pub fn pop_exec<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    let n = u32::from(op.aux[2]);
+    update(l, |_, v| v.saturating_sub(n))
+}
+
+/// Jump to the instruction `imm` if any lane runs.
+#[inline(always)]
+pub fn jmp_exec_any<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    if l.exec == 0 {
+        return Next::Continue;
+    }
+    l.pc = op.imm as usize;
+    Next::Jump
+}
+
+/// Jump to the instruction `imm` if no lane runs.
+#[inline(always)]
+pub fn jmp_exec_none<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    if l.exec != 0 {
+        return Next::Continue;
+    }
+    l.pc = op.imm as usize;
+    Next::Jump
+}
+
+/// Jump to the instruction in the low half of `imm`; r1 receives the USC address in its high half,
+/// of the instruction that follows.
+#[inline(always)]
+pub fn call<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    l.store_row(1, &Row::splat((op.imm >> 32) as u32));
+    l.pc = op.imm as u32 as usize;
+    Next::Jump
+}
+
+/// Jump to the USC address in a register. Lanes that disagree are a case that nobody has described.
+#[inline(always)]
+pub fn jump_register<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    let targets = l.load_u32(op.s[0]);
+    let first = targets.0[(l.exec.trailing_zeros() as usize).min(LANES - 1)];
+    if (0..LANES).any(|i| l.exec >> i & 1 != 0 && targets.0[i] != first) {
+        return l.fail("lanes return to different addresses: what silicon does is unknown");
+    }
+    match l.program.index_of(first) {
+        Some(index) => {
+            l.pc = index;
+            Next::Jump
+        }
+        None => l.fail(format!("a return to {first:#x}, which is outside of the program")),
+    }
+}
+
+/// End of the program.
+#[inline(always)]
+pub fn stop<const FAST: bool>(_: &mut Lanes<'_, '_>, _: &Op) -> Next {
+    Next::Stop
+}
+
+/// Wait for the workgroup.
+#[inline(always)]
+pub fn barrier<const FAST: bool>(_: &mut Lanes<'_, '_>, _: &Op) -> Next {
+    Next::Barrier
+}
+
+/// An instruction whose effect on a sequential model is none: waits, and fences, which order this
+/// thread's accesses for other threads.
+#[inline(always)]
+pub fn fence<const FAST: bool>(_: &mut Lanes<'_, '_>, _: &Op) -> Next {
+    std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+    Next::Continue
+}
+
+/// An instruction without effect here.
+#[inline(always)]
+pub fn nop<const FAST: bool>(_: &mut Lanes<'_, '_>, _: &Op) -> Next {
+    Next::Continue
+}
+
+/// An instruction that cannot be executed: the program's note at index `imm` says why.
+#[inline(always)]
+pub fn refuse<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    let why = l.program.note(op.imm as usize).to_owned();
+    l.fail(why)
+}

@@ -1,0 +1,691 @@
+//! Loads, stores and atomics on device, local, scratch and uniform memory.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tepui_softgpu::Access;
+
+use super::{Lanes, Next, Op};
+use crate::usc::lanes::{Dst, Form, LANES, Row, f32_to_half, half_to_f32};
+use crate::usc::memory::{Format, Transfer};
+
+/// The registers of a transfer, one after the other: whole rows, or halves.
+#[inline(always)]
+fn register_at(first: Dst, k: usize) -> Dst {
+    match first.form {
+        Form::Word | Form::Pair => Dst { row: first.row + k as u16, form: Form::Word, ..first },
+        Form::Low | Form::High => {
+            let half = usize::from(first.row) * 2 + usize::from(first.form == Form::High) + k;
+            let form = if half & 1 == 1 { Form::High } else { Form::Low };
+            Dst { row: (half / 2) as u16, form, ..first }
+        }
+    }
+}
+
+#[inline(always)]
+fn is_wide(t: &Transfer) -> bool {
+    matches!(t.register.form, Form::Word | Form::Pair)
+}
+
+/// The value of register `k` of a store, as raw bits.
+#[inline(always)]
+fn register_bits(l: &Lanes<'_, '_>, t: &Transfer, k: usize) -> Row {
+    let d = register_at(t.register, k);
+    let mut row = *l.register(d.row);
+    match d.form {
+        Form::Word | Form::Pair => {}
+        Form::Low => row.0.iter_mut().for_each(|v| *v &= 0xffff),
+        Form::High => row.0.iter_mut().for_each(|v| *v >>= 16),
+    }
+    row
+}
+
+/// Byte addresses of element 0, for all lanes; those of inactive lanes are not to be used.
+#[inline(always)]
+fn device_addresses(l: &Lanes<'_, '_>, op: &Op, t: &Transfer) -> [u64; LANES] {
+    let base = l.load_u64(op.s[0]);
+    let unit = t.format.stride();
+    // Packed words count in words whatever their stride. source: applegpu.py,
+    // DeviceLoadInstructionDesc ("bit_packed").
+    let (align, shift) = if t.format.is_packed_word() {
+        (!3, 2)
+    } else {
+        (!(u64::from(unit) - 1), u32::from(t.shift.min(2)) + unit.trailing_zeros())
+    };
+    let mut out = [0; LANES];
+    match t.immediate {
+        Some(index) => {
+            let offset = (i64::from(index) << shift) as u64;
+            for i in 0..LANES {
+                out[i] = (base[i] & align).wrapping_add(offset);
+            }
+        }
+        None => {
+            let index = l.row(op.s[1]);
+            if t.signed {
+                for i in 0..LANES {
+                    let offset = (i64::from(index.0[i] as i32) << shift) as u64;
+                    out[i] = (base[i] & align).wrapping_add(offset);
+                }
+            } else {
+                for i in 0..LANES {
+                    out[i] = (base[i] & align).wrapping_add(u64::from(index.0[i]) << shift);
+                }
+            }
+        }
+    }
+    out
+}
+
+/// Lowest and highest address over the active lanes.
+#[inline(always)]
+fn span(addresses: &[u64; LANES], exec: u32) -> (u64, u64) {
+    let (mut low, mut high) = (u64::MAX, 0);
+    if exec == u32::MAX {
+        for &a in addresses {
+            low = low.min(a);
+            high = high.max(a);
+        }
+    } else {
+        for (i, &a) in addresses.iter().enumerate() {
+            let on = exec >> i & 1 != 0;
+            low = low.min(if on { a } else { u64::MAX });
+            high = high.max(if on { a } else { 0 });
+        }
+    }
+    (low, high)
+}
+
+/// Reads `count` elements at `step` bytes each from every active lane's address and hands each to
+/// the sink as a row of raw bits.
+#[inline(always)]
+fn gather(
+    l: &mut Lanes<'_, '_>,
+    addresses: &[u64; LANES],
+    element: u32,
+    mask: u8,
+    mut sink: impl FnMut(&mut Lanes<'_, '_>, usize, Row),
+) {
+    let exec = l.exec;
+    if exec == 0 {
+        return;
+    }
+    let elements = 8 - u32::from(mask).leading_zeros().saturating_sub(24);
+    let (low, high) = span(addresses, exec);
+    let whole = high - low + u64::from(element * elements);
+    // A span that lies in one buffer needs one translation for all lanes and elements.
+    let host = if whole <= 1 << 32 { l.port.ranges_lookup(low, whole) } else { None };
+    let mut k = 0;
+    for e in 0..elements {
+        if mask >> e & 1 == 0 {
+            continue;
+        }
+        let at = u64::from(e * element);
+        let mut row = Row::ZERO;
+        match host {
+            Some(host) => {
+                // Inactive lanes read the lowest address, which is mapped like the others.
+                let mut offsets = [0u64; LANES];
+                if exec == u32::MAX {
+                    for i in 0..LANES {
+                        offsets[i] = addresses[i] - low + at;
+                    }
+                } else {
+                    for i in 0..LANES {
+                        let on = exec >> i & 1 != 0;
+                        offsets[i] = if on { addresses[i] - low + at } else { at };
+                    }
+                }
+                // SAFETY: every offset plus the element lies in the span that was looked up; the
+                // client may write at the same time, and then the bytes are either.
+                unsafe {
+                    match element {
+                        4 => {
+                            for i in 0..LANES {
+                                row.0[i] =
+                                    host.add(offsets[i] as usize).cast::<u32>().read_unaligned();
+                            }
+                        }
+                        2 => {
+                            for i in 0..LANES {
+                                let p = host.add(offsets[i] as usize).cast::<u16>();
+                                row.0[i] = u32::from(p.read_unaligned());
+                            }
+                        }
+                        _ => {
+                            for i in 0..LANES {
+                                row.0[i] = u32::from(*host.add(offsets[i] as usize));
+                            }
+                        }
+                    }
+                }
+            }
+            None => {
+                for i in 0..LANES {
+                    if exec >> i & 1 == 0 {
+                        continue;
+                    }
+                    let address = addresses[i].wrapping_add(at);
+                    if let Some(p) = l.port.host(address, u64::from(element), Access::Read) {
+                        // SAFETY: `host` vouches for the element's bytes.
+                        row.0[i] = unsafe {
+                            match element {
+                                4 => p.cast::<u32>().read_unaligned(),
+                                2 => u32::from(p.cast::<u16>().read_unaligned()),
+                                _ => u32::from(*p),
+                            }
+                        };
+                    }
+                }
+            }
+        }
+        sink(l, k, row);
+        k += 1;
+    }
+}
+
+/// Writes one element a lane.
+#[inline(always)]
+fn scatter(l: &mut Lanes<'_, '_>, addresses: &[u64; LANES], element: u32, at: u64, row: &Row) {
+    let exec = l.exec;
+    if exec == 0 {
+        return;
+    }
+    let (low, high) = span(addresses, exec);
+    let whole = high - low + u64::from(element);
+    let low = low.wrapping_add(at);
+    if let Some(host) = (whole <= 1 << 32).then(|| l.port.ranges_lookup_write(low, whole)).flatten()
+    {
+        for i in 0..LANES {
+            if exec >> i & 1 == 0 {
+                continue;
+            }
+            let offset = (addresses[i].wrapping_add(at) - low) as usize;
+            // SAFETY: the offset plus the element lies in the span that was looked up.
+            unsafe { put(host.add(offset), element, row.0[i]) };
+        }
+        return;
+    }
+    for i in 0..LANES {
+        if exec >> i & 1 == 0 {
+            continue;
+        }
+        let address = addresses[i].wrapping_add(at);
+        if let Some(p) = l.port.host(address, u64::from(element), Access::Write) {
+            // SAFETY: `host` vouches for the element's bytes.
+            unsafe { put(p, element, row.0[i]) };
+        }
+    }
+}
+
+/// # Safety
+/// `p` must be valid for `element` bytes.
+#[inline(always)]
+unsafe fn put(p: *mut u8, element: u32, value: u32) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match element {
+            4 => p.cast::<u32>().write_unaligned(value),
+            2 => p.cast::<u16>().write_unaligned(value as u16),
+            _ => p.write(value as u8),
+        }
+    }
+}
+
+/// Turns raw elements to the register's float. `component` is the element's number, for alpha.
+#[inline(always)]
+fn decode(format: Format, component: usize, raw: u32) -> f32 {
+    match format {
+        Format::U8Norm => raw as f32 / 255.0,
+        Format::S8Norm => (f32::from(raw as i8) / 127.0).max(-1.0),
+        Format::U16Norm => raw as f32 / 65535.0,
+        Format::S16Norm => (f32::from(raw as i16) / 32767.0).max(-1.0),
+        Format::Srgba8 if component == 3 => raw as f32 / 255.0,
+        Format::Srgba8 => srgb_to_linear(raw as f32 / 255.0),
+        _ => 0.0,
+    }
+}
+
+fn srgb_to_linear(x: f32) -> f32 {
+    if x <= 0.04045 { x / 12.92 } else { ((x + 0.055) / 1.055).powf(2.4) }
+}
+
+fn linear_to_srgb(x: f32) -> f32 {
+    if x <= 0.003_130_8 { x * 12.92 } else { 1.055 * x.powf(1.0 / 2.4) - 0.055 }
+}
+
+/// Turns a register's float to raw elements.
+fn encode(format: Format, component: usize, x: f32) -> u32 {
+    let unorm = |max: f32| (crate::usc::lanes::saturate(x) * max).round_ties_even() as u32;
+    let snorm = |max: f32| {
+        let clamped = if x.is_nan() { 0.0 } else { x.clamp(-1.0, 1.0) };
+        (clamped * max).round_ties_even() as i32 as u32
+    };
+    match format {
+        Format::U8Norm => unorm(255.0),
+        Format::S8Norm => snorm(127.0) & 0xff,
+        Format::U16Norm => unorm(65535.0),
+        Format::S16Norm => snorm(32767.0) & 0xffff,
+        Format::Srgba8 if component == 3 => unorm(255.0),
+        Format::Srgba8 => {
+            let clamped = crate::usc::lanes::saturate(x);
+            (linear_to_srgb(clamped) * 255.0).round_ties_even() as u32
+        }
+        _ => 0,
+    }
+}
+
+/// The components of a packed word.
+fn unpack_word(format: Format, word: u32) -> [f32; 4] {
+    let small = |bits: u32, mantissa: u32| {
+        // A float of 5 exponent bits without sign: move it to the place of a half's fields.
+        half_to_f32((bits << (10 - mantissa)) as u16)
+    };
+    match format {
+        Format::Rgb10A2 => [
+            (word & 1023) as f32 / 1023.0,
+            (word >> 10 & 1023) as f32 / 1023.0,
+            (word >> 20 & 1023) as f32 / 1023.0,
+            (word >> 30) as f32 / 3.0,
+        ],
+        Format::Rg11B10F => {
+            [small(word & 0x7ff, 6), small(word >> 11 & 0x7ff, 6), small(word >> 22, 5), 0.0]
+        }
+        _ => {
+            let scale = 2f32.powi((word >> 27) as i32 - 15 - 9);
+            let part = |shift: u32| (word >> shift & 0x1ff) as f32 * scale;
+            [part(0), part(9), part(18), 0.0]
+        }
+    }
+}
+
+#[inline(always)]
+fn transfer<'a>(l: &Lanes<'a, '_>, op: &Op) -> &'a Transfer {
+    l.program.transfer(op.imm as usize)
+}
+
+#[inline(always)]
+fn store_float(l: &mut Lanes<'_, '_>, t: &Transfer, k: usize, values: &[f32; LANES]) {
+    l.store_f32(Dst { saturate: false, ..register_at(t.register, k) }, values);
+}
+
+#[inline(always)]
+fn load_from(l: &mut Lanes<'_, '_>, t: &Transfer, addresses: &[u64; LANES]) {
+    if t.format.is_packed_word() {
+        gather(l, addresses, 4, 1, |l, _, raw| {
+            let mut channels = [[0.0; LANES]; 4];
+            for i in 0..LANES {
+                let parts = unpack_word(t.format, raw.0[i]);
+                for c in 0..4 {
+                    channels[c][i] = parts[c];
+                }
+            }
+            for (k, values) in channels.iter().enumerate().take(t.count()) {
+                store_float(l, t, k, values);
+            }
+        });
+    } else if t.format.is_raw() {
+        let first = t.register;
+        if is_wide(t) {
+            gather(l, addresses, t.format.stride(), t.mask, |l, k, raw| {
+                l.store_row(first.row + k as u16, &raw);
+            });
+        } else {
+            gather(l, addresses, t.format.stride(), t.mask, |l, k, raw| {
+                l.store_u32(register_at(first, k), &raw);
+            });
+        }
+    } else {
+        let components: [usize; 4] = component_numbers(t.mask);
+        gather(l, addresses, t.format.stride(), t.mask, |l, k, raw| {
+            let values = raw.0.map(|v| decode(t.format, components[k], v));
+            store_float(l, t, k, &values);
+        });
+    }
+}
+
+/// The element number of each transferred register.
+fn component_numbers(mask: u8) -> [usize; 4] {
+    let mut out = [0; 4];
+    let mut k = 0;
+    for e in 0..4 {
+        if mask >> e & 1 != 0 {
+            out[k] = e;
+            k += 1;
+        }
+    }
+    out
+}
+
+#[inline(always)]
+fn store_to(l: &mut Lanes<'_, '_>, t: &Transfer, addresses: &[u64; LANES]) -> Next {
+    if t.format.is_packed_word() {
+        return l.fail("a store in a packed format is not executed by this model yet");
+    }
+    let element = t.format.stride();
+    let components = component_numbers(t.mask);
+    for k in 0..t.count() {
+        let mut row = register_bits(l, t, k);
+        if !t.format.is_raw() {
+            let wide = is_wide(t);
+            for v in &mut row.0 {
+                let x = if wide { f32::from_bits(*v) } else { half_to_f32(*v as u16) };
+                *v = encode(t.format, components[k], x);
+            }
+        } else if t.format == Format::F16 && is_wide(t) {
+            for v in &mut row.0 {
+                *v = u32::from(f32_to_half(f32::from_bits(*v)));
+            }
+        }
+        scatter(l, addresses, element, components[k] as u64 * u64::from(element), &row);
+    }
+    Next::Continue
+}
+
+/// Device memory to registers. Source 0 is the base, source 1 the index.
+#[inline(always)]
+pub fn device_load<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    let t = transfer(l, op);
+    let addresses = device_addresses(l, op, t);
+    load_from(l, t, &addresses);
+    Next::Continue
+}
+
+/// Registers to device memory.
+#[inline(always)]
+pub fn device_store<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    let t = transfer(l, op);
+    let addresses = device_addresses(l, op, t);
+    store_to(l, t, &addresses)
+}
+
+/// One step of an atomic operation: what is stored for `old`, given the operand (and, for a compare
+/// and exchange, the comparand). source: Mesa's agx_opcodes.py, ATOMIC_OPC.
+#[inline(always)]
+fn atomic_result(operation: u16, old: u32, operand: u32, comparand: u32) -> u32 {
+    match operation {
+        0 => old.wrapping_add(operand),
+        1 => old.wrapping_sub(operand),
+        2 => operand,
+        3 => {
+            if old == comparand {
+                operand
+            } else {
+                old
+            }
+        }
+        4 => old.min(operand),
+        5 => (old as i32).min(operand as i32) as u32,
+        6 => old.max(operand),
+        7 => (old as i32).max(operand as i32) as u32,
+        8 => old & operand,
+        9 => old | operand,
+        _ => old ^ operand,
+    }
+}
+
+/// Number of atomic operations.
+pub const ATOMIC_OPERATIONS: u16 = 11;
+
+/// Atomic on device memory. `imm`: transfer (base and index); source 2 the operand, for compare and
+/// exchange source 2 the comparand and source 3 the new value; `aux[0]` the operation, `aux[1]`
+/// whether the old value is returned.
+#[inline(always)]
+pub fn device_atomic<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    let t = transfer(l, op);
+    let addresses = device_addresses(l, op, t);
+    let operation = op.aux[0];
+    let first = l.load_u32(op.s[2]);
+    let second = if operation == 3 { l.load_u32(op.s[3]) } else { first };
+    let mut old = Row::ZERO;
+    let exec = l.exec;
+    for i in 0..LANES {
+        if exec >> i & 1 == 0 {
+            continue;
+        }
+        let Some(host) = l.port.host(addresses[i], 4, Access::Atomic) else { continue };
+        // SAFETY: `host` vouches for four bytes, aligned since the base was aligned; they are
+        // accessed as an atomic by all of the model's threads.
+        let cell = unsafe { AtomicU32::from_ptr(host.cast()) };
+        let step = |v: u32| atomic_result(operation, v, second.0[i], first.0[i]);
+        old.0[i] = match operation {
+            0 => cell.fetch_add(second.0[i], Ordering::Relaxed),
+            2 => cell.swap(second.0[i], Ordering::Relaxed),
+            _ => {
+                let mut seen = cell.load(Ordering::Relaxed);
+                loop {
+                    let new = step(seen);
+                    match cell.compare_exchange_weak(
+                        seen,
+                        new,
+                        Ordering::Relaxed,
+                        Ordering::Relaxed,
+                    ) {
+                        Ok(v) => break v,
+                        Err(v) => seen = v,
+                    }
+                }
+            }
+        };
+    }
+    if op.aux[1] != 0 {
+        l.store_u32(op.d, &old);
+    }
+    Next::Continue
+}
+
+/// Byte offsets in local memory of element 0.
+#[inline(always)]
+fn local_offsets(l: &Lanes<'_, '_>, op: &Op, t: &Transfer) -> [u32; LANES] {
+    let unit = t.format.stride();
+    let base = if t.no_base { Row::ZERO } else { l.load_u32(op.s[0]) };
+    let mut out = [0; LANES];
+    match t.immediate {
+        Some(index) => {
+            let offset = (index as u32).wrapping_mul(unit);
+            for i in 0..LANES {
+                out[i] = base.0[i].wrapping_add(offset) & 0xffff;
+            }
+        }
+        None => {
+            let index = l.load_u32(op.s[1]);
+            for i in 0..LANES {
+                out[i] = base.0[i].wrapping_add(index.0[i].wrapping_mul(unit)) & 0xffff;
+            }
+        }
+    }
+    out
+}
+
+/// The outcome of an access outside of local memory: silicon's is unknown, so it is a fault.
+#[cold]
+fn outside_local(l: &mut Lanes<'_, '_>, offset: u32) -> Next {
+    let size = l.shared.local.len();
+    l.fail(format!(
+        "local memory offset {offset:#x} is outside of the {size:#x} bytes of the workgroup"
+    ))
+}
+
+/// Local memory to registers.
+#[inline(always)]
+pub fn local_load<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    let t = transfer(l, op);
+    if !t.format.is_raw() {
+        return l
+            .fail("a load of local memory in a packed format is not executed by this model yet");
+    }
+    let offsets = local_offsets(l, op, t);
+    let unit = t.format.stride();
+    let components = component_numbers(t.mask);
+    for k in 0..t.count() {
+        let at = components[k] as u32 * unit;
+        let mut row = Row::ZERO;
+        for i in 0..LANES {
+            if l.exec >> i & 1 == 0 {
+                continue;
+            }
+            let from = (offsets[i] & !(unit - 1)).wrapping_add(at) as usize;
+            let Some(bytes) = l.shared.local.get(from..from + unit as usize) else {
+                return outside_local(l, from as u32);
+            };
+            row.0[i] = match unit {
+                4 => u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
+                2 => u32::from(u16::from_le_bytes([bytes[0], bytes[1]])),
+                _ => u32::from(bytes[0]),
+            };
+        }
+        l.store_u32(register_at(t.register, k), &row);
+    }
+    Next::Continue
+}
+
+/// Registers to local memory.
+#[inline(always)]
+pub fn local_store<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    let t = transfer(l, op);
+    if !t.format.is_raw() {
+        return l
+            .fail("a store to local memory in a packed format is not executed by this model yet");
+    }
+    let offsets = local_offsets(l, op, t);
+    let unit = t.format.stride();
+    let components = component_numbers(t.mask);
+    for k in 0..t.count() {
+        let at = components[k] as u32 * unit;
+        let row = register_bits(l, t, k);
+        for i in 0..LANES {
+            if l.exec >> i & 1 == 0 {
+                continue;
+            }
+            let to = (offsets[i] & !(unit - 1)).wrapping_add(at) as usize;
+            let Some(bytes) = l.shared.local.get_mut(to..to + unit as usize) else {
+                return outside_local(l, to as u32);
+            };
+            bytes.copy_from_slice(&row.0[i].to_le_bytes()[..unit as usize]);
+        }
+    }
+    Next::Continue
+}
+
+/// Atomic on local memory; operands as for `device_atomic`.
+#[inline(always)]
+pub fn local_atomic<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    let t = transfer(l, op);
+    let offsets = local_offsets(l, op, t);
+    let operation = op.aux[0];
+    let first = l.load_u32(op.s[2]);
+    let second = if operation == 3 { l.load_u32(op.s[3]) } else { first };
+    let mut old = Row::ZERO;
+    for i in 0..LANES {
+        if l.exec >> i & 1 == 0 {
+            continue;
+        }
+        let at = (offsets[i] & !3) as usize;
+        let Some(bytes) = l.shared.local.get_mut(at..at + 4) else {
+            return outside_local(l, at as u32);
+        };
+        let seen = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+        let new = atomic_result(operation, seen, second.0[i], first.0[i]);
+        bytes.copy_from_slice(&new.to_le_bytes());
+        old.0[i] = seen;
+    }
+    if op.aux[1] != 0 {
+        l.store_u32(op.d, &old);
+    }
+    Next::Continue
+}
+
+/// Scratch memory to registers.
+#[inline(always)]
+pub fn stack_load<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    stack_transfer(l, op, |l, t, addresses| {
+        load_from(l, t, addresses);
+        Next::Continue
+    })
+}
+
+/// Registers to scratch memory.
+#[inline(always)]
+pub fn stack_store<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    stack_transfer(l, op, store_to)
+}
+
+/// The index of a scratch access counts bytes. source: Mesa's agx_compile.c,
+/// `agx_emit_load_scratch`. Scratch interleaves the lanes' words, so the elements of one lane are not
+/// neighbours: transfer them one at a time.
+#[inline(always)]
+fn stack_transfer(
+    l: &mut Lanes<'_, '_>,
+    op: &Op,
+    one: impl Fn(&mut Lanes<'_, '_>, &Transfer, &[u64; LANES]) -> Next,
+) -> Next {
+    let t = transfer(l, op);
+    let unit = t.format.stride();
+    let components = component_numbers(t.mask);
+    let index = match t.immediate {
+        Some(index) => Row::splat(index as u32),
+        None => l.load_u32(op.s[1]),
+    };
+    for k in 0..t.count() {
+        let at = components[k] as u32 * unit;
+        let mut addresses = [0; LANES];
+        for i in 0..LANES {
+            if l.exec >> i & 1 != 0 {
+                let offset = index.0[i].wrapping_add(at);
+                match l.stack.address(offset, i) {
+                    Some(address) => addresses[i] = address,
+                    None => {
+                        return l.fail(format!(
+                            "scratch offset {offset:#x} is outside of the {:#x} bytes mapped",
+                            l.stack.size()
+                        ));
+                    }
+                }
+            }
+        }
+        let part = Transfer { mask: 1, register: register_at(t.register, k), ..*t };
+        let next = one(l, &part, &addresses);
+        if next != Next::Continue {
+            return next;
+        }
+    }
+    Next::Continue
+}
+
+/// Moves the stack pointer: maps scratch memory on the way in. `imm` is the signed number of bytes.
+#[inline(always)]
+pub fn stack_adjust<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    match crate::usc::stack::adjust(l, op.imm as i64) {
+        Ok(()) => Next::Continue,
+        Err(why) => l.fail(why),
+    }
+}
+
+/// Registers of lane 0 to uniform registers, which the main program reads. Only preshaders do this.
+/// `aux[0]` is the first half-register, or source 1 holds it when `aux[1]` is set; `aux[2]` halves.
+#[inline(always)]
+pub fn uniform_store<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    let lane = l.exec.trailing_zeros() as usize;
+    if lane >= LANES {
+        return Next::Continue;
+    }
+    let t = transfer(l, op);
+    let start = if op.aux[1] != 0 { l.load_u32(op.s[1]).0[lane] } else { u32::from(op.aux[0]) };
+    let components = component_numbers(t.mask);
+    for k in 0..t.count() {
+        let d = register_at(t.register, k);
+        let bits = l.register(d.row).0[lane];
+        let (value, halves) = match d.form {
+            Form::Word | Form::Pair => (bits, 2),
+            Form::Low => (bits & 0xffff, 1),
+            Form::High => (bits >> 16, 1),
+        };
+        for h in 0..halves {
+            let at = start as usize + components[k] * halves + h;
+            let Some(slot) = l.shared.stored_uniforms.get_mut(at) else {
+                return l.fail(format!("uniform half-register {at} does not exist"));
+            };
+            *slot = (value >> (16 * h)) as u16;
+        }
+    }
+    Next::Continue
+}

@@ -1,0 +1,76 @@
+//! A launch: what the USC words of a pipeline load before a program runs.
+
+use std::sync::Arc;
+
+use super::program::{Program, Programs};
+use crate::job::Helper;
+
+/// Uniform registers, in halves.
+pub const UNIFORM_HALVES: usize = 512;
+
+/// The size of a dispatch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grid {
+    /// Threads in each direction.
+    pub global: [u32; 3],
+    /// Threads of a workgroup in each direction.
+    pub local: [u32; 3],
+}
+
+impl Grid {
+    /// Workgroups in each direction; the last of a row may be partial.
+    pub fn workgroups(&self) -> [u32; 3] {
+        std::array::from_fn(|a| self.global[a].div_ceil(self.local[a].max(1)))
+    }
+}
+
+/// State that a pipeline's USC words prepare.
+pub struct Launch<'v> {
+    /// The program.
+    pub program: Arc<Program>,
+    /// The program that runs once before it.
+    pub preshader: Option<Arc<Program>>,
+    /// Uniform registers in halves.
+    pub uniforms: Vec<u16>,
+    /// Texture state registers: descriptors of 24 bytes.
+    pub textures: Vec<[u8; 24]>,
+    /// Sampler state registers: 8 bytes each, and the custom border colour.
+    pub samplers: Vec<([u8; 8], [u32; 4])>,
+    /// The samplers that bindless code selects from, in memory: address and count.
+    pub sampler_heap: (u64, u32),
+    /// Bytes of local memory of a workgroup.
+    pub local_bytes: u32,
+    /// Layout of local memory as an image block: bytes of a sample and samples of a pixel; `None` for
+    /// plain local memory.
+    pub tile: Option<TileLayout>,
+    /// The helper program's registers.
+    pub helper: Helper,
+    /// Base of 32-bit USC addresses.
+    pub usc_exec_base: u64,
+    /// Decoded programs of this job.
+    pub programs: &'v Programs<'v>,
+}
+
+/// How local memory is laid out as a tilebuffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TileLayout {
+    /// Pixels in each direction.
+    pub size_px: [u32; 2],
+    /// Samples of a pixel.
+    pub samples: u32,
+    /// Bytes of a sample.
+    pub sample_bytes: u32,
+}
+
+impl Launch<'_> {
+    /// The helper program, if the job names one.
+    pub fn helper_program(&self) -> Result<Option<Arc<Program>>, String> {
+        // The low bit of the address says that there is a program; the rest of the low bits are
+        // configuration. source: Mesa's agx_bg_eot.c, `agx_helper_program`.
+        if self.helper.binary & 1 == 0 {
+            return Ok(None);
+        }
+        let address = self.usc_exec_base + u64::from(self.helper.binary & !0x3f);
+        self.programs.get(address).map(Some)
+    }
+}

@@ -1,0 +1,594 @@
+//! Turns instructions into operations: picks the handler and says where operands lie.
+
+use std::sync::LazyLock;
+
+use tepui_agx_isa::Inst;
+use tepui_agx_isa::operand as isa;
+
+use super::exec::{self, Handlers};
+use super::lanes::{Dst, Form, Op, Src};
+use super::memory::{Format, Transfer};
+use super::program::Builder;
+
+static HANDLERS: LazyLock<&'static Handlers> = LazyLock::new(Handlers::of_host);
+
+/// A handler's two entries: for any operands, and for whole rows.
+type Entries = [super::lanes::Handler; 2];
+
+/// The half-register at which a 64-bit operand or a vector starts, as row and form.
+fn register(b: &mut Builder<'_>, half: u16, size: isa::Size) -> (u16, Form) {
+    let row = half / 2;
+    let form = match size {
+        isa::Size::B16 if half & 1 == 1 => Form::High,
+        isa::Size::B16 => Form::Low,
+        isa::Size::B32 => Form::Word,
+        isa::Size::B64 => Form::Pair,
+    };
+    b.register(row, if form == Form::Pair { 2 } else { 1 });
+    (row, form)
+}
+
+/// A destination.
+fn dst(b: &mut Builder<'_>, d: isa::Dst, saturate: bool) -> Dst {
+    let (row, form) = register(b, d.reg, d.size);
+    Dst { row, form, saturate }
+}
+
+fn uniform(b: &mut Builder<'_>, half: u16, size: isa::Size) -> Src {
+    let row = half / 2;
+    let form = match size {
+        isa::Size::B16 if half & 1 == 1 => Form::High,
+        isa::Size::B16 => Form::Low,
+        isa::Size::B32 => Form::Word,
+        isa::Size::B64 => Form::Pair,
+    };
+    b.uniform(row, if form == Form::Pair { 2 } else { 1 });
+    Src { form, constant: false, ..Src::shared(row) }
+}
+
+fn general(b: &mut Builder<'_>, half: u16, size: isa::Size) -> Src {
+    let (row, form) = register(b, half, size);
+    Src { form, ..Src::register(row) }
+}
+
+/// An integer source.
+fn int(b: &mut Builder<'_>, s: isa::Src) -> Src {
+    let base = match s.kind {
+        isa::SrcKind::Reg(half) => general(b, half, s.size),
+        isa::SrcKind::Uniform(half) => uniform(b, half, s.size),
+        isa::SrcKind::Imm(value) => return Src::shared(b.constant(u32::from(value))),
+    };
+    Src { sign_extend: s.sign_extend, ..base }
+}
+
+/// A float source; immediates are minifloats.
+fn float(b: &mut Builder<'_>, s: isa::Src) -> Src {
+    let base = match s.kind {
+        isa::SrcKind::Reg(half) => general(b, half, s.size),
+        isa::SrcKind::Uniform(half) => uniform(b, half, s.size),
+        isa::SrcKind::Imm(value) => Src::shared(b.constant(isa::minifloat_decode(value).to_bits())),
+    };
+    Src { abs: s.abs, neg: s.neg, ..base }
+}
+
+/// A source that no handler reads.
+fn none() -> Src {
+    Src::shared(super::program::UNIFORM_ROWS as u16)
+}
+
+/// An operation that is run by the fast entry if all its operands are whole rows.
+fn op(entries: Entries, d: Dst, sources: &[Src], aux: [u16; 4]) -> Op {
+    let fast = d.form == Form::Word && !d.saturate && sources.iter().all(|s| s.is_word());
+    let mut s = [none(); 4];
+    s[..sources.len()].copy_from_slice(sources);
+    Op { run: entries[usize::from(fast)], d, s, imm: 0, aux }
+}
+
+/// An operation whose handler has only one entry.
+fn plain(entries: Entries, d: Dst, sources: &[Src], imm: u64, aux: [u16; 4]) -> Op {
+    let mut s = [none(); 4];
+    s[..sources.len()].copy_from_slice(sources);
+    Op { run: entries[0], d, s, imm, aux }
+}
+
+/// An instruction that cannot be executed.
+pub fn refuse(b: &mut Builder<'_>, why: String) -> Op {
+    b.notes.push(why);
+    plain(HANDLERS.refuse, Dst::NONE, &[], (b.notes.len() - 1) as u64, [0; 4])
+}
+
+fn format(f: isa::Format) -> Option<Format> {
+    Some(match f {
+        isa::Format::I8 => Format::I8,
+        isa::Format::I16 => Format::I16,
+        isa::Format::I32 => Format::I32,
+        isa::Format::F16 => Format::F16,
+        isa::Format::U8Norm => Format::U8Norm,
+        isa::Format::S8Norm => Format::S8Norm,
+        isa::Format::U16Norm => Format::U16Norm,
+        isa::Format::S16Norm => Format::S16Norm,
+        isa::Format::Rgb10A2 => Format::Rgb10A2,
+        isa::Format::Srgba8 => Format::Srgba8,
+        isa::Format::Rg11B10F => Format::Rg11B10F,
+        isa::Format::Rgb9E5 => Format::Rgb9E5,
+        _ => return None,
+    })
+}
+
+/// Where a branch leads, in bytes from the instruction.
+pub fn branch_offset(inst: &Inst) -> Option<i32> {
+    match inst {
+        Inst::JmpExecAny(i) => Some(i.off),
+        Inst::JmpExecNone(i) => Some(i.off),
+        Inst::Call(i) => Some(i.off),
+        Inst::JmpIncomplete(i) => Some(i.off),
+        Inst::JmpIfSkippingDoorbell(i) => Some(i.off),
+        _ => None,
+    }
+}
+
+/// Does nothing run behind the instruction, unless something jumps there?
+pub fn ends(inst: &Inst) -> bool {
+    matches!(inst, Inst::Stop(_) | Inst::Trap(_) | Inst::Ret(_))
+}
+
+/// The scoreboard slot that an instruction waits for.
+pub fn waits_for(inst: &Inst) -> Option<u8> {
+    match inst {
+        Inst::Wait(i) => Some(i.slot),
+        _ => None,
+    }
+}
+
+/// The first register of a vector and how the others follow.
+fn vector(b: &mut Builder<'_>, v: isa::RegVec) -> Dst {
+    let (row, form) = register(b, v.reg, v.size);
+    b.register(row, v.halves().max(1).div_ceil(2) + 1);
+    Dst { row, form, saturate: false }
+}
+
+fn base64(b: &mut Builder<'_>, base: isa::Base64) -> Src {
+    match base {
+        isa::Base64::Reg(half) => general(b, half, isa::Size::B64),
+        isa::Base64::Uniform(half) => uniform(b, half, isa::Size::B64),
+    }
+}
+
+/// An index: a register, or an immediate.
+fn index(b: &mut Builder<'_>, index: isa::Index) -> (Src, Option<i32>) {
+    match index {
+        isa::Index::Reg(half) => (general(b, half, isa::Size::B32), None),
+        isa::Index::Imm(value) => (none(), Some(i32::from(value))),
+    }
+}
+
+/// Base and index of local memory: sources, immediate index, and whether there is no base.
+fn local(
+    b: &mut Builder<'_>,
+    base: isa::LocalBase,
+    index: isa::LocalIndex,
+) -> ([Src; 2], Option<i32>, bool) {
+    let (base, no_base) = match base {
+        isa::LocalBase::Reg(half) => (general(b, half, isa::Size::B16), false),
+        isa::LocalBase::Uniform(half) => (uniform(b, half, isa::Size::B16), false),
+        isa::LocalBase::Zero(_) => (none(), true),
+    };
+    let (index, immediate) = match index {
+        isa::LocalIndex::Reg(half) => (general(b, half, isa::Size::B16), None),
+        isa::LocalIndex::Imm(value) => (none(), Some(i32::from(value))),
+    };
+    ([base, index], immediate, no_base)
+}
+
+/// A memory operation with its transfer.
+fn memory(
+    b: &mut Builder<'_>,
+    entries: Entries,
+    sources: &[Src],
+    transfer: Transfer,
+    d: Dst,
+    aux: [u16; 4],
+) -> Op {
+    b.transfers.push(transfer);
+    plain(entries, d, sources, (b.transfers.len() - 1) as u64, aux)
+}
+
+/// A condition as the handlers number it, and whether it is inverted.
+fn condition(bits: u8) -> (u16, u16) {
+    (u16::from(bits & 7), u16::from(bits >> 3 & 1))
+}
+
+/// The operation of an instruction.
+pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
+    let h: &Handlers = &HANDLERS;
+    macro_rules! float_op {
+        ($i:expr, $handler:ident, $($s:ident),*) => {{
+            let sources = [$(float(b, $i.$s)),*];
+            op(h.$handler, dst(b, $i.d, $i.sat), &sources, [0; 4])
+        }};
+    }
+    macro_rules! bits_op {
+        ($i:expr, $handler:ident, $aux:expr, $($s:ident),*) => {{
+            let sources = [$(int(b, $i.$s)),*];
+            op(h.$handler, dst(b, $i.d, false), &sources, [$aux, 0, 0, 0])
+        }};
+    }
+    macro_rules! mask_op {
+        ($i:expr, $handler:ident, $load:ident) => {{
+            let (condition, inverted) = condition($i.cc.bits());
+            let sources = [$load(b, $i.a), $load(b, $i.b)];
+            let aux = [condition, inverted, u16::from($i.n), 0];
+            plain(h.$handler, Dst::NONE, &sources, 0, aux)
+        }};
+    }
+    macro_rules! ballot_op {
+        ($i:expr, $handler:ident, $load:ident, $quad:literal) => {{
+            let (condition, inverted) = condition($i.cc.bits());
+            let sources = [$load(b, $i.a), $load(b, $i.b)];
+            plain(h.$handler, dst(b, $i.d, false), &sources, 0, [condition, inverted, $quad, 0])
+        }};
+    }
+    macro_rules! jump {
+        ($handler:ident, $offset:expr) => {{
+            let from = b.placed[place].offset;
+            match b.index_at(i64::from(from) + i64::from($offset)) {
+                Some(target) => plain(h.$handler, Dst::NONE, &[], target as u64, [0; 4]),
+                None => refuse(
+                    b,
+                    format!(
+                        "a branch to offset {:#x}, which is outside of the program or \
+                    inside of an instruction",
+                        i64::from(from) + i64::from($offset)
+                    ),
+                ),
+            }
+        }};
+    }
+    match inst {
+        Inst::Fadd32(i) => float_op!(i, fadd, a, b),
+        Inst::Fmul32(i) => float_op!(i, fmul, a, b),
+        Inst::Fmadd32(i) => float_op!(i, ffma, a, b, c),
+        Inst::Fadd16(i) => float_op!(i, hadd, a, b),
+        Inst::Fmul16(i) => float_op!(i, hmul, a, b),
+        Inst::Fmadd16(i) => float_op!(i, hfma, a, b, c),
+        Inst::Floor(i) => float_op!(i, floor, a),
+        Inst::Ceil(i) => float_op!(i, ceil, a),
+        Inst::Trunc(i) => float_op!(i, trunc, a),
+        Inst::Rint(i) => float_op!(i, rint, a),
+        Inst::Rcp(i) => float_op!(i, rcp, a),
+        Inst::Rsqrt(i) => float_op!(i, rsqrt, a),
+        Inst::RsqrtSpecial(i) => float_op!(i, srsqrt, a),
+        Inst::SinPt1(i) => float_op!(i, sin_pt_1, a),
+        Inst::SinPt2(i) => float_op!(i, sin_pt_2, a),
+        Inst::Log2(i) => float_op!(i, log2, a),
+        Inst::Exp2(i) => float_op!(i, exp2, a),
+        Inst::Dfdx(i) => float_op!(i, dfdx, a),
+        Inst::Dfdy(i) => float_op!(i, dfdy, a),
+        Inst::Fcmpsel(i) => {
+            let sources = [float(b, i.a), float(b, i.b), int(b, i.x), int(b, i.y)];
+            op(h.fcmpsel, dst(b, i.d, false), &sources, [u16::from(i.cc.bits()), 0, 0, 0])
+        }
+        Inst::Icmpsel(i) => {
+            let sources = [int(b, i.a), int(b, i.b), int(b, i.x), int(b, i.y)];
+            op(h.icmpsel, dst(b, i.d, false), &sources, [u16::from(i.cc.bits()), 0, 0, 0])
+        }
+        Inst::Convert(i) => {
+            let mode = u16::from(i.mode.bits());
+            let from_float = matches!(mode, 4 | 5 | 8 | 9);
+            if !matches!(mode, 0 | 1 | 4..=11) || i.round.bits() > 1 {
+                return refuse(b, "a conversion of a kind or rounding that is unknown".to_owned());
+            }
+            // A float source has no modifiers here, but an immediate would be a minifloat or an
+            // integer: which, is unknown. Integers it is.
+            let source = if from_float && matches!(i.src.kind, isa::SrcKind::Imm(_)) {
+                float(b, i.src)
+            } else {
+                int(b, i.src)
+            };
+            let aux = [mode, u16::from(i.round.bits()), 0, 0];
+            plain(h.convert, dst(b, i.d, false), &[source], 0, aux)
+        }
+        Inst::MovImm16(i) => {
+            let d = dst(b, i.d, false);
+            Op { imm: u64::from(i.imm), ..op(h.mov_imm, d, &[], [0; 4]) }
+        }
+        Inst::MovImm32(i) => {
+            let d = dst(b, i.d, false);
+            Op { imm: u64::from(i.imm), ..op(h.mov_imm, d, &[], [0; 4]) }
+        }
+        Inst::GetSr(i) => {
+            let d = dst(b, i.d, false);
+            plain(h.get_sr, d, &[], 0, [u16::from(i.sr.0), 0, 0, 0])
+        }
+        Inst::Iadd(i) => {
+            let sources = [int(b, i.a), int(b, i.b)];
+            let signed = i.a.sign_extend || i.b.sign_extend;
+            let aux = [u16::from(i.shift), u16::from(i.negate), u16::from(signed), 0];
+            let d = dst(b, i.d, i.sat);
+            // A shift of 5 and more gives zero, which only the general entry knows.
+            if i.shift > 4 {
+                plain(h.iadd, d, &sources, 0, aux)
+            } else {
+                op(h.iadd, d, &sources, aux)
+            }
+        }
+        Inst::Imadd(i) => {
+            let sources = [int(b, i.a), int(b, i.b), int(b, i.c)];
+            let signed = i.a.sign_extend || i.b.sign_extend || i.c.sign_extend;
+            let aux = [u16::from(i.shift), u16::from(i.negate), u16::from(signed), 0];
+            let d = dst(b, i.d, i.sat);
+            if i.shift > 4 {
+                plain(h.imad, d, &sources, 0, aux)
+            } else {
+                op(h.imad, d, &sources, aux)
+            }
+        }
+        Inst::Bitop(i) => bits_op!(i, bitop, u16::from(i.table), a, b),
+        Inst::Bitrev(i) => bits_op!(i, bitrev, 0, a),
+        Inst::Popcount(i) => bits_op!(i, popcount, 0, a),
+        Inst::Ffs(i) => bits_op!(i, ffs, 0, a),
+        Inst::Intl(i) => bits_op!(i, intl, 0, a, b),
+        Inst::Bfi(i) => bits_op!(i, bfi, u16::from(i.mask), a, b, c),
+        Inst::Bfeil(i) => bits_op!(i, bfeil, u16::from(i.mask), a, b, c),
+        Inst::Extr(i) => bits_op!(i, extr, u16::from(i.mask), a, b, c),
+        Inst::Shlhi(i) => bits_op!(i, shlhi, u16::from(i.mask), a, b, c),
+        Inst::Shrhi(i) => bits_op!(i, shrhi, u16::from(i.mask), a, b, c),
+        Inst::Asr(i) => {
+            let a = Src { sign_extend: true, ..int(b, i.a) };
+            let sources = [a, int(b, i.b)];
+            op(h.asr, dst(b, i.d, false), &sources, [0; 4])
+        }
+        Inst::Asrh(i) => {
+            let a = Src { sign_extend: true, ..int(b, i.a) };
+            let sources = [a, int(b, i.b)];
+            op(h.asrhi, dst(b, i.d, false), &sources, [0; 4])
+        }
+        Inst::IfIcmp(i) => mask_op!(i, if_icmp, int),
+        Inst::IfFcmp(i) => mask_op!(i, if_fcmp, float),
+        Inst::ElseIcmp(i) => mask_op!(i, else_icmp, int),
+        Inst::ElseFcmp(i) => mask_op!(i, else_fcmp, float),
+        Inst::WhileIcmp(i) => mask_op!(i, while_icmp, int),
+        Inst::WhileFcmp(i) => mask_op!(i, while_fcmp, float),
+        Inst::PopExec(i) => plain(h.pop_exec, Dst::NONE, &[], 0, [0, 0, u16::from(i.n), 0]),
+        Inst::JmpExecAny(i) => jump!(jmp_exec_any, i.off),
+        Inst::JmpExecNone(i) => jump!(jmp_exec_none, i.off),
+        Inst::Call(i) => {
+            let link = (b.address + u64::from(b.placed[place].offset) + 6) as u32;
+            let mut op = jump!(call, i.off);
+            op.imm |= u64::from(link) << 32;
+            op
+        }
+        Inst::Ret(i) => {
+            let source = general(b, i.target.reg, isa::Size::B32);
+            plain(h.jump_register, Dst::NONE, &[source], 0, [0; 4])
+        }
+        Inst::Stop(_) => plain(h.stop, Dst::NONE, &[], 0, [0; 4]),
+        // A doorbell has no execution mask of its own: the jump skips it when no lane runs.
+        Inst::JmpIfSkippingDoorbell(i) => jump!(jmp_exec_none, i.off),
+        Inst::Doorbell(i) => plain(h.doorbell, Dst::NONE, &[], u64::from(i.imm), [0; 4]),
+        Inst::Wait(_) => plain(h.nop, Dst::NONE, &[], 0, [0; 4]),
+        // Order between fragment shaders of a pixel; compute has none.
+        Inst::WaitPix(_) | Inst::SignalPix(_) => plain(h.nop, Dst::NONE, &[], 0, [0; 4]),
+        Inst::ThreadgroupBarrier(_) => plain(h.barrier, Dst::NONE, &[], 0, [0; 4]),
+        Inst::MemoryBarrier(_) => plain(h.fence, Dst::NONE, &[], 0, [0; 4]),
+        Inst::SimdReduce(i) => {
+            let scope = u16::from(i.scope == isa::Scope::Quad);
+            let aux = [u16::from(i.op.bits()), scope, u16::from(i.prefix), 0];
+            let source = if exec::subgroup::is_float(aux[0]) { float(b, i.a) } else { int(b, i.a) };
+            plain(h.reduce, dst(b, i.d, false), &[source], 0, aux)
+        }
+        Inst::IcmpBallot(i) => ballot_op!(i, icmp_ballot, int, 0),
+        Inst::FcmpBallot(i) => ballot_op!(i, fcmp_ballot, float, 0),
+        Inst::IcmpQuadBallot(i) => ballot_op!(i, icmp_ballot, int, 1),
+        Inst::FcmpQuadBallot(i) => ballot_op!(i, fcmp_ballot, float, 1),
+        Inst::SimdShuffle(i) => {
+            let sources = [int(b, i.a), int(b, i.b)];
+            plain(h.shuffle, dst(b, i.d, false), &sources, 0, [shuffle(i.kind), 0, 0, 0])
+        }
+        Inst::QuadShuffle(i) => {
+            let sources = [int(b, i.a), int(b, i.b)];
+            plain(h.shuffle, dst(b, i.d, false), &sources, 0, [shuffle(i.kind), 1, 0, 0])
+        }
+        Inst::DeviceLoad(i) => {
+            let Some(format) = format(i.format) else { return unknown_format(b) };
+            let register = vector(b, i.r);
+            let (index, immediate) = index(b, i.index);
+            let signed = i.extend == isa::Extend::Signed;
+            let t = Transfer {
+                format,
+                mask: i.mask,
+                shift: i.shift,
+                register,
+                signed,
+                immediate,
+                no_base: false,
+            };
+            let sources = [base64(b, i.base), index];
+            memory(b, h.device_load, &sources, t, Dst::NONE, [0; 4])
+        }
+        Inst::DeviceStore(i) => {
+            let Some(format) = format(i.format) else { return unknown_format(b) };
+            let register = vector(b, i.r);
+            let (index, immediate) = index(b, i.index);
+            let signed = i.extend == isa::Extend::Signed;
+            let t = Transfer {
+                format,
+                mask: i.mask,
+                shift: i.shift,
+                register,
+                signed,
+                immediate,
+                no_base: false,
+            };
+            let sources = [base64(b, i.base), index];
+            memory(b, h.device_store, &sources, t, Dst::NONE, [0; 4])
+        }
+        Inst::Atomic(i) => {
+            let operation = u16::from(i.op.bits());
+            if operation >= exec::memory::ATOMIC_OPERATIONS {
+                return refuse(b, format!("atomic operation {operation} is unknown"));
+            }
+            let (index, immediate) = index(b, i.index);
+            let signed = i.extend == isa::Extend::Signed;
+            let t = Transfer {
+                format: Format::I32,
+                mask: 1,
+                shift: 0,
+                register: Dst::NONE,
+                signed,
+                immediate,
+                no_base: false,
+            };
+            let [first, second] = atomic_operands(b, operation, i.s);
+            let sources = [base64(b, i.base), index, first, second];
+            let d = if i.r.count > 0 { vector(b, i.r) } else { Dst::NONE };
+            memory(b, h.device_atomic, &sources, t, d, [operation, u16::from(i.r.count > 0), 0, 0])
+        }
+        Inst::ThreadgroupLoad(i) => {
+            let Some(format) = format(i.format) else { return unknown_format(b) };
+            let register = vector(b, i.r);
+            let (sources, immediate, no_base) = local(b, i.base, i.index);
+            let t = Transfer {
+                format,
+                mask: i.mask,
+                shift: 0,
+                register,
+                signed: true,
+                immediate,
+                no_base,
+            };
+            memory(b, h.local_load, &sources, t, Dst::NONE, [0; 4])
+        }
+        Inst::ThreadgroupStore(i) => {
+            let Some(format) = format(i.format) else { return unknown_format(b) };
+            let register = vector(b, i.r);
+            let (sources, immediate, no_base) = local(b, i.base, i.index);
+            let t = Transfer {
+                format,
+                mask: i.mask,
+                shift: 0,
+                register,
+                signed: true,
+                immediate,
+                no_base,
+            };
+            memory(b, h.local_store, &sources, t, Dst::NONE, [0; 4])
+        }
+        Inst::ThreadgroupAtomic(i) => {
+            let operation = u16::from(i.op.bits());
+            if operation >= exec::memory::ATOMIC_OPERATIONS {
+                return refuse(b, format!("atomic operation {operation} is unknown"));
+            }
+            let ([base, index], immediate, no_base) = local(b, i.base, i.index);
+            let t = Transfer {
+                format: Format::I32,
+                mask: 1,
+                shift: 0,
+                register: Dst::NONE,
+                signed: true,
+                immediate,
+                no_base,
+            };
+            let [first, second] = atomic_operands(b, operation, i.s);
+            let sources = [base, index, first, second];
+            let d = if i.r.count > 0 { vector(b, i.r) } else { Dst::NONE };
+            memory(b, h.local_atomic, &sources, t, d, [operation, u16::from(i.r.count > 0), 0, 0])
+        }
+        Inst::StackLoad(i) => {
+            let Some(format) = format(i.format) else { return unknown_format(b) };
+            let register = vector(b, i.r);
+            let (index, immediate) = index(b, i.index);
+            let t = Transfer {
+                format,
+                mask: i.mask,
+                shift: 0,
+                register,
+                signed: true,
+                immediate,
+                no_base: true,
+            };
+            memory(b, h.stack_load, &[none(), index], t, Dst::NONE, [0; 4])
+        }
+        Inst::StackStore(i) => {
+            let Some(format) = format(i.format) else { return unknown_format(b) };
+            let register = vector(b, i.r);
+            let (index, immediate) = index(b, i.index);
+            let t = Transfer {
+                format,
+                mask: i.mask,
+                shift: 0,
+                register,
+                signed: true,
+                immediate,
+                no_base: true,
+            };
+            memory(b, h.stack_store, &[none(), index], t, Dst::NONE, [0; 4])
+        }
+        // The unit is a word of four bytes. source: Mesa's agx_compile.c, at `agx_stack_adjust`.
+        Inst::StackAdjust(i) => {
+            plain(h.stack_adjust, Dst::NONE, &[], (i64::from(i.v) * 4) as u64, [0; 4])
+        }
+        Inst::StackMap(i) => {
+            let source = general(b, i.r.reg, isa::Size::B32);
+            plain(h.stack_map, Dst::NONE, &[source], 0, [i.v as u16, 0, 0, 0])
+        }
+        Inst::StackUnmap(i) => {
+            let (row, form) = register(b, i.r.reg, isa::Size::B32);
+            let d = Dst { row, form, saturate: false };
+            plain(h.stack_unmap, d, &[], 0, [i.v as u16, 0, 0, 0])
+        }
+        Inst::UniformStore(i) => {
+            let register = vector(b, i.r);
+            let (source, immediate) = index(b, i.index);
+            let t = Transfer {
+                format: Format::I16,
+                mask: i.mask,
+                shift: 0,
+                register,
+                signed: true,
+                immediate,
+                no_base: true,
+            };
+            let aux = [immediate.unwrap_or(0) as u16, u16::from(immediate.is_none()), 0, 0];
+            memory(b, h.uniform_store, &[none(), source], t, Dst::NONE, aux)
+        }
+        Inst::TextureSample(i) => {
+            vector(b, i.r);
+            plain(h.texture, Dst::NONE, &[], place as u64, [0; 4])
+        }
+        Inst::TextureLoad(i) => {
+            vector(b, i.r);
+            plain(h.texture, Dst::NONE, &[], place as u64, [0; 4])
+        }
+        Inst::ImageWrite(_) => plain(h.image_write, Dst::NONE, &[], place as u64, [0; 4]),
+        // Registers that no operation names in its operands are covered here.
+        other => refuse(b, format!("`{other}` is not executed by this model yet")),
+    }
+}
+
+/// Operand and, for compare and exchange, comparand first: the registers hold the new value, then
+/// the expected one.
+fn atomic_operands(b: &mut Builder<'_>, operation: u16, s: isa::RegVec) -> [Src; 2] {
+    let first = general(b, s.reg, isa::Size::B32);
+    if operation == 3 {
+        let expected = general(b, s.reg + 2, isa::Size::B32);
+        [expected, first]
+    } else {
+        [first, first]
+    }
+}
+
+fn shuffle(kind: isa::Shuffle) -> u16 {
+    use exec::subgroup as s;
+    match kind {
+        isa::Shuffle::Index => s::SHUFFLE_INDEX,
+        isa::Shuffle::Xor => s::SHUFFLE_XOR,
+        isa::Shuffle::Up => s::SHUFFLE_UP,
+        isa::Shuffle::Down => s::SHUFFLE_DOWN,
+        isa::Shuffle::RotateUp => s::SHUFFLE_ROTATE_UP,
+    }
+}
+
+fn unknown_format(b: &mut Builder<'_>) -> Op {
+    refuse(b, "a memory format that is unknown".to_owned())
+}

@@ -1,0 +1,144 @@
+//! A worker's way to memory: translation with a cache of ranges, soft faults, and what a program's
+//! memory instructions need beside their registers.
+
+use tepui_softgpu::{Access, AddressSpace, Protection, RangeCache};
+
+use super::lanes::Dst;
+
+/// How memory instructions lay out an element. source: applegpu.py, MEMORY_FORMATS; Mesa's
+/// agx_compiler.h, `enum agx_format`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Format {
+    I8,
+    I16,
+    I32,
+    F16,
+    U8Norm,
+    S8Norm,
+    U16Norm,
+    S16Norm,
+    Rgb10A2,
+    Srgba8,
+    Rg11B10F,
+    Rgb9E5,
+}
+
+impl Format {
+    /// Bytes from element to element in memory.
+    pub fn stride(self) -> u32 {
+        match self {
+            Format::I8 | Format::U8Norm | Format::S8Norm | Format::Srgba8 => 1,
+            Format::I16 | Format::F16 | Format::U16Norm | Format::S16Norm => 2,
+            Format::I32 => 4,
+            Format::Rgb10A2 | Format::Rg11B10F | Format::Rgb9E5 => 1,
+        }
+    }
+
+    /// Are all components packed into one aligned 32-bit word?
+    pub fn is_packed_word(self) -> bool {
+        matches!(self, Format::Rgb10A2 | Format::Rg11B10F | Format::Rgb9E5)
+    }
+
+    /// Is an element a plain integer that loads zero-extended?
+    pub fn is_raw(self) -> bool {
+        matches!(self, Format::I8 | Format::I16 | Format::I32 | Format::F16)
+    }
+}
+
+/// A memory instruction's further fields.
+#[derive(Clone, Copy, Debug)]
+pub struct Transfer {
+    /// Layout of an element.
+    pub format: Format,
+    /// Which of four consecutive elements are transferred; registers are consecutive all the same.
+    pub mask: u8,
+    /// Further left shift of the index.
+    pub shift: u8,
+    /// First register: the others follow.
+    pub register: Dst,
+    /// The index is signed (device memory only).
+    pub signed: bool,
+    /// The index, when it is not source 1.
+    pub immediate: Option<i32>,
+    /// The base is zero, not source 0 (local memory only).
+    pub no_base: bool,
+}
+
+impl Transfer {
+    /// Elements that are transferred.
+    pub fn count(&self) -> usize {
+        if self.format.is_packed_word() {
+            if self.format == Format::Rgb10A2 { 4 } else { 3 }
+        } else {
+            self.mask.count_ones() as usize
+        }
+    }
+}
+
+/// A worker's way to memory and to the texture unit.
+pub struct Port<'v> {
+    /// The address space of the job.
+    pub vm: &'v AddressSpace,
+    /// Ranges that were touched last.
+    pub ranges: RangeCache,
+    /// Everything else that the launch gives a program: textures, samplers, helper.
+    pub launch: &'v super::launch::Launch<'v>,
+    /// The core that this worker plays, for the helper program.
+    pub core: u32,
+    /// Soft faults so far: shader accesses of memory that is not bound.
+    pub soft_faults: u64,
+    /// The first of them.
+    pub first_soft_fault: Option<tepui_softgpu::Fault>,
+    /// The texture unit's scratch.
+    pub sampler: super::super::texture::Unit,
+}
+
+impl<'v> Port<'v> {
+    /// The host address of `size` bytes at `address`, or `None` after counting a soft fault: then a
+    /// load gives zero and a store is dropped. source: asahi_drm.h, DRM_ASAHI_FEATURE_SOFT_FAULTS.
+    #[inline(always)]
+    pub fn host(&mut self, address: u64, size: u64, access: Access) -> Option<*mut u8> {
+        let need = match access {
+            Access::Read | Access::Execute => Protection::READ,
+            Access::Write => Protection::WRITE,
+            Access::Atomic => Protection::READ | Protection::WRITE,
+        };
+        if let Some(host) = self.ranges.lookup(self.vm, address, size, need) {
+            return Some(host);
+        }
+        self.slow(address, size, access)
+    }
+
+    /// The host address of a span of readable bytes that lies in one bound range.
+    #[inline(always)]
+    pub fn ranges_lookup(&mut self, address: u64, size: u64) -> Option<*mut u8> {
+        self.ranges.lookup(self.vm, address, size, Protection::READ)
+    }
+
+    /// The host address of a span of writable bytes that lies in one bound range.
+    #[inline(always)]
+    pub fn ranges_lookup_write(&mut self, address: u64, size: u64) -> Option<*mut u8> {
+        self.ranges.lookup(self.vm, address, size, Protection::WRITE)
+    }
+
+    #[cold]
+    fn slow(&mut self, address: u64, size: u64, access: Access) -> Option<*mut u8> {
+        // A single access is at most 16 bytes and aligned to its size, so it never crosses a page;
+        // larger spans come from the fast paths, which fall back to single accesses.
+        if size > 16 {
+            return None;
+        }
+        match self.vm.translate(address, access) {
+            Ok(host) if (address & (self.vm.page_size() - 1)) + size <= self.vm.page_size() => {
+                Some(host)
+            }
+            Ok(_) => None,
+            Err(fault) => {
+                self.soft_faults += 1;
+                self.first_soft_fault.get_or_insert(fault);
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! The unified shader core: runs programs on SIMD-groups of 32 lanes.
+//!
+//! - [`program`] decodes machine code once into a list of [`lanes::Op`]: a function to call and where
+//!   its operands lie.
+//! - [`launch`] holds what a pipeline's USC words load.
+//! - [`workgroup`] runs the SIMD-groups of a workgroup in turn; [`run`] is the loop over
+//!   instructions; [`exec`] has what each instruction does.
+//! - [`stack`] and [`helper`] hand out scratch memory as the driver's helper program decides.
+
+pub mod check;
+pub mod exec;
+pub mod fpmode;
+pub mod helper;
+pub mod lanes;
+pub mod launch;
+pub mod lower;
+pub mod memory;
+pub mod program;
+pub mod run;
+pub mod stack;
+pub mod workgroup;

@@ -1,0 +1,332 @@
+//! Programs: machine code decoded once into operations.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use tepui_agx_isa::{DecodeError, Inst};
+use tepui_softgpu::AddressSpace;
+
+use super::check::Footprint;
+use super::lanes::{Op, Row};
+use super::lower::lower;
+use super::memory::Transfer;
+
+/// Rows of uniform registers in the shared file; constants follow.
+pub const UNIFORM_ROWS: usize = super::launch::UNIFORM_HALVES / 2;
+
+/// The longest program that is decoded, in bytes: code without an end stops here.
+const MAX_BYTES: usize = 1 << 22;
+
+/// One instruction where it stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Placed {
+    /// Byte offset from the start of the program.
+    pub offset: u32,
+    /// The instruction; what could not be decoded has none.
+    pub inst: Option<Inst>,
+}
+
+/// A decoded program.
+pub struct Program {
+    address: u64,
+    usc_exec_base: u64,
+    bytes: Vec<u8>,
+    ops: Vec<Op>,
+    placed: Vec<Placed>,
+    transfers: Vec<Transfer>,
+    notes: Vec<String>,
+    constants: Vec<u32>,
+    /// Rows of the uniform file that some instruction reads.
+    uniform_rows: Vec<u16>,
+    register_rows: usize,
+    footprints: OnceLock<Vec<Footprint>>,
+}
+
+/// Collects what lowering finds beside operations.
+pub struct Builder<'a> {
+    /// Address of the program.
+    pub address: u64,
+    /// Base of USC addresses, for link registers.
+    pub usc_exec_base: u64,
+    /// All instructions with their places.
+    pub placed: &'a [Placed],
+    /// Memory instructions' further fields.
+    pub transfers: Vec<Transfer>,
+    /// Reasons why an instruction cannot be executed.
+    pub notes: Vec<String>,
+    constants: Vec<u32>,
+    uniform_rows: Vec<bool>,
+    register_rows: usize,
+}
+
+impl Builder<'_> {
+    /// The shared row of a constant.
+    pub fn constant(&mut self, value: u32) -> u16 {
+        let index = self.constants.iter().position(|&c| c == value).unwrap_or_else(|| {
+            self.constants.push(value);
+            self.constants.len() - 1
+        });
+        (UNIFORM_ROWS + index) as u16
+    }
+
+    /// Notes that uniform rows are read, and that they exist.
+    pub fn uniform(&mut self, row: u16, count: u16) {
+        for r in row..row + count {
+            if let Some(used) = self.uniform_rows.get_mut(usize::from(r)) {
+                *used = true;
+            }
+        }
+    }
+
+    /// Notes that register rows are touched.
+    pub fn register(&mut self, row: u16, count: u16) {
+        self.register_rows = self.register_rows.max(usize::from(row + count));
+    }
+
+    /// Index of the instruction at a byte offset from the program's start.
+    pub fn index_at(&self, offset: i64) -> Option<usize> {
+        self.placed.binary_search_by_key(&offset, |p| i64::from(p.offset)).ok()
+    }
+}
+
+impl Program {
+    /// Reads and decodes the program at an address. What cannot be decoded becomes an operation that
+    /// faults when it is executed.
+    pub fn load(vm: &AddressSpace, address: u64, usc_exec_base: u64) -> Result<Program, String> {
+        let (bytes, placed, mut undecoded) = read(vm, address)?;
+        let mut builder = Builder {
+            address,
+            usc_exec_base,
+            placed: &placed,
+            transfers: Vec::new(),
+            notes: Vec::new(),
+            constants: vec![0],
+            // A pair may start at the last row.
+            uniform_rows: vec![false; UNIFORM_ROWS],
+            register_rows: 2,
+        };
+        let mut ops = Vec::with_capacity(placed.len());
+        for (index, p) in placed.iter().enumerate() {
+            ops.push(match &p.inst {
+                Some(inst) => lower(&mut builder, index, inst),
+                None => {
+                    let why = undecoded
+                        .remove(&p.offset)
+                        .unwrap_or_else(|| "an instruction that cannot be decoded".to_owned());
+                    super::lower::refuse(&mut builder, why)
+                }
+            });
+        }
+        let Builder { transfers, notes, constants, uniform_rows, register_rows, .. } = builder;
+        let uniform_rows =
+            (0..UNIFORM_ROWS as u16).filter(|&r| uniform_rows[usize::from(r)]).collect();
+        Ok(Program {
+            address,
+            usc_exec_base,
+            bytes,
+            ops,
+            placed,
+            transfers,
+            notes,
+            constants,
+            uniform_rows,
+            register_rows,
+            footprints: OnceLock::new(),
+        })
+    }
+
+    /// Are the bytes in memory still those that were decoded?
+    fn still_at(&self, vm: &AddressSpace, usc_exec_base: u64) -> bool {
+        let mut bytes = vec![0; self.bytes.len()];
+        self.usc_exec_base == usc_exec_base
+            && vm.read(self.address, &mut bytes).is_ok()
+            && bytes == self.bytes
+    }
+
+    /// GPU address of the first instruction.
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// The operations.
+    #[inline(always)]
+    pub fn ops(&self) -> &[Op] {
+        &self.ops
+    }
+
+    /// The instructions with their offsets.
+    pub fn placed(&self) -> &[Placed] {
+        &self.placed
+    }
+
+    /// What each instruction reads and writes, for the checker.
+    pub fn footprints(&self) -> &[Footprint] {
+        self.footprints.get_or_init(|| Footprint::of(self))
+    }
+
+    /// The instruction behind an operation.
+    pub fn inst(&self, index: usize) -> Option<&Inst> {
+        self.placed.get(index)?.inst.as_ref()
+    }
+
+    /// A memory instruction's further fields.
+    #[inline(always)]
+    pub fn transfer(&self, index: usize) -> &Transfer {
+        &self.transfers[index]
+    }
+
+    /// Why an instruction cannot be executed.
+    pub fn note(&self, index: usize) -> &str {
+        &self.notes[index]
+    }
+
+    /// Rows that a SIMD-group's register file needs.
+    pub fn register_rows(&self) -> usize {
+        self.register_rows
+    }
+
+    /// Rows that the shared file needs.
+    pub fn shared_row_count(&self) -> usize {
+        UNIFORM_ROWS + self.constants.len()
+    }
+
+    /// The shared file for given uniform registers (in halves; those that are missing are zero).
+    pub fn shared_rows(&self, uniforms: &[u16]) -> Vec<Row> {
+        let mut rows = vec![Row::ZERO; self.shared_row_count()];
+        let half = |i: usize| u32::from(uniforms.get(i).copied().unwrap_or(0));
+        for &row in &self.uniform_rows {
+            let row = usize::from(row);
+            rows[row] = Row::splat(half(2 * row) | half(2 * row + 1) << 16);
+        }
+        for (i, &value) in self.constants.iter().enumerate() {
+            rows[UNIFORM_ROWS + i] = Row::splat(value);
+        }
+        rows
+    }
+
+    /// Index of the instruction at a USC address, given as its low 32 bits.
+    pub fn index_of(&self, usc_address: u32) -> Option<usize> {
+        let offset = usc_address.wrapping_sub(self.address as u32);
+        self.placed.binary_search_by_key(&offset, |p| p.offset).ok()
+    }
+
+    /// Offset and text of an instruction, for reports.
+    pub fn describe(&self, index: usize) -> (u32, String) {
+        match self.placed.get(index) {
+            Some(Placed { offset, inst: Some(inst) }) => (*offset, inst.to_string()),
+            Some(Placed { offset, inst: None }) => {
+                let from = (*offset as usize).min(self.bytes.len());
+                let bytes = &self.bytes[from..(from + 8).min(self.bytes.len())];
+                (*offset, format!("bytes {bytes:02x?}"))
+            }
+            None => (self.bytes.len() as u32, "the end of the program".to_owned()),
+        }
+    }
+}
+
+/// Reads instructions until one ends the program and no branch leads behind it.
+type Code = (Vec<u8>, Vec<Placed>, HashMap<u32, String>);
+
+fn read(vm: &AddressSpace, address: u64) -> Result<Code, String> {
+    let mut bytes: Vec<u8> = Vec::new();
+    let mut placed = Vec::new();
+    let mut undecoded = HashMap::new();
+    // The highest place that a branch leads to.
+    let mut reach = 0i64;
+    let mut offset = 0usize;
+    loop {
+        if bytes.len() < offset + 16 && bytes.len() < MAX_BYTES {
+            extend(vm, address, &mut bytes, offset + 16)?;
+        }
+        let rest = bytes.get(offset..).unwrap_or(&[]);
+        if rest.is_empty() {
+            return Ok((bytes, placed, undecoded));
+        }
+        match Inst::decode(rest) {
+            Ok((inst, length)) => {
+                placed.push(Placed { offset: offset as u32, inst: Some(inst) });
+                if let Some(target) = super::lower::branch_offset(&inst) {
+                    reach = reach.max(offset as i64 + i64::from(target));
+                }
+                if super::lower::ends(&inst) && reach <= offset as i64 {
+                    bytes.truncate(offset + length);
+                    return Ok((bytes, placed, undecoded));
+                }
+                offset += length;
+            }
+            Err(error) => {
+                placed.push(Placed { offset: offset as u32, inst: None });
+                undecoded.insert(offset as u32, describe_error(&error));
+                return Ok((bytes, placed, undecoded));
+            }
+        }
+    }
+}
+
+fn describe_error(error: &DecodeError) -> String {
+    format!("an instruction that cannot be decoded: {error}")
+}
+
+/// Reads on to at least `want` bytes, as far as memory is bound.
+fn extend(vm: &AddressSpace, address: u64, bytes: &mut Vec<u8>, want: usize) -> Result<(), String> {
+    let mut chunk = [0; 1024];
+    while bytes.len() < want.min(MAX_BYTES) {
+        let at = address + bytes.len() as u64;
+        // Up to the next multiple of the chunk, so that no read crosses a page.
+        let length = chunk.len() - (at as usize & (chunk.len() - 1));
+        match vm.read(at, &mut chunk[..length]) {
+            Ok(()) => bytes.extend_from_slice(&chunk[..length]),
+            Err(fault) if bytes.is_empty() => {
+                return Err(format!("the program cannot be read: {fault}"));
+            }
+            Err(_) => return Ok(()),
+        }
+    }
+    Ok(())
+}
+
+/// Programs that a GPU has decoded, by address; checked against memory once a job, since a driver
+/// may put another shader in the same place.
+#[derive(Default)]
+pub struct Cache(Mutex<HashMap<u64, Arc<Program>>>);
+
+/// Decoded programs beyond which the cache starts anew.
+const CACHE_LIMIT: usize = 4096;
+
+/// The programs of one job.
+pub struct Programs<'v> {
+    vm: &'v AddressSpace,
+    usc_exec_base: u64,
+    cache: &'v Cache,
+    checked: Mutex<HashMap<u64, Arc<Program>>>,
+}
+
+impl<'v> Programs<'v> {
+    /// The programs of a job in an address space.
+    pub fn new(vm: &'v AddressSpace, usc_exec_base: u64, cache: &'v Cache) -> Programs<'v> {
+        Programs { vm, usc_exec_base, cache, checked: Mutex::default() }
+    }
+
+    /// The program at an address, decoded at most once.
+    pub fn get(&self, address: u64) -> Result<Arc<Program>, String> {
+        let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(program) = checked.get(&address) {
+            return Ok(program.clone());
+        }
+        let mut cache = self.cache.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let program = match cache.get(&address).filter(|p| p.still_at(self.vm, self.usc_exec_base))
+        {
+            Some(program) => program.clone(),
+            None => {
+                if cache.len() >= CACHE_LIMIT {
+                    cache.clear();
+                }
+                let program = Arc::new(Program::load(self.vm, address, self.usc_exec_base)?);
+                cache.insert(address, program.clone());
+                program
+            }
+        };
+        checked.insert(address, program.clone());
+        Ok(program)
+    }
+}

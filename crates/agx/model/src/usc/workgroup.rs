@@ -1,0 +1,262 @@
+//! Runs one workgroup: its SIMD-groups in turn, from barrier to barrier.
+
+use super::check::Checker;
+use super::lanes::{LANES, Lanes, Place, Row};
+use super::launch::{Grid, Launch};
+use super::memory::Port;
+use super::program::Program;
+use super::stack::Stack;
+use super::{helper, run};
+use crate::job::{JobFault, ProgramPoint, Report, Unit};
+
+/// What the SIMD-groups of a workgroup share.
+#[derive(Default)]
+pub struct Shared {
+    /// Local memory.
+    pub local: Vec<u8>,
+    /// Uniform registers as a preshader leaves them, in halves; empty in other programs.
+    pub stored_uniforms: Vec<u16>,
+}
+
+/// One worker's memory, reused from workgroup to workgroup.
+pub struct Worker<'v> {
+    port: Port<'v>,
+    shared: Shared,
+    registers: Vec<Row>,
+    groups: Vec<Group>,
+    /// Instructions executed.
+    pub executed: u64,
+    /// Threads run.
+    pub threads: u64,
+    /// Watch registers and memory.
+    check: bool,
+    /// What the checks found.
+    pub reports: Vec<Report>,
+}
+
+/// A SIMD-group that waits for its turn.
+struct Group {
+    pc: usize,
+    exec: u32,
+    alive: u32,
+    stack: Stack,
+    executed: u64,
+    done: bool,
+    checker: Option<Box<Checker>>,
+}
+
+impl<'v> Worker<'v> {
+    /// A worker for one launch.
+    pub fn new(port: Port<'v>, check: bool) -> Worker<'v> {
+        Worker {
+            port,
+            shared: Shared::default(),
+            registers: Vec::new(),
+            groups: Vec::new(),
+            executed: 0,
+            threads: 0,
+            check,
+            reports: Vec::new(),
+        }
+    }
+
+    /// Accesses of memory that is not bound, and the first of them.
+    pub fn soft_faults(&self) -> (u64, Option<tepui_softgpu::Fault>) {
+        (self.port.soft_faults, self.port.first_soft_fault)
+    }
+
+    /// Runs one program on one lane to its end, as a preshader runs, and returns the uniform
+    /// registers that it leaves.
+    pub fn run_preshader(
+        &mut self,
+        program: &Program,
+        shared_rows: &[Row],
+        uniforms: &[u16],
+        budget: u64,
+    ) -> Result<Vec<u16>, JobFault> {
+        self.shared.stored_uniforms = uniforms.to_vec();
+        self.registers.clear();
+        self.registers.resize(program.register_rows(), Row::ZERO);
+        let place = Place { local_size: [1; 3], grid: [1; 3], ..Place::default() };
+        let mut lanes = Lanes::new(
+            &mut self.registers,
+            shared_rows,
+            program,
+            1,
+            place,
+            &mut self.shared,
+            &mut self.port,
+        );
+        lanes.budget = budget;
+        lanes.checker = self.check.then(Default::default);
+        let outcome = run::run(&mut lanes);
+        self.executed += lanes.executed;
+        if let Some(checker) = lanes.checker.take() {
+            self.reports.extend(checker.reports);
+        }
+        let stack = lanes.stack;
+        let fault = match outcome {
+            run::Outcome::Stop => None,
+            run::Outcome::Barrier => Some(point(&lanes, "a preshader waits at a barrier".into())),
+            run::Outcome::Fault => {
+                let why = lanes.fault.take().unwrap_or_default();
+                Some(point(&lanes, why))
+            }
+        };
+        if stack.mapped {
+            helper::free(&mut self.port, stack.blocks)
+                .map_err(|why| JobFault::new(Unit::Usc, why))?;
+        }
+        match fault {
+            Some(fault) => Err(fault),
+            None => Ok(std::mem::take(&mut self.shared.stored_uniforms)),
+        }
+    }
+
+    /// Runs one workgroup to its end.
+    pub fn run(
+        &mut self,
+        launch: &Launch<'_>,
+        shared_rows: &[Row],
+        grid: &Grid,
+        workgroup: [u32; 3],
+        budget: u64,
+    ) -> Result<(), JobFault> {
+        let program: &Program = &launch.program;
+        let rows = program.register_rows();
+        let place = Place {
+            group: workgroup,
+            local_size: grid.local,
+            grid: grid.global,
+            ..Place::default()
+        };
+        let threads = grid.local.iter().product::<u32>() as usize;
+        let count = threads.div_ceil(LANES);
+        self.registers.clear();
+        self.registers.resize(rows * count, Row::ZERO);
+        self.shared.local.clear();
+        self.shared.local.resize(launch.local_bytes as usize, 0);
+        self.groups.clear();
+        for index in 0..count {
+            let alive = alive_lanes(&place, index * LANES, threads);
+            self.threads += u64::from(alive.count_ones());
+            self.groups.push(Group {
+                pc: 0,
+                exec: alive,
+                alive,
+                stack: Stack::default(),
+                executed: 0,
+                done: alive == 0,
+                checker: self.check.then(Default::default),
+            });
+        }
+        let result = self.rounds(launch, shared_rows, place, budget);
+        for group in self.groups.iter_mut().rev() {
+            self.executed += group.executed;
+            if let Some(checker) = group.checker.take() {
+                self.reports.extend(checker.reports);
+            }
+            if group.stack.mapped {
+                helper::free(&mut self.port, group.stack.blocks)
+                    .map_err(|why| JobFault::new(Unit::Usc, why))?;
+            }
+        }
+        result
+    }
+
+    /// Runs every group to its next barrier until all are done.
+    fn rounds(
+        &mut self,
+        launch: &Launch<'_>,
+        shared_rows: &[Row],
+        place: Place,
+        budget: u64,
+    ) -> Result<(), JobFault> {
+        let program: &Program = &launch.program;
+        let rows = program.register_rows();
+        let mut running = true;
+        while running {
+            running = false;
+            for (index, group) in self.groups.iter_mut().enumerate() {
+                if group.done {
+                    continue;
+                }
+                let mut lanes = Lanes::new(
+                    &mut self.registers[index * rows..(index + 1) * rows],
+                    shared_rows,
+                    program,
+                    group.alive,
+                    Place { first_thread: (index * LANES) as u32, index: index as u32, ..place },
+                    &mut self.shared,
+                    &mut self.port,
+                );
+                lanes.pc = group.pc;
+                lanes.set_exec(group.exec);
+                lanes.stack = group.stack;
+                lanes.executed = group.executed;
+                lanes.checker = group.checker.take();
+                lanes.budget = budget;
+                let outcome = run::run(&mut lanes);
+                group.pc = lanes.pc;
+                group.exec = lanes.exec;
+                group.stack = lanes.stack;
+                group.executed = lanes.executed;
+                group.checker = lanes.checker.take();
+                match outcome {
+                    run::Outcome::Stop => group.done = true,
+                    run::Outcome::Barrier => running = true,
+                    run::Outcome::Fault => {
+                        group.done = true;
+                        let why = lanes.fault.take().unwrap_or_default();
+                        return Err(point(&lanes, why));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The lanes of a SIMD-group that are threads of the grid.
+fn alive_lanes(place: &Place, first: usize, threads: usize) -> u32 {
+    let whole = (0..3).all(|a| place.threads_here(a) == place.local_size[a]);
+    if whole {
+        return match threads - first {
+            n if n >= LANES => u32::MAX,
+            n => (1 << n) - 1,
+        };
+    }
+    let here = Place { first_thread: first as u32, ..*place };
+    let mut alive = 0;
+    for lane in 0..LANES.min(threads - first) {
+        let at = here.thread_in_group(lane);
+        let inside = (0..3).all(|a| at[a] < place.threads_here(a));
+        alive |= u32::from(inside) << lane;
+    }
+    alive
+}
+
+/// A fault at the instruction that a group has just executed.
+fn point(lanes: &Lanes<'_, '_>, what: String) -> JobFault {
+    let (offset, text) = lanes.program.describe(lanes.pc.saturating_sub(1));
+    JobFault {
+        program: Some(ProgramPoint { shader: lanes.program.address(), offset, text }),
+        ..JobFault::new(Unit::Usc, what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_partial_workgroup_has_partial_lanes() {
+        let place =
+            Place { group: [1, 0, 0], local_size: [8, 4, 1], grid: [11, 3, 1], ..Place::default() };
+        // 3 of 8 columns and 3 of 4 rows are inside.
+        assert_eq!(alive_lanes(&place, 0, 32), 0x0007_0707);
+        let whole = Place { group: [0; 3], local_size: [40, 1, 1], grid: [40, 1, 1], ..place };
+        assert_eq!(alive_lanes(&whole, 0, 40), u32::MAX);
+        assert_eq!(alive_lanes(&whole, 32, 40), 0xff);
+    }
+}

@@ -1,0 +1,539 @@
+//! The shader: arenas of instructions, values and regions, and what is declared around them.
+
+use crate::attrs::{
+    Attrs, Builtin, Dim, Image, ImageFormat, InstFlags, IoSlot, NumKind, TexOperands, named_enum,
+};
+use crate::entity::{Inst, Loc, Region, Res, Value, Var};
+use crate::op::Op;
+use crate::types::Type;
+use cranelift_entity::{EntityList, ListPool, PrimaryMap};
+use std::collections::HashMap;
+
+named_enum! {
+    /// A shader stage.
+    Stage {
+        /// Compute.
+        Compute = "compute",
+        /// Vertex.
+        Vertex = "vertex",
+        /// Fragment.
+        Fragment = "fragment",
+    }
+}
+
+named_enum! {
+    /// What a resource is.
+    ResKind {
+        /// Uniform buffer: read only.
+        UniformBuffer = "uniform_buffer",
+        /// Storage buffer.
+        StorageBuffer = "storage_buffer",
+        /// Sampled image without sampler.
+        Texture = "texture",
+        /// Sampler alone.
+        Sampler = "sampler",
+        /// Texture and sampler under one handle.
+        CombinedTextureSampler = "combined",
+        /// Storage image.
+        StorageImage = "storage_image",
+        /// Uniform texel buffer.
+        UniformTexelBuffer = "uniform_texel_buffer",
+        /// Storage texel buffer.
+        StorageTexelBuffer = "storage_texel_buffer",
+        /// Input attachment.
+        InputAttachment = "input_attachment",
+    }
+}
+
+named_enum! {
+    /// Relation of a written fragment depth to the interpolated one.
+    DepthMode {
+        /// Any depth.
+        Any = "any",
+        /// The written depth is greater or equal.
+        Greater = "greater",
+        /// The written depth is less or equal.
+        Less = "less",
+        /// The written depth is the same.
+        Unchanged = "unchanged",
+    }
+}
+
+/// A descriptor slot of the pipeline layout.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Resource {
+    /// What it is.
+    pub kind: ResKind,
+    /// Descriptor set.
+    pub set: u32,
+    /// Binding in the set.
+    pub binding: u32,
+    /// Number of descriptors; 0 for a run-time array.
+    pub count: u32,
+    /// Input attachments: `InputAttachmentIndex`.
+    pub input_attachment: u32,
+    /// Images: dimensionality.
+    pub dim: Dim,
+    /// Images: arrayed.
+    pub array: bool,
+    /// Images: multisampled.
+    pub ms: bool,
+    /// Storage images: declared format.
+    pub format: ImageFormat,
+    /// Images: what the texels are.
+    pub texels: NumKind,
+    /// Name in the source, or empty.
+    pub name: String,
+}
+
+impl Resource {
+    /// A resource of one descriptor with no image properties.
+    #[must_use]
+    pub fn new(kind: ResKind, set: u32, binding: u32) -> Resource {
+        Resource {
+            kind,
+            set,
+            binding,
+            count: 1,
+            input_attachment: 0,
+            dim: Dim::D2,
+            array: false,
+            ms: false,
+            format: ImageFormat::Unknown,
+            texels: NumKind::Float,
+            name: String::new(),
+        }
+    }
+}
+
+/// A per-invocation variable: one value, or an array of values.
+///
+/// Structures and matrices have been split by the front end: a matrix is an array of columns.
+#[derive(Clone, PartialEq, Debug)]
+pub struct VarData {
+    /// Type of an element.
+    pub ty: Type,
+    /// Number of elements when it is an array (accesses carry an index), else `None`.
+    pub len: Option<u32>,
+    /// Name in the source, or empty.
+    pub name: String,
+}
+
+/// A declared user input or output, for linking stages and for listings.
+#[derive(Clone, PartialEq, Debug)]
+pub struct IoDecl {
+    /// Where it starts.
+    pub slot: IoSlot,
+    /// Type of one location's worth of it.
+    pub ty: Type,
+    /// Number of locations.
+    pub locations: u32,
+    /// Name in the source, or empty.
+    pub name: String,
+}
+
+/// A position in the source text.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct SrcLoc {
+    /// Index into [`Shader::files`].
+    pub file: u32,
+    /// Line, from 1; 0 when unknown.
+    pub line: u32,
+    /// Column, from 1; 0 when unknown.
+    pub col: u32,
+}
+
+/// Float-controls execution modes of one bit size.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FloatControls {
+    /// Denormals must be kept.
+    pub denorm_preserve: bool,
+    /// Denormals must be flushed to zero.
+    pub denorm_flush: bool,
+    /// Signed zeros, infinities and NaNs must be kept.
+    pub preserve_special: bool,
+    /// Round to nearest even is required.
+    pub rte: bool,
+    /// Round towards zero is required.
+    pub rtz: bool,
+}
+
+/// Properties of the entry point.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Info {
+    /// Stage.
+    pub stage: Stage,
+    /// Entry point's name.
+    pub entry: String,
+    /// Compute: workgroup size.
+    pub workgroup_size: [u32; 3],
+    /// Compute: bytes of workgroup memory.
+    pub shared_bytes: u32,
+    /// Bytes of push constants that the shader declares.
+    pub push_bytes: u32,
+    /// Bytes of scratch memory for `load_scratch` and `store_scratch`.
+    pub scratch_bytes: u32,
+    /// Fragment: depth and stencil tests run before the shader.
+    pub early_tests: bool,
+    /// Fragment: early tests, and late when the shader discards (`EarlyAndLateFragmentTests`).
+    pub early_and_late_tests: bool,
+    /// Fragment: how a written depth relates to the interpolated one.
+    pub depth: DepthMode,
+    /// Fragment: runs once per sample.
+    pub per_sample: bool,
+    /// Float controls for 16, 32 and 64 bits.
+    pub float: [FloatControls; 3],
+    /// Required quad or maximal reconvergence was asked for.
+    pub maximal_reconvergence: bool,
+}
+
+impl Info {
+    /// Defaults for a stage.
+    #[must_use]
+    pub fn new(stage: Stage) -> Info {
+        Info {
+            stage,
+            entry: "main".to_owned(),
+            workgroup_size: [1; 3],
+            shared_bytes: 0,
+            push_bytes: 0,
+            scratch_bytes: 0,
+            early_tests: false,
+            early_and_late_tests: false,
+            depth: DepthMode::Any,
+            per_sample: false,
+            float: Default::default(),
+            maximal_reconvergence: false,
+        }
+    }
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ValueDef {
+    /// Result `.1` of an instruction.
+    Result(Inst, u32),
+    /// Parameter `.1` of a region (the body of a loop).
+    Param(Region, u32),
+}
+
+/// A value's type and definition.
+#[derive(Clone, Copy, Debug)]
+pub struct ValueData {
+    /// Type.
+    pub ty: Type,
+    /// Definition.
+    pub def: ValueDef,
+}
+
+/// An instruction.
+#[derive(Clone, Debug)]
+pub struct InstData {
+    /// Operation.
+    pub op: Op,
+    /// Rules for optimisation.
+    pub flags: InstFlags,
+    /// Source location.
+    pub loc: Loc,
+    /// Attributes.
+    pub attrs: Attrs,
+    /// Operands, in [`Shader::pool`].
+    pub args: EntityList<Value>,
+    /// Results, in [`Shader::pool`].
+    pub results: EntityList<Value>,
+}
+
+/// A region: parameters, and instructions of which the last is a terminator.
+#[derive(Clone, Debug, Default)]
+pub struct RegionData {
+    /// Parameters (bodies of loops only).
+    pub params: Vec<Value>,
+    /// Instructions, in order.
+    pub insts: Vec<Inst>,
+}
+
+/// The optional operands of an image instruction, by name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[allow(missing_docs, reason = "the names are those of TexOperands")]
+pub struct TexArgs {
+    pub dref: Option<Value>,
+    pub bias: Option<Value>,
+    pub lod: Option<Value>,
+    pub ddx: Option<Value>,
+    pub ddy: Option<Value>,
+    pub offset: Option<Value>,
+    pub sample: Option<Value>,
+    pub min_lod: Option<Value>,
+    pub offsets: Option<Value>,
+}
+
+/// A shader of one entry point, everything inlined: one tree of regions under [`Shader::root`].
+///
+/// Entities are never freed; a pass that removes an instruction takes it out of its region.
+#[derive(Clone, Debug)]
+pub struct Shader {
+    /// Properties of the entry point.
+    pub info: Info,
+    /// The outermost region.
+    pub root: Region,
+    /// Instructions.
+    pub insts: PrimaryMap<Inst, InstData>,
+    /// Values.
+    pub values: PrimaryMap<Value, ValueData>,
+    /// Regions.
+    pub regions: PrimaryMap<Region, RegionData>,
+    /// Variables.
+    pub vars: PrimaryMap<Var, VarData>,
+    /// Resources.
+    pub resources: PrimaryMap<Res, Resource>,
+    /// Source locations; entry 0 is "unknown".
+    pub locs: PrimaryMap<Loc, SrcLoc>,
+    /// Source files by name.
+    pub files: Vec<String>,
+    /// User inputs.
+    pub inputs: Vec<IoDecl>,
+    /// User outputs.
+    pub outputs: Vec<IoDecl>,
+    /// Names of values, where the source gave them.
+    pub names: HashMap<Value, String>,
+    /// Storage of operand and result lists.
+    pub pool: ListPool<Value>,
+}
+
+impl Shader {
+    /// A shader with an empty root region.
+    #[must_use]
+    pub fn new(stage: Stage) -> Shader {
+        let mut regions = PrimaryMap::new();
+        let root = regions.push(RegionData::default());
+        let mut locs = PrimaryMap::new();
+        locs.push(SrcLoc::default());
+        Shader {
+            info: Info::new(stage),
+            root,
+            insts: PrimaryMap::new(),
+            values: PrimaryMap::new(),
+            regions,
+            vars: PrimaryMap::new(),
+            resources: PrimaryMap::new(),
+            locs,
+            files: Vec::new(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            names: HashMap::new(),
+            pool: ListPool::new(),
+        }
+    }
+
+    /// Makes an instruction that is in no region yet, with results of the given types.
+    pub fn make_inst(&mut self, op: Op, attrs: Attrs, args: &[Value], tys: &[Type]) -> Inst {
+        let args = EntityList::from_slice(args, &mut self.pool);
+        let inst = self.insts.push(InstData {
+            op,
+            flags: InstFlags::empty(),
+            loc: Loc::default(),
+            attrs,
+            args,
+            results: EntityList::new(),
+        });
+        for &ty in tys {
+            self.add_result(inst, ty);
+        }
+        inst
+    }
+
+    /// Appends a result to an instruction.
+    pub fn add_result(&mut self, inst: Inst, ty: Type) -> Value {
+        let n = self.insts[inst].results.len(&self.pool) as u32;
+        let v = self.values.push(ValueData { ty, def: ValueDef::Result(inst, n) });
+        self.insts[inst].results.push(v, &mut self.pool);
+        v
+    }
+
+    /// Appends a parameter to a region.
+    pub fn add_param(&mut self, region: Region, ty: Type) -> Value {
+        let n = self.regions[region].params.len() as u32;
+        let v = self.values.push(ValueData { ty, def: ValueDef::Param(region, n) });
+        self.regions[region].params.push(v);
+        v
+    }
+
+    /// Replaces an instruction's results; the old values must no longer be used. The kept values are renumbered.
+    pub fn set_results(&mut self, inst: Inst, results: &[Value]) {
+        self.insts[inst].results = EntityList::from_slice(results, &mut self.pool);
+        for (i, &v) in results.iter().enumerate() {
+            self.values[v].def = ValueDef::Result(inst, i as u32);
+        }
+    }
+
+    /// Replaces a region's parameters; the kept values are renumbered.
+    pub fn set_params(&mut self, region: Region, params: &[Value]) {
+        self.regions[region].params = params.to_vec();
+        for (i, &v) in params.iter().enumerate() {
+            self.values[v].def = ValueDef::Param(region, i as u32);
+        }
+    }
+
+    /// Replaces an instruction's operands.
+    pub fn set_args(&mut self, inst: Inst, args: &[Value]) {
+        self.insts[inst].args = EntityList::from_slice(args, &mut self.pool);
+    }
+
+    /// A new empty region.
+    pub fn make_region(&mut self) -> Region {
+        self.regions.push(RegionData::default())
+    }
+
+    /// Operands.
+    #[must_use]
+    pub fn args(&self, inst: Inst) -> &[Value] {
+        self.insts[inst].args.as_slice(&self.pool)
+    }
+
+    /// Operands, to rewrite in place.
+    pub fn args_mut(&mut self, inst: Inst) -> &mut [Value] {
+        self.insts[inst].args.as_mut_slice(&mut self.pool)
+    }
+
+    /// Operand `i`.
+    #[must_use]
+    pub fn arg(&self, inst: Inst, i: usize) -> Value {
+        self.args(inst)[i]
+    }
+
+    /// Results.
+    #[must_use]
+    pub fn results(&self, inst: Inst) -> &[Value] {
+        self.insts[inst].results.as_slice(&self.pool)
+    }
+
+    /// The only result.
+    ///
+    /// # Panics
+    /// When there is none.
+    #[must_use]
+    pub fn result(&self, inst: Inst) -> Value {
+        self.results(inst)[0]
+    }
+
+    /// Type of a value.
+    #[must_use]
+    pub fn ty(&self, v: Value) -> Type {
+        self.values[v].ty
+    }
+
+    /// The instruction that defines `v`, unless it is a parameter.
+    #[must_use]
+    pub fn def_inst(&self, v: Value) -> Option<Inst> {
+        match self.values[v].def {
+            ValueDef::Result(i, _) => Some(i),
+            ValueDef::Param(..) => None,
+        }
+    }
+
+    /// The op that defines `v`, unless it is a parameter.
+    #[must_use]
+    pub fn def_op(&self, v: Value) -> Option<Op> {
+        self.def_inst(v).map(|i| self.insts[i].op)
+    }
+
+    /// The bits of `v` when it is a scalar constant.
+    #[must_use]
+    pub fn as_const(&self, v: Value) -> Option<u64> {
+        match self.insts[self.def_inst(v)?].attrs {
+            Attrs::Const(c) => Some(c),
+            _ => None,
+        }
+    }
+
+    /// The components of `v` when it is a constant or a `vec` (or `copy`) of constants.
+    #[must_use]
+    pub fn as_const_comps(&self, v: Value) -> Option<Vec<u64>> {
+        let inst = self.def_inst(v)?;
+        match self.insts[inst].op {
+            Op::Const => Some(vec![self.as_const(v)?]),
+            Op::Copy => self.as_const_comps(self.arg(inst, 0)),
+            Op::Vec => self.args(inst).iter().map(|&a| self.as_const(a)).collect(),
+            _ => None,
+        }
+    }
+
+    /// Regions of an instruction: none, one or two.
+    pub fn inst_regions(&self, inst: Inst) -> impl Iterator<Item = Region> + use<> {
+        let (a, b) = match self.insts[inst].attrs {
+            Attrs::If(a, b) => (Some(a), Some(b)),
+            Attrs::Loop(a) => (Some(a), None),
+            _ => (None, None),
+        };
+        a.into_iter().chain(b)
+    }
+
+    /// The terminator of a region, when it has one.
+    #[must_use]
+    pub fn terminator(&self, region: Region) -> Option<Inst> {
+        self.regions[region].insts.last().copied().filter(|&i| self.insts[i].op.is_terminator())
+    }
+
+    /// How many operands of an image instruction come before the optional ones.
+    #[must_use]
+    pub fn tex_fixed_args(op: Op) -> usize {
+        match op {
+            Op::TexSample | Op::TexSampleLod | Op::TexGather | Op::TexQueryLod | Op::ImageStore => {
+                3
+            }
+            Op::TexFetch | Op::ImageLoad => 2,
+            Op::ImageSize => 1,
+            _ => usize::MAX,
+        }
+    }
+
+    /// The attributes of an image instruction and its optional operands by name.
+    #[must_use]
+    pub fn tex_args(&self, inst: Inst) -> Option<(Image, TexArgs)> {
+        let data = &self.insts[inst];
+        let Attrs::Image(image) = data.attrs else { return None };
+        let mut rest = self.args(inst).iter().copied().skip(Self::tex_fixed_args(data.op));
+        let mut out = TexArgs::default();
+        let mut take = |flag| if image.operands.contains(flag) { rest.next() } else { None };
+        out.dref = take(TexOperands::DREF);
+        out.bias = take(TexOperands::BIAS);
+        out.lod = take(TexOperands::LOD);
+        out.ddx = take(TexOperands::GRAD);
+        out.ddy = take(TexOperands::GRAD);
+        out.offset = take(TexOperands::OFFSET);
+        out.sample = take(TexOperands::SAMPLE);
+        out.min_lod = take(TexOperands::MIN_LOD);
+        out.offsets = take(TexOperands::OFFSETS);
+        Some((image, out))
+    }
+
+    /// Every region in pre-order with its instructions: calls `f` for each instruction, outer before inner.
+    pub fn walk(&self, mut f: impl FnMut(&Shader, Region, Inst)) {
+        let mut stack = vec![(self.root, 0usize)];
+        while let Some((region, at)) = stack.pop() {
+            if let Some(&inst) = self.regions[region].insts.get(at) {
+                stack.push((region, at + 1));
+                f(self, region, inst);
+                let at = stack.len();
+                stack.extend(self.inst_regions(inst).map(|r| (r, 0)));
+                stack[at..].reverse();
+            }
+        }
+    }
+
+    /// Number of instructions in the tree.
+    #[must_use]
+    pub fn inst_count(&self) -> usize {
+        let mut n = 0;
+        self.walk(|_, _, _| n += 1);
+        n
+    }
+
+    /// Whether the shader reads the built-in.
+    #[must_use]
+    pub fn reads_builtin(&self, b: Builtin) -> bool {
+        let mut found = false;
+        self.walk(|s, _, i| found |= s.insts[i].attrs == Attrs::Builtin(b));
+        found
+    }
+}

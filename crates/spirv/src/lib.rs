@@ -1,0 +1,1 @@
+//! SPIR-V to the IR.

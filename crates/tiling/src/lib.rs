@@ -1,0 +1,31 @@
+//! Moves pixels between raster order and a GPU's order, at the speed of memory.
+//!
+//! Apple's and Arm's GPUs store images as tiles: tiles in raster order, elements within a tile along
+//! a curve that keeps neighbours together. The two curves are one up to a twist ([`Order`]), so that
+//! one set of kernels serves both. A [`Plane`] describes one level of one layer; [`tile`] and
+//! [`detile`] move any rectangle of it, checked against both slices, on one thread or several.
+//!
+//! How it is fast:
+//!
+//! - whole **bricks** (32 bytes wide, 1 to 8 rows high, so that the tiled side is made of contiguous
+//!   runs) go through shuffles of 256-bit registers (`avx2.rs`); where the processor lacks them, and
+//!   at the edges of the rectangle, elements are moved one by one along incremental addresses
+//!   (`scalar.rs`);
+//! - bricks are taken in the order that keeps the raster side in few streams and the tiled side in
+//!   one tile;
+//! - where the destination is larger than the caches, stores bypass them.
+//!
+//! Start reading in `plane.rs`, then `copy.rs`.
+#![allow(non_snake_case)] // `_B` is the suffix of byte counts throughout.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+mod copy;
+mod plane;
+mod scalar;
+
+pub use copy::{CopyError, Threads, detile, tile};
+pub use plane::{Order, Plane, PlaneError, Rect};
+
+#[cfg(test)]
+mod tests;

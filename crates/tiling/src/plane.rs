@@ -1,0 +1,150 @@
+//! One level of one layer of a tiled image.
+
+/// The order of the elements within a tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// Morton order: the bits of x and y in turn, x lowest. Where a tile is wider than high, the
+    /// last bits of x stand alone on top. (AGX: twiddled.)
+    Morton,
+    /// Morton order of x ^ y and y, in square tiles. (Mali: u-interleaved.)
+    UInterleaved,
+}
+
+/// A tiled plane: tiles in raster order, each contiguous.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plane {
+    pub(crate) element_B: u32,
+    pub(crate) width_el: u32,
+    pub(crate) height_el: u32,
+    pub(crate) log2_tile_w: u32,
+    pub(crate) log2_tile_h: u32,
+    pub(crate) tile_row_B: usize,
+    pub(crate) order: Order,
+}
+
+/// Why a plane cannot be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlaneError {
+    /// The element's size has no kernel.
+    #[error("elements of {0} bytes; there are kernels for 1, 2, 3, 4, 6, 8, 12, 16, 32 and 64")]
+    ElementSize(u32),
+    /// The curve does not fill such a tile.
+    #[error(
+        "tiles of {0}x{1} elements; sides are powers of two of at most 256, and tiles are square or \
+         (in Morton order) twice as wide as high"
+    )]
+    TileSize(u32, u32),
+    /// A row of tiles does not hold the plane's width.
+    #[error("a row of tiles of {row_B} bytes; the plane's width needs {needed_B}")]
+    RowTooShort {
+        /// Bytes from tile row to tile row.
+        row_B: u64,
+        /// Bytes that the tiles of a row take.
+        needed_B: u64,
+    },
+    /// A size is 0 or past the address space.
+    #[error("a plane of {0}x{1} elements")]
+    Extent(u32, u32),
+}
+
+/// A rectangle of elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Rect {
+    /// Left column.
+    pub x: u32,
+    /// Top row.
+    pub y: u32,
+    /// Width.
+    pub w: u32,
+    /// Height.
+    pub h: u32,
+}
+
+impl Plane {
+    /// A plane of `width_el`×`height_el` elements of `element_B` bytes, in tiles of
+    /// `tile_el` = (width, height) elements, `tile_row_B` bytes from a row of tiles to the next.
+    pub fn new(
+        order: Order,
+        element_B: u32,
+        (width_el, height_el): (u32, u32),
+        tile_el: (u32, u32),
+        tile_row_B: u64,
+    ) -> Result<Plane, PlaneError> {
+        if !matches!(element_B, 1 | 2 | 3 | 4 | 6 | 8 | 12 | 16 | 32 | 64) {
+            return Err(PlaneError::ElementSize(element_B));
+        }
+        let (tile_w, tile_h) = tile_el;
+        let valid = |side: u32| side.is_power_of_two() && side <= 256;
+        let shape = tile_w == tile_h || (order == Order::Morton && tile_w / 2 == tile_h);
+        if !valid(tile_w) || !valid(tile_h) || !shape {
+            return Err(PlaneError::TileSize(tile_w, tile_h));
+        }
+        let tile_B = u64::from(tile_w * tile_h * element_B);
+        let needed_B = u64::from(width_el.div_ceil(tile_w)) * tile_B;
+        if tile_row_B < needed_B {
+            return Err(PlaneError::RowTooShort { row_B: tile_row_B, needed_B });
+        }
+        let plane = Plane {
+            element_B,
+            width_el,
+            height_el,
+            log2_tile_w: tile_w.ilog2(),
+            log2_tile_h: tile_h.ilog2(),
+            tile_row_B: usize::try_from(tile_row_B)
+                .map_err(|_| PlaneError::Extent(width_el, height_el))?,
+            order,
+        };
+        let tile_rows = u64::from(height_el.div_ceil(tile_h));
+        let fits = tile_rows.checked_mul(tile_row_B).is_some_and(|b| b <= isize::MAX as u64);
+        if width_el == 0 || height_el == 0 || !fits {
+            return Err(PlaneError::Extent(width_el, height_el));
+        }
+        Ok(plane)
+    }
+
+    /// Bytes of a tile.
+    pub fn tile_B(&self) -> usize {
+        (self.element_B as usize) << (self.log2_tile_w + self.log2_tile_h)
+    }
+
+    /// All of the plane.
+    pub fn rect(&self) -> Rect {
+        Rect { x: 0, y: 0, w: self.width_el, h: self.height_el }
+    }
+
+    /// Where an element starts, in bytes from the plane's start: the definition that the kernels
+    /// are tested against.
+    pub fn offset_B(&self, x: u32, y: u32) -> usize {
+        let (tile_w, tile_h) = (1 << self.log2_tile_w, 1 << self.log2_tile_h);
+        let tile = (y / tile_h) as usize * self.tile_row_B + (x / tile_w) as usize * self.tile_B();
+        let (x, y) = (x % tile_w, y % tile_h);
+        tile + self.index_in_tile(x, y) as usize * self.element_B as usize
+    }
+
+    /// The position along the curve of element (x, y) of a tile.
+    pub fn index_in_tile(&self, x: u32, y: u32) -> u32 {
+        let x = match self.order {
+            Order::Morton => x,
+            Order::UInterleaved => x ^ y,
+        };
+        spread(x) | spread(y) << 1
+    }
+
+    /// The smallest number of bytes that holds rows of tiles up to row `y_end` (exclusive) and, of
+    /// the last of them, the tiles up to column `x_end`.
+    pub(crate) fn bytes_up_to(&self, x_end: u32, y_end: u32) -> usize {
+        let tile_rows = (y_end.div_ceil(1 << self.log2_tile_h)) as usize;
+        let tiles = (x_end.div_ceil(1 << self.log2_tile_w)) as usize;
+        (tile_rows - 1) * self.tile_row_B + tiles * self.tile_B()
+    }
+}
+
+/// The bits of `value` (below 65536) in the even positions.
+#[inline]
+pub(crate) const fn spread(value: u32) -> u32 {
+    let v = value & 0xffff;
+    let v = (v | v << 8) & 0x00ff_00ff;
+    let v = (v | v << 4) & 0x0f0f_0f0f;
+    let v = (v | v << 2) & 0x3333_3333;
+    (v | v << 1) & 0x5555_5555
+}

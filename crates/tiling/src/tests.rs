@@ -1,0 +1,137 @@
+use proptest::prelude::*;
+
+use super::*;
+
+/// The one-line reference: element by element, by the definition of an address.
+fn reference(
+    plane: &Plane,
+    tiled: &mut [u8],
+    linear: &mut [u8],
+    stride: usize,
+    r: Rect,
+    tile: bool,
+) {
+    let n = plane.element_B as usize;
+    for (y, x) in (0..r.h).flat_map(|y| (0..r.w).map(move |x| (y, x))) {
+        let (a, b) = (plane.offset_B(r.x + x, r.y + y), y as usize * stride + x as usize * n);
+        let (a, b) = (&mut tiled[a..a + n], &mut linear[b..b + n]);
+        if tile { a.copy_from_slice(b) } else { b.copy_from_slice(a) }
+    }
+}
+
+fn noise(len: usize, seed: u32) -> Vec<u8> {
+    let mut state = seed | 1;
+    std::iter::repeat_with(|| {
+        state = state.wrapping_mul(0x915f_77f5).wrapping_add(12345);
+        (state >> 24) as u8
+    })
+    .take(len)
+    .collect()
+}
+
+prop_compose! {
+    fn planes()(
+        order in prop::sample::select(&[Order::Morton, Order::UInterleaved][..]),
+        element_B in prop::sample::select(&[1u32, 2, 3, 4, 6, 8, 12, 16, 32, 64][..]),
+        (log2_h, wide) in (0u32..=7, 0u32..=1),
+        (width, height) in (1u32..300, 1u32..200),
+        slack in 0u64..3,
+    ) -> Plane {
+        let log2_w = log2_h + if order == Order::Morton { wide } else { 0 };
+        let tile = (1 << log2_w, 1 << log2_h);
+        let tile_B = u64::from(tile.0 * tile.1 * element_B);
+        let row_B = (u64::from(width.div_ceil(tile.0)) + slack) * tile_B;
+        Plane::new(order, element_B, (width, height), tile, row_B).unwrap()
+    }
+}
+
+/// A plane, a rectangle of it, a row stride, a seed and how many threads.
+type Move = (Plane, Rect, usize, u32, Threads);
+
+fn moves() -> impl Strategy<Value = Move> {
+    let threads = prop::sample::select(&[Threads::One, Threads::All][..]);
+    (planes(), any::<[u32; 4]>(), 0usize..40, any::<u32>(), threads).prop_map(
+        |(plane, [x, y, w, h], padding, seed, threads)| {
+            let (x, y) = (x % plane.width_el, y % plane.height_el);
+            let (w, h) = (w % (plane.width_el - x + 1), h % (plane.height_el - y + 1));
+            let stride = w as usize * plane.element_B as usize + padding;
+            (plane, Rect { x, y, w, h }, stride, seed, threads)
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+
+    #[test]
+    fn moves_equal_the_reference((plane, rect, stride, seed, threads) in moves()) {
+        let tiled_B = plane.bytes_up_to(plane.width_el, plane.height_el);
+        let linear_B = rect.h as usize * stride;
+        let (mut tiled, linear) = (noise(tiled_B, seed), noise(linear_B, !seed));
+        let (mut tiled2, mut linear2) = (tiled.clone(), linear.clone());
+        tile(&plane, &mut tiled, &linear, stride, rect, threads).unwrap();
+        reference(&plane, &mut tiled2, &mut linear2, stride, rect, true);
+        prop_assert!(tiled == tiled2, "tile");
+        // And back, into other bytes: the rectangle returns, the padding stays.
+        let (mut back, mut back2) = (noise(linear_B, seed ^ 77), noise(linear_B, seed ^ 77));
+        detile(&plane, &tiled, &mut back, stride, rect, threads).unwrap();
+        reference(&plane, &mut tiled2, &mut back2, stride, rect, false);
+        prop_assert!(back == back2, "detile");
+        let row_B = rect.w as usize * plane.element_B as usize;
+        for y in 0..rect.h as usize {
+            prop_assert!(back[y * stride..][..row_B] == linear[y * stride..][..row_B]);
+        }
+    }
+
+    /// Short buffers and rectangles outside give errors and leave everything as it was.
+    #[test]
+    fn bad_moves_are_refused(
+        (plane, _, _, seed, threads) in moves(),
+        rect in any::<[u32; 4]>(),
+        small in any::<bool>(),
+        stride in prop::sample::select(&[0usize, 1, 63, 4096, usize::MAX][..]),
+        lengths in (0usize..20000, 0usize..20000),
+    ) {
+        let [x, y, w, h] = rect.map(|v| if small { v % 300 } else { v });
+        let rect = Rect { x, y, w, h };
+        let (mut tiled, linear) = (noise(lengths.0, seed), noise(lengths.1, !seed));
+        let before = tiled.clone();
+        if tile(&plane, &mut tiled, &linear, stride, rect, threads).is_err() {
+            prop_assert!(tiled == before);
+        }
+        let mut linear2 = linear.clone();
+        if detile(&plane, &tiled, &mut linear2, stride, rect, threads).is_err() {
+            prop_assert!(linear2 == linear);
+        }
+    }
+}
+
+/// Large enough to bypass the caches and to use several threads.
+#[test]
+fn large_moves() {
+    for (order, tile_el) in [(Order::Morton, (64, 64)), (Order::UInterleaved, (16, 16))] {
+        let (w, h) = (2053u32, 2041u32);
+        let row_B = u64::from(w.div_ceil(tile_el.0) * tile_el.0 * tile_el.1 * 4);
+        let plane = Plane::new(order, 4, (w, h), tile_el, row_B).unwrap();
+        let linear = noise(w as usize * 4 * h as usize, 5);
+        for stride in [w as usize * 4, 8224] {
+            let linear =
+                if stride == 8224 { noise(stride * h as usize, 6) } else { linear.clone() };
+            let mut tiled = vec![0; plane.bytes_up_to(w, h)];
+            for threads in [Threads::One, Threads::All] {
+                tiled.fill(0);
+                tile(&plane, &mut tiled, &linear, stride, plane.rect(), threads).unwrap();
+                for (x, y) in [(0, 0), (1, 0), (2052, 2040), (1000, 1001), (64, 63), (2047, 15)] {
+                    let (a, b) = (plane.offset_B(x, y), y as usize * stride + x as usize * 4);
+                    assert_eq!(tiled[a..a + 4], linear[b..b + 4]);
+                }
+                let mut back = linear.clone();
+                for row in back.chunks_mut(stride) {
+                    row[..w as usize * 4].fill(0xee);
+                }
+                detile(&plane, &tiled, &mut back, stride, plane.rect(), threads).unwrap();
+                assert!(back == linear);
+            }
+        }
+    }
+}
