@@ -54,3 +54,13 @@ fn main() -> std::process::ExitCode {
     }
     std::process::ExitCode::SUCCESS
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn arguments_of_all_subcommands_are_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -16,9 +16,18 @@ use crate::{client, residency};
 
 type Output = Writer<Box<dyn Write + Send>>;
 
-/// Writes what it watches into a stream. When the stream fails, as it does when the reader goes away,
-/// that is reported once and nothing more is written.
-pub struct Recorder(Mutex<Option<State>>);
+/// Writes what it watches into a stream, which begins when the device is first opened. When the stream
+/// fails, as it does when the reader goes away, that is reported once and nothing more is written.
+pub struct Recorder(Mutex<Stage>);
+
+/// How a stream is begun: where to, and whose it is.
+type Begin = Box<dyn FnOnce() -> io::Result<(Box<dyn Write + Send>, Process)> + Send>;
+
+enum Stage {
+    Waiting(Begin),
+    Running(Box<State>),
+    Ended,
+}
 
 struct State {
     out: Output,
@@ -53,24 +62,39 @@ impl Objects {
 }
 
 impl Recorder {
-    /// Begins a stream.
-    pub fn new(out: Box<dyn Write + Send>, process: Process) -> io::Result<Recorder> {
-        let mut out = Writer::new(out)?;
-        out.record(&Record::Process(process))?;
-        out.flush()?;
-        let state = State { out, objects: Objects::default(), spaces: HashMap::new() };
-        Ok(Recorder(Mutex::new(Some(state))))
+    /// A recorder that has seen nothing yet. `begin` gives the stream when there is something to write.
+    pub fn new(
+        begin: impl FnOnce() -> io::Result<(Box<dyn Write + Send>, Process)> + Send + 'static,
+    ) -> Recorder {
+        Recorder(Mutex::new(Stage::Waiting(Box::new(begin))))
     }
 
     /// Runs `body`, and stops recording if it fails. What one call writes is not mixed with what
     /// another thread does.
     fn write(&self, body: impl FnOnce(&mut State) -> io::Result<()>) {
-        let mut guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(state) = guard.as_mut() else { return };
-        if let Err(error) = body(state).and_then(|()| state.out.flush()) {
-            eprintln!("tepui: the capture ends here: {error}");
-            *guard = None;
+        let mut stage = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (begun, opened) = match std::mem::replace(&mut *stage, Stage::Ended) {
+            Stage::Waiting(begin) => (begin().and_then(State::begin), "nothing is captured"),
+            Stage::Running(state) => (Ok(*state), "the capture ends here"),
+            Stage::Ended => return,
+        };
+        let written = begun.and_then(|mut state| {
+            body(&mut state)?;
+            state.out.flush()?;
+            Ok(state)
+        });
+        match written {
+            Ok(state) => *stage = Stage::Running(Box::new(state)),
+            Err(error) => eprintln!("tepui: {error}; {opened}"),
         }
+    }
+}
+
+impl State {
+    fn begin((out, process): (Box<dyn Write + Send>, Process)) -> io::Result<State> {
+        let mut out = Writer::new(out)?;
+        out.record(&Record::Process(process))?;
+        Ok(State { out, objects: Objects::default(), spaces: HashMap::new() })
     }
 }
 

@@ -17,25 +17,26 @@ use crate::Recorder;
 /// each process, or a directory, in which each process makes a file.
 pub const CAPTURE_VARIABLE: &str = "TEPUI_CAPTURE";
 
-/// A recorder as the environment asks for one, for a device of this chip. A target that cannot be
-/// reached is reported on standard error; the program then runs without a capture.
-pub fn recorder_from_environment(chip: &Chip) -> Option<Recorder> {
+/// A recorder as the environment asks for one, for a device of this chip. If the target cannot be
+/// reached when the device is opened, that is reported on standard error, and the program runs without a
+/// capture.
+pub fn recorder_from_environment(chip: &'static Chip) -> Option<Recorder> {
     let target = std::env::var_os(CAPTURE_VARIABLE).filter(|target| !target.is_empty())?;
-    let path = Path::new(&target);
-    let arguments = std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect();
-    let process = Process {
-        id: std::process::id(),
-        arguments,
-        driver: tepui_agx_kernel::DRIVER.name.into(),
-        gpu: format!("{} ({})", chip.name, chip.gpu_name()),
-        parameters: bytemuck::bytes_of(&chip.params()).to_vec(),
-    };
-    let recorder = open(path, process.id).and_then(|out| Recorder::new(out, process));
-    recorder
-        .map_err(|error| {
-            eprintln!("tepui: {CAPTURE_VARIABLE}={}: {error}; nothing is captured", path.display());
-        })
-        .ok()
+    Some(Recorder::new(move || {
+        let path = Path::new(&target);
+        let arguments = std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect();
+        let process = Process {
+            id: std::process::id(),
+            arguments,
+            driver: tepui_agx_kernel::DRIVER.name.into(),
+            gpu: format!("{} ({})", chip.name, chip.gpu_name()),
+            parameters: bytemuck::bytes_of(&chip.params()).to_vec(),
+        };
+        let out = open(path, process.id).map_err(|error| {
+            io::Error::new(error.kind(), format!("{CAPTURE_VARIABLE}={}: {error}", path.display()))
+        })?;
+        Ok((out, process))
+    }))
 }
 
 /// Opens the target. All of this goes straight to the kernel: libc's functions that take a path are the

@@ -54,9 +54,10 @@ pub struct Options {
     pub usc_base: u64,
     /// Launches have the two further words of the G14 parts with several clusters.
     pub g14x: bool,
-    /// Decode USC words and code as often as something points to them; otherwise the second and
-    /// further pointers give a reference to the first.
-    pub repeat: bool,
+    /// Decode USC words and code as often as something points to them, and descriptors in every way
+    /// in which they can be read. Otherwise the second and further pointers to the same words give a
+    /// reference to the first, and the likelier reading is chosen.
+    pub everything: bool,
     /// Bounds on the work.
     pub limits: Limits,
 }
@@ -64,7 +65,7 @@ pub struct Options {
 impl Options {
     /// For a one-cluster part of either generation.
     pub fn new(usc_base: u64) -> Options {
-        Options { usc_base, g14x: false, repeat: false, limits: Limits::default() }
+        Options { usc_base, g14x: false, everything: false, limits: Limits::default() }
     }
 }
 

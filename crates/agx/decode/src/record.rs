@@ -100,6 +100,9 @@ pub struct Record {
     pub children: Vec<Record>,
 }
 
+/// Values of no packet that are printed in one line.
+const SHORT: usize = 8;
+
 impl Record {
     /// An empty record at an address.
     pub fn new(title: impl Into<Cow<'static, str>>, address: u64) -> Record {
@@ -153,8 +156,15 @@ impl Record {
         if let Some(address) = self.address {
             write!(out, " at {address:#x}")?;
         }
-        if self.content == Content::Above {
-            write!(out, ": see above")?;
+        match &self.content {
+            Content::Above => write!(out, ": see above")?,
+            // A few values fit behind the title.
+            Content::Fields(fields) if fields.len() <= SHORT => {
+                for (i, (name, value)) in fields.iter().enumerate() {
+                    write!(out, "{}{name}={value}", if i == 0 { ": " } else { " " })?;
+                }
+            }
+            _ => {}
         }
         writeln!(out)?;
         let inner = indent + 2;
@@ -164,6 +174,7 @@ impl Record {
         match &self.content {
             Content::Empty | Content::Above => {}
             Content::Packet(decoded) => decoded.write_text(out, inner, all)?,
+            Content::Fields(fields) if fields.len() <= SHORT => {}
             Content::Fields(fields) => {
                 for (name, value) in fields {
                     writeln!(out, "{:inner$}{name}: {value}", "")?;

@@ -22,7 +22,7 @@ impl Decoder<'_> {
     /// The list of USC words at a GPU address. `extended`: samplers are followed by border colours.
     pub fn pipeline(&mut self, title: &'static str, address: u64, extended: bool) -> Record {
         let mut list = Record::new(title, address);
-        if !self.options.repeat && !self.seen.insert((address, LIST)) {
+        if !self.options.everything && !self.seen.insert((address, LIST)) {
             list.content = Content::Above;
             return list;
         }

@@ -155,7 +155,7 @@ fn a_pipeline_is_printed_once_unless_asked_otherwise() {
     let mut decoder = paper.decoder();
     assert!(!decoder.cdm(BASE).to_string().contains("see above"));
     assert!(decoder.cdm(BASE).to_string().contains("Pipeline at 0x1100001000: see above"));
-    let mut again = Decoder::new(&paper.vm, Options { repeat: true, ..Options::new(BASE) });
+    let mut again = Decoder::new(&paper.vm, Options { everything: true, ..Options::new(BASE) });
     again.cdm(BASE);
     assert!(!again.cdm(BASE).to_string().contains("see above"));
 }
@@ -285,9 +285,7 @@ fn a_draw_with_its_state() {
         assert!(titles.iter().any(|t| t == title), "{title} is not in\n{record}");
     }
     let text = record.to_string();
-    for line in
-        ["        Max X: 99", "      Components: 4", "      Count: 7", "      Cull back: true"]
-    {
+    for line in ["        Max X: 99", "      Components: 4", "      Count: 7", "Set: Cull back"] {
         assert!(text.contains(line), "{line:?} is not in\n{text}");
     }
     assert_eq!(record.children.last().unwrap().title, "VDM Stream Terminate");
