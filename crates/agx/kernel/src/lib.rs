@@ -22,7 +22,7 @@ pub mod submit;
 mod vm;
 
 pub use chips::{CHIPS, Chip};
-pub use device::{Device, FaultRecord, Options};
+pub use device::{Device, Execute, FaultRecord, Options};
 pub use file::File;
 pub use observer::{Execution, Observer, Work};
 
