@@ -14,6 +14,8 @@
 
 pub mod chips;
 mod device;
+#[doc(hidden)]
+pub mod exercise;
 mod file;
 mod observer;
 pub mod queue;
