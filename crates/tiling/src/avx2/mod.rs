@@ -84,6 +84,7 @@ pub(crate) unsafe fn copy<const TILE: bool>(job: &Job, rect: Rect, streaming: bo
         let aligned =
             written.addr().is_multiple_of(32) && (TILE || job.stride_B.is_multiple_of(32));
         match (job.plane.order, streaming && aligned) {
+            (Order::Raster, _) => {}
             (Order::Morton, false) => dispatch::<TILE, false, false>(&job, inner),
             (Order::Morton, true) => dispatch::<TILE, false, true>(&job, inner),
             (Order::UInterleaved, false) => dispatch::<TILE, true, false>(&job, inner),
