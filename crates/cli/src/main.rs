@@ -5,7 +5,6 @@ mod cmd_decode;
 mod cmd_demo;
 mod cmd_disasm;
 mod cmd_gpus;
-mod cmd_gpus;
 mod cmd_isa;
 mod cmd_replay;
 mod cmd_shim;
