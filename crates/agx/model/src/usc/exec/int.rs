@@ -1,7 +1,7 @@
 //! Integer arithmetic, bits, comparison and selection.
 
 use super::{Lanes, Next, Op};
-use crate::usc::lanes::{Dst, Form, LANES, Row, Src};
+use crate::usc::lanes::{Dst, Form, LANES, Row, Src, each_busy};
 
 #[inline(always)]
 fn map<const FAST: bool, const N: usize>(
@@ -12,9 +12,7 @@ fn map<const FAST: bool, const N: usize>(
     let mut out = Row::ZERO;
     if FAST {
         let rows: [&Row; N] = std::array::from_fn(|k| l.row(op.s[k]));
-        for i in 0..LANES {
-            out.0[i] = f(std::array::from_fn(|k| rows[k].0[i]));
-        }
+        each_busy(l.exec, |i| out.0[i] = f(std::array::from_fn(|k| rows[k].0[i])));
         l.store_row(op.d.row, &out);
     } else {
         let rows: [Row; N] = std::array::from_fn(|k| l.load_u32(op.s[k]));
@@ -257,37 +255,41 @@ pub fn icmpsel<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
         };
     }
     let yes = icompare(l, op, op.aux[0]);
-    select(l, op, yes)
+    select(l, op, &yes)
 }
 
-/// Lanes (active or not) in which the integer condition holds for sources 0 and 1.
+/// All bits in the lanes (active or not) in which the integer condition holds for sources 0 and 1.
 #[inline(always)]
-pub fn icompare(l: &Lanes<'_, '_>, op: &Op, condition: u16) -> u32 {
+pub fn icompare(l: &Lanes<'_, '_>, op: &Op, condition: u16) -> Row {
     let signed = condition & 4 != 0;
     let load = |s: Src| l.load_u32(Src { sign_extend: signed && !s.constant, ..s });
     let [a, b] = [load(op.s[0]), load(op.s[1])];
-    let mut mask = 0;
-    for i in 0..LANES {
-        let yes = match condition {
-            0 | 4 => a.0[i] == b.0[i],
-            1 => a.0[i] < b.0[i],
-            2 => a.0[i] > b.0[i],
-            5 => (a.0[i] as i32) < b.0[i] as i32,
-            _ => a.0[i] as i32 > b.0[i] as i32,
+    let mut out = Row::ZERO;
+    macro_rules! test {
+        ($a:ident, $b:ident, $test:expr) => {
+            for i in 0..LANES {
+                let ($a, $b) = (a.0[i], b.0[i]);
+                out.0[i] = if $test { u32::MAX } else { 0 };
+            }
         };
-        mask |= u32::from(yes) << i;
     }
-    mask
+    match condition {
+        0 | 4 => test!(a, b, a == b),
+        1 => test!(a, b, a < b),
+        2 => test!(a, b, a > b),
+        5 => test!(a, b, (a as i32) < b as i32),
+        _ => test!(a, b, a as i32 > b as i32),
+    }
+    out
 }
 
 /// Stores source 2 in the lanes of `yes`, source 3 in the others.
 #[inline(always)]
-pub fn select(l: &mut Lanes<'_, '_>, op: &Op, yes: u32) -> Next {
-    let mask = Row::mask(yes);
+pub fn select(l: &mut Lanes<'_, '_>, op: &Op, yes: &Row) -> Next {
     let [x, y] = [l.load_u32(op.s[2]), l.load_u32(op.s[3])];
     let mut out = Row::ZERO;
     for i in 0..LANES {
-        out.0[i] = (x.0[i] & mask.0[i]) | (y.0[i] & !mask.0[i]);
+        out.0[i] = (x.0[i] & yes.0[i]) | (y.0[i] & !yes.0[i]);
     }
     l.store_u32(Dst { saturate: false, ..op.d }, &out);
     Next::Continue
