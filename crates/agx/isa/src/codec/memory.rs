@@ -183,7 +183,8 @@ impl Codec for RegVecCodec {
 
     fn note(&self, vec: RegVec) -> Option<u64> {
         let hidden = u64::from(vec.reg) | u64::from(vec.size == Size::B32) << 8;
-        let needed = vec.count == 0 && (hidden != 0 || matches!(self.count, Count::Mask(_)));
+        let usual = u64::from(self.wide == Wide::Always) << 8;
+        let needed = vec.count == 0 && (hidden != usual || matches!(self.count, Count::Mask(_)));
         needed.then_some(hidden)
     }
 
