@@ -227,7 +227,7 @@ impl Codec for RegVecCodec {
         };
 
         match self.count {
-            Count::Fixed(1) => return format!("{width} register"),
+            Count::Fixed(1) => format!("{width} register"),
             Count::Fixed(n) => format!("{n} consecutive {width} registers"),
             Count::Mask(_) => format!("consecutive {width} registers, one for each channel"),
             Count::Field(_, 1) => format!("1 to 4 consecutive {width} registers"),
