@@ -3,6 +3,10 @@
 mod cmd_decode;
 mod cmd_gpus;
 mod cmd_replay;
+mod cmd_asm;
+mod cmd_disasm;
+mod cmd_gpus;
+mod cmd_isa;
 mod cmd_shim;
 mod cmd_trace;
 
@@ -27,6 +31,9 @@ enum Command {
     Trace(cmd_trace::Args),
     Decode(cmd_decode::Args),
     Replay(cmd_replay::Args),
+    Asm(cmd_asm::Args),
+    Disasm(cmd_disasm::Args),
+    Isa(cmd_isa::Args),
 }
 
 fn main() -> std::process::ExitCode {
@@ -37,6 +44,9 @@ fn main() -> std::process::ExitCode {
         Command::Trace(args) => return cmd_trace::run(&args),
         Command::Decode(args) => return cmd_decode::run(&args),
         Command::Replay(args) => return cmd_replay::run(&args),
+        Command::Asm(args) => return cmd_asm::run(&args),
+        Command::Disasm(args) => return cmd_disasm::run(&args),
+        Command::Isa(args) => return cmd_isa::run(&args),
     }
     std::process::ExitCode::SUCCESS
 }

@@ -42,6 +42,8 @@
 //!   Mesa's packing is followed).
 //! * `stack_get_ptr`, `TODO.stack_adjust` and `TODO.stack_adjust2` are told from `stack_load` and
 //!   `stack_store`, which applegpu tries first.
+//! * A shuffle with bit 27 set whose bit 63 is not is no instruction; see the entry of
+//!   `simd_shuf_op`.
 //! * Reductions and scans that only Mesa names (`quad_prefix_and` …) have names.
 //! * Special registers that only Mesa names have names.
 //! * Coordinates of multisampled arrays count six half-registers (Mesa), not five.
@@ -49,10 +51,13 @@
 //! * `image_write_block` follows Mesa where they differ; see its manual entry.
 
 pub mod access;
+pub mod asm;
 pub mod codec;
+pub mod disasm;
 pub mod error;
 mod implied;
 pub mod inst;
+pub mod manual;
 pub mod operand;
 pub mod random;
 mod regname;

@@ -83,6 +83,8 @@ pub struct Desc {
     pub name: &'static str,
     /// Mnemonic, without what [`Kind::Suffix`] and [`Kind::Name`] fields add.
     pub mnemonic: &'static str,
+    /// The module of its table file: its family.
+    pub module: &'static str,
     /// Summary and semantics.
     pub docs: &'static [&'static str],
     /// Lengths.
@@ -348,6 +350,7 @@ macro_rules! rows {
             const DESC: $crate::row::Desc = $crate::row::Desc {
                 name: stringify!($Name),
                 mnemonic: $mnemonic,
+                module: module_path!(),
                 docs: &[$($doc),*],
                 length: $crate::row::length!($short $(, $long, $lbit)?),
                 fixed: &[$( $crate::row::Fixed { lo: $flo, len: $flen, value: $fvalue } ),*],

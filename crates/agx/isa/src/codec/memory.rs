@@ -80,6 +80,7 @@ impl RegVecCodec {
         self
     }
 
+    #[inline(always)]
     fn count(&self, word: u128) -> u8 {
         match self.count {
             Count::Fixed(n) => n,

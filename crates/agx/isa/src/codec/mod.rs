@@ -64,6 +64,7 @@ impl Pieces {
     }
 
     /// The pieces as a slice.
+    #[inline(always)]
     pub const fn as_slice(&self) -> &[Piece] {
         self.list.split_at(self.len).0
     }
@@ -84,6 +85,7 @@ impl Pieces {
 }
 
 /// `len` one bits.
+#[inline(always)]
 pub const fn ones(len: u8) -> u128 {
     if len >= 128 { u128::MAX } else { (1 << len) - 1 }
 }

@@ -14,6 +14,7 @@ fn reg_access(reg: u16, halves: u16) -> Access {
 }
 
 /// Where the dimension sits: three bits at 40 and a fourth elsewhere.
+#[inline(always)]
 fn dim_of(word: u128, high: u8) -> Result<Dim, Reject> {
     let raw = bits(word, 40, 3) | bits(word, high, 1) << 3;
     Dim::from_raw(raw as u8).ok_or(Reject::Reserved("the texture dimension is unknown"))
@@ -35,6 +36,7 @@ impl CoordsCodec {
     }
 }
 
+#[inline(always)]
 fn check_coords(c: Coords) -> Result<(), &'static str> {
     // 32-bit coordinates with 16-bit extras: the alignment rule is unknown.
     if c.size == Size::B32 && c.extras == 0 && c.reg & 1 != 0 {
@@ -149,6 +151,7 @@ impl LodCodec {
     }
 
     /// The operand's shape for the mode in the word, with register 0.
+    #[inline(always)]
     fn shape(word: u128) -> Result<Lod, Reject> {
         let mode = LodMode::from_raw(bits(word, 52, 4) as u8)
             .ok_or(Reject::Reserved("the level-of-detail mode is unknown"))?;

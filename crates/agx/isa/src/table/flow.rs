@@ -52,24 +52,60 @@ macro_rules! compare_mask {
 
 compare_mask! {
     /// Enter a level; threads that fail an integer comparison become inactive.
+    ///
+    /// For each thread, active or not, with v = r0l:
+    ///
+    /// - v ≠ 0: v += n;
+    /// - v = 0 and the comparison fails: v = 1;
+    /// - then r0l = v, and the thread is active if v = 0.
+    ///
+    /// Sources of inactive threads are read but do not matter. Compared with hardware by applegpu.
     IfIcmp "if_icmp" 0 ints
     /// Switch a level to its other branch, on an integer comparison.
+    ///
+    /// For each thread, active or not, with v = r0l:
+    ///
+    /// - v = 0: v = n;
+    /// - v = 1 and the comparison holds: v = 0;
+    /// - then r0l = v, and the thread is active if v = 0.
+    ///
+    /// Threads that were in the other branch wait n levels; threads waiting just for this branch enter it
+    /// if they pass. Compared with hardware by applegpu.
     ElseIcmp "else_icmp" 1 ints
     /// Close a loop iteration; threads that fail an integer comparison leave the loop.
+    ///
+    /// For each thread, active or not, with v = r0l:
+    ///
+    /// - v < n: v = 0 if the comparison holds, else v = n;
+    /// - then r0l = v, and the thread is active if v = 0.
+    ///
+    /// With n = 2, threads that left the iteration (r0l = 1, `continue`) come back for the next one.
+    /// Compared with hardware by applegpu.
     WhileIcmp "while_icmp" 2 ints
 }
 
 compare_mask! {
     /// Enter a level; threads that fail a float comparison become inactive.
+    ///
+    /// As `if_icmp`, with a float comparison. The comparison `eq, 0.0, 0.0` is always true: its text is
+    /// `push_exec r0l, n` (each inactive thread goes n levels deeper) or, with n = 0, `update_exec r0l`.
     IfFcmp "if_fcmp" 0 floats
     /// Switch a level to its other branch, on a float comparison.
+    ///
+    /// As `else_icmp`, with a float comparison; `eq, 0.0, 0.0` is the unconditional else.
     ElseFcmp "else_fcmp" 1 floats
     /// Close a loop iteration; threads that fail a float comparison leave the loop.
+    ///
+    /// As `while_icmp`, with a float comparison.
     WhileFcmp "while_fcmp" 2 floats
 }
 
 rows! {
     /// Leave levels.
+    ///
+    /// For each thread, active or not: r0l = max(r0l − n, 0), and the thread is active if it is 0. With
+    /// n = 0 it only brings the execution mask up to date, after r0l was written (`break`). Compared with
+    /// hardware by applegpu.
     // source: applegpu.py, PopExecInstructionDesc
     PopExec "pop_exec" (6) [0:7 = 0b1010010, 9:2 = 3, 13:35 = 0] {
         /// Cache hint of `r0l`.
@@ -81,6 +117,9 @@ rows! {
     }
 
     /// Jump if any thread is active.
+    ///
+    /// If any thread is active, execution goes on at the target, else behind this instruction. Used at the
+    /// end of loops.
     // source: applegpu.py, JmpAnyInstructionDesc
     JmpExecAny "jmp_exec_any" (6) [0:16 = 0xc000] {
         /// Target.
@@ -88,6 +127,9 @@ rows! {
     }
 
     /// Jump if no thread is active.
+    ///
+    /// If no thread is active, execution goes on at the target, else behind this instruction. Used to skip
+    /// branches nobody takes.
     // source: applegpu.py, JmpNoneInstructionDesc
     JmpExecNone "jmp_exec_none" (6) [0:16 = 0xc020] {
         /// Target.
@@ -95,6 +137,9 @@ rows! {
     }
 
     /// Call a subroutine.
+    ///
+    /// `r1` of each active thread becomes the address behind this instruction (whether of inactive ones too
+    /// is unknown), execution goes on at the target. What the address counts from is unknown.
     // source: applegpu.py, CallInstructionDesc
     Call "call" (6) [0:16 = 0xc010] {
         /// Target.
@@ -102,6 +147,10 @@ rows! {
     }
 
     /// Call a subroutine whose address is in a register.
+    ///
+    /// Calls the address in the register. Threads can have different addresses: compilers wrap it as
+    /// `push_exec r0l, 2`; `call r`; `jmp_incomplete` back to the call; `pop_exec r0l, 2`. applegpu's theory
+    /// is that the call leaves only the threads with one common address active. Details unknown.
     // source: applegpu.py, CallRegInstructionDesc
     CallReg "call" (2) [0:7 = 0b0000100] {
         /// Address.
@@ -111,6 +160,8 @@ rows! {
     }
 
     /// Return from a subroutine.
+    ///
+    /// Goes on at the address in the register. How it restores the threads of other calls is unknown.
     // source: applegpu.py, RetInstructionDesc
     Ret "ret" (2) [0:7 = 0b0010100] {
         /// Return address.
@@ -120,6 +171,8 @@ rows! {
     }
 
     /// Jump back while threads remain that an indirect call has not served.
+    ///
+    /// See the indirect `call`. The exact condition is unknown.
     // source: applegpu.py, JumpIncompleteInstructionDesc
     JmpIncomplete "jmp_incomplete" (4) [0:16 = 0, 24:8 = 0] {
         /// Target.
@@ -127,14 +180,21 @@ rows! {
     }
 
     /// End the program.
+    ///
+    /// The SIMD-group ends.
     // source: applegpu.py, StopInstructionDesc
     Stop "stop" (2) [0:16 = 0x0088] {}
 
     /// Trap: seen behind the end of programs.
+    ///
+    /// Compilers put eight of them behind a program; what it does is unknown.
     // source: applegpu.py, TrapInstructionDesc
     Trap "trap" (2) [0:16 = 0x0008] {}
 
     /// Ring a doorbell (helper program).
+    ///
+    /// Signals the firmware. In Mesa's helper program, 32 asks for the next operation (to be read from the
+    /// `opfifo` special registers), 48 acknowledges, 49 refuses.
     // source: applegpu.py, DoorbellInstructionDesc
     Doorbell "doorbell" (2) [0:8 = 0x28] {
         /// Which one.
@@ -142,6 +202,9 @@ rows! {
     }
 
     /// Jump if the doorbell behind is to be skipped.
+    ///
+    /// Stands before each `doorbell` with its own length plus the doorbell's as the offset. The condition is
+    /// unknown; Mesa emits the two as one instruction.
     // source: applegpu.py, JumpNoDoorbellInstructionDesc
     JmpIfSkippingDoorbell "jmp_if_skipping_doorbell" (4) [0:16 = 0x0020, 24:8 = 0] {
         /// Target.

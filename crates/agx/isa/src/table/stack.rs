@@ -4,6 +4,8 @@ use super::prelude::*;
 
 rows! {
     /// Address of the stack.
+    ///
+    /// Not used by Mesa.
     // source: applegpu.py, StackGetPtrInstructionDesc
     StackGetPtr "stack_get_ptr" (6, 8; 47) [0:8 = 0x35, 16:4 = 1, 48:2 = 0b10] {
         /// The length bit.
@@ -33,6 +35,9 @@ rows! {
     }
 
     /// Move the stack pointer by an immediate.
+    ///
+    /// Mesa puts it at the start of programs that use the stack, with their size plus ten words, rounded
+    /// up to four; and with the negative size at the end of those that run several times a thread.
     // source: applegpu.py, StackAdjustInstructionDesc; agx_pack.c, AGX_OPCODE_STACK_ADJUST
     StackAdjust "TODO.stack_adjust" (6, 8; 47) [0:8 = 0xb5, 16:4 = 1, 24:2 = 0b01] {
         /// The length bit.
@@ -47,7 +52,7 @@ rows! {
         i3: u8 = operand num(44, 3);
         /// Unknown; 0.
         i4: u8 = operand num(50, 6);
-        /// Bytes.
+        /// 32-bit words.
         v: i16 = operand signed16(&[(20, 4), (32, 4), (56, 8)]);
         /// Unknown; 0.
         u10: u8 = hidden num(10, 6);
@@ -74,7 +79,7 @@ rows! {
         i3: u8 = operand num(44, 3);
         /// Unknown.
         i4: u8 = operand num(50, 6);
-        /// Bytes.
+        /// Amount (in 32-bit words, presumably).
         r: RegVec = operand reg32((20, 4), (32, 4)), RegVec::new(0, Size::B32, 1);
         /// Unknown.
         u10: u8 = hidden num(10, 6);
@@ -89,6 +94,9 @@ rows! {
     }
 
     /// Store to the stack.
+    ///
+    /// Stores to the thread's own stack at byte `index`, in elements of the format for further channels.
+    /// Asynchronous (`slot` is applegpu's `i6`).
     // source: applegpu.py, StackStoreInstructionDesc; agx_pack.c, AGX_OPCODE_STACK_STORE
     StackStore "stack_store" (6, 8; 47) [0:8 = 0xb5] {
         /// The length bit.
@@ -126,6 +134,9 @@ rows! {
     }
 
     /// Load from the stack.
+    ///
+    /// Loads from the thread's own stack at byte `index`, in elements of the format for further channels.
+    /// Asynchronous (`slot` is applegpu's `i6`).
     // source: applegpu.py, StackLoadInstructionDesc; agx_pack.c, AGX_OPCODE_STACK_LOAD
     StackLoad "stack_load" (6, 8; 47) [0:8 = 0x35] {
         /// The length bit.
@@ -173,7 +184,7 @@ macro_rules! map {
             [0:8 = 0x75, 10:1 = 0, 16:4 = $op, 24:2 = 1, 27:3 = 0, 31:1 = 0, 47:1 = 1] {
                 /// Unknown; 0.
                 target: bool = operand flag(36, "target0", "target1");
-                /// Address in 256-byte units (map), or destination (unmap).
+                /// Block.
                 r: RegVec = operand $reg, RegVec::new(0, Size::B32, 1);
                 /// Which stack mapping.
                 v: i16 = operand signed16(&[(20, 4), (32, 4), (56, 8)]);
@@ -196,8 +207,15 @@ macro_rules! map {
 
 map! {
     /// Unmap stack memory (helper program).
+    ///
+    /// Removes mapping `v` (0 to 3) of the stack at hand and returns its block.
     StackUnmap "unmap" 0 whole_reg32((11, 5), (40, 2)).out();
     /// Map stack memory (helper program).
+    ///
+    /// Maps the block in R as part `v` (0 to 3) of the stack that is being allocated. R holds the block's
+    /// address divided by 256 with a code in its low bits, as the helper program's tables do: for part 0
+    /// the block size in ones (one more than the logarithm to base 4 of the size in units of 8 words a
+    /// thread), for the others 1, or 0 in all for none. source: agx_scratch.c
     StackMap "map" 1 whole_reg32((11, 5), (40, 2));
 }
 

@@ -4,6 +4,10 @@ use super::prelude::*;
 
 rows! {
     /// Interpolate varyings linearly.
+    ///
+    /// For each channel i, interpolates coefficient register `coef + i` at the pixel's centre, a sample or
+    /// the centroid. A coefficient register holds three values of a plane equation. An indirect coefficient
+    /// register is in a 16-bit register.
     // source: applegpu.py, IterateDesc; agx_pack.c, AGX_OPCODE_ITER
     Iter "iter" (4, 8; 15) [0:6 = 0x21, 6:2 = 0b00] {
         /// The length bit.
@@ -39,6 +43,8 @@ rows! {
     }
 
     /// Interpolate varyings with perspective.
+    ///
+    /// As `iter`, then divided by the interpolated 1/w in coefficient register `w`.
     // source: applegpu.py, IterateDesc; agx_pack.c, AGX_OPCODE_ITERPROJ
     Iterproj "iterproj" (4, 8; 15) [0:6 = 0x21, 6:2 = 0b01] {
         /// The length bit.
@@ -72,6 +78,9 @@ rows! {
     }
 
     /// Load coefficients.
+    ///
+    /// For each channel, the three values of its coefficient register. Flat shading uses the third
+    /// (Mesa).
     // source: applegpu.py, LoadCFDesc; agx_pack.c, AGX_OPCODE_LDCF
     Ldcf "TODO.ldcf" (4, 8; 15) [0:6 = 0x21, 6:2 = 0b10] {
         /// The length bit.
@@ -115,9 +124,15 @@ macro_rules! vertex {
 
 vertex! {
     /// The vertex shader writes no varyings.
+    ///
+    /// Mesa encodes it as `no_var 1, r0, r0l`.
     NoVar "no_var" 0b01010001
     /// Write a vertex output.
+    ///
+    /// Writes the 32-bit register to vertex output `index`.
     StVar "st_var" 0b00010001
     /// Write the last vertex output.
+    ///
+    /// As `st_var`; ends the output of the vertex.
     StVarFinal "st_var_final" 0b10010001
 }
