@@ -1,14 +1,15 @@
 //! `tepui`: the command. Each subcommand is a module with its own arguments and a `run`.
 
-mod cmd_decode;
-mod cmd_gpus;
-mod cmd_replay;
 mod cmd_asm;
+mod cmd_decode;
+mod cmd_demo;
 mod cmd_disasm;
 mod cmd_gpus;
 mod cmd_isa;
+mod cmd_replay;
 mod cmd_shim;
 mod cmd_trace;
+mod size;
 
 use clap::Parser;
 
@@ -25,6 +26,7 @@ struct Cli {
 enum Command {
     /// Says which version this is.
     Version,
+    Demo(cmd_demo::Args),
     /// Lists the GPUs that programs can be given.
     Gpus(cmd_gpus::Args),
     Shim(cmd_shim::Args),
@@ -39,6 +41,7 @@ enum Command {
 fn main() -> std::process::ExitCode {
     match Cli::parse().command {
         Command::Version => println!("tepui {}", env!("CARGO_PKG_VERSION")),
+        Command::Demo(args) => return cmd_demo::run(&args),
         Command::Gpus(args) => return cmd_gpus::run(&args),
         Command::Shim(args) => return cmd_shim::run(&args),
         Command::Trace(args) => return cmd_trace::run(&args),

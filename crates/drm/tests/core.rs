@@ -134,7 +134,7 @@ const AVAILABLE: u32 = 4;
 #[test]
 fn version_copies_what_fits_and_tells_the_length() {
     let file = open(&device());
-    let name = *b"??????";
+    let mut name = *b"??????";
     let mut args =
         uapi::Version { name_len: 2, name: name.as_mut_ptr() as u64, ..Default::default() };
     call(&file, Ioctl::Version, &mut args).unwrap();

@@ -25,3 +25,4 @@ pub mod compare;
 pub mod compile;
 pub mod gpu;
 pub mod number;
+pub mod texel;

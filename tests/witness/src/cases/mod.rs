@@ -10,6 +10,7 @@ mod integer;
 mod map;
 mod memory;
 mod subgroup;
+mod texture;
 
 use crate::case::Case;
 
@@ -25,6 +26,7 @@ pub fn all() -> Vec<Case> {
         convert::cases(),
         atomics::cases(),
         subgroup::cases(),
+        texture::cases(),
     ]
     .into_iter()
     .flatten()

@@ -1,1 +1,512 @@
-//! Images.
+//! Images, their views, and samplers; texels go in and out by the host or by copies on the GPU.
+
+use ash::{ext, vk};
+
+use super::{During, Error, Garbage, Gpu, Result};
+
+/// The shape of an image and of the view that shaders see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are Vulkan's")]
+pub enum Shape {
+    D1,
+    D1Array,
+    D2,
+    D2Array,
+    D3,
+    Cube,
+    CubeArray,
+}
+
+impl Shape {
+    fn image_type(self) -> vk::ImageType {
+        match self {
+            Shape::D1 | Shape::D1Array => vk::ImageType::TYPE_1D,
+            Shape::D3 => vk::ImageType::TYPE_3D,
+            _ => vk::ImageType::TYPE_2D,
+        }
+    }
+
+    fn view_type(self) -> vk::ImageViewType {
+        match self {
+            Shape::D1 => vk::ImageViewType::TYPE_1D,
+            Shape::D1Array => vk::ImageViewType::TYPE_1D_ARRAY,
+            Shape::D2 => vk::ImageViewType::TYPE_2D,
+            Shape::D2Array => vk::ImageViewType::TYPE_2D_ARRAY,
+            Shape::D3 => vk::ImageViewType::TYPE_3D,
+            Shape::Cube => vk::ImageViewType::CUBE,
+            Shape::CubeArray => vk::ImageViewType::CUBE_ARRAY,
+        }
+    }
+}
+
+/// How texels travel between the host and an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transfer {
+    /// `VK_EXT_host_image_copy`: the driver's own code on the CPU. The image is not compressed.
+    Host,
+    /// `vkCmdCopyBufferToImage` and back: compute kernels of the driver.
+    Gpu,
+}
+
+/// What an image is like.
+#[derive(Clone, Copy, Debug)]
+pub struct ImageSpec {
+    /// Texel format.
+    pub format: vk::Format,
+    /// Shape.
+    pub shape: Shape,
+    /// Width, height and depth of level 0 in texels; 1 where the shape has none.
+    pub size_px: [u32; 3],
+    /// Array layers; six a cube.
+    pub layers: u32,
+    /// Mip levels.
+    pub levels: u32,
+    /// Linear or optimal tiling.
+    pub tiling: vk::ImageTiling,
+    /// Usage beyond what the transfer needs.
+    pub usage: vk::ImageUsageFlags,
+    /// How texels get in and out.
+    pub transfer: Transfer,
+}
+
+impl ImageSpec {
+    /// A sampled image with one level and optimal tiling, filled by the host.
+    pub fn sampled(format: vk::Format, shape: Shape, size_px: [u32; 3]) -> ImageSpec {
+        ImageSpec {
+            format,
+            shape,
+            size_px,
+            layers: match shape {
+                Shape::Cube => 6,
+                Shape::CubeArray => 12,
+                Shape::D1Array | Shape::D2Array => 3,
+                _ => 1,
+            },
+            levels: 1,
+            tiling: vk::ImageTiling::OPTIMAL,
+            usage: vk::ImageUsageFlags::SAMPLED,
+            transfer: Transfer::Host,
+        }
+    }
+
+    /// A storage image with one level and optimal tiling.
+    pub fn storage(format: vk::Format, shape: Shape, size_px: [u32; 3]) -> ImageSpec {
+        ImageSpec {
+            usage: vk::ImageUsageFlags::STORAGE,
+            ..ImageSpec::sampled(format, shape, size_px)
+        }
+    }
+
+    /// With all mip levels down to one texel.
+    pub fn mipmapped(mut self) -> ImageSpec {
+        self.levels = self.size_px.iter().max().map_or(1, |m| m.ilog2() + 1);
+        self
+    }
+
+    /// With texels that travel through `transfer`.
+    pub fn through(mut self, transfer: Transfer) -> ImageSpec {
+        self.transfer = transfer;
+        self
+    }
+
+    /// With linear tiling.
+    pub fn linear(mut self) -> ImageSpec {
+        self.tiling = vk::ImageTiling::LINEAR;
+        self
+    }
+
+    /// With other array layers.
+    pub fn layers(mut self, layers: u32) -> ImageSpec {
+        self.layers = layers;
+        self
+    }
+
+    /// With other mip levels.
+    pub fn levels(mut self, levels: u32) -> ImageSpec {
+        self.levels = levels;
+        self
+    }
+
+    /// Size of a level in texels.
+    pub fn level_px(&self, level: u32) -> [u32; 3] {
+        self.size_px.map(|size| (size >> level).max(1))
+    }
+
+    /// Bytes of a level, all layers, tightly packed, for texel blocks of the given size.
+    pub fn level_bytes(&self, level: u32, block_px: [u32; 2], block_bytes: usize) -> usize {
+        let [width, height, depth] = self.level_px(level);
+        let blocks = width.div_ceil(block_px[0]) * height.div_ceil(block_px[1]) * depth;
+        blocks as usize * block_bytes * self.layers as usize
+    }
+
+    fn aspect(&self) -> vk::ImageAspectFlags {
+        match self.format {
+            vk::Format::D16_UNORM | vk::Format::D32_SFLOAT | vk::Format::D32_SFLOAT_S8_UINT => {
+                vk::ImageAspectFlags::DEPTH
+            }
+            vk::Format::S8_UINT => vk::ImageAspectFlags::STENCIL,
+            _ => vk::ImageAspectFlags::COLOR,
+        }
+    }
+
+    fn level_layers(&self, level: u32) -> vk::ImageSubresourceLayers {
+        vk::ImageSubresourceLayers {
+            aspect_mask: self.aspect(),
+            mip_level: level,
+            base_array_layer: 0,
+            layer_count: self.layers,
+        }
+    }
+
+    fn whole(&self) -> vk::ImageSubresourceRange {
+        vk::ImageSubresourceRange {
+            aspect_mask: self.aspect(),
+            base_mip_level: 0,
+            level_count: self.levels,
+            base_array_layer: 0,
+            layer_count: self.layers,
+        }
+    }
+
+    fn extent(&self, level: u32) -> vk::Extent3D {
+        let [width, height, depth] = self.level_px(level);
+        vk::Extent3D { width, height, depth }
+    }
+}
+
+/// An image with a view of all of it, in the general layout.
+pub struct Image {
+    /// What it is like.
+    pub spec: ImageSpec,
+    /// The handle.
+    pub handle: vk::Image,
+    /// A view of the whole.
+    pub view: vk::ImageView,
+}
+
+/// What a view shows of an image.
+#[derive(Clone, Copy, Debug)]
+pub struct ViewSpec {
+    /// Shape that shaders see.
+    pub shape: Shape,
+    /// Format that shaders see.
+    pub format: vk::Format,
+    /// Components.
+    pub swizzle: [vk::ComponentSwizzle; 4],
+    /// First level and number of levels.
+    pub levels: [u32; 2],
+    /// First layer and number of layers.
+    pub layers: [u32; 2],
+}
+
+impl ViewSpec {
+    /// All of an image.
+    pub fn whole(spec: &ImageSpec) -> ViewSpec {
+        ViewSpec {
+            shape: spec.shape,
+            format: spec.format,
+            swizzle: [vk::ComponentSwizzle::IDENTITY; 4],
+            levels: [0, spec.levels],
+            layers: [0, spec.layers],
+        }
+    }
+}
+
+/// How a texture is sampled.
+#[derive(Clone, Copy, Debug)]
+#[expect(missing_docs, reason = "the names are Vulkan's")]
+pub struct SamplerSpec {
+    pub mag: vk::Filter,
+    pub min: vk::Filter,
+    pub mip: vk::SamplerMipmapMode,
+    pub wrap: [vk::SamplerAddressMode; 3],
+    pub border: vk::BorderColor,
+    /// The bits of a custom border colour, which `border` must name.
+    pub custom_border: [u32; 4],
+    pub compare: Option<vk::CompareOp>,
+    pub anisotropy: f32,
+    pub bias: f32,
+    pub lod: [f32; 2],
+    pub unnormalized: bool,
+    pub seamless: bool,
+}
+
+impl SamplerSpec {
+    /// One filter for everything, one wrap for all coordinates.
+    pub fn new(filter: vk::Filter, wrap: vk::SamplerAddressMode) -> SamplerSpec {
+        SamplerSpec {
+            mag: filter,
+            min: filter,
+            mip: if filter == vk::Filter::LINEAR {
+                vk::SamplerMipmapMode::LINEAR
+            } else {
+                vk::SamplerMipmapMode::NEAREST
+            },
+            wrap: [wrap; 3],
+            border: vk::BorderColor::FLOAT_TRANSPARENT_BLACK,
+            custom_border: [0; 4],
+            compare: None,
+            anisotropy: 1.0,
+            bias: 0.0,
+            lod: [0.0, vk::LOD_CLAMP_NONE],
+            unnormalized: false,
+            seamless: true,
+        }
+    }
+}
+
+impl Gpu {
+    /// An image in the general layout whose content is undefined.
+    pub fn image(&self, spec: ImageSpec) -> Result<Image> {
+        self.image_with(spec, vk::ImageCreateFlags::empty())
+    }
+
+    /// An image with creation flags of its own.
+    pub fn image_with(&self, spec: ImageSpec, flags: vk::ImageCreateFlags) -> Result<Image> {
+        let mut usage = spec.usage;
+        usage |= match spec.transfer {
+            Transfer::Host => {
+                self.require(ext::host_image_copy::NAME)?;
+                vk::ImageUsageFlags::HOST_TRANSFER_EXT
+            }
+            Transfer::Gpu => vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST,
+        };
+        let cube = matches!(spec.shape, Shape::Cube | Shape::CubeArray);
+        let cube = if cube { vk::ImageCreateFlags::CUBE_COMPATIBLE } else { flags };
+        let create = vk::ImageCreateInfo::default()
+            .flags(flags | cube)
+            .image_type(spec.shape.image_type())
+            .format(spec.format)
+            .extent(spec.extent(0))
+            .mip_levels(spec.levels)
+            .array_layers(spec.layers)
+            .samples(vk::SampleCountFlags::TYPE_1)
+            .tiling(spec.tiling)
+            .usage(usage);
+        // An unsupported combination is an error here, not a fault in the driver.
+        // SAFETY: the physical device is live.
+        unsafe {
+            self.instance.get_physical_device_image_format_properties(
+                self.physical,
+                spec.format,
+                create.image_type,
+                spec.tiling,
+                usage,
+                create.flags,
+            )
+        }
+        .map_err(|_| Error::Missing(format!("images like {spec:?}")))?;
+        // SAFETY: the device is live and the parameters are supported.
+        let handle = unsafe { self.device.create_image(&create, None) }.during("vkCreateImage")?;
+        self.keep(Garbage::Image(handle));
+        // SAFETY: the image is live.
+        let needs = unsafe { self.device.get_image_memory_requirements(handle) };
+        let memory = self.allocate(needs, vk::MemoryPropertyFlags::empty())?;
+        // SAFETY: the memory is new and of a type that the image allows.
+        unsafe { self.device.bind_image_memory(handle, memory, 0) }.during("vkBindImageMemory")?;
+        let view = self.view(handle, &spec, ViewSpec::whole(&spec))?;
+        let image = Image { spec, handle, view };
+        self.to_general(&image)?;
+        Ok(image)
+    }
+
+    /// An image with texels: one slice a level, all layers, tightly packed.
+    pub fn image_of(&self, spec: ImageSpec, levels: &[Vec<u8>]) -> Result<Image> {
+        let image = self.image(spec)?;
+        self.fill_image(&image, levels)?;
+        Ok(image)
+    }
+
+    fn to_general(&self, image: &Image) -> Result<()> {
+        match image.spec.transfer {
+            Transfer::Host => {
+                let host = ext::host_image_copy::Device::new(&self.instance, &self.device);
+                let transition = vk::HostImageLayoutTransitionInfoEXT::default()
+                    .image(image.handle)
+                    .old_layout(vk::ImageLayout::UNDEFINED)
+                    .new_layout(vk::ImageLayout::GENERAL)
+                    .subresource_range(image.spec.whole());
+                // SAFETY: the image is live, bound, and has host transfer usage.
+                unsafe { host.transition_image_layout(&[transition]) }
+                    .during("vkTransitionImageLayoutEXT")
+            }
+            Transfer::Gpu => self.submit(|c| {
+                let barriers = [vk::ImageMemoryBarrier2::default()
+                    .src_stage_mask(vk::PipelineStageFlags2::ALL_COMMANDS)
+                    .dst_stage_mask(vk::PipelineStageFlags2::ALL_COMMANDS)
+                    .dst_access_mask(vk::AccessFlags2::MEMORY_READ | vk::AccessFlags2::MEMORY_WRITE)
+                    .old_layout(vk::ImageLayout::UNDEFINED)
+                    .new_layout(vk::ImageLayout::GENERAL)
+                    .image(image.handle)
+                    .subresource_range(image.spec.whole())];
+                let dependency = vk::DependencyInfo::default().image_memory_barriers(&barriers);
+                // SAFETY: the image is live and bound.
+                unsafe { self.device.cmd_pipeline_barrier2(c.handle, &dependency) }
+            }),
+        }
+    }
+
+    /// Replaces the texels of all levels.
+    pub fn fill_image(&self, image: &Image, levels: &[Vec<u8>]) -> Result<()> {
+        let spec = &image.spec;
+        match spec.transfer {
+            Transfer::Host => {
+                let host = ext::host_image_copy::Device::new(&self.instance, &self.device);
+                for (level, texels) in levels.iter().enumerate() {
+                    let region = [vk::MemoryToImageCopyEXT {
+                        p_host_pointer: texels.as_ptr().cast(),
+                        image_subresource: spec.level_layers(level as u32),
+                        image_extent: spec.extent(level as u32),
+                        ..Default::default()
+                    }];
+                    let copy = vk::CopyMemoryToImageInfoEXT::default()
+                        .dst_image(image.handle)
+                        .dst_image_layout(vk::ImageLayout::GENERAL)
+                        .regions(&region);
+                    // SAFETY: `texels` has the bytes of the whole level: the caller made it so
+                    // with `ImageSpec::level_bytes`.
+                    unsafe { host.copy_memory_to_image(&copy) }.during("vkCopyMemoryToImageEXT")?;
+                }
+                Ok(())
+            }
+            Transfer::Gpu => {
+                let mut staging = Vec::new();
+                for texels in levels {
+                    staging.push(self.buffer::<u8>(texels)?);
+                }
+                self.submit(|c| {
+                    for (level, buffer) in staging.iter().enumerate() {
+                        let region = vk::BufferImageCopy {
+                            image_subresource: spec.level_layers(level as u32),
+                            image_extent: spec.extent(level as u32),
+                            ..Default::default()
+                        };
+                        // SAFETY: buffer and image are live and as large as the region says.
+                        unsafe {
+                            self.device.cmd_copy_buffer_to_image(
+                                c.handle,
+                                buffer.handle,
+                                image.handle,
+                                vk::ImageLayout::GENERAL,
+                                &[region],
+                            );
+                        }
+                    }
+                    c.barrier();
+                })
+            }
+        }
+    }
+
+    /// The texels of a level, all layers, tightly packed into `len_bytes` bytes.
+    pub fn read_image(&self, image: &Image, level: u32, len_bytes: usize) -> Result<Vec<u8>> {
+        let spec = &image.spec;
+        match spec.transfer {
+            Transfer::Host => {
+                let host = ext::host_image_copy::Device::new(&self.instance, &self.device);
+                let mut texels = vec![0u8; len_bytes];
+                let region = [vk::ImageToMemoryCopyEXT {
+                    p_host_pointer: texels.as_mut_ptr().cast(),
+                    image_subresource: spec.level_layers(level),
+                    image_extent: spec.extent(level),
+                    ..Default::default()
+                }];
+                let copy = vk::CopyImageToMemoryInfoEXT::default()
+                    .src_image(image.handle)
+                    .src_image_layout(vk::ImageLayout::GENERAL)
+                    .regions(&region);
+                // SAFETY: `texels` has room for the whole level: the caller counted its bytes.
+                unsafe { host.copy_image_to_memory(&copy) }.during("vkCopyImageToMemoryEXT")?;
+                Ok(texels)
+            }
+            Transfer::Gpu => {
+                let buffer = self.poisoned(len_bytes)?;
+                self.submit(|c| {
+                    c.barrier();
+                    let region = vk::BufferImageCopy {
+                        image_subresource: spec.level_layers(level),
+                        image_extent: spec.extent(level),
+                        ..Default::default()
+                    };
+                    // SAFETY: buffer and image are live and as large as the region says.
+                    unsafe {
+                        self.device.cmd_copy_image_to_buffer(
+                            c.handle,
+                            image.handle,
+                            vk::ImageLayout::GENERAL,
+                            buffer.handle,
+                            &[region],
+                        );
+                    }
+                })?;
+                Ok(buffer.bytes())
+            }
+        }
+    }
+
+    /// A view of a part of an image.
+    pub fn view(
+        &self,
+        image: vk::Image,
+        spec: &ImageSpec,
+        view: ViewSpec,
+    ) -> Result<vk::ImageView> {
+        let [r, g, b, a] = view.swizzle;
+        let create = vk::ImageViewCreateInfo::default()
+            .image(image)
+            .view_type(view.shape.view_type())
+            .format(view.format)
+            .components(vk::ComponentMapping { r, g, b, a })
+            .subresource_range(vk::ImageSubresourceRange {
+                aspect_mask: spec.aspect(),
+                base_mip_level: view.levels[0],
+                level_count: view.levels[1],
+                base_array_layer: view.layers[0],
+                layer_count: view.layers[1],
+            });
+        // SAFETY: the image is live and bound to memory.
+        let view =
+            unsafe { self.device.create_image_view(&create, None) }.during("vkCreateImageView")?;
+        self.keep(Garbage::ImageView(view));
+        Ok(view)
+    }
+
+    /// A sampler.
+    pub fn sampler(&self, spec: SamplerSpec) -> Result<vk::Sampler> {
+        let mut custom = vk::SamplerCustomBorderColorCreateInfoEXT::default()
+            .custom_border_color(vk::ClearColorValue { uint32: spec.custom_border });
+        let flags = if spec.seamless {
+            vk::SamplerCreateFlags::empty()
+        } else {
+            self.require(ext::non_seamless_cube_map::NAME)?;
+            vk::SamplerCreateFlags::NON_SEAMLESS_CUBE_MAP_EXT
+        };
+        let mut create = vk::SamplerCreateInfo::default()
+            .flags(flags)
+            .mag_filter(spec.mag)
+            .min_filter(spec.min)
+            .mipmap_mode(spec.mip)
+            .address_mode_u(spec.wrap[0])
+            .address_mode_v(spec.wrap[1])
+            .address_mode_w(spec.wrap[2])
+            .mip_lod_bias(spec.bias)
+            .anisotropy_enable(spec.anisotropy > 1.0)
+            .max_anisotropy(spec.anisotropy)
+            .compare_enable(spec.compare.is_some())
+            .compare_op(spec.compare.unwrap_or(vk::CompareOp::NEVER))
+            .min_lod(spec.lod[0])
+            .max_lod(spec.lod[1])
+            .border_color(spec.border)
+            .unnormalized_coordinates(spec.unnormalized);
+        let is_custom = [vk::BorderColor::FLOAT_CUSTOM_EXT, vk::BorderColor::INT_CUSTOM_EXT];
+        if is_custom.contains(&spec.border) {
+            self.require(ext::custom_border_color::NAME)?;
+            create = create.push_next(&mut custom);
+        }
+        // SAFETY: the device is live and what the sampler needs is enabled.
+        let sampler =
+            unsafe { self.device.create_sampler(&create, None) }.during("vkCreateSampler")?;
+        self.keep(Garbage::Sampler(sampler));
+        Ok(sampler)
+    }
+}

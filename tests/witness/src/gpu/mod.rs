@@ -5,6 +5,7 @@
 //! What is made lives until the [`Gpu`] goes, and is destroyed then.
 
 mod commands;
+mod image;
 
 mod kernel;
 mod memory;
@@ -16,6 +17,7 @@ use ash::{Device, Entry, Instance, ext, khr, vk};
 
 pub use commands::Commands;
 
+pub use image::{Image, ImageSpec, SamplerSpec, Shape, Transfer, ViewSpec};
 pub use kernel::{Bind, Kernel, KernelBuilder};
 pub use memory::Buffer;
 
