@@ -109,6 +109,9 @@ fn gather(
     if exec == 0 {
         return;
     }
+    if l.checker.is_some() {
+        check_reads(l, addresses, element, mask);
+    }
     let elements = 8 - u32::from(mask).leading_zeros().saturating_sub(24);
     let (low, high) = span(addresses, exec);
     let whole = high - low + u64::from(element * elements);
@@ -183,12 +186,53 @@ fn gather(
     }
 }
 
+/// Reports loads of memory that is not bound, or whose page nobody ever wrote.
+#[cold]
+fn check_reads(l: &mut Lanes<'_, '_>, addresses: &[u64; LANES], element: u32, mask: u8) {
+    let last = u64::from(7 - mask.leading_zeros().min(7)) * u64::from(element);
+    let mut what = None;
+    for i in (0..LANES).filter(|&i| l.exec >> i & 1 != 0) {
+        for address in [addresses[i], addresses[i].wrapping_add(last)] {
+            if let Err(fault) = l.port.vm.translate(address, Access::Read) {
+                what = Some(format!("lane {i}: {fault}; the load gives zero"));
+            } else if !l.port.was_written(address) {
+                what = Some(format!("lane {i} reads {address:#x}, where nothing was ever written"));
+            }
+        }
+    }
+    report(l, what);
+}
+
+/// Reports stores to memory that is not bound for them.
+#[cold]
+fn check_writes(l: &mut Lanes<'_, '_>, addresses: &[u64; LANES], at: u64) {
+    let mut what = None;
+    for i in (0..LANES).filter(|&i| l.exec >> i & 1 != 0) {
+        let address = addresses[i].wrapping_add(at);
+        if let Err(fault) = l.port.vm.translate(address, Access::Write) {
+            what = Some(format!("lane {i}: {fault}; the store is dropped"));
+        }
+    }
+    report(l, what);
+}
+
+/// Hands a finding to the checker, with the instruction that is being executed.
+#[cold]
+fn report(l: &mut Lanes<'_, '_>, what: Option<String>) {
+    if let (Some(checker), Some(what)) = (&mut l.checker, what) {
+        checker.note(l.program, l.pc - 1, what);
+    }
+}
+
 /// Writes one element a lane.
 #[inline(always)]
 fn scatter(l: &mut Lanes<'_, '_>, addresses: &[u64; LANES], element: u32, at: u64, row: &Row) {
     let exec = l.exec;
     if exec == 0 {
         return;
+    }
+    if l.checker.is_some() {
+        check_writes(l, addresses, at);
     }
     let (low, high) = span(addresses, exec);
     let whole = high - low + u64::from(element);
@@ -519,6 +563,7 @@ pub fn local_load<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     for k in 0..t.count() {
         let at = components[k] as u32 * unit;
         let mut row = Row::ZERO;
+        let mut unwritten = 0u32;
         for i in 0..LANES {
             if l.exec >> i & 1 == 0 {
                 continue;
@@ -527,11 +572,22 @@ pub fn local_load<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
             let Some(bytes) = l.shared.local.get(from..from + unit as usize) else {
                 return outside_local(l, from as u32);
             };
+            if !l.shared.local_written.is_empty() {
+                unwritten |= u32::from(!l.shared.local_written[from]) << i;
+            }
             row.0[i] = match unit {
                 4 => u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
                 2 => u32::from(u16::from_le_bytes([bytes[0], bytes[1]])),
                 _ => u32::from(bytes[0]),
             };
+        }
+        if unwritten != 0 {
+            report(
+                l,
+                Some(format!(
+                    "local memory is read in lanes {unwritten:#x} where nothing was written"
+                )),
+            );
         }
         l.store_u32(register_at(t.register, k), &row);
     }
@@ -561,6 +617,9 @@ pub fn local_store<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
                 return outside_local(l, to as u32);
             };
             bytes.copy_from_slice(&row.0[i].to_le_bytes()[..unit as usize]);
+            if !l.shared.local_written.is_empty() {
+                l.shared.local_written[to..to + unit as usize].fill(true);
+            }
         }
     }
     Next::Continue
@@ -586,6 +645,9 @@ pub fn local_atomic<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
         let seen = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
         let new = atomic_result(operation, seen, second.0[i], first.0[i]);
         bytes.copy_from_slice(&new.to_le_bytes());
+        if !l.shared.local_written.is_empty() {
+            l.shared.local_written[at..at + 4].fill(true);
+        }
         old.0[i] = seen;
     }
     if op.aux[1] != 0 {
