@@ -10,7 +10,8 @@
 //!
 //! The modules follow the hardware: [`mod@cdm`] and [`mod@vdm`] are the two control streams (both on
 //! [`mod@stream`], which knows links, calls and ends), [`mod@ppp`] the state records of draws,
-//! [`mod@usc`] the words that prepare a shader, [`mod@descriptors`] textures and samplers. Above them stand
+//! [`mod@usc`] the words that prepare a shader, [`mod@descriptors`] textures and samplers; code is
+//! disassembled by `tepui_agx_isa`. Above them stand
 //! [`mod@submit`], whole commands of the kernel's interface, and [`mod@calls`], the arguments of its
 //! requests.
 
@@ -20,6 +21,7 @@ pub mod descriptors;
 mod memory;
 pub mod ppp;
 mod record;
+mod shader;
 pub mod stream;
 pub mod submit;
 pub mod usc;

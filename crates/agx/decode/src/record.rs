@@ -58,6 +58,20 @@ pub enum Problem {
         /// The tag.
         tag: u8,
     },
+    /// Bytes of a program that are no instruction. The listing ends here.
+    #[error("at {offset:#x}: {error}")]
+    Instruction {
+        /// Where, in bytes from the program's start.
+        offset: u32,
+        /// Why.
+        error: tepui_agx_isa::DecodeError,
+    },
+    /// A program that runs into zeros.
+    #[error("at {offset:#x} the code ends without a stop")]
+    CodeEnds {
+        /// Where, in bytes from the program's start.
+        offset: u32,
+    },
     /// A state record whose words are more or fewer than the pointer says.
     #[error("the record has {found} words, the pointer to it says {said}")]
     RecordSize {

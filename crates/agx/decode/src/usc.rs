@@ -73,6 +73,14 @@ impl Decoder<'_> {
             if let Ok(w) = self.value::<Texture>(at) {
                 *children = self.textures(w.start, w.count, w.buffer);
             }
+        } else if info.name == Shader::INFO.name {
+            if let Ok(w) = self.value::<Shader>(at) {
+                children.push(self.shader("Code", self.usc(w.code)));
+            }
+        } else if info.name == Preshader::INFO.name {
+            if let Ok(w) = self.value::<Preshader>(at) {
+                children.push(self.shader("Code", self.usc(w.code)));
+            }
         } else if info.name == Sampler::INFO.name
             && let Ok(w) = self.value::<Sampler>(at)
         {

@@ -134,6 +134,8 @@ fn a_dispatch_with_everything_it_points_to() {
         "            Channel 3: 0x3f800000",
         "        Bytes per threadgroup: 256",
         "        Code: 0x4000",
+        "        Code at 0x1100004000",
+        "             0: 8800                        stop",
         "      USC No Preshader at 0x1100001026",
         "  CDM Stream Link at 0x1100000024",
         "  CDM Stream Terminate at 0x1100000800",
