@@ -159,8 +159,9 @@ fn run(device: &str, spirv: &Path, out: Option<&Path>, quiet: bool, cases: &[Cas
                 match gpu {
                     Err(error) => failed(device, error.to_string()),
                     Ok(gpu) => {
-                        let outputs = (case.run)(&Bench { gpu: &gpu, spirv: &modules });
-                        let lost = outputs.as_ref().is_err_and(|e| e.lost());
+                        let outputs = (case.run)(&Bench { gpu: &gpu, spirv: &modules })
+                            .and_then(|outputs| gpu.check_alive().map(|()| outputs));
+                        let lost = outputs.is_err();
                         let record = Record {
                             device: gpu.name.clone(),
                             subgroup_size: gpu.subgroup_size,
@@ -253,12 +254,17 @@ fn report(
             for f in findings {
                 if verbosity == Verbosity::All || !f.passed {
                     println!(
-                        "       {}: {} of {} elements wrong, {} not bit-equal, max ULP {:.3}{}",
+                        "       {}: {} of {} elements wrong, {} not bit-equal, max ULP {:.3}{}{}",
                         f.output,
                         f.failures,
                         f.elements,
                         f.differing,
                         f.max_ulp,
+                        if f.wrong.is_empty() {
+                            String::new()
+                        } else {
+                            format!("; at {:?}", f.wrong)
+                        },
                         f.first.as_ref().map(|t| format!("; first {t}")).unwrap_or_default()
                     );
                 }
