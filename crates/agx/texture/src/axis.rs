@@ -97,7 +97,7 @@ fn unwrapped(rule: &AxisRule, coordinate: &Floats) -> Floats {
             }
             Wrap::ClampGl => {
                 for x in &mut u {
-                    *x = x.max(0.0).min(1.0);
+                    *x = if *x > 0.0 { x.min(1.0) } else { 0.0 };
                 }
             }
             _ => {}
@@ -107,7 +107,7 @@ fn unwrapped(rule: &AxisRule, coordinate: &Floats) -> Floats {
         }
     } else if rule.wrap == Wrap::ClampGl {
         for x in &mut u {
-            *x = x.max(0.0).min(size);
+            *x = if *x > 0.0 { x.min(size) } else { 0.0 };
         }
     }
     for x in &mut u {

@@ -18,9 +18,10 @@ use tepui_agx_layout::compression::{
 use tepui_format::Format;
 use tepui_softgpu::Fault;
 
+use crate::fetch::Texels;
 use crate::image::{Image, Level};
 use crate::memory::Memory;
-use crate::{Ints, LANES, Note, Notes, Row};
+use crate::{LANES, Note, Notes, Row};
 
 /// The metadata of an image.
 #[derive(Clone, Debug)]
@@ -136,14 +137,13 @@ fn read_tile<M: Memory>(memory: &mut M, address: u64) -> Result<u64, Fault> {
 pub(crate) fn redirect<M: Memory>(
     memory: &mut M,
     notes: &mut Notes,
-    metadata: &Metadata,
-    level: &Level,
-    [x, y]: [&Ints; 2],
-    layer: &Row,
+    image: &Image,
+    texels: &Texels<'_>,
     exec: u32,
     elements: &mut Row,
 ) -> Result<u32, Fault> {
-    let Some(m) = &level.metadata else { return Ok(0) };
+    let Texels { level, at: [x, y], layer, .. } = texels;
+    let (Some(metadata), Some(m)) = (&image.metadata, &level.metadata) else { return Ok(0) };
     let mut unknown = 0;
     // Neighbouring lanes are in the same tile most of the time.
     let mut last = (u32::MAX, u32::MAX, 0);
@@ -193,7 +193,7 @@ pub(crate) fn open_tiles<M: Memory>(
                 let end = [(x + tw).min(level.width), (y + th).min(level.height)];
                 let whole = x0 <= x && y0 <= y && end[0] <= x1 && end[1] <= y1;
                 if !whole {
-                    expand(memory, notes, image, level, layer, [x, y], end, now)?;
+                    expand(memory, notes, image, level, layer, [x, y, end[0], end[1]], now)?;
                 }
                 memory.write(address, &metadata.uncompressed.to_le_bytes())?;
             }
@@ -211,8 +211,7 @@ fn expand<M: Memory>(
     image: &Image,
     level: &Level,
     layer: u64,
-    corner: [u32; 2],
-    end: [u32; 2],
+    [x0, y0, x1, y1]: [u32; 4],
     now: u64,
 ) -> Result<(), Fault> {
     let texel = 1usize << image.element_shift;
@@ -221,12 +220,12 @@ fn expand<M: Memory>(
     let mut colour = [0; 64];
     let colour = &mut colour[..texel];
     if image.metadata.as_ref().is_some_and(|m| m.solid == now) {
-        memory.read(at(corner[0], corner[1]), colour)?;
+        memory.read(at(x0, y0), colour)?;
     } else {
         notes.add(Note::UnknownCompression { metadata: now });
     }
-    for y in corner[1]..end[1] {
-        for x in corner[0]..end[0] {
+    for y in y0..y1 {
+        for x in x0..x1 {
             memory.write(at(x, y), colour)?;
         }
     }

@@ -54,17 +54,9 @@ impl<'a, M: Memory> Fetcher<'a, M> {
         words: &mut [Row; 4],
     ) -> Result<(), Fault> {
         let mut zero = 0;
-        if let Some(metadata) = &self.image.metadata {
-            zero = compression::redirect(
-                self.memory,
-                self.notes,
-                metadata,
-                texels.level,
-                texels.at,
-                texels.layer,
-                self.exec,
-                elements,
-            )?;
+        if self.image.metadata.is_some() {
+            let Fetcher { memory, notes, image, exec, .. } = self;
+            zero = compression::redirect(*memory, notes, image, texels, *exec, elements)?;
         }
         let offsets = self.offsets(texels, elements);
         match self.whole {

@@ -75,7 +75,7 @@ pub fn log2(x: f32) -> f32 {
     let t = (m - 1.0) / (m + 1.0);
     let t2 = t * t;
     let series = t
-        * (2.885_390_1
+        * (2.885_39
             + t2 * (0.961_796_7 + t2 * (0.577_078_04 + t2 * (0.412_198_6 + t2 * 0.320_6))));
     let result = exponent as f32 + series;
     if bits <= 0 || bits > 0x7f80_0000 { -1000.0 } else { result }

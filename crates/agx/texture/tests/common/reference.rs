@@ -83,9 +83,7 @@ pub fn level(
                 at[a] = at[a].clamp(0, size[a] - 1);
             }
         }
-        for a in state.axes..3 {
-            at[a] = 0;
-        }
+        at[state.axes..].fill(0);
         return fetch(at);
     }
     let mut sum = [0.0; 4];
