@@ -109,7 +109,7 @@ fn saturate64(x: f64) -> f64 {
 }
 
 /// Rounds to the nearest half. The detour through 32 bits is made sticky first.
-fn f64_to_half(x: f64) -> u16 {
+pub fn f64_to_half(x: f64) -> u16 {
     let near = x as f32;
     if !near.is_finite() || near == 0.0 {
         return f32_to_half(near);
