@@ -41,9 +41,10 @@ pub struct Style {
     /// Commands only, not the kernel calls.
     #[arg(long)]
     pub commands: bool,
-    /// USC words and shaders as often as something points to them, not only the first time.
+    /// USC words and shaders as often as something points to them, not only the first time, and
+    /// descriptors in every way in which they can be read.
     #[arg(long)]
-    pub repeat: bool,
+    pub everything: bool,
 }
 
 /// Prints to standard output.
@@ -148,8 +149,10 @@ impl Printer {
     /// The text of an event, whole lines; empty if the style leaves it out.
     pub fn event<R: Read>(&mut self, events: &Events<R>, event: &Event) -> String {
         if let Event::Process(process) = event {
-            self.options =
-                Options { repeat: self.style.repeat, ..describe::options(&process.parameters) };
+            self.options = Options {
+                everything: self.style.everything,
+                ..describe::options(&process.parameters)
+            };
         }
         if self.style.json { self.json(events, event) } else { self.text(events, event) }
     }

@@ -17,6 +17,7 @@ use crate::cmd_shim;
 
 /// Arguments of `tepui trace`.
 #[derive(clap::Args)]
+#[group(skip)]
 #[command(
     about = "Runs a program and prints each kernel call and each decoded submission",
     long_about = "Runs PROGRAM with a virtual GPU, as `tepui shim` does, and prints each kernel call with its \

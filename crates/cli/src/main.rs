@@ -1,10 +1,16 @@
 //! `tepui`: the command. Each subcommand is a module with its own arguments and a `run`.
 
+mod cmd_asm;
+mod cmd_bench;
 mod cmd_decode;
+mod cmd_demo;
+mod cmd_disasm;
 mod cmd_gpus;
+mod cmd_isa;
 mod cmd_replay;
 mod cmd_shim;
 mod cmd_trace;
+mod size;
 
 use clap::Parser;
 
@@ -21,22 +27,42 @@ struct Cli {
 enum Command {
     /// Says which version this is.
     Version,
+    Demo(cmd_demo::Args),
+    Bench(cmd_bench::Args),
     /// Lists the GPUs that programs can be given.
     Gpus(cmd_gpus::Args),
     Shim(cmd_shim::Args),
     Trace(cmd_trace::Args),
     Decode(cmd_decode::Args),
     Replay(cmd_replay::Args),
+    Asm(cmd_asm::Args),
+    Disasm(cmd_disasm::Args),
+    Isa(cmd_isa::Args),
 }
 
 fn main() -> std::process::ExitCode {
     match Cli::parse().command {
         Command::Version => println!("tepui {}", env!("CARGO_PKG_VERSION")),
+        Command::Bench(args) => return cmd_bench::run(&args),
+        Command::Demo(args) => return cmd_demo::run(&args),
         Command::Gpus(args) => return cmd_gpus::run(&args),
         Command::Shim(args) => return cmd_shim::run(&args),
         Command::Trace(args) => return cmd_trace::run(&args),
         Command::Decode(args) => return cmd_decode::run(&args),
         Command::Replay(args) => return cmd_replay::run(&args),
+        Command::Asm(args) => return cmd_asm::run(&args),
+        Command::Disasm(args) => return cmd_disasm::run(&args),
+        Command::Isa(args) => return cmd_isa::run(&args),
     }
     std::process::ExitCode::SUCCESS
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn arguments_of_all_subcommands_are_consistent() {
+        super::Cli::command().debug_assert();
+    }
 }

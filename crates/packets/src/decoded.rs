@@ -109,17 +109,30 @@ impl Decoded {
         self.fields.iter().find(|(field, _)| field.name == name).map(|(_, value)| value)
     }
 
-    /// Writes the fields, one a line, `name: value`, indented by `indent` spaces. Without `all`,
-    /// flags that are off are left out. Problems follow as lines that begin with `!`.
+    /// Writes the fields, one a line, `name: value`, indented by `indent` spaces. Without `all`, flags
+    /// that are off are left out, and those that are on share one line, `Set: name, name`. Problems
+    /// follow as lines that begin with `!`.
     pub fn write_text(&self, out: &mut dyn fmt::Write, indent: usize, all: bool) -> fmt::Result {
         for (field, value) in &self.fields {
             match value {
-                Value::Bool(false) if !all => {}
+                Value::Bool(_) if !all => {}
                 Value::Packet(inner) => {
                     writeln!(out, "{:indent$}{}:", "", field.name)?;
                     inner.write_text(out, indent + 2, all)?;
                 }
                 _ => writeln!(out, "{:indent$}{}: {value}", "", field.name)?,
+            }
+        }
+        if !all {
+            let set = self.fields.iter().filter(|(_, value)| *value == Value::Bool(true));
+            for (i, (field, _)) in set.clone().enumerate() {
+                match i {
+                    0 => write!(out, "{:indent$}Set: {}", "", field.name)?,
+                    _ => write!(out, ", {}", field.name)?,
+                }
+            }
+            if set.count() > 0 {
+                writeln!(out)?;
             }
         }
         for problem in &self.problems {

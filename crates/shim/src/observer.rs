@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rustix::io::Errno;
-use tepui_agx_capture::recorder_from_environment;
+use tepui_agx_capture::{real_recorder_from_environment, recorder_from_environment};
 use tepui_agx_kernel::Observer;
 use tepui_drm::device::{Call, CallObserver};
 
@@ -11,12 +11,12 @@ use crate::config::{Config, Gpu};
 
 /// The observer that the environment asks for, of a virtual GPU as of a real one.
 pub fn of(config: &Config) -> Option<Arc<dyn Observer>> {
-    // What a capture says of a real GPU's parameters has to be asked of it first, which the
-    // pass-through mode does not do yet: it logs calls only.
-    if let Gpu::Virtual(chip) = config.gpu
-        && let Some(recorder) = recorder_from_environment(chip)
-    {
-        return Some(Arc::new(recorder));
+    let recorder: Option<Arc<dyn Observer>> = match config.gpu {
+        Gpu::Virtual(chip) => recorder_from_environment(chip).map(|r| Arc::new(r) as _),
+        Gpu::Real => real_recorder_from_environment().map(|r| Arc::new(r) as _),
+    };
+    if recorder.is_some() {
+        return recorder;
     }
     config.log_calls.then(|| Arc::new(CallLog) as Arc<dyn Observer>)
 }

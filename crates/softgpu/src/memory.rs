@@ -72,6 +72,23 @@ impl Memory {
         self.size
     }
 
+    /// Was the host page at `offset` ever touched? Memory starts without pages, all zero; neither the
+    /// GPU nor a client has written to a page that still does not exist. (One that was swapped out
+    /// looks untouched too.)
+    pub fn is_touched(&self, offset: usize) -> bool {
+        const HOST_PAGE: usize = 4096;
+        let start = offset & !(HOST_PAGE - 1);
+        let mut state = 0u8;
+        if start >= self.size {
+            return false;
+        }
+        // SAFETY: the page is in the mapping, and the kernel writes one byte for it.
+        let failed = unsafe {
+            libc::mincore(self.base().wrapping_add(start).cast(), 1, (&raw mut state).cast())
+        };
+        failed != 0 || state & 1 != 0
+    }
+
     /// The file behind shareable memory, to be mapped or exported again.
     pub fn file(&self) -> Option<BorrowedFd<'_>> {
         self.file.as_ref().map(AsFd::as_fd)
@@ -82,5 +99,20 @@ impl Drop for Memory {
     fn drop(&mut self) {
         // SAFETY: the mapping was made in `map` with this size and nobody else unmaps it.
         let _ = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.size) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_touched_by_the_first_write() {
+        let memory = Memory::new(4 << 12).expect("memfd");
+        assert!(!memory.is_touched(0x1000));
+        // SAFETY: inside the mapping.
+        unsafe { *memory.base().add(0x1010) = 1 };
+        assert!(memory.is_touched(0x1000) && memory.is_touched(0x1ffc));
+        assert!(!memory.is_touched(0) && !memory.is_touched(0x3000));
     }
 }

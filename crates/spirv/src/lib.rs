@@ -1,1 +1,91 @@
 //! SPIR-V to the IR.
+//!
+//! [`translate`] takes the words of a module (SPIR-V 1.0 to 1.6, Vulkan 1.3's compute, vertex and fragment stages) and
+//! gives one [`Shader`] for one entry point: specialised, every call inlined, control flow structured.
+//! What the IR cannot say is refused with an [`Error`] that names the instruction and its word offset.
+//!
+//! How a module travels:
+//!
+//! 1. `module`: the words are cut into instructions (shapes from `rspirv`'s grammar tables) and sections.
+//! 2. `ty`, `num`: types with their memory layout, constants and specialisation constants.
+//! 3. `control`: functions are inlined and blocks become nested regions; this is the file to read for control flow.
+//! 4. `pointer`, `memory`, `io`: pointers are followed at translation time; function and private variables become
+//!    IR variables (one per scalar or vector leaf), the rest becomes memory with byte offsets, descriptors, inputs.
+//! 5. `alu`, `glsl`, `image`, `subgroup`: one function per family of instructions. Emission folds constants.
+//!
+//! Values that SPIR-V lets be used where the IR's regions do not (after the loop that defines them, say) go through a variable;
+//! the passes promote all variables back to SSA values.
+
+mod alu;
+mod control;
+mod error;
+mod glsl;
+mod image;
+mod io;
+mod memory;
+mod module;
+mod num;
+mod pointer;
+mod subgroup;
+mod translate;
+mod ty;
+
+pub use error::{Error, Kind, Result};
+use tepui_ir::{Shader, Stage};
+
+/// What to translate, and with which specialisation.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Name of the entry point; the first of the stage when `None`.
+    pub entry: Option<String>,
+    /// Stage of the entry point; any when `None`.
+    pub stage: Option<Stage>,
+    /// Specialisation constants: `SpecId` and bits (truth values: 0 is false).
+    pub spec: Vec<(u32, u64)>,
+}
+
+/// Translates one entry point.
+///
+/// # Errors
+/// When the module is not valid, or needs something that is not supported: with the instruction and its word offset.
+pub fn translate(words: &[u32], options: &Options) -> Result<Shader> {
+    let m = module::Module::parse(words)?;
+    translate::translate(&m, options)
+}
+
+/// [`translate`] from bytes in either byte order.
+///
+/// # Errors
+/// Like [`translate`]; a length that is not a multiple of four is an error in the header.
+pub fn translate_bytes(bytes: &[u8], options: &Options) -> Result<Shader> {
+    if !bytes.len().is_multiple_of(4) {
+        let kind = Kind::Invalid("the length is not a multiple of four bytes".to_owned());
+        return Err(Error { word: bytes.len() / 4, inst: "header".to_owned(), kind });
+    }
+    let mut words: Vec<u32> =
+        bytes.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect();
+    if words.first() == Some(&rspirv::spirv::MAGIC_NUMBER.swap_bytes()) {
+        words.iter_mut().for_each(|w| *w = w.swap_bytes());
+    }
+    translate(&words, options)
+}
+
+/// The entry points of a module: name and stage, `None` for a stage that is not supported.
+///
+/// # Errors
+/// When the module's sections cannot be read.
+pub fn entry_points(words: &[u32]) -> Result<Vec<(String, Option<Stage>)>> {
+    let m = module::Module::parse(words)?;
+    Ok(m.entry_points
+        .iter()
+        .map(|e| {
+            let stage = match m.ops(e).first() {
+                Some(0) => Some(Stage::Vertex),
+                Some(4) => Some(Stage::Fragment),
+                Some(5) => Some(Stage::Compute),
+                _ => None,
+            };
+            (m.string(e, 2).0, stage)
+        })
+        .collect())
+}

@@ -1,6 +1,6 @@
 //! The public moves: check, split among threads, and within a thread into bricks and edges.
 
-use crate::plane::{Plane, Rect};
+use crate::plane::{Order, Plane, Rect};
 use crate::scalar;
 
 /// How many threads a move may use.
@@ -166,7 +166,8 @@ impl Job {
             unsafe { self.serial::<TILE>(rect, rect, streaming) };
             return;
         }
-        let tile_h = 1u32 << self.plane.log2_tile_h;
+        // Rows of single elements would be too little for a task.
+        let tile_h = (1u32 << self.plane.log2_tile_h).max(64);
         let first = rect.y / tile_h;
         let last = (rect.y + rect.h).div_ceil(tile_h);
         rayon::scope(|scope| {
@@ -193,6 +194,10 @@ impl Job {
         // is the caller's promise.
         unsafe {
             let job = Job { linear: self.linear.add(skip_B), ..*self };
+            if job.plane.order == Order::Raster {
+                job.rows::<TILE>(part);
+                return;
+            }
             #[cfg(target_arch = "x86_64")]
             if crate::avx2::available(&job.plane) {
                 crate::avx2::copy::<TILE>(&job, part, streaming);
@@ -200,6 +205,24 @@ impl Job {
             }
             let _ = streaming;
             job.scalar::<TILE>(part, part);
+        }
+    }
+
+    /// Moves the rows of a plane without tiles.
+    ///
+    /// # Safety
+    ///
+    /// As for [`scalar::copy`].
+    unsafe fn rows<const TILE: bool>(&self, rect: Rect) {
+        let row_B = rect.w as usize * self.plane.element_B as usize;
+        for y in 0..rect.h {
+            // SAFETY: both are rows of the rectangle.
+            unsafe {
+                let tiled = self.tiled.add(self.plane.offset_B(rect.x, rect.y + y));
+                let linear = self.linear.add(y as usize * self.stride_B);
+                let (to, from) = if TILE { (tiled, linear) } else { (linear, tiled) };
+                std::ptr::copy_nonoverlapping(from, to, row_B);
+            }
         }
     }
 

@@ -8,6 +8,9 @@ pub enum Order {
     Morton,
     /// Morton order of x ^ y and y, in square tiles. (Mali: u-interleaved.)
     UInterleaved,
+    /// No tiles: rows from left to right. Tiles of this order are single elements, so that a row of
+    /// tiles is a row, and the distance between them the stride.
+    Raster,
 }
 
 /// A tiled plane: tiles in raster order, each contiguous.
@@ -30,8 +33,8 @@ pub enum PlaneError {
     ElementSize(u32),
     /// The curve does not fill such a tile.
     #[error(
-        "tiles of {0}x{1} elements; sides are powers of two of at most 256, and tiles are square or \
-         (in Morton order) twice as wide as high"
+        "tiles of {0}x{1} elements; sides are powers of two of at most 256, and tiles are square, in \
+         Morton order also twice as wide as high, in raster order single elements"
     )]
     TileSize(u32, u32),
     /// A row of tiles does not hold the plane's width.
@@ -75,8 +78,15 @@ impl Plane {
         }
         let (tile_w, tile_h) = tile_el;
         let valid = |side: u32| side.is_power_of_two() && side <= 256;
-        let shape = tile_w == tile_h || (order == Order::Morton && tile_w / 2 == tile_h);
-        if !valid(tile_w) || !valid(tile_h) || !shape {
+        if !valid(tile_w) || !valid(tile_h) {
+            return Err(PlaneError::TileSize(tile_w, tile_h));
+        }
+        let shape = match order {
+            Order::Morton => tile_w == tile_h || tile_w / 2 == tile_h,
+            Order::UInterleaved => tile_w == tile_h,
+            Order::Raster => tile_w * tile_h == 1,
+        };
+        if !shape {
             return Err(PlaneError::TileSize(tile_w, tile_h));
         }
         let tile_B = u64::from(tile_w * tile_h * element_B);
@@ -124,7 +134,7 @@ impl Plane {
     /// The position along the curve of element (x, y) of a tile.
     pub fn index_in_tile(&self, x: u32, y: u32) -> u32 {
         let x = match self.order {
-            Order::Morton => x,
+            Order::Morton | Order::Raster => x,
             Order::UInterleaved => x ^ y,
         };
         spread(x) | spread(y) << 1
@@ -147,4 +157,19 @@ pub(crate) const fn spread(value: u32) -> u32 {
     let v = (v | v << 4) & 0x0f0f_0f0f;
     let v = (v | v << 2) & 0x3333_3333;
     (v | v << 1) & 0x5555_5555
+}
+
+/// The inverse of interleaving: x and y of position `index` along Morton's curve through a tile of
+/// height `height`, which is square or twice as wide as high.
+pub(crate) const fn unspread(index: u32, height: u32) -> (u32, u32) {
+    const fn compact(value: u32) -> u32 {
+        let v = value & 0x5555_5555;
+        let v = (v | v >> 1) & 0x3333_3333;
+        let v = (v | v >> 2) & 0x0f0f_0f0f;
+        let v = (v | v >> 4) & 0x00ff_00ff;
+        (v | v >> 8) & 0xffff
+    }
+    let square = height * height;
+    let (inside, beyond) = (index % square, index / square);
+    (compact(inside) + beyond * height, compact(inside >> 1))
 }

@@ -55,7 +55,7 @@ unsafe fn sized<const N: usize, const TILE: bool>(
         let y = rect.y + row;
         let y_spread = spread(y % tile_h);
         let y_bits = match plane.order {
-            Order::Morton => y_spread << 1,
+            Order::Morton | Order::Raster => y_spread << 1,
             Order::UInterleaved => y_spread * 3,
         };
         let mut tile_B_at =

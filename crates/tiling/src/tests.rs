@@ -31,12 +31,13 @@ fn noise(len: usize, seed: u32) -> Vec<u8> {
 
 prop_compose! {
     fn planes()(
-        order in prop::sample::select(&[Order::Morton, Order::UInterleaved][..]),
+        order in prop::sample::select(&[Order::Morton, Order::UInterleaved, Order::Raster][..]),
         element_B in prop::sample::select(&[1u32, 2, 3, 4, 6, 8, 12, 16, 32, 64][..]),
         (log2_h, wide) in (0u32..=7, 0u32..=1),
         (width, height) in (1u32..300, 1u32..200),
         slack in 0u64..3,
     ) -> Plane {
+        let log2_h = if order == Order::Raster { 0 } else { log2_h };
         let log2_w = log2_h + if order == Order::Morton { wide } else { 0 };
         let tile = (1 << log2_w, 1 << log2_h);
         let tile_B = u64::from(tile.0 * tile.1 * element_B);

@@ -27,7 +27,7 @@ pub fn memory(user: &dyn UserMemory, request: Request, after: &[u8]) -> Vec<Clie
 }
 
 /// A structure of which the client may know fewer or more fields.
-fn argument<T: bytemuck::Pod>(bytes: &[u8]) -> T {
+pub(crate) fn argument<T: bytemuck::Pod>(bytes: &[u8]) -> T {
     let mut value = T::zeroed();
     let known = size_of::<T>().min(bytes.len());
     bytemuck::bytes_of_mut(&mut value)[..known].copy_from_slice(&bytes[..known]);

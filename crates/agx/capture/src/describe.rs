@@ -63,7 +63,11 @@ impl CallDescription {
                 let _ = write!(text, "{}", self.result);
             }
             errno => {
-                let _ = write!(text, "-1 ({})", Errno::from_raw_os_error(-errno));
+                let errno = Errno::from_raw_os_error(-errno);
+                let _ = match errno_name(errno) {
+                    Some(name) => write!(text, "-1 {name}"),
+                    None => write!(text, "-1 ({errno})"),
+                };
             }
         }
         if !self.changed.is_empty() {
@@ -182,4 +186,35 @@ pub fn options(parameters: &[u8]) -> Options {
     // source: decode.c, agxdecode_cdm: "Added in G14X"
     let g14x = params.gpu_generation >= 14 && params.num_clusters_total > 1;
     Options { g14x, ..Options::new(0) }
+}
+
+/// The name of an error that DRM drivers give.
+fn errno_name(errno: Errno) -> Option<&'static str> {
+    Some(match errno {
+        Errno::PERM => "EPERM",
+        Errno::NOENT => "ENOENT",
+        Errno::INTR => "EINTR",
+        Errno::IO => "EIO",
+        Errno::TOOBIG => "E2BIG",
+        Errno::BADF => "EBADF",
+        Errno::AGAIN => "EAGAIN",
+        Errno::NOMEM => "ENOMEM",
+        Errno::ACCESS => "EACCES",
+        Errno::FAULT => "EFAULT",
+        Errno::BUSY => "EBUSY",
+        Errno::EXIST => "EEXIST",
+        Errno::NODEV => "ENODEV",
+        Errno::INVAL => "EINVAL",
+        Errno::MFILE => "EMFILE",
+        Errno::NOTTY => "ENOTTY",
+        Errno::NOSPC => "ENOSPC",
+        Errno::RANGE => "ERANGE",
+        Errno::NOSYS => "ENOSYS",
+        Errno::TIME => "ETIME",
+        Errno::OVERFLOW => "EOVERFLOW",
+        Errno::OPNOTSUPP => "EOPNOTSUPP",
+        Errno::TIMEDOUT => "ETIMEDOUT",
+        Errno::CANCELED => "ECANCELED",
+        _ => return None,
+    })
 }

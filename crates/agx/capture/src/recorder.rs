@@ -14,14 +14,74 @@ use tepui_softgpu::{AddressSpace, Memory, Protection};
 
 use crate::{client, residency};
 
-type Output = Writer<Box<dyn Write + Send>>;
+/// A stream, whatever it goes to.
+pub(crate) type Output = Writer<Box<dyn Write + Send>>;
 
-/// Writes what it watches into a stream. When the stream fails, as it does when the reader goes away,
-/// that is reported once and nothing more is written.
-pub struct Recorder(Mutex<Option<State>>);
+/// A stream that begins when there is something to write, and ends when writing fails, as it does when
+/// the reader goes away.
+pub(crate) enum Sink {
+    /// Not yet.
+    Waiting(Open),
+    /// Begun.
+    Running(Box<Output>),
+}
+
+/// Opens what the stream goes to, and completes what it says of the process.
+pub(crate) type Open =
+    Box<dyn FnOnce(Process) -> io::Result<(Box<dyn Write + Send>, Process)> + Send>;
+
+impl Sink {
+    /// Whether the stream has not begun.
+    pub fn is_waiting(&self) -> bool {
+        matches!(self, Sink::Waiting(_))
+    }
+
+    /// Begins the stream, if it has not, with what is known of the process and its GPU. `None` if that
+    /// fails, which is reported.
+    pub fn begin(self, process: Process) -> Option<Sink> {
+        let Sink::Waiting(open) = self else { return Some(self) };
+        let begun = open(process).and_then(|(out, process)| {
+            let mut out = Writer::new(out)?;
+            out.record(&Record::Process(process))?;
+            out.flush()?;
+            Ok(out)
+        });
+        match begun {
+            Ok(out) => Some(Sink::Running(Box::new(out))),
+            Err(error) => {
+                eprintln!("tepui: {error}; nothing is captured");
+                None
+            }
+        }
+    }
+
+    /// Writes, if the stream has begun. `None` if that fails, which is reported.
+    pub fn write(mut self, body: impl FnOnce(&mut Output) -> io::Result<()>) -> Option<Sink> {
+        if let Sink::Running(out) = &mut self
+            && let Err(error) = body(out).and_then(|()| out.flush())
+        {
+            eprintln!("tepui: {error}; the capture ends here");
+            return None;
+        }
+        Some(self)
+    }
+}
+
+/// Writes what it watches of a virtual device into a stream, which begins when the device is first
+/// opened.
+pub struct Recorder(Mutex<State>);
 
 struct State {
-    out: Output,
+    /// `None` when the stream has failed.
+    sink: Option<Sink>,
+    /// What the stream says of the device.
+    device: Process,
+    numbers: Numbers,
+}
+
+/// Numbers of what the stream names.
+#[derive(Default)]
+struct Numbers {
     objects: Objects,
     /// Numbers of address spaces by where they are.
     spaces: HashMap<usize, u64>,
@@ -53,30 +113,25 @@ impl Objects {
 }
 
 impl Recorder {
-    /// Begins a stream.
-    pub fn new(out: Box<dyn Write + Send>, process: Process) -> io::Result<Recorder> {
-        let mut out = Writer::new(out)?;
-        out.record(&Record::Process(process))?;
-        out.flush()?;
-        let state = State { out, objects: Objects::default(), spaces: HashMap::new() };
-        Ok(Recorder(Mutex::new(Some(state))))
+    /// A recorder that has seen nothing yet, of the device that `device` describes.
+    pub(crate) fn new(sink: Sink, device: Process) -> Recorder {
+        Recorder(Mutex::new(State { sink: Some(sink), device, numbers: Numbers::default() }))
     }
 
     /// Runs `body`, and stops recording if it fails. What one call writes is not mixed with what
     /// another thread does.
-    fn write(&self, body: impl FnOnce(&mut State) -> io::Result<()>) {
+    fn write(&self, body: impl FnOnce(&mut Output, &mut Numbers) -> io::Result<()>) {
         let mut guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(state) = guard.as_mut() else { return };
-        if let Err(error) = body(state).and_then(|()| state.out.flush()) {
-            eprintln!("tepui: the capture ends here: {error}");
-            *guard = None;
-        }
+        let state = &mut *guard;
+        let Some(sink) = state.sink.take() else { return };
+        let begun = sink.begin(std::mem::take(&mut state.device));
+        state.sink = begun.and_then(|sink| sink.write(|out| body(out, &mut state.numbers)));
     }
 }
 
 impl CallObserver for Recorder {
     fn opened(&self, file: u64) {
-        self.write(|state| state.out.record(&Record::Opened { file }));
+        self.write(|out, _| out.record(&Record::Opened { file }));
     }
 
     fn answered(
@@ -95,20 +150,20 @@ impl CallObserver for Recorder {
             after: if after == call.before { Vec::new() } else { after.to_vec() },
             memory: client::memory(call.user, call.request, after),
         });
-        self.write(|state| state.out.record(&record));
+        self.write(|out, _| out.record(&record));
     }
 
     fn closed(&self, file: u64) {
-        self.write(|state| state.out.record(&Record::Closed { file }));
+        self.write(|out, _| out.record(&Record::Closed { file }));
     }
 }
 
 impl Observer for Recorder {
     fn starting(&self, execution: &Execution<'_>) {
-        self.write(|state| {
-            let space = state.memory(execution.vm)?;
+        self.write(|out, numbers| {
+            let space = numbers.describe(out, execution.vm)?;
             let (kind, base, payload) = command(execution.work);
-            state.out.record(&Record::Start(Start {
+            out.record(&Record::Start(Start {
                 file: execution.file,
                 queue: execution.queue,
                 submission: execution.submission,
@@ -123,9 +178,9 @@ impl Observer for Recorder {
     }
 
     fn finished(&self, execution: &Execution<'_>, result: &Result<JobStats, JobFault>) {
-        self.write(|state| {
-            state.memory(execution.vm)?;
-            state.out.record(&Record::Finish(Finish {
+        self.write(|out, numbers| {
+            numbers.describe(out, execution.vm)?;
+            out.record(&Record::Finish(Finish {
                 file: execution.file,
                 queue: execution.queue,
                 submission: execution.submission,
@@ -136,19 +191,19 @@ impl Observer for Recorder {
     }
 }
 
-impl State {
+impl Numbers {
     /// Describes an address space and all memory bound in it; gives its number.
-    fn memory(&mut self, vm: &AddressSpace) -> io::Result<u64> {
+    fn describe(&mut self, out: &mut Output, vm: &AddressSpace) -> io::Result<u64> {
         let fresh = self.spaces.len() as u64 + 1;
         let space = *self.spaces.entry(std::ptr::from_ref(vm) as usize).or_insert(fresh);
-        self.out.begin_memory()?;
+        out.begin_memory()?;
         let bound = vm.mappings();
         let mut mappings = Vec::with_capacity(bound.len());
         let mut described: HashSet<u64> = HashSet::new();
         for mapping in &bound {
             let object = self.objects.number(&mapping.memory);
             if described.insert(object) {
-                describe(&mut self.out, object, &mapping.memory)?;
+                describe(out, object, &mapping.memory)?;
             }
             mappings.push(Mapping {
                 address: mapping.address,
@@ -160,7 +215,7 @@ impl State {
                 single_page: mapping.single_page,
             });
         }
-        self.out.mappings(space, mappings)?;
+        out.mappings(space, mappings)?;
         Ok(space)
     }
 }

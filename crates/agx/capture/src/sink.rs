@@ -11,31 +11,43 @@ use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketT
 use tepui_agx_kernel::Chip;
 use tepui_capture::Process;
 
-use crate::Recorder;
+use crate::real::{Kernel, RealRecorder};
+use crate::recorder::{Recorder, Sink};
 
 /// The environment variable that names where captures go: a socket that takes connections, one for
 /// each process, or a directory, in which each process makes a file.
 pub const CAPTURE_VARIABLE: &str = "TEPUI_CAPTURE";
 
-/// A recorder as the environment asks for one, for a device of this chip. A target that cannot be
-/// reached is reported on standard error; the program then runs without a capture.
-pub fn recorder_from_environment(chip: &Chip) -> Option<Recorder> {
-    let target = std::env::var_os(CAPTURE_VARIABLE).filter(|target| !target.is_empty())?;
-    let path = Path::new(&target);
-    let arguments = std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect();
-    let process = Process {
-        id: std::process::id(),
-        arguments,
+/// A recorder as the environment asks for one, for a device of this chip. If the target cannot be
+/// reached when the device is opened, that is reported on standard error, and the program runs without a
+/// capture.
+pub fn recorder_from_environment(chip: &'static Chip) -> Option<Recorder> {
+    let device = Process {
         driver: tepui_agx_kernel::DRIVER.name.into(),
         gpu: format!("{} ({})", chip.name, chip.gpu_name()),
         parameters: bytemuck::bytes_of(&chip.params()).to_vec(),
+        ..Process::default()
     };
-    let recorder = open(path, process.id).and_then(|out| Recorder::new(out, process));
-    recorder
-        .map_err(|error| {
-            eprintln!("tepui: {CAPTURE_VARIABLE}={}: {error}; nothing is captured", path.display());
-        })
-        .ok()
+    Some(Recorder::new(sink_from_environment()?, device))
+}
+
+/// As [`recorder_from_environment`], for the machine's own nodes.
+pub fn real_recorder_from_environment() -> Option<RealRecorder> {
+    Some(RealRecorder::new(sink_from_environment()?, Box::new(Kernel)))
+}
+
+fn sink_from_environment() -> Option<Sink> {
+    let target = std::env::var_os(CAPTURE_VARIABLE).filter(|target| !target.is_empty())?;
+    Some(Sink::Waiting(Box::new(move |device| {
+        let path = Path::new(&target);
+        let arguments = std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect();
+        let process = Process { id: std::process::id(), arguments, ..device };
+        let out = open(path, process.id).map_err(|error| {
+            let what = format!("{CAPTURE_VARIABLE}={}: {error}", path.display());
+            io::Error::new(error.kind(), what)
+        })?;
+        Ok((out, process))
+    })))
 }
 
 /// Opens the target. All of this goes straight to the kernel: libc's functions that take a path are the

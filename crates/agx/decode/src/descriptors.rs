@@ -23,15 +23,27 @@ impl Decoder<'_> {
             .collect()
     }
 
-    /// A descriptor of 24 bytes. Nothing in it says whether it is a texture or a writable image; if
-    /// both readings keep to their declarations, both are given.
+    /// A descriptor of 24 bytes. Nothing in it says whether it is a texture or a writable image. If both
+    /// readings keep to their declarations, the one is taken whose texels are in memory; if that does
+    /// not settle it, both are given.
     fn image(&mut self, name: &str, address: u64) -> Vec<Record> {
         let texture = self.packet_as(format!("{name}: Texture"), Texture::INFO, address);
         let pbe = self.packet_as(format!("{name}: PBE"), Pbe::INFO, address);
-        match (texture.problems.is_empty(), pbe.problems.is_empty()) {
-            (true, false) => vec![texture],
-            (false, true) => vec![pbe],
-            _ if texture.packet().is_none() => vec![texture],
+        if texture.packet().is_none() {
+            return vec![texture];
+        }
+        let odd = |record: &Record| !record.problems.is_empty();
+        let unreadable = |base: Option<u64>| base.is_none_or(|base| self.word(base).is_err());
+        let mut likely = [!odd(&texture), !odd(&pbe)];
+        if likely[0] == likely[1] && !self.options.everything {
+            likely = [
+                !unreadable(self.value::<Texture>(address).ok().map(|t| t.address)),
+                !unreadable(self.value::<Pbe>(address).ok().map(|p| p.buffer)),
+            ];
+        }
+        match likely {
+            [true, false] => vec![texture],
+            [false, true] => vec![pbe],
             _ => vec![texture, pbe],
         }
     }

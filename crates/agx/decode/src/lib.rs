@@ -10,7 +10,8 @@
 //!
 //! The modules follow the hardware: [`mod@cdm`] and [`mod@vdm`] are the two control streams (both on
 //! [`mod@stream`], which knows links, calls and ends), [`mod@ppp`] the state records of draws,
-//! [`mod@usc`] the words that prepare a shader, [`mod@descriptors`] textures and samplers. Above them stand
+//! [`mod@usc`] the words that prepare a shader, [`mod@descriptors`] textures and samplers; code is
+//! disassembled by `tepui_agx_isa`. Above them stand
 //! [`mod@submit`], whole commands of the kernel's interface, and [`mod@calls`], the arguments of its
 //! requests.
 
@@ -20,6 +21,7 @@ pub mod descriptors;
 mod memory;
 pub mod ppp;
 mod record;
+mod shader;
 pub mod stream;
 pub mod submit;
 pub mod usc;
@@ -54,9 +56,10 @@ pub struct Options {
     pub usc_base: u64,
     /// Launches have the two further words of the G14 parts with several clusters.
     pub g14x: bool,
-    /// Decode USC words and code as often as something points to them; otherwise the second and
-    /// further pointers give a reference to the first.
-    pub repeat: bool,
+    /// Decode USC words and code as often as something points to them, and descriptors in every way
+    /// in which they can be read. Otherwise the second and further pointers to the same words give a
+    /// reference to the first, and the likelier reading is chosen.
+    pub everything: bool,
     /// Bounds on the work.
     pub limits: Limits,
 }
@@ -64,7 +67,7 @@ pub struct Options {
 impl Options {
     /// For a one-cluster part of either generation.
     pub fn new(usc_base: u64) -> Options {
-        Options { usc_base, g14x: false, repeat: false, limits: Limits::default() }
+        Options { usc_base, g14x: false, everything: false, limits: Limits::default() }
     }
 }
 

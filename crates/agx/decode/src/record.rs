@@ -58,6 +58,20 @@ pub enum Problem {
         /// The tag.
         tag: u8,
     },
+    /// Bytes of a program that are no instruction. The listing ends here.
+    #[error("at {offset:#x}: {error}")]
+    Instruction {
+        /// Where, in bytes from the program's start.
+        offset: u32,
+        /// Why.
+        error: tepui_agx_isa::DecodeError,
+    },
+    /// A program that runs into zeros.
+    #[error("at {offset:#x} the code ends without a stop")]
+    CodeEnds {
+        /// Where, in bytes from the program's start.
+        offset: u32,
+    },
     /// A state record whose words are more or fewer than the pointer says.
     #[error("the record has {found} words, the pointer to it says {said}")]
     RecordSize {
@@ -99,6 +113,9 @@ pub struct Record {
     /// What it consists of or points to.
     pub children: Vec<Record>,
 }
+
+/// Values of no packet that are printed in one line.
+const SHORT: usize = 8;
 
 impl Record {
     /// An empty record at an address.
@@ -153,8 +170,15 @@ impl Record {
         if let Some(address) = self.address {
             write!(out, " at {address:#x}")?;
         }
-        if self.content == Content::Above {
-            write!(out, ": see above")?;
+        match &self.content {
+            Content::Above => write!(out, ": see above")?,
+            // A few values fit behind the title.
+            Content::Fields(fields) if fields.len() <= SHORT => {
+                for (i, (name, value)) in fields.iter().enumerate() {
+                    write!(out, "{}{name}={value}", if i == 0 { ": " } else { " " })?;
+                }
+            }
+            _ => {}
         }
         writeln!(out)?;
         let inner = indent + 2;
@@ -164,6 +188,7 @@ impl Record {
         match &self.content {
             Content::Empty | Content::Above => {}
             Content::Packet(decoded) => decoded.write_text(out, inner, all)?,
+            Content::Fields(fields) if fields.len() <= SHORT => {}
             Content::Fields(fields) => {
                 for (name, value) in fields {
                     writeln!(out, "{:inner$}{name}: {value}", "")?;

@@ -162,6 +162,7 @@ impl Decoder<'_> {
         let mut record = Record::group(title);
         record.children.push(self.register(HelperProgram::INFO, &binary));
         record.children.push(self.register(HelperConfig::INFO, &helper.cfg.to_le_bytes()));
+        record.children.push(self.shader("Code", self.usc(tagged.code)));
         parent.children.push(record);
     }
 }

@@ -22,7 +22,7 @@ impl Decoder<'_> {
     /// The list of USC words at a GPU address. `extended`: samplers are followed by border colours.
     pub fn pipeline(&mut self, title: &'static str, address: u64, extended: bool) -> Record {
         let mut list = Record::new(title, address);
-        if !self.options.repeat && !self.seen.insert((address, LIST)) {
+        if !self.options.everything && !self.seen.insert((address, LIST)) {
             list.content = Content::Above;
             return list;
         }
@@ -72,6 +72,14 @@ impl Decoder<'_> {
         } else if info.name == Texture::INFO.name {
             if let Ok(w) = self.value::<Texture>(at) {
                 *children = self.textures(w.start, w.count, w.buffer);
+            }
+        } else if info.name == Shader::INFO.name {
+            if let Ok(w) = self.value::<Shader>(at) {
+                children.push(self.shader("Code", self.usc(w.code)));
+            }
+        } else if info.name == Preshader::INFO.name {
+            if let Ok(w) = self.value::<Preshader>(at) {
+                children.push(self.shader("Code", self.usc(w.code)));
             }
         } else if info.name == Sampler::INFO.name
             && let Ok(w) = self.value::<Sampler>(at)

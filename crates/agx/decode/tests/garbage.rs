@@ -42,10 +42,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn decoding_ends(bytes in words(), start: u64, usc_base: u64, g14x: bool, repeat: bool) {
+    fn decoding_ends(bytes in words(), start: u64, usc_base: u64, g14x: bool, everything: bool) {
         let memory = Everywhere(bytes);
         let limits = Limits { records: 2000, calls: 4 };
-        let options = Options { usc_base, g14x, repeat, limits };
+        let options = Options { usc_base, g14x, everything, limits };
         let arrays = RenderArrays { scissors: start, depth_biases: start };
         for tree in [
             Decoder::new(&memory, options).cdm(start),

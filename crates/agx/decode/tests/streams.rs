@@ -134,6 +134,8 @@ fn a_dispatch_with_everything_it_points_to() {
         "            Channel 3: 0x3f800000",
         "        Bytes per threadgroup: 256",
         "        Code: 0x4000",
+        "        Code at 0x1100004000",
+        "             0: 8800                        stop",
         "      USC No Preshader at 0x1100001026",
         "  CDM Stream Link at 0x1100000024",
         "  CDM Stream Terminate at 0x1100000800",
@@ -155,7 +157,7 @@ fn a_pipeline_is_printed_once_unless_asked_otherwise() {
     let mut decoder = paper.decoder();
     assert!(!decoder.cdm(BASE).to_string().contains("see above"));
     assert!(decoder.cdm(BASE).to_string().contains("Pipeline at 0x1100001000: see above"));
-    let mut again = Decoder::new(&paper.vm, Options { repeat: true, ..Options::new(BASE) });
+    let mut again = Decoder::new(&paper.vm, Options { everything: true, ..Options::new(BASE) });
     again.cdm(BASE);
     assert!(!again.cdm(BASE).to_string().contains("see above"));
 }
@@ -285,9 +287,7 @@ fn a_draw_with_its_state() {
         assert!(titles.iter().any(|t| t == title), "{title} is not in\n{record}");
     }
     let text = record.to_string();
-    for line in
-        ["        Max X: 99", "      Components: 4", "      Count: 7", "      Cull back: true"]
-    {
+    for line in ["        Max X: 99", "      Components: 4", "      Count: 7", "Set: Cull back"] {
         assert!(text.contains(line), "{line:?} is not in\n{text}");
     }
     assert_eq!(record.children.last().unwrap().title, "VDM Stream Terminate");

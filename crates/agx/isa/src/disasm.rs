@@ -66,7 +66,12 @@ pub struct Disassembler<'a> {
 impl<'a> Disassembler<'a> {
     /// Begins at the start of `code`.
     pub fn new(code: &'a [u8]) -> Self {
-        Self { code, at: 0 }
+        Self::at(code, 0)
+    }
+
+    /// Begins at an offset; offsets are still counted from the start of `code`.
+    pub fn at(code: &'a [u8], offset: usize) -> Self {
+        Self { code, at: offset }
     }
 
     /// Zeros from here, if they are padding: at least four, in units of two.

@@ -33,15 +33,15 @@ macro_rules! instructions {
         /// The rows of the table, in the order in which they are tried.
         pub static ROWS: &[Desc] = &[$( <$Name as Row>::DESC ),*];
 
-        const PATTERNS: &[Pattern] = &[$( Pattern::new(&<$Name as Row>::DESC) ),*];
+        static PATTERNS: &[Pattern] = &[$( Pattern::new(&<$Name as Row>::DESC) ),*];
 
-        const DECODERS: &[fn(u128) -> Result<Inst, (&'static str, Reject)>] =
+        static DECODERS: &[fn(u128) -> Result<Inst, (&'static str, Reject)>] =
             &[$( |word| <$Name as Row>::decode(word).map(Inst::$Name) ),*];
 
-        const PARSERS: &[fn(&mut ParseState<'_>) -> Result<Inst, ParseErrorKind>] =
+        static PARSERS: &[fn(&mut ParseState<'_>) -> Result<Inst, ParseErrorKind>] =
             &[$( |state| <$Name as Row>::parse(state).map(Inst::$Name) ),*];
 
-        pub(crate) const MNEMONICS: &[fn() -> Vec<String>] = &[$( <$Name as Row>::mnemonics ),*];
+        pub(crate) static MNEMONICS: &[fn() -> Vec<String>] = &[$( <$Name as Row>::mnemonics ),*];
 
         #[derive(Clone, Copy)]
         #[repr(u8)]
@@ -112,24 +112,47 @@ instructions! {
     SampleMask ZsEmit MemoryBarrier
 }
 
-/// What matching a row needs.
+/// What matching a row needs: for the short form, then the long one, mask and value of the fixed
+/// bits among the low 64, and the length in bytes.
+#[derive(Clone, Copy)]
 struct Pattern {
-    mask: u128,
-    value: u128,
-    short: u8,
-    long: u8,
+    mask: [u64; 2],
+    value: [u64; 2],
+    len: [u8; 2],
     /// The length bit, as a mask; 0 if there is one length only.
-    long_bit: u128,
+    long_bit: u64,
+    /// Bits from 64 on that must be 0 in the long form.
+    high_zeros: u64,
 }
 
 impl Pattern {
     const fn new(desc: &Desc) -> Self {
         let (mask, value) = desc.pattern();
+        assert!(value >> 64 == 0, "fixed bits from 64 on are expected to be 0");
         let length = desc.length;
         let long_bit = if length.short == length.long { 0 } else { 1 << length.bit };
-        Self { mask, value, short: length.short, long: length.long, long_bit }
+        let present = ones(length.short * 8);
+        // Bits that the short form leaves out are 0: a row that wants one set has no short form.
+        let short = if value & !present == 0 { (mask & present, value) } else { (0, 1) };
+        Self {
+            mask: [short.0 as u64, mask as u64],
+            value: [short.1 as u64, value as u64],
+            len: [length.short, length.long],
+            long_bit,
+            high_zeros: (mask >> 64) as u64,
+        }
     }
 }
+
+/// The bits of an instruction of so many bytes.
+static PRESENT: [u128; MAX_BYTES + 1] = {
+    let (mut masks, mut len) = ([0; MAX_BYTES + 1], 0);
+    while len <= MAX_BYTES {
+        masks[len] = ones(len as u8 * 8);
+        len += 1;
+    }
+    masks
+};
 
 /// Rows that can match a first byte, in the order of [`ROWS`].
 struct Candidates {
@@ -147,7 +170,7 @@ impl Candidates {
             let (mut row, mut count) = (0, 0);
             while row < PATTERNS.len() {
                 let pattern = &PATTERNS[row];
-                if byte as u128 & pattern.mask & 0xff == pattern.value & 0xff {
+                if byte as u64 & pattern.mask[1] & 0xff == pattern.value[1] & 0xff {
                     // The last place stays free for the end mark.
                     assert!(count < Self::MOST - 1, "too many rows share a first byte");
                     rows[byte][count] = row as u8;
@@ -191,31 +214,33 @@ impl Inst {
     /// If `bytes` ends too early, no row matches, or an operand is reserved.
     #[inline]
     pub fn decode(bytes: &[u8]) -> Result<(Inst, usize), DecodeError> {
-        let have = bytes.len().min(16);
+        let have = bytes.len().min(MAX_BYTES);
         let word = match bytes.first_chunk::<16>() {
-            Some(chunk) => u128::from_le_bytes(*chunk) & ones(MAX_BYTES as u8 * 8),
+            Some(chunk) => u128::from_le_bytes(*chunk),
             None => {
                 let mut buffer = [0; 16];
                 buffer[..have].copy_from_slice(&bytes[..have]);
-                u128::from_le_bytes(buffer) & ones(MAX_BYTES as u8 * 8)
+                u128::from_le_bytes(buffer)
             }
         };
         if have < 2 {
             return Err(DecodeError::Truncated { needed: 2, have: have as u8 });
         }
-        for &row in &CANDIDATES.rows[(word & 0xff) as usize] {
-            if row == Candidates::END {
-                break;
-            }
-            let pattern = &PATTERNS[usize::from(row)];
-            let len = if word & pattern.long_bit != 0 { pattern.long } else { pattern.short };
-            let masked = word & ones(len * 8);
-            if masked & pattern.mask != pattern.value {
+        let low = word as u64;
+        for &row in &CANDIDATES.rows[(low & 0xff) as usize] {
+            // The end mark is past the end of the patterns.
+            let Some(pattern) = PATTERNS.get(usize::from(row)) else { break };
+            let long = usize::from(low & pattern.long_bit != 0);
+            if low & pattern.mask[long] != pattern.value[long]
+                || (long == 1 && (word >> 64) as u64 & pattern.high_zeros != 0)
+            {
                 continue;
             }
+            let len = pattern.len[long];
             if usize::from(len) > have {
                 return Err(DecodeError::Truncated { needed: len, have: have as u8 });
             }
+            let masked = word & PRESENT[usize::from(len)];
             return match DECODERS[usize::from(row)](masked) {
                 Ok(inst) => Ok((inst, usize::from(len))),
                 Err((_, Reject::Mismatch)) => continue,
@@ -225,7 +250,7 @@ impl Inst {
                 }
             };
         }
-        Err(DecodeError::UnknownOpcode { opcode: (word & 0xffff) as u16 })
+        Err(DecodeError::UnknownOpcode { opcode: (low & 0xffff) as u16 })
     }
 
     /// Encodes.

@@ -42,6 +42,8 @@
 //!   Mesa's packing is followed).
 //! * `stack_get_ptr`, `TODO.stack_adjust` and `TODO.stack_adjust2` are told from `stack_load` and
 //!   `stack_store`, which applegpu tries first.
+//! * A shuffle with bit 27 set whose bit 63 is not is no instruction; see the entry of
+//!   `simd_shuf_op`.
 //! * Reductions and scans that only Mesa names (`quad_prefix_and` …) have names.
 //! * Special registers that only Mesa names have names.
 //! * Coordinates of multisampled arrays count six half-registers (Mesa), not five.

@@ -2,8 +2,9 @@
 
 use core::fmt::Write;
 
-use crate::inst::{Inst, MNEMONICS, ROWS};
+use crate::inst::{MNEMONICS, ROWS};
 use crate::operand::SpecialReg;
+use crate::random::Source;
 use crate::row::{Desc, FieldDesc, Kind};
 use crate::table::FAMILIES;
 
@@ -19,7 +20,7 @@ pub fn manual() -> String {
     }
     out.push_str("\n## Instructions\n\n");
     for family in FAMILIES {
-        let names: Vec<_> = family_rows(family.module).map(|row| title(row)).collect();
+        let names: Vec<_> = family_rows(family.module).map(title).collect();
         let _ = writeln!(out, "- **{}**: {}", family.title, names.join(", "));
     }
     for family in FAMILIES {
@@ -65,8 +66,10 @@ fn family_rows(module: &'static str) -> impl Iterator<Item = usize> {
     (0..ROWS.len()).filter(move |row| ROWS[*row].module.ends_with(module))
 }
 
-fn title(row: usize) -> String {
-    let mut names: Vec<_> = MNEMONICS[row]().into_iter().filter(|m| !m.ends_with(".sat")).collect();
+/// The mnemonics of a row, an index into [`ROWS`], in short; empty past their end.
+pub fn title(row: usize) -> String {
+    let Some(mnemonics) = MNEMONICS.get(row) else { return String::new() };
+    let mut names: Vec<_> = mnemonics().into_iter().filter(|m| !m.ends_with(".sat")).collect();
     names.dedup();
     match names.len() {
         0..=5 => names.join(", "),
@@ -105,9 +108,21 @@ fn syntax(row: usize, desc: &Desc) -> String {
     let operands: Vec<_> =
         desc.fields.iter().filter(|f| f.kind == Kind::Operand).map(|f| f.name).collect();
     let mnemonic = MNEMONICS[row]().into_iter().next().unwrap_or_default();
-    let example = Inst::default_of(row).map(|inst| inst.to_string()).unwrap_or_default();
     let general = format!("{mnemonic:16} {}", operands.join(", "));
-    format!("\n```text\n{}\n{example}\n```\n", general.trim_end())
+    format!("\n```text\n{}\n{}```\n", general.trim_end(), examples(row))
+}
+
+/// A few instances without unusual bits, one a line.
+fn examples(row: usize) -> String {
+    const EXAMPLES: usize = 2;
+    const DRAWS: usize = 100;
+    let mut source = Source::new(row as u64);
+    (0..DRAWS)
+        .map(|_| source.inst_of(row))
+        .filter(|inst| inst.text(None).notes.is_empty() && !inst.text(None).operands.is_empty())
+        .map(|inst| format!("{inst}\n"))
+        .take(EXAMPLES)
+        .collect()
 }
 
 /// The bits, highest first.

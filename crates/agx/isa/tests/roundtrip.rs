@@ -8,6 +8,12 @@ fn check(inst: Inst) {
     let bytes = inst.encode().unwrap_or_else(|e| panic!("{inst:?}: {e}"));
     let (back, len) = Inst::decode(&bytes).unwrap_or_else(|e| panic!("{inst:?}: {e}"));
     assert_eq!((back, len), (inst, bytes.len()), "decoded from {bytes:?}");
+    // What follows an instruction has no influence on it.
+    for next in [0x00, 0x6f, 0xff] {
+        let mut stream = bytes.to_vec();
+        stream.resize(16, next);
+        assert_eq!(Inst::decode(&stream), Ok((inst, len)), "{bytes:?} before {next:02x}…");
+    }
     let text = inst.to_string();
     let parsed: Inst = text.parse().unwrap_or_else(|e| panic!("`{text}` ({bytes:?}): {e}"));
     assert_eq!(parsed, inst, "parsed from `{text}`");

@@ -3,13 +3,33 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tepui_agx_model::{Gpu, JobFault};
+use tepui_agx_model::{ComputeJob, Gpu, JobFault, JobStats, RenderJob};
 use tepui_drm::core::CoreDevice;
 use tepui_drm::device::{Node, VirtualDevice, VirtualFile};
 use tepui_drm::token::Registry;
+use tepui_softgpu::AddressSpace;
 
 use crate::chips::{Chip, TIMESTAMP_HZ};
 use crate::{DRIVER, File, Observer};
+
+/// What executes commands: the model, or a stand-in that tests and tools bring.
+pub trait Execute: Send + Sync {
+    /// Runs a compute command to its end.
+    fn compute(&self, vm: &AddressSpace, job: &ComputeJob) -> Result<JobStats, JobFault>;
+
+    /// Runs a render command to its end.
+    fn render(&self, vm: &AddressSpace, job: &RenderJob) -> Result<JobStats, JobFault>;
+}
+
+impl Execute for Gpu {
+    fn compute(&self, vm: &AddressSpace, job: &ComputeJob) -> Result<JobStats, JobFault> {
+        Gpu::compute(self, vm, job)
+    }
+
+    fn render(&self, vm: &AddressSpace, job: &RenderJob) -> Result<JobStats, JobFault> {
+        Gpu::render(self, vm, job)
+    }
+}
 
 /// How a device behaves.
 #[derive(Clone)]
@@ -59,7 +79,7 @@ pub struct FaultRecord {
 pub struct Device {
     pub(crate) chip: &'static Chip,
     pub(crate) core: Arc<CoreDevice>,
-    pub(crate) gpu: Gpu,
+    pub(crate) gpu: Box<dyn Execute>,
     pub(crate) options: Options,
     files: AtomicU64,
     submissions: AtomicU64,
@@ -69,10 +89,20 @@ pub struct Device {
 impl Device {
     /// A chip fresh from reset.
     pub fn new(chip: &'static Chip, options: Options) -> Arc<Device> {
+        let gpu = Box::new(Gpu::new(options.model.clone()));
+        Device::with_executor(chip, options, gpu)
+    }
+
+    /// A device whose commands something else executes; [`Options::model`] is not looked at.
+    pub fn with_executor(
+        chip: &'static Chip,
+        options: Options,
+        gpu: Box<dyn Execute>,
+    ) -> Arc<Device> {
         Arc::new(Device {
             chip,
             core: Arc::new(CoreDevice::new(DRIVER)),
-            gpu: Gpu::new(options.model.clone()),
+            gpu,
             options,
             files: AtomicU64::new(0),
             submissions: AtomicU64::new(0),

@@ -85,6 +85,13 @@ impl File {
         &self.core
     }
 
+    /// The bound ranges of an address space, address and length in bytes, in order; none for an id
+    /// that names nothing.
+    pub fn bindings(&self, vm_id: u32) -> Vec<(u64, u64)> {
+        let mappings = self.vm(vm_id).map(|vm| vm.space.mappings()).unwrap_or_default();
+        mappings.iter().map(|mapping| (mapping.address, mapping.length)).collect()
+    }
+
     /// What is known of a request.
     pub fn info(request: Request) -> Option<&'static IoctlInfo> {
         let own = Ioctl::from_nr(request.nr()).map(Ioctl::info);

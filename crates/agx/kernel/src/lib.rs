@@ -14,6 +14,8 @@
 
 pub mod chips;
 mod device;
+#[doc(hidden)]
+pub mod exercise;
 mod file;
 mod observer;
 pub mod queue;
@@ -22,7 +24,7 @@ pub mod submit;
 mod vm;
 
 pub use chips::{CHIPS, Chip};
-pub use device::{Device, FaultRecord, Options};
+pub use device::{Device, Execute, FaultRecord, Options};
 pub use file::File;
 pub use observer::{Execution, Observer, Work};
 

@@ -153,6 +153,15 @@ impl Worker {
                 }
                 result
             });
+            if let Ok(stats) = &result
+                && self.device.options.report_faults
+            {
+                for report in &stats.reports {
+                    eprintln!(
+                        "tepui: check: {report} (compute command {command} of submission {submission})"
+                    );
+                }
+            }
             if let Err(fault) = result {
                 // Lost before anyone can see the fence: the next submission is refused.
                 self.state.lost.store(true, Ordering::Release);

@@ -11,7 +11,8 @@
 //!
 //! Describe an image with [`ImageDesc`], make a [`Layout`] of it, and ask that for sizes and
 //! addresses: [`Layout::texel_offset_B`] for one pixel with everything checked, or
-//! [`Layout::level_addresser`] for many pixels of one level.
+//! [`Layout::level_addresser`] for many pixels of one level. [`Layout::tile`] and [`Layout::detile`]
+//! move rectangles between a raster image and the layout.
 //!
 //! All offsets count bytes from the start of the image. Facts come from Mesa's `src/asahi/layout`,
 //! `docs/drivers/asahi.rst` and `src/asahi/genxml/cmdbuf.xml`; each stands beside its source.
@@ -21,6 +22,7 @@
 
 pub mod address;
 pub mod compression;
+mod copy;
 mod desc;
 mod error;
 mod formats;
@@ -29,10 +31,12 @@ pub mod linear;
 pub mod twiddled;
 
 pub use address::LevelAddresser;
+pub use copy::{MoveError, Region};
 pub use desc::{Dimension, ImageDesc, Tiling, Usage};
 pub use error::LayoutError;
 pub use formats::{FormatSupport, format_support};
 pub use layout::{Layout, Level, Texel};
+pub use tepui_tiling::Threads;
 
 /// Bytes of a cache line: levels and the layers of linear images are padded to it.
 /// source: Mesa, `AIL_CACHELINE`.

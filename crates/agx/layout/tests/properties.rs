@@ -2,8 +2,11 @@
 #![allow(non_snake_case)]
 
 use proptest::prelude::*;
-use tepui_agx_layout::{Dimension, ImageDesc, Layout, LayoutError, Texel, Tiling, Usage};
+use tepui_agx_layout::{
+    Dimension, ImageDesc, Layout, LayoutError, MoveError, Region, Texel, Threads, Tiling, Usage,
+};
 use tepui_format::Format;
+use tepui_format::units::{El, Extent};
 
 /// Formats of every block shape and size.
 const FORMATS: [Format; 10] = [
@@ -42,13 +45,18 @@ prop_compose! {
     }
 }
 
+/// Layouts of those images that have one.
+fn layouts(max: u32) -> impl Strategy<Value = Layout> {
+    images(max).prop_filter_map("no layout", |desc| Layout::new(&desc).ok())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     /// Every sample has its own bytes, inside its level, and levels, layers and metadata lie apart.
     #[test]
-    fn samples_have_their_own_bytes(desc in images(80)) {
-        let Ok(layout) = Layout::new(&desc) else { return Ok(()) };
+    fn samples_have_their_own_bytes(layout in layouts(80)) {
+        let desc = *layout.desc();
         let block = desc.format.info().block;
         let mut used = vec![false; layout.size_B as usize];
         let mut take = |offset_B: u64, bytes: u64| {
@@ -99,8 +107,7 @@ proptest! {
     }
 
     #[test]
-    fn the_sum_of_parts_is_the_size(desc in images(5000)) {
-        let Ok(layout) = Layout::new(&desc) else { return Ok(()) };
+    fn the_sum_of_parts_is_the_size(layout in layouts(5000)) {
         let mut end_B = 0;
         for level in layout.levels() {
             prop_assert_eq!(level.offset_B, end_B);
@@ -131,6 +138,60 @@ proptest! {
         let addresser = layout.level_addresser(0).unwrap();
         for (x, walked) in (x..level.extent_el.w).zip(addresser.row(x, y)) {
             prop_assert_eq!(walked, addresser.offset_B(x, y));
+        }
+    }
+
+    /// What is tiled comes back, lies where the layout says, and leaves the rest alone.
+    #[test]
+    fn moved_pixels_come_back(
+        layout in layouts(120),
+        corner: [u32; 4],
+        level: u32,
+        layer: u32,
+    ) {
+        let desc = *layout.desc();
+        let level = level % layout.levels().len() as u32;
+        let (Extent { w, h, .. }, layers) = {
+            let level = layout.levels()[level as usize];
+            (level.extent_px, desc.layers.max(level.depth_px))
+        };
+        let layer = layer % layers;
+        let block = desc.format.info().block;
+        let (x, y) = (corner[0] % w, corner[1] % h);
+        let (x, y) = (x - x % block.width_px, y - y % block.height_px);
+        let covered = |start: u32, size: u32, side: u32, edge: u32| {
+            (size % (edge - start) + 1).next_multiple_of(side).min(edge - start)
+        };
+        let (w, h) =
+            (covered(x, corner[2], block.width_px, w), covered(y, corner[3], block.height_px, h));
+        let mut region =
+            Region { level, layer, origin_px: (x, y), extent_px: Extent::new(w, h) };
+        let mut image = vec![0xcc; layout.size_B as usize];
+        if layout.is_level_compressed(level) {
+            // Only what covers a tile may replace it.
+            region = layout.whole_level(level, layer).unwrap();
+        }
+        let size: Extent<El> = region.extent_px.to_el(block.extent());
+        let row_B = size.w as usize * layout.element_B as usize;
+        let raster: Vec<u8> = (0..row_B * size.h as usize).map(|i| (i * 7 + i / 251) as u8).collect();
+        layout.tile(&mut image, region, &raster, row_B, Threads::One).unwrap();
+        let mut back = vec![0; raster.len()];
+        layout.detile(&image, region, &mut back, row_B, Threads::One).unwrap();
+        prop_assert!(back == raster);
+
+        // Element by element, by address.
+        let slice = if desc.dimension == Dimension::D3 { (0, layer) } else { (layer, 0) };
+        for (i, element) in raster.chunks_exact(layout.element_B as usize).enumerate() {
+            let (ex, ey) = ((i % size.w as usize) as u32, (i / size.w as usize) as u32);
+            let at = layout.texel_offset_B(Texel {
+                level,
+                layer: slice.0,
+                z_px: slice.1,
+                x_px: region.origin_px.0 + ex * block.width_px,
+                y_px: region.origin_px.1 + ey * block.height_px,
+                sample: 0,
+            }).unwrap() as usize;
+            prop_assert!(image[at..at + element.len()] == *element);
         }
     }
 
@@ -218,4 +279,35 @@ fn rules() {
     for desc in [ok, linear, compressed] {
         assert!(Layout::new(&desc).is_ok());
     }
+}
+
+/// Compressed tiles are refused by name; uncompressed ones are read; covering writes replace them.
+#[test]
+fn compressed_tiles() {
+    let desc = ImageDesc::new_2d(Format::R8G8B8A8_UNORM, Tiling::Compressed, 40, 40);
+    let layout = Layout::new(&desc).unwrap();
+    let metadata = layout.metadata.clone().unwrap();
+    let mut image = vec![0u8; layout.size_B as usize];
+    let all = layout.whole_level(0, 0).unwrap();
+    let (mut out, raster) = (vec![0; 40 * 40 * 4], vec![9; 40 * 40 * 4]);
+    let read =
+        |image: &[u8], out: &mut [u8], region| layout.detile(image, region, out, 160, Threads::One);
+    let refused = read(&image, &mut out, all).unwrap_err();
+    assert!(matches!(refused, MoveError::Compressed { x_tl: 0, y_tl: 0, .. }), "{refused}");
+
+    layout.tile(&mut image, all, &raster, 160, Threads::One).unwrap();
+    read(&image, &mut out, all).unwrap();
+    assert_eq!(out, raster);
+    // One tile becomes a solid colour: the regions that touch it are refused, others are not.
+    let at = metadata.tile_offset_B(0, 0, 1, 2).unwrap() as usize;
+    image[at..at + 8].fill(0x03);
+    let region =
+        |x, y, w, h| Region { level: 0, layer: 0, origin_px: (x, y), extent_px: Extent::new(w, h) };
+    assert!(read(&image, &mut out, region(0, 0, 40, 32)).is_ok());
+    assert!(read(&image, &mut out, region(32, 32, 8, 8)).is_ok());
+    assert!(read(&image, &mut out, region(31, 32, 1, 1)).is_err());
+    let write = |image: &mut [u8], region| layout.tile(image, region, &raster, 160, Threads::One);
+    assert!(write(&mut image, region(17, 32, 23, 8)).is_err(), "part of the tile");
+    assert!(write(&mut image, region(16, 32, 24, 8)).is_ok(), "the tile up to the image's edge");
+    assert!(read(&image, &mut out, all).is_ok());
 }

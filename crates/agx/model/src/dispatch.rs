@@ -94,6 +94,7 @@ impl Gpu {
             core,
             soft_faults: 0,
             first_soft_fault: None,
+            written_pages: Default::default(),
             sampler: Default::default(),
         }
     }

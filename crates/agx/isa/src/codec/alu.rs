@@ -12,6 +12,7 @@ pub(super) const PAST_END: &str = "the registers run past r127";
 pub(super) const UNALIGNED: &str = "a 32-bit or 64-bit register begins in a high half";
 const UNIFORM_PAST_END: &str = "the uniforms run past u255";
 
+#[inline(always)]
 pub(super) fn check_span(reg: u16, halves: u16) -> Result<(), &'static str> {
     if reg + halves > REGISTER_HALVES { Err(PAST_END) } else { Ok(()) }
 }
@@ -39,6 +40,7 @@ impl DstCodec {
         if self.fixed.is_some() { pieces } else { pieces.and(SIZE_BIT, 1, "t") }
     }
 
+    #[inline(always)]
     fn count(&self) -> u16 {
         if self.pair { 2 } else { 1 }
     }
@@ -157,6 +159,7 @@ pub struct SrcCodec {
 const UNDEFINED_TYPE: &str = "the source's type bits are undefined";
 
 impl SrcCodec {
+    #[inline(always)]
     const fn type_bits(&self) -> u8 {
         match self.layout {
             Layout::Wide => 4,
@@ -178,6 +181,7 @@ impl SrcCodec {
         }
     }
 
+    #[inline(always)]
     fn count(&self) -> u16 {
         if self.pair { 2 } else { 1 }
     }
@@ -221,6 +225,7 @@ impl SrcCodec {
         Ok((SrcKind::Reg(value), size, hint))
     }
 
+    #[inline(always)]
     fn check(&self, kind: SrcKind, size: Size) -> Result<(), &'static str> {
         let (reg, limit, past) = match kind {
             SrcKind::Imm(_) => return Ok(()),
@@ -288,11 +293,13 @@ impl Codec for SrcCodec {
                 (reg, size | hint)
             }
         };
+        if (src.abs || src.neg) && !self.is_float() {
+            return Err("the source takes no `abs` or `neg`");
+        }
+        if src.sign_extend && !matches!(self.mods, Mods::SignExtend(_)) {
+            return Err("the source takes no `sx`");
+        }
         let mods = match self.mods {
-            Mods::None if src.abs || src.neg => {
-                return Err("the source takes no `abs` or `neg`");
-            }
-            Mods::None if src.sign_extend => return Err("the source takes no `sx`"),
             Mods::None => 0,
             Mods::SignExtend(at) => u128::from(src.sign_extend) << at,
             Mods::Float(at) => u128::from(src.abs) << at | u128::from(src.neg) << (at + 1),

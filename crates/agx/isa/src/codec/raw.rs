@@ -11,8 +11,8 @@ use crate::operand::Form;
 pub enum Show {
     /// Decimal.
     Dec,
-    /// `0b…`, all digits.
-    Bin,
+    /// `0b…` with so many digits.
+    Bin(u8),
     /// Binary digits, lowest bit first, no prefix (truth tables).
     Digits,
     /// `lsl N`, left out if 0.
@@ -41,6 +41,7 @@ impl<T> Raw<T> {
     }
 }
 
+#[inline(always)]
 const fn gather(word: u128, pieces: &Pieces) -> u32 {
     let list = pieces.as_slice();
     let (mut value, mut shift, mut i) = (0, 0, 0);
@@ -118,7 +119,10 @@ where
         let width = self.width as usize;
         let _ = match self.show {
             Show::Dec => write!(out, "{value}"),
-            Show::Bin => write!(out, "0b{value:0width$b}"),
+            Show::Bin(digits) => {
+                let digits = digits as usize;
+                write!(out, "0b{value:0digits$b}")
+            }
             Show::Digits => (0..width).try_for_each(|i| write!(out, "{}", value >> i & 1)),
             Show::Lsl if value != 0 => write!(out, "lsl {value}"),
             Show::LowMask if value != 0 => write!(out, "mask 0x{:X}", (1u64 << value) - 1),
@@ -147,7 +151,7 @@ where
         };
         let bad = || format!("`{own}` is not {}", self.describe());
         let value = match self.show {
-            Show::Dec | Show::Bin => number(own),
+            Show::Dec | Show::Bin(_) => number(own),
             Show::Digits => (own.len() == self.width as usize)
                 .then(|| own.chars().rev().collect::<String>())
                 .and_then(|digits| i64::from_str_radix(&digits, 2).ok()),
@@ -165,7 +169,7 @@ where
 
     fn describe(&self) -> String {
         match self.show {
-            Show::Dec | Show::Bin => format!("a {}-bit number", self.width),
+            Show::Dec | Show::Bin(_) => format!("a {}-bit number", self.width),
             Show::Digits => format!("{} binary digits, lowest bit first", self.width),
             Show::Lsl => "a left shift, `lsl N`".into(),
             Show::LowMask => {
@@ -444,7 +448,11 @@ pub mod ctor {
     }
     /// A number written in binary.
     pub const fn bin<T>(at: u8, len: u8) -> Raw<T> {
-        make(&[(at, len)], Show::Bin)
+        make(&[(at, len)], Show::Bin(len))
+    }
+    /// A number written in binary with more digits than it has.
+    pub const fn bin_padded<T>(at: u8, len: u8, digits: u8) -> Raw<T> {
+        make(&[(at, len)], Show::Bin(digits))
     }
     /// A truth table: four bits, lowest first.
     pub const fn truth_table(list: &[(u8, u8)]) -> Raw<u8> {

@@ -81,9 +81,10 @@ impl Checker {
         for access in &footprint.accesses {
             let halves = usize::from(access.start)..usize::from(access.start + access.count);
             if matches!(access.role, Role::Read | Role::ReadWrite) && access.exact {
-                for half in halves.clone().filter(|&h| h < HALVES) {
-                    self.read(program, index, half, exec);
-                }
+                // One report is enough of a register that is wrong in both halves.
+                let _ = halves
+                    .filter(|&h| h < HALVES)
+                    .find(|&half| self.read(program, index, half, exec));
             }
         }
         for access in &footprint.accesses {
@@ -96,7 +97,8 @@ impl Checker {
         }
     }
 
-    fn read(&mut self, program: &Program, index: usize, half: usize, exec: u32) {
+    /// Judges the read of a half-register; true if there is something to say of it.
+    fn read(&mut self, program: &Program, index: usize, half: usize, exec: u32) -> bool {
         let pending = (self.pending[0][half] | self.pending[1][half]) & exec;
         let unwritten = !self.written[half] & exec;
         if pending != 0 {
@@ -109,6 +111,7 @@ impl Checker {
                 format!("{} is read, but was never written in {}", name(half), lanes(unwritten));
             self.report(program, index, half, what);
         }
+        pending | unwritten != 0
     }
 
     fn write(

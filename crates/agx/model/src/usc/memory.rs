@@ -90,6 +90,8 @@ pub struct Port<'v> {
     pub soft_faults: u64,
     /// The first of them.
     pub first_soft_fault: Option<tepui_softgpu::Fault>,
+    /// Host pages that were found written, by GPU address over 4096; used by checked jobs.
+    pub written_pages: std::collections::HashSet<u64>,
     /// The texture unit's scratch.
     pub sampler: super::super::texture::Unit,
 }
@@ -120,6 +122,23 @@ impl<'v> Port<'v> {
     #[inline(always)]
     pub fn ranges_lookup_write(&mut self, address: u64, size: u64) -> Option<*mut u8> {
         self.ranges.lookup(self.vm, address, size, Protection::WRITE)
+    }
+
+    /// Was the page that holds a bound address ever written, by the GPU or by a client?
+    #[cold]
+    pub fn was_written(&mut self, address: u64) -> bool {
+        let page = address >> 12;
+        if self.written_pages.contains(&page) {
+            return true;
+        }
+        let Some(m) = self.vm.mapping_at(address) else { return true };
+        let within =
+            if m.single_page { address & (self.vm.page_size() - 1) } else { address - m.address };
+        let written = m.memory.is_touched((m.offset + within) as usize);
+        if written {
+            self.written_pages.insert(page);
+        }
+        written
     }
 
     #[cold]

@@ -14,6 +14,8 @@ use crate::job::{JobFault, ProgramPoint, Report, Unit};
 pub struct Shared {
     /// Local memory.
     pub local: Vec<u8>,
+    /// Which bytes of local memory were written; empty unless the job is checked.
+    pub local_written: Vec<bool>,
     /// Uniform registers as a preshader leaves them, in halves; empty in other programs.
     pub stored_uniforms: Vec<u16>,
 }
@@ -136,6 +138,10 @@ impl<'v> Worker<'v> {
         self.registers.resize(rows * count, Row::ZERO);
         self.shared.local.clear();
         self.shared.local.resize(launch.local_bytes as usize, 0);
+        if self.check {
+            self.shared.local_written.clear();
+            self.shared.local_written.resize(launch.local_bytes as usize, false);
+        }
         self.groups.clear();
         for index in 0..count {
             let alive = alive_lanes(&place, index * LANES, threads);

@@ -109,6 +109,9 @@ fn gather(
     if exec == 0 {
         return;
     }
+    if l.checker.is_some() {
+        check_reads(l, addresses, element, mask);
+    }
     let elements = 8 - u32::from(mask).leading_zeros().saturating_sub(24);
     let (low, high) = span(addresses, exec);
     let whole = high - low + u64::from(element * elements);
@@ -183,12 +186,53 @@ fn gather(
     }
 }
 
+/// Reports loads of memory that is not bound, or whose page nobody ever wrote.
+#[cold]
+fn check_reads(l: &mut Lanes<'_, '_>, addresses: &[u64; LANES], element: u32, mask: u8) {
+    let last = u64::from(7 - mask.leading_zeros().min(7)) * u64::from(element);
+    let mut what = None;
+    for i in (0..LANES).filter(|&i| l.exec >> i & 1 != 0) {
+        for address in [addresses[i], addresses[i].wrapping_add(last)] {
+            if let Err(fault) = l.port.vm.translate(address, Access::Read) {
+                what = Some(format!("lane {i}: {fault}; the load gives zero"));
+            } else if !l.port.was_written(address) {
+                what = Some(format!("lane {i} reads {address:#x}, where nothing was ever written"));
+            }
+        }
+    }
+    report(l, what);
+}
+
+/// Reports stores to memory that is not bound for them.
+#[cold]
+fn check_writes(l: &mut Lanes<'_, '_>, addresses: &[u64; LANES], at: u64) {
+    let mut what = None;
+    for i in (0..LANES).filter(|&i| l.exec >> i & 1 != 0) {
+        let address = addresses[i].wrapping_add(at);
+        if let Err(fault) = l.port.vm.translate(address, Access::Write) {
+            what = Some(format!("lane {i}: {fault}; the store is dropped"));
+        }
+    }
+    report(l, what);
+}
+
+/// Hands a finding to the checker, with the instruction that is being executed.
+#[cold]
+fn report(l: &mut Lanes<'_, '_>, what: Option<String>) {
+    if let (Some(checker), Some(what)) = (&mut l.checker, what) {
+        checker.note(l.program, l.pc - 1, what);
+    }
+}
+
 /// Writes one element a lane.
 #[inline(always)]
 fn scatter(l: &mut Lanes<'_, '_>, addresses: &[u64; LANES], element: u32, at: u64, row: &Row) {
     let exec = l.exec;
     if exec == 0 {
         return;
+    }
+    if l.checker.is_some() {
+        check_writes(l, addresses, at);
     }
     let (low, high) = span(addresses, exec);
     let whole = high - low + u64::from(element);
@@ -233,20 +277,23 @@ unsafe fn put(p: *mut u8, element: u32, value: u32) {
 
 /// Turns raw elements to the register's float. `component` is the element's number, for alpha.
 #[inline(always)]
-fn decode(format: Format, component: usize, raw: u32) -> f32 {
+fn decode(format: Format, component: usize, raw: u32) -> f64 {
     match format {
-        Format::U8Norm => raw as f32 / 255.0,
-        Format::S8Norm => (f32::from(raw as i8) / 127.0).max(-1.0),
-        Format::U16Norm => raw as f32 / 65535.0,
-        Format::S16Norm => (f32::from(raw as i16) / 32767.0).max(-1.0),
-        Format::Srgba8 if component == 3 => raw as f32 / 255.0,
-        Format::Srgba8 => srgb_to_linear(raw as f32 / 255.0),
+        Format::U8Norm => f64::from(raw) / 255.0,
+        Format::S8Norm => (f64::from(raw as i8) / 127.0).max(-1.0),
+        Format::U16Norm => f64::from(raw) / 65535.0,
+        Format::S16Norm => (f64::from(raw as i16) / 32767.0).max(-1.0),
+        Format::Srgba8 if component == 3 => f64::from(raw) / 255.0,
+        Format::Srgba8 => f64::from(srgb_to_linear(raw as f32 / 255.0)),
         _ => 0.0,
     }
 }
 
+/// Silicon decodes to 12 bits: each of the 256 results that applegpu's authors measured is the nearest
+/// multiple of 1/4095. source: applegpu's srgb.py; Mesa's agx_border.c ("4 extra bits").
 fn srgb_to_linear(x: f32) -> f32 {
-    if x <= 0.04045 { x / 12.92 } else { ((x + 0.055) / 1.055).powf(2.4) }
+    let exact = if x <= 0.04045 { x / 12.92 } else { ((x + 0.055) / 1.055).powf(2.4) };
+    (exact * 4095.0).round() / 4095.0
 }
 
 fn linear_to_srgb(x: f32) -> f32 {
@@ -338,7 +385,13 @@ fn load_from(l: &mut Lanes<'_, '_>, t: &Transfer, addresses: &[u64; LANES]) {
         let components: [usize; 4] = component_numbers(t.mask);
         gather(l, addresses, t.format.stride(), t.mask, |l, k, raw| {
             let values = raw.0.map(|v| decode(t.format, components[k], v));
-            store_float(l, t, k, &values);
+            if is_wide(t) {
+                l.store_row(t.register.row + k as u16, &Row(values.map(|v| (v as f32).to_bits())));
+            } else {
+                // Rounded once: by way of 32 bits, a few 16-bit values would miss the nearest half.
+                let halves = values.map(|v| u32::from(super::float::f64_to_half(v)));
+                l.store_u32(register_at(t.register, k), &Row(halves));
+            }
         });
     }
 }
@@ -519,6 +572,7 @@ pub fn local_load<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     for k in 0..t.count() {
         let at = components[k] as u32 * unit;
         let mut row = Row::ZERO;
+        let mut unwritten = 0u32;
         for i in 0..LANES {
             if l.exec >> i & 1 == 0 {
                 continue;
@@ -527,11 +581,22 @@ pub fn local_load<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
             let Some(bytes) = l.shared.local.get(from..from + unit as usize) else {
                 return outside_local(l, from as u32);
             };
+            if !l.shared.local_written.is_empty() {
+                unwritten |= u32::from(!l.shared.local_written[from]) << i;
+            }
             row.0[i] = match unit {
                 4 => u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
                 2 => u32::from(u16::from_le_bytes([bytes[0], bytes[1]])),
                 _ => u32::from(bytes[0]),
             };
+        }
+        if unwritten != 0 {
+            report(
+                l,
+                Some(format!(
+                    "local memory is read in lanes {unwritten:#x} where nothing was written"
+                )),
+            );
         }
         l.store_u32(register_at(t.register, k), &row);
     }
@@ -561,6 +626,9 @@ pub fn local_store<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
                 return outside_local(l, to as u32);
             };
             bytes.copy_from_slice(&row.0[i].to_le_bytes()[..unit as usize]);
+            if !l.shared.local_written.is_empty() {
+                l.shared.local_written[to..to + unit as usize].fill(true);
+            }
         }
     }
     Next::Continue
@@ -586,6 +654,9 @@ pub fn local_atomic<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
         let seen = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
         let new = atomic_result(operation, seen, second.0[i], first.0[i]);
         bytes.copy_from_slice(&new.to_le_bytes());
+        if !l.shared.local_written.is_empty() {
+            l.shared.local_written[at..at + 4].fill(true);
+        }
         old.0[i] = seen;
     }
     if op.aux[1] != 0 {

@@ -1,0 +1,74 @@
+//! `tepui asm`: text to machine code.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use tepui_agx_isa::asm;
+
+use crate::cmd_disasm::read;
+use crate::cmd_isa::{Isa, print_out};
+
+/// Assembles text to machine code.
+///
+/// A line holds labels (`loop:`), then an instruction or a directive (`.zero N`, `.hex BYTES`),
+/// then a comment (`#`, `;` or `//`). Branches take a label, `pc+N`, or an offset in the code.
+/// Lines of `tepui disasm` are understood as they are.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    echo 'fadd32 r0, r1, 0.5' | tepui asm --isa agx\n  \
+    tepui asm --isa agx shader.s -o shader.bin\n  \
+    tepui disasm --isa agx shader.bin | tepui asm --isa agx -o same.bin\n\n\
+    `tepui isa agx` explains the instructions.")]
+pub struct Args {
+    /// Instruction set.
+    #[arg(long)]
+    isa: Isa,
+    /// Assembly text; `-` is standard input.
+    #[arg(default_value = "-")]
+    file: PathBuf,
+    /// Writes the code to this file instead of printing it in hexadecimal.
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+}
+
+/// Assembles.
+pub fn run(args: &Args) -> ExitCode {
+    let Isa::Agx = args.isa;
+    let name = args.file.display();
+    let source = match read(&args.file).map(String::from_utf8) {
+        Ok(Ok(source)) => source,
+        Ok(Err(error)) => {
+            let at = error.utf8_error().valid_up_to();
+            eprintln!("tepui asm: {name}: byte {at}: not UTF-8 text; is it machine code already?");
+            return ExitCode::FAILURE;
+        }
+        Err(error) => {
+            eprintln!("tepui asm: {name}: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let code = match asm::assemble(&source) {
+        Ok(code) => code,
+        Err(errors) => {
+            for error in &errors {
+                eprintln!("{name}:{error}");
+            }
+            return ExitCode::FAILURE;
+        }
+    };
+    match &args.output {
+        None => {
+            let mut hex: String = code.iter().map(|byte| format!("{byte:02x}")).collect();
+            hex.push('\n');
+            print_out("asm", &hex)
+        }
+        Some(path) => match fs::write(path, &code) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("tepui asm: {}: {error}", path.display());
+                ExitCode::FAILURE
+            }
+        },
+    }
+}

@@ -1,0 +1,151 @@
+//! `tepui disasm`: machine code to text.
+
+use std::fmt::Write;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::{fs, io};
+
+use serde::Serialize;
+use tepui_agx_isa::asm::hex_bytes;
+use tepui_agx_isa::disasm::{Content, Disassembler};
+use tepui_agx_isa::{DecodeError, Inst};
+
+use crate::cmd_isa::{Isa, print_out};
+
+/// Disassembles machine code, one line an instruction: offset, bytes, text.
+///
+/// The text is applegpu's, branch targets are offsets in the code. Padding is shown as `.zero N`.
+/// Bytes that are no instruction are shown with the reason, counted on standard error, and make
+/// the exit status 1.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    tepui disasm --isa agx shader.bin\n  \
+    tepui disasm --isa agx --hex '2a 8c 40 42 24 00 88 00'\n  \
+    tepui disasm --isa agx --json shader.bin | jq -r '.[].text'\n  \
+    tepui disasm --isa agx --start 0x40 --until-stop usc.bin\n\n\
+    What --json prints:\n  \
+    [{\"offset\": 0, \"bytes\": \"8800\", \"text\": \"stop\"}, …], with \"error\" beside a null \"text\" \
+    for bytes that are no instruction")]
+pub struct Args {
+    /// Instruction set.
+    #[arg(long)]
+    isa: Isa,
+    /// Machine code; `-` is standard input.
+    #[arg(required_unless_present = "hex", conflicts_with = "hex")]
+    file: Option<PathBuf>,
+    /// Machine code in hexadecimal; spaces are allowed.
+    #[arg(long, value_name = "BYTES")]
+    hex: Option<String>,
+    /// Begins at this offset (decimal or 0x…); offsets are still counted from the start.
+    #[arg(long, value_name = "OFFSET", default_value = "0", value_parser = offset)]
+    start: usize,
+    /// Ends behind the first `stop`.
+    #[arg(long)]
+    until_stop: bool,
+    /// One JSON array, for programs.
+    #[arg(long)]
+    json: bool,
+}
+
+fn offset(text: &str) -> Result<usize, String> {
+    let value = match text.strip_prefix("0x") {
+        Some(hex) => usize::from_str_radix(hex, 16),
+        None => text.parse(),
+    };
+    value.map_err(|error| error.to_string())
+}
+
+/// A line of the listing as `--json` shows it.
+#[derive(Serialize)]
+struct Row {
+    offset: usize,
+    bytes: String,
+    text: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+/// Disassembles.
+pub fn run(args: &Args) -> ExitCode {
+    let Isa::Agx = args.isa;
+    let (code, name) = match (&args.hex, &args.file) {
+        (Some(hex), _) => match hex_bytes(hex) {
+            Some(bytes) => (bytes, "--hex".to_string()),
+            None => {
+                eprintln!("tepui disasm: --hex takes pairs of hexadecimal digits, as in `8800`");
+                return ExitCode::FAILURE;
+            }
+        },
+        (None, file) => {
+            let path = file.as_deref().unwrap_or(Path::new("-"));
+            match read(path) {
+                Ok(bytes) => (bytes, path.display().to_string()),
+                Err(error) => {
+                    eprintln!("tepui disasm: {}: {error}", path.display());
+                    return ExitCode::FAILURE;
+                }
+            }
+        }
+    };
+    if args.start > code.len() {
+        eprintln!("tepui disasm: --start {} is past the end ({} bytes)", args.start, code.len());
+        return ExitCode::FAILURE;
+    }
+
+    let mut listing = String::new();
+    let mut rows = Vec::new();
+    let mut errors: Vec<(usize, DecodeError)> = Vec::new();
+    for line in Disassembler::at(&code, args.start) {
+        let error = match line.content {
+            Content::Error(error) => Some(error),
+            _ => None,
+        };
+        if let Some(error) = error {
+            errors.push((line.offset, error));
+        }
+        if args.json {
+            rows.push(Row {
+                offset: line.offset,
+                bytes: line.hex(),
+                text: error.is_none().then(|| line.text()),
+                error: error.map(|e| e.to_string()),
+            });
+        } else {
+            let _ = writeln!(listing, "{line}");
+        }
+        if args.until_stop && matches!(line.content, Content::Inst(Inst::Stop(_))) {
+            break;
+        }
+    }
+    if args.json {
+        match serde_json::to_string_pretty(&rows) {
+            Ok(text) => listing = text + "\n",
+            Err(error) => {
+                eprintln!("tepui disasm: {error}");
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    let status = print_out("disasm", &listing);
+    match errors.first() {
+        None => status,
+        Some((offset, error)) => {
+            eprintln!(
+                "tepui disasm: {name}: {} place(s) are no instruction, the first at {offset:#x}: {error}",
+                errors.len()
+            );
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Reads a file, or standard input for `-`.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    if path == Path::new("-") {
+        let mut bytes = Vec::new();
+        io::stdin().lock().read_to_end(&mut bytes)?;
+        return Ok(bytes);
+    }
+    fs::read(path)
+}

@@ -1,0 +1,431 @@
+//! Images, textures and samplers.
+
+use crate::error::Result;
+use crate::module::Inst;
+use crate::pointer::{Place, Ptr};
+use crate::translate::{Cx, Val};
+use crate::ty::ImageTy;
+use rspirv::spirv::{Decoration, ImageOperands as IO, Op as S};
+use std::rc::Rc;
+use tepui_ir::{Access, AtomicOp, Attrs, Dim, Image, NumKind, Op, TexOperands, Type, Value};
+
+/// Operand `Offset` in HLSL-like form (non-constant offsets), bit 16 of the image operands.
+const OFFSETS_HINT: u32 = 0x10000;
+
+/// Optional operands by name, as found in an instruction.
+#[derive(Default)]
+struct Optional {
+    dref: Option<Value>,
+    bias: Option<Value>,
+    lod: Option<Value>,
+    grad: Option<(Value, Value)>,
+    offset: Option<Value>,
+    sample: Option<Value>,
+    min_lod: Option<Value>,
+    offsets: Option<Value>,
+    access: Access,
+}
+
+impl Optional {
+    /// Flags and operands in the order of the op table.
+    fn pack(&self) -> (TexOperands, Vec<Value>) {
+        let (mut flags, mut args) = (TexOperands::empty(), Vec::new());
+        let mut put = |flag, v: &[Value]| {
+            if !v.is_empty() {
+                flags |= flag;
+                args.extend_from_slice(v);
+            }
+        };
+        put(TexOperands::DREF, self.dref.as_slice());
+        put(TexOperands::BIAS, self.bias.as_slice());
+        put(TexOperands::LOD, self.lod.as_slice());
+        if let Some((x, y)) = self.grad {
+            put(TexOperands::GRAD, &[x, y]);
+        }
+        put(TexOperands::OFFSET, self.offset.as_slice());
+        put(TexOperands::SAMPLE, self.sample.as_slice());
+        put(TexOperands::MIN_LOD, self.min_lod.as_slice());
+        put(TexOperands::OFFSETS, self.offsets.as_slice());
+        (flags, args)
+    }
+}
+
+impl Cx<'_> {
+    fn image_arg(&self, n: usize) -> Result<(Value, Option<Value>, ImageTy, Access)> {
+        match self.arg(n)? {
+            Val::Image { image, sampler, ty, access } => {
+                let mut access = access;
+                if self.m.decoration(self.m.op(&self.at, n)?, Decoration::NonUniform).is_some() {
+                    access |= Access::NON_UNIFORM;
+                }
+                Ok((image, sampler, ty, access))
+            }
+            _ => self.invalid(format!("operand {n} is not an image")),
+        }
+    }
+
+    fn attrs(ty: &ImageTy, access: Access, component: u8, operands: TexOperands) -> Image {
+        Image {
+            dim: ty.dim,
+            array: ty.array,
+            ms: ty.ms,
+            kind: ty.kind,
+            operands,
+            component,
+            format: ty.format,
+            access,
+        }
+    }
+
+    /// Image operands from operand `n` on.
+    fn optional(&mut self, n: usize, ty: &ImageTy, integer_lod: bool) -> Result<Optional> {
+        let mut o = Optional::default();
+        let Some(&bits) = self.m.ops(&self.at).get(n) else { return Ok(o) };
+        let mask = IO::from_bits_truncate(bits);
+        let mut at = n + 1;
+        let mut next = || {
+            at += 1;
+            at - 1
+        };
+        if mask.contains(IO::BIAS) {
+            o.bias = Some(self.float32(next(), 1)?);
+        }
+        if mask.contains(IO::LOD) {
+            let k = next();
+            o.lod = Some(if integer_lod { self.arg_u32(k)? } else { self.float32(k, 1)? });
+        }
+        if mask.contains(IO::GRAD) {
+            let (x, y) = (next(), next());
+            let c = ty.dim.coords();
+            o.grad = Some((self.float32(x, c)?, self.float32(y, c)?));
+        }
+        if mask.intersects(IO::CONST_OFFSET | IO::OFFSET) {
+            let v = self.arg_ssa(next())?;
+            let w = self.s.ty(v).with_bits(32);
+            let v = self.convert(Op::S2S, v, w)?;
+            o.offset = Some(self.take(v, ty.dim.coords())?);
+        }
+        if mask.contains(IO::CONST_OFFSETS) || bits & OFFSETS_HINT != 0 {
+            let cols = self.columns(next())?;
+            let mut parts = Vec::new();
+            for c in cols {
+                parts.extend(self.split(c));
+            }
+            if parts.len() != 8 {
+                return self.invalid("gather takes four offsets of two components");
+            }
+            o.offsets = Some(self.vec(&parts)?);
+        }
+        if mask.contains(IO::SAMPLE) {
+            o.sample = Some(self.arg_u32(next())?);
+        }
+        if mask.contains(IO::MIN_LOD) {
+            o.min_lod = Some(self.float32(next(), 1)?);
+        }
+        let coherent = IO::MAKE_TEXEL_AVAILABLE | IO::MAKE_TEXEL_VISIBLE | IO::NON_PRIVATE_TEXEL;
+        o.access.set(Access::COHERENT, mask.intersects(coherent));
+        o.access.set(Access::VOLATILE, mask.contains(IO::VOLATILE_TEXEL));
+        o.access.set(Access::NONTEMPORAL, mask.contains(IO::NONTEMPORAL));
+        Ok(o)
+    }
+
+    /// Float operand `n` with `comps` components and 32 bits.
+    fn float32(&mut self, n: usize, comps: u8) -> Result<Value> {
+        let v = self.arg_ssa(n)?;
+        let w = self.s.ty(v).with_bits(32);
+        let v = self.convert(Op::F2F, v, w)?;
+        self.take(v, comps)
+    }
+
+    /// The first `comps` components.
+    fn take(&mut self, v: Value, comps: u8) -> Result<Value> {
+        let n = self.s.ty(v).comps();
+        if n < comps {
+            return self.invalid(format!("needs at least {comps} components"));
+        }
+        if n == comps {
+            return Ok(v);
+        }
+        let parts = self.split(v);
+        self.vec(&parts[..comps as usize])
+    }
+
+    /// Integer coordinates of an image without sampler.
+    fn texel_coord(&mut self, n: usize, ty: &ImageTy) -> Result<Value> {
+        let v = self.arg_ssa(n)?;
+        let w = self.s.ty(v).with_bits(32);
+        let v = self.convert(Op::S2S, v, w)?;
+        let comps = if ty.dim == Dim::Cube { 3 } else { ty.dim.coords() + u8::from(ty.array) };
+        self.take(v, comps)
+    }
+
+    /// Brings a texel in the image's own size to the type that the instruction gives.
+    fn texel_result(&mut self, v: Value, ty: &ImageTy, to: Type) -> Result<Value> {
+        let v = self.take(v, to.comps())?;
+        if self.s.ty(v) == to {
+            return Ok(v);
+        }
+        match ty.kind {
+            NumKind::Float => self.convert(Op::F2F, v, to),
+            NumKind::Sint => self.convert(Op::S2S, v, to),
+            NumKind::Uint => self.convert(Op::U2U, v, to),
+        }
+    }
+
+    /// Translates an instruction of this family; false when it is of another.
+    pub fn image_inst(&mut self, i: Inst) -> Result<bool> {
+        let v = match i.op {
+            S::SampledImage => {
+                let (image, _, ty, access) = self.image_arg(0)?;
+                let sampler = match self.arg(1)? {
+                    Val::Sampler(s) => Some(s),
+                    _ => return self.invalid("operand 1 is not a sampler"),
+                };
+                self.bind(Val::Image { image, sampler, ty, access })?;
+                return Ok(true);
+            }
+            S::Image => {
+                let (image, _, ty, access) = self.image_arg(0)?;
+                self.bind(Val::Image { image, sampler: None, ty, access })?;
+                return Ok(true);
+            }
+            S::ImageTexelPointer => {
+                let p = self.arg_ptr(0)?;
+                let image = self.load(&p, None)?;
+                let Val::Image { ty, .. } = image else {
+                    return self.invalid("not a pointer to an image");
+                };
+                let coord = self.texel_coord(1, &ty)?;
+                let sample = self.arg_u32(2)?;
+                let (_, to) = self.pointee(i.ty)?;
+                let place = Place::Texel { image, coord, sample };
+                self.bind(Val::Ptr(Rc::new(Ptr { place, ty: to, access: p.access })))?;
+                return Ok(true);
+            }
+            S::ImageSampleImplicitLod => self.sample(i, false, false, false)?,
+            S::ImageSampleExplicitLod => self.sample(i, true, false, false)?,
+            S::ImageSampleDrefImplicitLod => self.sample(i, false, true, false)?,
+            S::ImageSampleDrefExplicitLod => self.sample(i, true, true, false)?,
+            S::ImageSampleProjImplicitLod => self.sample(i, false, false, true)?,
+            S::ImageSampleProjExplicitLod => self.sample(i, true, false, true)?,
+            S::ImageSampleProjDrefImplicitLod => self.sample(i, false, true, true)?,
+            S::ImageSampleProjDrefExplicitLod => self.sample(i, true, true, true)?,
+            S::ImageGather | S::ImageDrefGather => self.gather(i)?,
+            S::ImageFetch => {
+                let (image, _, ty, access) = self.image_arg(0)?;
+                let coord = self.texel_coord(1, &ty)?;
+                let mut o = self.optional(2, &ty, true)?;
+                if o.lod.is_none() && !ty.ms && ty.dim != Dim::Buffer {
+                    o.lod = Some(self.u32(0));
+                }
+                let (flags, extra) = o.pack();
+                let mut args = vec![image, coord];
+                args.extend(extra);
+                let to = self.ir_ty(i.ty)?;
+                let t = Type::vec(32, 4);
+                let v = self.with_attrs(
+                    Op::TexFetch,
+                    Attrs::Image(Self::attrs(&ty, access | o.access, 0, flags)),
+                    &args,
+                    t,
+                );
+                self.texel_result(v, &ty, to)?
+            }
+            S::ImageRead => self.read(i)?,
+            S::ImageWrite => {
+                let (image, _, ty, access) = self.image_arg(0)?;
+                let coord = self.texel_coord(1, &ty)?;
+                let mut texel = self.arg_ssa(2)?;
+                let o = self.optional(3, &ty, true)?;
+                let mut parts = self.split(texel);
+                let zero = self.konst(self.s.ty(texel).elem(), 0);
+                parts.resize(4, zero);
+                texel = self.vec(&parts)?;
+                let bits = ty.bits.max(32);
+                let want = Type::vec(bits, 4);
+                if self.s.ty(texel) != want {
+                    let op = match ty.kind {
+                        NumKind::Float => Op::F2F,
+                        NumKind::Sint => Op::S2S,
+                        NumKind::Uint => Op::U2U,
+                    };
+                    texel = self.convert(op, texel, want)?;
+                }
+                let o = Optional { sample: o.sample, access: o.access, ..Default::default() };
+                let (flags, extra) = o.pack();
+                let mut args = vec![image, coord, texel];
+                args.extend(extra);
+                let a = Self::attrs(&ty, access | o.access, 0, flags);
+                self.emit(Op::ImageStore, Attrs::Image(a), &args, &[]);
+                return Ok(true);
+            }
+            S::ImageQuerySizeLod | S::ImageQuerySize => {
+                let (image, _, ty, access) = self.image_arg(0)?;
+                let lod = match i.op {
+                    S::ImageQuerySizeLod => Some(self.arg_u32(1)?),
+                    _ => None,
+                };
+                let o = Optional { lod, ..Default::default() };
+                let (flags, extra) = o.pack();
+                let mut args = vec![image];
+                args.extend(extra);
+                let t = Type::vec(32, ty.dim.size_comps() + u8::from(ty.array));
+                let v = self.with_attrs(
+                    Op::ImageSize,
+                    Attrs::Image(Self::attrs(&ty, access, 0, flags)),
+                    &args,
+                    t,
+                );
+                let to = self.ir_ty(i.ty)?;
+                self.convert(Op::U2U, v, to)?
+            }
+            S::ImageQueryLevels | S::ImageQuerySamples => {
+                let (image, _, ty, access) = self.image_arg(0)?;
+                let op = if i.op == S::ImageQueryLevels { Op::TexLevels } else { Op::ImageSamples };
+                let a = Self::attrs(&ty, access, 0, TexOperands::empty());
+                let v = self.with_attrs(op, Attrs::Image(a), &[image], Type::B32);
+                let to = self.ir_ty(i.ty)?;
+                self.convert(Op::U2U, v, to)?
+            }
+            S::ImageQueryLod => {
+                let (image, sampler, ty, access) = self.image_arg(0)?;
+                let Some(sampler) = sampler else { return self.invalid("needs a sampler") };
+                let coord = self.float32(1, ty.dim.coords())?;
+                let a = Self::attrs(&ty, access, 0, TexOperands::empty());
+                self.with_attrs(
+                    Op::TexQueryLod,
+                    Attrs::Image(a),
+                    &[image, sampler, coord],
+                    Type::vec(32, 2),
+                )
+            }
+            op if format!("{op:?}").starts_with("ImageSparse") => {
+                return self.unsupported(i.name());
+            }
+            _ => return Ok(false),
+        };
+        self.bind(Val::Ssa(v))?;
+        Ok(true)
+    }
+
+    fn sample(&mut self, i: Inst, explicit: bool, dref: bool, proj: bool) -> Result<Value> {
+        let (image, sampler, ty, access) = self.image_arg(0)?;
+        let Some(sampler) = sampler else { return self.invalid("needs a sampler") };
+        let comps = ty.dim.coords() + u8::from(ty.array);
+        let mut o = self.optional(if dref { 3 } else { 2 }, &ty, false)?;
+        if dref {
+            o.dref = Some(self.float32(2, 1)?);
+        }
+        let coord = if proj {
+            // The divisor follows the coordinates that the image uses.
+            let v = self.float32(1, comps + 1)?;
+            let mut parts = self.split(v);
+            let q = parts.pop().unwrap_or(v);
+            let one = self.f32(1.0);
+            let inv = self.checked(Op::FDiv, &[one, q])?;
+            for p in &mut parts {
+                *p = self.checked(Op::FMul, &[*p, inv])?;
+            }
+            if let Some(d) = o.dref {
+                o.dref = Some(self.checked(Op::FMul, &[d, inv])?);
+            }
+            self.vec(&parts)?
+        } else {
+            self.float32(1, comps)?
+        };
+        let mut op = if explicit { Op::TexSampleLod } else { Op::TexSample };
+        if explicit && o.lod.is_none() && o.grad.is_none() {
+            return self.invalid("explicit level of detail needs Lod or Grad");
+        }
+        // Without quads, implicit derivatives are zero: the base level.
+        if op == Op::TexSample && self.s.info.stage != tepui_ir::Stage::Fragment {
+            op = Op::TexSampleLod;
+            let lod = o.bias.take();
+            o.lod = Some(match lod {
+                Some(b) => b,
+                None => self.f32(0.0),
+            });
+        }
+        let (flags, extra) = o.pack();
+        let mut args = vec![image, sampler, coord];
+        args.extend(extra);
+        let t = if dref { Type::B32 } else { Type::vec(32, 4) };
+        let v = self.with_attrs(
+            op,
+            Attrs::Image(Self::attrs(&ty, access | o.access, 0, flags)),
+            &args,
+            t,
+        );
+        let to = self.ir_ty(i.ty)?;
+        self.texel_result(v, &ty, to)
+    }
+
+    fn gather(&mut self, i: Inst) -> Result<Value> {
+        let (image, sampler, ty, access) = self.image_arg(0)?;
+        let Some(sampler) = sampler else { return self.invalid("needs a sampler") };
+        let coord = self.float32(1, ty.dim.coords() + u8::from(ty.array))?;
+        let mut o = self.optional(3, &ty, false)?;
+        let mut component = 0;
+        if i.op == S::ImageDrefGather {
+            o.dref = Some(self.float32(2, 1)?);
+        } else {
+            component = self.arg_const(2)?.min(3) as u8;
+        }
+        let (flags, extra) = o.pack();
+        let mut args = vec![image, sampler, coord];
+        args.extend(extra);
+        let a = Self::attrs(&ty, access | o.access, component, flags);
+        let v = self.with_attrs(Op::TexGather, Attrs::Image(a), &args, Type::vec(32, 4));
+        let to = self.ir_ty(i.ty)?;
+        self.texel_result(v, &ty, to)
+    }
+
+    fn read(&mut self, i: Inst) -> Result<Value> {
+        let (image, _, ty, access) = self.image_arg(0)?;
+        let mut coord = self.texel_coord(1, &ty)?;
+        let o = self.optional(2, &ty, true)?;
+        if ty.dim == Dim::Subpass {
+            // The coordinate is relative to the fragment.
+            let fc = self.builtin(tepui_ir::Builtin::FragCoord, Type::vec(32, 4));
+            let xy = self.take(fc, 2)?;
+            let xy = self.convert(Op::F2S, xy, Type::vec(32, 2))?;
+            let rel = self.take(coord, 2)?;
+            coord = self.checked(Op::IAdd, &[xy, rel])?;
+        }
+        let o = Optional { sample: o.sample, access: o.access, ..Default::default() };
+        let (flags, extra) = o.pack();
+        let mut args = vec![image, coord];
+        args.extend(extra);
+        let t = Type::vec(ty.bits.max(32), 4);
+        let a = Self::attrs(&ty, access | o.access, 0, flags);
+        let v = self.emit1(Op::ImageLoad, Attrs::Image(a), &args, t);
+        let to = self.ir_ty(i.ty)?;
+        self.texel_result(v, &ty, to)
+    }
+
+    /// An atomic on a texel. Loads and stores are exchanges by neutral means: `or 0`, `xchg`.
+    pub fn texel_atomic(
+        &mut self,
+        p: &Ptr,
+        sop: S,
+        op: Option<AtomicOp>,
+        data: &[Value],
+        t: Type,
+    ) -> Result<Option<Value>> {
+        let Place::Texel { image: Val::Image { image, ty, access, .. }, coord, sample } = &p.place
+        else {
+            return self.invalid("not a texel");
+        };
+        let (image, ty, access, coord, sample) = (*image, *ty, *access | p.access, *coord, *sample);
+        let zero = self.konst(t, 0);
+        let (op, data) = match (op, sop) {
+            (Some(op), _) => (op, data.to_vec()),
+            (None, S::AtomicLoad) => (AtomicOp::Or, vec![zero]),
+            _ => (AtomicOp::Xchg, data.to_vec()),
+        };
+        let mut args = vec![image, coord, sample];
+        args.extend(data);
+        let a = Self::attrs(&ty, access, 0, TexOperands::empty());
+        Ok(Some(self.emit1(Op::ImageAtomic, Attrs::ImageAtomic(op, a), &args, t)))
+    }
+}

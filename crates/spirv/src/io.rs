@@ -1,0 +1,596 @@
+//! Inputs, outputs, built-ins and execution modes.
+
+use crate::error::Result;
+use crate::module::{Id, Inst};
+use crate::pointer::{Place, Ptr, Tree};
+use crate::translate::{Cx, Val};
+use crate::ty::Ty;
+use rspirv::spirv::{BuiltIn as B, Decoration as D, ExecutionMode as M, GLOp};
+use std::collections::HashSet;
+use std::rc::Rc;
+use tepui_ir::{
+    Access, Attrs, Builtin, DepthMode, Interp, IoDecl, IoLoc, IoSlot, NumKind, Op, Sampling, Stage,
+    Type, Value,
+};
+
+/// An output variable: written through a shadow, stored when the shader ends.
+pub(crate) struct Output {
+    ptr: Ptr,
+    id: Id,
+}
+
+/// Parts of an input place: slot, dynamic location, component, vertex.
+type InputPlace = (IoSlot, Option<Value>, Option<Value>, Option<Value>);
+
+/// Built-ins that map one to one, with their types.
+fn builtin(b: B) -> Option<(Builtin, Type)> {
+    let v = |n| Type::vec(32, n);
+    Some(match b {
+        B::Position => (Builtin::Position, v(4)),
+        B::PointSize => (Builtin::PointSize, Type::B32),
+        B::ClipDistance => (Builtin::ClipDistance, Type::B32),
+        B::CullDistance => (Builtin::CullDistance, Type::B32),
+        B::Layer => (Builtin::Layer, Type::B32),
+        B::ViewportIndex => (Builtin::ViewportIndex, Type::B32),
+        B::VertexIndex => (Builtin::VertexIndex, Type::B32),
+        B::InstanceIndex => (Builtin::InstanceIndex, Type::B32),
+        B::BaseVertex => (Builtin::BaseVertex, Type::B32),
+        B::BaseInstance => (Builtin::BaseInstance, Type::B32),
+        B::DrawIndex => (Builtin::DrawIndex, Type::B32),
+        B::ViewIndex => (Builtin::ViewIndex, Type::B32),
+        B::DeviceIndex => (Builtin::DeviceIndex, Type::B32),
+        B::FragCoord => (Builtin::FragCoord, v(4)),
+        B::FrontFacing => (Builtin::FrontFacing, Type::B1),
+        B::PointCoord => (Builtin::PointCoord, v(2)),
+        B::SampleId => (Builtin::SampleId, Type::B32),
+        B::SamplePosition => (Builtin::SamplePosition, v(2)),
+        B::SampleMask => (Builtin::SampleMask, Type::B32),
+        B::HelperInvocation => (Builtin::HelperInvocation, Type::B1),
+        B::PrimitiveId => (Builtin::PrimitiveId, Type::B32),
+        B::BaryCoordKHR => (Builtin::BaryCoord, v(3)),
+        B::BaryCoordNoPerspKHR => (Builtin::BaryCoordNoPersp, v(3)),
+        B::FullyCoveredEXT => (Builtin::FullyCovered, Type::B1),
+        B::FragDepth => (Builtin::FragDepth, Type::B32),
+        B::FragStencilRefEXT => (Builtin::FragStencilRef, Type::B32),
+        B::GlobalInvocationId => (Builtin::GlobalInvocationId, v(3)),
+        B::LocalInvocationId => (Builtin::LocalInvocationId, v(3)),
+        B::LocalInvocationIndex => (Builtin::LocalInvocationIndex, Type::B32),
+        B::WorkgroupId => (Builtin::WorkgroupId, v(3)),
+        B::NumWorkgroups => (Builtin::NumWorkgroups, v(3)),
+        B::WorkgroupSize => (Builtin::WorkgroupSize, v(3)),
+        B::SubgroupId => (Builtin::SubgroupId, Type::B32),
+        B::NumSubgroups => (Builtin::NumSubgroups, Type::B32),
+        B::SubgroupSize => (Builtin::SubgroupSize, Type::B32),
+        B::SubgroupLocalInvocationId => (Builtin::SubgroupInvocationId, Type::B32),
+        _ => return None,
+    })
+}
+
+impl Cx<'_> {
+    // ---- execution modes ----
+
+    pub fn execution_modes(&mut self, func: Id) -> Result<()> {
+        let m = self.m;
+        let mut size = None;
+        for i in &m.modes {
+            self.at = *i;
+            if m.op(i, 0)? != func {
+                continue;
+            }
+            let Some(mode) = M::from_u32(m.op(i, 1)?) else {
+                return self.unsupported(format!("execution mode {}", m.op(i, 1)?));
+            };
+            match mode {
+                M::LocalSize => size = Some([m.op(i, 2)?, m.op(i, 3)?, m.op(i, 4)?]),
+                M::LocalSizeId => {
+                    size = Some([self.arg_const(2)?, self.arg_const(3)?, self.arg_const(4)?])
+                }
+                M::EarlyFragmentTests => self.s.info.early_tests = true,
+                M::EarlyAndLateFragmentTestsAMD => self.s.info.early_and_late_tests = true,
+                M::DepthGreater => self.s.info.depth = DepthMode::Greater,
+                M::DepthLess => self.s.info.depth = DepthMode::Less,
+                M::DepthUnchanged => self.s.info.depth = DepthMode::Unchanged,
+                M::DenormPreserve => self.float_mode(2, |f| f.denorm_preserve = true)?,
+                M::DenormFlushToZero => self.float_mode(2, |f| f.denorm_flush = true)?,
+                M::SignedZeroInfNanPreserve => self.float_mode(2, |f| f.preserve_special = true)?,
+                M::RoundingModeRTE => self.float_mode(2, |f| f.rte = true)?,
+                M::RoundingModeRTZ => self.float_mode(2, |f| f.rtz = true)?,
+                M::OriginUpperLeft
+                | M::DepthReplacing
+                | M::PixelInterlockOrderedEXT
+                | M::PixelInterlockUnorderedEXT
+                | M::SampleInterlockOrderedEXT
+                | M::SampleInterlockUnorderedEXT
+                | M::SubgroupUniformControlFlowKHR
+                | M::StencilRefReplacingEXT
+                | M::StencilRefUnchangedFrontAMD
+                | M::StencilRefUnchangedBackAMD
+                | M::PostDepthCoverage => {}
+                mode => return self.unsupported(format!("execution mode {mode:?}")),
+            }
+        }
+        // A constant decorated WorkgroupSize wins over the mode.
+        let from_constant = m.decor.iter().find_map(|(&id, d)| {
+            let hit = d.iter().any(|d| d.kind == D::BuiltIn && d.arg == B::WorkgroupSize as u32);
+            match self.globals.get(&id) {
+                Some(Val::Ssa(v)) if hit => self.s.as_const_comps(*v),
+                _ => None,
+            }
+        });
+        if let Some(&[x, y, z]) = from_constant.as_deref() {
+            size = Some([x as u32, y as u32, z as u32]);
+        }
+        if self.s.info.stage == Stage::Compute {
+            let size = size.unwrap_or([1; 3]);
+            if size.iter().any(|&n| n == 0 || n > 1024) || size.iter().product::<u32>() > 1024 {
+                return self.too_large(format!("a workgroup of {size:?} invocations"));
+            }
+            self.s.info.workgroup_size = size;
+        }
+        Ok(())
+    }
+
+    fn float_mode(&mut self, n: usize, set: impl Fn(&mut tepui_ir::FloatControls)) -> Result<()> {
+        let at = match self.m.op(&self.at, n)? {
+            16 => 0,
+            32 => 1,
+            64 => 2,
+            b => return self.unsupported(format!("float controls of {b} bits")),
+        };
+        set(&mut self.s.info.float[at]);
+        Ok(())
+    }
+
+    // ---- declarations ----
+
+    /// The slot that decorations of a variable (or member `n` of a block) describe.
+    fn slot(
+        &self,
+        id: Id,
+        member: Option<(Id, u32)>,
+        kind: NumKind,
+        inherited: Option<IoSlot>,
+    ) -> Result<Option<IoSlot>> {
+        let get = |d: D| match member {
+            Some((ty, n)) => self.m.member_decoration(ty, n, d),
+            None => self.m.decoration(id, d),
+        };
+        let fallback = IoSlot {
+            loc: IoLoc::Location(0),
+            component: 0,
+            index: 0,
+            kind,
+            interp: Interp::Smooth,
+            sampling: Sampling::Center,
+        };
+        let mut s = inherited.unwrap_or(fallback);
+        s.kind = kind;
+        let mut known = inherited.is_some();
+        if let Some(l) = get(D::Location) {
+            let Ok(l) = u16::try_from(l) else { return self.too_large(format!("location {l}")) };
+            s.loc = IoLoc::Location(l);
+            known = true;
+        }
+        if let Some(b) = get(D::BuiltIn) {
+            let Some((b, _)) = B::from_u32(b).and_then(builtin) else {
+                return self.unsupported(format!("built-in {:?}", B::from_u32(b)));
+            };
+            s.loc = IoLoc::Builtin(b);
+            known = true;
+        }
+        if let Some(c) = get(D::Component) {
+            s.component = c.min(3) as u8;
+        }
+        if let Some(i) = get(D::Index) {
+            s.index = i.min(1) as u8;
+        }
+        if get(D::NoPerspective).is_some() {
+            s.interp = Interp::Linear;
+        }
+        if get(D::Flat).is_some() {
+            s.interp = Interp::Flat;
+        }
+        if get(D::PerVertexKHR).is_some() {
+            s.interp = Interp::PerVertex;
+        }
+        if get(D::Centroid).is_some() {
+            s.sampling = Sampling::Centroid;
+        }
+        if get(D::Sample).is_some() {
+            s.sampling = Sampling::Sample;
+        }
+        if self.s.info.stage != Stage::Fragment {
+            s.interp = Interp::Flat;
+            s.sampling = Sampling::Center;
+        }
+        Ok(known.then_some(s))
+    }
+
+    /// Locations that a type takes.
+    fn locations(&self, ty: Id) -> u32 {
+        match self.types.get(ty) {
+            Some(Ty::Vector { n, .. }) if *n > 2 && self.types.ir(ty).is_some_and(|t| t.bits() == 64) => 2,
+            Some(Ty::Matrix { col, n }) => u32::from(*n) * self.locations(*col),
+            Some(Ty::Array { elem, len }) => len.saturating_mul(self.locations(*elem)),
+            Some(Ty::Struct { members }) => {
+                members.iter().fold(0, |a, &m| a.saturating_add(self.locations(m)))
+            }
+            _ => 1,
+        }
+    }
+
+    pub fn declare_input(&mut self, i: &Inst, ty: Id) -> Result<()> {
+        let b = self.m.decoration(i.id, D::BuiltIn).and_then(B::from_u32);
+        let distances = matches!(b, Some(B::ClipDistance | B::CullDistance));
+        let place = match b {
+            Some(which) if !distances => Place::Builtin { which, comp: None },
+            _ => {
+                let kind = self.types.num_kind(ty);
+                let block = matches!(self.ty(ty)?, Ty::Struct { .. });
+                let slot = match self.slot(i.id, None, kind, None)? {
+                    Some(s) => s,
+                    None if block => match self.slot(i.id, None, kind, Some(default_slot()))? {
+                        Some(s) => s,
+                        None => default_slot(),
+                    },
+                    None => return self.invalid("an input needs a Location or a BuiltIn"),
+                };
+                self.declare_io(i.id, ty, slot, true)?;
+                Place::Input { slot, dynamic: None, comp: None, vertex: None }
+            }
+        };
+        let p = Ptr { place, ty, access: Access::empty() };
+        self.globals.insert(i.id, Val::Ptr(Rc::new(p)));
+        Ok(())
+    }
+
+    pub fn declare_output(&mut self, i: &Inst, ty: Id) -> Result<()> {
+        let ptr = self.local_variable(i, ty)?;
+        self.outputs.push(Output { ptr: ptr.clone(), id: i.id });
+        self.globals.insert(i.id, Val::Ptr(Rc::new(ptr)));
+        Ok(())
+    }
+
+    /// Records the declaration of a user input or output.
+    fn declare_io(&mut self, id: Id, ty: Id, slot: IoSlot, input: bool) -> Result<()> {
+        if !matches!(slot.loc, IoLoc::Location(_)) {
+            return Ok(());
+        }
+        let mut leaf = ty;
+        while let Ty::Array { elem, .. } | Ty::Matrix { col: elem, .. } = self.ty(leaf)? {
+            leaf = *elem;
+        }
+        if let Ty::Struct { members } = self.ty(leaf)?.clone() {
+            let mut at = slot;
+            for (n, &mty) in members.iter().enumerate() {
+                let kind = self.types.num_kind(mty);
+                let s = self.slot(id, Some((leaf, n as u32)), kind, Some(at))?.unwrap_or(at);
+                self.declare_io(id, mty, s, input)?;
+                at = advance(s, self.locations(mty));
+                at.component = 0;
+            }
+            return Ok(());
+        }
+        let name = self.m.name(id);
+        let decl = IoDecl { slot, ty: self.ir_ty(leaf)?, locations: self.locations(ty), name };
+        if input {
+            self.s.inputs.push(decl)
+        } else {
+            self.s.outputs.push(decl)
+        }
+        Ok(())
+    }
+
+    // ---- inputs ----
+
+    /// Follows one index from an input.
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "one index step: the type's parts, the index, the place"
+    )]
+    pub fn step_input(
+        &mut self,
+        ty: Id,
+        member: Option<u32>,
+        elem: Id,
+        vector: bool,
+        index: Value,
+        signed: bool,
+        place: InputPlace,
+    ) -> Result<Place> {
+        let (mut slot, mut dynamic, mut comp, mut vertex) = place;
+        if let Some(n) = member {
+            let Ty::Struct { members } = self.ty(ty)?.clone() else {
+                return self.invalid("not a structure");
+            };
+            let mut before = slot;
+            for (k, &mty) in members.iter().enumerate().take(n as usize + 1) {
+                let kind = self.types.num_kind(mty);
+                let s = self.slot(0, Some((ty, k as u32)), kind, Some(before))?.unwrap_or(before);
+                slot = s;
+                before = advance(s, self.locations(mty));
+                before.component = 0;
+            }
+        } else if vector {
+            comp = Some(self.as_u32(index, signed)?);
+        } else if slot.interp == Interp::PerVertex && vertex.is_none() {
+            vertex = Some(self.as_u32(index, signed)?);
+        } else {
+            let distance = matches!(slot.loc, IoLoc::Builtin(_));
+            let by = if distance { 1 } else { self.locations(elem) };
+            match self.s.as_const(index) {
+                Some(c) if distance => {
+                    slot.component = slot.component.saturating_add(c.min(7) as u8)
+                }
+                Some(c) => slot = advance(slot, by.saturating_mul(c.min(1 << 16) as u32)),
+                None => {
+                    let i = self.as_u32(index, signed)?;
+                    let by = self.u32(by);
+                    let i = self.alu(Op::IMul, &[i, by])?;
+                    dynamic = Some(match dynamic {
+                        Some(d) => self.alu(Op::IAdd, &[d, i])?,
+                        None => i,
+                    });
+                }
+            }
+        }
+        Ok(Place::Input { slot, dynamic, comp, vertex })
+    }
+
+    /// Reads a scalar or vector input.
+    pub fn load_input(&mut self, p: &Ptr, t: Type) -> Result<Value> {
+        self.read_input(p, t, Op::LoadInput, &[])
+    }
+
+    fn read_input(&mut self, p: &Ptr, t: Type, op: Op, extra: &[Value]) -> Result<Value> {
+        let Place::Input { slot, dynamic, comp, vertex } = p.place else {
+            return self.invalid("not an input");
+        };
+        let offset = match dynamic {
+            Some(d) => d,
+            None => self.u32(0),
+        };
+        let (op, extra) = match vertex {
+            Some(v) => (Op::LoadInputVertex, vec![v]),
+            None => (op, extra.to_vec()),
+        };
+        let mut args = vec![offset];
+        args.extend(extra);
+        if let Some(c) = comp {
+            if let Some(k) = self.s.as_const(c) {
+                let mut s = slot;
+                let words = u32::from(t.bits()).div_ceil(32);
+                s.component = s.component.saturating_add((k as u32).min(3) as u8 * words as u8);
+                return self.read_slot(s, &args, t, op);
+            }
+            // The vector's size is not known here; locations have four components.
+            let n = (4 - slot.component.min(3)) / if t.bits() == 64 { 2 } else { 1 };
+            let v = self.read_slot(slot, &args, t.with_comps(n.max(1)), op)?;
+            return self.extract_dyn(v, c);
+        }
+        self.read_slot(slot, &args, t, op)
+    }
+
+    /// Reads from a slot; 64-bit vectors that pass the end of a location are read in two parts.
+    fn read_slot(&mut self, slot: IoSlot, args: &[Value], t: Type, op: Op) -> Result<Value> {
+        if slot.sampling == Sampling::Sample && op == Op::LoadInput {
+            self.s.info.per_sample = true;
+        }
+        if t.bits() == 1 {
+            return self.invalid("an input cannot be a truth value");
+        }
+        if t.bits() == 64 && t.comps() > 2 {
+            let lo = self.emit1(op, Attrs::Io(slot), args, t.with_comps(2));
+            let hi = self.emit1(op, Attrs::Io(advance(slot, 1)), args, t.with_comps(t.comps() - 2));
+            let mut parts = self.split(lo);
+            parts.extend(self.split(hi));
+            return self.vec(&parts);
+        }
+        Ok(self.emit1(op, Attrs::Io(slot), args, t))
+    }
+
+    /// `InterpolateAt…`.
+    pub fn interpolate_at(&mut self, p: &Ptr, g: GLOp) -> Result<Val> {
+        let t = self.ir_ty(p.ty)?;
+        let mut p = p.clone();
+        let v = match g {
+            GLOp::InterpolateAtCentroid => {
+                if let Place::Input { slot, .. } = &mut p.place {
+                    slot.sampling = Sampling::Centroid;
+                }
+                self.read_input(&p, t, Op::LoadInput, &[])?
+            }
+            GLOp::InterpolateAtSample => {
+                let s = self.arg_u32(3)?;
+                self.read_input(&p, t, Op::LoadInputAtSample, &[s])?
+            }
+            _ => {
+                let o = self.arg_ssa(3)?;
+                if self.s.ty(o).comps() != 2 {
+                    return self.invalid("the offset has two components");
+                }
+                let o = self.convert(Op::F2F, o, Type::vec(32, 2))?;
+                self.read_input(&p, t, Op::LoadInputAtOffset, &[o])?
+            }
+        };
+        Ok(Val::Ssa(v))
+    }
+
+    /// Reads a built-in; `want` is the declared type.
+    pub fn load_builtin(&mut self, which: B, want: Option<Type>) -> Result<Value> {
+        let v = match which {
+            B::SubgroupEqMask
+            | B::SubgroupGeMask
+            | B::SubgroupGtMask
+            | B::SubgroupLeMask
+            | B::SubgroupLtMask => self.lane_mask(which)?,
+            _ => {
+                let Some((b, ty)) = builtin(which) else {
+                    return self.unsupported(format!("built-in {which:?}"));
+                };
+                if b == Builtin::WorkgroupSize {
+                    let size = self.s.info.workgroup_size;
+                    let parts: Vec<Value> = size.iter().map(|&n| self.u32(n)).collect();
+                    return self.vec(&parts);
+                }
+                if matches!(b, Builtin::SampleId | Builtin::SamplePosition) {
+                    self.s.info.per_sample = true;
+                }
+                self.builtin(b, ty)
+            }
+        };
+        match want {
+            Some(t) if t != self.s.ty(v) => {
+                self.unsupported(format!("built-in {which:?} with type {t}"))
+            }
+            _ => Ok(v),
+        }
+    }
+
+    /// `SubgroupEqMask` and its relatives, from the lane's number: sub-groups have at most 32 lanes.
+    fn lane_mask(&mut self, which: B) -> Result<Value> {
+        let lane = self.builtin(Builtin::SubgroupInvocationId, Type::B32);
+        let (one, zero, all) = (self.u32(1), self.u32(0), self.u32(u32::MAX));
+        let eq = self.alu(Op::IShl, &[one, lane])?;
+        let lt = self.alu(Op::ISub, &[eq, one])?;
+        let m = match which {
+            B::SubgroupEqMask => eq,
+            B::SubgroupLtMask => lt,
+            B::SubgroupLeMask => self.alu(Op::IOr, &[lt, eq])?,
+            B::SubgroupGeMask => self.alu(Op::IXor, &[lt, all])?,
+            _ => {
+                let le = self.alu(Op::IOr, &[lt, eq])?;
+                self.alu(Op::IXor, &[le, all])?
+            }
+        };
+        self.vec(&[m, zero, zero, zero])
+    }
+
+    // ---- outputs ----
+
+    /// Stores what the shader wrote to its outputs.
+    pub fn store_outputs(&mut self) -> Result<()> {
+        let mut written = HashSet::new();
+        for d in self.s.insts.values() {
+            if let (Op::StoreVar, Attrs::Var(v)) = (d.op, d.attrs) {
+                written.insert(v);
+            }
+        }
+        for o in std::mem::take(&mut self.outputs) {
+            let kind = self.types.num_kind(o.ptr.ty);
+            let slot = match self.slot(o.id, None, kind, None)? {
+                Some(s) => s,
+                None if matches!(self.ty(o.ptr.ty)?, Ty::Struct { .. }) => default_slot(),
+                None => {
+                    return self.invalid(format!("output %{} needs a Location or a BuiltIn", o.id));
+                }
+            };
+            let Place::Local { tree, .. } = &o.ptr.place else { continue };
+            let tree = tree.clone();
+            self.store_output(o.id, &o.ptr, &tree, slot, &written)?;
+        }
+        Ok(())
+    }
+
+    fn store_output(
+        &mut self,
+        id: Id,
+        p: &Ptr,
+        tree: &Rc<Tree>,
+        slot: IoSlot,
+        written: &HashSet<tepui_ir::Var>,
+    ) -> Result<()> {
+        let is_block = matches!(self.ty(p.ty)?, Ty::Struct { .. });
+        if !is_block && let Tree::Leaf { var, dims } = &**tree {
+            if !written.contains(var) {
+                return Ok(());
+            }
+            if matches!(&p.place, Place::Local { index, .. } if index.is_empty()) || dims.is_empty()
+            {
+                self.declare_io(id, p.ty, slot, false)?;
+            }
+        }
+        if let Some(t) = self.types.ir(p.ty) {
+            let Val::Ssa(v) = self.load(p, None)? else {
+                return self.invalid("not a scalar or vector");
+            };
+            let zero = self.u32(0);
+            if t.bits() == 64 && t.comps() > 2 {
+                let parts = self.split(v);
+                let (lo, hi) = (self.vec(&parts[..2])?, self.vec(&parts[2..])?);
+                self.emit(Op::StoreOutput, Attrs::Io(slot), &[lo, zero], &[]);
+                self.emit(Op::StoreOutput, Attrs::Io(advance(slot, 1)), &[hi, zero], &[]);
+            } else {
+                self.emit(Op::StoreOutput, Attrs::Io(slot), &[v, zero], &[]);
+            }
+            return Ok(());
+        }
+        let Some(n) = self.types.len(p.ty) else {
+            return self.unsupported("an output of this type");
+        };
+        let mut at = slot;
+        for k in 0..n {
+            let Some(e) = self.types.element(p.ty, k) else {
+                return self.invalid("no such member");
+            };
+            let index = self.u32(k);
+            let sub = self.step_local(p, index, e, is_block.then_some(k))?;
+            let sub_tree = match (&**tree, is_block) {
+                (Tree::Struct(parts), true) => parts[k as usize].clone(),
+                _ => tree.clone(),
+            };
+            let s = if is_block {
+                let kind = self.types.num_kind(e);
+                self.slot(id, Some((p.ty, k)), kind, Some(at))?.unwrap_or(at)
+            } else {
+                at
+            };
+            self.store_output(id, &sub, &sub_tree, s, written)?;
+            at = s;
+            match at.loc {
+                IoLoc::Location(_) => {
+                    at = advance(at, self.locations(e));
+                    if is_block {
+                        at.component = 0;
+                    }
+                }
+                IoLoc::Builtin(_) => at.component = at.component.saturating_add(1),
+            }
+        }
+        Ok(())
+    }
+
+    fn step_local(&mut self, p: &Ptr, index: Value, elem: Id, member: Option<u32>) -> Result<Ptr> {
+        let Place::Local { tree, index: at, comp } = &p.place else {
+            return self.invalid("not a variable");
+        };
+        let mut at = at.clone();
+        let tree = match (member, &**tree) {
+            (Some(k), Tree::Struct(parts)) => parts[k as usize].clone(),
+            _ => {
+                at.push(index);
+                tree.clone()
+            }
+        };
+        Ok(Ptr { place: Place::Local { tree, index: at, comp: *comp }, ty: elem, access: p.access })
+    }
+}
+
+fn default_slot() -> IoSlot {
+    IoSlot {
+        loc: IoLoc::Location(0),
+        component: 0,
+        index: 0,
+        kind: NumKind::Float,
+        interp: Interp::Smooth,
+        sampling: Sampling::Center,
+    }
+}
+
+/// The slot `n` locations further.
+fn advance(mut s: IoSlot, n: u32) -> IoSlot {
+    if let IoLoc::Location(l) = &mut s.loc {
+        *l = (u32::from(*l).saturating_add(n)).min(u32::from(u16::MAX)) as u16;
+    }
+    s
+}

@@ -1,0 +1,421 @@
+//! The module as sections: instructions over the words, decorations, names, functions and their blocks.
+
+use crate::error::{Error, Kind, Result};
+use rspirv::grammar::{CoreInstructionTable, OperandKind};
+use rspirv::spirv::{self, Op};
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::LazyLock;
+
+/// A result id.
+pub(crate) type Id = u32;
+
+/// Hashes a 32-bit id by multiplication: ids are small and dense, and come from no attacker that gains by collisions
+/// (the bound on work is the number of instructions).
+#[derive(Default, Clone, Copy)]
+pub(crate) struct IdHasher(u64);
+
+impl Hasher for IdHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for &b in bytes {
+            self.write_u32(u32::from(b));
+        }
+    }
+    fn write_u32(&mut self, n: u32) {
+        self.0 = (self.0.rotate_left(5) ^ u64::from(n)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+    fn write_u64(&mut self, n: u64) {
+        self.write_u32(n as u32);
+        self.write_u32((n >> 32) as u32);
+    }
+    fn write_u8(&mut self, n: u8) {
+        self.write_u32(u32::from(n));
+    }
+}
+
+/// A map keyed by ids.
+pub(crate) type IdMap<V> = HashMap<Id, V, BuildHasherDefault<IdHasher>>;
+/// A map keyed by something made of ids.
+pub(crate) type SmallMap<K, V> = HashMap<K, V, BuildHasherDefault<IdHasher>>;
+
+/// An instruction over the module's words.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Inst {
+    pub op: Op,
+    /// Word offset in the module.
+    pub at: u32,
+    /// First operand after result type and result.
+    ops: u32,
+    end: u32,
+    /// Result type, or 0.
+    pub ty: Id,
+    /// Result, or 0.
+    pub id: Id,
+}
+
+impl Inst {
+    /// Name of the instruction as the specification writes it.
+    pub fn name(&self) -> String {
+        format!("Op{:?}", self.op)
+    }
+
+    pub fn err<T>(&self, kind: Kind) -> Result<T> {
+        Err(Error { word: self.at as usize, inst: self.name(), kind })
+    }
+
+    pub fn invalid<T>(&self, what: impl Into<String>) -> Result<T> {
+        self.err(Kind::Invalid(what.into()))
+    }
+
+    pub fn unsupported<T>(&self, what: impl Into<String>) -> Result<T> {
+        self.err(Kind::Unsupported(what.into()))
+    }
+}
+
+/// A merge instruction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Merge {
+    Selection(Id),
+    Loop { merge: Id, cont: Id },
+}
+
+/// A basic block.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    /// Instructions between label and terminator (merge included), as indices into [`Module::insts`].
+    pub first: u32,
+    pub term: u32,
+    pub merge: Option<Merge>,
+}
+
+/// A function with a body.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Function {
+    pub params: Vec<Id>,
+    pub entry: Id,
+    pub blocks: IdMap<Block>,
+}
+
+/// A decoration with its literal operands in the module's words.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Decor {
+    pub kind: spirv::Decoration,
+    pub arg: u32,
+}
+
+/// A module cut into its sections.
+pub(crate) struct Module<'a> {
+    pub words: &'a [u32],
+    pub insts: Vec<Inst>,
+    pub ext_sets: IdMap<String>,
+    pub decor: IdMap<Vec<Decor>>,
+    pub member_decor: SmallMap<(Id, u32), Vec<Decor>>,
+    pub names: IdMap<String>,
+    pub member_names: SmallMap<(Id, u32), String>,
+    pub strings: IdMap<String>,
+    pub entry_points: Vec<Inst>,
+    pub modes: Vec<Inst>,
+    /// Types, constants and global variables in order.
+    pub globals: Vec<Inst>,
+    pub functions: IdMap<Function>,
+    /// Result type of each result id: operand types are looked up by id.
+    pub result_ty: IdMap<Id>,
+    pub version: (u32, u32),
+}
+
+/// Bit 0: has a result type; bit 1: has a result. Indexed by opcode.
+static SHAPES: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let mut shapes = Vec::new();
+    for i in CoreInstructionTable::iter() {
+        let at = i.opcode as usize;
+        if shapes.len() <= at {
+            shapes.resize(at + 1, 0);
+        }
+        for o in i.operands {
+            match o.kind {
+                OperandKind::IdResultType => shapes[at] |= 1,
+                OperandKind::IdResult => shapes[at] |= 2,
+                _ => {}
+            }
+        }
+    }
+    shapes
+});
+
+/// The string that starts at the head of `words`, and how many words it takes.
+pub(crate) fn string(words: &[u32]) -> (String, usize) {
+    let mut bytes = Vec::new();
+    for (i, w) in words.iter().enumerate() {
+        for b in w.to_le_bytes() {
+            if b == 0 {
+                return (String::from_utf8_lossy(&bytes).into_owned(), i + 1);
+            }
+            bytes.push(b);
+        }
+    }
+    (String::from_utf8_lossy(&bytes).into_owned(), words.len())
+}
+
+fn header_error(word: usize, kind: Kind) -> Error {
+    Error { word, inst: "header".to_owned(), kind }
+}
+
+impl<'a> Module<'a> {
+    /// Cuts the words into instructions and sections.
+    pub fn parse(words: &'a [u32]) -> Result<Module<'a>> {
+        let invalid = |w, s: &str| header_error(w, Kind::Invalid(s.to_owned()));
+        if words.len() < 5 {
+            return Err(invalid(0, "a module has at least five words"));
+        }
+        if words[0] != spirv::MAGIC_NUMBER {
+            return Err(invalid(
+                0,
+                "the magic number is not 0x07230203 in this machine's byte order",
+            ));
+        }
+        let version = ((words[1] >> 16) & 0xff, (words[1] >> 8) & 0xff);
+        if version.0 != 1 || version.1 > 6 {
+            let what = format!("SPIR-V version {}.{}; 1.0 to 1.6 are", version.0, version.1);
+            return Err(header_error(1, Kind::Unsupported(what)));
+        }
+        let mut m = Module {
+            words,
+            insts: Vec::with_capacity(words.len() / 4),
+            ext_sets: IdMap::default(),
+            decor: IdMap::default(),
+            member_decor: SmallMap::default(),
+            names: IdMap::default(),
+            member_names: SmallMap::default(),
+            strings: IdMap::default(),
+            entry_points: Vec::new(),
+            modes: Vec::new(),
+            globals: Vec::new(),
+            functions: IdMap::default(),
+            result_ty: IdMap::default(),
+            version,
+        };
+        m.split()?;
+        m.sections()?;
+        Ok(m)
+    }
+
+    fn split(&mut self) -> Result<()> {
+        let mut at = 5;
+        while at < self.words.len() {
+            let w = self.words[at];
+            let (len, code) = ((w >> 16) as usize, w & 0xffff);
+            let Some(op) = Op::from_u32(code) else {
+                let kind = Kind::Unsupported(format!("opcode {code}"));
+                return Err(Error { word: at, inst: format!("opcode {code}"), kind });
+            };
+            let mut inst = Inst { op, at: at as u32, ops: 0, end: 0, ty: 0, id: 0 };
+            if len == 0 || at + len > self.words.len() {
+                return inst.invalid(format!(
+                    "the word count {len} passes the end of the module, or is 0"
+                ));
+            }
+            let shape = SHAPES.get(code as usize).copied().unwrap_or(0);
+            let mut o = at + 1;
+            let need = (shape & 1) + (shape >> 1);
+            if len <= need as usize {
+                return inst.invalid("the instruction has too few words for its result");
+            }
+            if shape & 1 != 0 {
+                inst.ty = self.words[o];
+                o += 1;
+            }
+            if shape & 2 != 0 {
+                inst.id = self.words[o];
+                o += 1;
+                if inst.ty != 0 && self.result_ty.insert(inst.id, inst.ty).is_some() {
+                    return inst.invalid(format!("%{} is defined twice", inst.id));
+                }
+            }
+            inst.ops = o as u32;
+            inst.end = (at + len) as u32;
+            self.insts.push(inst);
+            at += len;
+        }
+        Ok(())
+    }
+
+    /// Operand words after result type and result.
+    pub fn ops(&self, i: &Inst) -> &'a [u32] {
+        &self.words[i.ops as usize..i.end as usize]
+    }
+
+    /// Operand word `n`.
+    pub fn op(&self, i: &Inst, n: usize) -> Result<u32> {
+        match self.ops(i).get(n) {
+            Some(&w) => Ok(w),
+            None => i.invalid(format!("operand {n} is missing")),
+        }
+    }
+
+    /// The string at operand `n`, and the operand after it.
+    pub fn string(&self, i: &Inst, n: usize) -> (String, usize) {
+        let (s, len) = string(self.ops(i).get(n..).unwrap_or(&[]));
+        (s, n + len)
+    }
+
+    fn sections(&mut self) -> Result<()> {
+        let insts = std::mem::take(&mut self.insts);
+        let mut function: Option<(Id, Function)> = None;
+        let mut label: Option<(Id, u32, Option<Merge>)> = None;
+        let mut group_decor: Vec<(Id, Vec<Id>)> = Vec::new();
+        for (n, inst) in insts.iter().enumerate() {
+            let n = n as u32;
+            let ops = self.ops(inst);
+            if let Some((id, f)) = &mut function {
+                match inst.op {
+                    Op::FunctionParameter => f.params.push(inst.id),
+                    Op::Label => {
+                        if label.is_some() {
+                            return inst.invalid("the block before it has no terminator");
+                        }
+                        if f.entry == 0 {
+                            f.entry = inst.id;
+                        }
+                        label = Some((inst.id, n + 1, None));
+                    }
+                    Op::SelectionMerge | Op::LoopMerge => {
+                        let merge = self.op(inst, 0)?;
+                        let Some(l) = &mut label else { return inst.invalid("outside any block") };
+                        l.2 = Some(if inst.op == Op::LoopMerge {
+                            Merge::Loop { merge, cont: self.op(inst, 1)? }
+                        } else {
+                            Merge::Selection(merge)
+                        });
+                    }
+                    Op::FunctionEnd => {
+                        if label.is_some() {
+                            return inst.invalid("the last block has no terminator");
+                        }
+                        let (id, f) = (*id, std::mem::take(f));
+                        self.functions.insert(id, f);
+                        function = None;
+                    }
+                    Op::Line | Op::NoLine => {}
+                    op if is_terminator(op) => {
+                        let Some((l, first, merge)) = label.take() else {
+                            return inst.invalid("outside any block");
+                        };
+                        if f.blocks.insert(l, Block { first, term: n, merge }).is_some() {
+                            return inst.invalid(format!("block %{l} is defined twice"));
+                        }
+                    }
+                    _ if label.is_none() => return inst.invalid("outside any block"),
+                    _ => {}
+                }
+                continue;
+            }
+            match inst.op {
+                Op::Function => function = Some((inst.id, Function::default())),
+                Op::ExtInstImport => {
+                    self.ext_sets.insert(inst.id, self.string(inst, 0).0);
+                }
+                Op::EntryPoint => self.entry_points.push(*inst),
+                Op::ExecutionMode | Op::ExecutionModeId => self.modes.push(*inst),
+                Op::String => {
+                    self.strings.insert(inst.id, self.string(inst, 0).0);
+                }
+                Op::Name => {
+                    let name = self.string(inst, 1).0;
+                    if !name.is_empty() {
+                        self.names.insert(self.op(inst, 0)?, name);
+                    }
+                }
+                Op::MemberName => {
+                    self.member_names
+                        .insert((self.op(inst, 0)?, self.op(inst, 1)?), self.string(inst, 2).0);
+                }
+                Op::Decorate | Op::DecorateId => {
+                    if let Some(kind) = spirv::Decoration::from_u32(self.op(inst, 1)?) {
+                        let arg = ops.get(2).copied().unwrap_or(0);
+                        self.decor.entry(ops[0]).or_default().push(Decor { kind, arg });
+                    }
+                }
+                Op::MemberDecorate => {
+                    if let Some(kind) = spirv::Decoration::from_u32(self.op(inst, 2)?) {
+                        let arg = ops.get(3).copied().unwrap_or(0);
+                        self.member_decor
+                            .entry((ops[0], ops[1]))
+                            .or_default()
+                            .push(Decor { kind, arg });
+                    }
+                }
+                Op::GroupDecorate => group_decor.push((self.op(inst, 0)?, ops[1..].to_vec())),
+                Op::GroupMemberDecorate => {
+                    for pair in ops.get(1..).unwrap_or(&[]).chunks_exact(2) {
+                        let d = self.decor.get(&ops[0]).cloned().unwrap_or_default();
+                        self.member_decor.entry((pair[0], pair[1])).or_default().extend(d);
+                    }
+                }
+                Op::MemoryModel if self.op(inst, 0)? == spirv::AddressingModel::Physical32 as u32 => {
+                    return inst.unsupported("Physical32 addressing");
+                }
+                op if is_global(op) => self.globals.push(*inst),
+                _ => {}
+            }
+        }
+        if function.is_some() {
+            return Err(Error {
+                word: self.words.len(),
+                inst: "OpFunction".to_owned(),
+                kind: Kind::Invalid("the last function has no OpFunctionEnd".to_owned()),
+            });
+        }
+        for (group, targets) in group_decor {
+            let d = self.decor.get(&group).cloned().unwrap_or_default();
+            for t in targets {
+                self.decor.entry(t).or_default().extend_from_slice(&d);
+            }
+        }
+        self.insts = insts;
+        Ok(())
+    }
+
+    /// The operand of a decoration on `id`, 0 when it has none.
+    pub fn decoration(&self, id: Id, kind: spirv::Decoration) -> Option<u32> {
+        self.decor.get(&id)?.iter().find(|d| d.kind == kind).map(|d| d.arg)
+    }
+
+    /// The operand of a decoration on member `n` of structure `ty`.
+    pub fn member_decoration(&self, ty: Id, n: u32, kind: spirv::Decoration) -> Option<u32> {
+        self.member_decor.get(&(ty, n))?.iter().find(|d| d.kind == kind).map(|d| d.arg)
+    }
+
+    /// The name of `id`, or empty.
+    pub fn name(&self, id: Id) -> String {
+        self.names.get(&id).cloned().unwrap_or_default()
+    }
+}
+
+/// Whether the instruction ends a block.
+pub(crate) fn is_terminator(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Branch
+            | Op::BranchConditional
+            | Op::Switch
+            | Op::Return
+            | Op::ReturnValue
+            | Op::Kill
+            | Op::Unreachable
+            | Op::TerminateInvocation
+            | Op::IgnoreIntersectionKHR
+            | Op::TerminateRayKHR
+            | Op::EmitMeshTasksEXT
+    )
+}
+
+fn is_global(op: Op) -> bool {
+    let c = op as u32;
+    (Op::TypeVoid as u32..=Op::TypeForwardPointer as u32).contains(&c)
+        || (Op::ConstantTrue as u32..=Op::SpecConstantOp as u32).contains(&c)
+        || matches!(op, Op::Variable | Op::Undef | Op::ExtInst | Op::Line | Op::NoLine)
+        || format!("{op:?}").starts_with("Type")
+}

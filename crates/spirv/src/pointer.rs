@@ -1,0 +1,858 @@
+//! Pointers. They are followed while translating: what a chain of accesses names is known, but for dynamic indices.
+
+use crate::error::Result;
+use crate::module::{Id, Inst};
+use crate::translate::{Cx, Val};
+use crate::ty::{MAX_LEAVES, Ty};
+use rspirv::spirv::{Decoration, StorageClass};
+use std::rc::Rc;
+use tepui_ir::{Access, Attrs, IoSlot, Mem, Op, Res, Type, Value, Var};
+
+/// A variable split into one IR variable per scalar or vector leaf.
+#[derive(Clone, Debug)]
+pub(crate) enum Tree {
+    /// `dims`: lengths of the arrays (and matrices) around the leaf, outermost first.
+    Leaf {
+        var: Var,
+        dims: Vec<u32>,
+    },
+    Struct(Vec<Rc<Tree>>),
+}
+
+/// Which memory a [`Place::Mem`] is in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Space {
+    Buffer,
+    Push,
+    Shared,
+    Global,
+}
+
+/// What a pointer points at.
+#[derive(Clone, Debug)]
+pub(crate) enum Place {
+    /// Part of a variable: indices so far (one for each array passed), and a vector component.
+    Local { tree: Rc<Tree>, index: Vec<Value>, comp: Option<Value> },
+    /// Memory with a byte layout: `base + offset + konst`.
+    Mem {
+        space: Space,
+        handle: Option<Value>,
+        /// b32 byte offset, b64 address in [`Space::Global`].
+        offset: Option<Value>,
+        konst: u32,
+        /// Known alignment of `base + offset` in bytes.
+        align: u32,
+        /// Bytes between components: this is a column of a row-major matrix, or the matrix (see `row_major`).
+        stride: Option<u32>,
+        row_major: bool,
+    },
+    /// An input: `slot` with a dynamic number of locations on top.
+    Input { slot: IoSlot, dynamic: Option<Value>, comp: Option<Value>, vertex: Option<Value> },
+    /// A built-in input variable.
+    Builtin { which: rspirv::spirv::BuiltIn, comp: Option<Value> },
+    /// A descriptor, or an array of them that `index` has not reached the end of.
+    Resource { res: Res, index: Option<Value> },
+    /// A texel of a storage image.
+    Texel { image: Val, coord: Value, sample: Value },
+}
+
+/// A pointer.
+#[derive(Clone, Debug)]
+pub(crate) struct Ptr {
+    pub place: Place,
+    /// Pointee type.
+    pub ty: Id,
+    pub access: Access,
+}
+
+fn low_bit(n: u32) -> u32 {
+    if n == 0 { 1 << 16 } else { 1 << n.trailing_zeros() }
+}
+
+impl Ptr {
+    /// The run-time parts; false when this pointer cannot be a run-time value.
+    pub fn leaves(&self, out: &mut Vec<Value>) -> bool {
+        match &self.place {
+            Place::Mem { handle, offset, .. } => {
+                out.extend(handle);
+                out.extend(offset);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The same pointer with other run-time parts.
+    pub fn with_leaves(&self, next: &mut impl FnMut(Value) -> Value) -> Ptr {
+        let mut p = self.clone();
+        if let Place::Mem { handle, offset, .. } = &mut p.place {
+            *handle = handle.map(&mut *next);
+            *offset = offset.map(&mut *next);
+        }
+        p
+    }
+}
+
+impl Cx<'_> {
+    // ---- variables ----
+
+    /// Splits a variable of type `ty` into leaves.
+    pub fn make_tree(&mut self, ty: Id, dims: &mut Vec<u32>, name: &str) -> Result<Rc<Tree>> {
+        let len: u32 = dims.iter().fold(1u32, |a, &d| a.saturating_mul(d));
+        if self.types.leaves(ty).saturating_mul(len) > MAX_LEAVES {
+            return self
+                .too_large(format!("a variable of more than {MAX_LEAVES} scalars and vectors"));
+        }
+        if let Some(t) = self.types.ir(ty) {
+            let var = self.var(t, (!dims.is_empty()).then_some(len), name);
+            return Ok(Rc::new(Tree::Leaf { var, dims: dims.clone() }));
+        }
+        match self.ty(ty)?.clone() {
+            Ty::Array { elem, len: n } => self.in_dim(elem, n, dims, name),
+            Ty::Matrix { col, n } => self.in_dim(col, u32::from(n), dims, name),
+            Ty::Struct { members } => {
+                let mut parts = Vec::new();
+                for (k, &m) in members.iter().enumerate() {
+                    let sub = match self.m.member_names.get(&(ty, k as u32)) {
+                        Some(n) => format!("{name}.{n}"),
+                        None => format!("{name}.{k}"),
+                    };
+                    parts.push(self.make_tree(m, dims, &sub)?);
+                }
+                Ok(Rc::new(Tree::Struct(parts)))
+            }
+            Ty::Pointer { class: StorageClass::PhysicalStorageBuffer, .. } => {
+                let var = self.var(Type::B64, (!dims.is_empty()).then_some(len), name);
+                Ok(Rc::new(Tree::Leaf { var, dims: dims.clone() }))
+            }
+            Ty::Pointer { class: StorageClass::Workgroup, .. } => {
+                let var = self.var(Type::B32, (!dims.is_empty()).then_some(len), name);
+                Ok(Rc::new(Tree::Leaf { var, dims: dims.clone() }))
+            }
+            Ty::Pointer { class: StorageClass::StorageBuffer, .. } => {
+                let len = (!dims.is_empty()).then_some(len);
+                let handle = self.var(Type::B64, len, name);
+                let offset = self.var(Type::B32, len, name);
+                let leaf = |var| Rc::new(Tree::Leaf { var, dims: dims.clone() });
+                Ok(Rc::new(Tree::Struct(vec![leaf(handle), leaf(offset)])))
+            }
+            t => self.unsupported(format!("a variable of type {t:?}")),
+        }
+    }
+
+    fn in_dim(&mut self, elem: Id, n: u32, dims: &mut Vec<u32>, name: &str) -> Result<Rc<Tree>> {
+        dims.push(n);
+        let t = self.make_tree(elem, dims, name);
+        dims.pop();
+        t
+    }
+
+    /// The element index of a leaf: indices in all dimensions, `None` when it is no array.
+    fn linear(&mut self, dims: &[u32], index: &[Value]) -> Result<Option<Value>> {
+        if dims.len() != index.len() {
+            return self.invalid("the access chain does not reach a scalar or vector");
+        }
+        let mut at: Option<Value> = None;
+        for (&d, &i) in dims.iter().zip(index) {
+            at = Some(match at {
+                None => i,
+                Some(a) => {
+                    let d = self.u32(d);
+                    let a = self.alu(Op::IMul, &[a, d])?;
+                    self.alu(Op::IAdd, &[a, i])?
+                }
+            });
+        }
+        Ok(at)
+    }
+
+    // ---- access chains ----
+
+    /// Follows indices (ids) from a pointer.
+    pub fn access_chain(&mut self, base: &Ptr, indices: &[Id]) -> Result<Ptr> {
+        let mut p = base.clone();
+        for &i in indices {
+            let index = self.ssa(i)?;
+            let signed =
+                self.m.result_ty.get(&i).is_some_and(|t| {
+                    matches!(self.types.get(*t), Some(Ty::Int { signed: true, .. }))
+                });
+            p = self.step(p, index, signed)?;
+        }
+        Ok(p)
+    }
+
+    /// Follows one index.
+    fn step(&mut self, mut p: Ptr, index: Value, signed: bool) -> Result<Ptr> {
+        // Arrays of descriptors first: their elements have no memory yet.
+        if let Place::Resource { res, index: at } = &p.place {
+            let (res, at) = (*res, *at);
+            let elem = match self.ty(p.ty)? {
+                Ty::Array { elem, .. } | Ty::RuntimeArray { elem } => Some(*elem),
+                _ => None,
+            };
+            if let Some(elem) = elem {
+                let i = self.as_u32(index, signed)?;
+                let inner = self.descriptor_count(elem);
+                let i = if inner == 1 {
+                    i
+                } else {
+                    let n = self.u32(inner);
+                    self.alu(Op::IMul, &[i, n])?
+                };
+                let index = match at {
+                    Some(a) => self.alu(Op::IAdd, &[a, i])?,
+                    None => i,
+                };
+                return Ok(Ptr {
+                    place: Place::Resource { res, index: Some(index) },
+                    ty: elem,
+                    access: p.access,
+                });
+            }
+            p = self.block_pointer(&p)?;
+        }
+        let ty = p.ty;
+        let member = match self.ty(ty)? {
+            Ty::Struct { members } => {
+                let Some(n) = self.s.as_const(index).filter(|&n| n < members.len() as u64) else {
+                    return self.invalid("a structure is indexed by a constant in range");
+                };
+                Some((n as u32, members[n as usize]))
+            }
+            _ => None,
+        };
+        let elem = match member {
+            Some((_, t)) => t,
+            None => match self.types.element(ty, 0) {
+                Some(e) => e,
+                None => return self.invalid("the type that is indexed is not a composite"),
+            },
+        };
+        let vector = matches!(self.ty(ty)?, Ty::Vector { .. });
+        let mut access = p.access;
+        if let Some((n, _)) = member {
+            access |= self.member_access(ty, n);
+        }
+        let place = match p.place {
+            Place::Local { tree, index: mut at, comp } => match (member, &*tree) {
+                (Some((n, _)), Tree::Struct(parts)) => {
+                    let Some(t) = parts.get(n as usize).cloned() else {
+                        return self.invalid("no such member");
+                    };
+                    Place::Local { tree: t, index: at, comp }
+                }
+                _ if vector => {
+                    Place::Local { tree, index: at, comp: Some(self.as_u32(index, signed)?) }
+                }
+                _ => {
+                    at.push(self.as_u32(index, signed)?);
+                    Place::Local { tree, index: at, comp }
+                }
+            },
+            Place::Mem { space, handle, offset, konst, align, stride, row_major } => {
+                let (by, stride, row_major) = match (member, self.ty(ty)?.clone()) {
+                    (Some((n, _)), _) => {
+                        let m = self.m;
+                        let stride = m.member_decoration(ty, n, Decoration::MatrixStride);
+                        let row = m.member_decoration(ty, n, Decoration::RowMajor).is_some();
+                        (self.types.member_offset(m, ty, n), stride, row)
+                    }
+                    (_, Ty::Matrix { col, .. }) => {
+                        let elem = self.types.element(col, 0).unwrap_or(0);
+                        let size = self.types.layout(elem).size;
+                        let stride = stride.unwrap_or_else(|| self.types.layout(col).size);
+                        if row_major { (size, Some(stride), true) } else { (stride, None, false) }
+                    }
+                    (_, Ty::Vector { elem, .. }) => {
+                        let size = self.types.layout(elem).size;
+                        (stride.filter(|_| row_major).unwrap_or(size), None, false)
+                    }
+                    // Arrays of matrices keep the matrix's layout.
+                    _ => (self.types.stride(self.m, ty, elem), stride, row_major),
+                };
+                let (offset, konst, align) = match (member, self.s.as_const(index)) {
+                    (Some(_), _) => (offset, konst.wrapping_add(by), align),
+                    (_, Some(c))
+                        if c.checked_mul(u64::from(by)).is_some_and(|x| x < 1 << 30)
+                            && konst < 1 << 30 =>
+                    {
+                        (offset, konst + c as u32 * by, align)
+                    }
+                    _ => {
+                        let o = self.add_scaled(space, offset, index, signed, by)?;
+                        (Some(o), konst, align.min(low_bit(by)))
+                    }
+                };
+                Place::Mem { space, handle, offset, konst, align, stride, row_major }
+            }
+            Place::Input { slot, dynamic, comp, vertex } => self.step_input(
+                ty,
+                member.map(|m| m.0),
+                elem,
+                vector,
+                index,
+                signed,
+                (slot, dynamic, comp, vertex),
+            )?,
+            Place::Builtin { which, comp: None } => {
+                Place::Builtin { which, comp: Some(self.as_u32(index, signed)?) }
+            }
+            _ => return self.unsupported("indexing this kind of pointer"),
+        };
+        Ok(Ptr { place, ty: elem, access })
+    }
+
+    /// `base + index * by`.
+    fn add_scaled(
+        &mut self,
+        space: Space,
+        base: Option<Value>,
+        index: Value,
+        signed: bool,
+        by: u32,
+    ) -> Result<Value> {
+        let ty = if space == Space::Global { Type::B64 } else { Type::B32 };
+        let from = self.s.ty(index);
+        if !from.is_scalar() || from.bits() == 1 {
+            return self.invalid("an index is an integer scalar");
+        }
+        let i = if from == ty {
+            index
+        } else {
+            self.op1(if signed { Op::S2S } else { Op::U2U }, index, ty)
+        };
+        let i = if by == 1 {
+            i
+        } else if by.is_power_of_two() {
+            let s = self.u32(by.trailing_zeros());
+            self.alu(Op::IShl, &[i, s])?
+        } else {
+            let s = self.konst(ty, u64::from(by));
+            self.alu(Op::IMul, &[i, s])?
+        };
+        match base {
+            Some(b) => self.alu(Op::IAdd, &[b, i]),
+            None => Ok(i),
+        }
+    }
+
+    /// `OpPtrAccessChain`'s first index: steps over whole pointees.
+    pub fn ptr_step(&mut self, p: &Ptr, index: Id, stride: u32) -> Result<Ptr> {
+        let p = if matches!(p.place, Place::Resource { .. }) {
+            self.block_pointer(p)?
+        } else {
+            p.clone()
+        };
+        let i = self.ssa(index)?;
+        if self.s.as_const(i) == Some(0) {
+            return Ok(p);
+        }
+        let Place::Mem { space, handle, offset, konst, align, stride: s, row_major } = p.place
+        else {
+            return self.unsupported("OpPtrAccessChain on this kind of pointer");
+        };
+        let signed = true;
+        let offset = Some(self.add_scaled(space, offset, i, signed, stride)?);
+        let align = align.min(low_bit(stride));
+        Ok(Ptr {
+            place: Place::Mem { space, handle, offset, konst, align, stride: s, row_major },
+            ..p
+        })
+    }
+
+    /// Number of descriptors that a resource type takes (0 and 1 both count one for the inner of a run-time array).
+    pub fn descriptor_count(&self, ty: Id) -> u32 {
+        match self.types.get(ty) {
+            Some(Ty::Array { elem, len }) => len.saturating_mul(self.descriptor_count(*elem)),
+            Some(Ty::RuntimeArray { .. }) => 0,
+            _ => 1,
+        }
+    }
+
+    /// The descriptor that a pointer has reached.
+    pub fn handle(&mut self, p: &Ptr) -> Result<Value> {
+        let Place::Resource { res, index } = &p.place else {
+            return self.invalid("not a pointer to a resource");
+        };
+        let (res, index) = (*res, *index);
+        let index = match index {
+            Some(i) => i,
+            None => self.u32(0),
+        };
+        let mut access = p.access & Access::NON_UNIFORM;
+        if self.m.decoration(self.at.id, Decoration::NonUniform).is_some() {
+            access |= Access::NON_UNIFORM;
+        }
+        Ok(self.emit1(Op::Descriptor, Attrs::Res(res, access), &[index], Type::B64))
+    }
+
+    /// From a buffer's descriptor to the start of its memory.
+    pub fn block_pointer(&mut self, p: &Ptr) -> Result<Ptr> {
+        if !matches!(self.ty(p.ty)?, Ty::Struct { .. }) {
+            return self.invalid("the descriptor is not a buffer's");
+        }
+        let handle = self.handle(p)?;
+        let place = Place::Mem {
+            space: Space::Buffer,
+            handle: Some(handle),
+            offset: None,
+            konst: 0,
+            align: 16,
+            stride: None,
+            row_major: false,
+        };
+        Ok(Ptr { place, ty: p.ty, access: p.access })
+    }
+
+    fn member_access(&self, ty: Id, n: u32) -> Access {
+        self.m
+            .member_decor
+            .get(&(ty, n))
+            .map_or(Access::empty(), |d| d.iter().map(|d| access_of(d.kind)).collect())
+    }
+
+    /// Access flags from the decorations of a variable.
+    pub fn var_access(&self, id: Id) -> Access {
+        self.m
+            .decor
+            .get(&id)
+            .map_or(Access::empty(), |d| d.iter().map(|d| access_of(d.kind)).collect())
+    }
+
+    // ---- pointers as values ----
+
+    /// A pointer whose parts are all run-time values.
+    pub fn normalise(&mut self, v: Val) -> Result<Val> {
+        match v {
+            Val::Agg(parts) => {
+                let parts =
+                    parts.iter().map(|p| self.normalise(p.clone())).collect::<Result<Vec<_>>>()?;
+                Ok(Val::Agg(parts.into()))
+            }
+            Val::Ptr(p) => {
+                let p = match p.place {
+                    Place::Resource { .. } if matches!(self.ty(p.ty)?, Ty::Struct { .. }) => {
+                        self.block_pointer(&p)?
+                    }
+                    _ => (*p).clone(),
+                };
+                let Place::Mem { space, handle, stride, row_major, .. } = p.place else {
+                    return Ok(Val::Ptr(Rc::new(p)));
+                };
+                if stride.is_some() && row_major {
+                    return self.unsupported("a run-time pointer into a row-major matrix");
+                }
+                let offset = self.full_offset(&p)?;
+                let align = self.types.layout(p.ty).align;
+                let place = Place::Mem {
+                    space,
+                    handle,
+                    offset: Some(offset),
+                    konst: 0,
+                    align,
+                    stride,
+                    row_major,
+                };
+                Ok(Val::Ptr(Rc::new(Ptr { place, ..p })))
+            }
+            v => Ok(v),
+        }
+    }
+
+    fn full_offset(&mut self, p: &Ptr) -> Result<Value> {
+        let Place::Mem { space, offset, konst, .. } = p.place else {
+            return self.invalid("not a pointer to memory");
+        };
+        let ty = if space == Space::Global { Type::B64 } else { Type::B32 };
+        let k = self.konst(ty, u64::from(konst));
+        match offset {
+            None => Ok(k),
+            Some(o) if konst == 0 => Ok(o),
+            Some(o) => self.alu(Op::IAdd, &[o, k]),
+        }
+    }
+
+    /// The 64-bit address of a physical pointer.
+    pub fn address(&mut self, p: &Ptr) -> Result<Value> {
+        match p.place {
+            Place::Mem { space: Space::Global, .. } => self.full_offset(p),
+            _ => self.unsupported("the address of a pointer that is not physical"),
+        }
+    }
+
+    /// A physical pointer from an address.
+    pub fn global_pointer(&self, addr: Value, ty: Id) -> Val {
+        let place = Place::Mem {
+            space: Space::Global,
+            handle: None,
+            offset: Some(addr),
+            konst: 0,
+            align: self.types.layout(ty).align,
+            stride: None,
+            row_major: false,
+        };
+        Val::Ptr(Rc::new(Ptr { place, ty, access: Access::empty() }))
+    }
+
+    /// A pointer of type `pty` from its leaves: the reverse of flattening.
+    pub fn pointer_from(&mut self, pty: Id, leaves: &[Value]) -> Result<Val> {
+        let (class, ty) = self.pointee(pty)?;
+        let (space, handle, offset) = match (class, leaves) {
+            (StorageClass::PhysicalStorageBuffer, &[a]) => return Ok(self.global_pointer(a, ty)),
+            (StorageClass::Workgroup, &[o]) => (Space::Shared, None, o),
+            (StorageClass::StorageBuffer, &[h, o]) => (Space::Buffer, Some(h), o),
+            _ => return self.unsupported(format!("a run-time pointer in storage class {class:?}")),
+        };
+        let align = self.types.layout(ty).align;
+        let place = Place::Mem {
+            space,
+            handle,
+            offset: Some(offset),
+            konst: 0,
+            align,
+            stride: None,
+            row_major: false,
+        };
+        Ok(Val::Ptr(Rc::new(Ptr { place, ty, access: Access::empty() })))
+    }
+
+    /// `OpConstantNull` of a pointer type.
+    pub fn null_pointer(&mut self, pty: Id) -> Result<Val> {
+        let (z32, z64) = (self.u32(0), self.konst(Type::B64, 0));
+        match self.pointee(pty)?.0 {
+            StorageClass::PhysicalStorageBuffer => self.pointer_from(pty, &[z64]),
+            StorageClass::Workgroup => self.pointer_from(pty, &[z32]),
+            StorageClass::StorageBuffer => self.pointer_from(pty, &[z64, z32]),
+            c => self.unsupported(format!("a null pointer in storage class {c:?}")),
+        }
+    }
+
+    // ---- loads and stores ----
+
+    /// The value at a pointer.
+    pub fn load(&mut self, p: &Ptr, align: Option<u32>) -> Result<Val> {
+        match self.ty(p.ty)?.clone() {
+            Ty::Image(ty) => {
+                let image = self.handle(p)?;
+                return Ok(Val::Image { image, sampler: None, ty, access: p.access });
+            }
+            Ty::SampledImage { image: i } => {
+                let Ty::Image(ty) = *self.ty(i)? else { return self.invalid("not an image type") };
+                let image = self.handle(p)?;
+                return Ok(Val::Image { image, sampler: Some(image), ty, access: p.access });
+            }
+            Ty::Sampler => return Ok(Val::Sampler(self.handle(p)?)),
+            _ => {}
+        }
+        let p = if matches!(p.place, Place::Resource { .. })
+            && matches!(self.ty(p.ty)?, Ty::Struct { .. })
+        {
+            &self.block_pointer(p)?
+        } else {
+            p
+        };
+        if let Ty::Pointer { .. } = self.ty(p.ty)? {
+            return self.load_pointer(p, align);
+        }
+        let Some(t) = self.types.ir(p.ty) else {
+            return self.each_element(p.ty, |cx, _, k| {
+                let i = cx.u32(k);
+                let e = cx.step(p.clone(), i, false)?;
+                cx.load(&e, align)
+            });
+        };
+        let v = match &p.place {
+            Place::Local { tree, index, comp } => {
+                let Tree::Leaf { var, dims } = &**tree else { return self.invalid("not a leaf") };
+                let at = self.linear(dims, index)?;
+                let ty = self.s.vars[*var].ty;
+                let v = self.emit1(Op::LoadVar, Attrs::Var(*var), at.as_slice(), ty);
+                self.component(v, *comp)?
+            }
+            Place::Mem { .. } => self.load_mem(p, t, align)?,
+            Place::Input { .. } => self.load_input(p, t)?,
+            Place::Builtin { which, comp } => {
+                let v = self.load_builtin(*which, if comp.is_some() { None } else { Some(t) })?;
+                self.component(v, *comp)?
+            }
+            _ => return self.unsupported("a load through this kind of pointer"),
+        };
+        Ok(Val::Ssa(v))
+    }
+
+    fn component(&mut self, v: Value, comp: Option<Value>) -> Result<Value> {
+        match comp {
+            None => Ok(v),
+            Some(c) => self.extract_dyn(v, c),
+        }
+    }
+
+    /// A component by a run-time (or constant) index.
+    pub fn extract_dyn(&mut self, v: Value, index: Value) -> Result<Value> {
+        let comps = self.s.ty(v).comps();
+        match self.s.as_const(index) {
+            Some(c) if c < u64::from(comps) => Ok(self.extract(v, c as u32)),
+            Some(_) => {
+                let e = self.s.ty(v).elem();
+                Ok(self.undef(e))
+            }
+            None => self.alu(Op::ExtractDyn, &[v, index]),
+        }
+    }
+
+    /// A vector with one component replaced.
+    pub fn insert_dyn(&mut self, v: Value, x: Value, index: Value) -> Result<Value> {
+        if self.s.ty(x) != self.s.ty(v).elem() {
+            return self.invalid("the component has another type than the vector's");
+        }
+        match self.s.as_const(index) {
+            Some(c) => {
+                let mut parts = self.split(v);
+                if let Some(p) = parts.get_mut(c as usize) {
+                    *p = x;
+                }
+                self.vec(&parts)
+            }
+            None => self.alu(Op::InsertDyn, &[v, x, index]),
+        }
+    }
+
+    fn load_pointer(&mut self, p: &Ptr, align: Option<u32>) -> Result<Val> {
+        match &p.place {
+            Place::Local { tree, index, .. } => {
+                let leaves: Vec<Rc<Tree>> = match &**tree {
+                    Tree::Struct(parts) => parts.clone(),
+                    Tree::Leaf { .. } => vec![tree.clone()],
+                };
+                let mut vals = Vec::new();
+                for l in leaves {
+                    let Tree::Leaf { var, dims } = &*l else { return self.invalid("not a leaf") };
+                    let at = self.linear(dims, index)?;
+                    let ty = self.s.vars[*var].ty;
+                    vals.push(self.emit1(Op::LoadVar, Attrs::Var(*var), at.as_slice(), ty));
+                }
+                self.pointer_from(p.ty, &vals)
+            }
+            Place::Mem { .. } => {
+                let a = self.load_mem(p, Type::B64, align)?;
+                self.pointer_from(p.ty, &[a])
+            }
+            _ => self.unsupported("loading a pointer from here"),
+        }
+    }
+
+    /// Attributes and leading operands of a memory access.
+    pub fn mem_args(
+        &mut self,
+        p: &Ptr,
+        align: Option<u32>,
+        need: u32,
+    ) -> Result<(Mem, Vec<Value>, Space)> {
+        let Place::Mem { space, handle, offset, konst, align: known, .. } = p.place else {
+            return self.invalid("not a pointer to memory");
+        };
+        let mut a = known.min(low_bit(konst));
+        if let Some(x) = align
+            && x.is_power_of_two()
+        {
+            a = if space == Space::Global { x } else { a.max(x) };
+        }
+        // Scalars are always aligned to their size; less would break a rule of the environment.
+        let a = a.max(need).min(1 << 16);
+        let (offset, konst) = match (offset, i32::try_from(konst)) {
+            (Some(o), Ok(k)) => (o, k),
+            (None, Ok(k)) => {
+                (if space == Space::Global { self.konst(Type::B64, 0) } else { self.u32(0) }, k)
+            }
+            _ => (self.full_offset(p)?, 0),
+        };
+        let mem = Mem { align_log2: a.trailing_zeros() as u8, offset: konst, access: p.access };
+        let mut args: Vec<Value> = handle.into_iter().collect();
+        args.push(offset);
+        Ok((mem, args, space))
+    }
+
+    fn load_mem(&mut self, p: &Ptr, t: Type, align: Option<u32>) -> Result<Value> {
+        if let Some(parts) = self.strided(p, t) {
+            let parts = parts
+                .iter()
+                .map(|q| self.load_mem(q, t.elem(), align))
+                .collect::<Result<Vec<_>>>()?;
+            return self.vec(&parts);
+        }
+        let mt = memory_type(t);
+        let (mem, args, space) = self.mem_args(p, align, mt.elem_bytes())?;
+        let op = match space {
+            Space::Buffer => Op::LoadBuffer,
+            Space::Push => Op::LoadPush,
+            Space::Shared => Op::LoadShared,
+            Space::Global => Op::LoadGlobal,
+        };
+        let v = self.emit1(op, Attrs::Mem(mem), &args, mt);
+        if t.bits() != 1 {
+            return Ok(v);
+        }
+        let zero = self.iconst(mt, 0);
+        self.alu(Op::INe, &[v, zero])
+    }
+
+    /// The components of a column of a row-major matrix.
+    fn strided(&self, p: &Ptr, t: Type) -> Option<Vec<Ptr>> {
+        let Place::Mem { stride: Some(by), row_major: true, .. } = p.place else { return None };
+        if t.is_scalar() {
+            return None;
+        }
+        let elem = self.types.element(p.ty, 0)?;
+        Some(
+            (0..u32::from(t.comps()))
+                .map(|k| {
+                    let mut q = Ptr { ty: elem, ..p.clone() };
+                    if let Place::Mem { konst, stride, row_major, .. } = &mut q.place {
+                        *konst = konst.wrapping_add(k.wrapping_mul(by));
+                        (*stride, *row_major) = (None, false);
+                    }
+                    q
+                })
+                .collect(),
+        )
+    }
+
+    /// Writes a value through a pointer.
+    pub fn store(&mut self, p: &Ptr, v: &Val, align: Option<u32>) -> Result<()> {
+        let p =
+            if matches!(p.place, Place::Resource { .. }) { &self.block_pointer(p)? } else { p };
+        match v {
+            Val::Agg(parts) => {
+                if self.types.len(p.ty) != Some(parts.len() as u32) {
+                    return self.invalid("the value has another shape than the pointee");
+                }
+                for (k, part) in parts.iter().enumerate() {
+                    let i = self.u32(k as u32);
+                    let e = self.step(p.clone(), i, false)?;
+                    self.store(&e, part, align)?;
+                }
+                Ok(())
+            }
+            Val::Ptr(_) => self.store_pointer(p, v, align),
+            Val::Ssa(v) => {
+                let v = *v;
+                if self.types.ir(p.ty) != Some(self.s.ty(v)) {
+                    return self.invalid("the value has another type than the pointee");
+                }
+                match &p.place {
+                    Place::Local { tree, index, comp } => {
+                        let Tree::Leaf { var, dims } = &**tree else {
+                            return self.invalid("not a leaf");
+                        };
+                        let at = self.linear(dims, index)?;
+                        let ty = self.s.vars[*var].ty;
+                        let v = match comp {
+                            None => v,
+                            Some(c) => {
+                                let old =
+                                    self.emit1(Op::LoadVar, Attrs::Var(*var), at.as_slice(), ty);
+                                self.insert_dyn(old, v, *c)?
+                            }
+                        };
+                        let mut args = vec![v];
+                        args.extend(at);
+                        self.emit(Op::StoreVar, Attrs::Var(*var), &args, &[]);
+                        Ok(())
+                    }
+                    Place::Mem { .. } => self.store_mem(p, v, align),
+                    _ => self.unsupported("a store through this kind of pointer"),
+                }
+            }
+            _ => self.unsupported("storing an image or sampler"),
+        }
+    }
+
+    fn store_pointer(&mut self, p: &Ptr, v: &Val, align: Option<u32>) -> Result<()> {
+        let v = self.normalise(v.clone())?;
+        let mut leaves = Vec::new();
+        self.leaves(&v, &mut leaves)?;
+        match &p.place {
+            Place::Local { tree, index, .. } => {
+                let trees: Vec<Rc<Tree>> = match &**tree {
+                    Tree::Struct(parts) => parts.clone(),
+                    Tree::Leaf { .. } => vec![tree.clone()],
+                };
+                if trees.len() != leaves.len() {
+                    return self
+                        .invalid("the pointer has another storage class than the variable's");
+                }
+                for (t, v) in trees.iter().zip(leaves) {
+                    let Tree::Leaf { var, dims } = &**t else { return self.invalid("not a leaf") };
+                    let mut args = vec![v];
+                    args.extend(self.linear(dims, index)?);
+                    self.emit(Op::StoreVar, Attrs::Var(*var), &args, &[]);
+                }
+                Ok(())
+            }
+            Place::Mem { .. } if leaves.len() == 1 && self.s.ty(leaves[0]) == Type::B64 => {
+                self.store_mem(p, leaves[0], align)
+            }
+            _ => self.unsupported("storing this pointer here"),
+        }
+    }
+
+    fn store_mem(&mut self, p: &Ptr, v: Value, align: Option<u32>) -> Result<()> {
+        let t = self.s.ty(v);
+        if let Some(parts) = self.strided(p, t) {
+            for (k, q) in parts.iter().enumerate() {
+                let c = self.extract(v, k as u32);
+                self.store_mem(q, c, align)?;
+            }
+            return Ok(());
+        }
+        let mt = memory_type(t);
+        let v = if t.bits() == 1 { self.op1(Op::B2I, v, mt) } else { v };
+        let (mem, mut args, space) = self.mem_args(p, align, mt.elem_bytes())?;
+        let op = match space {
+            Space::Buffer => Op::StoreBuffer,
+            Space::Shared => Op::StoreShared,
+            Space::Global => Op::StoreGlobal,
+            Space::Push => return self.invalid("push constants cannot be written"),
+        };
+        args.push(v);
+        self.emit(op, Attrs::Mem(mem), &args, &[]);
+        Ok(())
+    }
+
+    /// The pointer that operand `n` is.
+    pub fn arg_ptr(&self, n: usize) -> Result<Rc<Ptr>> {
+        match self.arg(n)? {
+            Val::Ptr(p) => Ok(p),
+            _ => self.invalid(format!("operand {n} is not a pointer")),
+        }
+    }
+
+    /// Declares a variable of a module or function.
+    pub fn local_variable(&mut self, i: &Inst, ty: Id) -> Result<Ptr> {
+        let name = self.m.name(i.id);
+        let tree = self.make_tree(ty, &mut Vec::new(), &name)?;
+        Ok(Ptr {
+            place: Place::Local { tree, index: Vec::new(), comp: None },
+            ty,
+            access: Access::empty(),
+        })
+    }
+}
+
+/// Truth values are 32 bits in memory.
+fn memory_type(t: Type) -> Type {
+    if t.bits() == 1 { t.with_bits(32) } else { t }
+}
+
+fn access_of(d: Decoration) -> Access {
+    match d {
+        Decoration::Coherent => Access::COHERENT,
+        Decoration::Volatile => Access::VOLATILE,
+        Decoration::Restrict => Access::RESTRICT,
+        Decoration::NonWritable => Access::NON_WRITABLE,
+        Decoration::NonReadable => Access::NON_READABLE,
+        Decoration::NonUniform => Access::NON_UNIFORM,
+        _ => Access::empty(),
+    }
+}

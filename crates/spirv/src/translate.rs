@@ -1,0 +1,770 @@
+//! The translation's state: values by id, emission into regions, constants, and the walk over the module.
+
+use crate::error::{Error, Kind, Result};
+use crate::module::{Id, IdMap, Inst, Module, SmallMap};
+use crate::pointer::Ptr;
+use crate::ty::{ImageTy, MAX_LEAVES, Ty, Types};
+use crate::{Options, control::Scope};
+use rspirv::spirv::{self, Decoration, Op as S};
+use std::collections::HashSet;
+use std::rc::Rc;
+use tepui_ir::cranelift_entity::SecondaryMap;
+use tepui_ir::{
+    Access, Attrs, InstFlags, Loc, Op, Region, Shader, SrcLoc, Stage, Type, Value, Var, VarData,
+};
+
+/// Most instructions of a translated shader: inlining may multiply what the module holds.
+const MAX_INSTS: usize = 2_000_000;
+
+/// What a SPIR-V id stands for.
+#[derive(Clone, Debug)]
+pub(crate) enum Val {
+    Void,
+    /// A scalar or vector.
+    Ssa(Value),
+    /// A structure, array or matrix (columns).
+    Agg(Rc<[Val]>),
+    Ptr(Rc<Ptr>),
+    /// An image, or an image with its sampler.
+    Image {
+        image: Value,
+        sampler: Option<Value>,
+        ty: ImageTy,
+        access: Access,
+    },
+    Sampler(Value),
+}
+
+/// One activation of a (function-)inlined body.
+pub(crate) struct Frame {
+    pub func: Id,
+    pub vals: IdMap<Val>,
+    /// Variables of the return value's leaves.
+    pub ret: Vec<Var>,
+    /// Shape of the return value, known at the first return.
+    pub ret_val: Option<Val>,
+    /// Variables of each phi's leaves.
+    pub phis: IdMap<(Val, Vec<Var>)>,
+    /// Blocks that have been translated: each may be once.
+    pub done: HashSet<Id>,
+    /// How many reachable blocks branch to each block.
+    pub preds: IdMap<u32>,
+}
+
+/// State of a translation.
+pub(crate) struct Cx<'a> {
+    pub m: &'a Module<'a>,
+    pub options: &'a Options,
+    pub s: Shader,
+    pub types: Types,
+    pub forward: HashSet<Id>,
+    pub globals: IdMap<Val>,
+    pub frames: Vec<Frame>,
+    pub scopes: Vec<Scope>,
+    /// What the call that was inlined last leaves to its caller.
+    pub call_left: Option<crate::control::Left>,
+    /// Nesting of regions.
+    pub depth: usize,
+    /// The instruction that is being translated, for errors.
+    pub at: Inst,
+    pub region: Region,
+    loc: Loc,
+    locs: SmallMap<(u32, u32, u32), Loc>,
+    files: IdMap<u32>,
+    /// Constants and undefined values, at the head of the root region.
+    prelude: Vec<tepui_ir::Inst>,
+    consts: SmallMap<(u8, u64), Value>,
+    const_vecs: std::collections::HashMap<Vec<Value>, Value>,
+    undefs: SmallMap<(u8, u8), Value>,
+    /// Region in which a value was defined.
+    home: SecondaryMap<Value, Region>,
+    open: SecondaryMap<Region, bool>,
+    /// Values used outside their region, through a variable that is stored right after the definition.
+    demoted: SmallMap<Value32, Var>,
+    pub flags: InstFlags,
+    /// Input and output variables of the interface, see `io`.
+    pub outputs: Vec<crate::io::Output>,
+    pub shared: Vec<(Id, u32)>,
+    pub push_bytes: u32,
+}
+
+/// A value as a key of a [`SmallMap`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Value32(Value);
+
+/// Translates the module's entry point.
+pub(crate) fn translate(m: &Module, options: &Options) -> Result<Shader> {
+    let header = |kind| Error { word: 0, inst: "OpEntryPoint".to_owned(), kind };
+    let model =
+        |e: &Inst| spirv::ExecutionModel::from_u32(m.ops(e).first().copied().unwrap_or(u32::MAX));
+    let stage = |e: &Inst| match model(e) {
+        Some(spirv::ExecutionModel::GLCompute) => Some(Stage::Compute),
+        Some(spirv::ExecutionModel::Vertex) => Some(Stage::Vertex),
+        Some(spirv::ExecutionModel::Fragment) => Some(Stage::Fragment),
+        _ => None,
+    };
+    let wanted = |e: &&Inst| {
+        options.entry.as_ref().is_none_or(|n| m.string(e, 2).0 == *n)
+            && (options.stage.is_none() || options.stage == stage(e))
+    };
+    let Some(&entry) = m.entry_points.iter().find(wanted) else {
+        return Err(header(Kind::Invalid("there is no such entry point".to_owned())));
+    };
+    let Some(st) = stage(&entry) else {
+        let name = model(&entry).map_or_else(|| "unknown".to_owned(), |x| format!("{x:?}"));
+        return Err(Error {
+            word: entry.at as usize,
+            ..header(Kind::Unsupported(format!("execution model {name}")))
+        });
+    };
+    let s = Shader::new(st);
+    let region = s.root;
+    let mut cx = Cx {
+        m,
+        options,
+        s,
+        types: Types::default(),
+        forward: HashSet::new(),
+        globals: IdMap::default(),
+        frames: Vec::new(),
+        scopes: Vec::new(),
+        call_left: None,
+        depth: 0,
+        at: entry,
+        region,
+        loc: Loc::default(),
+        locs: SmallMap::default(),
+        files: IdMap::default(),
+        prelude: Vec::new(),
+        consts: SmallMap::default(),
+        const_vecs: Default::default(),
+        undefs: SmallMap::default(),
+        home: SecondaryMap::with_default(region),
+        open: SecondaryMap::new(),
+        demoted: SmallMap::default(),
+        flags: InstFlags::empty(),
+        outputs: Vec::new(),
+        shared: Vec::new(),
+        push_bytes: 0,
+    };
+    cx.open[region] = true;
+    cx.s.info.entry = m.string(&entry, 2).0;
+    cx.module(entry)?;
+    Ok(cx.finish())
+}
+
+impl Cx<'_> {
+    pub fn invalid<T>(&self, what: impl Into<String>) -> Result<T> {
+        self.at.invalid(what)
+    }
+
+    pub fn unsupported<T>(&self, what: impl Into<String>) -> Result<T> {
+        self.at.unsupported(what)
+    }
+
+    pub fn too_large<T>(&self, what: impl Into<String>) -> Result<T> {
+        self.at.err(Kind::TooLarge(what.into()))
+    }
+
+    fn module(&mut self, entry: Inst) -> Result<()> {
+        let m = self.m;
+        let func = m.op(&entry, 1)?;
+        let interface: HashSet<Id> = m.ops(&entry)
+            [m.string(&entry, 2).1.min(m.ops(&entry).len())..]
+            .iter()
+            .copied()
+            .collect();
+        for g in &m.globals {
+            self.at = *g;
+            match g.op {
+                S::Variable => self.declare_variable(g, &interface)?,
+                S::Line | S::NoLine | S::ExtInst => {}
+                op if (S::ConstantTrue as u32..=S::SpecConstantOp as u32)
+                    .contains(&(op as u32))
+                    || op == S::Undef =>
+                {
+                    self.declare_constant(g)?;
+                }
+                _ => self.declare_type(g)?,
+            }
+        }
+        self.execution_modes(func)?;
+        self.initialise_globals()?;
+        self.at = entry;
+        let Some(f) = m.functions.get(&func) else {
+            return self.invalid(format!("%{func} is not a function"));
+        };
+        if !f.params.is_empty() {
+            return self.invalid("an entry point takes no parameters");
+        }
+        self.call(func, Vec::new())?;
+        self.store_outputs()
+    }
+
+    /// Puts constants at the head and stores of demoted values in place, and ends the root region.
+    fn finish(mut self) -> Shader {
+        self.emit(Op::Yield, Attrs::None, &[], &[]);
+        let mut after: SmallMap<u32, Vec<tepui_ir::Inst>> = SmallMap::default();
+        let mut at_head: SmallMap<u32, Vec<tepui_ir::Inst>> = SmallMap::default();
+        let demoted: Vec<_> = self.demoted.iter().map(|(v, var)| (v.0, *var)).collect();
+        for (v, var) in demoted {
+            let st = self.s.make_inst(Op::StoreVar, Attrs::Var(var), &[v], &[]);
+            match self.s.def_inst(v) {
+                Some(i) => after.entry(i.as_u32()).or_default().push(st),
+                None => at_head.entry(self.home[v].as_u32()).or_default().push(st),
+            }
+        }
+        let regions: Vec<_> = self.s.regions.keys().collect();
+        for r in regions {
+            let old = std::mem::take(&mut self.s.regions[r].insts);
+            let mut new = Vec::with_capacity(old.len());
+            if r == self.s.root {
+                new.append(&mut self.prelude);
+            }
+            new.extend(at_head.remove(&r.as_u32()).unwrap_or_default());
+            for i in old {
+                new.push(i);
+                if let Some(st) = after.remove(&i.as_u32()) {
+                    new.extend(st);
+                }
+            }
+            self.s.regions[r].insts = new;
+        }
+        self.s.info.push_bytes = self.push_bytes;
+        self.s
+    }
+
+    // ---- values by id ----
+
+    /// What an id stands for.
+    pub fn val(&self, id: Id) -> Result<Val> {
+        if let Some(v) =
+            self.frames.last().and_then(|f| f.vals.get(&id)).or_else(|| self.globals.get(&id))
+        {
+            return Ok(v.clone());
+        }
+        self.invalid(format!("%{id} has no value here"))
+    }
+
+    /// The scalar or vector that an id stands for.
+    pub fn ssa(&self, id: Id) -> Result<Value> {
+        match self.val(id)? {
+            Val::Ssa(v) => Ok(v),
+            _ => self.invalid(format!("%{id} is not a scalar or vector")),
+        }
+    }
+
+    /// The value of operand `n`.
+    pub fn arg(&self, n: usize) -> Result<Val> {
+        self.val(self.m.op(&self.at, n)?)
+    }
+
+    /// The scalar or vector of operand `n`.
+    pub fn arg_ssa(&self, n: usize) -> Result<Value> {
+        self.ssa(self.m.op(&self.at, n)?)
+    }
+
+    /// The scalar b32 of operand `n`; other sizes are converted (zero-extended, or truncated).
+    pub fn arg_u32(&mut self, n: usize) -> Result<Value> {
+        let id = self.m.op(&self.at, n)?;
+        let v = self.ssa(id)?;
+        let signed = self
+            .m
+            .result_ty
+            .get(&id)
+            .is_some_and(|t| matches!(self.types.get(*t), Some(Ty::Int { signed: true, .. })));
+        self.as_u32(v, signed)
+    }
+
+    pub fn as_u32(&mut self, v: Value, signed: bool) -> Result<Value> {
+        let ty = self.s.ty(v);
+        if !ty.is_scalar() || ty.bits() == 1 {
+            return self.invalid("needs an integer scalar");
+        }
+        Ok(if ty.bits() == 32 {
+            v
+        } else {
+            self.op1(if signed { Op::S2S } else { Op::U2U }, v, Type::B32)
+        })
+    }
+
+    /// Type id of operand `n`.
+    pub fn arg_ty(&self, n: usize) -> Result<Id> {
+        let id = self.m.op(&self.at, n)?;
+        match self.m.result_ty.get(&id) {
+            Some(t) => Ok(*t),
+            None => self.invalid(format!("%{id} has no type")),
+        }
+    }
+
+    /// Constant operand `n` (an id).
+    pub fn arg_const(&self, n: usize) -> Result<u32> {
+        let v = self.arg_ssa(n)?;
+        match self.s.as_const(v) {
+            Some(c) => Ok(c as u32),
+            None => self.unsupported(format!("operand {n} must be a constant")),
+        }
+    }
+
+    /// Binds the result of the current instruction, checking that an SSA result has the declared type.
+    pub fn bind(&mut self, val: Val) -> Result<()> {
+        let i = self.at;
+        if let Val::Ssa(v) = &val {
+            let want = self.ir_ty(i.ty)?;
+            if self.s.ty(*v) != want {
+                return self.invalid(format!(
+                    "the result would be {}, its type says {want}",
+                    self.s.ty(*v)
+                ));
+            }
+            if let Some(n) = self.m.names.get(&i.id) {
+                self.s.names.entry(*v).or_insert_with(|| n.clone());
+            }
+        }
+        match self.frames.last_mut() {
+            Some(f) => f.vals.insert(i.id, val),
+            None => self.globals.insert(i.id, val),
+        };
+        Ok(())
+    }
+
+    // ---- emission ----
+
+    /// A value that may be used in the current region: through a variable when it was defined in a region that is closed.
+    fn visible(&mut self, v: Value) -> Value {
+        if self.open[self.home[v]] {
+            return v;
+        }
+        let ty = self.s.ty(v);
+        let var = match self.demoted.get(&Value32(v)) {
+            Some(&var) => var,
+            None => {
+                let name = self.s.names.get(&v).cloned().unwrap_or_default();
+                let var = self.s.vars.push(VarData { ty, len: None, name });
+                self.demoted.insert(Value32(v), var);
+                var
+            }
+        };
+        self.emit1(Op::LoadVar, Attrs::Var(var), &[], ty)
+    }
+
+    /// Appends an instruction.
+    pub fn emit(&mut self, op: Op, attrs: Attrs, args: &[Value], tys: &[Type]) -> tepui_ir::Inst {
+        let args: Vec<Value> = args.iter().map(|&a| self.visible(a)).collect();
+        let inst = self.s.make_inst(op, attrs, &args, tys);
+        self.s.insts[inst].loc = self.loc;
+        self.s.insts[inst].flags = self.flags;
+        // Nothing that follows a terminator runs.
+        if !self.ended() {
+            self.s.regions[self.region].insts.push(inst);
+        }
+        for n in 0..tys.len() {
+            let r = self.s.results(inst)[n];
+            self.home[r] = self.region;
+        }
+        inst
+    }
+
+    /// Appends an instruction with one result; folds constants.
+    pub fn emit1(&mut self, op: Op, attrs: Attrs, args: &[Value], ty: Type) -> Value {
+        if op.is_pure()
+            && !args.is_empty()
+            && args.iter().all(|&a| self.s.as_const_comps(a).is_some())
+            && let Some(v) = self.try_fold(op, &attrs, args, ty)
+        {
+            return v;
+        }
+        let inst = self.emit(op, attrs, args, &[ty]);
+        self.s.result(inst)
+    }
+
+    fn try_fold(&mut self, op: Op, attrs: &Attrs, args: &[Value], ty: Type) -> Option<Value> {
+        if op == Op::Vec {
+            return Some(self.const_vec(args, ty));
+        }
+        let comps: Vec<_> = args
+            .iter()
+            .map(|&a| self.s.as_const_comps(a).map(|c| (self.s.ty(a), c)))
+            .collect::<Option<_>>()?;
+        let refs: Vec<_> = comps.iter().map(|(t, c)| (*t, c.as_slice())).collect();
+        let mut out = Vec::new();
+        tepui_ir::op::fold(op, &refs, attrs, &[ty], &mut out).then(|| {
+            let parts: Vec<_> = out.iter().map(|&c| self.konst(ty, c)).collect();
+            if let [one] = parts[..] { one } else { self.const_vec(&parts, ty) }
+        })
+    }
+
+    /// One operand, result type given.
+    pub fn op1(&mut self, op: Op, a: Value, ty: Type) -> Value {
+        self.emit1(op, Attrs::None, &[a], ty)
+    }
+
+    /// An op whose result type follows from its operands.
+    pub fn alu(&mut self, op: Op, args: &[Value]) -> Result<Value> {
+        match tepui_ir::builder::infer(&self.s, op, args) {
+            Some(ty) => Ok(self.emit1(op, Attrs::None, args, ty)),
+            None => self.invalid(format!("the operands do not fix the type of {}", op.name())),
+        }
+    }
+
+    /// Component `i`, looking through `vec`.
+    pub fn extract(&mut self, v: Value, i: u32) -> Value {
+        let ty = self.s.ty(v);
+        if ty.is_scalar() {
+            return v;
+        }
+        if let Some(inst) = self.s.def_inst(v)
+            && self.s.insts[inst].op == Op::Vec
+        {
+            return self.s.arg(inst, i as usize);
+        }
+        self.emit1(Op::Extract, Attrs::Index(i), &[v], ty.elem())
+    }
+
+    /// All components.
+    pub fn split(&mut self, v: Value) -> Vec<Value> {
+        (0..u32::from(self.s.ty(v).comps())).map(|i| self.extract(v, i)).collect()
+    }
+
+    /// A vector of scalars.
+    pub fn vec(&mut self, parts: &[Value]) -> Result<Value> {
+        if let [one] = parts {
+            return Ok(*one);
+        }
+        let Some(&first) = parts.first() else { return self.invalid("a vector needs components") };
+        let elem = self.s.ty(first);
+        if parts.iter().any(|&p| self.s.ty(p) != elem) || !elem.is_scalar() {
+            return self.invalid("the components of a vector have different types");
+        }
+        match Type::new(u32::from(elem.bits()), parts.len() as u32) {
+            Some(ty) => Ok(self.emit1(Op::Vec, Attrs::None, parts, ty)),
+            None => self.invalid(format!("a vector of {} components", parts.len())),
+        }
+    }
+
+    /// A scalar constant of the component size of `ty`.
+    pub fn konst(&mut self, ty: Type, bits: u64) -> Value {
+        let bits = bits & ty.mask();
+        if let Some(&v) = self.consts.get(&(ty.bits(), bits)) {
+            return v;
+        }
+        let inst = self.s.make_inst(Op::Const, Attrs::Const(bits), &[], &[ty.elem()]);
+        self.prelude.push(inst);
+        let v = self.s.result(inst);
+        self.consts.insert((ty.bits(), bits), v);
+        v
+    }
+
+    pub fn u32(&mut self, v: u32) -> Value {
+        self.konst(Type::B32, u64::from(v))
+    }
+
+    pub fn f32(&mut self, v: f32) -> Value {
+        self.u32(v.to_bits())
+    }
+
+    pub fn const_val(&mut self, ty: Type, bits: u64) -> Val {
+        Val::Ssa(self.konst(ty, bits))
+    }
+
+    /// A float constant of the component size of `ty`, splatted to its shape.
+    pub fn fconst(&mut self, ty: Type, v: f64) -> Value {
+        let bits = match ty.bits() {
+            16 => u64::from(half_bits(v)),
+            32 => u64::from((v as f32).to_bits()),
+            _ => v.to_bits(),
+        };
+        let c = self.konst(ty, bits);
+        self.splat_const(c, ty)
+    }
+
+    /// An integer constant splatted to the shape of `ty`.
+    pub fn iconst(&mut self, ty: Type, v: u64) -> Value {
+        let c = self.konst(ty, v);
+        self.splat_const(c, ty)
+    }
+
+    pub fn splat_const(&mut self, c: Value, ty: Type) -> Value {
+        if ty.is_scalar() { c } else { self.const_vec(&vec![c; ty.comps() as usize], ty) }
+    }
+
+    /// A vector of constants in the prelude.
+    fn const_vec(&mut self, parts: &[Value], ty: Type) -> Value {
+        if let Some(&v) = self.const_vecs.get(parts) {
+            return v;
+        }
+        let inst = self.s.make_inst(Op::Vec, Attrs::None, parts, &[ty]);
+        self.prelude.push(inst);
+        let v = self.s.result(inst);
+        self.const_vecs.insert(parts.to_vec(), v);
+        v
+    }
+
+    pub fn undef(&mut self, ty: Type) -> Value {
+        if let Some(&v) = self.undefs.get(&(ty.bits(), ty.comps())) {
+            return v;
+        }
+        let inst = self.s.make_inst(Op::Undef, Attrs::None, &[], &[ty]);
+        self.prelude.push(inst);
+        let v = self.s.result(inst);
+        self.undefs.insert((ty.bits(), ty.comps()), v);
+        v
+    }
+
+    /// A scalar repeated to the shape of `ty`.
+    pub fn splat(&mut self, v: Value, comps: u8) -> Result<Value> {
+        self.vec(&vec![v; comps as usize])
+    }
+
+    /// A new variable.
+    pub fn var(&mut self, ty: Type, len: Option<u32>, name: &str) -> Var {
+        self.s.vars.push(VarData { ty, len, name: name.to_owned() })
+    }
+
+    pub fn load_var(&mut self, var: Var) -> Value {
+        let ty = self.s.vars[var].ty;
+        self.emit1(Op::LoadVar, Attrs::Var(var), &[], ty)
+    }
+
+    pub fn store_var(&mut self, var: Var, v: Value) {
+        self.emit(Op::StoreVar, Attrs::Var(var), &[v], &[]);
+    }
+
+    // ---- regions ----
+
+    /// Runs `f` with a new region as the current one.
+    pub fn in_region(&mut self, f: impl FnOnce(&mut Self) -> Result<()>) -> Result<Region> {
+        let region = self.s.make_region();
+        let outer = std::mem::replace(&mut self.region, region);
+        self.open[region] = true;
+        let r = f(self);
+        self.open[region] = false;
+        self.region = outer;
+        r?;
+        if self.s.terminator(region).is_none() {
+            let y = self.s.make_inst(Op::Yield, Attrs::None, &[], &[]);
+            self.s.regions[region].insts.push(y);
+        }
+        Ok(region)
+    }
+
+    /// Whether the current region has ended.
+    pub fn ended(&self) -> bool {
+        self.s.terminator(self.region).is_some()
+    }
+
+    // ---- aggregates ----
+
+    /// Builds an aggregate element by element.
+    pub fn each_element(
+        &mut self,
+        ty: Id,
+        mut f: impl FnMut(&mut Self, Id, u32) -> Result<Val>,
+    ) -> Result<Val> {
+        if self.types.leaves(ty) > MAX_LEAVES {
+            return self.too_large(format!("a value of more than {MAX_LEAVES} parts"));
+        }
+        let Some(n) = self.types.len(ty) else {
+            return self.invalid(format!("%{ty} is not a composite type"));
+        };
+        let mut parts = Vec::with_capacity(n as usize);
+        for k in 0..n {
+            let Some(e) = self.types.element(ty, k) else { return self.invalid("no such member") };
+            parts.push(f(self, e, k)?);
+        }
+        Ok(Val::Agg(parts.into()))
+    }
+
+    /// `OpCompositeConstruct`: vectors may be built from smaller vectors.
+    pub fn construct(&mut self, ty: Id, parts: Vec<Val>) -> Result<Val> {
+        if let Some(t) = self.types.ir(ty) {
+            let mut comps = Vec::new();
+            for p in &parts {
+                let Val::Ssa(v) = p else {
+                    return self.invalid("the part of a vector is not a scalar or vector");
+                };
+                let c = self.split(*v);
+                comps.extend(c);
+            }
+            if comps.len() != t.comps() as usize {
+                return self.invalid("the parts do not fill the vector");
+            }
+            return Ok(Val::Ssa(self.vec(&comps)?));
+        }
+        if self.types.len(ty) != Some(parts.len() as u32) {
+            return self.invalid("the parts do not fill the composite");
+        }
+        for (k, p) in parts.iter().enumerate() {
+            let e = self.types.element(ty, k as u32).unwrap_or(0);
+            let fits = match (p, self.types.ir(e)) {
+                (Val::Ssa(v), Some(t)) => self.s.ty(*v) == t,
+                (Val::Ssa(_), None) | (_, Some(_)) => false,
+                _ => true,
+            };
+            if !fits {
+                return self
+                    .invalid(format!("part {k} has another type than the composite's element"));
+            }
+        }
+        Ok(Val::Agg(parts.into()))
+    }
+
+    /// The scalar and vector leaves of a value, in order; also those of pointers and images.
+    pub fn leaves(&self, v: &Val, out: &mut Vec<Value>) -> Result<()> {
+        match v {
+            Val::Void => {}
+            Val::Ssa(v) => out.push(*v),
+            Val::Agg(parts) => {
+                for p in parts.iter() {
+                    self.leaves(p, out)?;
+                }
+            }
+            Val::Ptr(p) => {
+                if !p.leaves(out) {
+                    return self.unsupported(
+                        "a pointer to this memory as a run-time value (phi, select, return)",
+                    );
+                }
+            }
+            Val::Image { image, sampler, .. } => {
+                out.push(*image);
+                out.extend(sampler);
+            }
+            Val::Sampler(v) => out.push(*v),
+        }
+        Ok(())
+    }
+
+    /// The same shape with other leaves.
+    pub fn with_leaves(shape: &Val, from: &mut impl Iterator<Item = Value>) -> Val {
+        let mut next = |old: Value| from.next().unwrap_or(old);
+        match shape {
+            Val::Void => Val::Void,
+            Val::Ssa(v) => Val::Ssa(next(*v)),
+            Val::Agg(parts) => Val::Agg(parts.iter().map(|p| Self::with_leaves(p, from)).collect()),
+            Val::Ptr(p) => Val::Ptr(Rc::new(p.with_leaves(&mut next))),
+            Val::Image { image, sampler, ty, access } => Val::Image {
+                image: next(*image),
+                sampler: sampler.map(&mut next),
+                ty: *ty,
+                access: *access,
+            },
+            Val::Sampler(v) => Val::Sampler(next(*v)),
+        }
+    }
+
+    // ---- positions and precision ----
+
+    /// Follows `OpLine`-like information.
+    pub fn set_line(&mut self, file: Id, line: u32, col: u32) {
+        if let Some(&l) = self.locs.get(&(file, line, col)) {
+            self.loc = l;
+            return;
+        }
+        let names = &mut self.s.files;
+        let strings = &self.m.strings;
+        let f = *self.files.entry(file).or_insert_with(|| {
+            names.push(strings.get(&file).cloned().unwrap_or_default());
+            names.len() as u32 - 1
+        });
+        self.loc = self.s.locs.push(SrcLoc { file: f, line, col });
+        self.locs.insert((file, line, col), self.loc);
+    }
+
+    pub fn no_line(&mut self) {
+        self.loc = Loc::default();
+    }
+
+    /// Reads the decorations that change how the current instruction may be optimised.
+    fn inst_flags(&self, id: Id) -> InstFlags {
+        let mut f = InstFlags::empty();
+        if let Some(d) = self.m.decor.get(&id) {
+            for d in d {
+                match d.kind {
+                    Decoration::NoContraction => f |= InstFlags::EXACT,
+                    Decoration::RelaxedPrecision => f |= InstFlags::RELAXED,
+                    _ => {}
+                }
+            }
+        }
+        f
+    }
+
+    /// Translates one instruction that is not control flow.
+    pub fn instruction(&mut self, i: Inst) -> Result<()> {
+        if self.s.insts.len() > MAX_INSTS {
+            return self.too_large(format!("more than {MAX_INSTS} instructions after inlining"));
+        }
+        self.at = i;
+        self.flags = if i.id != 0 { self.inst_flags(i.id) } else { InstFlags::empty() };
+        self.dispatch(i)
+    }
+
+    fn dispatch(&mut self, i: Inst) -> Result<()> {
+        let m = self.m;
+        match i.op {
+            S::Line => {
+                let (f, l, c) = (m.op(&i, 0)?, m.op(&i, 1)?, m.op(&i, 2)?);
+                self.set_line(f, l, c);
+                Ok(())
+            }
+            S::NoLine => {
+                self.no_line();
+                Ok(())
+            }
+            S::Nop
+            | S::LoopMerge
+            | S::SelectionMerge
+            | S::Name
+            | S::MemberName
+            | S::ModuleProcessed
+            | S::AssumeTrueKHR => Ok(()),
+            S::Undef => {
+                let v = self.undef_val(i.ty)?;
+                self.bind(v)
+            }
+            S::Phi => self.phi(i),
+            S::FunctionCall => {
+                let args = m
+                    .ops(&i)
+                    .get(1..)
+                    .unwrap_or(&[])
+                    .iter()
+                    .map(|&a| self.val(a))
+                    .collect::<Result<Vec<_>>>()?;
+                let callee = m.op(&i, 0)?;
+                let v = self.call(callee, args)?;
+                self.at = i;
+                match v {
+                    Val::Void => Ok(()),
+                    v => self.bind(v),
+                }
+            }
+            S::ExtInst => self.ext_inst(i),
+            _ => {
+                if self.memory_inst(i)? || self.image_inst(i)? || self.subgroup_inst(i)? {
+                    return Ok(());
+                }
+                let v = self.alu_inst(i, i.op, 0)?;
+                self.bind(v)
+            }
+        }
+    }
+
+    /// `OpSpecConstantOp`: the operation on constants, which emission folds.
+    pub fn spec_op(&mut self, i: &Inst, op: S) -> Result<Val> {
+        let before = self.s.regions[self.region].insts.len();
+        let v = self.alu_inst(*i, op, 1)?;
+        if self.s.regions[self.region].insts.len() != before {
+            return self
+                .unsupported(format!("OpSpecConstantOp {op:?} does not fold to a constant"));
+        }
+        Ok(v)
+    }
+}
+
+fn half_bits(v: f64) -> u16 {
+    let (t, mut out) = (Type::B64, Vec::new());
+    tepui_ir::op::fold(Op::F2F, &[(t, &[v.to_bits()])], &Attrs::None, &[Type::B16], &mut out);
+    out.first().copied().unwrap_or(0) as u16
+}
