@@ -16,15 +16,15 @@ shared uint8_t bytes[4096] = {};
 
 void main()
 {
-    uint i = gl_LocalInvocationIndex;
-    // A quarter of each array is written; the rest must be zero.
+    uint i = gl_LocalInvocationIndex, place = gl_WorkGroupID.x % 4;
+    // Another quarter of each array is written by each workgroup; the rest must be zero.
     for (uint k = 0; k < 4; k++) {
-        words[(i * 4 + k) * 4 + 1] = x[i] + k;
-        bytes[(i * 4 + k) * 4 + 2] = uint8_t(x[i] >> (k * 8));
+        words[(i * 4 + k) * 4 + place] = x[i] + k;
+        bytes[(i * 4 + k) * 4 + place] = uint8_t(x[i] >> (k * 8));
     }
-    halves[i * 8 + 3] = uint16_t(x[i] >> 5);
+    halves[i * 8 + place] = uint16_t(x[i] >> 5);
     if (i < 128)
-        quads[i * 4] = uvec4(x[i], i, ~x[i], 9);
+        quads[i * 4 + place] = uvec4(x[i], i, ~x[i], 9);
     barrier();
     uint j = 255 - i;
     uint sum = 0;
