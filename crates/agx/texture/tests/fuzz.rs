@@ -1,5 +1,7 @@
 //! Descriptors and operands of any bits: no panic, no access outside of the image, no endless loop.
 
+#![allow(clippy::needless_range_loop, clippy::type_complexity, reason = "lanes are counted")]
+
 mod common;
 
 use std::ptr::NonNull;

@@ -1,5 +1,7 @@
 //! Loads, gathers, comparisons, borders, levels of detail, and images that are not whole.
 
+#![allow(clippy::needless_range_loop, clippy::type_complexity, reason = "lanes are counted")]
+
 mod common;
 
 use common::{BASE, Flat, Make, Picture, Random, bits, read, sampler};

@@ -1,5 +1,7 @@
 //! The pixel back end against the texture unit and the formats' codecs.
 
+#![allow(clippy::needless_range_loop, clippy::type_complexity, reason = "lanes are counted")]
+
 mod common;
 
 use common::{BASE, Flat, Make, Picture, Random, bits, read, sampler};
