@@ -659,13 +659,13 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
         Inst::LdTile(i) => tile_pixel!(i, 1),
         Inst::TexStateStore(i) => {
             let base = uniform(b, i.base.0, isa::Size::B64);
-            let offset = general(b, i.offset.reg, isa::Size::B32);
+            let offset = Src::shared(b.constant(u32::from(i.offset)));
             let aux = [u16::from(i.ts.0), 0, 0, 0];
             plain(h.texture_state_store, Dst::NONE, &[base, offset], 0, aux)
         }
         Inst::SamplerStateStore(i) => {
             let base = uniform(b, i.base.0, isa::Size::B64);
-            let offset = general(b, i.offset.reg, isa::Size::B32);
+            let offset = Src::shared(b.constant(u32::from(i.offset)));
             let aux = [u16::from(i.ss.0), 0, 0, 0];
             plain(h.sampler_state_store, Dst::NONE, &[base, offset], 0, aux)
         }
