@@ -1,4 +1,4 @@
-//! Translates SPIR-V files and reports: `translate [--print] [--words] FILE…`.
+//! Translates SPIR-V files and reports: `translate [--print] [--opt] FILE…`; `--opt` runs the optimisations as well.
 //!
 //! Every entry point of every file is translated and validated; refusals are counted by their reason.
 
@@ -8,6 +8,7 @@ use tepui_spirv::{Options, entry_points, translate};
 
 fn main() -> ExitCode {
     let print = std::env::args().any(|a| a == "--print");
+    let opt = std::env::args().any(|a| a == "--opt");
     let (mut ok, mut refused, mut invalid, mut crashed) = (0, 0, 0, 0);
     let mut reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for file in std::env::args().skip(1).filter(|a| !a.starts_with("--")) {
@@ -28,8 +29,12 @@ fn main() -> ExitCode {
         for (name, stage) in entries {
             let options = Options { entry: Some(name), stage, ..Options::default() };
             let r = std::panic::catch_unwind(|| {
-                translate(&words, &options).map(|s| {
-                    let v = tepui_ir::validate(&s).map_err(|e| e.to_string());
+                translate(&words, &options).map(|mut s| {
+                    let mut v = tepui_ir::validate(&s).map_err(|e| e.to_string());
+                    if opt && v.is_ok() {
+                        tepui_passes::pipeline::optimise(&mut s);
+                        v = tepui_ir::validate(&s).map_err(|e| format!("after passes: {e}"));
+                    }
                     (s, v)
                 })
             });
