@@ -81,7 +81,7 @@ fn is_float(e: &Expr) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn rules_hold(words in prop::array::uniform4(any::<u64>()), small in any::<bool>()) {
         for &(when, from, to) in RULES {

@@ -57,7 +57,7 @@ fn errors_say_where_and_what() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn mutated_modules_do_not_panic(which in 0usize..3, edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u32>(), 0u8..6), 1..6)) {
         let mut words = SEEDS[which].clone();
