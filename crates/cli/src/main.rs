@@ -1,6 +1,7 @@
 //! `tepui`: the command. Each subcommand is a module with its own arguments and a `run`.
 
 mod cmd_asm;
+mod cmd_bench;
 mod cmd_decode;
 mod cmd_demo;
 mod cmd_disasm;
@@ -27,6 +28,7 @@ enum Command {
     /// Says which version this is.
     Version,
     Demo(cmd_demo::Args),
+    Bench(cmd_bench::Args),
     /// Lists the GPUs that programs can be given.
     Gpus(cmd_gpus::Args),
     Shim(cmd_shim::Args),
@@ -41,6 +43,7 @@ enum Command {
 fn main() -> std::process::ExitCode {
     match Cli::parse().command {
         Command::Version => println!("tepui {}", env!("CARGO_PKG_VERSION")),
+        Command::Bench(args) => return cmd_bench::run(&args),
         Command::Demo(args) => return cmd_demo::run(&args),
         Command::Gpus(args) => return cmd_gpus::run(&args),
         Command::Shim(args) => return cmd_shim::run(&args),

@@ -242,6 +242,12 @@ fn buffers_travel_as_descriptors() {
     assert_eq!(import(&one, fd.as_raw_fd()), Ok(handle), "the handle it has already");
     let there = import(&other, fd.as_raw_fd()).unwrap();
     assert!(Arc::ptr_eq(&other.gem(there).unwrap(), &gem));
+    // Closed and imported again, in the same file: a handle that works.
+    call(&one, Ioctl::GemClose, &mut uapi::GemClose { handle, pad: 0 }).unwrap();
+    let (filler, _) = buffer(&one, 4096);
+    assert_eq!(filler, handle);
+    let again = import(&one, fd.as_raw_fd()).unwrap();
+    assert!(Arc::ptr_eq(&one.gem(again).unwrap(), &gem));
     assert_eq!(import(&other, -1), Err(Errno::BADF));
     let null = std::fs::File::open("/dev/null").unwrap();
     assert_eq!(import(&other, null.as_raw_fd()), Err(Errno::INVAL));
@@ -364,6 +370,25 @@ fn timelines_signal_in_order() {
     assert_eq!(wait_points(&file, &[(line, 6)], 0, 0), Err(Errno::TIME));
     late.signal(Ok(()));
     assert_eq!(query(&file, line, 0), 6);
+    // An early point does not wait for later ones.
+    let [early, later] = [tepui_drm::fence::Fence::new(), tepui_drm::fence::Fence::new()];
+    for (point, fence) in [(10, &early), (20, &later)] {
+        file.syncobj(line).unwrap().add_point(point, fence.clone());
+    }
+    early.signal(Ok(()));
+    assert_eq!(wait_points(&file, &[(line, 10)], 0, 0), Ok(0));
+    assert_eq!(file.fence(line, 10).unwrap().outcome(), Some(Ok(())));
+    assert_eq!(wait_points(&file, &[(line, 11)], 0, 0), Err(Errno::TIME));
+    // The same while both are pending: the fence of the first is only its own.
+    let [early, last] = [tepui_drm::fence::Fence::new(), tepui_drm::fence::Fence::new()];
+    later.signal(Ok(()));
+    for (point, fence) in [(30, &early), (40, &last)] {
+        file.syncobj(line).unwrap().add_point(point, fence.clone());
+    }
+    let first = file.fence(line, 30).unwrap();
+    early.signal(Ok(()));
+    assert_eq!(first.outcome(), Some(Ok(())));
+    assert_eq!(query(&file, line, 0), 30);
     // A binary fence replaces the timeline.
     array(&file, Ioctl::SyncobjSignal, &[line]).unwrap();
     assert_eq!(query(&file, line, 0), 0);

@@ -61,6 +61,7 @@
 pub mod attrs;
 pub mod builder;
 mod entity;
+pub mod interp;
 pub mod op;
 pub mod parse;
 pub mod print;

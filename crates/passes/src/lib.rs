@@ -1,1 +1,32 @@
-//! Passes over the IR.
+//! Analyses, lowering and optimisation on the IR that no GPU owns.
+//!
+//! A pass is a function `run(&mut Shader) -> bool` in a file of its own; it returns whether it changed anything. [`pipeline`]
+//! names them, runs them in order, and can show the shader after each. Every pass keeps the shader valid
+//! and its meaning: `tests/` runs the interpreter before and after each of them on random programs.
+//!
+//! The usual order ([`pipeline::optimise`]): [`split`] and [`promote`] turn variables into values, [`control`],
+//! [`simplify`] (constants, algebraic rules from [`mod@rules`], value numbering) and [`dce`] clean up until nothing changes,
+//! [`unroll`] opens short counted loops, [`if_convert`] flattens small arms, [`licm`] moves invariants out of loops,
+//! [`scalarise`] splits vectors and [`vectorise`] joins neighbouring memory accesses.
+//! Analyses for backends: [`divergence`]. Lowerings that a driver asks for: [`lower_buffers`], [`lower_vars`], [`lower_bits`].
+
+pub mod clone;
+pub mod control;
+pub mod dce;
+pub mod divergence;
+pub mod if_convert;
+pub mod licm;
+pub mod lower_bits;
+pub mod lower_buffers;
+pub mod lower_vars;
+pub mod pipeline;
+pub mod promote;
+pub mod rules;
+pub mod scalarise;
+pub mod simplify;
+pub mod split;
+pub mod unroll;
+pub mod vectorise;
+
+mod edit;
+pub use edit::{Consts, Renames};

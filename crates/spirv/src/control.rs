@@ -480,10 +480,10 @@ impl Cx<'_> {
             });
             targets[at].1.push(lit & ty.mask());
         }
-        if !place.contains_key(&default) {
-            place.insert(default, targets.len());
+        let d = *place.entry(default).or_insert_with(|| {
             targets.push((default, Vec::new()));
-        }
+            targets.len() - 1
+        });
         // Conditions, evaluated before anything else so that they stay visible.
         let mut any = self.konst(Type::B1, 0);
         let mut conds = Vec::with_capacity(targets.len());
@@ -497,7 +497,6 @@ impl Cx<'_> {
             any = if self.s.as_const(any) == Some(0) { c } else { self.alu(Op::IOr, &[any, c])? };
             conds.push(c);
         }
-        let d = place[&default];
         // Literals of the default's own label need no test: whatever no other target takes is its.
         let mut others = self.konst(Type::B1, 0);
         for (n, &c) in conds.iter().enumerate() {
@@ -528,8 +527,8 @@ impl Cx<'_> {
         let mut groups: Vec<Vec<usize>> = Vec::new();
         let mut last = None;
         let mut placed = 0;
-        for n in 0..labels.len() {
-            if entered[n] {
+        for (n, &is_entered) in entered.iter().enumerate() {
+            if is_entered {
                 continue;
             }
             let mut g = vec![n];

@@ -209,9 +209,7 @@ impl Cx<'_> {
     /// Locations that a type takes.
     fn locations(&self, ty: Id) -> u32 {
         match self.types.get(ty) {
-            Some(Ty::Vector { n, .. }) => {
-                if self.types.ir(ty).is_some_and(|t| t.bits() == 64) && *n > 2 { 2 } else { 1 }
-            }
+            Some(Ty::Vector { n, .. }) if *n > 2 && self.types.ir(ty).is_some_and(|t| t.bits() == 64) => 2,
             Some(Ty::Matrix { col, n }) => u32::from(*n) * self.locations(*col),
             Some(Ty::Array { elem, len }) => len.saturating_mul(self.locations(*elem)),
             Some(Ty::Struct { members }) => {
@@ -314,9 +312,9 @@ impl Cx<'_> {
                 before.component = 0;
             }
         } else if vector {
-            comp = Some(self.to_u32(index, signed)?);
+            comp = Some(self.as_u32(index, signed)?);
         } else if slot.interp == Interp::PerVertex && vertex.is_none() {
-            vertex = Some(self.to_u32(index, signed)?);
+            vertex = Some(self.as_u32(index, signed)?);
         } else {
             let distance = matches!(slot.loc, IoLoc::Builtin(_));
             let by = if distance { 1 } else { self.locations(elem) };
@@ -326,7 +324,7 @@ impl Cx<'_> {
                 }
                 Some(c) => slot = advance(slot, by.saturating_mul(c.min(1 << 16) as u32)),
                 None => {
-                    let i = self.to_u32(index, signed)?;
+                    let i = self.as_u32(index, signed)?;
                     let by = self.u32(by);
                     let i = self.alu(Op::IMul, &[i, by])?;
                     dynamic = Some(match dynamic {

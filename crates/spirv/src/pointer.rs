@@ -192,7 +192,7 @@ impl Cx<'_> {
                 _ => None,
             };
             if let Some(elem) = elem {
-                let i = self.to_u32(index, signed)?;
+                let i = self.as_u32(index, signed)?;
                 let inner = self.descriptor_count(elem);
                 let i = if inner == 1 {
                     i
@@ -243,10 +243,10 @@ impl Cx<'_> {
                     Place::Local { tree: t, index: at, comp }
                 }
                 _ if vector => {
-                    Place::Local { tree, index: at, comp: Some(self.to_u32(index, signed)?) }
+                    Place::Local { tree, index: at, comp: Some(self.as_u32(index, signed)?) }
                 }
                 _ => {
-                    at.push(self.to_u32(index, signed)?);
+                    at.push(self.as_u32(index, signed)?);
                     Place::Local { tree, index: at, comp }
                 }
             },
@@ -296,7 +296,7 @@ impl Cx<'_> {
                 (slot, dynamic, comp, vertex),
             )?,
             Place::Builtin { which, comp: None } => {
-                Place::Builtin { which, comp: Some(self.to_u32(index, signed)?) }
+                Place::Builtin { which, comp: Some(self.as_u32(index, signed)?) }
             }
             _ => return self.unsupported("indexing this kind of pointer"),
         };

@@ -273,10 +273,10 @@ impl Cx<'_> {
             .result_ty
             .get(&id)
             .is_some_and(|t| matches!(self.types.get(*t), Some(Ty::Int { signed: true, .. })));
-        self.to_u32(v, signed)
+        self.as_u32(v, signed)
     }
 
-    pub fn to_u32(&mut self, v: Value, signed: bool) -> Result<Value> {
+    pub fn as_u32(&mut self, v: Value, signed: bool) -> Result<Value> {
         let ty = self.s.ty(v);
         if !ty.is_scalar() || ty.bits() == 1 {
             return self.invalid("needs an integer scalar");

@@ -80,15 +80,16 @@ uint switches(uint id, uint x)
     return r;
 }
 
-// A switch in a loop: `break` leaves the switch, `continue` the loop's turn.
+// A switch in a loop: `break` leaves the switch, `continue` the loop's turn. The shift stays below
+// 32: from `x >> (i & 31) & 1` Mesa 26.1 makes one bfeil without the `& 31` that the hardware needs.
 uint switch_in_loop(uint id, uint x)
 {
     uint state = x & 3, r = 0;
-    for (uint i = 0; i < 40; i++) {
+    for (uint i = 0; i < 30; i++) {
         switch (state) {
         case 0:
             state = (x >> (i & 15)) & 3;
-            if ((x >> (i & 31) & 1) == 1)
+            if ((x >> i & 1) == 1)
                 continue;
             r += 1;
             break;

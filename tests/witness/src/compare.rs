@@ -12,6 +12,8 @@ pub struct Finding {
     pub elements: usize,
     /// Elements that broke the rule.
     pub failures: usize,
+    /// The first of them, at most sixteen.
+    pub wrong: Vec<usize>,
     /// Elements that are not the same bits as the expectation.
     pub differing: usize,
     /// Largest difference in units in the last place, over elements within the rule's reach.
@@ -30,6 +32,7 @@ fn compare(output: &Output, accepted: &[&[u8]], defined: Option<&[bool]>, rule: 
         output: output.name.clone(),
         elements: 0,
         failures: 0,
+        wrong: Vec::new(),
         differing: 0,
         max_ulp: 0.0,
         first: None,
@@ -60,6 +63,9 @@ fn compare(output: &Output, accepted: &[&[u8]], defined: Option<&[bool]>, rule: 
         }
         if !held {
             finding.failures += 1;
+            if finding.wrong.len() < 16 {
+                finding.wrong.push(index);
+            }
             if finding.first.is_none() {
                 let wants: Vec<_> = accepted.iter().map(|a| elem.text(&a[range.clone()])).collect();
                 finding.first = Some(format!(

@@ -25,4 +25,5 @@ pub mod compare;
 pub mod compile;
 pub mod gpu;
 pub mod number;
+pub mod speed;
 pub mod texel;

@@ -50,6 +50,15 @@ enum Cli {
         /// Only names that contain one of these.
         names: Vec<String>,
     },
+    /// Times three kernels and prints milliseconds as JSON.
+    Speed {
+        /// Part of the device's name.
+        #[arg(long)]
+        device: String,
+        /// Where compiled SPIR-V is kept.
+        #[arg(long, default_value = "/tmp/witness-spirv")]
+        spirv: PathBuf,
+    },
     /// Compares the second record with the first.
     Compare {
         /// The record that is right.
@@ -81,6 +90,22 @@ fn main() -> ExitCode {
         }
         Cli::Run { device, spirv, out, quiet, exact, names } => {
             run(&device, &spirv, out.as_deref(), quiet, &select(&names, exact))
+        }
+        Cli::Speed { device, spirv } => {
+            let times = Gpu::open(&device, Robustness::Off)
+                .map_err(|e| e.to_string())
+                .and_then(|gpu| tepui_witness::speed::run(&gpu, &spirv))
+                .and_then(|times| serde_json::to_string(&times).map_err(|e| e.to_string()));
+            match times {
+                Ok(times) => {
+                    println!("{times}");
+                    ExitCode::SUCCESS
+                }
+                Err(error) => {
+                    eprintln!("witness speed: {error}");
+                    ExitCode::FAILURE
+                }
+            }
         }
         Cli::Compare { peer, record } => match (load(&peer), load(&record)) {
             (Ok(peer), Ok(record)) => report("", &compare::against(&peer, &record), Verbosity::All),
@@ -134,8 +159,9 @@ fn run(device: &str, spirv: &Path, out: Option<&Path>, quiet: bool, cases: &[Cas
                 match gpu {
                     Err(error) => failed(device, error.to_string()),
                     Ok(gpu) => {
-                        let outputs = (case.run)(&Bench { gpu: &gpu, spirv: &modules });
-                        let lost = outputs.as_ref().is_err_and(|e| e.lost());
+                        let outputs = (case.run)(&Bench { gpu: &gpu, spirv: &modules })
+                            .and_then(|outputs| gpu.check_alive().map(|()| outputs));
+                        let lost = outputs.is_err();
                         let record = Record {
                             device: gpu.name.clone(),
                             subgroup_size: gpu.subgroup_size,
@@ -228,12 +254,17 @@ fn report(
             for f in findings {
                 if verbosity == Verbosity::All || !f.passed {
                     println!(
-                        "       {}: {} of {} elements wrong, {} not bit-equal, max ULP {:.3}{}",
+                        "       {}: {} of {} elements wrong, {} not bit-equal, max ULP {:.3}{}{}",
                         f.output,
                         f.failures,
                         f.elements,
                         f.differing,
                         f.max_ulp,
+                        if f.wrong.is_empty() {
+                            String::new()
+                        } else {
+                            format!("; at {:?}", f.wrong)
+                        },
                         f.first.as_ref().map(|t| format!("; first {t}")).unwrap_or_default()
                     );
                 }

@@ -3,7 +3,9 @@
 
 use crate::access::{Access, Accesses, File, Role};
 use crate::inst::Inst;
-use crate::operand::{Coef, Coords, Format, Index, RegVec, TexMode};
+use crate::operand::{
+    Coef, Coords, Format, Index, REGISTER_HALVES, RegVec, TexMode, UNIFORM_HALVES,
+};
 
 fn push(list: &mut Accesses, access: Access) {
     let _ = list.try_push(access);
@@ -25,19 +27,7 @@ pub(crate) fn adjust(inst: &Inst, list: &mut Accesses) {
         Inst::DeviceLoad(load) => packed(list, load.r, load.format, Role::Write),
         Inst::DeviceStore(store) => packed(list, store.r, store.format, Role::Read),
         Inst::UniformStore(store) => {
-            let count = store.r.halves();
-            push(
-                list,
-                match store.index {
-                    Index::Imm(index) if store.shift == 0 && index >= 0 => {
-                        Access::new(Role::Write, File::Uniform, index as u16, count)
-                    }
-                    _ => Access {
-                        exact: false,
-                        ..Access::new(Role::Write, File::Uniform, 0, crate::operand::UNIFORM_HALVES)
-                    },
-                },
-            );
+            push(list, uniforms_written(store.index, store.shift, store.r.halves()));
         }
         Inst::TextureSample(tex) => {
             clobbered(list, tex.r);
@@ -94,7 +84,7 @@ fn query_lod(list: &mut Accesses, coords: Coords) {
 /// source: applegpu.py, DeviceLoadInstructionDesc
 fn packed(list: &mut Accesses, r: RegVec, format: Format, role: Role) {
     let Some(channels) = format.packed_channels() else { return };
-    let halves = r.size.halves() * u16::from(channels);
+    let halves = (r.size.halves() * u16::from(channels)).min(REGISTER_HALVES - r.reg);
     let old = r.halves();
     if let Some(access) = list
         .iter_mut()
@@ -110,9 +100,27 @@ fn packed(list: &mut Accesses, r: RegVec, format: Format, role: Role) {
 /// source: agx_validate.c, agx_write_registers
 fn clobbered(list: &mut Accesses, r: RegVec) {
     let (start, size) = (r.reg + r.halves(), r.size.halves());
-    let count = (size * 4).saturating_sub(r.halves());
+    let count = (size * 4).saturating_sub(r.halves()).min(REGISTER_HALVES.saturating_sub(start));
     if count != 0 {
         push(list, Access::new(Role::Clobber, File::Reg, start, count));
+    }
+}
+
+/// The uniforms that a store with this index writes.
+fn uniforms_written(index: Index, shift: u8, halves: u16) -> Access {
+    let all = Access { exact: false, ..Access::new(Role::Write, File::Uniform, 0, UNIFORM_HALVES) };
+    // What a shift and a store past the end do is unknown, and so is a store without channels.
+    match index {
+        Index::Imm(index @ 0..) if shift == 0 && halves != 0 => {
+            let start = index as u16;
+            match start.checked_add(halves) {
+                Some(end) if end <= UNIFORM_HALVES => {
+                    Access::new(Role::Write, File::Uniform, start, halves)
+                }
+                _ => all,
+            }
+        }
+        _ => all,
     }
 }
 

@@ -20,7 +20,7 @@ pub fn manual() -> String {
     }
     out.push_str("\n## Instructions\n\n");
     for family in FAMILIES {
-        let names: Vec<_> = family_rows(family.module).map(|row| title(row)).collect();
+        let names: Vec<_> = family_rows(family.module).map(title).collect();
         let _ = writeln!(out, "- **{}**: {}", family.title, names.join(", "));
     }
     for family in FAMILIES {

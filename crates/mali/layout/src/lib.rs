@@ -1,1 +1,46 @@
 //! Where every pixel of a Mali image lies.
+//!
+//! Mali keeps images in one of three ways ([`Modifier`]):
+//!
+//! - **linear**: rows of elements, a stride apart;
+//! - **u-interleaved**: tiles of 16×16 pixels (4×4 blocks of block-compressed formats) in raster
+//!   order, the elements within a tile along a curve that is Morton's with x ^ y in place of x;
+//! - **AFBC**: superblocks of 256 pixels, losslessly compressed, each with a header of 16 bytes that
+//!   says where its payload is ([`afbc`]).
+//!
+//! A level is one **surface** after the other: the slices of a 3D image, or the samples of a
+//! multisampled one. A layer is a miptree; arrays and cubes repeat it.
+//!
+//! Describe an image with [`ImageDesc`], make a [`Layout`] of it, and ask that for sizes and
+//! addresses. [`Layout::tile`] and [`Layout::detile`] move rectangles between a raster image and the
+//! layout. Facts come from Mesa's `src/panfrost/lib/pan_layout.c` and `docs/drivers/panfrost/`.
+//!
+//! Start reading in `desc.rs`, then `layout.rs`.
+#![allow(non_snake_case)] // `_B` is the suffix of byte counts throughout.
+
+pub mod afbc;
+mod copy;
+mod desc;
+mod error;
+mod formats;
+mod layout;
+
+pub use copy::{MoveError, Region};
+pub use desc::{Dimension, ExplicitLayout, ImageDesc, Modifier};
+pub use error::LayoutError;
+pub use formats::{FormatSupport, format_support, texture_feature_bit};
+pub use layout::{AfbcLevel, Checksums, Layout, Level, Texel};
+pub use tepui_tiling::Threads;
+
+/// The largest width, height, depth and number of layers: 16-bit fields that hold the size minus
+/// one. source: Mesa, `src/panfrost/lib/genxml`, "Texture".
+pub const MAX_EXTENT: u32 = 1 << 16;
+
+/// The longest mip chain. source: Mesa, `MAX_MIP_LEVELS`.
+pub const MAX_LEVELS: usize = 17;
+
+/// Levels and layers start at multiples of a cache line. source: Mesa, `pan_slice_align`.
+pub const CACHE_LINE_B: u64 = 64;
+
+/// Images are whole pages. source: Mesa, `pan_image_layout_init`.
+pub const PAGE_B: u64 = 4096;

@@ -71,11 +71,11 @@ fn switches(id: u32, x: u32) -> u32 {
 
 fn switch_in_loop(id: u32, x: u32) -> u32 {
     let (mut state, mut r) = (x & 3, 0u32);
-    for i in 0..40u32 {
+    for i in 0..30u32 {
         match state {
             0 => {
                 state = x >> (i & 15) & 3;
-                if x >> (i & 31) & 1 == 1 {
+                if x >> i & 1 == 1 {
                     continue;
                 }
                 r = r.wrapping_add(1);

@@ -5,7 +5,9 @@ mod atomics;
 mod commands;
 mod control;
 mod convert;
+mod copy;
 mod float;
+mod image;
 mod integer;
 mod map;
 mod memory;
@@ -26,6 +28,8 @@ pub fn all() -> Vec<Case> {
         convert::cases(),
         atomics::cases(),
         subgroup::cases(),
+        copy::cases(),
+        image::cases(),
         texture::cases(),
     ]
     .into_iter()

@@ -170,7 +170,7 @@ fn with_points(output: Output, p: &[[f32; 4]], q: &[[f32; 4]]) -> Output {
 }
 
 /// How exactly a format's numbers must come out of a fetch.
-fn fetch_rule(format: &Format) -> Rule {
+pub(super) fn fetch_rule(format: &Format) -> Rule {
     match format.class {
         Class::Uint | Class::Sint => Rule::Bits,
         // Fixed point becomes float by a division that may be off by a unit or two.

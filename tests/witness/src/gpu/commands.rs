@@ -104,6 +104,16 @@ impl Gpu {
         Ok(pool)
     }
 
+    /// Whether the device still works: a fault in a submission need not show in a call's result.
+    pub fn check_alive(&self) -> Result<()> {
+        let word = self.buffer(&[0u32])?;
+        self.submit(|c| {
+            // SAFETY: the buffer has four bytes.
+            unsafe { self.device.cmd_fill_buffer(c.handle, word.handle, 0, 4, 0x600d) }
+        })?;
+        self.check(word.read::<u32>() == [0x600d], "the device was lost without an error")
+    }
+
     /// Runs one dispatch of a kernel.
     pub fn run(&self, kernel: &Kernel, groups: [u32; 3]) -> Result<()> {
         self.submit(|c| c.dispatch(kernel, groups))

@@ -285,7 +285,7 @@ impl Gpu {
             .usage(usage);
         // An unsupported combination is an error here, not a fault in the driver.
         // SAFETY: the physical device is live.
-        unsafe {
+        let _limits = unsafe {
             self.instance.get_physical_device_image_format_properties(
                 self.physical,
                 spec.format,

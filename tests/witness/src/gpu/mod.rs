@@ -53,16 +53,6 @@ pub enum Error {
     Case(String),
 }
 
-impl Error {
-    /// Whether the device is unusable after this error.
-    pub fn lost(&self) -> bool {
-        matches!(
-            self,
-            Error::Vulkan { result: vk::Result::ERROR_DEVICE_LOST | vk::Result::TIMEOUT, .. }
-        )
-    }
-}
-
 /// Result of this crate's Vulkan layer.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -121,7 +111,6 @@ pub struct Gpu {
     /// The device, for calls that this layer has no word for.
     pub device: Device,
     pub(crate) queue: vk::Queue,
-    pub(crate) queue_family: u32,
     pub(crate) command_pool: vk::CommandPool,
     memory: vk::PhysicalDeviceMemoryProperties,
     garbage: RefCell<Vec<Garbage>>,
@@ -294,7 +283,6 @@ impl Gpu {
             physical,
             device,
             queue,
-            queue_family,
             command_pool,
             memory,
             garbage: RefCell::default(),

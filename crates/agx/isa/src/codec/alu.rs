@@ -293,11 +293,13 @@ impl Codec for SrcCodec {
                 (reg, size | hint)
             }
         };
+        if (src.abs || src.neg) && !self.is_float() {
+            return Err("the source takes no `abs` or `neg`");
+        }
+        if src.sign_extend && !matches!(self.mods, Mods::SignExtend(_)) {
+            return Err("the source takes no `sx`");
+        }
         let mods = match self.mods {
-            Mods::None if src.abs || src.neg => {
-                return Err("the source takes no `abs` or `neg`");
-            }
-            Mods::None if src.sign_extend => return Err("the source takes no `sx`"),
             Mods::None => 0,
             Mods::SignExtend(at) => u128::from(src.sign_extend) << at,
             Mods::Float(at) => u128::from(src.abs) << at | u128::from(src.neg) << (at + 1),

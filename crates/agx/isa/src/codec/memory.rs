@@ -1,13 +1,10 @@
-//! Operands of memory, tile and varying instructions.
+//! Data registers; base, index and descriptor of device memory instructions.
 
 use super::alu::{UNALIGNED, check_span};
 use super::raw::number;
 use super::{Codec, Field, Pieces, Reject, Tokens, bits};
 use crate::access::{Access, File, Role};
-use crate::operand::{
-    Base64, Coef, CopyDescriptor, Index, LocalBase, LocalIndex, RegOrImm, RegVec, SamplerState,
-    Size, SpecialReg, TextureState, Uniform64,
-};
+use crate::operand::{Base64, CopyDescriptor, Index, RegVec, Size, UNIFORM_HALVES};
 use crate::regname::{self, Named, RegKind};
 
 /// Whether registers are read or written.
@@ -183,7 +180,8 @@ impl Codec for RegVecCodec {
 
     fn note(&self, vec: RegVec) -> Option<u64> {
         let hidden = u64::from(vec.reg) | u64::from(vec.size == Size::B32) << 8;
-        let needed = vec.count == 0 && (hidden != 0 || matches!(self.count, Count::Mask(_)));
+        let usual = u64::from(self.wide == Wide::Always) << 8;
+        let needed = vec.count == 0 && (hidden != usual || matches!(self.count, Count::Mask(_)));
         needed.then_some(hidden)
     }
 
@@ -226,7 +224,7 @@ impl Codec for RegVecCodec {
         };
 
         match self.count {
-            Count::Fixed(1) => return format!("{width} register"),
+            Count::Fixed(1) => format!("{width} register"),
             Count::Fixed(n) => format!("{n} consecutive {width} registers"),
             Count::Mask(_) => format!("consecutive {width} registers, one for each channel"),
             Count::Field(_, 1) => format!("1 to 4 consecutive {width} registers"),
@@ -339,27 +337,27 @@ impl Field for Base64 {
 
 /// The descriptor of an asynchronous copy.
 #[derive(Clone, Copy, Debug)]
-pub struct SpecialCodec<T> {
-    of: core::marker::PhantomData<T>,
-    at: u8,
+pub struct CopyDescriptorCodec {
+    /// The bit, of another operand, that tells its kind.
+    shape: u8,
 }
 
-impl SpecialCodec<CopyDescriptor> {
+impl CopyDescriptorCodec {
     /// The bits owned.
     pub const fn pieces(&self) -> Pieces {
         Pieces::NONE.and(16, 4, "").and(36, 4, "x").and(25, 1, "t")
     }
 }
 
-impl Codec for SpecialCodec<CopyDescriptor> {
+impl Codec for CopyDescriptorCodec {
     type Value = CopyDescriptor;
 
     #[inline(always)]
     fn decode(&self, word: u128) -> Result<CopyDescriptor, Reject> {
-        let count = if bits(word, self.at, 1) != 0 { 5 } else { 3 };
+        let count = if bits(word, self.shape, 1) != 0 { 5 } else { 3 };
         let reg = ((bits(word, 16, 4) | bits(word, 36, 4) << 4) as u16) * 2;
         if bits(word, 25, 1) != 0 {
-            if reg + u16::from(count) * 2 > crate::operand::UNIFORM_HALVES {
+            if reg + u16::from(count) * 2 > UNIFORM_HALVES {
                 return Err(Reject::Reserved("the uniforms run past u255"));
             }
             return Ok(CopyDescriptor { base: Base64::Uniform(reg), count });
@@ -418,157 +416,10 @@ impl Codec for SpecialCodec<CopyDescriptor> {
 }
 
 impl Field for CopyDescriptor {
-    type Codec = SpecialCodec<CopyDescriptor>;
+    type Codec = CopyDescriptorCodec;
 }
 
-impl SpecialCodec<SpecialReg> {
-    /// The bits owned.
-    pub const fn pieces(&self) -> Pieces {
-        Pieces::NONE.and(16, 6, "").and(26, 2, "x")
-    }
-}
-
-impl Codec for SpecialCodec<SpecialReg> {
-    type Value = SpecialReg;
-
-    #[inline(always)]
-    fn decode(&self, word: u128) -> Result<SpecialReg, Reject> {
-        Ok(SpecialReg((bits(word, 16, 6) | bits(word, 26, 2) << 6) as u8))
-    }
-
-    fn encode(&self, value: SpecialReg) -> Result<u128, &'static str> {
-        Ok(u128::from(value.0 & 63) << 16 | u128::from(value.0 >> 6) << 26)
-    }
-
-    fn print(&self, value: SpecialReg, _: Option<u64>, out: &mut String) {
-        out.push_str(&value.to_string());
-    }
-
-    fn parse(&self, tokens: &Tokens<'_>) -> Result<SpecialReg, String> {
-        let own = tokens.own()?;
-        let short = own.split(" (").next().unwrap_or(own).trim();
-        short
-            .strip_prefix("sr")
-            .and_then(|n| n.parse().ok())
-            .map(SpecialReg)
-            .or_else(|| SpecialReg::named().find(|(_, name)| *name == own).map(|(sr, _)| sr))
-            .ok_or_else(|| format!("`{own}` is not a special register (`sr0` to `sr255`)"))
-    }
-
-    fn describe(&self) -> String {
-        "special register".into()
-    }
-}
-
-impl Field for SpecialReg {
-    type Codec = SpecialCodec<SpecialReg>;
-}
-
-/// Numbered state registers and 64-bit uniforms in one run of bits.
-#[derive(Clone, Copy, Debug)]
-pub struct UniformPairCodec<T> {
-    of: core::marker::PhantomData<T>,
-    at: u8,
-    len: u8,
-}
-
-impl<T> UniformPairCodec<T> {
-    /// The bits owned.
-    pub const fn pieces(&self) -> Pieces {
-        Pieces::NONE.and(self.at, self.len, "")
-    }
-
-    fn place(&self, value: u16) -> Result<u128, &'static str> {
-        if value >> self.len != 0 {
-            return Err("the register number has more bits than the field");
-        }
-        Ok(u128::from(value) << self.at)
-    }
-}
-
-impl Codec for UniformPairCodec<Uniform64> {
-    type Value = Uniform64;
-
-    #[inline(always)]
-    fn decode(&self, word: u128) -> Result<Uniform64, Reject> {
-        Ok(Uniform64(bits(word, self.at, self.len) as u16 * 2))
-    }
-
-    fn encode(&self, value: Uniform64) -> Result<u128, &'static str> {
-        if value.0 & 1 != 0 { Err(UNALIGNED) } else { self.place(value.0 / 2) }
-    }
-
-    fn print(&self, value: Uniform64, _: Option<u64>, out: &mut String) {
-        regname::push_uniform(out, value.0, Size::B64);
-    }
-
-    fn parse(&self, tokens: &Tokens<'_>) -> Result<Uniform64, String> {
-        let own = tokens.own()?;
-        let named = Named::parse(own)?;
-        named.allow(&[], own)?;
-        match named.regs(RegKind::Uniform, 1, own)? {
-            (reg, Size::B64) => Ok(Uniform64(reg)),
-            _ => Err(format!("`{own}` is not a 64-bit uniform")),
-        }
-    }
-
-    fn touch(&self, value: Uniform64, report: &mut dyn FnMut(Access)) {
-        report(Access::new(Role::Read, File::Uniform, value.0, 4));
-    }
-
-    fn describe(&self) -> String {
-        "64-bit uniform".into()
-    }
-}
-
-impl Field for Uniform64 {
-    type Codec = UniformPairCodec<Uniform64>;
-}
-
-macro_rules! state_codec {
-    ($Name:ident, $prefix:literal, $kind:ident) => {
-        impl Codec for UniformPairCodec<$Name> {
-            type Value = $Name;
-
-            #[inline(always)]
-            fn decode(&self, word: u128) -> Result<$Name, Reject> {
-                Ok($Name(bits(word, self.at, self.len) as u8))
-            }
-
-            fn encode(&self, value: $Name) -> Result<u128, &'static str> {
-                self.place(u16::from(value.0))
-            }
-
-            fn print(&self, value: $Name, _: Option<u64>, out: &mut String) {
-                out.push_str(&format!(concat!($prefix, "{}"), value.0));
-            }
-
-            fn parse(&self, tokens: &Tokens<'_>) -> Result<$Name, String> {
-                let own = tokens.own()?;
-                let named = Named::parse(own)?;
-                named.allow(&[], own)?;
-                let (first, _) = named.regs(RegKind::$kind, 1, own)?;
-                Ok($Name(first as u8))
-            }
-
-            fn touch(&self, value: $Name, report: &mut dyn FnMut(Access)) {
-                report(Access::new(Role::Write, File::$kind, u16::from(value.0), 1));
-            }
-
-            fn describe(&self) -> String {
-                concat!("state register `", $prefix, "N`").into()
-            }
-        }
-
-        impl Field for $Name {
-            type Codec = UniformPairCodec<$Name>;
-        }
-    };
-}
-state_codec!(TextureState, "ts", TextureState);
-state_codec!(SamplerState, "ss", SamplerState);
-
-fn parse_reg(own: &str, size: Size) -> Result<u16, String> {
+pub(super) fn parse_reg(own: &str, size: Size) -> Result<u16, String> {
     let named = Named::parse(own)?;
     named.allow(&[], own)?;
     match named.regs(RegKind::Reg, 1, own)? {
@@ -577,7 +428,7 @@ fn parse_reg(own: &str, size: Size) -> Result<u16, String> {
     }
 }
 
-fn parse_imm16(own: &str) -> Result<i16, String> {
+pub(super) fn parse_imm16(own: &str) -> Result<i16, String> {
     number(own)
         .and_then(|v| i16::try_from(v).ok())
         .ok_or_else(|| format!("index `{own}` is not between -32768 and 32767"))
@@ -656,325 +507,9 @@ impl Field for Index {
     type Codec = IndexCodec;
 }
 
-/// The index of a threadgroup memory access.
-#[derive(Clone, Copy, Debug)]
-pub struct LocalIndexCodec;
-
-impl LocalIndexCodec {
-    /// The bits owned.
-    pub const fn pieces(&self) -> Pieces {
-        Pieces::NONE.and(28, 6, "").and(48, 10, "x").and(34, 1, "t")
-    }
-}
-
-impl Codec for LocalIndexCodec {
-    type Value = LocalIndex;
-
-    #[inline(always)]
-    fn decode(&self, word: u128) -> Result<LocalIndex, Reject> {
-        let value = (bits(word, 28, 6) | bits(word, 48, 10) << 6) as u16;
-        if bits(word, 34, 1) != 0 {
-            return Ok(LocalIndex::Imm(value as i16));
-        }
-        check_span(value.min(0x4000), 1).map_err(Reject::Reserved)?;
-        Ok(LocalIndex::Reg(value))
-    }
-
-    fn encode(&self, index: LocalIndex) -> Result<u128, &'static str> {
-        let (value, imm) = match index {
-            LocalIndex::Imm(imm) => (imm as u16, true),
-            LocalIndex::Reg(reg) => {
-                check_span(reg, 1)?;
-                (reg, false)
-            }
-        };
-        let value = u128::from(value);
-        Ok((value & 63) << 28 | (value >> 6) << 48 | u128::from(imm) << 34)
-    }
-
-    fn print(&self, index: LocalIndex, _: Option<u64>, out: &mut String) {
-        match index {
-            LocalIndex::Imm(imm) => out.push_str(&imm.to_string()),
-            LocalIndex::Reg(reg) => regname::push_regs(out, reg, Size::B16, 1),
-        }
-    }
-
-    fn parse(&self, tokens: &Tokens<'_>) -> Result<LocalIndex, String> {
-        let own = tokens.own()?;
-        if regname::is_number(own) {
-            return parse_imm16(own).map(LocalIndex::Imm);
-        }
-        parse_reg(own, Size::B16).map(LocalIndex::Reg)
-    }
-
-    fn touch(&self, index: LocalIndex, report: &mut dyn FnMut(Access)) {
-        if let LocalIndex::Reg(reg) = index {
-            report(Access::new(Role::Read, File::Reg, reg, 1));
-        }
-    }
-
-    fn describe(&self) -> String {
-        "16-bit register or signed 16-bit immediate".into()
-    }
-}
-
-impl Field for LocalIndex {
-    type Codec = LocalIndexCodec;
-}
-
-/// The base of a threadgroup memory access.
-#[derive(Clone, Copy, Debug)]
-pub struct LocalBaseCodec;
-
-impl LocalBaseCodec {
-    /// The bits owned.
-    pub const fn pieces(&self) -> Pieces {
-        Pieces::NONE.and(16, 6, "").and(58, 2, "x").and(22, 2, "t")
-    }
-}
-
-impl Codec for LocalBaseCodec {
-    type Value = LocalBase;
-
-    #[inline(always)]
-    fn decode(&self, word: u128) -> Result<LocalBase, Reject> {
-        let value = (bits(word, 16, 6) | bits(word, 58, 2) << 6) as u16;
-        Ok(match bits(word, 22, 2) {
-            0 => LocalBase::Reg(value),
-            2 => LocalBase::Zero(value as u8),
-            tag => LocalBase::Uniform(value | ((tag >> 1) as u16) << 8),
-        })
-    }
-
-    fn encode(&self, base: LocalBase) -> Result<u128, &'static str> {
-        let (value, tag) = match base {
-            LocalBase::Reg(reg) => {
-                check_span(reg, 1)?;
-                (reg, 0)
-            }
-            LocalBase::Zero(value) => (u16::from(value), 2),
-            LocalBase::Uniform(reg) if reg >= 512 => return Err("the uniforms end at u255"),
-            LocalBase::Uniform(reg) => (reg & 0xff, 1 | (reg >> 8) << 1),
-        };
-        let value = u128::from(value);
-        Ok((value & 63) << 16 | (value >> 6) << 58 | u128::from(tag) << 22)
-    }
-
-    fn print(&self, base: LocalBase, _: Option<u64>, out: &mut String) {
-        match base {
-            LocalBase::Reg(reg) => regname::push_regs(out, reg, Size::B16, 1),
-            LocalBase::Uniform(reg) => regname::push_uniform(out, reg, Size::B16),
-            LocalBase::Zero(_) => out.push('0'),
-        }
-    }
-
-    fn note(&self, base: LocalBase) -> Option<u64> {
-        match base {
-            LocalBase::Zero(value) if value != 0 => Some(u64::from(value)),
-            _ => None,
-        }
-    }
-
-    fn parse(&self, tokens: &Tokens<'_>) -> Result<LocalBase, String> {
-        let own = tokens.own()?;
-        if own == "0" {
-            return Ok(LocalBase::Zero(tokens.note.unwrap_or(0) as u8));
-        }
-        let named = Named::parse(own)?;
-        named.allow(&[], own)?;
-        let kind = named.kind;
-        match (kind, named.regs(kind, 1, own)?) {
-            (RegKind::Reg, (reg, Size::B16)) => Ok(LocalBase::Reg(reg)),
-            (RegKind::Uniform, (reg, Size::B16)) => Ok(LocalBase::Uniform(reg)),
-            _ => Err(format!("`{own}` is not a 16-bit register, a 16-bit uniform or 0")),
-        }
-    }
-
-    fn touch(&self, base: LocalBase, report: &mut dyn FnMut(Access)) {
-        match base {
-            LocalBase::Reg(reg) => report(Access::new(Role::Read, File::Reg, reg, 1)),
-            LocalBase::Uniform(reg) => report(Access::new(Role::Read, File::Uniform, reg, 1)),
-            LocalBase::Zero(_) => {}
-        }
-    }
-
-    fn describe(&self) -> String {
-        "16-bit register, 16-bit uniform or 0".into()
-    }
-}
-
-impl Field for LocalBase {
-    type Codec = LocalBaseCodec;
-}
-
-/// A 16-bit register or an immediate.
-#[derive(Clone, Copy, Debug)]
-pub struct RegOrImmCodec {
-    at: u8,
-    ext: u8,
-    tag: u8,
-    /// The value of the tag bit that stands for an immediate.
-    imm: u32,
-}
-
-impl RegOrImmCodec {
-    /// The bits owned.
-    pub const fn pieces(&self) -> Pieces {
-        Pieces::NONE.and(self.at, 6, "").and(self.ext, 2, "x").and(self.tag, 1, "t")
-    }
-}
-
-impl Codec for RegOrImmCodec {
-    type Value = RegOrImm;
-
-    #[inline(always)]
-    fn decode(&self, word: u128) -> Result<RegOrImm, Reject> {
-        let value = bits(word, self.at, 6) | bits(word, self.ext, 2) << 6;
-        Ok(if bits(word, self.tag, 1) == self.imm {
-            RegOrImm::Imm(value as u8)
-        } else {
-            RegOrImm::Reg(value as u16)
-        })
-    }
-
-    fn encode(&self, value: RegOrImm) -> Result<u128, &'static str> {
-        let (value, tag) = match value {
-            RegOrImm::Imm(imm) => (u16::from(imm), self.imm),
-            RegOrImm::Reg(reg) => {
-                check_span(reg, 1)?;
-                (reg, 1 - self.imm)
-            }
-        };
-        Ok(u128::from(value & 63) << self.at
-            | u128::from(value >> 6) << self.ext
-            | u128::from(tag) << self.tag)
-    }
-
-    fn print(&self, value: RegOrImm, _: Option<u64>, out: &mut String) {
-        match value {
-            RegOrImm::Imm(imm) => out.push_str(&imm.to_string()),
-            RegOrImm::Reg(reg) => regname::push_regs(out, reg, Size::B16, 1),
-        }
-    }
-
-    fn parse(&self, tokens: &Tokens<'_>) -> Result<RegOrImm, String> {
-        let own = tokens.own()?;
-        if regname::is_number(own) {
-            return number(own)
-                .and_then(|v| u8::try_from(v).ok())
-                .map(RegOrImm::Imm)
-                .ok_or_else(|| format!("immediate `{own}` is not between 0 and 255"));
-        }
-        parse_reg(own, Size::B16).map(RegOrImm::Reg)
-    }
-
-    fn touch(&self, value: RegOrImm, report: &mut dyn FnMut(Access)) {
-        if let RegOrImm::Reg(reg) = value {
-            report(Access::new(Role::Read, File::Reg, reg, 1));
-        }
-    }
-
-    fn describe(&self) -> String {
-        "16-bit register or 8-bit immediate".into()
-    }
-}
-
-impl Field for RegOrImm {
-    type Codec = RegOrImmCodec;
-}
-
-/// A coefficient register.
-#[derive(Clone, Copy, Debug)]
-pub struct CoefCodec {
-    at: u8,
-    ext: u8,
-    /// The bit that says that the number is in a register, if there is one.
-    indirect: Option<u8>,
-}
-
-impl CoefCodec {
-    /// The bits owned.
-    pub const fn pieces(&self) -> Pieces {
-        let pieces = Pieces::NONE.and(self.at, 6, "").and(self.ext, 2, "x");
-        match self.indirect {
-            Some(at) => pieces.and(at, 1, "t"),
-            None => pieces,
-        }
-    }
-}
-
-impl Codec for CoefCodec {
-    type Value = Coef;
-
-    #[inline(always)]
-    fn decode(&self, word: u128) -> Result<Coef, Reject> {
-        let value = bits(word, self.at, 6) | bits(word, self.ext, 2) << 6;
-        Ok(match self.indirect {
-            Some(at) if bits(word, at, 1) != 0 => Coef::Reg(value as u16),
-            _ => Coef::Cf(value as u8),
-        })
-    }
-
-    fn encode(&self, value: Coef) -> Result<u128, &'static str> {
-        let (value, tag) = match (value, self.indirect) {
-            (Coef::Cf(cf), _) => (u16::from(cf), 0),
-            (Coef::Reg(reg), Some(at)) => {
-                check_span(reg, 1)?;
-                (reg, 1u128 << at)
-            }
-            (Coef::Reg(_), None) => return Err("the coefficient register cannot be indirect"),
-        };
-        Ok(u128::from(value & 63) << self.at | u128::from(value >> 6) << self.ext | tag)
-    }
-
-    fn print(&self, value: Coef, _: Option<u64>, out: &mut String) {
-        match value {
-            Coef::Cf(cf) => out.push_str(&format!("cf{cf}")),
-            Coef::Reg(reg) => regname::push_regs(out, reg, Size::B16, 1),
-        }
-    }
-
-    fn parse(&self, tokens: &Tokens<'_>) -> Result<Coef, String> {
-        let own = tokens.own()?;
-        let named = Named::parse(own)?;
-        named.allow(&[], own)?;
-        if named.kind == RegKind::Coefficient {
-            return Ok(Coef::Cf(named.regs(RegKind::Coefficient, 1, own)?.0 as u8));
-        }
-        parse_reg(own, Size::B16).map(Coef::Reg)
-    }
-
-    fn touch(&self, value: Coef, report: &mut dyn FnMut(Access)) {
-        match value {
-            Coef::Cf(cf) => {
-                report(Access::new(Role::Read, File::Coefficient, u16::from(cf), 1));
-            }
-            Coef::Reg(reg) => {
-                report(Access::new(Role::Read, File::Reg, reg, 1));
-                report(Access {
-                    exact: false,
-                    ..Access::new(Role::Read, File::Coefficient, 0, 256)
-                });
-            }
-        }
-    }
-
-    fn describe(&self) -> String {
-        match self.indirect {
-            Some(_) => "coefficient register, or 16-bit register that holds its number".into(),
-            None => "coefficient register".into(),
-        }
-    }
-}
-
-impl Field for Coef {
-    type Codec = CoefCodec;
-}
-
 /// Constructors.
 pub mod ctor {
     use super::*;
-    use core::marker::PhantomData;
 
     const fn vec(low: (u8, u8), high: (u8, u8), wide: Wide, count: Count) -> RegVecCodec {
         RegVecCodec { low, high, whole: false, wide, count, dir: Dir::In }
@@ -1032,43 +567,11 @@ pub mod ctor {
         MemBaseCodec { low: (9, 6), high: (0, 0), uniform: 8 }
     }
     /// The descriptor of asynchronous copies; `shape` is the bit that tells their kind.
-    pub const fn copy_descriptor(shape: u8) -> SpecialCodec<CopyDescriptor> {
-        SpecialCodec { of: PhantomData, at: shape }
-    }
-    /// A special register.
-    pub const fn special() -> SpecialCodec<SpecialReg> {
-        SpecialCodec { of: PhantomData, at: 16 }
-    }
-    /// A state register or 64-bit uniform by number.
-    pub const fn numbered<T>(at: u8, len: u8) -> UniformPairCodec<T> {
-        UniformPairCodec { of: PhantomData, at, len }
+    pub const fn copy_descriptor(shape: u8) -> CopyDescriptorCodec {
+        CopyDescriptorCodec { shape }
     }
     /// The index of device and stack accesses.
     pub const fn index() -> IndexCodec {
         IndexCodec
-    }
-    /// The index of threadgroup memory accesses.
-    pub const fn local_index() -> LocalIndexCodec {
-        LocalIndexCodec
-    }
-    /// The base of threadgroup memory accesses.
-    pub const fn local_base() -> LocalBaseCodec {
-        LocalBaseCodec
-    }
-    /// A 16-bit register, or an immediate if bit `tag` is set.
-    pub const fn imm_if(at: u8, ext: u8, tag: u8) -> RegOrImmCodec {
-        RegOrImmCodec { at, ext, tag, imm: 1 }
-    }
-    /// An immediate, or a 16-bit register if bit `tag` is set.
-    pub const fn reg_if(at: u8, ext: u8, tag: u8) -> RegOrImmCodec {
-        RegOrImmCodec { at, ext, tag, imm: 0 }
-    }
-    /// A coefficient register.
-    pub const fn coef(at: u8, ext: u8) -> CoefCodec {
-        CoefCodec { at, ext, indirect: None }
-    }
-    /// A coefficient register, indirect if bit `tag` is set.
-    pub const fn coef_or_reg(at: u8, ext: u8, tag: u8) -> CoefCodec {
-        CoefCodec { at, ext, indirect: Some(tag) }
     }
 }

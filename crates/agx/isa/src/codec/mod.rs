@@ -6,29 +6,34 @@
 
 mod alu;
 mod enums;
+mod fragment;
+mod local;
 mod memory;
 mod raw;
+mod state;
 mod texture;
 
 pub use alu::{DstCodec, SrcCodec};
 pub(crate) use enums::hardware_enum;
 pub use enums::{EnumCodec, Enumerated};
-pub use memory::{
-    CoefCodec, Dir, IndexCodec, LocalBaseCodec, LocalIndexCodec, MemBaseCodec, RegOrImmCodec,
-    RegVecCodec, SpecialCodec, UniformPairCodec,
-};
+pub use fragment::{CoefCodec, RegOrImmCodec, SampleIndexCodec};
+pub use local::{LocalBaseCodec, LocalIndexCodec};
+pub use memory::{CopyDescriptorCodec, IndexCodec, MemBaseCodec, RegVecCodec};
 pub use raw::{BranchCodec, FlagCodec, FormCodec, Raw, SignedCodec};
+pub use state::{NumberedCodec, SpecialRegCodec};
 pub use texture::{
-    CompareOffsetCodec, CoordsCodec, LodCodec, SampleIndexCodec, SamplerCodec, TexBaseCodec,
-    TextureCodec,
+    CompareOffsetCodec, CoordsCodec, LodCodec, SamplerCodec, TexBaseCodec, TextureCodec,
 };
 
 /// The constructors that table rows use.
 pub mod ctor {
     pub use super::alu::ctor::*;
     pub use super::enums::ctor::*;
+    pub use super::fragment::ctor::*;
+    pub use super::local::ctor::*;
     pub use super::memory::ctor::*;
     pub use super::raw::ctor::*;
+    pub use super::state::ctor::*;
     pub use super::texture::ctor::*;
 }
 

@@ -1,12 +1,9 @@
 //! Operands of texture and image instructions.
 
 use super::alu::{PAST_END, UNALIGNED, check_span};
-use super::raw::number;
 use super::{Codec, Enumerated, Field, Pieces, Reject, Tokens, bits};
 use crate::access::{Access, File, Role};
-use crate::operand::{
-    CompareOffset, Coords, Dim, Lod, LodMode, SampleIndex, Sampler, Size, TexBase, Texture,
-};
+use crate::operand::{CompareOffset, Coords, Dim, Lod, LodMode, Sampler, Size, TexBase, Texture};
 use crate::regname::{self, Named, RegKind};
 
 fn reg_access(reg: u16, halves: u16) -> Access {
@@ -657,85 +654,6 @@ impl Field for CompareOffset {
     type Codec = CompareOffsetCodec;
 }
 
-/// The sample index of an interpolation, in bits 32 to 39; its kind is in bits 48 and 49.
-#[derive(Clone, Copy, Debug)]
-pub struct SampleIndexCodec;
-
-impl SampleIndexCodec {
-    /// The bits owned.
-    pub const fn pieces(&self) -> Pieces {
-        Pieces::NONE.and(32, 8, "")
-    }
-}
-
-impl Codec for SampleIndexCodec {
-    type Value = SampleIndex;
-
-    #[inline(always)]
-    fn decode(&self, word: u128) -> Result<SampleIndex, Reject> {
-        let value = bits(word, 32, 8);
-        match bits(word, 48, 2) {
-            1 => Ok(SampleIndex::Imm(value as u8)),
-            3 => Ok(SampleIndex::Reg(value as u16)),
-            _ if value != 0 => Err(Reject::Reserved("a sample index without sample mode")),
-            _ => Ok(SampleIndex::None),
-        }
-    }
-
-    fn encode(&self, value: SampleIndex) -> Result<u128, &'static str> {
-        Ok(match value {
-            SampleIndex::None => 0,
-            SampleIndex::Imm(imm) => u128::from(imm) << 32,
-            SampleIndex::Reg(reg) => {
-                check_span(reg, 1)?;
-                u128::from(reg) << 32
-            }
-        })
-    }
-
-    fn print(&self, value: SampleIndex, _: Option<u64>, out: &mut String) {
-        match value {
-            SampleIndex::None => {}
-            SampleIndex::Imm(imm) => out.push_str(&imm.to_string()),
-            SampleIndex::Reg(reg) => regname::push_regs(out, reg, Size::B16, 1),
-        }
-    }
-
-    fn absent(&self, next: Option<&str>, _: Option<u64>) -> bool {
-        next.is_none_or(|t| number(t).is_none() && Named::parse(t).is_err())
-    }
-
-    fn parse(&self, tokens: &Tokens<'_>) -> Result<SampleIndex, String> {
-        let Some(own) = tokens.rest.first() else { return Ok(SampleIndex::None) };
-        if let Some(value) = number(own) {
-            return u8::try_from(value)
-                .map(SampleIndex::Imm)
-                .map_err(|_| format!("sample index `{own}` is not between 0 and 255"));
-        }
-        let named = Named::parse(own)?;
-        named.allow(&[], own)?;
-        match named.regs(RegKind::Reg, 1, own)? {
-            (reg, Size::B16) => Ok(SampleIndex::Reg(reg)),
-            _ => Err(format!("`{own}` is not a 16-bit register")),
-        }
-    }
-
-    fn touch(&self, value: SampleIndex, report: &mut dyn FnMut(Access)) {
-        if let SampleIndex::Reg(reg) = value {
-            report(reg_access(reg, 1));
-        }
-    }
-
-    fn describe(&self) -> String {
-        "sample index: 16-bit register or immediate; left out unless interpolating at a sample"
-            .into()
-    }
-}
-
-impl Field for SampleIndex {
-    type Codec = SampleIndexCodec;
-}
-
 /// Constructors.
 pub mod ctor {
     use super::*;
@@ -763,9 +681,5 @@ pub mod ctor {
     /// Comparison value and offsets; the flag of the former at `compare`.
     pub const fn compare_offset(compare: u8) -> CompareOffsetCodec {
         CompareOffsetCodec { compare }
-    }
-    /// The sample index.
-    pub const fn sample_index() -> SampleIndexCodec {
-        SampleIndexCodec
     }
 }

@@ -5,8 +5,8 @@ use super::prelude::*;
 rows! {
     /// Wait for asynchronous instructions.
     ///
-    /// Waits until all instructions of the slot are done: loaded registers hold their values, stored ones
-    /// may be overwritten.
+    /// Waits until all instructions of the slot are done: loaded registers hold their values,
+    /// stored ones may be overwritten.
     // source: applegpu.py, WaitInstructionDesc
     Wait "wait" (2) [0:8 = 0x38] {
         /// Scoreboard slot, 0 or 1.
@@ -17,8 +17,8 @@ rows! {
 
     /// Wait for earlier fragments of the same pixel.
     ///
-    /// Mesa's masks: 1 before sample masks and depth emission, 4 and 8 (as 12) before tile stores, 8 before
-    /// tile loads, 12 for interlock. Compute code does not use it.
+    /// Mesa's masks: 1 before sample masks and depth emission, 4 and 8 (as 12) before tile stores,
+    /// 8 before tile loads, 12 for interlock. Compute code does not use it.
     // source: applegpu.py, wait_pix
     WaitPix "wait_pix" (4) [0:8 = 0x48] {
         /// Mask of pixel fences.
@@ -48,7 +48,8 @@ rows! {
 
     /// Wait until all threads of the threadgroup are here.
     ///
-    /// Execution barrier for the threadgroup. Threadgroup memory written before it is visible behind it.
+    /// Execution barrier for the threadgroup. Threadgroup memory written before it is visible
+    /// behind it.
     // source: applegpu.py, ThreadgroupBarriernstructionDesc
     ThreadgroupBarrier "threadgroup_barrier" (2) [0:8 = 0x68] {
         /// Unknown; 0.
@@ -57,10 +58,10 @@ rows! {
 
     /// Memory barrier.
     ///
-    /// Orders memory accesses. `1, 2, 9` is the barrier for device memory. Mesa issues `2, 2, 10` and
-    /// `3, 2, 10` before, and `2, 1, 10` and `3, 1, 10` behind the threadgroup barrier for images, `0, 0, 4`
-    /// to make memory visible to textures, and `2, 2, 9`, `2, 1, 9`, `0, 3, 3`, `0, 3, 0`, `3, 1, 9`,
-    /// `3, 2, 9` for device scope. What each does by itself is unknown.
+    /// Orders memory accesses. `1, 2, 9` is the barrier for device memory. Mesa issues `2, 2, 10`
+    /// and `3, 2, 10` before, and `2, 1, 10` and `3, 1, 10` behind the threadgroup barrier for
+    /// images, `0, 0, 4` to make memory visible to textures, and `2, 2, 9`, `2, 1, 9`, `0, 3, 3`,
+    /// `0, 3, 0`, `3, 1, 9`, `3, 2, 9` for device scope. What each does by itself is unknown.
     // source: applegpu.py, MemoryBarrierInstructionDesc; agx_opcodes.py, memory_barrier
     MemoryBarrier "memory_barrier" (2) [0:8 = 0xf5] {
         /// Unknown; 1 to 3 in seen code, 0 in cache flushes.

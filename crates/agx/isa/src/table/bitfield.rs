@@ -31,32 +31,34 @@ macro_rules! bitfield {
 bitfield! {
     /// Bitfield insert; shift left.
     ///
-    /// `D = (A & ~(m << s)) | ((B & m) << s)` with s = C & 127 and m the mask: 2^mask − 1, or 32 ones if
-    /// `mask` is 0. With A = 0 and no mask it is a left shift; shifting by 32 or more gives 0. Compared
-    /// with hardware by applegpu.
+    /// `D = (A & ~(m << s)) | ((B & m) << s)` with s = C & 127 and m the mask: 2^mask − 1, or 32
+    /// ones if `mask` is 0. With A = 0 and no mask it is a left shift; shifting by 32 or more gives
+    /// 0. Compared with hardware by applegpu.
     Bfi "bfi" 0 0b00
     /// Bitfield extract and insert low; shift right.
     ///
-    /// `D = (A & ~m) | ((B >> s) & m)` with s = C & 127 and m the mask: 2^mask − 1, or 32 ones if `mask` is
-    /// 0. With A = 0 it extracts a bitfield; without a mask it is a logical right shift (B is
-    /// zero-extended; shifting by 32 or more gives 0). Compared with hardware by applegpu.
+    /// `D = (A & ~m) | ((B >> s) & m)` with s = C & 127 and m the mask: 2^mask − 1, or 32 ones if
+    /// `mask` is 0. With A = 0 it extracts a bitfield; without a mask it is a logical right shift
+    /// (B is zero-extended; shifting by 32 or more gives 0). Compared with hardware by applegpu.
     Bfeil "bfeil" 1 0b00
     /// Extract from a register pair; rotate.
     ///
-    /// `D = (((B << 32) | A) >> s) & m` with s = C & 127 and m the mask: 2^mask − 1, or 32 ones if `mask`
-    /// is 0. With A = B it rotates right by s modulo 32 (s up to 32). Compared with hardware by applegpu.
+    /// `D = (((B << 32) | A) >> s) & m` with s = C & 127 and m the mask: 2^mask − 1, or 32 ones if
+    /// `mask` is 0. With A = B it rotates right by s modulo 32 (s up to 32). Compared with hardware
+    /// by applegpu.
     Extr "extr" 0 0b01
     /// Shift left high and insert.
     ///
-    /// `D = (((B << s) >> 32) & k) | (A & ~k)` with s = C & 127, k = m << max(s − 32, 0), and m the mask:
-    /// 2^mask − 1, or 32 ones if `mask` is 0. The high word of a 64-bit left shift of B. Compared with
-    /// hardware by applegpu.
+    /// `D = (((B << s) >> 32) & k) | (A & ~k)` with s = C & 127, k = m << max(s − 32, 0), and m the
+    /// mask: 2^mask − 1, or 32 ones if `mask` is 0. The high word of a 64-bit left shift of B.
+    /// Compared with hardware by applegpu.
     Shlhi "shlhi" 0 0b10
     /// Shift right high and insert.
     ///
-    /// `D = (((B << 32) >> s) & k) | (A & ~k)` with s = C & 127, k = (m << 32) >> min(s, 32), and m the
-    /// mask: 2^mask − 1, or 32 ones if `mask` is 0. The low word of a 64-bit right shift of B as the high
-    /// word; k is not limited to 32 bits but the result is. Compared with hardware by applegpu.
+    /// `D = (((B << 32) >> s) & k) | (A & ~k)` with s = C & 127, k = (m << 32) >> min(s, 32), and m
+    /// the mask: 2^mask − 1, or 32 ones if `mask` is 0. The low word of a 64-bit right shift of B
+    /// as the high word; k is not limited to 32 bits but the result is. Compared with hardware by
+    /// applegpu.
     Shrhi "shrhi" 1 0b10
 }
 
@@ -85,12 +87,12 @@ macro_rules! arithmetic_shift {
 arithmetic_shift! {
     /// Arithmetic shift right.
     ///
-    /// `D = A >> s` with s = B & 127 and A sign-extended from its own width; large shifts give 0 or −1.
-    /// Compared with hardware by applegpu.
+    /// `D = A >> s` with s = B & 127 and A sign-extended from its own width; large shifts give 0 or
+    /// −1. Compared with hardware by applegpu.
     Asr "asr" 0b01
     /// Arithmetic shift right of a high word.
     ///
-    /// `D = (A << 32) >> s` with s = B & 127 and A sign-extended from its own width: the low word of a
-    /// 64-bit arithmetic right shift of A as the high word.
+    /// `D = (A << 32) >> s` with s = B & 127 and A sign-extended from its own width: the low word
+    /// of a 64-bit arithmetic right shift of A as the high word.
     Asrh "asrh" 0b11
 }

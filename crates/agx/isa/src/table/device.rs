@@ -5,12 +5,12 @@ use super::prelude::*;
 rows! {
     /// Load from device memory.
     ///
-    /// For each channel c in the mask, in order, the next register gets the element at
-    /// `(base & ~(size − 1)) + ((index << shift) + c) × size`, with the size and conversion of the format.
+    /// For each channel c in the mask, in order, the next register gets the element at `(base &
+    /// ~(size − 1)) + ((index << shift) + c) × size`, with the size and conversion of the format.
     /// Channels that are not in the mask are skipped in memory but not in registers. The index is a
-    /// sign-extended immediate, or a 32-bit register extended as `extend` says. A shift of 3 acts as 2.
-    /// Addresses that are not multiples of the size are rounded down (compared with hardware by applegpu
-    /// for the base). 8-bit and 16-bit integers are zero-extended.
+    /// sign-extended immediate, or a 32-bit register extended as `extend` says. A shift of 3 acts
+    /// as 2. Addresses that are not multiples of the size are rounded down (compared with hardware
+    /// by applegpu for the base). 8-bit and 16-bit integers are zero-extended.
     ///
     /// Asynchronous. `u4` = 7 (with `device_load.TODO` as the mnemonic) is Mesa's coherent load.
     /// The short form has no mask; what it loads is unknown.
@@ -48,12 +48,13 @@ rows! {
 
     /// Store to device memory.
     ///
-    /// The reverse of `device_load`: element `index << shift` plus the channel's number gets the next
-    /// register. Integers are truncated. How floats are rounded to normalised formats is unknown (to
-    /// nearest, presumably); packed formats with `.rtz` round towards zero.
+    /// The reverse of `device_load`: element `index << shift` plus the channel's number gets the
+    /// next register. Integers are truncated. How floats are rounded to normalised formats is
+    /// unknown (to nearest, presumably); packed formats with `.rtz` round towards zero.
     ///
-    /// Asynchronous: the registers may be overwritten after a `wait` (whether earlier is unknown; Mesa waits
-    /// only for results). `u6` = 1 with `u4` = 3 (`device_store.TODO`) is Mesa's coherent store.
+    /// Asynchronous: the registers may be overwritten after a `wait` (whether earlier is unknown;
+    /// Mesa waits only for results). `u6` = 1 with `u4` = 3 (`device_store.TODO`) is Mesa's
+    /// coherent store.
     // source: applegpu.py, DeviceStoreInstructionDesc; agx_pack.c, AGX_OPCODE_DEVICE_STORE
     DeviceStore "device_store" (6, 8; 47) [0:7 = 0b1000101] {
         /// The length bit.
@@ -90,10 +91,10 @@ rows! {
 
     /// Atomic operation on device memory.
     ///
-    /// At `base + index × 4`: the old 32-bit value goes to R if it is not `None`, the result of the operation
-    /// is stored. `cmpxchg` takes two registers: the new value, then the expected one; with `u5` = 1 or 3 it
-    /// is a 64-bit unsigned minimum or maximum instead (applegpu). Threads of one SIMD-group act one after
-    /// the other in an unknown order. Asynchronous.
+    /// At `base + index × 4`: the old 32-bit value goes to R if it is not `None`, the result of the
+    /// operation is stored. `cmpxchg` takes two registers: the new value, then the expected one;
+    /// with `u5` = 1 or 3 it is a 64-bit unsigned minimum or maximum instead (applegpu). Threads of
+    /// one SIMD-group act one after the other in an unknown order. Asynchronous.
     // source: applegpu.py, Atomic; agx_pack.c, AGX_OPCODE_ATOMIC
     Atomic "atomic" (8) [0:6 = 0b010101] {
         /// Operation.
@@ -124,8 +125,8 @@ rows! {
 
     /// Start an asynchronous copy from device memory.
     ///
-    /// Copies between device memory and threadgroup or tile memory (Metal's simdgroup_async_copy). Which
-    /// operand is which is not known in full.
+    /// Copies between device memory and threadgroup or tile memory (Metal's simdgroup_async_copy).
+    /// Which operand is which is not known in full.
     // source: applegpu.py, AsyncLoadInstructionDesc
     AsyncLoad "async_load" (8) [0:7 = 0b0100101] {
         /// Shape.

@@ -5,9 +5,10 @@ use super::prelude::*;
 rows! {
     /// Float add.
     ///
-    /// `D = A × 1.0 + B`: exact sum, rounded to 32 bits, then to the destination. `fadd32 d, a, -0.0` is
-    /// the float move: it flushes 32-bit denormals, keeps the sign of zero and converts between widths.
-    /// infinity − infinity is NaN. Compared with hardware by applegpu (no denormals, no zeros).
+    /// `D = A × 1.0 + B`: exact sum, rounded to 32 bits, then to the destination. `fadd32 d, a,
+    /// -0.0` is the float move: it flushes 32-bit denormals, keeps the sign of zero and converts
+    /// between widths. infinity − infinity is NaN. Compared with hardware by applegpu (no
+    /// denormals, no zeros).
     // source: applegpu.py, FAdd32InstructionDesc
     Fadd32 "fadd32" (4, 6; 15) [0:6 = 0b101010] {
         /// The length bit.
@@ -49,10 +50,10 @@ rows! {
 
     /// Float multiply.
     ///
-    /// `D = A × B`, rounded to 32 bits, then to the destination. 0 × infinity is NaN. The sign of a zero
-    /// product is that of the exact product: applegpu models the product as `A × B + 0.0`, which would turn
-    /// −0 into +0, but did not test zeros; Mesa's driver promises signed zeros and multiplies with this
-    /// instruction.
+    /// `D = A × B`, rounded to 32 bits, then to the destination. 0 × infinity is NaN. The sign of a
+    /// zero product is that of the exact product: applegpu models the product as `A × B + 0.0`,
+    /// which would turn −0 into +0, but did not test zeros; Mesa's driver promises signed zeros and
+    /// multiplies with this instruction.
     // source: applegpu.py, FMul32InstructionDesc
     Fmul32 "fmul32" (4, 6; 15) [0:6 = 0b011010] {
         /// The length bit.
@@ -94,9 +95,9 @@ rows! {
 
     /// Float fused multiply-add.
     ///
-    /// `D = A × B + C`: exact, rounded to 32 bits, then to the destination. NaN if a source is NaN, for
-    /// 0 × infinity, and for infinity − infinity. Compared with hardware by applegpu, double rounding to
-    /// 16-bit destinations included.
+    /// `D = A × B + C`: exact, rounded to 32 bits, then to the destination. NaN if a source is NaN,
+    /// for 0 × infinity, and for infinity − infinity. Compared with hardware by applegpu, double
+    /// rounding to 16-bit destinations included.
     // source: applegpu.py, FMAdd32InstructionDesc
     Fmadd32 "fmadd32" (6, 8; 15) [0:6 = 0b111010] {
         /// The length bit.
@@ -119,7 +120,8 @@ rows! {
 
     /// Half-precision float fused multiply-add.
     ///
-    /// `D = A × B + C`, rounded once to 16 bits; denormals are kept. Compared with hardware by applegpu.
+    /// `D = A × B + C`, rounded once to 16 bits; denormals are kept. Compared with hardware by
+    /// applegpu.
     // source: applegpu.py, FMAdd16InstructionDesc
     Fmadd16 "fmadd16" (6, 8; 15) [0:6 = 0b110110] {
         /// The length bit.

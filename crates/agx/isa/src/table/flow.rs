@@ -69,8 +69,8 @@ compare_mask! {
     /// - v = 1 and the comparison holds: v = 0;
     /// - then r0l = v, and the thread is active if v = 0.
     ///
-    /// Threads that were in the other branch wait n levels; threads waiting just for this branch enter it
-    /// if they pass. Compared with hardware by applegpu.
+    /// Threads that were in the other branch wait n levels; threads waiting just for this branch
+    /// enter it if they pass. Compared with hardware by applegpu.
     ElseIcmp "else_icmp" 1 ints
     /// Close a loop iteration; threads that fail an integer comparison leave the loop.
     ///
@@ -79,16 +79,17 @@ compare_mask! {
     /// - v < n: v = 0 if the comparison holds, else v = n;
     /// - then r0l = v, and the thread is active if v = 0.
     ///
-    /// With n = 2, threads that left the iteration (r0l = 1, `continue`) come back for the next one.
-    /// Compared with hardware by applegpu.
+    /// With n = 2, threads that left the iteration (r0l = 1, `continue`) come back for the next
+    /// one. Compared with hardware by applegpu.
     WhileIcmp "while_icmp" 2 ints
 }
 
 compare_mask! {
     /// Enter a level; threads that fail a float comparison become inactive.
     ///
-    /// As `if_icmp`, with a float comparison. The comparison `eq, 0.0, 0.0` is always true: its text is
-    /// `push_exec r0l, n` (each inactive thread goes n levels deeper) or, with n = 0, `update_exec r0l`.
+    /// As `if_icmp`, with a float comparison. The comparison `eq, 0.0, 0.0` is always true: its
+    /// text is `push_exec r0l, n` (each inactive thread goes n levels deeper) or, with n = 0,
+    /// `update_exec r0l`.
     IfFcmp "if_fcmp" 0 floats
     /// Switch a level to its other branch, on a float comparison.
     ///
@@ -103,9 +104,9 @@ compare_mask! {
 rows! {
     /// Leave levels.
     ///
-    /// For each thread, active or not: r0l = max(r0l − n, 0), and the thread is active if it is 0. With
-    /// n = 0 it only brings the execution mask up to date, after r0l was written (`break`). Compared with
-    /// hardware by applegpu.
+    /// For each thread, active or not: r0l = max(r0l − n, 0), and the thread is active if it is 0.
+    /// With n = 0 it only brings the execution mask up to date, after r0l was written (`break`).
+    /// Compared with hardware by applegpu.
     // source: applegpu.py, PopExecInstructionDesc
     PopExec "pop_exec" (6) [0:7 = 0b1010010, 9:2 = 3, 13:35 = 0] {
         /// Cache hint of `r0l`.
@@ -118,8 +119,8 @@ rows! {
 
     /// Jump if any thread is active.
     ///
-    /// If any thread is active, execution goes on at the target, else behind this instruction. Used at the
-    /// end of loops.
+    /// If any thread is active, execution goes on at the target, else behind this instruction. Used
+    /// at the end of loops.
     // source: applegpu.py, JmpAnyInstructionDesc
     JmpExecAny "jmp_exec_any" (6) [0:16 = 0xc000] {
         /// Target.
@@ -128,8 +129,8 @@ rows! {
 
     /// Jump if no thread is active.
     ///
-    /// If no thread is active, execution goes on at the target, else behind this instruction. Used to skip
-    /// branches nobody takes.
+    /// If no thread is active, execution goes on at the target, else behind this instruction. Used
+    /// to skip branches nobody takes.
     // source: applegpu.py, JmpNoneInstructionDesc
     JmpExecNone "jmp_exec_none" (6) [0:16 = 0xc020] {
         /// Target.
@@ -138,8 +139,9 @@ rows! {
 
     /// Call a subroutine.
     ///
-    /// `r1` of each active thread becomes the address behind this instruction (whether of inactive ones too
-    /// is unknown), execution goes on at the target. What the address counts from is unknown.
+    /// `r1` of each active thread becomes the address behind this instruction (whether of inactive
+    /// ones too is unknown), execution goes on at the target. What the address counts from is
+    /// unknown.
     // source: applegpu.py, CallInstructionDesc
     Call "call" (6) [0:16 = 0xc010] {
         /// Target.
@@ -148,9 +150,10 @@ rows! {
 
     /// Call a subroutine whose address is in a register.
     ///
-    /// Calls the address in the register. Threads can have different addresses: compilers wrap it as
-    /// `push_exec r0l, 2`; `call r`; `jmp_incomplete` back to the call; `pop_exec r0l, 2`. applegpu's theory
-    /// is that the call leaves only the threads with one common address active. Details unknown.
+    /// Calls the address in the register. Threads can have different addresses: compilers wrap it
+    /// as `push_exec r0l, 2`; `call r`; `jmp_incomplete` back to the call; `pop_exec r0l, 2`.
+    /// applegpu's theory is that the call leaves only the threads with one common address active.
+    /// Details unknown.
     // source: applegpu.py, CallRegInstructionDesc
     CallReg "call" (2) [0:7 = 0b0000100] {
         /// Address.
@@ -161,7 +164,8 @@ rows! {
 
     /// Return from a subroutine.
     ///
-    /// Goes on at the address in the register. How it restores the threads of other calls is unknown.
+    /// Goes on at the address in the register. How it restores the threads of other calls is
+    /// unknown.
     // source: applegpu.py, RetInstructionDesc
     Ret "ret" (2) [0:7 = 0b0010100] {
         /// Return address.
@@ -193,8 +197,8 @@ rows! {
 
     /// Ring a doorbell (helper program).
     ///
-    /// Signals the firmware. In Mesa's helper program, 32 asks for the next operation (to be read from the
-    /// `opfifo` special registers), 48 acknowledges, 49 refuses.
+    /// Signals the firmware. In Mesa's helper program, 32 asks for the next operation (to be read
+    /// from the `opfifo` special registers), 48 acknowledges, 49 refuses.
     // source: applegpu.py, DoorbellInstructionDesc
     Doorbell "doorbell" (2) [0:8 = 0x28] {
         /// Which one.
@@ -203,8 +207,8 @@ rows! {
 
     /// Jump if the doorbell behind is to be skipped.
     ///
-    /// Stands before each `doorbell` with its own length plus the doorbell's as the offset. The condition is
-    /// unknown; Mesa emits the two as one instruction.
+    /// Stands before each `doorbell` with its own length plus the doorbell's as the offset. The
+    /// condition is unknown; Mesa emits the two as one instruction.
     // source: applegpu.py, JumpNoDoorbellInstructionDesc
     JmpIfSkippingDoorbell "jmp_if_skipping_doorbell" (4) [0:16 = 0x0020, 24:8 = 0] {
         /// Target.

@@ -5,10 +5,10 @@ use super::prelude::*;
 rows! {
     /// Store a texel to an image.
     ///
-    /// Stores four channel values to the texel at integer coordinates, converted to the image's format. The
-    /// image is a PBE descriptor in a texture state register or bindless, as in `texture_sample`; the level
-    /// is 16 bits. Coordinates outside the image store nothing. Completion is not tracked by a scoreboard
-    /// slot; see `memory_barrier`.
+    /// Stores four channel values to the texel at integer coordinates, converted to the image's
+    /// format. The image is a PBE descriptor in a texture state register or bindless, as in
+    /// `texture_sample`; the level is 16 bits. Coordinates outside the image store nothing.
+    /// Completion is not tracked by a scoreboard slot; see `memory_barrier`.
     // source: applegpu.py, ImageWrite; agx_pack.c, AGX_OPCODE_IMAGE_WRITE
     ImageWrite "image_write" (6, 8; 15) [0:8 = 0xf1] {
         /// The length bit.

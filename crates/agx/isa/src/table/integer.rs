@@ -5,12 +5,12 @@ use super::prelude::*;
 rows! {
     /// Integer add or subtract, with a shift.
     ///
-    /// `D = A + (B << shift)`, or with `isub` `D = A - (B << shift)`. A shift above 4 makes the second
-    /// summand 0.
+    /// `D = A + (B << shift)`, or with `isub` `D = A - (B << shift)`. A shift above 4 makes the
+    /// second summand 0.
     ///
-    /// `.sat` takes effect only if shift is 0 and all three operands have at most 32 bits: the result is
-    /// clamped to the range of the destination's width, signed if A or B is sign-extended, else unsigned.
-    /// Compared with hardware by applegpu.
+    /// `.sat` takes effect only if shift is 0 and all three operands have at most 32 bits: the
+    /// result is clamped to the range of the destination's width, signed if A or B is
+    /// sign-extended, else unsigned. Compared with hardware by applegpu.
     // source: applegpu.py, IAddInstructionDesc
     Iadd "" (8) [0:6 = 0b001110, 15:1 = 0] {
         /// Subtracts: `isub`.
@@ -33,13 +33,13 @@ rows! {
 
     /// Integer multiply-add or multiply-subtract, with a shift.
     ///
-    /// `D = A * B + (C << shift)`, or with `imsub` `D = A * B - (C << shift)`. A shift above 4 makes the
-    /// summand 0. With a 64-bit destination the product of 32-bit factors is complete (signed or unsigned
-    /// by `.sx` of each factor).
+    /// `D = A * B + (C << shift)`, or with `imsub` `D = A * B - (C << shift)`. A shift above 4
+    /// makes the summand 0. With a 64-bit destination the product of 32-bit factors is complete
+    /// (signed or unsigned by `.sx` of each factor).
     ///
-    /// `.sat` takes effect only if shift is 0 and C and D have at most 32 bits: the result is clamped to
-    /// the range of the destination's width, signed if any source is sign-extended, else unsigned.
-    /// Compared with hardware by applegpu.
+    /// `.sat` takes effect only if shift is 0 and C and D have at most 32 bits: the result is
+    /// clamped to the range of the destination's width, signed if any source is sign-extended, else
+    /// unsigned. Compared with hardware by applegpu.
     // source: applegpu.py, IMAddInstructionDesc
     Imadd "" (8) [0:6 = 0b011110, 15:1 = 0] {
         /// Subtracts: `imsub`.
@@ -64,12 +64,12 @@ rows! {
 
     /// Convert between integer and float.
     ///
-    /// Integer to float: the low 8, 16 or 32 bits of the source, signed or unsigned, rounded by `round` to
-    /// the destination's width. Float to integer: the source's width says which float it is; the value is
-    /// rounded by `round` to an integer. What values outside the type's range and NaN give is unknown
-    /// (assume the nearest value in range, and 0). Mesa uses the 16-bit types with 16-bit destinations
-    /// and always rounds float to integer towards zero, integer to float to nearest. `round` 2 and 3 are
-    /// unknown.
+    /// Integer to float: the low 8, 16 or 32 bits of the source, signed or unsigned, rounded by
+    /// `round` to the destination's width. Float to integer: the source's width says which float it
+    /// is; the value is rounded by `round` to an integer. What values outside the type's range and
+    /// NaN give is unknown (assume the nearest value in range, and 0). Mesa uses the 16-bit types
+    /// with 16-bit destinations and always rounds float to integer towards zero, integer to float
+    /// to nearest. `round` 2 and 3 are unknown.
     // source: applegpu.py, ConvertInstructionDesc
     Convert "convert" (6) [0:7 = 0b0111110, 15:1 = 1, 22:4 = 0, 38:2 = 0, 42:2 = 0] {
         /// Conversion.
@@ -86,9 +86,9 @@ rows! {
 
     /// Bitwise operation by truth table.
     ///
-    /// For each bit: `D = table[a + 2 * b]`, where a and b are the bits of A and B and `table` counts from
-    /// the left of its text. Narrow sources are zero-extended first, so that a 32-bit `not` of a 16-bit
-    /// register sets the high half.
+    /// For each bit: `D = table[a + 2 * b]`, where a and b are the bits of A and B and `table`
+    /// counts from the left of its text. Narrow sources are zero-extended first, so that a 32-bit
+    /// `not` of a 16-bit register sets the high half.
     ///
     /// | table | text |
     /// | --- | --- |
@@ -101,8 +101,8 @@ rows! {
     /// | 0101 with b = 0 | `mov d, a` |
     /// | 1010 with b = 0 | `not d, a` |
     ///
-    /// Tables 0011 and 1100 should be B and not B but the hardware gives A; the text is `bitop_mov_a`.
-    /// Compared with hardware by applegpu.
+    /// Tables 0011 and 1100 should be B and not B but the hardware gives A; the text is
+    /// `bitop_mov_a`. Compared with hardware by applegpu.
     // source: applegpu.py, BitopInstructionDesc
     Bitop "bitop" (6) [0:7 = 0b1111110, 15:1 = 0] {
         /// Truth table: bit `a + 2 * b` is the result for bits a and b of the sources.
@@ -150,8 +150,8 @@ rows! {
 
     /// Interleave bits (Morton code).
     ///
-    /// Bit i of A becomes bit 2i, bit i of B becomes bit 2i + 1, for i from 0 to 15; higher bits of the
-    /// sources are ignored.
+    /// Bit i of A becomes bit 2i, bit i of B becomes bit 2i + 1, for i from 0 to 15; higher bits of
+    /// the sources are ignored.
     // source: applegpu.py, InterleaveInstructionDesc
     Intl "intl" (6) [0:7 = 0b0111110, 15:1 = 0, 26:2 = 0, 38:2 = 0] {
         /// Result.

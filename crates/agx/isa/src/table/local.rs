@@ -5,10 +5,10 @@ use super::prelude::*;
 rows! {
     /// Load from threadgroup memory.
     ///
-    /// For each channel c in the mask, in order, the next register gets the element at
-    /// `base + (index + c) × size` in threadgroup memory. The base is in bytes, the index in elements (a
-    /// register index is zero-extended, inferred; an immediate is signed). Formats as in `device_load`.
-    /// Not asynchronous as far as known: Mesa reads the result at once.
+    /// For each channel c in the mask, in order, the next register gets the element at `base +
+    /// (index + c) × size` in threadgroup memory. The base is in bytes, the index in elements (a
+    /// register index is zero-extended, inferred; an immediate is signed). Formats as in
+    /// `device_load`. Not asynchronous as far as known: Mesa reads the result at once.
     // source: applegpu.py, ThreadgroupLoadInstructionDesc; agx_pack.c, AGX_OPCODE_LOCAL_LOAD
     ThreadgroupLoad "threadgroup_load" (6, 8; 15) [0:4 = 0b1001, 5:2 = 0b11] {
         /// The length bit.
@@ -66,8 +66,8 @@ rows! {
 
     /// Atomic operation on threadgroup memory.
     ///
-    /// As `atomic`, at `base + index × 4` in threadgroup memory, without scoreboard. Mesa passes the
-    /// address as the base and 0 as the index.
+    /// As `atomic`, at `base + index × 4` in threadgroup memory, without scoreboard. Mesa passes
+    /// the address as the base and 0 as the index.
     // source: applegpu.py, ThreadgroupAtomic; agx_pack.c, AGX_OPCODE_LOCAL_ATOMIC
     ThreadgroupAtomic "threadgroup_atomic" (6, 10; 15) [0:6 = 0b011001] {
         /// The length bit.

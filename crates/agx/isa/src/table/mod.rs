@@ -51,15 +51,15 @@ pub static FAMILIES: &[Family] = &[
     family(
         "::unary",
         "Float instructions of one source",
-        "Source and result as in *Floats*. There is no separate half-precision form: a 16-bit source \
-         is converted, the result is rounded to the destination's width.",
+        "Source and result as in *Floats*. There is no separate half-precision form: a 16-bit \
+         source is converted, the result is rounded to the destination's width.",
     ),
     family("::integer", "Integer arithmetic and bit manipulation", "See *Integers*."),
     family(
         "::bitfield",
         "Shifts and bitfields",
-        "Sources are zero-extended integers without bounds, so that nothing is lost before the result \
-         is cut to the destination's width.",
+        "Sources are zero-extended integers without bounds, so that nothing is lost before the \
+         result is cut to the destination's width.",
     ),
     family(
         "::flow",

@@ -6,9 +6,10 @@ rows! {
     /// Integer compare and select.
     ///
     /// `D = X if A cc B else Y`. A and B are compared unsigned (zero-extended), or signed (each
-    /// sign-extended from its own width) for conditions with `s`; immediates are 8 bits and never negative
-    /// for unsigned, and 16 bits wide for sign extension. X and Y are copied bit by bit; an immediate is an
-    /// integer. Compared with hardware by applegpu for equality, less and greater.
+    /// sign-extended from its own width) for conditions with `s`; immediates are 8 bits and never
+    /// negative for unsigned, and 16 bits wide for sign extension. X and Y are copied bit by bit;
+    /// an immediate is an integer. Compared with hardware by applegpu for equality, less and
+    /// greater.
     // source: applegpu.py, ICmpselInstructionDesc
     Icmpsel "icmpsel" (8, 10; 15) [0:7 = 0b0010010] {
         /// The length bit.
@@ -39,11 +40,12 @@ rows! {
 
     /// Float compare and select.
     ///
-    /// `D = X if A cc B else Y`. A and B are read as floats (32-bit denormals as zero; −0 equals +0) and
-    /// compared; comparisons with NaN are false, except `ltn` and `gtn`, which hold if B is NaN, so that
-    /// `fcmpsel ltn, d, a, b, a, b` is the minimum and `gtn` the maximum of the numbers among a and b
-    /// (for a = NaN the comparison is false and b is chosen). X and Y are copied bit by bit: denormals stay,
-    /// an immediate is an integer. Compared with hardware by applegpu for `eq`, `lt`, `gt`, `gte`, `lte`.
+    /// `D = X if A cc B else Y`. A and B are read as floats (32-bit denormals as zero; −0 equals
+    /// +0) and compared; comparisons with NaN are false, except `ltn` and `gtn`, which hold if B is
+    /// NaN, so that `fcmpsel ltn, d, a, b, a, b` is the minimum and `gtn` the maximum of the
+    /// numbers among a and b (for a = NaN the comparison is false and b is chosen). X and Y are
+    /// copied bit by bit: denormals stay, an immediate is an integer. Compared with hardware by
+    /// applegpu for `eq`, `lt`, `gt`, `gte`, `lte`.
     // source: applegpu.py, FCmpselInstructionDesc
     Fcmpsel "fcmpsel" (8, 10; 15) [0:7 = 0b0000010] {
         /// The length bit.
@@ -116,13 +118,14 @@ macro_rules! ballot {
 ballot! {
     /// Ballot of an integer comparison over the SIMD-group.
     ///
-    /// Bit i of the result is set if thread i is active and the comparison holds for it. All active threads
-    /// get the same result. Compared with hardware by applegpu.
+    /// Bit i of the result is set if thread i is active and the comparison holds for it. All active
+    /// threads get the same result. Compared with hardware by applegpu.
     IcmpBallot "icmp_ballot" 1 ints
     /// Ballot of an integer comparison over the quad.
     ///
-    /// Bit i of the result is set if thread i of the quad is active and the comparison holds for it. What is
-    /// in the bits above 3 is unknown: applegpu sees compilers mask them, Mesa compares with 0.
+    /// Bit i of the result is set if thread i of the quad is active and the comparison holds for
+    /// it. What is in the bits above 3 is unknown: applegpu sees compilers mask them, Mesa compares
+    /// with 0.
     IcmpQuadBallot "icmp_quad_ballot" 0 ints
 }
 

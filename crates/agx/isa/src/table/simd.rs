@@ -5,10 +5,10 @@ use super::prelude::*;
 rows! {
     /// Shuffle within the SIMD-group.
     ///
-    /// The lane to read is not free for each thread: within a quad all threads read the same lane offset of
-    /// their source quads. Let q be the bitwise or of `B & 3` over the quad's four threads, inactive ones
-    /// included (they can spoil the result; compilers keep a register at zero in them). For quad k, the
-    /// shuffled quad S[k] holds, for lane offset i:
+    /// The lane to read is not free for each thread: within a quad all threads read the same lane
+    /// offset of their source quads. Let q be the bitwise or of `B & 3` over the quad's four
+    /// threads, inactive ones included (they can spoil the result; compilers keep a register at
+    /// zero in them). For quad k, the shuffled quad S[k] holds, for lane offset i:
     ///
     /// | | S[k][i] | D of thread t |
     /// | --- | --- | --- |
@@ -18,9 +18,10 @@ rows! {
     /// | `simd_shuffle_down` | A[4k + ((i + q) & 3)] | S[(t + B) / 4][t & 3] if t + B < 32 |
     /// | `simd_shuffle_rotate_up` | A[4k + ((i − q) & 3)] | S[((t − B) & 31) / 4][t & 3] |
     ///
-    /// B is that of the reading thread, q that of the quad read from. Otherwise D is the thread's own A. A
-    /// is read from inactive threads too; only active threads write D. With B the same in all threads this
-    /// is the ordinary shuffle. Compared with hardware by applegpu (`simd_shuffle`, `_down`).
+    /// B is that of the reading thread, q that of the quad read from. Otherwise D is the thread's
+    /// own A. A is read from inactive threads too; only active threads write D. With B the same in
+    /// all threads this is the ordinary shuffle. Compared with hardware by applegpu
+    /// (`simd_shuffle`, `_down`).
     // source: applegpu.py, BaseSimdShuffleInstructionDesc
     SimdShuffle "simd_shuffle" (6) [0:7 = 0b1101111, 15:1 = 0, 26:2 = 0b01] {
         /// Pattern.
@@ -37,10 +38,10 @@ rows! {
 
     /// Shuffle within the quad.
     ///
-    /// As `simd_shuffle` within the quad: with q the bitwise or of `B & 3` over the quad's threads, thread i
-    /// of the quad reads A of thread q, i ^ q, (i − q) & 3 (`_up`, `_rotate_up`) or (i + q) & 3 (`_down`).
-    /// Inferred from `simd_shuffle`; what `_up` and `_down` do past the quad's edge is unknown (their own
-    /// value, by analogy).
+    /// As `simd_shuffle` within the quad: with q the bitwise or of `B & 3` over the quad's threads,
+    /// thread i of the quad reads A of thread q, i ^ q, (i − q) & 3 (`_up`, `_rotate_up`) or (i +
+    /// q) & 3 (`_down`). Inferred from `simd_shuffle`; what `_up` and `_down` do past the quad's
+    /// edge is unknown (their own value, by analogy).
     // source: applegpu.py, the shuffle loop
     QuadShuffle "quad_shuffle" (6) [0:7 = 0b1101111, 15:1 = 0, 26:2 = 0b00] {
         /// Pattern.
@@ -58,8 +59,8 @@ rows! {
     /// Matrix multiply-add with 32-bit accumulation.
     ///
     /// D = A × B + C for 8 by 8 matrices, two elements in each of the 32 threads (Metal's
-    /// `simdgroup_matrix`), with 32-bit elements in pairs of registers. Which elements a thread holds, the
-    /// order of summation and rounding are unknown.
+    /// `simdgroup_matrix`), with 32-bit elements in pairs of registers. Which elements a thread
+    /// holds, the order of summation and rounding are unknown.
     // source: applegpu.py, SimdMatrixFMadd32InstructionDesc
     SimdMatrixFmadd32 "simd_matrix_fmadd32" (8)
     [0:7 = 0b1101111, 15:1 = 0, 26:2 = 0b11, 63:1 = 1] {
@@ -95,8 +96,9 @@ rows! {
 
     /// Unknown shuffle.
     ///
-    /// applegpu takes an encoding with bit 27 set for this, unless bit 63 makes it a matrix operation;
-    /// but bit 63 belongs to the next instruction then. Here such an encoding is no instruction.
+    /// applegpu takes an encoding with bit 27 set for this, unless bit 63 makes it a matrix
+    /// operation; but bit 63 belongs to the next instruction then. Here such an encoding is no
+    /// instruction.
     // source: applegpu.py, the shuffle loop
     SimdShufOp "simd_shuf_op" (6) [0:7 = 0b1101111, 15:1 = 0, 27:1 = 0] {
         /// Operation.
@@ -117,12 +119,14 @@ rows! {
 
     /// Reduction or exclusive prefix scan over the quad or SIMD-group.
     ///
-    /// A reduction combines A of all active threads of the quad or SIMD-group; all active threads get the
-    /// result. A prefix scan (`_prefix_`) gives each active thread the combination over the active threads
-    /// before it: the identity for the first (0; all ones for `and`; 1.0 for `fmul`; +infinity, −infinity
-    /// or the type's extremes for minimum and maximum; inferred, as Mesa's exclusive scans use it as it is).
-    /// Mesa combines it with the thread's own value for inclusive scans. Integer operations work in the width of the operands, floats as in arithmetic; the order of
-    /// float operations is unknown. 64-bit sources are encodable but their effect is unknown.
+    /// A reduction combines A of all active threads of the quad or SIMD-group; all active threads
+    /// get the result. A prefix scan (`_prefix_`) gives each active thread the combination over the
+    /// active threads before it: the identity for the first (0; all ones for `and`; 1.0 for `fmul`;
+    /// +infinity, −infinity or the type's extremes for minimum and maximum; inferred, as Mesa's
+    /// exclusive scans use it as it is). Mesa combines it with the thread's own value for inclusive
+    /// scans. Integer operations work in the width of the operands, floats as in arithmetic; the
+    /// order of float operations is unknown. 64-bit sources are encodable but their effect is
+    /// unknown.
     // source: applegpu.py, the simd_op loop; agx_opcodes.py, subgroup_op
     SimdReduce "" (6)
     [0:7 = 0b1101111, 15:1 = 1, 26:2 = 0, 31:7 = 0, 41:1 = 0] {

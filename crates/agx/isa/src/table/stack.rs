@@ -36,8 +36,9 @@ rows! {
 
     /// Move the stack pointer by an immediate.
     ///
-    /// Mesa puts it at the start of programs that use the stack, with their size plus ten words, rounded
-    /// up to four; and with the negative size at the end of those that run several times a thread.
+    /// Mesa puts it at the start of programs that use the stack, with their size plus ten words,
+    /// rounded up to four; and with the negative size at the end of those that run several times a
+    /// thread.
     // source: applegpu.py, StackAdjustInstructionDesc; agx_pack.c, AGX_OPCODE_STACK_ADJUST
     StackAdjust "TODO.stack_adjust" (6, 8; 47) [0:8 = 0xb5, 16:4 = 1, 24:2 = 0b01] {
         /// The length bit.
@@ -95,8 +96,8 @@ rows! {
 
     /// Store to the stack.
     ///
-    /// Stores to the thread's own stack at byte `index`, in elements of the format for further channels.
-    /// Asynchronous (`slot` is applegpu's `i6`).
+    /// Stores to the thread's own stack at byte `index`, in elements of the format for further
+    /// channels. Asynchronous (`slot` is applegpu's `i6`).
     // source: applegpu.py, StackStoreInstructionDesc; agx_pack.c, AGX_OPCODE_STACK_STORE
     StackStore "stack_store" (6, 8; 47) [0:8 = 0xb5] {
         /// The length bit.
@@ -135,8 +136,8 @@ rows! {
 
     /// Load from the stack.
     ///
-    /// Loads from the thread's own stack at byte `index`, in elements of the format for further channels.
-    /// Asynchronous (`slot` is applegpu's `i6`).
+    /// Loads from the thread's own stack at byte `index`, in elements of the format for further
+    /// channels. Asynchronous (`slot` is applegpu's `i6`).
     // source: applegpu.py, StackLoadInstructionDesc; agx_pack.c, AGX_OPCODE_STACK_LOAD
     StackLoad "stack_load" (6, 8; 47) [0:8 = 0x35] {
         /// The length bit.
@@ -212,10 +213,10 @@ map! {
     StackUnmap "unmap" 0 whole_reg32((11, 5), (40, 2)).out();
     /// Map stack memory (helper program).
     ///
-    /// Maps the block in R as part `v` (0 to 3) of the stack that is being allocated. R holds the block's
-    /// address divided by 256 with a code in its low bits, as the helper program's tables do: for part 0
-    /// the block size in ones (one more than the logarithm to base 4 of the size in units of 8 words a
-    /// thread), for the others 1, or 0 in all for none. source: agx_scratch.c
+    /// Maps the block in R as part `v` (0 to 3) of the stack that is being allocated. R holds the
+    /// block's address divided by 256 with a code in its low bits, as the helper program's tables
+    /// do: for part 0 the block size in ones (one more than the logarithm to base 4 of the size in
+    /// units of 8 words a thread), for the others 1, or 0 in all for none. source: agx_scratch.c
     StackMap "map" 1 whole_reg32((11, 5), (40, 2));
 }
 

@@ -5,10 +5,10 @@ use super::prelude::*;
 rows! {
     /// Store to uniform registers.
     ///
-    /// Stores each value to consecutive uniforms, from half-uniform `index << shift`. Only the `i16` format
-    /// with 16-bit registers is known to work; a 32-bit value is stored as two channels. Which thread's
-    /// value counts if they differ is unknown (preambles run with one thread). The uniforms are seen by the
-    /// programs behind the preamble.
+    /// Stores each value to consecutive uniforms, from half-uniform `index << shift`. Only the
+    /// `i16` format with 16-bit registers is known to work; a 32-bit value is stored as two
+    /// channels. Which thread's value counts if they differ is unknown (preambles run with one
+    /// thread). The uniforms are seen by the programs behind the preamble.
     // source: applegpu.py, StoreToUniformInstructionDesc
     UniformStore "uniform_store" (6, 8; 47)
     [0:7 = 0b1000101, 9:1 = 0, 16:4 = 0, 27:1 = 1, 28:2 = 0b11, 36:4 = 0, 50:2 = 0] {
@@ -36,7 +36,8 @@ rows! {
 
     /// Load a texture state register from memory.
     ///
-    /// The 24-byte texture or PBE descriptor at `base + offset` becomes texture state register `ts`.
+    /// The 24-byte texture or PBE descriptor at `base + offset` becomes texture state register
+    /// `ts`.
     // source: applegpu.py, StoreToTextureStateInstructionDesc
     TexStateStore "tex_state_store" (8) [0:8 = 0b11101101, 20:1 = 1] {
         /// Texture state register.
@@ -55,8 +56,8 @@ rows! {
 
     /// Load a sampler state register from memory.
     ///
-    /// The sampler descriptor (8 bytes, more with custom border colours) at `base + offset` becomes sampler
-    /// state register `ss`.
+    /// The sampler descriptor (8 bytes, more with custom border colours) at `base + offset` becomes
+    /// sampler state register `ss`.
     // source: applegpu.py, StoreToSamplerStateInstructionDesc
     SamplerStateStore "sampler_state_store" (8) [0:8 = 0b10101101, 20:1 = 1] {
         /// Sampler state register.

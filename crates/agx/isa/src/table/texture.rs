@@ -54,27 +54,28 @@ macro_rules! texture_rows {
 texture_rows! {
     /// Sample a texture.
     ///
-    /// Reads the texture at float coordinates through the sampler and returns the channels of the mask in
-    /// consecutive registers. Coordinates of arrays and multisampled textures end with 16-bit integers:
-    /// sample index, then layer. 32-bit or 16-bit destination registers get the format's value converted to
-    /// that width.
+    /// Reads the texture at float coordinates through the sampler and returns the channels of the
+    /// mask in consecutive registers. Coordinates of arrays and multisampled textures end with
+    /// 16-bit integers: sample index, then layer. 32-bit or 16-bit destination registers get the
+    /// format's value converted to that width.
     ///
-    /// - `lod_mode` says where the level comes from; the `lod` operand holds 16-bit floats, gradients
-    ///   32-bit floats, in the order d/dx, d/dy of x, then of y, then of z.
+    /// - `lod_mode` says where the level comes from; the `lod` operand holds 16-bit floats,
+    ///   gradients 32-bit floats, in the order d/dx, d/dy of x, then of y, then of z.
     /// - Texel offsets are 4-bit signed numbers in one 16-bit register, x lowest.
     /// - A comparison value is a 32-bit float.
     /// - Gathers return four texels' channel; the mask does not work with them (Mesa).
-    /// - Queries of the level (`query_lod`) take no layer and return two floats: clamped, unclamped.
+    /// - Queries of the level (`query_lod`) take no layer and return two floats: clamped,
+    ///   unclamped.
     /// - Four registers are clobbered even if the mask has fewer channels (Mesa).
     ///
-    /// Bindless: `base` is a 64-bit uniform, the texture operand a 32-bit register with a byte offset.
-    /// Asynchronous.
+    /// Bindless: `base` is a 64-bit uniform, the texture operand a 32-bit register with a byte
+    /// offset. Asynchronous.
     TextureSample "texture_sample" 0x31
     /// Load texels by integer coordinates.
     ///
-    /// Reads the texel at integer coordinates. As `texture_sample` without sampler (the operand is there
-    /// and ignored as far as known); the level is an integer in 16 bits, level 0 for `auto_lod`.
-    /// Coordinates outside the texture give zero. Mesa sets bit 0 of `cache` for storage images, and bit 1
-    /// for coherent ones.
+    /// Reads the texel at integer coordinates. As `texture_sample` without sampler (the operand is
+    /// there and ignored as far as known); the level is an integer in 16 bits, level 0 for
+    /// `auto_lod`. Coordinates outside the texture give zero. Mesa sets bit 0 of `cache` for
+    /// storage images, and bit 1 for coherent ones.
     TextureLoad "texture_load" 0x71
 }

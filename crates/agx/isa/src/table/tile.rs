@@ -5,9 +5,9 @@ use super::prelude::*;
 rows! {
     /// Load from tile memory.
     ///
-    /// Loads channels of the pixel's sample or samples in the mask (255: all), at byte `offset` of the
-    /// pixel's part of tile memory. What a mask of several samples loads is unknown; Mesa loads one, or all
-    /// of a pixel without multisampling.
+    /// Loads channels of the pixel's sample or samples in the mask (255: all), at byte `offset` of
+    /// the pixel's part of tile memory. What a mask of several samples loads is unknown; Mesa loads
+    /// one, or all of a pixel without multisampling.
     // source: applegpu.py, LdstTileDesc; agx_pack.c, AGX_OPCODE_LD_TILE
     LdTile "ld_tile" (8, 10; 15) [0:7 = 0x49] {
         /// The length bit.
@@ -42,9 +42,9 @@ rows! {
 
     /// Store to tile memory.
     ///
-    /// Stores channels to all samples in the mask (255: all), at byte `offset` of the pixel's part of tile
-    /// memory. Explicit coordinates are two 16-bit numbers within the tile, for programs other than
-    /// fragment shaders.
+    /// Stores channels to all samples in the mask (255: all), at byte `offset` of the pixel's part
+    /// of tile memory. Explicit coordinates are two 16-bit numbers within the tile, for programs
+    /// other than fragment shaders.
     // source: applegpu.py, LdstTileDesc; agx_pack.c, AGX_OPCODE_ST_TILE
     StTile "st_tile" (8, 10; 15) [0:7 = 0x09] {
         /// The length bit.
@@ -79,10 +79,10 @@ rows! {
 
     /// Set the fate of samples.
     ///
-    /// For each sample in `target` that has not been killed or tested: if it is in `live`, the depth,
-    /// stencil and occlusion tests run for it, else it is killed. 255 stands for all samples. Each sample
-    /// must be killed or tested exactly once if a program has a `sample_mask`, and before tile stores to
-    /// it.
+    /// For each sample in `target` that has not been killed or tested: if it is in `live`, the
+    /// depth, stencil and occlusion tests run for it, else it is killed. 255 stands for all
+    /// samples. Each sample must be killed or tested exactly once if a program has a `sample_mask`,
+    /// and before tile stores to it.
     // source: applegpu.py, SampleMaskInstructionDesc; agx_pack.c, AGX_OPCODE_SAMPLE_MASK
     SampleMask "sample_mask" (4) [0:8 = 0xc1, 15:1 = 0] {
         /// Samples affected.
@@ -97,8 +97,8 @@ rows! {
 
     /// Emit depth and stencil.
     ///
-    /// Gives the depth and/or stencil of the samples in the mask and runs the tests with them. Depth is a
-    /// 32-bit float in two halves, stencil the low 8 bits of a half.
+    /// Gives the depth and/or stencil of the samples in the mask and runs the tests with them.
+    /// Depth is a 32-bit float in two halves, stencil the low 8 bits of a half.
     // source: applegpu.py, ZSEmitInstructionDesc; agx_pack.c, AGX_OPCODE_ZS_EMIT
     ZsEmit "zs_emit" (4) [0:8 = 0x41, 15:1 = 0] {
         /// Mask of samples.

@@ -27,7 +27,8 @@ macro_rules! unary {
 unary! {
     /// Round down to an integer.
     ///
-    /// Infinity, NaN and the sign of zero are kept. The result is rounded to the destination like any.
+    /// Infinity, NaN and the sign of zero are kept. The result is rounded to the destination like
+    /// any.
     Floor "floor" 0b000000
     /// Round up to an integer.
     ///
@@ -43,27 +44,29 @@ unary! {
     Rint "rint" 0b110000
     /// Reciprocal.
     ///
-    /// 1 / A. Not always correctly rounded: Mesa finds it off by one unit in the last place at times and
-    /// adds a Newton step, u + u × (1 − x × u), where it needs exactness; which values are off is unknown.
-    /// ±0 (flushed denormals too) gives ±infinity and ±infinity gives ±0 (Mesa relies on the latter).
-    /// NaN gives NaN.
+    /// 1 / A. Not always correctly rounded: Mesa finds it off by one unit in the last place at
+    /// times and adds a Newton step, u + u × (1 − x × u), where it needs exactness; which values
+    /// are off is unknown. ±0 (flushed denormals too) gives ±infinity and ±infinity gives ±0 (Mesa
+    /// relies on the latter). NaN gives NaN.
     Rcp "rcp" 0b001000
     /// Reciprocal square root.
     ///
-    /// 1 / √A. Precision unknown (Mesa uses it as it is for inverse square roots: 2 units in the last place
-    /// by Vulkan). ±0 gives ±infinity, +infinity gives +0, negative values NaN (inferred).
+    /// 1 / √A. Precision unknown (Mesa uses it as it is for inverse square roots: 2 units in the
+    /// last place by Vulkan). ±0 gives ±infinity, +infinity gives +0, negative values NaN
+    /// (inferred).
     Rsqrt "rsqrt" 0b001001
     /// Reciprocal square root for computing square roots.
     ///
-    /// As `rsqrt`, except that special cases are chosen so that `x × rsqrt_special(x)` is √x: for ±0 the
-    /// result must be finite and positive, for +infinity positive. The exact values are unknown. Mesa
-    /// computes square roots so, and applies no correction.
+    /// As `rsqrt`, except that special cases are chosen so that `x × rsqrt_special(x)` is √x: for
+    /// ±0 the result must be finite and positive, for +infinity positive. The exact values are
+    /// unknown. Mesa computes square roots so, and applies no correction.
     RsqrtSpecial "rsqrt_special" 0b000001
     /// First half of a sine.
     ///
-    /// Takes an angle in quadrants, 0 to 4, and gives a value in −1 to 1 that stands for the same sine in
-    /// the first quadrant: x for 0 ≤ x ≤ 1, 2 − x for 1 ≤ x ≤ 3, x − 4 for 3 ≤ x ≤ 4 (inferred from Mesa's
-    /// description, "piecewise sign and offset"). Then sin = `sin_pt_1(x) × sin_pt_2(sin_pt_1(x))`.
+    /// Takes an angle in quadrants, 0 to 4, and gives a value in −1 to 1 that stands for the same
+    /// sine in the first quadrant: x for 0 ≤ x ≤ 1, 2 − x for 1 ≤ x ≤ 3, x − 4 for 3 ≤ x ≤ 4
+    /// (inferred from Mesa's description, "piecewise sign and offset"). Then sin = `sin_pt_1(x) ×
+    /// sin_pt_2(sin_pt_1(x))`.
     SinPt1 "sin_pt_1" 0b001010
     /// Second half of a sine.
     ///
@@ -71,22 +74,23 @@ unary! {
     SinPt2 "sin_pt_2" 0b001110
     /// Logarithm to base 2.
     ///
-    /// Base-2 logarithm. ±0 (flushed denormals too) gives −infinity, +infinity gives +infinity, negative
-    /// values NaN (inferred). Precision unknown (3 units in the last place, or 2^-21 near 1, by Vulkan).
+    /// Base-2 logarithm. ±0 (flushed denormals too) gives −infinity, +infinity gives +infinity,
+    /// negative values NaN (inferred). Precision unknown (3 units in the last place, or 2^-21 near
+    /// 1, by Vulkan).
     Log2 "log2" 0b001100
     /// Two to the power of x.
     ///
-    /// 2^A. +infinity gives +infinity, −infinity gives 0; results below 2^-126 are flushed in 32 bits.
-    /// Precision unknown (Vulkan asks for 3 + 2 × |x| units in the last place).
+    /// 2^A. +infinity gives +infinity, −infinity gives 0; results below 2^-126 are flushed in 32
+    /// bits. Precision unknown (Vulkan asks for 3 + 2 × |x| units in the last place).
     Exp2 "exp2" 0b001101
 }
 
 rows! {
     /// Horizontal derivative within a quad.
     ///
-    /// The difference of A between the right and the left thread of the quad's row: value(lane | 1) −
-    /// value(lane & ~1) (inferred; Mesa uses it for fine and coarse derivatives alike). Threads of the quad
-    /// count whether active or not (helper invocations exist for it).
+    /// The difference of A between the right and the left thread of the quad's row: value(lane | 1)
+    /// − value(lane & ~1) (inferred; Mesa uses it for fine and coarse derivatives alike). Threads
+    /// of the quad count whether active or not (helper invocations exist for it).
     // source: applegpu.py, DfdxInstructionDesc
     Dfdx "dfdx" (4, 6; 15) [0:6 = 0b001010, 28:6 = 0b000100, 34:8 = 0] {
         /// The length bit.
@@ -105,8 +109,8 @@ rows! {
 
     /// Vertical derivative within a quad.
     ///
-    /// The difference of A between the lower and the upper thread of the quad's column: value(lane | 2) −
-    /// value(lane & ~2) (inferred).
+    /// The difference of A between the lower and the upper thread of the quad's column: value(lane
+    /// | 2) − value(lane & ~2) (inferred).
     // source: applegpu.py, DfdyInstructionDesc
     Dfdy "dfdy" (4, 6; 15) [0:6 = 0b001010, 28:6 = 0b000110, 34:8 = 0] {
         /// The length bit.

@@ -5,9 +5,9 @@ use super::prelude::*;
 rows! {
     /// Interpolate varyings linearly.
     ///
-    /// For each channel i, interpolates coefficient register `coef + i` at the pixel's centre, a sample or
-    /// the centroid. A coefficient register holds three values of a plane equation. An indirect coefficient
-    /// register is in a 16-bit register.
+    /// For each channel i, interpolates coefficient register `coef + i` at the pixel's centre, a
+    /// sample or the centroid. A coefficient register holds three values of a plane equation. An
+    /// indirect coefficient register is in a 16-bit register.
     // source: applegpu.py, IterateDesc; agx_pack.c, AGX_OPCODE_ITER
     Iter "iter" (4, 8; 15) [0:6 = 0x21, 6:2 = 0b00] {
         /// The length bit.

@@ -31,6 +31,26 @@ impl Row {
         Row([value; LANES])
     }
 
+    /// The lanes whose top bit is set.
+    #[inline(always)]
+    pub fn bits(&self) -> u32 {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::x86_64::{_mm_load_ps, _mm_movemask_ps};
+            let mut bits = 0;
+            for (i, four) in self.0.chunks_exact(4).enumerate() {
+                // SAFETY: SSE is part of x86-64; rows are aligned to 64 bytes.
+                let part = unsafe { _mm_movemask_ps(_mm_load_ps(four.as_ptr().cast())) };
+                bits |= (part as u32) << (4 * i);
+            }
+            bits
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            self.0.iter().enumerate().fold(0, |bits, (i, v)| bits | (v >> 31) << i)
+        }
+    }
+
     /// All bits in the lanes of `mask`, none elsewhere.
     #[inline(always)]
     pub fn mask(mask: u32) -> Row {
@@ -475,6 +495,22 @@ impl Lanes<'_, '_> {
             }
         }
         self.store_u32(d, &row);
+    }
+}
+
+/// Calls `lane` for every lane of each half in which some lane is active: divergent code often leaves
+/// only one half busy. Two loops of fixed length, so that each becomes vector code.
+#[inline(always)]
+pub fn each_busy(exec: u32, mut lane: impl FnMut(usize)) {
+    if exec & 0xffff != 0 {
+        for i in 0..LANES / 2 {
+            lane(i);
+        }
+    }
+    if exec >> 16 != 0 {
+        for i in LANES / 2..LANES {
+            lane(i);
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 //! by its authors).
 
 use super::{Lanes, Next, Op};
-use crate::usc::lanes::{Form, LANES, Row, f32_to_half, half_to_f32, saturate};
+use crate::usc::lanes::{Form, LANES, Row, each_busy, f32_to_half, half_to_f32, saturate};
 
 /// Reads the sources as floats, applies `f` to each lane, stores. `FAST` promises whole rows on
 /// both sides and no saturation, which leaves one straight loop.
@@ -22,10 +22,10 @@ fn map<const FAST: bool, const N: usize>(
             std::array::from_fn(|k| if op.s[k].abs { 0x7fff_ffff } else { u32::MAX });
         let xor: [u32; N] = std::array::from_fn(|k| if op.s[k].neg { 0x8000_0000 } else { 0 });
         let mut out = Row::ZERO;
-        for i in 0..LANES {
+        each_busy(l.exec, |i| {
             let x = std::array::from_fn(|k| f32::from_bits((rows[k].0[i] & and[k]) ^ xor[k]));
             out.0[i] = f(x).to_bits();
-        }
+        });
         l.store_row(op.d.row, &out);
     } else {
         let sources: [[f32; LANES]; N] = std::array::from_fn(|k| l.load_f32(op.s[k]));
@@ -109,7 +109,7 @@ fn saturate64(x: f64) -> f64 {
 }
 
 /// Rounds to the nearest half. The detour through 32 bits is made sticky first.
-fn f64_to_half(x: f64) -> u16 {
+pub fn f64_to_half(x: f64) -> u16 {
     let near = x as f32;
     if !near.is_finite() || near == 0.0 {
         return f32_to_half(near);
@@ -169,17 +169,8 @@ pub fn rsqrt<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
 #[inline(always)]
 pub fn srsqrt<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     map::<FAST, 1>(l, op, |[a]| {
-        let root = 1.0 / a.sqrt();
-        // The compiler squares the error away in the product, so a result of one more correct bit
-        // costs nothing: take the quotient sqrt(a)/a, which the product turns back exactly.
-        let exact = a.sqrt() / a;
-        if a == 0.0 || a == f32::INFINITY {
-            1.0
-        } else if exact.is_finite() {
-            exact
-        } else {
-            root
-        }
+        let quotient = a.sqrt() / a;
+        if a == 0.0 || a == f32::INFINITY { 1.0 } else { quotient }
     })
 }
 
@@ -271,31 +262,36 @@ pub fn fcmpsel<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
         return Next::Continue;
     }
     let yes = fcompare(l, op, op.aux[0]);
-    super::int::select(l, op, yes)
+    super::int::select(l, op, &yes)
 }
 
-/// Lanes (active or not) in which the condition holds for sources 0 and 1.
+/// All bits in the lanes (active or not) in which the condition holds for sources 0 and 1.
 ///
 /// Conditions: 0 equal, 1 less, 2 greater, 3 less or `b` is NaN, 5 greater or equal, 6 less or equal,
 /// 7 greater or `b` is NaN; with 3 and 7 a select of `a` or `b` is the minimum or maximum that
 /// prefers a number to a NaN. source: Mesa's agx_compiler.h, `enum agx_fcond`, and its `fmin`.
 #[inline(always)]
-pub fn fcompare(l: &Lanes<'_, '_>, op: &Op, condition: u16) -> u32 {
+pub fn fcompare(l: &Lanes<'_, '_>, op: &Op, condition: u16) -> Row {
     let [a, b] = [l.load_f32(op.s[0]), l.load_f32(op.s[1])];
-    let mut mask = 0;
-    for i in 0..LANES {
-        let yes = match condition {
-            0 => a[i] == b[i],
-            1 => a[i] < b[i],
-            2 => a[i] > b[i],
-            3 => (a[i] < b[i]) | b[i].is_nan(),
-            5 => a[i] >= b[i],
-            6 => a[i] <= b[i],
-            _ => (a[i] > b[i]) | b[i].is_nan(),
+    let mut out = Row::ZERO;
+    macro_rules! test {
+        ($a:ident, $b:ident, $test:expr) => {
+            for i in 0..LANES {
+                let ($a, $b) = (a[i], b[i]);
+                out.0[i] = if $test { u32::MAX } else { 0 };
+            }
         };
-        mask |= u32::from(yes) << i;
     }
-    mask
+    match condition {
+        0 => test!(a, b, a == b),
+        1 => test!(a, b, a < b),
+        2 => test!(a, b, a > b),
+        3 => test!(a, b, (a < b) | b.is_nan()),
+        5 => test!(a, b, a >= b),
+        6 => test!(a, b, a <= b),
+        _ => test!(a, b, (a > b) | b.is_nan()),
+    }
+    out
 }
 
 pub use convert::convert;
@@ -333,18 +329,43 @@ pub mod convert {
         let mode = op.aux[0];
         match mode {
             F_TO_U16 | F_TO_S16 | F_TO_U32 | F_TO_S32 => {
-                let x = l.load_f32(op.s[0]);
+                let mut x = l.load_f32(op.s[0]);
+                if !toward_zero {
+                    for v in &mut x {
+                        *v = v.round_ties_even();
+                    }
+                }
                 let mut out = Row::ZERO;
-                for i in 0..LANES {
-                    let r = if toward_zero { x[i].trunc() } else { x[i].round_ties_even() };
-                    out.0[i] = match mode {
-                        F_TO_U16 => u32::from(r as u16),
-                        F_TO_S16 => r as i16 as u32,
-                        F_TO_U32 => r as u32,
-                        _ => r as i32 as u32,
+                // A cast truncates and saturates.
+                macro_rules! cast {
+                    ($($to:ty as)*) => {
+                        for i in 0..LANES {
+                            out.0[i] = x[i] $(as $to)* as u32;
+                        }
                     };
                 }
+                match mode {
+                    F_TO_U16 => cast!(u16 as),
+                    F_TO_S16 => cast!(i16 as),
+                    F_TO_U32 => cast!(u32 as),
+                    _ => cast!(i32 as),
+                }
                 l.store_u32(op.d, &out);
+            }
+            // What compilers use most, as straight loops.
+            U32_TO_F | S32_TO_F if !toward_zero && op.d.form == Form::Word => {
+                let x = l.load_u32(op.s[0]);
+                let mut out = [0.0; LANES];
+                if mode == U32_TO_F {
+                    for i in 0..LANES {
+                        out[i] = x.0[i] as f32;
+                    }
+                } else {
+                    for i in 0..LANES {
+                        out[i] = x.0[i] as i32 as f32;
+                    }
+                }
+                l.store_f32(op.d, &out);
             }
             _ => {
                 let x = l.load_u32(op.s[0]);

@@ -7,44 +7,53 @@ use crate::usc::lanes::{LANES, Row};
 /// New counts for all lanes, then the mask from them.
 #[inline(always)]
 fn update(l: &mut Lanes<'_, '_>, f: impl Fn(usize, u32) -> u32) -> Next {
+    let mut running = Row::ZERO;
     let row = l.register_mut(0);
-    let mut exec = 0;
     for i in 0..LANES {
         let v = f(i, row.0[i] & 0xffff) & 0xffff;
         row.0[i] = (row.0[i] & 0xffff_0000) | v;
-        exec |= u32::from(v == 0) << i;
+        running.0[i] = if v == 0 { u32::MAX } else { 0 };
     }
-    l.set_exec(exec);
+    l.set_exec(running.bits());
     Next::Continue
 }
 
-/// Lanes in which a comparison instruction's condition holds: `aux[0]` is the condition, `aux[1]`
-/// its inversion.
+/// All bits in the lanes in which a comparison instruction's condition holds: `aux[0]` is the
+/// condition, `aux[1]` its inversion.
 #[inline(always)]
-fn condition<const FLOAT: bool>(l: &Lanes<'_, '_>, op: &Op) -> u32 {
-    let yes = if FLOAT {
+fn condition<const FLOAT: bool>(l: &Lanes<'_, '_>, op: &Op) -> Row {
+    let mut yes = if FLOAT {
         super::float::fcompare(l, op, op.aux[0])
     } else {
         super::int::icompare(l, op, op.aux[0])
     };
-    if op.aux[1] != 0 { !yes } else { yes }
+    let flip = if op.aux[1] != 0 { u32::MAX } else { 0 };
+    for v in &mut yes.0 {
+        *v ^= flip;
+    }
+    yes
 }
 
 #[inline(always)]
 fn if_cmp<const FLOAT: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     let yes = condition::<FLOAT>(l, op);
     let n = u32::from(op.aux[2]);
-    update(l, |i, v| if v != 0 { v + n } else { u32::from(yes >> i & 1 == 0) })
+    update(l, |i, v| if v != 0 { v + n } else { !yes.0[i] & 1 })
 }
 
 #[inline(always)]
 fn else_cmp<const FLOAT: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     let yes = condition::<FLOAT>(l, op);
     let n = u32::from(op.aux[2]);
-    update(l, |i, v| match v {
-        0 => n,
-        1 => u32::from(yes >> i & 1 == 0),
-        _ => v,
+    update(l, |i, v| {
+        let back = !yes.0[i] & 1;
+        if v == 0 {
+            n
+        } else if v == 1 {
+            back
+        } else {
+            v
+        }
     })
 }
 
@@ -52,15 +61,7 @@ fn else_cmp<const FLOAT: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
 fn while_cmp<const FLOAT: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     let yes = condition::<FLOAT>(l, op);
     let n = u32::from(op.aux[2]);
-    update(l, |i, v| {
-        if v >= n {
-            v
-        } else if yes >> i & 1 != 0 {
-            0
-        } else {
-            n
-        }
-    })
+    update(l, |i, v| if v < n { n & !yes.0[i] } else { v })
 }
 
 /// Enter a construct: lanes that fail the test leave for 1, lanes that are out go `aux[2]` deeper.

@@ -1,7 +1,7 @@
 //! Integer arithmetic, bits, comparison and selection.
 
 use super::{Lanes, Next, Op};
-use crate::usc::lanes::{Dst, Form, LANES, Row, Src};
+use crate::usc::lanes::{Dst, Form, LANES, Row, Src, each_busy};
 
 #[inline(always)]
 fn map<const FAST: bool, const N: usize>(
@@ -12,9 +12,7 @@ fn map<const FAST: bool, const N: usize>(
     let mut out = Row::ZERO;
     if FAST {
         let rows: [&Row; N] = std::array::from_fn(|k| l.row(op.s[k]));
-        for i in 0..LANES {
-            out.0[i] = f(std::array::from_fn(|k| rows[k].0[i]));
-        }
+        each_busy(l.exec, |i| out.0[i] = f(std::array::from_fn(|k| rows[k].0[i])));
         l.store_row(op.d.row, &out);
     } else {
         let rows: [Row; N] = std::array::from_fn(|k| l.load_u32(op.s[k]));
@@ -50,6 +48,10 @@ pub fn iadd<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
             map::<true, 2>(l, op, |[a, b]| a.wrapping_add(b << shift))
         };
     }
+    if let Some(range) = saturation(op, &op.s[..2]) {
+        let sources = [wide(l, op.s[0]), [1; LANES], wide(l, op.s[1])];
+        return saturated(l, op, range, &sources);
+    }
     let [a, b] = [l.load_u64(op.s[0]), l.load_u64(op.s[1])];
     let mut out = [0; LANES];
     for i in 0..LANES {
@@ -57,7 +59,7 @@ pub fn iadd<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
         let b = if shift < 5 { b << shift } else { 0 };
         out[i] = a[i].wrapping_add(b);
     }
-    finish_wide(l, op, out, op.s[0].form != Form::Pair && op.s[1].form != Form::Pair);
+    l.store_u64(op.d, &out);
     Next::Continue
 }
 
@@ -72,6 +74,10 @@ pub fn imad<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
             map::<true, 3>(l, op, |[a, b, c]| a.wrapping_mul(b).wrapping_add(c << shift))
         };
     }
+    if let Some(range) = saturation(op, &op.s[2..3]) {
+        let sources = [0, 1, 2].map(|k| wide(l, op.s[k]));
+        return saturated(l, op, range, &sources);
+    }
     let [a, b, c] = [l.load_u64(op.s[0]), l.load_u64(op.s[1]), l.load_u64(op.s[2])];
     let mut out = [0; LANES];
     for i in 0..LANES {
@@ -79,30 +85,47 @@ pub fn imad<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
         let c = if shift < 5 { c << shift } else { 0 };
         out[i] = a[i].wrapping_mul(b[i]).wrapping_add(c);
     }
-    finish_wide(l, op, out, op.s[2].form != Form::Pair);
+    l.store_u64(op.d, &out);
     Next::Continue
 }
 
-/// Stores a sum, saturated where the instruction does that: only without a shift and with operands
-/// of at most 32 bits. source: applegpu.py, IAddInstructionDesc and IMAddInstructionDesc.
+/// The range that a sum is clamped to, if it is: only without a shift, and with summands of at most
+/// 32 bits. source: applegpu.py, IAddInstructionDesc and IMAddInstructionDesc.
 #[inline(always)]
-fn finish_wide(l: &mut Lanes<'_, '_>, op: &Op, mut sum: [u64; LANES], narrow: bool) {
-    if op.d.saturate && op.aux[0] == 0 && narrow && op.d.form != Form::Pair {
-        let signed = op.aux[2] != 0;
-        let bits = if op.d.form == Form::Word { 32 } else { 16 };
-        let (low, high) = if signed {
-            (-(1i64 << (bits - 1)), (1i64 << (bits - 1)) - 1)
-        } else {
-            (0, (1i64 << bits) - 1)
-        };
-        // A product of two 32-bit operands fills 64 bits unsigned; taken as signed it would
-        // look negative and clamp to the wrong end.
-        for v in &mut sum {
-            let positive_overflow = !signed && op.aux[1] == 0 && (*v as i64) < 0;
-            *v = if positive_overflow { high as u64 } else { (*v as i64).clamp(low, high) as u64 };
-        }
+fn saturation(op: &Op, narrow: &[Src]) -> Option<(i128, i128)> {
+    let applies = op.d.saturate
+        && op.aux[0] == 0
+        && op.d.form != Form::Pair
+        && narrow.iter().all(|s| s.form != Form::Pair);
+    let bits = if op.d.form == Form::Word { 32 } else { 16 };
+    let signed = op.aux[2] != 0;
+    applies.then(|| {
+        if signed { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) }
+    })
+}
+
+/// The values of a source.
+#[inline(always)]
+fn wide(l: &Lanes<'_, '_>, s: Src) -> [i128; LANES] {
+    let extend = |v: u64| if s.sign_extend { i128::from(v as i64) } else { i128::from(v) };
+    l.load_u64(s).map(extend)
+}
+
+/// `a * b ± c`, clamped. The product of two unsigned words fills 64 bits, so that the sum needs more.
+#[inline(always)]
+fn saturated(
+    l: &mut Lanes<'_, '_>,
+    op: &Op,
+    (low, high): (i128, i128),
+    [a, b, c]: &[[i128; LANES]; 3],
+) -> Next {
+    let mut out = [0; LANES];
+    for i in 0..LANES {
+        let c = if op.aux[1] != 0 { -c[i] } else { c[i] };
+        out[i] = (a[i] * b[i] + c).clamp(low, high) as u64;
     }
-    l.store_u64(op.d, &sum);
+    l.store_u64(op.d, &out);
+    Next::Continue
 }
 
 /// Bitwise function of two operands by truth table: `aux[0]` bit 0 is the result for neither set,
@@ -257,37 +280,41 @@ pub fn icmpsel<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
         };
     }
     let yes = icompare(l, op, op.aux[0]);
-    select(l, op, yes)
+    select(l, op, &yes)
 }
 
-/// Lanes (active or not) in which the integer condition holds for sources 0 and 1.
+/// All bits in the lanes (active or not) in which the integer condition holds for sources 0 and 1.
 #[inline(always)]
-pub fn icompare(l: &Lanes<'_, '_>, op: &Op, condition: u16) -> u32 {
+pub fn icompare(l: &Lanes<'_, '_>, op: &Op, condition: u16) -> Row {
     let signed = condition & 4 != 0;
     let load = |s: Src| l.load_u32(Src { sign_extend: signed && !s.constant, ..s });
     let [a, b] = [load(op.s[0]), load(op.s[1])];
-    let mut mask = 0;
-    for i in 0..LANES {
-        let yes = match condition {
-            0 | 4 => a.0[i] == b.0[i],
-            1 => a.0[i] < b.0[i],
-            2 => a.0[i] > b.0[i],
-            5 => (a.0[i] as i32) < b.0[i] as i32,
-            _ => a.0[i] as i32 > b.0[i] as i32,
+    let mut out = Row::ZERO;
+    macro_rules! test {
+        ($a:ident, $b:ident, $test:expr) => {
+            for i in 0..LANES {
+                let ($a, $b) = (a.0[i], b.0[i]);
+                out.0[i] = if $test { u32::MAX } else { 0 };
+            }
         };
-        mask |= u32::from(yes) << i;
     }
-    mask
+    match condition {
+        0 | 4 => test!(a, b, a == b),
+        1 => test!(a, b, a < b),
+        2 => test!(a, b, a > b),
+        5 => test!(a, b, (a as i32) < b as i32),
+        _ => test!(a, b, a as i32 > b as i32),
+    }
+    out
 }
 
 /// Stores source 2 in the lanes of `yes`, source 3 in the others.
 #[inline(always)]
-pub fn select(l: &mut Lanes<'_, '_>, op: &Op, yes: u32) -> Next {
-    let mask = Row::mask(yes);
+pub fn select(l: &mut Lanes<'_, '_>, op: &Op, yes: &Row) -> Next {
     let [x, y] = [l.load_u32(op.s[2]), l.load_u32(op.s[3])];
     let mut out = Row::ZERO;
     for i in 0..LANES {
-        out.0[i] = (x.0[i] & mask.0[i]) | (y.0[i] & !mask.0[i]);
+        out.0[i] = (x.0[i] & yes.0[i]) | (y.0[i] & !yes.0[i]);
     }
     l.store_u32(Dst { saturate: false, ..op.d }, &out);
     Next::Continue

@@ -277,20 +277,23 @@ unsafe fn put(p: *mut u8, element: u32, value: u32) {
 
 /// Turns raw elements to the register's float. `component` is the element's number, for alpha.
 #[inline(always)]
-fn decode(format: Format, component: usize, raw: u32) -> f32 {
+fn decode(format: Format, component: usize, raw: u32) -> f64 {
     match format {
-        Format::U8Norm => raw as f32 / 255.0,
-        Format::S8Norm => (f32::from(raw as i8) / 127.0).max(-1.0),
-        Format::U16Norm => raw as f32 / 65535.0,
-        Format::S16Norm => (f32::from(raw as i16) / 32767.0).max(-1.0),
-        Format::Srgba8 if component == 3 => raw as f32 / 255.0,
-        Format::Srgba8 => srgb_to_linear(raw as f32 / 255.0),
+        Format::U8Norm => f64::from(raw) / 255.0,
+        Format::S8Norm => (f64::from(raw as i8) / 127.0).max(-1.0),
+        Format::U16Norm => f64::from(raw) / 65535.0,
+        Format::S16Norm => (f64::from(raw as i16) / 32767.0).max(-1.0),
+        Format::Srgba8 if component == 3 => f64::from(raw) / 255.0,
+        Format::Srgba8 => f64::from(srgb_to_linear(raw as f32 / 255.0)),
         _ => 0.0,
     }
 }
 
+/// Silicon decodes to 12 bits: each of the 256 results that applegpu's authors measured is the nearest
+/// multiple of 1/4095. source: applegpu's srgb.py; Mesa's agx_border.c ("4 extra bits").
 fn srgb_to_linear(x: f32) -> f32 {
-    if x <= 0.04045 { x / 12.92 } else { ((x + 0.055) / 1.055).powf(2.4) }
+    let exact = if x <= 0.04045 { x / 12.92 } else { ((x + 0.055) / 1.055).powf(2.4) };
+    (exact * 4095.0).round() / 4095.0
 }
 
 fn linear_to_srgb(x: f32) -> f32 {
@@ -382,7 +385,13 @@ fn load_from(l: &mut Lanes<'_, '_>, t: &Transfer, addresses: &[u64; LANES]) {
         let components: [usize; 4] = component_numbers(t.mask);
         gather(l, addresses, t.format.stride(), t.mask, |l, k, raw| {
             let values = raw.0.map(|v| decode(t.format, components[k], v));
-            store_float(l, t, k, &values);
+            if is_wide(t) {
+                l.store_row(t.register.row + k as u16, &Row(values.map(|v| (v as f32).to_bits())));
+            } else {
+                // Rounded once: by way of 32 bits, a few 16-bit values would miss the nearest half.
+                let halves = values.map(|v| u32::from(super::float::f64_to_half(v)));
+                l.store_u32(register_at(t.register, k), &Row(halves));
+            }
         });
     }
 }

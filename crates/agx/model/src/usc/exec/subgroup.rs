@@ -107,7 +107,8 @@ pub fn reduce<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
 /// Ballots: the lanes in which the comparison holds. `aux` 0 and 1 as for control flow, `aux[2]`:
 /// each quad its own four bits.
 #[inline(always)]
-fn ballot(l: &mut Lanes<'_, '_>, op: &Op, yes: u32) -> Next {
+fn ballot(l: &mut Lanes<'_, '_>, op: &Op, yes: &Row) -> Next {
+    let yes = yes.bits();
     let yes = (if op.aux[1] != 0 { !yes } else { yes }) & l.exec;
     let mut out = Row::splat(yes);
     if op.aux[2] != 0 {
@@ -123,14 +124,14 @@ fn ballot(l: &mut Lanes<'_, '_>, op: &Op, yes: u32) -> Next {
 #[inline(always)]
 pub fn icmp_ballot<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     let yes = super::int::icompare(l, op, op.aux[0]);
-    ballot(l, op, yes)
+    ballot(l, op, &yes)
 }
 
 /// Ballot of a float comparison.
 #[inline(always)]
 pub fn fcmp_ballot<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     let yes = super::float::fcompare(l, op, op.aux[0]);
-    ballot(l, op, yes)
+    ballot(l, op, &yes)
 }
 
 /// Which lane a shuffle reads from.

@@ -1,0 +1,9 @@
+//! What instructions do, compared with witnesses that share no code with the model.
+//!
+//! [`rig`] runs single instructions with given registers in all lanes and reads the registers back.
+//! [`golden`] compares with vectors that applegpu's executable semantics made; the other modules
+//! compare what applegpu leaves out with scalar Rust written for the purpose.
+
+mod golden;
+mod rig;
+mod values;

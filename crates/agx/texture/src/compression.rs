@@ -1,0 +1,233 @@
+//! Compressed images: what is known of the metadata, and what this model makes of the rest.
+//!
+//! A compressed image has eight bytes of metadata for each tile of 16×16 samples. Two contents are
+//! known, because Mesa's own kernels write them: all eight bytes say "uncompressed" (texels lie where
+//! a twiddled image has them), or all eight say "solid" (the colour stands at the start of the tile's
+//! texels, eight times). How silicon packs texels in between is unknown.
+//!
+//! This model's pixel back end therefore writes every tile uncompressed, which silicon may do with any
+//! tile, so that its texture unit, Mesa's decompression and clear kernels and a reader of the memory
+//! agree. Texels of a tile with any other metadata (memory that was never written, or an image of
+//! another device) read as zero, with a [`Note`].
+//!
+// source: Mesa 26.1, libagx/compression.cl, `libagx_fast_clear`; layout.h, `AIL_COMP_*`
+
+use tepui_agx_layout::compression::{
+    self as layout, TILE_METADATA_B, TILE_SA, TileMetadata, extent_sa,
+};
+use tepui_format::Format;
+use tepui_softgpu::Fault;
+
+use crate::fetch::Texels;
+use crate::image::{Image, Level};
+use crate::memory::Memory;
+use crate::{LANES, Note, Notes, Row};
+
+/// The metadata of an image.
+#[derive(Clone, Debug)]
+pub struct Metadata {
+    /// Address of the first layer's.
+    pub address: u64,
+    /// Bytes from layer to layer.
+    pub layer_stride: u64,
+    /// What eight uncompressed subtiles look like.
+    pub uncompressed: u64,
+    /// What eight solid subtiles look like.
+    pub solid: u64,
+}
+
+impl Metadata {
+    pub(crate) fn new(address: u64, m: &layout::Metadata, format: Format) -> Metadata {
+        Metadata {
+            address,
+            layer_stride: m.layer_stride_B,
+            uncompressed: TileMetadata::uncompressed(format).map_or(0, |t| t.0),
+            solid: u64::from_le_bytes([solid_mode(format.info().block.bytes); 8]),
+        }
+    }
+}
+
+/// The mode byte of a subtile of one colour, by the bytes of a texel.
+/// source: Mesa 26.1, layout.h, `AIL_COMP_SOLID_*`
+fn solid_mode(bytes: u32) -> u8 {
+    match bytes {
+        1 => 0x60,
+        2 => 0x01,
+        4 => 0x03,
+        _ => 0x07,
+    }
+}
+
+/// The metadata of a level.
+#[derive(Clone, Copy, Debug)]
+pub struct MetadataLevel {
+    /// Where it starts within its layer's.
+    offset: u64,
+    /// Tiles that cover the level.
+    tiles: [u32; 2],
+    /// Logarithms of the texels of a tile.
+    tile_shift: [u32; 2],
+}
+
+impl MetadataLevel {
+    /// `None` where the level is not compressed: metadata is reserved for levels whose larger side has
+    /// 16 samples, but used only where the smaller one has.
+    /// source: Mesa 26.1, layout.h, `ail_is_level_logically_compressed`
+    pub(crate) fn new(
+        m: &layout::Metadata,
+        number: u32,
+        level: &tepui_agx_layout::Level,
+        samples: u32,
+    ) -> Option<MetadataLevel> {
+        let sa = extent_sa(level.extent_px, samples);
+        if sa.w.min(sa.h) < TILE_SA {
+            return None;
+        }
+        let metadata = m.levels().get(number as usize)?;
+        let tile = TILE_SA.ilog2();
+        Some(MetadataLevel {
+            offset: metadata.offset_B,
+            tiles: metadata.tiles.to_array(),
+            tile_shift: [tile - u32::from(samples == 4), tile - u32::from(samples >= 2)],
+        })
+    }
+
+    /// The tile of a texel, numbered as the metadata is.
+    /// source: Mesa, compression.cl, `index_metadata`
+    #[inline]
+    fn tile(&self, x: u32, y: u32) -> u32 {
+        let (x, y) = (x >> self.tile_shift[0], y >> self.tile_shift[1]);
+        let [w, h] = self.tiles;
+        let bits = w.min(h).next_power_of_two().ilog2();
+        let mask = (1 << bits) - 1;
+        let major = if w > h { x } else { y };
+        tepui_agx_layout::address::interleave(x & mask, y & mask) + ((major & !mask) << bits)
+    }
+
+    /// The first texel of a texel's tile.
+    #[inline]
+    fn corner(&self, x: u32, y: u32) -> [u32; 2] {
+        [
+            x >> self.tile_shift[0] << self.tile_shift[0],
+            y >> self.tile_shift[1] << self.tile_shift[1],
+        ]
+    }
+
+    /// Texels of a tile in each direction.
+    fn tile_texels(&self) -> [u32; 2] {
+        self.tile_shift.map(|s| 1 << s)
+    }
+}
+
+fn address_of(metadata: &Metadata, level: &MetadataLevel, layer: u64, tile: u32) -> u64 {
+    metadata
+        .address
+        .wrapping_add(layer * metadata.layer_stride)
+        .wrapping_add(level.offset + u64::from(tile) * TILE_METADATA_B)
+}
+
+fn read_tile<M: Memory>(memory: &mut M, address: u64) -> Result<u64, Fault> {
+    let mut bytes = [0; 8];
+    memory.read(address, &mut bytes)?;
+    Ok(u64::from_le_bytes(bytes))
+}
+
+/// Looks at the metadata of the tiles that lanes are about to read. Lanes in a solid tile are pointed
+/// to its colour; the result has the lanes whose texels are unknown and read as zero.
+pub(crate) fn redirect<M: Memory>(
+    memory: &mut M,
+    notes: &mut Notes,
+    image: &Image,
+    texels: &Texels<'_>,
+    exec: u32,
+    elements: &mut Row,
+) -> Result<u32, Fault> {
+    let Texels { level, at: [x, y], layer, .. } = texels;
+    let (Some(metadata), Some(m)) = (&image.metadata, &level.metadata) else { return Ok(0) };
+    let mut unknown = 0;
+    // Neighbouring lanes are in the same tile most of the time.
+    let mut last = (u32::MAX, u32::MAX, 0);
+    for i in 0..LANES {
+        if exec >> i & 1 == 0 {
+            continue;
+        }
+        let (x, y) = (x[i] as u32, y[i] as u32);
+        let tile = m.tile(x, y);
+        if (tile, layer[i]) != (last.0, last.1) {
+            let address = address_of(metadata, m, u64::from(layer[i]), tile);
+            last = (tile, layer[i], read_tile(memory, address)?);
+        }
+        if last.2 == metadata.uncompressed {
+            continue;
+        }
+        if last.2 == metadata.solid {
+            let [x, y] = m.corner(x, y);
+            elements[i] = level.element(x, y);
+        } else {
+            notes.add(Note::UnknownCompression { metadata: last.2 });
+            unknown |= 1 << i;
+        }
+    }
+    Ok(unknown)
+}
+
+/// Makes the tiles uncompressed that `covered` texels (x0, y0, x1, y1; the last two exclusive) are
+/// about to be written to. Tiles that are not covered whole keep what they show.
+pub(crate) fn open_tiles<M: Memory>(
+    memory: &mut M,
+    notes: &mut Notes,
+    image: &Image,
+    level: &Level,
+    layer: u64,
+    [x0, y0, x1, y1]: [u32; 4],
+) -> Result<(), Fault> {
+    let (Some(metadata), Some(m)) = (&image.metadata, &level.metadata) else { return Ok(()) };
+    let [tw, th] = m.tile_texels();
+    let (mut y, x_start) = (y0 / th * th, x0 / tw * tw);
+    while y < y1 {
+        let mut x = x_start;
+        while x < x1 {
+            let address = address_of(metadata, m, layer, m.tile(x, y));
+            let now = read_tile(memory, address)?;
+            if now != metadata.uncompressed {
+                let end = [(x + tw).min(level.width), (y + th).min(level.height)];
+                let whole = x0 <= x && y0 <= y && end[0] <= x1 && end[1] <= y1;
+                if !whole {
+                    expand(memory, notes, image, level, layer, [x, y, end[0], end[1]], now)?;
+                }
+                memory.write(address, &metadata.uncompressed.to_le_bytes())?;
+            }
+            x += tw;
+        }
+        y += th;
+    }
+    Ok(())
+}
+
+/// Writes what a tile shows to where an uncompressed tile has it.
+fn expand<M: Memory>(
+    memory: &mut M,
+    notes: &mut Notes,
+    image: &Image,
+    level: &Level,
+    layer: u64,
+    [x0, y0, x1, y1]: [u32; 4],
+    now: u64,
+) -> Result<(), Fault> {
+    let texel = 1usize << image.element_shift;
+    let base = image.address.wrapping_add(layer * image.layer_stride).wrapping_add(level.offset);
+    let at = |x, y| base.wrapping_add(u64::from(level.element(x, y)) << image.element_shift);
+    let mut colour = [0; 64];
+    let colour = &mut colour[..texel];
+    if image.metadata.as_ref().is_some_and(|m| m.solid == now) {
+        memory.read(at(x0, y0), colour)?;
+    } else {
+        notes.add(Note::UnknownCompression { metadata: now });
+    }
+    for y in y0..y1 {
+        for x in x0..x1 {
+            memory.write(at(x, y), colour)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,59 @@
+//! Why a texture or image access cannot be done.
+
+use tepui_agx_layout::LayoutError;
+use tepui_agx_packets::Problem;
+use tepui_agx_packets::texture::{Channels, Layout, TextureType};
+use tepui_format::Format;
+
+/// A descriptor that this model cannot work with.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unsupported {
+    /// Bits whose meaning is unknown.
+    #[error("{0}")]
+    Bits(#[from] Problem),
+    /// No such format is known.
+    #[error("unknown format: channels {channels}, type {type_}{}", if *srgb { ", sRGB" } else { "" })]
+    Format {
+        /// Channels of the descriptor.
+        channels: Channels,
+        /// Their type.
+        type_: TextureType,
+        /// Converted from or to sRGB.
+        srgb: bool,
+    },
+    /// The format is known, but not decoded here.
+    #[error("texels of {0} are not decoded by this model")]
+    Undecoded(Format),
+    /// The pixel back end does not write blocks.
+    #[error("{0} is not a format that the pixel back end writes")]
+    NotWritable(Format),
+    /// How texels lie in memory is unknown.
+    #[error("the content of layout {0} is unknown")]
+    Layout(Layout),
+    /// A shape that the hardware's layouts do not have.
+    #[error("{0}")]
+    Shape(#[from] LayoutError),
+    /// A combination of fields whose meaning is unknown.
+    #[error("{0} is unknown")]
+    Unknown(&'static str),
+}
+
+/// An access that failed: the job ends with it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// A texel or a descriptor's table is not mapped. Unlike loads and stores of shaders, this is no
+    /// soft fault. source: asahi_drm.h, DRM_ASAHI_FEATURE_SOFT_FAULTS, speaks of loads and stores.
+    #[error("{0}")]
+    Memory(#[from] tepui_softgpu::Fault),
+    /// The descriptor is not understood.
+    #[error("{which} descriptor: {why}")]
+    Descriptor {
+        /// Which of the access's descriptors.
+        which: &'static str,
+        /// What is wrong with it.
+        why: Unsupported,
+    },
+    /// The instruction asks for something whose outcome is unknown.
+    #[error("{0} is unknown")]
+    Unknown(&'static str),
+}

@@ -1,0 +1,232 @@
+//! Reads texels: from element numbers to their bits.
+
+use tepui_agx_layout::PAGE_B;
+use tepui_agx_packets::Packet;
+use tepui_agx_packets::texture::SparseBlock;
+use tepui_softgpu::Access;
+
+use crate::compression;
+use crate::error::Fault;
+use crate::image::{Image, Level, sparse_entry};
+use crate::memory::Memory;
+use crate::notes::Notes;
+use crate::{Ints, LANES, Row};
+
+/// Reads texels of one image for one instruction.
+pub(crate) struct Fetcher<'a, M> {
+    pub memory: &'a mut M,
+    pub notes: &'a mut Notes,
+    pub image: &'a Image,
+    /// Lanes that read.
+    pub exec: u32,
+    /// Lanes that met a page of a sparse image that is not there.
+    pub absent: u32,
+    /// The whole image in host memory.
+    whole: Option<*const u8>,
+}
+
+/// Which texels of a level lanes read.
+pub(crate) struct Texels<'a> {
+    pub level: &'a Level,
+    /// Column and row, inside the level.
+    pub at: [&'a Ints; 2],
+    /// Layer or slice, inside the image.
+    pub layer: &'a Row,
+    /// Sample, below the image's.
+    pub sample: &'a Row,
+}
+
+impl<'a, M: Memory> Fetcher<'a, M> {
+    pub fn new(memory: &'a mut M, notes: &'a mut Notes, image: &'a Image, exec: u32) -> Self {
+        let whole = image
+            .span
+            .and_then(|span| memory.window(image.address, span, Access::Read))
+            .map(<*mut u8>::cast_const);
+        Fetcher { memory, notes, image, exec, absent: 0, whole }
+    }
+
+    /// The bits of texels, in the words that the format has. `elements` are those of the texels; where
+    /// a tile has one colour, they are changed.
+    pub fn words(
+        &mut self,
+        texels: &Texels<'_>,
+        elements: &mut Row,
+        words: &mut [Row; 4],
+    ) -> Result<(), Fault> {
+        let mut zero = 0;
+        if self.image.metadata.is_some() {
+            let Fetcher { memory, notes, image, exec, .. } = self;
+            zero = compression::redirect(*memory, notes, image, texels, *exec, elements)?;
+        }
+        let offsets = self.offsets(texels, elements);
+        match self.whole {
+            // SAFETY: `whole` is valid for `image.span` bytes, within which all texels inside their
+            // levels, layers inside the image and samples below its number lie.
+            Some(host) => unsafe { gather(host, &offsets, self.image.sample_bytes, words) },
+            None if self.image.folios.is_some() => {
+                zero |= self.sparse(texels, &offsets, words)?;
+            }
+            None => self.scattered(&offsets, words)?,
+        }
+        if zero != 0 {
+            for word in words.iter_mut() {
+                for (i, w) in word.iter_mut().enumerate() {
+                    *w &= (zero >> i & 1).wrapping_sub(1);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Byte offsets from the image's address.
+    #[inline]
+    fn offsets(&self, texels: &Texels<'_>, elements: &Row) -> [u64; LANES] {
+        let shift = self.image.element_shift;
+        let start = texels.level.offset;
+        let mut out = [0; LANES];
+        for i in 0..LANES {
+            out[i] = start + (u64::from(elements[i]) << shift);
+        }
+        if self.image.layers > 1 {
+            for i in 0..LANES {
+                out[i] += u64::from(texels.layer[i]) * self.image.layer_stride;
+            }
+        }
+        if self.image.samples > 1 {
+            for i in 0..LANES {
+                out[i] += u64::from(texels.sample[i] * self.image.sample_bytes);
+            }
+        }
+        out
+    }
+
+    /// Texels of an image that does not lie in one piece as far as is known.
+    #[cold]
+    fn scattered(&mut self, offsets: &[u64; LANES], words: &mut [Row; 4]) -> Result<(), Fault> {
+        let bytes = self.image.sample_bytes;
+        let (mut low, mut high) = (u64::MAX, 0);
+        for i in lanes(self.exec) {
+            low = low.min(offsets[i]);
+            high = high.max(offsets[i]);
+        }
+        if self.exec == 0 {
+            return Ok(());
+        }
+        let start = self.image.address.wrapping_add(low);
+        let size = high - low + u64::from(bytes);
+        if let Some(host) = self.memory.window(start, size, Access::Read) {
+            let mut inside = [0; LANES];
+            for i in lanes(self.exec) {
+                inside[i] = offsets[i] - low;
+            }
+            // SAFETY: the window has every active lane's texel; the others read the first one's.
+            unsafe { gather(host, &inside, bytes, words) };
+            return Ok(());
+        }
+        for i in lanes(self.exec) {
+            self.read(self.image.address.wrapping_add(offsets[i]), i, words)?;
+        }
+        Ok(())
+    }
+
+    /// Texels of a sparse image; gives the lanes whose page is not there.
+    fn sparse(
+        &mut self,
+        texels: &Texels<'_>,
+        offsets: &[u64; LANES],
+        words: &mut [Row; 4],
+    ) -> Result<u32, Fault> {
+        let mut absent = 0;
+        for i in lanes(self.exec) {
+            let layer = u64::from(texels.layer[i]);
+            let offset = offsets[i] - layer * self.image.layer_stride;
+            match sparse_address(self.memory, self.image, layer, offset)? {
+                Some(address) => self.read(address, i, words)?,
+                None => absent |= 1 << i,
+            }
+        }
+        self.absent |= absent;
+        Ok(absent)
+    }
+
+    fn read(&mut self, address: u64, lane: usize, words: &mut [Row; 4]) -> Result<(), Fault> {
+        let mut bytes = [0; 16];
+        self.memory.read(address, &mut bytes[..self.image.sample_bytes as usize])?;
+        for (w, word) in words.iter_mut().enumerate() {
+            let at = 4 * w;
+            word[lane] =
+                u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        }
+        Ok(())
+    }
+}
+
+/// The address of a byte of a layer of a sparse image, if its page is there.
+pub(crate) fn sparse_address<M: Memory>(
+    memory: &mut M,
+    image: &Image,
+    layer: u64,
+    offset: u64,
+) -> Result<Option<u64>, Fault> {
+    let folios = image.folios.unwrap_or(1);
+    let mut bytes = [0; 4];
+    memory.read(sparse_entry(image.address, folios, layer, offset), &mut bytes)?;
+    // Every value of the four bytes but unknown bits is an entry; those do not change where it points.
+    let entry = SparseBlock::unpack_lossy(&bytes).map(|(entry, _)| entry);
+    Ok(entry.ok().filter(|e| e.enabled).map(|e| e.address + offset % PAGE_B))
+}
+
+/// The lanes of a mask.
+#[inline(always)]
+pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    let mut left = mask;
+    std::iter::from_fn(move || {
+        let lane = left.trailing_zeros() as usize;
+        left &= left.wrapping_sub(1);
+        (lane < LANES).then_some(lane)
+    })
+}
+
+/// Reads a texel for each lane.
+///
+/// # Safety
+/// `host` must be valid for reads of `bytes` bytes at each offset.
+#[inline]
+unsafe fn gather(host: *const u8, offsets: &[u64; LANES], bytes: u32, words: &mut [Row; 4]) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match bytes {
+            1 => {
+                for i in 0..LANES {
+                    words[0][i] = u32::from(host.add(offsets[i] as usize).read());
+                }
+            }
+            2 => {
+                for i in 0..LANES {
+                    let p = host.add(offsets[i] as usize).cast::<u16>();
+                    words[0][i] = u32::from(p.read_unaligned());
+                }
+            }
+            4 => {
+                for i in 0..LANES {
+                    words[0][i] = host.add(offsets[i] as usize).cast::<u32>().read_unaligned();
+                }
+            }
+            8 => {
+                for i in 0..LANES {
+                    let both = host.add(offsets[i] as usize).cast::<u64>().read_unaligned();
+                    words[0][i] = both as u32;
+                    words[1][i] = (both >> 32) as u32;
+                }
+            }
+            _ => {
+                for i in 0..LANES {
+                    let all = host.add(offsets[i] as usize).cast::<[u32; 4]>().read_unaligned();
+                    for (word, value) in words.iter_mut().zip(all) {
+                        word[i] = value;
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! Reads one level: the nearest texel, weighted neighbours, or the four of a gather.
+
+use tepui_agx_packets::sampler::{CompareFunc, Wrap};
+
+use crate::axis::{Axis, AxisRule};
+use crate::blocks::Blocks;
+use crate::cube;
+use crate::error::Fault;
+use crate::fetch::{Fetcher, Texels, lanes};
+use crate::image::Level;
+use crate::memory::Memory;
+use crate::simd::{Kernels, Tap};
+use crate::unpack::{Kind, Unpacker};
+use crate::{Floats, Ints, LANES, Row};
+
+/// What stays the same over all levels and samples of an instruction.
+pub(crate) struct Filter<'a, M> {
+    pub fetch: Fetcher<'a, M>,
+    pub blocks: &'a mut Blocks,
+    pub kernels: &'static Kernels,
+    pub unpacker: &'a Unpacker,
+    /// The border colour as the unpacker's channels.
+    pub border: [u32; 4],
+    /// Channels that are wanted, a bit each.
+    pub wanted: u32,
+    /// Coordinates that count.
+    pub axes: usize,
+    /// The image is a cube whose edges are filtered across.
+    pub seamless: bool,
+    /// What happens to each coordinate outside.
+    pub wrap: [Wrap; 3],
+    /// Coordinates count texels.
+    pub pixel: bool,
+    /// Texel offsets.
+    pub offset: [Ints; 3],
+    /// Shadow comparison and the reference value.
+    pub compare: Option<(CompareFunc, Floats)>,
+    /// Layer or face of each lane; the slice of a 3D image comes from its coordinate.
+    pub layer: Row,
+    /// Sample of each lane.
+    pub sample: Row,
+    /// The image is 3D.
+    pub is_3d: bool,
+}
+
+/// The channels of one texel of each lane.
+type Channels = [Floats; 4];
+
+const NONE: Channels = [[0.0; LANES]; 4];
+
+impl<M: Memory> Filter<'_, M> {
+    /// The texels that coordinates point to in a level.
+    fn texels(&self, level: &Level, coordinates: &[Floats; 3], linear: bool) -> [Axis; 3] {
+        let mut axes = [Axis::ZERO; 3];
+        for (a, size) in [level.width, level.height, level.depth].into_iter().enumerate() {
+            if a >= self.axes {
+                continue;
+            }
+            // Edges of a seamless cube are crossed later; the texels beyond must be told apart.
+            let wrap = if self.seamless { Wrap::ClampToEdge } else { self.wrap[a] };
+            let rule = AxisRule { size, wrap, pixel: self.pixel, linear };
+            if self.seamless && linear {
+                // A face with a margin of one texel all around.
+                let wide = AxisRule { size: size + 2, pixel: true, ..rule };
+                let moved = coordinates[a].map(|c| c * size as f32 + 1.0);
+                self.kernels.axis(&wide, &moved, &self.offset[a], &mut axes[a]);
+                for texel in &mut axes[a].texel {
+                    texel.iter_mut().for_each(|t| *t -= 1);
+                }
+            } else {
+                self.kernels.axis(&rule, &coordinates[a], &self.offset[a], &mut axes[a]);
+            }
+        }
+        axes
+    }
+
+    /// Weighted neighbours, or the nearest texel, of formats that hold floats.
+    pub fn level(
+        &mut self,
+        level: &Level,
+        coordinates: &[Floats; 3],
+        linear: bool,
+    ) -> Result<Channels, Fault> {
+        let axes = self.texels(level, coordinates, linear);
+        if !linear {
+            return self.one(level, &axes, [0; 3]);
+        }
+        if self.seamless {
+            return self.cube(level, &axes);
+        }
+        let mut sum = NONE;
+        let steps = |a: usize| if a < self.axes { 2 } else { 1 };
+        let (nx, ny, nz) = (steps(0), steps(1), steps(2));
+        for z in 0..nz {
+            for y in 0..ny {
+                let mut outer = [1.0; LANES];
+                weigh(&mut outer, &axes[1], y, ny);
+                weigh(&mut outer, &axes[2], z, nz);
+                for x in 0..nx {
+                    let mut weight = outer;
+                    weigh(&mut weight, &axes[0], x, nx);
+                    self.tap(level, &axes, [x, y, z], |filter, tap| {
+                        filter.blend(tap, &weight, &mut sum);
+                    })?;
+                }
+            }
+        }
+        Ok(sum)
+    }
+
+    /// Adds a tap, compared if there is a comparison.
+    fn blend(&self, tap: &Tap<'_>, weight: &Floats, sum: &mut Channels) {
+        match &self.compare {
+            None => self.kernels.blend(tap, weight, sum),
+            Some((func, reference)) => {
+                let mut passes = NONE;
+                self.kernels.compare(tap, *func, reference, &mut passes[0]);
+                self.kernels.accumulate(&passes, weight, 1, sum);
+            }
+        }
+    }
+
+    /// The channels of one texel, compared if there is a comparison.
+    fn one(
+        &mut self,
+        level: &Level,
+        axes: &[Axis; 3],
+        step: [usize; 3],
+    ) -> Result<Channels, Fault> {
+        let mut out = NONE;
+        self.tap(level, axes, step, |filter, tap| filter.take(tap, &mut out))?;
+        Ok(out)
+    }
+
+    fn take(&self, tap: &Tap<'_>, out: &mut Channels) {
+        match &self.compare {
+            None => self.kernels.floats(tap, out),
+            Some((func, reference)) => self.kernels.compare(tap, *func, reference, &mut out[0]),
+        }
+    }
+
+    /// The nearest texel of formats that hold integers.
+    pub fn nearest_integer(
+        &mut self,
+        level: &Level,
+        coordinates: &[Floats; 3],
+    ) -> Result<[Row; 4], Fault> {
+        let axes = self.texels(level, coordinates, false);
+        let mut out = [[0; LANES]; 4];
+        self.tap(level, &axes, [0; 3], |filter, tap| filter.kernels.integers(tap, &mut out))?;
+        Ok(out)
+    }
+
+    /// The texel of a load, as the bits of floats or as integers.
+    pub fn load(&mut self, level: &Level, axes: &[Axis; 3]) -> Result<[Row; 4], Fault> {
+        let mut out = [[0; LANES]; 4];
+        if self.unpacker.is_integer() {
+            self.tap(level, axes, [0; 3], |filter, tap| filter.kernels.integers(tap, &mut out))?;
+        } else {
+            let channels = self.one(level, axes, [0; 3])?;
+            out = channels.map(|c| c.map(f32::to_bits));
+        }
+        Ok(out)
+    }
+
+    /// Four texels of one channel each: left to right, top to bottom as the coordinates run.
+    pub fn gather(
+        &mut self,
+        level: &Level,
+        coordinates: &[Floats; 3],
+        channel: usize,
+    ) -> Result<[Row; 4], Fault> {
+        let axes = self.texels(level, coordinates, true);
+        let mut out = [[0; LANES]; 4];
+        if self.seamless && !self.unpacker.is_integer() {
+            let taps = self.cube_taps(level, &axes)?;
+            for (out, tap) in out.iter_mut().zip(taps) {
+                *out = tap[channel].map(f32::to_bits);
+            }
+            return Ok(out);
+        }
+        for (k, out) in out.iter_mut().enumerate() {
+            let step = [k & 1, k >> 1, 0];
+            if self.unpacker.is_integer() {
+                let mut all = [[0; LANES]; 4];
+                let seam = self.seamless;
+                self.tap_across(level, &axes, step, seam, |filter, tap| {
+                    filter.kernels.integers(tap, &mut all);
+                })?;
+                *out = all[channel];
+            } else {
+                *out = self.one(level, &axes, step)?[channel].map(f32::to_bits);
+            }
+        }
+        Ok(out)
+    }
+
+    /// Weighted neighbours across the edges of a cube.
+    fn cube(&mut self, level: &Level, axes: &[Axis; 3]) -> Result<Channels, Fault> {
+        let taps = self.cube_taps(level, axes)?;
+        let mut sum = NONE;
+        let wanted = if self.compare.is_some() { 1 } else { self.wanted };
+        for (k, tap) in taps.iter().enumerate() {
+            let mut weight = [1.0; LANES];
+            weigh(&mut weight, &axes[0], k & 1, 2);
+            weigh(&mut weight, &axes[1], k >> 1, 2);
+            self.kernels.accumulate(tap, &weight, wanted, &mut sum);
+        }
+        Ok(sum)
+    }
+
+    /// The four texels around a place on a cube. Where three faces meet, the texel that is not there is
+    /// the mean of the others.
+    ///
+    // source: Vulkan specification, "Cube Map Edge Handling"
+    fn cube_taps(&mut self, level: &Level, axes: &[Axis; 3]) -> Result<[Channels; 4], Fault> {
+        let mut taps = [NONE; 4];
+        let mut corners = [0; 4];
+        for k in 0..4 {
+            let mut out = NONE;
+            corners[k] =
+                self.tap_across(level, axes, [k & 1, k >> 1, 0], true, |filter, tap| {
+                    filter.take(tap, &mut out);
+                })?;
+            taps[k] = out;
+        }
+        for k in 0..4 {
+            for lane in lanes(corners[k]) {
+                for c in 0..4 {
+                    let others: f32 = (0..4).filter(|&o| o != k).map(|o| taps[o][c][lane]).sum();
+                    taps[k][c][lane] = others / 3.0;
+                }
+            }
+        }
+        Ok(taps)
+    }
+
+    /// Reads one texel for each lane and hands it on.
+    fn tap(
+        &mut self,
+        level: &Level,
+        axes: &[Axis; 3],
+        step: [usize; 3],
+        use_it: impl FnOnce(&Self, &Tap<'_>),
+    ) -> Result<(), Fault> {
+        self.tap_across(level, axes, step, false, use_it).map(|_| ())
+    }
+
+    /// As [`Filter::tap`], across the edges of a cube; gives the lanes that have no such texel.
+    fn tap_across(
+        &mut self,
+        level: &Level,
+        axes: &[Axis; 3],
+        [sx, sy, sz]: [usize; 3],
+        cross: bool,
+        use_it: impl FnOnce(&Self, &Tap<'_>),
+    ) -> Result<u32, Fault> {
+        let [ax, ay, az] = axes;
+        let mut corners = 0;
+        let mut moved = (ax.texel[sx], ay.texel[sy], self.layer);
+        let (x, y, layer) = if cross {
+            let mut face = self.layer.map(|l| l % 6);
+            corners = cube::cross(level.width, &mut face, &mut moved.0, &mut moved.1);
+            for i in 0..LANES {
+                moved.2[i] = self.layer[i] - self.layer[i] % 6 + face[i];
+            }
+            (&moved.0, &moved.1, moved.2)
+        } else if self.is_3d {
+            (&ax.texel[sx], &ay.texel[sy], az.texel[sz].map(|z| z as u32))
+        } else {
+            (&ax.texel[sx], &ay.texel[sy], self.layer)
+        };
+        let mut elements = [0; LANES];
+        let mut lines = [0; LANES];
+        self.kernels.columns(level, x, &mut elements);
+        self.kernels.lines(level, y, &mut lines);
+        for i in 0..LANES {
+            elements[i] += lines[i];
+        }
+        let texels = Texels { level, at: [x, y], layer: &layer, sample: &self.sample };
+        let mut words = [[0; LANES]; 4];
+        self.fetch.words(&texels, &mut elements, &mut words)?;
+        let mut outside = [0; LANES];
+        for i in 0..LANES {
+            outside[i] = ax.outside[sx][i] | ay.outside[sy][i] | az.outside[sz][i];
+        }
+        let columns = x.map(|x| x as u32);
+        if let Kind::Block(..) = self.unpacker.kind {
+            let rows = y.map(|y| y as u32);
+            self.blocks.decode(self.unpacker, self.fetch.exec, &columns, &rows, &mut words);
+        }
+        let tap = Tap {
+            unpacker: self.unpacker,
+            words: &words,
+            x: &columns,
+            outside: &outside,
+            border: self.border,
+            wanted: self.wanted,
+        };
+        use_it(self, &tap);
+        Ok(corners)
+    }
+}
+
+/// Multiplies with the weight of one of the two texels of an axis.
+#[inline(always)]
+fn weigh(weight: &mut Floats, axis: &Axis, step: usize, steps: usize) {
+    if steps == 1 {
+        return;
+    }
+    for i in 0..LANES {
+        weight[i] *= if step == 0 { 1.0 - axis.weight[i] } else { axis.weight[i] };
+    }
+}

@@ -1,0 +1,115 @@
+//! Level of detail: from gradients to levels and samples along the line of anisotropy.
+//!
+// source: Vulkan specification, "Scale Factor, Level-of-Detail Operation and Image Level(s)
+// Selection"
+
+use crate::{Floats, LANES};
+
+/// Fraction bits of a level of detail. Assumption: 8, as Mesa announces (mipmapPrecisionBits),
+/// rounded to the nearest.
+pub const LOD_BITS: u32 = 8;
+
+/// Rates of change of each coordinate, to the right and down.
+pub type Gradient = [[Floats; 2]; 3];
+
+/// Differences between neighbours of a quad: lanes are numbered left to right, top to bottom.
+#[inline(always)]
+pub fn derivatives(x: &Floats) -> [Floats; 2] {
+    let mut out = [[0.0; LANES]; 2];
+    for quad in 0..LANES / 4 {
+        let q = 4 * quad;
+        for k in 0..4 {
+            // Each row and column has a difference of its own.
+            out[0][q + k] = x[q + (k | 1)] - x[q + (k & 2)];
+            out[1][q + k] = x[q + (k | 2)] - x[q + (k & 1)];
+        }
+    }
+    out
+}
+
+/// What gradients say: the level of detail, and how many samples lie along which direction.
+#[derive(Clone, Copy, Debug)]
+pub struct Footprint {
+    /// Level of detail, before bias and clamps.
+    pub lod: Floats,
+    /// Samples along the line of anisotropy.
+    pub samples: Floats,
+    /// Whether the line follows the second gradient (1.0) or the first (0.0).
+    pub down: Floats,
+}
+
+/// Finds the footprint of gradients that are in texels of the base level. `axes` coordinates count.
+#[inline(always)]
+pub fn footprint(gradient: &Gradient, axes: usize, max_anisotropy: u32, out: &mut Footprint) {
+    let mut square = [[0.0f32; LANES]; 2];
+    for axis in gradient.iter().take(axes) {
+        for (square, rate) in square.iter_mut().zip(axis) {
+            for i in 0..LANES {
+                square[i] += rate[i] * rate[i];
+            }
+        }
+    }
+    let most = max_anisotropy as f32;
+    for i in 0..LANES {
+        let (right, down) = (square[0][i], square[1][i]);
+        out.down[i] = if down > right { 1.0 } else { 0.0 };
+        let longest = if down > right { down } else { right };
+        let shortest = if down > right { right } else { down };
+        let (longest, shortest) = (longest.sqrt(), shortest.sqrt());
+        // A line without width has as many samples as there may be; NaN and no line at all have one.
+        let ratio = longest / shortest;
+        let ratio = if ratio >= 1.0 { ratio } else { 1.0 };
+        let ratio = if ratio < most { ratio } else { most };
+        out.samples[i] = ratio.ceil();
+        out.lod[i] = log2(longest / ratio);
+    }
+}
+
+/// Logarithm to the base 2, to within 2^-16, for any positive float; of 0 and NaN a number below -126.
+#[inline(always)]
+pub fn log2(x: f32) -> f32 {
+    let bits = x.to_bits() as i32;
+    let exponent = (bits >> 23) - 127;
+    // Mantissa in 1..2, and from there to a series in (m - 1) / (m + 1).
+    let m = f32::from_bits((bits & 0x7f_ffff) as u32 | 127 << 23);
+    let t = (m - 1.0) / (m + 1.0);
+    let t2 = t * t;
+    let series = t
+        * (2.885_39
+            + t2 * (0.961_796_7 + t2 * (0.577_078_04 + t2 * (0.412_198_6 + t2 * 0.320_6))));
+    let result = exponent as f32 + series;
+    if bits <= 0 || bits > 0x7f80_0000 { -1000.0 } else { result }
+}
+
+/// Rounds a level of detail to its fixed-point form. NaN becomes 0.
+#[inline(always)]
+pub fn quantize(lod: f32) -> f32 {
+    let scale = (1 << LOD_BITS) as f32;
+    let fixed = (lod * scale + 0.5).floor();
+    if fixed.is_nan() { 0.0 } else { fixed / scale }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn log2_is_close() {
+        for k in 1..20000 {
+            let x = k as f32 * 0.731;
+            for x in [x, 1.0 / x, x * 1e20, x * 1e-30] {
+                let error = f64::from(log2(x)) - f64::from(x).log2();
+                assert!(error.abs() < 2f64.powi(-16), "{x}: {error}");
+            }
+        }
+        assert!(log2(0.0) < -126.0 && log2(f32::NAN) < -126.0 && log2(f32::INFINITY) >= 127.0);
+    }
+
+    #[test]
+    fn derivatives_are_those_of_the_quad() {
+        let x: Floats = std::array::from_fn(|i| [1.0, 3.0, 10.0, 20.0][i % 4]);
+        let [right, down] = derivatives(&x);
+        assert_eq!(right[..4], [2.0, 2.0, 10.0, 10.0]);
+        assert_eq!(down[..4], [9.0, 17.0, 9.0, 17.0]);
+    }
+}

@@ -1,0 +1,354 @@
+//! The pixel back end: writes texels of images, lane by lane or a tile at a time.
+
+use tepui_agx_packets::Packet;
+use tepui_agx_packets::pbe as packets;
+use tepui_agx_packets::texture::{Channel, Layout, SampleCount, TextureDimension};
+use tepui_softgpu::Access;
+
+use crate::compression;
+use crate::error::{Fault, Unsupported};
+use crate::fetch::{lanes, sparse_address};
+use crate::formats::format_of;
+use crate::half;
+use crate::image::{Image, Level, Shape};
+use crate::memory::Memory;
+use crate::pack::Packer;
+use crate::tile::{TileFormat, Tilebuffer, Value};
+use crate::unit::{self, Descriptor, Unit};
+use crate::{LANES, Row};
+
+/// An image as the pixel back end writes it.
+#[derive(Clone)]
+pub struct Pbe {
+    image: Image,
+    packer: Packer,
+    /// Whether integers narrower than the format's are sign-extended.
+    signed: bool,
+    /// Which component each channel in memory takes.
+    swizzle: [usize; 4],
+    /// The level that is written.
+    level: u32,
+    /// Layers, or slices of level 0.
+    layers: u32,
+    is_3d: bool,
+}
+
+impl Pbe {
+    /// Decodes a descriptor.
+    pub fn decode(bytes: &Descriptor) -> Result<Pbe, Unsupported> {
+        let d = packets::Pbe::unpack(bytes)?;
+        let format = format_of(d.channels, d.type_, d.srgb)?;
+        let packer = Packer::new(format)?;
+        let linear = d.layout == Layout::Linear;
+        let is_3d = d.dimension == TextureDimension::D3;
+        if d.rotate_90 || d.flip_vertical {
+            return Err(Unsupported::Unknown("how a tile is turned"));
+        }
+        if d.compressed && !d.extended {
+            return Err(Unsupported::Unknown("compression without metadata"));
+        }
+        let faces = match d.dimension {
+            TextureDimension::Cube | TextureDimension::CubeArray => 6,
+            _ => 1,
+        };
+        let layers = match (linear, d.extended) {
+            (true, true) => d.depth_linear,
+            (true, false) => 1,
+            (false, _) => d.layers * faces,
+        };
+        let image = Image::new(&Shape {
+            format,
+            arrangement: d.layout,
+            width: d.width,
+            height: d.height,
+            depth: if is_3d { layers } else { 1 },
+            layers: if is_3d { 1 } else { layers },
+            is_3d,
+            samples: match (d.dimension.is_multisampled(), d.samples) {
+                (false, _) => 1,
+                (true, SampleCount::Two) => 2,
+                (true, SampleCount::Four) => 4,
+            },
+            mipmapped: d.unk_mipmapped || (!linear && d.levels > 1),
+            page_aligned_layers: d.page_aligned_layers,
+            address: d.buffer,
+            mode: d.mode,
+            metadata: d.compressed.then_some(d.acceleration_buffer),
+            stride: u64::from(d.stride),
+            layer_stride: if linear && d.extended { d.layer_stride_linear } else { 0 },
+        })?;
+        let mut swizzle = [0; 4];
+        let fields = [d.swizzle_r, d.swizzle_g, d.swizzle_b, d.swizzle_a];
+        for (to, channel) in swizzle.iter_mut().zip(fields) {
+            *to = match channel {
+                Channel::R => 0,
+                Channel::G => 1,
+                Channel::B => 2,
+                _ => 3,
+            };
+        }
+        let signed = d.type_ == tepui_agx_packets::texture::TextureType::Sint;
+        Ok(Pbe { image, packer, signed, swizzle, level: d.level, layers, is_3d })
+    }
+
+    /// The level with this number counted from the descriptor's.
+    fn level(&self, number: u32) -> Option<&Level> {
+        self.image.levels().get((self.level + number) as usize)
+    }
+
+    /// Slices or layers of a level.
+    fn depth(&self, level: &Level) -> u32 {
+        if self.is_3d { level.depth } else { self.layers }
+    }
+}
+
+/// What an image store asks for. Made once, when the program is decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Store {
+    /// How many coordinates there are, and what they mean.
+    pub dimension: TextureDimension,
+    /// The registers hold halves, or integers of 16 bits.
+    pub narrow: bool,
+}
+
+/// Operands of an image store.
+#[derive(Clone, Debug)]
+pub struct StoreOperands {
+    /// Coordinates, unsigned.
+    pub coordinates: [Row; 3],
+    /// Array layer.
+    pub layer: Row,
+    /// Sample.
+    pub sample: Row,
+    /// Level, counted from the descriptor's.
+    pub level: Row,
+    /// Components: bits of registers.
+    pub components: [Row; 4],
+}
+
+impl Default for StoreOperands {
+    fn default() -> Self {
+        const ZERO: Row = [0; LANES];
+        StoreOperands {
+            coordinates: [ZERO; 3],
+            layer: ZERO,
+            sample: ZERO,
+            level: ZERO,
+            components: [ZERO; 4],
+        }
+    }
+}
+
+/// What a store of a tile asks for. Made once, when the program is decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockStore {
+    /// How many coordinates there are, and what they mean.
+    pub dimension: TextureDimension,
+    /// Format of the pixels in the tile.
+    pub format: TileFormat,
+}
+
+/// The place of a tile: in the image and in local memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Column and row of the tile's first pixel.
+    pub at: [u32; 2],
+    /// Layer or slice.
+    pub layer: u32,
+    /// Level, counted from the descriptor's.
+    pub level: u32,
+    /// Bytes into each sample at which the pixel starts.
+    pub offset: u32,
+}
+
+fn one_dimensional(dimension: TextureDimension) -> bool {
+    matches!(dimension, TextureDimension::D1 | TextureDimension::D1Array)
+}
+
+fn layered(dimension: TextureDimension) -> bool {
+    use TextureDimension::{CubeArray, D1Array, D2Array, D2ArrayMultisampled};
+    matches!(dimension, D1Array | D2Array | CubeArray | D2ArrayMultisampled)
+}
+
+impl Unit {
+    /// Writes a texel for each lane of `exec`. What is outside of the image is dropped; of lanes that
+    /// write the same texel, the last wins.
+    ///
+    /// # Errors
+    /// When a texel is not mapped or the descriptor is not understood.
+    pub fn write<M: Memory>(
+        &mut self,
+        memory: &mut M,
+        store: &Store,
+        image: &Descriptor,
+        operands: &StoreOperands,
+        exec: u32,
+    ) -> Result<(), Fault> {
+        let Unit { images, notes, .. } = self;
+        let pbe = unit::image(images, image)?;
+        let mut words = [[0; LANES]; 4];
+        let channels = channels(pbe, store.narrow, &operands.components);
+        pbe.packer.pack(&channels, exec, &mut words);
+        let StoreOperands { coordinates: [xs, ys, zs], layer, sample, level, .. } = operands;
+        for i in lanes(exec) {
+            let Some(level) = pbe.level(level[i] & 0xffff) else { continue };
+            let (x, y) = (xs[i], if one_dimensional(store.dimension) { 0 } else { ys[i] });
+            let z = match store.dimension {
+                TextureDimension::D3 | TextureDimension::Cube => zs[i],
+                d if layered(d) => layer[i] & 0xffff,
+                _ => 0,
+            };
+            let s = if pbe.image.samples > 1 { sample[i] & 0xffff } else { 0 };
+            let inside = x < level.width
+                && y < level.height
+                && z < pbe.depth(level)
+                && s < pbe.image.samples;
+            if !inside {
+                continue;
+            }
+            if level.metadata.is_some() {
+                let texel = [x, y, x + 1, y + 1];
+                compression::open_tiles(memory, notes, &pbe.image, level, u64::from(z), texel)?;
+            }
+            let bits = [words[0][i], words[1][i], words[2][i], words[3][i]];
+            put(memory, &pbe.image, level, [x, y, z, s], &bits)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a tile of local memory to an image. Pixels outside of the image are dropped.
+    ///
+    /// # Errors
+    /// When a texel is not mapped, the descriptor is not understood, or the tile is not inside of local
+    /// memory.
+    pub fn write_block<M: Memory>(
+        &mut self,
+        memory: &mut M,
+        store: &BlockStore,
+        image: &Descriptor,
+        block: &Block,
+        tile: &Tilebuffer,
+        local: &[u8],
+    ) -> Result<(), Fault> {
+        let Unit { images, notes, .. } = self;
+        let pbe = unit::image(images, image)?;
+        let Some(level) = pbe.level(block.level) else { return Ok(()) };
+        let [x0, y0] = block.at;
+        if block.layer >= pbe.depth(level) || x0 >= level.width || y0 >= level.height {
+            return Ok(());
+        }
+        let x1 = x0.saturating_add(tile.size[0]).min(level.width);
+        let y1 = y0.saturating_add(tile.size[1]).min(level.height);
+        let layer = u64::from(block.layer);
+        compression::open_tiles(memory, notes, &pbe.image, level, layer, [x0, y0, x1, y1])?;
+        let samples = pbe.image.samples.min(tile.samples);
+        for y in y0..y1 {
+            for x in (x0..x1).step_by(LANES) {
+                let count = (x1 - x).min(LANES as u32);
+                let exec = u32::MAX >> (LANES as u32 - count);
+                for sample in 0..samples {
+                    let mut components = [[0; LANES]; 4];
+                    for i in 0..count {
+                        let at = tile.offset(x - x0 + i, y - y0, sample) + block.offset as usize;
+                        let pixel =
+                            local.get(at..).and_then(|from| stored(pbe, store.format, from));
+                        let Some(pixel) = pixel else {
+                            return Err(Fault::Unknown("a tile outside of local memory"));
+                        };
+                        for (row, value) in components.iter_mut().zip(pixel) {
+                            row[i as usize] = value;
+                        }
+                    }
+                    let mut words = [[0; LANES]; 4];
+                    pbe.packer.pack(&in_memory_order(pbe, &components), exec, &mut words);
+                    for i in 0..count as usize {
+                        let bits = [words[0][i], words[1][i], words[2][i], words[3][i]];
+                        let at = [x + i as u32, y, block.layer, sample];
+                        put(memory, &pbe.image, level, at, &bits)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The components of a pixel in the tile as the packer wants them: floats' bits or integers. Formats
+/// of bits hold what the image holds: floats of their size for images of floats and fixed point.
+/// source: Mesa's agx_compile.c, `agx_emit_block_image_store`, which names halves I16
+fn stored(pbe: &Pbe, format: TileFormat, from: &[u8]) -> Option<[u32; 4]> {
+    // Of a pixel at the end of local memory, only the channels that the image has are there.
+    let count = pbe.channels();
+    let mask = (1u8 << count) - 1;
+    let value = format.load(mask, from)?;
+    if format.value() == Value::Float || !pbe.packer.is_float() {
+        return Some(match (format, pbe.signed) {
+            (TileFormat::I8, true) => value.map(|v| v as u8 as i8 as i32 as u32),
+            (TileFormat::I16, true) => value.map(|v| v as u16 as i16 as i32 as u32),
+            _ => value,
+        });
+    }
+    Some(match format {
+        TileFormat::I16 => value.map(|v| half::widen(v & 0xffff).to_bits()),
+        _ => value,
+    })
+}
+
+impl Pbe {
+    fn channels(&self) -> u32 {
+        self.packer.channels()
+    }
+}
+
+/// Components of registers as the packer wants them, in the order of memory.
+fn channels(pbe: &Pbe, narrow: bool, components: &[Row; 4]) -> [Row; 4] {
+    let mut out = in_memory_order(pbe, components);
+    if narrow {
+        for row in &mut out {
+            for v in row.iter_mut() {
+                *v = match (pbe.packer.is_float(), pbe.signed) {
+                    (true, _) => half::widen(*v & 0xffff).to_bits(),
+                    (false, true) => *v as u16 as i16 as i32 as u32,
+                    (false, false) => *v & 0xffff,
+                };
+            }
+        }
+    }
+    out
+}
+
+fn in_memory_order(pbe: &Pbe, components: &[Row; 4]) -> [Row; 4] {
+    std::array::from_fn(|c| components[pbe.swizzle[c]])
+}
+
+/// Writes the bits of one texel that is inside of the image.
+fn put<M: Memory>(
+    memory: &mut M,
+    image: &Image,
+    level: &Level,
+    [x, y, z, sample]: [u32; 4],
+    words: &[u32; 4],
+) -> Result<(), Fault> {
+    let element = u64::from(level.element(x, y)) << image.element_shift;
+    let in_layer = level.offset + element + u64::from(sample * image.sample_bytes);
+    let address = if image.folios.is_some() {
+        match sparse_address(memory, image, u64::from(z), in_layer)? {
+            Some(address) => address,
+            None => return Ok(()),
+        }
+    } else {
+        let offset = u64::from(z) * image.layer_stride + in_layer;
+        image.address.wrapping_add(offset)
+    };
+    let mut bytes = [0; 16];
+    for (to, word) in bytes.chunks_exact_mut(4).zip(words) {
+        to.copy_from_slice(&word.to_le_bytes());
+    }
+    let size = image.sample_bytes as usize;
+    match memory.window(address, size as u64, Access::Write) {
+        // SAFETY: the window has `size` bytes that may be written, and `bytes` has at least as many.
+        Some(host) => unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), host, size) },
+        None => memory.write(address, &bytes[..size])?,
+    }
+    Ok(())
+}

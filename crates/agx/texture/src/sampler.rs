@@ -1,0 +1,139 @@
+//! Sampler descriptors, decoded.
+
+use tepui_agx_packets::Packet;
+use tepui_agx_packets::sampler::{self as packets, BorderColour, Filter, MipFilter, Wrap};
+
+use crate::error::Unsupported;
+use crate::unpack::{Kind, Unpacker};
+
+pub use tepui_agx_packets::sampler::CompareFunc;
+
+/// A sampler state register: the descriptor, and the custom border colour that follows it in the
+/// extended form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SamplerState {
+    /// The descriptor.
+    pub sampler: [u8; 8],
+    /// The custom border colour, encoded for the image's format.
+    pub border: [u32; 4],
+}
+
+/// How an image is sampled.
+#[derive(Clone, Copy, Debug)]
+pub struct Sampler {
+    /// Smallest level of detail.
+    pub min_lod: f32,
+    /// Largest level of detail.
+    pub max_lod: f32,
+    /// Most samples along the line of anisotropy.
+    pub max_anisotropy: u32,
+    /// Filter when magnifying.
+    pub magnify: Filter,
+    /// Filter when minifying.
+    pub minify: Filter,
+    /// How levels are chosen.
+    pub mip: MipFilter,
+    /// What happens to each coordinate outside the image.
+    pub wrap: [Wrap; 3],
+    /// Coordinates count texels.
+    pub pixel_coordinates: bool,
+    /// Shadow comparison.
+    pub compare: CompareFunc,
+    /// Filters across the edges of a cube.
+    pub seamless: bool,
+    border_colour: BorderColour,
+    border: [u32; 4],
+}
+
+impl Sampler {
+    /// Decodes a sampler state register.
+    pub fn decode(state: &SamplerState) -> Result<Sampler, Unsupported> {
+        let d = packets::Sampler::unpack(&state.sampler)?;
+        if d.magnify == Filter::Bicubic || d.minify == Filter::Bicubic {
+            return Err(Unsupported::Unknown("the bicubic filter"));
+        }
+        Ok(Sampler {
+            min_lod: d.minimum_lod,
+            max_lod: d.maximum_lod,
+            max_anisotropy: d.maximum_anisotropy.max(1),
+            magnify: d.magnify,
+            minify: d.minify,
+            mip: d.mip_filter,
+            wrap: [d.wrap_s, d.wrap_t, d.wrap_r],
+            pixel_coordinates: d.pixel_coordinates,
+            compare: d.compare_func,
+            seamless: !d.seamful_cube_maps,
+            border_colour: d.border_colour,
+            border: state.border,
+        })
+    }
+
+    /// What drivers bind for loads: nearest, zero outside. source: Mesa's agx_helpers.h,
+    /// `agx_pack_txf_sampler`
+    pub const LOADS: Sampler = Sampler {
+        min_lod: 0.0,
+        max_lod: 14.0,
+        max_anisotropy: 1,
+        magnify: Filter::Nearest,
+        minify: Filter::Nearest,
+        mip: MipFilter::Nearest,
+        wrap: [Wrap::ClampToBorder; 3],
+        pixel_coordinates: false,
+        compare: CompareFunc::Lequal,
+        seamless: true,
+        border_colour: BorderColour::TransparentBlack,
+        border: [0; 4],
+    };
+
+    /// The border colour as channels in the order of memory: bits of integers for formats that hold
+    /// integers, else of floats, which are multiplied by the format's divisors.
+    ///
+    /// The fixed colours too are in the order of memory: the image's swizzle applies to them. source:
+    /// Mesa's agx_border.c; hk_sampler.c on the workaround that it makes necessary
+    pub fn border_for(&self, unpacker: &Unpacker) -> [u32; 4] {
+        let fixed = match self.border_colour {
+            BorderColour::TransparentBlack => [0, 0, 0, 0],
+            BorderColour::OpaqueBlack => [0, 0, 0, 1],
+            BorderColour::OpaqueWhite => [1, 1, 1, 1],
+            BorderColour::Custom => return self.custom_border(unpacker),
+        };
+        if unpacker.is_integer() {
+            return fixed;
+        }
+        std::array::from_fn(|c| (fixed[c] as f32 * unpacker.divisor[c]).to_bits())
+    }
+
+    /// Fixed-point colours are encoded with the format's bits, sRGB with four more and no curve,
+    /// compressed formats with bits of their own; floats as halves unless the format has singles.
+    /// source: Mesa's agx_border.c
+    fn custom_border(&self, unpacker: &Unpacker) -> [u32; 4] {
+        let fixed = |c: usize, bits: u32, signed: bool| {
+            let all = ((1u32 << bits) - 1) >> u32::from(signed);
+            let stored = if signed {
+                let up = 32 - bits;
+                ((self.border[c] << up) as i32 >> up) as f32
+            } else {
+                (self.border[c] & all) as f32
+            };
+            let value = (stored / all as f32).max(-1.0);
+            (value * unpacker.divisor[c]).to_bits()
+        };
+        std::array::from_fn(|c| match unpacker.kind {
+            Kind::Uint | Kind::Sint | Kind::Single => self.border[c],
+            Kind::Half | Kind::Ufloat | Kind::SharedExponent => {
+                crate::half::widen(self.border[c] & 0xffff).to_bits()
+            }
+            // What is stored is what a texel would have.
+            Kind::Unorm | Kind::Subsampled => (self.border[c] as f32).to_bits(),
+            Kind::Snorm => fixed(c, (unpacker.divisor[c] as u32).count_ones() + 1, true),
+            Kind::Srgb if c == 3 => fixed(c, 8, false),
+            Kind::Srgb => fixed(c, 12, false),
+            Kind::Block(compression, numeric) => {
+                match crate::blocks::border_bits(compression, numeric, c) {
+                    Some((bits, signed)) => fixed(c, bits, signed),
+                    None => crate::half::widen(self.border[c] & 0xffff).to_bits(),
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,81 @@
+//! Texture descriptors, decoded.
+
+use tepui_agx_packets::Packet;
+use tepui_agx_packets::texture::{self as packets, Channel, Layout, SampleCount, TextureDimension};
+
+use crate::error::Unsupported;
+use crate::formats::format_of;
+use crate::image::{Image, Shape};
+use crate::unpack::Unpacker;
+
+/// An image as the texture unit reads it.
+#[derive(Clone, Debug)]
+pub struct Texture {
+    /// Where the texels lie.
+    pub image: Image,
+    /// How their bits become channels.
+    pub unpacker: Unpacker,
+    /// What the components of the result are.
+    pub swizzle: [Channel; 4],
+    /// The largest level that is read.
+    pub first_level: u32,
+    /// Further levels.
+    pub extra_levels: u32,
+}
+
+impl Texture {
+    /// Decodes a descriptor.
+    pub fn decode(bytes: &[u8; 24]) -> Result<Texture, Unsupported> {
+        let d = packets::Texture::unpack(bytes)?;
+        let format = format_of(d.channels, d.type_, d.srgb)?;
+        let unpacker = Unpacker::new(format)?;
+        let linear = d.layout == Layout::Linear;
+        let is_3d = d.dimension == TextureDimension::D3;
+        let faces = match d.dimension {
+            TextureDimension::Cube | TextureDimension::CubeArray => 6,
+            _ => 1,
+        };
+        let layers = match (linear, d.extended) {
+            (true, true) => d.depth_linear,
+            (true, false) => 1,
+            (false, _) => d.depth,
+        };
+        if d.compression != 0 {
+            return Err(Unsupported::Unknown("the kind of compression"));
+        }
+        if d.compressed && !d.extended {
+            return Err(Unsupported::Unknown("compression without metadata"));
+        }
+        let image = Image::new(&Shape {
+            format,
+            arrangement: d.layout,
+            width: d.width,
+            height: d.height,
+            depth: if is_3d { layers } else { 1 },
+            layers: if is_3d { 1 } else { layers * faces },
+            is_3d,
+            samples: match (d.dimension.is_multisampled(), d.samples) {
+                (false, _) => 1,
+                (true, SampleCount::Two) => 2,
+                (true, SampleCount::Four) => 4,
+            },
+            mipmapped: d.unk_mipmapped,
+            page_aligned_layers: d.page_aligned_layers,
+            address: d.address,
+            mode: d.mode,
+            metadata: d.compressed.then_some(d.acceleration_buffer),
+            stride: u64::from(d.stride),
+            layer_stride: if linear && d.extended { d.layer_stride_linear } else { 0 },
+        })?;
+        // Views of a compression block as a texel name a level that does not exist.
+        let last = image.levels().len() as u32 - 1;
+        let first_level = d.first_level.min(last);
+        Ok(Texture {
+            image,
+            unpacker,
+            swizzle: [d.swizzle_r, d.swizzle_g, d.swizzle_b, d.swizzle_a],
+            first_level,
+            extra_levels: d.last_level.min(last).saturating_sub(first_level),
+        })
+    }
+}

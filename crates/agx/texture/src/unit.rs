@@ -1,0 +1,69 @@
+//! A worker's texture unit and pixel back end.
+
+use crate::blocks::Blocks;
+use crate::cache::{Cache, hash, words};
+use crate::error::{Fault, Unsupported};
+use crate::notes::Notes;
+use crate::pbe::Pbe;
+use crate::sampler::{Sampler, SamplerState};
+use crate::simd::Kernels;
+use crate::texture::Texture;
+
+/// A descriptor's bytes.
+pub type Descriptor = [u8; 24];
+
+/// Descriptors, decoded once, and the scratch of one worker. Nothing in it outlives a change of
+/// memory: descriptors are kept by their bytes, decoded blocks by theirs.
+pub struct Unit {
+    pub(crate) textures: Cache<Descriptor, Result<Texture, Unsupported>>,
+    pub(crate) images: Cache<Descriptor, Result<Pbe, Unsupported>>,
+    pub(crate) samplers: Cache<SamplerState, Result<Sampler, Unsupported>>,
+    pub(crate) blocks: Blocks,
+    pub(crate) kernels: &'static Kernels,
+    /// What happened that silicon's behaviour is unknown for.
+    pub notes: Notes,
+}
+
+impl Default for Unit {
+    fn default() -> Self {
+        Unit {
+            textures: Cache::new(64),
+            images: Cache::new(32),
+            samplers: Cache::new(32),
+            blocks: Blocks::default(),
+            kernels: Kernels::of_host(),
+            notes: Notes::default(),
+        }
+    }
+}
+
+pub(crate) fn texture<'a>(
+    cache: &'a mut Cache<Descriptor, Result<Texture, Unsupported>>,
+    bytes: &Descriptor,
+) -> Result<&'a Texture, Fault> {
+    cache
+        .get(bytes, hash(words(bytes)), Texture::decode)
+        .as_ref()
+        .map_err(|why| Fault::Descriptor { which: "texture", why: why.clone() })
+}
+
+pub(crate) fn image<'a>(
+    cache: &'a mut Cache<Descriptor, Result<Pbe, Unsupported>>,
+    bytes: &Descriptor,
+) -> Result<&'a Pbe, Fault> {
+    cache
+        .get(bytes, hash(words(bytes)), Pbe::decode)
+        .as_ref()
+        .map_err(|why| Fault::Descriptor { which: "PBE", why: why.clone() })
+}
+
+pub(crate) fn sampler<'a>(
+    cache: &'a mut Cache<SamplerState, Result<Sampler, Unsupported>>,
+    state: &SamplerState,
+) -> Result<&'a Sampler, Fault> {
+    let border = state.border.map(u64::from);
+    cache
+        .get(state, hash(words(&state.sampler).chain(border)), Sampler::decode)
+        .as_ref()
+        .map_err(|why| Fault::Descriptor { which: "sampler", why: why.clone() })
+}

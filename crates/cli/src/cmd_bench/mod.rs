@@ -1,0 +1,24 @@
+//! `tepui bench`: measurements, one module each; every figure has a peer in the same run.
+
+mod model;
+
+use std::process::ExitCode;
+
+/// Measures Tepui on this machine, each figure beside a peer's in the same run.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    Model(model::Args),
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> ExitCode {
+    match &args.what {
+        What::Model(args) => model::run(args),
+    }
+}

@@ -1,0 +1,210 @@
+//! `tepui bench model`: how fast the virtual M1 runs.
+//!
+//! Two kinds of figures: lane-instructions a second of loops in AGX assembly, in this process; and the
+//! time of three Vulkan kernels through Mesa's driver on the model as a ratio to lavapipe, the same
+//! kernels on the same processor without a GPU between, both in this run.
+
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use serde::Serialize;
+use tepui_agx_bare::{Dispatch, Machine, address_halves};
+use tepui_agx_isa::asm::assemble;
+use tepui_agx_model::Options;
+
+/// Measures the model: loops of instructions in this process, and three Vulkan kernels on Mesa's
+/// driver on the model against lavapipe.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  tepui bench model
+  tepui bench model --json --only-loops
+  tepui bench model --mesa tools/mesa --witness target/release/witness
+
+The kernels need Debian's Mesa (`tools/mesa fetch`) and the program `witness` of this project.")]
+pub struct Args {
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    /// Leave out the kernels on Mesa's drivers.
+    #[arg(long)]
+    only_loops: bool,
+    /// Worker threads; 0 takes one for each core of this machine.
+    #[arg(long, default_value_t = 0)]
+    threads: usize,
+    /// The script that runs programs on Debian's Mesa.
+    #[arg(long, default_value = "tools/mesa")]
+    mesa: PathBuf,
+    /// The Vulkan client; by default beside this program.
+    #[arg(long)]
+    witness: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct Loop {
+    name: &'static str,
+    lane_instructions_per_s: f64,
+    threads: usize,
+}
+
+#[derive(Serialize)]
+struct Kernel {
+    name: String,
+    model_ms: f64,
+    lavapipe_ms: f64,
+    /// Speed of the model over lavapipe's: above 1, the model is faster.
+    ratio: f64,
+}
+
+#[derive(Serialize)]
+struct Report {
+    loops: Vec<Loop>,
+    kernels: Vec<Kernel>,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> ExitCode {
+    match measure(args) {
+        Ok(report) if args.json => {
+            println!("{}", serde_json::to_string_pretty(&report).unwrap_or_default());
+            ExitCode::SUCCESS
+        }
+        Ok(report) => {
+            for l in &report.loops {
+                println!(
+                    "{:24} {:8.2} G lane-instructions/s on {} threads",
+                    l.name,
+                    l.lane_instructions_per_s / 1e9,
+                    l.threads
+                );
+            }
+            for k in &report.kernels {
+                println!(
+                    "{:24} {:8.1} ms on the model, {:8.1} ms on lavapipe: ratio {:.2}",
+                    k.name, k.model_ms, k.lavapipe_ms, k.ratio
+                );
+            }
+            ExitCode::SUCCESS
+        }
+        Err(why) => {
+            eprintln!("tepui bench model: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure(args: &Args) -> Result<Report, Box<dyn std::error::Error>> {
+    let loops = vec![
+        time_loop("alu (ffma)", args.threads, ALU, 64)?,
+        time_loop("memory (load, store)", args.threads, MEMORY, 6)?,
+    ];
+    let kernels = if args.only_loops { Vec::new() } else { kernels(args)? };
+    Ok(Report { loops, kernels })
+}
+
+/// The body of the arithmetic loop is repeated this often.
+const ALU: &str = "fmadd32 r4, r5, r6, r4\nfmadd32 r7, r5, r6, r7\nfmadd32 r8, r5, r6, r8\nfmadd32 r9, r5, r6, r9\n";
+
+/// Each thread reads and writes its own word, and a neighbour's.
+const MEMORY: &str = "device_load 0, i32, x, r4, u0_u1, r1, unsigned
+device_load 0, i32, x, r5, u0_u1, r2, unsigned
+wait 0
+iadd r4, r4, r5
+device_store 0, i32, x, r4, u0_u1, r1, unsigned, 0
+bitop 0110, r2, r2, r3
+";
+
+/// Runs `body` in a loop on 64 SIMD-groups and counts what was executed.
+fn time_loop(
+    name: &'static str,
+    threads: usize,
+    body: &str,
+    length: usize,
+) -> Result<Loop, Box<dyn std::error::Error>> {
+    const ROUNDS: u32 = 2000;
+    let lines = body.lines().count();
+    let body = body.repeat(length.div_ceil(lines));
+    let source = format!(
+        "get_sr r1, sr80\nmov_imm r3, 32, 0b0\niadd r2, r1, r3\nmov_imm r5, 1065353216, 0b0\n\
+         mov_imm r6, 0, 0b0\nmov_imm r4, 0, 0b0\nmov_imm r7, 0, 0b0\nmov_imm r8, 0, 0b0\n\
+         mov_imm r9, 0, 0b0\nmov_imm r10, 0, 0b0\nmov_imm r0l, 0\nagain:\n{body}\niadd r10, r10, 1\n\
+         while_icmp r0l, ult, r10, u2, 1\njmp_exec_any again\npop_exec r0l, 1\n\
+         device_store 0, i32, x, r4, u0_u1, r1, unsigned, 0\nstop\n"
+    );
+    let code = assemble(&source)
+        .map_err(|errors| errors.iter().map(|e| format!("{e}\n")).collect::<String>())?;
+    let mut machine = Machine::new(Options { threads, ..Options::default() })?;
+    const THREADS: u32 = 64 * 32;
+    let buffer = machine.buffer(4 * 2 * THREADS as usize)?;
+    let mut uniforms = address_halves(buffer.address()).to_vec();
+    uniforms.extend([ROUNDS as u16, (ROUNDS >> 16) as u16]);
+    let job = machine.prepare(&Dispatch {
+        code: &code,
+        uniforms: &uniforms,
+        global: [THREADS, 1, 1],
+        local: [64, 1, 1],
+        ..Dispatch::default()
+    })?;
+    let mut best: f64 = 0.0;
+    for _ in 0..5 {
+        let start = Instant::now();
+        let stats = machine.submit(&job)?;
+        best = best.max(stats.instructions as f64 * 32.0 / start.elapsed().as_secs_f64());
+    }
+    let threads = match threads {
+        0 => std::thread::available_parallelism().map_or(1, |n| n.get()),
+        n => n,
+    };
+    Ok(Loop { name, lane_instructions_per_s: best, threads })
+}
+
+#[derive(serde::Deserialize)]
+struct Time {
+    kernel: String,
+    ms: f64,
+}
+
+/// Runs the client on both drivers.
+fn kernels(args: &Args) -> Result<Vec<Kernel>, Box<dyn std::error::Error>> {
+    let own = std::env::current_exe()?;
+    let witness = match &args.witness {
+        Some(path) => path.clone(),
+        None => own.with_file_name("witness"),
+    };
+    if !witness.is_file() {
+        return Err(format!(
+            "{}: no such program; build it with `cargo build --release -p tepui-witness`, or give \
+             --only-loops",
+            witness.display()
+        )
+        .into());
+    }
+    let client = |icd: &str, device: &str, command: &mut Command| {
+        command.arg(&args.mesa).args(["run", "--icd", icd, "--"]).arg(&witness);
+        command.args(["speed", "--device", device]);
+    };
+    let mut model = Command::new(&own);
+    model.args(["shim", "--gpu", "m1", "--threads", &args.threads.to_string(), "--"]);
+    client("honeykrisp", "Apple", &mut model);
+    let mut peer = Command::new("env");
+    client("lavapipe", "llvmpipe", &mut peer);
+    let (model, peer) = (times(model)?, times(peer)?);
+    Ok(model
+        .into_iter()
+        .zip(peer)
+        .map(|(m, p)| Kernel {
+            name: m.kernel,
+            model_ms: m.ms,
+            lavapipe_ms: p.ms,
+            ratio: p.ms / m.ms,
+        })
+        .collect())
+}
+
+fn times(mut command: Command) -> Result<Vec<Time>, Box<dyn std::error::Error>> {
+    let output = command.stderr(std::process::Stdio::inherit()).output()?;
+    if !output.status.success() {
+        return Err(format!("{command:?} ended with {}", output.status).into());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}

@@ -1,0 +1,69 @@
+//! `tepui asm`, `disasm` and `isa` as a shell sees them.
+
+use std::fs;
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+fn tepui(args: &[&str], input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tepui"))
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn assembly_and_listing_are_inverses() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("code.bin");
+    let path = file.to_str().unwrap();
+    let source = "top: fadd32 r0, r1, 0.5\njmp_exec_any top\nstop\n";
+    assert!(tepui(&["asm", "--isa", "agx", "-o", path], source).status.success());
+    let listing = tepui(&["disasm", "--isa", "agx", path], "");
+    assert!(listing.status.success());
+    assert_eq!(
+        text(&listing.stdout),
+        "   0: 2a014280210c         fadd32           r0, r1, 0.5\n   \
+            6: 00c0faffffff         jmp_exec_any     0x0\n   \
+            c: 8800                 stop\n"
+    );
+    let hex = tepui(&["asm", "--isa", "agx"], &text(&listing.stdout));
+    let bytes: String = fs::read(&file).unwrap().iter().map(|b| format!("{b:02x}")).collect();
+    assert_eq!(text(&hex.stdout), format!("{bytes}\n"));
+}
+
+#[test]
+fn errors_have_a_place_and_a_status() {
+    let out = tepui(&["asm", "--isa", "agx"], "stop\nfadd32 r0, r1\n");
+    assert_eq!(out.status.code(), Some(1));
+    assert_eq!(text(&out.stderr), "-:2:1: operand 3 (`b`): operand is missing\n");
+    let out = tepui(&["disasm", "--isa", "agx", "--json", "--hex", "8800 9d30"], "");
+    assert_eq!(out.status.code(), Some(1));
+    let rows: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert_eq!(rows[0]["text"], "stop");
+    assert_eq!(rows[1]["offset"], 2);
+    assert_eq!(rows[1]["text"], serde_json::Value::Null);
+    assert_eq!(rows[1]["error"], "unknown opcode 0x309d");
+    assert!(text(&out.stderr).contains("1 place(s) are no instruction, the first at 0x2"));
+    assert_eq!(tepui(&["disasm", "--isa", "agx", "--hex", "8"], "").status.code(), Some(1));
+    assert_eq!(tepui(&["isa", "agx", "--instruction", "frob"], "").status.code(), Some(1));
+}
+
+#[test]
+fn the_manual_and_its_parts() {
+    let entry = text(&tepui(&["isa", "agx", "--instruction", "xor"], "").stdout);
+    assert!(entry.starts_with("### bitop (`Bitop`)"), "{entry}");
+    let list = text(&tepui(&["isa", "agx", "--list"], "").stdout);
+    assert!(list.lines().count() > 100 && list.contains("simd_shuffle"));
+    assert!(
+        text(&tepui(&["isa", "agx"], "").stdout).starts_with("# The AGX (G13) instruction set")
+    );
+}

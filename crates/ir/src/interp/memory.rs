@@ -1,0 +1,77 @@
+//! The memory that a run sees: buffers behind descriptors, physical ranges, push constants, images.
+
+use super::image::{ImageData, SamplerData};
+use std::collections::{BTreeMap, HashMap};
+
+/// (set, binding, array element).
+pub type Slot = (u32, u32, u32);
+
+/// Memory that a shader names and the host does not have.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum MemoryError {
+    /// No buffer is bound there.
+    #[error("no buffer at set {0}, binding {1}, element {2}")]
+    NoBuffer(u32, u32, u32),
+    /// No image is bound there.
+    #[error("no image at set {0}, binding {1}, element {2}")]
+    NoImage(u32, u32, u32),
+    /// A handle that names no resource.
+    #[error("handle {0:#x} names no resource")]
+    Handle(u64),
+}
+
+/// Everything outside the lanes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Memory {
+    /// Buffers by slot.
+    pub buffers: HashMap<Slot, Vec<u8>>,
+    /// Physical memory: ranges by address.
+    pub physical: BTreeMap<u64, Vec<u8>>,
+    /// Push constants.
+    pub push: Vec<u8>,
+    /// Images by slot.
+    pub images: HashMap<Slot, ImageData>,
+    /// Samplers by slot.
+    pub samplers: HashMap<Slot, SamplerData>,
+    /// Accesses that were out of bounds.
+    pub out_of_bounds: u64,
+}
+
+impl Memory {
+    /// A buffer of 32-bit words.
+    pub fn set_words(&mut self, set: u32, binding: u32, words: &[u32]) {
+        let bytes = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+        self.buffers.insert((set, binding, 0), bytes);
+    }
+
+    /// The words of a buffer.
+    #[must_use]
+    pub fn words(&self, set: u32, binding: u32) -> Vec<u32> {
+        let b = self.buffers.get(&(set, binding, 0)).map_or(&[][..], |b| b);
+        b.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect()
+    }
+
+    /// The physical range that holds `len` bytes at `addr`, and the offset in it.
+    pub(super) fn range(&mut self, addr: u64, len: usize) -> Option<(&mut Vec<u8>, u64)> {
+        let (&base, bytes) = self.physical.range_mut(..=addr).next_back()?;
+        let off = addr - base;
+        (off.checked_add(len as u64)? <= bytes.len() as u64).then_some((bytes, off))
+    }
+}
+
+/// `len` bytes at `off` as a number; `None` out of bounds.
+pub(super) fn read(bytes: &[u8], off: i64, len: usize) -> Option<u64> {
+    let off = usize::try_from(off).ok()?;
+    let b = bytes.get(off..off.checked_add(len)?)?;
+    Some(b.iter().rev().fold(0, |a, &x| (a << 8) | u64::from(x)))
+}
+
+/// Writes `len` bytes; false out of bounds.
+pub(super) fn write(bytes: &mut [u8], off: i64, len: usize, v: u64) -> bool {
+    let Some(b) = usize::try_from(off).ok().and_then(|o| bytes.get_mut(o..o.checked_add(len)?))
+    else {
+        return false;
+    };
+    b.copy_from_slice(&v.to_le_bytes()[..len]);
+    true
+}

@@ -1,0 +1,372 @@
+//! The layout of an image: levels, surfaces, layers, sizes, addresses.
+
+use tepui_format::units::{El, Extent, Px, Tl, minify};
+use tepui_mali_chips::Arch;
+use tepui_tiling::{Order, Plane, PlaneError};
+
+use crate::afbc::{self, Afbc, HEADER_B};
+use crate::{
+    CACHE_LINE_B, Dimension, ImageDesc, LayoutError, MAX_EXTENT, MAX_LEVELS, Modifier, PAGE_B,
+};
+
+/// Where everything of an image lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    desc: ImageDesc,
+    levels: Vec<Level>,
+    /// Bytes from layer to layer.
+    pub layer_stride_B: u64,
+    /// Bytes of the image.
+    pub size_B: u64,
+}
+
+/// One mip level within a layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Level {
+    /// Width and height in pixels.
+    pub extent_px: Extent<Px>,
+    /// Depth in pixels.
+    pub depth_px: u32,
+    /// Width and height in elements.
+    pub extent_el: Extent<El>,
+    /// Where the level starts within its layer.
+    pub offset_B: u64,
+    /// Bytes of the level, all surfaces and checksums included.
+    pub size_B: u64,
+    /// Bytes from row to row: of elements where linear, of tiles where u-interleaved, of headers
+    /// (tiles of headers, if tiled) where AFBC.
+    pub row_stride_B: u64,
+    /// Bytes from surface to surface: slice of a 3D image, or sample. Of a 3D AFBC image: from body
+    /// to body.
+    pub surface_stride_B: u64,
+    /// The tile: a superblock of AFBC, a single element where linear.
+    pub tile_el: Extent<El>,
+    /// How many tiles there are, padding included.
+    pub tiles: Extent<Tl>,
+    /// What AFBC adds.
+    pub afbc: Option<AfbcLevel>,
+    /// The checksums behind the level.
+    pub checksums: Option<Checksums>,
+}
+
+/// The headers and bodies of an AFBC level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AfbcLevel {
+    /// Bytes of headers: of one surface; of a 3D image, of all slices, which stand together in front.
+    pub header_size_B: u64,
+    /// Bytes of body: of one surface; of a 3D image, of all slices.
+    pub body_size_B: u64,
+    /// Bytes from the headers of a surface to those of the next.
+    pub header_stride_B: u64,
+}
+
+/// Checksums of 16×16 pixels each, with which the GPU avoids writing tiles that did not change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checksums {
+    /// Where they start within the layer.
+    pub offset_B: u64,
+    /// Bytes from row to row.
+    pub stride_B: u64,
+    /// Bytes of all.
+    pub size_B: u64,
+}
+
+impl Checksums {
+    /// source: Mesa, `panfrost_compute_checksum_size`: 8 bytes a tile of 16×16, read by regions of
+    /// 32×32.
+    fn new(offset_B: u64, extent: Extent<Px>) -> Checksums {
+        let stride_B = u64::from(extent.w.div_ceil(32)) * 2 * 8;
+        Checksums { offset_B, stride_B, size_B: stride_B * u64::from(extent.h.div_ceil(32)) * 2 }
+    }
+}
+
+/// One sample of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Texel {
+    /// Mip level.
+    pub level: u32,
+    /// Array layer.
+    pub layer: u32,
+    /// Column in pixels.
+    pub x_px: u32,
+    /// Row in pixels.
+    pub y_px: u32,
+    /// Slice of a 3D image in pixels.
+    pub z_px: u32,
+    /// Sample of the pixel.
+    pub sample: u32,
+}
+
+impl Layout {
+    /// Lays out an image, or says which of the hardware's rules it breaks.
+    pub fn new(desc: &ImageDesc) -> Result<Layout, LayoutError> {
+        check(desc)?;
+        let (mut levels, end_B) = lay_out(desc)?;
+        // Surfaces from outside end where their content does.
+        let layer_stride_B = end_B.next_multiple_of(CACHE_LINE_B);
+        let size_B = match desc.explicit {
+            Some(_) => end_B,
+            None => (layer_stride_B * u64::from(desc.layers)).next_multiple_of(PAGE_B),
+        };
+        levels.shrink_to_fit();
+        Ok(Layout { desc: *desc, levels, layer_stride_B, size_B })
+    }
+
+    /// The image that was laid out.
+    pub fn desc(&self) -> &ImageDesc {
+        &self.desc
+    }
+
+    /// The levels, level 0 first.
+    pub fn levels(&self) -> &[Level] {
+        &self.levels
+    }
+
+    /// Where a surface of a level starts: a slice of a 3D image or a sample of a layer. Of AFBC
+    /// images, its headers. `None` where there is no such surface.
+    pub fn surface_offset_B(&self, level: u32, layer: u32, surface: u32) -> Option<u64> {
+        let at = self.levels.get(level as usize)?;
+        let surfaces = at.depth_px.max(self.desc.samples);
+        let stride_B = at.afbc.map_or(at.surface_stride_B, |afbc| afbc.header_stride_B);
+        (layer < self.desc.layers && surface < surfaces).then(|| {
+            u64::from(layer) * self.layer_stride_B + at.offset_B + u64::from(surface) * stride_B
+        })
+    }
+
+    /// Where the header of an AFBC superblock lies. `None` where the image is not AFBC or has no
+    /// such superblock.
+    pub fn afbc_header_offset_B(
+        &self,
+        level: u32,
+        layer: u32,
+        slice: u32,
+        x_tl: u32,
+        y_tl: u32,
+    ) -> Option<u64> {
+        let Modifier::Afbc(afbc) = self.desc.modifier else { return None };
+        let start_B = self.surface_offset_B(level, layer, slice)?;
+        let Extent { w, h, .. } = self.levels[level as usize].tiles;
+        (x_tl < w && y_tl < h).then(|| start_B + afbc.header_index(x_tl, y_tl, w) * HEADER_B)
+    }
+
+    /// Where a sample lies (the block with it, where the format has blocks); `None` where the image
+    /// has no such sample, and for AFBC, whose pixels have no fixed place.
+    pub fn texel_offset_B(&self, at: Texel) -> Option<u64> {
+        let level = self.levels.get(at.level as usize)?;
+        let inside = at.x_px < level.extent_px.w
+            && at.y_px < level.extent_px.h
+            && at.z_px < level.depth_px
+            && at.sample < self.desc.samples;
+        if !inside || level.afbc.is_some() {
+            return None;
+        }
+        let start_B = self.surface_offset_B(at.level, at.layer, at.z_px.max(at.sample))?;
+        let block = self.desc.format.info().block;
+        let plane = self.plane(level).ok()?;
+        let element = plane.offset_B(at.x_px / block.width_px, at.y_px / block.height_px);
+        Some(start_B + element as u64)
+    }
+
+    /// A surface of a level for the tiling kernels.
+    pub(crate) fn plane(&self, level: &Level) -> Result<Plane, PlaneError> {
+        let order = match self.desc.modifier {
+            Modifier::UInterleaved => Order::UInterleaved,
+            Modifier::Linear | Modifier::Afbc(_) => Order::Raster,
+        };
+        let extent = (level.extent_el.w, level.extent_el.h);
+        let tile = (level.tile_el.w, level.tile_el.h);
+        let element_B = self.desc.format.info().block.bytes;
+        Plane::new(order, element_B, extent, tile, level.row_stride_B)
+    }
+}
+
+/// The levels of a layer, and where the last one ends.
+/// source: Mesa, pan_layout.c, `pan_image_layout_init`.
+fn lay_out(desc: &ImageDesc) -> Result<(Vec<Level>, u64), LayoutError> {
+    let info = desc.format.info();
+    let block = info.block.extent();
+    let block_B = u64::from(info.block.bytes);
+    let afbc = match desc.modifier {
+        Modifier::Afbc(afbc) => Some(afbc),
+        Modifier::Linear | Modifier::UInterleaved => None,
+    };
+    let tile = desc.modifier.tile_el(desc.format);
+    let align = match afbc {
+        Some(Afbc { superblock, .. }) => {
+            let side = afbc.map_or(1, Afbc::header_tile);
+            let render = superblock.render_extent();
+            Extent::new(render.w * side, render.h * side)
+        }
+        None => tile,
+    };
+    let align_B = row_align_B(desc);
+
+    let mut levels = Vec::with_capacity(desc.levels as usize);
+    let mut offset_B = desc.explicit.map_or(0, |e| u64::from(e.offset_B));
+    for l in 0..desc.levels {
+        let extent_px = Extent::<Px>::new(desc.width_px, desc.height_px).minify(l);
+        let depth_px = minify(desc.depth_px, l);
+        let extent_el = extent_px.to_el(block);
+        let padded = extent_el.align(align);
+        let tiles = padded.to_tl(tile);
+        offset_B = offset_B.next_multiple_of(CACHE_LINE_B);
+        let start_B = offset_B;
+
+        let mut row_B = block_B * u64::from(padded.w) * u64::from(tile.h);
+        if desc.arch >= Arch(7) {
+            row_B = row_B.next_multiple_of(align_B);
+        }
+        match (desc.explicit, afbc) {
+            (Some(explicit), None) => {
+                if u64::from(explicit.row_stride_B) < row_B {
+                    let stride_B = explicit.row_stride_B;
+                    return Err(LayoutError::ExplicitStride { stride_B, row_B });
+                }
+                row_B = explicit.row_stride_B.into();
+            }
+            _ if desc.modifier == Modifier::Linear => row_B = row_B.next_multiple_of(CACHE_LINE_B),
+            _ => {}
+        }
+        let content_B = row_B * u64::from(tiles.h);
+
+        let surfaces = u64::from(depth_px) * u64::from(desc.samples);
+        let mut level = Level {
+            extent_px,
+            depth_px,
+            extent_el,
+            offset_B: start_B,
+            size_B: 0,
+            row_stride_B: row_B,
+            surface_stride_B: content_B,
+            tile_el: tile,
+            tiles,
+            afbc: None,
+            checksums: None,
+        };
+        if let Some(afbc) = afbc {
+            level.row_stride_B = u64::from(tiles.w) * u64::from(afbc.header_tile()) * HEADER_B;
+            if let Some(explicit) = desc.explicit
+                && u64::from(explicit.row_stride_B) < level.row_stride_B
+            {
+                let (stride_B, row_B) = (explicit.row_stride_B, level.row_stride_B);
+                return Err(LayoutError::ExplicitStride { stride_B, row_B });
+            }
+            let header_B = (tiles.area() * HEADER_B).next_multiple_of(afbc.body_align_B(desc.arch));
+            level.afbc = Some(if desc.dimension == Dimension::D3 {
+                // All headers of a 3D image stand in front of all bodies.
+                offset_B += header_B * u64::from(depth_px);
+                AfbcLevel {
+                    header_size_B: header_B * u64::from(depth_px),
+                    body_size_B: content_B * u64::from(depth_px),
+                    header_stride_B: header_B,
+                }
+            } else {
+                level.surface_stride_B += header_B;
+                AfbcLevel {
+                    header_size_B: header_B,
+                    body_size_B: content_B,
+                    header_stride_B: level.surface_stride_B,
+                }
+            });
+        }
+        offset_B += level.surface_stride_B * surfaces;
+        if desc.checksums {
+            let checksums = Checksums::new(offset_B, extent_px);
+            offset_B += checksums.size_B;
+            level.checksums = Some(checksums);
+        }
+        level.size_B = offset_B - start_B;
+        levels.push(level);
+    }
+    Ok((levels, offset_B))
+}
+
+/// What row strides and the starts of images from outside are aligned to.
+/// source: Mesa, pan_layout.c, `format_minimum_alignment`, for formats of one plane.
+fn row_align_B(desc: &ImageDesc) -> u64 {
+    match desc.modifier {
+        Modifier::Afbc(_) => 16,
+        Modifier::Linear | Modifier::UInterleaved => 64,
+    }
+}
+
+/// The rules that every image has, then those of AFBC.
+fn check(desc: &ImageDesc) -> Result<(), LayoutError> {
+    let info = desc.format.info();
+    if info.is_planar() {
+        return Err(LayoutError::Planar { format: desc.format });
+    }
+    if info.block.bytes > 16 {
+        let (format, block_B) = (desc.format, info.block.bytes);
+        return Err(LayoutError::BlockSize { format, block_B });
+    }
+    for (what, value) in [
+        ("the width", desc.width_px),
+        ("the height", desc.height_px),
+        ("the depth", desc.depth_px),
+        ("the number of layers", desc.layers),
+    ] {
+        if value == 0 {
+            return Err(LayoutError::Zero { what });
+        }
+        if value > MAX_EXTENT {
+            let (value, limit) = (value.into(), MAX_EXTENT.into());
+            return Err(LayoutError::TooLarge { what, value, limit });
+        }
+    }
+    if desc.levels == 0 {
+        return Err(LayoutError::Zero { what: "the number of levels" });
+    }
+    debug_assert!(desc.full_chain() as usize <= MAX_LEVELS);
+    if desc.levels > desc.full_chain() {
+        let (levels, full) = (desc.levels, desc.full_chain());
+        return Err(LayoutError::TooManyLevels { levels, full });
+    }
+    if !desc.samples.is_power_of_two() || desc.samples > 16 {
+        return Err(LayoutError::SampleCount { samples: desc.samples });
+    }
+    if desc.samples > 1 && info.block.width_px * info.block.height_px > 1 {
+        return Err(LayoutError::MultisampledBlocks { format: desc.format });
+    }
+    check_dimension(desc)?;
+    check_explicit(desc)?;
+    match desc.modifier {
+        Modifier::Afbc(afbc) => afbc::check(desc, afbc),
+        Modifier::Linear | Modifier::UInterleaved => Ok(()),
+    }
+}
+
+fn check_dimension(desc: &ImageDesc) -> Result<(), LayoutError> {
+    let &ImageDesc { width_px, height_px, depth_px, layers, samples, .. } = desc;
+    match desc.dimension {
+        Dimension::D3 if layers > 1 => Err(LayoutError::LayersOf3d { layers }),
+        Dimension::D3 if samples > 1 => Err(LayoutError::Multisampled3d { samples }),
+        Dimension::D3 => Ok(()),
+        _ if depth_px > 1 => Err(LayoutError::DepthWithout3d { depth_px }),
+        Dimension::D1 if height_px > 1 => Err(LayoutError::HeightOf1d { height_px }),
+        Dimension::Cube if width_px != height_px || layers % 6 != 0 => {
+            Err(LayoutError::CubeShape { width_px, height_px, layers })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// source: Mesa, pan_layout.c, `pan_image_layout_init`.
+fn check_explicit(desc: &ImageDesc) -> Result<(), LayoutError> {
+    let Some(explicit) = desc.explicit else { return Ok(()) };
+    let plain = desc.dimension == Dimension::D2 && desc.layers == 1 && desc.levels == 1;
+    if !plain || desc.samples > 1 || desc.checksums {
+        return Err(LayoutError::ExplicitShape);
+    }
+    let align = row_align_B(desc) as u32;
+    let mut numbers = vec![("offset", explicit.offset_B)];
+    if desc.arch >= Arch(7) {
+        numbers.push(("row stride", explicit.row_stride_B));
+    }
+    for (what, value) in numbers {
+        if value % align != 0 {
+            return Err(LayoutError::ExplicitAlignment { what, value, align });
+        }
+    }
+    Ok(())
+}

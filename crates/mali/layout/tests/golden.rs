@@ -1,0 +1,102 @@
+//! Layouts against the cases of Mesa's unit tests.
+//! source: Mesa 25.0.7, src/panfrost/lib/tests/test-layout.cpp.
+#![allow(non_snake_case)]
+
+use tepui_format::Format;
+use tepui_mali_chips::Arch;
+use tepui_mali_layout::afbc::{Afbc, Superblock};
+use tepui_mali_layout::{Dimension, ImageDesc, Layout, Modifier};
+
+#[test]
+fn mipmapped_etc2() {
+    let (format, modifier) = (Format::ETC2_R8G8B8_UNORM_BLOCK, Modifier::UInterleaved);
+    let mut desc = ImageDesc::new_2d(Arch(4), format, modifier, 128, 128);
+    desc.levels = 8;
+    let layout = Layout::new(&desc).unwrap();
+    let offsets: Vec<_> = layout.levels().iter().map(|l| l.offset_B).collect();
+    assert_eq!(offsets, [0, 8192, 10240, 10752, 10880, 11008, 11136, 11264]);
+}
+
+#[test]
+fn astc_5x5() {
+    let format = Format::ASTC_5x5_UNORM_BLOCK;
+    // (arrangement, row stride, size)
+    for (modifier, row_stride_B, size_B) in
+        [(Modifier::UInterleaved, 768, 2304), (Modifier::Linear, 192, 1920)]
+    {
+        let layout = Layout::new(&ImageDesc::new_2d(Arch(4), format, modifier, 50, 50)).unwrap();
+        let level = layout.levels()[0];
+        assert_eq!((level.row_stride_B, level.size_B), (row_stride_B, size_B));
+        assert_eq!(level.surface_stride_B, size_B);
+    }
+}
+
+#[test]
+fn afbc() {
+    struct Case {
+        arch: u8,
+        format: Format,
+        tiled: bool,
+        size: (u32, u32),
+        row_stride_B: u64,
+        header_B: u64,
+        body_B: u64,
+    }
+    #[rustfmt::skip]
+    let cases = [
+        Case { arch: 7, format: Format::R8G8B8A8_UNORM, tiled: true, size: (917, 417), row_stride_B: 8192, header_B: 32768, body_B: 2_097_152 },
+        Case { arch: 5, format: Format::R8_UNORM, tiled: false, size: (1, 1), row_stride_B: 16, header_B: 64, body_B: 256 },
+        Case { arch: 6, format: Format::R8_UNORM, tiled: false, size: (1, 1), row_stride_B: 16, header_B: 128, body_B: 256 },
+        Case { arch: 7, format: Format::R8_UNORM, tiled: true, size: (1, 1), row_stride_B: 1024, header_B: 4096, body_B: 16384 },
+    ];
+    for case in cases {
+        let modifier = Modifier::Afbc(Afbc { tiled: case.tiled, ..Afbc::PLAIN });
+        let (w, h) = case.size;
+        let desc = ImageDesc::new_2d(Arch(case.arch), case.format, modifier, w, h);
+        let level = Layout::new(&desc).unwrap().levels()[0];
+        let afbc = level.afbc.unwrap();
+        assert_eq!(level.row_stride_B, case.row_stride_B);
+        assert_eq!((afbc.header_size_B, afbc.body_size_B), (case.header_B, case.body_B));
+        assert_eq!(level.size_B, case.header_B + case.body_B);
+    }
+}
+
+#[test]
+fn afbc_3d() {
+    let modifier = Modifier::Afbc(Afbc::PLAIN);
+    let mut desc = ImageDesc::new_2d(Arch(7), Format::R8G8B8A8_UNORM, modifier, 8, 32);
+    (desc.dimension, desc.depth_px) = (Dimension::D3, 16);
+    let level = Layout::new(&desc).unwrap().levels()[0];
+    let afbc = level.afbc.unwrap();
+    assert_eq!(level.row_stride_B, 16);
+    // Mesa's case is for an architecture that aligns bodies to 64 bytes; v7 aligns to 128.
+    assert_eq!((afbc.header_stride_B, afbc.header_size_B), (128, 2048));
+    assert_eq!((level.surface_stride_B, afbc.body_size_B), (2048, 32768));
+}
+
+/// Rows of headers, for superblocks of each shape, in raster order and tiled.
+#[test]
+fn afbc_strides() {
+    for superblock in [Superblock::S16x16, Superblock::S32x8, Superblock::S64x4] {
+        for columns in [1, 4, 17, 39] {
+            for (tiled, width, stride_B) in
+                [(false, columns, 16 * columns), (true, columns * 8, 1024 * columns)]
+            {
+                let afbc = Afbc { superblock, tiled, ..Afbc::PLAIN };
+                let (modifier, width) = (Modifier::Afbc(afbc), superblock.extent().w * width);
+                let desc = ImageDesc::new_2d(Arch(7), Format::R8G8B8A8_UNORM, modifier, width, 100);
+                let level = Layout::new(&desc).unwrap().levels()[0];
+                assert_eq!(level.row_stride_B, u64::from(stride_B));
+            }
+        }
+    }
+}
+
+/// source: drm_fourcc.h.
+#[test]
+fn modifiers() {
+    assert_eq!(Modifier::UInterleaved.drm_modifier(), 0x0810_0000_0000_0001);
+    assert_eq!(Modifier::Afbc(Afbc::PLAIN).drm_modifier(), 0x0800_0000_0000_0041);
+    let all = Afbc { tiled: true, ytr: true, solid_color: true, ..Afbc::PLAIN };
+    assert_eq!(Modifier::Afbc(all).drm_modifier(), 0x0800_0000_0000_0351);
+}

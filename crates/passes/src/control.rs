@@ -1,0 +1,141 @@
+//! Control flow that is known: `if`s with a constant condition, loops that run once, code after an `if` that never ends,
+//! results that are the same on every way.
+
+use crate::edit::Renames;
+use tepui_ir::{Attrs, Inst, Op, Region, Shader};
+
+/// Runs the pass.
+pub fn run(s: &mut Shader) -> bool {
+    let mut names = Renames::default();
+    let mut changed = false;
+    let root = s.root;
+    region(s, root, &mut names, &mut changed);
+    names.apply_all(s);
+    changed
+}
+
+fn ends_with(s: &Shader, r: Region, op: Op) -> bool {
+    s.terminator(r).is_some_and(|t| s.insts[t].op == op)
+}
+
+/// Whether a `break` or `continue` of the loop with this body stands in it (`top` skips the body's own terminator).
+fn exits(s: &Shader, r: Region, top: bool) -> bool {
+    let insts = &s.regions[r].insts;
+    insts.iter().enumerate().any(|(n, &i)| match s.insts[i].op {
+        Op::Break | Op::Continue => !(top && n + 1 == insts.len()),
+        Op::If => s.inst_regions(i).any(|r| exits(s, r, false)),
+        _ => false,
+    })
+}
+
+fn region(s: &mut Shader, r: Region, names: &mut Renames, changed: &mut bool) {
+    let mut queue: std::collections::VecDeque<Inst> =
+        std::mem::take(&mut s.regions[r].insts).into();
+    let mut out = Vec::with_capacity(queue.len());
+    while let Some(i) = queue.pop_front() {
+        names.apply(s, i);
+        match (s.insts[i].op, s.insts[i].attrs) {
+            (Op::If, Attrs::If(a, b)) => {
+                if let Some(c) = s.as_const(s.arg(i, 0)) {
+                    *changed = true;
+                    let taken = if c != 0 { a } else { b };
+                    splice(s, i, taken, Op::Yield, names, &mut queue);
+                    continue;
+                }
+                region(s, a, names, changed);
+                region(s, b, names, changed);
+                let (ya, yb) = (ends_with(s, a, Op::Yield), ends_with(s, b, Op::Yield));
+                if !ya && !yb {
+                    // Neither arm comes back: the region ends here, with a terminator that never runs.
+                    let last = queue.pop_back();
+                    if queue.iter().any(|&q| s.insts[q].op != Op::Undef) {
+                        *changed = true;
+                        queue.clear();
+                        // What it carries may have been computed by the code that goes.
+                        if let Some(t) = last {
+                            let tys: Vec<_> = s.args(t).iter().map(|&a| s.ty(a)).collect();
+                            let undefs: Vec<Inst> = tys
+                                .iter()
+                                .map(|&ty| s.make_inst(Op::Undef, Attrs::None, &[], &[ty]))
+                                .collect();
+                            let vals: Vec<_> = undefs.iter().map(|&u| s.result(u)).collect();
+                            s.set_args(t, &vals);
+                            queue.extend(undefs);
+                        }
+                    }
+                    queue.extend(last);
+                } else if ya != yb {
+                    // One way back: what it does can as well stand after the `if`, where its values are visible.
+                    let arm = if ya { a } else { b };
+                    let insts = &s.regions[arm].insts;
+                    if insts.len() > 1 || !s.results(i).is_empty() {
+                        *changed = true;
+                        let mut moved = std::mem::take(&mut s.regions[arm].insts);
+                        if let Some(t) = moved.pop() {
+                            let (results, vals) = (s.results(i).to_vec(), s.args(t).to_vec());
+                            for (r, v) in results.into_iter().zip(vals) {
+                                names.set(r, names.get(v));
+                            }
+                            s.set_results(i, &[]);
+                            s.set_args(t, &[]);
+                            s.regions[arm].insts.push(t);
+                        }
+                        for m in moved.into_iter().rev() {
+                            queue.push_front(m);
+                        }
+                    }
+                } else if let (Some(ta), Some(tb)) = (s.terminator(a), s.terminator(b)) {
+                    for k in 0..s.results(i).len() {
+                        let (x, y) = (names.get(s.arg(ta, k)), names.get(s.arg(tb, k)));
+                        if x == y {
+                            names.set(s.results(i)[k], x);
+                        }
+                    }
+                }
+            }
+            (Op::Loop, Attrs::Loop(body)) => {
+                if ends_with(s, body, Op::Break) && !exits(s, body, true) {
+                    *changed = true;
+                    let params = s.regions[body].params.clone();
+                    for (k, p) in params.into_iter().enumerate() {
+                        names.set(p, names.get(s.arg(i, k)));
+                    }
+                    splice(s, i, body, Op::Break, names, &mut queue);
+                    continue;
+                }
+                region(s, body, names, changed);
+            }
+            _ => {}
+        }
+        out.push(i);
+        if s.insts[i].op.is_terminator() {
+            break;
+        }
+    }
+    s.regions[r].insts = out;
+}
+
+/// Puts the instructions of `inner` in place of their owner. Where `inner` ends in `end`, its operands are the owner's
+/// results; else (a `break` out of an `if`) nothing follows.
+fn splice(
+    s: &mut Shader,
+    owner: Inst,
+    inner: Region,
+    end: Op,
+    names: &mut Renames,
+    queue: &mut std::collections::VecDeque<Inst>,
+) {
+    let mut insts = std::mem::take(&mut s.regions[inner].insts);
+    if let Some(t) = insts.last().copied().filter(|&t| s.insts[t].op == end) {
+        insts.pop();
+        let results = s.results(owner).to_vec();
+        for (k, r) in results.into_iter().enumerate() {
+            names.set(r, s.arg(t, k));
+        }
+    } else {
+        queue.clear();
+    }
+    for i in insts.into_iter().rev() {
+        queue.push_front(i);
+    }
+}

@@ -1,0 +1,230 @@
+//! Dead code and dead stores: instructions without effect whose results nothing needs, and results, parameters and carried values
+//! of `if`s and loops that nothing needs (also those that only feed themselves around a loop).
+
+use tepui_ir::cranelift_entity::packed_option::PackedOption;
+use tepui_ir::cranelift_entity::{EntityRef, SecondaryMap};
+use tepui_ir::{Access, Attrs, Inst, Op, Props, Region, Shader, Value, ValueDef};
+
+/// Runs the pass.
+pub fn run(s: &mut Shader) -> bool {
+    let mut d = Dce {
+        s,
+        parent: SecondaryMap::new(),
+        owner: SecondaryMap::new(),
+        exits: SecondaryMap::new(),
+        live: SecondaryMap::new(),
+        used: SecondaryMap::new(),
+        work: Vec::new(),
+    };
+    d.index(d.s.root, None, None);
+    d.mark();
+    let (live, used) = (d.live, d.used);
+    let mut changed = false;
+    sweep(s, s.root, &live, &used, &mut changed);
+    changed
+}
+
+/// Whether an instruction must stay even if nothing uses its results.
+fn has_effect(s: &Shader, i: Inst, loaded: &[bool]) -> bool {
+    let d = &s.insts[i];
+    if let Attrs::Var(v) = d.attrs {
+        return d.op == Op::StoreVar && loaded[v.index()];
+    }
+    let volatile = match d.attrs {
+        Attrs::Mem(m) | Attrs::Atomic(_, m) => m.access.contains(Access::VOLATILE),
+        Attrs::Image(m) | Attrs::ImageAtomic(_, m) => m.access.contains(Access::VOLATILE),
+        _ => false,
+    };
+    volatile || d.op.props().contains(Props::WRITES)
+}
+
+struct Dce<'a> {
+    s: &'a Shader,
+    /// The `if` or `loop` around an instruction.
+    parent: SecondaryMap<Inst, PackedOption<Inst>>,
+    /// The `if` or `loop` that owns a region.
+    owner: SecondaryMap<Region, PackedOption<Inst>>,
+    /// The `break`s and `continue`s of a loop.
+    exits: SecondaryMap<Inst, Vec<Inst>>,
+    live: SecondaryMap<Inst, bool>,
+    used: SecondaryMap<Value, bool>,
+    work: Vec<Value>,
+}
+
+impl Dce<'_> {
+    fn index(&mut self, r: Region, parent: Option<Inst>, in_loop: Option<Inst>) {
+        self.owner[r] = parent.into();
+        for &i in &self.s.regions[r].insts {
+            self.parent[i] = parent.into();
+            match self.s.insts[i].op {
+                Op::Break | Op::Continue => {
+                    if let Some(l) = in_loop {
+                        self.exits[l].push(i);
+                    }
+                }
+                Op::Loop | Op::If => {
+                    let l = if self.s.insts[i].op == Op::Loop { Some(i) } else { in_loop };
+                    for inner in self.s.inst_regions(i) {
+                        self.index(inner, Some(i), l);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Marks an instruction, what it stands in, and its operands.
+    fn need(&mut self, i: Inst) {
+        let mut next = Some(i);
+        while let Some(i) = next {
+            if std::mem::replace(&mut self.live[i], true) {
+                return;
+            }
+            let d = &self.s.insts[i];
+            match d.op {
+                Op::If => self.work.push(self.s.arg(i, 0)),
+                Op::Loop => {
+                    for e in self.exits[i].clone() {
+                        self.need(e);
+                    }
+                }
+                Op::Break | Op::Continue | Op::Yield => {}
+                _ => self.work.extend(self.s.args(i)),
+            }
+            next = self.parent[i].expand();
+        }
+    }
+
+    fn mark(&mut self) {
+        let mut roots = Vec::new();
+        let mut loaded = vec![false; self.s.vars.len()];
+        self.s.walk(|s, _, i| {
+            if let (Op::LoadVar, Attrs::Var(v)) = (s.insts[i].op, s.insts[i].attrs) {
+                loaded[v.index()] = true;
+            }
+        });
+        self.s.walk(|s, _, i| {
+            if has_effect(s, i, &loaded) {
+                roots.push(i);
+            }
+        });
+        for i in roots {
+            self.need(i);
+        }
+        while let Some(v) = self.work.pop() {
+            if std::mem::replace(&mut self.used[v], true) {
+                continue;
+            }
+            match self.s.values[v].def {
+                ValueDef::Result(i, n) => {
+                    self.need(i);
+                    let n = n as usize;
+                    match self.s.insts[i].attrs {
+                        Attrs::If(a, b) => {
+                            for r in [a, b] {
+                                if let Some(t) = self.s.terminator(r)
+                                    && self.s.insts[t].op == Op::Yield
+                                {
+                                    self.work.push(self.s.arg(t, n));
+                                }
+                            }
+                        }
+                        Attrs::Loop(_) => self.carried(i, Op::Break, n),
+                        _ => {}
+                    }
+                }
+                ValueDef::Param(r, n) => {
+                    if let Some(l) = self.owner[r].expand() {
+                        self.need(l);
+                        self.work.push(self.s.arg(l, n as usize));
+                        self.carried(l, Op::Continue, n as usize);
+                    }
+                }
+            }
+        }
+    }
+
+    fn carried(&mut self, l: Inst, op: Op, n: usize) {
+        for e in &self.exits[l] {
+            if self.s.insts[*e].op == op {
+                self.work.push(self.s.arg(*e, n));
+            }
+        }
+    }
+}
+
+/// What the terminators of a region may carry.
+#[derive(Clone, Default)]
+struct Keep {
+    yields: Vec<bool>,
+    breaks: Vec<bool>,
+    continues: Vec<bool>,
+}
+
+fn filter(vals: &[Value], keep: &[bool]) -> Vec<Value> {
+    vals.iter().zip(keep).filter(|(_, k)| **k).map(|(&v, _)| v).collect()
+}
+
+fn sweep(
+    s: &mut Shader,
+    root: Region,
+    live: &SecondaryMap<Inst, bool>,
+    used: &SecondaryMap<Value, bool>,
+    changed: &mut bool,
+) {
+    let mut work = vec![(root, Keep::default())];
+    while let Some((r, keep)) = work.pop() {
+        let insts = std::mem::take(&mut s.regions[r].insts);
+        let before = insts.len();
+        let mut out = Vec::with_capacity(before);
+        for i in insts {
+            let op = s.insts[i].op;
+            let cut = match op {
+                Op::Yield => Some(&keep.yields),
+                Op::Break => Some(&keep.breaks),
+                Op::Continue => Some(&keep.continues),
+                _ => None,
+            };
+            if let Some(k) = cut {
+                if k.contains(&false) {
+                    let args = filter(s.args(i), k);
+                    s.set_args(i, &args);
+                }
+                out.push(i);
+                continue;
+            }
+            if !live[i] {
+                continue;
+            }
+            let results = s.results(i).to_vec();
+            let kept: Vec<bool> = results.iter().map(|&v| used[v]).collect();
+            match s.insts[i].attrs {
+                Attrs::If(a, b) => {
+                    if kept.contains(&false) {
+                        *changed = true;
+                        s.set_results(i, &filter(&results, &kept));
+                    }
+                    let k = Keep { yields: kept, ..keep.clone() };
+                    work.push((a, k.clone()));
+                    work.push((b, k));
+                }
+                Attrs::Loop(body) => {
+                    let params = s.regions[body].params.clone();
+                    let pk: Vec<bool> = params.iter().map(|&v| used[v]).collect();
+                    if kept.contains(&false) || pk.contains(&false) {
+                        *changed = true;
+                        s.set_results(i, &filter(&results, &kept));
+                        s.set_params(body, &filter(&params, &pk));
+                        let args = filter(s.args(i), &pk);
+                        s.set_args(i, &args);
+                    }
+                    work.push((body, Keep { yields: Vec::new(), breaks: kept, continues: pk }));
+                }
+                _ => {}
+            }
+            out.push(i);
+        }
+        *changed |= out.len() != before;
+        s.regions[r].insts = out;
+    }
+}

@@ -1,0 +1,151 @@
+//! What passes share: replaced values, and constants at the head of the root region.
+
+use std::collections::HashMap;
+use tepui_ir::cranelift_entity::SecondaryMap;
+use tepui_ir::cranelift_entity::packed_option::PackedOption;
+use tepui_ir::{Attrs, Inst, Op, Shader, Type, Value};
+
+/// Values that stand for others.
+#[derive(Default)]
+pub struct Renames {
+    to: SecondaryMap<Value, PackedOption<Value>>,
+    any: bool,
+}
+
+impl Renames {
+    /// From now on `new` stands for `old`.
+    pub fn set(&mut self, old: Value, new: Value) {
+        if old != new {
+            self.to[old] = new.into();
+            self.any = true;
+        }
+    }
+
+    /// What stands for `v` in the end.
+    #[must_use]
+    pub fn get(&self, mut v: Value) -> Value {
+        while let Some(n) = self.to[v].expand() {
+            v = n;
+        }
+        v
+    }
+
+    /// Whether nothing was replaced.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        !self.any
+    }
+
+    /// Rewrites an instruction's operands.
+    pub fn apply(&self, s: &mut Shader, inst: Inst) {
+        if self.any {
+            for a in s.args_mut(inst) {
+                *a = self.get(*a);
+            }
+        }
+    }
+
+    /// Rewrites every operand of the shader.
+    pub fn apply_all(&self, s: &mut Shader) {
+        if !self.any {
+            return;
+        }
+        let mut all = Vec::new();
+        s.walk(|_, _, i| all.push(i));
+        for i in all {
+            self.apply(s, i);
+        }
+    }
+}
+
+/// Constants by bit size and value. New ones are put at the head of the root region by [`Consts::finish`].
+#[derive(Default)]
+pub struct Consts {
+    known: HashMap<(u8, u64), Value>,
+    undefs: HashMap<Type, Value>,
+    new: Vec<Inst>,
+}
+
+impl Consts {
+    /// Knows the constants that stand in the root region.
+    #[must_use]
+    pub fn new(s: &Shader) -> Consts {
+        let mut c = Consts::default();
+        for &i in &s.regions[s.root].insts {
+            let d = &s.insts[i];
+            if let Attrs::Const(bits) = d.attrs {
+                let r = s.result(i);
+                c.known.entry((s.ty(r).bits(), bits)).or_insert(r);
+            } else if d.op != Op::Vec && d.op != Op::Undef {
+                // Constants further down do not reach everything.
+                break;
+            }
+        }
+        c
+    }
+
+    /// The scalar constant of `ty`'s component size.
+    pub fn get(&mut self, s: &mut Shader, ty: Type, bits: u64) -> Value {
+        let bits = bits & ty.mask();
+        if let Some(&v) = self.known.get(&(ty.bits(), bits)) {
+            return v;
+        }
+        let i = s.make_inst(Op::Const, Attrs::Const(bits), &[], &[ty.elem()]);
+        self.new.push(i);
+        let v = s.result(i);
+        self.known.insert((ty.bits(), bits), v);
+        v
+    }
+
+    /// A constant of `ty`'s shape with the same bits in every component.
+    pub fn splat(&mut self, s: &mut Shader, ty: Type, bits: u64) -> Value {
+        let c = self.get(s, ty, bits);
+        self.vec(s, &vec![c; ty.comps() as usize])
+    }
+
+    /// A vector of constants.
+    pub fn vec(&mut self, s: &mut Shader, parts: &[Value]) -> Value {
+        if let [one] = parts {
+            return *one;
+        }
+        let ty = s.ty(parts[0]).with_comps(parts.len() as u8);
+        let i = s.make_inst(Op::Vec, Attrs::None, parts, &[ty]);
+        self.new.push(i);
+        s.result(i)
+    }
+
+    /// An undefined value.
+    pub fn undef(&mut self, s: &mut Shader, ty: Type) -> Value {
+        if let Some(&v) = self.undefs.get(&ty) {
+            return v;
+        }
+        let i = s.make_inst(Op::Undef, Attrs::None, &[], &[ty]);
+        self.new.push(i);
+        let v = s.result(i);
+        self.undefs.insert(ty, v);
+        v
+    }
+
+    /// Puts the new constants in place.
+    pub fn finish(self, s: &mut Shader) {
+        let root = s.root;
+        s.regions[root].insts.splice(0..0, self.new);
+    }
+}
+
+/// Appends `op` with one result to `out`.
+pub(crate) fn push(
+    s: &mut Shader,
+    out: &mut Vec<Inst>,
+    like: Inst,
+    op: Op,
+    attrs: Attrs,
+    args: &[Value],
+    ty: Type,
+) -> Value {
+    let i = s.make_inst(op, attrs, args, &[ty]);
+    s.insts[i].loc = s.insts[like].loc;
+    s.insts[i].flags = s.insts[like].flags;
+    out.push(i);
+    s.result(i)
+}

@@ -1,0 +1,94 @@
+//! Small `if`s without effects become selects.
+
+use tepui_ir::{Attrs, Inst, Op, Props, Region, Shader};
+
+/// Most instructions of both arms together.
+const MAX_COST: usize = 12;
+
+/// Runs the pass.
+pub fn run(s: &mut Shader) -> bool {
+    let mut changed = false;
+    let root = s.root;
+    region(s, root, &mut changed);
+    changed
+}
+
+/// The cost of running an arm always; `None` when it must not.
+fn cost(s: &Shader, r: Region) -> Option<usize> {
+    let insts = &s.regions[r].insts;
+    let (&last, body) = insts.split_last()?;
+    if s.insts[last].op != Op::Yield {
+        return None;
+    }
+    let mut sum = 0;
+    for &i in body {
+        let op = s.insts[i].op;
+        let load = matches!(op, Op::TexFetch | Op::TexSampleLod | Op::TexGather);
+        if !op.is_pure() || op.props().contains(Props::CONVERGENT) || load {
+            return None;
+        }
+        sum += match op {
+            Op::Const | Op::Copy | Op::Vec | Op::Extract | Op::Bitcast | Op::FNeg | Op::FAbs => 0,
+            Op::FDiv | Op::FPow | Op::FSin | Op::FCos | Op::FRem | Op::FMod => 6,
+            Op::SDiv | Op::UDiv | Op::SRem | Op::SMod | Op::UMod => 12,
+            Op::FSqrt | Op::FRsq | Op::FRcp | Op::FExp2 | Op::FLog2 => 3,
+            _ => usize::from(s.ty(s.result(i)).comps()),
+        };
+    }
+    Some(sum)
+}
+
+fn region(s: &mut Shader, r: Region, changed: &mut bool) {
+    let insts = std::mem::take(&mut s.regions[r].insts);
+    let mut out: Vec<Inst> = Vec::with_capacity(insts.len());
+    for i in insts {
+        for inner in s.inst_regions(i).collect::<Vec<_>>() {
+            region(s, inner, changed);
+        }
+        let Attrs::If(a, b) = s.insts[i].attrs else {
+            out.push(i);
+            continue;
+        };
+        let (Some(ca), Some(cb)) = (cost(s, a), cost(s, b)) else {
+            out.push(i);
+            continue;
+        };
+        let selects: usize = s.results(i).iter().map(|&v| s.ty(v).comps() as usize).sum();
+        if ca + cb + selects > MAX_COST {
+            out.push(i);
+            continue;
+        }
+        *changed = true;
+        let (ta, tb) = (s.regions[a].insts.pop(), s.regions[b].insts.pop());
+        for arm in [a, b] {
+            let moved = std::mem::take(&mut s.regions[arm].insts);
+            out.extend(moved);
+        }
+        let (Some(ta), Some(tb)) = (ta, tb) else { continue };
+        let c = s.arg(i, 0);
+        let results = s.results(i).to_vec();
+        s.set_results(i, &[]);
+        for (k, v) in results.into_iter().enumerate() {
+            let (x, y, comps) = (s.arg(ta, k), s.arg(tb, k), s.ty(v).comps());
+            let cond = if comps == 1 {
+                c
+            } else {
+                let ty = tepui_ir::Type::vec(1, comps);
+                crate::edit::push(
+                    s,
+                    &mut out,
+                    i,
+                    Op::Vec,
+                    Attrs::None,
+                    &vec![c; comps as usize],
+                    ty,
+                )
+            };
+            let sel = s.make_inst(Op::Select, Attrs::None, &[cond, x, y], &[]);
+            s.insts[sel].loc = s.insts[i].loc;
+            s.set_results(sel, &[v]);
+            out.push(sel);
+        }
+    }
+    s.regions[r].insts = out;
+}

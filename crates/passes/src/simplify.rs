@@ -1,0 +1,348 @@
+//! Constants, algebraic rules and value numbering in one walk.
+//!
+//! Each instruction's operands are rewritten to what stands for them; then it is folded when all are constants, rewritten by
+//! the first rule of [`mod@crate::rules`] that matches, or replaced by an earlier instruction that computes the same and is visible here.
+
+use crate::edit::{Consts, Renames};
+use crate::rules::{BY_OP, Expr, Rule, commutes};
+use std::collections::HashMap;
+use tepui_ir::op::fold;
+use tepui_ir::{Access, Attrs, Inst, InstFlags, Op, Props, Region, Shader, Type, Value};
+
+type Key = (Op, Attrs, InstFlags, Vec<Value>, Type);
+
+/// Runs the pass.
+pub fn run(s: &mut Shader) -> bool {
+    let mut p = Simplify {
+        consts: Consts::new(s),
+        names: Renames::default(),
+        table: HashMap::new(),
+        undo: Vec::new(),
+        changed: false,
+    };
+    let root = s.root;
+    p.region(s, root);
+    p.consts.finish(s);
+    p.changed
+}
+
+struct Simplify {
+    consts: Consts,
+    names: Renames,
+    table: HashMap<Key, Value>,
+    /// Keys entered, to leave with their region.
+    undo: Vec<Key>,
+    changed: bool,
+}
+
+/// Whether two of these in sight of each other are one.
+fn numbered(s: &Shader, i: Inst) -> bool {
+    let d = &s.insts[i];
+    if s.results(i).len() != 1 || d.op == Op::Undef {
+        return false;
+    }
+    match d.attrs {
+        Attrs::Mem(m) if matches!(d.op, Op::LoadBuffer | Op::LoadGlobal) => {
+            m.access.contains(Access::CONST) && !m.access.contains(Access::VOLATILE)
+        }
+        _ => d.op.is_pure() && !d.op.props().contains(Props::CONVERGENT),
+    }
+}
+
+impl Simplify {
+    fn region(&mut self, s: &mut Shader, r: Region) {
+        let mark = self.undo.len();
+        let insts = std::mem::take(&mut s.regions[r].insts);
+        let mut out = Vec::with_capacity(insts.len());
+        for i in insts {
+            self.names.apply(s, i);
+            if s.inst_regions(i).next().is_some() {
+                for inner in s.inst_regions(i).collect::<Vec<_>>() {
+                    self.region(s, inner);
+                }
+                out.push(i);
+                continue;
+            }
+            let before = out.len();
+            match self.value(s, i, &mut out, 0) {
+                Some(v) => {
+                    self.changed = true;
+                    let r = s.result(i);
+                    if let Some(n) = s.names.get(&r).cloned() {
+                        s.names.entry(v).or_insert(n);
+                    }
+                    self.names.set(r, v);
+                }
+                None => {
+                    debug_assert_eq!(before, out.len());
+                    out.push(i);
+                }
+            }
+        }
+        s.regions[r].insts = out;
+        for k in self.undo.drain(mark..) {
+            self.table.remove(&k);
+        }
+    }
+
+    /// What stands for the instruction, if something else does. New instructions go to `out`.
+    fn value(&mut self, s: &mut Shader, i: Inst, out: &mut Vec<Inst>, depth: u32) -> Option<Value> {
+        let op = s.insts[i].op;
+        if !numbered(s, i) {
+            return None;
+        }
+        if let Some(v) = self.fold(s, i) {
+            return Some(v);
+        }
+        match op {
+            Op::Extract => {
+                if let (Attrs::Index(k), Some(d)) = (s.insts[i].attrs, s.def_inst(s.arg(i, 0)))
+                    && s.insts[d].op == Op::Vec
+                {
+                    return Some(s.arg(d, k as usize));
+                }
+            }
+            Op::Vec => {
+                // All components of one vector in order: the vector itself.
+                let from = |v: Value, k: usize| {
+                    let d = s.def_inst(v)?;
+                    (s.insts[d].op == Op::Extract && s.insts[d].attrs == Attrs::Index(k as u32))
+                        .then(|| s.arg(d, 0))
+                };
+                let args = s.args(i);
+                if let Some(v) = from(args[0], 0)
+                    && s.ty(v) == s.ty(s.result(i))
+                    && (1..args.len()).all(|k| from(args[k], k) == Some(v))
+                {
+                    return Some(v);
+                }
+            }
+            Op::Bitcast | Op::S2S | Op::U2U | Op::F2F => {
+                let a = s.arg(i, 0);
+                if s.ty(a) == s.ty(s.result(i)) {
+                    return Some(a);
+                }
+                if op == Op::Bitcast
+                    && let Some(d) = s.def_inst(a)
+                    && s.insts[d].op == Op::Bitcast
+                    && s.ty(s.arg(d, 0)) == s.ty(s.result(i))
+                {
+                    return Some(s.arg(d, 0));
+                }
+            }
+            Op::ExtractDyn => {
+                if let Some(k) = s.as_const(s.arg(i, 1)) {
+                    let (v, ty) = (s.arg(i, 0), s.ty(s.result(i)));
+                    if k < u64::from(s.ty(v).comps()) && !s.ty(v).is_scalar() {
+                        return Some(self.emit(
+                            s,
+                            i,
+                            Op::Extract,
+                            Attrs::Index(k as u32),
+                            &[v],
+                            ty,
+                            out,
+                            depth,
+                        ));
+                    }
+                }
+            }
+            _ => {}
+        }
+        if depth < 8 {
+            for rule in &BY_OP[op as usize] {
+                if !rule.allowed(s.insts[i].flags) {
+                    continue;
+                }
+                let mut binds = [None; 4];
+                if self.matches_inst(s, rule, &rule.from, i, &mut binds) {
+                    let ty = s.ty(s.result(i));
+                    return Some(self.build(s, i, &rule.to, &binds, ty, out, depth + 1));
+                }
+            }
+        }
+        // Operands of commutative ops in one order: constants last.
+        let mut args = s.args(i).to_vec();
+        if commutes(op) && args.len() >= 2 {
+            let (ca, cb) =
+                (s.as_const_comps(args[0]).is_some(), s.as_const_comps(args[1]).is_some());
+            if (ca && !cb) || (ca == cb && args[0] > args[1]) {
+                args.swap(0, 1);
+                s.set_args(i, &args);
+            }
+        }
+        let d = &s.insts[i];
+        let key = (op, d.attrs, d.flags, args, s.ty(s.result(i)));
+        if let Some(&v) = self.table.get(&key) {
+            return Some(v);
+        }
+        self.undo.push(key.clone());
+        self.table.insert(key, s.result(i));
+        None
+    }
+
+    fn fold(&mut self, s: &mut Shader, i: Inst) -> Option<Value> {
+        let op = s.insts[i].op;
+        let args = s.args(i);
+        if args.is_empty() || !op.is_pure() {
+            return None;
+        }
+        let parts: Vec<_> = args
+            .iter()
+            .map(|&a| s.as_const_comps(a).map(|c| (s.ty(a), c)))
+            .collect::<Option<_>>()?;
+        if op == Op::Vec {
+            return None;
+        }
+        let refs: Vec<_> = parts.iter().map(|(t, c)| (*t, c.as_slice())).collect();
+        let (ty, mut bits) = (s.ty(s.result(i)), Vec::new());
+        let attrs = s.insts[i].attrs;
+        if !fold(op, &refs, &attrs, &[ty], &mut bits) {
+            return None;
+        }
+        let vals: Vec<_> = bits.iter().map(|&b| self.consts.get(s, ty, b)).collect();
+        Some(self.consts.vec(s, &vals))
+    }
+
+    fn matches_inst(
+        &self,
+        s: &Shader,
+        rule: &Rule,
+        e: &Expr,
+        i: Inst,
+        binds: &mut [Option<Value>; 4],
+    ) -> bool {
+        let Expr::Op(op, pats) = e else { return false };
+        let d = &s.insts[i];
+        if d.op != *op || !rule.allowed(d.flags) {
+            return false;
+        }
+        let args = s.args(i);
+        if pats.len() != args.len() {
+            return false;
+        }
+        let saved = *binds;
+        if pats.iter().zip(args).all(|(p, &a)| self.matches(s, rule, p, a, binds)) {
+            return true;
+        }
+        *binds = saved;
+        if commutes(*op) && args.len() >= 2 {
+            let swapped = [args[1], args[0]].into_iter().chain(args[2..].iter().copied());
+            if pats.iter().zip(swapped).all(|(p, a)| self.matches(s, rule, p, a, binds)) {
+                return true;
+            }
+            *binds = saved;
+        }
+        false
+    }
+
+    fn matches(
+        &self,
+        s: &Shader,
+        rule: &Rule,
+        e: &Expr,
+        v: Value,
+        binds: &mut [Option<Value>; 4],
+    ) -> bool {
+        let mut bind = |n: u8| match binds[n as usize] {
+            Some(b) => b == v,
+            None => {
+                binds[n as usize] = Some(v);
+                true
+            }
+        };
+        match e {
+            Expr::Var(n) => bind(*n),
+            Expr::Const(n) => s.as_const_comps(v).is_some() && bind(*n),
+            Expr::Pow2(n) => {
+                s.as_const_comps(v).is_some_and(|c| c.iter().all(|x| x.is_power_of_two()))
+                    && bind(*n)
+            }
+            Expr::Int(x) => {
+                let m = s.ty(v).mask();
+                s.as_const_comps(v).is_some_and(|c| c.iter().all(|b| *b == *x as u64 & m))
+            }
+            Expr::Float(x) => {
+                let want = float_bits(s.ty(v).bits(), *x);
+                s.as_const_comps(v).is_some_and(|c| c.iter().all(|b| *b == want))
+            }
+            Expr::Op(..) => s.def_inst(v).is_some_and(|d| self.matches_inst(s, rule, e, d, binds)),
+        }
+    }
+
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the place, the rule's side, its bindings and where it goes"
+    )]
+    fn build(
+        &mut self,
+        s: &mut Shader,
+        like: Inst,
+        e: &Expr,
+        binds: &[Option<Value>; 4],
+        ty: Type,
+        out: &mut Vec<Inst>,
+        depth: u32,
+    ) -> Value {
+        match e {
+            Expr::Var(n) | Expr::Const(n) | Expr::Pow2(n) => match binds[*n as usize] {
+                Some(v) => v,
+                None => self.consts.undef(s, ty),
+            },
+            Expr::Int(x) => self.consts.splat(s, ty, *x as u64 & ty.mask()),
+            Expr::Float(x) => self.consts.splat(s, ty, float_bits(ty.bits(), *x)),
+            Expr::Op(op, args) => {
+                // The type of a constant operand is that of its sibling, or of the whole.
+                let first = args.iter().find_map(|a| match a {
+                    Expr::Var(n) | Expr::Const(n) | Expr::Pow2(n) => {
+                        binds[*n as usize].map(|v| s.ty(v))
+                    }
+                    _ => None,
+                });
+                let arg_ty = if first.is_some_and(|t| t.bits() == 1) && ty.bits() != 1 {
+                    ty
+                } else {
+                    first.unwrap_or(ty)
+                };
+                let vals: Vec<Value> = args
+                    .iter()
+                    .map(|a| self.build(s, like, a, binds, arg_ty, out, depth))
+                    .collect();
+                let t = tepui_ir::builder::infer(s, *op, &vals).unwrap_or(ty);
+                self.emit(s, like, *op, Attrs::None, &vals, t, out, depth)
+            }
+        }
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "an instruction's parts and where it goes")]
+    fn emit(
+        &mut self,
+        s: &mut Shader,
+        like: Inst,
+        op: Op,
+        attrs: Attrs,
+        args: &[Value],
+        ty: Type,
+        out: &mut Vec<Inst>,
+        depth: u32,
+    ) -> Value {
+        let i = s.make_inst(op, attrs, args, &[ty]);
+        s.insts[i].loc = s.insts[like].loc;
+        s.insts[i].flags = s.insts[like].flags;
+        match self.value(s, i, out, depth + 1) {
+            Some(v) => v,
+            None => {
+                out.push(i);
+                s.result(i)
+            }
+        }
+    }
+}
+
+/// The bits of a float constant.
+#[must_use]
+pub fn float_bits(bits: u8, x: f64) -> u64 {
+    let mut out = Vec::new();
+    fold(Op::F2F, &[(Type::B64, &[x.to_bits()])], &Attrs::None, &[Type::scalar(bits)], &mut out);
+    out.first().copied().unwrap_or(0)
+}
