@@ -209,7 +209,11 @@ impl Cx<'_> {
     /// Locations that a type takes.
     fn locations(&self, ty: Id) -> u32 {
         match self.types.get(ty) {
-            Some(Ty::Vector { n, .. }) if *n > 2 && self.types.ir(ty).is_some_and(|t| t.bits() == 64) => 2,
+            Some(Ty::Vector { n, .. })
+                if *n > 2 && self.types.ir(ty).is_some_and(|t| t.bits() == 64) =>
+            {
+                2
+            }
             Some(Ty::Matrix { col, n }) => u32::from(*n) * self.locations(*col),
             Some(Ty::Array { elem, len }) => len.saturating_mul(self.locations(*elem)),
             Some(Ty::Struct { members }) => {
