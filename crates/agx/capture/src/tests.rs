@@ -311,6 +311,14 @@ fn session() -> (Vec<u8>, Vec<u8>) {
     (virtual_shelf.bytes(), real_shelf.bytes())
 }
 
+#[test]
+fn results_that_are_no_errors_are_printed_as_they_are() {
+    let line = |result| describe::call(&Call { result, ..Call::default() }).line();
+    assert!(line(-22).ends_with(" = -1 EINVAL"));
+    assert!(line(3).ends_with(" = 3"));
+    assert!(line(i32::MIN).ends_with(" = -1 (errno 2147483648)"));
+}
+
 /// All bound memory that is not zero, by address.
 fn memory(events: &Events<&[u8]>, start: &Start) -> BTreeMap<u64, Vec<u8>> {
     let view = events.session().space(start.space);
