@@ -25,9 +25,11 @@ impl Gpu {
             let _mode = FlushSubnormals::enter();
             let rows = preshader.shared_rows(&launch.uniforms);
             let mut worker = Worker::new(self.port(vm, &launch, 0), self.options.check);
-            let uniforms = worker.run_preshader(&preshader, &rows, &launch.uniforms, budget)?;
+            let left = worker.run_preshader(&preshader, &rows, &launch, budget)?;
             add(stats, worker);
-            launch.uniforms = uniforms;
+            launch.uniforms = left.stored_uniforms;
+            launch.textures = left.textures;
+            launch.samplers = left.samplers;
         }
         let launch = launch;
         let rows = launch.program.shared_rows(&launch.uniforms);

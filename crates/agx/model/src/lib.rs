@@ -6,13 +6,12 @@
 //!
 //! Modules carry the names of the hardware's units: [`cdm`] walks compute control streams,
 //! [`pipeline`] loads what USC words name, [`dispatch`] spreads workgroups over threads, [`usc`]
-//! executes machine code, [`texture`] reads and filters images.
+//! executes machine code; textures and images are `tepui_agx_texture`'s.
 
 pub mod cdm;
 mod dispatch;
 mod job;
 pub mod pipeline;
-pub mod texture;
 #[expect(clippy::needless_range_loop, reason = "lanes are indices into several rows at once")]
 pub mod usc;
 

@@ -31,7 +31,7 @@ rows! {
         /// Value.
         a: Src = operand src(16, 42);
         /// Lane number, mask or distance.
-        b: Src = operand src16(28, 40);
+        b: Src = operand src(28, 40);
         /// Unknown; 0.
         u46: bool = hidden bit(46);
     }

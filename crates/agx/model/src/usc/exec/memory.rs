@@ -10,7 +10,7 @@ use crate::usc::memory::{Format, Transfer};
 
 /// The registers of a transfer, one after the other: whole rows, or halves.
 #[inline(always)]
-fn register_at(first: Dst, k: usize) -> Dst {
+pub(super) fn register_at(first: Dst, k: usize) -> Dst {
     match first.form {
         Form::Word | Form::Pair => Dst { row: first.row + k as u16, form: Form::Word, ..first },
         Form::Low | Form::High => {
@@ -29,7 +29,13 @@ fn is_wide(t: &Transfer) -> bool {
 /// The value of register `k` of a store, as raw bits.
 #[inline(always)]
 fn register_bits(l: &Lanes<'_, '_>, t: &Transfer, k: usize) -> Row {
-    let d = register_at(t.register, k);
+    register_bits_of(l, t.register, k)
+}
+
+/// The value of the `k`th register after `first`, as raw bits.
+#[inline(always)]
+pub(super) fn register_bits_of(l: &Lanes<'_, '_>, first: Dst, k: usize) -> Row {
+    let d = register_at(first, k);
     let mut row = *l.register(d.row);
     match d.form {
         Form::Word | Form::Pair => {}
