@@ -13,8 +13,11 @@
 //! - Which descriptors are ours is told by their inode, so `dup`, `fork` and descriptors that travel
 //!   through sockets need no bookkeeping. A descriptor that was inherited over `fork` or `exec`
 //!   stays open but has no device behind it: a child opens the node itself.
-//! - Directories of the tree that do not exist on the machine can be listed with `opendir`, but not
-//!   opened with `open`.
+//! - Buffers can be shared with other processes through their descriptors; sync objects and sync
+//!   files only within this one.
+//! - Paths must be absolute. Directories of the tree that do not exist on the machine can be listed
+//!   with `opendir` and `scandir`, but not opened with `open`.
+//! - Programs that make system calls without libc are not reached.
 //! - The library exports the interposed functions and nothing else, writes nothing to standard
 //!   output, and aborts with a message rather than let a panic into the program.
 //!

@@ -104,7 +104,7 @@ fn the_library_exports_what_it_stands_in_for_and_nothing_else() {
         __openat_2 __readlink_chk __realpath_chk __xstat __xstat64 access canonicalize_file_name \
         close closedir dirfd dup dup2 dup3 faccessat fcntl fcntl64 fopen fopen64 fstat fstat64 \
         fstatat fstatat64 ioctl lstat lstat64 mmap mmap64 open open64 openat openat64 opendir \
-        readdir readdir64 readlink readlinkat realpath rewinddir seekdir stat stat64 statx telldir";
+        readdir readdir64 readlink readlinkat realpath rewinddir scandir scandir64 seekdir stat stat64 statx telldir";
     assert_eq!(names, expected.split_whitespace().collect::<Vec<_>>());
 }
 
@@ -131,6 +131,25 @@ mod client {
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let name = names.filter(|name| name.starts_with("renderD")).max().expect("a render node");
         format!("/dev/dri/{name}")
+    }
+
+    unsafe extern "C" {
+        fn scandir(
+            path: *const libc::c_char,
+            list: *mut *mut *mut libc::dirent,
+            filter: Option<unsafe extern "C" fn(*const libc::dirent) -> c_int>,
+            compare: unsafe extern "C" fn(
+                *mut *const libc::dirent,
+                *mut *const libc::dirent,
+            ) -> c_int,
+        ) -> c_int;
+        fn alphasort(a: *mut *const libc::dirent, b: *mut *const libc::dirent) -> c_int;
+    }
+
+    /// A filter for `scandir`.
+    unsafe extern "C" fn is_node(entry: *const libc::dirent) -> c_int {
+        // SAFETY: `scandir` passes an entry.
+        unsafe { ((*entry).d_name[0] != b'.' as libc::c_char).into() }
     }
 
     struct Node(OwnedFd);
@@ -271,6 +290,21 @@ mod client {
             libc::rewinddir(dir);
             assert_eq!(count(dir), all);
             assert_eq!(libc::closedir(dir), 0);
+            let mut list = std::ptr::null_mut();
+            let found = scandir(c"/dev/dri".as_ptr(), &mut list, Some(is_node), alphasort);
+            assert_eq!(found as usize, all - 2);
+            let names: Vec<_> = (0..found as usize)
+                .map(|index| {
+                    std::ffi::CStr::from_ptr((**list.add(index)).d_name.as_ptr()).to_owned()
+                })
+                .collect();
+            assert!(
+                names.is_sorted() && names.contains(&CString::new(&path.to_bytes()[9..]).unwrap())
+            );
+            for index in 0..found as usize {
+                libc::free((*list.add(index)).cast());
+            }
+            libc::free(list.cast());
         }
         let mut name = [0u8; 8];
         let mut version =
@@ -510,6 +544,28 @@ mod client {
         // SAFETY: the child of this test.
         assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
         assert_eq!((libc::WIFEXITED(status), libc::WEXITSTATUS(status)), (true, 42));
+        // A buffer that another process shares.
+        let handle = node.gem(1, 0, 0);
+        let words = node.map(handle, 1);
+        let mut prime = core::PrimeHandle { handle, ..Default::default() };
+        call_info(node.fd(), core::Ioctl::PrimeHandleToFd.info(), &mut prime).unwrap();
+        // SAFETY: as above.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let own = Node::open();
+            let mut import = core::PrimeHandle { fd: prime.fd, ..Default::default() };
+            call_info(own.fd(), core::Ioctl::PrimeFdToHandle.info(), &mut import).unwrap();
+            // SAFETY: mapped; and as above.
+            unsafe {
+                own.map(import.handle, 1).write(77);
+                libc::_exit(0);
+            }
+        }
+        // SAFETY: the child of this test; mapped.
+        unsafe {
+            libc::waitpid(child, &mut status, 0);
+            assert_eq!((libc::WEXITSTATUS(status), words.read()), (0, 77));
+        }
         // In a child of `vfork`, descriptors are its own but memory is not.
         // SAFETY: the child closes a descriptor and ends.
         #[allow(deprecated, reason = "what is tested")]
