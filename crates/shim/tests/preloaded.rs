@@ -1,6 +1,7 @@
 //! Programs under the preloaded library. Each test starts this test program again with the library
 //! in `LD_PRELOAD`; the functions of the module `client` are what runs there.
 
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
@@ -30,15 +31,16 @@ fn checked(output: &Output) -> String {
     stdout
 }
 
-/// Runs one of the ignored tests of `client` under the library.
-fn run_client(name: &str) {
+/// One of the ignored tests of `client`, under the library.
+fn client_command(name: &str) -> Command {
     let own = std::env::current_exe().expect("this program has a path");
     let mut command = preloaded(own.to_str().expect("a path in UTF-8"));
-    let output = command
-        .args(["--exact", "--ignored", "--nocapture", &format!("client::{name}")])
-        .output()
-        .expect("this program starts");
-    let stdout = checked(&output);
+    command.args(["--exact", "--ignored", "--nocapture", &format!("client::{name}")]);
+    command
+}
+
+fn run_client(name: &str) {
+    let stdout = checked(&client_command(name).output().expect("this program starts"));
     assert!(stdout.contains("1 passed"), "{stdout}");
 }
 
@@ -73,6 +75,39 @@ fn programs_see_the_node_and_their_output_is_their_own() {
          OF_COMPATIBLE_0=apple,agx-g13g\nOF_COMPATIBLE_N=1\n"
     );
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
+fn a_fault_is_reported_and_can_end_the_program() {
+    let output = client_command("a_stream_leads_astray").output().expect("this program starts");
+    checked(&output);
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    let [head, place, unit, what, ..] = &stderr.lines().collect::<Vec<_>>()[..] else {
+        panic!("{stderr}")
+    };
+    assert_eq!(*head, "tepui: GPU fault on Apple M1 (G13G B0); the queue is lost");
+    assert_eq!(*place, "  where   compute command 0 of submission 1, queue 1 of open file 1");
+    assert!(unit.starts_with("  unit    ") && what.starts_with("  what    "), "{stderr}");
+
+    let mut command = client_command("a_stream_leads_astray");
+    let output = command.env("TEPUI_ABORT_ON_FAULT", "1").output().expect("this program starts");
+    assert_eq!(output.status.signal(), Some(libc::SIGABRT));
+    assert!(String::from_utf8_lossy(&output.stderr).starts_with(head));
+}
+
+#[test]
+fn requests_can_be_logged_and_refusals_explained() {
+    let mut command = client_command("a_request_is_refused");
+    command.envs([("TEPUI_LOG_CALLS", "1"), ("TEPUI_VERBOSE", "1")]);
+    let output = command.output().expect("this program starts");
+    checked(&output);
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(
+        stderr,
+        "tepui: DRM_IOCTL_ASAHI_GEM_CREATE of open file 1: Invalid argument (os error 22): size is 0\n\
+         tepui: file 1: DRM_IOCTL_ASAHI_GEM_CREATE{size: 0, flags: 0, vm_id: 0xb, handle: 0, pad: 0} = \
+         Invalid argument (os error 22)\n"
+    );
 }
 
 #[test]
@@ -206,6 +241,16 @@ mod client {
             .expect("the buffer can be mapped")
         }
 
+        fn wait(&self, object: u32) {
+            let mut args = core::SyncobjWait {
+                handles: (&raw const object) as u64,
+                count_handles: 1,
+                timeout_nsec: i64::MAX,
+                ..Default::default()
+            };
+            call_info(self.fd(), core::Ioctl::SyncobjWait.info(), &mut args).unwrap();
+        }
+
         fn syncobj(&self, flags: u32) -> u32 {
             let mut args = core::SyncobjCreate { flags, handle: 0 };
             call_info(self.fd(), core::Ioctl::SyncobjCreate.info(), &mut args).unwrap();
@@ -315,6 +360,50 @@ mod client {
 
     #[test]
     #[ignore = "runs under the library"]
+    fn a_request_is_refused() {
+        let node = Node::open();
+        let mut args = uapi::GemCreate { vm_id: 11, ..Default::default() };
+        assert_eq!(call(node.fd(), Ioctl::GemCreate, &mut args), Err(libc::EINVAL));
+    }
+
+    /// A compute command in a command buffer.
+    fn compute(command: &uapi::CmdCompute) -> Vec<u8> {
+        let header = uapi::CmdHeader {
+            cmd_type: uapi::CMD_COMPUTE,
+            size: 64,
+            vdm_barrier: uapi::BARRIER_NONE,
+            cdm_barrier: 0,
+        };
+        [bytemuck::bytes_of(&header), bytemuck::bytes_of(command)].concat()
+    }
+
+    #[test]
+    #[ignore = "runs under the library"]
+    fn a_stream_leads_astray() {
+        let node = Node::open();
+        let mut queue = uapi::QueueCreate { vm_id: node.vm(), ..Default::default() };
+        call(node.fd(), Ioctl::QueueCreate, &mut queue).unwrap();
+        let commands =
+            compute(&uapi::CmdCompute { cdm_ctrl_stream_base: 1 << 37, ..Default::default() });
+        let done = node.syncobj(0);
+        let sync = uapi::Sync { handle: done, ..Default::default() };
+        let mut submit = uapi::Submit {
+            syncs: (&raw const sync) as u64,
+            cmdbuf: commands.as_ptr() as u64,
+            queue_id: queue.queue_id,
+            out_sync_count: 1,
+            cmdbuf_size: commands.len() as u32,
+            ..Default::default()
+        };
+        call(node.fd(), Ioctl::Submit, &mut submit).unwrap();
+        node.wait(done);
+        assert_eq!(call(node.fd(), Ioctl::Submit, &mut submit), Err(libc::EIO), "lost");
+        // Even so nobody waits for ever.
+        node.wait(done);
+    }
+
+    #[test]
+    #[ignore = "runs under the library"]
     fn a_buffer_is_bound_mapped_and_used_by_a_submission() {
         let node = Node::open();
         let vm_id = node.vm();
@@ -341,18 +430,11 @@ mod client {
         call(node.fd(), Ioctl::VmBind, &mut bind).unwrap();
         let mut queue = uapi::QueueCreate { vm_id, ..Default::default() };
         call(node.fd(), Ioctl::QueueCreate, &mut queue).unwrap();
-        let header = uapi::CmdHeader {
-            cmd_type: uapi::CMD_COMPUTE,
-            size: 64,
-            vdm_barrier: uapi::BARRIER_NONE,
-            cdm_barrier: 0,
-        };
-        let command = uapi::CmdCompute {
+        let commands = compute(&uapi::CmdCompute {
             cdm_ctrl_stream_base: op.addr,
             cdm_ctrl_stream_end: op.addr + 8,
             ..Default::default()
-        };
-        let commands = [bytemuck::bytes_of(&header), bytemuck::bytes_of(&command)].concat();
+        });
         let done = node.syncobj(0);
         let sync = uapi::Sync { handle: done, ..Default::default() };
         let mut submit = uapi::Submit {
@@ -364,13 +446,7 @@ mod client {
             ..Default::default()
         };
         call(node.fd(), Ioctl::Submit, &mut submit).unwrap();
-        let mut wait = core::SyncobjWait {
-            handles: (&raw const done) as u64,
-            count_handles: 1,
-            timeout_nsec: i64::MAX,
-            ..Default::default()
-        };
-        call_info(node.fd(), core::Ioctl::SyncobjWait.info(), &mut wait).unwrap();
+        node.wait(done);
         // Nothing went wrong: the queue takes more.
         submit.out_sync_count = 0;
         call(node.fd(), Ioctl::Submit, &mut submit).unwrap();
