@@ -2,13 +2,13 @@
 //!
 //! Preloaded (`LD_PRELOAD`, best through `tepui shim`), the library stands in for the few functions
 //! of libc through which libdrm, Mesa and the Vulkan loader find and use a render node. Paths of the
-//! node and of its sysfs directory are answered from a small tree in memory ([`tree`]); an open of
+//! node and of its sysfs directory are answered from a small tree in memory (`tree`); an open of
 //! the node is a socket that the program can duplicate, poll and pass on like any descriptor; its
-//! `ioctl` and `mmap` go to a [`VirtualDevice`](tepui_drm::device::VirtualDevice) ([`state`]). All
-//! else goes straight to the next `libc` ([`real`]), after a comparison or two.
+//! `ioctl` and `mmap` go to a [`VirtualDevice`](tepui_drm::device::VirtualDevice) (`state`). All
+//! else goes straight to the next `libc` (`real`), after a comparison or two.
 //!
 //! Without `TEPUI_GPU` in the environment the library does nothing. With `TEPUI_GPU=real` it shows
-//! no node, but lets an observer watch the requests to the machine's own ([`passthrough`]).
+//! no node, but lets an observer watch the requests to the machine's own (`passthrough`).
 //!
 //! - Which descriptors are ours is told by their inode, so `dup`, `fork` and descriptors that travel
 //!   through sockets need no bookkeeping. A descriptor that was inherited over `fork` or `exec`
@@ -21,7 +21,7 @@
 //! - The library exports the interposed functions and nothing else, writes nothing to standard
 //!   output, and aborts with a message rather than let a panic into the program.
 //!
-//! Start reading at [`state`]; each of the other modules is one group of interposed functions.
+//! Start reading at `state`; each of the other modules is one group of interposed functions.
 
 #![cfg_attr(test, allow(dead_code, reason = "the interposed functions are not exported to tests"))]
 
