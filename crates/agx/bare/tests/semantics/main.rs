@@ -5,5 +5,8 @@
 //! compare what applegpu leaves out with scalar Rust written for the purpose.
 
 mod golden;
+mod memory;
 mod rig;
+mod scalar;
+mod subgroup;
 mod values;
