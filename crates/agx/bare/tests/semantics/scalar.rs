@@ -89,12 +89,15 @@ fn to_half(x: f64, toward_zero: bool) -> u32 {
     if x.is_nan() {
         return 0x7e00;
     }
+    if x.is_infinite() {
+        return sign | 0x7c00;
+    }
     let unit = (x.abs().log2().floor().max(-14.0) - 10.0).exp2();
     let steps = x.abs() / unit;
     let rounded = if toward_zero { steps.floor() } else { steps.round_ties_even() } * unit;
     if rounded >= 65536.0 {
         // A conversion toward zero stops at the largest number.
-        return sign | if toward_zero && x.is_finite() { 0x7bff } else { 0x7c00 };
+        return sign | if toward_zero { 0x7bff } else { 0x7c00 };
     }
     let bits = (0..0x7c00u32).rev().find(|&b| half(b) <= rounded).unwrap_or(0);
     sign | bits

@@ -31,10 +31,10 @@ const INTEGERS: [Integer; 8] = [
     Integer { name: "or", signed: false, identity: |_| 0, combine: |a, b| a | b },
     Integer { name: "xor", signed: false, identity: |_| 0, combine: |a, b| a ^ b },
     Integer { name: "iadd", signed: false, identity: |_| 0, combine: |a, b| a + b },
-    Integer { name: "umin", signed: false, identity: |n| (1 << n) - 1, combine: i64::min },
-    Integer { name: "umax", signed: false, identity: |_| 0, combine: i64::max },
-    Integer { name: "smin", signed: true, identity: |n| (1 << (n - 1)) - 1, combine: i64::min },
-    Integer { name: "smax", signed: true, identity: |n| -(1 << (n - 1)), combine: i64::max },
+    Integer { name: "min.u", signed: false, identity: |n| (1 << n) - 1, combine: i64::min },
+    Integer { name: "max.u", signed: false, identity: |_| 0, combine: i64::max },
+    Integer { name: "min.s", signed: true, identity: |n| (1 << (n - 1)) - 1, combine: i64::min },
+    Integer { name: "max.s", signed: true, identity: |n| -(1 << (n - 1)), combine: i64::max },
 ];
 
 #[test]
@@ -78,8 +78,8 @@ fn floats_reduce_and_scan() {
     for (name, identity, combine) in [
         ("fadd", 0.0, (|a, b| a + b) as Combine),
         ("fmul", 1.0, |a, b| a * b),
-        ("fmin", f32::INFINITY, f32::min),
-        ("fmax", f32::NEG_INFINITY, f32::max),
+        ("min.f", f32::INFINITY, f32::min),
+        ("max.f", f32::NEG_INFINITY, f32::max),
     ] {
         for (scope, size) in [("simd", LANES), ("quad", 4)] {
             for prefix in [false, true] {
