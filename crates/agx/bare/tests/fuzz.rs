@@ -104,6 +104,16 @@ fn uniforms(buffer: &Buffer, seed: u64) -> Vec<u16> {
     halves
 }
 
+/// Fills r0 to r127 from u0_u1: without it, all programs start with zeros.
+fn load_registers() -> Vec<u8> {
+    let quad = |q: usize| {
+        let r = [0, 1, 2, 3].map(|i| format!("r{}", 4 * q + i)).join("_");
+        format!("device_load 0, i32, xyzw, {r}, u0_u1, {}, signed\n", 4 * q)
+    };
+    let source: String = (0..32).map(quad).collect();
+    tepui_agx_isa::asm::assemble(&format!("{source}wait 0")).expect("valid assembly")
+}
+
 proptest! {
     #![proptest_config(config())]
 
@@ -113,6 +123,7 @@ proptest! {
         preshader in prop::option::weighted(0.3, programs()),
         seed in any::<u64>(),
         check in any::<bool>(),
+        loaded in any::<bool>(),
         local in prop::sample::select(vec![[32, 1, 1], [1, 1, 1], [5, 3, 2], [64, 2, 1]]),
         groups in 1u32..3,
         local_bytes in prop::sample::select(vec![0u32, 256, 65536]),
@@ -121,6 +132,11 @@ proptest! {
         let buffer = machine.buffer(1 << 14).expect("memory");
         fill(&buffer, seed);
         let uniforms = uniforms(&buffer, seed);
+        let values: Vec<u8> = uniforms.iter().flat_map(|half| half.to_le_bytes()).collect();
+        buffer.write(&values).expect("the buffer is larger");
+        let mut uniforms = uniforms;
+        uniforms[0..4].copy_from_slice(&address_halves(buffer.address()));
+        let code = if loaded { [load_registers(), code].concat() } else { code };
         let mut source = Source::new(seed);
         let textures: Vec<[u8; 24]> =
             (0..4).map(|_| std::array::from_fn(|_| source.bits() as u8)).collect();

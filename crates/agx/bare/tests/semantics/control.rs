@@ -1,10 +1,12 @@
 //! Structured control flow: random programs on the model against an interpreter of one lane.
 //!
-//! The programs are encoded as Mesa's compiler does it. source: Mesa's agx_compile.c (`emit_if`,
-//! `emit_loop`, `agx_emit_jump`): an `if` pushes by 1, `else_icmp` turns it over, `pop_exec` ends it;
-//! a loop pushes by 2, its body ends with `while_icmp` and a jump; `continue` and `break` set r0l to the
-//! number of constructs to leave, by way of `if_icmp` inside of an `if`, or unconditionally by
-//! `mov_imm r0l` and `pop_exec r0l, 0`.
+//! The programs are encoded as Mesa's compiler does it: an `if` pushes 1, an unconditional `else` turns
+//! it over, `pop_exec` ends it. A loop pushes 1, or 2 if something continues it, so that `continue` is
+//! to leave one level and `break` to leave two. Either writes the number of levels to r0l and updates
+//! the mask; a `while_icmp` that always passes brings lanes back that continue. A conditional break is
+//! a `while_icmp`, or a select into r0l.
+//! source: Mesa's agx_compile.c (`emit_if`, `emit_loop`, `agx_emit_jump`), agx_opt_break_if.c and
+//! agx_lower_pseudo.c
 
 use proptest::prelude::*;
 use proptest::test_runner::Config;
@@ -28,10 +30,10 @@ enum Statement {
     If(usize, usize, usize, Vec<Statement>, Vec<Statement>),
     /// A loop that ends after some rounds, or by `break`.
     Loop(Vec<Statement>),
-    /// Leave the innermost loop if `v[a] cc v[b]`.
-    Break(usize, usize, usize),
+    /// Leave the innermost loop if `v[a] cc v[b]`; the flag asks for the fused form.
+    Break(usize, usize, usize, bool),
     /// Go to the innermost loop's next round if `v[a] cc v[b]`.
-    Continue(usize, usize, usize),
+    Continue(usize, usize, usize, bool),
 }
 
 const CONDITIONS: [&str; 8] = ["ueq", "ult", "ugt", "seq", "slt", "sgt", "nueq", "ugte"];
@@ -52,8 +54,11 @@ fn statements(depth: u32) -> BoxedStrategy<Vec<Statement>> {
     let v = 0..VARIABLES;
     let assign = (v.clone(), v.clone(), v.clone(), 0u32..100)
         .prop_map(|(d, a, b, k)| Statement::Assign(d, a, b, k));
-    let leave = (any::<bool>(), 0..CONDITIONS.len(), v.clone(), v.clone()).prop_map(
-        |(ends, c, a, b)| if ends { Statement::Break(c, a, b) } else { Statement::Continue(c, a, b) },
+    let leave = (any::<[bool; 2]>(), 0..CONDITIONS.len(), v.clone(), v.clone()).prop_map(
+        |([ends, fused], c, a, b)| match ends {
+            true => Statement::Break(c, a, b, fused),
+            false => Statement::Continue(c, a, b, fused),
+        },
     );
     if depth == 0 {
         return prop::collection::vec(prop_oneof![4 => assign, 1 => leave], 0..4).boxed();
@@ -95,8 +100,10 @@ fn interpret(list: &[Statement], v: &mut [u32; VARIABLES], looping: bool) -> Exi
                     }
                 }
             }
-            Statement::Break(c, a, b) if looping && holds(*c, v[*a], v[*b]) => return Exit::Breaks,
-            Statement::Continue(c, a, b) if looping && holds(*c, v[*a], v[*b]) => {
+            Statement::Break(c, a, b, _) if looping && holds(*c, v[*a], v[*b]) => {
+                return Exit::Breaks;
+            }
+            Statement::Continue(c, a, b, _) if looping && holds(*c, v[*a], v[*b]) => {
                 return Exit::Continues;
             }
             Statement::Break(..) | Statement::Continue(..) => {}
@@ -105,26 +112,37 @@ fn interpret(list: &[Statement], v: &mut [u32; VARIABLES], looping: bool) -> Exi
     Exit::Falls
 }
 
+/// Does something continue the loop of this body?
+fn continues(body: &[Statement]) -> bool {
+    body.iter().any(|statement| match statement {
+        Statement::Continue(..) => true,
+        Statement::If(_, _, _, yes, no) => continues(yes) || continues(no),
+        _ => false,
+    })
+}
+
 /// Emits machine code.
 #[derive(Default)]
 struct Emitter {
     text: String,
     labels: usize,
-    /// Loops around.
-    loops: usize,
-    /// Constructs inside of the innermost loop.
+    /// Loops around: for each, whether something continues it.
+    loops: Vec<bool>,
+    /// `if`s inside of the innermost loop.
     nesting: usize,
+    /// Constructs around.
+    depth: usize,
 }
 
 impl Emitter {
-    fn line(&mut self, text: &str) {
-        self.text.push_str(text);
+    fn line(&mut self, text: impl AsRef<str>) {
+        self.text.push_str(text.as_ref());
         self.text.push('\n');
     }
 
-    fn compare(&mut self, mnemonic: &str, c: usize, a: usize, b: usize, n: usize) {
-        let (a, b) = (a + 1, b + 1);
-        self.line(&format!("{mnemonic} r0l, {}, r{a}, r{b}, {n}", CONDITIONS[c]));
+    fn label(&mut self) -> usize {
+        self.labels += 1;
+        self.labels
     }
 
     fn all(&mut self, list: &[Statement]) {
@@ -137,62 +155,100 @@ impl Emitter {
         match statement {
             Statement::Assign(d, a, b, k) => {
                 let (d, a, b) = (d + 1, a + 1, b + 1);
-                self.line(&format!("mov_imm r20, {k}, 0b0"));
+                self.line(format!("mov_imm r20, {k}, 0b0"));
                 self.line("mov_imm r21, 3, 0b0");
-                self.line(&format!("imadd r20, r{b}, r21, r20"));
-                self.line(&format!("iadd r{d}, r{a}, r20"));
+                self.line(format!("imadd r20, r{b}, r21, r20"));
+                self.line(format!("iadd r{d}, r{a}, r20"));
             }
             Statement::If(c, a, b, yes, no) => {
-                self.labels += 1;
-                let label = self.labels;
-                self.nesting += 1;
-                self.compare("if_icmp", *c, *a, *b, 1);
-                self.line(&format!("jmp_exec_none else{label}"));
-                self.all(yes);
-                self.line(&format!("else{label}:"));
-                self.line("else_icmp r0l, ueq, 0, 0, 1");
-                self.line(&format!("jmp_exec_none end{label}"));
-                self.all(no);
-                self.line(&format!("end{label}:"));
-                self.line("pop_exec r0l, 1");
-                self.nesting -= 1;
+                let condition = format!("{}, r{}, r{}", CONDITIONS[*c], a + 1, b + 1);
+                self.branch(&condition, |e| e.all(yes), |e| e.all(no));
             }
-            Statement::Loop(body) => {
-                self.labels += 1;
-                let label = self.labels;
-                let counter = 30 + self.loops;
-                let outer = std::mem::replace(&mut self.nesting, 0);
-                self.loops += 1;
-                // In lanes that do not run, too, the counter is of no interest.
-                self.line(&format!("mov_imm r{counter}, {ROUNDS}, 0b0"));
-                self.line("if_icmp r0l, ueq, 0, 0, 2");
-                self.line(&format!("loop{label}:"));
-                self.all(body);
-                // Lanes that continue have 1 in r0l; they must run again to count.
-                self.line("while_icmp r0l, ueq, 0, 0, 2");
-                self.line(&format!("isub r{counter}, r{counter}, 1"));
-                self.line(&format!("while_icmp r0l, ueq, 0, 0, 2"));
-                self.line(&format!("if_icmp r0l, nueq, r{counter}, 0, 1"));
-                // What fails that test is out by 1: for good, so by 2.
-                self.line("while_icmp r0l, nueq, 0, 0, 1");
-                self.line(&format!("while_icmp r0l, nueq, r{counter}, 0, 2"));
-                self.line(&format!("jmp_exec_any loop{label}"));
-                self.line("pop_exec r0l, 2");
-                self.loops -= 1;
-                self.nesting = outer;
+            Statement::Loop(body) => self.repeat(body),
+            Statement::Break(c, a, b, fused) | Statement::Continue(c, a, b, fused) => {
+                let Some(&continued) = self.loops.last() else { return };
+                let breaks = matches!(statement, Statement::Break(..));
+                let levels = if breaks && continued { 2 } else { 1 };
+                let (a, b) = (format!("r{}", a + 1), format!("r{}", b + 1));
+                if *fused {
+                    self.leave_if(*c, &a, &b, self.nesting + levels);
+                } else {
+                    let condition = format!("{}, {a}, {b}", CONDITIONS[*c]);
+                    let leave = |e: &mut Emitter| {
+                        e.line(format!("mov_imm r0l, {}", e.nesting + levels));
+                        e.line("pop_exec r0l, 0");
+                    };
+                    self.branch(&condition, leave, |_| {});
+                }
             }
-            Statement::Break(c, a, b) | Statement::Continue(c, a, b) if self.loops > 0 => {
-                // An `if` around an unconditional jump, which leaves that `if`, the others inside of the
-                // loop, and for `break` the loop.
-                let ends = matches!(statement, Statement::Break(..));
-                let leave = 1 + self.nesting + if ends { 2 } else { 1 };
-                self.compare("if_icmp", *c, *a, *b, 1);
-                self.line(&format!("mov_imm r0l, {leave}"));
-                self.line("pop_exec r0l, 0");
-                self.line("pop_exec r0l, 1");
-            }
-            Statement::Break(..) | Statement::Continue(..) => {}
         }
+    }
+
+    fn branch(
+        &mut self,
+        condition: &str,
+        yes: impl FnOnce(&mut Emitter),
+        no: impl FnOnce(&mut Emitter),
+    ) {
+        let label = self.label();
+        self.nesting += 1;
+        self.depth += 1;
+        self.line(format!("if_icmp r0l, {condition}, 1"));
+        self.line(format!("jmp_exec_none else{label}"));
+        yes(self);
+        self.line(format!("else{label}:"));
+        self.line("else_fcmp r0l, eq, 0.0, 0.0, 1");
+        self.line(format!("jmp_exec_none end{label}"));
+        no(self);
+        self.line(format!("end{label}:"));
+        self.line("pop_exec r0l, 1");
+        self.nesting -= 1;
+        self.depth -= 1;
+    }
+
+    /// Leaves a number of levels if a condition holds, without an `if`.
+    fn leave_if(&mut self, c: usize, a: &str, b: &str, levels: usize) {
+        if levels == 1 {
+            // Goes on while the opposite holds.
+            let opposite = ["nueq", "ugte", "ulte", "nseq", "sgte", "slte", "ueq", "ult"][c];
+            self.line(format!("while_icmp r0l, {opposite}, {a}, {b}, 1"));
+        } else {
+            // Selects have no inverted conditions: the results change places.
+            let (condition, yes, no) = match c {
+                6 => ("ueq", 0, levels),
+                7 => ("ult", 0, levels),
+                _ => (CONDITIONS[c], levels, 0),
+            };
+            self.line(format!("icmpsel {condition}, r0l, {a}, {b}, {yes}, {no}"));
+            self.line("if_fcmp r0l, eq, 0.0, 0.0, 0");
+        }
+    }
+
+    fn repeat(&mut self, body: &[Statement]) {
+        let label = self.label();
+        let counter = format!("r{}", 30 + self.loops.len());
+        let continued = continues(body);
+        let levels = if continued { 2 } else { 1 };
+        self.line(format!("mov_imm {counter}, {ROUNDS}, 0b0"));
+        // Lanes that are out must stay so while the loop counts.
+        if self.depth > 0 {
+            self.line(format!("if_fcmp r0l, eq, 0.0, 0.0, {levels}"));
+        }
+        let outer = std::mem::replace(&mut self.nesting, 0);
+        self.loops.push(continued);
+        self.depth += 1;
+        self.line(format!("loop{label}:"));
+        self.leave_if(0, &counter, "0", levels);
+        self.line(format!("isub {counter}, {counter}, 1"));
+        self.all(body);
+        if continued {
+            self.line("while_icmp r0l, ueq, 0, 0, 2");
+        }
+        self.line(format!("jmp_exec_any loop{label}"));
+        self.line(format!("pop_exec r0l, {levels}"));
+        self.depth -= 1;
+        self.loops.pop();
+        self.nesting = outer;
     }
 }
 
