@@ -299,3 +299,19 @@ proptest! {
         let _ = gpu.compute(&vm, &job);
     }
 }
+
+/// A packed format writes four registers whatever its mask says: they must exist.
+#[test]
+fn packed_loads_have_their_registers() {
+    let mut machine = Machine::new(options(false)).expect("a machine");
+    for source in [
+        "device_load 0, rgb10a2, x, r9, u0_u1, 0, signed\nwait 0\nstop",
+        "device_load 0, rgb10a2, x, r127, u0_u1, 0, signed\nwait 0\nstop",
+        "device_load 0, rgb9e5, x, r127h, u0_u1, 0, signed\nwait 0\nstop",
+    ] {
+        let code = tepui_agx_isa::asm::assemble(source).expect("valid assembly");
+        let dispatch =
+            Dispatch { code: &code, global: [32, 1, 1], local: [32, 1, 1], ..Dispatch::default() };
+        machine.dispatch(&dispatch).expect("the model has more registers than the hardware");
+    }
+}

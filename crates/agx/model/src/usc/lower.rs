@@ -146,10 +146,15 @@ pub fn waits_for(inst: &Inst) -> Option<u8> {
     }
 }
 
+/// Rows that a vector may span, one more for one that starts in a high half.
+const LONGEST_VECTOR: u16 = 6;
+
 /// The first register of a vector and how the others follow.
 fn vector(b: &mut Builder<'_>, v: isa::RegVec) -> Dst {
     let (row, form) = register(b, v.reg, v.size);
-    b.register(row, v.halves().max(1).div_ceil(2) + 1);
+    // Not the operand's own length: packed formats give four registers whatever their mask, and
+    // texels may have a residency word.
+    b.register(row, LONGEST_VECTOR);
     Dst { row, form, saturate: false }
 }
 
