@@ -146,10 +146,15 @@ pub fn waits_for(inst: &Inst) -> Option<u8> {
     }
 }
 
+/// Rows that a vector may span, one more for one that starts in a high half.
+const LONGEST_VECTOR: u16 = 6;
+
 /// The first register of a vector and how the others follow.
 fn vector(b: &mut Builder<'_>, v: isa::RegVec) -> Dst {
     let (row, form) = register(b, v.reg, v.size);
-    b.register(row, v.halves().max(1).div_ceil(2) + 1);
+    // Not the operand's own length: packed formats give four registers whatever their mask, and
+    // texels may have a residency word.
+    b.register(row, LONGEST_VECTOR);
     Dst { row, form, saturate: false }
 }
 
@@ -221,6 +226,9 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
     }
     macro_rules! mask_op {
         ($i:expr, $handler:ident, $load:ident) => {{
+            if $i.cc.text().is_none() {
+                return unknown_condition(b);
+            }
             let (condition, inverted) = condition($i.cc.bits());
             let sources = [$load(b, $i.a), $load(b, $i.b)];
             let aux = [condition, inverted, u16::from($i.n), 0];
@@ -229,6 +237,9 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
     }
     macro_rules! ballot_op {
         ($i:expr, $handler:ident, $load:ident, $quad:literal) => {{
+            if $i.cc.text().is_none() {
+                return unknown_condition(b);
+            }
             let (condition, inverted) = condition($i.cc.bits());
             let sources = [$load(b, $i.a), $load(b, $i.b)];
             plain(h.$handler, dst(b, $i.d, false), &sources, 0, [condition, inverted, $quad, 0])
@@ -343,10 +354,16 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
         Inst::Dfdx(i) => float_op!(i, dfdx, a),
         Inst::Dfdy(i) => float_op!(i, dfdy, a),
         Inst::Fcmpsel(i) => {
+            if i.cc.text().is_none() {
+                return unknown_condition(b);
+            }
             let sources = [float(b, i.a), float(b, i.b), int(b, i.x), int(b, i.y)];
             op(h.fcmpsel, dst(b, i.d, false), &sources, [u16::from(i.cc.bits()), 0, 0, 0])
         }
         Inst::Icmpsel(i) => {
+            if i.cc.text().is_none() {
+                return unknown_condition(b);
+            }
             let sources = [int(b, i.a), int(b, i.b), int(b, i.x), int(b, i.y)];
             op(h.icmpsel, dst(b, i.d, false), &sources, [u16::from(i.cc.bits()), 0, 0, 0])
         }
@@ -432,9 +449,10 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
         Inst::JmpExecNone(i) => jump!(jmp_exec_none, i.off),
         Inst::Call(i) => {
             let link = (b.address + u64::from(b.placed[place].offset) + 6) as u32;
-            let mut op = jump!(call, i.off);
-            op.imm |= u64::from(link) << 32;
-            op
+            let op = jump!(call, i.off);
+            // A branch that is refused has another meaning for this field.
+            let target = b.index_at(i64::from(b.placed[place].offset) + i64::from(i.off));
+            target.map_or(op, |index| Op { imm: index as u64 | u64::from(link) << 32, ..op })
         }
         Inst::Ret(i) => {
             let source = general(b, i.target.reg, isa::Size::B32);
@@ -450,6 +468,9 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
         Inst::ThreadgroupBarrier(_) => plain(h.barrier, Dst::NONE, &[], 0, [0; 4]),
         Inst::MemoryBarrier(_) => plain(h.fence, Dst::NONE, &[], 0, [0; 4]),
         Inst::SimdReduce(i) => {
+            if i.a.size == isa::Size::B64 {
+                return refuse(b, "a reduction of 64 bits: its effect is unknown".to_owned());
+            }
             let scope = u16::from(i.scope == isa::Scope::Quad);
             let aux = [u16::from(i.op.bits()), scope, u16::from(i.prefix), 0];
             let source = if exec::subgroup::is_float(aux[0]) { float(b, i.a) } else { int(b, i.a) };
@@ -695,6 +716,10 @@ fn shuffle(kind: isa::Shuffle) -> u16 {
         isa::Shuffle::Down => s::SHUFFLE_DOWN,
         isa::Shuffle::RotateUp => s::SHUFFLE_ROTATE_UP,
     }
+}
+
+fn unknown_condition(b: &mut Builder<'_>) -> Op {
+    refuse(b, "a condition that is unknown".to_owned())
 }
 
 fn unknown_format(b: &mut Builder<'_>) -> Op {

@@ -120,7 +120,8 @@ fn gather(
     }
     let elements = 8 - u32::from(mask).leading_zeros().saturating_sub(24);
     let (low, high) = span(addresses, exec);
-    let whole = high - low + u64::from(element * elements);
+    // Addresses are 64 bits of a program's making: the span may be all of them.
+    let whole = (high - low).saturating_add(u64::from(element * elements));
     // A span that lies in one buffer needs one translation for all lanes and elements.
     let host = if whole <= 1 << 32 { l.port.ranges_lookup(low, whole) } else { None };
     let mut k = 0;
@@ -241,7 +242,7 @@ fn scatter(l: &mut Lanes<'_, '_>, addresses: &[u64; LANES], element: u32, at: u6
         check_writes(l, addresses, at);
     }
     let (low, high) = span(addresses, exec);
-    let whole = high - low + u64::from(element);
+    let whole = (high - low).saturating_add(u64::from(element));
     let low = low.wrapping_add(at);
     if let Some(host) = (whole <= 1 << 32).then(|| l.port.ranges_lookup_write(low, whole)).flatten()
     {
@@ -249,7 +250,7 @@ fn scatter(l: &mut Lanes<'_, '_>, addresses: &[u64; LANES], element: u32, at: u6
             if exec >> i & 1 == 0 {
                 continue;
             }
-            let offset = (addresses[i].wrapping_add(at) - low) as usize;
+            let offset = addresses[i].wrapping_add(at).wrapping_sub(low) as usize;
             // SAFETY: the offset plus the element lies in the span that was looked up.
             unsafe { put(host.add(offset), element, row.0[i]) };
         }
