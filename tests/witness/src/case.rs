@@ -48,6 +48,8 @@ pub struct Case {
     pub shaders: Vec<Shader>,
     /// Whether the device is opened with robust access.
     pub robustness: Robustness,
+    /// Whether the reference driver has what the case needs; if not, the CPU alone judges.
+    pub on_lavapipe: bool,
     /// What it does.
     pub run: Run,
 }
@@ -65,6 +67,7 @@ impl Case {
             about: about.into(),
             shaders,
             robustness: Robustness::Off,
+            on_lavapipe: true,
             run: Box::new(run),
         }
     }
@@ -72,6 +75,12 @@ impl Case {
     /// The case on a device with robust access.
     pub fn robust(mut self) -> Case {
         self.robustness = Robustness::On;
+        self
+    }
+
+    /// The case for the Apple driver alone: lavapipe has no such format.
+    pub fn without_lavapipe(mut self) -> Case {
+        self.on_lavapipe = false;
         self
     }
 

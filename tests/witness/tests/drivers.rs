@@ -7,7 +7,7 @@
 //!
 //! `cargo test --release -p tepui-witness --test drivers -- m1::control` runs a part.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -66,29 +66,58 @@ impl Driver {
     }
 }
 
+/// How a process ended, and what it and the driver printed.
+#[derive(Default)]
+struct Ran {
+    trouble: Option<String>,
+    log: String,
+}
+
+impl Ran {
+    /// What was printed while `case` ran, between its mark and the next.
+    fn said_of(&self, case: &str) -> String {
+        let of_case = self
+            .log
+            .lines()
+            .skip_while(|line| *line != format!("case   {case}"))
+            .skip(1)
+            .take_while(|line| !line.starts_with("case   "))
+            .filter(|line| !line.starts_with("FAILED") && !line.starts_with("       "));
+        of_case.take(12).map(|line| format!("\n{line}")).collect()
+    }
+}
+
 /// What the tests share.
 struct Bench {
-    /// Names of the cases that this run needs, by group.
-    groups: HashMap<String, Vec<String>>,
+    /// Names of the cases that this run needs, by driver and group.
+    groups: HashMap<(Driver, String), Vec<String>>,
+    /// Cases that lavapipe cannot run.
+    alone: HashSet<String>,
     /// Where SPIR-V and records go.
     directory: PathBuf,
-    /// Groups that ran on a driver, with what their process said if it failed.
-    runs: Mutex<HashMap<(Driver, String), Arc<OnceLock<String>>>>,
+    /// Groups that ran on a driver.
+    runs: Mutex<HashMap<(Driver, String), Arc<OnceLock<Ran>>>>,
     /// Findings on the virtual GPU, for the table.
     findings: Mutex<HashMap<String, Result<Vec<Finding>, String>>>,
 }
 
 impl Bench {
     fn record_path(&self, driver: Driver, case: &str) -> PathBuf {
-        self.directory.join(driver.name()).join(format!("{}.record", case.replace('/', ".")))
+        self.directory.join(driver.name()).join(format!("{}.record", file_stem(case)))
     }
 
-    /// Runs cases in one process; gives what it said if it did not end well.
-    fn process(&self, driver: Driver, cases: &[String]) -> Result<(), String> {
+    /// Runs cases in one process.
+    fn process(&self, driver: Driver, cases: &[String]) -> Ran {
+        let log = self.directory.join(driver.name()).join(format!("{}.log", file_stem(&cases[0])));
+        let trouble = self.start(driver, cases, &log).err();
+        let log = std::fs::read(&log).unwrap_or_default();
+        Ran { trouble, log: String::from_utf8_lossy(&log).into_owned() }
+    }
+
+    fn start(&self, driver: Driver, cases: &[String], log: &Path) -> Result<(), String> {
         let out = self.directory.join(driver.name());
         std::fs::create_dir_all(&out).map_err(|e| format!("{}: {e}", out.display()))?;
-        let log = out.join(format!("{}.log", cases[0].replace('/', ".")));
-        let file = std::fs::File::create(&log).map_err(|e| format!("{}: {e}", log.display()))?;
+        let file = std::fs::File::create(log).map_err(|e| format!("{}: {e}", log.display()))?;
         let mut child = driver
             .command()?
             .arg("--out")
@@ -108,41 +137,49 @@ impl Bench {
             }
             if start.elapsed() > TIMEOUT {
                 let _ = child.kill();
-                break child.wait().map_err(|e| e.to_string())?;
+                let _ = child.wait();
+                return Err(format!("the witness did not end within {TIMEOUT:?}"));
             }
             std::thread::sleep(Duration::from_millis(20));
         };
         // 1: a case failed, and its record says how.
-        if matches!(status.code(), Some(0 | 1)) {
-            return Ok(());
+        match status.code() {
+            Some(0 | 1) => Ok(()),
+            _ => Err(format!("the witness ended with {status}")),
         }
-        let said = std::fs::read(&log).unwrap_or_default();
-        let said = String::from_utf8_lossy(&said);
-        let tail: Vec<_> = said.lines().rev().take(20).collect();
-        let tail = tail.into_iter().rev().collect::<Vec<_>>().join("\n");
-        Err(format!("the witness ended with {status}:\n{tail}"))
     }
 
-    /// The record of a case on a driver; runs the case's whole group when first asked.
-    fn record(&self, driver: Driver, case: &str) -> Result<Record, String> {
-        let group = case.split('/').next().unwrap_or(case).to_owned();
+    /// Runs the case's whole group on a driver when first asked.
+    fn group(&self, driver: Driver, case: &str) -> Arc<OnceLock<Ran>> {
+        let key = (driver, group_of(case));
         let run = {
             let mut runs = self.runs.lock().unwrap_or_else(|e| e.into_inner());
-            Arc::clone(runs.entry((driver, group.clone())).or_default())
+            Arc::clone(runs.entry(key.clone()).or_default())
         };
-        let said = run.get_or_init(|| {
-            let cases = &self.groups[&group];
+        run.get_or_init(|| {
+            let cases = &self.groups[&key];
             for case in cases {
                 let _ = std::fs::remove_file(self.record_path(driver, case));
             }
-            self.process(driver, cases).err().unwrap_or_default()
+            self.process(driver, cases)
         });
+        run
+    }
+
+    /// The record of a case on a driver.
+    fn record(&self, driver: Driver, case: &str) -> Result<Record, String> {
+        let group = self.group(driver, case);
         let path = self.record_path(driver, case);
         if !path.exists() {
-            self.process(driver, &[case.to_owned()])?;
+            // An earlier case ended the process, or this one did: alone it can tell.
+            let alone = self.process(driver, &[case.to_owned()]);
+            if !path.exists() {
+                let with_group = group.get().and_then(|ran| ran.trouble.clone());
+                let trouble = alone.trouble.or(with_group).unwrap_or_default();
+                return Err(format!("no record on {}: {trouble}\n{}", driver.name(), alone.log));
+            }
         }
-        let bytes = std::fs::read(&path)
-            .map_err(|_| format!("the witness left no record on {}: {said}", driver.name()))?;
+        let bytes = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         postcard::from_bytes(&bytes).map_err(|e| format!("{}: {e}", path.display()))
     }
 
@@ -152,14 +189,29 @@ impl Bench {
     }
 
     fn m1(&self, case: &str) -> Result<(), Failed> {
-        let findings = self
-            .record(Driver::M1, case)
-            .and_then(|record| compare::against(&self.record(Driver::Lavapipe, case)?, &record));
-        let verdict = verdict(&findings);
+        let findings = self.record(Driver::M1, case).and_then(|record| {
+            if self.alone.contains(case) {
+                return record.outputs.map(|outputs| compare::against_cpu(&outputs));
+            }
+            compare::against(&self.record(Driver::Lavapipe, case)?, &record)
+        });
+        let verdict = verdict(&findings).map_err(|failed| {
+            let said = self.group(Driver::M1, case).get().map(|ran| ran.said_of(case));
+            let text = failed.message().unwrap_or_default();
+            Failed::from(format!("{text}{}", said.unwrap_or_default()))
+        });
         let mut all = self.findings.lock().unwrap_or_else(|e| e.into_inner());
         all.insert(case.to_owned(), findings);
         verdict
     }
+}
+
+fn file_stem(case: &str) -> String {
+    case.replace('/', ".")
+}
+
+fn group_of(case: &str) -> String {
+    case.split('/').next().unwrap_or(case).to_owned()
 }
 
 fn verdict(findings: &Result<Vec<Finding>, String>) -> Result<(), Failed> {
@@ -215,33 +267,46 @@ fn selected(arguments: &Arguments, name: &str) -> bool {
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let names: Vec<String> = cases::all().into_iter().map(|case| case.name).collect();
-    let mut groups: HashMap<String, Vec<String>> = HashMap::new();
-    for name in &names {
-        if [Driver::Lavapipe, Driver::M1]
-            .iter()
-            .any(|d| selected(&arguments, &format!("{}::{name}", d.name())))
-        {
-            let group = name.split('/').next().unwrap_or(name).to_owned();
-            groups.entry(group).or_default().push(name.clone());
+    let mut groups: HashMap<(Driver, String), Vec<String>> = HashMap::new();
+    let (mut trials, mut alone) = (Vec::new(), HashSet::new());
+    for case in cases::all() {
+        let name = case.name;
+        if !case.on_lavapipe {
+            alone.insert(name.clone());
+        }
+        for driver in [Driver::Lavapipe, Driver::M1] {
+            let test = format!("{}::{name}", driver.name());
+            if driver == Driver::Lavapipe && !case.on_lavapipe {
+                continue;
+            }
+            // A case on the M1 needs lavapipe's record too.
+            for needed in [driver, Driver::Lavapipe] {
+                let list = groups.entry((needed, group_of(&name))).or_default();
+                let wanted = needed == driver || case.on_lavapipe;
+                if wanted && selected(&arguments, &test) && !list.contains(&name) {
+                    list.push(name.clone());
+                }
+            }
+            trials.push((test, driver, name.clone()));
         }
     }
     let bench = Arc::new(Bench {
         groups,
+        alone,
         directory: Path::new(env!("CARGO_TARGET_TMPDIR")).join("witness"),
         runs: Mutex::default(),
         findings: Mutex::default(),
     });
-    let mut trials = Vec::new();
-    for driver in [Driver::Lavapipe, Driver::M1] {
-        for name in &names {
-            let (bench, case) = (Arc::clone(&bench), name.clone());
-            trials.push(Trial::test(format!("{}::{name}", driver.name()), move || match driver {
+    let trials = trials
+        .into_iter()
+        .map(|(test, driver, case)| {
+            let bench = Arc::clone(&bench);
+            Trial::test(test, move || match driver {
                 Driver::Lavapipe => bench.lavapipe(&case),
                 Driver::M1 => bench.m1(&case),
-            }));
-        }
-    }
+            })
+        })
+        .collect();
     let conclusion = libtest_mimic::run(&arguments, trials);
     let findings = bench.findings.lock().unwrap_or_else(|e| e.into_inner());
     if !findings.is_empty() {

@@ -2,6 +2,7 @@
 
 mod algorithms;
 mod atomics;
+mod blocks;
 mod commands;
 mod control;
 mod convert;
@@ -31,6 +32,7 @@ pub fn all() -> Vec<Case> {
         copy::cases(),
         image::cases(),
         texture::cases(),
+        blocks::cases(),
     ]
     .into_iter()
     .flatten()
