@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use tepui_agx_texture::TileFormat;
 use tepui_softgpu::Access;
 
 use super::{Lanes, Next, Op};
@@ -328,6 +329,16 @@ fn encode(format: Format, component: usize, x: f32) -> u32 {
     }
 }
 
+/// The tile's format for one whose components are packed into a word.
+fn packed_format(format: Format) -> Option<TileFormat> {
+    match format {
+        Format::Rgb10A2 => Some(TileFormat::Rgb10A2),
+        Format::Rg11B10F => Some(TileFormat::Rg11B10F),
+        Format::Rgb9E5 => Some(TileFormat::Rgb9E5),
+        _ => None,
+    }
+}
+
 /// The components of a packed word.
 fn unpack_word(format: Format, word: u32) -> [f32; 4] {
     let small = |bits: u32, mantissa: u32| {
@@ -418,8 +429,25 @@ fn component_numbers(mask: u8) -> [usize; 4] {
 
 #[inline(always)]
 fn store_to(l: &mut Lanes<'_, '_>, t: &Transfer, addresses: &[u64; LANES]) -> Next {
-    if t.format.is_packed_word() {
-        return l.fail("a store in a packed format is not executed by this model yet");
+    if let Some(format) = packed_format(t.format) {
+        let wide = is_wide(t);
+        let mut channels = [Row::ZERO; 4];
+        for (k, channel) in channels.iter_mut().enumerate().take(t.count()) {
+            *channel = register_bits(l, t, k);
+            if !wide {
+                for v in &mut channel.0 {
+                    *v = half_to_f32(*v as u16).to_bits();
+                }
+            }
+        }
+        let mut row = Row::ZERO;
+        for i in 0..LANES {
+            let mut word = [0; 4];
+            format.store(15, &std::array::from_fn(|c| channels[c].0[i]), &mut word);
+            row.0[i] = u32::from_le_bytes(word);
+        }
+        scatter(l, addresses, 4, 0, &row);
+        return Next::Continue;
     }
     let element = t.format.stride();
     let components = component_numbers(t.mask);

@@ -7,7 +7,7 @@ use tepui_softgpu::{Access, AddressSpace, Fault, Protection, RangeCache};
 
 use super::memory::{register_at, register_bits_of};
 use super::{Lanes, Next, Op};
-use crate::usc::lanes::{Dst, Row, Src};
+use crate::usc::lanes::{Dst, Form, Row, Src, f32_to_half, half_to_f32};
 
 /// Where a texture or image descriptor comes from.
 #[derive(Clone, Copy, Debug)]
@@ -356,50 +356,57 @@ pub fn tile_pixel<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     };
     let [x, y] = t.coordinates.map(|s| l.load_u32(s).0);
     let samples = l.load_u32(t.samples).0;
+    // Floats may be in 16-bit registers; the tile's formats take and give 32 bits.
+    let integer = matches!(t.format, TileFormat::I8 | TileFormat::I16 | TileFormat::I32);
+    let halves = !integer && matches!(t.register.form, Form::Low | Form::High);
     let mut values: [Row; 4] = [Row::ZERO; 4];
     if op.aux[0] == 0 {
         for (k, value) in values.iter_mut().enumerate().take(t.mask.count_ones() as usize) {
             *value = register_bits_of(l, t.register, k);
+            if halves {
+                for v in &mut value.0 {
+                    *v = half_to_f32(*v as u16).to_bits();
+                }
+            }
         }
     }
     for i in (0..LANES).filter(|i| l.exec >> i & 1 != 0) {
         for sample in (0..tile.samples).filter(|s| samples[i] >> s & 1 != 0) {
-            let at = tile.offset(x[i], y[i], sample) + usize::from(t.offset);
-            let Some(pixel) = l.shared.local.get_mut(at..) else {
-                return l.fail("a pixel of the tile is outside of local memory");
+            // Channels past the end of the sample are dropped: drivers store four of a pixel that has
+            // fewer. That silicon does the same is an assumption.
+            let start = tile.offset(x[i], y[i], sample);
+            let end = start + tile.sample_bytes as usize;
+            let Some(pixel) = l.shared.local.get_mut(start + usize::from(t.offset)..end) else {
+                return l.fail(format!(
+                    "pixel {}, {} of the tile, bytes {start:#x} to {end:#x}, is outside of local memory",
+                    x[i], y[i]
+                ));
             };
-            let done = if op.aux[0] == 0 {
+            let count = t.mask.count_ones() as usize;
+            if op.aux[0] == 0 {
                 let mut channels = [0; 4];
-                let mut k = 0;
-                for (c, channel) in channels.iter_mut().enumerate() {
-                    if t.mask >> c & 1 != 0 {
-                        *channel = values[k].0[i];
-                        k += 1;
-                    }
+                for (channel, value) in channels.iter_mut().zip(&values).take(count) {
+                    *channel = value.0[i];
                 }
-                t.format.store(t.mask, &channels, pixel)
+                t.format.store(t.mask, &channels, pixel);
             } else {
-                match t.format.load(t.mask, pixel) {
-                    Some(channels) => {
-                        let mut k = 0;
-                        for (c, channel) in channels.iter().enumerate() {
-                            if t.mask >> c & 1 != 0 {
-                                values[k].0[i] = *channel;
-                                k += 1;
-                            }
-                        }
-                        true
-                    }
-                    None => false,
+                let mut whole = [0; 16];
+                let length = pixel.len().min(16);
+                whole[..length].copy_from_slice(&pixel[..length]);
+                let channels = t.format.load(t.mask, &whole).unwrap_or_default();
+                for (value, channel) in values.iter_mut().zip(channels).take(count) {
+                    value.0[i] = channel;
                 }
-            };
-            if !done {
-                return l.fail("a pixel of the tile is outside of local memory");
             }
         }
     }
     if op.aux[0] != 0 {
-        for (k, value) in values.iter().enumerate().take(t.mask.count_ones() as usize) {
+        for (k, value) in values.iter_mut().enumerate().take(t.mask.count_ones() as usize) {
+            if halves {
+                for v in &mut value.0 {
+                    *v = u32::from(f32_to_half(f32::from_bits(*v)));
+                }
+            }
             l.store_u32(register_at(t.register, k), value);
         }
     }
