@@ -22,13 +22,18 @@ use crate::cmd_shim;
     about = "Runs a program and prints each kernel call and each decoded submission",
     long_about = "Runs PROGRAM with a virtual GPU, as `tepui shim` does, and prints each kernel call with its \
         fields and each command that the GPU executes: control streams, state, descriptors, uniforms and \
-        shaders. Processes that PROGRAM starts are traced too. The exit status is PROGRAM's.",
+        shaders. Processes that PROGRAM starts are traced too. The exit status is PROGRAM's.\n\n\
+        With --real the machine's own GPU does the work. When the hardware begins and ends a command cannot \
+        be seen then, so commands are shown with the memory of the moment of their submission.",
     after_help = "Examples:\n  \
         tepui trace --gpu m1 -- tools/mesa run -- ./my-vulkan-program\n  \
         tepui trace --gpu m1 --commands -o trace.txt -- ./my-program\n  \
         tepui trace --gpu m1 --save /tmp/cap --quiet -- ./my-program && tepui decode /tmp/cap"
 )]
 pub struct Args {
+    /// Watch the machine's own AGX instead of giving the program a virtual one.
+    #[arg(long, conflicts_with = "gpu")]
+    real: bool,
     /// Keep the captures in this directory, one file for each process, for `tepui decode` and
     /// `tepui replay`.
     #[arg(long, value_name = "DIR")]
@@ -81,8 +86,19 @@ fn trace(args: &Args) -> Result<ExitCode, String> {
 
     let mut command = cmd_shim::command(&args.shim)?;
     command.env(CAPTURE_VARIABLE, &socket);
+    if args.real {
+        command.env("TEPUI_GPU", "real");
+    }
     let program = command.get_program().to_string_lossy().into_owned();
-    let mut child = command.spawn().map_err(|e| format!("{program}: {e}"))?;
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            eprintln!("tepui trace: {program}: {error}");
+            // As `env` and the shells do.
+            let missing = error.kind() == io::ErrorKind::NotFound;
+            return Ok(ExitCode::from(if missing { 127 } else { 126 }));
+        }
+    };
 
     let listening = Listening::start(listener, args.style, args.save.clone(), output.clone());
     let status = wait(&mut child).map_err(|e| format!("{program}: {e}"))?;

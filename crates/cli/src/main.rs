@@ -1,15 +1,23 @@
 //! `tepui`: the command. Each subcommand is a module with its own arguments and a `run`.
+#![allow(non_snake_case)] // `_B` is the suffix of byte counts throughout.
 
+mod batch;
 mod cmd_asm;
 mod cmd_bench;
 mod cmd_decode;
 mod cmd_demo;
 mod cmd_disasm;
+mod cmd_formats;
 mod cmd_gpus;
+mod cmd_instancing;
 mod cmd_isa;
+mod cmd_layout;
 mod cmd_replay;
 mod cmd_shim;
+mod cmd_tile;
 mod cmd_trace;
+mod image;
+mod raster;
 mod size;
 
 use clap::Parser;
@@ -38,6 +46,11 @@ enum Command {
     Asm(cmd_asm::Args),
     Disasm(cmd_disasm::Args),
     Isa(cmd_isa::Args),
+    Layout(cmd_layout::Args),
+    Tile(cmd_tile::TileArgs),
+    Detile(cmd_tile::DetileArgs),
+    Instancing(cmd_instancing::Args),
+    Formats(cmd_formats::Args),
 }
 
 fn main() -> std::process::ExitCode {
@@ -53,6 +66,11 @@ fn main() -> std::process::ExitCode {
         Command::Asm(args) => return cmd_asm::run(&args),
         Command::Disasm(args) => return cmd_disasm::run(&args),
         Command::Isa(args) => return cmd_isa::run(&args),
+        Command::Layout(args) => return cmd_layout::run(&args),
+        Command::Tile(args) => return cmd_tile::run_tile(&args),
+        Command::Detile(args) => return cmd_tile::run_detile(&args),
+        Command::Instancing(args) => return cmd_instancing::run(&args),
+        Command::Formats(args) => return cmd_formats::run(&args),
     }
     std::process::ExitCode::SUCCESS
 }

@@ -31,7 +31,7 @@ fn assembly_and_listing_are_inverses() {
     assert!(listing.status.success());
     assert_eq!(
         text(&listing.stdout),
-        "   0: 2a014280210c         fadd32           r0, r1, 0.5\n   \
+        "   0: 2a8142020200         fadd32           r0, r1, 0.5\n   \
             6: 00c0faffffff         jmp_exec_any     0x0\n   \
             c: 8800                 stop\n"
     );

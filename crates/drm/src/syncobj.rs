@@ -220,7 +220,7 @@ pub fn on_point(
     }
     // Rare: a thread of its own waits for the point to be submitted, and ends with the object.
     let object = Arc::downgrade(object);
-    std::thread::Builder::new().name("tepui-eventfd".into()).spawn(move || {
+    crate::spawn("tepui-eventfd", move || {
         let fences = wait_until(None, || match object.upgrade() {
             Some(object) => object.find(point).map(Some),
             None => Some(None),

@@ -25,7 +25,8 @@ pub struct PacketInfo {
     pub fields: &'static [Field],
     /// [`Packet::decode`] of the type.
     pub decode: fn(&[u8]) -> Result<Decoded, Problem>,
-    /// [`Packet::unpack_lossy`], then [`Packet::pack_into`]: the packet without what is odd in it.
+    /// [`Packet::unpack_lossy`], then [`Packet::pack_into`]: the packet without what is odd in it. Fails
+    /// if a number is outside of what the hardware accepts, since that is kept.
     pub repack: fn(&[u8]) -> Result<Vec<u8>, Problem>,
     /// `Default` of the type, packed.
     pub default_bytes: fn() -> Result<Vec<u8>, Problem>,
@@ -80,7 +81,8 @@ pub trait Packet: Copy + Debug + Default + PartialEq + 'static {
     }
 
     /// Reads a packet and lists what is odd in it. Fields with an unknown value, and fields that do
-    /// not exist in this form, have the value of all-zero bits. Fails only for want of bytes.
+    /// not exist in this form, have the value of all-zero bits; a number that the hardware does not
+    /// accept is kept. Fails only for want of bytes.
     fn unpack_lossy(bytes: &[u8]) -> Result<(Self, Vec<Problem>), Problem> {
         let bytes = whole::<Self>(bytes)?;
         let mut problems = Vec::new();

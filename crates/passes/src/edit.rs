@@ -64,6 +64,8 @@ pub struct Consts {
     known: HashMap<(u8, u64), Value>,
     undefs: HashMap<Type, Value>,
     new: Vec<Inst>,
+    /// New vectors: they stand after the scalars that the root region begins with.
+    vecs: Vec<Inst>,
 }
 
 impl Consts {
@@ -110,7 +112,7 @@ impl Consts {
         }
         let ty = s.ty(parts[0]).with_comps(parts.len() as u8);
         let i = s.make_inst(Op::Vec, Attrs::None, parts, &[ty]);
-        self.new.push(i);
+        self.vecs.push(i);
         s.result(i)
     }
 
@@ -129,6 +131,12 @@ impl Consts {
     /// Puts the new constants in place.
     pub fn finish(self, s: &mut Shader) {
         let root = s.root;
+        let insts = &s.regions[root].insts;
+        let head = insts
+            .iter()
+            .take_while(|&&i| matches!(s.insts[i].op, Op::Const | Op::Undef | Op::Vec))
+            .count();
+        s.regions[root].insts.splice(head..head, self.vecs);
         s.regions[root].insts.splice(0..0, self.new);
     }
 }

@@ -318,7 +318,7 @@ fn each_pass_keeps_the_meaning() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn the_pipeline_keeps_the_meaning(seed in any::<u64>()) {
         let mut s = program(seed);

@@ -110,7 +110,60 @@ unsafe fn read_listing(dir: *mut DIR) -> *mut dirent {
     }
 }
 
+/// `scandir`'s choice of entries.
+pub type Filter = Option<unsafe extern "C" fn(*const dirent) -> c_int>;
+/// `scandir`'s order of entries.
+pub type Compare = Option<unsafe extern "C" fn(*mut *const dirent, *mut *const dirent) -> c_int>;
+
+/// libc's `scandir` opens the directory without asking us, so those of the tree are scanned here.
+unsafe fn scan(
+    path: *const c_char,
+    list: *mut *mut *mut dirent,
+    filter: Filter,
+    compare: Compare,
+) -> c_int {
+    // SAFETY: the caller's arguments; every block is allocated as the caller will free it.
+    unsafe {
+        if !matches!(target(path, true), Target::Entry(Entry::Directory(_), _)) {
+            return real::scandir(path, list, filter, compare);
+        }
+        let dir = open_listing(path);
+        let Some(listing) = listing(dir) else { return -1 };
+        let kept = |entry: &&dirent| filter.is_none_or(|filter| filter(*entry) != 0);
+        let entries: Vec<&dirent> = listing.entries.iter().filter(kept).collect();
+        let size = size_of::<*mut dirent>();
+        let array = libc::calloc(entries.len().max(1), size).cast::<*mut dirent>();
+        for (index, entry) in entries.iter().enumerate() {
+            let copy = libc::malloc(size_of::<dirent>()).cast::<dirent>();
+            if array.is_null() || copy.is_null() {
+                // As good as out of memory: what was allocated is lost with it.
+                closedir(dir);
+                return fail(Errno::NOMEM, -1);
+            }
+            copy.write(**entry);
+            array.add(index).write(copy);
+        }
+        let count = entries.len();
+        closedir(dir);
+        if let Some(compare) = compare {
+            let compare: unsafe extern "C" fn(*const c_void, *const c_void) -> c_int =
+                std::mem::transmute(compare);
+            libc::qsort(array.cast(), count, size, Some(compare));
+        }
+        list.write(array);
+        count as c_int
+    }
+}
+
 interpose! {
+    fn scandir(path: *const c_char, list: *mut *mut *mut dirent, filter: Filter, compare: Compare) -> c_int {
+        // SAFETY: the caller's.
+        unsafe { scan(path, list, filter, compare) }
+    }
+    fn scandir64(path: *const c_char, list: *mut *mut *mut dirent, filter: Filter, compare: Compare) -> c_int {
+        // SAFETY: the caller's; the structures are the same on the 64-bit ABIs.
+        unsafe { scan(path, list, filter, compare) }
+    }
     fn opendir(path: *const c_char) -> *mut DIR {
         // SAFETY: the caller's.
         unsafe { open_listing(path) }

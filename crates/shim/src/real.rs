@@ -3,6 +3,7 @@
 use std::ffi::{CStr, c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use crate::directories::{Compare, Filter};
 use libc::{DIR, FILE, dirent, mode_t, off_t, size_t, ssize_t, stat as Stat, statx as Statx};
 
 /// Finds a function behind ours. A libc without it cannot have been asked for it.
@@ -68,4 +69,5 @@ real! {
     fn telldir(dir: *mut DIR) -> c_long;
     fn seekdir(dir: *mut DIR, at: c_long) -> ();
     fn dirfd(dir: *mut DIR) -> c_int;
+    fn scandir(path: *const c_char, list: *mut *mut *mut dirent, filter: Filter, compare: Compare) -> c_int;
 }

@@ -1,6 +1,7 @@
 //! Programs under the preloaded library. Each test starts this test program again with the library
 //! in `LD_PRELOAD`; the functions of the module `client` are what runs there.
 
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
@@ -30,15 +31,16 @@ fn checked(output: &Output) -> String {
     stdout
 }
 
-/// Runs one of the ignored tests of `client` under the library.
-fn run_client(name: &str) {
+/// One of the ignored tests of `client`, under the library.
+fn client_command(name: &str) -> Command {
     let own = std::env::current_exe().expect("this program has a path");
     let mut command = preloaded(own.to_str().expect("a path in UTF-8"));
-    let output = command
-        .args(["--exact", "--ignored", "--nocapture", &format!("client::{name}")])
-        .output()
-        .expect("this program starts");
-    let stdout = checked(&output);
+    command.args(["--exact", "--ignored", "--nocapture", &format!("client::{name}")]);
+    command
+}
+
+fn run_client(name: &str) {
+    let stdout = checked(&client_command(name).output().expect("this program starts"));
     assert!(stdout.contains("1 passed"), "{stdout}");
 }
 
@@ -76,6 +78,39 @@ fn programs_see_the_node_and_their_output_is_their_own() {
 }
 
 #[test]
+fn a_fault_is_reported_and_can_end_the_program() {
+    let output = client_command("a_stream_leads_astray").output().expect("this program starts");
+    checked(&output);
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    let [head, place, unit, what, ..] = &stderr.lines().collect::<Vec<_>>()[..] else {
+        panic!("{stderr}")
+    };
+    assert_eq!(*head, "tepui: GPU fault on Apple M1 (G13G B0); the queue is lost");
+    assert_eq!(*place, "  where   compute command 0 of submission 1, queue 1 of open file 1");
+    assert!(unit.starts_with("  unit    ") && what.starts_with("  what    "), "{stderr}");
+
+    let mut command = client_command("a_stream_leads_astray");
+    let output = command.env("TEPUI_ABORT_ON_FAULT", "1").output().expect("this program starts");
+    assert_eq!(output.status.signal(), Some(libc::SIGABRT));
+    assert!(String::from_utf8_lossy(&output.stderr).starts_with(head));
+}
+
+#[test]
+fn requests_can_be_logged_and_refusals_explained() {
+    let mut command = client_command("a_request_is_refused");
+    command.envs([("TEPUI_LOG_CALLS", "1"), ("TEPUI_VERBOSE", "1")]);
+    let output = command.output().expect("this program starts");
+    checked(&output);
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(
+        stderr,
+        "tepui: DRM_IOCTL_ASAHI_GEM_CREATE of open file 1: Invalid argument (os error 22): size is 0\n\
+         tepui: file 1: DRM_IOCTL_ASAHI_GEM_CREATE{size: 0, flags: 0, vm_id: 0xb, handle: 0, pad: 0} = \
+         Invalid argument (os error 22)\n"
+    );
+}
+
+#[test]
 fn without_a_gpu_in_the_environment_nothing_happens() {
     let script = "ls /dev/dri 2>/dev/null; exit 3";
     let run = |command: &mut Command| {
@@ -104,7 +139,7 @@ fn the_library_exports_what_it_stands_in_for_and_nothing_else() {
         __openat_2 __readlink_chk __realpath_chk __xstat __xstat64 access canonicalize_file_name \
         close closedir dirfd dup dup2 dup3 faccessat fcntl fcntl64 fopen fopen64 fstat fstat64 \
         fstatat fstatat64 ioctl lstat lstat64 mmap mmap64 open open64 openat openat64 opendir \
-        readdir readdir64 readlink readlinkat realpath rewinddir seekdir stat stat64 statx telldir";
+        readdir readdir64 readlink readlinkat realpath rewinddir scandir scandir64 seekdir stat stat64 statx telldir";
     assert_eq!(names, expected.split_whitespace().collect::<Vec<_>>());
 }
 
@@ -131,6 +166,25 @@ mod client {
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let name = names.filter(|name| name.starts_with("renderD")).max().expect("a render node");
         format!("/dev/dri/{name}")
+    }
+
+    unsafe extern "C" {
+        fn scandir(
+            path: *const libc::c_char,
+            list: *mut *mut *mut libc::dirent,
+            filter: Option<unsafe extern "C" fn(*const libc::dirent) -> c_int>,
+            compare: unsafe extern "C" fn(
+                *mut *const libc::dirent,
+                *mut *const libc::dirent,
+            ) -> c_int,
+        ) -> c_int;
+        fn alphasort(a: *mut *const libc::dirent, b: *mut *const libc::dirent) -> c_int;
+    }
+
+    /// A filter for `scandir`.
+    unsafe extern "C" fn is_node(entry: *const libc::dirent) -> c_int {
+        // SAFETY: `scandir` passes an entry.
+        unsafe { ((*entry).d_name[0] != b'.' as libc::c_char).into() }
     }
 
     struct Node(OwnedFd);
@@ -185,6 +239,16 @@ mod client {
                 self.offset(handle),
             )
             .expect("the buffer can be mapped")
+        }
+
+        fn wait(&self, object: u32) {
+            let mut args = core::SyncobjWait {
+                handles: (&raw const object) as u64,
+                count_handles: 1,
+                timeout_nsec: i64::MAX,
+                ..Default::default()
+            };
+            call_info(self.fd(), core::Ioctl::SyncobjWait.info(), &mut args).unwrap();
         }
 
         fn syncobj(&self, flags: u32) -> u32 {
@@ -271,12 +335,71 @@ mod client {
             libc::rewinddir(dir);
             assert_eq!(count(dir), all);
             assert_eq!(libc::closedir(dir), 0);
+            let mut list = std::ptr::null_mut();
+            let found = scandir(c"/dev/dri".as_ptr(), &mut list, Some(is_node), alphasort);
+            assert_eq!(found as usize, all - 2);
+            let names: Vec<_> = (0..found as usize)
+                .map(|index| {
+                    std::ffi::CStr::from_ptr((**list.add(index)).d_name.as_ptr()).to_owned()
+                })
+                .collect();
+            assert!(
+                names.is_sorted() && names.contains(&CString::new(&path.to_bytes()[9..]).unwrap())
+            );
+            for index in 0..found as usize {
+                libc::free((*list.add(index)).cast());
+            }
+            libc::free(list.cast());
         }
         let mut name = [0u8; 8];
         let mut version =
             core::Version { name_len: 8, name: name.as_mut_ptr() as u64, ..Default::default() };
         call_info(node.fd(), core::Ioctl::Version.info(), &mut version).unwrap();
         assert_eq!(&name[..version.name_len as usize], b"asahi");
+    }
+
+    #[test]
+    #[ignore = "runs under the library"]
+    fn a_request_is_refused() {
+        let node = Node::open();
+        let mut args = uapi::GemCreate { vm_id: 11, ..Default::default() };
+        assert_eq!(call(node.fd(), Ioctl::GemCreate, &mut args), Err(libc::EINVAL));
+    }
+
+    /// A compute command in a command buffer.
+    fn compute(command: &uapi::CmdCompute) -> Vec<u8> {
+        let header = uapi::CmdHeader {
+            cmd_type: uapi::CMD_COMPUTE,
+            size: 64,
+            vdm_barrier: uapi::BARRIER_NONE,
+            cdm_barrier: 0,
+        };
+        [bytemuck::bytes_of(&header), bytemuck::bytes_of(command)].concat()
+    }
+
+    #[test]
+    #[ignore = "runs under the library"]
+    fn a_stream_leads_astray() {
+        let node = Node::open();
+        let mut queue = uapi::QueueCreate { vm_id: node.vm(), ..Default::default() };
+        call(node.fd(), Ioctl::QueueCreate, &mut queue).unwrap();
+        let commands =
+            compute(&uapi::CmdCompute { cdm_ctrl_stream_base: 1 << 37, ..Default::default() });
+        let done = node.syncobj(0);
+        let sync = uapi::Sync { handle: done, ..Default::default() };
+        let mut submit = uapi::Submit {
+            syncs: (&raw const sync) as u64,
+            cmdbuf: commands.as_ptr() as u64,
+            queue_id: queue.queue_id,
+            out_sync_count: 1,
+            cmdbuf_size: commands.len() as u32,
+            ..Default::default()
+        };
+        call(node.fd(), Ioctl::Submit, &mut submit).unwrap();
+        node.wait(done);
+        assert_eq!(call(node.fd(), Ioctl::Submit, &mut submit), Err(libc::EIO), "lost");
+        // Even so nobody waits for ever.
+        node.wait(done);
     }
 
     #[test]
@@ -307,18 +430,11 @@ mod client {
         call(node.fd(), Ioctl::VmBind, &mut bind).unwrap();
         let mut queue = uapi::QueueCreate { vm_id, ..Default::default() };
         call(node.fd(), Ioctl::QueueCreate, &mut queue).unwrap();
-        let header = uapi::CmdHeader {
-            cmd_type: uapi::CMD_COMPUTE,
-            size: 64,
-            vdm_barrier: uapi::BARRIER_NONE,
-            cdm_barrier: 0,
-        };
-        let command = uapi::CmdCompute {
+        let commands = compute(&uapi::CmdCompute {
             cdm_ctrl_stream_base: op.addr,
             cdm_ctrl_stream_end: op.addr + 8,
             ..Default::default()
-        };
-        let commands = [bytemuck::bytes_of(&header), bytemuck::bytes_of(&command)].concat();
+        });
         let done = node.syncobj(0);
         let sync = uapi::Sync { handle: done, ..Default::default() };
         let mut submit = uapi::Submit {
@@ -330,13 +446,7 @@ mod client {
             ..Default::default()
         };
         call(node.fd(), Ioctl::Submit, &mut submit).unwrap();
-        let mut wait = core::SyncobjWait {
-            handles: (&raw const done) as u64,
-            count_handles: 1,
-            timeout_nsec: i64::MAX,
-            ..Default::default()
-        };
-        call_info(node.fd(), core::Ioctl::SyncobjWait.info(), &mut wait).unwrap();
+        node.wait(done);
         // Nothing went wrong: the queue takes more.
         submit.out_sync_count = 0;
         call(node.fd(), Ioctl::Submit, &mut submit).unwrap();
@@ -510,6 +620,28 @@ mod client {
         // SAFETY: the child of this test.
         assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
         assert_eq!((libc::WIFEXITED(status), libc::WEXITSTATUS(status)), (true, 42));
+        // A buffer that another process shares.
+        let handle = node.gem(1, 0, 0);
+        let words = node.map(handle, 1);
+        let mut prime = core::PrimeHandle { handle, ..Default::default() };
+        call_info(node.fd(), core::Ioctl::PrimeHandleToFd.info(), &mut prime).unwrap();
+        // SAFETY: as above.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let own = Node::open();
+            let mut import = core::PrimeHandle { fd: prime.fd, ..Default::default() };
+            call_info(own.fd(), core::Ioctl::PrimeFdToHandle.info(), &mut import).unwrap();
+            // SAFETY: mapped; and as above.
+            unsafe {
+                own.map(import.handle, 1).write(77);
+                libc::_exit(0);
+            }
+        }
+        // SAFETY: the child of this test; mapped.
+        unsafe {
+            libc::waitpid(child, &mut status, 0);
+            assert_eq!((libc::WEXITSTATUS(status), words.read()), (0, 77));
+        }
         // In a child of `vfork`, descriptors are its own but memory is not.
         // SAFETY: the child closes a descriptor and ends.
         #[allow(deprecated, reason = "what is tested")]

@@ -209,7 +209,11 @@ impl Cx<'_> {
     /// Locations that a type takes.
     fn locations(&self, ty: Id) -> u32 {
         match self.types.get(ty) {
-            Some(Ty::Vector { n, .. }) if *n > 2 && self.types.ir(ty).is_some_and(|t| t.bits() == 64) => 2,
+            Some(Ty::Vector { n, .. })
+                if *n > 2 && self.types.ir(ty).is_some_and(|t| t.bits() == 64) =>
+            {
+                2
+            }
             Some(Ty::Matrix { col, n }) => u32::from(*n) * self.locations(*col),
             Some(Ty::Array { elem, len }) => len.saturating_mul(self.locations(*elem)),
             Some(Ty::Struct { members }) => {
@@ -272,7 +276,13 @@ impl Cx<'_> {
             return Ok(());
         }
         let name = self.m.name(id);
-        let decl = IoDecl { slot, ty: self.ir_ty(leaf)?, locations: self.locations(ty), name };
+        // A physical pointer travels as its address.
+        let ty_of = if matches!(self.ty(leaf)?, Ty::Pointer { .. }) {
+            Type::B64
+        } else {
+            self.ir_ty(leaf)?
+        };
+        let decl = IoDecl { slot, ty: ty_of, locations: self.locations(ty), name };
         if input {
             self.s.inputs.push(decl)
         } else {

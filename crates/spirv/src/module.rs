@@ -354,7 +354,9 @@ impl<'a> Module<'a> {
                         self.member_decor.entry((pair[0], pair[1])).or_default().extend(d);
                     }
                 }
-                Op::MemoryModel if self.op(inst, 0)? == spirv::AddressingModel::Physical32 as u32 => {
+                Op::MemoryModel
+                    if self.op(inst, 0)? == spirv::AddressingModel::Physical32 as u32 =>
+                {
                     return inst.unsupported("Physical32 addressing");
                 }
                 op if is_global(op) => self.globals.push(*inst),

@@ -638,6 +638,10 @@ impl Cx<'_> {
                 let a = self.load_mem(p, Type::B64, align)?;
                 self.pointer_from(p.ty, &[a])
             }
+            Place::Input { .. } => {
+                let a = self.load_input(p, Type::B64)?;
+                self.pointer_from(p.ty, &[a])
+            }
             _ => self.unsupported("loading a pointer from here"),
         }
     }

@@ -116,6 +116,7 @@ impl Cx<'_> {
             let id = m.op(i, n)?;
             match cx.types.map.get(&id) {
                 Some((_, d, l, _)) => Ok((id, d + 1, *l)),
+                None if cx.forward.contains(&id) => Ok((id, 1, 1)),
                 None => i.invalid(format!("%{id} is not a type that is declared before")),
             }
         };

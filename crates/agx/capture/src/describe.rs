@@ -62,11 +62,12 @@ impl CallDescription {
             0.. => {
                 let _ = write!(text, "{}", self.result);
             }
+            // What a capture says need not be an error that exists.
             errno => {
-                let errno = Errno::from_raw_os_error(-errno);
-                let _ = match errno_name(errno) {
+                let number = errno.unsigned_abs();
+                let _ = match errno_name(number) {
                     Some(name) => write!(text, "-1 {name}"),
-                    None => write!(text, "-1 ({errno})"),
+                    None => write!(text, "-1 (errno {number})"),
                 };
             }
         }
@@ -189,32 +190,33 @@ pub fn options(parameters: &[u8]) -> Options {
 }
 
 /// The name of an error that DRM drivers give.
-fn errno_name(errno: Errno) -> Option<&'static str> {
-    Some(match errno {
-        Errno::PERM => "EPERM",
-        Errno::NOENT => "ENOENT",
-        Errno::INTR => "EINTR",
-        Errno::IO => "EIO",
-        Errno::TOOBIG => "E2BIG",
-        Errno::BADF => "EBADF",
-        Errno::AGAIN => "EAGAIN",
-        Errno::NOMEM => "ENOMEM",
-        Errno::ACCESS => "EACCES",
-        Errno::FAULT => "EFAULT",
-        Errno::BUSY => "EBUSY",
-        Errno::EXIST => "EEXIST",
-        Errno::NODEV => "ENODEV",
-        Errno::INVAL => "EINVAL",
-        Errno::MFILE => "EMFILE",
-        Errno::NOTTY => "ENOTTY",
-        Errno::NOSPC => "ENOSPC",
-        Errno::RANGE => "ERANGE",
-        Errno::NOSYS => "ENOSYS",
-        Errno::TIME => "ETIME",
-        Errno::OVERFLOW => "EOVERFLOW",
-        Errno::OPNOTSUPP => "EOPNOTSUPP",
-        Errno::TIMEDOUT => "ETIMEDOUT",
-        Errno::CANCELED => "ECANCELED",
-        _ => return None,
-    })
+fn errno_name(number: u32) -> Option<&'static str> {
+    const NAMES: &[(Errno, &str)] = &[
+        (Errno::PERM, "EPERM"),
+        (Errno::NOENT, "ENOENT"),
+        (Errno::INTR, "EINTR"),
+        (Errno::IO, "EIO"),
+        (Errno::TOOBIG, "E2BIG"),
+        (Errno::BADF, "EBADF"),
+        (Errno::AGAIN, "EAGAIN"),
+        (Errno::NOMEM, "ENOMEM"),
+        (Errno::ACCESS, "EACCES"),
+        (Errno::FAULT, "EFAULT"),
+        (Errno::BUSY, "EBUSY"),
+        (Errno::EXIST, "EEXIST"),
+        (Errno::NODEV, "ENODEV"),
+        (Errno::INVAL, "EINVAL"),
+        (Errno::MFILE, "EMFILE"),
+        (Errno::NOTTY, "ENOTTY"),
+        (Errno::NOSPC, "ENOSPC"),
+        (Errno::RANGE, "ERANGE"),
+        (Errno::NOSYS, "ENOSYS"),
+        (Errno::TIME, "ETIME"),
+        (Errno::OVERFLOW, "EOVERFLOW"),
+        (Errno::OPNOTSUPP, "EOPNOTSUPP"),
+        (Errno::TIMEDOUT, "ETIMEDOUT"),
+        (Errno::CANCELED, "ECANCELED"),
+    ];
+    let number = i32::try_from(number).ok()?;
+    NAMES.iter().find(|(errno, _)| errno.raw_os_error() == number).map(|(_, name)| *name)
 }

@@ -16,6 +16,8 @@ mod recorder;
 mod replay;
 mod residency;
 mod sink;
+#[cfg(test)]
+mod tests;
 mod tracker;
 
 pub use events::{Event, EventError, Events, SpaceMemory};

@@ -146,6 +146,8 @@ impl Inst {
             Inst::StackStore(i) => Some(i.slot),
             Inst::TextureSample(i) => Some(i.slot),
             Inst::TextureLoad(i) => Some(i.slot),
+            Inst::TexStateStore(i) => Some(i.slot),
+            Inst::SamplerStateStore(i) => Some(i.slot),
             _ => None,
         }
     }

@@ -42,6 +42,9 @@
 //!   Mesa's packing is followed).
 //! * `stack_get_ptr`, `TODO.stack_adjust` and `TODO.stack_adjust2` are told from `stack_load` and
 //!   `stack_store`, which applegpu tries first.
+//! * The lane operand of a SIMD-group shuffle may have 32 bits (Mesa emits it); applegpu prints it
+//!   as a 16-bit register.
+//! * `ld_tile` and `st_tile` with bit 23 set have a note; applegpu stops with an assertion.
 //! * A shuffle with bit 27 set whose bit 63 is not is no instruction; see the entry of
 //!   `simd_shuf_op`.
 //! * Reductions and scans that only Mesa names (`quad_prefix_and` …) have names.

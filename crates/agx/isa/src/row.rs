@@ -17,7 +17,7 @@
 //!
 //! that is: name, mnemonic, lengths in bytes (short, long; the bit that tells), fixed bits
 //! (`low : count = value`), and the fields in the order of the assembly text, each with its type,
-//! its [`Kind`] and its codec. [`rows!`] turns it into a struct and an implementation of [`Row`];
+//! its [`Kind`] and its codec. `rows!` turns it into a struct and an implementation of [`Row`];
 //! while compiling it checks that every bit of the encoding belongs to exactly one field.
 
 use crate::access::Access;

@@ -38,6 +38,7 @@ const CASES: &[(&str, &str)] = &[
     ("ret r1", "R r2+2"),
     ("stop", ""),
     ("simd_shuffle_xor r0, r1, r2l", "W r0+2, R r2+2, R r4+1"),
+    ("simd_shuffle r0, r1, r2", "W r0+2, R r2+2, R r4+2"),
     ("simd_matrix_fmadd32 r0_r1, r2_r3, r4l_r4h, r6_r7", "W r0+4, R r4+4, R r8+2, R r12+4"),
     ("device_load 0, i32, xyz, r4_r5_r6, u0_u1, r2, unsigned", "W r8+6, R u0+4, R r4+2"),
     ("device_load 0, i16, xy, r4l_r4h, r2_r3, -1, signed", "W r8+2, R r4+4"),

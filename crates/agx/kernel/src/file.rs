@@ -1,10 +1,11 @@
 //! One open of the device: handles, address spaces, queues, and the requests that make them.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tepui_drm::core::{CoreFile, put_fence};
 use tepui_drm::device::{Call, VirtualFile};
-use tepui_drm::fence::Fence;
+use tepui_drm::fence::{Fence, notify};
 use tepui_drm::gem::Gem;
 use tepui_drm::ids::Ids;
 use tepui_drm::syncobj::Syncobj;
@@ -35,6 +36,8 @@ pub struct File {
     vms: Mutex<Ids<Arc<Vm>>>,
     queues: Mutex<Ids<Arc<Queue>>>,
     objects: Mutex<Ids<Object>>,
+    /// Tells the queues, also those that were destroyed, that nobody waits for them any more.
+    closed: Arc<AtomicBool>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -67,6 +70,7 @@ impl File {
             vms: Mutex::default(),
             queues: Mutex::default(),
             objects: Mutex::default(),
+            closed: Arc::default(),
         }
     }
 
@@ -295,7 +299,8 @@ impl File {
         let mut queues = lock(&self.queues);
         // The thread wants to know its queue's id, which the table gives.
         let id = queues.next_id();
-        let queue = Queue::new(self.device.clone(), self.id, id, vm, args.usc_exec_base)?;
+        let (device, closed) = (self.device.clone(), self.closed.clone());
+        let queue = Queue::new(device, self.id, id, vm, args.usc_exec_base, closed)?;
         args.queue_id = queues.insert(Arc::new(queue));
         debug_assert_eq!(args.queue_id, id);
         Ok(())
@@ -395,9 +400,8 @@ impl VirtualFile for File {
 
 impl Drop for File {
     fn drop(&mut self) {
-        for queue in lock(&self.queues).drain() {
-            queue.abandon();
-        }
+        self.closed.store(true, Ordering::Release);
+        notify();
         if let Some(observer) = &self.device.options.observer {
             observer.closed(self.id);
         }

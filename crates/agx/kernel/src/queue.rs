@@ -10,8 +10,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tepui_agx_model::{JobFault, JobStats, Unit};
-use tepui_drm::fence::{Fence, notify, wait_until};
-use tepui_drm::{Errno, gem::Gem};
+use tepui_drm::fence::{Fence, wait_until};
+use tepui_drm::{Errno, gem::Gem, spawn};
 
 use crate::device::{Device, FaultRecord, timestamp};
 use crate::observer::{Execution, Work};
@@ -52,12 +52,18 @@ pub(crate) struct Submission {
     pub done: Fence,
 }
 
-#[derive(Default)]
+/// What decides whether a queue goes on.
 struct State {
     /// A command ended badly; nothing runs any more.
     lost: AtomicBool,
     /// The file was closed; nothing more is started.
-    abandoned: AtomicBool,
+    file_closed: Arc<AtomicBool>,
+}
+
+impl State {
+    fn is_stopped(&self) -> bool {
+        self.lost.load(Ordering::Acquire) || self.file_closed.load(Ordering::Acquire)
+    }
 }
 
 /// A queue of an open file. Dropping it lets what was submitted run to its end.
@@ -78,23 +84,21 @@ struct Worker {
 }
 
 impl Queue {
-    /// A queue and its thread. `id` must be set before the first submission.
+    /// A queue and its thread. Once `file_closed` is set, and waiters are told to look
+    /// ([`tepui_drm::fence::notify`]), what has not started is cancelled.
     pub fn new(
         device: Arc<Device>,
         file: u64,
         queue: u32,
         vm: Arc<Vm>,
         usc_exec_base: u64,
+        file_closed: Arc<AtomicBool>,
     ) -> Result<Queue, Errno> {
         let (sender, receiver) = channel();
-        let state = Arc::new(State::default());
+        let state = Arc::new(State { lost: AtomicBool::new(false), file_closed });
         let worker = Worker { device, file, queue, vm, state: state.clone() };
-        with_signals_blocked(|| {
-            std::thread::Builder::new()
-                .name(format!("tepui-queue-{queue}"))
-                .spawn(move || worker.run(&receiver))
-        })
-        .map_err(|_| Errno::NOMEM)?;
+        spawn(&format!("tepui-queue-{queue}"), move || worker.run(&receiver))
+            .map_err(|_| Errno::NOMEM)?;
         Ok(Queue { usc_exec_base, state, sender: Mutex::new(sender) })
     }
 
@@ -111,25 +115,25 @@ impl Queue {
             Errno::IO
         })
     }
-
-    /// Nothing that has not started yet will.
-    pub fn abandon(&self) {
-        self.state.abandoned.store(true, Ordering::Release);
-        notify();
-    }
 }
 
 impl Worker {
     fn run(&self, receiver: &Receiver<Submission>) {
         for submission in receiver {
             let Submission { id, waits, commands, done } = submission;
-            let stopped = || {
-                self.state.abandoned.load(Ordering::Acquire)
-                    || self.state.lost.load(Ordering::Acquire)
-            };
+            let stopped = || self.state.is_stopped();
             wait_until(None, || (stopped() || waits.iter().all(Fence::is_signaled)).then_some(()));
-            let outcome =
-                if stopped() { Err(Errno::CANCELED) } else { self.execute(id, &commands) };
+            let outcome = if stopped() {
+                Err(Errno::CANCELED)
+            } else {
+                // An observer that panics must not leave the client waiting for ever either.
+                catch_unwind(AssertUnwindSafe(|| self.execute(id, &commands))).unwrap_or_else(
+                    |_| {
+                        self.state.lost.store(true, Ordering::Release);
+                        Err(Errno::IO)
+                    },
+                )
+            };
             done.signal(outcome);
         }
     }
@@ -193,18 +197,5 @@ impl Worker {
             let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
             Err(JobFault::new(unit, format!("the model panicked, which is a bug in it: {text}")))
         })
-    }
-}
-
-/// Starts a thread that takes none of the client's signals.
-fn with_signals_blocked<T>(start: impl FnOnce() -> T) -> T {
-    // SAFETY: both sets are plain data that the calls fill and read.
-    unsafe {
-        let (mut all, mut before) = (std::mem::zeroed(), std::mem::zeroed());
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
-        let result = start();
-        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
-        result
     }
 }

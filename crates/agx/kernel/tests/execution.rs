@@ -218,6 +218,44 @@ fn closing_a_file_cancels_what_has_not_started_and_frees_all() {
 }
 
 #[test]
+fn closing_a_file_ends_queues_that_were_destroyed_before() {
+    let device = recorder().0;
+    let file = device.open();
+    let queue = queue(&file, vm(&file));
+    let (gate, done) = (syncobj(&file, false), syncobj(&file, false));
+    file.core().syncobj(gate).unwrap().replace(Some(Fence::new()));
+    submit(&file, queue, &Commands::default().marked(1), &[binary(gate)], &[binary(done)]).unwrap();
+    call(&file, Ioctl::QueueDestroy, &mut uapi::QueueDestroy { queue_id: queue, pad: 0 }).unwrap();
+    let fence = file.core().fence(done, 0).unwrap();
+    assert_eq!(fence.outcome(), None);
+    drop(file);
+    assert_eq!(fence.wait(), Err(Errno::CANCELED));
+}
+
+/// Panics when a command starts.
+struct Clumsy;
+
+impl CallObserver for Clumsy {}
+
+impl Observer for Clumsy {
+    fn starting(&self, _: &Execution<'_>) {
+        panic!("an observer's bug");
+    }
+}
+
+#[test]
+fn a_panic_of_an_observer_leaves_nobody_waiting() {
+    let options = Options { observer: Some(Arc::new(Clumsy)), ..quiet() };
+    let gpu = Steered(Box::new(|_, _| Ok(JobStats::default())));
+    let device = Device::with_executor(Chip::by_id("m1").unwrap(), options, Box::new(gpu));
+    let file = device.open();
+    let (queue, done) = (queue(&file, vm(&file)), syncobj(&file, false));
+    submit(&file, queue, &Commands::default().marked(1), &[], &[binary(done)]).unwrap();
+    wait(&file, done).unwrap();
+    assert_eq!(outcome(&file, done), Some(Err(Errno::IO)));
+}
+
+#[test]
 fn a_destroyed_queue_finishes_what_it_was_given() {
     let (device, list) = recorder();
     let file = device.open();

@@ -13,6 +13,8 @@ use crate::{Gpu, pipeline};
 const STACK: usize = 16;
 /// Blocks of a stream before it is taken for one that never ends.
 const BLOCK_BUDGET: u64 = 1 << 22;
+/// What a launch costs beside its instructions, in instructions.
+const LAUNCH_COST: u64 = 1024;
 /// Threads of a workgroup. source: Apple's Metal feature set tables.
 const MAX_WORKGROUP_THREADS: u64 = 1024;
 
@@ -55,7 +57,10 @@ pub fn run(gpu: &Gpu, vm: &AddressSpace, job: &ComputeJob) -> Result<JobStats, J
     let programs = Programs::new(vm, job.usc_exec_base, &gpu.programs);
     let mut returns: Vec<u64> = Vec::new();
     let mut stats = JobStats::default();
-    for _ in 0..BLOCK_BUDGET {
+    for block in 0..BLOCK_BUDGET {
+        if stats.instructions + LAUNCH_COST * stats.launches + block > gpu.options.job_budget {
+            return Err(stream.fault("the job is taken for endless"));
+        }
         let first: [u8; 4] = vm
             .read_array(stream.at)
             .map_err(|fault| stream.fault(format!("the control stream cannot be read: {fault}")))?;
@@ -143,7 +148,7 @@ fn launch(
     if grid.global.contains(&0) {
         return Ok(offset);
     }
-    let threads: u64 = grid.local.iter().map(|&n| u64::from(n)).product();
+    let threads = grid.local.iter().fold(1u64, |n, &size| n.saturating_mul(u64::from(size)));
     if threads == 0 || threads > MAX_WORKGROUP_THREADS {
         return Err(stream.fault(format!(
             "a workgroup of {} × {} × {} threads; it must have 1 to {MAX_WORKGROUP_THREADS}",

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tepui_softgpu::{AddressSpace, RangeCache};
 
 use crate::Gpu;
-use crate::job::{JobFault, JobStats};
+use crate::job::{JobFault, JobStats, Unit};
 use crate::usc::fpmode::FlushSubnormals;
 use crate::usc::launch::{Grid, Launch};
 use crate::usc::memory::Port;
@@ -25,21 +25,28 @@ impl Gpu {
             let _mode = FlushSubnormals::enter();
             let rows = preshader.shared_rows(&launch.uniforms);
             let mut worker = Worker::new(self.port(vm, &launch, 0), self.options.check);
-            let uniforms = worker.run_preshader(&preshader, &rows, &launch.uniforms, budget)?;
+            let left = worker.run_preshader(&preshader, &rows, &launch, budget)?;
             add(stats, worker);
-            launch.uniforms = uniforms;
+            launch.uniforms = left.stored_uniforms;
+            launch.textures = left.textures;
+            launch.samplers = left.samplers;
         }
         let launch = launch;
         let rows = launch.program.shared_rows(&launch.uniforms);
         let [nx, ny, nz] = grid.workgroups().map(u64::from);
-        let count = nx * ny * nz;
+        let count = nx.saturating_mul(ny).saturating_mul(nz);
+        // Each workgroup costs something even if its program is empty.
+        let left = self.options.job_budget.saturating_sub(stats.instructions);
+        let endless = || JobFault::new(Unit::Usc, "the job is taken for endless");
         let place =
             |index: u64| [(index % nx) as u32, (index / nx % ny) as u32, (index / nx / ny) as u32];
         if count == 1 || self.workers() == 1 {
             let _mode = FlushSubnormals::enter();
             let mut worker = Worker::new(self.port(vm, &launch, 0), self.options.check);
-            let result = (0..count)
-                .try_for_each(|index| worker.run(&launch, &rows, &grid, place(index), budget));
+            let result = (0..count).try_for_each(|index| {
+                worker.run(&launch, &rows, &grid, place(index), budget)?;
+                if worker.executed.saturating_add(index) > left { Err(endless()) } else { Ok(()) }
+            });
             add(stats, worker);
             return result;
         }
@@ -48,6 +55,7 @@ impl Gpu {
         let next = AtomicU64::new(0);
         // The fault of the lowest workgroup wins, whoever met it first.
         let first_fault = AtomicU64::new(u64::MAX);
+        let spent = AtomicU64::new(0);
         let results: Vec<(JobStats, Option<(u64, JobFault)>)> = self.pool()?.broadcast(|context| {
             let _mode = FlushSubnormals::enter();
             let mut worker =
@@ -58,7 +66,8 @@ impl Gpu {
                 if start >= count {
                     break;
                 }
-                for index in start..(start + chunk).min(count) {
+                let before = worker.executed;
+                for index in start..start.saturating_add(chunk).min(count) {
                     if index > first_fault.load(Ordering::Relaxed) {
                         break 'work;
                     }
@@ -67,6 +76,12 @@ impl Gpu {
                         fault = Some((index, e));
                         break 'work;
                     }
+                }
+                let cost = worker.executed - before + chunk;
+                if spent.fetch_add(cost, Ordering::Relaxed).saturating_add(cost) > left {
+                    first_fault.fetch_min(start, Ordering::Relaxed);
+                    fault = Some((start, endless()));
+                    break;
                 }
             }
             let mut stats = JobStats::default();

@@ -6,13 +6,12 @@
 //!
 //! Modules carry the names of the hardware's units: [`cdm`] walks compute control streams,
 //! [`pipeline`] loads what USC words name, [`dispatch`] spreads workgroups over threads, [`usc`]
-//! executes machine code, [`texture`] reads and filters images.
+//! executes machine code; textures and images are `tepui_agx_texture`'s.
 
 pub mod cdm;
 mod dispatch;
 mod job;
 pub mod pipeline;
-pub mod texture;
 #[expect(clippy::needless_range_loop, reason = "lanes are indices into several rows at once")]
 pub mod usc;
 
@@ -35,6 +34,9 @@ pub struct Options {
     pub check: bool,
     /// Instructions that one SIMD-group may execute before the job is taken for an endless loop.
     pub instruction_budget: u64,
+    /// Work of a whole job before it is taken for one that never ends: instructions of all its
+    /// SIMD-groups, and what launches and empty workgroups cost beside them.
+    pub job_budget: u64,
     /// The launch block of the control stream has the two further words of the multi-cluster G14
     /// parts.
     pub wide_launch: bool,
@@ -46,7 +48,13 @@ pub const MAX_WORKERS: usize = 7;
 
 impl Default for Options {
     fn default() -> Self {
-        Options { threads: 0, check: false, instruction_budget: 1 << 32, wide_launch: false }
+        Options {
+            threads: 0,
+            check: false,
+            instruction_budget: 1 << 32,
+            job_budget: 1 << 44,
+            wide_launch: false,
+        }
     }
 }
 

@@ -34,6 +34,8 @@ pub(crate) struct Texels<'a> {
     pub layer: &'a Row,
     /// Sample, below the image's.
     pub sample: &'a Row,
+    /// All bits in the lanes that need no texel: theirs is the border.
+    pub outside: &'a Row,
 }
 
 impl<'a, M: Memory> Fetcher<'a, M> {
@@ -55,8 +57,9 @@ impl<'a, M: Memory> Fetcher<'a, M> {
     ) -> Result<(), Fault> {
         let mut zero = 0;
         if self.image.metadata.is_some() {
-            let Fetcher { memory, notes, image, exec, .. } = self;
-            zero = compression::redirect(*memory, notes, image, texels, *exec, elements)?;
+            let exec = self.reading(texels);
+            let Fetcher { memory, notes, image, .. } = self;
+            zero = compression::redirect(*memory, notes, image, texels, exec, elements)?;
         }
         let offsets = self.offsets(texels, elements);
         match self.whole {
@@ -66,7 +69,7 @@ impl<'a, M: Memory> Fetcher<'a, M> {
             None if self.image.folios.is_some() => {
                 zero |= self.sparse(texels, &offsets, words)?;
             }
-            None => self.scattered(&offsets, words)?,
+            None => self.scattered(self.reading(texels), &offsets, words)?,
         }
         if zero != 0 {
             for word in words.iter_mut() {
@@ -78,9 +81,20 @@ impl<'a, M: Memory> Fetcher<'a, M> {
         Ok(())
     }
 
+    /// The lanes that need a texel.
+    fn reading(&self, texels: &Texels<'_>) -> u32 {
+        let mut outside = 0;
+        for (i, o) in texels.outside.iter().enumerate() {
+            outside |= (o & 1) << i;
+        }
+        self.exec & !outside
+    }
+
     /// Byte offsets from the image's address.
     #[inline]
     fn offsets(&self, texels: &Texels<'_>, elements: &Row) -> [u64; LANES] {
+        debug_assert!(texels.layer.iter().all(|&l| l < self.image.layers));
+        debug_assert!(texels.sample.iter().all(|&s| s < self.image.samples));
         let shift = self.image.element_shift;
         let start = texels.level.offset;
         let mut out = [0; LANES];
@@ -102,28 +116,33 @@ impl<'a, M: Memory> Fetcher<'a, M> {
 
     /// Texels of an image that does not lie in one piece as far as is known.
     #[cold]
-    fn scattered(&mut self, offsets: &[u64; LANES], words: &mut [Row; 4]) -> Result<(), Fault> {
+    fn scattered(
+        &mut self,
+        exec: u32,
+        offsets: &[u64; LANES],
+        words: &mut [Row; 4],
+    ) -> Result<(), Fault> {
+        if exec == 0 {
+            return Ok(());
+        }
         let bytes = self.image.sample_bytes;
         let (mut low, mut high) = (u64::MAX, 0);
-        for i in lanes(self.exec) {
+        for i in lanes(exec) {
             low = low.min(offsets[i]);
             high = high.max(offsets[i]);
-        }
-        if self.exec == 0 {
-            return Ok(());
         }
         let start = self.image.address.wrapping_add(low);
         let size = high - low + u64::from(bytes);
         if let Some(host) = self.memory.window(start, size, Access::Read) {
             let mut inside = [0; LANES];
-            for i in lanes(self.exec) {
+            for i in lanes(exec) {
                 inside[i] = offsets[i] - low;
             }
-            // SAFETY: the window has every active lane's texel; the others read the first one's.
+            // SAFETY: the window has every such lane's texel; the others read the first one's.
             unsafe { gather(host, &inside, bytes, words) };
             return Ok(());
         }
-        for i in lanes(self.exec) {
+        for i in lanes(exec) {
             self.read(self.image.address.wrapping_add(offsets[i]), i, words)?;
         }
         Ok(())
@@ -137,7 +156,7 @@ impl<'a, M: Memory> Fetcher<'a, M> {
         words: &mut [Row; 4],
     ) -> Result<u32, Fault> {
         let mut absent = 0;
-        for i in lanes(self.exec) {
+        for i in lanes(self.reading(texels)) {
             let layer = u64::from(texels.layer[i]);
             let offset = offsets[i] - layer * self.image.layer_stride;
             match sparse_address(self.memory, self.image, layer, offset)? {

@@ -25,7 +25,7 @@ pub(crate) struct Filter<'a, M> {
     pub wanted: u32,
     /// Coordinates that count.
     pub axes: usize,
-    /// The image is a cube whose edges are filtered across.
+    /// The image is a cube, its faces square, whose edges are filtered across.
     pub seamless: bool,
     /// What happens to each coordinate outside.
     pub wrap: [Wrap; 3],
@@ -262,7 +262,9 @@ impl<M: Memory> Filter<'_, M> {
             let mut face = self.layer.map(|l| l % 6);
             corners = cube::cross(level.width, &mut face, &mut moved.0, &mut moved.1);
             for i in 0..LANES {
-                moved.2[i] = self.layer[i] - self.layer[i] % 6 + face[i];
+                // The image may be no cube, whatever the instruction takes it for.
+                let face = self.layer[i] - self.layer[i] % 6 + face[i];
+                moved.2[i] = face.min(self.fetch.image.layers - 1);
             }
             (&moved.0, &moved.1, moved.2)
         } else if self.is_3d {
@@ -277,13 +279,14 @@ impl<M: Memory> Filter<'_, M> {
         for i in 0..LANES {
             elements[i] += lines[i];
         }
-        let texels = Texels { level, at: [x, y], layer: &layer, sample: &self.sample };
-        let mut words = [[0; LANES]; 4];
-        self.fetch.words(&texels, &mut elements, &mut words)?;
         let mut outside = [0; LANES];
         for i in 0..LANES {
             outside[i] = ax.outside[sx][i] | ay.outside[sy][i] | az.outside[sz][i];
         }
+        let texels =
+            Texels { level, at: [x, y], layer: &layer, sample: &self.sample, outside: &outside };
+        let mut words = [[0; LANES]; 4];
+        self.fetch.words(&texels, &mut elements, &mut words)?;
         let columns = x.map(|x| x as u32);
         if let Kind::Block(..) = self.unpacker.kind {
             let rows = y.map(|y| y as u32);

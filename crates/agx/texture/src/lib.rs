@@ -18,7 +18,10 @@
 //!
 //! Start reading in `sample.rs`, then `filter.rs` and `fetch.rs`; for writes in `pbe.rs`.
 
-#![allow(clippy::needless_range_loop, reason = "lanes are counted: several rows are walked at once")]
+#![allow(
+    clippy::needless_range_loop,
+    reason = "lanes are counted: several rows are walked at once"
+)]
 
 pub mod axis;
 mod blocks;

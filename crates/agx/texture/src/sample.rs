@@ -1,7 +1,7 @@
 //! What texture instructions do: sample, load, gather, and tell the level of detail.
 
 use tepui_agx_packets::sampler::{Filter as Kernel, MipFilter, Wrap};
-use tepui_agx_packets::texture::{Channel, TextureDimension};
+use tepui_agx_packets::texture::TextureDimension;
 
 use crate::axis::{Axis, wrap_any};
 use crate::cube::{self, Faces};
@@ -166,16 +166,14 @@ impl Unit {
             Some(state) => unit::sampler(samplers, state)?,
             None => &Sampler::LOADS,
         };
-        let mut wanted = 0;
-        for (c, swizzle) in texture.swizzle.iter().enumerate() {
-            let used = match request.kind {
-                Kind::Gather { component } => usize::from(component) == c,
-                _ => request.mask >> c & 1 != 0,
-            };
-            if used && let Some(channel) = channel_of(*swizzle) {
-                wanted |= 1 << channel;
-            }
-        }
+        let wanted = match request.kind {
+            Kind::Gather { component } => 1 << (component & 3),
+            _ => request.mask,
+        };
+        let wanted = (0..4)
+            .filter(|c| wanted >> c & 1 != 0)
+            .filter_map(|c| texture.channel(c))
+            .fold(0, |bits, channel| bits | 1 << channel);
         let image = &texture.image;
         let mut filter = Filter {
             fetch: Fetcher::new(memory, notes, image, exec),
@@ -209,33 +207,32 @@ impl Unit {
                 kernels.finish(&floats(value), divisor, request.narrow, out);
             }
         };
-        let one = if integer { 1 } else { 1f32.to_bits() };
         let mut row = 0;
         for c in 0..4 {
             if request.mask >> c & 1 == 0 {
                 continue;
             }
-            let (value, divisor) = match request.kind {
-                Kind::QueryLod => (result[c], 1.0),
-                Kind::Gather { component } => {
-                    match channel_of(texture.swizzle[usize::from(component & 3)]) {
-                        Some(k) if !compared => (result[c], texture.unpacker.divisor[k]),
-                        Some(_) => (result[c], 1.0),
-                        None => (constant(texture.swizzle[usize::from(component & 3)], one), 1.0),
-                    }
-                }
-                _ => match channel_of(texture.swizzle[c]) {
-                    Some(0) if compared => (result[0], 1.0),
-                    Some(k) if !compared && k < texture.unpacker.count as usize => {
-                        (result[k], texture.unpacker.divisor[k])
-                    }
-                    // Channels that the format does not have.
-                    Some(3) => ([one; LANES], 1.0),
-                    Some(_) => ([0; LANES], 1.0),
-                    None => (constant(texture.swizzle[c], one), 1.0),
-                },
+            let divisor = |k: usize| if compared { 1.0 } else { texture.unpacker.divisor[k] };
+            let component = match request.kind {
+                Kind::Gather { component } => usize::from(component & 3),
+                _ => c,
             };
-            finish(&value, divisor, &mut out[row]);
+            // Which row of the result, and what it is divided by.
+            let source = match (request.kind, texture.channel(component)) {
+                (Kind::QueryLod, _) => Some((c, 1.0)),
+                (Kind::Gather { .. }, Some(k)) => Some((c, divisor(k))),
+                // A comparison has one channel.
+                (_, Some(k)) if k == 0 || !compared => Some((k, divisor(k))),
+                _ => None,
+            };
+            match source {
+                Some((from, divisor)) => finish(&result[from], divisor, &mut out[row]),
+                None => {
+                    let one = if integer { 1 } else { 1f32.to_bits() };
+                    let value = if texture.is_one(component) { one } else { 0 };
+                    finish(&[value; LANES], 1.0, &mut out[row]);
+                }
+            }
             row += 1;
         }
         if request.residency {
@@ -245,20 +242,6 @@ impl Unit {
         }
         Ok(())
     }
-}
-
-fn channel_of(swizzle: Channel) -> Option<usize> {
-    match swizzle {
-        Channel::R => Some(0),
-        Channel::G => Some(1),
-        Channel::B => Some(2),
-        Channel::A => Some(3),
-        Channel::One | Channel::Zero => None,
-    }
-}
-
-fn constant(swizzle: Channel, one: u32) -> Row {
-    [if swizzle == Channel::One { one } else { 0 }; LANES]
 }
 
 /// The offsets of each axis: four signed bits.
@@ -386,6 +369,10 @@ fn sample<M: Memory>(
     if texture.image.samples > 1 {
         return Err(Fault::Unknown("filtering of a multisampled image"));
     }
+    let base = texture.image.level(0);
+    if request.is_cube() && base.width != base.height {
+        return Err(Fault::Unknown("a cube whose faces are not square"));
+    }
     let mut coordinates = operands.coordinates.map(|c| floats(&c));
     let direction = coordinates;
     let faces = request.is_cube().then(|| cube::faces(&direction));
@@ -403,8 +390,8 @@ fn sample<M: Memory>(
         filter.compare = Some((sampler.compare, reference(texture, operands)));
     }
     if let Kind::Gather { component } = request.kind {
-        let swizzle = texture.swizzle[usize::from(component & 3)];
-        let channel = if filter.compare.is_some() { 0 } else { channel_of(swizzle).unwrap_or(0) };
+        let channel = texture.channel(usize::from(component & 3)).unwrap_or(0);
+        let channel = if filter.compare.is_some() { 0 } else { channel };
         filter.wanted = 1 << channel;
         let level = texture.image.level(texture.first_level);
         let taps = filter.gather(level, &coordinates, channel)?;

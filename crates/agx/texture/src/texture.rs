@@ -15,8 +15,7 @@ pub struct Texture {
     pub image: Image,
     /// How their bits become channels.
     pub unpacker: Unpacker,
-    /// What the components of the result are.
-    pub swizzle: [Channel; 4],
+    swizzle: [Channel; 4],
     /// The largest level that is read.
     pub first_level: u32,
     /// Further levels.
@@ -77,5 +76,23 @@ impl Texture {
             first_level,
             extra_levels: d.last_level.min(last).saturating_sub(first_level),
         })
+    }
+
+    /// The channel that a component of the result is read from, if from one that the format has.
+    pub fn channel(&self, component: usize) -> Option<usize> {
+        let channel = match self.swizzle[component] {
+            Channel::R => 0,
+            Channel::G => 1,
+            Channel::B => 2,
+            Channel::A => 3,
+            Channel::One | Channel::Zero => return None,
+        };
+        (channel < self.unpacker.count).then_some(channel as usize)
+    }
+
+    /// Whether a component that is not read from a channel is one rather than zero. Of channels that
+    /// the format does not have, only alpha is.
+    pub fn is_one(&self, component: usize) -> bool {
+        matches!(self.swizzle[component], Channel::One | Channel::A)
     }
 }

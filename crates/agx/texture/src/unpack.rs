@@ -7,6 +7,7 @@ use tepui_format::info::{Channels, Component, Encoding, Numeric};
 use tepui_format::texel::srgb::decode_table;
 use tepui_format::{Compression, Format};
 
+use crate::blocks;
 use crate::error::Unsupported;
 use crate::half;
 use crate::{Floats, LANES, Row};
@@ -15,6 +16,8 @@ use crate::{Floats, LANES, Row};
 /// descriptor's letters: for A1R5G5B5, red comes first all the same.
 #[derive(Clone, Copy, Debug)]
 pub struct Unpacker {
+    /// The format.
+    pub format: Format,
     /// What the bits are.
     pub kind: Kind,
     /// Channels that exist.
@@ -68,22 +71,28 @@ impl Unpacker {
         match &info.encoding {
             Encoding::Plain(channels) => plain(format, channels),
             Encoding::SharedExponent => Ok(Unpacker {
+                format,
                 kind: Kind::SharedExponent,
                 count: 3,
                 fields: [Field::default(); 4],
                 divisor: [1.0; 4],
             }),
             Encoding::Subsampled(_) => Ok(Unpacker {
+                format,
                 kind: Kind::Subsampled,
                 count: 3,
                 fields: subsampled(format),
                 divisor: [255.0, 255.0, 255.0, 1.0],
             }),
-            Encoding::Compressed(Compression::Pvrtc1 | Compression::Pvrtc2, _)
-            | Encoding::Planar(_)
             // The hardware sees depth and stencil as colours of one channel.
-            | Encoding::DepthStencil(_) => Err(Unsupported::Undecoded(format)),
+            Encoding::Planar(_) | Encoding::DepthStencil(_) => Err(Unsupported::Undecoded(format)),
+            Encoding::Compressed(compression, numeric)
+                if !blocks::is_decoded(*compression, *numeric) =>
+            {
+                Err(Unsupported::Undecoded(format))
+            }
             Encoding::Compressed(compression, numeric) => Ok(Unpacker {
+                format,
                 kind: Kind::Block(*compression, *numeric),
                 count: 4,
                 fields: [Field::default(); 4],
@@ -244,6 +253,7 @@ fn plain(format: Format, channels: &Channels) -> Result<Unpacker, Unsupported> {
         _ => return Err(Unsupported::Undecoded(format)),
     };
     let mut out = Unpacker {
+        format,
         kind,
         count: list.len() as u32,
         fields: [Field::default(); 4],

@@ -1,5 +1,7 @@
 //! Every filter, wrap and dimension against a reference in double precision.
 
+#![allow(clippy::needless_range_loop, clippy::type_complexity, reason = "lanes are counted")]
+
 mod common;
 
 use common::reference::{self, State, Texels};

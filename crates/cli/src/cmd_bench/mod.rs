@@ -1,6 +1,7 @@
 //! `tepui bench`: measurements, one module each; every figure has a peer in the same run.
 
 mod model;
+mod tiling;
 
 use std::process::ExitCode;
 
@@ -14,11 +15,13 @@ pub struct Args {
 #[derive(clap::Subcommand)]
 enum What {
     Model(model::Args),
+    Tiling(tiling::Args),
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> ExitCode {
     match &args.what {
         What::Model(args) => model::run(args),
+        What::Tiling(args) => tiling::run(args),
     }
 }

@@ -82,6 +82,10 @@ impl ImageData {
         self.index(level, at, layer).map_or([0; 4], |i| self.levels[level][i])
     }
 
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "a lookup: image, sampler, level, place, offset, kind"
+    )]
     fn sample(
         &self,
         s: SamplerData,

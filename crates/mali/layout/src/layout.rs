@@ -370,3 +370,15 @@ fn check_explicit(desc: &ImageDesc) -> Result<(), LayoutError> {
     }
     Ok(())
 }
+
+/// The position along the curve of element (`x`, `y`) of a u-interleaved tile:
+/// | y3 | x3^y3 | y2 | x2^y2 | y1 | x1^y1 | y0 | x0^y0 |. source: Mesa, tiling.rst.
+pub const fn index_in_tile(x: u32, y: u32) -> u32 {
+    let mut index = 0;
+    let mut bit = 0;
+    while bit < 4 {
+        index |= ((x ^ y) >> bit & 1) << (2 * bit) | (y >> bit & 1) << (2 * bit + 1);
+        bit += 1;
+    }
+    index
+}

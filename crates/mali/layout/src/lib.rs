@@ -29,7 +29,7 @@ pub use copy::{MoveError, Region};
 pub use desc::{Dimension, ExplicitLayout, ImageDesc, Modifier};
 pub use error::LayoutError;
 pub use formats::{FormatSupport, format_support, texture_feature_bit};
-pub use layout::{AfbcLevel, Checksums, Layout, Level, Texel};
+pub use layout::{AfbcLevel, Checksums, Layout, Level, Texel, index_in_tile};
 pub use tepui_tiling::Threads;
 
 /// The largest width, height, depth and number of layers: 16-bit fields that hold the size minus

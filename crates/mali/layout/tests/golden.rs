@@ -100,3 +100,21 @@ fn modifiers() {
     let all = Afbc { tiled: true, ytr: true, solid_color: true, ..Afbc::PLAIN };
     assert_eq!(Modifier::Afbc(all).drm_modifier(), 0x0800_0000_0000_0351);
 }
+
+/// The curve's first elements, by hand: x, then x and y with x mirrored where y is odd.
+#[test]
+fn the_curve() {
+    use tepui_mali_layout::{Texel, index_in_tile};
+    let order = [(0, 0), (1, 0), (1, 1), (0, 1), (2, 0), (3, 0), (3, 1), (2, 1), (2, 2), (3, 2)];
+    for (index, (x, y)) in (0..).zip(order) {
+        assert_eq!(index_in_tile(x, y), index);
+    }
+    let (format, modifier) = (Format::R8_UNORM, Modifier::UInterleaved);
+    let layout = Layout::new(&ImageDesc::new_2d(Arch(4), format, modifier, 32, 32)).unwrap();
+    for (x_px, y_px) in (0..32).flat_map(|y| (0..32).map(move |x| (x, y))) {
+        let tile = y_px / 16 * 2 + x_px / 16;
+        let expected = tile * 256 + index_in_tile(x_px % 16, y_px % 16);
+        let at = Texel { x_px, y_px, ..Texel::default() };
+        assert_eq!(layout.texel_offset_B(at), Some(expected.into()));
+    }
+}

@@ -4,6 +4,10 @@
 //! [`golden`] compares with vectors that applegpu's executable semantics made; the other modules
 //! compare what applegpu leaves out with scalar Rust written for the purpose.
 
+mod control;
 mod golden;
+mod memory;
 mod rig;
+mod scalar;
+mod subgroup;
 mod values;

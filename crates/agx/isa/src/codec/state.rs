@@ -80,11 +80,11 @@ impl Codec for NumberedCodec<Uniform64> {
 
     #[inline(always)]
     fn decode(&self, word: u128) -> Result<Uniform64, Reject> {
-        Ok(Uniform64(bits(word, self.at, self.len) as u16 * 2))
+        Ok(Uniform64(bits(word, self.at, self.len) as u16 * 4))
     }
 
     fn encode(&self, value: Uniform64) -> Result<u128, &'static str> {
-        if value.0 & 1 != 0 { Err(UNALIGNED) } else { self.place(value.0 / 2) }
+        if value.0 & 3 != 0 { Err(UNALIGNED) } else { self.place(value.0 / 4) }
     }
 
     fn print(&self, value: Uniform64, _: Option<u64>, out: &mut String) {

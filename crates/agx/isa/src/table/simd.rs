@@ -8,15 +8,15 @@ rows! {
     /// The lane to read is not free for each thread: within a quad all threads read the same lane
     /// offset of their source quads. Let q be the bitwise or of `B & 3` over the quad's four
     /// threads, inactive ones included (they can spoil the result; compilers keep a register at
-    /// zero in them). For quad k, the shuffled quad S[k] holds, for lane offset i:
+    /// zero in them). For quad k, the shuffled quad `S[k]` holds, for lane offset i:
     ///
-    /// | | S[k][i] | D of thread t |
+    /// | | `S[k][i]` | D of thread t |
     /// | --- | --- | --- |
-    /// | `simd_shuffle` | A[4k + q] | S[B / 4][any] if B < 32 |
-    /// | `simd_shuffle_xor` | A[4k + (i ^ q)] | S[(t ^ B) / 4][t & 3] if t ^ B < 32 |
-    /// | `simd_shuffle_up` | A[4k + ((i − q) & 3)] | S[(t − B) / 4][t & 3] if t ≥ B |
-    /// | `simd_shuffle_down` | A[4k + ((i + q) & 3)] | S[(t + B) / 4][t & 3] if t + B < 32 |
-    /// | `simd_shuffle_rotate_up` | A[4k + ((i − q) & 3)] | S[((t − B) & 31) / 4][t & 3] |
+    /// | `simd_shuffle` | `A[4k + q]` | `S[B / 4]` (all lanes are the same) if B < 32 |
+    /// | `simd_shuffle_xor` | `A[4k + (i ^ q)]` | `S[(t ^ B) / 4][t & 3]` if t ^ B < 32 |
+    /// | `simd_shuffle_up` | `A[4k + ((i − q) & 3)]` | `S[(t − B) / 4][t & 3]` if t ≥ B |
+    /// | `simd_shuffle_down` | `A[4k + ((i + q) & 3)]` | `S[(t + B) / 4][t & 3]` if t + B < 32 |
+    /// | `simd_shuffle_rotate_up` | `A[4k + ((i − q) & 3)]` | `S[((t − B) & 31) / 4][t & 3]` |
     ///
     /// B is that of the reading thread, q that of the quad read from. Otherwise D is the thread's
     /// own A. A is read from inactive threads too; only active threads write D. With B the same in
@@ -31,7 +31,7 @@ rows! {
         /// Value.
         a: Src = operand src(16, 42);
         /// Lane number, mask or distance.
-        b: Src = operand src16(28, 40);
+        b: Src = operand src(28, 40);
         /// Unknown; 0.
         u46: bool = hidden bit(46);
     }

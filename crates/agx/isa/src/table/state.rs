@@ -38,39 +38,53 @@ rows! {
     ///
     /// The 24-byte texture or PBE descriptor at `base + offset` becomes texture state register
     /// `ts`.
-    // source: applegpu.py, StoreToTextureStateInstructionDesc
+    // source: applegpu.py, StoreToTextureStateInstructionDesc; that the offset is an immediate (applegpu
+    // prints half of it as a register) and that the base counts 64-bit uniforms is read from what Mesa
+    // 26.1 prints beside the bytes that it packs
     TexStateStore "tex_state_store" (8) [0:8 = 0b11101101, 20:1 = 1] {
         /// Texture state register.
         ts: TextureState = operand numbered(8, 7);
         /// Base address.
-        base: Uniform64 = operand numbered(58, 6);
+        base: Uniform64 = operand numbered(59, 5);
         /// Offset in bytes.
-        offset: RegVec = operand whole_reg32((27, 7), (0, 0)), RegVec::new(0, Size::B32, 1);
+        offset: u16 = operand num(26, 16);
+        /// Scoreboard slot to wait on.
+        slot: u8 = operand num(16, 1);
         /// Unknown.
-        u15: u8 = hidden num(15, 5);
+        u15: bool = hidden bit(15);
         /// Unknown.
-        u21: u8 = hidden num(21, 6);
+        u17: u8 = hidden num(17, 3);
         /// Unknown.
-        u34: u32 = hidden num(34, 24);
+        u21: u8 = hidden num(21, 5);
+        /// Unknown.
+        u42: u16 = hidden num(42, 16);
+        /// The base is a uniform.
+        u58: bool = hidden bit(58), true;
     }
 
     /// Load a sampler state register from memory.
     ///
     /// The sampler descriptor (8 bytes, more with custom border colours) at `base + offset` becomes
     /// sampler state register `ss`.
-    // source: applegpu.py, StoreToSamplerStateInstructionDesc
+    // source: applegpu.py, StoreToSamplerStateInstructionDesc; offset and base as `tex_state_store`
     SamplerStateStore "sampler_state_store" (8) [0:8 = 0b10101101, 20:1 = 1] {
         /// Sampler state register.
         ss: SamplerState = operand numbered(8, 5);
         /// Base address.
-        base: Uniform64 = operand numbered(58, 6);
+        base: Uniform64 = operand numbered(59, 5);
         /// Offset in bytes.
-        offset: RegVec = operand whole_reg32((27, 7), (0, 0)), RegVec::new(0, Size::B32, 1);
+        offset: u16 = operand num(26, 16);
+        /// Scoreboard slot to wait on.
+        slot: u8 = operand num(16, 1);
         /// Unknown.
-        u13: u8 = hidden num(13, 7);
+        u13: u8 = hidden num(13, 3);
         /// Unknown.
-        u21: u8 = hidden num(21, 6);
+        u17: u8 = hidden num(17, 3);
         /// Unknown.
-        u34: u32 = hidden num(34, 24);
+        u21: u8 = hidden num(21, 5);
+        /// Unknown.
+        u42: u16 = hidden num(42, 16);
+        /// The base is a uniform.
+        u58: bool = hidden bit(58), true;
     }
 }

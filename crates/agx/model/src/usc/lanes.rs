@@ -221,6 +221,9 @@ impl Place {
 pub struct Lanes<'a, 'v> {
     /// The two files: own registers, shared rows.
     files: [*mut Row; 2],
+    /// Their lengths, where they are checked.
+    #[cfg(debug_assertions)]
+    lengths: [usize; 2],
     /// The program.
     pub program: &'a Program,
     /// Index of the next instruction.
@@ -270,6 +273,8 @@ impl<'a, 'v> Lanes<'a, 'v> {
         Lanes {
             // The second file is only ever read.
             files: [registers.as_mut_ptr(), shared_rows.as_ptr().cast_mut()],
+            #[cfg(debug_assertions)]
+            lengths: [registers.len(), shared_rows.len()],
             program,
             pc: 0,
             exec: alive,
@@ -292,6 +297,8 @@ impl Lanes<'_, '_> {
     /// The row of a source.
     #[inline(always)]
     pub fn row(&self, s: Src) -> &Row {
+        #[cfg(debug_assertions)]
+        assert!(usize::from(s.row) < self.lengths[s.file as usize], "{s:?}");
         // SAFETY: `Program` admits only rows that both files have.
         unsafe { &*self.files[s.file as usize].add(s.row as usize) }
     }
@@ -305,6 +312,8 @@ impl Lanes<'_, '_> {
     /// The row of a register, to be written.
     #[inline(always)]
     pub fn register_mut(&mut self, row: u16) -> &mut Row {
+        #[cfg(debug_assertions)]
+        assert!(usize::from(row) < self.lengths[File::Registers as usize], "row {row}");
         // SAFETY: as in `row`; the exclusive borrow of the group covers its register file, and no
         // handler holds a shared row while it writes.
         unsafe { &mut *self.files[File::Registers as usize].add(row as usize) }

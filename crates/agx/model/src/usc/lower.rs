@@ -5,6 +5,12 @@ use std::sync::LazyLock;
 use tepui_agx_isa::Inst;
 use tepui_agx_isa::operand as isa;
 
+use tepui_agx_packets::texture::TextureDimension;
+use tepui_agx_texture::{BlockStore, Kind, LodSource, Request, Store, TileFormat};
+
+use super::exec::texture::{
+    Access2d, DescriptorSource, ImageStore, SamplerSource, TextureRead, TilePixel, TileStore,
+};
 use super::exec::{self, Handlers};
 use super::lanes::{Dst, Form, Op, Src};
 use super::memory::{Format, Transfer};
@@ -140,10 +146,15 @@ pub fn waits_for(inst: &Inst) -> Option<u8> {
     }
 }
 
+/// Rows that a vector may span, one more for one that starts in a high half.
+const LONGEST_VECTOR: u16 = 6;
+
 /// The first register of a vector and how the others follow.
 fn vector(b: &mut Builder<'_>, v: isa::RegVec) -> Dst {
     let (row, form) = register(b, v.reg, v.size);
-    b.register(row, v.halves().max(1).div_ceil(2) + 1);
+    // Not the operand's own length: packed formats give four registers whatever their mask, and
+    // texels may have a residency word.
+    b.register(row, LONGEST_VECTOR);
     Dst { row, form, saturate: false }
 }
 
@@ -215,6 +226,9 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
     }
     macro_rules! mask_op {
         ($i:expr, $handler:ident, $load:ident) => {{
+            if $i.cc.text().is_none() {
+                return unknown_condition(b);
+            }
             let (condition, inverted) = condition($i.cc.bits());
             let sources = [$load(b, $i.a), $load(b, $i.b)];
             let aux = [condition, inverted, u16::from($i.n), 0];
@@ -223,6 +237,9 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
     }
     macro_rules! ballot_op {
         ($i:expr, $handler:ident, $load:ident, $quad:literal) => {{
+            if $i.cc.text().is_none() {
+                return unknown_condition(b);
+            }
             let (condition, inverted) = condition($i.cc.bits());
             let sources = [$load(b, $i.a), $load(b, $i.b)];
             plain(h.$handler, dst(b, $i.d, false), &sources, 0, [condition, inverted, $quad, 0])
@@ -242,6 +259,78 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
                     ),
                 ),
             }
+        }};
+    }
+    macro_rules! texture {
+        ($i:expr, $load:literal) => {{
+            let i = $i;
+            let Some(texture) = descriptor(b, i.base, i.texture) else { return unknown_texture(b) };
+            let Some(kind) = texture_kind(i.mode, i.gather, $load) else {
+                return unknown_texture(b);
+            };
+            let (coordinates, sample, layer) = coordinates(b, i.coords, i.dim);
+            let (lod, min_lod, gradient, source) = level_of_detail(b, i.lod, i.lod_mode);
+            let half = i.compare_offset.reg;
+            let compare = i.compare_offset.compare;
+            let reference = compare.then(|| general(b, half, isa::Size::B32));
+            let offset = i
+                .compare_offset
+                .offset
+                .then(|| general(b, half + if compare { 2 } else { 0 }, isa::Size::B16));
+            let sampler = match i.sampler {
+                isa::Sampler::State(number) => SamplerSource::State(number),
+                isa::Sampler::StateReg(half) => {
+                    SamplerSource::Register(general(b, half, isa::Size::B16))
+                }
+            };
+            let fields = TextureRead {
+                request: Request {
+                    kind,
+                    dimension: dimension(i.dim),
+                    compare,
+                    offset: offset.is_some(),
+                    lod: source,
+                    narrow: i.r.size == isa::Size::B16,
+                    mask: i.mask & 15,
+                    residency: i.mask & 16 != 0,
+                },
+                register: vector(b, i.r),
+                texture,
+                sampler,
+                coordinates,
+                layer,
+                sample,
+                lod,
+                min_lod,
+                gradient,
+                reference,
+                offset,
+                integer: $load,
+            };
+            access(b, h.texture, Access2d::Read(fields), [0; 4])
+        }};
+    }
+    macro_rules! tile_pixel {
+        ($i:expr, $load:literal) => {{
+            let i = $i;
+            let Some(format) = tile_format(i.format) else { return unknown_format(b) };
+            if !i.explicit {
+                let why = "a tile access without coordinates is one of fragment shaders";
+                return refuse(b, why.to_owned());
+            }
+            let half = u16::from(i.coords);
+            let fields = TilePixel {
+                format,
+                mask: i.mask,
+                register: vector(b, i.r),
+                offset: i.offset,
+                samples: register_or_immediate(b, i.samples),
+                coordinates: [
+                    general(b, half, isa::Size::B16),
+                    general(b, half + 1, isa::Size::B16),
+                ],
+            };
+            access(b, h.tile_pixel, Access2d::Pixel(fields), [$load, 0, 0, 0])
         }};
     }
     match inst {
@@ -265,10 +354,16 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
         Inst::Dfdx(i) => float_op!(i, dfdx, a),
         Inst::Dfdy(i) => float_op!(i, dfdy, a),
         Inst::Fcmpsel(i) => {
+            if i.cc.text().is_none() {
+                return unknown_condition(b);
+            }
             let sources = [float(b, i.a), float(b, i.b), int(b, i.x), int(b, i.y)];
             op(h.fcmpsel, dst(b, i.d, false), &sources, [u16::from(i.cc.bits()), 0, 0, 0])
         }
         Inst::Icmpsel(i) => {
+            if i.cc.text().is_none() {
+                return unknown_condition(b);
+            }
             let sources = [int(b, i.a), int(b, i.b), int(b, i.x), int(b, i.y)];
             op(h.icmpsel, dst(b, i.d, false), &sources, [u16::from(i.cc.bits()), 0, 0, 0])
         }
@@ -354,9 +449,10 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
         Inst::JmpExecNone(i) => jump!(jmp_exec_none, i.off),
         Inst::Call(i) => {
             let link = (b.address + u64::from(b.placed[place].offset) + 6) as u32;
-            let mut op = jump!(call, i.off);
-            op.imm |= u64::from(link) << 32;
-            op
+            let op = jump!(call, i.off);
+            // A branch that is refused has another meaning for this field.
+            let target = b.index_at(i64::from(b.placed[place].offset) + i64::from(i.off));
+            target.map_or(op, |index| Op { imm: index as u64 | u64::from(link) << 32, ..op })
         }
         Inst::Ret(i) => {
             let source = general(b, i.target.reg, isa::Size::B32);
@@ -372,6 +468,9 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
         Inst::ThreadgroupBarrier(_) => plain(h.barrier, Dst::NONE, &[], 0, [0; 4]),
         Inst::MemoryBarrier(_) => plain(h.fence, Dst::NONE, &[], 0, [0; 4]),
         Inst::SimdReduce(i) => {
+            if i.a.size == isa::Size::B64 {
+                return refuse(b, "a reduction of 64 bits: its effect is unknown".to_owned());
+            }
             let scope = u16::from(i.scope == isa::Scope::Quad);
             let aux = [u16::from(i.op.bits()), scope, u16::from(i.prefix), 0];
             let source = if exec::subgroup::is_float(aux[0]) { float(b, i.a) } else { int(b, i.a) };
@@ -552,15 +651,45 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
             let aux = [immediate.unwrap_or(0) as u16, u16::from(immediate.is_none()), 0, 0];
             memory(b, h.uniform_store, &[none(), source], t, Dst::NONE, aux)
         }
-        Inst::TextureSample(i) => {
-            vector(b, i.r);
-            plain(h.texture, Dst::NONE, &[], place as u64, [0; 4])
+        Inst::TextureSample(i) => texture!(i, false),
+        Inst::TextureLoad(i) => texture!(i, true),
+        Inst::ImageWrite(i) => {
+            let Some(image) = descriptor(b, i.base, i.image) else { return unknown_texture(b) };
+            let (coordinates, sample, layer) = coordinates(b, i.coords, i.dim);
+            let store = Store { dimension: dimension(i.dim), narrow: i.r.size == isa::Size::B16 };
+            let register = vector(b, isa::RegVec { count: 4, ..i.r });
+            let level = register_or_immediate(b, i.lod);
+            let fields = ImageStore { store, image, register, coordinates, layer, sample, level };
+            access(b, h.image_write, Access2d::Store(fields), [0; 4])
         }
-        Inst::TextureLoad(i) => {
-            vector(b, i.r);
-            plain(h.texture, Dst::NONE, &[], place as u64, [0; 4])
+        Inst::ImageWriteBlock(i) => {
+            let Some(image) = descriptor(b, i.base, i.image) else { return unknown_texture(b) };
+            let Some(format) = tile_format(i.format) else { return unknown_format(b) };
+            if i.explicit == 0 {
+                let why = "a tile store without coordinates is one of fragment shaders";
+                return refuse(b, why.to_owned());
+            }
+            let (coordinates, _, layer) = coordinates(b, i.coords, i.dim);
+            let store = BlockStore { dimension: dimension(i.dim), format };
+            let offset = general(b, i.offset.reg, isa::Size::B16);
+            let level = register_or_immediate(b, i.lod);
+            let fields = TileStore { store, image, offset, coordinates, layer, level };
+            access(b, h.image_write_block, Access2d::Block(fields), [0; 4])
         }
-        Inst::ImageWrite(_) => plain(h.image_write, Dst::NONE, &[], place as u64, [0; 4]),
+        Inst::StTile(i) => tile_pixel!(i, 0),
+        Inst::LdTile(i) => tile_pixel!(i, 1),
+        Inst::TexStateStore(i) => {
+            let base = uniform(b, i.base.0, isa::Size::B64);
+            let offset = Src::shared(b.constant(u32::from(i.offset)));
+            let aux = [u16::from(i.ts.0), 0, 0, 0];
+            plain(h.texture_state_store, Dst::NONE, &[base, offset], 0, aux)
+        }
+        Inst::SamplerStateStore(i) => {
+            let base = uniform(b, i.base.0, isa::Size::B64);
+            let offset = Src::shared(b.constant(u32::from(i.offset)));
+            let aux = [u16::from(i.ss.0), 0, 0, 0];
+            plain(h.sampler_state_store, Dst::NONE, &[base, offset], 0, aux)
+        }
         // Registers that no operation names in its operands are covered here.
         other => refuse(b, format!("`{other}` is not executed by this model yet")),
     }
@@ -589,6 +718,155 @@ fn shuffle(kind: isa::Shuffle) -> u16 {
     }
 }
 
+fn unknown_condition(b: &mut Builder<'_>) -> Op {
+    refuse(b, "a condition that is unknown".to_owned())
+}
+
 fn unknown_format(b: &mut Builder<'_>) -> Op {
     refuse(b, "a memory format that is unknown".to_owned())
+}
+
+fn unknown_texture(b: &mut Builder<'_>) -> Op {
+    refuse(b, "a texture reference or mode whose meaning is unknown".to_owned())
+}
+
+/// An operation with its further fields.
+fn access(b: &mut Builder<'_>, entries: Entries, fields: Access2d, aux: [u16; 4]) -> Op {
+    b.accesses.push(fields);
+    plain(entries, Dst::NONE, &[], (b.accesses.len() - 1) as u64, aux)
+}
+
+fn descriptor(
+    b: &mut Builder<'_>,
+    base: isa::TexBase,
+    texture: isa::Texture,
+) -> Option<DescriptorSource> {
+    Some(match (texture, base) {
+        (isa::Texture::State(number), _) => DescriptorSource::State(number),
+        (isa::Texture::StateReg(half), _) => {
+            DescriptorSource::StateRegister(general(b, half, isa::Size::B16))
+        }
+        (isa::Texture::Bindless(half), isa::TexBase::Uniform(base)) => DescriptorSource::Memory {
+            base: uniform(b, base, isa::Size::B64),
+            offset: general(b, half, isa::Size::B32),
+        },
+        _ => return None,
+    })
+}
+
+fn register_or_immediate(b: &mut Builder<'_>, operand: isa::RegOrImm) -> Src {
+    match operand {
+        isa::RegOrImm::Reg(half) => general(b, half, isa::Size::B16),
+        isa::RegOrImm::Imm(value) => Src::shared(b.constant(u32::from(value))),
+    }
+}
+
+/// Coordinates as sources: x, y, z; sample index; layer.
+fn coordinates(
+    b: &mut Builder<'_>,
+    c: isa::Coords,
+    dim: isa::Dim,
+) -> ([Option<Src>; 3], Option<Src>, Option<Src>) {
+    let mut half = c.reg;
+    let mut xyz = [None; 3];
+    for slot in xyz.iter_mut().take(usize::from(c.axes)) {
+        *slot = Some(general(b, half, c.size));
+        half += c.size.halves();
+    }
+    let mut extra = |wanted: bool| {
+        wanted.then(|| {
+            let source = general(b, half, isa::Size::B16);
+            half += 1;
+            source
+        })
+    };
+    let sample = extra(dim.is_multisampled());
+    let layer = extra(dim.is_array());
+    (xyz, sample, layer)
+}
+
+type LevelOfDetail = (Option<Src>, Option<Src>, [[Option<Src>; 2]; 3], LodSource);
+
+/// Where the level of detail comes from: level or bias, minimum, gradients, and the mode.
+fn level_of_detail(b: &mut Builder<'_>, lod: isa::Lod, mode: isa::LodMode) -> LevelOfDetail {
+    let mut gradient = [[None; 2]; 3];
+    let (first, second) = match lod {
+        isa::Lod::None(_) => (None, None),
+        isa::Lod::Uniform { reg, count } => (
+            Some(uniform(b, reg, isa::Size::B16)),
+            (count > 1).then(|| uniform(b, reg + 1, isa::Size::B16)),
+        ),
+        isa::Lod::Reg { reg, count } => (
+            Some(general(b, reg, isa::Size::B16)),
+            (count > 1).then(|| general(b, reg + 1, isa::Size::B16)),
+        ),
+        isa::Lod::Gradient { reg, count } => {
+            for (k, slot) in gradient.as_flattened_mut().iter_mut().enumerate() {
+                if k < usize::from(count / 2 * 2) {
+                    *slot = Some(general(b, reg + 2 * k as u16, isa::Size::B32));
+                }
+            }
+            let minimum = count & 1 != 0;
+            (None, minimum.then(|| general(b, reg + 2 * u16::from(count - 1), isa::Size::B16)))
+        }
+    };
+    let source = match mode {
+        isa::LodMode::Auto => LodSource::Auto,
+        isa::LodMode::Bias | isa::LodMode::BiasUniform => LodSource::Bias,
+        isa::LodMode::BiasMin | isa::LodMode::BiasMinUniform => LodSource::BiasMin,
+        isa::LodMode::Lod | isa::LodMode::LodUniform => LodSource::Level,
+        isa::LodMode::Gradient => LodSource::Gradient,
+        isa::LodMode::GradientMin => LodSource::GradientMin,
+    };
+    (first, second, gradient, source)
+}
+
+fn texture_kind(mode: isa::TexMode, gather: isa::Gather, load: bool) -> Option<Kind> {
+    let component = match gather {
+        isa::Gather::None | isa::Gather::Compare => None,
+        isa::Gather::R | isa::Gather::Depth => Some(0),
+        isa::Gather::G => Some(1),
+        isa::Gather::B => Some(2),
+        isa::Gather::A => Some(3),
+        isa::Gather::Unknown(_) => return None,
+    };
+    Some(match (mode, component) {
+        (isa::TexMode::QueryLod, _) => Kind::QueryLod,
+        (isa::TexMode::Sample, Some(component)) => Kind::Gather { component },
+        (isa::TexMode::Sample, None) if load => Kind::Load,
+        (isa::TexMode::Sample, None) => Kind::Sample,
+        _ => return None,
+    })
+}
+
+fn dimension(dim: isa::Dim) -> TextureDimension {
+    match dim {
+        isa::Dim::D1 => TextureDimension::D1,
+        isa::Dim::D1Array => TextureDimension::D1Array,
+        isa::Dim::D2 => TextureDimension::D2,
+        isa::Dim::D2Array => TextureDimension::D2Array,
+        isa::Dim::D2Ms => TextureDimension::D2Multisampled,
+        isa::Dim::D3 => TextureDimension::D3,
+        isa::Dim::Cube => TextureDimension::Cube,
+        isa::Dim::CubeArray => TextureDimension::CubeArray,
+        isa::Dim::D2MsArray => TextureDimension::D2ArrayMultisampled,
+    }
+}
+
+fn tile_format(f: isa::Format) -> Option<TileFormat> {
+    Some(match f {
+        isa::Format::I8 => TileFormat::I8,
+        isa::Format::I16 => TileFormat::I16,
+        isa::Format::I32 => TileFormat::I32,
+        isa::Format::F16 => TileFormat::F16,
+        isa::Format::U8Norm => TileFormat::U8Norm,
+        isa::Format::S8Norm => TileFormat::S8Norm,
+        isa::Format::U16Norm => TileFormat::U16Norm,
+        isa::Format::S16Norm => TileFormat::S16Norm,
+        isa::Format::Rgb10A2 => TileFormat::Rgb10A2,
+        isa::Format::Srgba8 => TileFormat::Srgba8,
+        isa::Format::Rg11B10F | isa::Format::Rg11B10FRtz => TileFormat::Rg11B10F,
+        isa::Format::Rgb9E5 | isa::Format::Rgb9E5Rtz => TileFormat::Rgb9E5,
+        isa::Format::Unknown(_) => return None,
+    })
 }

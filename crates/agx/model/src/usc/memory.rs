@@ -93,7 +93,7 @@ pub struct Port<'v> {
     /// Host pages that were found written, by GPU address over 4096; used by checked jobs.
     pub written_pages: std::collections::HashSet<u64>,
     /// The texture unit's scratch.
-    pub sampler: super::super::texture::Unit,
+    pub sampler: tepui_agx_texture::Unit,
 }
 
 impl<'v> Port<'v> {

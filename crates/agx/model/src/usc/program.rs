@@ -7,6 +7,7 @@ use tepui_agx_isa::{DecodeError, Inst};
 use tepui_softgpu::AddressSpace;
 
 use super::check::Footprint;
+use super::exec::texture::Access2d;
 use super::lanes::{Op, Row};
 use super::lower::lower;
 use super::memory::Transfer;
@@ -34,6 +35,7 @@ pub struct Program {
     ops: Vec<Op>,
     placed: Vec<Placed>,
     transfers: Vec<Transfer>,
+    accesses: Vec<Access2d>,
     notes: Vec<String>,
     constants: Vec<u32>,
     /// Rows of the uniform file that some instruction reads.
@@ -52,6 +54,8 @@ pub struct Builder<'a> {
     pub placed: &'a [Placed],
     /// Memory instructions' further fields.
     pub transfers: Vec<Transfer>,
+    /// Texture and image instructions' further fields.
+    pub accesses: Vec<Access2d>,
     /// Reasons why an instruction cannot be executed.
     pub notes: Vec<String>,
     constants: Vec<u32>,
@@ -99,6 +103,7 @@ impl Program {
             usc_exec_base,
             placed: &placed,
             transfers: Vec::new(),
+            accesses: Vec::new(),
             notes: Vec::new(),
             constants: vec![0],
             // A pair may start at the last row.
@@ -117,7 +122,8 @@ impl Program {
                 }
             });
         }
-        let Builder { transfers, notes, constants, uniform_rows, register_rows, .. } = builder;
+        let Builder { transfers, accesses, notes, constants, uniform_rows, register_rows, .. } =
+            builder;
         let uniform_rows =
             (0..UNIFORM_ROWS as u16).filter(|&r| uniform_rows[usize::from(r)]).collect();
         Ok(Program {
@@ -127,6 +133,7 @@ impl Program {
             ops,
             placed,
             transfers,
+            accesses,
             notes,
             constants,
             uniform_rows,
@@ -173,6 +180,12 @@ impl Program {
     #[inline(always)]
     pub fn transfer(&self, index: usize) -> &Transfer {
         &self.transfers[index]
+    }
+
+    /// A texture or image instruction's further fields.
+    #[inline(always)]
+    pub fn access(&self, index: usize) -> &Access2d {
+        &self.accesses[index]
     }
 
     /// Why an instruction cannot be executed.

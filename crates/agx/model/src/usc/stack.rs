@@ -66,7 +66,7 @@ impl Stack {
         }
         let block = self.blocks[(offset / self.block_bytes) as usize];
         let low_bits = block.trailing_ones();
-        let base = u64::from(block >> low_bits << low_bits) << 8;
+        let base = u64::from(block.unbounded_shr(low_bits).unbounded_shl(low_bits)) << 8;
         let within = u64::from(offset % self.block_bytes);
         Some(base + within / 4 * (4 * LANES as u64) + lane as u64 * 4 + within % 4)
     }

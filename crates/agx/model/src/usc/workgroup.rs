@@ -16,6 +16,10 @@ pub struct Shared {
     pub local: Vec<u8>,
     /// Which bytes of local memory were written; empty unless the job is checked.
     pub local_written: Vec<bool>,
+    /// Texture state registers.
+    pub textures: Vec<[u8; 24]>,
+    /// Sampler state registers: descriptor and border colour.
+    pub samplers: Vec<([u8; 8], [u32; 4])>,
     /// Uniform registers as a preshader leaves them, in halves; empty in other programs.
     pub stored_uniforms: Vec<u16>,
 }
@@ -67,16 +71,18 @@ impl<'v> Worker<'v> {
         (self.port.soft_faults, self.port.first_soft_fault)
     }
 
-    /// Runs one program on one lane to its end, as a preshader runs, and returns the uniform
-    /// registers that it leaves.
+    /// Runs one program on one lane to its end, as a preshader runs; the uniform, texture state and
+    /// sampler state registers that it leaves are in what is returned.
     pub fn run_preshader(
         &mut self,
         program: &Program,
         shared_rows: &[Row],
-        uniforms: &[u16],
+        launch: &Launch<'_>,
         budget: u64,
-    ) -> Result<Vec<u16>, JobFault> {
-        self.shared.stored_uniforms = uniforms.to_vec();
+    ) -> Result<Shared, JobFault> {
+        self.shared.stored_uniforms = launch.uniforms.clone();
+        self.shared.textures.clone_from(&launch.textures);
+        self.shared.samplers.clone_from(&launch.samplers);
         self.registers.clear();
         self.registers.resize(program.register_rows(), Row::ZERO);
         let place = Place { local_size: [1; 3], grid: [1; 3], ..Place::default() };
@@ -111,7 +117,7 @@ impl<'v> Worker<'v> {
         }
         match fault {
             Some(fault) => Err(fault),
-            None => Ok(std::mem::take(&mut self.shared.stored_uniforms)),
+            None => Ok(std::mem::take(&mut self.shared)),
         }
     }
 
@@ -138,6 +144,8 @@ impl<'v> Worker<'v> {
         self.registers.resize(rows * count, Row::ZERO);
         self.shared.local.clear();
         self.shared.local.resize(launch.local_bytes as usize, 0);
+        self.shared.textures.clone_from(&launch.textures);
+        self.shared.samplers.clone_from(&launch.samplers);
         if self.check {
             self.shared.local_written.clear();
             self.shared.local_written.resize(launch.local_bytes as usize, false);

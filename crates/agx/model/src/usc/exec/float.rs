@@ -170,7 +170,8 @@ pub fn rsqrt<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
 pub fn srsqrt<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     map::<FAST, 1>(l, op, |[a]| {
         let quotient = a.sqrt() / a;
-        if a == 0.0 || a == f32::INFINITY { 1.0 } else { quotient }
+        // A subnormal counts as zero, whether or not the comparison is compiled to one of floats.
+        if a.abs() < f32::MIN_POSITIVE || a == f32::INFINITY { 1.0 } else { quotient }
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use tepui_agx_texture::TileFormat;
 use tepui_softgpu::Access;
 
 use super::{Lanes, Next, Op};
@@ -10,7 +11,7 @@ use crate::usc::memory::{Format, Transfer};
 
 /// The registers of a transfer, one after the other: whole rows, or halves.
 #[inline(always)]
-fn register_at(first: Dst, k: usize) -> Dst {
+pub(super) fn register_at(first: Dst, k: usize) -> Dst {
     match first.form {
         Form::Word | Form::Pair => Dst { row: first.row + k as u16, form: Form::Word, ..first },
         Form::Low | Form::High => {
@@ -29,7 +30,13 @@ fn is_wide(t: &Transfer) -> bool {
 /// The value of register `k` of a store, as raw bits.
 #[inline(always)]
 fn register_bits(l: &Lanes<'_, '_>, t: &Transfer, k: usize) -> Row {
-    let d = register_at(t.register, k);
+    register_bits_of(l, t.register, k)
+}
+
+/// The value of the `k`th register after `first`, as raw bits.
+#[inline(always)]
+pub(super) fn register_bits_of(l: &Lanes<'_, '_>, first: Dst, k: usize) -> Row {
+    let d = register_at(first, k);
     let mut row = *l.register(d.row);
     match d.form {
         Form::Word | Form::Pair => {}
@@ -114,7 +121,8 @@ fn gather(
     }
     let elements = 8 - u32::from(mask).leading_zeros().saturating_sub(24);
     let (low, high) = span(addresses, exec);
-    let whole = high - low + u64::from(element * elements);
+    // Addresses are 64 bits of a program's making: the span may be all of them.
+    let whole = (high - low).saturating_add(u64::from(element * elements));
     // A span that lies in one buffer needs one translation for all lanes and elements.
     let host = if whole <= 1 << 32 { l.port.ranges_lookup(low, whole) } else { None };
     let mut k = 0;
@@ -235,7 +243,7 @@ fn scatter(l: &mut Lanes<'_, '_>, addresses: &[u64; LANES], element: u32, at: u6
         check_writes(l, addresses, at);
     }
     let (low, high) = span(addresses, exec);
-    let whole = high - low + u64::from(element);
+    let whole = (high - low).saturating_add(u64::from(element));
     let low = low.wrapping_add(at);
     if let Some(host) = (whole <= 1 << 32).then(|| l.port.ranges_lookup_write(low, whole)).flatten()
     {
@@ -243,7 +251,7 @@ fn scatter(l: &mut Lanes<'_, '_>, addresses: &[u64; LANES], element: u32, at: u6
             if exec >> i & 1 == 0 {
                 continue;
             }
-            let offset = (addresses[i].wrapping_add(at) - low) as usize;
+            let offset = addresses[i].wrapping_add(at).wrapping_sub(low) as usize;
             // SAFETY: the offset plus the element lies in the span that was looked up.
             unsafe { put(host.add(offset), element, row.0[i]) };
         }
@@ -318,6 +326,16 @@ fn encode(format: Format, component: usize, x: f32) -> u32 {
             (linear_to_srgb(clamped) * 255.0).round_ties_even() as u32
         }
         _ => 0,
+    }
+}
+
+/// The tile's format for one whose components are packed into a word.
+fn packed_format(format: Format) -> Option<TileFormat> {
+    match format {
+        Format::Rgb10A2 => Some(TileFormat::Rgb10A2),
+        Format::Rg11B10F => Some(TileFormat::Rg11B10F),
+        Format::Rgb9E5 => Some(TileFormat::Rgb9E5),
+        _ => None,
     }
 }
 
@@ -411,8 +429,25 @@ fn component_numbers(mask: u8) -> [usize; 4] {
 
 #[inline(always)]
 fn store_to(l: &mut Lanes<'_, '_>, t: &Transfer, addresses: &[u64; LANES]) -> Next {
-    if t.format.is_packed_word() {
-        return l.fail("a store in a packed format is not executed by this model yet");
+    if let Some(format) = packed_format(t.format) {
+        let wide = is_wide(t);
+        let mut channels = [Row::ZERO; 4];
+        for (k, channel) in channels.iter_mut().enumerate().take(t.count()) {
+            *channel = register_bits(l, t, k);
+            if !wide {
+                for v in &mut channel.0 {
+                    *v = half_to_f32(*v as u16).to_bits();
+                }
+            }
+        }
+        let mut row = Row::ZERO;
+        for i in 0..LANES {
+            let mut word = [0; 4];
+            format.store(15, &std::array::from_fn(|c| channels[c].0[i]), &mut word);
+            row.0[i] = u32::from_le_bytes(word);
+        }
+        scatter(l, addresses, 4, 0, &row);
+        return Next::Continue;
     }
     let element = t.format.stride();
     let components = component_numbers(t.mask);

@@ -137,6 +137,10 @@ handlers! {
     uniform_store: memory,
     texture: texture,
     image_write: texture,
+    image_write_block: texture,
+    tile_pixel: texture,
+    texture_state_store: texture,
+    sampler_state_store: texture,
 }
 
 impl Handlers {

@@ -1,15 +1,453 @@
-//! Texture and image instructions: hands coordinates and descriptors to the texture unit.
+//! Texture and image instructions: hands coordinates and descriptors to the texture unit and the pixel
+//! back end.
 
+use tepui_agx_texture::pbe::{Block, StoreOperands};
+use tepui_agx_texture::{BlockStore, LANES, Operands, Request, SamplerState, Store, TileFormat};
+use tepui_softgpu::{Access, AddressSpace, Fault, Protection, RangeCache};
+
+use super::memory::{register_at, register_bits_of};
 use super::{Lanes, Next, Op};
+use crate::usc::lanes::{Dst, Form, Row, Src, f32_to_half, half_to_f32};
+
+/// Where a texture or image descriptor comes from.
+#[derive(Clone, Copy, Debug)]
+pub enum DescriptorSource {
+    /// A texture state register.
+    State(u8),
+    /// The texture state register that a register names.
+    StateRegister(Src),
+    /// Memory: a uniform base and an offset in bytes.
+    Memory {
+        /// Base address.
+        base: Src,
+        /// Offset of each lane.
+        offset: Src,
+    },
+}
+
+/// Where a sampler comes from.
+#[derive(Clone, Copy, Debug)]
+pub enum SamplerSource {
+    /// A sampler state register.
+    State(u8),
+    /// The number in a register: a place in the sampler heap if the job has one, else a sampler state
+    /// register.
+    Register(Src),
+}
+
+/// A texture instruction: what is asked for and where the operands lie. Unused operands are `None`.
+#[derive(Clone, Copy, Debug)]
+pub struct TextureRead {
+    /// What is asked for.
+    pub request: Request,
+    /// First register of the result.
+    pub register: Dst,
+    /// The texture.
+    pub texture: DescriptorSource,
+    /// The sampler.
+    pub sampler: SamplerSource,
+    /// x, y, z.
+    pub coordinates: [Option<Src>; 3],
+    /// Array layer.
+    pub layer: Option<Src>,
+    /// Sample index.
+    pub sample: Option<Src>,
+    /// Level or bias.
+    pub lod: Option<Src>,
+    /// Smallest level.
+    pub min_lod: Option<Src>,
+    /// Gradients of each axis.
+    pub gradient: [[Option<Src>; 2]; 3],
+    /// Comparison value.
+    pub reference: Option<Src>,
+    /// Texel offsets.
+    pub offset: Option<Src>,
+    /// Coordinates and level are integers.
+    pub integer: bool,
+}
+
+/// An image store.
+#[derive(Clone, Copy, Debug)]
+pub struct ImageStore {
+    /// What is asked for.
+    pub store: Store,
+    /// The image.
+    pub image: DescriptorSource,
+    /// First register of the four components.
+    pub register: Dst,
+    /// x, y, z.
+    pub coordinates: [Option<Src>; 3],
+    /// Array layer.
+    pub layer: Option<Src>,
+    /// Sample index.
+    pub sample: Option<Src>,
+    /// Level.
+    pub level: Src,
+}
+
+/// A store of a tile of local memory to an image.
+#[derive(Clone, Copy, Debug)]
+pub struct TileStore {
+    /// What is asked for.
+    pub store: BlockStore,
+    /// The image.
+    pub image: DescriptorSource,
+    /// Bytes into each sample.
+    pub offset: Src,
+    /// x, y.
+    pub coordinates: [Option<Src>; 3],
+    /// Array layer.
+    pub layer: Option<Src>,
+    /// Level.
+    pub level: Src,
+}
+
+/// A pixel of the tile to or from registers.
+#[derive(Clone, Copy, Debug)]
+pub struct TilePixel {
+    /// How channels are kept in the tile.
+    pub format: TileFormat,
+    /// Channels that are transferred, a bit each.
+    pub mask: u8,
+    /// First register.
+    pub register: Dst,
+    /// Bytes into each sample.
+    pub offset: u16,
+    /// Which samples, a bit each.
+    pub samples: Src,
+    /// Column and row: two 16-bit registers.
+    pub coordinates: [Src; 2],
+}
+
+/// Further fields of texture and image instructions, kept beside the operations.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::large_enum_variant, reason = "programs have few of any kind")]
+pub enum Access2d {
+    /// Sample, load, gather or query.
+    Read(TextureRead),
+    /// Image store.
+    Store(ImageStore),
+    /// Tile store.
+    Block(TileStore),
+    /// Load or store of a pixel of the tile.
+    Pixel(TilePixel),
+}
+
+/// A worker's memory as the texture unit sees it.
+struct View<'a> {
+    vm: &'a AddressSpace,
+    ranges: &'a mut RangeCache,
+}
+
+// SAFETY: `RangeCache::lookup` returns addresses of bound memory with the permissions asked for, which
+// stays mapped while the job runs.
+unsafe impl tepui_agx_texture::Memory for View<'_> {
+    fn window(&mut self, address: u64, size: u64, access: Access) -> Option<*mut u8> {
+        let need = match access {
+            Access::Write => Protection::WRITE,
+            Access::Atomic => Protection::READ | Protection::WRITE,
+            Access::Read | Access::Execute => Protection::READ,
+        };
+        self.ranges.lookup(self.vm, address, size, need)
+    }
+
+    fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), Fault> {
+        self.vm.read(address, into)
+    }
+
+    fn write(&mut self, address: u64, from: &[u8]) -> Result<(), Fault> {
+        self.vm.write(address, from)
+    }
+}
+
+fn row(l: &Lanes<'_, '_>, s: Option<Src>) -> [u32; LANES] {
+    s.map_or([0; LANES], |s| l.load_u32(s).0)
+}
+
+/// A float operand of 16 or 32 bits, as the bits of a 32-bit float.
+fn float_row(l: &Lanes<'_, '_>, s: Option<Src>) -> [u32; LANES] {
+    s.map_or([0; LANES], |s| l.load_f32(s).map(f32::to_bits))
+}
+
+/// Calls `each` for every group of active lanes that have the same descriptor (and, with `key`, the
+/// same key), until one fails.
+fn for_each_descriptor(
+    l: &mut Lanes<'_, '_>,
+    source: DescriptorSource,
+    key: &[u32; LANES],
+    mut each: impl FnMut(&mut Lanes<'_, '_>, &[u8; 24], u32, u32) -> Result<(), String>,
+) -> Next {
+    let selector = match source {
+        DescriptorSource::State(number) => [u32::from(number); LANES],
+        DescriptorSource::StateRegister(s) => l.load_u32(s).0,
+        DescriptorSource::Memory { offset, .. } => l.load_u32(offset).0,
+    };
+    let mut left = l.exec;
+    while left != 0 {
+        let first = left.trailing_zeros() as usize;
+        let mut same = 0;
+        for i in 0..LANES {
+            let equal = selector[i] == selector[first] && key[i] == key[first];
+            same |= (left >> i & 1) << i & u32::from(equal) << i;
+        }
+        left &= !same;
+        let descriptor = match source {
+            DescriptorSource::Memory { base, .. } => {
+                let address = l.load_u64(base)[first].wrapping_add(u64::from(selector[first]));
+                match l.port.vm.read_array(address) {
+                    Ok(bytes) => bytes,
+                    Err(fault) => return l.fail(format!("texture descriptor: {fault}")),
+                }
+            }
+            _ => match l.shared.textures.get(selector[first] as usize) {
+                Some(bytes) => *bytes,
+                None => {
+                    let why = format!("texture state register ts{} is not loaded", selector[first]);
+                    return l.fail(why);
+                }
+            },
+        };
+        if let Err(why) = each(l, &descriptor, same, key[first]) {
+            return l.fail(why);
+        }
+    }
+    Next::Continue
+}
+
+fn sampler(
+    l: &Lanes<'_, '_>,
+    source: SamplerSource,
+    number: u32,
+) -> Result<Option<SamplerState>, String> {
+    let (heap, count) = l.port.launch.sampler_heap;
+    if matches!(source, SamplerSource::Register(_)) && count > 0 {
+        if number >= count {
+            return Err(format!("sampler {number} is outside of the heap of {count}"));
+        }
+        let sampler = l
+            .port
+            .vm
+            .read_array(heap + 8 * u64::from(number))
+            .map_err(|fault| format!("sampler descriptor: {fault}"))?;
+        return Ok(Some(SamplerState { sampler, border: [0; 4] }));
+    }
+    Ok(l.shared
+        .samplers
+        .get(number as usize)
+        .map(|&(sampler, border)| SamplerState { sampler, border }))
+}
 
 /// Samples, loads, gathers or queries a texture.
-#[inline(always)]
-pub fn texture<const FAST: bool>(l: &mut Lanes<'_, '_>, _: &Op) -> Next {
-    l.fail("texture instructions are not executed by this model yet")
+pub fn texture<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    let program = l.program;
+    let Access2d::Read(t) = program.access(op.imm as usize) else {
+        return l.fail("a texture operation without its fields");
+    };
+    let coordinate = |l: &Lanes<'_, '_>, s| if t.integer { row(l, s) } else { float_row(l, s) };
+    let operands = Operands {
+        coordinates: t.coordinates.map(|s| coordinate(l, s)),
+        layer: row(l, t.layer),
+        sample: row(l, t.sample),
+        lod: coordinate(l, t.lod),
+        min_lod: float_row(l, t.min_lod),
+        gradient: t.gradient.map(|pair| pair.map(|s| float_row(l, s))),
+        reference: float_row(l, t.reference),
+        offset: row(l, t.offset),
+    };
+    let samplers = match t.sampler {
+        SamplerSource::State(number) => [u32::from(number); LANES],
+        SamplerSource::Register(s) => l.load_u32(s).0,
+    };
+    let mut result = [[0; LANES]; 5];
+    let next = for_each_descriptor(l, t.texture, &samplers, |l, descriptor, lanes, number| {
+        let state = sampler(l, t.sampler, number)?;
+        let port = &mut *l.port;
+        let mut view = View { vm: port.vm, ranges: &mut port.ranges };
+        let mut part = [[0; LANES]; 5];
+        port.sampler
+            .read(&mut view, &t.request, descriptor, state.as_ref(), &operands, lanes, &mut part)
+            .map_err(|fault| format!("texture unit: {fault}"))?;
+        for (to, from) in result.iter_mut().zip(&part) {
+            for i in (0..LANES).filter(|i| lanes >> i & 1 != 0) {
+                to[i] = from[i];
+            }
+        }
+        Ok(())
+    });
+    if next != Next::Continue {
+        return next;
+    }
+    for (k, values) in result.iter().enumerate().take(t.request.rows()) {
+        l.store_u32(register_at(t.register, k), &Row(*values));
+    }
+    Next::Continue
 }
 
 /// Writes to an image.
-#[inline(always)]
-pub fn image_write<const FAST: bool>(l: &mut Lanes<'_, '_>, _: &Op) -> Next {
-    l.fail("image writes are not executed by this model yet")
+pub fn image_write<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    let program = l.program;
+    let Access2d::Store(t) = program.access(op.imm as usize) else {
+        return l.fail("an image store without its fields");
+    };
+    let operands = StoreOperands {
+        coordinates: t.coordinates.map(|s| row(l, s)),
+        layer: row(l, t.layer),
+        sample: row(l, t.sample),
+        level: l.load_u32(t.level).0,
+        components: std::array::from_fn(|k| register_bits_of(l, t.register, k).0),
+    };
+    for_each_descriptor(l, t.image, &[0; LANES], |l, descriptor, lanes, _| {
+        let port = &mut *l.port;
+        let mut view = View { vm: port.vm, ranges: &mut port.ranges };
+        port.sampler
+            .write(&mut view, &t.store, descriptor, &operands, lanes)
+            .map_err(|fault| format!("pixel back end: {fault}"))
+    })
+}
+
+/// Writes the tile in local memory to an image; each active lane names a tile.
+pub fn image_write_block<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    let program = l.program;
+    let Access2d::Block(t) = program.access(op.imm as usize) else {
+        return l.fail("a tile store without its fields");
+    };
+    let Some(tile) = l.port.launch.tile else {
+        return l.fail("local memory is not laid out as a tile");
+    };
+    let [x, y, _] = t.coordinates.map(|s| row(l, s));
+    let (layer, level) = (row(l, t.layer), l.load_u32(t.level).0);
+    let offset = l.load_u32(t.offset).0;
+    let tile = tepui_agx_texture::Tilebuffer {
+        size: tile.size_px,
+        samples: tile.samples,
+        sample_bytes: tile.sample_bytes,
+    };
+    for_each_descriptor(l, t.image, &[0; LANES], |l, descriptor, lanes, _| {
+        for i in (0..LANES).filter(|i| lanes >> i & 1 != 0) {
+            let block = Block {
+                at: [x[i], y[i]],
+                layer: layer[i] & 0xffff,
+                level: level[i] & 0xffff,
+                offset: offset[i] & 0xffff,
+            };
+            let port = &mut *l.port;
+            let mut view = View { vm: port.vm, ranges: &mut port.ranges };
+            port.sampler
+                .write_block(&mut view, &t.store, descriptor, &block, &tile, &l.shared.local)
+                .map_err(|fault| format!("pixel back end: {fault}"))?;
+        }
+        Ok(())
+    })
+}
+
+/// Registers to the tile in local memory (`aux[0]` is 0), or back (1).
+pub fn tile_pixel<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    let program = l.program;
+    let Access2d::Pixel(t) = program.access(op.imm as usize) else {
+        return l.fail("a tile access without its fields");
+    };
+    let Some(tile) = l.port.launch.tile else {
+        return l.fail("local memory is not laid out as a tile");
+    };
+    let tile = tepui_agx_texture::Tilebuffer {
+        size: tile.size_px,
+        samples: tile.samples,
+        sample_bytes: tile.sample_bytes,
+    };
+    let [x, y] = t.coordinates.map(|s| l.load_u32(s).0);
+    let samples = l.load_u32(t.samples).0;
+    // Floats may be in 16-bit registers; the tile's formats take and give 32 bits.
+    let integer = matches!(t.format, TileFormat::I8 | TileFormat::I16 | TileFormat::I32);
+    let halves = !integer && matches!(t.register.form, Form::Low | Form::High);
+    let mut values: [Row; 4] = [Row::ZERO; 4];
+    if op.aux[0] == 0 {
+        for (k, value) in values.iter_mut().enumerate().take(t.mask.count_ones() as usize) {
+            *value = register_bits_of(l, t.register, k);
+            if halves {
+                for v in &mut value.0 {
+                    *v = half_to_f32(*v as u16).to_bits();
+                }
+            }
+        }
+    }
+    for i in (0..LANES).filter(|i| l.exec >> i & 1 != 0) {
+        for sample in (0..tile.samples).filter(|s| samples[i] >> s & 1 != 0) {
+            // Channels past the end of the sample are dropped: drivers store four of a pixel that has
+            // fewer. That silicon does the same is an assumption.
+            let start = tile.offset(x[i], y[i], sample);
+            let end = start + tile.sample_bytes as usize;
+            let Some(pixel) = l.shared.local.get_mut(start + usize::from(t.offset)..end) else {
+                return l.fail(format!(
+                    "pixel {}, {} of the tile, bytes {start:#x} to {end:#x}, is outside of local memory",
+                    x[i], y[i]
+                ));
+            };
+            let count = t.mask.count_ones() as usize;
+            if op.aux[0] == 0 {
+                let mut channels = [0; 4];
+                for (channel, value) in channels.iter_mut().zip(&values).take(count) {
+                    *channel = value.0[i];
+                }
+                t.format.store(t.mask, &channels, pixel);
+            } else {
+                let mut whole = [0; 16];
+                let length = pixel.len().min(16);
+                whole[..length].copy_from_slice(&pixel[..length]);
+                let channels = t.format.load(t.mask, &whole).unwrap_or_default();
+                for (value, channel) in values.iter_mut().zip(channels).take(count) {
+                    value.0[i] = channel;
+                }
+            }
+        }
+    }
+    if op.aux[0] != 0 {
+        for (k, value) in values.iter_mut().enumerate().take(t.mask.count_ones() as usize) {
+            if halves {
+                for v in &mut value.0 {
+                    *v = u32::from(f32_to_half(f32::from_bits(*v)));
+                }
+            }
+            l.store_u32(register_at(t.register, k), value);
+        }
+    }
+    Next::Continue
+}
+
+/// Memory to a texture state register (`aux[0]`): base in source 0, offset in bytes in source 1.
+pub fn texture_state_store<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    let Some(address) = state_address(l, op) else { return Next::Continue };
+    match l.port.vm.read_array::<24>(address) {
+        Ok(bytes) => {
+            let register = usize::from(op.aux[0]);
+            if l.shared.textures.len() <= register {
+                l.shared.textures.resize(register + 1, [0; 24]);
+            }
+            l.shared.textures[register] = bytes;
+            Next::Continue
+        }
+        Err(fault) => l.fail(format!("texture descriptor: {fault}")),
+    }
+}
+
+/// Memory to a sampler state register, as `texture_state_store`.
+pub fn sampler_state_store<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    let Some(address) = state_address(l, op) else { return Next::Continue };
+    match l.port.vm.read_array::<24>(address) {
+        Ok(bytes) => {
+            let register = usize::from(op.aux[0]);
+            if l.shared.samplers.len() <= register {
+                l.shared.samplers.resize(register + 1, ([0; 8], [0; 4]));
+            }
+            l.shared.samplers[register] = crate::pipeline::split_sampler(&bytes);
+            Next::Continue
+        }
+        Err(fault) => l.fail(format!("sampler descriptor: {fault}")),
+    }
+}
+
+/// The address of the first active lane; none if no lane is active.
+fn state_address(l: &Lanes<'_, '_>, op: &Op) -> Option<u64> {
+    let lane = l.exec.trailing_zeros() as usize;
+    (lane < LANES)
+        .then(|| l.load_u64(op.s[0])[lane].wrapping_add(u64::from(l.load_u32(op.s[1]).0[lane])))
 }

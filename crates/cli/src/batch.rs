@@ -1,0 +1,93 @@
+//! `--batch`: one JSON request a line on standard input, one answer a line on standard output.
+
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+
+use serde::Serialize;
+
+/// The longest line. Longer ones are answered with an error.
+const MAX_LINE_B: u64 = 1 << 20;
+
+/// Why a request has no answer.
+pub struct Refused(String);
+
+impl From<String> for Refused {
+    fn from(message: String) -> Refused {
+        Refused(message)
+    }
+}
+
+impl From<serde_json::Error> for Refused {
+    fn from(error: serde_json::Error) -> Refused {
+        Refused(error.to_string())
+    }
+}
+
+#[derive(Serialize)]
+struct ErrorAnswer<'a> {
+    error: &'a str,
+}
+
+/// Answers each line of standard input, in order. A refused request gets `{"error": …}` with the
+/// line's number, and the rest go on. Answers are flushed whenever no further request is waiting, so
+/// that a program can ask one at a time.
+pub fn run(
+    command: &str,
+    mut answer: impl FnMut(&str) -> Result<String, Refused>,
+) -> Result<(), String> {
+    let mut input = BufReader::with_capacity(1 << 16, io::stdin().lock());
+    let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut line = Vec::new();
+    for number in 1u64.. {
+        line.clear();
+        let read = (&mut input)
+            .take(MAX_LINE_B)
+            .read_until(b'\n', &mut line)
+            .map_err(|e| format!("standard input, line {number}: {e}"))?;
+        if read == 0 {
+            break;
+        }
+        let whole = line.ends_with(b"\n") || (read as u64) < MAX_LINE_B;
+        let answered = if whole {
+            match std::str::from_utf8(&line) {
+                Ok(text) => answer(text.trim_end()),
+                Err(error) => Err(Refused(error.to_string())),
+            }
+        } else {
+            skip_line(&mut input).map_err(|e| format!("standard input, line {number}: {e}"))?;
+            Err(Refused(format!("a line of more than {MAX_LINE_B} bytes")))
+        };
+        let text = match answered {
+            Ok(text) => text,
+            Err(Refused(message)) => {
+                let error = format!("line {number}: {message}");
+                serde_json::to_string(&ErrorAnswer { error: &error })
+                    .map_err(|e| format!("{command}: {e}"))?
+            }
+        };
+        let flush = input.buffer().is_empty();
+        let written =
+            writeln!(output, "{text}").and_then(|()| if flush { output.flush() } else { Ok(()) });
+        match written {
+            Ok(()) => {}
+            // Whoever asked went away.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
+            Err(error) => return Err(format!("standard output: {error}")),
+        }
+    }
+    output.flush().map_err(|e| format!("standard output: {e}"))
+}
+
+fn skip_line(input: &mut impl BufRead) -> io::Result<()> {
+    loop {
+        let buffer = input.fill_buf()?;
+        if buffer.is_empty() {
+            return Ok(());
+        }
+        let end = buffer.iter().position(|&b| b == b'\n');
+        let used = end.map_or(buffer.len(), |at| at + 1);
+        input.consume(used);
+        if end.is_some() {
+            return Ok(());
+        }
+    }
+}

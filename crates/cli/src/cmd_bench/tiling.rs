@@ -1,0 +1,252 @@
+//! `tepui bench tiling`: how fast pixels move between raster order and a GPU's, next to memcpy.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+use serde::Serialize;
+use tepui_agx_layout as agx;
+use tepui_format::Format;
+use tepui_format::units::Extent;
+use tepui_mali_chips::Arch;
+use tepui_mali_layout as mali;
+
+/// Measures how fast images are tiled and detiled, next to memcpy.
+///
+/// Each row alternates the move with a memcpy of the same bytes by as many threads, and reports the
+/// medians. GB/s count the image's bytes once (10^9 bytes). 4096x4096 is larger than the caches,
+/// 1024x1024 and 256x256 stay in them (at 4 bytes a pixel: 4 MiB and 256 KiB).
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    tepui bench tiling\n  \
+    tepui bench tiling --json | jq '.[] | select(.threads == 1 and .ratio < 0.8)'")]
+pub struct Args {
+    /// One JSON array, for programs.
+    #[arg(long)]
+    json: bool,
+    /// Seconds of measuring a row.
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.25)]
+    seconds: f64,
+}
+
+#[derive(Serialize)]
+struct Row {
+    gpu: &'static str,
+    tiling: &'static str,
+    op: &'static str,
+    bytes_per_block: u32,
+    size: [u32; 2],
+    threads: usize,
+    #[serde(rename = "GBps")]
+    gbps: f64,
+    #[serde(rename = "memcpy_GBps")]
+    memcpy_gbps: f64,
+    ratio: f64,
+}
+
+/// (side, bytes of a pixel): 4096² of every size, and 4 bytes at the sizes that stay in caches.
+const SINGLE: [(u32, u32); 9] = [
+    (4096, 4),
+    (1024, 4),
+    (256, 4),
+    (4096, 1),
+    (4096, 2),
+    (4096, 8),
+    (4096, 16),
+    (1024, 1),
+    (256, 16),
+];
+const ALL_THREADS: [(u32, u32); 5] = [(4096, 4), (4096, 1), (4096, 2), (4096, 8), (4096, 16)];
+
+/// Runs the benchmark.
+pub fn run(args: &Args) -> ExitCode {
+    let threads = rayon::current_num_threads();
+    let budget = Duration::from_secs_f64(args.seconds.clamp(0.0, 60.0));
+    let mut out = std::io::stdout();
+    let mut rows = Vec::new();
+    if !args.json {
+        println!(
+            "{:<9} {:<14} {:<7} {:>5} {:>10} {:>7} {:>8} {:>8} {:>6}",
+            "gpu", "tiling", "op", "bytes", "size", "threads", "GB/s", "memcpy", "ratio"
+        );
+    }
+    let all = if threads > 1 { &ALL_THREADS[..] } else { &[] };
+    let cases = SINGLE.iter().map(|&c| (c, 1)).chain(all.iter().map(|&c| (c, threads)));
+    for ((side, bytes), threads) in cases {
+        let mut buffers = Buffers::new(side, bytes);
+        for tiled in [Tiled::agx(side, bytes), Tiled::mali(side, bytes)] {
+            for op in ["tile", "detile"] {
+                let row = measure(&tiled, op, side, bytes, threads, &mut buffers, budget);
+                if !args.json {
+                    println!("{}", text(&row));
+                    let _ = out.flush();
+                }
+                rows.push(row);
+            }
+        }
+    }
+    if args.json {
+        let lines: Vec<String> =
+            rows.iter().filter_map(|r| serde_json::to_string(r).ok()).collect();
+        println!("[\n{}\n]", lines.join(",\n"));
+    }
+    ExitCode::SUCCESS
+}
+
+fn text(row: &Row) -> String {
+    format!(
+        "{:<9} {:<14} {:<7} {:>5} {:>10} {:>7} {:>8.1} {:>8.1} {:>6.2}",
+        row.gpu,
+        row.tiling,
+        row.op,
+        row.bytes_per_block,
+        format!("{}x{}", row.size[0], row.size[1]),
+        row.threads,
+        row.gbps,
+        row.memcpy_gbps,
+        row.ratio
+    )
+}
+
+/// A raster image, a tiled image, and where memcpy puts what it copies from either.
+struct Buffers {
+    raster: Vec<u8>,
+    tiled: Vec<u8>,
+    copy: Vec<u8>,
+}
+
+impl Buffers {
+    /// Written once, so that no page is touched first while measured.
+    fn new(side: u32, bytes: u32) -> Buffers {
+        let size = side as usize * side as usize * bytes as usize;
+        let noise = |seed: u8| (0..size).map(|i| (i as u8).wrapping_mul(seed)).collect();
+        // Room for the rounding of layouts to pages.
+        let mut tiled: Vec<u8> = noise(3);
+        tiled.resize(size + (1 << 16), 0);
+        Buffers { raster: noise(5), tiled, copy: noise(7) }
+    }
+}
+
+/// A layout to measure.
+enum Tiled {
+    Agx(Box<agx::Layout>),
+    Mali(mali::Layout),
+}
+
+impl Tiled {
+    fn agx(side: u32, bytes: u32) -> Tiled {
+        let desc = agx::ImageDesc::new_2d(format(bytes), agx::Tiling::Twiddled, side, side);
+        Tiled::Agx(Box::new(agx::Layout::new(&desc).expect("a plain image has a layout")))
+    }
+
+    fn mali(side: u32, bytes: u32) -> Tiled {
+        let modifier = mali::Modifier::UInterleaved;
+        let desc = mali::ImageDesc::new_2d(Arch(7), format(bytes), modifier, side, side);
+        Tiled::Mali(mali::Layout::new(&desc).expect("a plain image has a layout"))
+    }
+
+    fn names(&self) -> (&'static str, &'static str) {
+        match self {
+            Tiled::Agx(_) => ("m1", "twiddled"),
+            Tiled::Mali(_) => ("mali-g52", "u-interleaved"),
+        }
+    }
+
+    fn run(&self, op: &str, side: u32, stride_B: usize, threads: agx::Threads, b: &mut Buffers) {
+        let extent_px = Extent::new(side, side);
+        let origin_px = (0, 0);
+        let moved = match self {
+            Tiled::Agx(layout) => {
+                let region = agx::Region { level: 0, layer: 0, origin_px, extent_px };
+                if op == "tile" {
+                    layout.tile(&mut b.tiled, region, &b.raster, stride_B, threads).is_ok()
+                } else {
+                    layout.detile(&b.tiled, region, &mut b.raster, stride_B, threads).is_ok()
+                }
+            }
+            Tiled::Mali(layout) => {
+                let region = mali::Region { level: 0, layer: 0, surface: 0, origin_px, extent_px };
+                if op == "tile" {
+                    layout.tile(&mut b.tiled, region, &b.raster, stride_B, threads).is_ok()
+                } else {
+                    layout.detile(&b.tiled, region, &mut b.raster, stride_B, threads).is_ok()
+                }
+            }
+        };
+        assert!(moved, "the benchmark's own image");
+    }
+}
+
+fn format(bytes: u32) -> Format {
+    match bytes {
+        1 => Format::R8_UINT,
+        2 => Format::R16_UINT,
+        4 => Format::R32_UINT,
+        8 => Format::R32G32_UINT,
+        _ => Format::R32G32B32A32_UINT,
+    }
+}
+
+/// Copies as many bytes from one buffer to another as the move moves, by as many threads.
+fn memcpy(op: &str, threads: usize, b: &mut Buffers) {
+    let size = b.copy.len();
+    let from = if op == "tile" { &b.raster[..size] } else { &b.tiled[..size] };
+    if threads == 1 {
+        b.copy.copy_from_slice(from);
+    } else {
+        let part = size.div_ceil(threads * 4).max(1);
+        let pairs = b.copy.par_chunks_mut(part).zip(from.par_chunks(part));
+        pairs.for_each(|(to, from)| to.copy_from_slice(from));
+    }
+    std::hint::black_box(&mut b.copy);
+}
+
+fn measure(
+    tiled: &Tiled,
+    op: &'static str,
+    side: u32,
+    bytes: u32,
+    threads: usize,
+    buffers: &mut Buffers,
+    budget: Duration,
+) -> Row {
+    let stride_B = side as usize * bytes as usize;
+    let how = if threads == 1 { agx::Threads::One } else { agx::Threads::All };
+    let mut times = (Vec::new(), Vec::new());
+    let start = Instant::now();
+    // The first round warms up.
+    for round in 0.. {
+        let t = Instant::now();
+        tiled.run(op, side, stride_B, how, buffers);
+        let moved = t.elapsed();
+        let t = Instant::now();
+        memcpy(op, threads, buffers);
+        let copied = t.elapsed();
+        if round > 0 {
+            times.0.push(moved);
+            times.1.push(copied);
+        }
+        if round >= 5 && start.elapsed() >= budget {
+            break;
+        }
+    }
+    let gbps = |times: &mut Vec<Duration>| {
+        times.sort_unstable();
+        stride_B as f64 * f64::from(side) / times[times.len() / 2].as_secs_f64() / 1e9
+    };
+    let (gbps, memcpy_gbps) = (gbps(&mut times.0), gbps(&mut times.1));
+    let (gpu, tiling) = tiled.names();
+    let round = |v: f64| (v * 1000.0).round() / 1000.0;
+    Row {
+        gpu,
+        tiling,
+        op,
+        bytes_per_block: bytes,
+        size: [side, side],
+        threads,
+        gbps: round(gbps),
+        memcpy_gbps: round(memcpy_gbps),
+        ratio: round(gbps / memcpy_gbps),
+    }
+}

@@ -1,0 +1,285 @@
+//! The layout as a picture: a layer's memory on the left, the order within a tile on the right.
+//!
+//! Memory runs from left to right and top to bottom, in cells of a power of two of bytes. A cell has
+//! its level's colour, bright where the level's elements are and dark where it is padded; metadata
+//! and headers are white. The tile runs from blue over green to yellow along the curve, which is
+//! drawn as a line where there is room.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::Path;
+
+use tepui_mali_layout::Modifier;
+
+use super::canvas::{Canvas, Rgb};
+use crate::image::Image;
+
+const BACKGROUND: Rgb = [22, 24, 29];
+const TEXT: Rgb = [214, 216, 220];
+const HEADERS: Rgb = [235, 235, 235];
+const UNUSED: Rgb = [36, 39, 46];
+
+/// A colour a level, repeating.
+const LEVELS: [Rgb; 8] = [
+    [86, 156, 214],
+    [220, 120, 86],
+    [120, 190, 110],
+    [197, 134, 192],
+    [214, 186, 90],
+    [78, 190, 180],
+    [230, 130, 160],
+    [150, 150, 220],
+];
+
+/// Cells of memory in a row, and the size of one in pixels.
+const COLUMNS: u64 = 64;
+const CELL_PX: u32 = 8;
+const MARGIN_PX: u32 = 24;
+/// Rows of memory are at most this many.
+const MAX_ROWS: u64 = 64;
+/// The side of the tile's picture, at most.
+const TILE_PX: u32 = 512;
+
+/// Draws `image` into the PNG file `path`.
+pub fn write(image: &Image, path: &Path) -> io::Result<()> {
+    let memory = Memory::of(image);
+    let (title, tile) = (title(image), Tile::of(image));
+    let rows = memory.cells.len().div_ceil(COLUMNS as usize) as u32;
+    let map_w = COLUMNS as u32 * CELL_PX;
+    let label_px = 28;
+    let tile_x = MARGIN_PX + label_px + map_w + MARGIN_PX;
+    let width = (tile_x + tile.side_px() + MARGIN_PX).max(MARGIN_PX * 2 + Canvas::text_w(&title));
+    let top = MARGIN_PX + 24;
+    let height = top + 16 + (rows * CELL_PX).max(tile.height_px()) + MARGIN_PX;
+
+    let mut canvas = Canvas::new(width, height, BACKGROUND);
+    canvas.text(MARGIN_PX, MARGIN_PX, &title, TEXT);
+    let map_x = MARGIN_PX + label_px;
+    canvas.text(map_x, top, &format!("MEMORY, A CELL IS {} BYTES", memory.unit_B), TEXT);
+    canvas.text(tile_x, top, &tile.caption, TEXT);
+    let top = top + 16;
+    for (at, cell) in (0..).zip(&memory.cells) {
+        let (column, row) = (at % COLUMNS as u32, at / COLUMNS as u32);
+        let (x, y) = (map_x + column * CELL_PX, top + row * CELL_PX);
+        canvas.rect(x, y, CELL_PX - 1, CELL_PX - 1, cell.color());
+    }
+    let mut free_y = top;
+    for &(level, first) in &memory.labels {
+        // A label stands beside the row in which its level starts, or as near below as there is room.
+        let y = (top + (first / COLUMNS) as u32 * CELL_PX).max(free_y);
+        if y + 12 < height - MARGIN_PX {
+            canvas.text(MARGIN_PX, y, &level.to_string(), LEVELS[level as usize % LEVELS.len()]);
+            free_y = y + 12;
+        }
+    }
+    tile.draw(&mut canvas, tile_x, top);
+    canvas.write(BufWriter::new(File::create(path)?))
+}
+
+fn title(image: &Image) -> String {
+    let answer = image.answer();
+    let mut title = format!(
+        "{} {}X{} {} ON {}",
+        answer.format, answer.width_px, answer.height_px, answer.tiling, answer.gpu
+    );
+    let layers = answer.layers.max(answer.depth_px);
+    if layers > 1 {
+        title += &format!(", LAYER 0 OF {layers}");
+    }
+    title.to_uppercase()
+}
+
+/// What a cell of memory holds.
+#[derive(Clone, Copy)]
+enum Cell {
+    Unused,
+    Padding(u32),
+    Elements(u32),
+    Headers,
+}
+
+impl Cell {
+    fn color(self) -> Rgb {
+        let level = |l: u32| LEVELS[l as usize % LEVELS.len()];
+        match self {
+            Cell::Unused => UNUSED,
+            Cell::Padding(l) => level(l).map(|c| (u16::from(c) * 2 / 5) as u8),
+            Cell::Elements(l) => level(l),
+            Cell::Headers => HEADERS,
+        }
+    }
+}
+
+/// A layer's memory, metadata behind it.
+struct Memory {
+    unit_B: u64,
+    cells: Vec<Cell>,
+    /// Levels and the cells that they start in.
+    labels: Vec<(u32, u64)>,
+}
+
+impl Memory {
+    fn of(image: &Image) -> Memory {
+        let answer = image.answer();
+        let layer_B = answer.layer_stride_B;
+        let metadata_B = match image {
+            Image::Agx(_, layout) => layout.metadata.as_ref().map_or(0, |m| m.layer_stride_B),
+            Image::Mali(..) => 0,
+        };
+        let unit_B =
+            ((layer_B + metadata_B).div_ceil(COLUMNS * MAX_ROWS)).next_power_of_two().max(16);
+        let cells = vec![Cell::Unused; (layer_B + metadata_B).div_ceil(unit_B) as usize];
+        let mut memory = Memory { unit_B, cells, labels: Vec::new() };
+        for level in &answer.levels {
+            memory.fill(level.offset_B, level.size_B, Cell::Padding(level.level));
+            memory.labels.push((level.level, level.offset_B / unit_B));
+        }
+        match image {
+            Image::Agx(_, layout) => {
+                let element_B = u64::from(layout.element_B);
+                for (l, level) in (0..).zip(layout.levels()) {
+                    let Some(addresser) = layout.level_addresser(l) else { continue };
+                    memory.elements(level.extent_el.to_array(), element_B, l, |x, y| {
+                        level.offset_B + addresser.offset_B(x, y)
+                    });
+                }
+            }
+            Image::Mali(_, layout) => {
+                let block = layout.desc().format.info().block;
+                for (l, level) in (0..).zip(layout.levels()) {
+                    if let Some(afbc) = level.afbc {
+                        memory.fill(level.offset_B, level.size_B, Cell::Elements(l));
+                        memory.fill(level.offset_B, afbc.header_size_B, Cell::Headers);
+                        continue;
+                    }
+                    memory.elements(level.extent_el.to_array(), block.bytes.into(), l, |x, y| {
+                        let at = tepui_mali_layout::Texel {
+                            level: l,
+                            x_px: x * block.width_px,
+                            y_px: y * block.height_px,
+                            ..Default::default()
+                        };
+                        layout.texel_offset_B(at).unwrap_or(level.offset_B)
+                    });
+                }
+            }
+        }
+        memory.fill(layer_B, metadata_B, Cell::Headers);
+        memory
+    }
+
+    fn fill(&mut self, offset_B: u64, size_B: u64, with: Cell) {
+        let end = (offset_B + size_B).div_ceil(self.unit_B).min(self.cells.len() as u64);
+        for cell in &mut self.cells[(offset_B / self.unit_B).min(end) as usize..end as usize] {
+            *cell = with;
+        }
+    }
+
+    /// Marks the cells that elements of a level lie in. Of large levels not every element is looked
+    /// at, but enough that every cell of a tile is hit.
+    fn elements(
+        &mut self,
+        [w, h]: [u32; 2],
+        element_B: u64,
+        level: u32,
+        offset_B: impl Fn(u32, u32) -> u64,
+    ) {
+        // A cell of Morton-ordered memory is a square of elements or twice one.
+        let step = (self.unit_B / element_B / 2).max(1).isqrt() as usize;
+        for y in (0..h).step_by(step) {
+            for x in (0..w).step_by(step) {
+                let at = (offset_B(x, y) / self.unit_B) as usize;
+                if let Some(cell) = self.cells.get_mut(at) {
+                    *cell = Cell::Elements(level);
+                }
+            }
+        }
+    }
+}
+
+/// The order of the elements within the largest tile.
+struct Tile {
+    caption: String,
+    w: u32,
+    h: u32,
+    /// The elements, in order.
+    path: Vec<(u32, u32)>,
+}
+
+impl Tile {
+    fn of(image: &Image) -> Tile {
+        let answer = image.answer();
+        let level = &answer.levels[0];
+        let mut tile = level.tile_el;
+        let mut path = Vec::new();
+        match image {
+            Image::Agx(_, layout) if tile != [1, 1] => {
+                let extent = layout.levels()[0].tile_el;
+                path.extend(
+                    (0..extent.area() as u32)
+                        .map(|i| tepui_agx_layout::address::element_at(i, extent)),
+                );
+            }
+            Image::Mali(_, layout) if layout.desc().modifier == Modifier::UInterleaved => {
+                let mut order: Vec<_> = (0..tile[1])
+                    .flat_map(|y| (0..tile[0]).map(move |x| (x, y)))
+                    .map(|(x, y)| (tepui_mali_layout::index_in_tile(x, y), (x, y)))
+                    .collect();
+                order.sort_unstable();
+                path.extend(order.into_iter().map(|(_, at)| at));
+            }
+            // Rows of a linear image, superblocks of AFBC.
+            _ => {
+                tile = [level.tiles[0].min(16), level.tiles[1].min(16)];
+                path.extend((0..tile[1]).flat_map(|y| (0..tile[0]).map(move |x| (x, y))));
+            }
+        }
+        let [w, h] = tile;
+        let caption = match path.len() {
+            n if n as u64 == u64::from(w) * u64::from(h) && level.tile_el == tile => {
+                format!("ORDER IN A TILE OF {w}X{h}")
+            }
+            _ => format!("ORDER OF {w}X{h}"),
+        };
+        Tile { caption, w, h, path }
+    }
+
+    fn scale(&self) -> u32 {
+        (TILE_PX / self.w.max(self.h)).clamp(1, 48)
+    }
+
+    fn side_px(&self) -> u32 {
+        (self.w * self.scale()).max(Canvas::text_w(&self.caption))
+    }
+
+    fn height_px(&self) -> u32 {
+        self.h * self.scale()
+    }
+
+    fn draw(&self, canvas: &mut Canvas, left: u32, top: u32) {
+        let s = self.scale();
+        let last = self.path.len().max(2) as f32 - 1.0;
+        for (i, &(x, y)) in self.path.iter().enumerate() {
+            let gap = u32::from(s >= 8);
+            let color = gradient(i as f32 / last);
+            canvas.rect(left + x * s, top + y * s, s - gap, s - gap, color);
+        }
+        if s < 8 {
+            return;
+        }
+        let center = |(x, y): (u32, u32)| (left + x * s + s / 2, top + y * s + s / 2);
+        for step in self.path.windows(2) {
+            canvas.line(center(step[0]), center(step[1]), [255, 255, 255]);
+        }
+    }
+}
+
+/// Blue over green to yellow; bright enough everywhere for what lies on it.
+fn gradient(at: f32) -> Rgb {
+    const STOPS: [[f32; 3]; 4] =
+        [[60.0, 60.0, 140.0], [40.0, 120.0, 140.0], [60.0, 170.0, 90.0], [225.0, 205.0, 60.0]];
+    let at = at.clamp(0.0, 1.0) * 3.0;
+    let i = (at as usize).min(2);
+    let t = at - i as f32;
+    std::array::from_fn(|c| (STOPS[i][c] * (1.0 - t) + STOPS[i + 1][c] * t) as u8)
+}

@@ -1,0 +1,166 @@
+//! Raster images in files: raw rows, or PNG.
+
+use std::io::Cursor;
+
+use tepui_format::texel::{TexelCodec, load, srgb};
+use tepui_format::{Format, Numeric};
+
+use crate::image::Image;
+
+/// The first bytes of every PNG.
+const PNG_SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
+
+/// Why a file and a format do not go together.
+#[derive(Debug, thiserror::Error)]
+pub enum RasterError {
+    /// Raw rows of another size.
+    #[error("{have_B} bytes; a raster image of {width_px}x{height_px} has {need_B}")]
+    Length {
+        /// Bytes of the file.
+        have_B: usize,
+        /// Bytes of such a raster image.
+        need_B: usize,
+        /// Its width.
+        width_px: u32,
+        /// Its height.
+        height_px: u32,
+    },
+    /// A PNG of another size.
+    #[error("the PNG is {0}x{1} pixels; the rectangle is {2}x{3}")]
+    PngSize(u32, u32, u32, u32),
+    /// The format's pixels cannot be made from a PNG's, or the other way round.
+    #[error("{0}; use raw files")]
+    Format(#[from] tepui_format::texel::NoTexelCodec),
+    /// A PNG has one sample a pixel.
+    #[error("the image has several samples a pixel, a PNG has one; use raw files")]
+    Multisampled,
+    /// Not a good PNG.
+    #[error("{0}")]
+    Decode(#[from] png::DecodingError),
+    /// The PNG could not be made.
+    #[error("{0}")]
+    Encode(#[from] png::EncodingError),
+}
+
+/// Bytes of a row of `width_px` pixels.
+pub fn row_B(image: &Image, width_px: u32) -> usize {
+    let block = image.format().info().block;
+    width_px.div_ceil(block.width_px) as usize * image.element_B() as usize
+}
+
+/// Rows of elements of `height_px` pixels.
+pub fn rows(image: &Image, height_px: u32) -> usize {
+    height_px.div_ceil(image.format().info().block.height_px) as usize
+}
+
+/// Raw rows of a file's content: a PNG's pixels packed into the image's format, or the bytes as they
+/// are.
+pub fn from_file(
+    image: &Image,
+    (width_px, height_px): (u32, u32),
+    content: Vec<u8>,
+) -> Result<Vec<u8>, RasterError> {
+    if content.starts_with(PNG_SIGNATURE) {
+        return from_png(image, (width_px, height_px), &content);
+    }
+    let need_B = row_B(image, width_px).saturating_mul(rows(image, height_px));
+    if content.len() != need_B {
+        return Err(RasterError::Length { have_B: content.len(), need_B, width_px, height_px });
+    }
+    Ok(content)
+}
+
+fn from_png(
+    image: &Image,
+    (width_px, height_px): (u32, u32),
+    content: &[u8],
+) -> Result<Vec<u8>, RasterError> {
+    let format = image.format();
+    let codec = codec(image)?;
+    let mut decoder = png::Decoder::new(Cursor::new(content));
+    decoder.set_transformations(png::Transformations::normalize_to_color8());
+    let mut reader = decoder.read_info()?;
+    let (w, h) = reader.info().size();
+    if (w, h) != (width_px, height_px) {
+        return Err(RasterError::PngSize(w, h, width_px, height_px));
+    }
+    let bytes_per_pixel = reader.output_color_type().0.samples();
+    let mut raw = Vec::with_capacity(w as usize * h as usize * codec.bytes());
+    while let Some(row) = reader.next_row()? {
+        for pixel in row.data().chunks_exact(bytes_per_pixel) {
+            let rgba = match *pixel {
+                [v] => [v, v, v, 255],
+                [v, a] => [v, v, v, a],
+                [r, g, b] => [r, g, b, 255],
+                [r, g, b, a] => [r, g, b, a],
+                _ => [0; 4],
+            };
+            let packed = if codec.is_float() {
+                codec.pack_f32(to_float(format, rgba))
+            } else {
+                codec.pack_u32(rgba.map(u32::from))
+            };
+            raw.extend_from_slice(&packed.to_le_bytes()[..codec.bytes()]);
+        }
+    }
+    Ok(raw)
+}
+
+/// Raw rows as a PNG of 8 bits a component. Integers above 255 become 255; floats are clamped to
+/// 0…1.
+pub fn to_png(
+    image: &Image,
+    (width_px, height_px): (u32, u32),
+    raw: &[u8],
+) -> Result<Vec<u8>, RasterError> {
+    let format = image.format();
+    let codec = codec(image)?;
+    let mut pixels = Vec::with_capacity(width_px as usize * height_px as usize * 4);
+    for texel in raw.chunks_exact(codec.bytes()) {
+        let bits = load(texel);
+        pixels.extend_from_slice(&if codec.is_float() {
+            to_bytes(format, codec.unpack_f32(bits))
+        } else if format.info().numeric() == Numeric::Sint {
+            codec.unpack_i32(bits).map(|v| v.clamp(0, 255) as u8)
+        } else {
+            codec.unpack_u32(bits).map(|v| v.min(255) as u8)
+        });
+    }
+    let mut out = Vec::new();
+    let mut encoder = png::Encoder::new(&mut out, width_px, height_px);
+    encoder.set_color(png::ColorType::Rgba);
+    encoder.set_depth(png::BitDepth::Eight);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(&pixels)?;
+    writer.finish()?;
+    Ok(out)
+}
+
+fn codec(image: &Image) -> Result<TexelCodec, RasterError> {
+    let codec = TexelCodec::new(image.format())?;
+    if codec.bytes() != image.element_B() as usize {
+        return Err(RasterError::Multisampled);
+    }
+    Ok(codec)
+}
+
+/// A PNG's components as what a shader would read: of an sRGB format, linear light.
+fn to_float(format: Format, rgba: [u8; 4]) -> [f32; 4] {
+    let mut floats = rgba.map(|v| f32::from(v) / 255.0);
+    if format.info().numeric() == Numeric::Srgb {
+        for (float, stored) in floats.iter_mut().zip(rgba).take(3) {
+            *float = srgb::decode_table()[usize::from(stored)];
+        }
+    }
+    floats
+}
+
+fn to_bytes(format: Format, rgba: [f32; 4]) -> [u8; 4] {
+    let mut bytes = rgba.map(|v| (v.clamp(0.0, 1.0) * 255.0).round_ties_even() as u8);
+    if format.info().numeric() == Numeric::Srgb {
+        for (byte, linear) in bytes.iter_mut().zip(rgba).take(3) {
+            *byte = srgb::encode(linear);
+        }
+    }
+    bytes
+}

@@ -1,0 +1,32 @@
+//! Text tests: `; passes: a b c`, a shader, `; expect`, the shader that must come out. `BLESS=1` rewrites the expectations.
+
+use std::path::Path;
+use tepui_passes::pipeline;
+
+#[test]
+fn files() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files");
+    let mut files: Vec<_> = std::fs::read_dir(dir).unwrap().map(|f| f.unwrap().path()).collect();
+    files.sort();
+    assert!(!files.is_empty());
+    for path in files {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let (input, want) = text.split_once("; expect\n").unwrap_or((&text, ""));
+        let passes =
+            input.lines().find_map(|l| l.strip_prefix("; passes:")).expect("a line `; passes:`");
+        let mut s = tepui_ir::parse(input).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        tepui_ir::validate(&s).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        for p in passes.split_whitespace() {
+            let pass =
+                pipeline::find(p).unwrap_or_else(|| panic!("{}: no pass {p}", path.display()));
+            (pass.run)(&mut s);
+            tepui_ir::validate(&s).unwrap_or_else(|e| panic!("{}, after {p}: {e}", path.display()));
+        }
+        let got = s.to_string();
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(&path, format!("{input}; expect\n{got}")).unwrap();
+        } else {
+            assert_eq!(got, want, "{}: run with BLESS=1 to accept", path.display());
+        }
+    }
+}
