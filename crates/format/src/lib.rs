@@ -8,11 +8,13 @@
 //!
 //! - [`texel`] turns the bits of one pixel into four floats or integers and back, with the API's
 //!   rounding ([`texel::TexelCodec`]);
+//! - [`block`] decodes blocks of several pixels: BC, ETC2, EAC, ASTC, 4:2:2;
 //! - [`units`] holds extents whose unit (pixels, samples, elements, tiles) is a type; the layout
 //!   crates compute with them.
 //!
 //! Start reading in `info.rs`.
 
+pub mod block;
 pub mod info;
 mod parse;
 mod table;

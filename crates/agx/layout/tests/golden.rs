@@ -120,3 +120,50 @@ fn usage_aligns_layers() {
     desc.usage = Usage { renderable: false, writable: true };
     assert!(aligned(&desc), "the pixel back end always needs it");
 }
+
+/// What Mesa's own library lays out.
+#[test]
+fn layouts_by_mesa() {
+    let mut checked = 0;
+    for line in include_str!("golden/mesa_layouts.txt").lines().filter(|l| !l.starts_with('#')) {
+        let (image, layout) = line.split_once(" => ").unwrap();
+        let words: Vec<_> = image.split(' ').collect();
+        let number = |text: &str| text.split_once('=').map_or(text, |v| v.1).parse().unwrap();
+        let size: Vec<u32> = words[2].split('x').map(number).collect();
+        let mut desc = ImageDesc::new_2d(
+            words[0].parse().unwrap(),
+            words[1].parse().unwrap(),
+            size[0],
+            size[1],
+        );
+        desc.depth_px = size[2];
+        if words[3] == "3d" {
+            desc.dimension = Dimension::D3;
+        }
+        desc.layers = number(words[4]);
+        desc.samples = number(words[5]);
+        desc.levels = number(words[6]);
+        let usage = words[7].trim_start_matches("usage=");
+        desc.usage = Usage { renderable: usage.contains('r'), writable: usage.contains('w') };
+
+        let got = Layout::new(&desc).unwrap();
+        let levels: Vec<_> =
+            got.levels().iter().map(|l| format!("{:x}:{}", l.offset_B, l.tile_el)).collect();
+        let mut text = format!(
+            "{:x} {:x} {} {}",
+            got.size_B,
+            got.layer_stride_B,
+            u8::from(got.page_aligned_layers),
+            levels.join(",")
+        );
+        if let Some(metadata) = &got.metadata {
+            let levels: Vec<_> =
+                metadata.levels().iter().map(|l| format!("{:x}", l.offset_B)).collect();
+            let (offset_B, stride_B) = (metadata.offset_B, metadata.layer_stride_B);
+            text += &format!(" {offset_B:x} {stride_B:x} {}", levels.join(","));
+        }
+        assert_eq!(text, layout, "{image}");
+        checked += 1;
+    }
+    assert_eq!(checked, 260);
+}

@@ -118,3 +118,53 @@ fn the_curve() {
         assert_eq!(layout.texel_offset_B(at), Some(expected.into()));
     }
 }
+
+/// What Mesa's own library lays out.
+#[test]
+fn layouts_by_mesa() {
+    let mut checked = 0;
+    for line in include_str!("golden/mesa_layouts.txt").lines().filter(|l| !l.starts_with('#')) {
+        let (image, layout) = line.split_once(" => ").unwrap();
+        let words: Vec<_> = image.split(' ').collect();
+        let number = |text: &str| text.split_once('=').map_or(text, |v| v.1).parse().unwrap();
+        let modifier = match words[1].split_once(':') {
+            Some((_, variant)) => Modifier::Afbc(variant.parse().unwrap()),
+            None if words[1] == "linear" => Modifier::Linear,
+            None => Modifier::UInterleaved,
+        };
+        let arch = Arch(words[2].trim_start_matches('v').parse().unwrap());
+        let size: Vec<u32> = words[3].split('x').map(number).collect();
+        let mut desc =
+            ImageDesc::new_2d(arch, words[0].parse().unwrap(), modifier, size[0], size[1]);
+        desc.depth_px = size[2];
+        if words[4] == "3d" {
+            desc.dimension = Dimension::D3;
+        }
+        desc.layers = number(words[5]);
+        desc.samples = number(words[6]);
+        desc.levels = number(words[7]);
+        desc.checksums = number(words[8]) != 0;
+        let got = Layout::new(&desc).unwrap();
+        let levels: Vec<_> = got
+            .levels()
+            .iter()
+            .map(|l| {
+                let mut text = format!(
+                    "{:x}:{:x}:{:x}:{:x}",
+                    l.offset_B, l.size_B, l.row_stride_B, l.surface_stride_B
+                );
+                if let Some(afbc) = l.afbc {
+                    text += &format!(":{:x}:{:x}", afbc.header_size_B, afbc.body_size_B);
+                }
+                if let Some(checksums) = l.checksums {
+                    text += &format!(":{:x}", checksums.size_B);
+                }
+                text
+            })
+            .collect();
+        let text = format!("{:x} {:x} {}", got.size_B, got.layer_stride_B, levels.join(","));
+        assert_eq!(text, layout, "{image}");
+        checked += 1;
+    }
+    assert_eq!(checked, 260);
+}

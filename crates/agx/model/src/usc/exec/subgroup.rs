@@ -44,7 +44,7 @@ fn monoid(operation: u16, half: bool) -> Option<(u32, fn(u32, u32) -> u32)> {
         UMAX => (0, |a, b| a.max(b)),
         SMIN => (high, |a, b| (a as i32).min(b as i32) as u32),
         SMAX => (low, |a, b| (a as i32).max(b as i32) as u32),
-        FADD => (float_value(-0.0), |a, b| float(|a, b| a + b, a, b)),
+        FADD => (float_value(0.0), |a, b| float(|a, b| a + b, a, b)),
         FMUL => (float_value(1.0), |a, b| float(|a, b| a * b, a, b)),
         FMIN => (float_value(f32::INFINITY), |a, b| float(f32::min, a, b)),
         FMAX => (float_value(f32::NEG_INFINITY), |a, b| float(f32::max, a, b)),
