@@ -237,7 +237,7 @@ fn words(source: &mut Source, out: &mut Vec<u8>) {
 fn stream(source: &mut Source, out: &mut Vec<u8>) {
     if source.bits().is_multiple_of(4) {
         let with_return = source.bits().is_multiple_of(2);
-        let link = cdm::StreamLink { target: near(source), with_return, ..Default::default() };
+        let link = cdm::StreamLink { target: near(source), with_return };
         out.extend(link.pack().unwrap_or_default());
         return;
     }

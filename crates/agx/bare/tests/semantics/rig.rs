@@ -58,6 +58,7 @@ pub struct Rig {
     pub uniforms: Vec<u16>,
 }
 
+#[expect(clippy::vec_box, reason = "cases and results are of one type, which is too large to move")]
 impl Rig {
     /// A machine with uniform registers that are zero.
     pub fn new() -> Rig {

@@ -44,7 +44,9 @@ pub fn fadd<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     map::<FAST, 2>(l, op, |[a, b]| a + b)
 }
 
-/// `d = a * b`
+/// `d = a * b`, with IEEE's sign of zero. applegpu writes it as a fused multiply-add with +0 (applegpu.py,
+/// FMul32InstructionDesc), by which -0 * 1 would be +0; but Mesa's Vulkan driver, conformant on silicon,
+/// promises shaderSignedZeroInfNanPreserve and maps multiplications to this instruction.
 #[inline(always)]
 pub fn fmul<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     map::<FAST, 2>(l, op, |[a, b]| a * b)

@@ -25,9 +25,12 @@ mod reduction {
     pub const UMAX: u16 = 0b11110;
 }
 
+/// An operation on two raw values.
+type Combine = fn(u32, u32) -> u32;
+
 /// What a lane without predecessors receives, and the operation on two raw values. `half`: the
 /// values are 16 bits wide.
-fn monoid(operation: u16, half: bool) -> Option<(u32, fn(u32, u32) -> u32)> {
+fn monoid(operation: u16, half: bool) -> Option<(u32, Combine)> {
     use reduction::*;
     fn float(f: fn(f32, f32) -> f32, a: u32, b: u32) -> u32 {
         f(f32::from_bits(a), f32::from_bits(b)).to_bits()
