@@ -17,7 +17,14 @@ fn bytes(name: &str, got: &[u8], expected: &[u8]) -> Output {
 fn round_trip(name: String, format: Format, spec: ImageSpec) -> Case {
     let about = format!("buffer to {:?} {:?} and back", spec.shape, spec.size_px);
     Case::new(name, about, vec![], move |bench| {
-        let texels = levels_of(&format, &spec, 121);
+        let mut texels = levels_of(&format, &spec, 121);
+        if format.name == "E5B9G9R9_UFLOAT_PACK32" {
+            // A value has several encodings, and the driver copies by value: give the one that all
+            // encoders choose, in which the largest component fills its nine bits.
+            for word in texels.iter_mut().flat_map(|level| level.chunks_exact_mut(4)) {
+                word[1] |= 1;
+            }
+        }
         let image = bench.gpu.image_of(spec, &texels)?;
         let mut outputs = Vec::new();
         for (level, texels) in texels.iter().enumerate() {
