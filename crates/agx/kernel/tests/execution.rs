@@ -12,6 +12,7 @@ use tepui_drm::Errno;
 use tepui_drm::device::{Call, CallObserver, VirtualFile};
 use tepui_drm::fence::Fence;
 use tepui_drm::uapi::asahi::{self as uapi, Ioctl};
+use tepui_drm::user::{ThisProcess, read_value};
 
 #[test]
 fn submissions_run_in_order_once_their_fences_have_signalled() {
@@ -303,6 +304,44 @@ fn memory_that_is_unbound_under_a_running_job_outlives_it() {
     go.send(()).unwrap();
     wait(&file, done).unwrap();
     assert_eq!(outcome(&file, done), Some(Ok(())));
+}
+
+#[test]
+fn memory_is_released_once_it_is_neither_bound_nor_held() {
+    const MARK: u64 = 0x7465_7075_695f_626f;
+    let device = recorder().0;
+    let file = device.open();
+    let vm_id = vm(&file);
+    let (queue, done) = (queue(&file, vm_id), syncobj(&file, false));
+    let holds_mark = |address: u64| {
+        // SAFETY: nothing is written.
+        let user = unsafe { ThisProcess::new() };
+        read_value::<u64>(&user, address) == Ok(MARK)
+    };
+    for rebind in [false, true] {
+        let handle = gem(&file, PAGE);
+        let address = file.core().gem(handle).unwrap().base() as u64;
+        // SAFETY: the buffer has a page, and nothing runs.
+        unsafe { (address as *mut u64).write(MARK) };
+        let op = uapi::GemBindOp {
+            flags: uapi::BIND_READ,
+            handle,
+            range: PAGE,
+            addr: 1 << 37,
+            ..Default::default()
+        };
+        bind(&file, vm_id, op).unwrap();
+        submit(&file, queue, &Commands::default().marked(1), &[], &[binary(done)]).unwrap();
+        wait(&file, done).unwrap();
+        assert!(holds_mark(address));
+        if rebind {
+            // Something else in its place, while the handle keeps the buffer.
+            bind(&file, vm_id, uapi::GemBindOp { handle: gem(&file, PAGE), ..op }).unwrap();
+            assert!(holds_mark(address));
+        }
+        gem_close(&file, handle).unwrap();
+        assert!(!holds_mark(address), "rebind {rebind}");
+    }
 }
 
 /// Notes what it sees.
