@@ -144,17 +144,19 @@ impl Worker {
                 let execution =
                     Execution { file: self.file, queue: self.queue, submission, command, work, vm };
                 let observer = self.device.options.observer.as_deref();
+                // The kernel writes the timestamps: between `starting` and `finished` memory changes
+                // only by what the GPU and the client do.
+                let now = timestamp();
+                start.iter().for_each(|slot| slot.write(now));
                 if let Some(observer) = observer {
                     observer.starting(&execution);
                 }
-                let now = timestamp();
-                start.iter().for_each(|slot| slot.write(now));
                 let result = self.model(&execution);
                 let now = timestamp();
-                end.iter().for_each(|slot| slot.write(now));
                 if let Some(observer) = observer {
                     observer.finished(&execution, &result);
                 }
+                end.iter().for_each(|slot| slot.write(now));
                 result
             });
             if let Ok(stats) = &result
