@@ -678,6 +678,10 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
         }
         Inst::StTile(i) => tile_pixel!(i, 0),
         Inst::LdTile(i) => tile_pixel!(i, 1),
+        // A vertex program without outputs says so; there is nothing to do.
+        Inst::NoVar(_) => plain(h.nop, Dst::NONE, &[], 0, [0; 4]),
+        Inst::StVar(i) => vertex_output(b, i.r, i.index),
+        Inst::StVarFinal(i) => vertex_output(b, i.r, i.index),
         Inst::TexStateStore(i) => {
             let base = uniform(b, i.base.0, isa::Size::B64);
             let offset = Src::shared(b.constant(u32::from(i.offset)));
@@ -693,6 +697,12 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
         // Registers that no operation names in its operands are covered here.
         other => refuse(b, format!("`{other}` is not executed by this model yet")),
     }
+}
+
+fn vertex_output(b: &mut Builder<'_>, value: isa::RegVec, word: isa::RegOrImm) -> Op {
+    let value = general(b, value.reg, isa::Size::B32);
+    let word = register_or_immediate(b, word);
+    plain(HANDLERS.st_var, Dst::NONE, &[value, word], 0, [0; 4])
 }
 
 /// Operand and, for compare and exchange, comparand first: the registers hold the new value, then
