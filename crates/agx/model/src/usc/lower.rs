@@ -264,6 +264,9 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
     macro_rules! texture {
         ($i:expr, $load:literal) => {{
             let i = $i;
+            if i.kill & 2 != 0 {
+                return refuse(b, "a texture operation with the unknown bit 70".to_owned());
+            }
             let Some(texture) = descriptor(b, i.base, i.texture) else { return unknown_texture(b) };
             let Some(kind) = texture_kind(i.mode, i.gather, $load) else {
                 return unknown_texture(b);
@@ -653,6 +656,9 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
         }
         Inst::TextureSample(i) => texture!(i, false),
         Inst::TextureLoad(i) => texture!(i, true),
+        Inst::ImageWrite(i) if i.round != isa::StoreRound::default() => {
+            refuse(b, "an image store that rounds toward zero".to_owned())
+        }
         Inst::ImageWrite(i) => {
             let Some(image) = descriptor(b, i.base, i.image) else { return unknown_texture(b) };
             let (coordinates, sample, layer) = coordinates(b, i.coords, i.dim);
