@@ -221,6 +221,14 @@ impl Program {
         UNIFORM_ROWS + self.constants.len()
     }
 
+    /// The value of a source that is a constant of the program.
+    pub fn constant(&self, s: super::lanes::Src) -> Option<u32> {
+        if s.file != super::lanes::File::Shared {
+            return None;
+        }
+        self.constants.get(usize::from(s.row).checked_sub(UNIFORM_ROWS)?).copied()
+    }
+
     /// The shared file for given uniform registers (in halves; those that are missing are zero).
     pub fn shared_rows(&self, uniforms: &[u16]) -> Vec<Row> {
         let mut rows = vec![Row::ZERO; self.shared_row_count()];

@@ -72,6 +72,8 @@ impl Vop {
     pub const PBLENDMD: Vop = Vop(2, 1, 0x64);
     pub const CVTDQ2PS: Vop = Vop(1, 0, 0x5b);
     pub const CVTUDQ2PS: Vop = Vop(1, 3, 0x7a);
+    pub const CVTTPS2DQ: Vop = Vop(1, 2, 0x5b);
+    pub const CVTTPS2UDQ: Vop = Vop(1, 0, 0x78);
     pub const MOVDQU32_LOAD: Vop = Vop(1, 2, 0x6f);
     pub const MOVDQU32_STORE: Vop = Vop(1, 2, 0x7f);
     pub const CMPPS: Vop = Vop(1, 0, 0xc2);
@@ -235,6 +237,11 @@ impl Assembler {
     /// `d = !a`
     pub fn mask_not(&mut self, d: Mask, a: Mask) {
         self.bytes(&[0xc5, 0xf8, 0x44, 0xc0 | d.0 << 3 | a.0]);
+    }
+
+    /// Sets the zero flag if no bit of a mask is set.
+    pub fn test_mask(&mut self, a: Mask) {
+        self.bytes(&[0xc5, 0xf8, 0x98, 0xc0 | a.0 << 3 | a.0]);
     }
 
     /// 16 bits of memory to a mask.

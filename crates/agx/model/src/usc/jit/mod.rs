@@ -6,14 +6,19 @@
 //! becomes jumps. Operations that it does not know are calls of the interpreter's handlers, so both
 //! ways run the same program to the same result and either can take over from the other at most places.
 //!
-//! Registers stay in memory from one operation to the next: rows are in the first-level cache, and no
-//! allocation is needed. (Cranelift would bring allocation, but has vectors of 128 bits only, which
-//! eight times as many instructions would undo.)
+//! Between two changes of the execution mask, operations of lanes run first for one half of the group, if
+//! any of its lanes executes, then for the other. So divergent code costs half, and all rows of a run
+//! fit in vector registers: they are loaded once, and written back at its end in the active lanes.
+//! (Cranelift would allocate registers over the whole program, but its vectors have 128 bits: a row
+//! would be eight of them.)
 //!
-//! [`asm`] encodes instructions, [`translate`] chooses them, [`code`] holds what can be executed.
+//! `asm` encodes instructions, `translate` walks the program and keeps rows in vector registers, `lanes`
+//! and `control` have the templates, `code` holds what can be executed.
 
 mod asm;
 mod code;
+mod control;
+mod lanes;
 mod translate;
 
 pub use code::{Translated, exit};
