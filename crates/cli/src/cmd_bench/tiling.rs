@@ -1,6 +1,6 @@
 //! `tepui bench tiling`: how fast pixels move between raster order and a GPU's, next to memcpy.
 
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::ops::{Deref, DerefMut};
 use std::process::ExitCode;
 use std::ptr::NonNull;
@@ -31,7 +31,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     /// Seconds of measuring a row.
-    #[arg(long, value_name = "SECONDS", default_value_t = 0.25)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.5)]
     seconds: f64,
 }
 
@@ -66,32 +66,39 @@ const ALL_THREADS: [(u32, u32); 5] = [(4096, 4), (4096, 1), (4096, 2), (4096, 8)
 
 /// Runs the benchmark.
 pub fn run(args: &Args) -> ExitCode {
+    match bench(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever reads has seen enough.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("tepui bench tiling: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn bench(args: &Args) -> std::io::Result<()> {
     let threads = rayon::current_num_threads();
-    let budget = Duration::from_secs_f64(args.seconds.clamp(0.0, 60.0));
+    let budget =
+        Duration::try_from_secs_f64(args.seconds.clamp(0.0, 60.0)).unwrap_or(Duration::ZERO);
     let mut out = std::io::stdout();
-    let mut rows = Vec::new();
     if !args.json {
-        println!(
+        writeln!(
+            out,
             "{:<9} {:<14} {:<7} {:>5} {:>10} {:>7} {:>8} {:>8} {:>6}",
             "gpu", "tiling", "op", "bytes", "size", "threads", "GB/s", "memcpy", "ratio"
-        );
+        )?;
     }
     let all = if threads > 1 { &ALL_THREADS[..] } else { &[] };
     let cases = SINGLE.iter().map(|&c| (c, 1)).chain(all.iter().map(|&c| (c, threads)));
+    let mut rows = Vec::new();
     for ((side, bytes), threads) in cases {
-        let mut buffers = match Buffers::new(side, bytes) {
-            Ok(buffers) => buffers,
-            Err(error) => {
-                eprintln!("tepui bench tiling: no memory for images of {side}x{side}: {error}");
-                return ExitCode::FAILURE;
-            }
-        };
+        let mut buffers = Buffers::new(side, bytes)?;
         for tiled in [Tiled::agx(side, bytes), Tiled::mali(side, bytes)] {
             for op in ["tile", "detile"] {
                 let row = measure(&tiled, op, side, bytes, threads, &mut buffers, budget);
                 if !args.json {
-                    println!("{}", text(&row));
-                    let _ = out.flush();
+                    writeln!(out, "{}", text(&row))?;
                 }
                 rows.push(row);
             }
@@ -99,10 +106,10 @@ pub fn run(args: &Args) -> ExitCode {
     }
     if args.json {
         let lines: Vec<String> =
-            rows.iter().filter_map(|r| serde_json::to_string(r).ok()).collect();
-        println!("[\n{}\n]", lines.join(",\n"));
+            rows.iter().map(serde_json::to_string).collect::<Result<_, _>>()?;
+        writeln!(out, "[\n{}\n]", lines.join(",\n"))?;
     }
-    ExitCode::SUCCESS
+    out.flush()
 }
 
 fn text(row: &Row) -> String {
@@ -285,7 +292,7 @@ fn measure(
             times.0.push(moved);
             times.1.push(copied);
         }
-        if round >= 9 && start.elapsed() >= budget {
+        if round >= 3 && start.elapsed() >= budget {
             break;
         }
     }

@@ -296,15 +296,16 @@ impl Tile {
         }
         if s >= NUMBER_PX {
             for (i, &(x, y)) in self.path.iter().enumerate() {
-                canvas.text(left + x * s + 2, top + y * s + 2, &i.to_string(), NUMBER);
+                let color = NUMBERS[usize::from(i as f32 > 0.4 * last)];
+                canvas.text(left + x * s + 2, top + y * s + 2, &i.to_string(), color);
             }
         }
     }
 }
 
-/// The curve and the elements' numbers, which lie on it.
+/// The curve; the elements' numbers on dark and on bright cells.
 const LINE: Rgb = [255, 255, 255];
-const NUMBER: Rgb = [12, 14, 20];
+const NUMBERS: [Rgb; 2] = [[190, 200, 225], [12, 14, 20]];
 /// Squares that the line goes through are at least this large, and cells with numbers.
 const LINE_PX: u32 = 16;
 const NUMBER_PX: u32 = 28;
