@@ -54,7 +54,17 @@ pub fn write(image: &Image, path: &Path) -> io::Result<()> {
     let tile_x = MARGIN_PX + label_px + map_w + MARGIN_PX;
     let width = (tile_x + tile.side_px() + MARGIN_PX).max(MARGIN_PX * 2 + Canvas::text_w(&title));
     let top = MARGIN_PX + 24;
-    let labels_px = memory.labels.len() as u32 * LABEL_PX;
+    // A label stands beside the row in which its level starts, or as near below as there is room.
+    let mut labels_px = 0;
+    let labels: Vec<_> = memory
+        .labels
+        .iter()
+        .map(|(level, first, text)| {
+            let y = labels_px.max((first / COLUMNS) as u32 * CELL_PX);
+            labels_px = y + LABEL_PX;
+            (y, text, level.map_or(HEADERS, color_of))
+        })
+        .collect();
     let height = top + 16 + (rows * CELL_PX).max(tile.height_px()).max(labels_px) + MARGIN_PX;
 
     let mut canvas = Canvas::new(width, height, BACKGROUND);
@@ -68,12 +78,8 @@ pub fn write(image: &Image, path: &Path) -> io::Result<()> {
         let (x, y) = (map_x + column * CELL_PX, top + row * CELL_PX);
         canvas.rect(x, y, CELL_PX - 1, CELL_PX - 1, cell.color());
     }
-    let mut free_y = top;
-    for (level, first, label) in &memory.labels {
-        // A label stands beside the row in which its level starts, or as near below as there is room.
-        let y = (top + (first / COLUMNS) as u32 * CELL_PX).max(free_y);
-        canvas.text(MARGIN_PX, y, label, level.map_or(HEADERS, color_of));
-        free_y = y + LABEL_PX;
+    for (y, label, color) in labels {
+        canvas.text(MARGIN_PX, top + y, label, color);
     }
     tile.draw(&mut canvas, tile_x, top);
     canvas.write(BufWriter::new(File::create(path)?))
@@ -239,18 +245,26 @@ impl Tile {
                 order.sort_unstable();
                 path.extend(order.into_iter().map(|(_, at)| at));
             }
-            // Rows of a linear image, superblocks of AFBC.
-            _ => {
+            Image::Mali(_, layout) => {
+                // Headers of AFBC; rows of a linear image.
+                tile = [level.tiles[0].min(16), level.tiles[1].min(16)];
+                let index = |x: u32, y: u32| match layout.desc().modifier {
+                    Modifier::Afbc(afbc) => afbc.header_index(x, y, level.tiles[0]),
+                    _ => u64::from(y) * u64::from(level.tiles[0]) + u64::from(x),
+                };
+                path.extend((0..tile[1]).flat_map(|y| (0..tile[0]).map(move |x| (x, y))));
+                path.sort_by_key(|&(x, y)| index(x, y));
+            }
+            Image::Agx(..) => {
                 tile = [level.tiles[0].min(16), level.tiles[1].min(16)];
                 path.extend((0..tile[1]).flat_map(|y| (0..tile[0]).map(move |x| (x, y))));
             }
         }
         let [w, h] = tile;
-        let caption = match path.len() {
-            n if n as u64 == u64::from(w) * u64::from(h) && level.tile_el == tile => {
-                format!("order within a tile of {w}x{h}")
-            }
-            _ => format!("order of {w}x{h}"),
+        let caption = match (level.tile_el == tile, answer.tiling) {
+            (_, "afbc") => format!("order of the headers of {w}x{h} superblocks"),
+            (true, _) => format!("order within a tile of {w}x{h}"),
+            (false, _) => format!("order of the first {w}x{h} pixels"),
         };
         Tile { caption, w, h, path }
     }
