@@ -29,6 +29,9 @@ fuzz_target!(|input: &[u8]| {
         assert!(tiled.iter().all(|&b| b == 0xaa), "a refused move writes nothing");
         return;
     }
+    if rect.w == 0 || rect.h == 0 {
+        return;
+    }
     let n = element_B as usize;
     for y in 0..rect.h {
         for x in 0..rect.w {
