@@ -13,7 +13,7 @@ fuzz_target!(|input: &[u8]| {
     let Some((&first, bytes)) = input.split_first() else { return };
     if let Ok(name) = std::str::from_utf8(bytes) {
         if let Ok(format) = name.parse::<Format>() {
-            assert_eq!(format.name(), name);
+            assert_eq!(format.name().parse(), Ok(format));
         }
         if let Ok(afbc) = name.parse::<Afbc>() {
             assert_eq!(afbc.to_string().parse(), Ok(afbc));
