@@ -12,6 +12,7 @@ pub mod cdm;
 mod dispatch;
 mod job;
 pub mod pipeline;
+pub mod render;
 #[expect(clippy::needless_range_loop, reason = "lanes are indices into several rows at once")]
 pub mod usc;
 
@@ -99,7 +100,7 @@ impl Gpu {
     }
 
     /// Runs a render command (both its vertex and its fragment part) to its end.
-    pub fn render(&self, _vm: &AddressSpace, _job: &RenderJob) -> Result<JobStats, JobFault> {
-        Err(JobFault::unimplemented(Unit::Vdm, "render commands"))
+    pub fn render(&self, vm: &AddressSpace, job: &RenderJob) -> Result<JobStats, JobFault> {
+        render::run(self, vm, job)
     }
 }

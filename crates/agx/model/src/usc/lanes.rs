@@ -12,6 +12,7 @@ use crate::usc::helper;
 use crate::usc::memory::Port;
 use crate::usc::program::Program;
 use crate::usc::stack::Stack;
+use crate::usc::stage::Stage;
 use crate::usc::workgroup::Shared;
 
 /// Lanes of a SIMD-group.
@@ -248,6 +249,8 @@ pub struct Lanes<'a, 'v> {
     pub budget: u64,
     /// Instructions executed.
     pub executed: u64,
+    /// The fixed-function units around the group.
+    pub stage: Stage<'a>,
     /// Why the group stopped.
     pub fault: Option<String>,
     /// Watches the registers, when the job is checked.
@@ -287,6 +290,7 @@ impl<'a, 'v> Lanes<'a, 'v> {
             helper: None,
             budget: u64::MAX,
             executed: 0,
+            stage: Stage::Compute,
             fault: None,
             checker: None,
         }

@@ -264,6 +264,9 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
     macro_rules! texture {
         ($i:expr, $load:literal) => {{
             let i = $i;
+            if i.kill & 2 != 0 {
+                return refuse(b, "a texture operation with the unknown bit 70".to_owned());
+            }
             let Some(texture) = descriptor(b, i.base, i.texture) else { return unknown_texture(b) };
             let Some(kind) = texture_kind(i.mode, i.gather, $load) else {
                 return unknown_texture(b);
@@ -653,6 +656,9 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
         }
         Inst::TextureSample(i) => texture!(i, false),
         Inst::TextureLoad(i) => texture!(i, true),
+        Inst::ImageWrite(i) if i.round != isa::StoreRound::default() => {
+            refuse(b, "an image store that rounds toward zero".to_owned())
+        }
         Inst::ImageWrite(i) => {
             let Some(image) = descriptor(b, i.base, i.image) else { return unknown_texture(b) };
             let (coordinates, sample, layer) = coordinates(b, i.coords, i.dim);
@@ -678,6 +684,10 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
         }
         Inst::StTile(i) => tile_pixel!(i, 0),
         Inst::LdTile(i) => tile_pixel!(i, 1),
+        // A vertex program without outputs says so; there is nothing to do.
+        Inst::NoVar(_) => plain(h.nop, Dst::NONE, &[], 0, [0; 4]),
+        Inst::StVar(i) => vertex_output(b, i.r, i.index),
+        Inst::StVarFinal(i) => vertex_output(b, i.r, i.index),
         Inst::TexStateStore(i) => {
             let base = uniform(b, i.base.0, isa::Size::B64);
             let offset = Src::shared(b.constant(u32::from(i.offset)));
@@ -693,6 +703,12 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
         // Registers that no operation names in its operands are covered here.
         other => refuse(b, format!("`{other}` is not executed by this model yet")),
     }
+}
+
+fn vertex_output(b: &mut Builder<'_>, value: isa::RegVec, word: isa::RegOrImm) -> Op {
+    let value = general(b, value.reg, isa::Size::B32);
+    let word = register_or_immediate(b, word);
+    plain(HANDLERS.st_var, Dst::NONE, &[value, word], 0, [0; 4])
 }
 
 /// Operand and, for compare and exchange, comparand first: the registers hold the new value, then

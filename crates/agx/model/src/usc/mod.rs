@@ -5,6 +5,7 @@
 //! - [`launch`] holds what a pipeline's USC words load.
 //! - [`workgroup`] runs the SIMD-groups of a workgroup in turn; [`run`] is the loop over
 //!   instructions; [`exec`] has what each instruction does.
+//! - [`stage`] is what surrounds a vertex or fragment program: its fixed-function units.
 //! - [`stack`] and [`helper`] hand out scratch memory as the driver's helper program decides.
 
 pub mod check;
@@ -18,4 +19,5 @@ pub mod memory;
 pub mod program;
 pub mod run;
 pub mod stack;
+pub mod stage;
 pub mod workgroup;

@@ -13,6 +13,7 @@ pub mod memory;
 pub mod special;
 pub mod subgroup;
 pub mod texture;
+pub mod vertex;
 
 pub use super::lanes::{Handler, Lanes, Next, Op};
 
@@ -139,6 +140,7 @@ handlers! {
     image_write: texture,
     image_write_block: texture,
     tile_pixel: texture,
+    st_var: vertex,
     texture_state_store: texture,
     sampler_state_store: texture,
 }
