@@ -96,8 +96,7 @@ unsafe fn dispatch<const TILE: bool, const TWIST: bool>(job: &Job, rect: Rect, f
         match job.plane.element_B {
             // Eight rows give whole cache lines of the tiled side; four are enough for the raster
             // side.
-            1 if TILE => bricks::<B1, 8, TILE, TWIST>(job, rect, far),
-            1 => bricks::<B1, 4, TILE, TWIST>(job, rect, far),
+            1 => bricks::<B1, 8, TILE, TWIST>(job, rect, far),
             2 => bricks::<B2, 4, TILE, TWIST>(job, rect, far),
             4 => bricks::<B4, 4, TILE, TWIST>(job, rect, far),
             8 => bricks::<B8, 4, TILE, TWIST>(job, rect, far),
