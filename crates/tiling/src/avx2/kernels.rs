@@ -206,7 +206,7 @@ impl Kernel<4> for B1 {
     }
 }
 
-/// Eight rows fill the gaps, so that whole cache lines are written.
+/// Eight rows fill the gaps, so that whole cache lines are moved.
 impl Kernel<8> for B1 {
     #[inline]
     #[target_feature(enable = "avx2")]

@@ -94,8 +94,7 @@ unsafe fn dispatch<const TILE: bool, const TWIST: bool>(job: &Job, rect: Rect, f
     // SAFETY: the caller's promise is each arm's.
     unsafe {
         match job.plane.element_B {
-            // Eight rows give whole cache lines of the tiled side; four are enough for the raster
-            // side.
+            // Eight rows give whole cache lines of the tiled side.
             1 => bricks::<B1, 8, TILE, TWIST>(job, rect, far),
             2 => bricks::<B2, 4, TILE, TWIST>(job, rect, far),
             4 => bricks::<B4, 4, TILE, TWIST>(job, rect, far),
