@@ -8,6 +8,7 @@ mod control;
 mod convert;
 mod copy;
 mod float;
+mod geometry;
 mod image;
 mod integer;
 mod map;
@@ -33,6 +34,7 @@ pub fn all() -> Vec<Case> {
         image::cases(),
         texture::cases(),
         blocks::cases(),
+        geometry::cases(),
     ]
     .into_iter()
     .flatten()
