@@ -27,7 +27,7 @@ const INDEX_COST: u64 = 4096;
 /// What a draw costs besides, in instructions.
 const DRAW_COST: u64 = 1024;
 /// Indices of a batch.
-const BATCH: usize = 1 << 14;
+const BATCH: u32 = 1 << 14;
 /// Words of vertex outputs at which a scene is handed on.
 const MAX_OUTPUT_WORDS: usize = 1 << 25;
 /// Primitives at which a scene is handed on.
@@ -62,13 +62,94 @@ pub struct Geometry<'a> {
     batch: Batch,
 }
 
-/// Memory of a batch, kept from one to the next.
+/// What is worked on together: vertices that are to run, and the primitives that need them.
 #[derive(Default)]
 struct Batch {
+    /// First word of the first vertex in the scene's outputs.
+    base: usize,
     vertices: Vec<Vertex>,
     assembled: Vec<Assembled>,
+    /// Indices so far.
+    indices: u32,
+    /// Number of the next primitive of the instance.
+    next_id: u32,
+    fetched: Fetched,
+}
+
+impl Batch {
+    fn begin(&mut self, base: usize) {
+        self.base = base;
+        self.vertices.clear();
+        self.assembled.clear();
+        self.indices = 0;
+    }
+
+    /// Where the next vertex's words will be. Scenes are handed on long before 2^32 words.
+    fn next_place(&self, stride: usize) -> u32 {
+        (self.base + self.vertices.len() * stride) as u32
+    }
+
+    fn vertex(&mut self, stride: usize, index: u32, instance: u32) -> u32 {
+        let here = self.next_place(stride);
+        self.vertices.push(Vertex { index, instance });
+        here
+    }
+
+    /// Takes assembled primitives.
+    fn emit(&mut self) -> impl FnMut([u32; 3]) {
+        |vertices| {
+            self.assembled.push(Assembled { vertices, id: self.next_id });
+            self.next_id = self.next_id.wrapping_add(1);
+        }
+    }
+}
+
+/// Indices read from memory.
+#[derive(Default)]
+struct Fetched {
     bytes: Vec<u8>,
     indices: Vec<u32>,
+}
+
+impl Fetched {
+    /// Reads indices of a draw. Those behind the end of the buffer are the last one's: what the
+    /// hardware does there is unknown, only that it reads nothing beyond. source: libagx/draws.cl,
+    /// robust index buffers; hk_cmd_draw.c, hk_needs_index_robustness
+    fn read(
+        &mut self,
+        vm: &AddressSpace,
+        buffer: &Indices,
+        first: u32,
+        count: u32,
+    ) -> Result<(), JobFault> {
+        let Fetched { bytes, indices } = self;
+        let width = 1usize << buffer.size as usize;
+        let bound = buffer.bound.unwrap_or(u64::MAX);
+        let there = bound.saturating_sub(u64::from(first)).min(u64::from(count));
+        // The last one alone, if all of these lie behind the end.
+        let (from, read) = match there {
+            0 => (bound.saturating_sub(1), bound.min(1)),
+            there => (u64::from(first), there),
+        };
+        bytes.clear();
+        bytes.resize(read as usize * width, 0);
+        let address = buffer.address.wrapping_add(from.wrapping_mul(width as u64));
+        vm.read(address, bytes).map_err(|fault| {
+            JobFault::new(Unit::Vdm, format!("the index buffer cannot be read: {fault}"))
+        })?;
+        indices.clear();
+        match buffer.size {
+            IndexSize::U8 => indices.extend(bytes.iter().map(|&b| u32::from(b))),
+            IndexSize::U16 => indices
+                .extend(bytes.chunks_exact(2).map(|b| u32::from(u16::from_le_bytes([b[0], b[1]])))),
+            IndexSize::U32 => indices.extend(
+                bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])),
+            ),
+        }
+        let last = indices.last().copied().unwrap_or(0);
+        indices.resize(count as usize, last);
+        Ok(())
+    }
 }
 
 impl<'a> Geometry<'a> {
@@ -166,13 +247,25 @@ impl<'a> Geometry<'a> {
         if let Some(state) = self.ppp.state(self.vm, self.job, number)? {
             self.scene.states.push(state);
         }
-        let provoking = self.state.further.flat_shading_control;
+        let mut assembler = Assembler::new(draw.primitive, self.state.further.flat_shading_control);
+        self.batch.begin(self.scene.outputs.len());
         for instance in 0..draw.instances {
             self.reuse.clear();
-            let mut assembler = Assembler::new(draw.primitive, provoking);
-            self.instance(draw, instance, &mut assembler, layout)?;
+            self.batch.next_id = 0;
+            let mut first = 0;
+            while first < draw.count {
+                let count = (draw.count - first).min(BATCH - self.batch.indices);
+                self.gather(draw, instance, first, count, layout.stride, &mut assembler)?;
+                first += count;
+                if first == draw.count {
+                    assembler.restart(self.batch.emit());
+                }
+                if self.batch.indices >= BATCH {
+                    self.work_off(layout, &mut assembler)?;
+                }
+            }
         }
-        Ok(())
+        self.work_off(layout, &mut assembler)
     }
 
     fn load_pipeline(&mut self) -> Result<Launch<'a>, JobFault> {
@@ -188,76 +281,61 @@ impl<'a> Geometry<'a> {
         self.gpu.prepare(self.vm, launch, &mut self.stats)
     }
 
-    /// One instance of a draw, batch by batch.
-    fn instance(
+    /// Adds some of an instance's indices to the batch.
+    fn gather(
         &mut self,
         draw: &Draw,
         instance: u32,
+        first: u32,
+        count: u32,
+        stride: usize,
         assembler: &mut Assembler,
-        layout: Layout,
     ) -> Result<(), JobFault> {
-        let stride = layout.stride;
-        let mut id = 0u32;
-        let mut first = 0u32;
-        while first < draw.count {
-            let full = self.scene.outputs.len() >= MAX_OUTPUT_WORDS
-                || self.scene.primitives.len() >= MAX_PRIMITIVES;
-            if full {
-                self.flush(assembler, stride)?;
+        let batch = &mut self.batch;
+        batch.indices += count;
+        let Some(buffer) = &draw.indices else {
+            for i in first..first + count {
+                let here = batch.vertex(stride, draw.start.wrapping_add(i), instance);
+                assembler.push(here, batch.emit());
             }
-            let count = (draw.count - first).min(BATCH as u32);
-            let base = self.scene.outputs.len();
-            let Batch { vertices, assembled, bytes, indices } = &mut self.batch;
-            vertices.clear();
-            assembled.clear();
-            let mut emit = |vertices: [u32; 3]| {
-                assembled.push(Assembled { vertices, id });
-                id = id.wrapping_add(1);
-            };
-            // Where the next vertex's words will be. Scenes are handed on long before 2^32 words.
-            let place = |vertices: &Vec<Vertex>| (base + vertices.len() * stride) as u32;
-            match &draw.indices {
-                None => {
-                    for i in first..first + count {
-                        let here = place(vertices);
-                        vertices.push(Vertex { index: draw.start.wrapping_add(i), instance });
-                        assembler.push(here, &mut emit);
-                    }
-                }
-                Some(buffer) => {
-                    fetch(self.vm, buffer, first, count, bytes, indices)?;
-                    for &index in indices.iter() {
-                        if buffer.restart == Some(index) {
-                            assembler.restart(&mut emit);
-                            continue;
-                        }
-                        let new = place(vertices);
-                        let here = self.reuse.place(index, new);
-                        if here == new {
-                            let index = draw.start.wrapping_add(index);
-                            vertices.push(Vertex { index, instance });
-                        }
-                        assembler.push(here, &mut emit);
-                    }
-                }
+            return Ok(());
+        };
+        let mut fetched = std::mem::take(&mut batch.fetched);
+        fetched.read(self.vm, buffer, first, count)?;
+        for &index in &fetched.indices {
+            if buffer.restart == Some(index) {
+                assembler.restart(batch.emit());
+                continue;
             }
-            first += count;
-            if first == draw.count {
-                assembler.restart(&mut emit);
+            let new = batch.next_place(stride);
+            let here = self.reuse.place(index, new);
+            if here == new {
+                batch.vertex(stride, draw.start.wrapping_add(index), instance);
             }
-            self.shade(base, stride)?;
-            self.setup(layout, assembler)?;
+            assembler.push(here, batch.emit());
         }
+        batch.fetched = fetched;
         Ok(())
     }
 
-    /// Runs the batch's vertices; their words go to the end of the scene's.
-    fn shade(&mut self, base: usize, stride: usize) -> Result<(), JobFault> {
-        let Some(launch) = &self.launch else { return Ok(()) };
-        let vertices = &self.batch.vertices;
-        self.scene.outputs.resize(base + vertices.len() * stride, 0);
-        let outputs = &mut self.scene.outputs[base..];
-        uvs::shade(self.gpu, self.vm, launch, vertices, (outputs, stride), &mut self.stats)
+    /// Runs the batch's vertices, sets up its primitives, and begins the next batch.
+    fn work_off(&mut self, layout: Layout, assembler: &mut Assembler) -> Result<(), JobFault> {
+        let Batch { base, vertices, .. } = &self.batch;
+        if let Some(launch) = &self.launch
+            && !vertices.is_empty()
+        {
+            let outputs = &mut self.scene.outputs;
+            outputs.resize(base + vertices.len() * layout.stride, 0);
+            let part = (&mut outputs[*base..], layout.stride);
+            uvs::shade(self.gpu, self.vm, launch, vertices, part, &mut self.stats)?;
+        }
+        self.setup(layout, assembler)?;
+        let Scene { outputs, primitives, .. } = &self.scene;
+        if outputs.len() >= MAX_OUTPUT_WORDS || primitives.len() >= MAX_PRIMITIVES {
+            self.flush(assembler, layout.stride)?;
+        }
+        self.batch.begin(self.scene.outputs.len());
+        Ok(())
     }
 
     /// Sets up the batch's primitives.
@@ -305,42 +383,4 @@ impl<'a> Geometry<'a> {
         }
         Ok(())
     }
-}
-
-/// Reads indices of a draw. Those behind the end of the buffer are the last one's: what the hardware
-/// does there is unknown, only that it reads nothing beyond. source: libagx/draws.cl, robust index
-/// buffers; hk_cmd_draw.c, hk_needs_index_robustness
-fn fetch(
-    vm: &AddressSpace,
-    buffer: &Indices,
-    first: u32,
-    count: u32,
-    bytes: &mut Vec<u8>,
-    indices: &mut Vec<u32>,
-) -> Result<(), JobFault> {
-    let width = 1usize << buffer.size as usize;
-    let bound = buffer.bound.unwrap_or(u64::MAX);
-    let there = bound.saturating_sub(u64::from(first)).min(u64::from(count));
-    // The last one alone, if the batch lies behind the end.
-    let (from, read) = match there {
-        0 => (bound.saturating_sub(1), bound.min(1)),
-        there => (u64::from(first), there),
-    };
-    bytes.clear();
-    bytes.resize(read as usize * width, 0);
-    let address = buffer.address.wrapping_add(from.wrapping_mul(width as u64));
-    vm.read(address, bytes).map_err(|fault| {
-        JobFault::new(Unit::Vdm, format!("the index buffer cannot be read: {fault}"))
-    })?;
-    indices.clear();
-    match buffer.size {
-        IndexSize::U8 => indices.extend(bytes.iter().map(|&b| u32::from(b))),
-        IndexSize::U16 => indices
-            .extend(bytes.chunks_exact(2).map(|b| u32::from(u16::from_le_bytes([b[0], b[1]])))),
-        IndexSize::U32 => indices
-            .extend(bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))),
-    }
-    let last = indices.last().copied().unwrap_or(0);
-    indices.resize(count as usize, last);
-    Ok(())
 }
