@@ -2,6 +2,7 @@
 //! fills a [`scene::Scene`], then pixels (ISP, fragment programs, tilebuffer, PBE) draw it tile by
 //! tile.
 
+pub mod coefficients;
 pub mod scene;
 
 use tepui_softgpu::AddressSpace;
