@@ -10,6 +10,7 @@
 
 pub mod cdm;
 mod dispatch;
+pub mod isp;
 mod job;
 pub mod pipeline;
 pub mod ppp;

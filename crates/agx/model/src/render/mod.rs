@@ -3,35 +3,28 @@
 //!
 //! Geometry begins with the control stream (`vdm`) and the state records that it points to
 //! ([`crate::ppp`]). [`geometry`] takes each draw through [`assembly`], the vertex programs (`uvs`) and
-//! [`setup`], which culls, clips ([`clip`]) and places primitives on the screen.
+//! [`setup`], which culls, clips ([`clip`]) and places primitives on the screen. Pixels are
+//! [`crate::isp`]'s, with the registers that fragment programs interpolate in [`coefficients`].
 
 pub mod assembly;
 pub mod clip;
+pub mod coefficients;
 pub mod geometry;
 pub mod scene;
 pub mod setup;
 
 use tepui_softgpu::AddressSpace;
 
-use crate::job::{JobFault, JobStats, RenderJob, Unit};
+use crate::job::{JobFault, JobStats, RenderJob};
 use crate::usc::program::Programs;
-use crate::{Gpu, vdm};
+use crate::{Gpu, isp, vdm};
 
 /// Runs a render command to its end.
 pub fn run(gpu: &Gpu, vm: &AddressSpace, job: &RenderJob) -> Result<JobStats, JobFault> {
     let programs = Programs::new(vm, job.usc_exec_base, &gpu.programs);
-    let mut pixels = |scene: &scene::Scene, stats: &mut JobStats| draw(gpu, vm, job, scene, stats);
+    let mut pixels =
+        |scene: &scene::Scene, stats: &mut JobStats| isp::draw(gpu, vm, job, scene, stats);
     let mut geometry = geometry::Geometry::new(gpu, vm, job, &programs, &mut pixels)?;
     vdm::run(&mut geometry, job.vdm_ctrl_stream_base)?;
     geometry.finish()
-}
-
-fn draw(
-    _gpu: &Gpu,
-    _vm: &AddressSpace,
-    _job: &RenderJob,
-    _scene: &scene::Scene,
-    _stats: &mut JobStats,
-) -> Result<(), JobFault> {
-    Err(JobFault::unimplemented(Unit::Isp, "the pixels of render commands"))
 }
