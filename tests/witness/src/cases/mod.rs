@@ -8,12 +8,14 @@ mod commands;
 mod control;
 mod convert;
 mod copy;
+mod draws;
 mod float;
 mod geometry;
 mod image;
 mod integer;
 mod map;
 mod memory;
+mod stages;
 mod subgroup;
 mod texture;
 
@@ -36,6 +38,8 @@ pub fn all() -> Vec<Case> {
         texture::cases(),
         blocks::cases(),
         geometry::cases(),
+        draws::cases(),
+        stages::cases(),
     ]
     .into_iter()
     .flatten()
