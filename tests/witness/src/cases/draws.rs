@@ -263,7 +263,6 @@ const FORMATS: &[(&str, vk::Format, u32, &str)] = &[
     ("a2b10g10r10_unorm", vk::Format::A2B10G10R10_UNORM_PACK32, 4, "vec4"),
     ("a2b10g10r10_snorm", vk::Format::A2B10G10R10_SNORM_PACK32, 4, "vec4"),
     ("a2b10g10r10_uint", vk::Format::A2B10G10R10_UINT_PACK32, 4, "uvec4"),
-    ("a2b10g10r10_sint", vk::Format::A2B10G10R10_SINT_PACK32, 4, "ivec4"),
     ("a2r10g10b10_unorm", vk::Format::A2R10G10B10_UNORM_PACK32, 4, "vec4"),
     ("b10g11r11_ufloat", vk::Format::B10G11R11_UFLOAT_PACK32, 4, "vec4"),
     ("r16_unorm", vk::Format::R16_UNORM, 2, "vec4"),

@@ -15,6 +15,7 @@ mod image;
 mod integer;
 mod map;
 mod memory;
+mod queries;
 mod stages;
 mod subgroup;
 mod texture;
@@ -40,6 +41,7 @@ pub fn all() -> Vec<Case> {
         geometry::cases(),
         draws::cases(),
         stages::cases(),
+        queries::cases(),
     ]
     .into_iter()
     .flatten()

@@ -255,24 +255,33 @@ fn feedback() -> Vec<Case> {
                             c.render(&pass, |c| {
                                 c.vertex_buffers(&[&buffer]);
                                 c.bind_graphics(&pipeline);
-                                calls.cmd_bind_transform_feedback_buffers(
+                                let calls = calls.fp();
+                                (calls.cmd_bind_transform_feedback_buffers_ext)(
                                     c.handle,
                                     0,
-                                    &[captured.handle],
-                                    &[0],
-                                    None,
+                                    1,
+                                    &captured.handle,
+                                    &0,
+                                    std::ptr::null(),
                                 );
                                 let flags = vk::QueryControlFlags::empty();
-                                calls.cmd_begin_query_indexed(c.handle, queries, 0, flags, 0);
-                                calls.cmd_begin_transform_feedback(c.handle, 0, &[], None);
-                                c.draw(&pipeline, list.len() as u32, 2);
-                                calls.cmd_end_transform_feedback(
+                                (calls.cmd_begin_query_indexed_ext)(c.handle, queries, 0, flags, 0);
+                                (calls.cmd_begin_transform_feedback_ext)(
                                     c.handle,
                                     0,
-                                    &[counter.handle],
-                                    Some(&[0]),
+                                    0,
+                                    std::ptr::null(),
+                                    std::ptr::null(),
                                 );
-                                calls.cmd_end_query_indexed(c.handle, queries, 0, 0);
+                                c.draw(&pipeline, list.len() as u32, 2);
+                                (calls.cmd_end_transform_feedback_ext)(
+                                    c.handle,
+                                    0,
+                                    1,
+                                    &counter.handle,
+                                    &0,
+                                );
+                                (calls.cmd_end_query_indexed_ext)(c.handle, queries, 0, 0);
                             });
                             gpu.device.cmd_copy_query_pool_results(
                                 c.handle,
