@@ -132,7 +132,6 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
         let Some(program) = frame.background else { return Ok(()) };
         // A background program is a fragment program on all samples of the tile, before any test.
         let shader = Shader { program, bindings: usize::MAX, early: true, key: u64::MAX };
-        self.batch = Some(Batch { shader, state: usize::MAX });
         self.fragments.registers = 0;
         let all = (1 << frame.samples.count) - 1;
         let quad = Quad { coefficients: 0, depth: [0.0; 3], range: [0.0, 1.0], face: 0 };
@@ -140,6 +139,7 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
         let columns = frame.tile_px[0].min(frame.size_px[0] - corner[0]);
         for y in (0..rows).step_by(2) {
             for x in (0..columns).step_by(2) {
+                self.batch = Some(Batch { shader, state: usize::MAX });
                 self.push(quad, [corner[0] + x, corner[1] + y], &[all; 4], &[all; 4]);
                 if self.quads == QUADS {
                     self.flush()?;
