@@ -3,6 +3,7 @@
 mod algorithms;
 mod atomics;
 mod blocks;
+mod canvas;
 mod commands;
 mod control;
 mod convert;
