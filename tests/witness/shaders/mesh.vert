@@ -8,7 +8,10 @@
 layout(location = 0) in vec4 position;
 layout(location = 1) in vec4 color;
 #ifdef FEEDBACK
-layout(xfb_buffer = 0, xfb_stride = 32, xfb_offset = 0) out gl_PerVertex { vec4 gl_Position; float gl_PointSize; };
+layout(xfb_buffer = 0, xfb_stride = 32) out gl_PerVertex {
+    layout(xfb_offset = 0) vec4 gl_Position;
+    float gl_PointSize;
+};
 layout(location = 0, xfb_buffer = 0, xfb_offset = 16) FLAT out vec4 shade;
 #else
 layout(location = 0) FLAT out vec4 shade;

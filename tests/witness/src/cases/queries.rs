@@ -96,7 +96,7 @@ fn statistics() -> Vec<Case> {
                 let mut state = mesh_state();
                 state.topology = topology;
                 let pipeline = gpu.graphics(&stages, &state, &[])?;
-                let buffer = vertices(bench, &scattered(92, 13))?;
+                let buffer = vertices(bench, &scattered(92, 12))?;
                 let kinds = F::INPUT_ASSEMBLY_VERTICES
                     | F::INPUT_ASSEMBLY_PRIMITIVES
                     | F::VERTEX_SHADER_INVOCATIONS
@@ -123,7 +123,7 @@ fn statistics() -> Vec<Case> {
                         device.cmd_begin_query(c.handle, queries, 0, flags);
                         c.render(&pass, |c| {
                             c.vertex_buffers(&[&buffer]);
-                            c.draw(&pipeline, 13, 2);
+                            c.draw(&pipeline, 12, 2);
                         });
                         device.cmd_end_query(c.handle, queries, 0);
                         device.cmd_copy_query_pool_results(

@@ -164,12 +164,21 @@ impl Rig {
         self.push(IndexListBufferSize { size: (bytes.len() as u64).next_multiple_of(4) });
     }
 
-    /// Runs the stream and returns the scenes that it gives.
-    fn run(mut self) -> Result<(Vec<Scene>, JobStats), JobFault> {
+    /// Ends the stream and puts everything into memory.
+    fn write(&mut self) {
         self.push(vdm::StreamTerminate {});
         self.vm.write(STREAM, &self.stream).unwrap();
         self.vm.write(RECORD, &self.record).unwrap();
-        let gpu = Gpu::new(Options { threads: 2, ..Options::default() });
+    }
+
+    /// Runs the stream and returns the scenes that it gives.
+    fn run(mut self) -> Result<(Vec<Scene>, JobStats), JobFault> {
+        self.write();
+        self.run_written(Options { threads: 2, ..Options::default() })
+    }
+
+    fn run_written(&self, options: Options) -> Result<(Vec<Scene>, JobStats), JobFault> {
+        let gpu = Gpu::new(options);
         let programs = Programs::new(&self.vm, USC, &gpu.programs);
         let mut scenes = Vec::new();
         let mut sink = |scene: &Scene, _: &mut JobStats| {
@@ -309,4 +318,57 @@ fn records_must_be_as_long_as_their_header_says() {
     rig.draw(Primitive::Triangles, 3, 1);
     let fault = rig.run().err().map(|fault| fault.to_string()).unwrap_or_default();
     assert!(fault.contains("announces"), "{fault}");
+}
+
+/// Bytes of a stream, its records, its pipeline and its positions changed at random: every run ends,
+/// and primitives keep to the scene that they are in.
+#[test]
+fn any_bytes_end_in_a_scene_or_a_fault() {
+    let mut seed = 0x9e37_79b9u32;
+    let mut next = move || {
+        seed ^= seed << 13;
+        seed ^= seed >> 17;
+        seed ^= seed << 5;
+        seed
+    };
+    let mut drawn = 0;
+    for _ in 0..4000 {
+        let mut rig = Rig::new(&CORNERS);
+        rig.state(Cull { depth_clip: true, ..Default::default() });
+        rig.draw(Primitive::TriangleStrip, 4, 2);
+        rig.draw_indexed(Primitive::LineLoop, &[0, 1, 2, 3, 0xffff, 3, 1, 0], 0);
+        rig.write();
+        for _ in 0..1 + next() % 4 {
+            let (base, length) = match next() % 5 {
+                0 | 1 => (STREAM, rig.stream.len() as u32),
+                2 => (RECORD, rig.record.len() as u32),
+                3 => (USC, 24),
+                _ => (DATA, 64),
+            };
+            let at = base + u64::from(next() % length);
+            let byte = match next() % 3 {
+                0 => next() as u8,
+                _ => rig.vm.read_array::<1>(at).unwrap()[0] ^ 1 << (next() % 8),
+            };
+            rig.vm.write(at, &[byte]).unwrap();
+        }
+        let options = Options {
+            threads: 1,
+            instruction_budget: 2000,
+            job_budget: 1 << 22,
+            ..Options::default()
+        };
+        let Ok((scenes, _)) = rig.run_written(options) else { continue };
+        for scene in &scenes {
+            for p in &scene.primitives {
+                drawn += 1;
+                assert!((p.state as usize) < scene.states.len() && p.pieces > 0);
+                assert!((p.first_piece + p.pieces) as usize <= scene.pieces.len());
+                assert!(p.vertices.iter().all(|&v| v as usize + 4 <= scene.outputs.len()));
+            }
+            let limit = 32768 << 8;
+            assert!(scene.pieces.iter().flat_map(|p| p.xy).flatten().all(|c| c.abs() <= limit));
+        }
+    }
+    assert!(drawn > 1000, "{drawn} primitives");
 }
