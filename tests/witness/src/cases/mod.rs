@@ -14,6 +14,7 @@ mod image;
 mod integer;
 mod map;
 mod memory;
+mod pixels;
 mod subgroup;
 mod texture;
 
@@ -36,6 +37,7 @@ pub fn all() -> Vec<Case> {
         texture::cases(),
         blocks::cases(),
         geometry::cases(),
+        pixels::cases(),
     ]
     .into_iter()
     .flatten()
