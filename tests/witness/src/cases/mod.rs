@@ -17,6 +17,7 @@ mod map;
 mod memory;
 mod queries;
 mod stages;
+mod pixels;
 mod subgroup;
 mod texture;
 
@@ -42,6 +43,7 @@ pub fn all() -> Vec<Case> {
         draws::cases(),
         stages::cases(),
         queries::cases(),
+        pixels::cases(),
     ]
     .into_iter()
     .flatten()
