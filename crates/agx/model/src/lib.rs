@@ -5,16 +5,21 @@
 //! GPU memory, as silicon does.
 //!
 //! Modules carry the names of the hardware's units: [`cdm`] walks compute control streams,
-//! [`pipeline`] loads what USC words name, [`dispatch`] spreads workgroups over threads, [`usc`]
+//! [`render`] draws what vertex control streams say, [`pipeline`] loads what USC words name, [`dispatch`] spreads workgroups over threads, [`usc`]
 //! executes machine code; textures and images are `tepui_agx_texture`'s.
 
 pub mod cdm;
 mod dispatch;
+pub mod isp;
 mod job;
 pub mod pipeline;
+pub mod ppp;
 pub mod render;
+mod stream;
 #[expect(clippy::needless_range_loop, reason = "lanes are indices into several rows at once")]
 pub mod usc;
+mod uvs;
+mod vdm;
 
 pub use job::{
     BgEot, ComputeJob, ComputeRegisters, Helper, JobFault, JobStats, ProgramPoint, RenderJob,

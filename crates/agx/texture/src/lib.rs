@@ -42,6 +42,7 @@ pub mod pbe;
 mod sample;
 pub mod sampler;
 mod simd;
+pub mod surface;
 pub mod texture;
 pub mod tile;
 mod unit;
@@ -54,6 +55,7 @@ pub use notes::{Note, Notes};
 pub use pbe::{BlockStore, Store};
 pub use sample::{Kind, LodSource, Operands, Request};
 pub use sampler::SamplerState;
+pub use surface::{Surface, SurfaceShape};
 pub use tile::{TileFormat, Tilebuffer};
 pub use unit::Unit;
 

@@ -7,8 +7,11 @@ use tepui_agx_packets::ppp;
 /// Sub-pixel bits of window positions.
 pub const SUBPIXEL_BITS: u32 = 8;
 
+/// Largest magnitude of a window coordinate of a [`Piece`], in pixels.
+pub const GUARD_BAND_PX: f32 = 32768.0;
+
 /// The primitives of a render command.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Scene {
     /// States, in the order in which draws first used them.
     pub states: Vec<State>,
@@ -18,6 +21,12 @@ pub struct Scene {
     pub primitives: Vec<Primitive>,
     /// Pieces of the primitives on the screen: what clipping left.
     pub pieces: Vec<Piece>,
+    /// Earlier scenes of the same render command were drawn: tiles start with the partial-render
+    /// background program instead of the background program.
+    pub continued: bool,
+    /// Later scenes of the same render command follow, because the parameter memory is full: tiles
+    /// end with the partial-render program instead of the end-of-tile program.
+    pub unfinished: bool,
 }
 
 /// State that primitives share: the PPP's words as the draw latched them, and what they point at.
@@ -37,11 +46,12 @@ pub struct State {
     pub stencil: [ppp::FragmentStencil; 2],
     /// Slot of the occlusion result.
     pub occlusion: ppp::FragmentOcclusionQuery,
-    /// Scissor of each viewport of the draw, from the scissor array.
+    /// What confines drawing in each viewport: its entry of the scissor array, cut down to its region
+    /// clip; without the scissor test the rectangle is the region clip alone.
     pub scissors: Vec<Scissor>,
     /// From the depth bias array.
     pub depth_bias: tepui_agx_packets::render::DepthBias,
-    /// Clip in units of 32 × 32 pixels.
+    /// Clip of the first viewport, in units of 32 × 32 pixels; `scissors` has it already.
     pub region: ppp::RegionClip,
     /// Culling, flat shading vertex, depth clip and clamp.
     pub cull: ppp::Cull,
@@ -77,9 +87,10 @@ pub struct Scissor {
 pub enum Kind {
     /// Three vertices.
     Triangle,
-    /// Two vertices; the third repeats the second.
+    /// The first two vertices. The third repeats the second, or is that of the triangle of which this
+    /// is an edge.
     Line,
-    /// One vertex, repeated.
+    /// The first vertex. The others repeat it, or are those of the triangle of which this is a corner.
     Point,
 }
 
@@ -88,7 +99,7 @@ pub enum Kind {
 pub struct Primitive {
     /// What it is.
     pub kind: Kind,
-    /// Faces the viewer with its front; lines and points do.
+    /// Faces the viewer with its front; lines and points that are no part of a triangle do.
     pub front: bool,
     /// Index in [`Scene::states`].
     pub state: u32,
@@ -117,8 +128,9 @@ pub struct Primitive {
 /// What clipping left of a primitive, or a part of it: a triangle, a line or a point on the screen.
 #[derive(Clone, Copy, Debug)]
 pub struct Piece {
-    /// Window positions in pixels with [`SUBPIXEL_BITS`] fraction bits. Triangles are wound so that
-    /// their area is positive with y downwards.
+    /// Window positions in pixels with [`SUBPIXEL_BITS`] fraction bits, within ±[`GUARD_BAND_PX`].
+    /// Triangles are wound so that (x1 - x0)(y2 - y0) - (x2 - x0)(y1 - y0) is positive with y
+    /// downwards.
     pub xy: [[i32; 2]; 3],
     /// Window depths before bias and clamp.
     pub z: [f32; 3],

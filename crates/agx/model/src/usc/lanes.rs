@@ -331,6 +331,16 @@ impl Lanes<'_, '_> {
         unsafe { &mut *self.files[File::Registers as usize].add(row as usize) }
     }
 
+    /// The active lanes that may write memory: helper lanes of fragment programs may not.
+    /// source: Mesa's agx_nir_lower_frag_sidefx.c, "hardware will predicate simple writes"
+    #[inline(always)]
+    pub fn writers(&self) -> u32 {
+        match &self.stage {
+            Stage::Fragment(f) => self.exec & f.active(),
+            _ => self.exec,
+        }
+    }
+
     /// Is every lane active?
     #[inline(always)]
     pub fn full(&self) -> bool {

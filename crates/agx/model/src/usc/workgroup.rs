@@ -132,6 +132,24 @@ impl<'v> Worker<'v> {
         }
     }
 
+    /// Loads what a launch's USC words load, for the groups that [`Worker::run_entered`] runs.
+    pub fn enter(&mut self, launch: &'v Launch<'v>) {
+        self.port.launch = launch;
+        self.shared.textures.clone_from(&launch.textures);
+        self.shared.samplers.clone_from(&launch.samplers);
+    }
+
+    /// Local memory: in fragment and end-of-tile programs, the tilebuffer.
+    pub fn local(&mut self) -> &mut Vec<u8> {
+        &mut self.shared.local
+    }
+
+    /// What happened in the texture unit and the pixel back end that silicon's behaviour is unknown
+    /// for.
+    pub fn notes(&mut self) -> &mut tepui_agx_texture::Notes {
+        &mut self.port.sampler.notes
+    }
+
     /// The registers of the group that [`Worker::run_group`] runs next, cleared, for whoever preloads
     /// them.
     pub fn preload(&mut self, program: &Program) -> &mut [Row] {
@@ -152,10 +170,34 @@ impl<'v> Worker<'v> {
     ) -> Result<(), JobFault> {
         self.shared.textures.clone_from(&launch.textures);
         self.shared.samplers.clone_from(&launch.samplers);
+        self.run_alone(&launch.program, shared_rows, stage, alive, budget)
+    }
+
+    /// Runs one SIMD-group of the launch that was entered. Its registers are those that
+    /// [`Worker::preload`] gave.
+    pub fn run_entered(
+        &mut self,
+        shared_rows: &[Row],
+        stage: Stage<'_>,
+        alive: u32,
+        budget: u64,
+    ) -> Result<(), JobFault> {
+        let launch = self.port.launch;
+        self.run_alone(&launch.program, shared_rows, stage, alive, budget)
+    }
+
+    fn run_alone(
+        &mut self,
+        program: &Program,
+        shared_rows: &[Row],
+        stage: Stage<'_>,
+        alive: u32,
+        budget: u64,
+    ) -> Result<(), JobFault> {
         let mut lanes = Lanes::new(
             &mut self.registers,
             shared_rows,
-            &launch.program,
+            program,
             alive,
             Place { local_size: [1; 3], grid: [1; 3], ..Place::default() },
             &mut self.shared,
@@ -174,7 +216,7 @@ impl<'v> Worker<'v> {
         let fault = match outcome {
             run::Outcome::Stop => None,
             run::Outcome::Barrier => {
-                Some(point(&lanes, "a vertex or fragment program waits at a barrier".into()))
+                Some(point(&lanes, "a program of the graphics pipeline waits at a barrier".into()))
             }
             run::Outcome::Fault => {
                 let why = lanes.fault.take().unwrap_or_default();
@@ -280,6 +322,7 @@ impl<'v> Worker<'v> {
                 let outcome = run::run(&mut lanes);
                 group.pc = lanes.pc;
                 group.exec = lanes.exec;
+                group.alive = lanes.alive;
                 group.stack = lanes.stack;
                 group.executed = lanes.executed;
                 group.checker = lanes.checker.take();

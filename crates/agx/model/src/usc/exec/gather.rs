@@ -252,10 +252,16 @@ pub fn gather(
     }
 }
 
-/// Writes one element a lane.
+/// Writes one element for each lane of `exec`.
 #[inline(always)]
-pub fn scatter(l: &mut Lanes<'_, '_>, addresses: &[u64; LANES], element: u32, at: u64, row: &Row) {
-    let exec = l.exec;
+pub fn scatter(
+    l: &mut Lanes<'_, '_>,
+    exec: u32,
+    addresses: &[u64; LANES],
+    element: u32,
+    at: u64,
+    row: &Row,
+) {
     if exec == 0 {
         return;
     }

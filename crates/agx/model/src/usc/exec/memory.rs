@@ -229,7 +229,7 @@ fn component_numbers(mask: u8) -> [usize; 4] {
 }
 
 #[inline(always)]
-fn store_to(l: &mut Lanes<'_, '_>, t: &Transfer, addresses: &[u64; LANES]) -> Next {
+fn store_to(l: &mut Lanes<'_, '_>, exec: u32, t: &Transfer, addresses: &[u64; LANES]) -> Next {
     if let Some(format) = packed_format(t.format) {
         let wide = is_wide(t);
         let mut channels = [Row::ZERO; 4];
@@ -247,7 +247,7 @@ fn store_to(l: &mut Lanes<'_, '_>, t: &Transfer, addresses: &[u64; LANES]) -> Ne
             format.store(15, &std::array::from_fn(|c| channels[c].0[i]), &mut word);
             row.0[i] = u32::from_le_bytes(word);
         }
-        scatter(l, addresses, 4, 0, &row);
+        scatter(l, exec, addresses, 4, 0, &row);
         return Next::Continue;
     }
     let element = t.format.stride();
@@ -265,7 +265,7 @@ fn store_to(l: &mut Lanes<'_, '_>, t: &Transfer, addresses: &[u64; LANES]) -> Ne
                 *v = u32::from(f32_to_half(f32::from_bits(*v)));
             }
         }
-        scatter(l, addresses, element, components[k] as u64 * u64::from(element), &row);
+        scatter(l, exec, addresses, element, components[k] as u64 * u64::from(element), &row);
     }
     Next::Continue
 }
@@ -326,14 +326,14 @@ pub fn device_store<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
                 for (k, e) in (0..elements).filter(|e| t.mask >> e & 1 != 0).enumerate() {
                     let row = l.register(t.register.row + k as u16);
                     // SAFETY: as for loads.
-                    unsafe { spread(host.add(4 * e as usize), &near.offsets, l.exec, row, 4) };
+                    unsafe { spread(host.add(4 * e as usize), &near.offsets, l.writers(), row, 4) };
                 }
                 return Next::Continue;
             }
         }
     }
     let addresses = device_addresses(l, op, t);
-    store_to(l, t, &addresses)
+    store_to(l, l.writers(), t, &addresses)
 }
 
 /// One step of an atomic operation: what is stored for `old`, given the operand (and, for a compare
@@ -592,7 +592,7 @@ pub fn stack_load<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
 /// Registers to scratch memory.
 #[inline(always)]
 pub fn stack_store<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
-    stack_transfer(l, op, store_to)
+    stack_transfer(l, op, |l, t, addresses| store_to(l, l.exec, t, addresses))
 }
 
 /// The index of a scratch access counts bytes. source: Mesa's agx_compile.c,

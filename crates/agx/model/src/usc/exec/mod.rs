@@ -8,6 +8,7 @@
 pub mod approx;
 pub mod float;
 pub mod flow;
+pub mod fragment;
 pub mod gather;
 pub mod int;
 pub mod memory;
@@ -153,6 +154,11 @@ handlers! {
     image_write_block: texture,
     tile_pixel: texture,
     st_var: vertex,
+    iter: fragment,
+    ldcf: fragment,
+    sample_mask: fragment,
+    zs_emit: fragment,
+    tile_access: fragment,
     texture_state_store: texture,
     sampler_state_store: texture,
 }

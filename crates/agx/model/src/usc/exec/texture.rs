@@ -9,6 +9,7 @@ use super::memory::{register_at, register_bits_of};
 use super::{Lanes, Next, Op};
 use crate::job::{ProgramPoint, Report};
 use crate::usc::lanes::{Dst, Form, Row, Src, f32_to_half, half_to_f32};
+use crate::usc::stage::Stage;
 
 /// Where a texture or image descriptor comes from.
 #[derive(Clone, Copy, Debug)]
@@ -138,9 +139,9 @@ pub enum Access2d {
 }
 
 /// A worker's memory as the texture unit sees it.
-struct View<'a> {
-    vm: &'a AddressSpace,
-    ranges: &'a mut RangeCache,
+pub(crate) struct View<'a> {
+    pub vm: &'a AddressSpace,
+    pub ranges: &'a mut RangeCache,
 }
 
 // SAFETY: `RangeCache::lookup` returns addresses of bound memory with the permissions asked for, which
@@ -324,7 +325,9 @@ pub fn image_write<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
         level: l.load_u32(t.level).0,
         components: std::array::from_fn(|k| register_bits_of(l, t.register, k).0),
     };
+    let writers = l.writers();
     let next = for_each_descriptor(l, t.image, &[0; LANES], |l, descriptor, lanes, _| {
+        let lanes = lanes & writers;
         let port = &mut *l.port;
         let mut view = View { vm: port.vm, ranges: &mut port.ranges };
         port.sampler
@@ -344,7 +347,11 @@ pub fn image_write_block<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Ne
     let Some(tile) = l.port.launch.tile else {
         return l.fail("local memory is not laid out as a tile");
     };
-    let [x, y, _] = t.coordinates.map(|s| row(l, s));
+    let [x, y] = match (&l.stage, t.coordinates[0]) {
+        (Stage::EndOfTile(tile), None) => tile.corner.map(|v| [v; LANES]),
+        (_, None) => return l.fail("a tile store without coordinates outside of a tile's program"),
+        _ => [row(l, t.coordinates[0]), row(l, t.coordinates[1])],
+    };
     let (layer, level) = (row(l, t.layer), l.load_u32(t.level).0);
     let offset = l.load_u32(t.offset).0;
     let tile = tepui_agx_texture::Tilebuffer {

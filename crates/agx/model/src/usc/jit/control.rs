@@ -14,11 +14,6 @@ impl Translator<'_> {
     /// Control flow; what has no template is the handler's.
     pub fn control(&mut self, op: &Op, labels: &[Label]) -> Done {
         match op.name {
-            Name::stop => {
-                self.count();
-                self.leave(self.index + 1, exit::STOP);
-                return Ok(());
-            }
             Name::jmp_exec_any => return self.jump(op, labels, Condition::NotZero),
             Name::jmp_exec_none => return self.jump(op, labels, Condition::Zero),
             Name::while_icmp | Name::while_fcmp if op.aux[2] == 0 => return Err(ByHandler),
