@@ -4,8 +4,10 @@
 mod batch;
 mod cmd_asm;
 mod cmd_bench;
+mod cmd_compile;
 mod cmd_decode;
 mod cmd_demo;
+mod cmd_exec;
 mod cmd_disasm;
 mod cmd_formats;
 mod cmd_gpus;
@@ -16,6 +18,7 @@ mod cmd_replay;
 mod cmd_shim;
 mod cmd_tile;
 mod cmd_trace;
+mod frontend;
 mod image;
 mod raster;
 mod size;
@@ -36,6 +39,8 @@ enum Command {
     /// Says which version this is.
     Version,
     Demo(cmd_demo::Args),
+    Compile(cmd_compile::Args),
+    Exec(cmd_exec::Args),
     Bench(cmd_bench::Args),
     /// Lists the GPUs that programs can be given.
     Gpus(cmd_gpus::Args),
@@ -56,6 +61,8 @@ enum Command {
 fn main() -> std::process::ExitCode {
     match Cli::parse().command {
         Command::Version => println!("tepui {}", env!("CARGO_PKG_VERSION")),
+        Command::Compile(args) => return cmd_compile::run(&args),
+        Command::Exec(args) => return cmd_exec::run(&args),
         Command::Bench(args) => return cmd_bench::run(&args),
         Command::Demo(args) => return cmd_demo::run(&args),
         Command::Gpus(args) => return cmd_gpus::run(&args),

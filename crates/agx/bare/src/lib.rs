@@ -4,6 +4,8 @@
 //! [`Machine::dispatch`] writes USC words and a compute control stream around a program, as a driver
 //! would, and submits it. Demonstrations, benchmarks and instruction tests stand on it.
 
+pub mod shader;
+
 use std::sync::Arc;
 
 use tepui_agx_model::{ComputeJob, ComputeRegisters, Gpu, JobFault, JobStats, Options};
