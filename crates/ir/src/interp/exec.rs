@@ -4,7 +4,7 @@ use super::memory::{Slot, read, write};
 use super::{Fault, Machine, Mask, MemoryError, SUBGROUP};
 use crate::attrs::{AtomicOp, Attrs, Builtin, IoLoc, IoSlot, Mem};
 use crate::entity::{Inst, Value};
-use crate::op::{Fold, Op, fold};
+use crate::op::{Fold, Op, fold, is_denormal};
 use crate::types::{Type, sext};
 use cranelift_entity::EntityRef;
 
@@ -146,11 +146,16 @@ impl Machine<'_> {
         let tys: Vec<Type> = results.iter().map(|&r| self.ty(r)).collect();
         let arg_tys: Vec<Type> = args.iter().map(|&a| self.ty(a)).collect();
         let (mut words, mut out) = (Vec::new(), Vec::new());
+        let flush = s.info.float.iter().any(|c| c.denorm_flush) && d.op.may_flush();
+        let flushed = |ty: Type, v: u64| {
+            let on = flush && s.info.float_controls(ty.bits()).is_some_and(|c| c.denorm_flush);
+            if on && is_denormal(ty.bits(), v) { v & (1 << (ty.bits() - 1)) } else { v }
+        };
         for lane in (0..self.n).filter(|&l| live[l]) {
             words.clear();
             for &a in args {
                 for c in 0..self.ty(a).comps() as usize {
-                    words.push(self.get(a, c, lane));
+                    words.push(flushed(self.ty(a), self.get(a, c, lane)));
                 }
             }
             let mut at = 0;
@@ -167,7 +172,8 @@ impl Machine<'_> {
             let mut from = out.iter();
             for &r in results {
                 for c in 0..self.ty(r).comps() as usize {
-                    self.set(r, c, lane, from.next().copied().unwrap_or(0));
+                    let x = from.next().copied().unwrap_or(0);
+                    self.set(r, c, lane, flushed(self.ty(r), x));
                 }
             }
         }
