@@ -16,8 +16,10 @@ pub mod dce;
 pub mod divergence;
 pub mod if_convert;
 pub mod licm;
+pub mod lower_addresses;
 pub mod lower_bits;
 pub mod lower_buffers;
+pub mod lower_int64;
 pub mod lower_vars;
 pub mod pipeline;
 pub mod promote;
@@ -29,4 +31,5 @@ pub mod unroll;
 pub mod vectorise;
 
 mod edit;
+mod rewrite;
 pub use edit::{Consts, Renames};

@@ -26,6 +26,14 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "lower_vars", run: crate::lower_vars::run },
     Pass { name: "lower_buffers", run: crate::lower_buffers::run },
     Pass {
+        name: "lower_addresses",
+        run: |s| crate::lower_addresses::run(s, crate::lower_addresses::Options::default()),
+    },
+    Pass {
+        name: "lower_int64",
+        run: |s| crate::lower_int64::run(s, crate::lower_int64::Options::default()),
+    },
+    Pass {
         name: "lower_bits16",
         run: |s| crate::lower_bits::run(s, crate::lower_bits::Options { min_int_bits: 16 }),
     },

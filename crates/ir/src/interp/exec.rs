@@ -1,6 +1,6 @@
 //! Instructions that are not control flow.
 
-use super::memory::{Slot, read, write};
+use super::memory::{Slot, buffer_address, read, write};
 use super::{Fault, Machine, Mask, MemoryError, SUBGROUP};
 use crate::attrs::{AtomicOp, Attrs, Builtin, IoLoc, IoSlot, Mem};
 use crate::entity::{Inst, Value};
@@ -13,6 +13,8 @@ use cranelift_entity::EntityRef;
 enum Space {
     Buffer,
     Global,
+    /// Global, with a base and an offset.
+    Based,
     Shared,
     Scratch,
     Push,
@@ -70,6 +72,15 @@ impl Machine<'_> {
                     self.set(results[0], 0, l, h);
                 }
             }
+            (Op::BufferAddress, _) => {
+                for l in (0..self.n).filter(|&l| live[l]) {
+                    let slot = self.slot(inst, self.get(args[0], 0, l))?;
+                    match buffer_address(slot) {
+                        Some(a) => self.set(results[0], 0, l, a),
+                        None => return self.unsupported(inst, "the address of this binding"),
+                    }
+                }
+            }
             (Op::BufferSize, _) => {
                 for l in (0..self.n).filter(|&l| live[l]) {
                     let (a, b, c) = self.slot(inst, self.get(args[0], 0, l))?;
@@ -82,6 +93,11 @@ impl Machine<'_> {
             }
             (Op::LoadBuffer, Attrs::Mem(m)) => self.load(inst, Space::Buffer, m, live)?,
             (Op::LoadGlobal, Attrs::Mem(m)) => self.load(inst, Space::Global, m, live)?,
+            (Op::LoadOffset, Attrs::Mem(m)) => self.load(inst, Space::Based, m, live)?,
+            (Op::StoreOffset, Attrs::Mem(m)) => self.store(inst, Space::Based, m, live)?,
+            (Op::AtomicOffset, Attrs::Atomic(op, m)) => {
+                self.atomic(inst, Space::Based, op, m, live)?
+            }
             (Op::LoadShared, Attrs::Mem(m)) => self.load(inst, Space::Shared, m, live)?,
             (Op::LoadScratch, Attrs::Mem(m)) => self.load(inst, Space::Scratch, m, live)?,
             (Op::LoadPush, Attrs::Mem(m)) => self.load(inst, Space::Push, m, live)?,
@@ -183,7 +199,7 @@ impl Machine<'_> {
 
     /// Number of operands before the data.
     fn leading(space: Space) -> usize {
-        if matches!(space, Space::Buffer) { 2 } else { 1 }
+        if matches!(space, Space::Buffer | Space::Based) { 2 } else { 1 }
     }
 
     /// Byte offset (or address) of an access in a lane.
@@ -192,6 +208,12 @@ impl Machine<'_> {
         let x = self.get(v, 0, lane);
         match space {
             Space::Global => (x as i64).wrapping_add(i64::from(mem.offset)),
+            Space::Based => {
+                let base = self.get(self.s.arg(inst, 0), 0, lane) as i64;
+                let x = if mem.index.signed { i64::from(x as u32 as i32) } else { x as i64 };
+                let x = x.wrapping_shl(u32::from(mem.index.shift));
+                base.wrapping_add(x).wrapping_add(i64::from(mem.offset))
+            }
             // 32-bit offsets wrap, as the hardware's additions do.
             _ => i64::from((x as u32).wrapping_add(mem.offset as u32)),
         }
@@ -218,7 +240,9 @@ impl Machine<'_> {
                     }
                 }
             }
-            Space::Global => self.memory.range(off as u64, len).and_then(|(b, o)| f(b, o as i64)),
+            Space::Global | Space::Based => {
+                self.memory.range(off as u64, len).and_then(|(b, o)| f(b, o as i64))
+            }
             Space::Shared => f(&mut self.shared, off),
             Space::Scratch => f(&mut self.scratch[lane], off),
             Space::Push => f(&mut self.memory.push, off),
