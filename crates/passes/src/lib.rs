@@ -14,6 +14,8 @@ pub mod clone;
 pub mod control;
 pub mod dce;
 pub mod divergence;
+pub mod forward;
+pub mod hoist;
 pub mod if_convert;
 pub mod licm;
 pub mod lower_addresses;
@@ -30,6 +32,7 @@ pub mod split;
 pub mod unroll;
 pub mod vectorise;
 
+mod access;
 mod edit;
 mod rewrite;
 pub use edit::{Consts, Renames};
