@@ -14,7 +14,7 @@ mod memory;
 mod wave;
 
 pub use image::{Filter, ImageData, SamplerData, Wrap};
-pub use memory::{Memory, MemoryError};
+pub use memory::{Memory, MemoryError, buffer_address};
 
 use crate::attrs::{Attrs, Builtin, IoLoc};
 use crate::entity::{Inst, Region, Value};

@@ -70,9 +70,9 @@ mod types;
 pub mod validate;
 
 pub use attrs::{
-    Access, AtomicOp, AttrKind, Attrs, Barrier, Builtin, Dim, Image, ImageFormat, InstFlags,
-    Interp, IoLoc, IoSlot, Mem, MemSet, NumKind, QuadDir, Reduce, ReduceOp, Sampling, Scope,
-    TexOperands,
+    Access, AtomicOp, AttrKind, Attrs, Barrier, Builtin, Dim, Extend, Image, ImageFormat,
+    InstFlags, Interp, IoLoc, IoSlot, Mem, MemSet, NumKind, QuadDir, Reduce, ReduceOp, Sampling,
+    Scope, TexOperands,
 };
 pub use builder::Builder;
 pub use cranelift_entity;

@@ -506,6 +506,17 @@ impl<'a> Parser<'a> {
                     self.word()?;
                     m.offset = self.number()?;
                 }
+                "signed" => {
+                    self.word()?;
+                    m.index.signed = true;
+                }
+                "shift" => {
+                    self.word()?;
+                    m.index.shift = self.number()?;
+                    if m.index.shift > 31 {
+                        return self.err("an index is shifted by 0 to 31 bits");
+                    }
+                }
                 _ => {
                     m.access |= self
                         .named(Access::flag_from_name, "`align N`, `offset N` or an access flag")?

@@ -279,6 +279,12 @@ struct MemText<'a>(&'a Mem);
 impl Display for MemText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "align {}", 1u64 << self.0.align_log2)?;
+        if self.0.index.signed {
+            write!(f, " signed")?;
+        }
+        if self.0.index.shift != 0 {
+            write!(f, " shift {}", self.0.index.shift)?;
+        }
         if self.0.offset != 0 {
             write!(f, " offset {}", self.0.offset)?;
         }

@@ -188,6 +188,17 @@ pub struct Info {
 }
 
 impl Info {
+    /// Float controls of a size, `None` when it is no float size.
+    #[must_use]
+    pub fn float_controls(&self, bits: u8) -> Option<&FloatControls> {
+        match bits {
+            16 => Some(&self.float[0]),
+            32 => Some(&self.float[1]),
+            64 => Some(&self.float[2]),
+            _ => None,
+        }
+    }
+
     /// Defaults for a stage.
     #[must_use]
     pub fn new(stage: Stage) -> Info {

@@ -15,8 +15,10 @@ pub enum When {
     Always,
     /// Unless NaNs, infinities or the sign of zero must be preserved ([`InstFlags::STRICT`]) or the instruction is exact.
     Loose,
-    /// Unless the instruction is exact ([`InstFlags::EXACT`]): rounding may differ.
+    /// Unless the instruction is exact or strict: rounding and special values may differ.
     Inexact,
+    /// Unless the instruction is exact ([`InstFlags::EXACT`]): two roundings become one.
+    Contract,
 }
 
 /// The rules: condition, pattern, replacement.
@@ -122,9 +124,9 @@ pub const RULES: &[(When, &str, &str)] = &[
     (When::Inexact, "(fexp2 (flog2 a))", "a"),
     (When::Inexact, "(flog2 (fexp2 a))", "a"),
     (When::Inexact, "(fmul (fmul a #b) #c)", "(fmul a (fmul b c))"),
-    (When::Inexact, "(fadd (fmul a b) c)", "(ffma a b c)"),
-    (When::Inexact, "(fsub (fmul a b) c)", "(ffma a b (fneg c))"),
-    (When::Inexact, "(fsub c (fmul a b))", "(ffma (fneg a) b c)"),
+    (When::Contract, "(fadd (fmul a b) c)", "(ffma a b c)"),
+    (When::Contract, "(fsub (fmul a b) c)", "(ffma a b (fneg c))"),
+    (When::Contract, "(fsub c (fmul a b))", "(ffma (fneg a) b c)"),
 ];
 
 /// A parsed pattern.
@@ -208,6 +210,7 @@ impl Rule {
     pub fn allowed(&self, f: InstFlags) -> bool {
         match self.when {
             When::Always => true,
+            When::Contract => !f.contains(InstFlags::EXACT),
             When::Loose | When::Inexact => !f.intersects(InstFlags::STRICT | InstFlags::EXACT),
         }
     }

@@ -9,8 +9,8 @@ use rspirv::spirv::{BuiltIn as B, Decoration as D, ExecutionMode as M, GLOp};
 use std::collections::HashSet;
 use std::rc::Rc;
 use tepui_ir::{
-    Access, Attrs, Builtin, DepthMode, Interp, IoDecl, IoLoc, IoSlot, NumKind, Op, Sampling, Stage,
-    Type, Value,
+    Access, Attrs, Builtin, DepthMode, InstFlags, Interp, IoDecl, IoLoc, IoSlot, NumKind, Op,
+    Sampling, Stage, Type, Value,
 };
 
 /// An output variable: written through a shadow, stored when the shader ends.
@@ -66,6 +66,9 @@ fn builtin(b: B) -> Option<(Builtin, Type)> {
     })
 }
 
+/// `FPFastMathDefault` of SPV_KHR_float_controls2: (type, mask).
+const FP_FAST_MATH_DEFAULT: u32 = 6028;
+
 impl Cx<'_> {
     // ---- execution modes ----
 
@@ -75,6 +78,12 @@ impl Cx<'_> {
         for i in &m.modes {
             self.at = *i;
             if m.op(i, 0)? != func {
+                continue;
+            }
+            if m.op(i, 1)? == FP_FAST_MATH_DEFAULT {
+                let bits = self.ir_ty(m.op(i, 2)?)?.bits();
+                let mask = self.arg_const(3)?;
+                self.default_float(u32::from(bits), crate::translate::fast_math_flags(mask))?;
                 continue;
             }
             let Some(mode) = M::from_u32(m.op(i, 1)?) else {
@@ -92,9 +101,13 @@ impl Cx<'_> {
                 M::DepthUnchanged => self.s.info.depth = DepthMode::Unchanged,
                 M::DenormPreserve => self.float_mode(2, |f| f.denorm_preserve = true)?,
                 M::DenormFlushToZero => self.float_mode(2, |f| f.denorm_flush = true)?,
-                M::SignedZeroInfNanPreserve => self.float_mode(2, |f| f.preserve_special = true)?,
+                M::SignedZeroInfNanPreserve => {
+                    self.float_mode(2, |f| f.preserve_special = true)?;
+                    self.default_float(m.op(i, 2)?, InstFlags::STRICT)?;
+                }
                 M::RoundingModeRTE => self.float_mode(2, |f| f.rte = true)?,
-                M::RoundingModeRTZ => self.float_mode(2, |f| f.rtz = true)?,
+                // No GPU here has it for whole shaders; single conversions are another matter.
+                M::RoundingModeRTZ => return self.unsupported("arithmetic that rounds to zero"),
                 M::OriginUpperLeft
                 | M::DepthReplacing
                 | M::PixelInterlockOrderedEXT
@@ -126,6 +139,15 @@ impl Cx<'_> {
                 return self.too_large(format!("a workgroup of {size:?} invocations"));
             }
             self.s.info.workgroup_size = size;
+        }
+        Ok(())
+    }
+
+    /// Adds to what float instructions of a size must keep.
+    fn default_float(&mut self, bits: u32, flags: InstFlags) -> Result<()> {
+        match crate::translate::float_size(bits as u8) {
+            Some(n) => self.default_flags[n] |= flags,
+            None => return self.unsupported(format!("float controls of {bits} bits")),
         }
         Ok(())
     }
