@@ -98,7 +98,7 @@ fn try_run(args: &Args) -> Result<(), String> {
     let stats = shader::run(&mut machine, &program, &bindings, groups(&args.groups)?)
         .map_err(|e| e.to_string())?;
     for r in &stats.reports {
-        eprintln!("tepui exec: {}: {}", r.at, r.what);
+        eprintln!("tepui exec: {:#x}: {}: {}", r.at.offset, r.at.text, r.what);
     }
     for o in &args.out {
         let (slot, path) = slot(o)?;

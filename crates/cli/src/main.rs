@@ -4,6 +4,7 @@
 mod batch;
 mod cmd_asm;
 mod cmd_bench;
+mod cmd_compare;
 mod cmd_compile;
 mod cmd_decode;
 mod cmd_demo;
@@ -40,6 +41,7 @@ enum Command {
     Version,
     Demo(cmd_demo::Args),
     Compile(cmd_compile::Args),
+    Compare(cmd_compare::Args),
     Exec(cmd_exec::Args),
     Bench(cmd_bench::Args),
     /// Lists the GPUs that programs can be given.
@@ -62,6 +64,7 @@ fn main() -> std::process::ExitCode {
     match Cli::parse().command {
         Command::Version => println!("tepui {}", env!("CARGO_PKG_VERSION")),
         Command::Compile(args) => return cmd_compile::run(&args),
+        Command::Compare(args) => return cmd_compare::run(&args),
         Command::Exec(args) => return cmd_exec::run(&args),
         Command::Bench(args) => return cmd_bench::run(&args),
         Command::Demo(args) => return cmd_demo::run(&args),

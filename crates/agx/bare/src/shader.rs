@@ -87,6 +87,9 @@ pub fn run(
         let at = usize::from(u.half);
         uniforms[at..at + value.len()].copy_from_slice(&value);
     }
+    if program.stats.scratch > 0 {
+        machine.scratch(program.stats.scratch)?;
+    }
     let local = program.workgroup_size;
     let global = [0, 1, 2].map(|k| groups[k].saturating_mul(local[k]));
     machine.dispatch(&Dispatch {

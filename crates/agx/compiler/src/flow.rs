@@ -14,6 +14,7 @@ use tepui_agx_isa::table::flow::{
 use tepui_agx_isa::table::integer::Bitop;
 use tepui_agx_isa::table::moves::MovImm16;
 use tepui_agx_isa::table::select::{Fcmpsel, Icmpsel};
+use tepui_agx_isa::table::stack::StackAdjust;
 use tepui_ir::Loc;
 
 /// An instruction in its final order. Branches name a label.
@@ -72,9 +73,12 @@ struct Flow<'a> {
     loc: Loc,
 }
 
-/// Lowers a program and ends it with `stop`.
+/// Words of the stack that are not the shader's. source: Mesa, agx_compile.c at agx_stack_adjust
+const STACK_EXTRA: u32 = 10;
+
+/// Lowers a program and ends it with `stop`; `scratch` are the bytes of a thread's scratch memory.
 #[must_use]
-pub fn run(code: &Code) -> Listing {
+pub fn run(code: &Code, scratch: u32) -> Listing {
     let mut f = Flow {
         code,
         out: Listing::default(),
@@ -83,6 +87,10 @@ pub fn run(code: &Code) -> Listing {
         depth: 0,
         loc: Loc::default(),
     };
+    if scratch > 0 {
+        let v = (scratch.div_ceil(4) + STACK_EXTRA).next_multiple_of(4) as i16;
+        f.push(StackAdjust { v, ..StackAdjust::default() });
+    }
     let continued = continued(code);
     let mut nth_loop = 0;
     let mut skip = vec![false; code.blocks.len()];

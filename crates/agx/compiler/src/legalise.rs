@@ -263,6 +263,7 @@ impl Emit<'_> {
                 }
                 let m = self.ones(cnt, ty);
                 let m = self.op(Op::IShl, &[m, off]);
+                let m = self.inside(off, m, ty);
                 let x = self.op(Op::IShl, &[ins, off]);
                 let x = self.op(Op::IAnd, &[x, m]);
                 let not = self.op(Op::INot, &[m]);
@@ -275,27 +276,48 @@ impl Emit<'_> {
                 }
                 let x = self.op(Op::UShr, &[base, off]);
                 let m = self.ones(cnt, ty);
-                self.op(Op::IAnd, &[x, m])
+                let x = self.op(Op::IAnd, &[x, m]);
+                self.inside(off, x, ty)
             }
             (Op::SBitExtract, &[base, off, cnt]) => {
-                // The field at the top, then down again. A field of no bits shifts by the whole width.
-                let n = self.u32(u32::from(ty.bits()));
-                let end = self.op(Op::IAdd, &[off, cnt]);
-                let left = self.op(Op::ISub, &[n, end]);
-                let right = self.op(Op::ISub, &[n, cnt]);
+                // The field, cut at the top, moved to the top, then down again.
+                let n = u32::from(ty.bits());
+                let known = |v| self.constant(v).map(|c| c as u32);
+                if let (Some(off), Some(cnt)) = (known(off), known(cnt)) {
+                    let end = off.saturating_add(cnt).min(n);
+                    if end <= off {
+                        return Some(self.bits(ty, 0));
+                    }
+                    let (left, right) = (self.u32(n - end), self.u32(n - end + off));
+                    let x = self.op(Op::IShl, &[base, left]);
+                    return Some(self.op(Op::SShr, &[x, right]));
+                }
+                let width = self.u32(n);
+                let end = self.op(Op::UAddSat, &[off, cnt]);
+                let end = self.op(Op::UMin, &[end, width]);
+                let left = self.op(Op::ISub, &[width, end]);
+                let right = self.op(Op::IAdd, &[left, off]);
                 let x = self.op(Op::IShl, &[base, left]);
                 let x = self.op(Op::SShr, &[x, right]);
-                match self.constant(cnt) {
-                    Some(1..) => x,
-                    _ => {
-                        let (zero, none) = (self.bits(ty, 0), self.u32(0));
-                        let empty = self.op(Op::IEq, &[cnt, none]);
-                        self.select(empty, zero, x)
-                    }
-                }
+                let zero = self.bits(ty, 0);
+                let empty = self.op(Op::UGe, &[off, end]);
+                self.select(empty, zero, x)
             }
             _ => return None,
         })
+    }
+
+    /// `x` where a field begins inside of the value, else 0.
+    fn inside(&mut self, off: Value, x: Value, ty: Type) -> Value {
+        let n = u64::from(ty.bits());
+        match self.constant(off) {
+            Some(c) if c < n => x,
+            _ => {
+                let (n, zero) = (self.u32(n as u32), self.bits(ty, 0));
+                let inside = self.op(Op::ULt, &[off, n]);
+                self.select(inside, x, zero)
+            }
+        }
     }
 
     /// `cnt` ones, for `cnt` up to the width of `ty`.

@@ -21,11 +21,14 @@ pub mod legalise;
 pub mod liveness;
 pub mod mir;
 pub mod pack;
+pub mod preamble;
 mod print;
 pub mod regalloc;
 mod select;
+pub mod spill;
 pub mod stats;
 pub mod uniforms;
+pub mod validate;
 pub mod waits;
 
 pub use error::{Error, Result};
@@ -33,6 +36,9 @@ pub use stats::Stats;
 pub use uniforms::{Source, Uniform};
 
 use tepui_ir::{Loc, Shader, Stage};
+
+/// Half-registers beside those of values: `r0`, and what alignment may waste.
+const SLACK: u32 = 3;
 
 /// How to compile.
 #[derive(Clone, Copy, Debug, Default)]
@@ -82,8 +88,11 @@ pub fn lower(s: &mut Shader, options: &Options, look: &mut dyn FnMut(&'static st
     if options.robust {
         run_pass(s, "lower_buffers", look);
     }
-    run_pass(s, "lower_bits16", look);
     run_pass(s, "scalarise", look);
+    use tepui_passes::lower_int64::{self, Int64};
+    lower_int64::run(s, lower_int64::Options { native: Int64::ADD | Int64::MUL_32X32 });
+    look("lower_int64", s);
+    run_pass(s, "lower_bits16", look);
     legalise::run(s);
     look("legalise", s);
     for _ in 0..2 {
@@ -127,37 +136,35 @@ pub fn compile_prepared(
     if s.info.stage != Stage::Compute {
         return Err(Error::Stage(s.info.stage));
     }
-    let (mut f, uniforms) = select::select(s, Default::default(), &[])?;
-    after("select", Made::Mir(&f));
-    dce::run(&mut f);
-    after("mir_dce", Made::Mir(&f));
-    let live = liveness::Liveness::new(&f);
-    let (pressure, _) = liveness::pressure(&f, &live);
-    let threads: u32 = s.info.workgroup_size.iter().product();
-    let most = stats::registers_for(threads);
-    // Two halves for r0, and alignment.
-    let needed = pressure + 3;
-    if needed > u32::from(most) {
-        return Err(Error::Limit {
-            what: "half-registers",
-            needed: u64::from(needed),
-            limit: u64::from(most),
-        });
-    }
-    let code = regalloc::run(&f, &live, stats::tier(needed as u16))?;
-    let mut listing = flow::run(&code);
-    waits::run(&mut listing);
-    let packed = pack::run(&listing)?;
     let mut stats = Stats::default();
-    stats.count(&listing);
-    stats.bytes = packed.code.len() as u32;
-    stats.registers = u32::from(code.halves);
+    let mut uniforms = uniforms::Uniforms::default();
+    let plan = preamble::plan(s);
+    let mut preset = Vec::new();
+    let mut preamble = None;
+    if !plan.results.is_empty() {
+        let (f, u, places) = select::select_preamble(s, uniforms, &plan)?;
+        after("preamble", Made::Mir(&f));
+        (uniforms, preset) = (u, places);
+        let back = finish(f, 256, 0, &mut |_, _| {})?;
+        stats.preamble_instructions = back.listing.lines.len() as u32 - 1;
+        preamble = Some(pack::run(&back.listing)?.code);
+    }
+    let (f, uniforms) = select::select(s, uniforms, &preset)?;
+    after("select", Made::Mir(&f));
+    let threads: u32 = s.info.workgroup_size.iter().product();
+    let back = finish(f, stats::registers_for(threads), s.info.scratch_bytes, after)?;
+    let packed = pack::run(&back.listing)?;
+    stats.count(&back.listing);
+    stats.bytes = (packed.code.len() + preamble.as_ref().map_or(0, Vec::len)) as u32;
+    stats.registers = u32::from(back.halves);
     stats.uniforms = u32::from(uniforms.halves());
-    stats.scratch = s.info.scratch_bytes;
-    stats.threads = u32::from(stats::threads(code.halves));
+    stats.scratch = back.spilled.scratch_bytes;
+    stats.spills = back.spilled.stores;
+    stats.fills = back.spilled.loads;
+    stats.threads = u32::from(stats::threads(back.halves));
     Ok(Program {
         code: packed.code,
-        preamble: None,
+        preamble,
         uniforms: uniforms.list,
         shared_bytes: s.info.shared_bytes,
         workgroup_size: s.info.workgroup_size,
@@ -165,3 +172,35 @@ pub fn compile_prepared(
         locs: packed.locs,
     })
 }
+
+/// What the back end made of a function.
+struct Back {
+    listing: flow::Listing,
+    /// Half-registers.
+    halves: u16,
+    spilled: spill::Spilled,
+}
+
+/// From selected instructions to a listing: what is unused goes, registers, control flow, waits.
+fn finish(
+    mut f: mir::Function,
+    most: u16,
+    scratch_bytes: u32,
+    after: &mut dyn FnMut(&'static str, Made<'_>),
+) -> Result<Back> {
+    dce::run(&mut f);
+    after("mir_dce", Made::Mir(&f));
+    if cfg!(debug_assertions) {
+        validate::run(&f)?;
+    }
+    let (live, spilled) = spill::run(&mut f, u32::from(most) - SLACK, scratch_bytes)?;
+    if spilled.loads > 0 {
+        after("spill", Made::Mir(&f));
+    }
+    let (pressure, _) = liveness::pressure(&f, &live);
+    let code = regalloc::run(&f, &live, stats::tier((pressure + SLACK) as u16))?;
+    let mut listing = flow::run(&code, spilled.scratch_bytes);
+    waits::run(&mut listing);
+    Ok(Back { listing, halves: code.halves, spilled })
+}
+

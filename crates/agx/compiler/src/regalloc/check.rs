@@ -30,7 +30,7 @@ pub fn check(f: &Function, code: &Code, places: &Places) -> Result<()> {
         for &(v, reg) in &places.starts[b.index()] {
             write(&mut file, v, reg);
         }
-        let mut steps = code.blocks[b.index()].steps.iter().map(|s| s.0);
+        let mut steps = code.blocks[b.index()].steps.iter().map(|s| s.0).peekable();
         let moves = |file: &mut [Holds; HALVES], s: Step| match s {
             Step::Move { to, from, halves } => {
                 for k in 0..halves {
@@ -59,6 +59,13 @@ pub fn check(f: &Function, code: &Code, places: &Places) -> Result<()> {
                 Op::Isa(_) | Op::Ctl(_) => {
                     for s in steps.by_ref().take(count - 1) {
                         moves(&mut file, s);
+                    }
+                    // Copies for the successor stand before what leaves the block.
+                    while let (Op::Ctl(_), Some(&s @ (Step::Move { .. } | Step::Swap { .. }))) =
+                        (op, steps.peek())
+                    {
+                        moves(&mut file, s);
+                        steps.next();
                     }
                     for (&v, &reg) in srcs.iter().zip(from) {
                         if !holds(&file, v, reg) {

@@ -3,7 +3,7 @@
 use super::operand::size_of;
 use super::{Comp, Opnd, Select};
 use crate::error::Result;
-use crate::mir::{HOLE, Op as MOp, Room, Val};
+use crate::mir::{HOLE, Room, Val};
 use crate::uniforms::Source;
 use tepui_agx_isa::operand::{
     Dst, FCond, ICond, Scope as IsaScope, Shuffle, SimdOp, Size, SpecialReg, Src,

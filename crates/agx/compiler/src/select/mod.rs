@@ -58,8 +58,6 @@ pub(crate) struct Select<'a> {
     uses: SecondaryMap<Value, u32>,
     user: SecondaryMap<Value, PackedOption<Inst>>,
     frames: Vec<Frame>,
-    /// Values that the preamble leaves in uniforms.
-    preamble: &'a SecondaryMap<Value, PackedOption<Value>>,
 }
 
 /// Selects a whole shader; `preset` are values that the preamble has left in uniforms, by first half-uniform.
@@ -71,8 +69,7 @@ pub fn select(
     uniforms: Uniforms,
     preset: &[(Value, u16)],
 ) -> Result<(Function, Uniforms)> {
-    let none = SecondaryMap::new();
-    let mut x = Select::new(s, uniforms, &none);
+    let mut x = Select::new(s, uniforms);
     for &(v, half) in preset {
         x.set(v, &[Comp::Uni(half)]);
     }
@@ -81,12 +78,47 @@ pub fn select(
     Ok((x.f, x.uniforms))
 }
 
+/// Selects a preamble: some instructions of a shader, then stores of their results to uniforms.
+///
+/// # Errors
+/// When an instruction is not compiled, or the uniforms are full.
+pub fn select_preamble(
+    s: &Shader,
+    uniforms: Uniforms,
+    plan: &crate::preamble::Plan,
+) -> Result<(Function, Uniforms, Vec<(Value, u16)>)> {
+    use tepui_agx_isa::operand::{Format, Index, RegVec};
+    use tepui_agx_isa::table::state::UniformStore;
+    let mut x = Select::new(s, uniforms);
+    // Results are wanted as they are: nothing is taken into a user that stays in the main shader.
+    for &r in &plan.results {
+        x.uses[r] = u32::MAX / 2;
+    }
+    for &i in &plan.insts {
+        x.loc = s.insts[i].loc;
+        x.inst(i)?;
+    }
+    let mut places = Vec::with_capacity(plan.results.len());
+    for (n, &r) in plan.results.iter().enumerate() {
+        let room = Select::room(s.ty(r));
+        let half = x.uniform(Source::Preamble { index: n as u32, halves: room.halves })?;
+        let c = x.comp(r, 0);
+        let v = x.reg(c, room);
+        let inst = UniformStore {
+            format: Format::I16,
+            mask: (1 << room.halves) - 1,
+            r: RegVec::new(crate::mir::HOLE, Size::B16, room.halves),
+            index: Index::Imm(half as i16),
+            ..UniformStore::default()
+        };
+        x.emit(MOp::Isa(inst.into()), &[], &[v]);
+        places.push((r, half));
+    }
+    Ok((x.f, x.uniforms, places))
+}
+
 impl<'a> Select<'a> {
-    pub(crate) fn new(
-        s: &'a Shader,
-        uniforms: Uniforms,
-        preamble: &'a SecondaryMap<Value, PackedOption<Value>>,
-    ) -> Select<'a> {
+    pub(crate) fn new(s: &'a Shader, uniforms: Uniforms) -> Select<'a> {
         let mut f = Function::default();
         let cur = f.blocks.push(Default::default());
         let mut uses = SecondaryMap::with_capacity(s.values.len());
@@ -109,7 +141,6 @@ impl<'a> Select<'a> {
             uses,
             user,
             frames: Vec::new(),
-            preamble,
         }
     }
 
