@@ -15,6 +15,7 @@ mod wave;
 
 pub use image::{Filter, ImageData, SamplerData, Wrap};
 pub use memory::{Memory, MemoryError, buffer_address};
+pub use wave::operator;
 
 use crate::attrs::{Attrs, Builtin, IoLoc};
 use crate::entity::{Inst, Region, Value};
