@@ -8,7 +8,9 @@ use crate::attrs::{
 use crate::entity::{Inst, Loc, Region, Res, Value, Var};
 use crate::op::Op;
 use crate::print::{FLOAT_WORDS, float_modes};
-use crate::shader::{Capture, DepthMode, DerivativeGroup, IoDecl, ResKind, Resource, Shader, SrcLoc, Stage, VarData};
+use crate::shader::{
+    Capture, DepthMode, DerivativeGroup, IoDecl, ResKind, Resource, Shader, SrcLoc, Stage, VarData,
+};
 use crate::types::Type;
 use cranelift_entity::EntityRef;
 use std::collections::HashMap;

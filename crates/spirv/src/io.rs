@@ -9,8 +9,8 @@ use rspirv::spirv::{BuiltIn as B, Decoration as D, ExecutionMode as M, GlslStd45
 use std::collections::HashSet;
 use std::rc::Rc;
 use tepui_ir::{
-    Access, Attrs, Builtin, Capture, DepthMode, DerivativeGroup, InstFlags, Interp, IoDecl, IoLoc, IoSlot, NumKind, Op,
-    Sampling, Stage, Type, Value,
+    Access, Attrs, Builtin, Capture, DepthMode, DerivativeGroup, InstFlags, Interp, IoDecl, IoLoc,
+    IoSlot, NumKind, Op, Sampling, Stage, Type, Value,
 };
 
 /// An output variable: written through a shadow, stored when the shader ends.

@@ -418,10 +418,7 @@ fn is_global(op: Op) -> bool {
     let c = op as u32;
     (Op::TypeVoid as u32..=Op::TypeForwardPointer as u32).contains(&c)
         || (Op::ConstantTrue as u32..=Op::SpecConstantOp as u32).contains(&c)
-        || matches!(
-            op,
-            Op::ConstantCompositeReplicateEXT | Op::SpecConstantCompositeReplicateEXT
-        )
+        || matches!(op, Op::ConstantCompositeReplicateEXT | Op::SpecConstantCompositeReplicateEXT)
         || matches!(op, Op::Variable | Op::Undef | Op::ExtInst | Op::Line | Op::NoLine)
         || format!("{op:?}").starts_with("Type")
 }

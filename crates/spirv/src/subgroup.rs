@@ -110,8 +110,7 @@ impl Cx<'_> {
                 if self.s.ty(v) != Type::B1 {
                     return self.invalid("a quad votes on a truth value");
                 }
-                let join =
-                    if i.op == S::GroupNonUniformQuadAllKHR { Op::IAnd } else { Op::IOr };
+                let join = if i.op == S::GroupNonUniformQuadAllKHR { Op::IAnd } else { Op::IOr };
                 for dir in [QuadDir::Horizontal, QuadDir::Vertical] {
                     let other = self.emit1(Op::QuadSwap, Attrs::Quad(dir), &[v], Type::B1);
                     v = self.alu(join, &[v, other])?;

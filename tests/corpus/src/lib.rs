@@ -21,7 +21,7 @@ pub enum Outcome {
     Compiled {
         /// Instructions of the IR before and after the passes.
         instructions: [usize; 2],
-        /// Compute shaders: what two runs said.
+        /// What two runs said.
         ran: Option<Ran>,
     },
     /// The front end refused it and said why.
@@ -111,9 +111,8 @@ fn one(words: &[u32], options: &Options, seed: u64) -> Outcome {
         Ok(s) => s,
         Err(e) => return Outcome::Refused(e),
     };
-    let invalid = |when: &str, s: &Shader| {
-        validate(s).err().map(|e| Outcome::Wrong(format!("{when}: {e}")))
-    };
+    let invalid =
+        |when: &str, s: &Shader| validate(s).err().map(|e| Outcome::Wrong(format!("{when}: {e}")));
     if let Some(w) = invalid("translated", &first) {
         return w;
     }

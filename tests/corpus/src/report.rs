@@ -17,9 +17,9 @@ pub struct Report {
     pub wrong: Vec<String>,
     /// Panics.
     pub crashed: Vec<String>,
-    /// Compute shaders that gave the same memory.
+    /// Shaders that gave the same memory and outputs.
     pub same: usize,
-    /// Compute shaders that the interpreter did not run to the end, by reason.
+    /// Shaders that the interpreter did not run to the end, by reason.
     pub not_run: BTreeMap<String, usize>,
     /// Refusals: number, whether all are of one vendor, and a file.
     pub reasons: BTreeMap<String, (usize, bool, String)>,
@@ -94,7 +94,7 @@ impl fmt::Display for Report {
         )?;
         writeln!(
             f,
-            "compute shaders run: the same memory {}, not run {}; IR instructions {before} before, {after} after",
+            "run by the interpreter before and after: the same {}, not run {}; IR instructions {before} before, {after} after",
             self.same,
             self.not_run.values().sum::<usize>(),
         )

@@ -1,7 +1,8 @@
-//! Compute shaders in the interpreter, before and after the passes, on the same random memory.
+//! Shaders in the interpreter, before and after the passes, on the same random memory and inputs.
 
-use tepui_ir::interp::{Fault, ImageData, Memory, dispatch};
-use tepui_ir::{InstFlags, ResKind, Shader, Stage, validate};
+use std::collections::HashMap;
+use tepui_ir::interp::{Fault, Group, ImageData, Memory, dispatch, run};
+use tepui_ir::{Builtin, InstFlags, IoLoc, ResKind, Shader, Stage, validate};
 use tepui_ir_gen::Rng;
 use tepui_passes::pipeline;
 
@@ -65,12 +66,53 @@ fn memory(s: &Shader, seed: u64) -> Memory {
     m
 }
 
-/// Runs a compute shader that has buffers or images; `None` for another.
+/// Lanes of a vertex or fragment shader's run: fragments come as whole quads.
+const LANES: usize = 16;
+
+/// Random values for every input and built-in that a lane may read.
+fn inputs(seed: u64) -> Group {
+    let mut rng = Rng::new(seed ^ 1);
+    let mut g = Group::plain(LANES);
+    let mut word = || match rng.below(3) {
+        0 => (rng.below(4096) as f32 / 1024.0).to_bits(),
+        1 => rng.below(4) as u32,
+        _ => ((rng.below(4096) as f32 - 2048.0) / 64.0).to_bits(),
+    };
+    let places = (0..64)
+        .map(|n| (IoLoc::Location(n), 4))
+        .chain(Builtin::ALL.iter().map(|&b| (IoLoc::Builtin(b), 8)));
+    for (loc, comps) in places {
+        for c in 0..comps {
+            g.inputs.insert((loc, c), (0..LANES).map(|_| word()).collect());
+        }
+    }
+    for &b in Builtin::ALL {
+        let uniform = matches!(b, Builtin::SubgroupInvocationId | Builtin::SubgroupSize);
+        if !uniform {
+            let lanes = (0..LANES).map(|_| (0..4).map(|_| u64::from(word())).collect());
+            g.builtins.insert(b, lanes.collect());
+        }
+    }
+    g
+}
+
+/// Outputs by place: one word for each lane that wrote it.
+type Outputs = HashMap<(IoLoc, u8, u8), Vec<Option<u32>>>;
+
+/// What a run leaves behind.
+#[derive(PartialEq)]
+struct End {
+    memory: Memory,
+    outputs: Outputs,
+}
+
+/// Runs a shader; a compute shader that has no buffers or images leaves nothing behind and is not run.
 ///
 /// # Errors
 /// When two runs differ, or only one of them ends.
 pub(crate) fn compare(first: &Shader, seed: u64) -> Result<Option<Ran>, String> {
-    if first.info.stage != Stage::Compute || first.resources.is_empty() {
+    let compute = first.info.stage == Stage::Compute;
+    if compute && first.resources.is_empty() {
         return Ok(None);
     }
     let mut s = first.clone();
@@ -79,9 +121,18 @@ pub(crate) fn compare(first: &Shader, seed: u64) -> Result<Option<Ran>, String> 
         d.flags |= InstFlags::EXACT | InstFlags::STRICT;
     }
     let start = memory(&s, seed);
-    let run = |s: &Shader| -> Result<Memory, Fault> {
-        let mut m = start.clone();
-        dispatch(s, [2, 1, 1], &mut m, LIMIT).map(|_| m)
+    let group = inputs(seed);
+    let run = |s: &Shader| -> Result<End, Fault> {
+        let mut memory = start.clone();
+        let mut outputs = Outputs::new();
+        if compute {
+            dispatch(s, [2, 1, 1], &mut memory, LIMIT)?;
+        } else {
+            outputs = run(s, &group, &mut memory, LIMIT)?.outputs;
+        }
+        // Reads out of bounds may come and go with what is dead.
+        memory.out_of_bounds = 0;
+        Ok(End { memory, outputs })
     };
     let want = match run(&s) {
         Ok(m) => m,
@@ -89,8 +140,18 @@ pub(crate) fn compare(first: &Shader, seed: u64) -> Result<Option<Ran>, String> 
         Err(Fault::Unsupported { what, .. }) => return Ok(Some(Ran::NotRun(what))),
         Err(Fault::Memory { error, .. }) => return Ok(Some(Ran::NotRun(error.to_string()))),
     };
+    let first = s.clone();
     pipeline::optimise(&mut s);
-    same(&run, &s, &want, "the optimisations")?;
+    if let Err(e) = same(&run, &s, &want, "the optimisations") {
+        // Which pass it was.
+        let mut culprit = None;
+        pipeline::optimise_with(&mut first.clone(), &mut |pass, s| {
+            if culprit.is_none() && same(&run, s, &want, pass).is_err() {
+                culprit = Some(pass);
+            }
+        });
+        return Err(format!("{e}, by {}", culprit.unwrap_or("several passes together")));
+    }
     for p in LOWER {
         if let Some(pass) = pipeline::find(p) {
             (pass.run)(&mut s);
@@ -107,20 +168,25 @@ pub(crate) fn compare(first: &Shader, seed: u64) -> Result<Option<Ran>, String> 
 }
 
 fn same(
-    run: &impl Fn(&Shader) -> Result<Memory, Fault>,
+    run: &impl Fn(&Shader) -> Result<End, Fault>,
     s: &Shader,
-    want: &Memory,
+    want: &End,
     what: &str,
 ) -> Result<(), String> {
     match run(s) {
-        Ok(m) if m.buffers == want.buffers && m.images == want.images => Ok(()),
-        Ok(m) => {
-            let slot = want.buffers.iter().find(|(k, v)| m.buffers.get(k) != Some(v));
-            let place = slot.map(|(k, v)| {
-                let at = v.iter().zip(&m.buffers[k]).position(|(a, b)| a != b);
+        Ok(end) if end == *want => Ok(()),
+        Ok(end) => {
+            let buffers = &end.memory.buffers;
+            let slot = want.memory.buffers.iter().find(|(k, v)| buffers.get(k) != Some(v));
+            let memory = slot.map(|(k, v)| {
+                let at = v.iter().zip(&buffers[k]).position(|(a, b)| a != b);
                 format!(" at set {}, binding {}, byte {}", k.0, k.1, at.unwrap_or(0))
             });
-            Err(format!("another memory after {what}{}", place.unwrap_or_default()))
+            let output = want.outputs.iter().find(|(k, v)| end.outputs.get(k) != Some(v));
+            let output = output
+                .map(|(k, v)| format!(" at output {k:?}: {v:x?}, then {:x?}", end.outputs.get(k)));
+            let place = memory.or(output).unwrap_or_default();
+            Err(format!("another result after {what}{place}"))
         }
         Err(e) => Err(format!("stops after {what}: {e}")),
     }
