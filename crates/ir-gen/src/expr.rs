@@ -148,7 +148,7 @@ impl Gen<'_> {
                 }
             }
             18 if self.config.floats => self.through_float(bits, d),
-            19 if self.config.subgroups && bits == 32 => self.subgroup(d),
+            19 if self.config.subgroups => self.subgroup(bits, d),
             _ => {
                 // The same bits in another shape, and back.
                 let x = self.int(bits, d);
@@ -198,14 +198,20 @@ impl Gen<'_> {
         x
     }
 
-    fn subgroup(&mut self, depth: u32) -> Value {
-        let x = self.int(32, depth);
-        match self.rng.below(7) {
+    fn subgroup(&mut self, bits: u8, depth: u32) -> Value {
+        const SCANS: &[Op] = &[Op::Reduce, Op::InclusiveScan, Op::ExclusiveScan];
+        let (x, ty) = (self.int(bits, depth), Type::scalar(bits));
+        match self.rng.below(8) {
             0 => {
-                let op =
-                    self.rng.pick(&[ReduceOp::IAdd, ReduceOp::UMax, ReduceOp::SMin, ReduceOp::Xor]);
-                let kind = self.rng.pick(&[Op::Reduce, Op::InclusiveScan, Op::ExclusiveScan]);
-                self.b.value(kind, Attrs::Reduce(Reduce { op, cluster: 0 }), &[x], Type::B32)
+                let op = self.rng.pick(&[
+                    ReduceOp::IAdd,
+                    ReduceOp::IMul,
+                    ReduceOp::UMax,
+                    ReduceOp::SMin,
+                    ReduceOp::Xor,
+                ]);
+                let kind = self.rng.pick(SCANS);
+                self.b.value(kind, Attrs::Reduce(Reduce { op, cluster: 0 }), &[x], ty)
             }
             1 => self.b.unary(Op::ReadFirst, x),
             2 => {
@@ -217,28 +223,41 @@ impl Gen<'_> {
                 let m = self.b.u32(crate::LANES - 1);
                 let y = self.int(32, depth);
                 let n = self.b.binary(Op::IAnd, y, m);
-                self.b.binary(Op::Shuffle, x, n)
+                let op = self.rng.pick(&[Op::Shuffle, Op::ShuffleUp, Op::ShuffleDown]);
+                self.b.binary(op, x, n)
             }
             4 => {
                 let c = self.cond(depth);
                 let v = self.b.unary(Op::Ballot, c);
-                self.b.extract(v, 0)
+                let m = self.b.extract(v, 0);
+                self.b.convert(Op::U2U, m, bits)
             }
             5 => {
                 let c = self.cond(depth);
-                let c = self.b.unary(self.vote(), c);
-                self.b.value(Op::B2I, Attrs::None, &[c], Type::B32)
+                let c = match self.rng.below(4) {
+                    0 => self.b.unary(Op::VoteAny, c),
+                    1 => self.b.unary(Op::VoteAll, c),
+                    2 => self.b.unary(Op::VoteEqBits, x),
+                    _ => {
+                        let op = self.rng.pick(&[ReduceOp::And, ReduceOp::Or, ReduceOp::Xor]);
+                        let kind = self.rng.pick(SCANS);
+                        let reduce = Attrs::Reduce(Reduce { op, cluster: 0 });
+                        self.b.value(kind, reduce, &[c], Type::B1)
+                    }
+                };
+                self.b.value(Op::B2I, Attrs::None, &[c], ty)
+            }
+            6 => {
+                let n = self.rng.below(4) as u32;
+                let n = self.b.u32(n);
+                self.b.binary(Op::QuadBroadcast, x, n)
             }
             _ => {
                 let op = self.rng.pick(&[ReduceOp::IAdd, ReduceOp::UMax]);
-                let reduce = Attrs::Reduce(Reduce { op, cluster: 4 });
-                self.b.value(Op::Reduce, reduce, &[x], Type::B32)
+                let cluster = self.rng.pick(&[2, 4, 8]);
+                self.b.value(Op::Reduce, Attrs::Reduce(Reduce { op, cluster }), &[x], ty)
             }
         }
-    }
-
-    fn vote(&self) -> Op {
-        if self.budget.is_multiple_of(2) { Op::VoteAny } else { Op::VoteAll }
     }
 
     /// A condition.

@@ -471,6 +471,14 @@ named_enum! {
         BaryCoordNoPersp = "bary_coord_no_persp",
         /// Fragment, b1: the primitive covers the whole pixel.
         FullyCovered = "fully_covered",
+        /// Vertex output, b32: the primitive's fragment shading rate.
+        PrimitiveShadingRate = "primitive_shading_rate",
+        /// Fragment, b32: the fragment's shading rate.
+        ShadingRate = "shading_rate",
+        /// Fragment, b32x2: pixels that the fragment covers (fragment density maps).
+        FragSize = "frag_size",
+        /// Fragment, b32: most invocations for the fragment.
+        FragInvocationCount = "frag_invocation_count",
         /// Fragment output, b32.
         FragDepth = "frag_depth",
         /// Fragment output, b32.

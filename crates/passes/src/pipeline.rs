@@ -32,6 +32,11 @@ pub const PASSES: &[Pass] = &[
         run: |s| crate::lower_addresses::run(s, crate::lower_addresses::Options::default()),
     },
     Pass {
+        name: "lower_subgroups",
+        run: |s| crate::lower_subgroups::run(s, crate::lower_subgroups::Subgroups::all()),
+    },
+    Pass { name: "lower_alu", run: |s| crate::lower_alu::run(s, crate::lower_alu::Alu::all()) },
+    Pass {
         name: "lower_int64",
         run: |s| crate::lower_int64::run(s, crate::lower_int64::Options::default()),
     },

@@ -174,10 +174,6 @@ impl<'a> Emit<'a> {
         self.consts.undef(self.s, ty)
     }
 
-    pub fn is_const(&self, v: Value, bits: u64) -> bool {
-        self.s.as_const(v) == Some(bits)
-    }
-
     pub fn select(&mut self, c: Value, a: Value, b: Value) -> Value {
         if a == b {
             return a;

@@ -187,7 +187,12 @@ impl Cx<'_> {
                 S::Line | S::NoLine | S::ExtInst => {}
                 op if (S::ConstantTrue as u32..=S::SpecConstantOp as u32)
                     .contains(&(op as u32))
-                    || op == S::Undef =>
+                    || matches!(
+                        op,
+                        S::Undef
+                            | S::ConstantCompositeReplicateEXT
+                            | S::SpecConstantCompositeReplicateEXT
+                    ) =>
                 {
                     self.declare_constant(g)?;
                 }

@@ -51,15 +51,13 @@ impl Machine<'_> {
                 let (comps, len) = (v.ty.comps() as usize, u64::from(v.len.unwrap_or(1)));
                 let index = args.get(usize::from(store)).copied();
                 for lane in (0..self.n).filter(|&l| live[l]) {
-                    let i = index.map_or(0, |i| self.get(i, 0, lane));
+                    let i = index.map_or(0, |i| self.get(i, 0, lane)).min(len.saturating_sub(1));
                     for c in 0..comps {
                         let at = (i as usize * comps + c) * self.n + lane;
                         if store {
-                            if i < len {
-                                self.vars[var.index()][at] = self.get(args[0], c, lane);
-                            }
+                            self.vars[var.index()][at] = self.get(args[0], c, lane);
                         } else {
-                            let x = if i < len { self.vars[var.index()][at] } else { 0 };
+                            let x = self.vars[var.index()][at];
                             self.set(results[0], c, lane, x);
                         }
                     }

@@ -3,9 +3,9 @@
 //! Addresses and offsets are in bytes; `Mem::offset` is added to them.
 
 macro_rules! memory_ops { ([$($acc:tt)*] $($rest:ident)*) => { chain! { [$($acc)*
-    /// Reads a variable. An array takes one operand, the element's index; out of range reads zero.
+    /// Reads a variable. An array takes one operand, the element's index; past the end it is the last element's.
     LoadVar "load_var" (Rest) -> (Any) : Var [READS] = Fold::None;
-    /// Writes a variable: (value) or (value, index) for an array; out of range writes nothing.
+    /// Writes a variable: (value) or (value, index) for an array; past the end the index is the last element's.
     StoreVar "store_var" (Any, Rest) -> () : Var [WRITES] = Fold::None;
     /// The handle of element `index` of a resource.
     Descriptor "descriptor" (S32) -> (H) : Res [PURE] = Fold::None;
