@@ -19,7 +19,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { iterations: 32, instructions: 384 }
+        Limits { iterations: 32, instructions: 256 }
     }
 }
 
@@ -47,7 +47,7 @@ fn region(s: &mut Shader, r: Region, limits: Limits, changed: &mut bool) {
         if let Attrs::Loop(body) = s.insts[i].attrs
             && let Some(exit) = only_exit(s, body)
             && let Some(n) = trips(s, i, body, exit, limits.iterations)
-            && n.saturating_mul(size(s, body)) <= limits.instructions
+            && n.saturating_mul(size(s, body)).saturating_mul(dearness(s, body)) <= limits.instructions
         {
             *changed = true;
             expand(s, i, body, exit, n, &mut out, &mut map);
@@ -73,6 +73,15 @@ fn rewrite(s: &mut Shader, r: Region, names: &crate::Renames) {
             rewrite(s, q, names);
         }
     }
+}
+
+/// What copies of a body cost beside their size: a loop inside, or a barrier, gains little from it.
+fn dearness(s: &Shader, r: Region) -> usize {
+    let dear = |i: Inst| {
+        matches!(s.insts[i].op, Op::Loop | Op::Barrier)
+            || s.inst_regions(i).any(|q| dearness(s, q) > 1)
+    };
+    if s.regions[r].insts.iter().any(|&i| dear(i)) { 6 } else { 1 }
 }
 
 fn size(s: &Shader, r: Region) -> usize {

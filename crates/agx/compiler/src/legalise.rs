@@ -198,6 +198,19 @@ impl Emit<'_> {
                 let down = self.op(Op::ISub, &[h, one]);
                 self.select(over, down, h)
             }
+            (Op::F2S, _) if ty.bits() == 8 => {
+                let x = self.0.value(op, Attrs::None, &[a], Type::B32);
+                let (lo, hi) = (self.u32(-128i32 as u32), self.u32(127));
+                let x = self.op(Op::SMax, &[x, lo]);
+                let x = self.op(Op::SMin, &[x, hi]);
+                self.0.convert(Op::U2U, x, 8)
+            }
+            (Op::F2U, _) if ty.bits() == 8 => {
+                let x = self.0.value(op, Attrs::None, &[a], Type::B32);
+                let hi = self.u32(255);
+                let x = self.op(Op::UMin, &[x, hi]);
+                self.0.convert(Op::U2U, x, 8)
+            }
             (Op::F2FRtz, _) => self.0.convert(Op::F2F, a, ty.bits()),
             (Op::UDiv | Op::UMod, &[a, b]) if at.bits() == 32 => self.udiv(a, b, op == Op::UMod),
             (Op::SDiv | Op::SRem | Op::SMod, &[a, b]) if at.bits() == 32 => self.sdiv(op, a, b),

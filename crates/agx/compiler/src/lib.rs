@@ -17,6 +17,7 @@ pub mod code;
 pub mod dce;
 pub mod error;
 pub mod flow;
+pub mod fold_offsets;
 pub mod legalise;
 pub mod liveness;
 pub mod mir;
@@ -77,7 +78,15 @@ pub enum Made<'a> {
 /// Runs the passes on the IR that come before selection. `after` sees the shader after each.
 pub fn prepare(s: &mut Shader, options: &Options, after: &mut dyn FnMut(&'static str, Made<'_>)) {
     let mut look = |name: &'static str, s: &Shader| after(name, Made::Ir(s));
-    tepui_passes::pipeline::optimise_with(s, &mut look);
+    use tepui_passes::pipeline::{optimise_with, run_pass};
+    optimise_with(s, &mut look);
+    // Offsets in the terms of the machine, then what that brings closer together.
+    if fold_offsets::run(s) {
+        look("fold_offsets", s);
+        for p in ["simplify", "dce", "licm", "vectorise", "simplify", "dce"] {
+            run_pass(s, p, &mut look);
+        }
+    }
     lower(s, options, &mut look);
 }
 
@@ -89,6 +98,12 @@ pub fn lower(s: &mut Shader, options: &Options, look: &mut dyn FnMut(&'static st
         run_pass(s, "lower_buffers", look);
     }
     run_pass(s, "scalarise", look);
+    use tepui_passes::lower_subgroups::{self, Subgroups};
+    lower_subgroups::run(
+        s,
+        Subgroups::CLUSTERED | Subgroups::REDUCE_64 | Subgroups::MULTIPLY,
+    );
+    look("lower_subgroups", s);
     use tepui_passes::lower_int64::{self, Int64};
     lower_int64::run(s, lower_int64::Options { native: Int64::ADD | Int64::MUL_32X32 });
     look("lower_int64", s);

@@ -450,7 +450,12 @@ impl Select<'_> {
                 self.words(Comp::Val(p))[1]
             }
             Op::SMin | Op::SMax | Op::UMin | Op::UMax => {
-                let (a, b) = (self.isrc(args[0], k), self.isrc(args[1], k));
+                let signed = matches!(op, Op::SMin | Op::SMax);
+                let [a, b] = [args[0], args[1]].map(|x| match (bits, signed) {
+                    (8, true) => self.sign_byte(x, k),
+                    (8, false) => self.low_byte(x, k),
+                    _ => self.isrc(x, k),
+                });
                 let cc = match op {
                     Op::SMin => ICond::Slt,
                     Op::SMax => ICond::Sgt,
@@ -463,8 +468,9 @@ impl Select<'_> {
             Op::UAddSat | Op::USubSat | Op::SAddSat | Op::SSubSat if bits >= 16 => {
                 let (mut a, mut b) = (self.isrc(args[0], k), self.isrc(args[1], k));
                 let signed = matches!(op, Op::SAddSat | Op::SSubSat);
-                if signed && !matches!(a.place, Place::Val(_)) && !matches!(b.place, Place::Val(_)) {
-                    a = self.in_reg(a);
+                // Whether it is signed stands with an operand, and immediates cannot say so.
+                if signed && matches!((a.place, b.place), (Place::Imm(_), Place::Imm(_))) {
+                    a = Opnd::of(self.mov(Opnd { size: size_of(bits), ..a }, Self::room(ty)), size_of(bits));
                 }
                 a.sx = signed;
                 b.sx = signed;
@@ -524,7 +530,7 @@ impl Select<'_> {
                     return Ok(self.comp(args[0], k));
                 }
                 let ops = [0, 1, 2].map(|m| self.isrc(args[m], k));
-                Comp::Val(self.bfi(bits, ops, n as u8 & 31))
+                Comp::Val(self.bfi(bits, ops, field(n)))
             }
             Op::UBitExtract if bits == 32 => {
                 let Comp::Const(n) = self.comp(args[2], k) else {
@@ -534,7 +540,7 @@ impl Select<'_> {
                     return Ok(Comp::Const(0));
                 }
                 let (b, c) = (self.isrc(args[0], k), self.isrc(args[1], k));
-                Comp::Val(self.bfeil(bits, b, c, n as u8 & 31))
+                Comp::Val(self.bfeil(bits, b, c, field(n)))
             }
             Op::U2F | Op::S2F => {
                 let signed = op == Op::S2F;
@@ -589,7 +595,7 @@ impl Select<'_> {
     }
 
     /// An 8-bit value, sign-extended to 16 bits.
-    fn sign_byte(&mut self, v: Value, k: usize) -> Opnd {
+    pub(super) fn sign_byte(&mut self, v: Value, k: usize) -> Opnd {
         let o = self.isrc(v, k);
         let up = self.bfi(16, [Opnd::imm(0), o, Opnd::imm(8)], 0);
         Opnd::of(self.asr(16, Opnd::of(up, Size::B16), Opnd::imm(8)), Size::B16)
@@ -805,6 +811,11 @@ impl Select<'_> {
             }
         }
     }
+}
+
+/// A field's width as the mask operand has it: 0 for all 32 bits.
+fn field(n: u64) -> u8 {
+    if n >= 32 { 0 } else { n as u8 }
 }
 
 /// Ops whose machine instruction saturates and converts its result.

@@ -88,9 +88,14 @@ impl Select<'_> {
                     let inv = matches!(op, Op::INe | Op::SGe | Op::UGe);
                     return Cond::Int { cc, a, b, inv };
                 }
-                op @ (Op::IEq | Op::INe) if self.ty(args[0]).bits() == 8 => {
+                op @ (Op::IEq | Op::INe | Op::ULt | Op::UGe) if self.ty(args[0]).bits() == 8 => {
                     let (a, b) = (self.low_byte(args[0], k), self.low_byte(args[1], k));
-                    return Cond::Int { cc: ICond::Ueq, a, b, inv: op == Op::INe };
+                    let cc = if matches!(op, Op::IEq | Op::INe) { ICond::Ueq } else { ICond::Ult };
+                    return Cond::Int { cc, a, b, inv: matches!(op, Op::INe | Op::UGe) };
+                }
+                op @ (Op::SLt | Op::SGe) if self.ty(args[0]).bits() == 8 => {
+                    let (a, b) = (self.sign_byte(args[0], k), self.sign_byte(args[1], k));
+                    return Cond::Int { cc: ICond::Slt, a, b, inv: op == Op::SGe };
                 }
                 op @ (Op::FEq | Op::FNeu | Op::FLt | Op::FGe)
                     if self.ty(args[0]).bits() <= 32 =>
