@@ -92,6 +92,8 @@ pub const RULES: &[(When, &str, &str)] = &[
     (When::Always, "(select (inot a) b c)", "(select a c b)"),
     (When::Always, "(select a (select a b c) d)", "(select a b d)"),
     (When::Always, "(select a b (select a c d))", "(select a b d)"),
+    (When::Always, "(select a a b)", "(ior a b)"),
+    (When::Always, "(select a b a)", "(iand a b)"),
     (When::Always, "(copy a)", "a"),
     // floats
     (When::Always, "(fneg (fneg a))", "a"),

@@ -63,8 +63,55 @@ struct If {
     gone: bool,
 }
 
+/// Where the parts of each `if` are, by the block that it ends or, for `ends`, by the block of its second arm.
+struct Arms {
+    /// First blocks of both arms, and the block behind.
+    of: Vec<Option<[usize; 3]>>,
+    /// The block behind.
+    ends: Vec<usize>,
+    /// Weight of all blocks before each.
+    weights: Vec<usize>,
+}
+
+impl Arms {
+    fn new(code: &Code) -> Arms {
+        let n = code.blocks.len();
+        let mut a = Arms { of: vec![None; n], ends: vec![0; n], weights: Vec::with_capacity(n + 1) };
+        let mut open: Vec<[usize; 2]> = Vec::new();
+        let mut sum = 0;
+        for (k, block) in code.blocks.iter().enumerate() {
+            a.weights.push(sum);
+            sum += weight(block);
+            for (step, _) in &block.steps {
+                match step {
+                    Step::Ctl(Ctl::If(_)) => open.push([k, k]),
+                    Step::Ctl(Ctl::Else) => {
+                        if let Some(top) = open.last_mut() {
+                            top[1] = k;
+                        }
+                    }
+                    Step::Ctl(Ctl::EndIf) => {
+                        if let Some([b, second]) = open.pop() {
+                            a.of[b] = Some([b + 1, second, k]);
+                            a.ends[second] = k;
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        a.weights.push(sum);
+        a
+    }
+
+    fn weight(&self, from: usize, to: usize) -> usize {
+        self.weights[to] - self.weights[from]
+    }
+}
+
 struct Flow<'a> {
     code: &'a Code,
+    arms: Arms,
     out: Listing,
     loops: Vec<Loop>,
     ifs: Vec<If>,
@@ -81,6 +128,7 @@ const STACK_EXTRA: u32 = 10;
 pub fn run(code: &Code, scratch: u32) -> Listing {
     let mut f = Flow {
         code,
+        arms: Arms::new(code),
         out: Listing::default(),
         loops: Vec::new(),
         ifs: Vec::new(),
@@ -249,26 +297,8 @@ impl Flow<'_> {
         self.depth += 1;
     }
 
-    /// The arms of the `if` that ends block `b`: their first and last blocks, and the block behind.
-    fn arms(&self, b: usize) -> Option<[usize; 3]> {
-        let mut depth = 0;
-        let mut second = None;
-        for (k, block) in self.code.blocks.iter().enumerate().skip(b + 1) {
-            for (step, _) in &block.steps {
-                match step {
-                    Step::Ctl(Ctl::Else) if depth == 0 => second = Some(k),
-                    Step::Ctl(Ctl::EndIf) if depth == 0 => return Some([b + 1, second?, k]),
-                    Step::Ctl(Ctl::EndIf) => depth -= 1,
-                    Step::Ctl(Ctl::If(_)) => depth += 1,
-                    _ => {}
-                }
-            }
-        }
-        None
-    }
-
     fn begin_if(&mut self, b: usize, inst: Inst, skip: &mut [bool]) {
-        let Some([first, second, end]) = self.arms(b) else { return };
+        let Some([first, second, end]) = self.arms.of[b] else { return };
         let only = |k: usize, next: usize| -> Option<&[(Step, Loc)]> {
             (k + 1 == next).then(|| body(&self.code.blocks[k]))
         };
@@ -303,11 +333,8 @@ impl Flow<'_> {
         }
         self.depth += 1;
         self.push(if a { invert(inst) } else { inst });
-        let weight = |from: usize, to: usize| -> usize {
-            self.code.blocks[from..to].iter().map(|b| weight(b)).sum()
-        };
         let mut frame = If { to_else: None, to_end: None, no_else: a || z, gone: false };
-        let arm = if a { weight(second, end) } else { weight(first, second) };
+        let arm = if a { self.arms.weight(second, end) } else { self.arms.weight(first, second) };
         if a {
             skip[first] = true;
         }
@@ -376,10 +403,7 @@ impl Flow<'_> {
                     self.set_label(l);
                 }
                 self.push(ElseFcmp { cc: FCond::Eq, n: 1, ..ElseFcmp::default() });
-                let arm: usize = match self.end_of_else(b) {
-                    Some(end) => self.code.blocks[b..end].iter().map(weight).sum(),
-                    None => 0,
-                };
+                let arm = self.arms.weight(b, self.arms.ends[b]);
                 if arm >= SKIP_FROM {
                     let l = self.label();
                     self.jump(JmpExecNone::default(), l);
@@ -421,22 +445,6 @@ impl Flow<'_> {
             }
             Ctl::If(_) | Ctl::Loop => {}
         }
-    }
-
-    /// The block behind the second arm that begins with block `b`.
-    fn end_of_else(&self, b: usize) -> Option<usize> {
-        let mut depth = 0;
-        for (k, block) in self.code.blocks.iter().enumerate().skip(b) {
-            for (step, _) in &block.steps {
-                match step {
-                    Step::Ctl(Ctl::EndIf) if depth == 0 => return Some(k),
-                    Step::Ctl(Ctl::EndIf) => depth -= 1,
-                    Step::Ctl(Ctl::If(_)) => depth += 1,
-                    _ => {}
-                }
-            }
-        }
-        None
     }
 }
 

@@ -14,6 +14,7 @@
 //! Start reading at [`compile`].
 
 pub mod code;
+pub mod cse;
 pub mod dce;
 pub mod error;
 pub mod flow;
@@ -22,6 +23,7 @@ pub mod legalise;
 pub mod liveness;
 pub mod mir;
 pub mod pack;
+pub mod phis;
 pub mod preamble;
 mod print;
 pub mod regalloc;
@@ -101,7 +103,10 @@ pub fn lower(s: &mut Shader, options: &Options, look: &mut dyn FnMut(&'static st
     use tepui_passes::lower_subgroups::{self, Subgroups};
     lower_subgroups::run(
         s,
-        Subgroups::CLUSTERED | Subgroups::REDUCE_64 | Subgroups::MULTIPLY,
+        Subgroups::CLUSTERED
+            | Subgroups::REDUCE_64
+            | Subgroups::MULTIPLY
+            | Subgroups::VOTE_EQ,
     );
     look("lower_subgroups", s);
     use tepui_passes::lower_int64::{self, Int64};
@@ -151,6 +156,7 @@ pub fn compile_prepared(
     if s.info.stage != Stage::Compute {
         return Err(Error::Stage(s.info.stage));
     }
+    limits(s)?;
     let mut stats = Stats::default();
     let mut uniforms = uniforms::Uniforms::default();
     let plan = preamble::plan(s);
@@ -188,6 +194,18 @@ pub fn compile_prepared(
     })
 }
 
+/// Refuses what no launch can have. source: Mesa, hk_physical_device.c (maxComputeWorkGroupInvocations,
+/// maxComputeSharedMemorySize)
+fn limits(s: &Shader) -> Result<()> {
+    let threads: u64 = s.info.workgroup_size.iter().map(|&n| u64::from(n)).product();
+    let check = |what, needed: u64, limit: u64| {
+        if needed > limit { Err(Error::Limit { what, needed, limit }) } else { Ok(()) }
+    };
+    check("threads in a workgroup", threads, 1024)?;
+    check("bytes of workgroup memory", u64::from(s.info.shared_bytes), 32768)?;
+    check("bytes of scratch memory", u64::from(s.info.scratch_bytes), 32000)
+}
+
 /// What the back end made of a function.
 struct Back {
     listing: flow::Listing,
@@ -203,6 +221,8 @@ fn finish(
     scratch_bytes: u32,
     after: &mut dyn FnMut(&'static str, Made<'_>),
 ) -> Result<Back> {
+    phis::run(&mut f);
+    cse::run(&mut f);
     dce::run(&mut f);
     after("mir_dce", Made::Mir(&f));
     if cfg!(debug_assertions) {

@@ -173,6 +173,10 @@ fn compute_shaders_of_the_corpus_leave_what_the_interpreter_leaves() {
             }
             let options = tepui_spirv::Options { entry: Some(entry), stage, ..Default::default() };
             let name = f.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+            // Reads lanes past the ends of the sub-group, which hold anything.
+            if name.contains("ShuffleRelative") {
+                continue;
+            }
             let Ok(s) = tepui_spirv::translate(&words, &options) else { continue };
             let r = catch_unwind(AssertUnwindSafe(|| one(&s, name.len() as u64, &mut t, &name)));
             if let Err(p) = r {

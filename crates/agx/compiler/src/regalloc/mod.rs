@@ -281,33 +281,29 @@ impl<'a> Alloc<'a> {
         for &(v, reg) in &lives {
             self.take(v, reg);
         }
+        let heads = data.insts.iter().take_while(|&&i| matches!(f.insts[i].op, Op::Phi));
         let mut phis = Vec::new();
-        let mut stuck = false;
-        for &i in &data.insts {
-            if !matches!(f.insts[i].op, Op::Phi) {
-                break;
-            }
+        let mut rest = Vec::new();
+        for &i in heads {
             let d = f.dsts(i)[0];
-            let room = f.vals[d];
             phis.push(d);
-            if stuck {
-                continue;
-            }
-            // Where a source is that ends with its predecessor.
-            let mut place = None;
-            for (&s, p) in f.srcs(i).iter().zip(&data.preds) {
+            // Where a source is that ends with its predecessor: no copy there.
+            let place = f.srcs(i).iter().zip(&data.preds).find_map(|(&s, p)| {
                 if p.index() >= b.index() {
-                    continue;
+                    return None;
                 }
                 let end = &self.edges[p.index()].end;
-                if let Ok(at) = end.binary_search_by_key(&s, |e| e.0)
-                    && self.suits(end[at].1, room)
-                {
-                    place = Some(end[at].1);
-                    break;
-                }
+                let at = end.binary_search_by_key(&s, |e| e.0).ok()?;
+                self.suits(end[at].1, f.vals[d]).then_some(end[at].1)
+            });
+            match place {
+                Some(reg) => self.take(d, reg),
+                None => rest.push(d),
             }
-            match place.or_else(|| self.choose(d)) {
+        }
+        let mut stuck = false;
+        for d in rest {
+            match self.choose(d) {
                 Some(reg) => self.take(d, reg),
                 None => stuck = true,
             }

@@ -295,7 +295,16 @@ impl Select<'_> {
         for k in 0..usize::from(ty.comps()) {
             comps[k] = self.one(i, op, k, ty, &target)?;
         }
-        self.set(target.value, &comps[..usize::from(ty.comps())]);
+        // What was taken in on the way is done, too.
+        let comps = &comps[..usize::from(ty.comps())];
+        let mut v = result;
+        self.set(v, comps);
+        while v != target.value
+            && let Some(u) = self.only_user(v)
+        {
+            v = self.s.result(u);
+            self.set(v, comps);
+        }
         Ok(())
     }
 
@@ -477,6 +486,27 @@ impl Select<'_> {
                 let negate = matches!(op, Op::USubSat | Op::SSubSat);
                 let inst = Iadd { negate, sat: true, d: dst(bits), a: a.src(), b: b.src(), ..Iadd::default() };
                 Comp::Val(self.def(inst, Self::room(ty), &[a, b]))
+            }
+            Op::IAnd | Op::IOr if bits == 1 => {
+                // A comparison that nothing else wants is the select of the other operand.
+                let single = |x: Value| {
+                    self.uses[x] == 1
+                        && s.def_op(x).is_some_and(|op| op.info().results == [tepui_ir::Pat::B])
+                };
+                let (x, y) = if single(args[0]) { (args[0], args[1]) } else { (args[1], args[0]) };
+                if !single(x) {
+                    return Ok(Comp::Val(self.logic(op, args, k, false)));
+                }
+                let other = if single(y) {
+                    let c = self.cond_comp(y, k);
+                    self.truth(c)
+                } else {
+                    self.comp(y, k)
+                };
+                let other = self.comp_src(other, 1);
+                let c = self.cond_comp(x, k);
+                let (t, e) = if op == Op::IAnd { (other, Opnd::imm(0)) } else { (Opnd::imm(1), other) };
+                Comp::Val(self.cond_select(c, t, e, Room::HALF))
             }
             Op::IAnd | Op::IOr | Op::IXor => Comp::Val(self.logic(op, args, k, false)),
             Op::INot => {

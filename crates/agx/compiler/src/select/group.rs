@@ -11,6 +11,7 @@ use tepui_agx_isa::operand::{
 use tepui_agx_isa::table::barrier::{MemoryBarrier, ThreadgroupBarrier};
 use tepui_agx_isa::table::integer::{Bitop, Ffs};
 use tepui_agx_isa::table::moves::{GetSr, MovImm16};
+use tepui_agx_isa::table::unary::{Dfdx, Dfdy};
 use tepui_agx_isa::table::simd::{QuadShuffle, SimdReduce, SimdShuffle};
 use tepui_ir::{
     Attrs, Barrier, Builtin, Inst, MemSet, Op, QuadDir, Reduce, ReduceOp, Scope, Value,
@@ -85,7 +86,25 @@ impl Select<'_> {
                 let t = self.vote(if all { c.inverted() } else { c }, !all);
                 self.set(s.result(i), &[t]);
             }
-            (Op::VoteEqBits | Op::VoteEqFloat, _) => self.vote_eq(i, d.op == Op::VoteEqFloat)?,
+            (Op::DdxFine | Op::DdxCoarse | Op::DdyFine | Op::DdyCoarse, _) => {
+                let x = matches!(d.op, Op::DdxFine | Op::DdxCoarse);
+                let ty = self.ty(s.result(i));
+                if ty.bits() == 64 {
+                    return self.refuse(i, format!("of {ty} is not compiled"));
+                }
+                let mut comps = Vec::new();
+                for k in 0..usize::from(ty.comps()) {
+                    let a = self.fsrc(args[0], k);
+                    let d = Dst::new(HOLE, size_of(ty.bits()));
+                    let room = Room::of(ty.bits(), 1);
+                    comps.push(Comp::Val(if x {
+                        self.def(Dfdx { d, a: a.src(), ..Dfdx::default() }, room, &[a])
+                    } else {
+                        self.def(Dfdy { d, a: a.src(), ..Dfdy::default() }, room, &[a])
+                    }));
+                }
+                self.set(s.result(i), &comps);
+            }
             (Op::ReadFirst, _) => {
                 let lane = self.first_lane();
                 self.each(i, |x, c, bits| x.shuffle(Shuffle::Index, c, lane, bits))?;
@@ -201,41 +220,6 @@ impl Select<'_> {
             inv: any,
         };
         self.truth(c)
-    }
-
-    fn vote_eq(&mut self, i: Inst, float: bool) -> Result<()> {
-        let s = self.s;
-        let a = s.arg(i, 0);
-        let ty = self.ty(a);
-        if ty.bits() == 64 || ty.bits() == 8 {
-            return self.refuse(i, format!("of {ty} is not compiled"));
-        }
-        let lane = self.first_lane();
-        let mut differ: Option<Opnd> = None;
-        for k in 0..usize::from(ty.comps()) {
-            let c = self.comp(a, k);
-            let first = self.shuffle(Shuffle::Index, c, lane, ty.bits())?;
-            let (x, y) = (self.comp_src(c, ty.bits()), self.comp_src(first, ty.bits()));
-            let cond = if float {
-                super::cond::Cond::Float { cc: FCond::Eq, a: x, b: y, inv: true }
-            } else {
-                super::cond::Cond::Int { cc: ICond::Ueq, a: x, b: y, inv: true }
-            };
-            let v = Opnd::of(self.cond_ballot(cond), Size::B32);
-            differ = Some(match differ {
-                None => v,
-                Some(d) => Opnd::of(self.bitop(32, 0b1110, d, v), Size::B32),
-            });
-        }
-        let c = super::cond::Cond::Int {
-            cc: ICond::Ueq,
-            a: differ.unwrap_or(Opnd::imm(0)),
-            b: Opnd::imm(0),
-            inv: false,
-        };
-        let t = self.truth(c);
-        self.set(s.result(i), &[t]);
-        Ok(())
     }
 
     /// The lowest active lane.
@@ -358,6 +342,8 @@ impl Select<'_> {
             return self.refuse(i, format!("{} is not compiled", r.op));
         };
         let scope = match r.cluster {
+            // A cluster of one lane has its own value.
+            1 => return self.each(i, |_, c, _| Ok(c)),
             0 => IsaScope::Simd,
             4 => IsaScope::Quad,
             c if u32::from(c) >= LANES => IsaScope::Simd,
