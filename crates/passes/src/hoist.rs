@@ -2,7 +2,7 @@
 //!
 //! With [`crate::simplify`], which finds equal values in sight of each other, this is value numbering across the whole tree.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use tepui_ir::{Attrs, Inst, InstFlags, Op, Props, Region, Shader, Type, Value};
 
 use crate::edit::Renames;
@@ -52,7 +52,7 @@ fn common(
     names: &mut Renames,
     changed: &mut bool,
 ) {
-    let mut there: HashMap<Key, Inst> = HashMap::new();
+    let mut there: HashMap<Key, Inst> = HashMap::default();
     for &i in &s.regions[b].insts.clone() {
         names.apply(s, i);
         if let Some(k) = key(s, i) {

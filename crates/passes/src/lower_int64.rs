@@ -7,7 +7,7 @@
 
 use crate::rewrite::{self, Emit, Lowering, Step};
 use bitflags::bitflags;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::{Attrs, Inst, Op, Pat, Region, Shader, Type, Value, Var};
 
@@ -56,7 +56,7 @@ pub fn run(s: &mut Shader, options: Options) -> bool {
     let mut p = Pairs {
         options,
         whole,
-        parts: HashMap::new(),
+        parts: HashMap::default(),
         vars: Vec::new(),
         yields: Vec::new(),
         loops: Vec::new(),
@@ -75,7 +75,7 @@ fn handles(s: &Shader) -> SecondaryMap<Value, bool> {
     let mut whole = SecondaryMap::new();
     let mut work: Vec<Value> = Vec::new();
     // What `break`, `continue` and `yield` carry to each result and parameter.
-    let mut carried: HashMap<Value, Vec<Value>> = HashMap::new();
+    let mut carried: HashMap<Value, Vec<Value>> = HashMap::default();
     let mut exits = Vec::new();
     collect_exits(s, s.root, None, &mut exits);
     for (from, to) in exits {

@@ -5,7 +5,7 @@
 
 use crate::edit::{Consts, Renames};
 use crate::rules::{BY_OP, Expr, Rule, commutes};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use tepui_ir::op::{fold, fold_under};
 use tepui_ir::{Access, Attrs, Inst, InstFlags, Op, Props, Region, Shader, Type, Value};
 
@@ -16,7 +16,7 @@ pub fn run(s: &mut Shader) -> bool {
     let mut p = Simplify {
         consts: Consts::new(s),
         names: Renames::default(),
-        table: HashMap::new(),
+        table: HashMap::default(),
         undo: Vec::new(),
         changed: false,
     };

@@ -4,7 +4,7 @@
 //! first values are constants and whose next values follow from such parameters by ops with a meaning on constants.
 
 use crate::clone;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use tepui_ir::op::fold;
 use tepui_ir::{Attrs, Inst, Op, Region, Shader, Value, ValueDef};
 
@@ -39,7 +39,7 @@ pub fn run_with(s: &mut Shader, limits: Limits) -> bool {
 fn region(s: &mut Shader, r: Region, limits: Limits, changed: &mut bool) {
     let insts = std::mem::take(&mut s.regions[r].insts);
     let mut out: Vec<Inst> = Vec::with_capacity(insts.len());
-    let mut map = HashMap::new();
+    let mut map = HashMap::default();
     for i in insts {
         for inner in s.inst_regions(i).collect::<Vec<_>>() {
             region(s, inner, limits, changed);
@@ -181,7 +181,7 @@ fn trips(s: &Shader, l: Inst, body: Region, exit: Inst, max: usize) -> Option<us
     let mut params: Vec<Option<u64>> = s.args(l).iter().map(|&a| s.as_const(a)).collect();
     let cond = s.arg(exit, 0);
     for n in 0..=max {
-        let mut memo = HashMap::new();
+        let mut memo = HashMap::default();
         let c = eval(s, cond, body, &params, &mut memo, 0)?;
         if (c != 0) == breaks_when(s, exit) {
             return Some(n);

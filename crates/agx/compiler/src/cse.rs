@@ -7,42 +7,9 @@
 use crate::mir::{Ctl, Effect, Function, Ins, Op, Val, effect};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
+use rustc_hash::{FxHashMap, FxHasher};
+use std::hash::{Hash, Hasher};
 use tepui_agx_isa::Inst;
-
-/// A quick hash: multiply and rotate.
-#[derive(Default)]
-struct Quick(u64);
-
-impl Hasher for Quick {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        for &b in bytes {
-            self.write_u64(u64::from(b));
-        }
-    }
-    fn write_u8(&mut self, x: u8) {
-        self.write_u64(u64::from(x));
-    }
-    fn write_u16(&mut self, x: u16) {
-        self.write_u64(u64::from(x));
-    }
-    fn write_u32(&mut self, x: u32) {
-        self.write_u64(u64::from(x));
-    }
-    fn write_u64(&mut self, x: u64) {
-        self.0 = (self.0.rotate_left(5) ^ x).wrapping_mul(0x517c_c1b7_2722_0a95);
-    }
-    fn write_usize(&mut self, x: usize) {
-        self.write_u64(x as u64);
-    }
-    fn write_isize(&mut self, x: isize) {
-        self.write_u64(x as u64);
-    }
-}
 
 fn eligible(f: &Function, i: Ins) -> bool {
     let op = f.insts[i].op;
@@ -58,7 +25,7 @@ fn eligible(f: &Function, i: Ins) -> bool {
 
 /// Hash of an instruction and its operands.
 fn key(f: &Function, i: Ins) -> u64 {
-    let mut h = Quick::default();
+    let mut h = FxHasher::default();
     match f.insts[i].op {
         Op::Isa(inst) => inst.hash(&mut h),
         _ => h.write_u64(1),
@@ -81,7 +48,7 @@ fn same(f: &Function, a: Ins, b: Ins) -> bool {
 
 /// Runs the pass.
 pub fn run(f: &mut Function) {
-    let mut table: HashMap<u64, Ins, BuildHasherDefault<Quick>> = HashMap::default();
+    let mut table: FxHashMap<u64, Ins> = FxHashMap::default();
     // What to restore when a scope ends: key, and what stood there.
     let mut undo: Vec<(u64, Option<Ins>)> = Vec::new();
     let mut scopes: Vec<usize> = Vec::new();
@@ -98,7 +65,7 @@ pub fn run(f: &mut Function) {
                     }
                 }
             }
-            let mut close = |table: &mut HashMap<u64, Ins, BuildHasherDefault<Quick>>, undo: &mut Vec<(u64, Option<Ins>)>| {
+            let mut close = |table: &mut FxHashMap<u64, Ins>, undo: &mut Vec<(u64, Option<Ins>)>| {
                 let from = scopes.pop().unwrap_or(0);
                 for (k, old) in undo.drain(from..).rev() {
                     match old {

@@ -3,8 +3,8 @@
 //! The compiler chooses the places and reports them; whoever launches the shader fills them in. Buffer addresses stand in the low half of
 //! the file, where memory instructions reach them.
 
+use rustc_hash::FxHashMap;
 use serde::Serialize;
-use std::collections::HashMap;
 use tepui_agx_isa::operand::UNIFORM_HALVES;
 
 /// Half-uniforms that memory instructions can take an address from.
@@ -108,7 +108,7 @@ pub struct Uniform {
 pub struct Uniforms {
     /// All of them, in the order of their first use.
     pub list: Vec<Uniform>,
-    by_source: HashMap<Source, u16>,
+    by_source: FxHashMap<Source, u16>,
     /// The next free half below and from [`LOW_HALVES`] on.
     low: u16,
     high: u16,
