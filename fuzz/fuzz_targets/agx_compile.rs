@@ -11,7 +11,7 @@ const LARGEST: usize = 2000;
 
 fuzz_target!(|data: &[u8]| {
     let Some((&first, rest)) = data.split_first() else { return };
-    let options = Options { robust: first & 2 != 0 };
+    let options = Options { robust: first & 2 != 0, ..Options::default() };
     let mut s = if first & 1 != 0 {
         let mut seed = [0; 8];
         for (a, b) in seed.iter_mut().zip(rest) {

@@ -42,7 +42,9 @@ fn read(path: &Path) -> Result<BTreeMap<String, Report>, String> {
     let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
     let list: Vec<Report> = serde_json::from_str(&text)
         .or_else(|_| serde_json::from_str::<Report>(&text).map(|r| vec![r]))
-        .map_err(|e| format!("{}: {e}; it should come from tepui compile --json", path.display()))?;
+        .map_err(|e| {
+            format!("{}: {e}; it should come from tepui compile --json", path.display())
+        })?;
     Ok(list.into_iter().map(|r| (format!("{} {}", r.file, r.stage), r)).collect())
 }
 
@@ -92,9 +94,15 @@ fn try_run(args: &Args) -> Result<(), String> {
         println!("{}", serde_json::to_string_pretty(&all).map_err(|e| e.to_string())?);
         return Ok(());
     }
-    println!("{:>22} {:>10} {:>10} {:>8} {:>7} {:>6}", "", "before", "after", "ratio", "helped", "hurt");
+    println!(
+        "{:>22} {:>10} {:>10} {:>8} {:>7} {:>6}",
+        "", "before", "after", "ratio", "helped", "hurt"
+    );
     for (name, c) in &all {
-        println!("{name:>22} {:>10} {:>10} {:>8.4} {:>7} {:>6}", c.before, c.after, c.ratio, c.helped, c.hurt);
+        println!(
+            "{name:>22} {:>10} {:>10} {:>8.4} {:>7} {:>6}",
+            c.before, c.after, c.ratio, c.helped, c.hurt
+        );
     }
     for (name, c) in all.iter().filter(|(_, c)| !c.changed.is_empty()) {
         println!("\n{name}:");

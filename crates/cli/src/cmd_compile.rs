@@ -61,6 +61,9 @@ pub struct Common {
     /// Checks buffer accesses against the buffers' sizes.
     #[arg(long)]
     pub robust: bool,
+    /// Lets a thread have at most so many half-registers; what does not fit is spilled.
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    pub registers: u16,
 }
 
 #[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
@@ -144,11 +147,19 @@ impl Common {
             let (id, value) = s.split_once('=').ok_or_else(|| format!("`{s}`: write ID=VALUE"))?;
             let id = id.parse().map_err(|_| format!("`{id}` is no number"))?;
             let bits = if value.contains('.') {
-                u64::from(value.parse::<f32>().map_err(|_| format!("`{value}` is no number"))?.to_bits())
+                u64::from(
+                    value.parse::<f32>().map_err(|_| format!("`{value}` is no number"))?.to_bits(),
+                )
             } else {
                 value.parse::<i64>().map_err(|_| format!("`{value}` is no number"))? as u64
             };
             spec.push((id, bits));
+        }
+        if let (Some(want), Ok(all)) = (&self.entry, tepui_spirv::entry_points(words))
+            && !all.iter().any(|(name, _)| name == want)
+        {
+            let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
+            return Err(format!("there is no entry point `{want}`; there are: {}", names.join(", ")));
         }
         let options = tepui_spirv::Options { entry: self.entry.clone(), stage, spec };
         tepui_spirv::translate(words, &options).map_err(|e| e.to_string())
@@ -156,7 +167,7 @@ impl Common {
 
     /// The compiler's options.
     pub fn options(&self) -> Options {
-        Options { robust: self.robust }
+        Options { robust: self.robust, registers: self.registers }
     }
 }
 
@@ -169,9 +180,11 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
             let p = e.path();
             if p.is_dir() {
                 walk(&p, out)?;
-            } else if p.extension().and_then(|e| e.to_str()).is_some_and(|e| {
-                matches!(e, "spv" | "wgsl" | "comp" | "vert" | "frag")
-            }) {
+            } else if p
+                .extension()
+                .and_then(|e| e.to_str())
+                .is_some_and(|e| matches!(e, "spv" | "wgsl" | "comp" | "vert" | "frag"))
+            {
                 out.push(p);
             }
         }
@@ -197,7 +210,8 @@ fn listing(program: &Program, shader: &Shader) -> String {
         }
         let mut last = None;
         for line in Disassembler::new(code) {
-            let loc = locs.binary_search_by_key(&(line.offset as u32), |l| l.0).ok().map(|k| locs[k].1);
+            let loc =
+                locs.binary_search_by_key(&(line.offset as u32), |l| l.0).ok().map(|k| locs[k].1);
             if let Some(l) = loc.map(|l| shader.locs[l]).filter(|l| l.line != 0)
                 && last != Some(l.line)
             {
@@ -299,12 +313,14 @@ fn write(output: &Option<PathBuf>, bytes: &[u8]) -> Result<(), String> {
 
 fn many(args: &Args, files: &[PathBuf]) -> Result<ExitCode, String> {
     let bar = indicatif::ProgressBar::new(files.len() as u64).with_style(
-        indicatif::ProgressStyle::with_template("{bar:40} {pos}/{len} {msg}").map_err(|e| e.to_string())?,
+        indicatif::ProgressStyle::with_template("{bar:40} {pos}/{len} {msg}")
+            .map_err(|e| e.to_string())?,
     );
     let all: Vec<Report> = files
         .par_iter()
         .map(|f| {
-            let got = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| one(args, f, false).0));
+            let got =
+                std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| one(args, f, false).0));
             bar.inc(1);
             let mut r = got.unwrap_or_else(|_| Report {
                 gpu: args.common.gpu.clone(),
@@ -323,23 +339,39 @@ fn many(args: &Args, files: &[PathBuf]) -> Result<ExitCode, String> {
         let text = serde_json::to_string_pretty(&all).map_err(|e| e.to_string())?;
         write(&args.output, format!("{text}\n").as_bytes())?;
     } else {
-        let mut text = format!("{:>7} {:>7} {:>5} {:>6} {:>6}  file\n", "inst", "alu", "regs", "spills", "loops");
+        let mut text = format!(
+            "{:>7} {:>7} {:>5} {:>6} {:>6}  file\n",
+            "inst", "alu", "regs", "spills", "loops"
+        );
         let mut total = 0;
         for r in &all {
             let get = |n: &str| r.stats.get(n).copied().unwrap_or(0);
             match &r.error {
-                Some(e) => text.push_str(&format!("{:>7}  {}: {}\n", "-", r.file, e.lines().next().unwrap_or(""))),
+                Some(e) => text.push_str(&format!(
+                    "{:>7}  {}: {}\n",
+                    "-",
+                    r.file,
+                    e.lines().next().unwrap_or("")
+                )),
                 None => {
                     total += get("instructions");
                     text.push_str(&format!(
                         "{:>7} {:>7} {:>5} {:>6} {:>6}  {}\n",
-                        get("instructions"), get("alu"), get("registers"), get("spills"), get("loops"), r.file
+                        get("instructions"),
+                        get("alu"),
+                        get("registers"),
+                        get("spills"),
+                        get("loops"),
+                        r.file
                     ));
                 }
             }
         }
         let good = all.iter().filter(|r| r.error.is_none()).count();
-        text.push_str(&format!("{total:>7} instructions, {good} of {} shaders compiled\n", all.len()));
+        text.push_str(&format!(
+            "{total:>7} instructions, {good} of {} shaders compiled\n",
+            all.len()
+        ));
         write(&args.output, text.as_bytes())?;
     }
     let failed = all.iter().any(|r| r.error.is_some());

@@ -102,7 +102,10 @@ fn try_run(args: &Args) -> Result<(), String> {
     }
     for o in &args.out {
         let (slot, path) = slot(o)?;
-        let b = bindings.buffers.get(&slot).ok_or_else(|| format!("`{o}`: there is no such --buffer"))?;
+        let b = bindings
+            .buffers
+            .get(&slot)
+            .ok_or_else(|| format!("`{o}`: there is no such --buffer"))?;
         let bytes = b.read().map_err(|e| e.to_string())?;
         std::fs::write(path, bytes).map_err(|e| format!("{path}: {e}"))?;
     }

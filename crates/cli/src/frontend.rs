@@ -42,8 +42,9 @@ fn stage_of(path: &Path) -> Option<Stage> {
 
 /// Where glslangValidator is: on the path, or in the folder that `tools/mesa` keeps.
 fn glslang() -> Option<Command> {
-    let on_path = std::env::var_os("PATH")
-        .and_then(|paths| std::env::split_paths(&paths).map(|p| p.join("glslangValidator")).find(|p| p.is_file()));
+    let on_path = std::env::var_os("PATH").and_then(|paths| {
+        std::env::split_paths(&paths).map(|p| p.join("glslangValidator")).find(|p| p.is_file())
+    });
     if let Some(p) = on_path {
         return Some(Command::new(p));
     }
@@ -54,7 +55,11 @@ fn glslang() -> Option<Command> {
     }
     // The folder has a libc of its own, which its programs need.
     let lib = root.join("usr/lib/x86_64-linux-gnu");
-    let loader = [root.join("usr/lib64/ld-linux-x86-64.so.2"), root.join("lib64/ld-linux-x86-64.so.2"), lib.join("ld-linux-x86-64.so.2")];
+    let loader = [
+        root.join("usr/lib64/ld-linux-x86-64.so.2"),
+        root.join("lib64/ld-linux-x86-64.so.2"),
+        lib.join("ld-linux-x86-64.so.2"),
+    ];
     let Some(loader) = loader.into_iter().find(|l| l.is_file()) else {
         return Some(Command::new(tool));
     };
@@ -63,7 +68,12 @@ fn glslang() -> Option<Command> {
     Some(c)
 }
 
-fn by_glslang(mut tool: Command, path: &Path, stage: Stage, defines: &[String]) -> Result<Vec<u32>, String> {
+fn by_glslang(
+    mut tool: Command,
+    path: &Path,
+    stage: Stage,
+    defines: &[String],
+) -> Result<Vec<u32>, String> {
     let dir = tempfile::tempdir().map_err(|e| e.to_string())?;
     let out = dir.path().join("out.spv");
     let stage = match stage {
@@ -77,16 +87,23 @@ fn by_glslang(mut tool: Command, path: &Path, stage: Stage, defines: &[String]) 
     }
     let got = tool.arg(path).output().map_err(|e| format!("glslangValidator: {e}"))?;
     if !got.status.success() {
-        let text = format!("{}{}", String::from_utf8_lossy(&got.stdout), String::from_utf8_lossy(&got.stderr));
+        let text = format!(
+            "{}{}",
+            String::from_utf8_lossy(&got.stdout),
+            String::from_utf8_lossy(&got.stderr)
+        );
         return Err(format!("glslangValidator: {}", text.trim()));
     }
     words(&std::fs::read(&out).map_err(|e| e.to_string())?)
 }
 
 fn by_naga(module: &naga::Module) -> Result<Vec<u32>, String> {
-    let info = naga::valid::Validator::new(naga::valid::ValidationFlags::all(), naga::valid::Capabilities::all())
-        .validate(module)
-        .map_err(|e| format!("naga: {e:?}"))?;
+    let info = naga::valid::Validator::new(
+        naga::valid::ValidationFlags::all(),
+        naga::valid::Capabilities::all(),
+    )
+    .validate(module)
+    .map_err(|e| format!("naga: {e:?}"))?;
     let options = naga::back::spv::Options { lang_version: (1, 3), ..Default::default() };
     naga::back::spv::write_vec(module, &info, &options, None).map_err(|e| format!("naga: {e}"))
 }
@@ -98,7 +115,10 @@ fn by_naga(module: &naga::Module) -> Result<Vec<u32>, String> {
 pub fn load(path: &Path, stage: Option<Stage>, defines: &[String]) -> Result<Module, String> {
     let bytes = std::fs::read(path).map_err(|e| e.to_string())?;
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
-    if bytes.starts_with(&[0x03, 0x02, 0x23, 0x07]) || bytes.starts_with(&[0x07, 0x23, 0x02, 0x03]) || extension == "spv" {
+    if bytes.starts_with(&[0x03, 0x02, 0x23, 0x07])
+        || bytes.starts_with(&[0x07, 0x23, 0x02, 0x03])
+        || extension == "spv"
+    {
         return Ok(Module { words: words(&bytes)?, stage, source: None });
     }
     let text = String::from_utf8(bytes).map_err(|_| "is neither SPIR-V nor text".to_owned())?;
@@ -114,7 +134,9 @@ pub fn load(path: &Path, stage: Option<Stage>, defines: &[String]) -> Result<Mod
             Ok(words) => return Ok(Module { words, stage: Some(stage), source: Some(text) }),
             Err(e) => e,
         },
-        None => "glslangValidator is not on the path (Debian's package glslang-tools has it)".to_owned(),
+        None => {
+            "glslangValidator is not on the path (Debian's package glslang-tools has it)".to_owned()
+        }
     };
     let mut options = naga::front::glsl::Options::from(match stage {
         Stage::Compute => naga::ShaderStage::Compute,
@@ -126,7 +148,8 @@ pub fn load(path: &Path, stage: Option<Stage>, defines: &[String]) -> Result<Mod
         options.defines.insert(name.to_owned(), value.to_owned());
     }
     let parsed = naga::front::glsl::Frontend::default().parse(&options, &text);
-    match parsed.map_err(|e| format!("naga: {}", e.emit_to_string(&text))).and_then(|m| by_naga(&m)) {
+    match parsed.map_err(|e| format!("naga: {}", e.emit_to_string(&text))).and_then(|m| by_naga(&m))
+    {
         Ok(words) => Ok(Module { words, stage: Some(stage), source: Some(text) }),
         Err(second) => Err(format!("no front end takes it.\n{first}\n{second}")),
     }

@@ -28,7 +28,10 @@ fn listings_are_what_the_commands_print() {
             .expect("the command starts");
         assert!(got.status.success(), "{command}: {}", String::from_utf8_lossy(&got.stderr));
         let got = String::from_utf8_lossy(&got.stdout);
-        out.push_str(&format!("{before}```sh\ntepui compile {command}\n```\n\n```text\n{}\n```", got.trim_end()));
+        out.push_str(&format!(
+            "{before}```sh\ntepui compile {command}\n```\n\n```text\n{}\n```",
+            got.trim_end()
+        ));
         rest = after;
         count += 1;
     }

@@ -47,7 +47,8 @@ fn region(s: &mut Shader, r: Region, limits: Limits, changed: &mut bool) {
         if let Attrs::Loop(body) = s.insts[i].attrs
             && let Some(exit) = only_exit(s, body)
             && let Some(n) = trips(s, i, body, exit, limits.iterations)
-            && n.saturating_mul(size(s, body)).saturating_mul(dearness(s, body)) <= limits.instructions
+            && n.saturating_mul(size(s, body)).saturating_mul(dearness(s, body))
+                <= limits.instructions
         {
             *changed = true;
             expand(s, i, body, exit, n, &mut out, &mut map);

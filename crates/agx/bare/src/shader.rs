@@ -71,10 +71,9 @@ pub fn run(
             }
             Source::NumWorkgroups { axis } => halves(groups[usize::from(axis)]).to_vec(),
             Source::Push { offset } => halves(bindings.push_word(offset)).to_vec(),
-            Source::PushLong { offset } => [offset, offset + 4]
-                .iter()
-                .flat_map(|&o| halves(bindings.push_word(o)))
-                .collect(),
+            Source::PushLong { offset } => {
+                [offset, offset + 4].iter().flat_map(|&o| halves(bindings.push_word(o))).collect()
+            }
             Source::PushAddress => {
                 let copy = machine.buffer(bindings.push.len())?;
                 copy.write(&bindings.push)?;

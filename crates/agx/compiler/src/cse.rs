@@ -65,7 +65,8 @@ pub fn run(f: &mut Function) {
                     }
                 }
             }
-            let mut close = |table: &mut FxHashMap<u64, Ins>, undo: &mut Vec<(u64, Option<Ins>)>| {
+            let mut close = |table: &mut FxHashMap<u64, Ins>,
+                             undo: &mut Vec<(u64, Option<Ins>)>| {
                 let from = scopes.pop().unwrap_or(0);
                 for (k, old) in undo.drain(from..).rev() {
                     match old {

@@ -76,7 +76,8 @@ struct Arms {
 impl Arms {
     fn new(code: &Code) -> Arms {
         let n = code.blocks.len();
-        let mut a = Arms { of: vec![None; n], ends: vec![0; n], weights: Vec::with_capacity(n + 1) };
+        let mut a =
+            Arms { of: vec![None; n], ends: vec![0; n], weights: Vec::with_capacity(n + 1) };
         let mut open: Vec<[usize; 2]> = Vec::new();
         let mut sum = 0;
         for (k, block) in code.blocks.iter().enumerate() {
@@ -276,7 +277,12 @@ impl Flow<'_> {
 
     fn mov(&mut self, to: u16, from: u16, halves: u16) {
         let size = if halves == 1 { Size::B16 } else { Size::B32 };
-        self.push(Bitop { table: 0b1010, d: Dst::new(to, size), a: Src::reg(from, size), ..Bitop::default() });
+        self.push(Bitop {
+            table: 0b1010,
+            d: Dst::new(to, size),
+            a: Src::reg(from, size),
+            ..Bitop::default()
+        });
     }
 
     fn xor(&mut self, d: u16, a: u16, b: u16, halves: u16) {
@@ -358,8 +364,12 @@ impl Flow<'_> {
         if count == 1 && (c == Ctl::Continue || l.levels == 1) {
             // Threads go on while the opposite holds.
             match invert(cond) {
-                Inst::IfIcmp(i) => self.push(WhileIcmp { cc: i.cc, a: i.a, b: i.b, n: 1, ..WhileIcmp::default() }),
-                Inst::IfFcmp(i) => self.push(WhileFcmp { cc: i.cc, a: i.a, b: i.b, n: 1, ..WhileFcmp::default() }),
+                Inst::IfIcmp(i) => {
+                    self.push(WhileIcmp { cc: i.cc, a: i.a, b: i.b, n: 1, ..WhileIcmp::default() })
+                }
+                Inst::IfFcmp(i) => {
+                    self.push(WhileFcmp { cc: i.cc, a: i.a, b: i.b, n: 1, ..WhileFcmp::default() })
+                }
                 _ => {}
             }
             return;
@@ -380,7 +390,13 @@ impl Flow<'_> {
             Inst::IfFcmp(i) => {
                 let plain = matches!(
                     i.cc,
-                    FCond::Eq | FCond::Lt | FCond::Gt | FCond::Ltn | FCond::Gte | FCond::Lte | FCond::Gtn
+                    FCond::Eq
+                        | FCond::Lt
+                        | FCond::Gt
+                        | FCond::Ltn
+                        | FCond::Gte
+                        | FCond::Lte
+                        | FCond::Gtn
                 );
                 let cc = if plain { i.cc } else { invert_float(i.cc) };
                 let (x, y) = if plain { (yes, no) } else { (no, yes) };
@@ -440,7 +456,11 @@ impl Flow<'_> {
             Ctl::Break | Ctl::Continue => {
                 let Some(l) = self.loops.last() else { return };
                 let count = l.ifs + if c == Ctl::Break { l.levels } else { 1 };
-                self.push(MovImm16 { d: Dst::new(0, Size::B16), imm: u16::from(count), ..MovImm16::default() });
+                self.push(MovImm16 {
+                    d: Dst::new(0, Size::B16),
+                    imm: u16::from(count),
+                    ..MovImm16::default()
+                });
                 self.push(PopExec { n: 0, ..PopExec::default() });
             }
             Ctl::If(_) | Ctl::Loop => {}

@@ -75,7 +75,9 @@ fn constant(s: &Shader, v: Value, depth: u32) -> u32 {
     match s.insts[d].op {
         Op::IAdd => constant(s, arg(0), depth + 1).wrapping_add(constant(s, arg(1), depth + 1)),
         Op::IShl => match s.as_const(arg(1)) {
-            Some(n) if s.as_const(arg(0)).is_none() => constant(s, arg(0), depth + 1) << (n as u32 & 31),
+            Some(n) if s.as_const(arg(0)).is_none() => {
+                constant(s, arg(0), depth + 1) << (n as u32 & 31)
+            }
             _ => 0,
         },
         Op::IMul => match (s.as_const(arg(0)), s.as_const(arg(1))) {

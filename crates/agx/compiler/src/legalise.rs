@@ -256,8 +256,7 @@ impl Emit<'_> {
                 self.op(Op::UFindMsb, &[bit])
             }
             (Op::SFindMsb, _) => {
-                let wide =
-                    if at.bits() == 32 { a } else { self.0.convert(Op::S2S, a, 32) };
+                let wide = if at.bits() == 32 { a } else { self.0.convert(Op::S2S, a, 32) };
                 let n = self.u32(31);
                 let sign = self.op(Op::SShr, &[wide, n]);
                 let x = self.op(Op::IXor, &[wide, sign]);
@@ -579,10 +578,7 @@ impl Emit<'_> {
                 }
                 word?
             }
-            Op::UnpackSnorm2x16
-            | Op::UnpackUnorm2x16
-            | Op::UnpackSnorm4x8
-            | Op::UnpackUnorm4x8 => {
+            Op::UnpackSnorm2x16 | Op::UnpackUnorm2x16 | Op::UnpackSnorm4x8 | Op::UnpackUnorm4x8 => {
                 let signed = matches!(op, Op::UnpackSnorm2x16 | Op::UnpackSnorm4x8);
                 let count = u32::from(ty.comps());
                 let bits = 32 / count;

@@ -19,6 +19,7 @@ pub mod dce;
 pub mod error;
 pub mod flow;
 pub mod fold_offsets;
+pub mod group_loads;
 pub mod legalise;
 pub mod liveness;
 pub mod mir;
@@ -43,11 +44,16 @@ use tepui_ir::{Loc, Shader, Stage};
 /// Half-registers beside those of values: `r0`, and what alignment may waste.
 const SLACK: u32 = 3;
 
+/// Fewest half-registers that a limit can leave: what the widest instruction needs.
+const FEWEST: u16 = 32;
+
 /// How to compile.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// Buffer accesses are checked against the size of their buffer.
     pub robust: bool,
+    /// At most so many half-registers; 0 for as many as a workgroup's threads leave.
+    pub registers: u16,
 }
 
 /// A compiled shader.
@@ -103,10 +109,7 @@ pub fn lower(s: &mut Shader, options: &Options, look: &mut dyn FnMut(&'static st
     use tepui_passes::lower_subgroups::{self, Subgroups};
     lower_subgroups::run(
         s,
-        Subgroups::CLUSTERED
-            | Subgroups::REDUCE_64
-            | Subgroups::MULTIPLY
-            | Subgroups::VOTE_EQ,
+        Subgroups::CLUSTERED | Subgroups::REDUCE_64 | Subgroups::MULTIPLY | Subgroups::VOTE_EQ,
     );
     look("lower_subgroups", s);
     use tepui_passes::lower_int64::{self, Int64};
@@ -134,7 +137,7 @@ pub fn compile_with(
     after: &mut dyn FnMut(&'static str, Made<'_>),
 ) -> Result<Program> {
     prepare(s, options, after);
-    compile_prepared(s, after)
+    compile_prepared(s, options, after)
 }
 
 /// [`compile_with`] without looking.
@@ -151,6 +154,7 @@ pub fn compile(s: &mut Shader, options: &Options) -> Result<Program> {
 /// When the shader needs what is not compiled.
 pub fn compile_prepared(
     s: &Shader,
+    options: &Options,
     after: &mut dyn FnMut(&'static str, Made<'_>),
 ) -> Result<Program> {
     if s.info.stage != Stage::Compute {
@@ -173,7 +177,11 @@ pub fn compile_prepared(
     let (f, uniforms) = select::select(s, uniforms, &preset)?;
     after("select", Made::Mir(&f));
     let threads: u32 = s.info.workgroup_size.iter().product();
-    let back = finish(f, stats::registers_for(threads), s.info.scratch_bytes, after)?;
+    let most = match options.registers {
+        0 => stats::registers_for(threads),
+        n => n.clamp(FEWEST, stats::registers_for(threads)),
+    };
+    let back = finish(f, most, s.info.scratch_bytes, after)?;
     let packed = pack::run(&back.listing)?;
     stats.count(&back.listing);
     stats.bytes = (packed.code.len() + preamble.as_ref().map_or(0, Vec::len)) as u32;
@@ -225,6 +233,9 @@ fn finish(
     cse::run(&mut f);
     dce::run(&mut f);
     after("mir_dce", Made::Mir(&f));
+    let (pressure, _) = liveness::pressure(&f, &liveness::Liveness::new(&f));
+    group_loads::run(&mut f, pressure + SLACK, u32::from(stats::tier(0).min(most)));
+    after("group_loads", Made::Mir(&f));
     if cfg!(debug_assertions) {
         validate::run(&f)?;
     }
@@ -233,9 +244,8 @@ fn finish(
         after("spill", Made::Mir(&f));
     }
     let (pressure, _) = liveness::pressure(&f, &live);
-    let code = regalloc::run(&f, &live, stats::tier((pressure + SLACK) as u16))?;
+    let code = regalloc::run(&f, &live, stats::tier((pressure + SLACK) as u16).min(most))?;
     let mut listing = flow::run(&code, spilled.scratch_bytes);
     waits::run(&mut listing);
     Ok(Back { listing, halves: code.halves, spilled })
 }
-

@@ -246,9 +246,11 @@ pub fn effect(op: &Op) -> Effect {
             Inst::Bitop(b) if b.d.reg != HOLE => Effect::Fixed,
             // What is active depends on the place.
             Inst::GetSr(g) if matches!(g.sr.0, 56..=63) => Effect::Group,
-            Inst::IcmpBallot(_) | Inst::FcmpBallot(_) | Inst::SimdReduce(_) | Inst::QuadShuffle(_) | Inst::SimdShuffle(_) => {
-                Effect::Group
-            }
+            Inst::IcmpBallot(_)
+            | Inst::FcmpBallot(_)
+            | Inst::SimdReduce(_)
+            | Inst::QuadShuffle(_)
+            | Inst::SimdShuffle(_) => Effect::Group,
             Inst::MovImm16(_)
             | Inst::MovImm32(_)
             | Inst::GetSr(_)

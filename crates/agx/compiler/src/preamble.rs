@@ -53,7 +53,10 @@ fn kind(s: &Shader, i: Inst, kinds: &SecondaryMap<Value, Kind>, top: bool) -> Ki
             if known { Kind::Free } else { Kind::Varying }
         }
         (Op::LoadBuiltin, Attrs::Builtin(b)) => match b {
-            Builtin::NumWorkgroups | Builtin::WorkgroupSize | Builtin::NumSubgroups | Builtin::SubgroupSize => Kind::Free,
+            Builtin::NumWorkgroups
+            | Builtin::WorkgroupSize
+            | Builtin::NumSubgroups
+            | Builtin::SubgroupSize => Kind::Free,
             _ => Kind::Varying,
         },
         (Op::LoadGlobal | Op::LoadBuffer, Attrs::Mem(m))
@@ -61,11 +64,23 @@ fn kind(s: &Shader, i: Inst, kinds: &SecondaryMap<Value, Kind>, top: bool) -> Ki
         {
             Kind::Work
         }
-        (op, _) if !op.is_pure() || op.props().contains(tepui_ir::Props::CONVERGENT) => Kind::Varying,
-        (Op::Vec | Op::Extract | Op::Copy | Op::FNeg | Op::FAbs | Op::INot, _) => Kind::Free,
-        (Op::IEq | Op::INe | Op::SLt | Op::SGe | Op::ULt | Op::UGe | Op::FEq | Op::FNeu | Op::FLt | Op::FGe, _) => {
-            Kind::Free
+        (op, _) if !op.is_pure() || op.props().contains(tepui_ir::Props::CONVERGENT) => {
+            Kind::Varying
         }
+        (Op::Vec | Op::Extract | Op::Copy | Op::FNeg | Op::FAbs | Op::INot, _) => Kind::Free,
+        (
+            Op::IEq
+            | Op::INe
+            | Op::SLt
+            | Op::SGe
+            | Op::ULt
+            | Op::UGe
+            | Op::FEq
+            | Op::FNeu
+            | Op::FLt
+            | Op::FGe,
+            _,
+        ) => Kind::Free,
         (Op::U2U | Op::S2S, _) if s.ty(s.arg(i, 0)).bits() >= ty.bits() => Kind::Free,
         // Small constants in 8 bits have garbage above; whole vectors are taken apart.
         (op, _) if op.is_elementwise() && ty.is_scalar() && ty.bits() != 8 => Kind::Work,

@@ -42,10 +42,14 @@ pub fn run(f: &mut Function, limit: u32, scratch_bytes: u32) -> Result<(Liveness
         if worst.is_empty() {
             return Ok((live, done));
         }
-        let mut any = false;
         let costs = costs(f);
+        let mut chosen: SecondaryMap<Val, Option<Cost>> = SecondaryMap::new();
+        let mut any = false;
         for (alive, over) in worst {
-            any |= give_up(f, &alive, over, &costs, &mut fixed, &mut done);
+            any |= choose(f, &alive, over, &costs, &mut fixed, &mut chosen);
+        }
+        if any {
+            rewrite(f, &mut chosen, &mut fixed, &mut done);
         }
         if !any {
             let (needed, _) = crate::liveness::pressure(f, &live);
@@ -59,12 +63,13 @@ pub fn run(f: &mut Function, limit: u32, scratch_bytes: u32) -> Result<(Liveness
     Err(Error::Internal(format!("spilling did not end in {ROUNDS} rounds")))
 }
 
-/// The highest place of each block above the limit: what is alive there, and how many half-registers are too many. Blocks share values; the
-/// worst comes first, and only it is taken when others are alike.
+/// The highest place of each block above the limit: what is alive there, and how many half-registers are too many; the
+/// worst first.
 fn peaks(f: &Function, l: &Liveness, limit: u32) -> Vec<(Vec<Val>, u32)> {
     let room = |v: Val| u32::from(f.vals[v].halves);
-    let mut best: Option<(Vec<Val>, u32)> = None;
+    let mut all: Vec<(Vec<Val>, u32)> = Vec::new();
     for (b, data) in f.blocks.iter() {
+        let mut best: Option<(Vec<Val>, u32)> = None;
         let mut live = l.outs[b.index()].clone();
         let mut now: u32 = live.iter().map(room).sum();
         let mut consider = |live: &crate::liveness::ValSet, now: u32| {
@@ -90,13 +95,15 @@ fn peaks(f: &Function, l: &Liveness, limit: u32) -> Vec<(Vec<Val>, u32)> {
             }
             consider(&live, now);
         }
+        all.extend(best);
     }
-    best.into_iter().collect()
+    all.sort_by_key(|p| std::cmp::Reverse(p.1));
+    all
 }
 
-/// What giving up a value costs, and how it is defined.
+/// How a value that is given up is defined.
+#[derive(Clone)]
 struct Cost {
-    weight: u32,
     def: Option<(Block, Ins)>,
 }
 
@@ -124,43 +131,40 @@ fn rematerialises(op: &Op, srcs: usize) -> bool {
         && effect(op) == Effect::Pure
 }
 
-fn give_up(
-    f: &mut Function,
+/// Chooses values of one place until `over` half-registers are freed there; what was chosen for other places counts.
+fn choose(
+    f: &Function,
     alive: &[Val],
     over: u32,
     costs: &SecondaryMap<Val, u32>,
     fixed: &mut SecondaryMap<Val, bool>,
-    done: &mut Spilled,
+    chosen: &mut SecondaryMap<Val, Option<Cost>>,
 ) -> bool {
-    let mut choice: Vec<Val> = alive.iter().copied().filter(|&v| !fixed[v] && f.vals[v].halves <= 8).collect();
-    choice.sort_by_key(|&v| (u64::from(costs[v]) << 8) / u64::from(f.vals[v].halves.max(1)));
-    let mut freed = 0;
-    let mut chosen: SecondaryMap<Val, Option<Cost>> = SecondaryMap::new();
+    let room = |v: Val| u32::from(f.vals[v].halves);
+    let mut freed: u32 = alive.iter().filter(|&&v| chosen[v].is_some()).map(|&v| room(v)).sum();
+    let mut choice: Vec<Val> =
+        alive.iter().copied().filter(|&v| !fixed[v] && f.vals[v].halves <= 8).collect();
+    choice.sort_by_key(|&v| (u64::from(costs[v]) << 8) / u64::from(room(v).max(1)));
     let mut any = false;
     for v in choice {
         if freed >= over {
             break;
         }
-        freed += u32::from(f.vals[v].halves);
+        freed += room(v);
         fixed[v] = true;
-        chosen[v] = Some(Cost { weight: costs[v], def: None });
+        chosen[v] = Some(Cost { def: None });
         any = true;
-    }
-    if any {
-        rewrite(f, &mut chosen, fixed, done);
     }
     any
 }
 
-impl Clone for Cost {
-    fn clone(&self) -> Cost {
-        Cost { weight: self.weight, def: self.def }
-    }
-}
-
 fn slot_format(f: &Function, v: Val) -> (Format, Size, u8) {
     let room = f.vals[v];
-    if room.even { (Format::I32, Size::B32, room.halves / 2) } else { (Format::I16, Size::B16, room.halves) }
+    if room.even {
+        (Format::I32, Size::B32, room.halves / 2)
+    } else {
+        (Format::I16, Size::B16, room.halves)
+    }
 }
 
 fn rewrite(

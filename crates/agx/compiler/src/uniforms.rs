@@ -86,7 +86,10 @@ impl Source {
     #[must_use]
     pub const fn halves(self) -> u16 {
         match self {
-            Source::BufferAddress { .. } | Source::BufferTable { .. } | Source::PushLong { .. } | Source::PushAddress => 4,
+            Source::BufferAddress { .. }
+            | Source::BufferTable { .. }
+            | Source::PushLong { .. }
+            | Source::PushAddress => 4,
             Source::Constant16 { .. } => 1,
             Source::Preamble { halves, .. } => halves as u16,
             _ => 2,
@@ -138,12 +141,10 @@ impl Uniforms {
         // Constants leave the low half to addresses while there is room above.
         let wants_low = halves == 4;
         self.high = self.high.max(LOW_HALVES);
-        let from_high = !wants_low && self.low + 64 > LOW_HALVES && self.high + halves <= UNIFORM_HALVES;
-        let (next, end) = if from_high {
-            (&mut self.high, UNIFORM_HALVES)
-        } else {
-            (&mut self.low, LOW_HALVES)
-        };
+        let from_high =
+            !wants_low && self.low + 64 > LOW_HALVES && self.high + halves <= UNIFORM_HALVES;
+        let (next, end) =
+            if from_high { (&mut self.high, UNIFORM_HALVES) } else { (&mut self.low, LOW_HALVES) };
         if halves > 1 && *next & 1 != 0 {
             self.gap = Some(*next);
             *next += 1;

@@ -26,7 +26,11 @@ pub fn run(f: &Function) -> Result<()> {
             match op {
                 Op::Phi => {
                     if !heads || srcs.len() != data.preds.len() {
-                        return bad(format!("{b}: phi {i} has {} sources for {} ways", srcs.len(), data.preds.len()));
+                        return bad(format!(
+                            "{b}: phi {i} has {} sources for {} ways",
+                            srcs.len(),
+                            data.preds.len()
+                        ));
                     }
                     for &s in srcs {
                         if f.vals[s] != f.vals[dsts[0]] {
@@ -35,9 +39,14 @@ pub fn run(f: &Function) -> Result<()> {
                     }
                 }
                 Op::Collect | Op::Split => {
-                    let size = |l: &[Val]| l.iter().map(|&v| u32::from(f.vals[v].halves)).sum::<u32>();
+                    let size =
+                        |l: &[Val]| l.iter().map(|&v| u32::from(f.vals[v].halves)).sum::<u32>();
                     if size(dsts) != size(srcs) {
-                        return bad(format!("{b}: {i} has results of {} half-registers from {}", size(dsts), size(srcs)));
+                        return bad(format!(
+                            "{b}: {i} has results of {} half-registers from {}",
+                            size(dsts),
+                            size(srcs)
+                        ));
                     }
                 }
                 _ => {}
@@ -55,7 +64,9 @@ pub fn run(f: &Function) -> Result<()> {
                     }
                 });
                 if let Some((want, have)) = wrong {
-                    return bad(format!("{b}: {i} ({inst}) takes {want} half-registers and is given {have}"));
+                    return bad(format!(
+                        "{b}: {i} ({inst}) takes {want} half-registers and is given {have}"
+                    ));
                 }
                 if d.next().is_some() || s.next().is_some() {
                     return bad(format!("{b}: {i} ({inst}) has more values than places"));
@@ -69,7 +80,10 @@ pub fn run(f: &Function) -> Result<()> {
     }
     for (b, data) in f.blocks.iter() {
         // Nothing flows in from nowhere.
-        if data.preds.is_empty() && b != Block::from_u32(0) && l.ins[cranelift_entity::EntityRef::index(b)].iter().next().is_some() {
+        if data.preds.is_empty()
+            && b != Block::from_u32(0)
+            && l.ins[cranelift_entity::EntityRef::index(b)].iter().next().is_some()
+        {
             // Code that no thread reaches may name anything.
             continue;
         }

@@ -12,6 +12,8 @@ use tepui_ir_gen::{Config, inputs, program, run};
 #[derive(Default, Debug)]
 struct Tally {
     same: usize,
+    /// Of those, how many spilled registers.
+    spilled: usize,
     refused: BTreeMap<String, usize>,
 }
 
@@ -23,7 +25,11 @@ fn execute(machine: &mut Machine, p: &Program, seed: u64) -> Result<Vec<u8>, Str
     bindings.buffers.insert((0, 0, 0), buffer.clone());
     let stats = shader::run(machine, p, &bindings, [1; 3]).map_err(|e| e.to_string())?;
     // Programs may read variables that they never wrote; waits are the compiler's.
-    if let Some(r) = stats.reports.iter().find(|r| !r.what.contains("ever w") && !r.what.contains("never written")) {
+    if let Some(r) = stats
+        .reports
+        .iter()
+        .find(|r| !r.what.contains("ever w") && !r.what.contains("never written"))
+    {
         return Err(format!("{:#x}: {}: {}", r.at.offset, r.at.text, r.what));
     }
     buffer.read().map_err(|e| e.to_string())
@@ -34,7 +40,12 @@ fn listing(p: &Program) -> String {
 }
 
 fn machine() -> Machine {
-    let options = tepui_agx_model::Options { threads: 1, check: true, instruction_budget: 1 << 22, ..Default::default() };
+    let options = tepui_agx_model::Options {
+        threads: 1,
+        check: true,
+        instruction_budget: 1 << 22,
+        ..Default::default()
+    };
     Machine::new(options).expect("a machine")
 }
 
@@ -78,9 +89,13 @@ fn check(seeds: std::ops::Range<u64>, config: &Config, options: Options, optimis
         // Each lowering pass is checked by itself: a difference names its pass.
         let mut last = String::new();
         let mut look = |name: &'static str, s: &Shader| {
-            tepui_ir::validate(s).unwrap_or_else(|e| panic!("seed {seed}, {name}: {e}\n{last}\nbecame\n{s}"));
+            tepui_ir::validate(s)
+                .unwrap_or_else(|e| panic!("seed {seed}, {name}: {e}\n{last}\nbecame\n{s}"));
             let after = run(s, seed).unwrap_or_else(|e| panic!("seed {seed}, {name}: {e}\n{s}"));
-            assert!(after.buffers[&(0, 0, 0)] == *want, "seed {seed}: {name} changes the result\n{last}\nbecame\n{s}");
+            assert!(
+                after.buffers[&(0, 0, 0)] == *want,
+                "seed {seed}: {name} changes the result\n{last}\nbecame\n{s}"
+            );
             last = s.to_string();
         };
         if optimised {
@@ -91,14 +106,18 @@ fn check(seeds: std::ops::Range<u64>, config: &Config, options: Options, optimis
         define(&mut s);
         let mut mir = String::new();
         let mut keep = |_: &str, m: tepui_agx_compiler::Made<'_>| {
-            if let (true, tepui_agx_compiler::Made::Mir(m)) = (std::env::var_os("TEPUI_MIR").is_some(), m) {
+            if let (true, tepui_agx_compiler::Made::Mir(m)) =
+                (std::env::var_os("TEPUI_MIR").is_some(), m)
+            {
                 mir = m.to_string();
             }
         };
-        let compiled = compile_prepared(&s, &mut keep);
+        let compiled = compile_prepared(&s, &options, &mut keep);
         let p = match compiled {
             Ok(p) => p,
-            Err(e @ (Error::Internal(_) | Error::Encode(_))) => panic!("seed {seed}: {e}\n{s}\n{mir}"),
+            Err(e @ (Error::Internal(_) | Error::Encode(_))) => {
+                panic!("seed {seed}: {e}\n{s}\n{mir}")
+            }
             Err(e) => {
                 let why = e.to_string();
                 let why = why.split_once(": ").map_or(why.as_str(), |w| w.1).to_owned();
@@ -106,19 +125,27 @@ fn check(seeds: std::ops::Range<u64>, config: &Config, options: Options, optimis
                 continue;
             }
         };
-        let got = execute(&mut gpu, &p, seed).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{s}\n{}", listing(&p)));
+        let got = execute(&mut gpu, &p, seed)
+            .unwrap_or_else(|e| panic!("seed {seed}: {e}\n{s}\n{}", listing(&p)));
         if got != *want {
             let at = got.iter().zip(want).position(|(a, b)| a != b).unwrap_or(0) & !3;
-            for (k, (g, w)) in got.chunks(4).zip(want.chunks(4)).enumerate().filter(|(_, (g, w))| g != w).take(20) {
+            for (k, (g, w)) in
+                got.chunks(4).zip(want.chunks(4)).enumerate().filter(|(_, (g, w))| g != w).take(20)
+            {
                 println!("lane {} byte {}: {g:02x?} instead of {w:02x?}", k / 128, k % 128 * 4);
             }
             let word = |b: &[u8]| u32::from_le_bytes([b[at], b[at + 1], b[at + 2], b[at + 3]]);
             panic!(
                 "seed {seed}: lane {} byte {}: {:#x} instead of {:#x}\n{s}\n{}",
-                at / 512, at % 512, word(&got), word(want), mir + &listing(&p)
+                at / 512,
+                at % 512,
+                word(&got),
+                word(want),
+                mir + &listing(&p)
             );
         }
         tally.same += 1;
+        tally.spilled += usize::from(p.stats.fills > 0);
     }
     tally
 }
@@ -136,14 +163,24 @@ fn seeds(from: u64, count: u64) -> std::ops::Range<u64> {
 
 #[test]
 fn plain_programs_optimised() {
-    let t = check(seeds(0, 250), &Config { div_zero: false, ..Config::plain() }, Options::default(), true);
+    let t = check(
+        seeds(0, 250),
+        &Config { div_zero: false, ..Config::plain() },
+        Options::default(),
+        true,
+    );
     println!("{t:?}");
     assert!(t.same >= 200 || std::env::var_os("TEPUI_SEEDS").is_some(), "{t:?}");
 }
 
 #[test]
 fn plain_programs_unoptimised() {
-    let t = check(seeds(1000, 60), &Config { div_zero: false, ..Config::plain() }, Options::default(), false);
+    let t = check(
+        seeds(1000, 60),
+        &Config { div_zero: false, ..Config::plain() },
+        Options::default(),
+        false,
+    );
     println!("{t:?}");
 }
 
@@ -158,8 +195,16 @@ fn programs_of_everything() {
 }
 
 #[test]
+fn programs_that_spill() {
+    let options = Options { registers: 40, ..Options::default() };
+    let t = check(seeds(4000, 120), &EVERYTHING, options, true);
+    println!("{t:?}");
+    assert!(t.spilled >= 50 || std::env::var_os("TEPUI_SEEDS").is_some(), "{t:?}");
+}
+
+#[test]
 fn programs_with_bounds_checks() {
-    let options = Options { robust: true };
+    let options = Options { robust: true, ..Options::default() };
     let t = check(seeds(3000, 100), &EVERYTHING, options, true);
     println!("{t:?}");
 }

@@ -23,8 +23,11 @@ fn files() {
     for path in files {
         let text = std::fs::read_to_string(&path).unwrap();
         let (input, want) = text.split_once("; expect\n").unwrap_or((&text, ""));
-        let until =
-            input.lines().find_map(|l| l.strip_prefix("; until:")).expect("a line `; until:`").trim();
+        let until = input
+            .lines()
+            .find_map(|l| l.strip_prefix("; until:"))
+            .expect("a line `; until:`")
+            .trim();
         let mut s = tepui_ir::parse(input).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         tepui_ir::validate(&s).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         lower(&mut s, &Options::default(), &mut |_, _| {});
@@ -34,9 +37,11 @@ fn files() {
                 got = Some(m.to_string());
             }
         };
-        let p = compile_prepared(&s, &mut after).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let p =
+            compile_prepared(&s, &Options::default(), &mut after).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         if until == "asm" {
-            let preamble = p.preamble.as_deref().map(|c| format!("# preamble\n{}# main\n", listing(c)));
+            let preamble =
+                p.preamble.as_deref().map(|c| format!("# preamble\n{}# main\n", listing(c)));
             got = Some(preamble.unwrap_or_default() + &listing(&p.code));
         }
         let got = got.unwrap_or_else(|| panic!("{}: there is no pass {until}", path.display()));

@@ -71,7 +71,13 @@ fn check(op: Op, bits: u8, rng: &mut Rng, consts: [Option<u32>; 4]) {
     tepui_ir::validate(&s).unwrap_or_else(|e| panic!("{e}\n{s}"));
     let got = rows(&s, &words);
     for (k, (g, w)) in got.chunks(8).zip(want.chunks(8)).enumerate() {
-        assert_eq!(g[7], w[7], "{} of {:x?} ({bits} bits, constants {consts:x?}), row {k}\n{before}\n{s}", op.name(), &w[..4]);
+        assert_eq!(
+            g[7],
+            w[7],
+            "{} of {:x?} ({bits} bits, constants {consts:x?}), row {k}\n{before}\n{s}",
+            op.name(),
+            &w[..4]
+        );
     }
 }
 
@@ -80,8 +86,20 @@ fn integer_ops_are_the_same_in_machine_terms() {
     let mut rng = Rng::new(5);
     for bits in [32, 16] {
         for op in [
-            Op::UDiv, Op::SDiv, Op::UMod, Op::SRem, Op::SMod, Op::IAbs, Op::ISign, Op::FindLsb, Op::SFindMsb,
-            Op::UAddCarry, Op::USubBorrow, Op::UBitExtract, Op::SBitExtract, Op::BitInsert,
+            Op::UDiv,
+            Op::SDiv,
+            Op::UMod,
+            Op::SRem,
+            Op::SMod,
+            Op::IAbs,
+            Op::ISign,
+            Op::FindLsb,
+            Op::SFindMsb,
+            Op::UAddCarry,
+            Op::USubBorrow,
+            Op::UBitExtract,
+            Op::SBitExtract,
+            Op::BitInsert,
         ] {
             for _ in 0..40 {
                 check(op, bits, &mut rng, [None; 4]);

@@ -36,7 +36,7 @@ fn attempt(words: &[u32], robust: bool) -> bool {
     let Ok(mut s) = tepui_spirv::translate(words, &tepui_spirv::Options::default()) else {
         return false;
     };
-    match compile(&mut s, &Options { robust }) {
+    match compile(&mut s, &Options { robust, ..Options::default() }) {
         Err(e @ (Error::Internal(_) | Error::Encode(_))) => panic!("{e}"),
         _ => true,
     }
@@ -67,7 +67,9 @@ fn mutated_modules_are_compiled_or_refused() {
 fn random_ir_is_compiled_or_refused() {
     for seed in 0..60 {
         let mut s = program(seed, &Config::all());
-        if let Err(e @ (Error::Internal(_) | Error::Encode(_))) = compile(&mut s, &Options { robust: seed % 2 == 0 }) {
+        if let Err(e @ (Error::Internal(_) | Error::Encode(_))) =
+            compile(&mut s, &Options { robust: seed % 2 == 0, ..Options::default() })
+        {
             panic!("seed {seed}: {e}");
         }
     }

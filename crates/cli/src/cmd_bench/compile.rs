@@ -59,10 +59,11 @@ fn one(args: &Args, path: &std::path::Path) -> Row {
     let mut times = Vec::with_capacity(args.n);
     for _ in 0..args.n.max(1) {
         let start = Instant::now();
-        let compiled = args.common.translate_words(&module.words, module.stage).and_then(|mut s| {
-            let p = tepui_agx_compiler::compile(&mut s, &args.common.options());
-            p.map(|p| (s.info.stage, p)).map_err(|e| e.to_string())
-        });
+        let compiled =
+            args.common.translate_words(&module.words, module.stage).and_then(|mut s| {
+                let p = tepui_agx_compiler::compile(&mut s, &args.common.options());
+                p.map(|p| (s.info.stage, p)).map_err(|e| e.to_string())
+            });
         times.push(start.elapsed().as_secs_f64() * 1e3);
         match compiled {
             Ok((stage, p)) => {
@@ -100,10 +101,20 @@ pub fn run(args: &Args) -> ExitCode {
         println!("{:>10} {:>10} {:>7}  file", "ms median", "ms min", "inst");
         for r in &rows {
             match &r.error {
-                Some(e) => println!("{:>10} {:>10} {:>7}  {}: {}", "-", "-", "-", r.file, e.lines().next().unwrap_or("")),
+                Some(e) => println!(
+                    "{:>10} {:>10} {:>7}  {}: {}",
+                    "-",
+                    "-",
+                    "-",
+                    r.file,
+                    e.lines().next().unwrap_or("")
+                ),
                 None => println!(
                     "{:>10.3} {:>10.3} {:>7}  {}",
-                    r.ms_median, r.ms_min, r.stats.get("instructions").copied().unwrap_or(0), r.file
+                    r.ms_median,
+                    r.ms_min,
+                    r.stats.get("instructions").copied().unwrap_or(0),
+                    r.file
                 ),
             }
         }

@@ -49,7 +49,9 @@ pub fn check(f: &Function, code: &Code, places: &Places) -> Result<()> {
             if matches!(op, Op::Phi) {
                 continue;
             }
-            let Some((at, list, count)) = regs.next() else { return bad(format!("{i} was left out")) };
+            let Some((at, list, count)) = regs.next() else {
+                return bad(format!("{i} was left out"));
+            };
             if *at != i {
                 return bad(format!("{i} was left out"));
             }
@@ -69,7 +71,10 @@ pub fn check(f: &Function, code: &Code, places: &Places) -> Result<()> {
                     }
                     for (&v, &reg) in srcs.iter().zip(from) {
                         if !holds(&file, v, reg) {
-                            return bad(format!("{b}: {i} reads {v} at half {reg}, which holds {:?}", file[usize::from(reg)]));
+                            return bad(format!(
+                                "{b}: {i} reads {v} at half {reg}, which holds {:?}",
+                                file[usize::from(reg)]
+                            ));
                         }
                     }
                     steps.next();
@@ -87,7 +92,10 @@ pub fn check(f: &Function, code: &Code, places: &Places) -> Result<()> {
                         let n = dsts.iter().position(|&x| x == d).unwrap_or(0);
                         let reg = usize::from(to[n]) + usize::from(at);
                         if snapshot.get(reg) != Some(&Some((s, k))) {
-                            return bad(format!("{b}: {i} wants half {k} of {s} at half {reg}, which holds {:?}", snapshot[reg]));
+                            return bad(format!(
+                                "{b}: {i} wants half {k} of {s} at half {reg}, which holds {:?}",
+                                snapshot[reg]
+                            ));
                         }
                         file[reg] = Some((d, at as u8));
                     }
@@ -105,12 +113,16 @@ pub fn check(f: &Function, code: &Code, places: &Places) -> Result<()> {
         for &s in &f.blocks[b].succs {
             let n = f.blocks[s].preds.iter().position(|&p| p == b).unwrap_or(0);
             for &(v, reg) in &places.starts[s.index()] {
-                let phi = f.blocks[s].insts.iter().find(|&&i| {
-                    matches!(f.insts[i].op, Op::Phi) && f.dsts(i)[0] == v
-                });
+                let phi = f.blocks[s]
+                    .insts
+                    .iter()
+                    .find(|&&i| matches!(f.insts[i].op, Op::Phi) && f.dsts(i)[0] == v);
                 let want = phi.map_or(v, |&i| f.srcs(i)[n]);
                 if !holds(&file, want, reg) {
-                    return bad(format!("{b} to {s}: half {reg} should hold {want}, holds {:?}", file[usize::from(reg)]));
+                    return bad(format!(
+                        "{b} to {s}: half {reg} should hold {want}, holds {:?}",
+                        file[usize::from(reg)]
+                    ));
                 }
             }
         }

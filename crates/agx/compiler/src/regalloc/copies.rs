@@ -63,7 +63,9 @@ pub fn sequence(copies: &[Copy], mut out: impl FnMut(Step)) {
             // Halves and wholes block each other: all as halves.
             rest = rest
                 .iter()
-                .flat_map(|c| (0..c.halves).map(|k| Copy { to: c.to + k, from: c.from + k, halves: 1 }))
+                .flat_map(|c| {
+                    (0..c.halves).map(|k| Copy { to: c.to + k, from: c.from + k, halves: 1 })
+                })
                 .collect();
             continue;
         }

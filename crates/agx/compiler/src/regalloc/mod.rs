@@ -83,7 +83,8 @@ struct Alloc<'a> {
 
 impl<'a> Alloc<'a> {
     fn new(f: &'a Function, l: &'a Liveness, limit: u16) -> Alloc<'a> {
-        let mut into: SecondaryMap<Val, Option<(Val, u8)>> = SecondaryMap::with_capacity(f.vals.len());
+        let mut into: SecondaryMap<Val, Option<(Val, u8)>> =
+            SecondaryMap::with_capacity(f.vals.len());
         let mut used: SecondaryMap<Val, bool> = SecondaryMap::with_capacity(f.vals.len());
         for b in f.blocks.values() {
             for &i in &b.insts {
@@ -151,7 +152,10 @@ impl<'a> Alloc<'a> {
                     continue;
                 }
                 let other = reg ^ 1;
-                if other < self.first || other >= self.limit || self.owner[usize::from(other)].is_some() {
+                if other < self.first
+                    || other >= self.limit
+                    || self.owner[usize::from(other)].is_some()
+                {
                     return Some(reg);
                 }
                 whole = whole.or(Some(reg));
@@ -232,8 +236,7 @@ impl<'a> Alloc<'a> {
         self.owner = [PackedOption::default(); HALVES];
         let data = &f.blocks[b];
         self.start(b)?;
-        let phis =
-            data.insts.iter().take_while(|&&i| matches!(f.insts[i].op, Op::Phi)).count();
+        let phis = data.insts.iter().take_while(|&&i| matches!(f.insts[i].op, Op::Phi)).count();
         let kills = self.kills(b, phis);
         for (n, &i) in data.insts[phis..].iter().enumerate() {
             self.inst(b, i, kills[n])?;
@@ -413,7 +416,11 @@ impl<'a> Alloc<'a> {
                     at += halves;
                 }
             }
-            Op::Copy => copies.push(Copy { to: to[0], from: from[0], halves: u16::from(f.vals[dsts[0]].halves) }),
+            Op::Copy => copies.push(Copy {
+                to: to[0],
+                from: from[0],
+                halves: u16::from(f.vals[dsts[0]].halves),
+            }),
             Op::Undef | Op::Phi => {}
         }
         let mut steps = Vec::new();
@@ -469,7 +476,8 @@ impl<'a> Alloc<'a> {
         let mut pinned = [false; HALVES];
         for v in self.dying(i, kills) {
             let reg = self.loc[v];
-            pinned[usize::from(reg)..usize::from(reg + u16::from(self.f.vals[v].halves))].fill(true);
+            pinned[usize::from(reg)..usize::from(reg + u16::from(self.f.vals[v].halves))]
+                .fill(true);
         }
         let dsts = self.f.dsts(i);
         let mut best: Option<(u16, u16)> = None;
@@ -494,7 +502,8 @@ impl<'a> Alloc<'a> {
             reg += step;
         }
         let Some((reg, _)) = best else { return false };
-        let mut out: Vec<Val> = (reg..reg + n).filter_map(|h| self.owner[usize::from(h)].expand()).collect();
+        let mut out: Vec<Val> =
+            (reg..reg + n).filter_map(|h| self.owner[usize::from(h)].expand()).collect();
         out.dedup();
         let before = self.owner;
         for &v in &out {
@@ -623,10 +632,7 @@ impl<'a> Alloc<'a> {
                 .iter()
                 .rev()
                 .take_while(|(s, _)| {
-                    matches!(
-                        s,
-                        Step::Ctl(Ctl::Loop | Ctl::EndLoop | Ctl::Break | Ctl::Continue)
-                    )
+                    matches!(s, Step::Ctl(Ctl::Loop | Ctl::EndLoop | Ctl::Break | Ctl::Continue))
                 })
                 .count();
             let at = steps.len() - leaving;

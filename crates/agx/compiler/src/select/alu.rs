@@ -120,7 +120,8 @@ impl Select<'_> {
     /// `(b >> c) & mask` bits.
     pub(super) fn bfeil(&mut self, bits: u8, b: Opnd, c: Opnd, mask: u8) -> Val {
         let a = Opnd::imm(0);
-        let inst = Bfeil { d: dst(bits), a: a.src(), b: b.src(), c: c.src(), mask, ..Bfeil::default() };
+        let inst =
+            Bfeil { d: dst(bits), a: a.src(), b: b.src(), c: c.src(), mask, ..Bfeil::default() };
         self.def(inst, Room::of(bits, 1), &[a, b, c])
     }
 
@@ -148,11 +149,18 @@ impl Select<'_> {
         let o = self.isrc(v, k);
         if let Some(d) = self.s.def_inst(v)
             && self.s.insts[d].op == Op::IAnd
-            && self.s.args(d).iter().any(|&a| matches!(self.comp(a, k), Comp::Const(c) if c <= last))
+            && self
+                .s
+                .args(d)
+                .iter()
+                .any(|&a| matches!(self.comp(a, k), Comp::Const(c) if c <= last))
         {
             return o;
         }
-        Opnd::of(self.bitop(16, table::AND, Opnd { size: Size::B16, ..o }, Opnd::imm(last as u8)), Size::B16)
+        Opnd::of(
+            self.bitop(16, table::AND, Opnd { size: Size::B16, ..o }, Opnd::imm(last as u8)),
+            Size::B16,
+        )
     }
 
     /// A shift left by 1 to 4, when `v` is one: the value shifted and the shift.
@@ -237,7 +245,12 @@ impl Select<'_> {
                     && let Some(n) = self.s.as_const(self.s.arg(d, 1))
                 {
                     let y = self.isrc(self.s.arg(d, 0), k);
-                    return self.bfeil(bits, y, Opnd::imm((n & 31) as u8), m.count_ones() as u8 & 31);
+                    return self.bfeil(
+                        bits,
+                        y,
+                        Opnd::imm((n & 31) as u8),
+                        m.count_ones() as u8 & 31,
+                    );
                 }
             }
         }
@@ -381,9 +394,16 @@ impl Select<'_> {
             Op::FSin | Op::FCos => {
                 // An angle in quadrants, 0 to 4. source: Mesa, fsin_agx
                 let a = self.fsrc(args[0], k);
-                let turn = self.konst(u64::from(std::f32::consts::FRAC_1_PI.to_bits() - (1 << 23)), Size::B32);
+                let turn = self
+                    .konst(u64::from(std::f32::consts::FRAC_1_PI.to_bits() - (1 << 23)), Size::B32);
                 let turns = if op == Op::FCos {
-                    let inst = Fmadd32 { d: dst(32), a: a.src(), b: turn.src(), c: Opnd::imm(0x10).src(), ..Fmadd32::default() };
+                    let inst = Fmadd32 {
+                        d: dst(32),
+                        a: a.src(),
+                        b: turn.src(),
+                        c: Opnd::imm(0x10).src(),
+                        ..Fmadd32::default()
+                    };
                     self.def(inst, Room::WORD, &[a, turn])
                 } else {
                     self.fmul(false, 32, false, a, turn)
@@ -393,7 +413,10 @@ impl Select<'_> {
                 let whole = self.def(inst, Room::WORD, &[turns]);
                 let part = self.fadd(false, 32, false, turns, Opnd::of(whole, Size::B32).negated());
                 let four = Opnd::imm(0x50);
-                let q = Opnd::of(self.fmul(false, 32, false, Opnd::of(part, Size::B32), four), Size::B32);
+                let q = Opnd::of(
+                    self.fmul(false, 32, false, Opnd::of(part, Size::B32), four),
+                    Size::B32,
+                );
                 let inst = SinPt1 { d: dst(32), a: q.src(), ..SinPt1::default() };
                 let x = Opnd::of(self.def(inst, Room::WORD, &[q]), Size::B32);
                 let inst = SinPt2 { d: dst(32), a: x.src(), ..SinPt2::default() };
@@ -445,7 +468,13 @@ impl Select<'_> {
                     && c <= 17
                 {
                     let x = self.comp_src(x, bits);
-                    return Ok(Comp::Val(self.iadd(bits.max(16), false, x, x, (c - 1).trailing_zeros() as u8)));
+                    return Ok(Comp::Val(self.iadd(
+                        bits.max(16),
+                        false,
+                        x,
+                        x,
+                        (c - 1).trailing_zeros() as u8,
+                    )));
                 }
                 let (a, b) = (self.esrc(args[0], k), self.esrc(args[1], k));
                 Comp::Val(self.imadd(bits.max(16), false, [a, b, Opnd::imm(0)], 0))
@@ -479,12 +508,22 @@ impl Select<'_> {
                 let signed = matches!(op, Op::SAddSat | Op::SSubSat);
                 // Whether it is signed stands with an operand, and immediates cannot say so.
                 if signed && matches!((a.place, b.place), (Place::Imm(_), Place::Imm(_))) {
-                    a = Opnd::of(self.mov(Opnd { size: size_of(bits), ..a }, Self::room(ty)), size_of(bits));
+                    a = Opnd::of(
+                        self.mov(Opnd { size: size_of(bits), ..a }, Self::room(ty)),
+                        size_of(bits),
+                    );
                 }
                 a.sx = signed;
                 b.sx = signed;
                 let negate = matches!(op, Op::USubSat | Op::SSubSat);
-                let inst = Iadd { negate, sat: true, d: dst(bits), a: a.src(), b: b.src(), ..Iadd::default() };
+                let inst = Iadd {
+                    negate,
+                    sat: true,
+                    d: dst(bits),
+                    a: a.src(),
+                    b: b.src(),
+                    ..Iadd::default()
+                };
                 Comp::Val(self.def(inst, Self::room(ty), &[a, b]))
             }
             Op::IAnd | Op::IOr if bits == 1 => {
@@ -505,7 +544,8 @@ impl Select<'_> {
                 };
                 let other = self.comp_src(other, 1);
                 let c = self.cond_comp(x, k);
-                let (t, e) = if op == Op::IAnd { (other, Opnd::imm(0)) } else { (Opnd::imm(1), other) };
+                let (t, e) =
+                    if op == Op::IAnd { (other, Opnd::imm(0)) } else { (Opnd::imm(1), other) };
                 Comp::Val(self.cond_select(c, t, e, Room::HALF))
             }
             Op::IAnd | Op::IOr | Op::IXor => Comp::Val(self.logic(op, args, k, false)),
@@ -583,7 +623,13 @@ impl Select<'_> {
                     (_, true) => ConvertMode::S8ToF,
                 };
                 let src = self.isrc(args[0], k);
-                let inst = Convert { mode, d: dst(bits), src: src.src(), round: Round::Rte, ..Convert::default() };
+                let inst = Convert {
+                    mode,
+                    d: dst(bits),
+                    src: src.src(),
+                    round: Round::Rte,
+                    ..Convert::default()
+                };
                 Comp::Val(self.def(inst, Self::room(ty), &[src]))
             }
             Op::F2U | Op::F2S => {
@@ -599,7 +645,13 @@ impl Select<'_> {
                     (_, Op::F2U) => ConvertMode::FToU16,
                     _ => ConvertMode::FToS16,
                 };
-                let inst = Convert { mode, d: dst(bits), src: src.src(), round: Round::Rtz, ..Convert::default() };
+                let inst = Convert {
+                    mode,
+                    d: dst(bits),
+                    src: src.src(),
+                    round: Round::Rtz,
+                    ..Convert::default()
+                };
                 Comp::Val(self.def(inst, Self::room(ty), &[src]))
             }
             Op::U2U | Op::S2S => self.resize(op, args[0], k, from, bits),
@@ -751,7 +803,11 @@ impl Select<'_> {
                 let a = self.comp(args[0], k);
                 let [lo, hi] = self.words(a);
                 let x = self.comp_src(hi, 32);
-                let (t, m) = if op == Op::FNeg { (table::XOR, 1 << 31) } else { (table::AND, (1 << 31) - 1) };
+                let (t, m) = if op == Op::FNeg {
+                    (table::XOR, 1 << 31)
+                } else {
+                    (table::AND, (1 << 31) - 1)
+                };
                 let m = self.konst(m, Size::B32);
                 let hi = Comp::Val(self.bitop(32, t, x, m));
                 self.long([lo, hi])
@@ -774,7 +830,12 @@ impl Select<'_> {
                     Opnd::of(self.bitop(32, table::XOR, x, y), Size::B32)
                 });
                 let any = Opnd::of(self.bitop(32, table::OR, d[0], d[1]), Size::B32);
-                let c = super::cond::Cond::Int { cc: ICond::Ueq, a: any, b: Opnd::imm(0), inv: op == Op::INe };
+                let c = super::cond::Cond::Int {
+                    cc: ICond::Ueq,
+                    a: any,
+                    b: Opnd::imm(0),
+                    inv: op == Op::INe,
+                };
                 self.truth(c)
             }
             _ => return self.refuse(i, format!("of {ty} from {from} bits is not compiled")),
@@ -785,7 +846,8 @@ impl Select<'_> {
         let s = self.s;
         let (a, r) = (s.arg(i, 0), s.result(i));
         let (from, to) = (self.ty(a), self.ty(r));
-        let mut halves: Vec<Comp> = (0..usize::from(from.comps())).map(|k| self.comp(a, k)).collect();
+        let mut halves: Vec<Comp> =
+            (0..usize::from(from.comps())).map(|k| self.comp(a, k)).collect();
         let (mut bits, want) = (from.bits(), to.bits());
         // Down by splitting, up by joining, one step of two at a time.
         while bits > want {

@@ -5,7 +5,7 @@ use crate::mir::{HOLE, Room, Val};
 use tepui_agx_isa::Inst as Isa;
 use tepui_agx_isa::operand::{Dst, FCond, ICond, Size};
 use tepui_agx_isa::table::flow::{IfFcmp, IfIcmp};
-use tepui_agx_isa::table::select::{Fcmpsel, FcmpBallot, Icmpsel, IcmpBallot};
+use tepui_agx_isa::table::select::{FcmpBallot, Fcmpsel, IcmpBallot, Icmpsel};
 use tepui_ir::{Op, Value};
 
 /// A comparison, perhaps inverted.
@@ -97,9 +97,7 @@ impl Select<'_> {
                     let (a, b) = (self.sign_byte(args[0], k), self.sign_byte(args[1], k));
                     return Cond::Int { cc: ICond::Slt, a, b, inv: op == Op::SGe };
                 }
-                op @ (Op::FEq | Op::FNeu | Op::FLt | Op::FGe)
-                    if self.ty(args[0]).bits() <= 32 =>
-                {
+                op @ (Op::FEq | Op::FNeu | Op::FLt | Op::FGe) if self.ty(args[0]).bits() <= 32 => {
                     let (a, b) = (self.fsrc(args[0], k), self.fsrc(args[1], k));
                     let cc = match op {
                         Op::FEq | Op::FNeu => FCond::Eq,
@@ -123,12 +121,28 @@ impl Select<'_> {
         match c {
             Cond::Int { cc, a, b, inv } => {
                 let (x, y) = if inv { (y, x) } else { (x, y) };
-                let i = Icmpsel { cc, d, a: a.src(), b: b.src(), x: x.src(), y: y.src(), ..Icmpsel::default() };
+                let i = Icmpsel {
+                    cc,
+                    d,
+                    a: a.src(),
+                    b: b.src(),
+                    x: x.src(),
+                    y: y.src(),
+                    ..Icmpsel::default()
+                };
                 self.def(i, room, &[a, b, x, y])
             }
             Cond::Float { cc, a, b, inv } => {
                 let (x, y) = if inv { (y, x) } else { (x, y) };
-                let i = Fcmpsel { cc, d, a: a.src(), b: b.src(), x: x.src(), y: y.src(), ..Fcmpsel::default() };
+                let i = Fcmpsel {
+                    cc,
+                    d,
+                    a: a.src(),
+                    b: b.src(),
+                    x: x.src(),
+                    y: y.src(),
+                    ..Fcmpsel::default()
+                };
                 self.def(i, room, &[a, b, x, y])
             }
         }

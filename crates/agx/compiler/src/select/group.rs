@@ -11,8 +11,8 @@ use tepui_agx_isa::operand::{
 use tepui_agx_isa::table::barrier::{MemoryBarrier, ThreadgroupBarrier};
 use tepui_agx_isa::table::integer::{Bitop, Ffs};
 use tepui_agx_isa::table::moves::{GetSr, MovImm16};
-use tepui_agx_isa::table::unary::{Dfdx, Dfdy};
 use tepui_agx_isa::table::simd::{QuadShuffle, SimdReduce, SimdShuffle};
+use tepui_agx_isa::table::unary::{Dfdx, Dfdy};
 use tepui_ir::{
     Attrs, Barrier, Builtin, Inst, MemSet, Op, QuadDir, Reduce, ReduceOp, Scope, Value,
 };
@@ -168,7 +168,9 @@ impl Select<'_> {
                 })
                 .collect(),
             Builtin::WorkgroupId => three(self, sr::WORKGROUP),
-            Builtin::LocalInvocationIndex => vec![Comp::Val(self.special(sr::LOCAL_INDEX, Room::WORD))],
+            Builtin::LocalInvocationIndex => {
+                vec![Comp::Val(self.special(sr::LOCAL_INDEX, Room::WORD))]
+            }
             Builtin::SubgroupInvocationId => vec![Comp::Val(self.special(sr::LANE, Room::WORD))],
             Builtin::SubgroupId => vec![Comp::Val(self.special(sr::SUBGROUP, Room::WORD))],
             Builtin::NumWorkgroups => {
@@ -224,7 +226,8 @@ impl Select<'_> {
 
     /// The lowest active lane.
     fn first_lane(&mut self) -> Opnd {
-        let c = super::cond::Cond::Int { cc: ICond::Ueq, a: Opnd::imm(0), b: Opnd::imm(0), inv: false };
+        let c =
+            super::cond::Cond::Int { cc: ICond::Ueq, a: Opnd::imm(0), b: Opnd::imm(0), inv: false };
         let active = Opnd::of(self.cond_ballot(c), Size::B32);
         let minus = Opnd::of(self.iadd(32, true, Opnd::imm(0), active, 0), Size::B32);
         let low = Opnd::of(self.bitop(32, 0b1000, active, minus), Size::B32);
@@ -263,7 +266,8 @@ impl Select<'_> {
         }
         self.f.uses_r0h = true;
         let low = Opnd { size: Size::B16, ..lane };
-        let set = Bitop { table: 0b1010, d: Dst::new(R0H, Size::B16), a: low.src(), ..Bitop::default() };
+        let set =
+            Bitop { table: 0b1010, d: Dst::new(R0H, Size::B16), a: low.src(), ..Bitop::default() };
         self.isa(set, &[], &[low]);
         let v = f(self, Src::reg(R0H, Size::B16));
         let clear = MovImm16 { d: Dst::new(R0H, Size::B16), imm: 0, ..MovImm16::default() };
@@ -277,7 +281,13 @@ impl Select<'_> {
         let value = self.reg(c, room);
         let o = Opnd::of(value, size_of(bits));
         Ok(Comp::Val(self.with_lane(lane, |x, b| {
-            let inst = SimdShuffle { kind, d: Dst::new(HOLE, size_of(bits)), a: o.src(), b, ..SimdShuffle::default() };
+            let inst = SimdShuffle {
+                kind,
+                d: Dst::new(HOLE, size_of(bits)),
+                a: o.src(),
+                b,
+                ..SimdShuffle::default()
+            };
             x.def(inst, room, &[o])
         })))
     }
@@ -285,7 +295,13 @@ impl Select<'_> {
     fn quad(&mut self, kind: Shuffle, c: Comp, lane: Opnd, bits: u8) -> Result<Comp> {
         let room = Room::of(bits, 1);
         let o = Opnd::of(self.reg(c, room), size_of(bits));
-        let inst = QuadShuffle { kind, d: Dst::new(HOLE, size_of(bits)), a: o.src(), b: lane.src(), ..QuadShuffle::default() };
+        let inst = QuadShuffle {
+            kind,
+            d: Dst::new(HOLE, size_of(bits)),
+            a: o.src(),
+            b: lane.src(),
+            ..QuadShuffle::default()
+        };
         Ok(Comp::Val(self.def(inst, room, &[o])))
     }
 
@@ -328,7 +344,12 @@ impl Select<'_> {
                 None => x,
                 Some(old) => {
                     let (x, old) = (self.comp_src(x, bits), self.comp_src(old, bits));
-                    let c = super::cond::Cond::Int { cc: ICond::Ueq, a: offset, b: Opnd::imm(n), inv: false };
+                    let c = super::cond::Cond::Int {
+                        cc: ICond::Ueq,
+                        a: offset,
+                        b: Opnd::imm(n),
+                        inv: false,
+                    };
                     Comp::Val(self.cond_select(c, x, old, room))
                 }
             });
@@ -356,10 +377,21 @@ impl Select<'_> {
         self.each(i, |x, c, bits| {
             let room = Room::of(bits, 1);
             let o = Opnd::of(x.reg(c, room), size_of(bits));
-            let inst = SimdReduce { scope, prefix, op: simd, d: Dst::new(HOLE, size_of(bits)), a: o.src(), ..SimdReduce::default() };
+            let inst = SimdReduce {
+                scope,
+                prefix,
+                op: simd,
+                d: Dst::new(HOLE, size_of(bits)),
+                a: o.src(),
+                ..SimdReduce::default()
+            };
             let v = x.def(inst, room, &[o]);
             // The identity of `and` has all bits set; truth values have one.
-            let v = if bits == 1 { x.bitop(16, 0b1000, Opnd::of(v, Size::B16), Opnd::imm(1)) } else { v };
+            let v = if bits == 1 {
+                x.bitop(16, 0b1000, Opnd::of(v, Size::B16), Opnd::imm(1))
+            } else {
+                v
+            };
             if op != Op::InclusiveScan {
                 return Ok(Comp::Val(v));
             }
@@ -378,10 +410,18 @@ impl Select<'_> {
         let float = |cc| Cond::Float { cc, a, b, inv: false };
         match op {
             ReduceOp::IAdd | ReduceOp::IMul => self.iadd(bits, false, a, b, 0),
-            ReduceOp::FAdd if bits == 16 => self.def(Fadd16 { d, a: a.src(), b: b.src(), ..Fadd16::default() }, room, &[a, b]),
-            ReduceOp::FAdd => self.def(Fadd32 { d, a: a.src(), b: b.src(), ..Fadd32::default() }, room, &[a, b]),
-            ReduceOp::FMul if bits == 16 => self.def(Fmul16 { d, a: a.src(), b: b.src(), ..Fmul16::default() }, room, &[a, b]),
-            ReduceOp::FMul => self.def(Fmul32 { d, a: a.src(), b: b.src(), ..Fmul32::default() }, room, &[a, b]),
+            ReduceOp::FAdd if bits == 16 => {
+                self.def(Fadd16 { d, a: a.src(), b: b.src(), ..Fadd16::default() }, room, &[a, b])
+            }
+            ReduceOp::FAdd => {
+                self.def(Fadd32 { d, a: a.src(), b: b.src(), ..Fadd32::default() }, room, &[a, b])
+            }
+            ReduceOp::FMul if bits == 16 => {
+                self.def(Fmul16 { d, a: a.src(), b: b.src(), ..Fmul16::default() }, room, &[a, b])
+            }
+            ReduceOp::FMul => {
+                self.def(Fmul32 { d, a: a.src(), b: b.src(), ..Fmul32::default() }, room, &[a, b])
+            }
             ReduceOp::SMin => self.cond_select(int(ICond::Slt), a, b, room),
             ReduceOp::UMin => self.cond_select(int(ICond::Ult), a, b, room),
             ReduceOp::SMax => self.cond_select(int(ICond::Sgt), a, b, room),
@@ -393,5 +433,4 @@ impl Select<'_> {
             ReduceOp::Xor => self.bitop(bits.max(16), 0b0110, a, b),
         }
     }
-
 }

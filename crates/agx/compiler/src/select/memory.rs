@@ -178,7 +178,8 @@ impl Select<'_> {
     /// The descriptor behind a handle: set, binding, and the element as an operand or a number.
     fn handle(&self, i: Inst, v: Value) -> Result<(u32, u32, Value)> {
         if let Some(d) = self.s.def_inst(v)
-            && let (Op::Descriptor, Attrs::Res(res, _)) = (self.s.insts[d].op, self.s.insts[d].attrs)
+            && let (Op::Descriptor, Attrs::Res(res, _)) =
+                (self.s.insts[d].op, self.s.insts[d].attrs)
         {
             let r = &self.s.resources[res];
             return Ok((r.set, r.binding, self.s.arg(d, 0)));
@@ -252,8 +253,14 @@ impl Select<'_> {
                 let x = self.isrc(args[0], 0);
                 match n.checked_sub(log)? {
                     n @ 0..=2 => Some((x, n as u8)),
-                    n @ 3..=4 => Some((Opnd::of(self.iadd(32, false, Opnd::imm(0), x, n as u8), Size::B32), 0)),
-                    n => Some((Opnd::of(self.bfi(32, [Opnd::imm(0), x, Opnd::imm(n as u8)], 0), Size::B32), 0)),
+                    n @ 3..=4 => Some((
+                        Opnd::of(self.iadd(32, false, Opnd::imm(0), x, n as u8), Size::B32),
+                        0,
+                    )),
+                    n => Some((
+                        Opnd::of(self.bfi(32, [Opnd::imm(0), x, Opnd::imm(n as u8)], 0), Size::B32),
+                        0,
+                    )),
                 }
             }
             Op::IMul => {
@@ -265,7 +272,13 @@ impl Select<'_> {
                 let x = self.esrc(x, 0);
                 let c = c >> log;
                 if c > 2 && (c - 1).is_power_of_two() && c <= 17 {
-                    return Some((Opnd::of(self.iadd(32, false, x, x, (c - 1).trailing_zeros() as u8), Size::B32), 0));
+                    return Some((
+                        Opnd::of(
+                            self.iadd(32, false, x, x, (c - 1).trailing_zeros() as u8),
+                            Size::B32,
+                        ),
+                        0,
+                    ));
                 }
                 let c = self.int(c, Size::B32);
                 Some((Opnd::of(self.imadd(32, false, [x, c, Opnd::imm(0)], 0), Size::B32), 0))
@@ -276,7 +289,8 @@ impl Select<'_> {
                 if sx == sy && sx > 0 {
                     return Some((Opnd::of(self.iadd(32, false, x, y, 0), Size::B32), sx));
                 }
-                let ((x, sx), (y, sy)) = if sx > 0 { ((y, sy), (x, sx)) } else { ((x, sx), (y, sy)) };
+                let ((x, sx), (y, sy)) =
+                    if sx > 0 { ((y, sy), (x, sx)) } else { ((x, sx), (y, sy)) };
                 if sx > 0 {
                     return None;
                 }
@@ -303,7 +317,14 @@ impl Select<'_> {
         }
     }
 
-    fn buffer_place(&mut self, i: Inst, handle: Value, off: Value, m: Mem, ty: Type) -> Result<Device> {
+    fn buffer_place(
+        &mut self,
+        i: Inst,
+        handle: Value,
+        off: Value,
+        m: Mem,
+        ty: Type,
+    ) -> Result<Device> {
         let base = match self.buffer_address(i, handle)? {
             Comp::Uni(h) => Opnd::uniform(h, Size::B64),
             c => Opnd::of(self.reg(c, Room::LONG), Size::B64),
@@ -334,7 +355,11 @@ impl Select<'_> {
             let c = self.int(c, Size::B32);
             // c + (x << shift); subtracting, x must be whole.
             x = if negate {
-                let whole = if shift > 0 { Opnd::of(self.iadd(32, false, Opnd::imm(0), x, shift), Size::B32) } else { x };
+                let whole = if shift > 0 {
+                    Opnd::of(self.iadd(32, false, Opnd::imm(0), x, shift), Size::B32)
+                } else {
+                    x
+                };
                 Opnd::of(self.iadd(32, true, whole, c, 0), Size::B32)
             } else {
                 Opnd::of(self.iadd(32, false, c, x, shift), Size::B32)
@@ -371,7 +396,11 @@ impl Select<'_> {
                     && self.ty(self.s.arg(e, 0)).bits() == 32
                 {
                     let x = self.isrc(self.s.arg(e, 0), 0);
-                    let x = if log == 0 { x } else { Opnd::of(self.bfeil(32, x, Opnd::imm(log as u8), 0), Size::B32) };
+                    let x = if log == 0 {
+                        x
+                    } else {
+                        Opnd::of(self.bfeil(32, x, Opnd::imm(log as u8), 0), Size::B32)
+                    };
                     at.base = Opnd::uniform(h, Size::B64);
                     at.index = self.word(x);
                     at.imm = None;
@@ -449,7 +478,11 @@ impl Select<'_> {
             Some(at) => at,
             None => {
                 let x = Opnd::imm(k as u8);
-                let sum = if at.imm.is_some() { at.index } else { Opnd::of(self.iadd(32, false, x, at.index, at.shift), Size::B32) };
+                let sum = if at.imm.is_some() {
+                    at.index
+                } else {
+                    Opnd::of(self.iadd(32, false, x, at.index, at.shift), Size::B32)
+                };
                 Device { index: sum, shift: 0, ..at }
             }
         }
@@ -761,7 +794,8 @@ impl Select<'_> {
         let mut k = 0;
         while k < total {
             let n = (total - k).min(MAX_ELEMENTS);
-            let (index, reg) = self.stack_place(self.s.arg(i, 0), m, k as u32 * u32::from(bits / 8));
+            let (index, reg) =
+                self.stack_place(self.s.arg(i, 0), m, k as u32 * u32::from(bits / 8));
             let v = self.f.val(Room::of(bits, n as u8));
             let inst = StackLoad {
                 format: format(bits),
@@ -784,7 +818,8 @@ impl Select<'_> {
         let mut k = 0;
         while k < total {
             let n = (total - k).min(MAX_ELEMENTS);
-            let (index, reg) = self.stack_place(self.s.arg(i, 0), m, k as u32 * u32::from(bits / 8));
+            let (index, reg) =
+                self.stack_place(self.s.arg(i, 0), m, k as u32 * u32::from(bits / 8));
             let data = self.pack(v, k, n);
             let inst = StackStore {
                 format: format(bits),
@@ -801,7 +836,12 @@ impl Select<'_> {
     }
 
     /// Components from 32-bit uniform words.
-    fn uniform_words(&mut self, r: Value, offset: u32, source: impl Fn(u32) -> Source) -> Result<Vec<Comp>> {
+    fn uniform_words(
+        &mut self,
+        r: Value,
+        offset: u32,
+        source: impl Fn(u32) -> Source,
+    ) -> Result<Vec<Comp>> {
         let ty = self.ty(r);
         let mut comps = Vec::with_capacity(usize::from(ty.comps()));
         for k in 0..u32::from(ty.comps()) {

@@ -205,8 +205,24 @@ impl<'a> Select<'a> {
     /// A constant in a register.
     pub(crate) fn mov_imm(&mut self, bits: u64, room: Room) -> Val {
         match room.halves {
-            1 => self.def(MovImm16 { d: Dst::new(crate::mir::HOLE, Size::B16), imm: bits as u16, ..MovImm16::default() }, room, &[]),
-            2 => self.def(MovImm32 { d: Dst::new(crate::mir::HOLE, Size::B32), imm: bits as u32, ..MovImm32::default() }, room, &[]),
+            1 => self.def(
+                MovImm16 {
+                    d: Dst::new(crate::mir::HOLE, Size::B16),
+                    imm: bits as u16,
+                    ..MovImm16::default()
+                },
+                room,
+                &[],
+            ),
+            2 => self.def(
+                MovImm32 {
+                    d: Dst::new(crate::mir::HOLE, Size::B32),
+                    imm: bits as u32,
+                    ..MovImm32::default()
+                },
+                room,
+                &[],
+            ),
             _ => {
                 let lo = self.mov_imm(bits & 0xffff_ffff, Room::WORD);
                 let hi = self.mov_imm(bits >> 32, Room::WORD);
@@ -223,7 +239,8 @@ impl<'a> Select<'a> {
             Comp::Val(v) => v,
             Comp::Const(bits) => self.mov_imm(bits, room),
             Comp::Uni(half) if room.halves == 4 => {
-                let words = [0, 2].map(|k| self.mov(Opnd::uniform(half + k, Size::B32), Room::WORD));
+                let words =
+                    [0, 2].map(|k| self.mov(Opnd::uniform(half + k, Size::B32), Room::WORD));
                 let d = self.f.val(Room::LONG);
                 self.emit(MOp::Collect, &[d], &words);
                 d
@@ -342,12 +359,17 @@ impl<'a> Select<'a> {
             // Undefined on one way is whatever the others bring.
             let mut known = ways.iter().map(|w| w.1[k]).filter(|c| *c != Comp::Undef);
             let first = known.next().unwrap_or(Comp::Undef);
-            if known.all(|c| c == first) && (ways.len() == 1 || !matches!(first, Comp::Val(_)) || ways.iter().all(|w| w.1[k] == first)) {
+            if known.all(|c| c == first)
+                && (ways.len() == 1
+                    || !matches!(first, Comp::Val(_))
+                    || ways.iter().all(|w| w.1[k] == first))
+            {
                 joined.push(first);
                 continue;
             }
             let room = Self::room(t);
-            let srcs: Vec<Val> = ways.iter().map(|(b, c)| self.reg_at_end(*b, c[k], room)).collect();
+            let srcs: Vec<Val> =
+                ways.iter().map(|(b, c)| self.reg_at_end(*b, c[k], room)).collect();
             let d = self.f.val(room);
             let phi = self.f.make(MOp::Phi, &[d], &srcs, self.loc);
             self.f.blocks[join].insts.push(phi);

@@ -78,7 +78,8 @@ pub(crate) fn size_of(bits: u8) -> Size {
 
 /// The value of a 16-bit float.
 fn half_to_f32(bits: u16) -> f32 {
-    let (sign, exp, man) = (u32::from(bits >> 15), u32::from(bits >> 10 & 31), u32::from(bits & 1023));
+    let (sign, exp, man) =
+        (u32::from(bits >> 15), u32::from(bits >> 10 & 31), u32::from(bits & 1023));
     match (exp, man) {
         (0, _) => {
             let m = man as f32 / (1 << 24) as f32;
@@ -225,12 +226,7 @@ impl Select<'_> {
         use tepui_agx_isa::operand::Dst;
         use tepui_agx_isa::table::integer::Bitop;
         let size = if room.halves == 1 { Size::B16 } else { Size::B32 };
-        let inst = Bitop {
-            table: 0b1010,
-            d: Dst::new(HOLE, size),
-            a: o.src(),
-            ..Bitop::default()
-        };
+        let inst = Bitop { table: 0b1010, d: Dst::new(HOLE, size), a: o.src(), ..Bitop::default() };
         self.def(inst, room, &[o])
     }
 }
