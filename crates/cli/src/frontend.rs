@@ -104,7 +104,12 @@ fn by_naga(module: &naga::Module) -> Result<Vec<u32>, String> {
     )
     .validate(module)
     .map_err(|e| format!("naga: {e:?}"))?;
-    let options = naga::back::spv::Options { lang_version: (1, 3), ..Default::default() };
+    // The loops that the source has, no more.
+    let options = naga::back::spv::Options {
+        lang_version: (1, 3),
+        force_loop_bounding: false,
+        ..Default::default()
+    };
     naga::back::spv::write_vec(module, &info, &options, None).map_err(|e| format!("naga: {e}"))
 }
 
