@@ -132,6 +132,35 @@ pub struct IoDecl {
     pub name: String,
 }
 
+/// An output that transform feedback captures.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Capture {
+    /// Where it starts.
+    pub slot: IoSlot,
+    /// Type of one location's worth of it.
+    pub ty: Type,
+    /// Number of locations (elements of an array, columns of a matrix).
+    pub locations: u32,
+    /// Transform feedback buffer.
+    pub buffer: u32,
+    /// Bytes between vertices in that buffer.
+    pub stride: u32,
+    /// First byte of this output in a vertex's stride.
+    pub offset: u32,
+}
+
+named_enum! {
+    /// Which invocations of a workgroup form a quad, for derivatives.
+    DerivativeGroup {
+        /// There are no derivatives in this shader, or it is a fragment shader.
+        None = "none",
+        /// Squares of two by two in the x and y of the local invocation id.
+        Quads = "quads",
+        /// Four in a row of the local invocation index.
+        Linear = "linear",
+    }
+}
+
 /// A position in the source text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct SrcLoc {
@@ -185,9 +214,22 @@ pub struct Info {
     pub float: [FloatControls; 3],
     /// Required quad or maximal reconvergence was asked for.
     pub maximal_reconvergence: bool,
+    /// Compute: how invocations form quads.
+    pub derivatives: DerivativeGroup,
 }
 
 impl Info {
+    /// Float controls of a size, `None` when it is no float size.
+    #[must_use]
+    pub fn float_controls(&self, bits: u8) -> Option<&FloatControls> {
+        match bits {
+            16 => Some(&self.float[0]),
+            32 => Some(&self.float[1]),
+            64 => Some(&self.float[2]),
+            _ => None,
+        }
+    }
+
     /// Defaults for a stage.
     #[must_use]
     pub fn new(stage: Stage) -> Info {
@@ -204,6 +246,7 @@ impl Info {
             per_sample: false,
             float: Default::default(),
             maximal_reconvergence: false,
+            derivatives: DerivativeGroup::None,
         }
     }
 }
@@ -294,6 +337,8 @@ pub struct Shader {
     pub inputs: Vec<IoDecl>,
     /// User outputs.
     pub outputs: Vec<IoDecl>,
+    /// Vertex: what transform feedback captures.
+    pub captures: Vec<Capture>,
     /// Names of values, where the source gave them.
     pub names: HashMap<Value, String>,
     /// Storage of operand and result lists.
@@ -320,6 +365,7 @@ impl Shader {
             files: Vec::new(),
             inputs: Vec::new(),
             outputs: Vec::new(),
+            captures: Vec::new(),
             names: HashMap::new(),
             pool: ListPool::new(),
         }

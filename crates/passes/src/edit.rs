@@ -1,6 +1,6 @@
 //! What passes share: replaced values, and constants at the head of the root region.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::cranelift_entity::packed_option::PackedOption;
 use tepui_ir::{Attrs, Inst, Op, Shader, Type, Value};

@@ -21,10 +21,25 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "if_convert", run: crate::if_convert::run },
     Pass { name: "unroll", run: crate::unroll::run },
     Pass { name: "licm", run: crate::licm::run },
+    Pass { name: "forward", run: crate::forward::run },
+    Pass { name: "hoist", run: crate::hoist::run },
     Pass { name: "scalarise", run: crate::scalarise::run },
     Pass { name: "vectorise", run: crate::vectorise::run },
     Pass { name: "lower_vars", run: crate::lower_vars::run },
     Pass { name: "lower_buffers", run: crate::lower_buffers::run },
+    Pass {
+        name: "lower_addresses",
+        run: |s| crate::lower_addresses::run(s, crate::lower_addresses::Options::default()),
+    },
+    Pass {
+        name: "lower_subgroups",
+        run: |s| crate::lower_subgroups::run(s, crate::lower_subgroups::Subgroups::all()),
+    },
+    Pass { name: "lower_alu", run: |s| crate::lower_alu::run(s, crate::lower_alu::Alu::all()) },
+    Pass {
+        name: "lower_int64",
+        run: |s| crate::lower_int64::run(s, crate::lower_int64::Options::default()),
+    },
     Pass {
         name: "lower_bits16",
         run: |s| crate::lower_bits::run(s, crate::lower_bits::Options { min_int_bits: 16 }),
@@ -80,13 +95,14 @@ fn clean(s: &mut Shader, passes: &[&'static str], after: &mut dyn FnMut(&'static
 pub fn optimise_with(s: &mut Shader, after: &mut dyn FnMut(&'static str, &Shader)) {
     clean(s, &["split", "promote", "control", "simplify", "dce"], after);
     run_pass(s, "scalarise", after);
-    clean(s, &["control", "simplify", "dce"], after);
+    clean(s, &["control", "simplify", "dce", "forward"], after);
     for _ in 0..3 {
         if !run_pass(s, "unroll", after) {
             break;
         }
-        clean(s, &["split", "promote", "control", "simplify", "dce"], after);
+        clean(s, &["split", "promote", "control", "simplify", "dce", "forward"], after);
     }
+    run_pass(s, "hoist", after);
     run_pass(s, "if_convert", after);
     clean(s, &["control", "simplify", "dce"], after);
     run_pass(s, "licm", after);

@@ -5,8 +5,8 @@
 
 use crate::edit::{Consts, Renames};
 use crate::rules::{BY_OP, Expr, Rule, commutes};
-use std::collections::HashMap;
-use tepui_ir::op::fold;
+use rustc_hash::FxHashMap as HashMap;
+use tepui_ir::op::{fold, fold_under};
 use tepui_ir::{Access, Attrs, Inst, InstFlags, Op, Props, Region, Shader, Type, Value};
 
 type Key = (Op, Attrs, InstFlags, Vec<Value>, Type);
@@ -16,7 +16,7 @@ pub fn run(s: &mut Shader) -> bool {
     let mut p = Simplify {
         consts: Consts::new(s),
         names: Renames::default(),
-        table: HashMap::new(),
+        table: HashMap::default(),
         undo: Vec::new(),
         changed: false,
     };
@@ -155,7 +155,9 @@ impl Simplify {
                     continue;
                 }
                 let mut binds = [None; 4];
-                if self.matches_inst(s, rule, &rule.from, i, &mut binds) {
+                if self.matches_inst(s, rule, &rule.from, i, &mut binds)
+                    && still_flushes(s, i, &rule.to, &binds)
+                {
                     let ty = s.ty(s.result(i));
                     return Some(self.build(s, i, &rule.to, &binds, ty, out, depth + 1));
                 }
@@ -197,7 +199,7 @@ impl Simplify {
         let refs: Vec<_> = parts.iter().map(|(t, c)| (*t, c.as_slice())).collect();
         let (ty, mut bits) = (s.ty(s.result(i)), Vec::new());
         let attrs = s.insts[i].attrs;
-        if !fold(op, &refs, &attrs, &[ty], &mut bits) {
+        if !fold_under(&s.info, op, &refs, &attrs, &[ty], &mut bits) {
             return None;
         }
         let vals: Vec<_> = bits.iter().map(|&b| self.consts.get(s, ty, b)).collect();
@@ -336,6 +338,22 @@ impl Simplify {
                 s.result(i)
             }
         }
+    }
+}
+
+/// Where denormals must be flushed, an instruction that flushes may only become what flushes as well.
+fn still_flushes(s: &Shader, i: Inst, to: &Expr, binds: &[Option<Value>; 4]) -> bool {
+    let mode = s.info.float_controls(s.ty(s.result(i)).bits());
+    if !mode.is_some_and(|c| c.denorm_flush) || !s.insts[i].op.may_flush() {
+        return true;
+    }
+    match to {
+        Expr::Var(n) | Expr::Const(n) | Expr::Pow2(n) => {
+            binds[*n as usize].and_then(|v| s.def_op(v)).is_some_and(Op::may_flush)
+        }
+        Expr::Op(Op::FNeg | Op::FAbs, args) => still_flushes(s, i, &args[0], binds),
+        Expr::Op(op, _) => op.may_flush(),
+        Expr::Int(_) | Expr::Float(_) => true,
     }
 }
 

@@ -671,7 +671,12 @@ impl Cx<'_> {
             }
             _ => (self.full_offset(p)?, 0),
         };
-        let mem = Mem { align_log2: a.trailing_zeros() as u8, offset: konst, access: p.access };
+        let mem = Mem {
+            align_log2: a.trailing_zeros() as u8,
+            offset: konst,
+            access: p.access,
+            ..Mem::default()
+        };
         let mut args: Vec<Value> = handle.into_iter().collect();
         args.push(offset);
         Ok((mem, args, space))
