@@ -504,6 +504,24 @@ impl Shader {
         }
     }
 
+    /// Whether [`Shader::as_const_comps`] gives something, and `f` holds for every component.
+    #[must_use]
+    pub fn const_all(&self, v: Value, f: &impl Fn(u64) -> bool) -> bool {
+        let Some(inst) = self.def_inst(v) else { return false };
+        match self.insts[inst].op {
+            Op::Const => self.as_const(v).is_some_and(f),
+            Op::Copy => self.const_all(self.arg(inst, 0), f),
+            Op::Vec => self.args(inst).iter().all(|&a| self.as_const(a).is_some_and(f)),
+            _ => false,
+        }
+    }
+
+    /// Whether `v` is a constant or a `vec` of constants.
+    #[must_use]
+    pub fn is_const(&self, v: Value) -> bool {
+        self.const_all(v, &|_| true)
+    }
+
     /// Regions of an instruction: none, one or two.
     pub fn inst_regions(&self, inst: Inst) -> impl Iterator<Item = Region> + use<> {
         let (a, b) = match self.insts[inst].attrs {

@@ -80,12 +80,11 @@ pub fn run_pass(
 const ROUNDS: usize = 8;
 
 fn clean(s: &mut Shader, passes: &[&'static str], after: &mut dyn FnMut(&'static str, &Shader)) {
-    for _ in 0..ROUNDS {
-        let mut changed = false;
-        for &p in passes {
-            changed |= run_pass(s, p, after);
-        }
-        if !changed {
+    // Done when every pass has seen the shader as it is and left it so.
+    let mut quiet = 0;
+    for &p in passes.iter().cycle().take(ROUNDS * passes.len()) {
+        quiet = if run_pass(s, p, after) { 0 } else { quiet + 1 };
+        if quiet == passes.len() {
             return;
         }
     }
