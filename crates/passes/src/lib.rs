@@ -23,7 +23,9 @@ pub mod lower_alu;
 pub mod lower_bits;
 pub mod lower_buffers;
 pub mod lower_int64;
+pub mod lower_io;
 pub mod lower_subgroups;
+pub mod lower_tex;
 pub mod lower_vars;
 pub mod pipeline;
 pub mod promote;
@@ -31,6 +33,7 @@ pub mod rules;
 pub mod scalarise;
 pub mod simplify;
 pub mod split;
+pub mod target;
 pub mod unroll;
 pub mod vectorise;
 

@@ -31,6 +31,8 @@ pub const PASSES: &[Pass] = &[
         name: "lower_addresses",
         run: |s| crate::lower_addresses::run(s, crate::lower_addresses::Options::default()),
     },
+    Pass { name: "lower_io", run: crate::lower_io::run },
+    Pass { name: "lower_tex", run: |s| crate::lower_tex::run(s, crate::lower_tex::Tex::all()) },
     Pass {
         name: "lower_subgroups",
         run: |s| crate::lower_subgroups::run(s, crate::lower_subgroups::Subgroups::all()),

@@ -218,6 +218,19 @@ impl<'a> Emit<'a> {
         (0..u32::from(self.ty(v).comps())).map(|k| self.extract(v, k)).collect()
     }
 
+    /// An `if` without results.
+    pub fn if_then(&mut self, cond: Value, then: impl FnOnce(&mut Emit)) {
+        let (a, _) = self.region(
+            |e| {
+                then(e);
+                Vec::new()
+            },
+            Op::Yield,
+        );
+        let (b, _) = self.region(|_| Vec::new(), Op::Yield);
+        self.inst(Op::If, Attrs::If(a, b), &[cond], &[]);
+    }
+
     fn region(&mut self, f: impl FnOnce(&mut Emit) -> Vec<Value>, end: Op) -> (Region, Vec<Value>) {
         let mut out = Vec::new();
         let mut e = Emit {
