@@ -7,7 +7,9 @@ use tepui_softgpu::{Access, AddressSpace, Fault, Protection, RangeCache};
 
 use super::memory::{register_at, register_bits_of};
 use super::{Lanes, Next, Op};
+use crate::job::{ProgramPoint, Report};
 use crate::usc::lanes::{Dst, Form, Row, Src, f32_to_half, half_to_f32};
+use crate::usc::stage::Stage;
 
 /// Where a texture or image descriptor comes from.
 #[derive(Clone, Copy, Debug)]
@@ -30,10 +32,13 @@ pub enum DescriptorSource {
 pub enum SamplerSource {
     /// A sampler state register.
     State(u8),
-    /// The number in a register: a place in the sampler heap if the job has one, else a sampler state
-    /// register.
+    /// The number in a register: a sampler state register, or from [`FIRST_OF_HEAP`] on a place in the
+    /// sampler heap.
     Register(Src),
 }
+
+/// Number of the heap's first sampler, as registers name it. source: Mesa's hk_descriptor_set.c
+const FIRST_OF_HEAP: u32 = 28;
 
 /// A texture instruction: what is asked for and where the operands lie. Unused operands are `None`.
 #[derive(Clone, Copy, Debug)]
@@ -134,9 +139,9 @@ pub enum Access2d {
 }
 
 /// A worker's memory as the texture unit sees it.
-struct View<'a> {
-    vm: &'a AddressSpace,
-    ranges: &'a mut RangeCache,
+pub(crate) struct View<'a> {
+    pub vm: &'a AddressSpace,
+    pub ranges: &'a mut RangeCache,
 }
 
 // SAFETY: `RangeCache::lookup` returns addresses of bound memory with the permissions asked for, which
@@ -220,14 +225,14 @@ fn sampler(
     number: u32,
 ) -> Result<Option<SamplerState>, String> {
     let (heap, count) = l.port.launch.sampler_heap;
-    if matches!(source, SamplerSource::Register(_)) && count > 0 {
-        if number >= count {
-            return Err(format!("sampler {number} is outside of the heap of {count}"));
+    if let (SamplerSource::Register(_), Some(place)) = (source, number.checked_sub(FIRST_OF_HEAP)) {
+        if place >= count {
+            return Err(format!("sampler {place} is outside of the heap of {count}"));
         }
         let sampler = l
             .port
             .vm
-            .read_array(heap + 8 * u64::from(number))
+            .read_array(heap + 8 * u64::from(place))
             .map_err(|fault| format!("sampler descriptor: {fault}"))?;
         return Ok(Some(SamplerState { sampler, border: [0; 4] }));
     }
@@ -236,6 +241,29 @@ fn sampler(
         .get(number as usize)
         .map(|&(sampler, border)| SamplerState { sampler, border }))
 }
+
+/// Hands on what the texture unit could not know, with the place of the instruction.
+#[inline(always)]
+fn report_notes(l: &mut Lanes<'_, '_>) {
+    if l.port.sampler.notes.is_empty() {
+        return;
+    }
+    #[cold]
+    fn report(l: &mut Lanes<'_, '_>) {
+        let (offset, text) = l.program.describe(l.pc.saturating_sub(1));
+        let at = ProgramPoint { shader: l.program.address(), offset, text };
+        for note in l.port.sampler.notes.take() {
+            let report = Report { what: note.to_string(), at: at.clone() };
+            if l.port.reports.len() < MAX_REPORTS && !l.port.reports.contains(&report) {
+                l.port.reports.push(report);
+            }
+        }
+    }
+    report(l);
+}
+
+/// Most reports of one worker in a launch.
+const MAX_REPORTS: usize = 64;
 
 /// Samples, loads, gathers or queries a texture.
 pub fn texture<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
@@ -277,6 +305,7 @@ pub fn texture<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     if next != Next::Continue {
         return next;
     }
+    report_notes(l);
     for (k, values) in result.iter().enumerate().take(t.request.rows()) {
         l.store_u32(register_at(t.register, k), &Row(*values));
     }
@@ -296,13 +325,17 @@ pub fn image_write<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
         level: l.load_u32(t.level).0,
         components: std::array::from_fn(|k| register_bits_of(l, t.register, k).0),
     };
-    for_each_descriptor(l, t.image, &[0; LANES], |l, descriptor, lanes, _| {
+    let writers = l.writers();
+    let next = for_each_descriptor(l, t.image, &[0; LANES], |l, descriptor, lanes, _| {
+        let lanes = lanes & writers;
         let port = &mut *l.port;
         let mut view = View { vm: port.vm, ranges: &mut port.ranges };
         port.sampler
             .write(&mut view, &t.store, descriptor, &operands, lanes)
             .map_err(|fault| format!("pixel back end: {fault}"))
-    })
+    });
+    report_notes(l);
+    next
 }
 
 /// Writes the tile in local memory to an image; each active lane names a tile.
@@ -314,7 +347,11 @@ pub fn image_write_block<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Ne
     let Some(tile) = l.port.launch.tile else {
         return l.fail("local memory is not laid out as a tile");
     };
-    let [x, y, _] = t.coordinates.map(|s| row(l, s));
+    let [x, y] = match (&l.stage, t.coordinates[0]) {
+        (Stage::EndOfTile(tile), None) => tile.corner.map(|v| [v; LANES]),
+        (_, None) => return l.fail("a tile store without coordinates outside of a tile's program"),
+        _ => [row(l, t.coordinates[0]), row(l, t.coordinates[1])],
+    };
     let (layer, level) = (row(l, t.layer), l.load_u32(t.level).0);
     let offset = l.load_u32(t.offset).0;
     let tile = tepui_agx_texture::Tilebuffer {
