@@ -89,7 +89,7 @@ impl Gen<'_> {
         let wide = self.b.convert(op, i, 64);
         let n = self.b.u32(shift);
         let scaled = self.b.binary(Op::IShl, wide, n);
-        let mut terms = vec![base, own, start, scaled];
+        let mut terms = [base, own, start, scaled];
         for k in (1..terms.len()).rev() {
             let j = self.rng.below(k + 1);
             terms.swap(k, j);

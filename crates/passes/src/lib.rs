@@ -8,7 +8,9 @@
 //! [`simplify`] (constants, algebraic rules from [`mod@rules`], value numbering) and [`dce`] clean up until nothing changes,
 //! [`unroll`] opens short counted loops, [`if_convert`] flattens small arms, [`licm`] moves invariants out of loops,
 //! [`scalarise`] splits vectors and [`vectorise`] joins neighbouring memory accesses.
-//! Analyses for backends: [`divergence`]. Lowerings that a driver asks for: [`lower_buffers`], [`lower_vars`], [`lower_bits`].
+//! [`forward`] takes values that memory is known to hold, and [`hoist`] what both arms of an `if` compute.
+//! Analyses for backends: [`divergence`]. What a GPU asks for stands in a [`target::Target`], and [`target::lower`] runs the
+//! lowerings (`lower_*`) in order.
 
 pub mod clone;
 pub mod control;
