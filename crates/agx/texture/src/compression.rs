@@ -16,7 +16,7 @@ use tepui_agx_layout::compression::{
     self as layout, TILE_METADATA_B, TILE_SA, TileMetadata, extent_sa,
 };
 use tepui_format::Format;
-use tepui_softgpu::Fault;
+use tepui_softgpu::{Access, Fault};
 
 use crate::fetch::Texels;
 use crate::image::{Image, Level};
@@ -127,6 +127,10 @@ fn address_of(metadata: &Metadata, level: &MetadataLevel, layer: u64, tile: u32)
 }
 
 fn read_tile<M: Memory>(memory: &mut M, address: u64) -> Result<u64, Fault> {
+    if let Some(host) = memory.window(address, 8, Access::Read) {
+        // SAFETY: the window has eight bytes that may be read.
+        return Ok(u64::from_le(unsafe { host.cast::<u64>().read_unaligned() }));
+    }
     let mut bytes = [0; 8];
     memory.read(address, &mut bytes)?;
     Ok(u64::from_le_bytes(bytes))

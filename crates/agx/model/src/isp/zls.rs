@@ -161,6 +161,7 @@ impl Zls {
             if let Some(rectangle) = rectangle(surface) {
                 surface.open(memory, notes, layer, rectangle)?;
             }
+            let columns: [u32; SIDE] = surface.columns(corner[0]);
             self.rows(surface, corner, tile_px, |sample, y, n| {
                 let row = planes.depth_row(sample as usize, y);
                 let texels = row.map(|z| {
@@ -170,18 +171,19 @@ impl Zls {
                         z.to_bits()
                     }
                 });
-                let at = [corner[0], corner[1] + y as u32];
-                surface.store_row(memory, [layer, sample], at, &texels[..n])
+                let y = corner[1] + y as u32;
+                surface.store_row(memory, [layer, sample], &columns, y, &texels[..n])
             })?;
         }
         if let Some(surface) = &self.stencil.store {
             if let Some(rectangle) = rectangle(surface) {
                 surface.open(memory, notes, layer, rectangle)?;
             }
+            let columns: [u32; SIDE] = surface.columns(corner[0]);
             self.rows(surface, corner, tile_px, |sample, y, n| {
                 let texels = planes.stencil_row(sample as usize, y).map(u32::from);
-                let at = [corner[0], corner[1] + y as u32];
-                surface.store_row(memory, [layer, sample], at, &texels[..n])
+                let y = corner[1] + y as u32;
+                surface.store_row(memory, [layer, sample], &columns, y, &texels[..n])
             })?;
         }
         Ok(())
