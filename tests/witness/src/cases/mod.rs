@@ -15,9 +15,9 @@ mod image;
 mod integer;
 mod map;
 mod memory;
+mod pixels;
 mod queries;
 mod stages;
-mod pixels;
 mod subgroup;
 mod texture;
 
