@@ -95,6 +95,8 @@ pub struct Frame<'v> {
     pub programs: Vec<Prepared<'v>>,
     /// The program that fills tiles.
     pub background: Option<usize>,
+    /// It fills all pixels of all tiles alike.
+    pub background_is_flat: bool,
     /// The program that stores them.
     pub end: Option<usize>,
     /// Coefficient bindings.
@@ -258,6 +260,8 @@ impl<'v> Frame<'v> {
                 sample_bytes: u32::from(job.sample_size_bytes),
             },
             samples,
+            background_is_flat: background
+                .is_some_and(|p| loader.programs[p].launch.program.ignores_lane()),
             programs: loader.programs,
             background,
             end,

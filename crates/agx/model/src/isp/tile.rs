@@ -34,6 +34,8 @@ pub struct TileWorker<'f, 'v> {
     passed: [[u32; SIDE]; MAX_SAMPLES],
     /// Coefficient registers of the current primitive, once something of it is seen.
     planes: Vec<Plane>,
+    /// The colours that a flat background program fills a tile with, once one was filled.
+    flat: Vec<u8>,
     /// Samples that passed, by state.
     visible: Vec<u64>,
     budget: u64,
@@ -70,6 +72,7 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
             coverage: Coverage::default(),
             passed: [[0; SIDE]; MAX_SAMPLES],
             planes: Vec::new(),
+            flat: Vec::new(),
             visible: vec![0; frame.states.len()],
             budget: gpu.options.instruction_budget,
         }
@@ -126,6 +129,10 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
             .map_err(zls)?;
         if let Some(core) = &mut self.core {
             let local = core.local();
+            if !self.flat.is_empty() {
+                local.copy_from_slice(&self.flat);
+                return Ok(());
+            }
             local.clear();
             local.resize(frame.tile_bytes(), 0);
         }
@@ -135,8 +142,13 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
         self.fragments.registers = 0;
         let all = (1 << frame.samples.count) - 1;
         let quad = Quad { coefficients: 0, depth: [0.0; 3], range: [0.0, 1.0], face: 0 };
-        let rows = frame.tile_px[1].min(frame.size_px[1] - corner[1]);
-        let columns = frame.tile_px[0].min(frame.size_px[0] - corner[0]);
+        let mut rows = frame.tile_px[1].min(frame.size_px[1] - corner[1]);
+        let mut columns = frame.tile_px[0].min(frame.size_px[0] - corner[0]);
+        let flat = frame.background_is_flat && frame.tile_bytes() > 0;
+        if flat {
+            // One quad stands for all.
+            (rows, columns) = (2, 2);
+        }
         for y in (0..rows).step_by(2) {
             for x in (0..columns).step_by(2) {
                 self.batch = Some(Batch { shader, state: usize::MAX });
@@ -146,7 +158,15 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
                 }
             }
         }
-        self.flush()
+        self.flush()?;
+        if let Some(core) = self.core.as_mut().filter(|_| flat) {
+            let local = core.local();
+            let pixel = frame.tilebuffer.samples * frame.tilebuffer.sample_bytes;
+            let (first, rest) = local.split_at_mut(pixel as usize);
+            rest.chunks_exact_mut(first.len()).for_each(|other| other.copy_from_slice(first));
+            self.flat.clone_from(local);
+        }
+        Ok(())
     }
 
     /// Stores the tile.

@@ -113,7 +113,7 @@ impl Zls {
         tile_px: [u32; 2],
     ) -> Result<(), Fault> {
         planes.unorm16 = self.unorm16;
-        planes.clear(self.clear_depth, self.clear_stencil);
+        planes.clear(self.samples, self.clear_depth, self.clear_stencil);
         if let Some(surface) = &self.depth.load {
             self.rows(surface, corner, tile_px, |sample, y, n| {
                 let mut texels = [0; SIDE];
