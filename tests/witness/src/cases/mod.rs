@@ -8,6 +8,7 @@ mod commands;
 mod control;
 mod convert;
 mod copy;
+mod draws;
 mod float;
 mod geometry;
 mod image;
@@ -15,6 +16,8 @@ mod integer;
 mod map;
 mod memory;
 mod pixels;
+mod queries;
+mod stages;
 mod subgroup;
 mod texture;
 
@@ -37,6 +40,9 @@ pub fn all() -> Vec<Case> {
         texture::cases(),
         blocks::cases(),
         geometry::cases(),
+        draws::cases(),
+        stages::cases(),
+        queries::cases(),
         pixels::cases(),
     ]
     .into_iter()

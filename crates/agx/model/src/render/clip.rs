@@ -79,9 +79,18 @@ impl Planes {
         polygon
     }
 
-    /// The ends of what is left of the line between the first two vertices.
-    pub fn clip_line(&self) -> Option<[Weights; 2]> {
-        let mut ends = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
+    /// Is a vertex inside of all planes?
+    pub fn has_inside(&self, vertex: usize) -> bool {
+        self.kept().iter().all(|plane| plane[vertex] >= 0.0)
+    }
+
+    /// The ends of what is left of the line between two vertices.
+    pub fn clip_edge(&self, from: usize, to: usize) -> Option<[Weights; 2]> {
+        let mut ends = [from, to].map(|vertex| {
+            let mut weights = [0.0; 3];
+            weights[vertex] = 1.0;
+            weights
+        });
         for plane in self.kept() {
             let [a, b] = ends.map(|end| distance(plane, end));
             match (a >= 0.0, b >= 0.0) {
@@ -177,7 +186,7 @@ mod tests {
         let mut planes = Planes::default();
         planes.add([1.0, -1.0, -1.0]);
         planes.add([-1.0, 0.5, 0.5]);
-        assert!(planes.clip_line().is_none());
+        assert!(planes.clip_edge(0, 1).is_none());
     }
 
     #[test]

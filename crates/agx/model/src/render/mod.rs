@@ -12,6 +12,8 @@ pub mod coefficients;
 pub mod geometry;
 pub mod scene;
 pub mod setup;
+#[cfg(test)]
+mod tests;
 
 use tepui_softgpu::AddressSpace;
 

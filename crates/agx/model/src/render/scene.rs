@@ -11,7 +11,7 @@ pub const SUBPIXEL_BITS: u32 = 8;
 pub const GUARD_BAND_PX: f32 = 32768.0;
 
 /// The primitives of a render command.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Scene {
     /// States, in the order in which draws first used them.
     pub states: Vec<State>,
@@ -87,9 +87,10 @@ pub struct Scissor {
 pub enum Kind {
     /// Three vertices.
     Triangle,
-    /// Two vertices; the third repeats the second.
+    /// The first two vertices. The third repeats the second, or is that of the triangle of which this
+    /// is an edge.
     Line,
-    /// One vertex, repeated.
+    /// The first vertex. The others repeat it, or are those of the triangle of which this is a corner.
     Point,
 }
 
@@ -98,7 +99,7 @@ pub enum Kind {
 pub struct Primitive {
     /// What it is.
     pub kind: Kind,
-    /// Faces the viewer with its front; lines and points do.
+    /// Faces the viewer with its front; lines and points that are no part of a triangle do.
     pub front: bool,
     /// Index in [`Scene::states`].
     pub state: u32,

@@ -1,6 +1,6 @@
 //! Primitive setup: facing and culling, clipping, the viewport, and snapping to the sub-pixel grid.
 
-use tepui_agx_packets::ppp::Viewport;
+use tepui_agx_packets::ppp::{PolygonMode, Viewport};
 
 use super::clip::{Planes, Side, Weights};
 use super::scene::{GUARD_BAND_PX, Kind, Piece, Primitive, SUBPIXEL_BITS, State};
@@ -57,6 +57,75 @@ struct Shape {
     window: [[f32; 4]; 3],
 }
 
+/// A primitive that is partly inside of all planes, in one viewport.
+struct Placed<'a> {
+    assembled: &'a Assembled,
+    shape: Shape,
+    transform: &'a Viewport,
+    side: Side,
+    planes: Planes,
+    provoking: usize,
+    layer: u32,
+    viewport: usize,
+}
+
+impl Placed<'_> {
+    /// Which way a triangle turns: positive if clockwise with y downwards.
+    fn turn(&self) -> f64 {
+        if self.side == Side::Inside {
+            return area(self.shape.clip.map(|p| spot(self.transform, p).0)) as f64;
+        }
+        // The sign of the determinant is that of the visible part, whatever the signs of w.
+        let [a, b, c] = self.shape.window.map(|p| [p[0], p[1], p[3]].map(f64::from));
+        a[0] * (b[1] * c[2] - b[2] * c[1])
+            + a[1] * (b[2] * c[0] - b[0] * c[2])
+            + a[2] * (b[0] * c[1] - b[1] * c[0])
+    }
+
+    /// The pieces of a triangle that turns in this way.
+    fn fill(&self, turn: f64, pieces: &mut Vec<Piece>) {
+        if self.side == Side::Inside {
+            pieces.push(piece(self.shape.clip.map(|p| spot(self.transform, p)), turn > 0.0));
+            return;
+        }
+        let corners = self.planes.clip_triangle();
+        let mut spots = corners.as_slice().iter().map(|&w| spot_between(&self.shape, w));
+        let (Some(first), Some(mut last)) = (spots.next(), spots.next()) else { return };
+        for next in spots {
+            let three = [first, last, next];
+            let area = area(three.map(|s| s.0));
+            // Snapping may have turned a sliver.
+            if area != 0 && (area > 0) == (turn > 0.0) {
+                pieces.push(piece(three, area > 0));
+            }
+            last = next;
+        }
+    }
+
+    /// The piece of the line between the first two vertices of this order.
+    fn line(&self, order: [usize; 3], pieces: &mut Vec<Piece>) {
+        let [i, j, _] = order;
+        let ends = if self.side == Side::Inside {
+            [i, j].map(|i| spot(self.transform, self.shape.clip[i]))
+        } else {
+            match self.planes.clip_edge(i, j) {
+                Some(ends) => ends.map(|w| spot_between(&self.shape, w)),
+                None => return,
+            }
+        };
+        let [a, b] = ends;
+        pieces.push(Piece { xy: [a.0, b.0, b.0], z: [a.1, b.1, b.1] });
+    }
+
+    /// The piece of a vertex as a point.
+    fn point(&self, vertex: usize, pieces: &mut Vec<Piece>) {
+        if self.side == Side::Inside || self.planes.has_inside(vertex) {
+            let (xy, z) = spot(self.transform, self.shape.clip[vertex]);
+            pieces.push(Piece { xy: [xy; 3], z: [z; 3] });
+        }
+    }
+}
+
 /// A point on the screen: sub-pixels, and depth.
 type Spot = ([i32; 2], f32);
 
@@ -64,7 +133,7 @@ impl Setup<'_> {
     /// Sets up one primitive; it is dropped if nothing of it can be seen.
     pub fn primitive(&self, assembled: &Assembled, out: &mut Output) {
         let Some(clip) = self.positions(assembled) else { return };
-        let (state, state_index) = self.state;
+        let state = self.state.0;
         // A vertex that flat shading takes also says which layer and viewport.
         let provoking = (state.cull.flat_shading_vertex as usize).saturating_sub(1).min(2);
         let (layer, viewport) = self.target(assembled.vertices[provoking]);
@@ -79,44 +148,71 @@ impl Setup<'_> {
         if side == Side::Outside {
             return;
         }
-        let first_piece = out.pieces.len();
-        let front = match self.kind {
-            Kind::Triangle => match self.triangle(&shape, transform, side, &planes, out) {
-                Some(front) => front,
-                None => return,
-            },
-            Kind::Line => {
-                self.line(&shape, transform, side, &planes, out);
-                true
-            }
-            Kind::Point => {
-                if side == Side::Inside {
-                    let (xy, z) = spot(transform, shape.clip[0]);
-                    out.pieces.push(Piece { xy: [xy; 3], z: [z; 3] });
+        let placed =
+            Placed { assembled, shape, transform, side, planes, provoking, layer, viewport };
+        match self.kind {
+            Kind::Triangle => {
+                let turn = placed.turn();
+                let Some(front) = self.facing(turn) else { return };
+                let add = |out: &mut Output, kind, order| {
+                    self.add(&placed, kind, order, turn, front, out)
+                };
+                match state.face[usize::from(!front)].polygon_mode {
+                    PolygonMode::Fill => add(out, Kind::Triangle, [0, 1, 2]),
+                    mode => {
+                        let kind = match mode {
+                            PolygonMode::Line => Kind::Line,
+                            _ => Kind::Point,
+                        };
+                        for order in [[0, 1, 2], [1, 2, 0], [2, 0, 1]] {
+                            add(out, kind, order);
+                        }
+                    }
                 }
-                true
             }
-        };
-        let size_px = match self.kind {
+            kind => self.add(&placed, kind, [0, 1, 2], 0.0, true, out),
+        }
+    }
+
+    /// Adds a primitive of the vertices in this order, unless nothing of it can be seen. A polygon's
+    /// edges and corners keep the further vertices, one of which may be the provoking one.
+    fn add(
+        &self,
+        placed: &Placed<'_>,
+        kind: Kind,
+        order: [usize; 3],
+        turn: f64,
+        front: bool,
+        out: &mut Output,
+    ) {
+        let vertices = order.map(|i| placed.assembled.vertices[i]);
+        let first_piece = out.pieces.len();
+        match kind {
+            Kind::Triangle => placed.fill(turn, &mut out.pieces),
+            Kind::Line => placed.line(order, &mut out.pieces),
+            Kind::Point => placed.point(order[0], &mut out.pieces),
+        }
+        let size_px = match kind {
             Kind::Triangle => 0.0,
-            Kind::Line => state.face[0].line_width,
-            Kind::Point => self.point_size(assembled.vertices[0]),
+            Kind::Line => self.state.0.face[usize::from(!front)].line_width,
+            Kind::Point => self.point_size(vertices[0]),
         };
-        self.drop_hidden(viewport, size_px, first_piece, &mut out.pieces);
+        self.drop_hidden(kind, placed.viewport, size_px, first_piece, &mut out.pieces);
         let pieces = out.pieces.len() - first_piece;
         if pieces == 0 {
             return;
         }
+        let provoking = order.iter().position(|&i| i == placed.provoking).unwrap_or(0);
         out.primitives.push(Primitive {
-            kind: self.kind,
+            kind,
             front,
-            state: state_index,
-            vertices: assembled.vertices,
-            positions: window,
+            state: self.state.1,
+            vertices,
+            positions: order.map(|i| placed.shape.window[i]),
             provoking: provoking as u8,
-            viewport: viewport as u8,
-            layer: layer as u16,
-            primitive_id: assembled.id,
+            viewport: placed.viewport as u8,
+            layer: placed.layer as u16,
+            primitive_id: placed.assembled.id,
             size_px,
             first_piece: first_piece as u32,
             pieces: pieces as u32,
@@ -206,46 +302,6 @@ impl Setup<'_> {
         side
     }
 
-    /// Adds the pieces of a triangle and says whether its front faces the viewer; `None` if it is
-    /// culled.
-    fn triangle(
-        &self,
-        shape: &Shape,
-        transform: &Viewport,
-        side: Side,
-        planes: &Planes,
-        out: &mut Output,
-    ) -> Option<bool> {
-        if side == Side::Inside {
-            let spots = shape.clip.map(|p| spot(transform, p));
-            let area = area(spots.map(|s| s.0));
-            let front = self.facing(area.signum() as f64)?;
-            out.pieces.push(piece(spots, area > 0));
-            return Some(front);
-        }
-        // The sign of the determinant is that of the visible part, whatever the signs of w.
-        let m = shape.window.map(|p| [f64::from(p[0]), f64::from(p[1]), f64::from(p[3])]);
-        let cross = |a: [f64; 3], b: [f64; 3]| {
-            [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-        };
-        let c = cross(m[1], m[2]);
-        let turn = m[0][0] * c[0] + m[0][1] * c[1] + m[0][2] * c[2];
-        let front = self.facing(turn)?;
-        let corners = planes.clip_triangle();
-        let mut spots = corners.as_slice().iter().map(|&w| spot_between(shape, w));
-        let (first, mut last) = (spots.next()?, spots.next()?);
-        for next in spots {
-            let three = [first, last, next];
-            let area = area(three.map(|s| s.0));
-            // Snapping may have turned a sliver.
-            if area != 0 && (area > 0) == (turn > 0.0) {
-                out.pieces.push(piece(three, area > 0));
-            }
-            last = next;
-        }
-        Some(front)
-    }
-
     /// Front or back from the sign of the area with y downwards; `None` if the face is culled.
     fn facing(&self, area: f64) -> Option<bool> {
         let cull = &self.state.0.cull;
@@ -258,30 +314,18 @@ impl Setup<'_> {
         (!culled).then_some(front)
     }
 
-    fn line(
-        &self,
-        shape: &Shape,
-        transform: &Viewport,
-        side: Side,
-        planes: &Planes,
-        out: &mut Output,
-    ) {
-        let [a, b] = if side == Side::Inside {
-            [spot(transform, shape.clip[0]), spot(transform, shape.clip[1])]
-        } else {
-            match planes.clip_line() {
-                Some(ends) => ends.map(|w| spot_between(shape, w)),
-                None => return,
-            }
-        };
-        out.pieces.push(Piece { xy: [a.0, b.0, b.0], z: [a.1, b.1, b.1] });
-    }
-
     /// Drops pieces that lie wholly outside of the scissor.
-    fn drop_hidden(&self, viewport: usize, size_px: f32, first: usize, pieces: &mut Vec<Piece>) {
+    fn drop_hidden(
+        &self,
+        kind: Kind,
+        viewport: usize,
+        size_px: f32,
+        first: usize,
+        pieces: &mut Vec<Piece>,
+    ) {
         let Some(scissor) = self.state.0.scissors.get(viewport) else { return };
         // A line may reach out half its width, and a pixel more by the rules of its rasterisation.
-        let reach = match self.kind {
+        let reach = match kind {
             Kind::Triangle => 0,
             _ => to_subpixels(size_px / 2.0 + 1.0),
         };

@@ -133,6 +133,16 @@ pub fn branch_offset(inst: &Inst) -> Option<i32> {
     }
 }
 
+/// Constructs that the instruction enters, less those that it leaves.
+pub fn nesting(inst: &Inst) -> i64 {
+    match inst {
+        Inst::IfIcmp(i) => i64::from(i.n),
+        Inst::IfFcmp(i) => i64::from(i.n),
+        Inst::PopExec(i) => -i64::from(i.n),
+        _ => 0,
+    }
+}
+
 /// Does nothing run behind the instruction, unless something jumps there?
 pub fn ends(inst: &Inst) -> bool {
     matches!(inst, Inst::Stop(_) | Inst::Trap(_) | Inst::Ret(_))

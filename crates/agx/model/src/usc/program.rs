@@ -242,15 +242,18 @@ impl Program {
     }
 }
 
-/// Reads instructions until one ends the program and no branch leads behind it.
+/// Bytes, instructions, and why some could not be decoded, by offset.
 type Code = (Vec<u8>, Vec<Placed>, HashMap<u32, String>);
 
+/// Reads instructions until one ends the program: no branch leads behind it, and it does not stand
+/// within an `if`, where the other threads go on behind it.
 fn read(vm: &AddressSpace, address: u64) -> Result<Code, String> {
     let mut bytes: Vec<u8> = Vec::new();
     let mut placed = Vec::new();
     let mut undecoded = HashMap::new();
     // The highest place that a branch leads to.
     let mut reach = 0i64;
+    let mut nesting = 0i64;
     let mut offset = 0usize;
     loop {
         if bytes.len() < offset + 16 && bytes.len() < MAX_BYTES {
@@ -266,7 +269,8 @@ fn read(vm: &AddressSpace, address: u64) -> Result<Code, String> {
                 if let Some(target) = super::lower::branch_offset(&inst) {
                     reach = reach.max(offset as i64 + i64::from(target));
                 }
-                if super::lower::ends(&inst) && reach <= offset as i64 {
+                nesting += super::lower::nesting(&inst);
+                if super::lower::ends(&inst) && reach <= offset as i64 && nesting <= 0 {
                     bytes.truncate(offset + length);
                     return Ok((bytes, placed, undecoded));
                 }

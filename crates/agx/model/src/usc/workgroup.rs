@@ -315,6 +315,7 @@ impl<'v> Worker<'v> {
                 let outcome = run::run(&mut lanes);
                 group.pc = lanes.pc;
                 group.exec = lanes.exec;
+                group.alive = lanes.alive;
                 group.stack = lanes.stack;
                 group.executed = lanes.executed;
                 group.checker = lanes.checker.take();
