@@ -28,10 +28,17 @@ pub struct Zls {
     samples: usize,
 }
 
-/// Bytes from layer to layer of a buffer.
-fn stride(register: u32) -> u64 {
-    u64::from(register)
+/// Bytes from layer to layer of a buffer: in units of pages for texels, of cache lines for metadata,
+/// less one. What the low bits are is unknown; Mesa sets 1 for texels.
+/// source: hk_cmd_draw.c, hk_CmdBeginRendering; asahi_drm.h speaks of bytes
+fn stride(register: u32, unit: u64) -> u64 {
+    (u64::from(register >> 14) + 1) * unit
 }
+
+/// Bytes of a page.
+const PAGE: u64 = 16384;
+/// Bytes of a cache line.
+const LINE: u64 = 128;
 
 impl Zls {
     /// Reads the registers. A part of a render that goes on from another loads what a store leaves.
@@ -54,9 +61,9 @@ impl Zls {
                 size_px: [pixels.x, pixels.y],
                 samples: u32::from(job.samples),
                 address: buffer.base,
-                layer_stride: stride(buffer.stride),
+                layer_stride: stride(buffer.stride, PAGE),
                 metadata: if compressed {
-                    Some((buffer.comp_base, stride(buffer.comp_stride)))
+                    Some((buffer.comp_base, stride(buffer.comp_stride, LINE)))
                 } else {
                     None
                 },
