@@ -74,6 +74,7 @@ impl Planes {
     }
 
     /// Tests and updates the pixels `mask` of a row. Returns those that pass.
+    #[inline(always)]
     pub fn test_row(
         &mut self,
         tests: &Tests,

@@ -3,9 +3,9 @@
 use tepui_softgpu::RangeCache;
 
 use super::bins::Bins;
-use super::depth::{MAX_SAMPLES, Plane, SIDE, at};
+use super::depth::{MAX_SAMPLES, Plane, Planes, SIDE, Tests, at};
 use super::frame::{Frame, Shader};
-use super::raster::Coverage;
+use super::raster::{Coverage, Samples};
 use crate::Gpu;
 use crate::job::{JobFault, JobStats, Unit};
 use crate::render::coefficients::local;
@@ -217,30 +217,15 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
             if self.batch.is_some_and(|b| !b.shader.early) {
                 self.flush()?;
             }
-            let tests = &state.tests[face];
-            let mut count = 0u64;
-            let mut any = 0;
-            let [ox, oy] = [0, 1].map(|k| (corner[k] - origin[k]) as f32);
-            for s in 0..frame.samples.count {
-                let [sx, sy] = frame.samples.px[s];
-                for y in y0..y1 {
-                    let mask = self.coverage.bits[s][y];
-                    let passed = if mask == 0 || tests.is_trivial() {
-                        mask
-                    } else {
-                        let fy = oy + y as f32 + sy;
-                        let mut z = [0.0; SIDE];
-                        for (x, z) in z.iter_mut().enumerate() {
-                            let v = at(&depth, ox + x as f32 + sx, fy);
-                            *z = v.clamp(setup.range[0], setup.range[1]);
-                        }
-                        self.fragments.planes.test_row(tests, s, y, mask, &z)
-                    };
-                    self.passed[s][y] = passed;
-                    count += u64::from(passed.count_ones());
-                    any |= passed;
-                }
-            }
+            let rows = Rows {
+                samples: &frame.samples,
+                offset: [0, 1].map(|k| (corner[k] - origin[k]) as f32),
+                depth,
+                range: setup.range,
+                tests: &state.tests[face],
+            };
+            let planes = &mut self.fragments.planes;
+            let (count, any) = rows.test(planes, &self.coverage, &mut self.passed);
             self.visible[primitive.state as usize] += count;
             if any == 0 {
                 return Ok(());
@@ -351,6 +336,80 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
         }
         self.fragments.coefficients.clear();
         Ok(())
+    }
+}
+
+/// The tests of a primitive in a tile, before any program.
+struct Rows<'a> {
+    samples: &'a Samples,
+    /// From the corner that planes count from to the tile's.
+    offset: [f32; 2],
+    depth: Plane,
+    range: [f32; 2],
+    tests: &'a Tests,
+}
+
+impl Rows<'_> {
+    /// Tests what is covered. Returns how many samples passed and the columns that have some.
+    fn test(
+        &self,
+        planes: &mut Planes,
+        coverage: &Coverage,
+        passed: &mut [[u32; SIDE]; MAX_SAMPLES],
+    ) -> (u64, u32) {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the host has AVX2.
+            return unsafe { self.test_wide(planes, coverage, passed) };
+        }
+        self.test_any(planes, coverage, passed)
+    }
+
+    /// As [`Rows::test_any`], in wide vectors.
+    ///
+    /// # Safety
+    /// The host must have AVX2.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    unsafe fn test_wide(
+        &self,
+        planes: &mut Planes,
+        coverage: &Coverage,
+        passed: &mut [[u32; SIDE]; MAX_SAMPLES],
+    ) -> (u64, u32) {
+        self.test_any(planes, coverage, passed)
+    }
+
+    #[inline(always)]
+    fn test_any(
+        &self,
+        planes: &mut Planes,
+        coverage: &Coverage,
+        passed: &mut [[u32; SIDE]; MAX_SAMPLES],
+    ) -> (u64, u32) {
+        let (mut count, mut any) = (0, 0);
+        let trivial = self.tests.is_trivial();
+        for s in 0..self.samples.count {
+            let [sx, sy] = self.samples.px[s];
+            for y in coverage.rows[0]..coverage.rows[1] {
+                let mask = coverage.bits[s][y];
+                let left = if mask == 0 || trivial {
+                    mask
+                } else {
+                    let fy = self.offset[1] + y as f32 + sy;
+                    let mut z = [0.0; SIDE];
+                    for (x, z) in z.iter_mut().enumerate() {
+                        let v = at(&self.depth, self.offset[0] + x as f32 + sx, fy);
+                        *z = v.clamp(self.range[0], self.range[1]);
+                    }
+                    planes.test_row(self.tests, s, y, mask, &z)
+                };
+                passed[s][y] = left;
+                count += u64::from(left.count_ones());
+                any |= left;
+            }
+        }
+        (count, any)
     }
 }
 
