@@ -232,7 +232,8 @@ fn blits() -> Vec<Case> {
         ("flip_x", [[w, 0], [0, h]], whole),
         ("flip_y", whole, [[0, h], [w, 0]]),
         ("turn", [[w, h], [0, 0]], whole),
-        ("down", whole, [[5, 7], [5 + w / 2, 7 + h / 2]]),
+        // To a size at which no texel boundary falls on the centre of a pixel.
+        ("down", whole, [[5, 7], [69, 71]]),
         ("up", [[10, 12], [30, 29]], whole),
         ("part", [[10, 12], [50, 52]], [[3, 60], [73, 20]]),
     ] {
