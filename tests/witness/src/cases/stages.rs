@@ -311,14 +311,14 @@ fn feedback() -> Vec<Case> {
     cases
 }
 
-/// Captures vertices and draws as many as were captured, without the host knowing how many.
-fn feedback_drawn_again() -> Case {
+/// Captures in two parts, the second behind the first, and draws what was captured.
+fn feedback_resumed() -> Case {
     let shaders = vec![
         Shader::new("mesh.vert").define("FEEDBACK", 1),
         Shader::new("mesh.vert"),
         Shader::new("shade.frag"),
     ];
-    Case::new("stages/feedback_drawn_again", "what was captured, drawn", shaders, |bench| {
+    Case::new("stages/feedback_resumed", "captured in two parts, then drawn", shaders, |bench| {
         bench.gpu.require(ash::ext::transform_feedback::NAME)?;
         let gpu = bench.gpu;
         let calls = ash::ext::transform_feedback::Device::new(&gpu.instance, &gpu.device);
@@ -341,35 +341,35 @@ fn feedback_drawn_again() -> Case {
         };
         gpu.submit(|c| {
             let device = &gpu.device;
-            // SAFETY: all objects are live; the capture is begun and ended inside of a rendering.
-            unsafe {
+            let (null, from) = (std::ptr::null(), &counter.handle);
+            // Four triangles, then three.
+            for count in [6, 5] {
                 c.render(&pass, |c| {
                     c.vertex_buffers(&[&buffer]);
                     c.bind_graphics(&capture);
-                    let (null, handle) = (std::ptr::null(), &captured.handle);
-                    (calls.cmd_bind_transform_feedback_buffers_ext)(
-                        c.handle, 0, 1, handle, &0, null,
-                    );
-                    (calls.cmd_begin_transform_feedback_ext)(
-                        c.handle,
-                        0,
-                        0,
-                        std::ptr::null(),
-                        null,
-                    );
-                    c.draw(&capture, list.len() as u32, 1);
-                    (calls.cmd_end_transform_feedback_ext)(c.handle, 0, 1, &counter.handle, &0);
-                });
-                c.render(&pass, |c| {
-                    device.cmd_bind_vertex_buffers(c.handle, 0, &[captured.handle], &[0]);
-                    c.bind_graphics(&draw);
-                    let from = counter.handle;
-                    (calls.cmd_draw_indirect_byte_count_ext)(c.handle, 1, 0, from, 0, 0, 32);
+                    // SAFETY: all objects are live; the capture is begun and ended once.
+                    unsafe {
+                        let into = &captured.handle;
+                        (calls.cmd_bind_transform_feedback_buffers_ext)(
+                            c.handle, 0, 1, into, &0, null,
+                        );
+                        (calls.cmd_begin_transform_feedback_ext)(c.handle, 0, 1, from, &0);
+                        c.draw(&capture, count, 1);
+                        (calls.cmd_end_transform_feedback_ext)(c.handle, 0, 1, from, &0);
+                    }
                 });
             }
+            c.render(&pass, |c| {
+                // SAFETY: the buffer is live and has vertex usage.
+                unsafe { device.cmd_bind_vertex_buffers(c.handle, 0, &[captured.handle], &[0]) };
+                c.draw(&draw, 21, 1);
+            });
         })?;
         let pixels = gpu.read_image(&image, 0, (SIZE_PX[0] * SIZE_PX[1] * 4) as usize)?;
-        Ok(vec![output(&pixels, nearly())])
+        Ok(vec![
+            Output::peer("captured", &captured.read::<u32>(), Rule::Bits),
+            output(&pixels, nearly()),
+        ])
     })
 }
 
@@ -462,7 +462,7 @@ fn targets() -> Vec<Case> {
 
 /// The cases.
 pub fn cases() -> Vec<Case> {
-    let again = vec![feedback_drawn_again()];
+    let again = vec![feedback_resumed()];
     [geometry_shaders(), tessellation(), feedback(), again, targets()]
         .into_iter()
         .flatten()
