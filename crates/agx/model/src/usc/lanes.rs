@@ -8,6 +8,7 @@
 //! all SIMD-groups of a launch share; so no instruction asks what kind of source it has.
 
 use crate::usc::check::Checker;
+use crate::usc::exec::Name;
 use crate::usc::helper;
 use crate::usc::memory::Port;
 use crate::usc::program::Program;
@@ -176,6 +177,8 @@ pub type Handler = unsafe fn(&mut Lanes<'_, '_>, &Op) -> Next;
 pub struct Op {
     /// The handler.
     pub run: Handler,
+    /// Which handler that is.
+    pub name: Name,
     /// Destination.
     pub d: Dst,
     /// Sources, as many as the handler reads.
@@ -298,6 +301,11 @@ impl<'a, 'v> Lanes<'a, 'v> {
 }
 
 impl Lanes<'_, '_> {
+    /// The two files: own registers, shared rows (which are only to be read).
+    pub fn files(&self) -> (*mut Row, *const Row) {
+        (self.files[0], self.files[1])
+    }
+
     /// The row of a source.
     #[inline(always)]
     pub fn row(&self, s: Src) -> &Row {
