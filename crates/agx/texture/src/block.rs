@@ -11,6 +11,9 @@ use crate::tile::{TileFormat, Tilebuffer, Value};
 use crate::unit::{self, Descriptor, Unit};
 use crate::{LANES, compression, half};
 
+/// The most pixels in a row of a tile.
+const MAX_SIDE: usize = 32;
+
 /// The most bytes of a texel.
 const MAX_BYTES: usize = 16;
 
@@ -106,29 +109,60 @@ impl Area<'_> {
         let samples = image.samples.min(self.tile.samples);
         let bytes = image.sample_bytes as usize;
         let in_order = order[..bytes].iter().enumerate().all(|(i, &b)| i == usize::from(b));
-        for y in self.y[0]..self.y[1] {
-            let line = self.level.line(y);
-            for x in self.x[0]..self.x[1] {
-                let element = u64::from(line + self.level.column(x)) << image.element_shift;
-                for sample in 0..samples {
-                    let at = self.tile.offset(x - self.x[0], y - self.y[0], sample)
-                        + self.block.offset as usize;
-                    let Some(pixel) = self.local.get(at..at + bytes) else {
-                        return Err(Fault::Unknown("a tile outside of local memory"));
+        let shuffle = |pixel: &[u8]| {
+            let mut texel = [0; MAX_BYTES];
+            for (byte, &from) in texel.iter_mut().zip(order).take(bytes) {
+                *byte = pixel[usize::from(from)];
+            }
+            texel
+        };
+        let [width, height] = [self.x, self.y].map(|[from, to]| to - from);
+        let columns: [u32; MAX_SIDE] =
+            std::array::from_fn(|i| self.level.column(self.x[0] + (i as u32).min(width - 1)));
+        // Twiddled images have pairs of texels side by side.
+        let pairs = bytes == 4
+            && samples == 1
+            && image.samples == 1
+            && width % 2 == 0
+            && (0..width as usize).step_by(2).all(|i| columns[i + 1] == columns[i] + 1);
+        let pixel_bytes = (self.tile.samples * self.tile.sample_bytes) as usize;
+        for y in 0..height {
+            let line = self.level.line(self.y[0] + y);
+            let row = self.tile.offset(0, y, 0) + self.block.offset as usize;
+            let last = row + (width as usize - 1) * pixel_bytes;
+            let reach = last + ((samples - 1) * self.tile.sample_bytes) as usize + bytes;
+            let Some(row) = self.local.get(row..reach) else {
+                return Err(Fault::Unknown("a tile outside of local memory"));
+            };
+            if pairs {
+                for x in (0..width as usize).step_by(2) {
+                    let word = |x: usize| {
+                        let pixel = &row[x * pixel_bytes..x * pixel_bytes + 4];
+                        let pixel = if in_order { pixel } else { &shuffle(pixel)[..4] };
+                        u64::from(u32::from_le_bytes([pixel[0], pixel[1], pixel[2], pixel[3]]))
                     };
+                    let two = (word(x) | word(x + 1) << 32).to_le();
+                    let offset = start + (u64::from(line + columns[x]) << 2);
+                    // SAFETY: the span covers all texels of all layers, of which these are two.
+                    unsafe { host.add(offset as usize).cast::<u64>().write_unaligned(two) };
+                }
+                continue;
+            }
+            for x in 0..width as usize {
+                let element = u64::from(line + columns[x]) << image.element_shift;
+                for sample in 0..samples {
+                    let at = x * pixel_bytes + (sample * self.tile.sample_bytes) as usize;
+                    let pixel = &row[at..at + bytes];
                     let offset = start + element + u64::from(sample * image.sample_bytes);
-                    // SAFETY: the span covers all texels of all layers, of which this is one.
-                    let to = unsafe { host.add(offset as usize) };
-                    if in_order {
-                        // SAFETY: the texel's bytes lie in the window, the pixel's in the slice.
-                        unsafe { copy(pixel.as_ptr(), to, bytes) };
-                    } else {
-                        let mut texel = [0; MAX_BYTES];
-                        for (byte, &from) in texel.iter_mut().zip(order).take(bytes) {
-                            *byte = pixel[usize::from(from)];
+                    // SAFETY: the span covers all texels of all layers, of which this is one; the
+                    // pixel's bytes lie in the slice.
+                    unsafe {
+                        let to = host.add(offset as usize);
+                        if in_order {
+                            copy(pixel.as_ptr(), to, bytes);
+                        } else {
+                            copy(shuffle(pixel).as_ptr(), to, bytes);
                         }
-                        // SAFETY: as above.
-                        unsafe { copy(texel.as_ptr(), to, bytes) };
                     }
                 }
             }

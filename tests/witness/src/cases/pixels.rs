@@ -677,7 +677,7 @@ fn samples() -> Vec<Case> {
             picture.depth = depth.then_some(vk::Format::D32_SFLOAT);
             // A sample more or less on an edge shows as a part of a colour. Pictures that were moved
             // have their colours from other places.
-            let abs = if count == 2 { 10.0 } else { 3.0 };
+            let abs = if count == 2 { 16.0 } else { 3.0 };
             picture.rule = Rule::Mostly { abs, permille: 12.0 };
             cases.push(picture.case());
         };

@@ -285,14 +285,17 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
                     self.fragments.coefficients.extend_from_slice(&self.planes);
                 }
                 self.occupied[y / 2] |= 1 << (x / 2);
-                let lanes = |bits: &[[u32; SIDE]; MAX_SAMPLES]| -> [u32; 4] {
-                    std::array::from_fn(|lane| {
-                        (0..frame.samples.count).fold(0, |mask, s| {
-                            mask | (row(bits, s, lane >> 1) >> (x + (lane & 1)) & 1) << s
-                        })
-                    })
-                };
-                let (covered, live) = (lanes(&self.coverage.bits), lanes(&self.passed));
+                let (mut covered, mut live) = ([0; 4], [0; 4]);
+                for s in 0..frame.samples.count {
+                    for dy in 0..2 {
+                        let (all, left) =
+                            (row(&self.coverage.bits, s, dy) >> x, row(&self.passed, s, dy) >> x);
+                        covered[2 * dy] |= (all & 1) << s;
+                        covered[2 * dy + 1] |= (all >> 1 & 1) << s;
+                        live[2 * dy] |= (left & 1) << s;
+                        live[2 * dy + 1] |= (left >> 1 & 1) << s;
+                    }
+                }
                 self.push(quad, [corner[0] + x as u32, corner[1] + y as u32], &covered, &live);
             }
         }
