@@ -20,6 +20,8 @@ pub mod raster;
 pub mod setup;
 #[cfg(test)]
 pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
 mod tile;
 mod zls;
 
