@@ -127,6 +127,7 @@ impl Gpu {
             first_soft_fault: None,
             written_pages: Default::default(),
             sampler: Default::default(),
+            reports: Vec::new(),
         }
     }
 }
@@ -140,6 +141,6 @@ pub(crate) fn add(stats: &mut JobStats, worker: Worker<'_>) {
         instructions: worker.executed,
         soft_faults,
         first_soft_fault,
-        reports: worker.reports,
+        reports: worker.into_reports(),
     });
 }

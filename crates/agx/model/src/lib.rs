@@ -21,6 +21,8 @@ pub mod usc;
 mod uvs;
 mod vdm;
 
+pub use render::attachments::{Aspect, Attachment};
+
 pub use job::{
     BgEot, ComputeJob, ComputeRegisters, Helper, JobFault, JobStats, ProgramPoint, RenderJob,
     Report, Unit, ZlsBuffer,
@@ -46,6 +48,12 @@ pub struct Options {
     /// The launch block of the control stream has the two further words of the multi-cluster G14
     /// parts.
     pub wide_launch: bool,
+    /// Runs of a program, counted by SIMD-groups, after which it is translated to the host's own code
+    /// if the host can run that (x86-64 with AVX-512); `u32::MAX` leaves all to the interpreter. Results
+    /// are the same.
+    pub translate_after: u32,
+    /// Draws of a render command that are executed; those behind them are left out.
+    pub draws: u64,
 }
 
 /// Most worker threads: each plays a shader core, for which drivers prepare scratch memory, and the
@@ -60,6 +68,8 @@ impl Default for Options {
             instruction_budget: 1 << 32,
             job_budget: 1 << 44,
             wide_launch: false,
+            translate_after: 16,
+            draws: u64::MAX,
         }
     }
 }
@@ -75,7 +85,8 @@ pub struct Gpu {
 impl Gpu {
     /// A GPU in its state after reset.
     pub fn new(options: Options) -> Gpu {
-        Gpu { options, pool: OnceLock::new(), programs: Default::default() }
+        let programs = usc::program::Cache::new(options.translate_after);
+        Gpu { options, pool: OnceLock::new(), programs }
     }
 
     /// Worker threads.

@@ -252,7 +252,7 @@ impl Emitter {
     }
 }
 
-fn run(list: &[Statement], seed: u64) -> Result<(), TestCaseError> {
+fn run(list: &[Statement], seed: u64, translate_after: u32) -> Result<(), TestCaseError> {
     let mut emitter = Emitter::default();
     emitter.all(list);
     let source = format!(
@@ -266,7 +266,8 @@ fn run(list: &[Statement], seed: u64) -> Result<(), TestCaseError> {
         emitter.text
     );
     let code = asm(&source);
-    let options = Options { threads: 1, instruction_budget: 1 << 20, ..Options::default() };
+    let options =
+        Options { threads: 1, instruction_budget: 1 << 20, translate_after, ..Options::default() };
     let mut machine = Machine::new(options).expect("a machine");
     let buffers = [0, 1].map(|_| machine.buffer(16 * LANES).expect("memory"));
     let mut lanes: Vec<[u32; VARIABLES]> = (0..LANES as u64)
@@ -305,7 +306,9 @@ proptest! {
         list in statements(3),
         seed in any::<u64>(),
     ) {
-        run(&list, seed)?;
+        // Interpreted, then as the host's own code.
+        run(&list, seed, u32::MAX)?;
+        run(&list, seed, 0)?;
     }
 }
 

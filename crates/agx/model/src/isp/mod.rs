@@ -25,6 +25,8 @@ mod tests;
 mod tile;
 mod zls;
 
+pub(crate) use zls::Zls;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 

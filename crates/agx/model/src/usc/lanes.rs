@@ -8,6 +8,7 @@
 //! all SIMD-groups of a launch share; so no instruction asks what kind of source it has.
 
 use crate::usc::check::Checker;
+use crate::usc::exec::Name;
 use crate::usc::helper;
 use crate::usc::memory::Port;
 use crate::usc::program::Program;
@@ -176,6 +177,8 @@ pub type Handler = unsafe fn(&mut Lanes<'_, '_>, &Op) -> Next;
 pub struct Op {
     /// The handler.
     pub run: Handler,
+    /// Which handler that is.
+    pub name: Name,
     /// Destination.
     pub d: Dst,
     /// Sources, as many as the handler reads.
@@ -251,6 +254,10 @@ pub struct Lanes<'a, 'v> {
     pub executed: u64,
     /// The fixed-function units around the group.
     pub stage: Stage<'a>,
+    /// Local memory, for translated code; its size does not change while the group runs.
+    pub local: *mut u8,
+    /// Bytes of it.
+    pub local_bytes: u32,
     /// Why the group stopped.
     pub fault: Option<String>,
     /// Watches the registers, when the job is checked.
@@ -273,7 +280,10 @@ impl<'a, 'v> Lanes<'a, 'v> {
     ) -> Self {
         assert!(registers.len() >= program.register_rows());
         assert!(shared_rows.len() >= program.shared_row_count());
+        let (local, local_bytes) = (shared.local.as_mut_ptr(), shared.local.len() as u32);
         Lanes {
+            local,
+            local_bytes,
             // The second file is only ever read.
             files: [registers.as_mut_ptr(), shared_rows.as_ptr().cast_mut()],
             #[cfg(debug_assertions)]
@@ -298,6 +308,11 @@ impl<'a, 'v> Lanes<'a, 'v> {
 }
 
 impl Lanes<'_, '_> {
+    /// The two files: own registers, shared rows (which are only to be read).
+    pub fn files(&self) -> (*mut Row, *const Row) {
+        (self.files[0], self.files[1])
+    }
+
     /// The row of a source.
     #[inline(always)]
     pub fn row(&self, s: Src) -> &Row {

@@ -11,15 +11,12 @@ use tepui_agx_texture::{BlockStore, Kind, LodSource, Request, Store, TileFormat}
 use super::exec::texture::{
     Access2d, DescriptorSource, ImageStore, SamplerSource, TextureRead, TilePixel, TileStore,
 };
-use super::exec::{self, Handlers};
+use super::exec::{self, Entries, Handlers};
 use super::lanes::{Dst, Form, Op, Src};
 use super::memory::{Format, Transfer};
 use super::program::Builder;
 
 static HANDLERS: LazyLock<&'static Handlers> = LazyLock::new(Handlers::of_host);
-
-/// A handler's two entries: for any operands, and for whole rows.
-type Entries = [super::lanes::Handler; 2];
 
 /// The half-register at which a 64-bit operand or a vector starts, as row and form.
 fn register(b: &mut Builder<'_>, half: u16, size: isa::Size) -> (u16, Form) {
@@ -83,18 +80,18 @@ fn none() -> Src {
 }
 
 /// An operation that is run by the fast entry if all its operands are whole rows.
-fn op(entries: Entries, d: Dst, sources: &[Src], aux: [u16; 4]) -> Op {
+fn op((name, entries): Entries, d: Dst, sources: &[Src], aux: [u16; 4]) -> Op {
     let fast = d.form == Form::Word && !d.saturate && sources.iter().all(|s| s.is_word());
     let mut s = [none(); 4];
     s[..sources.len()].copy_from_slice(sources);
-    Op { run: entries[usize::from(fast)], d, s, imm: 0, aux }
+    Op { run: entries[usize::from(fast)], name, d, s, imm: 0, aux }
 }
 
 /// An operation whose handler has only one entry.
-fn plain(entries: Entries, d: Dst, sources: &[Src], imm: u64, aux: [u16; 4]) -> Op {
+fn plain((name, entries): Entries, d: Dst, sources: &[Src], imm: u64, aux: [u16; 4]) -> Op {
     let mut s = [none(); 4];
     s[..sources.len()].copy_from_slice(sources);
-    Op { run: entries[0], d, s, imm, aux }
+    Op { run: entries[0], name, d, s, imm, aux }
 }
 
 /// An instruction that cannot be executed.
@@ -306,6 +303,9 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
     macro_rules! texture {
         ($i:expr, $load:literal) => {{
             let i = $i;
+            if i.kill & 2 != 0 {
+                return refuse(b, "a texture operation with the unknown bit 70".to_owned());
+            }
             let Some(texture) = descriptor(b, i.base, i.texture) else { return unknown_texture(b) };
             let Some(kind) = texture_kind(i.mode, i.gather, $load) else {
                 return unknown_texture(b);
@@ -692,6 +692,9 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
         }
         Inst::TextureSample(i) => texture!(i, false),
         Inst::TextureLoad(i) => texture!(i, true),
+        Inst::ImageWrite(i) if i.round != isa::StoreRound::default() => {
+            refuse(b, "an image store that rounds toward zero".to_owned())
+        }
         Inst::ImageWrite(i) => {
             let Some(image) = descriptor(b, i.base, i.image) else { return unknown_texture(b) };
             let (coordinates, sample, layer) = coordinates(b, i.coords, i.dim);

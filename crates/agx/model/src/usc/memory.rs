@@ -94,6 +94,8 @@ pub struct Port<'v> {
     pub written_pages: std::collections::HashSet<u64>,
     /// The texture unit's scratch.
     pub sampler: tepui_agx_texture::Unit,
+    /// What the texture unit could not know.
+    pub reports: Vec<crate::job::Report>,
 }
 
 impl<'v> Port<'v> {

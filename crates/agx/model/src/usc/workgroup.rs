@@ -75,6 +75,13 @@ impl<'v> Worker<'v> {
         (self.port.soft_faults, self.port.first_soft_fault)
     }
 
+    /// What the checks found, and what the texture unit could not know.
+    pub fn into_reports(self) -> Vec<Report> {
+        let mut reports = self.reports;
+        reports.extend(self.port.reports);
+        reports
+    }
+
     /// Runs one program on one lane to its end, as a preshader runs; the uniform, texture state and
     /// sampler state registers that it leaves are in what is returned.
     pub fn run_preshader(
@@ -197,8 +204,8 @@ impl<'v> Worker<'v> {
             &mut self.port,
         );
         lanes.budget = budget;
+        lanes.checker = self.check.then(|| Box::new(Checker::new(stage.preloaded())));
         lanes.stage = stage;
-        lanes.checker = self.check.then(Default::default);
         let outcome = run::run(&mut lanes);
         self.executed += lanes.executed;
         self.threads += u64::from(alive.count_ones());

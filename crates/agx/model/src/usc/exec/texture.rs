@@ -7,6 +7,7 @@ use tepui_softgpu::{Access, AddressSpace, Fault, Protection, RangeCache};
 
 use super::memory::{register_at, register_bits_of};
 use super::{Lanes, Next, Op};
+use crate::job::{ProgramPoint, Report};
 use crate::usc::lanes::{Dst, Form, Row, Src, f32_to_half, half_to_f32};
 use crate::usc::stage::Stage;
 
@@ -31,10 +32,13 @@ pub enum DescriptorSource {
 pub enum SamplerSource {
     /// A sampler state register.
     State(u8),
-    /// The number in a register: a place in the sampler heap if the job has one, else a sampler state
-    /// register.
+    /// The number in a register: a sampler state register, or from [`FIRST_OF_HEAP`] on a place in the
+    /// sampler heap.
     Register(Src),
 }
+
+/// Number of the heap's first sampler, as registers name it. source: Mesa's hk_descriptor_set.c
+const FIRST_OF_HEAP: u32 = 28;
 
 /// A texture instruction: what is asked for and where the operands lie. Unused operands are `None`.
 #[derive(Clone, Copy, Debug)]
@@ -221,14 +225,14 @@ fn sampler(
     number: u32,
 ) -> Result<Option<SamplerState>, String> {
     let (heap, count) = l.port.launch.sampler_heap;
-    if matches!(source, SamplerSource::Register(_)) && count > 0 {
-        if number >= count {
-            return Err(format!("sampler {number} is outside of the heap of {count}"));
+    if let (SamplerSource::Register(_), Some(place)) = (source, number.checked_sub(FIRST_OF_HEAP)) {
+        if place >= count {
+            return Err(format!("sampler {place} is outside of the heap of {count}"));
         }
         let sampler = l
             .port
             .vm
-            .read_array(heap + 8 * u64::from(number))
+            .read_array(heap + 8 * u64::from(place))
             .map_err(|fault| format!("sampler descriptor: {fault}"))?;
         return Ok(Some(SamplerState { sampler, border: [0; 4] }));
     }
@@ -237,6 +241,29 @@ fn sampler(
         .get(number as usize)
         .map(|&(sampler, border)| SamplerState { sampler, border }))
 }
+
+/// Hands on what the texture unit could not know, with the place of the instruction.
+#[inline(always)]
+fn report_notes(l: &mut Lanes<'_, '_>) {
+    if l.port.sampler.notes.is_empty() {
+        return;
+    }
+    #[cold]
+    fn report(l: &mut Lanes<'_, '_>) {
+        let (offset, text) = l.program.describe(l.pc.saturating_sub(1));
+        let at = ProgramPoint { shader: l.program.address(), offset, text };
+        for note in l.port.sampler.notes.take() {
+            let report = Report { what: note.to_string(), at: at.clone() };
+            if l.port.reports.len() < MAX_REPORTS && !l.port.reports.contains(&report) {
+                l.port.reports.push(report);
+            }
+        }
+    }
+    report(l);
+}
+
+/// Most reports of one worker in a launch.
+const MAX_REPORTS: usize = 64;
 
 /// Samples, loads, gathers or queries a texture.
 pub fn texture<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
@@ -278,6 +305,7 @@ pub fn texture<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     if next != Next::Continue {
         return next;
     }
+    report_notes(l);
     for (k, values) in result.iter().enumerate().take(t.request.rows()) {
         l.store_u32(register_at(t.register, k), &Row(*values));
     }
@@ -298,14 +326,16 @@ pub fn image_write<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
         components: std::array::from_fn(|k| register_bits_of(l, t.register, k).0),
     };
     let writers = l.writers();
-    for_each_descriptor(l, t.image, &[0; LANES], |l, descriptor, lanes, _| {
+    let next = for_each_descriptor(l, t.image, &[0; LANES], |l, descriptor, lanes, _| {
         let lanes = lanes & writers;
         let port = &mut *l.port;
         let mut view = View { vm: port.vm, ranges: &mut port.ranges };
         port.sampler
             .write(&mut view, &t.store, descriptor, &operands, lanes)
             .map_err(|fault| format!("pixel back end: {fault}"))
-    })
+    });
+    report_notes(l);
+    next
 }
 
 /// Writes the tile in local memory to an image; each active lane names a tile.
