@@ -22,9 +22,10 @@ use crate::usc::lanes::Row;
 use crate::usc::launch::Launch;
 use crate::usc::program::Programs;
 
-/// Sides of the largest framebuffer. source: Mesa, `AGX_MAX_...`: images have 16384 texels a side
+/// Sides of the largest framebuffer: that of the largest image. source: hk_queue.c, where the largest
+/// framebuffer is clamped
 const MAX_SIDE_PX: u32 = 16384;
-/// Most layers of a framebuffer.
+/// Most layers of a framebuffer. source: as above
 const MAX_LAYERS: u32 = 2048;
 
 /// source: asahi_drm.h, DRM_ASAHI_RENDER_PROCESS_EMPTY_TILES
