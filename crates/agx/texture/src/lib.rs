@@ -24,6 +24,7 @@
 )]
 
 pub mod axis;
+mod block;
 mod blocks;
 mod cache;
 pub mod compression;
