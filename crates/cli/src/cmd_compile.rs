@@ -159,7 +159,10 @@ impl Common {
             && !all.iter().any(|(name, _)| name == want)
         {
             let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
-            return Err(format!("there is no entry point `{want}`; there are: {}", names.join(", ")));
+            return Err(format!(
+                "there is no entry point `{want}`; there are: {}",
+                names.join(", ")
+            ));
         }
         let options = tepui_spirv::Options { entry: self.entry.clone(), stage, spec };
         tepui_spirv::translate(words, &options).map_err(|e| e.to_string())

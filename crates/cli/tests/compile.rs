@@ -31,7 +31,17 @@ fn a_shader_is_compiled_and_run() {
     assert!(asm.contains("imadd") && asm.contains("COMPUTE shader:"), "{asm}");
     let words: Vec<u8> = (0..64u32).flat_map(|i| (i + 7).to_le_bytes()).collect();
     std::fs::write(d.path().join("in.bin"), words).expect("written");
-    let args = ["exec", "triple.wgsl", "--groups", "2", "--buffer", "0=in.bin", "--out", "0=out.bin", "--check"];
+    let args = [
+        "exec",
+        "triple.wgsl",
+        "--groups",
+        "2",
+        "--buffer",
+        "0=in.bin",
+        "--out",
+        "0=out.bin",
+        "--check",
+    ];
     let run = tepui(d.path(), &args);
     text(&run);
     assert!(!String::from_utf8_lossy(&run.stderr).contains("never written"), "{run:?}");
@@ -48,8 +58,23 @@ fn json_reports_can_be_compared() {
     let args = ["compile", "triple.wgsl", "--json", "-o", "a.json"];
     text(&tepui(d.path(), &args));
     let report: serde_json::Value =
-        serde_json::from_slice(&std::fs::read(d.path().join("a.json")).expect("saved")).expect("JSON");
-    for key in ["instructions", "alu", "fscib", "ic", "bytes", "registers", "uniforms", "scratch", "threads", "loops", "spills", "fills", "preamble_instructions"] {
+        serde_json::from_slice(&std::fs::read(d.path().join("a.json")).expect("saved"))
+            .expect("JSON");
+    for key in [
+        "instructions",
+        "alu",
+        "fscib",
+        "ic",
+        "bytes",
+        "registers",
+        "uniforms",
+        "scratch",
+        "threads",
+        "loops",
+        "spills",
+        "fills",
+        "preamble_instructions",
+    ] {
         assert!(report["stats"][key].is_u64(), "{key}: {report}");
     }
     assert_eq!(report["stage"], "compute");

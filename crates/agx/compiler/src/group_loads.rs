@@ -80,7 +80,6 @@ pub fn run(f: &mut Function, pressure: u32, limit: u32) {
     }
 }
 
-
 /// Positions behind `q`, ascending, of what the load still needs; `None` when that cannot move.
 fn chain(
     f: &Function,

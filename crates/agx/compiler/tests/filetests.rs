@@ -37,8 +37,8 @@ fn files() {
                 got = Some(m.to_string());
             }
         };
-        let p =
-            compile_prepared(&s, &Options::default(), &mut after).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let p = compile_prepared(&s, &Options::default(), &mut after)
+            .unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         if until == "asm" {
             let preamble =
                 p.preamble.as_deref().map(|c| format!("# preamble\n{}# main\n", listing(c)));
