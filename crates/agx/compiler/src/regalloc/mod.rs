@@ -60,6 +60,10 @@ pub struct Places {
     starts: Vec<Vec<(Val, u16)>>,
 }
 
+fn has_control(f: &Function) -> bool {
+    f.insts.values().any(|i| matches!(i.op, Op::Ctl(_)))
+}
+
 struct Alloc<'a> {
     f: &'a Function,
     l: &'a Liveness,
@@ -118,7 +122,8 @@ impl<'a> Alloc<'a> {
             f,
             l,
             limit,
-            first: 1 + u16::from(f.uses_r0h),
+            // `r0l` counts nesting where there is control flow.
+            first: if f.uses_r0h { 2 } else { u16::from(has_control(f)) },
             owner: [PackedOption::default(); HALVES],
             loc: SecondaryMap::with_default(NONE),
             into,

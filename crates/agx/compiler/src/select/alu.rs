@@ -131,9 +131,24 @@ impl Select<'_> {
         self.def(inst, Room::of(bits, 1), &ops)
     }
 
+    /// Whether an 8-bit value has nothing above it in its register: loads extend with zeros.
+    pub(super) fn is_clean_byte(&self, v: Value) -> bool {
+        let load =
+            |op| matches!(op, Op::LoadBuffer | Op::LoadGlobal | Op::LoadShared | Op::LoadScratch);
+        let def = self.s.def_op(v);
+        if def == Some(Op::Extract) {
+            let d = self.s.def_inst(v).map(|d| self.s.arg(d, 0));
+            return d.and_then(|x| self.s.def_op(x)).is_some_and(load);
+        }
+        def.is_some_and(load)
+    }
+
     /// An 8-bit value without what is above it.
     pub(super) fn low_byte(&mut self, v: Value, k: usize) -> Opnd {
         let o = self.isrc(v, k);
+        if self.is_clean_byte(v) {
+            return o;
+        }
         match o.place {
             Place::Imm(_) => o,
             _ => Opnd::of(self.bitop(16, table::AND, o, Opnd::imm(255)), Size::B16),
@@ -698,8 +713,12 @@ impl Select<'_> {
                 let low = Opnd { size: Size::B16, ..o };
                 Comp::Val(self.mov(low, Room::HALF))
             }
+            (8, 16) if op == Op::U2U && self.is_clean_byte(a) => c,
             (8, _) if op == Op::U2U => {
                 let o = self.isrc(a, k);
+                if self.is_clean_byte(a) {
+                    return Comp::Val(self.bitop(to, table::A, o, Opnd::imm(0)));
+                }
                 Comp::Val(self.bitop(to, table::AND, o, Opnd::imm(255)))
             }
             (8, _) => {
