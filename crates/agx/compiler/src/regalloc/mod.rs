@@ -43,7 +43,11 @@ pub fn run(f: &Function, l: &Liveness, limit: u16) -> Result<Code> {
         a.block(b)?;
     }
     a.finish_edges();
-    let code = Code { blocks: a.out, halves: a.highest };
+    let code = Code {
+        blocks: a.out,
+        halves: a.highest.max(if f.uses_r0h { 2 } else { 0 }),
+        uses_r0h: f.uses_r0h,
+    };
     if cfg!(debug_assertions) {
         check(f, &code, &a.places)?;
     }
