@@ -89,7 +89,7 @@ impl Gen<'_> {
         let wide = self.b.convert(op, i, 64);
         let n = self.b.u32(shift);
         let scaled = self.b.binary(Op::IShl, wide, n);
-        let mut terms = vec![base, own, start, scaled];
+        let mut terms = [base, own, start, scaled];
         for k in (1..terms.len()).rev() {
             let j = self.rng.below(k + 1);
             terms.swap(k, j);
@@ -107,10 +107,53 @@ impl Gen<'_> {
         }
     }
 
+    /// Accesses close to each other that may or may not be to the same bytes.
+    fn clash(&mut self) {
+        // Few bytes, so that places meet; of all sizes, so that they overlap.
+        let near = |g: &mut Self, bytes: u32| {
+            let slots = 8 / bytes;
+            let k = g.rng.below(slots as usize) as u32 * bytes;
+            if g.rng.one_in(2) {
+                return (g.base, HEAP + k);
+            }
+            let (i, m, n) = (g.int(32, 3), g.b.u32(slots - 1), g.b.u32(bytes));
+            let i = g.b.binary(Op::IAnd, i, m);
+            let o = g.b.binary(Op::IMul, i, n);
+            (g.b.binary(Op::IAdd, g.base, o), HEAP)
+        };
+        let mut sum = self.b.u32(0);
+        for _ in 0..2 + self.rng.below(4) {
+            let bits = self.size();
+            let bytes = u32::from(bits) / 8;
+            let (o, k) = near(self, bytes);
+            let mem = Attrs::Mem(Mem {
+                align_log2: bytes.trailing_zeros() as u8,
+                offset: k as i32,
+                ..Mem::default()
+            });
+            if self.rng.one_in(2) {
+                let x = self.int(bits, 3);
+                self.b.effect(Op::StoreBuffer, mem, &[self.handle, o, x]);
+            } else {
+                let ty = Type::scalar(bits);
+                let x = self.b.value(Op::LoadBuffer, mem, &[self.handle, o], ty);
+                let x = self.b.convert(Op::U2U, x, 32);
+                let three = self.b.u32(3);
+                let scaled = self.b.binary(Op::IMul, sum, three);
+                sum = self.b.binary(Op::IAdd, scaled, x);
+            }
+        }
+        let v = self.pools[0].scalars[0];
+        self.b.store_var(v, sum, None);
+    }
+
     fn memory(&mut self) {
         let bits = self.size();
         if self.config.int64 && self.rng.one_in(3) {
             return self.physical(bits);
+        }
+        if self.rng.one_in(4) {
+            return self.clash();
         }
         let ty = Type::scalar(bits);
         let bytes = u32::from(bits) / 8;

@@ -1,7 +1,8 @@
 //! The shader: arenas of instructions, values and regions, and what is declared around them.
 
 use crate::attrs::{
-    Attrs, Builtin, Dim, Image, ImageFormat, InstFlags, IoSlot, NumKind, TexOperands, named_enum,
+    Attrs, Builtin, Dim, Image, ImageFormat, InstFlags, IoLoc, IoSlot, NumKind, TexOperands,
+    named_enum,
 };
 use crate::entity::{Inst, Loc, Region, Res, Value, Var};
 use crate::op::Op;
@@ -504,6 +505,24 @@ impl Shader {
         }
     }
 
+    /// Whether [`Shader::as_const_comps`] gives something, and `f` holds for every component.
+    #[must_use]
+    pub fn const_all(&self, v: Value, f: &impl Fn(u64) -> bool) -> bool {
+        let Some(inst) = self.def_inst(v) else { return false };
+        match self.insts[inst].op {
+            Op::Const => self.as_const(v).is_some_and(f),
+            Op::Copy => self.const_all(self.arg(inst, 0), f),
+            Op::Vec => self.args(inst).iter().all(|&a| self.as_const(a).is_some_and(f)),
+            _ => false,
+        }
+    }
+
+    /// Whether `v` is a constant or a `vec` of constants.
+    #[must_use]
+    pub fn is_const(&self, v: Value) -> bool {
+        self.const_all(v, &|_| true)
+    }
+
     /// Regions of an instruction: none, one or two.
     pub fn inst_regions(&self, inst: Inst) -> impl Iterator<Item = Region> + use<> {
         let (a, b) = match self.insts[inst].attrs {
@@ -565,6 +584,25 @@ impl Shader {
                 stack[at..].reverse();
             }
         }
+    }
+
+    /// Elements from a slot to the end of the declared input or output that it is in: what an offset operand can reach. Clip and cull
+    /// distances have eight; a place that nothing declares is alone.
+    #[must_use]
+    pub fn io_elements(&self, slot: IoSlot, output: bool) -> u32 {
+        const DISTANCES: u32 = 8;
+        let IoLoc::Location(l) = slot.loc else {
+            return DISTANCES.saturating_sub(u32::from(slot.component)).max(1);
+        };
+        let left = |d: &IoDecl| match d.slot.loc {
+            IoLoc::Location(first) if d.slot.index == slot.index => {
+                let at = u32::from(l).checked_sub(u32::from(first))?;
+                d.locations.checked_sub(at).filter(|&n| n > 0)
+            }
+            _ => None,
+        };
+        let decls = if output { &self.outputs } else { &self.inputs };
+        decls.iter().find_map(left).unwrap_or(1)
     }
 
     /// Number of instructions in the tree.

@@ -31,6 +31,8 @@ pub const PASSES: &[Pass] = &[
         name: "lower_addresses",
         run: |s| crate::lower_addresses::run(s, crate::lower_addresses::Options::default()),
     },
+    Pass { name: "lower_io", run: crate::lower_io::run },
+    Pass { name: "lower_tex", run: |s| crate::lower_tex::run(s, crate::lower_tex::Tex::all()) },
     Pass {
         name: "lower_subgroups",
         run: |s| crate::lower_subgroups::run(s, crate::lower_subgroups::Subgroups::all()),
@@ -80,12 +82,11 @@ pub fn run_pass(
 const ROUNDS: usize = 8;
 
 fn clean(s: &mut Shader, passes: &[&'static str], after: &mut dyn FnMut(&'static str, &Shader)) {
-    for _ in 0..ROUNDS {
-        let mut changed = false;
-        for &p in passes {
-            changed |= run_pass(s, p, after);
-        }
-        if !changed {
+    // Done when every pass has seen the shader as it is and left it so.
+    let mut quiet = 0;
+    for &p in passes.iter().cycle().take(ROUNDS * passes.len()) {
+        quiet = if run_pass(s, p, after) { 0 } else { quiet + 1 };
+        if quiet == passes.len() {
             return;
         }
     }

@@ -218,18 +218,17 @@ impl<'a> Emit<'a> {
         (0..u32::from(self.ty(v).comps())).map(|k| self.extract(v, k)).collect()
     }
 
-    /// An `if` whose arms are built by the two functions; they give its results.
-    pub fn if_else(
-        &mut self,
-        cond: Value,
-        then: impl FnOnce(&mut Emit) -> Vec<Value>,
-        els: impl FnOnce(&mut Emit) -> Vec<Value>,
-    ) -> Vec<Value> {
-        let (a, vals) = self.region(then, Op::Yield);
-        let (b, _) = self.region(els, Op::Yield);
-        let tys: Vec<Type> = vals.iter().map(|&v| self.ty(v)).collect();
-        let i = self.inst(Op::If, Attrs::If(a, b), &[cond], &tys);
-        self.s.results(i).to_vec()
+    /// An `if` without results.
+    pub fn if_then(&mut self, cond: Value, then: impl FnOnce(&mut Emit)) {
+        let (a, _) = self.region(
+            |e| {
+                then(e);
+                Vec::new()
+            },
+            Op::Yield,
+        );
+        let (b, _) = self.region(|_| Vec::new(), Op::Yield);
+        self.inst(Op::If, Attrs::If(a, b), &[cond], &[]);
     }
 
     fn region(&mut self, f: impl FnOnce(&mut Emit) -> Vec<Value>, end: Op) -> (Region, Vec<Value>) {

@@ -17,8 +17,11 @@ pub fn run(s: &mut Shader) -> bool {
     changed
 }
 
+/// Op, address operands, how it is treated, bits of a component; then the whole attributes and the number of components.
+type Parts = (Op, Vec<Value>, (Access, Extend), u8, Mem, u32);
+
 /// The parts of an access that must agree, and its place.
-fn access(s: &Shader, i: Inst) -> Option<(Op, Vec<Value>, (Access, Extend), u8, Mem, u32)> {
+fn access(s: &Shader, i: Inst) -> Option<Parts> {
     let d = &s.insts[i];
     let Attrs::Mem(m) = d.attrs else { return None };
     if m.access.contains(Access::VOLATILE) {

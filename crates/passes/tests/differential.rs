@@ -46,7 +46,9 @@ fn each_pass_keeps_the_meaning() {
             350..500,
             &[CLEAN, &["scalarise", "simplify", "control", "dce"]].concat(),
         );
-        assert!(raw + clean + scalar > 0, "{} never changed anything", p.name);
+        // The programs have neither inputs nor textures: these two have filetests, and the corpus.
+        let idle = ["lower_io", "lower_tex"].contains(&p.name);
+        assert!(raw + clean + scalar > 0 || idle, "{} never changed anything", p.name);
     }
 }
 

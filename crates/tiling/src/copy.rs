@@ -147,9 +147,9 @@ unsafe impl Sync for Job {}
 /// Bytes below which starting threads costs more than it gains.
 const PARALLEL_B: usize = 1 << 20;
 
-/// Bytes of destination from which stores bypass the caches: less, and the caches would serve the
-/// destination's next reader; more, and they would only be flushed by it.
-const STREAM_B: usize = 8 << 20;
+/// Bytes from which a move is **far**: source and destination come from memory rather than from the
+/// caches, and are worth fetching ahead.
+pub(crate) const FAR_B: usize = 8 << 20;
 
 impl Job {
     /// # Safety
@@ -160,10 +160,10 @@ impl Job {
             return;
         }
         let bytes = rect.w as usize * rect.h as usize * self.plane.element_B as usize;
-        let streaming = bytes >= STREAM_B;
+        let far = bytes >= FAR_B;
         if threads == Threads::One || bytes < PARALLEL_B {
             // SAFETY: the caller's promise.
-            unsafe { self.serial::<TILE>(rect, rect, streaming) };
+            unsafe { self.serial::<TILE>(rect, rect, far) };
             return;
         }
         // Rows of single elements would be too little for a task.
@@ -177,7 +177,7 @@ impl Job {
                 let part = Rect { y, h: end - y, ..rect };
                 // SAFETY: the caller's promise holds for a part of the rectangle; other threads
                 // touch other rows of tiles.
-                scope.spawn(move |_| unsafe { self.serial::<TILE>(rect, part, streaming) });
+                scope.spawn(move |_| unsafe { self.serial::<TILE>(rect, part, far) });
             }
         });
     }
@@ -187,7 +187,7 @@ impl Job {
     /// # Safety
     ///
     /// As for [`scalar::copy`].
-    unsafe fn serial<const TILE: bool>(&self, rect: Rect, part: Rect, streaming: bool) {
+    unsafe fn serial<const TILE: bool>(&self, rect: Rect, part: Rect, far: bool) {
         let skip_B = (part.y - rect.y) as usize * self.stride_B
             + (part.x - rect.x) as usize * self.plane.element_B as usize;
         // SAFETY: `part` lies inside `rect`, so that `linear` moves to an element of it; the rest
@@ -200,10 +200,10 @@ impl Job {
             }
             #[cfg(target_arch = "x86_64")]
             if crate::avx2::available(&job.plane) {
-                crate::avx2::copy::<TILE>(&job, part, streaming);
+                crate::avx2::copy::<TILE>(&job, part, far);
                 return;
             }
-            let _ = streaming;
+            let _ = far;
             job.scalar::<TILE>(part, part);
         }
     }

@@ -11,9 +11,8 @@
 //!   runs) go through shuffles of 256-bit registers (`avx2.rs`); where the processor lacks them, and
 //!   at the edges of the rectangle, elements are moved one by one along incremental addresses
 //!   (`scalar.rs`);
-//! - bricks are taken in the order that keeps the raster side in few streams and the tiled side in
-//!   one tile;
-//! - where the destination is larger than the caches, stores bypass them.
+//! - what the caches hold is moved in long rows; what they do not, in groups of tiles, each fetched
+//!   while the one before is moved, each side in the order of its memory.
 //!
 //! Start reading in `plane.rs`, then `copy.rs`.
 #![allow(non_snake_case)] // `_B` is the suffix of byte counts throughout.

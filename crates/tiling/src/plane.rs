@@ -158,18 +158,3 @@ pub(crate) const fn spread(value: u32) -> u32 {
     let v = (v | v << 2) & 0x3333_3333;
     (v | v << 1) & 0x5555_5555
 }
-
-/// The inverse of interleaving: x and y of position `index` along Morton's curve through a tile of
-/// height `height`, which is square or twice as wide as high.
-pub(crate) const fn unspread(index: u32, height: u32) -> (u32, u32) {
-    const fn compact(value: u32) -> u32 {
-        let v = value & 0x5555_5555;
-        let v = (v | v >> 1) & 0x3333_3333;
-        let v = (v | v >> 2) & 0x0f0f_0f0f;
-        let v = (v | v >> 4) & 0x00ff_00ff;
-        (v | v >> 8) & 0xffff
-    }
-    let square = height * height;
-    let (inside, beyond) = (index % square, index / square);
-    (compact(inside) + beyond * height, compact(inside >> 1))
-}

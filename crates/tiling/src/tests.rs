@@ -107,31 +107,38 @@ proptest! {
     }
 }
 
-/// Large enough to bypass the caches and to use several threads.
+/// Large enough to be far and to use several threads: every byte as the reference has it, for every
+/// kernel, with rectangles that begin and end inside tiles.
 #[test]
-fn large_moves() {
-    for (order, tile_el) in [(Order::Morton, (64, 64)), (Order::UInterleaved, (16, 16))] {
-        let (w, h) = (2053u32, 2041u32);
-        let row_B = u64::from(w.div_ceil(tile_el.0) * tile_el.0 * tile_el.1 * 4);
-        let plane = Plane::new(order, 4, (w, h), tile_el, row_B).unwrap();
-        let linear = noise(w as usize * 4 * h as usize, 5);
-        for stride in [w as usize * 4, 8224] {
-            let linear =
-                if stride == 8224 { noise(stride * h as usize, 6) } else { linear.clone() };
-            let mut tiled = vec![0; plane.bytes_up_to(w, h)];
+fn far_moves_equal_the_reference() {
+    for order in [Order::Morton, Order::UInterleaved] {
+        for element_B in [1u32, 2, 4, 8, 16] {
+            // AGX's tiles fill 16 KiB.
+            let log2_el = 14 - element_B.ilog2();
+            let tile_el = match order {
+                Order::Morton => (1 << log2_el.div_ceil(2), 1 << (log2_el / 2)),
+                _ => (16, 16),
+            };
+            let (w, h) = (4099 / element_B + 37, 2153);
+            let row_B = u64::from(w.next_multiple_of(tile_el.0) * tile_el.1 * element_B);
+            let plane = Plane::new(order, element_B, (w, h), tile_el, row_B).unwrap();
+            let rect = Rect { x: 3, y: 5, w: w - 6, h: h - 7 };
+            let stride = (rect.w * element_B) as usize + 64 % element_B as usize + 13;
+            let mut linear = noise(rect.h as usize * stride, element_B);
+            assert!(rect.w as usize * rect.h as usize * element_B as usize >= crate::copy::FAR_B);
+            let before = noise(plane.bytes_up_to(w, h), 9);
+            let mut expected = before.clone();
+            reference(&plane, &mut expected, &mut linear, stride, rect, true);
             for threads in [Threads::One, Threads::All] {
-                tiled.fill(0);
-                tile(&plane, &mut tiled, &linear, stride, plane.rect(), threads).unwrap();
-                for (x, y) in [(0, 0), (1, 0), (2052, 2040), (1000, 1001), (64, 63), (2047, 15)] {
-                    let (a, b) = (plane.offset_B(x, y), y as usize * stride + x as usize * 4);
-                    assert_eq!(tiled[a..a + 4], linear[b..b + 4]);
-                }
+                let mut tiled = before.clone();
+                tile(&plane, &mut tiled, &linear, stride, rect, threads).unwrap();
+                assert!(tiled == expected, "tile {order:?} {element_B} {threads:?}");
                 let mut back = linear.clone();
                 for row in back.chunks_mut(stride) {
-                    row[..w as usize * 4].fill(0xee);
+                    row[..(rect.w * element_B) as usize].fill(0xee);
                 }
-                detile(&plane, &tiled, &mut back, stride, plane.rect(), threads).unwrap();
-                assert!(back == linear);
+                detile(&plane, &tiled, &mut back, stride, rect, threads).unwrap();
+                assert!(back == linear, "detile {order:?} {element_B} {threads:?}");
             }
         }
     }

@@ -19,6 +19,9 @@ struct Args {
     /// Translate and optimise each file this many times and print the median times.
     #[arg(long, value_name = "N")]
     time: Option<usize>,
+    /// With --time: how often each pass runs, and for how long.
+    #[arg(long, requires = "time")]
+    passes: bool,
 }
 
 fn main() -> ExitCode {
@@ -34,7 +37,7 @@ fn main() -> ExitCode {
         };
         let words = words(&bytes);
         if let Some(n) = args.time {
-            time(file, &words, n);
+            time(file, &words, n, args.passes);
             continue;
         }
         if let Some(pass) = &args.print {
@@ -60,7 +63,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn time(file: &std::path::Path, words: &[u32], n: usize) {
+fn time(file: &std::path::Path, words: &[u32], n: usize, passes: bool) {
     let mut times = Vec::new();
     for _ in 0..n.max(1) {
         let start = std::time::Instant::now();
@@ -68,6 +71,19 @@ fn time(file: &std::path::Path, words: &[u32], n: usize) {
         let middle = std::time::Instant::now();
         tepui_passes::pipeline::optimise(&mut s);
         times.push(((middle - start).as_secs_f64(), middle.elapsed().as_secs_f64()));
+    }
+    if passes {
+        let mut each: std::collections::BTreeMap<&str, (u32, f64)> = Default::default();
+        let Ok(mut s) = tepui_spirv::translate(words, &Default::default()) else { return };
+        let mut last = std::time::Instant::now();
+        tepui_passes::pipeline::optimise_with(&mut s, &mut |name, _| {
+            let e = each.entry(name).or_default();
+            *e = (e.0 + 1, e.1 + last.elapsed().as_secs_f64() * 1e3);
+            last = std::time::Instant::now();
+        });
+        for (name, (runs, ms)) in each {
+            println!("  {name:12} {runs:3} runs {ms:7.3} ms");
+        }
     }
     let median = |pick: fn(&(f64, f64)) -> f64| {
         let mut t: Vec<f64> = times.iter().map(pick).collect();

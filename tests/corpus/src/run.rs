@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use tepui_ir::interp::{Fault, Group, ImageData, Memory, dispatch, run};
 use tepui_ir::{Builtin, InstFlags, IoLoc, ResKind, Shader, Stage, validate};
 use tepui_ir_gen::Rng;
+use tepui_passes::lower_alu::Alu;
 use tepui_passes::pipeline;
+use tepui_passes::target::{self, Target};
 
 /// What a run said.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,20 +21,6 @@ pub enum Ran {
 const LIMIT: u64 = 100_000;
 /// Bytes of each buffer.
 const BUFFER: usize = 1 << 14;
-
-/// What a GPU's compiler runs after the optimisations, and must not change the meaning either.
-const LOWER: &[&str] = &[
-    "lower_vars",
-    "lower_buffers",
-    "simplify",
-    "dce",
-    "lower_addresses",
-    "lower_bits16",
-    "scalarise",
-    "lower_int64",
-    "simplify",
-    "dce",
-];
 
 fn memory(s: &Shader, seed: u64) -> Memory {
     let mut rng = Rng::new(seed);
@@ -122,19 +110,21 @@ pub(crate) fn compare(first: &Shader, seed: u64) -> Result<Option<Ran>, String> 
     }
     let start = memory(&s, seed);
     let group = inputs(seed);
-    let run = |s: &Shader| -> Result<End, Fault> {
+    let with_limit = |s: &Shader, limit: u64| -> Result<End, Fault> {
         let mut memory = start.clone();
         let mut outputs = Outputs::new();
         if compute {
-            dispatch(s, [2, 1, 1], &mut memory, LIMIT)?;
+            dispatch(s, [2, 1, 1], &mut memory, limit)?;
         } else {
-            outputs = run(s, &group, &mut memory, LIMIT)?.outputs;
+            outputs = run(s, &group, &mut memory, limit)?.outputs;
         }
         // Reads out of bounds may come and go with what is dead.
         memory.out_of_bounds = 0;
         Ok(End { memory, outputs })
     };
-    let want = match run(&s) {
+    // Lowered sub-group operations are loops.
+    let run = |s: &Shader| with_limit(s, 64 * LIMIT);
+    let want = match with_limit(&s, LIMIT) {
         Ok(m) => m,
         Err(e @ Fault::Steps { .. }) => return Ok(Some(Ran::NotRun(e.to_string()))),
         Err(Fault::Unsupported { what, .. }) => return Ok(Some(Ran::NotRun(what))),
@@ -152,10 +142,12 @@ pub(crate) fn compare(first: &Shader, seed: u64) -> Result<Option<Ran>, String> 
         });
         return Err(format!("{e}, by {}", culprit.unwrap_or("several passes together")));
     }
-    for p in LOWER {
-        if let Some(pass) = pipeline::find(p) {
-            (pass.run)(&mut s);
-        }
+    // Lowerings that round in another way, or give up what x / 0 is, cannot be compared bit by bit.
+    let inexact = Alu::FDIV | Alu::FREM | Alu::FPOW | Alu::FLDEXP | Alu::DIV;
+    let target = Target { alu: Alu::all() - inexact, ..Target::default() };
+    let optimised = s.clone();
+    if let Err(e) = target::lower(&mut s, &target, &mut |_, _| {}) {
+        return Ok(Some(Ran::NotRun(format!("lowered: {e}"))));
     }
     validate(&s).map_err(|e| format!("lowered: {e}"))?;
     // Buffers that are reached by address only must have one.
@@ -163,7 +155,16 @@ pub(crate) fn compare(first: &Shader, seed: u64) -> Result<Option<Ran>, String> 
         Err(e) if e.contains("the address of this binding") => {
             Ok(Some(Ran::NotRun("lowered: the address of this binding".to_owned())))
         }
-        r => r.map(|()| Some(Ran::Same)),
+        Err(e) => {
+            let mut culprit = None;
+            let _ = target::lower(&mut optimised.clone(), &target, &mut |pass, s| {
+                if culprit.is_none() && same(&run, s, &want, pass).is_err() {
+                    culprit = Some(pass);
+                }
+            });
+            Err(format!("{e}, by {}", culprit.unwrap_or("several passes together")))
+        }
+        Ok(()) => Ok(Some(Ran::Same)),
     }
 }
 

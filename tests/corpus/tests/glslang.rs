@@ -4,6 +4,7 @@ use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tepui_corpus::{Report, check, words};
+use tepui_ir_gen::Rng;
 
 /// The corpus' directory; brings it first when it is not there.
 fn corpus() -> PathBuf {
@@ -33,13 +34,66 @@ fn modules(dir: &Path, out: &mut Vec<PathBuf>) {
     }
 }
 
-#[test]
-fn glslang_shaders_compile_and_keep_their_meaning() {
+fn files() -> Vec<PathBuf> {
     let mut files = Vec::new();
     modules(&corpus().join("spv/glslang"), &mut files);
     files.sort();
     assert!(files.len() > 400, "{} shaders are not the corpus", files.len());
-    let entries: Vec<_> = files
+    files
+}
+
+/// Changes a few words.
+fn mutate(words: &mut [u32], rng: &mut Rng) {
+    for _ in 0..1 + rng.below(4) {
+        // The header stays: what is not SPIR-V at all is no work.
+        let at = 5 + rng.below(words.len() - 5);
+        words[at] = match rng.below(4) {
+            0 => rng.bits() as u32,
+            1 => words[at] ^ (1 << rng.below(32)),
+            2 => words[5 + rng.below(words.len() - 5)],
+            _ => rng.below(64) as u32,
+        };
+    }
+}
+
+#[test]
+fn mutated_shaders_give_errors_or_valid_shaders() {
+    let translated: usize = files()
+        .par_iter()
+        .enumerate()
+        .map(|(n, file)| {
+            let first = words(&std::fs::read(file).expect("a module can be read"));
+            let mut rng = Rng::new(n as u64);
+            let mut ok = 0;
+            for turn in 0..40 {
+                let mut words = first.clone();
+                mutate(&mut words, &mut rng);
+                let Ok(mut s) = tepui_spirv::translate(&words, &Default::default()) else {
+                    continue;
+                };
+                ok += 1;
+                let check = |s: &tepui_ir::Shader, when| {
+                    if let Err(e) = tepui_ir::validate(s) {
+                        panic!("{}, mutation {turn}, {when}: {e}", file.display());
+                    }
+                };
+                check(&s, "translated");
+                tepui_passes::pipeline::optimise(&mut s);
+                check(&s, "optimised");
+                let target = tepui_passes::target::Target::default();
+                if tepui_passes::target::lower(&mut s, &target, &mut |_, _| {}).is_ok() {
+                    check(&s, "lowered");
+                }
+            }
+            ok
+        })
+        .sum();
+    assert!(translated > 1000, "{translated} mutated shaders are still shaders");
+}
+
+#[test]
+fn glslang_shaders_compile_and_keep_their_meaning() {
+    let entries: Vec<_> = files()
         .par_iter()
         .flat_map_iter(|f| check(f, &words(&std::fs::read(f).expect("a module can be read"))))
         .collect();

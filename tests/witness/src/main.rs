@@ -58,6 +58,9 @@ enum Cli {
         /// Where compiled SPIR-V is kept.
         #[arg(long, default_value = "/tmp/witness-spirv")]
         spirv: PathBuf,
+        /// Only kernels whose name contains this.
+        #[arg(long, default_value = "")]
+        only: String,
     },
     /// Makes the pipelines of compute shaders in SPIR-V; prints times and the driver's statistics as JSON.
     Pipelines {
@@ -102,10 +105,10 @@ fn main() -> ExitCode {
         Cli::Run { device, spirv, out, quiet, exact, names } => {
             run(&device, &spirv, out.as_deref(), quiet, &select(&names, exact))
         }
-        Cli::Speed { device, spirv } => {
+        Cli::Speed { device, spirv, only } => {
             let times = Gpu::open(&device, Robustness::Off)
                 .map_err(|e| e.to_string())
-                .and_then(|gpu| tepui_witness::speed::run(&gpu, &spirv))
+                .and_then(|gpu| tepui_witness::speed::run(&gpu, &spirv, &only))
                 .and_then(|times| serde_json::to_string(&times).map_err(|e| e.to_string()));
             match times {
                 Ok(times) => {

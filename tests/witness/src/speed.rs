@@ -20,8 +20,8 @@ pub struct Time {
 /// Submissions of each kernel that count.
 const ROUNDS: usize = 5;
 
-/// Times the three kernels.
-pub fn run(gpu: &Gpu, spirv: &Path) -> std::result::Result<Vec<Time>, String> {
+/// Times the three kernels, those whose name contains `only`.
+pub fn run(gpu: &Gpu, spirv: &Path, only: &str) -> std::result::Result<Vec<Time>, String> {
     let shaders = [
         Shader::new("matmul.comp").define("T", "float").define("SIZE", 512),
         Shader::new("mandelbrot.comp"),
@@ -29,10 +29,10 @@ pub fn run(gpu: &Gpu, spirv: &Path) -> std::result::Result<Vec<Time>, String> {
     ];
     let modules =
         shaders.iter().map(|s| compile(s, spirv)).collect::<std::result::Result<Vec<_>, _>>()?;
-    times(gpu, &modules).map_err(|e| e.to_string())
+    times(gpu, &modules, only).map_err(|e| e.to_string())
 }
 
-fn times(gpu: &Gpu, modules: &[Vec<u32>]) -> Result<Vec<Time>> {
+fn times(gpu: &Gpu, modules: &[Vec<u32>], only: &str) -> Result<Vec<Time>> {
     let matrix: Vec<f32> = (0..512 * 512).map(|i| (i % 97) as f32 / 97.0).collect();
     let (a, b) = (gpu.buffer(&matrix)?, gpu.buffer(&matrix)?);
     let product = gpu.output::<f32>(512 * 512)?;
@@ -48,14 +48,17 @@ fn times(gpu: &Gpu, modules: &[Vec<u32>]) -> Result<Vec<Time>> {
 
     let picture = gpu.output::<u32>(640 * 480)?;
     let tracer = gpu.kernel(&modules[2]).storage(&[&picture]).push_bytes(12).build()?;
-    Ok(vec![
-        Time { kernel: "matmul_512", ms: best(gpu, &matmul, &[], [32, 32, 1])? },
-        Time { kernel: "mandelbrot_1024x768", ms: best(gpu, &mandelbrot, &view, [128, 96, 1])? },
-        Time {
-            kernel: "path_tracer_640x480",
-            ms: best(gpu, &tracer, &[640, 480, 4], [80, 60, 1])?,
-        },
-    ])
+    let runs: [(&'static str, &Kernel, &[u32], [u32; 3]); 3] = [
+        ("matmul_512", &matmul, &[], [32, 32, 1]),
+        ("mandelbrot_1024x768", &mandelbrot, &view, [128, 96, 1]),
+        ("path_tracer_640x480", &tracer, &[640, 480, 4], [80, 60, 1]),
+    ];
+    runs.into_iter()
+        .filter(|(kernel, ..)| kernel.contains(only))
+        .map(|(kernel, program, push, groups)| {
+            Ok(Time { kernel, ms: best(gpu, program, push, groups)? })
+        })
+        .collect()
 }
 
 fn best(gpu: &Gpu, kernel: &Kernel, push: &[u32], groups: [u32; 3]) -> Result<f64> {

@@ -22,40 +22,6 @@ use tepui_witness::{cases, compile};
 /// How long the cases of a group may take together on one driver.
 const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
-/// Cases that are known to differ on the virtual M1, and why. Such a test passes while its case differs
-/// and fails once it does not, so that the list stays true.
-const KNOWN: &[(&str, &str)] = &[
-    ("filter/R5G6B5_UNORM_PACK16_nearest_repeat", "lavapipe rounds these texels to 8 bits"),
-    ("filter/R5G6B5_UNORM_PACK16_nearest_edge", "lavapipe rounds these texels to 8 bits"),
-    ("level/gradient_square", "the level of explicit gradients differs, not yet understood"),
-    ("level/gradient_uneven", "the level of explicit gradients differs, not yet understood"),
-    ("level/anisotropy_2", "the line of anisotropic samples differs, not yet understood"),
-    ("level/anisotropy_4", "the line of anisotropic samples differs, not yet understood"),
-    ("level/anisotropy_16", "the line of anisotropic samples differs, not yet understood"),
-    ("border/opaque_black_R8G8B8A8_UNORM_nearest", BORDER),
-    ("border/opaque_black_R8G8B8A8_UNORM_linear", BORDER),
-    ("border/custom_R8G8B8A8_UNORM_nearest", BORDER),
-    ("border/custom_R8G8B8A8_UNORM_linear", BORDER),
-    ("border/custom_R16G16B16A16_SFLOAT_nearest", BORDER),
-    ("border/custom_R16G16B16A16_SFLOAT_linear", BORDER),
-];
-
-const BORDER: &str = "the driver's second sampler for border colours is not found by its register";
-
-/// Turns the verdict of a known case around.
-fn expect_known(case: &str, verdict: Result<(), Failed>) -> Result<(), Failed> {
-    match (KNOWN.iter().find(|(name, _)| *name == case), verdict) {
-        (None, verdict) => verdict,
-        (Some((_, why)), Err(_)) => {
-            println!("known to differ: {case}: {why}");
-            Ok(())
-        }
-        (Some((_, why)), Ok(())) => {
-            Err(format!("no longer differs: take it out of KNOWN ({why})").into())
-        }
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Driver {
     Lavapipe,
@@ -337,7 +303,7 @@ fn main() -> ExitCode {
             let bench = Arc::clone(&bench);
             Trial::test(test, move || match driver {
                 Driver::Lavapipe => bench.lavapipe(&case),
-                Driver::M1 => expect_known(&case, bench.m1(&case)),
+                Driver::M1 => bench.m1(&case),
             })
         })
         .collect();

@@ -28,7 +28,7 @@ pub enum LayoutError {
         "{format} has blocks of {block_B} bytes; twiddled images need a power of two of at most 16"
     )]
     BlockSize { format: Format, block_B: u32 },
-    #[error("{format} is block-compressed, which excludes multisampling")]
+    #[error("{format} stores blocks of pixels, which excludes multisampling")]
     MultisampledBlocks { format: Format },
     #[error("linear images must be 1D or 2D, not {dimension}")]
     LinearDimension { dimension: &'static str },

@@ -11,6 +11,10 @@ use crate::{CACHE_LINE_B, Dimension, ImageDesc, LayoutError, MAX_EXTENT};
 /// The largest stride. source: cmdbuf.xml, "Texture", "Stride": 18 bits of 16-byte units.
 pub const MAX_STRIDE_B: u32 = (1 << 18) * 16;
 
+/// The largest distance between the layers of a linear array. source: cmdbuf.xml, "Texture", "Layer
+/// stride (linear)": 27 bits of cache lines.
+pub const MAX_LAYER_STRIDE_B: u64 = ((1 << 27) - 1) * CACHE_LINE_B;
+
 /// The most layers of a linear array. source: cmdbuf.xml, "Texture", "Depth (linear)": 11 bits.
 pub const MAX_LAYERS: u32 = 2048;
 
@@ -47,6 +51,11 @@ pub(crate) fn check(desc: &ImageDesc) -> Result<(), LayoutError> {
         let (value, limit) = (desc.layers.into(), MAX_LAYERS.into());
         return Err(LayoutError::TooLarge { what: "the number of linear layers", value, limit });
     }
+    let layer_stride_B = layer_stride_B(desc);
+    if desc.layers > 1 && layer_stride_B > MAX_LAYER_STRIDE_B {
+        let (value, limit) = (layer_stride_B, MAX_LAYER_STRIDE_B);
+        return Err(LayoutError::TooLarge { what: "the layer stride in bytes", value, limit });
+    }
     if let Some(stride_B) = desc.linear_stride_B {
         let row_B = desc.width_px.min(MAX_EXTENT) * block.bytes;
         if stride_B % 16 != 0 {
@@ -63,17 +72,27 @@ pub(crate) fn check(desc: &ImageDesc) -> Result<(), LayoutError> {
     Ok(())
 }
 
+/// Bytes from row to row.
+fn stride_B(desc: &ImageDesc) -> u64 {
+    match desc.linear_stride_B {
+        Some(stride_B) => u64::from(stride_B),
+        // Without a stride from outside, rows start at cache lines.
+        None => {
+            let row_B = u64::from(desc.width_px) * u64::from(desc.format.info().block.bytes);
+            row_B.next_multiple_of(CACHE_LINE_B)
+        }
+    }
+}
+
+/// Bytes from layer to layer: cache lines, because that is what the descriptor counts in.
+fn layer_stride_B(desc: &ImageDesc) -> u64 {
+    (stride_B(desc) * u64::from(desc.height_px)).next_multiple_of(CACHE_LINE_B)
+}
+
 /// Lays out a linear image that passed [`check`].
 pub(crate) fn lay_out(layout: &mut Layout, desc: &ImageDesc) {
-    let block_B = u64::from(desc.format.info().block.bytes);
-    // Without a stride from outside, rows start at cache lines.
-    let stride_B = match desc.linear_stride_B {
-        Some(stride_B) => u64::from(stride_B),
-        None => (u64::from(desc.width_px) * block_B).next_multiple_of(CACHE_LINE_B),
-    };
     let extent_el = Extent::new(desc.width_px, desc.height_px);
-    // Layers start at cache lines because the descriptor counts their stride in cache lines.
-    layout.layer_stride_B = (stride_B * u64::from(desc.height_px)).next_multiple_of(CACHE_LINE_B);
+    layout.layer_stride_B = layer_stride_B(desc);
     layout.push_level(Level {
         extent_px: Extent::new(desc.width_px, desc.height_px),
         depth_px: 1,
@@ -81,7 +100,7 @@ pub(crate) fn lay_out(layout: &mut Layout, desc: &ImageDesc) {
         offset_B: 0,
         size_B: layout.layer_stride_B,
         stride_el: desc.width_px,
-        stride_B,
+        stride_B: stride_B(desc),
         tile_el: Extent::new(1, 1),
         tiles: Extent::new(desc.width_px, desc.height_px),
     });

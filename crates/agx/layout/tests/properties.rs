@@ -269,6 +269,7 @@ fn rules() {
         (ImageDesc { samples: 4, ..linear }, LinearMultisampled { samples: 4 }),
         (ImageDesc { format: astc, ..linear }, LinearBlocks { format: astc }),
         (ImageDesc { layers: 2049, ..linear }, TooLarge { what: "the number of linear layers", value: 2049, limit: 2048 }),
+        (ImageDesc { layers: 2, width_px: 16384, height_px: 16384, linear_stride_B: Some(1 << 22), ..linear }, TooLarge { what: "the layer stride in bytes", value: 1 << 36, limit: (1 << 34) - 128 }),
         (ImageDesc { format: astc, ..compressed }, NotCompressible { format: astc }),
         (ImageDesc { usage: writable, ..compressed }, WritableCompressed),
         (ImageDesc { width_px: 15, ..compressed }, TooSmallToCompress { width_sa: 15, height_sa: 64 }),

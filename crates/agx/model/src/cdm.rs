@@ -5,90 +5,40 @@ use tepui_packets::Packet;
 use tepui_softgpu::AddressSpace;
 
 use crate::job::{ComputeJob, JobFault, JobStats, Unit};
+use crate::stream::{BLOCK_BUDGET, Stream};
 use crate::usc::launch::Grid;
 use crate::usc::program::Programs;
 use crate::{Gpu, pipeline};
 
-/// Nesting of stream links that return. source: Mesa's decode.c reserves 16.
-const STACK: usize = 16;
-/// Blocks of a stream before it is taken for one that never ends.
-const BLOCK_BUDGET: u64 = 1 << 22;
 /// What a launch costs beside its instructions, in instructions.
 const LAUNCH_COST: u64 = 1024;
 /// Threads of a workgroup. source: Apple's Metal feature set tables.
 const MAX_WORKGROUP_THREADS: u64 = 1024;
 
-/// A reader of control streams that says where it is when something is wrong.
-struct Stream<'a> {
-    vm: &'a AddressSpace,
-    at: u64,
-}
-
-impl Stream<'_> {
-    fn fault(&self, what: impl Into<String>) -> JobFault {
-        JobFault { packet: Some(self.at), ..JobFault::new(Unit::Cdm, what) }
-    }
-
-    /// Reads a packet `offset` bytes on.
-    fn packet<P: Packet>(&self, offset: u64) -> Result<P, JobFault> {
-        let mut bytes = [0; 32];
-        let bytes = &mut bytes[..P::INFO.size_bytes];
-        self.vm
-            .read(self.at + offset, bytes)
-            .map_err(|fault| self.fault(format!("the control stream cannot be read: {fault}")))?;
-        P::unpack(bytes).map_err(|problem| self.fault(problem.to_string()))
-    }
-
-    fn words<const N: usize>(&self, address: u64) -> Result<[u32; N], JobFault> {
-        let mut words = [0; N];
-        for (i, word) in words.iter_mut().enumerate() {
-            let bytes = self.vm.read_array(address + 4 * i as u64).map_err(|fault| {
-                self.fault(format!("the indirect buffer cannot be read: {fault}"))
-            })?;
-            *word = u32::from_le_bytes(bytes);
-        }
-        Ok(words)
-    }
-}
-
 /// Runs a compute command to its end.
 pub fn run(gpu: &Gpu, vm: &AddressSpace, job: &ComputeJob) -> Result<JobStats, JobFault> {
-    let mut stream = Stream { vm, at: job.registers.ctrl_stream_base };
+    let mut stream = Stream::new(vm, Unit::Cdm, job.registers.ctrl_stream_base);
     let programs = Programs::new(vm, job.usc_exec_base, &gpu.programs);
-    let mut returns: Vec<u64> = Vec::new();
     let mut stats = JobStats::default();
     for block in 0..BLOCK_BUDGET {
         if stats.instructions + LAUNCH_COST * stats.launches + block > gpu.options.job_budget {
             return Err(stream.fault("the job is taken for endless"));
         }
-        let first: [u8; 4] = vm
-            .read_array(stream.at)
-            .map_err(|fault| stream.fault(format!("the control stream cannot be read: {fault}")))?;
-        // The top three bits of a block's first word say what it is.
-        match first[3] >> 5 {
+        match stream.block_type()? {
             0 => {
-                let size = launch(gpu, &stream, job, &programs, &mut stats).map_err(|fault| {
-                    JobFault { packet: fault.packet.or(Some(stream.at)), ..fault }
-                })?;
-                stream.at += size;
+                let size = launch(gpu, &stream, job, &programs, &mut stats)
+                    .map_err(|fault| stream.place(fault))?;
+                stream.skip(size);
             }
             1 => {
                 let link: cdm::StreamLink = stream.packet(0)?;
-                if link.with_return {
-                    if returns.len() == STACK {
-                        return Err(stream.fault("stream links are nested too deep"));
-                    }
-                    returns.push(stream.at + cdm::StreamLink::INFO.size_bytes as u64);
-                }
-                stream.at = link.target;
+                let size = link.with_return.then_some(cdm::StreamLink::INFO.size_bytes as u64);
+                stream.link(link.target, size)?;
             }
             2 => return Ok(stats),
             // Dispatches run one after the other here, and all memory is coherent.
-            3 => stream.at += cdm::Barrier::INFO.size_bytes as u64,
-            4 => match returns.pop() {
-                Some(address) => stream.at = address,
-                None => return Err(stream.fault("a stream return without a link")),
-            },
+            3 => stream.skip(cdm::Barrier::INFO.size_bytes as u64),
+            4 => stream.pop()?,
             other => return Err(stream.fault(format!("block type {other} is unknown"))),
         }
     }

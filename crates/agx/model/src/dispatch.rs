@@ -12,26 +12,37 @@ use crate::usc::memory::Port;
 use crate::usc::workgroup::Worker;
 
 impl Gpu {
-    /// Runs the preshader and then every workgroup of a launch.
-    pub(crate) fn dispatch(
+    /// Runs the preshader of a launch, if it has one; what it left is in the launch then.
+    pub(crate) fn prepare<'v>(
         &self,
         vm: &AddressSpace,
-        mut launch: Launch<'_>,
-        grid: Grid,
+        mut launch: Launch<'v>,
         stats: &mut JobStats,
-    ) -> Result<(), JobFault> {
-        let budget = self.options.instruction_budget;
-        if let Some(preshader) = launch.preshader.clone() {
+    ) -> Result<Launch<'v>, JobFault> {
+        if let Some(preshader) = launch.preshader.take() {
             let _mode = FlushSubnormals::enter();
             let rows = preshader.shared_rows(&launch.uniforms);
             let mut worker = Worker::new(self.port(vm, &launch, 0), self.options.check);
+            let budget = self.options.instruction_budget;
             let left = worker.run_preshader(&preshader, &rows, &launch, budget)?;
             add(stats, worker);
             launch.uniforms = left.stored_uniforms;
             launch.textures = left.textures;
             launch.samplers = left.samplers;
         }
-        let launch = launch;
+        Ok(launch)
+    }
+
+    /// Runs the preshader and then every workgroup of a launch.
+    pub(crate) fn dispatch(
+        &self,
+        vm: &AddressSpace,
+        launch: Launch<'_>,
+        grid: Grid,
+        stats: &mut JobStats,
+    ) -> Result<(), JobFault> {
+        let budget = self.options.instruction_budget;
+        let launch = self.prepare(vm, launch, stats)?;
         let rows = launch.program.shared_rows(&launch.uniforms);
         let [nx, ny, nz] = grid.workgroups().map(u64::from);
         let count = nx.saturating_mul(ny).saturating_mul(nz);
@@ -99,7 +110,12 @@ impl Gpu {
         }
     }
 
-    fn port<'v>(&self, vm: &'v AddressSpace, launch: &'v Launch<'v>, core: u32) -> Port<'v> {
+    pub(crate) fn port<'v>(
+        &self,
+        vm: &'v AddressSpace,
+        launch: &'v Launch<'v>,
+        core: u32,
+    ) -> Port<'v> {
         let mut ranges = RangeCache::default();
         ranges.refresh(vm);
         Port {
@@ -111,11 +127,14 @@ impl Gpu {
             first_soft_fault: None,
             written_pages: Default::default(),
             sampler: Default::default(),
+            operands: None,
+            reports: Vec::new(),
         }
     }
 }
 
-fn add(stats: &mut JobStats, worker: Worker<'_>) {
+/// Adds what a worker did.
+pub(crate) fn add(stats: &mut JobStats, worker: Worker<'_>) {
     let (soft_faults, first_soft_fault) = worker.soft_faults();
     stats.merge(&JobStats {
         launches: 0,
@@ -123,6 +142,6 @@ fn add(stats: &mut JobStats, worker: Worker<'_>) {
         instructions: worker.executed,
         soft_faults,
         first_soft_fault,
-        reports: worker.reports,
+        reports: worker.into_reports(),
     });
 }

@@ -5,15 +5,23 @@
 //! GPU memory, as silicon does.
 //!
 //! Modules carry the names of the hardware's units: [`cdm`] walks compute control streams,
-//! [`pipeline`] loads what USC words name, [`dispatch`] spreads workgroups over threads, [`usc`]
+//! [`render`] draws what vertex control streams say, [`pipeline`] loads what USC words name, [`dispatch`] spreads workgroups over threads, [`usc`]
 //! executes machine code; textures and images are `tepui_agx_texture`'s.
 
 pub mod cdm;
 mod dispatch;
+pub mod isp;
 mod job;
 pub mod pipeline;
+pub mod ppp;
+pub mod render;
+mod stream;
 #[expect(clippy::needless_range_loop, reason = "lanes are indices into several rows at once")]
 pub mod usc;
+mod uvs;
+mod vdm;
+
+pub use render::attachments::{Aspect, Attachment};
 
 pub use job::{
     BgEot, ComputeJob, ComputeRegisters, Helper, JobFault, JobStats, ProgramPoint, RenderJob,
@@ -40,6 +48,12 @@ pub struct Options {
     /// The launch block of the control stream has the two further words of the multi-cluster G14
     /// parts.
     pub wide_launch: bool,
+    /// Runs of a program, counted by SIMD-groups, after which it is translated to the host's own code
+    /// if the host can run that (x86-64 with AVX-512); `u32::MAX` leaves all to the interpreter. Results
+    /// are the same.
+    pub translate_after: u32,
+    /// Draws of a render command that are executed; those behind them are left out.
+    pub draws: u64,
 }
 
 /// Most worker threads: each plays a shader core, for which drivers prepare scratch memory, and the
@@ -54,6 +68,8 @@ impl Default for Options {
             instruction_budget: 1 << 32,
             job_budget: 1 << 44,
             wide_launch: false,
+            translate_after: 16,
+            draws: u64::MAX,
         }
     }
 }
@@ -69,7 +85,8 @@ pub struct Gpu {
 impl Gpu {
     /// A GPU in its state after reset.
     pub fn new(options: Options) -> Gpu {
-        Gpu { options, pool: OnceLock::new(), programs: Default::default() }
+        let programs = usc::program::Cache::new(options.translate_after);
+        Gpu { options, pool: OnceLock::new(), programs }
     }
 
     /// Worker threads.
@@ -99,7 +116,7 @@ impl Gpu {
     }
 
     /// Runs a render command (both its vertex and its fragment part) to its end.
-    pub fn render(&self, _vm: &AddressSpace, _job: &RenderJob) -> Result<JobStats, JobFault> {
-        Err(JobFault::unimplemented(Unit::Vdm, "render commands"))
+    pub fn render(&self, vm: &AddressSpace, job: &RenderJob) -> Result<JobStats, JobFault> {
+        render::run(self, vm, job)
     }
 }

@@ -46,6 +46,7 @@ impl Pipeline<'_> {
         let mut samplers = Vec::new();
         let mut local_bytes = 0;
         let mut tile = None;
+        let mut fragment = None;
         let mut code = None;
         let program = |at: u64, code: u64| {
             programs.get(self.usc_exec_base + code).map_err(|why| self.fault(at, why))
@@ -125,6 +126,10 @@ impl Pipeline<'_> {
                     let w = usc::Shader::unpack(bytes).map_err(odd)?;
                     code = Some((here, w.code));
                 }
+                0x58 => {
+                    let w = usc::FragmentProperties::unpack(bytes).map_err(odd)?;
+                    fragment = Some(w);
+                }
                 0x38 | 0x88 => {
                     let preshader = if tag[0] == 0x38 {
                         let w = usc::Preshader::unpack(bytes).map_err(odd)?;
@@ -144,13 +149,13 @@ impl Pipeline<'_> {
                         sampler_heap: self.sampler_heap,
                         local_bytes,
                         tile,
+                        fragment,
                         helper: self.helper,
                         usc_exec_base: self.usc_exec_base,
                         programs,
                     });
                 }
-                // Registers: the model takes as many as the program names. Fragment properties: not
-                // for compute.
+                // Registers: the model takes as many as the program names.
                 _ => {}
             }
         }

@@ -114,7 +114,7 @@ impl MetadataLevel {
     }
 
     /// Texels of a tile in each direction.
-    fn tile_texels(&self) -> [u32; 2] {
+    pub(crate) fn tile_texels(&self) -> [u32; 2] {
         self.tile_shift.map(|s| 1 << s)
     }
 }
@@ -130,6 +130,42 @@ fn read_tile<M: Memory>(memory: &mut M, address: u64) -> Result<u64, Fault> {
     let mut bytes = [0; 8];
     memory.read(address, &mut bytes)?;
     Ok(u64::from_le_bytes(bytes))
+}
+
+/// How the texels of a tile are kept.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum TileState {
+    /// Where an uncompressed image has them.
+    Plain,
+    /// All are that of this element.
+    Solid(u32),
+    /// Unknown: they read as zero.
+    Unknown,
+}
+
+/// The state of the tile of a texel.
+pub(crate) fn state<M: Memory>(
+    memory: &mut M,
+    notes: &mut Notes,
+    image: &Image,
+    level: &Level,
+    layer: u64,
+    x: u32,
+    y: u32,
+) -> Result<TileState, Fault> {
+    let (Some(metadata), Some(m)) = (&image.metadata, &level.metadata) else {
+        return Ok(TileState::Plain);
+    };
+    let now = read_tile(memory, address_of(metadata, m, layer, m.tile(x, y)))?;
+    Ok(if now == metadata.uncompressed {
+        TileState::Plain
+    } else if now == metadata.solid {
+        let [x, y] = m.corner(x, y);
+        TileState::Solid(level.element(x, y))
+    } else {
+        notes.add(Note::UnknownCompression { metadata: now });
+        TileState::Unknown
+    })
 }
 
 /// Looks at the metadata of the tiles that lanes are about to read. Lanes in a solid tile are pointed

@@ -42,6 +42,8 @@ pub mod pbe;
 mod sample;
 pub mod sampler;
 mod simd;
+pub mod surface;
+mod target;
 pub mod texture;
 pub mod tile;
 mod unit;
@@ -54,6 +56,7 @@ pub use notes::{Note, Notes};
 pub use pbe::{BlockStore, Store};
 pub use sample::{Kind, LodSource, Operands, Request};
 pub use sampler::SamplerState;
+pub use surface::{Surface, SurfaceShape};
 pub use tile::{TileFormat, Tilebuffer};
 pub use unit::Unit;
 
@@ -74,3 +77,5 @@ pub type Ints = [i32; LANES];
 pub(crate) fn floats(row: &Row) -> Floats {
     row.map(f32::from_bits)
 }
+
+pub use target::texture_of;

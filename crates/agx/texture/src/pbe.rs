@@ -22,6 +22,8 @@ use crate::{LANES, Row};
 pub struct Pbe {
     image: Image,
     packer: Packer,
+    /// For tiles, whose sRGB conversion was done on the way into the tilebuffer.
+    tile_packer: Packer,
     /// Whether integers narrower than the format's are sign-extended.
     signed: bool,
     /// Which component each channel in memory takes.
@@ -39,6 +41,7 @@ impl Pbe {
         let d = packets::Pbe::unpack(bytes)?;
         let format = format_of(d.channels, d.type_, d.srgb)?;
         let packer = Packer::new(format)?;
+        let tile_packer = Packer::new(format_of(d.channels, d.type_, false)?)?;
         let linear = d.layout == Layout::Linear;
         let is_3d = d.dimension == TextureDimension::D3;
         if d.rotate_90 || d.flip_vertical {
@@ -88,7 +91,7 @@ impl Pbe {
             };
         }
         let signed = d.type_ == tepui_agx_packets::texture::TextureType::Sint;
-        Ok(Pbe { image, packer, signed, swizzle, level: d.level, layers, is_3d })
+        Ok(Pbe { image, packer, tile_packer, signed, swizzle, level: d.level, layers, is_3d })
     }
 
     /// The level with this number counted from the descriptor's.
@@ -260,7 +263,7 @@ impl Unit {
                         }
                     }
                     let mut words = [[0; LANES]; 4];
-                    pbe.packer.pack(&in_memory_order(pbe, &components), exec, &mut words);
+                    pbe.tile_packer.pack(&in_memory_order(pbe, &components), exec, &mut words);
                     for i in 0..count as usize {
                         let bits = [words[0][i], words[1][i], words[2][i], words[3][i]];
                         let at = [x + i as u32, y, block.layer, sample];
@@ -280,6 +283,7 @@ fn stored(pbe: &Pbe, format: TileFormat, from: &[u8]) -> Option<[u32; 4]> {
     // Of a pixel at the end of local memory, only the channels that the image has are there.
     let count = pbe.channels();
     let mask = (1u8 << count) - 1;
+    let format = if format == TileFormat::Srgba8 { TileFormat::U8Norm } else { format };
     let value = format.load(mask, from)?;
     if format.value() == Value::Float || !pbe.packer.is_float() {
         return Some(match (format, pbe.signed) {

@@ -97,6 +97,7 @@ fn measure(args: &Args) -> Result<Report, Box<dyn std::error::Error>> {
     let loops = vec![
         time_loop("alu (ffma)", args.threads, ALU, 64)?,
         time_loop("memory (load, store)", args.threads, MEMORY, 6)?,
+        time_loop("texture (bilinear)", args.threads, TEXTURE, 6)?,
     ];
     let kernels = if args.only_loops { Vec::new() } else { kernels(args)? };
     Ok(Report { loops, kernels })
@@ -114,6 +115,49 @@ device_store 0, i32, x, r4, u0_u1, r1, unsigned, 0
 bitop 0110, r2, r2, r3
 ";
 
+/// Each thread walks along a row of the texture in `ts0`, through the sampler in `ss0`: the threads of
+/// a group stand side by side, three quarters of a texel apart, and each group on a row of its own.
+const TEXTURE: &str = "iadd r11, r1, r10
+convert u32_to_f, r4, r11, rte
+fmul32 r4, r4, r16
+fmul32 r5, r4, 0.03125
+texture_sample 0, 0b1100, 0b0, none, xyzw, 0b00, r12_r13_r14_r15, None, ts0, ss0, tex_2d, r4_r5, lod_min, r6l
+wait 0
+";
+
+/// Width and height of the texture, in texels of 4 bytes.
+const TEXTURE_PX: u32 = 256;
+
+/// State of the texture and of its sampler: RGBA8 in rows, bilinear, repeated.
+fn texture(address: u64) -> Result<([u8; 24], [u8; 8]), tepui_agx_packets::Problem> {
+    use tepui_agx_packets::sampler::{Filter, Sampler, Wrap};
+    use tepui_agx_packets::texture::{self, Channel, Channels, Layout, Texture, TextureDimension};
+    let texture = Texture {
+        dimension: TextureDimension::D2,
+        layout: Layout::Linear,
+        channels: Channels::R8G8B8A8,
+        type_: texture::TextureType::Unorm,
+        swizzle_r: Channel::R,
+        swizzle_g: Channel::G,
+        swizzle_b: Channel::B,
+        swizzle_a: Channel::A,
+        width: TEXTURE_PX,
+        height: TEXTURE_PX,
+        address,
+        stride: 4 * TEXTURE_PX,
+        ..Texture::default()
+    };
+    let sampler = Sampler {
+        maximum_lod: 14.0,
+        magnify: Filter::Linear,
+        minify: Filter::Linear,
+        wrap_s: Wrap::Repeat,
+        wrap_t: Wrap::Repeat,
+        ..Sampler::default()
+    };
+    Ok((texture.pack()?, sampler.pack()?))
+}
+
 /// Runs `body` in a loop on 64 SIMD-groups and counts what was executed.
 fn time_loop(
     name: &'static str,
@@ -124,10 +168,13 @@ fn time_loop(
     const ROUNDS: u32 = 2000;
     let lines = body.lines().count();
     let body = body.repeat(length.div_ceil(lines));
+    // Three quarters of a texel.
+    let step = (0.75 / TEXTURE_PX as f32).to_bits();
     let source = format!(
         "get_sr r1, sr80\nmov_imm r3, 32, 0b0\niadd r2, r1, r3\nmov_imm r5, 1065353216, 0b0\n\
          mov_imm r6, 0, 0b0\nmov_imm r4, 0, 0b0\nmov_imm r7, 0, 0b0\nmov_imm r8, 0, 0b0\n\
-         mov_imm r9, 0, 0b0\nmov_imm r10, 0, 0b0\nmov_imm r0l, 0\nagain:\n{body}\niadd r10, r10, 1\n\
+         mov_imm r9, 0, 0b0\nmov_imm r10, 0, 0b0\nmov_imm r16, {step}, 0b0\nmov_imm r0l, 0\n\
+         again:\n{body}\niadd r10, r10, 1\n\
          while_icmp r0l, ult, r10, u2, 1\njmp_exec_any again\npop_exec r0l, 1\n\
          device_store 0, i32, x, r4, u0_u1, r1, unsigned, 0\nstop\n"
     );
@@ -138,8 +185,12 @@ fn time_loop(
     let buffer = machine.buffer(4 * 2 * THREADS as usize)?;
     let mut uniforms = address_halves(buffer.address()).to_vec();
     uniforms.extend([ROUNDS as u16, (ROUNDS >> 16) as u16]);
+    let texels = machine.buffer(4 * (TEXTURE_PX * TEXTURE_PX) as usize)?;
+    let (texture, sampler) = texture(texels.address())?;
     let job = machine.prepare(&Dispatch {
         code: &code,
+        textures: &[texture],
+        samplers: &[sampler],
         uniforms: &uniforms,
         global: [THREADS, 1, 1],
         local: [64, 1, 1],

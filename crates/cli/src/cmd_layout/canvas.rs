@@ -1,6 +1,8 @@
-//! A canvas with rectangles, lines and small capitals.
+//! A canvas with rectangles, lines and text.
 
 use std::io::{self, Write};
+
+use font8x8::legacy::BASIC_LEGACY;
 
 /// Red, green, blue.
 pub type Rgb = [u8; 3];
@@ -12,8 +14,8 @@ pub struct Canvas {
     pixels: Vec<u8>,
 }
 
-/// Pixels of a dot of a letter.
-const DOT_PX: u32 = 2;
+/// Width and height of a letter.
+pub const LETTER_PX: u32 = 8;
 
 impl Canvas {
     /// An image of one colour.
@@ -52,17 +54,16 @@ impl Canvas {
 
     /// How wide a text is.
     pub fn text_w(text: &str) -> u32 {
-        text.chars().count() as u32 * 4 * DOT_PX
+        text.chars().count() as u32 * LETTER_PX
     }
 
-    /// Letters of 3×5 dots.
+    /// A line of text; what is not ASCII is left out.
     pub fn text(&mut self, x: u32, y: u32, text: &str, color: Rgb) {
         for (i, letter) in (0..).zip(text.chars()) {
-            let dots = glyph(letter);
-            for bit in 0..15 {
-                if dots >> (14 - bit) & 1 != 0 {
-                    let (dx, dy) = (i * 4 + bit % 3, bit / 3);
-                    self.rect(x + dx * DOT_PX, y + dy * DOT_PX, DOT_PX, DOT_PX, color);
+            let Some(rows) = BASIC_LEGACY.get(letter as usize) else { continue };
+            for (dy, row) in (0..).zip(rows) {
+                for dx in (0..LETTER_PX).filter(|dx| row >> dx & 1 != 0) {
+                    self.set(x + i * LETTER_PX + dx, y + dy, color);
                 }
             }
         }
@@ -77,54 +78,5 @@ impl Canvas {
         let mut writer = encoder.write_header().map_err(io::Error::other)?;
         writer.write_image_data(&self.pixels).map_err(io::Error::other)?;
         writer.finish().map_err(io::Error::other)
-    }
-}
-
-/// The dots of a letter, an octal digit a row.
-fn glyph(letter: char) -> u32 {
-    match letter.to_ascii_uppercase() {
-        '0' => 0o75557,
-        '1' => 0o26227,
-        '2' => 0o71747,
-        '3' => 0o71717,
-        '4' => 0o55711,
-        '5' => 0o74717,
-        '6' => 0o74757,
-        '7' => 0o71222,
-        '8' => 0o75757,
-        '9' => 0o75717,
-        'A' => 0o25755,
-        'B' => 0o65656,
-        'C' => 0o34443,
-        'D' => 0o65556,
-        'E' => 0o74647,
-        'F' => 0o74644,
-        'G' => 0o34553,
-        'H' => 0o55755,
-        'I' => 0o72227,
-        'J' => 0o11152,
-        'K' => 0o55655,
-        'L' => 0o44447,
-        'M' => 0o57755,
-        'N' => 0o65555,
-        'O' => 0o25552,
-        'P' => 0o65644,
-        'Q' => 0o25563,
-        'R' => 0o65655,
-        'S' => 0o34216,
-        'T' => 0o72222,
-        'U' => 0o55557,
-        'V' => 0o55552,
-        'W' => 0o55775,
-        'X' => 0o55255,
-        'Y' => 0o55222,
-        'Z' => 0o71247,
-        '-' => 0o00700,
-        '_' => 0o00007,
-        '.' => 0o00002,
-        ',' => 0o00024,
-        '(' => 0o12221,
-        ')' => 0o42224,
-        _ => 0,
     }
 }

@@ -3,7 +3,8 @@
 //! Memory runs from left to right and top to bottom, in cells of a power of two of bytes. A cell has
 //! its level's colour, bright where the level's elements are and dark where it is padded; metadata
 //! and headers are white. The tile runs from blue over green to yellow along the curve, which is
-//! drawn as a line where there is room.
+//! drawn as a line: through the elements, each with its number, where there is room, and through
+//! squares of elements where there is not.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -35,6 +36,8 @@ const LEVELS: [Rgb; 8] = [
 const COLUMNS: u64 = 64;
 const CELL_PX: u32 = 8;
 const MARGIN_PX: u32 = 24;
+/// From label to label, at least.
+const LABEL_PX: u32 = 12;
 /// Rows of memory are at most this many.
 const MAX_ROWS: u64 = 64;
 /// The side of the tile's picture, at most.
@@ -46,16 +49,28 @@ pub fn write(image: &Image, path: &Path) -> io::Result<()> {
     let (title, tile) = (title(image), Tile::of(image));
     let rows = memory.cells.len().div_ceil(COLUMNS as usize) as u32;
     let map_w = COLUMNS as u32 * CELL_PX;
-    let label_px = 28;
+    let label_px =
+        memory.labels.iter().map(|(_, _, text)| Canvas::text_w(text)).max().unwrap_or(0) + 12;
     let tile_x = MARGIN_PX + label_px + map_w + MARGIN_PX;
     let width = (tile_x + tile.side_px() + MARGIN_PX).max(MARGIN_PX * 2 + Canvas::text_w(&title));
     let top = MARGIN_PX + 24;
-    let height = top + 16 + (rows * CELL_PX).max(tile.height_px()) + MARGIN_PX;
+    // A label stands beside the row in which its level starts, or as near below as there is room.
+    let mut labels_px = 0;
+    let labels: Vec<_> = memory
+        .labels
+        .iter()
+        .map(|(level, first, text)| {
+            let y = labels_px.max((first / COLUMNS) as u32 * CELL_PX);
+            labels_px = y + LABEL_PX;
+            (y, text, level.map_or(HEADERS, color_of))
+        })
+        .collect();
+    let height = top + 16 + (rows * CELL_PX).max(tile.height_px()).max(labels_px) + MARGIN_PX;
 
     let mut canvas = Canvas::new(width, height, BACKGROUND);
     canvas.text(MARGIN_PX, MARGIN_PX, &title, TEXT);
     let map_x = MARGIN_PX + label_px;
-    canvas.text(map_x, top, &format!("MEMORY, A CELL IS {} BYTES", memory.unit_B), TEXT);
+    canvas.text(map_x, top, &format!("memory: {} bytes a cell", memory.unit_B), TEXT);
     canvas.text(tile_x, top, &tile.caption, TEXT);
     let top = top + 16;
     for (at, cell) in (0..).zip(&memory.cells) {
@@ -63,14 +78,8 @@ pub fn write(image: &Image, path: &Path) -> io::Result<()> {
         let (x, y) = (map_x + column * CELL_PX, top + row * CELL_PX);
         canvas.rect(x, y, CELL_PX - 1, CELL_PX - 1, cell.color());
     }
-    let mut free_y = top;
-    for &(level, first) in &memory.labels {
-        // A label stands beside the row in which its level starts, or as near below as there is room.
-        let y = (top + (first / COLUMNS) as u32 * CELL_PX).max(free_y);
-        if y + 12 < height - MARGIN_PX {
-            canvas.text(MARGIN_PX, y, &level.to_string(), LEVELS[level as usize % LEVELS.len()]);
-            free_y = y + 12;
-        }
+    for (y, label, color) in labels {
+        canvas.text(MARGIN_PX, top + y, label, color);
     }
     tile.draw(&mut canvas, tile_x, top);
     canvas.write(BufWriter::new(File::create(path)?))
@@ -79,14 +88,18 @@ pub fn write(image: &Image, path: &Path) -> io::Result<()> {
 fn title(image: &Image) -> String {
     let answer = image.answer();
     let mut title = format!(
-        "{} {}X{} {} ON {}",
+        "{} {}x{} {} on {}",
         answer.format, answer.width_px, answer.height_px, answer.tiling, answer.gpu
     );
     let layers = answer.layers.max(answer.depth_px);
     if layers > 1 {
-        title += &format!(", LAYER 0 OF {layers}");
+        title += &format!(", layer 0 of {layers}");
     }
-    title.to_uppercase()
+    title
+}
+
+fn color_of(level: u32) -> Rgb {
+    LEVELS[level as usize % LEVELS.len()]
 }
 
 /// What a cell of memory holds.
@@ -100,11 +113,10 @@ enum Cell {
 
 impl Cell {
     fn color(self) -> Rgb {
-        let level = |l: u32| LEVELS[l as usize % LEVELS.len()];
         match self {
             Cell::Unused => UNUSED,
-            Cell::Padding(l) => level(l).map(|c| (u16::from(c) * 2 / 5) as u8),
-            Cell::Elements(l) => level(l),
+            Cell::Padding(l) => color_of(l).map(|c| (u16::from(c) * 2 / 5) as u8),
+            Cell::Elements(l) => color_of(l),
             Cell::Headers => HEADERS,
         }
     }
@@ -114,8 +126,8 @@ impl Cell {
 struct Memory {
     unit_B: u64,
     cells: Vec<Cell>,
-    /// Levels and the cells that they start in.
-    labels: Vec<(u32, u64)>,
+    /// Levels, the cells that they start in, and what to write beside; no level is metadata.
+    labels: Vec<(Option<u32>, u64, String)>,
 }
 
 impl Memory {
@@ -132,7 +144,9 @@ impl Memory {
         let mut memory = Memory { unit_B, cells, labels: Vec::new() };
         for level in &answer.levels {
             memory.fill(level.offset_B, level.size_B, Cell::Padding(level.level));
-            memory.labels.push((level.level, level.offset_B / unit_B));
+            let (w, h) = image.level_px(level.level).unwrap_or_default();
+            let label = format!("{} {w}x{h}", level.level);
+            memory.labels.push((Some(level.level), level.offset_B / unit_B, label));
         }
         match image {
             Image::Agx(_, layout) => {
@@ -164,7 +178,10 @@ impl Memory {
                 }
             }
         }
-        memory.fill(layer_B, metadata_B, Cell::Headers);
+        if metadata_B > 0 {
+            memory.fill(layer_B, metadata_B, Cell::Headers);
+            memory.labels.push((None, layer_B / unit_B, "metadata".into()));
+        }
         memory
     }
 
@@ -228,18 +245,26 @@ impl Tile {
                 order.sort_unstable();
                 path.extend(order.into_iter().map(|(_, at)| at));
             }
-            // Rows of a linear image, superblocks of AFBC.
-            _ => {
+            Image::Mali(_, layout) => {
+                // Headers of AFBC; rows of a linear image.
+                tile = [level.tiles[0].min(16), level.tiles[1].min(16)];
+                let index = |x: u32, y: u32| match layout.desc().modifier {
+                    Modifier::Afbc(afbc) => afbc.header_index(x, y, level.tiles[0]),
+                    _ => u64::from(y) * u64::from(level.tiles[0]) + u64::from(x),
+                };
+                path.extend((0..tile[1]).flat_map(|y| (0..tile[0]).map(move |x| (x, y))));
+                path.sort_by_key(|&(x, y)| index(x, y));
+            }
+            Image::Agx(..) => {
                 tile = [level.tiles[0].min(16), level.tiles[1].min(16)];
                 path.extend((0..tile[1]).flat_map(|y| (0..tile[0]).map(move |x| (x, y))));
             }
         }
         let [w, h] = tile;
-        let caption = match path.len() {
-            n if n as u64 == u64::from(w) * u64::from(h) && level.tile_el == tile => {
-                format!("ORDER IN A TILE OF {w}X{h}")
-            }
-            _ => format!("ORDER OF {w}X{h}"),
+        let caption = match (level.tile_el == tile, answer.tiling) {
+            (_, "afbc") => format!("order of the headers of {w}x{h} superblocks"),
+            (true, _) => format!("order within a tile of {w}x{h}"),
+            (false, _) => format!("order of the first {w}x{h} pixels"),
         };
         Tile { caption, w, h, path }
     }
@@ -264,15 +289,40 @@ impl Tile {
             let color = gradient(i as f32 / last);
             canvas.rect(left + x * s, top + y * s, s - gap, s - gap, color);
         }
-        if s < 8 {
+        // Squares of elements, large enough for a line through their middles; on either curve, an
+        // aligned square is a run.
+        let side = LINE_PX.div_ceil(s).next_power_of_two();
+        if side > self.w.min(self.h) {
             return;
         }
-        let center = |(x, y): (u32, u32)| (left + x * s + s / 2, top + y * s + s / 2);
-        for step in self.path.windows(2) {
-            canvas.line(center(step[0]), center(step[1]), [255, 255, 255]);
+        let (area, px) = ((side * side) as usize, side * s);
+        let middles: Vec<_> = self
+            .path
+            .iter()
+            .step_by(area)
+            .map(|&(x, y)| (left + x / side * px + px / 2, top + y / side * px + px / 2))
+            .collect();
+        for step in middles.windows(2) {
+            canvas.line(step[0], step[1], LINE);
+        }
+        if let Some(&(x, y)) = middles.first() {
+            canvas.rect(x - 3, y - 3, 7, 7, LINE);
+        }
+        if s >= NUMBER_PX {
+            for (i, &(x, y)) in self.path.iter().enumerate() {
+                let color = NUMBERS[usize::from(i as f32 > 0.4 * last)];
+                canvas.text(left + x * s + 2, top + y * s + 2, &i.to_string(), color);
+            }
         }
     }
 }
+
+/// The curve; the elements' numbers on dark and on bright cells.
+const LINE: Rgb = [255, 255, 255];
+const NUMBERS: [Rgb; 2] = [[190, 200, 225], [12, 14, 20]];
+/// Squares that the line goes through are at least this large, and cells with numbers.
+const LINE_PX: u32 = 16;
+const NUMBER_PX: u32 = 28;
 
 /// Blue over green to yellow; bright enough everywhere for what lies on it.
 fn gradient(at: f32) -> Rgb {

@@ -342,8 +342,11 @@ impl Machine<'_> {
     fn input(&mut self, inst: Inst, slot: IoSlot, live: &Mask) {
         let (r, off) = (self.s.result(inst), self.s.arg(inst, 0));
         let ty = self.ty(r);
+        let last = u64::from(self.s.io_elements(slot, false)) - 1;
         for lane in (0..self.n).filter(|&l| live[l]) {
             let o = self.get(off, 0, lane);
+            // A constant is the front end's: an element of what is declared.
+            let o = if self.s.as_const(off).is_some() { o } else { o.min(last) };
             for c in 0..ty.comps() as usize {
                 let word = |k: usize| {
                     let (loc, comp) = match slot.loc {
@@ -365,8 +368,10 @@ impl Machine<'_> {
     fn output(&mut self, inst: Inst, slot: IoSlot, live: &Mask) {
         let (v, off) = (self.s.arg(inst, 0), self.s.arg(inst, 1));
         let ty = self.ty(v);
+        let last = u64::from(self.s.io_elements(slot, true)) - 1;
         for lane in (0..self.n).filter(|&l| live[l]) {
             let o = self.get(off, 0, lane);
+            let o = if self.s.as_const(off).is_some() { o } else { o.min(last) };
             for c in 0..ty.comps() as usize {
                 let x = self.get(v, c, lane);
                 let words =

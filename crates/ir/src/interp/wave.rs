@@ -131,12 +131,12 @@ impl Machine<'_> {
                                     || l / red.cluster as usize == lane / red.cluster as usize
                             }
                         };
-                        let mut acc: Option<u64> = None;
-                        for l in self.peers(lane, live).filter(|&l| take(l)) {
-                            let x = self.get(args[0], c, l);
-                            acc = Some(acc.map_or(x, |a| binary(op, ty, a, x)));
-                        }
-                        put(c, acc.unwrap_or(identity));
+                        let values = self.peers(lane, live).filter(|&l| take(l));
+                        put(
+                            c,
+                            values
+                                .fold(identity, |a, l| binary(op, ty, a, self.get(args[0], c, l))),
+                        );
                     }
                 }
                 (Op::QuadBroadcast, _) => {

@@ -12,7 +12,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use tepui_format::Format::{self, *};
-use tepui_format::info::{Component, Encoding};
+use tepui_format::info::{Component, Encoding, Numeric};
 use tepui_format::units::{El, Extent};
 use tepui_mali_chips::Arch;
 
@@ -265,12 +265,15 @@ pub(crate) fn check(desc: &ImageDesc, afbc: Afbc) -> Result<(), LayoutError> {
             return broken("split payloads are for 16x16, and for 32x8 of 32 bits a pixel");
         }
     }
+    // source: Mesa, `panfrost_afbc_can_ytr`.
     let three_colors = match &format.info().encoding {
         Encoding::Plain(channels) => channels.get(Component::B).is_some(),
         _ => false,
     };
-    if afbc.ytr && !three_colors {
-        return broken("the colour transform is for red, green and blue together");
+    if afbc.ytr && (!three_colors || format.info().numeric() == Numeric::Srgb) {
+        return broken(
+            "the colour transform is for red, green and blue together, and not for sRGB",
+        );
     }
     if desc.samples > 1 {
         return Err(LayoutError::AfbcMultisampled { samples: desc.samples });

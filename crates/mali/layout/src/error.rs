@@ -31,7 +31,7 @@ pub enum LayoutError {
     Planar { format: Format },
     #[error("{format} has blocks of {block_B} bytes; the hardware's limit is 16")]
     BlockSize { format: Format, block_B: u32 },
-    #[error("{format} is block-compressed, which excludes multisampling")]
+    #[error("{format} stores blocks of pixels, which excludes multisampling")]
     MultisampledBlocks { format: Format },
     #[error("{arch} has no AFBC; it starts with Midgard (v5)")]
     NoAfbc { arch: Arch },

@@ -228,6 +228,13 @@ fn lay_out(desc: &ImageDesc) -> Result<(Vec<Level>, u64), LayoutError> {
             _ => {}
         }
         let content_B = row_B * u64::from(tiles.h);
+        for (what, value) in
+            [("a row stride in bytes", row_B), ("a surface stride in bytes", content_B)]
+        {
+            if value > MAX_STRIDE_B {
+                return Err(LayoutError::TooLarge { what, value, limit: MAX_STRIDE_B });
+            }
+        }
 
         let surfaces = u64::from(depth_px) * u64::from(desc.samples);
         let mut level = Level {
@@ -280,6 +287,10 @@ fn lay_out(desc: &ImageDesc) -> Result<(Vec<Level>, u64), LayoutError> {
     }
     Ok((levels, offset_B))
 }
+
+/// The largest distance between rows and between surfaces: descriptors have 32 bits for each.
+/// source: Mesa, v7.xml, "Surface With Stride"; v9.xml, "Plane".
+const MAX_STRIDE_B: u64 = u32::MAX as u64;
 
 /// What row strides and the starts of images from outside are aligned to.
 /// source: Mesa, pan_layout.c, `format_minimum_alignment`, for formats of one plane.

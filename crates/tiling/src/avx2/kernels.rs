@@ -35,10 +35,10 @@ pub(super) trait Kernel<const R: usize> {
     /// # Safety
     ///
     /// AVX2 is there; `R` rows of 32 bytes from `linear` on can be read, `16 * R` bytes from `left`
-    /// and `right` on written. With `STREAM`, what is written is aligned to 32 bytes.
+    /// and `right` on written.
     #[inline]
     #[target_feature(enable = "avx2")]
-    unsafe fn tile<const TWIST: bool, const STREAM: bool>(
+    unsafe fn tile<const TWIST: bool>(
         linear: *const u8,
         stride_B: usize,
         y: u32,
@@ -56,8 +56,8 @@ pub(super) trait Kernel<const R: usize> {
                 let (a, b) = (chunks[i], chunks[i + 1]);
                 let at = Self::PAIR_B * (i / 2);
                 let (left, right) = Self::columns::<TWIST, _>(left, right, i / 2);
-                store::<STREAM>(left.add(at), _mm256_permute2x128_si256::<0x20>(a, b));
-                store::<STREAM>(right.add(at), _mm256_permute2x128_si256::<0x31>(a, b));
+                _mm256_storeu_si256(left.add(at).cast(), _mm256_permute2x128_si256::<0x20>(a, b));
+                _mm256_storeu_si256(right.add(at).cast(), _mm256_permute2x128_si256::<0x31>(a, b));
             }
         }
     }
@@ -69,7 +69,7 @@ pub(super) trait Kernel<const R: usize> {
     /// As for `tile`, with reading and writing exchanged.
     #[inline]
     #[target_feature(enable = "avx2")]
-    unsafe fn detile<const TWIST: bool, const STREAM: bool>(
+    unsafe fn detile<const TWIST: bool>(
         linear: *mut u8,
         stride_B: usize,
         y: u32,
@@ -86,22 +86,8 @@ pub(super) trait Kernel<const R: usize> {
             }
             let rows = Self::rows::<TWIST>(chunks, y);
             for (i, row) in rows.into_iter().enumerate() {
-                store::<STREAM>(linear.add(i * stride_B), row);
+                _mm256_storeu_si256(linear.add(i * stride_B).cast(), row);
             }
-        }
-    }
-}
-
-/// Stores 32 bytes; with `STREAM` past the caches, to an aligned address.
-#[inline]
-#[target_feature(enable = "avx2")]
-unsafe fn store<const STREAM: bool>(to: *mut u8, value: __m256i) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        if STREAM {
-            _mm256_stream_si256(to.cast(), value);
-        } else {
-            _mm256_storeu_si256(to.cast(), value);
         }
     }
 }
@@ -220,7 +206,7 @@ impl Kernel<4> for B1 {
     }
 }
 
-/// Eight rows fill the gaps, so that whole cache lines are written.
+/// Eight rows fill the gaps, so that whole cache lines are moved.
 impl Kernel<8> for B1 {
     #[inline]
     #[target_feature(enable = "avx2")]
@@ -406,7 +392,7 @@ impl Kernel<2> for B16 {
 
     #[inline]
     #[target_feature(enable = "avx2")]
-    unsafe fn tile<const TWIST: bool, const STREAM: bool>(
+    unsafe fn tile<const TWIST: bool>(
         linear: *const u8,
         stride_B: usize,
         y: u32,
@@ -418,14 +404,14 @@ impl Kernel<2> for B16 {
             let (a, b) = (linear.cast(), linear.add(stride_B).cast());
             let rows = [_mm256_loadu_si256(a), _mm256_loadu_si256(b)];
             let [a, b] = Self::chunks::<TWIST>(rows, y);
-            store::<STREAM>(left, a);
-            store::<STREAM>(left.add(32), b);
+            _mm256_storeu_si256(left.cast(), a);
+            _mm256_storeu_si256(left.add(32).cast(), b);
         }
     }
 
     #[inline]
     #[target_feature(enable = "avx2")]
-    unsafe fn detile<const TWIST: bool, const STREAM: bool>(
+    unsafe fn detile<const TWIST: bool>(
         linear: *mut u8,
         stride_B: usize,
         y: u32,
@@ -437,8 +423,8 @@ impl Kernel<2> for B16 {
             let (a, b) = (left.cast(), left.add(32).cast());
             let chunks = [_mm256_loadu_si256(a), _mm256_loadu_si256(b)];
             let [a, b] = Self::rows::<TWIST>(chunks, y);
-            store::<STREAM>(linear, a);
-            store::<STREAM>(linear.add(stride_B), b);
+            _mm256_storeu_si256(linear.cast(), a);
+            _mm256_storeu_si256(linear.add(stride_B).cast(), b);
         }
     }
 }

@@ -16,17 +16,20 @@
 //! The u-interleaved curve differs in that row y has x ^ y where Morton's has x: within a column
 //! that permutes a row's elements, between columns it exchanges whole columns.
 //!
-//! There are two ways through a rectangle. Either one row of bricks after the other, from its left
-//! end to its right, which keeps the raster side in a few long streams: best while the caches hold
-//! everything, and for tiling. Or along the curve, which reads the tiled side front to back and
-//! writes the raster side by cache lines: best for detiling from memory.
+//! There are two ways through a rectangle, the same for both directions. A near one, which the
+//! caches hold, is taken one row of bricks after the other, from its left end to its right, which
+//! keeps the raster side in a few long streams that the processor fetches ahead by itself. A far one
+//! is taken in **groups** of whole tiles, and within a group row by row; meanwhile the next group is
+//! fetched into the second level of caches, each side in the order of its memory. What is written is
+//! fetched too: a store to a line that is there goes on at once, while stores that bypass the caches
+//! wait for one of the few buffers that combine them, and have measured slower.
 
 mod kernels;
 
-use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch, _mm_sfence};
+use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
 
 use crate::copy::Job;
-use crate::plane::{Order, Plane, Rect, spread, unspread};
+use crate::plane::{Order, Plane, Rect, spread};
 use kernels::{B1, B2, B4, B8, B16, Kernel};
 
 /// Whether the kernels here serve this plane on this processor.
@@ -55,7 +58,7 @@ fn brick(element_B: u32) -> Option<(u32, u32)> {
 /// # Safety
 ///
 /// As for [`crate::scalar::copy`], with [`available`] true of the plane.
-pub(crate) unsafe fn copy<const TILE: bool>(job: &Job, rect: Rect, streaming: bool) {
+pub(crate) unsafe fn copy<const TILE: bool>(job: &Job, rect: Rect, far: bool) {
     let Some((columns, rows)) = brick(job.plane.element_B) else { return };
     let x0 = rect.x.next_multiple_of(columns).min(rect.x + rect.w);
     let x1 = ((rect.x + rect.w) / columns * columns).max(x0);
@@ -79,37 +82,25 @@ pub(crate) unsafe fn copy<const TILE: bool>(job: &Job, rect: Rect, streaming: bo
         let skip_B = (y0 - rect.y) as usize * job.stride_B
             + (x0 - rect.x) as usize * job.plane.element_B as usize;
         let job = Job { linear: job.linear.add(skip_B), ..*job };
-        // Stores that bypass the caches need aligned addresses.
-        let written = if TILE { job.tiled } else { job.linear };
-        let aligned =
-            written.addr().is_multiple_of(32) && (TILE || job.stride_B.is_multiple_of(32));
-        match (job.plane.order, streaming && aligned) {
-            (Order::Raster, _) => {}
-            (Order::Morton, false) => dispatch::<TILE, false, false>(&job, inner),
-            (Order::Morton, true) => dispatch::<TILE, false, true>(&job, inner),
-            (Order::UInterleaved, false) => dispatch::<TILE, true, false>(&job, inner),
-            (Order::UInterleaved, true) => dispatch::<TILE, true, true>(&job, inner),
+        match job.plane.order {
+            Order::Raster => {}
+            Order::Morton => dispatch::<TILE, false>(&job, inner, far),
+            Order::UInterleaved => dispatch::<TILE, true>(&job, inner, far),
         }
     }
 }
 
-unsafe fn dispatch<const TILE: bool, const TWIST: bool, const STREAM: bool>(job: &Job, rect: Rect) {
+unsafe fn dispatch<const TILE: bool, const TWIST: bool>(job: &Job, rect: Rect, far: bool) {
     // SAFETY: the caller's promise is each arm's.
     unsafe {
         match job.plane.element_B {
-            // Eight rows give whole cache lines of the tiled side; four are enough for the raster
-            // side, and more open lines than the processor combines stores for.
-            1 if TILE => bricks::<B1, 8, TILE, TWIST, STREAM>(job, rect),
-            1 => bricks::<B1, 4, TILE, TWIST, STREAM>(job, rect),
-            2 => bricks::<B2, 4, TILE, TWIST, STREAM>(job, rect),
-            4 => bricks::<B4, 4, TILE, TWIST, STREAM>(job, rect),
-            8 => bricks::<B8, 4, TILE, TWIST, STREAM>(job, rect),
-            16 => bricks::<B16, 2, TILE, TWIST, STREAM>(job, rect),
+            // Eight rows give whole cache lines of the tiled side.
+            1 => bricks::<B1, 8, TILE, TWIST>(job, rect, far),
+            2 => bricks::<B2, 4, TILE, TWIST>(job, rect, far),
+            4 => bricks::<B4, 4, TILE, TWIST>(job, rect, far),
+            8 => bricks::<B8, 4, TILE, TWIST>(job, rect, far),
+            16 => bricks::<B16, 2, TILE, TWIST>(job, rect, far),
             _ => {}
-        }
-        if STREAM {
-            // Makes the stores visible to other threads before the move returns.
-            _mm_sfence();
         }
     }
 }
@@ -117,21 +108,16 @@ unsafe fn dispatch<const TILE: bool, const TWIST: bool, const STREAM: bool>(job:
 /// Columns of 16 bytes in the widest tile: 256 elements of 16 bytes.
 const MAX_COLUMNS: usize = 256;
 
-/// Moves a rectangle of whole bricks.
+/// Moves a rectangle of whole bricks; `far` as in [`crate::copy`].
 ///
 /// # Safety
 ///
 /// As for [`copy`]; AVX2 is there.
 #[target_feature(enable = "avx2")]
-unsafe fn bricks<
-    K: Kernel<R>,
-    const R: usize,
-    const TILE: bool,
-    const TWIST: bool,
-    const STREAM: bool,
->(
+unsafe fn bricks<K: Kernel<R>, const R: usize, const TILE: bool, const TWIST: bool>(
     job: &Job,
     rect: Rect,
+    far: bool,
 ) {
     let plane = &job.plane;
     let (tile_w, tile_h) = (1u32 << plane.log2_tile_w, 1u32 << plane.log2_tile_h);
@@ -168,47 +154,58 @@ unsafe fn bricks<
                 let (left, right) = (at(column), at(column + 1));
                 let linear = linear.add((column - c0) * 16);
                 if TILE {
-                    K::tile::<TWIST, STREAM>(linear, job.stride_B, y_in_tile, left, right);
+                    K::tile::<TWIST>(linear, job.stride_B, y_in_tile, left, right);
                 } else {
-                    K::detile::<TWIST, STREAM>(linear, job.stride_B, y_in_tile, left, right);
+                    K::detile::<TWIST>(linear, job.stride_B, y_in_tile, left, right);
                 }
             }
         }
     };
 
-    if TILE || !STREAM {
+    if !far {
         for y in (rect.y..y_end).step_by(R) {
             strip(c0, c1, y);
         }
         return;
     }
 
-    // A unit is a square four columns wide, contiguous on the tiled side, unless tiles are smaller.
-    // For bytes that would be 64 rows of a cache line each; whole tiles have shown to be faster.
+    // Columns of a tile, or of as many tiles as a cache line has.
     let span = column_B.len().max(4);
-    let unit_c = if plane.element_B == 1 { span } else { 4 };
-    let unit_h = (column_el * unit_c as u32).min(tile_h);
-    let (units_w, units_h) = ((span / unit_c) as u32, tile_h / unit_h);
-    let strip_B = unit_c * 16 * R;
-    let ahead_B = (unit_c * 16 * unit_h as usize).max(4096);
+    let group_c = (GROUP_B / (16 * tile_h as usize)).clamp(64, 256).max(span);
     for tile_y in (rect.y / tile_h * tile_h..y_end).step_by(tile_h as usize) {
-        let tile_row = job.tiled.wrapping_add((tile_y / tile_h) as usize * plane.tile_row_B);
-        for tile_c in (c0 / span * span..c1).step_by(span) {
-            let mut fetch = tile_row.wrapping_add((tile_c >> log2_columns) * tile_B + ahead_B);
-            for unit in 0..units_w * units_h {
-                let (x, y) = unspread(unit, units_h);
-                let x = if TWIST { (x ^ y) % units_w } else { x };
-                let (first, top) = (tile_c + x as usize * unit_c, tile_y + y * unit_h);
-                let (first, last) = (first.max(c0), (first + unit_c).min(c1));
-                for y in (top.max(rect.y)..(top + unit_h).min(y_end)).step_by(R) {
-                    for line in (0..strip_B).step_by(64) {
-                        // Prefetching past the end of the image does nothing.
-                        _mm_prefetch::<_MM_HINT_T0>(fetch.wrapping_add(line).cast());
+        let (top, bottom) = (tile_y.max(rect.y), (tile_y + tile_h).min(y_end));
+        for group in (c0 / group_c * group_c..c1).step_by(group_c) {
+            let end = (group + group_c).min(c1);
+            let (next_c, next_y) = if end < c1 { (end, top) } else { (c0, bottom) };
+            // The next group's lines, on either side in the order of its memory. Prefetching past
+            // the end of an image does nothing.
+            let mut tiled = job
+                .tiled
+                .wrapping_add((next_y / tile_h) as usize * plane.tile_row_B)
+                .wrapping_add((next_c >> log2_columns) * tile_B);
+            let mut linear = job
+                .linear
+                .wrapping_add((next_y - rect.y) as usize * job.stride_B + (next_c - c0) * 16);
+            let mut column = 0;
+            for y in (top..bottom).step_by(R) {
+                for first in (group..end).step_by(span) {
+                    for _ in 0..span * R / 4 {
+                        _mm_prefetch::<_MM_HINT_T1>(tiled.cast());
+                        _mm_prefetch::<_MM_HINT_T1>(linear.cast());
+                        (tiled, linear) = (tiled.wrapping_add(64), linear.wrapping_add(64));
+                        column += 4;
+                        if column == group_c {
+                            column = 0;
+                            linear = linear.wrapping_add(job.stride_B).wrapping_sub(group_c * 16);
+                        }
                     }
-                    fetch = fetch.wrapping_add(strip_B);
-                    strip(first, last, y);
+                    strip(first.max(c0), (first + span).min(c1), y);
                 }
             }
         }
     }
 }
+
+/// Bytes of either side that are moved while the next so many are fetched into the second level of
+/// caches.
+const GROUP_B: usize = 64 << 10;

@@ -3,15 +3,21 @@
 mod algorithms;
 mod atomics;
 mod blocks;
+mod canvas;
 mod commands;
 mod control;
 mod convert;
 mod copy;
+mod draws;
 mod float;
+mod geometry;
 mod image;
 mod integer;
 mod map;
 mod memory;
+mod pixels;
+mod queries;
+mod stages;
 mod subgroup;
 mod texture;
 
@@ -33,6 +39,11 @@ pub fn all() -> Vec<Case> {
         image::cases(),
         texture::cases(),
         blocks::cases(),
+        geometry::cases(),
+        draws::cases(),
+        stages::cases(),
+        queries::cases(),
+        pixels::cases(),
     ]
     .into_iter()
     .flatten()

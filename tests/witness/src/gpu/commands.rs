@@ -96,10 +96,14 @@ impl Gpu {
 
     /// A pool of `count` queries of one type.
     pub fn query_pool(&self, kind: vk::QueryType, count: u32) -> Result<vk::QueryPool> {
-        let create = vk::QueryPoolCreateInfo::default().query_type(kind).query_count(count);
+        self.query_pool_of(&vk::QueryPoolCreateInfo::default().query_type(kind).query_count(count))
+    }
+
+    /// A pool of queries.
+    pub fn query_pool_of(&self, create: &vk::QueryPoolCreateInfo<'_>) -> Result<vk::QueryPool> {
         // SAFETY: the device is live.
         let pool =
-            unsafe { self.device.create_query_pool(&create, None) }.during("vkCreateQueryPool")?;
+            unsafe { self.device.create_query_pool(create, None) }.during("vkCreateQueryPool")?;
         self.keep(Garbage::QueryPool(pool));
         Ok(pool)
     }

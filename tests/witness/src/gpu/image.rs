@@ -61,6 +61,8 @@ pub struct ImageSpec {
     pub layers: u32,
     /// Mip levels.
     pub levels: u32,
+    /// Samples of a texel.
+    pub samples: vk::SampleCountFlags,
     /// Linear or optimal tiling.
     pub tiling: vk::ImageTiling,
     /// Usage beyond what the transfer needs.
@@ -83,6 +85,7 @@ impl ImageSpec {
                 _ => 1,
             },
             levels: 1,
+            samples: vk::SampleCountFlags::TYPE_1,
             tiling: vk::ImageTiling::OPTIMAL,
             usage: vk::ImageUsageFlags::SAMPLED,
             transfer: Transfer::Host,
@@ -106,6 +109,12 @@ impl ImageSpec {
     /// With texels that travel through `transfer`.
     pub fn through(mut self, transfer: Transfer) -> ImageSpec {
         self.transfer = transfer;
+        self
+    }
+
+    /// With several samples.
+    pub fn samples(mut self, samples: vk::SampleCountFlags) -> ImageSpec {
+        self.samples = samples;
         self
     }
 
@@ -158,9 +167,19 @@ impl ImageSpec {
         }
     }
 
+    /// All aspects: what barriers and attachments name.
+    fn aspects(&self) -> vk::ImageAspectFlags {
+        match self.format {
+            vk::Format::D32_SFLOAT_S8_UINT => {
+                vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL
+            }
+            _ => self.aspect(),
+        }
+    }
+
     fn whole(&self) -> vk::ImageSubresourceRange {
         vk::ImageSubresourceRange {
-            aspect_mask: self.aspect(),
+            aspect_mask: self.aspects(),
             base_mip_level: 0,
             level_count: self.levels,
             base_array_layer: 0,
@@ -280,7 +299,7 @@ impl Gpu {
             .extent(spec.extent(0))
             .mip_levels(spec.levels)
             .array_layers(spec.layers)
-            .samples(vk::SampleCountFlags::TYPE_1)
+            .samples(spec.samples)
             .tiling(spec.tiling)
             .usage(usage);
         // An unsupported combination is an error here, not a fault in the driver.
@@ -458,7 +477,11 @@ impl Gpu {
             .format(view.format)
             .components(vk::ComponentMapping { r, g, b, a })
             .subresource_range(vk::ImageSubresourceRange {
-                aspect_mask: spec.aspect(),
+                aspect_mask: if spec.usage.contains(vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT) {
+                    spec.aspects()
+                } else {
+                    spec.aspect()
+                },
                 base_mip_level: view.levels[0],
                 level_count: view.levels[1],
                 base_array_layer: view.layers[0],

@@ -5,8 +5,9 @@
 //! What is made lives until the [`Gpu`] goes, and is destroyed then.
 
 mod commands;
+mod descriptors;
+mod graphics;
 mod image;
-
 mod kernel;
 mod memory;
 
@@ -16,9 +17,10 @@ use std::ffi::CStr;
 use ash::{Device, Entry, Instance, ext, khr, vk};
 
 pub use commands::Commands;
-
+pub use descriptors::Bind;
+pub use graphics::{Attachment, Graphics, Pass, State};
 pub use image::{Image, ImageSpec, SamplerSpec, Shape, Transfer, ViewSpec};
-pub use kernel::{Bind, Kernel, KernelBuilder};
+pub use kernel::{Kernel, KernelBuilder};
 pub use memory::Buffer;
 
 /// What can go wrong between a case and its driver.
@@ -88,6 +90,13 @@ enum Garbage {
 
 /// Extensions that cases use, enabled where the driver has them.
 const EXTENSIONS: &[&CStr] = &[
+    ext::depth_clip_enable::NAME,
+    ext::provoking_vertex::NAME,
+    ext::transform_feedback::NAME,
+    ext::vertex_attribute_divisor::NAME,
+    ext::index_type_uint8::NAME,
+    ext::primitive_topology_list_restart::NAME,
+    ext::line_rasterization::NAME,
     ext::shader_atomic_float::NAME,
     ext::shader_atomic_float2::NAME,
     ext::custom_border_color::NAME,
@@ -209,6 +218,13 @@ impl Gpu {
         let mut host_copy = vk::PhysicalDeviceHostImageCopyFeaturesEXT::default();
         let mut view_of_3d = vk::PhysicalDeviceImage2DViewOf3DFeaturesEXT::default();
         let mut seams = vk::PhysicalDeviceNonSeamlessCubeMapFeaturesEXT::default();
+        let mut depth_clip = vk::PhysicalDeviceDepthClipEnableFeaturesEXT::default();
+        let mut provoking = vk::PhysicalDeviceProvokingVertexFeaturesEXT::default();
+        let mut feedback = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default();
+        let mut divisor = vk::PhysicalDeviceVertexAttributeDivisorFeaturesKHR::default();
+        let mut index_u8 = vk::PhysicalDeviceIndexTypeUint8FeaturesKHR::default();
+        let mut list_restart = vk::PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT::default();
+        let mut lines = vk::PhysicalDeviceLineRasterizationFeaturesKHR::default();
         let mut rotate = vk::PhysicalDeviceShaderSubgroupRotateFeaturesKHR::default();
         let mut reconverge = vk::PhysicalDeviceShaderMaximalReconvergenceFeaturesKHR::default();
         let mut shared_layout =
@@ -228,6 +244,13 @@ impl Gpu {
                     has(ext::host_image_copy::NAME) => host_copy,
                     has(ext::image_2d_view_of_3d::NAME) => view_of_3d,
                     has(ext::non_seamless_cube_map::NAME) => seams,
+                    has(ext::depth_clip_enable::NAME) => depth_clip,
+                    has(ext::provoking_vertex::NAME) => provoking,
+                    has(ext::transform_feedback::NAME) => feedback,
+                    has(ext::vertex_attribute_divisor::NAME) => divisor,
+                    has(ext::index_type_uint8::NAME) => index_u8,
+                    has(ext::primitive_topology_list_restart::NAME) => list_restart,
+                    has(ext::line_rasterization::NAME) => lines,
                     has(khr::shader_subgroup_rotate::NAME) => rotate,
                     has(khr::shader_maximal_reconvergence::NAME) => reconverge,
                     has(khr::workgroup_memory_explicit_layout::NAME) => shared_layout,

@@ -252,7 +252,7 @@ impl Emitter {
     }
 }
 
-fn run(list: &[Statement], seed: u64) -> Result<(), TestCaseError> {
+fn run(list: &[Statement], seed: u64, translate_after: u32) -> Result<(), TestCaseError> {
     let mut emitter = Emitter::default();
     emitter.all(list);
     let source = format!(
@@ -266,7 +266,8 @@ fn run(list: &[Statement], seed: u64) -> Result<(), TestCaseError> {
         emitter.text
     );
     let code = asm(&source);
-    let options = Options { threads: 1, instruction_budget: 1 << 20, ..Options::default() };
+    let options =
+        Options { threads: 1, instruction_budget: 1 << 20, translate_after, ..Options::default() };
     let mut machine = Machine::new(options).expect("a machine");
     let buffers = [0, 1].map(|_| machine.buffer(16 * LANES).expect("memory"));
     let mut lanes: Vec<[u32; VARIABLES]> = (0..LANES as u64)
@@ -305,6 +306,36 @@ proptest! {
         list in statements(3),
         seed in any::<u64>(),
     ) {
-        run(&list, seed)?;
+        // Interpreted, then as the host's own code.
+        run(&list, seed, u32::MAX)?;
+        run(&list, seed, 0)?;
+    }
+}
+
+/// Threads that stop within a branch are gone; the others go on, with no jump around it.
+#[test]
+fn a_stop_within_a_branch_ends_its_threads_only() {
+    let source = "get_sr r2, sr52 (thread_index_in_simdgroup)\n\
+         mov_imm r1, 7, 0b0\n\
+         mov_imm r0l, 0\n\
+         if_icmp r0l, ult, r2, 5, 1\n\
+         stop\n\
+         pop_exec r0l, 1\n\
+         device_store 0, i32, x, r1, u0_u1, r2, unsigned, 0\n\
+         stop";
+    let code = asm(source);
+    let mut machine = Machine::new(Options::default()).expect("a machine");
+    let buffer = machine.buffer(128).expect("memory");
+    let dispatch = Dispatch {
+        code: &code,
+        uniforms: &address_halves(buffer.address()),
+        global: [32, 1, 1],
+        local: [32, 1, 1],
+        ..Dispatch::default()
+    };
+    machine.dispatch(&dispatch).expect("the program ends");
+    let words = buffer.read_words().expect("memory");
+    for (lane, &word) in words.iter().take(32).enumerate() {
+        assert_eq!(word, if lane < 5 { 0 } else { 7 }, "lane {lane}");
     }
 }

@@ -97,9 +97,11 @@ fn check(text: &str) {
     let vectors = parse(text);
     let mut rig = Rig::new();
     rig.uniforms = values::uniforms();
-    let memory = rig.machine.buffer(4096).expect("memory");
-    memory.write_words(&values::memory()).expect("the buffer is as large");
-    let middle = memory.address() + 2048;
+    let memory = rig.buffers(4096);
+    for memory in &memory {
+        memory.write_words(&values::memory()).expect("the buffer is as large");
+    }
+    let middle = memory[0].address() + 2048;
     for k in 0..4 {
         let at = 240 + 4 * k;
         rig.uniforms[at..at + 4].copy_from_slice(&address_halves(middle + k as u64));

@@ -5,7 +5,7 @@
 //! opens the mask again and stores the registers. What r0l holds in lanes that do not run shows in
 //! the number of times that `pop_exec r0l, 1` must be executed before they do.
 
-use tepui_agx_bare::{Dispatch, Machine, address_halves};
+use tepui_agx_bare::{Buffer, Dispatch, Machine, address_halves};
 use tepui_agx_isa::Inst;
 use tepui_agx_isa::asm::assemble;
 use tepui_agx_model::Options;
@@ -50,10 +50,10 @@ pub fn asm(text: &str) -> Vec<u8> {
     assemble(text).unwrap_or_else(|errors| panic!("{text}: {}", errors[0]))
 }
 
-/// A machine and the uniform registers of its cases (u116 to u119 belong to the rig).
+/// Machines and the uniform registers of their cases (u116 to u119 belong to the rig).
 pub struct Rig {
-    /// The machine.
-    pub machine: Machine,
+    /// A machine that interprets, and one that translates: they must agree.
+    pub machines: [Machine; 2],
     /// Uniform registers in halves.
     pub uniforms: Vec<u16>,
 }
@@ -62,9 +62,16 @@ pub struct Rig {
 impl Rig {
     /// A machine with uniform registers that are zero.
     pub fn new() -> Rig {
-        let options = Options { threads: 1, instruction_budget: 1 << 24, ..Options::default() };
-        let machine = Machine::new(options).expect("a machine");
-        Rig { machine, uniforms: vec![0; 512] }
+        let machines = [u32::MAX, 0].map(|translate_after| {
+            let options = Options {
+                threads: 1,
+                instruction_budget: 1 << 24,
+                translate_after,
+                ..Options::default()
+            };
+            Machine::new(options).expect("a machine")
+        });
+        Rig { machines, uniforms: vec![0; 512] }
     }
 
     /// Registers after each case.
@@ -72,10 +79,17 @@ impl Rig {
         cases.chunks(BATCH).flat_map(|batch| self.batch(batch)).collect()
     }
 
+    /// Memory that both machines have at the same address.
+    pub fn buffers(&mut self, bytes: usize) -> [Buffer; 2] {
+        let buffers = self.machines.each_mut().map(|m| m.buffer(bytes).expect("memory"));
+        assert_eq!(buffers[0].address(), buffers[1].address());
+        buffers
+    }
+
     fn batch(&mut self, cases: &[Case]) -> Vec<Box<Registers>> {
         let words = cases.len() * STORED * LANES;
-        let input = self.machine.buffer(4 * words).expect("memory");
-        let output = self.machine.buffer(4 * words).expect("memory");
+        let input = self.buffers(4 * words);
+        let output = self.buffers(4 * words);
         let mut values = Vec::with_capacity(words);
         for case in cases {
             for quad in 0..STORED / 4 {
@@ -86,10 +100,12 @@ impl Rig {
                 }
             }
         }
-        input.write_words(&values).expect("the buffer is as large");
+        for input in &input {
+            input.write_words(&values).expect("the buffer is as large");
+        }
         let mut uniforms = self.uniforms.clone();
-        uniforms[232..236].copy_from_slice(&address_halves(input.address()));
-        uniforms[236..240].copy_from_slice(&address_halves(output.address()));
+        uniforms[232..236].copy_from_slice(&address_halves(input[0].address()));
+        uniforms[236..240].copy_from_slice(&address_halves(output[0].address()));
         let code = program(cases);
         let dispatch = Dispatch {
             code: &code,
@@ -98,12 +114,39 @@ impl Rig {
             local: [LANES as u32, 1, 1],
             ..Dispatch::default()
         };
-        self.machine.dispatch(&dispatch).unwrap_or_else(|e| panic!("{e}"));
-        let stored = output.read_words().expect("the buffer is bound");
+        let mut stats = Vec::new();
+        for machine in &mut self.machines {
+            stats.push(machine.dispatch(&dispatch).unwrap_or_else(|e| panic!("{e}")));
+        }
+        assert_eq!(stats[0], stats[1], "interpreted, translated");
+        let [stored, translated] =
+            output.map(|output| output.read_words().expect("the buffer is bound"));
+        for (i, (a, b)) in stored.iter().zip(&translated).enumerate() {
+            assert!(same(*a, *b), "{}: interpreted {a:#x}, translated {b:#x}", place(cases, i));
+        }
         let per_case = STORED * LANES;
         let back = |(case, words): (&Case, &[u32])| read_back(case, words);
         cases.iter().zip(stored.chunks_exact(per_case)).map(back).collect()
     }
+}
+
+/// Are two words the same, as a float or as two halves, whatever their NaNs? Which NaN comes of several
+/// is the compiler's choice.
+fn same(a: u32, b: u32) -> bool {
+    let nan = |v: u32| f32::from_bits(v).is_nan();
+    let half = |shift: u32| {
+        let [a, b] = [a, b].map(|v| v >> shift & 0xffff);
+        a == b || [a, b].iter().all(|v| v & 0x7fff > 0x7c00)
+    };
+    nan(a) && nan(b) || half(0) && half(16)
+}
+
+/// What a stored word is.
+fn place(cases: &[Case], word: usize) -> String {
+    let (case, word) = (word / (STORED * LANES), word % (STORED * LANES));
+    let (quad, word) = (word / (4 * LANES), word % (4 * LANES));
+    let inst = Inst::decode(&cases[case].code).map(|(inst, _)| inst.to_string());
+    format!("{inst:?}, r{} of lane {}", 4 * quad + word % 4, word / 4)
 }
 
 fn program(cases: &[Case]) -> Vec<u8> {

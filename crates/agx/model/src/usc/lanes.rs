@@ -8,10 +8,12 @@
 //! all SIMD-groups of a launch share; so no instruction asks what kind of source it has.
 
 use crate::usc::check::Checker;
+use crate::usc::exec::Name;
 use crate::usc::helper;
 use crate::usc::memory::Port;
 use crate::usc::program::Program;
 use crate::usc::stack::Stack;
+use crate::usc::stage::Stage;
 use crate::usc::workgroup::Shared;
 
 /// Lanes of a SIMD-group.
@@ -175,6 +177,8 @@ pub type Handler = unsafe fn(&mut Lanes<'_, '_>, &Op) -> Next;
 pub struct Op {
     /// The handler.
     pub run: Handler,
+    /// Which handler that is.
+    pub name: Name,
     /// Destination.
     pub d: Dst,
     /// Sources, as many as the handler reads.
@@ -248,6 +252,12 @@ pub struct Lanes<'a, 'v> {
     pub budget: u64,
     /// Instructions executed.
     pub executed: u64,
+    /// The fixed-function units around the group.
+    pub stage: Stage<'a>,
+    /// Local memory, for translated code; its size does not change while the group runs.
+    pub local: *mut u8,
+    /// Bytes of it.
+    pub local_bytes: u32,
     /// Why the group stopped.
     pub fault: Option<String>,
     /// Watches the registers, when the job is checked.
@@ -270,7 +280,10 @@ impl<'a, 'v> Lanes<'a, 'v> {
     ) -> Self {
         assert!(registers.len() >= program.register_rows());
         assert!(shared_rows.len() >= program.shared_row_count());
+        let (local, local_bytes) = (shared.local.as_mut_ptr(), shared.local.len() as u32);
         Lanes {
+            local,
+            local_bytes,
             // The second file is only ever read.
             files: [registers.as_mut_ptr(), shared_rows.as_ptr().cast_mut()],
             #[cfg(debug_assertions)]
@@ -287,6 +300,7 @@ impl<'a, 'v> Lanes<'a, 'v> {
             helper: None,
             budget: u64::MAX,
             executed: 0,
+            stage: Stage::Compute,
             fault: None,
             checker: None,
         }
@@ -294,6 +308,11 @@ impl<'a, 'v> Lanes<'a, 'v> {
 }
 
 impl Lanes<'_, '_> {
+    /// The two files: own registers, shared rows (which are only to be read).
+    pub fn files(&self) -> (*mut Row, *const Row) {
+        (self.files[0], self.files[1])
+    }
+
     /// The row of a source.
     #[inline(always)]
     pub fn row(&self, s: Src) -> &Row {
@@ -317,6 +336,16 @@ impl Lanes<'_, '_> {
         // SAFETY: as in `row`; the exclusive borrow of the group covers its register file, and no
         // handler holds a shared row while it writes.
         unsafe { &mut *self.files[File::Registers as usize].add(row as usize) }
+    }
+
+    /// The active lanes that may write memory: helper lanes of fragment programs may not.
+    /// source: Mesa's agx_nir_lower_frag_sidefx.c, "hardware will predicate simple writes"
+    #[inline(always)]
+    pub fn writers(&self) -> u32 {
+        match &self.stage {
+            Stage::Fragment(f) => self.exec & f.active(),
+            _ => self.exec,
+        }
     }
 
     /// Is every lane active?

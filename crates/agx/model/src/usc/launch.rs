@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tepui_agx_packets::usc::FragmentProperties;
+
 use super::program::{Program, Programs};
 use crate::job::Helper;
 
@@ -43,6 +45,8 @@ pub struct Launch<'v> {
     /// Layout of local memory as an image block: bytes of a sample and samples of a pixel; `None` for
     /// plain local memory.
     pub tile: Option<TileLayout>,
+    /// How the results of a fragment program are used; `None` in other programs.
+    pub fragment: Option<FragmentProperties>,
     /// The helper program's registers.
     pub helper: Helper,
     /// Base of 32-bit USC addresses.

@@ -11,15 +11,12 @@ use tepui_agx_texture::{BlockStore, Kind, LodSource, Request, Store, TileFormat}
 use super::exec::texture::{
     Access2d, DescriptorSource, ImageStore, SamplerSource, TextureRead, TilePixel, TileStore,
 };
-use super::exec::{self, Handlers};
+use super::exec::{self, Entries, Handlers};
 use super::lanes::{Dst, Form, Op, Src};
 use super::memory::{Format, Transfer};
 use super::program::Builder;
 
 static HANDLERS: LazyLock<&'static Handlers> = LazyLock::new(Handlers::of_host);
-
-/// A handler's two entries: for any operands, and for whole rows.
-type Entries = [super::lanes::Handler; 2];
 
 /// The half-register at which a 64-bit operand or a vector starts, as row and form.
 fn register(b: &mut Builder<'_>, half: u16, size: isa::Size) -> (u16, Form) {
@@ -83,18 +80,18 @@ fn none() -> Src {
 }
 
 /// An operation that is run by the fast entry if all its operands are whole rows.
-fn op(entries: Entries, d: Dst, sources: &[Src], aux: [u16; 4]) -> Op {
+fn op((name, entries): Entries, d: Dst, sources: &[Src], aux: [u16; 4]) -> Op {
     let fast = d.form == Form::Word && !d.saturate && sources.iter().all(|s| s.is_word());
     let mut s = [none(); 4];
     s[..sources.len()].copy_from_slice(sources);
-    Op { run: entries[usize::from(fast)], d, s, imm: 0, aux }
+    Op { run: entries[usize::from(fast)], name, d, s, imm: 0, aux }
 }
 
 /// An operation whose handler has only one entry.
-fn plain(entries: Entries, d: Dst, sources: &[Src], imm: u64, aux: [u16; 4]) -> Op {
+fn plain((name, entries): Entries, d: Dst, sources: &[Src], imm: u64, aux: [u16; 4]) -> Op {
     let mut s = [none(); 4];
     s[..sources.len()].copy_from_slice(sources);
-    Op { run: entries[0], d, s, imm, aux }
+    Op { run: entries[0], name, d, s, imm, aux }
 }
 
 /// An instruction that cannot be executed.
@@ -130,6 +127,16 @@ pub fn branch_offset(inst: &Inst) -> Option<i32> {
         Inst::JmpIncomplete(i) => Some(i.off),
         Inst::JmpIfSkippingDoorbell(i) => Some(i.off),
         _ => None,
+    }
+}
+
+/// Constructs that the instruction enters, less those that it leaves.
+pub fn nesting(inst: &Inst) -> i64 {
+    match inst {
+        Inst::IfIcmp(i) => i64::from(i.n),
+        Inst::IfFcmp(i) => i64::from(i.n),
+        Inst::PopExec(i) => -i64::from(i.n),
+        _ => 0,
     }
 }
 
@@ -264,6 +271,9 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
     macro_rules! texture {
         ($i:expr, $load:literal) => {{
             let i = $i;
+            if i.kill & 2 != 0 {
+                return refuse(b, "a texture operation with the unknown bit 70".to_owned());
+            }
             let Some(texture) = descriptor(b, i.base, i.texture) else { return unknown_texture(b) };
             let Some(kind) = texture_kind(i.mode, i.gather, $load) else {
                 return unknown_texture(b);
@@ -314,10 +324,6 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
         ($i:expr, $load:literal) => {{
             let i = $i;
             let Some(format) = tile_format(i.format) else { return unknown_format(b) };
-            if !i.explicit {
-                let why = "a tile access without coordinates is one of fragment shaders";
-                return refuse(b, why.to_owned());
-            }
             let half = u16::from(i.coords);
             let fields = TilePixel {
                 format,
@@ -330,7 +336,8 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
                     general(b, half + 1, isa::Size::B16),
                 ],
             };
-            access(b, h.tile_pixel, Access2d::Pixel(fields), [$load, 0, 0, 0])
+            let entries = if i.explicit { h.tile_pixel } else { h.tile_access };
+            access(b, entries, Access2d::Pixel(fields), [$load, 0, 0, 0])
         }};
     }
     match inst {
@@ -653,6 +660,9 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
         }
         Inst::TextureSample(i) => texture!(i, false),
         Inst::TextureLoad(i) => texture!(i, true),
+        Inst::ImageWrite(i) if i.round != isa::StoreRound::default() => {
+            refuse(b, "an image store that rounds toward zero".to_owned())
+        }
         Inst::ImageWrite(i) => {
             let Some(image) = descriptor(b, i.base, i.image) else { return unknown_texture(b) };
             let (coordinates, sample, layer) = coordinates(b, i.coords, i.dim);
@@ -665,11 +675,9 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
         Inst::ImageWriteBlock(i) => {
             let Some(image) = descriptor(b, i.base, i.image) else { return unknown_texture(b) };
             let Some(format) = tile_format(i.format) else { return unknown_format(b) };
-            if i.explicit == 0 {
-                let why = "a tile store without coordinates is one of fragment shaders";
-                return refuse(b, why.to_owned());
-            }
-            let (coordinates, _, layer) = coordinates(b, i.coords, i.dim);
+            let implicit = isa::Coords { axes: 0, ..i.coords };
+            let place = if i.explicit == 0 { implicit } else { i.coords };
+            let (coordinates, _, layer) = coordinates(b, place, i.dim);
             let store = BlockStore { dimension: dimension(i.dim), format };
             let offset = general(b, i.offset.reg, isa::Size::B16);
             let level = register_or_immediate(b, i.lod);
@@ -678,6 +686,45 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
         }
         Inst::StTile(i) => tile_pixel!(i, 0),
         Inst::LdTile(i) => tile_pixel!(i, 1),
+        // A vertex program without outputs says so; there is nothing to do.
+        Inst::NoVar(_) => plain(h.nop, Dst::NONE, &[], 0, [0; 4]),
+        Inst::Iter(i) => {
+            if i.forward || i.kill {
+                return unknown_interpolation(b);
+            }
+            let fields = (i.d, i.coef, None, i.sample, i.interpolation);
+            interpolate(b, fields)
+        }
+        Inst::Iterproj(i) => {
+            if i.forward || i.kill {
+                return unknown_interpolation(b);
+            }
+            let fields = (i.d, i.coef, Some(i.w), i.sample, i.interpolation);
+            interpolate(b, fields)
+        }
+        Inst::Ldcf(i) => {
+            let d = dst(b, isa::Dst { reg: i.d.reg, size: i.d.size, cache: false }, false);
+            // Three numbers a register, one row more for those that start in a high half.
+            b.register(d.row, u16::from(i.d.count) + 1);
+            let (register, uniform) = coefficient(b, i.coef);
+            let count = u16::from(i.d.count) / 3;
+            plain(h.ldcf, d, &[register], 0, [count, 0, 0, uniform])
+        }
+        Inst::SampleMask(i) => {
+            let sources = [register_or_immediate(b, i.target), register_or_immediate(b, i.live)];
+            plain(h.sample_mask, Dst::NONE, &sources, 0, [0; 4])
+        }
+        Inst::ZsEmit(i) => {
+            let samples = register_or_immediate(b, i.samples);
+            let half = i.values.reg;
+            let depth = if i.depth() { general(b, half, isa::Size::B32) } else { none() };
+            let at = if i.depth() { half + 2 } else { half };
+            let stencil = if i.stencil() { general(b, at, isa::Size::B16) } else { none() };
+            let aux = [u16::from(i.depth()), u16::from(i.stencil()), 0, 0];
+            plain(h.zs_emit, Dst::NONE, &[samples, depth, stencil], 0, aux)
+        }
+        Inst::StVar(i) => vertex_output(b, i.r, i.index),
+        Inst::StVarFinal(i) => vertex_output(b, i.r, i.index),
         Inst::TexStateStore(i) => {
             let base = uniform(b, i.base.0, isa::Size::B64);
             let offset = Src::shared(b.constant(u32::from(i.offset)));
@@ -693,6 +740,40 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
         // Registers that no operation names in its operands are covered here.
         other => refuse(b, format!("`{other}` is not executed by this model yet")),
     }
+}
+
+fn vertex_output(b: &mut Builder<'_>, value: isa::RegVec, word: isa::RegOrImm) -> Op {
+    let value = general(b, value.reg, isa::Size::B32);
+    let word = register_or_immediate(b, word);
+    plain(HANDLERS.st_var, Dst::NONE, &[value, word], 0, [0; 4])
+}
+
+type Interpolated =
+    (isa::RegVec, isa::Coef, Option<isa::Coef>, isa::SampleIndex, isa::Interpolation);
+
+fn interpolate(b: &mut Builder<'_>, (d, coef, w, sample, place): Interpolated) -> Op {
+    let (register, uniform) = coefficient(b, coef);
+    let over_w = w.map_or(none(), |w| coefficient(b, w).0);
+    let sample = match sample {
+        isa::SampleIndex::None => none(),
+        isa::SampleIndex::Imm(value) => Src::shared(b.constant(u32::from(value))),
+        isa::SampleIndex::Reg(half) => general(b, half, isa::Size::B16),
+    };
+    let aux = [u16::from(d.count), u16::from(place.bits()), u16::from(w.is_some()), uniform];
+    let d = vector(b, d);
+    plain(HANDLERS.iter, d, &[register, over_w, sample], 0, aux)
+}
+
+/// The number of a coefficient register as a source, and whether it is the same in all lanes.
+fn coefficient(b: &mut Builder<'_>, coef: isa::Coef) -> (Src, u16) {
+    match coef {
+        isa::Coef::Cf(number) => (Src::shared(b.constant(u32::from(number))), 1),
+        isa::Coef::Reg(half) => (general(b, half, isa::Size::B16), 0),
+    }
+}
+
+fn unknown_interpolation(b: &mut Builder<'_>) -> Op {
+    refuse(b, "interpolation that forwards to a texture or ends helper lanes: unknown".to_owned())
 }
 
 /// Operand and, for compare and exchange, comparand first: the registers hold the new value, then

@@ -5,12 +5,16 @@
 //! - [`launch`] holds what a pipeline's USC words load.
 //! - [`workgroup`] runs the SIMD-groups of a workgroup in turn; [`run`] is the loop over
 //!   instructions; [`exec`] has what each instruction does.
+//! - `jit` translates programs that run often to the host's own code.
+//! - [`stage`] is what surrounds a vertex or fragment program: its fixed-function units.
 //! - [`stack`] and [`helper`] hand out scratch memory as the driver's helper program decides.
 
 pub mod check;
 pub mod exec;
 pub mod fpmode;
 pub mod helper;
+#[cfg(target_arch = "x86_64")]
+mod jit;
 pub mod lanes;
 pub mod launch;
 pub mod lower;
@@ -18,4 +22,5 @@ pub mod memory;
 pub mod program;
 pub mod run;
 pub mod stack;
+pub mod stage;
 pub mod workgroup;

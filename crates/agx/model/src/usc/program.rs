@@ -42,6 +42,8 @@ pub struct Program {
     uniform_rows: Vec<u16>,
     register_rows: usize,
     footprints: OnceLock<Vec<Footprint>>,
+    #[cfg(target_arch = "x86_64")]
+    translation: super::jit::Lazy,
 }
 
 /// Collects what lowering finds beside operations.
@@ -96,7 +98,12 @@ impl Builder<'_> {
 impl Program {
     /// Reads and decodes the program at an address. What cannot be decoded becomes an operation that
     /// faults when it is executed.
-    pub fn load(vm: &AddressSpace, address: u64, usc_exec_base: u64) -> Result<Program, String> {
+    pub fn load(
+        vm: &AddressSpace,
+        address: u64,
+        usc_exec_base: u64,
+        translate_after: u32,
+    ) -> Result<Program, String> {
         let (bytes, placed, mut undecoded) = read(vm, address)?;
         let mut builder = Builder {
             address,
@@ -122,6 +129,8 @@ impl Program {
                 }
             });
         }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = translate_after;
         let Builder { transfers, accesses, notes, constants, uniform_rows, register_rows, .. } =
             builder;
         let uniform_rows =
@@ -139,6 +148,8 @@ impl Program {
             uniform_rows,
             register_rows,
             footprints: OnceLock::new(),
+            #[cfg(target_arch = "x86_64")]
+            translation: super::jit::Lazy::after(translate_after),
         })
     }
 
@@ -159,6 +170,13 @@ impl Program {
     #[inline(always)]
     pub fn ops(&self) -> &[Op] {
         &self.ops
+    }
+
+    /// The host's own code for it, once it has run often enough.
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    pub fn translated(&self) -> Option<&super::jit::Translated> {
+        self.translation.get(self)
     }
 
     /// The instructions with their offsets.
@@ -188,6 +206,11 @@ impl Program {
         &self.accesses[index]
     }
 
+    /// All of them.
+    pub fn accesses(&self) -> &[Access2d] {
+        &self.accesses
+    }
+
     /// Why an instruction cannot be executed.
     pub fn note(&self, index: usize) -> &str {
         &self.notes[index]
@@ -201,6 +224,14 @@ impl Program {
     /// Rows that the shared file needs.
     pub fn shared_row_count(&self) -> usize {
         UNIFORM_ROWS + self.constants.len()
+    }
+
+    /// The value of a source that is a constant of the program.
+    pub fn constant(&self, s: super::lanes::Src) -> Option<u32> {
+        if s.file != super::lanes::File::Shared {
+            return None;
+        }
+        self.constants.get(usize::from(s.row).checked_sub(UNIFORM_ROWS)?).copied()
     }
 
     /// The shared file for given uniform registers (in halves; those that are missing are zero).
@@ -237,15 +268,18 @@ impl Program {
     }
 }
 
-/// Reads instructions until one ends the program and no branch leads behind it.
+/// Bytes, instructions, and why some could not be decoded, by offset.
 type Code = (Vec<u8>, Vec<Placed>, HashMap<u32, String>);
 
+/// Reads instructions until one ends the program: no branch leads behind it, and it does not stand
+/// within an `if`, where the other threads go on behind it.
 fn read(vm: &AddressSpace, address: u64) -> Result<Code, String> {
     let mut bytes: Vec<u8> = Vec::new();
     let mut placed = Vec::new();
     let mut undecoded = HashMap::new();
     // The highest place that a branch leads to.
     let mut reach = 0i64;
+    let mut nesting = 0i64;
     let mut offset = 0usize;
     loop {
         if bytes.len() < offset + 16 && bytes.len() < MAX_BYTES {
@@ -261,7 +295,8 @@ fn read(vm: &AddressSpace, address: u64) -> Result<Code, String> {
                 if let Some(target) = super::lower::branch_offset(&inst) {
                     reach = reach.max(offset as i64 + i64::from(target));
                 }
-                if super::lower::ends(&inst) && reach <= offset as i64 {
+                nesting += super::lower::nesting(&inst);
+                if super::lower::ends(&inst) && reach <= offset as i64 && nesting <= 0 {
                     bytes.truncate(offset + length);
                     return Ok((bytes, placed, undecoded));
                 }
@@ -300,8 +335,18 @@ fn extend(vm: &AddressSpace, address: u64, bytes: &mut Vec<u8>, want: usize) -> 
 
 /// Programs that a GPU has decoded, by address; checked against memory once a job, since a driver
 /// may put another shader in the same place.
-#[derive(Default)]
-pub struct Cache(Mutex<HashMap<u64, Arc<Program>>>);
+pub struct Cache {
+    programs: Mutex<HashMap<u64, Arc<Program>>>,
+    translate_after: u32,
+}
+
+impl Cache {
+    /// No program yet. Programs are translated to the host's own code after so many runs of a
+    /// SIMD-group; never after `u32::MAX`.
+    pub fn new(translate_after: u32) -> Cache {
+        Cache { programs: Mutex::default(), translate_after }
+    }
+}
 
 /// Decoded programs beyond which the cache starts anew.
 const CACHE_LIMIT: usize = 4096;
@@ -326,7 +371,7 @@ impl<'v> Programs<'v> {
         if let Some(program) = checked.get(&address) {
             return Ok(program.clone());
         }
-        let mut cache = self.cache.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cache = self.cache.programs.lock().unwrap_or_else(PoisonError::into_inner);
         let program = match cache.get(&address).filter(|p| p.still_at(self.vm, self.usc_exec_base))
         {
             Some(program) => program.clone(),
@@ -334,7 +379,8 @@ impl<'v> Programs<'v> {
                 if cache.len() >= CACHE_LIMIT {
                     cache.clear();
                 }
-                let program = Arc::new(Program::load(self.vm, address, self.usc_exec_base)?);
+                let after = self.cache.translate_after;
+                let program = Arc::new(Program::load(self.vm, address, self.usc_exec_base, after)?);
                 cache.insert(address, program.clone());
                 program
             }

@@ -13,14 +13,51 @@ pub enum Outcome {
     Fault,
 }
 
-/// Runs a group to its end, its next barrier or its fault.
+/// Runs a group to its end, its next barrier or its fault: as the host's own code if there is some for
+/// the program, else by the interpreter.
 pub fn run(l: &mut Lanes<'_, '_>) -> Outcome {
+    #[cfg(target_arch = "x86_64")]
+    if l.checker.is_none() {
+        if let Some(code) = l.program.translated() {
+            return translated(l, code);
+        }
+    }
+    loop {
+        if let Some(outcome) = interpret(l, |_| false) {
+            return outcome;
+        }
+    }
+}
+
+/// Runs translated code, and the interpreter from where it cannot begin to where it can.
+#[cfg(target_arch = "x86_64")]
+fn translated(l: &mut Lanes<'_, '_>, code: &super::jit::Translated) -> Outcome {
+    use super::jit::exit;
+    loop {
+        if !code.begins_at(l.pc) {
+            match interpret(l, |pc| code.begins_at(pc)) {
+                Some(outcome) => return outcome,
+                None => continue,
+            }
+        }
+        match code.run(l) {
+            exit::JUMP if l.executed <= l.budget => {}
+            exit::JUMP | exit::BUDGET => return endless(l, l.pc),
+            exit::BARRIER => return Outcome::Barrier,
+            exit::STOP => return Outcome::Stop,
+            exit::END => return end(l),
+            _ => return Outcome::Fault,
+        }
+    }
+}
+
+/// Interprets until the group stops, or `until` says so of the next operation's index.
+fn interpret(l: &mut Lanes<'_, '_>, until: impl Fn(usize) -> bool) -> Option<Outcome> {
     let ops = l.program.ops();
     let mut since_jump = l.pc;
     let outcome = loop {
         let Some(op) = ops.get(l.pc) else {
-            l.fault = Some("execution runs past the end of the program".to_owned());
-            break Outcome::Fault;
+            break Some(end(l));
         };
         if let Some(checker) = &mut l.checker {
             checker.before(l.program, l.pc, l.exec);
@@ -32,23 +69,35 @@ pub fn run(l: &mut Lanes<'_, '_>) -> Outcome {
         match unsafe { (op.run)(l, op) } {
             Next::Continue => {}
             Next::Jump => {
-                let ran = (here - since_jump) as u64;
-                l.executed += ran;
+                l.executed += (here - since_jump) as u64;
                 since_jump = l.pc;
                 if l.executed > l.budget {
-                    l.fault = Some(format!(
-                        "no end after {} instructions: the loop is taken for endless",
-                        l.executed
-                    ));
-                    l.pc = here;
-                    break Outcome::Fault;
+                    return Some(endless(l, here));
                 }
             }
-            Next::Barrier => break Outcome::Barrier,
-            Next::Stop => break Outcome::Stop,
-            Next::Fault => break Outcome::Fault,
+            Next::Barrier => break Some(Outcome::Barrier),
+            Next::Stop => break Some(Outcome::Stop),
+            Next::Fault => break Some(Outcome::Fault),
+        }
+        if until(l.pc) {
+            break None;
         }
     };
     l.executed += l.pc.saturating_sub(since_jump) as u64;
     outcome
+}
+
+#[cold]
+fn end(l: &mut Lanes<'_, '_>) -> Outcome {
+    l.fault = Some("execution runs past the end of the program".to_owned());
+    Outcome::Fault
+}
+
+/// The budget is spent, at the operation before `pc`.
+#[cold]
+fn endless(l: &mut Lanes<'_, '_>, pc: usize) -> Outcome {
+    l.fault =
+        Some(format!("no end after {} instructions: the loop is taken for endless", l.executed));
+    l.pc = pc;
+    Outcome::Fault
 }

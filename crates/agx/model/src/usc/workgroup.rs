@@ -6,8 +6,12 @@ use super::launch::{Grid, Launch};
 use super::memory::Port;
 use super::program::Program;
 use super::stack::Stack;
+use super::stage::Stage;
 use super::{helper, run};
 use crate::job::{JobFault, ProgramPoint, Report, Unit};
+
+/// Registers that fixed function may fill before a program runs, whether it names them or not.
+pub const PRELOADED_ROWS: usize = 8;
 
 /// What the SIMD-groups of a workgroup share.
 #[derive(Default)]
@@ -71,6 +75,13 @@ impl<'v> Worker<'v> {
         (self.port.soft_faults, self.port.first_soft_fault)
     }
 
+    /// What the checks found, and what the texture unit could not know.
+    pub fn into_reports(self) -> Vec<Report> {
+        let mut reports = self.reports;
+        reports.extend(self.port.reports);
+        reports
+    }
+
     /// Runs one program on one lane to its end, as a preshader runs; the uniform, texture state and
     /// sampler state registers that it leaves are in what is returned.
     pub fn run_preshader(
@@ -119,6 +130,104 @@ impl<'v> Worker<'v> {
             Some(fault) => Err(fault),
             None => Ok(std::mem::take(&mut self.shared)),
         }
+    }
+
+    /// Loads what a launch's USC words load, for the groups that [`Worker::run_entered`] runs.
+    pub fn enter(&mut self, launch: &'v Launch<'v>) {
+        self.port.launch = launch;
+        self.shared.textures.clone_from(&launch.textures);
+        self.shared.samplers.clone_from(&launch.samplers);
+    }
+
+    /// Local memory: in fragment and end-of-tile programs, the tilebuffer.
+    pub fn local(&mut self) -> &mut Vec<u8> {
+        &mut self.shared.local
+    }
+
+    /// What happened in the texture unit and the pixel back end that silicon's behaviour is unknown
+    /// for.
+    pub fn notes(&mut self) -> &mut tepui_agx_texture::Notes {
+        &mut self.port.sampler.notes
+    }
+
+    /// The registers of the group that [`Worker::run_group`] runs next, cleared, for whoever preloads
+    /// them.
+    pub fn preload(&mut self, program: &Program) -> &mut [Row] {
+        self.registers.clear();
+        self.registers.resize(program.register_rows().max(PRELOADED_ROWS), Row::ZERO);
+        &mut self.registers
+    }
+
+    /// Runs one SIMD-group of a vertex or fragment program to its end. Its registers are those that
+    /// [`Worker::preload`] gave.
+    pub fn run_group(
+        &mut self,
+        launch: &Launch<'_>,
+        shared_rows: &[Row],
+        stage: Stage<'_>,
+        alive: u32,
+        budget: u64,
+    ) -> Result<(), JobFault> {
+        self.shared.textures.clone_from(&launch.textures);
+        self.shared.samplers.clone_from(&launch.samplers);
+        self.run_alone(&launch.program, shared_rows, stage, alive, budget)
+    }
+
+    /// Runs one SIMD-group of the launch that was entered. Its registers are those that
+    /// [`Worker::preload`] gave.
+    pub fn run_entered(
+        &mut self,
+        shared_rows: &[Row],
+        stage: Stage<'_>,
+        alive: u32,
+        budget: u64,
+    ) -> Result<(), JobFault> {
+        let launch = self.port.launch;
+        self.run_alone(&launch.program, shared_rows, stage, alive, budget)
+    }
+
+    fn run_alone(
+        &mut self,
+        program: &Program,
+        shared_rows: &[Row],
+        stage: Stage<'_>,
+        alive: u32,
+        budget: u64,
+    ) -> Result<(), JobFault> {
+        let mut lanes = Lanes::new(
+            &mut self.registers,
+            shared_rows,
+            program,
+            alive,
+            Place { local_size: [1; 3], grid: [1; 3], ..Place::default() },
+            &mut self.shared,
+            &mut self.port,
+        );
+        lanes.budget = budget;
+        lanes.stage = stage;
+        lanes.checker = self.check.then(Default::default);
+        let outcome = run::run(&mut lanes);
+        self.executed += lanes.executed;
+        self.threads += u64::from(alive.count_ones());
+        if let Some(checker) = lanes.checker.take() {
+            self.reports.extend(checker.reports);
+        }
+        let stack = lanes.stack;
+        let fault = match outcome {
+            run::Outcome::Stop => None,
+            run::Outcome::Barrier => {
+                Some(point(&lanes, "a program of the graphics pipeline waits at a barrier".into()))
+            }
+            run::Outcome::Fault => {
+                let why = lanes.fault.take().unwrap_or_default();
+                Some(point(&lanes, why))
+            }
+        };
+        if stack.mapped {
+            helper::free(&mut self.port, stack.blocks)
+                .map_err(|why| JobFault::new(Unit::Usc, why))?;
+        }
+        fault.map_or(Ok(()), Err)
     }
 
     /// Runs one workgroup to its end.
@@ -213,6 +322,7 @@ impl<'v> Worker<'v> {
                 let outcome = run::run(&mut lanes);
                 group.pc = lanes.pc;
                 group.exec = lanes.exec;
+                group.alive = lanes.alive;
                 group.stack = lanes.stack;
                 group.executed = lanes.executed;
                 group.checker = lanes.checker.take();

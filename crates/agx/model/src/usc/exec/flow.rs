@@ -153,10 +153,16 @@ pub fn jump_register<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     }
 }
 
-/// End of the program.
+/// Ends the active threads. The others go on behind it: Mesa places it within a branch with no jump
+/// around it. source: agx_compile.c, `nir_jump_halt`
 #[inline(always)]
-pub fn stop<const FAST: bool>(_: &mut Lanes<'_, '_>, _: &Op) -> Next {
-    Next::Stop
+pub fn stop<const FAST: bool>(l: &mut Lanes<'_, '_>, _: &Op) -> Next {
+    l.alive &= !l.exec;
+    if l.alive == 0 {
+        return Next::Stop;
+    }
+    l.set_exec(0);
+    Next::Continue
 }
 
 /// Wait for the workgroup.

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tepui_agx_texture::TileFormat;
 use tepui_softgpu::Access;
 
+use super::gather::{Near, fetch, gather, report, scatter, spread};
 use super::{Lanes, Next, Op};
-use crate::usc::lanes::{Dst, Form, LANES, Row, f32_to_half, half_to_f32};
+use crate::usc::lanes::{Dst, File, Form, LANES, Row, f32_to_half, half_to_f32};
 use crate::usc::memory::{Format, Transfer};
 
 /// The registers of a transfer, one after the other: whole rows, or halves.
@@ -81,206 +82,6 @@ fn device_addresses(l: &Lanes<'_, '_>, op: &Op, t: &Transfer) -> [u64; LANES] {
         }
     }
     out
-}
-
-/// Lowest and highest address over the active lanes.
-#[inline(always)]
-fn span(addresses: &[u64; LANES], exec: u32) -> (u64, u64) {
-    let (mut low, mut high) = (u64::MAX, 0);
-    if exec == u32::MAX {
-        for &a in addresses {
-            low = low.min(a);
-            high = high.max(a);
-        }
-    } else {
-        for (i, &a) in addresses.iter().enumerate() {
-            let on = exec >> i & 1 != 0;
-            low = low.min(if on { a } else { u64::MAX });
-            high = high.max(if on { a } else { 0 });
-        }
-    }
-    (low, high)
-}
-
-/// Reads `count` elements at `step` bytes each from every active lane's address and hands each to
-/// the sink as a row of raw bits.
-#[inline(always)]
-fn gather(
-    l: &mut Lanes<'_, '_>,
-    addresses: &[u64; LANES],
-    element: u32,
-    mask: u8,
-    mut sink: impl FnMut(&mut Lanes<'_, '_>, usize, Row),
-) {
-    let exec = l.exec;
-    if exec == 0 {
-        return;
-    }
-    if l.checker.is_some() {
-        check_reads(l, addresses, element, mask);
-    }
-    let elements = 8 - u32::from(mask).leading_zeros().saturating_sub(24);
-    let (low, high) = span(addresses, exec);
-    // Addresses are 64 bits of a program's making: the span may be all of them.
-    let whole = (high - low).saturating_add(u64::from(element * elements));
-    // A span that lies in one buffer needs one translation for all lanes and elements.
-    let host = if whole <= 1 << 32 { l.port.ranges_lookup(low, whole) } else { None };
-    let mut k = 0;
-    for e in 0..elements {
-        if mask >> e & 1 == 0 {
-            continue;
-        }
-        let at = u64::from(e * element);
-        let mut row = Row::ZERO;
-        match host {
-            Some(host) => {
-                // Inactive lanes read the lowest address, which is mapped like the others.
-                let mut offsets = [0u64; LANES];
-                if exec == u32::MAX {
-                    for i in 0..LANES {
-                        offsets[i] = addresses[i] - low + at;
-                    }
-                } else {
-                    for i in 0..LANES {
-                        let on = exec >> i & 1 != 0;
-                        offsets[i] = if on { addresses[i] - low + at } else { at };
-                    }
-                }
-                // SAFETY: every offset plus the element lies in the span that was looked up; the
-                // client may write at the same time, and then the bytes are either.
-                unsafe {
-                    match element {
-                        4 => {
-                            for i in 0..LANES {
-                                row.0[i] =
-                                    host.add(offsets[i] as usize).cast::<u32>().read_unaligned();
-                            }
-                        }
-                        2 => {
-                            for i in 0..LANES {
-                                let p = host.add(offsets[i] as usize).cast::<u16>();
-                                row.0[i] = u32::from(p.read_unaligned());
-                            }
-                        }
-                        _ => {
-                            for i in 0..LANES {
-                                row.0[i] = u32::from(*host.add(offsets[i] as usize));
-                            }
-                        }
-                    }
-                }
-            }
-            None => {
-                for i in 0..LANES {
-                    if exec >> i & 1 == 0 {
-                        continue;
-                    }
-                    let address = addresses[i].wrapping_add(at);
-                    if let Some(p) = l.port.host(address, u64::from(element), Access::Read) {
-                        // SAFETY: `host` vouches for the element's bytes.
-                        row.0[i] = unsafe {
-                            match element {
-                                4 => p.cast::<u32>().read_unaligned(),
-                                2 => u32::from(p.cast::<u16>().read_unaligned()),
-                                _ => u32::from(*p),
-                            }
-                        };
-                    }
-                }
-            }
-        }
-        sink(l, k, row);
-        k += 1;
-    }
-}
-
-/// Reports loads of memory that is not bound, or whose page nobody ever wrote.
-#[cold]
-fn check_reads(l: &mut Lanes<'_, '_>, addresses: &[u64; LANES], element: u32, mask: u8) {
-    let last = u64::from(7 - mask.leading_zeros().min(7)) * u64::from(element);
-    let mut what = None;
-    for i in (0..LANES).filter(|&i| l.exec >> i & 1 != 0) {
-        for address in [addresses[i], addresses[i].wrapping_add(last)] {
-            if let Err(fault) = l.port.vm.translate(address, Access::Read) {
-                what = Some(format!("lane {i}: {fault}; the load gives zero"));
-            } else if !l.port.was_written(address) {
-                what = Some(format!("lane {i} reads {address:#x}, where nothing was ever written"));
-            }
-        }
-    }
-    report(l, what);
-}
-
-/// Reports stores to memory that is not bound for them.
-#[cold]
-fn check_writes(l: &mut Lanes<'_, '_>, addresses: &[u64; LANES], at: u64) {
-    let mut what = None;
-    for i in (0..LANES).filter(|&i| l.exec >> i & 1 != 0) {
-        let address = addresses[i].wrapping_add(at);
-        if let Err(fault) = l.port.vm.translate(address, Access::Write) {
-            what = Some(format!("lane {i}: {fault}; the store is dropped"));
-        }
-    }
-    report(l, what);
-}
-
-/// Hands a finding to the checker, with the instruction that is being executed.
-#[cold]
-fn report(l: &mut Lanes<'_, '_>, what: Option<String>) {
-    if let (Some(checker), Some(what)) = (&mut l.checker, what) {
-        checker.note(l.program, l.pc - 1, what);
-    }
-}
-
-/// Writes one element a lane.
-#[inline(always)]
-fn scatter(l: &mut Lanes<'_, '_>, addresses: &[u64; LANES], element: u32, at: u64, row: &Row) {
-    let exec = l.exec;
-    if exec == 0 {
-        return;
-    }
-    if l.checker.is_some() {
-        check_writes(l, addresses, at);
-    }
-    let (low, high) = span(addresses, exec);
-    let whole = (high - low).saturating_add(u64::from(element));
-    let low = low.wrapping_add(at);
-    if let Some(host) = (whole <= 1 << 32).then(|| l.port.ranges_lookup_write(low, whole)).flatten()
-    {
-        for i in 0..LANES {
-            if exec >> i & 1 == 0 {
-                continue;
-            }
-            let offset = addresses[i].wrapping_add(at).wrapping_sub(low) as usize;
-            // SAFETY: the offset plus the element lies in the span that was looked up.
-            unsafe { put(host.add(offset), element, row.0[i]) };
-        }
-        return;
-    }
-    for i in 0..LANES {
-        if exec >> i & 1 == 0 {
-            continue;
-        }
-        let address = addresses[i].wrapping_add(at);
-        if let Some(p) = l.port.host(address, u64::from(element), Access::Write) {
-            // SAFETY: `host` vouches for the element's bytes.
-            unsafe { put(p, element, row.0[i]) };
-        }
-    }
-}
-
-/// # Safety
-/// `p` must be valid for `element` bytes.
-#[inline(always)]
-unsafe fn put(p: *mut u8, element: u32, value: u32) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        match element {
-            4 => p.cast::<u32>().write_unaligned(value),
-            2 => p.cast::<u16>().write_unaligned(value as u16),
-            _ => p.write(value as u8),
-        }
-    }
 }
 
 /// Turns raw elements to the register's float. `component` is the element's number, for alpha.
@@ -428,7 +229,7 @@ fn component_numbers(mask: u8) -> [usize; 4] {
 }
 
 #[inline(always)]
-fn store_to(l: &mut Lanes<'_, '_>, t: &Transfer, addresses: &[u64; LANES]) -> Next {
+fn store_to(l: &mut Lanes<'_, '_>, exec: u32, t: &Transfer, addresses: &[u64; LANES]) -> Next {
     if let Some(format) = packed_format(t.format) {
         let wide = is_wide(t);
         let mut channels = [Row::ZERO; 4];
@@ -446,7 +247,7 @@ fn store_to(l: &mut Lanes<'_, '_>, t: &Transfer, addresses: &[u64; LANES]) -> Ne
             format.store(15, &std::array::from_fn(|c| channels[c].0[i]), &mut word);
             row.0[i] = u32::from_le_bytes(word);
         }
-        scatter(l, addresses, 4, 0, &row);
+        scatter(l, exec, addresses, 4, 0, &row);
         return Next::Continue;
     }
     let element = t.format.stride();
@@ -464,15 +265,50 @@ fn store_to(l: &mut Lanes<'_, '_>, t: &Transfer, addresses: &[u64; LANES]) -> Ne
                 *v = u32::from(f32_to_half(f32::from_bits(*v)));
             }
         }
-        scatter(l, addresses, element, components[k] as u64 * u64::from(element), &row);
+        scatter(l, exec, addresses, element, components[k] as u64 * u64::from(element), &row);
     }
     Next::Continue
+}
+
+/// The addresses of a transfer if they are offsets from one uniform base, and the job is not checked.
+#[inline(always)]
+fn near_addresses(l: &Lanes<'_, '_>, op: &Op, t: &Transfer) -> Option<Near> {
+    let base = op.s[0];
+    if base.file != File::Shared || base.form != Form::Pair || l.checker.is_some() || l.exec == 0 {
+        return None;
+    }
+    let unit = t.format.stride();
+    let shift = u32::from(t.shift.min(2)) + unit.trailing_zeros();
+    let low = l.row(base).0[0];
+    let high = l.row(crate::usc::lanes::Src { row: base.row + 1, ..base }).0[0];
+    let base = u64::from(low) | u64::from(high) << 32;
+    let base = base & !(u64::from(unit) - 1);
+    match t.immediate {
+        Some(index) => Near::one(base, u64::try_from(index).ok()? << shift),
+        None => Near::new(base, l.row(op.s[1]), shift, l.exec),
+    }
 }
 
 /// Device memory to registers. Source 0 is the base, source 1 the index.
 #[inline(always)]
 pub fn device_load<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     let t = transfer(l, op);
+    if t.format.is_raw() && is_wide(t) {
+        if let Some(near) = near_addresses(l, op, t) {
+            let unit = t.format.stride();
+            let elements = 8 - t.mask.leading_zeros();
+            let size = near.size() + u64::from(unit * elements);
+            if let Some(host) = l.port.ranges_lookup(near.address(), size) {
+                for (k, e) in (0..elements).filter(|e| t.mask >> e & 1 != 0).enumerate() {
+                    // SAFETY: every offset, plus the element's, plus its bytes, lies in the span that
+                    // was looked up; a client may write at the same time, then the bytes are either.
+                    let row = unsafe { fetch(host.add((e * unit) as usize), &near.offsets, unit) };
+                    l.store_row(t.register.row + k as u16, &row);
+                }
+                return Next::Continue;
+            }
+        }
+    }
     let addresses = device_addresses(l, op, t);
     load_from(l, t, &addresses);
     Next::Continue
@@ -482,8 +318,22 @@ pub fn device_load<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
 #[inline(always)]
 pub fn device_store<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     let t = transfer(l, op);
+    if t.format == Format::I32 && is_wide(t) {
+        if let Some(near) = near_addresses(l, op, t) {
+            let elements = 8 - t.mask.leading_zeros();
+            let size = near.size() + u64::from(4 * elements);
+            if let Some(host) = l.port.ranges_lookup_write(near.address(), size) {
+                for (k, e) in (0..elements).filter(|e| t.mask >> e & 1 != 0).enumerate() {
+                    let row = l.register(t.register.row + k as u16);
+                    // SAFETY: as for loads.
+                    unsafe { spread(host.add(4 * e as usize), &near.offsets, l.writers(), row, 4) };
+                }
+                return Next::Continue;
+            }
+        }
+    }
     let addresses = device_addresses(l, op, t);
-    store_to(l, t, &addresses)
+    store_to(l, l.writers(), t, &addresses)
 }
 
 /// One step of an atomic operation: what is stored for `old`, given the operand (and, for a compare
@@ -604,6 +454,21 @@ pub fn local_load<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     let offsets = local_offsets(l, op, t);
     let unit = t.format.stride();
     let components = component_numbers(t.mask);
+    if l.shared.local_written.is_empty() && l.exec != 0 {
+        let near = Near::among(&offsets, unit, l.exec);
+        let end = near.last() as usize + (4 * unit) as usize;
+        let start = near.first() as usize;
+        if end <= l.shared.local.len() {
+            for k in 0..t.count() {
+                let at = components[k] * unit as usize;
+                // SAFETY: the last offset plus four elements lies in local memory.
+                let row =
+                    unsafe { fetch(l.shared.local.as_ptr().add(start + at), &near.offsets, unit) };
+                l.store_u32(register_at(t.register, k), &row);
+            }
+            return Next::Continue;
+        }
+    }
     for k in 0..t.count() {
         let at = components[k] as u32 * unit;
         let mut row = Row::ZERO;
@@ -649,6 +514,21 @@ pub fn local_store<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     let offsets = local_offsets(l, op, t);
     let unit = t.format.stride();
     let components = component_numbers(t.mask);
+    if l.shared.local_written.is_empty() && l.exec != 0 {
+        let near = Near::among(&offsets, unit, l.exec);
+        let end = near.last() as usize + (4 * unit) as usize;
+        let start = near.first() as usize;
+        if end <= l.shared.local.len() {
+            for k in 0..t.count() {
+                let at = components[k] * unit as usize;
+                let row = register_bits(l, t, k);
+                let to = l.shared.local.as_mut_ptr();
+                // SAFETY: the last offset plus four elements lies in local memory.
+                unsafe { spread(to.add(start + at), &near.offsets, l.exec, &row, unit) };
+            }
+            return Next::Continue;
+        }
+    }
     for k in 0..t.count() {
         let at = components[k] as u32 * unit;
         let row = register_bits(l, t, k);
@@ -712,7 +592,7 @@ pub fn stack_load<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
 /// Registers to scratch memory.
 #[inline(always)]
 pub fn stack_store<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
-    stack_transfer(l, op, store_to)
+    stack_transfer(l, op, |l, t, addresses| store_to(l, l.exec, t, addresses))
 }
 
 /// The index of a scratch access counts bytes. source: Mesa's agx_compile.c,

@@ -8,13 +8,19 @@
 pub mod approx;
 pub mod float;
 pub mod flow;
+pub mod fragment;
+pub mod gather;
 pub mod int;
 pub mod memory;
 pub mod special;
 pub mod subgroup;
 pub mod texture;
+pub mod vertex;
 
 pub use super::lanes::{Handler, Lanes, Next, Op};
+
+/// A handler's name and its two entries: for any operands, and for whole rows.
+pub type Entries = (Name, [Handler; 2]);
 
 /// One handler in one build.
 macro_rules! entry {
@@ -35,10 +41,10 @@ macro_rules! entry {
 macro_rules! compile {
     ($set:ident $features:tt $($name:ident: $module:ident,)*) => {
         mod $set {
-            use super::{Handlers, Lanes, Next, Op};
+            use super::{Handlers, Lanes, Name, Next, Op};
             $(entry!($features $name $module);)*
             pub static HANDLERS: Handlers =
-                Handlers { $($name: [$name::<false>, $name::<true>],)* };
+                Handlers { $($name: (Name::$name, [$name::<false>, $name::<true>]),)* };
         }
     };
 }
@@ -48,7 +54,15 @@ macro_rules! handlers {
         /// A compiled set: for each handler the entry for any operands and the one for whole rows.
         #[expect(missing_docs, reason = "the functions behind the names are documented")]
         pub struct Handlers {
-            $(pub $name: [Handler; 2],)*
+            $(pub $name: Entries,)*
+        }
+
+        /// Names of handlers.
+        #[expect(missing_docs, non_camel_case_types, reason = "the functions are documented")]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum Name {
+            $($name,)*
         }
 
         compile!(any_host [] $($name: $module,)*);
@@ -139,6 +153,12 @@ handlers! {
     image_write: texture,
     image_write_block: texture,
     tile_pixel: texture,
+    st_var: vertex,
+    iter: fragment,
+    ldcf: fragment,
+    sample_mask: fragment,
+    zs_emit: fragment,
+    tile_access: fragment,
     texture_state_store: texture,
     sampler_state_store: texture,
 }

@@ -10,6 +10,10 @@ pub fn get_sr<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     let number = op.aux[0];
     let place = l.place;
     let axis = |base: u16| (number - base) as usize;
+    if let Some(row) = super::fragment::special(l, number) {
+        l.store_u32(op.d, &row);
+        return Next::Continue;
+    }
     let mut out = Row::ZERO;
     match number {
         0..=2 => out = Row::splat(place.group[axis(0)]),

@@ -2,12 +2,14 @@
 //! back end.
 
 use tepui_agx_texture::pbe::{Block, StoreOperands};
-use tepui_agx_texture::{BlockStore, LANES, Operands, Request, SamplerState, Store, TileFormat};
+use tepui_agx_texture::{BlockStore, LANES, Request, SamplerState, Store, TileFormat};
 use tepui_softgpu::{Access, AddressSpace, Fault, Protection, RangeCache};
 
 use super::memory::{register_at, register_bits_of};
 use super::{Lanes, Next, Op};
+use crate::job::{ProgramPoint, Report};
 use crate::usc::lanes::{Dst, Form, Row, Src, f32_to_half, half_to_f32};
+use crate::usc::stage::Stage;
 
 /// Where a texture or image descriptor comes from.
 #[derive(Clone, Copy, Debug)]
@@ -30,10 +32,13 @@ pub enum DescriptorSource {
 pub enum SamplerSource {
     /// A sampler state register.
     State(u8),
-    /// The number in a register: a place in the sampler heap if the job has one, else a sampler state
-    /// register.
+    /// The number in a register: a sampler state register, or from [`FIRST_OF_HEAP`] on a place in the
+    /// sampler heap.
     Register(Src),
 }
+
+/// Number of the heap's first sampler, as registers name it. source: Mesa's hk_descriptor_set.c
+const FIRST_OF_HEAP: u32 = 28;
 
 /// A texture instruction: what is asked for and where the operands lie. Unused operands are `None`.
 #[derive(Clone, Copy, Debug)]
@@ -134,9 +139,9 @@ pub enum Access2d {
 }
 
 /// A worker's memory as the texture unit sees it.
-struct View<'a> {
-    vm: &'a AddressSpace,
-    ranges: &'a mut RangeCache,
+pub(crate) struct View<'a> {
+    pub vm: &'a AddressSpace,
+    pub ranges: &'a mut RangeCache,
 }
 
 // SAFETY: `RangeCache::lookup` returns addresses of bound memory with the permissions asked for, which
@@ -162,11 +167,6 @@ unsafe impl tepui_agx_texture::Memory for View<'_> {
 
 fn row(l: &Lanes<'_, '_>, s: Option<Src>) -> [u32; LANES] {
     s.map_or([0; LANES], |s| l.load_u32(s).0)
-}
-
-/// A float operand of 16 or 32 bits, as the bits of a 32-bit float.
-fn float_row(l: &Lanes<'_, '_>, s: Option<Src>) -> [u32; LANES] {
-    s.map_or([0; LANES], |s| l.load_f32(s).map(f32::to_bits))
 }
 
 /// Calls `each` for every group of active lanes that have the same descriptor (and, with `key`, the
@@ -220,14 +220,14 @@ fn sampler(
     number: u32,
 ) -> Result<Option<SamplerState>, String> {
     let (heap, count) = l.port.launch.sampler_heap;
-    if matches!(source, SamplerSource::Register(_)) && count > 0 {
-        if number >= count {
-            return Err(format!("sampler {number} is outside of the heap of {count}"));
+    if let (SamplerSource::Register(_), Some(place)) = (source, number.checked_sub(FIRST_OF_HEAP)) {
+        if place >= count {
+            return Err(format!("sampler {place} is outside of the heap of {count}"));
         }
         let sampler = l
             .port
             .vm
-            .read_array(heap + 8 * u64::from(number))
+            .read_array(heap + 8 * u64::from(place))
             .map_err(|fault| format!("sampler descriptor: {fault}"))?;
         return Ok(Some(SamplerState { sampler, border: [0; 4] }));
     }
@@ -237,23 +237,66 @@ fn sampler(
         .map(|&(sampler, border)| SamplerState { sampler, border }))
 }
 
+/// Hands on what the texture unit could not know, with the place of the instruction.
+#[inline(always)]
+fn report_notes(l: &mut Lanes<'_, '_>) {
+    if l.port.sampler.notes.is_empty() {
+        return;
+    }
+    #[cold]
+    fn report(l: &mut Lanes<'_, '_>) {
+        let (offset, text) = l.program.describe(l.pc.saturating_sub(1));
+        let at = ProgramPoint { shader: l.program.address(), offset, text };
+        for note in l.port.sampler.notes.take() {
+            let report = Report { what: note.to_string(), at: at.clone() };
+            if l.port.reports.len() < MAX_REPORTS && !l.port.reports.contains(&report) {
+                l.port.reports.push(report);
+            }
+        }
+    }
+    report(l);
+}
+
+/// Most reports of one worker in a launch.
+const MAX_REPORTS: usize = 64;
+
 /// Samples, loads, gathers or queries a texture.
 pub fn texture<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     let program = l.program;
     let Access2d::Read(t) = program.access(op.imm as usize) else {
         return l.fail("a texture operation without its fields");
     };
-    let coordinate = |l: &Lanes<'_, '_>, s| if t.integer { row(l, s) } else { float_row(l, s) };
-    let operands = Operands {
-        coordinates: t.coordinates.map(|s| coordinate(l, s)),
-        layer: row(l, t.layer),
-        sample: row(l, t.sample),
-        lod: coordinate(l, t.lod),
-        min_lod: float_row(l, t.min_lod),
-        gradient: t.gradient.map(|pair| pair.map(|s| float_row(l, s))),
-        reference: float_row(l, t.reference),
-        offset: row(l, t.offset),
+    // Kept from one instruction to the next: most of it is not written each time.
+    let mut operands = l.port.operands.take().unwrap_or_default();
+    let set = |to: &mut [u32; LANES], s: Option<Src>, integer: bool| {
+        *to = match s {
+            Some(s) if integer => l.load_u32(s).0,
+            Some(s) => l.load_f32(s).map(f32::to_bits),
+            None => [0; LANES],
+        };
     };
+    for (to, s) in operands.coordinates.iter_mut().zip(t.coordinates) {
+        if s.is_some() {
+            set(to, s, t.integer);
+        }
+    }
+    set(&mut operands.layer, t.layer, true);
+    set(&mut operands.sample, t.sample, true);
+    set(&mut operands.lod, t.lod, t.integer);
+    if t.min_lod.is_some() {
+        set(&mut operands.min_lod, t.min_lod, false);
+    }
+    for (to, s) in operands.gradient.as_flattened_mut().iter_mut().zip(t.gradient.as_flattened()) {
+        if s.is_some() {
+            set(to, *s, false);
+        }
+    }
+    if t.reference.is_some() {
+        set(&mut operands.reference, t.reference, false);
+    }
+    if t.offset.is_some() {
+        set(&mut operands.offset, t.offset, true);
+    }
     let samplers = match t.sampler {
         SamplerSource::State(number) => [u32::from(number); LANES],
         SamplerSource::Register(s) => l.load_u32(s).0,
@@ -263,6 +306,20 @@ pub fn texture<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
         let state = sampler(l, t.sampler, number)?;
         let port = &mut *l.port;
         let mut view = View { vm: port.vm, ranges: &mut port.ranges };
+        if lanes == l.exec {
+            return port
+                .sampler
+                .read(
+                    &mut view,
+                    &t.request,
+                    descriptor,
+                    state.as_ref(),
+                    &operands,
+                    lanes,
+                    &mut result,
+                )
+                .map_err(|fault| format!("texture unit: {fault}"));
+        }
         let mut part = [[0; LANES]; 5];
         port.sampler
             .read(&mut view, &t.request, descriptor, state.as_ref(), &operands, lanes, &mut part)
@@ -274,9 +331,11 @@ pub fn texture<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
         }
         Ok(())
     });
+    l.port.operands = Some(operands);
     if next != Next::Continue {
         return next;
     }
+    report_notes(l);
     for (k, values) in result.iter().enumerate().take(t.request.rows()) {
         l.store_u32(register_at(t.register, k), &Row(*values));
     }
@@ -296,13 +355,17 @@ pub fn image_write<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
         level: l.load_u32(t.level).0,
         components: std::array::from_fn(|k| register_bits_of(l, t.register, k).0),
     };
-    for_each_descriptor(l, t.image, &[0; LANES], |l, descriptor, lanes, _| {
+    let writers = l.writers();
+    let next = for_each_descriptor(l, t.image, &[0; LANES], |l, descriptor, lanes, _| {
+        let lanes = lanes & writers;
         let port = &mut *l.port;
         let mut view = View { vm: port.vm, ranges: &mut port.ranges };
         port.sampler
             .write(&mut view, &t.store, descriptor, &operands, lanes)
             .map_err(|fault| format!("pixel back end: {fault}"))
-    })
+    });
+    report_notes(l);
+    next
 }
 
 /// Writes the tile in local memory to an image; each active lane names a tile.
@@ -314,7 +377,11 @@ pub fn image_write_block<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Ne
     let Some(tile) = l.port.launch.tile else {
         return l.fail("local memory is not laid out as a tile");
     };
-    let [x, y, _] = t.coordinates.map(|s| row(l, s));
+    let [x, y] = match (&l.stage, t.coordinates[0]) {
+        (Stage::EndOfTile(tile), None) => tile.corner.map(|v| [v; LANES]),
+        (_, None) => return l.fail("a tile store without coordinates outside of a tile's program"),
+        _ => [row(l, t.coordinates[0]), row(l, t.coordinates[1])],
+    };
     let (layer, level) = (row(l, t.layer), l.load_u32(t.level).0);
     let offset = l.load_u32(t.offset).0;
     let tile = tepui_agx_texture::Tilebuffer {

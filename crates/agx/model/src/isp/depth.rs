@@ -1,0 +1,327 @@
+//! The depth and stencil of a tile, and the tests against them.
+//!
+//! Both are kept sample by sample, in rows of [`SIDE`] pixels whatever the size of the tile, so that a
+//! test of a row is a loop over lanes.
+
+use tepui_agx_packets::ppp::{FragmentStencil, StencilOp};
+
+use crate::render::scene::State;
+
+/// Pixels of a row, and the most rows of a tile.
+pub const SIDE: usize = 32;
+
+/// Most samples of a pixel.
+pub const MAX_SAMPLES: usize = 4;
+
+/// A plane equation over the pixels of a tile: `[a, b, c]` is `a x + (b y + c)`, with x and y counted
+/// from the corner of the 32 × 32 pixels that hold the tile.
+pub type Plane = [f32; 3];
+
+/// The value of a plane. Everything that needs the depth of a sample calls this, so that tests before
+/// and in a fragment program and what the program reads agree in the last bit.
+#[inline(always)]
+pub fn at(plane: &Plane, x: f32, y: f32) -> f32 {
+    plane[0] * x + (plane[1] * y + plane[2])
+}
+
+/// Depth and stencil of a tile.
+pub struct Planes {
+    depth: Vec<f32>,
+    stencil: Vec<u8>,
+    /// Depth is kept as 16-bit fixed point.
+    pub unorm16: bool,
+}
+
+impl Default for Planes {
+    fn default() -> Self {
+        let n = MAX_SAMPLES * SIDE * SIDE;
+        Planes { depth: vec![0.0; n], stencil: vec![0; n], unorm16: false }
+    }
+}
+
+fn start(sample: usize, y: usize) -> usize {
+    (sample * SIDE + y) * SIDE
+}
+
+impl Planes {
+    /// Sets all samples.
+    pub fn clear(&mut self, depth: f32, stencil: u8) {
+        self.depth.fill(depth);
+        self.stencil.fill(stencil);
+    }
+
+    /// The depths of a row of one sample.
+    pub fn depth_row(&mut self, sample: usize, y: usize) -> &mut [f32; SIDE] {
+        let at = start(sample, y);
+        (&mut self.depth[at..at + SIDE]).try_into().expect("a row")
+    }
+
+    /// The stencil of a row of one sample.
+    pub fn stencil_row(&mut self, sample: usize, y: usize) -> &mut [u8; SIDE] {
+        let at = start(sample, y);
+        (&mut self.stencil[at..at + SIDE]).try_into().expect("a row")
+    }
+
+    /// What a depth becomes in the buffer's format.
+    #[inline(always)]
+    fn quantise(&self, z: f32) -> f32 {
+        if self.unorm16 && !z.is_nan() {
+            (z.clamp(0.0, 1.0) * 65535.0).round_ties_even() / 65535.0
+        } else {
+            z
+        }
+    }
+
+    /// Tests and updates the pixels `mask` of a row. Returns those that pass.
+    pub fn test_row(
+        &mut self,
+        tests: &Tests,
+        sample: usize,
+        y: usize,
+        mask: u32,
+        z: &[f32; SIDE],
+    ) -> u32 {
+        if tests.stencil.is_some() {
+            let mut passed = 0;
+            for (x, &z) in z.iter().enumerate() {
+                if mask >> x & 1 != 0 {
+                    passed |= u32::from(self.test(tests, sample, x, y, z, None)) << x;
+                }
+            }
+            return passed;
+        }
+        let unorm16 = self.unorm16;
+        let at = start(sample, y);
+        let row: &mut [f32; SIDE] = (&mut self.depth[at..at + SIDE]).try_into().expect("a row");
+        let mut z = *z;
+        if unorm16 {
+            for z in &mut z {
+                if !z.is_nan() {
+                    *z = (z.clamp(0.0, 1.0) * 65535.0).round_ties_even() / 65535.0;
+                }
+            }
+        }
+        let mut passed = 0u32;
+        // One comparison for each function, so that the loop has none of its own.
+        macro_rules! compare {
+            ($holds:expr) => {
+                for x in 0..SIDE {
+                    passed |= u32::from($holds(z[x], row[x])) << x;
+                }
+            };
+        }
+        match tests.depth {
+            Compare::NEVER => {}
+            Compare::LESS => compare!(|a: f32, b: f32| a < b),
+            Compare::EQUAL => compare!(|a: f32, b: f32| a == b),
+            Compare::LEQUAL => compare!(|a: f32, b: f32| a <= b),
+            Compare::GREATER => compare!(|a: f32, b: f32| a > b),
+            Compare::NOT_EQUAL => compare!(|a: f32, b: f32| a < b || a > b),
+            Compare::GEQUAL => compare!(|a: f32, b: f32| a >= b),
+            _ => compare!(|a: f32, _: f32| !a.is_nan()),
+        }
+        passed &= mask;
+        if tests.write {
+            if passed == u32::MAX {
+                *row = z;
+            } else {
+                for x in 0..SIDE {
+                    row[x] = if passed >> x & 1 != 0 { z[x] } else { row[x] };
+                }
+            }
+        }
+        passed
+    }
+
+    /// Tests and updates one sample, with the stencil of the program if it emitted one. True if it
+    /// passes.
+    pub fn test(
+        &mut self,
+        tests: &Tests,
+        sample: usize,
+        x: usize,
+        y: usize,
+        z: f32,
+        emitted: Option<u8>,
+    ) -> bool {
+        let at = start(sample, y) + x;
+        let z = self.quantise(z);
+        let depth_passes = tests.depth.holds(z, self.depth[at]);
+        let mut passes = depth_passes;
+        if let Some(s) = &tests.stencil {
+            let old = self.stencil[at];
+            let reference = emitted.unwrap_or(s.reference);
+            let stencil_passes = s.compare.holds_bytes(reference & s.read_mask, old & s.read_mask);
+            let operation = match (stencil_passes, depth_passes) {
+                (false, _) => s.fail,
+                (true, false) => s.depth_fail,
+                (true, true) => s.pass,
+            };
+            let new = operate(operation, old, reference);
+            self.stencil[at] = (old & !s.write_mask) | (new & s.write_mask);
+            passes &= stencil_passes;
+        }
+        if passes && tests.write {
+            self.depth[at] = z;
+        }
+        passes
+    }
+}
+
+fn operate(operation: StencilOp, old: u8, reference: u8) -> u8 {
+    match operation {
+        StencilOp::Keep => old,
+        StencilOp::Zero => 0,
+        StencilOp::Replace => reference,
+        StencilOp::IncrSat => old.saturating_add(1),
+        StencilOp::DecrSat => old.saturating_sub(1),
+        StencilOp::Invert => !old,
+        StencilOp::IncrWrap => old.wrapping_add(1),
+        StencilOp::DecrWrap => old.wrapping_sub(1),
+    }
+}
+
+/// A comparison as the hardware encodes it: bit 0 accepts less, bit 1 equal, bit 2 greater. So two
+/// comparisons that must both hold are one of which the bits are in both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compare(u8);
+
+impl Compare {
+    const NEVER: Compare = Compare(0);
+    const LESS: Compare = Compare(1);
+    const EQUAL: Compare = Compare(2);
+    const LEQUAL: Compare = Compare(3);
+    const GREATER: Compare = Compare(4);
+    const NOT_EQUAL: Compare = Compare(5);
+    const GEQUAL: Compare = Compare(6);
+    const ALWAYS: Compare = Compare(7);
+
+    /// Nothing is accepted when either is NaN, not even by "always": Mesa emits NaN as depth to make a
+    /// test fail. source: Mesa's agx_nir_lower_frag_sidefx.c, `insert_z_write`
+    fn holds(self, new: f32, old: f32) -> bool {
+        if self == Compare::ALWAYS {
+            return !new.is_nan();
+        }
+        let order = u8::from(new < old) | u8::from(new == old) << 1 | u8::from(new > old) << 2;
+        self.0 & order != 0
+    }
+
+    fn holds_bytes(self, new: u8, old: u8) -> bool {
+        let order = u8::from(new < old) | u8::from(new == old) << 1 | u8::from(new > old) << 2;
+        self.0 & order != 0
+    }
+}
+
+/// The tests of one face.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tests {
+    depth: Compare,
+    write: bool,
+    stencil: Option<Stencil>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Stencil {
+    compare: Compare,
+    reference: u8,
+    read_mask: u8,
+    write_mask: u8,
+    fail: StencilOp,
+    depth_fail: StencilOp,
+    pass: StencilOp,
+}
+
+impl Tests {
+    /// Everything passes, nothing is written.
+    pub const NONE: Tests = Tests { depth: Compare::ALWAYS, write: false, stencil: None };
+
+    /// Does everything pass with nothing written? Only if no depth is NaN, which no interpolated one
+    /// is that matters.
+    pub fn is_trivial(&self) -> bool {
+        self.depth == Compare::ALWAYS && !self.write && self.stencil.is_none()
+    }
+
+    /// The tests of front and back faces.
+    pub fn of(state: &State) -> [Tests; 2] {
+        let enabled = state.control.stencil_test_enable || state.control2.stencil_test_enable;
+        let two_sided = state.control.two_sided_stencil || state.control2.two_sided_stencil;
+        [0, 1].map(|side| {
+            let (face, face2) = (&state.face[side], &state.face2[side]);
+            let stencil_side = if two_sided { side } else { 0 };
+            let word: &FragmentStencil = &state.stencil[stencil_side];
+            let stencil = enabled.then(|| Stencil {
+                compare: Compare(word.compare as u8),
+                reference: state.face[stencil_side].stencil_reference as u8,
+                read_mask: word.read_mask as u8,
+                write_mask: word.write_mask as u8,
+                fail: word.stencil_fail,
+                depth_fail: word.depth_fail,
+                pass: word.depth_pass,
+            });
+            Tests {
+                depth: Compare(face.depth_function as u8 & face2.depth_function as u8),
+                write: !(face.disable_depth_write && face2.disable_depth_write),
+                stencil,
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comparisons_combine_by_their_bits() {
+        for bits in 0..8u8 {
+            let c = Compare(bits);
+            assert_eq!(c.holds(1.0, 2.0), bits & 1 != 0);
+            assert_eq!(c.holds(2.0, 2.0), bits & 2 != 0);
+            assert_eq!(c.holds(3.0, 2.0), bits & 4 != 0);
+            assert!(!c.holds(f32::NAN, 2.0));
+        }
+    }
+
+    #[test]
+    fn a_row_and_a_sample_agree() {
+        let z: [f32; SIDE] = std::array::from_fn(|x| x as f32 / 32.0);
+        for bits in 0..8 {
+            let tests = Tests { depth: Compare(bits), write: true, stencil: None };
+            let (mut rows, mut singles) = (Planes::default(), Planes::default());
+            rows.clear(0.5, 0);
+            singles.clear(0.5, 0);
+            let mask = 0xf0ff_ff0f;
+            let passed = rows.test_row(&tests, 1, 3, mask, &z);
+            let mut expected = 0;
+            for (x, &z) in z.iter().enumerate() {
+                if mask >> x & 1 != 0 {
+                    expected |= u32::from(singles.test(&tests, 1, x, 3, z, None)) << x;
+                }
+            }
+            assert_eq!(passed, expected);
+            assert_eq!(rows.depth, singles.depth);
+        }
+    }
+
+    #[test]
+    fn stencil_operations_follow_the_outcome() {
+        let stencil = Stencil {
+            compare: Compare::EQUAL,
+            reference: 0x15,
+            read_mask: 0x0f,
+            write_mask: 0xf7,
+            fail: StencilOp::Zero,
+            depth_fail: StencilOp::IncrSat,
+            pass: StencilOp::Replace,
+        };
+        let tests = Tests { depth: Compare::LESS, write: true, stencil: Some(stencil) };
+        let mut planes = Planes::default();
+        planes.clear(0.5, 0x25);
+        assert!(planes.test(&tests, 0, 0, 0, 0.25, None));
+        assert_eq!(planes.stencil[0], 0x15);
+        assert!(!planes.test(&tests, 0, 1, 0, 0.75, None));
+        assert_eq!(planes.stencil[1], 0x26);
+        assert!(!planes.test(&tests, 0, 2, 0, 0.25, Some(0x04)));
+        assert_eq!(planes.stencil[2], 0);
+    }
+}

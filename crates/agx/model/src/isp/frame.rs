@@ -1,0 +1,314 @@
+//! A frame: what all tiles of a scene have in common, prepared before the first of them.
+
+use std::collections::HashMap;
+
+use rayon::prelude::*;
+use tepui_agx_packets::render::{BgEotUsc, Counts, PppMultisampleControl};
+use tepui_agx_packets::usc::SamplerStates;
+use tepui_agx_packets::{Packet, ppp};
+use tepui_agx_texture::Tilebuffer;
+use tepui_softgpu::AddressSpace;
+
+use super::depth::Tests;
+use super::raster::Samples;
+use super::setup::{self, Interpolation, Shape, WindowPlane};
+use super::zls::Zls;
+use crate::Gpu;
+use crate::job::{BgEot, JobFault, JobStats, RenderJob, Unit};
+use crate::pipeline::Pipeline;
+use crate::render::coefficients::Bindings;
+use crate::render::scene::{Scene, State};
+use crate::usc::lanes::Row;
+use crate::usc::launch::Launch;
+use crate::usc::program::Programs;
+
+/// Sides of the largest framebuffer. source: Mesa, `AGX_MAX_...`: images have 16384 texels a side
+const MAX_SIDE_PX: u32 = 16384;
+/// Most layers of a framebuffer.
+const MAX_LAYERS: u32 = 2048;
+
+/// source: asahi_drm.h, DRM_ASAHI_RENDER_PROCESS_EMPTY_TILES
+const PROCESS_EMPTY_TILES: u32 = 1 << 1;
+/// source: asahi_drm.h, DRM_ASAHI_RENDER_DBIAS_IS_INT
+const DBIAS_IS_INT: u32 = 1 << 18;
+
+/// A program of the frame, ready to run.
+pub struct Prepared<'v> {
+    /// What its USC words load.
+    pub launch: Launch<'v>,
+    /// Its shared rows.
+    pub rows: Vec<Row>,
+}
+
+/// A state of the scene as tiles use it.
+pub struct DrawState {
+    /// The fragment program, if it runs.
+    pub shader: Option<Shader>,
+    /// Tests of front and back faces.
+    pub tests: [Tests; 2],
+    /// Slot of the occlusion result, and whether samples are counted.
+    pub visibility: Option<(u32, bool)>,
+}
+
+/// The fragment program of a state.
+#[derive(Clone, Copy, Debug)]
+pub struct Shader {
+    /// Index in [`Frame::programs`].
+    pub program: usize,
+    /// Index in [`Frame::bindings`].
+    pub bindings: usize,
+    /// Tests are run before the program; else the program runs them.
+    pub early: bool,
+    /// Fragments with the same key may share a SIMD-group.
+    pub key: u64,
+}
+
+/// A primitive as tiles use it.
+pub struct Setup {
+    /// How values at its vertices become planes.
+    pub interpolation: Interpolation,
+    /// Its depth, bias included.
+    pub depth: WindowPlane,
+    /// Depths are clamped to this range.
+    pub range: [f32; 2],
+}
+
+/// What all tiles have in common.
+pub struct Frame<'v> {
+    /// The address space.
+    pub vm: &'v AddressSpace,
+    /// The scene.
+    pub scene: &'v Scene,
+    /// Framebuffer in pixels.
+    pub size_px: [u32; 2],
+    /// Layers of the framebuffer.
+    pub layers: u32,
+    /// Pixels of a tile.
+    pub tile_px: [u32; 2],
+    /// Tiles of a layer.
+    pub tiles: [u32; 2],
+    /// Where samples are.
+    pub samples: Samples,
+    /// How colours lie in local memory.
+    pub tilebuffer: Tilebuffer,
+    /// All programs.
+    pub programs: Vec<Prepared<'v>>,
+    /// The program that fills tiles.
+    pub background: Option<usize>,
+    /// The program that stores them.
+    pub end: Option<usize>,
+    /// Coefficient bindings.
+    pub bindings: Vec<Bindings>,
+    /// States, as in the scene.
+    pub states: Vec<DrawState>,
+    /// Shapes, in the order of the primitives.
+    pub shapes: Vec<Shape>,
+    /// Primitives, as in the scene.
+    pub setups: Vec<Setup>,
+    /// Depth and stencil in memory.
+    pub zls: Zls,
+    /// Tiles without shapes are filled and stored as well.
+    pub empty_tiles: bool,
+}
+
+fn isp(what: impl Into<String>) -> JobFault {
+    JobFault::new(Unit::Isp, what)
+}
+
+/// Loads programs, each once.
+struct Loader<'a, 'v> {
+    gpu: &'a Gpu,
+    vm: &'v AddressSpace,
+    job: &'a RenderJob,
+    decoded: &'v Programs<'v>,
+    programs: Vec<Prepared<'v>>,
+    known: HashMap<(u64, SamplerStates), usize>,
+}
+
+impl<'v> Loader<'_, 'v> {
+    fn load(
+        &mut self,
+        address: u64,
+        samplers: SamplerStates,
+        stats: &mut JobStats,
+    ) -> Result<usize, JobFault> {
+        if let Some(&index) = self.known.get(&(address, samplers)) {
+            return Ok(index);
+        }
+        let pipeline = Pipeline {
+            vm: self.vm,
+            usc_exec_base: self.job.usc_exec_base,
+            address,
+            samplers,
+            sampler_heap: (self.job.sampler_heap, u32::from(self.job.sampler_count)),
+            helper: self.job.fragment_helper,
+        };
+        let launch = pipeline.load(self.decoded)?;
+        let launch = self.gpu.prepare(self.vm, launch, stats)?;
+        let rows = launch.program.shared_rows(&launch.uniforms);
+        self.programs.push(Prepared { launch, rows });
+        let index = self.programs.len() - 1;
+        self.known.insert((address, samplers), index);
+        Ok(index)
+    }
+
+    fn tile_program(
+        &mut self,
+        program: &BgEot,
+        stats: &mut JobStats,
+    ) -> Result<Option<usize>, JobFault> {
+        let odd = |p: tepui_packets::Problem| isp(p.to_string());
+        let usc = BgEotUsc::unpack(&program.usc.to_le_bytes()).map_err(odd)?;
+        if usc.pipeline == 0 {
+            return Ok(None);
+        }
+        let counts = Counts::unpack(&program.rsrc_spec.to_le_bytes()).map_err(odd)?;
+        self.load(usc.pipeline, counts.sampler_state_register_count, stats).map(Some)
+    }
+}
+
+impl<'v> Frame<'v> {
+    /// Prepares a scene.
+    pub fn new(
+        gpu: &Gpu,
+        vm: &'v AddressSpace,
+        job: &RenderJob,
+        scene: &'v Scene,
+        decoded: &'v Programs<'v>,
+        stats: &mut JobStats,
+    ) -> Result<Frame<'v>, JobFault> {
+        let size_px = [job.width_px, job.height_px].map(u32::from);
+        let layers = u32::from(job.layers);
+        if size_px.iter().any(|&n| n == 0 || n > MAX_SIDE_PX) || !(1..=MAX_LAYERS).contains(&layers)
+        {
+            return Err(isp(format!(
+                "a framebuffer of {} x {} pixels and {layers} layers",
+                size_px[0], size_px[1]
+            )));
+        }
+        let tile_px = [job.utile_width_px, job.utile_height_px].map(u32::from);
+        if !matches!(tile_px, [32, 32] | [32, 16] | [16, 16]) || !matches!(job.samples, 1 | 2 | 4) {
+            return Err(isp(format!(
+                "tiles of {} x {} pixels with {} samples",
+                tile_px[0], tile_px[1], job.samples
+            )));
+        }
+        let control = PppMultisampleControl::unpack(&job.ppp_multisamplectl.to_le_bytes())
+            .map_err(|p| isp(p.to_string()))?;
+        let mut samples = Samples::new(usize::from(job.samples), &control);
+        if job.ppp_multisamplectl == 0 && job.samples == 1 {
+            // A command without draws sets no positions.
+            samples.px[0] = [0.5; 2];
+            samples.subpixel[0] = [setup::PIXEL / 2; 2];
+        }
+        let mut loader =
+            Loader { gpu, vm, job, decoded, programs: Vec::new(), known: HashMap::new() };
+        let (bg, eot) = (
+            if scene.continued { &job.partial_bg } else { &job.bg },
+            if scene.unfinished { &job.partial_eot } else { &job.eot },
+        );
+        let background = loader.tile_program(bg, stats)?;
+        let end = loader.tile_program(eot, stats)?;
+        let mut bindings: Vec<Bindings> = Vec::new();
+        let mut states = Vec::with_capacity(scene.states.len());
+        for (index, state) in scene.states.iter().enumerate() {
+            states.push(draw_state(&mut loader, &mut bindings, index, state, stats)?);
+        }
+        let integer_bias = job.flags & DBIAS_IS_INT != 0;
+        let set_up = || {
+            scene
+                .primitives
+                .par_iter()
+                .with_min_len(256)
+                .map(|primitive| {
+                    let state = &scene.states[primitive.state as usize];
+                    let interpolation = Interpolation::new(primitive);
+                    let depth = setup::depth_plane(primitive, &interpolation, state, integer_bias);
+                    let range = state
+                        .scissors
+                        .get(usize::from(primitive.viewport))
+                        .map_or([0.0, 1.0], |s| s.depth);
+                    let [low, high] = range;
+                    let range = if low <= high { range } else { [high, low] };
+                    let range = if range.iter().any(|z| z.is_nan()) { [0.0, 1.0] } else { range };
+                    Setup { interpolation, depth, range }
+                })
+                .collect()
+        };
+        let setups: Vec<Setup> = gpu.pool()?.install(set_up);
+        let mut shapes = Vec::with_capacity(scene.pieces.len());
+        for (index, primitive) in (0..).zip(&scene.primitives) {
+            let limits = setup::limits(scene, primitive, size_px);
+            let state = &scene.states[primitive.state as usize];
+            let first = primitive.first_piece as usize;
+            for piece in &scene.pieces[first..first + primitive.pieces as usize] {
+                shapes.extend(Shape::new(piece, primitive, index, state, &limits));
+            }
+        }
+        Ok(Frame {
+            vm,
+            scene,
+            size_px,
+            layers,
+            tile_px,
+            tiles: [size_px[0].div_ceil(tile_px[0]), size_px[1].div_ceil(tile_px[1])],
+            tilebuffer: Tilebuffer {
+                size: tile_px,
+                samples: u32::from(job.samples),
+                sample_bytes: u32::from(job.sample_size_bytes),
+            },
+            samples,
+            programs: loader.programs,
+            background,
+            end,
+            bindings,
+            states,
+            shapes,
+            setups,
+            zls: Zls::new(job, scene.continued, scene.unfinished)?,
+            empty_tiles: job.flags & PROCESS_EMPTY_TILES != 0,
+        })
+    }
+
+    /// Bytes of a tile's colours.
+    pub fn tile_bytes(&self) -> usize {
+        let t = &self.tilebuffer;
+        (t.size[0] * t.size[1] * t.samples * t.sample_bytes) as usize
+    }
+}
+
+fn draw_state(
+    loader: &mut Loader<'_, '_>,
+    bindings: &mut Vec<Bindings>,
+    index: usize,
+    state: &State,
+    stats: &mut JobStats,
+) -> Result<DrawState, JobFault> {
+    let (a, b) = (&state.control, &state.control2);
+    let runs = !(a.tag_write_disable || b.tag_write_disable) && state.pipeline != 0;
+    let shader = if runs {
+        let samplers = state.shader.sampler_state_register_count;
+        let program = loader.load(state.pipeline, samplers, stats)?;
+        let own = Bindings::read(loader.vm, loader.job.usc_exec_base, state)?;
+        let number = bindings.iter().position(|b| *b == own).unwrap_or_else(|| {
+            bindings.push(own);
+            bindings.len() - 1
+        });
+        let properties = &loader.programs[program].launch.fragment;
+        let early = properties.as_ref().is_some_and(|p| p.early_z_testing);
+        // Programs that run tests need the state's own; others differ by program and bindings.
+        let key = if early { (program << 32 | number) as u64 } else { 1 << 63 | index as u64 };
+        Some(Shader { program, bindings: number, early, key })
+    } else {
+        None
+    };
+    let mode = match (a.visibility_mode, b.visibility_mode) {
+        (ppp::VisibilityMode::None, mode) | (mode, _) => mode,
+    };
+    let visibility = match mode {
+        ppp::VisibilityMode::None => None,
+        ppp::VisibilityMode::Counting => Some((state.occlusion.index, true)),
+        ppp::VisibilityMode::Boolean => Some((state.occlusion.index, false)),
+    };
+    Ok(DrawState { shader, tests: Tests::of(state), visibility })
+}

@@ -1,0 +1,254 @@
+//! Rasterisation: which samples of a tile a shape covers.
+
+use super::depth::{MAX_SAMPLES, SIDE};
+use super::setup::{PIXEL, Shape};
+use crate::usc::lanes::Row;
+
+/// Where the samples of a pixel are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Samples {
+    /// Samples of a pixel: 1, 2 or 4.
+    pub count: usize,
+    /// Their places in a pixel, in sub-pixels.
+    pub subpixel: [[i64; 2]; MAX_SAMPLES],
+    /// The same in pixels.
+    pub px: [[f32; 2]; MAX_SAMPLES],
+}
+
+impl Samples {
+    /// Positions from PPP_MULTISAMPLECTL: sixteenths of a pixel.
+    pub fn new(
+        count: usize,
+        control: &tepui_agx_packets::render::PppMultisampleControl,
+    ) -> Samples {
+        let at = |i: usize| [control.sample_x[i], control.sample_y[i]];
+        Samples {
+            count,
+            subpixel: std::array::from_fn(|i| at(i).map(|v| i64::from(v) * PIXEL / 16)),
+            px: std::array::from_fn(|i| at(i).map(|v| v as f32 / 16.0)),
+        }
+    }
+}
+
+/// The samples of a tile that are covered: for each sample and row, a bit for each column.
+#[derive(Clone, Debug)]
+pub struct Coverage {
+    /// First row that may have bits, and one past the last.
+    pub rows: [usize; 2],
+    /// The bits; rows outside of `rows` are stale.
+    pub bits: [[u32; SIDE]; MAX_SAMPLES],
+}
+
+impl Default for Coverage {
+    fn default() -> Self {
+        Coverage { rows: [0; 2], bits: [[0; SIDE]; MAX_SAMPLES] }
+    }
+}
+
+/// A side of a shape within a tile: the value at the centre (or sample) of column i is `row + a i`.
+struct Side {
+    a: i32,
+    b: i32,
+    first: [i32; MAX_SAMPLES],
+}
+
+/// Bound of a side's value at the corner of a tile. A side's slopes are at most 2^24 a pixel and a
+/// tile has 31 steps in each direction, so that from here a value cannot change its sign within the
+/// tile, nor overflow.
+const BOUND: i64 = 1 << 30;
+
+impl Coverage {
+    /// Finds what `shape` covers of the tile at `corner` with `size` pixels. False if nothing.
+    pub fn draw(
+        &mut self,
+        shape: &Shape,
+        samples: &Samples,
+        corner: [u32; 2],
+        size: [u32; 2],
+    ) -> bool {
+        let min = [0, 1].map(|k| u32::from(shape.min_px[k]).max(corner[k]));
+        let max = [0, 1].map(|k| u32::from(shape.max_px[k]).min(corner[k] + size[k]));
+        if min[0] >= max[0] || min[1] >= max[1] {
+            return false;
+        }
+        let [x0, x1] = [min[0] - corner[0], max[0] - corner[0]];
+        let [y0, y1] = [min[1] - corner[1], max[1] - corner[1]].map(|y| y as usize);
+        self.rows = [y0, y1];
+        let columns = (u32::MAX >> (32 - (x1 - x0))) << x0;
+        let own = if shape.centre_only { 1 } else { samples.count };
+        let mut sides: [Side; 4] = std::array::from_fn(|_| Side { a: 0, b: 0, first: [0; 4] });
+        let mut count = 0;
+        for e in &shape.edges[..usize::from(shape.sides)] {
+            let side = &mut sides[count];
+            (side.a, side.b) = (e.a, e.b);
+            let (a, b) = (i64::from(e.a), i64::from(e.b));
+            let (mut inside, mut outside) = (true, true);
+            // From the first to the last pixel that is looked at.
+            let from = a * i64::from(x0) + b * y0 as i64;
+            let across = a * i64::from(x1 - x0 - 1);
+            let down = b * (y1 - y0 - 1) as i64;
+            for s in 0..own {
+                let at = if shape.centre_only { [PIXEL / 2; 2] } else { samples.subpixel[s] };
+                let x = i64::from(corner[0]) * PIXEL + at[0];
+                let y = i64::from(corner[1]) * PIXEL + at[1];
+                // Steps are whole pixels, so the fraction of a pixel's step never changes the sign.
+                let value = (a * x + b * y + e.c).div_euclid(PIXEL);
+                side.first[s] = value.clamp(-BOUND, BOUND) as i32;
+                let value = value + from;
+                inside &= value + across.min(0) + down.min(0) >= 0;
+                outside &= value + across.max(0) + down.max(0) < 0;
+            }
+            if outside {
+                return false;
+            }
+            count += usize::from(!inside);
+        }
+        let sides = &sides[..count];
+        let mut any = 0;
+        for s in 0..own {
+            let bits = &mut self.bits[s];
+            if sides.is_empty() {
+                bits[y0..y1].fill(columns);
+                any = columns;
+                continue;
+            }
+            let mut lanes = [[0i32; SIDE]; 4];
+            for (lane, side) in lanes.iter_mut().zip(sides) {
+                for (i, v) in lane.iter_mut().enumerate() {
+                    *v = side.first[s].wrapping_add(side.a.wrapping_mul(i as i32));
+                }
+            }
+            for (y, row) in bits.iter_mut().enumerate().take(y1).skip(y0) {
+                let mut outside = Row::ZERO;
+                for (lane, side) in lanes.iter().zip(sides) {
+                    let down = side.b.wrapping_mul(y as i32);
+                    for i in 0..SIDE {
+                        outside.0[i] |= lane[i].wrapping_add(down) as u32;
+                    }
+                }
+                *row = !outside.bits() & columns;
+                any |= *row;
+            }
+        }
+        for s in own..samples.count {
+            self.bits[s] = self.bits[0];
+        }
+        any != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isp::setup::Limits;
+    use crate::isp::testing;
+    use crate::render::scene::{Kind, Piece, Primitive};
+
+    fn shape(xy: [[i32; 2]; 3], kind: Kind, size_px: f32) -> Option<Shape> {
+        let piece = Piece { xy, z: [0.0; 3] };
+        let primitive = Primitive { kind, size_px, ..testing::primitive() };
+        let limits = Limits { min: [0; 2], max: [64; 2] };
+        Shape::new(&piece, &primitive, 0, &testing::state(), &limits)
+    }
+
+    fn one_sample() -> Samples {
+        Samples { count: 1, subpixel: [[128; 2]; 4], px: [[0.5; 2]; 4] }
+    }
+
+    /// Counts how often each pixel of 64 × 64 is covered by the shapes.
+    fn count(shapes: &[Shape], size: [u32; 2]) -> Vec<u32> {
+        let mut counts = vec![0; 64 * 64];
+        let mut coverage = Coverage::default();
+        for shape in shapes {
+            for ty in (0..64).step_by(size[1] as usize) {
+                for tx in (0..64).step_by(size[0] as usize) {
+                    if coverage.draw(shape, &one_sample(), [tx, ty], size) {
+                        for y in coverage.rows[0]..coverage.rows[1] {
+                            for x in 0..32 {
+                                if coverage.bits[0][y] >> x & 1 != 0 {
+                                    counts[(ty as usize + y) * 64 + tx as usize + x] += 1;
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        counts
+    }
+
+    #[test]
+    fn triangles_that_share_sides_cover_each_pixel_once() {
+        // A fan around points that lie on and beside sample positions.
+        for centre in [
+            [32 * 256 + 128, 32 * 256 + 128],
+            [30 * 256, 17 * 256 + 77],
+            [31 * 256 + 128, 40 * 256],
+        ] {
+            let ring = [
+                [0, 0],
+                [64 * 256, 0],
+                [64 * 256, 31 * 256 + 128],
+                [64 * 256, 64 * 256],
+                [0, 64 * 256],
+            ];
+            let shapes: Vec<Shape> = (0..ring.len())
+                .filter_map(|i| {
+                    shape([centre, ring[i], ring[(i + 1) % ring.len()]], Kind::Triangle, 1.0)
+                })
+                .collect();
+            for size in [[32, 32], [32, 16], [16, 16]] {
+                assert!(count(&shapes, size).iter().all(|&n| n == 1), "{centre:?} {size:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_tile_agrees_with_the_definition() {
+        // Against edge functions evaluated one by one.
+        let mut seed = 12345u64;
+        let mut random = |n: i64| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 33) as i64 % n
+        };
+        for _ in 0..200 {
+            let mut v: [[i32; 2]; 3] = std::array::from_fn(|_| {
+                std::array::from_fn(|_| (random(100 * 256) - 18 * 256) as i32)
+            });
+            let area = |v: &[[i32; 2]; 3]| {
+                i64::from(v[1][0] - v[0][0]) * i64::from(v[2][1] - v[0][1])
+                    - i64::from(v[2][0] - v[0][0]) * i64::from(v[1][1] - v[0][1])
+            };
+            if area(&v) < 0 {
+                v.swap(1, 2);
+            }
+            if area(&v) == 0 {
+                continue;
+            }
+            let Some(shape) = shape(v, Kind::Triangle, 1.0) else { continue };
+            let counts = count(&[shape], [32, 32]);
+            for y in 0..64i64 {
+                for x in 0..64i64 {
+                    let inside = shape.edges[..3].iter().all(|e| {
+                        i64::from(e.a) * (x * 256 + 128) + i64::from(e.b) * (y * 256 + 128) + e.c
+                            >= 0
+                    });
+                    assert_eq!(counts[(y * 64 + x) as usize], u32::from(inside), "{v:?} {x} {y}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn points_and_lines_have_their_size() {
+        let at = [20 * 256, 20 * 256];
+        let point = shape([at; 3], Kind::Point, 4.0).unwrap();
+        assert_eq!(count(&[point], [32, 32]).iter().sum::<u32>(), 16);
+        let end = [50 * 256, 20 * 256 + 128];
+        let start = [20 * 256, 20 * 256 + 128];
+        let line = shape([start, end, end], Kind::Line, 1.0).unwrap();
+        assert_eq!(count(&[line], [16, 16]).iter().sum::<u32>(), 30);
+        let back = shape([end, start, start], Kind::Line, 1.0).unwrap();
+        assert_eq!(count(&[back], [16, 16]).iter().sum::<u32>(), 30);
+    }
+}

@@ -1,0 +1,336 @@
+//! One worker's way through tiles: fill, draw, store.
+
+use tepui_softgpu::RangeCache;
+
+use super::bins::Bins;
+use super::depth::{MAX_SAMPLES, Plane, SIDE, at};
+use super::frame::{Frame, Shader};
+use super::raster::Coverage;
+use crate::Gpu;
+use crate::job::{JobFault, JobStats, Unit};
+use crate::render::coefficients::local;
+use crate::usc::exec::texture::View;
+use crate::usc::lanes::LANES;
+use crate::usc::stage::{EndOfTile, Fragments, QUADS, Quad, Stage};
+use crate::usc::workgroup::Worker;
+
+/// A worker of a frame.
+pub struct TileWorker<'f, 'v> {
+    frame: &'f Frame<'v>,
+    /// The shader core; none if the frame has no program at all.
+    core: Option<Worker<'f>>,
+    /// The program that the core is prepared for.
+    entered: usize,
+    ranges: RangeCache,
+    notes: tepui_agx_texture::Notes,
+    fragments: Fragments,
+    /// Quads in the group that is being filled, and what they run.
+    quads: usize,
+    batch: Option<Batch>,
+    /// Where in the tile the group has quads: a bit for each column, a word for each row of quads.
+    occupied: [u16; SIDE / 2],
+    coverage: Coverage,
+    /// What is left of the coverage after tests.
+    passed: [[u32; SIDE]; MAX_SAMPLES],
+    /// Coefficient registers of the current primitive, once something of it is seen.
+    planes: Vec<Plane>,
+    /// Samples that passed, by state.
+    visible: Vec<u64>,
+    budget: u64,
+}
+
+/// What the quads of a group have in common.
+#[derive(Clone, Copy)]
+struct Batch {
+    shader: Shader,
+    state: usize,
+}
+
+impl<'f, 'v: 'f> TileWorker<'f, 'v> {
+    /// A worker that plays core number `core`.
+    pub fn new(gpu: &Gpu, frame: &'f Frame<'v>, core: u32) -> TileWorker<'f, 'v> {
+        let first = frame.programs.first();
+        let worker = first.map(|p| {
+            let mut worker = Worker::new(gpu.port(frame.vm, &p.launch, core), gpu.options.check);
+            worker.enter(&p.launch);
+            worker
+        });
+        let mut ranges = RangeCache::default();
+        ranges.refresh(frame.vm);
+        TileWorker {
+            frame,
+            core: worker,
+            entered: 0,
+            ranges,
+            notes: Default::default(),
+            fragments: Fragments::new(frame.samples, frame.tilebuffer),
+            quads: 0,
+            batch: None,
+            occupied: [0; SIDE / 2],
+            coverage: Coverage::default(),
+            passed: [[0; SIDE]; MAX_SAMPLES],
+            planes: Vec::new(),
+            visible: vec![0; frame.states.len()],
+            budget: gpu.options.instruction_budget,
+        }
+    }
+
+    /// Instructions executed so far.
+    pub fn executed(&self) -> u64 {
+        self.core.as_ref().map_or(0, |core| core.executed)
+    }
+
+    /// Ends the work: samples that passed, by state.
+    pub fn finish(self, stats: &mut JobStats) -> Vec<u64> {
+        if let Some(core) = self.core {
+            crate::dispatch::add(stats, core);
+        }
+        self.visible
+    }
+
+    /// Draws a tile.
+    pub fn tile(&mut self, bins: &Bins, layer: u32, place: [u32; 2]) -> Result<(), JobFault> {
+        let frame = self.frame;
+        let mut shapes = bins.tile(place[1] * frame.tiles[0] + place[0]).peekable();
+        if shapes.peek().is_none() && !frame.empty_tiles {
+            return Ok(());
+        }
+        let corner = [place[0] * frame.tile_px[0], place[1] * frame.tile_px[1]];
+        self.start(layer, corner)?;
+        let mut last = u32::MAX;
+        for index in shapes {
+            let shape = &frame.shapes[index as usize];
+            if shape.primitive != last {
+                self.planes.clear();
+                last = shape.primitive;
+            }
+            if self.coverage.draw(shape, &frame.samples, corner, frame.tile_px) {
+                self.primitive(shape.primitive as usize)?;
+            }
+        }
+        self.flush()?;
+        self.end(layer, corner)
+    }
+
+    /// Fills the tile: depth and stencil from memory or the background object, colours by the
+    /// background program.
+    fn start(&mut self, layer: u32, corner: [u32; 2]) -> Result<(), JobFault> {
+        let frame = self.frame;
+        self.fragments.layer = layer;
+        self.fragments.corner = corner;
+        let mut memory = View { vm: frame.vm, ranges: &mut self.ranges };
+        let planes = &mut self.fragments.planes;
+        frame
+            .zls
+            .load(&mut memory, &mut self.notes, planes, layer, corner, frame.tile_px)
+            .map_err(zls)?;
+        if let Some(core) = &mut self.core {
+            let local = core.local();
+            local.clear();
+            local.resize(frame.tile_bytes(), 0);
+        }
+        let Some(program) = frame.background else { return Ok(()) };
+        // A background program is a fragment program on all samples of the tile, before any test.
+        let shader = Shader { program, bindings: usize::MAX, early: true, key: u64::MAX };
+        self.fragments.registers = 0;
+        let all = (1 << frame.samples.count) - 1;
+        let quad = Quad { coefficients: 0, depth: [0.0; 3], range: [0.0, 1.0], face: 0 };
+        let rows = frame.tile_px[1].min(frame.size_px[1] - corner[1]);
+        let columns = frame.tile_px[0].min(frame.size_px[0] - corner[0]);
+        for y in (0..rows).step_by(2) {
+            for x in (0..columns).step_by(2) {
+                self.batch = Some(Batch { shader, state: usize::MAX });
+                self.push(quad, [corner[0] + x, corner[1] + y], &[all; 4], &[all; 4]);
+                if self.quads == QUADS {
+                    self.flush()?;
+                }
+            }
+        }
+        self.flush()
+    }
+
+    /// Stores the tile.
+    fn end(&mut self, layer: u32, corner: [u32; 2]) -> Result<(), JobFault> {
+        let frame = self.frame;
+        if let Some(program) = frame.end {
+            self.enter(program);
+            if let Some(core) = &mut self.core {
+                let prepared = &frame.programs[program];
+                core.preload(&prepared.launch.program);
+                let stage = Stage::EndOfTile(EndOfTile { corner, layer });
+                core.run_entered(&prepared.rows, stage, 1, self.budget)?;
+            }
+        }
+        let mut memory = View { vm: frame.vm, ranges: &mut self.ranges };
+        let planes = &mut self.fragments.planes;
+        frame
+            .zls
+            .store(&mut memory, &mut self.notes, planes, layer, corner, frame.tile_px)
+            .map_err(zls)
+    }
+
+    fn enter(&mut self, program: usize) {
+        if self.entered != program {
+            if let Some(core) = &mut self.core {
+                core.enter(&self.frame.programs[program].launch);
+            }
+            self.entered = program;
+        }
+    }
+
+    /// Tests and shades what `coverage` has of a primitive.
+    fn primitive(&mut self, index: usize) -> Result<(), JobFault> {
+        let frame = self.frame;
+        let primitive = &frame.scene.primitives[index];
+        let setup = &frame.setups[index];
+        let state = &frame.states[primitive.state as usize];
+        let corner = self.fragments.corner;
+        // Planes count from the 32 × 32 pixels around: that is what programs expect which evaluate
+        // them themselves. source: Mesa's agx_nir_lower_interpolation.c
+        let origin = corner.map(|v| v & !31);
+        let depth = local(setup.depth, origin);
+        let face = usize::from(!primitive.front);
+        let early = state.shader.is_none_or(|s| s.early);
+        let [y0, y1] = self.coverage.rows;
+        if early {
+            // Tests of the group in flight come first.
+            if self.batch.is_some_and(|b| !b.shader.early) {
+                self.flush()?;
+            }
+            let tests = &state.tests[face];
+            let mut count = 0u64;
+            let mut any = 0;
+            let [ox, oy] = [0, 1].map(|k| (corner[k] - origin[k]) as f32);
+            for s in 0..frame.samples.count {
+                let [sx, sy] = frame.samples.px[s];
+                for y in y0..y1 {
+                    let mask = self.coverage.bits[s][y];
+                    let passed = if mask == 0 || tests.is_trivial() {
+                        mask
+                    } else {
+                        let fy = oy + y as f32 + sy;
+                        let mut z = [0.0; SIDE];
+                        for (x, z) in z.iter_mut().enumerate() {
+                            let v = at(&depth, ox + x as f32 + sx, fy);
+                            *z = v.clamp(setup.range[0], setup.range[1]);
+                        }
+                        self.fragments.planes.test_row(tests, s, y, mask, &z)
+                    };
+                    self.passed[s][y] = passed;
+                    count += u64::from(passed.count_ones());
+                    any |= passed;
+                }
+            }
+            self.visible[primitive.state as usize] += count;
+            if any == 0 {
+                return Ok(());
+            }
+        } else {
+            for s in 0..frame.samples.count {
+                self.passed[s][y0..y1].copy_from_slice(&self.coverage.bits[s][y0..y1]);
+            }
+        }
+        let Some(shader) = state.shader else { return Ok(()) };
+        if self.batch.is_some_and(|b| b.shader.key != shader.key) {
+            self.flush()?;
+        }
+        let bindings = &frame.bindings[shader.bindings];
+        if self.planes.is_empty() {
+            let planes = &mut self.planes;
+            bindings.compute(frame.scene, primitive, &setup.interpolation, &depth, origin, planes);
+        }
+        let mut quad = Quad { coefficients: usize::MAX, depth, range: setup.range, face };
+        for y in ((y0 & !1)..y1).step_by(2) {
+            let row = |bits: &[[u32; SIDE]; MAX_SAMPLES], s: usize, dy: usize| {
+                if (y0..y1).contains(&(y + dy)) { bits[s][y + dy] } else { 0 }
+            };
+            let mut columns = 0;
+            for s in 0..frame.samples.count {
+                columns |= row(&self.passed, s, 0) | row(&self.passed, s, 1);
+            }
+            let mut columns = (columns | columns >> 1) & 0x5555_5555;
+            while columns != 0 {
+                let x = columns.trailing_zeros() as usize;
+                columns &= columns - 1;
+                if self.occupied[y / 2] >> (x / 2) & 1 != 0 || self.quads == QUADS {
+                    self.flush()?;
+                }
+                if self.quads == 0 {
+                    self.batch = Some(Batch { shader, state: primitive.state as usize });
+                    self.fragments.registers = bindings.registers;
+                    quad.coefficients = usize::MAX;
+                }
+                if quad.coefficients == usize::MAX {
+                    quad.coefficients = self.fragments.coefficients.len();
+                    self.fragments.coefficients.extend_from_slice(&self.planes);
+                }
+                self.occupied[y / 2] |= 1 << (x / 2);
+                let lanes = |bits: &[[u32; SIDE]; MAX_SAMPLES]| -> [u32; 4] {
+                    std::array::from_fn(|lane| {
+                        (0..frame.samples.count).fold(0, |mask, s| {
+                            mask | (row(bits, s, lane >> 1) >> (x + (lane & 1)) & 1) << s
+                        })
+                    })
+                };
+                let (covered, live) = (lanes(&self.coverage.bits), lanes(&self.passed));
+                self.push(quad, [corner[0] + x as u32, corner[1] + y as u32], &covered, &live);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a quad to the group.
+    fn push(&mut self, quad: Quad, at: [u32; 2], covered: &[u32; 4], live: &[u32; 4]) {
+        let f = &mut self.fragments;
+        f.quads[self.quads] = quad;
+        for lane in 0..4 {
+            let i = self.quads * 4 + lane;
+            f.x.0[i] = at[0] + (lane as u32 & 1);
+            f.y.0[i] = at[1] + (lane as u32 >> 1);
+            f.covered.0[i] = covered[lane];
+            f.live.0[i] = live[lane];
+        }
+        self.quads += 1;
+    }
+
+    /// Runs the group.
+    fn flush(&mut self) -> Result<(), JobFault> {
+        let Some(batch) = self.batch.take() else { return Ok(()) };
+        let quads = std::mem::take(&mut self.quads);
+        self.occupied = [0; SIDE / 2];
+        if quads > 0 {
+            let lanes = quads * 4;
+            let f = &mut self.fragments;
+            for i in lanes..LANES {
+                (f.covered.0[i], f.live.0[i]) = (0, 0);
+                // Quads that do not run are read all the same where all lanes are computed.
+                f.quads[i / 4] = f.quads[quads - 1];
+            }
+            f.undecided = f.live;
+            if batch.shader.early {
+                f.undecided.0.fill(0);
+            } else {
+                f.tests = self.frame.states[batch.state].tests;
+                f.visible = 0;
+            }
+            self.enter(batch.shader.program);
+            let alive = u32::MAX >> (LANES - lanes);
+            let prepared = &self.frame.programs[batch.shader.program];
+            if let Some(core) = &mut self.core {
+                core.preload(&prepared.launch.program);
+                let stage = Stage::Fragment(&mut self.fragments);
+                core.run_entered(&prepared.rows, stage, alive, self.budget)?;
+            }
+            if !batch.shader.early {
+                self.fragments.finish();
+                self.visible[batch.state] += self.fragments.visible;
+            }
+        }
+        self.fragments.coefficients.clear();
+        Ok(())
+    }
+}
+
+fn zls(fault: tepui_softgpu::Fault) -> JobFault {
+    JobFault::new(Unit::Isp, format!("depth or stencil buffer: {fault}"))
+}

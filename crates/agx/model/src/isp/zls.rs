@@ -1,0 +1,222 @@
+//! Z load and store: depth and stencil of tiles from and to memory.
+
+use tepui_agx_packets::Packet;
+use tepui_agx_packets::render::{IspBgobjvals, IspZlsPixels, ZlsControl, ZlsFormat, ZlsTiling};
+use tepui_agx_packets::texture::Layout;
+use tepui_agx_texture::{Memory, Notes, Surface, SurfaceShape};
+use tepui_format::Format;
+use tepui_softgpu::Fault;
+
+use super::depth::{Planes, SIDE};
+use crate::job::{JobFault, RenderJob, Unit, ZlsBuffer};
+
+/// A buffer as it is loaded and as it is stored; `None` where it is not.
+#[derive(Default)]
+struct Pair {
+    load: Option<Surface>,
+    store: Option<Surface>,
+}
+
+/// What happens to depth and stencil at the start and the end of tiles.
+pub struct Zls {
+    depth: Pair,
+    stencil: Pair,
+    /// Depth is 16-bit fixed point.
+    pub unorm16: bool,
+    clear_depth: f32,
+    clear_stencil: u8,
+    samples: usize,
+}
+
+/// Bytes from layer to layer of a buffer.
+fn stride(register: u32) -> u64 {
+    u64::from(register)
+}
+
+impl Zls {
+    /// Reads the registers. A part of a render that goes on from another loads what a store leaves.
+    pub fn new(job: &RenderJob, continued: bool, unfinished: bool) -> Result<Zls, JobFault> {
+        let odd = |p: tepui_packets::Problem| JobFault::new(Unit::Isp, p.to_string());
+        let control = ZlsControl::unpack(&job.zls_ctrl.to_le_bytes()).map_err(odd)?;
+        let pixels = IspZlsPixels::unpack(&job.isp_zls_pixels.to_le_bytes()).map_err(odd)?;
+        let values = IspBgobjvals::unpack(&job.isp_bgobjvals.to_le_bytes()).map_err(odd)?;
+        let unorm16 = control.z_format == ZlsFormat::U16;
+        if control.z_resolve || control.s_resolve {
+            return Err(JobFault::unimplemented(Unit::Isp, "resolves of depth or stencil"));
+        }
+        let surface = |buffer: &ZlsBuffer, format, tiling, compressed| {
+            let shape = SurfaceShape {
+                format,
+                layout: match tiling {
+                    ZlsTiling::Gpu => Layout::Gpu,
+                    ZlsTiling::Twiddled => Layout::Twiddled,
+                },
+                size_px: [pixels.x, pixels.y],
+                samples: u32::from(job.samples),
+                address: buffer.base,
+                layer_stride: stride(buffer.stride),
+                metadata: if compressed {
+                    Some((buffer.comp_base, stride(buffer.comp_stride)))
+                } else {
+                    None
+                },
+            };
+            Surface::new(&shape)
+                .map_err(|why| JobFault::new(Unit::Isp, format!("depth or stencil buffer: {why}")))
+        };
+        let wanted =
+            |yes: bool, make: &dyn Fn() -> Result<Surface, JobFault>| yes.then(make).transpose();
+        let c = &control;
+        let depth_format = if unorm16 { Format::D16_UNORM } else { Format::D32_SFLOAT };
+        // What is stored is what a partial render keeps.
+        let (z_load, z_store) = (c.z_load || (continued && c.z_store), c.z_store);
+        let (s_load, s_store) = (c.s_load || (continued && c.s_store), c.s_store);
+        let keeps = |load, store, base: u64| unfinished && (load || store) && base != 0;
+        let z_store = z_store || keeps(z_load, z_store, job.depth.base);
+        let s_store = s_store || keeps(s_load, s_store, job.stencil.base);
+        Ok(Zls {
+            depth: Pair {
+                load: wanted(z_load, &|| {
+                    surface(&job.depth, depth_format, c.z_load_tiling, c.z_load_compress)
+                })?,
+                store: wanted(z_store, &|| {
+                    surface(&job.depth, depth_format, c.z_store_tiling, c.z_store_compress)
+                })?,
+            },
+            stencil: Pair {
+                load: wanted(s_load, &|| {
+                    surface(&job.stencil, Format::S8_UINT, c.s_load_tiling, c.s_load_compress)
+                })?,
+                store: wanted(s_store, &|| {
+                    surface(&job.stencil, Format::S8_UINT, c.s_store_tiling, c.s_store_compress)
+                })?,
+            },
+            unorm16,
+            clear_depth: if unorm16 {
+                (job.isp_bgobjdepth & 0xffff) as f32 / 65535.0
+            } else {
+                f32::from_bits(job.isp_bgobjdepth)
+            },
+            clear_stencil: values.stencil as u8,
+            samples: usize::from(job.samples),
+        })
+    }
+
+    /// The depth buffer that is stored to.
+    pub fn stored_depth(&self) -> Option<&Surface> {
+        self.depth.store.as_ref()
+    }
+
+    /// The stencil buffer that is stored to.
+    pub fn stored_stencil(&self) -> Option<&Surface> {
+        self.stencil.store.as_ref()
+    }
+
+    /// Fills the planes at the start of a tile.
+    pub fn load<M: Memory>(
+        &self,
+        memory: &mut M,
+        notes: &mut Notes,
+        planes: &mut Planes,
+        layer: u32,
+        corner: [u32; 2],
+        tile_px: [u32; 2],
+    ) -> Result<(), Fault> {
+        planes.unorm16 = self.unorm16;
+        planes.clear(self.clear_depth, self.clear_stencil);
+        if let Some(surface) = &self.depth.load {
+            self.rows(surface, corner, tile_px, |sample, y, n| {
+                let mut texels = [0; SIDE];
+                let at = [corner[0], corner[1] + y as u32];
+                surface.load_row(memory, notes, [layer, sample], at, &mut texels[..n])?;
+                let row = planes.depth_row(sample as usize, y);
+                for (z, texel) in row.iter_mut().zip(&texels[..n]) {
+                    *z =
+                        if self.unorm16 { *texel as f32 / 65535.0 } else { f32::from_bits(*texel) };
+                }
+                Ok(())
+            })?;
+        }
+        if let Some(surface) = &self.stencil.load {
+            self.rows(surface, corner, tile_px, |sample, y, n| {
+                let mut texels = [0; SIDE];
+                let at = [corner[0], corner[1] + y as u32];
+                surface.load_row(memory, notes, [layer, sample], at, &mut texels[..n])?;
+                let row = planes.stencil_row(sample as usize, y);
+                for (s, texel) in row.iter_mut().zip(&texels[..n]) {
+                    *s = *texel as u8;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Stores the planes at the end of a tile.
+    pub fn store<M: Memory>(
+        &self,
+        memory: &mut M,
+        notes: &mut Notes,
+        planes: &mut Planes,
+        layer: u32,
+        corner: [u32; 2],
+        tile_px: [u32; 2],
+    ) -> Result<(), Fault> {
+        let rectangle = |surface: &Surface| {
+            let [w, h] = surface.size_px();
+            let [x1, y1] = [(corner[0] + tile_px[0]).min(w), (corner[1] + tile_px[1]).min(h)];
+            (corner[0] < x1 && corner[1] < y1).then_some([corner[0], corner[1], x1, y1])
+        };
+        if let Some(surface) = &self.depth.store {
+            if let Some(rectangle) = rectangle(surface) {
+                surface.open(memory, notes, layer, rectangle)?;
+            }
+            self.rows(surface, corner, tile_px, |sample, y, n| {
+                let row = planes.depth_row(sample as usize, y);
+                let texels = row.map(|z| {
+                    if self.unorm16 {
+                        (z.clamp(0.0, 1.0) * 65535.0).round_ties_even() as u32
+                    } else {
+                        z.to_bits()
+                    }
+                });
+                let at = [corner[0], corner[1] + y as u32];
+                surface.store_row(memory, [layer, sample], at, &texels[..n])
+            })?;
+        }
+        if let Some(surface) = &self.stencil.store {
+            if let Some(rectangle) = rectangle(surface) {
+                surface.open(memory, notes, layer, rectangle)?;
+            }
+            self.rows(surface, corner, tile_px, |sample, y, n| {
+                let texels = planes.stencil_row(sample as usize, y).map(u32::from);
+                let at = [corner[0], corner[1] + y as u32];
+                surface.store_row(memory, [layer, sample], at, &texels[..n])
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Calls `each` with sample, row and number of pixels for every row of a tile that is inside of
+    /// the buffer.
+    fn rows(
+        &self,
+        surface: &Surface,
+        corner: [u32; 2],
+        tile_px: [u32; 2],
+        mut each: impl FnMut(u32, usize, usize) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let [w, h] = surface.size_px();
+        let columns = w.saturating_sub(corner[0]).min(tile_px[0]) as usize;
+        let rows = h.saturating_sub(corner[1]).min(tile_px[1]) as usize;
+        if columns == 0 {
+            return Ok(());
+        }
+        for sample in 0..self.samples as u32 {
+            for y in 0..rows {
+                each(sample, y, columns)?;
+            }
+        }
+        Ok(())
+    }
+}

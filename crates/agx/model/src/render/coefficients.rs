@@ -1,0 +1,173 @@
+//! Coefficient registers: the planes over which a fragment program interpolates.
+//!
+//! A program's bindings say which vertex outputs become which registers. Each register holds the plane
+//! `a x + b y + c` of one value over the pixels around the tile (for values that are interpolated with
+//! perspective: of the value over w), or a flat value.
+//!
+// source: docs/drivers/asahi.rst, "Hardware varyings"; cmdbuf.xml, "CF binding"
+
+use tepui_agx_packets::coefficient::{Binding, BindingHeader, CoefficientSource, ShadeModel};
+use tepui_packets::Packet;
+use tepui_softgpu::AddressSpace;
+
+use super::scene::{Kind, Primitive, Scene, State};
+use crate::isp::depth::Plane;
+use crate::isp::setup::{Interpolation, WindowPlane, sprite_from_top};
+use crate::job::{JobFault, Unit};
+
+/// Words of the position, which varyings follow in a vertex's outputs.
+const POSITION_WORDS: u32 = 4;
+
+/// The bindings of a fragment program.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bindings {
+    /// Coefficient registers.
+    pub registers: usize,
+    bindings: Vec<Bound>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Bound {
+    first: usize,
+    components: usize,
+    model: ShadeModel,
+    source: Source,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Source {
+    /// 1/w.
+    W,
+    /// Depth.
+    Z,
+    /// Vertex outputs from this word.
+    Words(u32),
+    PointCoordinates,
+    PrimitiveId,
+}
+
+impl Bindings {
+    /// Reads the bindings of a state; none if it has none.
+    pub fn read(
+        vm: &AddressSpace,
+        usc_exec_base: u64,
+        state: &State,
+    ) -> Result<Bindings, JobFault> {
+        if state.bindings == 0 {
+            return Ok(Bindings::default());
+        }
+        let at = usc_exec_base + state.bindings;
+        let fault = |what: String| JobFault { packet: Some(at), ..JobFault::new(Unit::Ppp, what) };
+        let word = |i: u64| {
+            vm.read_array::<4>(at + 4 * i)
+                .map_err(|f| fault(format!("coefficient bindings cannot be read: {f}")))
+        };
+        let header = BindingHeader::unpack(&word(0)?).map_err(|p| fault(p.to_string()))?;
+        let registers = header.number_of_coefficient_registers as usize;
+        let has_z = state.output_select.frag_coord_z;
+        let user = 1 + u32::from(has_z);
+        let mut bindings = Vec::new();
+        for i in 0..state.shader.cf_binding_count {
+            let b = Binding::unpack(&word(1 + u64::from(i))?).map_err(|p| fault(p.to_string()))?;
+            let (first, components) = (b.base_coefficient_register as usize, b.components as usize);
+            if first + components > registers {
+                return Err(fault(format!(
+                    "a binding ends at coefficient register {}, but there are {registers}",
+                    first + components
+                )));
+            }
+            let source = match b.source {
+                CoefficientSource::Varying if b.base_slot == 0 && components == 1 => Source::W,
+                CoefficientSource::Varying if b.base_slot >= user => {
+                    if b.base_slot + b.components > header.number_of_32_bit_slots {
+                        return Err(fault("how slots of 16 bits are counted is unknown".into()));
+                    }
+                    Source::Words(b.base_slot - user + POSITION_WORDS)
+                }
+                CoefficientSource::FragcoordZ => Source::Z,
+                // A slot that the vertex program does not write: Mesa names slot 0 for it. What
+                // becomes of several components is unknown; they are W here.
+                CoefficientSource::Varying => Source::W,
+                CoefficientSource::PointCoord => Source::PointCoordinates,
+                CoefficientSource::PrimitiveId => Source::PrimitiveId,
+                CoefficientSource::BarycentricCoord => {
+                    return Err(fault("which barycentric coordinates are bound is unknown".into()));
+                }
+            };
+            bindings.push(Bound { first, components, model: b.shade_model, source });
+        }
+        Ok(Bindings { registers, bindings })
+    }
+
+    /// The registers of a primitive, appended to `out`. Planes count from `corner`. `depth` is the
+    /// plane of the depth, already counted from there.
+    pub fn compute(
+        &self,
+        scene: &Scene,
+        primitive: &Primitive,
+        interpolation: &Interpolation,
+        depth: &Plane,
+        corner: [u32; 2],
+        out: &mut Vec<Plane>,
+    ) {
+        let from = out.len();
+        out.resize(from + self.registers, [0.0; 3]);
+        let out = &mut out[from..];
+        let state = &scene.states[primitive.state as usize];
+        for b in &self.bindings {
+            let registers = &mut out[b.first..b.first + b.components];
+            match b.source {
+                Source::W => registers.fill(local(interpolation.one_over_w(), corner)),
+                Source::Z => registers.fill(*depth),
+                Source::Words(word) => {
+                    for (k, register) in registers.iter_mut().enumerate() {
+                        let value = |v: usize| {
+                            let at = (primitive.vertices[v] + word) as usize + k;
+                            scene.outputs.get(at).copied().unwrap_or(0)
+                        };
+                        *register = match b.model {
+                            ShadeModel::Perspective => {
+                                let values = [0, 1, 2].map(|v| f32::from_bits(value(v)));
+                                local(interpolation.over_w(values), corner)
+                            }
+                            ShadeModel::Linear => {
+                                let values = [0, 1, 2].map(|v| f32::from_bits(value(v)));
+                                local(interpolation.linear(values), corner)
+                            }
+                            _ => flat(value(usize::from(primitive.provoking).min(2))),
+                        };
+                    }
+                }
+                Source::PointCoordinates => {
+                    if primitive.kind != Kind::Point {
+                        continue;
+                    }
+                    let planes = interpolation.point_coordinates(primitive, sprite_from_top(state));
+                    for (register, plane) in registers.iter_mut().zip(planes) {
+                        *register = match b.model {
+                            ShadeModel::Perspective => {
+                                local(interpolation.divide_by_w(plane), corner)
+                            }
+                            _ => local(plane, corner),
+                        };
+                    }
+                }
+                Source::PrimitiveId => registers.fill(flat(primitive.primitive_id)),
+            }
+        }
+    }
+}
+
+/// A flat value. Fragment programs take the third of a register's numbers, or the second where the
+/// second vertex is the provoking one; what the others hold is unknown.
+/// source: Mesa's agx_nir_lower_interpolation.c, `interpolate_flat`
+fn flat(bits: u32) -> Plane {
+    [0.0, f32::from_bits(bits), f32::from_bits(bits)]
+}
+
+/// A plane over the window as one over the pixels from `corner`.
+pub fn local(plane: WindowPlane, corner: [u32; 2]) -> Plane {
+    let [a, b, c] = plane;
+    let c = a * f64::from(corner[0]) + b * f64::from(corner[1]) + c;
+    [a as f32, b as f32, c as f32]
+}

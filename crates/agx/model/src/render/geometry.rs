@@ -1,0 +1,391 @@
+//! The geometry half of a render command: draws become primitives of a [`Scene`].
+//!
+//! A draw is worked on in batches: indices are fetched and assembled, the vertices that they name
+//! run, then the primitives are set up. A scene that has grown too large is handed to the pixel half
+//! as one part of the command, as the hardware does when its parameter buffer is full.
+
+use rayon::prelude::*;
+use tepui_agx_packets::render::PppControl;
+use tepui_agx_packets::vdm::IndexSize;
+use tepui_packets::Packet;
+use tepui_softgpu::AddressSpace;
+
+use super::assembly::Assembler;
+use super::scene::Scene;
+use super::setup::{Assembled, Output, Setup};
+use crate::job::{JobFault, JobStats, RenderJob, Unit};
+use crate::pipeline::Pipeline;
+use crate::usc::launch::Launch;
+use crate::usc::program::Programs;
+use crate::uvs::{self, Layout, Reuse, Vertex};
+use crate::vdm::{Draw, Indices, VertexState};
+use crate::{Gpu, ppp};
+
+/// What an index costs beside the instructions of its vertex, in instructions. With it a job of 2^32
+/// indices is over any budget before it begins.
+const INDEX_COST: u64 = 4096;
+/// What a draw costs besides, in instructions.
+const DRAW_COST: u64 = 1024;
+/// Indices of a batch.
+const BATCH: u32 = 1 << 14;
+/// Words of vertex outputs at which a scene is handed on.
+const MAX_OUTPUT_WORDS: usize = 1 << 25;
+/// Primitives at which a scene is handed on.
+const MAX_PRIMITIVES: usize = 1 << 20;
+/// Primitives that a worker sets up at a time.
+const SETUP_AT_A_TIME: usize = 512;
+
+/// Draws what a scene holds.
+pub type Sink<'a> = dyn FnMut(&Scene, &mut JobStats) -> Result<(), JobFault> + 'a;
+
+/// The geometry half while it works on a render command.
+pub struct Geometry<'a> {
+    gpu: &'a Gpu,
+    /// The address space.
+    pub vm: &'a AddressSpace,
+    job: &'a RenderJob,
+    control: PppControl,
+    programs: &'a Programs<'a>,
+    /// State of the control stream.
+    pub state: VertexState,
+    /// State of the primitive processing pipe.
+    pub ppp: ppp::Latch,
+    /// The vertex program, ready to run.
+    launch: Option<Launch<'a>>,
+    scene: Scene,
+    sink: &'a mut Sink<'a>,
+    stats: JobStats,
+    /// Cost of indices and draws so far.
+    spent: u64,
+    draws: u32,
+    reuse: Reuse,
+    batch: Batch,
+}
+
+/// What is worked on together: vertices that are to run, and the primitives that need them.
+#[derive(Default)]
+struct Batch {
+    /// First word of the first vertex in the scene's outputs.
+    base: usize,
+    vertices: Vec<Vertex>,
+    assembled: Vec<Assembled>,
+    /// Indices so far.
+    indices: u32,
+    /// Number of the next primitive of the instance.
+    next_id: u32,
+    fetched: Fetched,
+}
+
+impl Batch {
+    fn begin(&mut self, base: usize) {
+        self.base = base;
+        self.vertices.clear();
+        self.assembled.clear();
+        self.indices = 0;
+    }
+
+    /// Where the next vertex's words will be. Scenes are handed on long before 2^32 words.
+    fn next_place(&self, stride: usize) -> u32 {
+        (self.base + self.vertices.len() * stride) as u32
+    }
+
+    fn vertex(&mut self, stride: usize, index: u32, instance: u32) -> u32 {
+        let here = self.next_place(stride);
+        self.vertices.push(Vertex { index, instance });
+        here
+    }
+
+    /// Takes assembled primitives.
+    fn emit(&mut self) -> impl FnMut([u32; 3]) {
+        |vertices| {
+            self.assembled.push(Assembled { vertices, id: self.next_id });
+            self.next_id = self.next_id.wrapping_add(1);
+        }
+    }
+}
+
+/// Indices read from memory.
+#[derive(Default)]
+struct Fetched {
+    bytes: Vec<u8>,
+    indices: Vec<u32>,
+}
+
+impl Fetched {
+    /// Reads indices of a draw. Those behind the end of the buffer are the last one's: what the
+    /// hardware does there is unknown, only that it reads nothing beyond. source: libagx/draws.cl,
+    /// robust index buffers; hk_cmd_draw.c, hk_needs_index_robustness
+    fn read(
+        &mut self,
+        vm: &AddressSpace,
+        buffer: &Indices,
+        first: u32,
+        count: u32,
+    ) -> Result<(), JobFault> {
+        let Fetched { bytes, indices } = self;
+        let width = 1usize << buffer.size as usize;
+        let bound = buffer.bound.unwrap_or(u64::MAX);
+        let there = bound.saturating_sub(u64::from(first)).min(u64::from(count));
+        // The last one alone, if all of these lie behind the end.
+        let (from, read) = match there {
+            0 => (bound.saturating_sub(1), bound.min(1)),
+            there => (u64::from(first), there),
+        };
+        bytes.clear();
+        bytes.resize(read as usize * width, 0);
+        let address = buffer.address.wrapping_add(from.wrapping_mul(width as u64));
+        vm.read(address, bytes).map_err(|fault| {
+            JobFault::new(Unit::Vdm, format!("the index buffer cannot be read: {fault}"))
+        })?;
+        indices.clear();
+        match buffer.size {
+            IndexSize::U8 => indices.extend(bytes.iter().map(|&b| u32::from(b))),
+            IndexSize::U16 => indices
+                .extend(bytes.chunks_exact(2).map(|b| u32::from(u16::from_le_bytes([b[0], b[1]])))),
+            IndexSize::U32 => indices.extend(
+                bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])),
+            ),
+        }
+        let last = indices.last().copied().unwrap_or(0);
+        indices.resize(count as usize, last);
+        Ok(())
+    }
+}
+
+impl<'a> Geometry<'a> {
+    /// A geometry half in its state after reset.
+    pub fn new(
+        gpu: &'a Gpu,
+        vm: &'a AddressSpace,
+        job: &'a RenderJob,
+        programs: &'a Programs<'a>,
+        sink: &'a mut Sink<'a>,
+    ) -> Result<Geometry<'a>, JobFault> {
+        let control = PppControl::unpack(&job.ppp_ctrl.to_le_bytes())
+            .map_err(|problem| JobFault::new(Unit::Ppp, problem.to_string()))?;
+        Ok(Geometry {
+            gpu,
+            vm,
+            job,
+            control,
+            programs,
+            state: VertexState::default(),
+            ppp: ppp::Latch::default(),
+            launch: None,
+            scene: Scene::default(),
+            sink,
+            stats: JobStats::default(),
+            spent: 0,
+            draws: 0,
+            reuse: Reuse::default(),
+            batch: Batch::default(),
+        })
+    }
+
+    /// Is there budget left, beyond the `further` instructions?
+    pub fn charge(&self, further: u64) -> Result<(), JobFault> {
+        let cost = self.spent.saturating_add(self.stats.instructions).saturating_add(further);
+        if cost > self.gpu.options.job_budget {
+            return Err(JobFault::new(Unit::Vdm, "the job is taken for endless"));
+        }
+        Ok(())
+    }
+
+    /// The next draw loads its vertex pipeline anew.
+    pub fn forget_pipeline(&mut self) {
+        self.launch = None;
+    }
+
+    /// Hands on what is left of the scene; what the whole command did.
+    pub fn finish(mut self) -> Result<JobStats, JobFault> {
+        (self.sink)(&self.scene, &mut self.stats)?;
+        Ok(self.stats)
+    }
+
+    /// Hands on the scene as a part of the command, and moves what is still needed to a new one.
+    fn flush(&mut self, assembler: &mut Assembler, stride: usize) -> Result<(), JobFault> {
+        self.scene.unfinished = true;
+        (self.sink)(&self.scene, &mut self.stats)?;
+        let state = self.scene.states.pop();
+        let outputs = std::mem::take(&mut self.scene.outputs);
+        self.scene = Scene { continued: true, ..Scene::default() };
+        self.scene.states.extend(state);
+        for held in assembler.held() {
+            let from = *held as usize;
+            *held = self.scene.outputs.len() as u32;
+            match outputs.get(from..from + stride) {
+                Some(words) => self.scene.outputs.extend_from_slice(words),
+                None => self.scene.outputs.extend(std::iter::repeat_n(0, stride)),
+            }
+        }
+        self.reuse.clear();
+        Ok(())
+    }
+
+    /// Were as many draws executed as shall be?
+    pub fn is_enough(&self) -> bool {
+        u64::from(self.draws) >= self.gpu.options.draws
+    }
+
+    /// Executes a draw.
+    pub fn draw(&mut self, draw: &Draw) -> Result<(), JobFault> {
+        self.stats.launches += 1;
+        self.spent = self.spent.saturating_add(DRAW_COST);
+        let number = self.draws;
+        self.draws = self.draws.wrapping_add(1);
+        if draw.count == 0 || draw.instances == 0 {
+            return self.charge(0);
+        }
+        let indices = u64::from(draw.count).saturating_mul(u64::from(draw.instances));
+        self.spent = self.spent.saturating_add(indices.saturating_mul(INDEX_COST));
+        self.charge(0)?;
+        let layout = Layout::new(
+            self.state.outputs.output_count_1,
+            &self.ppp.output_select,
+            &self.ppp.varyings_32,
+            &self.ppp.varyings_16,
+        )
+        .map_err(|why| JobFault::new(Unit::Vdm, why))?;
+        if self.launch.is_none() {
+            self.launch = Some(self.load_pipeline()?);
+        }
+        if let Some(state) = self.ppp.state(self.vm, self.job, number)? {
+            self.scene.states.push(state);
+        }
+        let mut assembler = Assembler::new(draw.primitive, self.state.further.flat_shading_control);
+        self.batch.begin(self.scene.outputs.len());
+        for instance in 0..draw.instances {
+            self.reuse.clear();
+            self.batch.next_id = 0;
+            let mut first = 0;
+            while first < draw.count {
+                let count = (draw.count - first).min(BATCH - self.batch.indices);
+                self.gather(draw, instance, first, count, layout.stride, &mut assembler)?;
+                first += count;
+                if first == draw.count {
+                    assembler.restart(self.batch.emit());
+                }
+                if self.batch.indices >= BATCH {
+                    self.work_off(layout, &mut assembler)?;
+                }
+            }
+        }
+        self.work_off(layout, &mut assembler)
+    }
+
+    fn load_pipeline(&mut self) -> Result<Launch<'a>, JobFault> {
+        let pipeline = Pipeline {
+            vm: self.vm,
+            usc_exec_base: self.job.usc_exec_base,
+            address: self.state.word1.pipeline,
+            samplers: self.state.word0.sampler_state_register_count,
+            sampler_heap: (self.job.sampler_heap, u32::from(self.job.sampler_count)),
+            helper: self.job.vertex_helper,
+        };
+        let launch = pipeline.load(self.programs)?;
+        self.gpu.prepare(self.vm, launch, &mut self.stats)
+    }
+
+    /// Adds some of an instance's indices to the batch.
+    fn gather(
+        &mut self,
+        draw: &Draw,
+        instance: u32,
+        first: u32,
+        count: u32,
+        stride: usize,
+        assembler: &mut Assembler,
+    ) -> Result<(), JobFault> {
+        let batch = &mut self.batch;
+        batch.indices += count;
+        let Some(buffer) = &draw.indices else {
+            for i in first..first + count {
+                let here = batch.vertex(stride, draw.start.wrapping_add(i), instance);
+                assembler.push(here, batch.emit());
+            }
+            return Ok(());
+        };
+        let mut fetched = std::mem::take(&mut batch.fetched);
+        fetched.read(self.vm, buffer, first, count)?;
+        for &index in &fetched.indices {
+            if buffer.restart == Some(index) {
+                assembler.restart(batch.emit());
+                continue;
+            }
+            let new = batch.next_place(stride);
+            let here = self.reuse.place(index, new);
+            if here == new {
+                batch.vertex(stride, draw.start.wrapping_add(index), instance);
+            }
+            assembler.push(here, batch.emit());
+        }
+        batch.fetched = fetched;
+        Ok(())
+    }
+
+    /// Runs the batch's vertices, sets up its primitives, and begins the next batch.
+    fn work_off(&mut self, layout: Layout, assembler: &mut Assembler) -> Result<(), JobFault> {
+        let Batch { base, vertices, .. } = &self.batch;
+        if let Some(launch) = &self.launch
+            && !vertices.is_empty()
+        {
+            let outputs = &mut self.scene.outputs;
+            outputs.resize(base + vertices.len() * layout.stride, 0);
+            let part = (&mut outputs[*base..], layout.stride);
+            uvs::shade(self.gpu, self.vm, launch, vertices, part, &mut self.stats)?;
+        }
+        self.setup(layout, assembler)?;
+        let Scene { outputs, primitives, .. } = &self.scene;
+        if outputs.len() >= MAX_OUTPUT_WORDS || primitives.len() >= MAX_PRIMITIVES {
+            self.flush(assembler, layout.stride)?;
+        }
+        self.batch.begin(self.scene.outputs.len());
+        Ok(())
+    }
+
+    /// Sets up the batch's primitives.
+    fn setup(&mut self, layout: Layout, assembler: &Assembler) -> Result<(), JobFault> {
+        let cull = (self.ppp.cull.rasterizer_discard, self.ppp.cull2.rasterizer_discard);
+        let Some(state) = self.scene.states.last() else { return Ok(()) };
+        if cull.0 || cull.1 {
+            return Ok(());
+        }
+        let clamp_w = self.control.enable_w_clamp && self.ppp.cull2.clamp_w;
+        let setup = Setup {
+            outputs: &self.scene.outputs,
+            layout,
+            kind: assembler.kind(),
+            state: (state, (self.scene.states.len() - 1) as u32),
+            viewports: &self.ppp.viewports,
+            opengl_depth: self.control.opengl,
+            w_min: if clamp_w {
+                self.ppp.w_clamp.max(f32::MIN_POSITIVE)
+            } else {
+                f32::MIN_POSITIVE
+            },
+            default_point_size: self.control.default_point_size,
+            layers: u32::from(self.job.layers).max(1),
+        };
+        let all = &self.batch.assembled;
+        let run = |part: &[Assembled]| {
+            let mut out = Output::default();
+            part.iter().for_each(|assembled| setup.primitive(assembled, &mut out));
+            out
+        };
+        let outputs: Vec<Output> = if all.len() <= SETUP_AT_A_TIME || self.gpu.workers() == 1 {
+            vec![run(all)]
+        } else {
+            self.gpu.pool()?.install(|| all.par_chunks(SETUP_AT_A_TIME).map(run).collect())
+        };
+        let Scene { primitives, pieces, .. } = &mut self.scene;
+        for out in outputs {
+            let base = pieces.len() as u32;
+            pieces.extend_from_slice(&out.pieces);
+            primitives.extend(out.primitives.into_iter().map(|mut primitive| {
+                primitive.first_piece += base;
+                primitive
+            }));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,33 @@
+//! A render command, in two halves as the hardware has them: geometry fills a [`scene::Scene`], then
+//! pixels (ISP, fragment programs, tilebuffer, PBE) draw it tile by tile.
+//!
+//! Geometry begins with the control stream (`vdm`) and the state records that it points to
+//! ([`crate::ppp`]). [`geometry`] takes each draw through [`assembly`], the vertex programs (`uvs`) and
+//! [`setup`], which culls, clips ([`clip`]) and places primitives on the screen. Pixels are
+//! [`crate::isp`]'s, with the registers that fragment programs interpolate in [`coefficients`].
+
+pub mod assembly;
+pub mod attachments;
+pub mod clip;
+pub mod coefficients;
+pub mod geometry;
+pub mod scene;
+pub mod setup;
+#[cfg(test)]
+mod tests;
+
+use tepui_softgpu::AddressSpace;
+
+use crate::job::{JobFault, JobStats, RenderJob};
+use crate::usc::program::Programs;
+use crate::{Gpu, isp, vdm};
+
+/// Runs a render command to its end.
+pub fn run(gpu: &Gpu, vm: &AddressSpace, job: &RenderJob) -> Result<JobStats, JobFault> {
+    let programs = Programs::new(vm, job.usc_exec_base, &gpu.programs);
+    let mut pixels =
+        |scene: &scene::Scene, stats: &mut JobStats| isp::draw(gpu, vm, job, scene, stats);
+    let mut geometry = geometry::Geometry::new(gpu, vm, job, &programs, &mut pixels)?;
+    vdm::run(&mut geometry, job.vdm_ctrl_stream_base)?;
+    geometry.finish()
+}

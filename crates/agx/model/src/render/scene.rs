@@ -1,0 +1,137 @@
+//! What the geometry half of a render command hands to the pixel half: primitives in the order of
+//! the API, each with the state that it was drawn with. The hardware keeps the same in its
+//! parameter buffer.
+
+use tepui_agx_packets::ppp;
+
+/// Sub-pixel bits of window positions.
+pub const SUBPIXEL_BITS: u32 = 8;
+
+/// Largest magnitude of a window coordinate of a [`Piece`], in pixels.
+pub const GUARD_BAND_PX: f32 = 32768.0;
+
+/// The primitives of a render command.
+#[derive(Clone, Default)]
+pub struct Scene {
+    /// States, in the order in which draws first used them.
+    pub states: Vec<State>,
+    /// Vertex outputs as the vertex programs left them, in words.
+    pub outputs: Vec<u32>,
+    /// Primitives that survived culling and clipping, in order.
+    pub primitives: Vec<Primitive>,
+    /// Pieces of the primitives on the screen: what clipping left.
+    pub pieces: Vec<Piece>,
+    /// Earlier scenes of the same render command were drawn: tiles start with the partial-render
+    /// background program instead of the background program.
+    pub continued: bool,
+    /// Later scenes of the same render command follow, because the parameter memory is full: tiles
+    /// end with the partial-render program instead of the end-of-tile program.
+    pub unfinished: bool,
+}
+
+/// State that primitives share: the PPP's words as the draw latched them, and what they point at.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    /// Number of the draw in the render command, for reports.
+    pub draw: u32,
+    /// Visibility test, scissor, bias and stencil enables, pass type.
+    pub control: ppp::FragmentControl,
+    /// Further control; its meaning is in `ppp`.
+    pub control2: ppp::FragmentControl,
+    /// Depth test, polygon mode, stencil reference; front, back.
+    pub face: [ppp::FragmentFace; 2],
+    /// Depth test and write of the fragment program, object type; front, back.
+    pub face2: [ppp::FragmentFace2; 2],
+    /// Stencil test; front, back.
+    pub stencil: [ppp::FragmentStencil; 2],
+    /// Slot of the occlusion result.
+    pub occlusion: ppp::FragmentOcclusionQuery,
+    /// What confines drawing in each viewport: its entry of the scissor array, cut down to its region
+    /// clip; without the scissor test the rectangle is the region clip alone.
+    pub scissors: Vec<Scissor>,
+    /// From the depth bias array.
+    pub depth_bias: tepui_agx_packets::render::DepthBias,
+    /// Clip of the first viewport, in units of 32 × 32 pixels; `scissors` has it already.
+    pub region: ppp::RegionClip,
+    /// Culling, flat shading vertex, depth clip and clamp.
+    pub cull: ppp::Cull,
+    /// Further culling: primitive id.
+    pub cull2: ppp::Cull2,
+    /// Which vertex outputs the remapping hands on.
+    pub output_select: ppp::OutputSelect,
+    /// Varyings of 32 bits by kind, in the order of the vertex outputs.
+    pub varyings_32: ppp::VaryingCounts,
+    /// Varyings of 16 bits, likewise.
+    pub varyings_16: ppp::VaryingCounts,
+    /// Sizes of the fragment program's register files.
+    pub shader: ppp::FragmentShaderWord0,
+    /// USC address of the fragment program's pipeline; 0 for none.
+    pub pipeline: u64,
+    /// USC address of the coefficient register bindings.
+    pub bindings: u64,
+}
+
+/// One entry of the scissor array.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Scissor {
+    /// First column and row.
+    pub min_px: [u32; 2],
+    /// One past the last column and row.
+    pub max_px: [u32; 2],
+    /// Depth range.
+    pub depth: [f32; 2],
+}
+
+/// What a primitive is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Three vertices.
+    Triangle,
+    /// The first two vertices. The third repeats the second, or is that of the triangle of which this
+    /// is an edge.
+    Line,
+    /// The first vertex. The others repeat it, or are those of the triangle of which this is a corner.
+    Point,
+}
+
+/// One primitive.
+#[derive(Clone, Copy, Debug)]
+pub struct Primitive {
+    /// What it is.
+    pub kind: Kind,
+    /// Faces the viewer with its front; lines and points that are no part of a triangle do.
+    pub front: bool,
+    /// Index in [`Scene::states`].
+    pub state: u32,
+    /// For each vertex, in the order in which the API names them: first word of its outputs in
+    /// [`Scene::outputs`].
+    pub vertices: [u32; 3],
+    /// Its window position before clipping, as homogeneous coordinates: window x · w, window y · w,
+    /// window z · w and w. Interpolation is set up from these, so that clipping changes no varying.
+    pub positions: [[f32; 4]; 3],
+    /// Which of the three is the provoking vertex that flat varyings take.
+    pub provoking: u8,
+    /// Index of the viewport and scissor.
+    pub viewport: u8,
+    /// Layer of the render target.
+    pub layer: u16,
+    /// Number in the draw's instance.
+    pub primitive_id: u32,
+    /// Diameter of a point or width of a line, in pixels.
+    pub size_px: f32,
+    /// Its pieces: first index in [`Scene::pieces`].
+    pub first_piece: u32,
+    /// Their number.
+    pub pieces: u32,
+}
+
+/// What clipping left of a primitive, or a part of it: a triangle, a line or a point on the screen.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece {
+    /// Window positions in pixels with [`SUBPIXEL_BITS`] fraction bits, within ±[`GUARD_BAND_PX`].
+    /// Triangles are wound so that (x1 - x0)(y2 - y0) - (x2 - x0)(y1 - y0) is positive with y
+    /// downwards.
+    pub xy: [[i32; 2]; 3],
+    /// Window depths before bias and clamp.
+    pub z: [f32; 3],
+}

@@ -1,0 +1,140 @@
+//! Templates of control flow: the counts in r0l, the execution mask, and jumps.
+
+use super::asm::{ALL, Condition, Gpr, Kop, Label, Mask, Rm, Vop, Zmm};
+use super::code::exit;
+use super::lanes::{SELECT, integer};
+use super::translate::{ByHandler, Done, EXEC, LANES, REGISTERS, Translator, field};
+use crate::usc::exec::Name;
+use crate::usc::lanes::Op;
+
+/// The counts that [`Translator::counts`] loads.
+const COUNT: Zmm = Zmm(4);
+
+impl Translator<'_> {
+    /// Control flow, and what else is no function of each lane alone; what has no template is the
+    /// handler's.
+    pub fn control(&mut self, op: &Op, labels: &[Label]) -> Done {
+        match op.name {
+            Name::jmp_exec_any => return self.jump(op, labels, Condition::NotZero),
+            Name::jmp_exec_none => return self.jump(op, labels, Condition::Zero),
+            Name::local_load | Name::local_store => return self.local(op),
+            Name::while_icmp | Name::while_fcmp if op.aux[2] == 0 => return Err(ByHandler),
+            Name::if_icmp
+            | Name::if_fcmp
+            | Name::else_icmp
+            | Name::else_fcmp
+            | Name::while_icmp
+            | Name::while_fcmp
+            | Name::pop_exec => {}
+            _ => return Err(ByHandler),
+        }
+        for h in 0..2 {
+            self.mask_change(op, h);
+            self.rows.held.clear();
+        }
+        Ok(())
+    }
+
+    /// The new execution mask of one half.
+    fn mask_change(&mut self, op: &Op, h: usize) {
+        let t = self;
+        let (yes, out, go) = (Mask(3), Mask(4), Mask(5));
+        let n = Rm::Constant(u32::from(op.aux[2]));
+        let (zero, one) = (Rm::Constant(0), Rm::Constant(1));
+        if op.name != Name::pop_exec {
+            t.condition(yes, op, h);
+        }
+        t.counts(h);
+        match op.name {
+            Name::if_icmp | Name::if_fcmp => {
+                t.asm.compare(Vop::PCMPD, out, ALL, COUNT, zero, integer::NOT_EQUAL);
+                t.asm.vector(Vop::PADDD, COUNT, out, COUNT, n, None);
+                t.asm.mask_op(Kop::Or, go, out, yes);
+                t.asm.mask_not(go, go);
+                t.asm.vector(Vop::PBLENDMD, COUNT, go, COUNT, one, None);
+                t.asm.mask_op(Kop::AndNot, go, out, yes);
+            }
+            Name::else_icmp | Name::else_fcmp => {
+                t.asm.compare(Vop::PCMPD, go, ALL, COUNT, one, integer::EQUAL);
+                t.asm.compare(Vop::PCMPD, out, ALL, COUNT, zero, integer::EQUAL);
+                t.asm.mask_op(Kop::And, go, go, yes);
+                t.asm.vector(Vop::PBLENDMD, COUNT, go, COUNT, zero, None);
+                t.asm.vector(Vop::PBLENDMD, COUNT, out, COUNT, n, None);
+                if op.aux[2] == 0 {
+                    t.asm.mask_op(Kop::Or, go, go, out);
+                }
+            }
+            Name::pop_exec => {
+                t.asm.load(Zmm(1), n);
+                t.asm.vector(Vop::PSUBUSW, COUNT, ALL, COUNT, Rm::Reg(Zmm(1)), None);
+                t.asm.compare(Vop::PCMPD, go, ALL, COUNT, zero, integer::EQUAL);
+            }
+            // The end of a loop's body.
+            _ => {
+                t.asm.compare(Vop::PCMPUD, go, ALL, COUNT, n, integer::LESS);
+                t.asm.vector(Vop::PBLENDMD, COUNT, go, COUNT, n, None);
+                t.asm.mask_op(Kop::And, go, go, yes);
+                t.asm.vector(Vop::PBLENDMD, COUNT, go, COUNT, zero, None);
+            }
+        }
+        t.resume(go, h);
+    }
+
+    /// The lanes in which the condition of a control-flow operation holds; `aux[1]` inverts it.
+    fn condition(&mut self, yes: Mask, op: &Op, h: usize) {
+        match op.name {
+            Name::if_fcmp | Name::else_fcmp | Name::while_fcmp => {
+                self.float_condition(yes, op, h);
+            }
+            _ => self.int_condition(yes, op, h),
+        }
+        if op.aux[1] != 0 {
+            self.asm.mask_not(yes, yes);
+        }
+    }
+
+    /// Loads the counts of constructs that lanes are out of.
+    fn counts(&mut self, h: usize) {
+        self.asm.load(COUNT, Rm::Mem(REGISTERS, 64 * h as i32));
+        self.and(COUNT, 0xffff);
+    }
+
+    /// Writes the counts back, and makes the lanes of `go` that exist the active ones.
+    fn resume(&mut self, go: Mask, h: usize) {
+        let row = Rm::Mem(REGISTERS, 64 * h as i32);
+        let (old, alive) = (Zmm(0), Mask(7));
+        self.asm.load(old, row);
+        let low = Rm::Constant(0xffff);
+        self.asm.vector(Vop::PTERNLOGD, old, ALL, COUNT, low, Some(SELECT));
+        self.asm.store(row, ALL, old);
+        self.asm.mask_load(alive, LANES, field!(alive) + 2 * h as i32);
+        self.asm.mask_op(Kop::And, EXEC[h], go, alive);
+        self.asm.mask_store(LANES, field!(exec) + 2 * h as i32, EXEC[h]);
+        self.asm.expand(old, EXEC[h]);
+        self.asm.store(Rm::Mem(LANES, field!(exec_row) + 64 * h as i32), ALL, old);
+    }
+
+    /// Jumps to the operation `imm` if the whole mask passes a test against zero.
+    fn jump(&mut self, op: &Op, labels: &[Label], condition: Condition) -> Done {
+        let Some(&target) = labels.get(op.imm as usize) else { return Err(ByHandler) };
+        self.count();
+        self.asm.compare_memory(LANES, field!(exec), 0);
+        if op.imm as usize > self.index {
+            self.asm.jump_if(condition, target);
+            return Ok(());
+        }
+        // Only a way back can go on forever.
+        let next = self.asm.label();
+        let not = if condition == Condition::Zero { Condition::NotZero } else { Condition::Zero };
+        self.asm.jump_if(not, next);
+        self.asm.load_word(Gpr::RAX, LANES, field!(executed));
+        self.asm.compare_word(Gpr::RAX, LANES, field!(budget));
+        let over = self.asm.label();
+        self.asm.jump_if(Condition::Above, over);
+        self.asm.jump(target);
+        self.asm.place(over);
+        self.leave(self.index + 1, exit::BUDGET);
+        self.asm.place(next);
+        Ok(())
+    }
+}

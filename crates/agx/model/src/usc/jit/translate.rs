@@ -1,0 +1,264 @@
+//! Chooses host instructions for each operation of a program.
+
+use super::asm::{Assembler, Condition, Gpr, Label, Mask, Rm, Zmm};
+use super::code::{Translated, exit};
+use super::lanes::is_of_lanes;
+use crate::usc::exec::Name;
+use crate::usc::lanes::{File, Lanes, Op, Row, Src};
+use crate::usc::program::Program;
+
+/// The group.
+pub const LANES: Gpr = Gpr::RBX;
+/// Its registers.
+pub const REGISTERS: Gpr = Gpr::RBP;
+/// Uniform registers and constants.
+pub const SHARED: Gpr = Gpr::R13;
+/// The program's operations.
+const OPS: Gpr = Gpr::R15;
+/// The execution mask of each half of the group.
+pub const EXEC: [Mask; 2] = [Mask(1), Mask(2)];
+
+/// An operation that the interpreter's handler does.
+pub struct ByHandler;
+
+pub type Done = Result<(), ByHandler>;
+
+/// Calls a handler.
+extern "sysv64" fn step(l: &mut Lanes<'_, '_>, op: &Op) -> u32 {
+    // SAFETY: as in the interpreter: the program holds handlers that this host can run.
+    unsafe { (op.run)(l, op) as u32 }
+}
+
+/// Translates a program; `None` where the host cannot run the result.
+pub fn translate(program: &Program) -> Option<Translated> {
+    if !super::is_available() {
+        return None;
+    }
+    let ops = program.ops();
+    let mut t = Translator {
+        program,
+        asm: Assembler::default(),
+        pending: 0,
+        out: Label(0),
+        index: 0,
+        rows: Rows::default(),
+    };
+    t.out = t.asm.label();
+    let labels: Vec<Label> = ops.iter().map(|_| t.asm.label()).collect();
+    let mut begins = vec![false; ops.len()];
+    let mut targets = vec![false; ops.len()];
+    for op in ops {
+        if matches!(op.name, Name::jmp_exec_any | Name::jmp_exec_none | Name::call) {
+            // The link register's value stands above the target.
+            if let Some(target) = targets.get_mut(op.imm as u32 as usize) {
+                *target = true;
+            }
+        }
+    }
+    t.enter();
+    let mut index = 0;
+    while index < ops.len() {
+        // Entries from outside and jumps must find nothing pending.
+        if index == 0 || targets[index] {
+            t.count();
+        }
+        begins[index] = t.pending == 0;
+        t.asm.place(labels[index]);
+        let run =
+            1 + (index + 1..ops.len()).take_while(|&i| !targets[i] && is_of_lanes(&ops[i])).count();
+        let run = if is_of_lanes(&ops[index]) { run } else { 1 };
+        t.index = index;
+        t.pending += run as i32;
+        if is_of_lanes(&ops[index]) {
+            t.straight(&ops[index..index + run]);
+        } else if t.control(&ops[index], &labels).is_err() {
+            t.by_handler();
+        }
+        index += run;
+    }
+    t.count();
+    t.leave(ops.len(), exit::END);
+    let out = t.out;
+    t.asm.place(out);
+    t.exit();
+    let (code, places) = t.asm.finish();
+    let places = begins.iter().zip(&labels).map(|(&b, label)| match b {
+        true => places[label.0 as usize],
+        false => u32::MAX,
+    });
+    Translated::new(&code, places.collect())
+}
+
+pub struct Translator<'p> {
+    pub program: &'p Program,
+    pub asm: Assembler,
+    /// Operations since the last count.
+    pending: i32,
+    /// The way out, with the exit's number in `rax`.
+    out: Label,
+    /// The operation at hand.
+    pub index: usize,
+    /// Rows that are in vector registers.
+    pub rows: Rows,
+}
+
+/// Vector registers that hold rows of the half at hand; the others are scratch.
+const POOL: std::ops::Range<u8> = 6..30;
+
+/// Rows of registers that are in vector registers, over a run of operations of one half of the lanes.
+/// Lanes that do not execute hold anything there: only the active ones are written back.
+#[derive(Default)]
+pub struct Rows {
+    pub held: Vec<Held>,
+    clock: u32,
+}
+
+/// One of them.
+pub struct Held {
+    row: u16,
+    at: Zmm,
+    changed: bool,
+    used: u32,
+}
+
+/// Runs that are shorter are not worth a look at whether any lane executes.
+const WORTH_SKIPPING: usize = 3;
+
+/// 64 bytes of a file: half a row.
+pub fn in_file(file: Gpr, row: u16, h: usize) -> Rm {
+    Rm::Mem(file, (usize::from(row) * size_of::<Row>() + 64 * h) as i32)
+}
+
+/// Offset of a field of the group.
+macro_rules! field {
+    ($name:ident) => {
+        (std::mem::offset_of!(crate::usc::lanes::Lanes<'_, '_>, $name) as i32)
+    };
+}
+
+pub(super) use field;
+
+impl Translator<'_> {
+    /// Saves what callers keep, and brings the arguments where they stay.
+    fn enter(&mut self) {
+        for r in [LANES, REGISTERS, SHARED, OPS] {
+            self.asm.push(r);
+        }
+        self.asm.move_stack(-8);
+        self.asm.mov(LANES, Gpr::RDI);
+        self.asm.mov(REGISTERS, Gpr::RSI);
+        self.asm.mov(SHARED, Gpr::RDX);
+        self.asm.mov(OPS, Gpr::RCX);
+        self.masks();
+        self.asm.jump_register(Gpr(8));
+    }
+
+    fn exit(&mut self) {
+        self.asm.move_stack(8);
+        for r in [OPS, SHARED, REGISTERS, LANES] {
+            self.asm.pop(r);
+        }
+        self.asm.ret();
+    }
+
+    /// Loads the execution mask.
+    fn masks(&mut self) {
+        for h in 0..2 {
+            self.asm.mask_load(EXEC[h], LANES, field!(exec) + 2 * h as i32);
+        }
+    }
+
+    /// Counts the operations so far.
+    pub fn count(&mut self) {
+        if self.pending != 0 {
+            self.asm.add_to(LANES, field!(executed), self.pending);
+            self.pending = 0;
+        }
+    }
+
+    /// Returns with the program counter at an operation.
+    pub fn leave(&mut self, pc: usize, why: u32) {
+        self.asm.store_constant(LANES, field!(pc), pc as u32);
+        self.asm.mov_constant(Gpr::RAX, u64::from(why));
+        self.asm.jump(self.out);
+    }
+
+    pub fn by_handler(&mut self) {
+        self.count();
+        self.asm.store_constant(LANES, field!(pc), self.index as u32 + 1);
+        self.asm.mov(Gpr::RDI, LANES);
+        self.asm.address(Gpr::RSI, OPS, (self.index * size_of::<Op>()) as i32);
+        self.asm.mov_constant(Gpr::RAX, step as *const () as u64);
+        self.asm.call(Gpr::RAX);
+        self.asm.test(Gpr::RAX);
+        self.asm.jump_if(Condition::NotZero, self.out);
+        self.masks();
+    }
+
+    /// Operations of lanes, one after the other: first for one half of the group, then for the other,
+    /// each only if some lane of it executes.
+    fn straight(&mut self, ops: &[Op]) {
+        for h in 0..2 {
+            let skip = self.asm.label();
+            if ops.len() >= WORTH_SKIPPING {
+                self.asm.test_mask(EXEC[h]);
+                self.asm.jump_if(Condition::Zero, skip);
+            }
+            for op in ops {
+                self.lanes(op, h);
+            }
+            self.write_back(h);
+            self.asm.place(skip);
+        }
+    }
+
+    /// Writes changed rows to the register file and forgets all.
+    fn write_back(&mut self, h: usize) {
+        for held in std::mem::take(&mut self.rows.held) {
+            if held.changed {
+                self.asm.store(in_file(REGISTERS, held.row, h), EXEC[h], held.at);
+            }
+        }
+    }
+
+    /// The vector register of a row, which is loaded unless it will be `overwritten`.
+    pub fn row(&mut self, row: u16, h: usize, overwritten: bool) -> Zmm {
+        self.rows.clock += 1;
+        let clock = self.rows.clock;
+        if let Some(held) = self.rows.held.iter_mut().find(|held| held.row == row) {
+            held.used = clock;
+            held.changed |= overwritten;
+            return held.at;
+        }
+        let free = POOL.map(Zmm).find(|z| self.rows.held.iter().all(|held| held.at != *z));
+        let at = match free {
+            Some(at) => at,
+            None => {
+                // The row that was used longest ago: those of the operation at hand are younger.
+                let oldest =
+                    (0..self.rows.held.len()).min_by_key(|&i| self.rows.held[i].used).unwrap_or(0);
+                let held = self.rows.held.swap_remove(oldest);
+                if held.changed {
+                    self.asm.store(in_file(REGISTERS, held.row, h), EXEC[h], held.at);
+                }
+                held.at
+            }
+        };
+        if !overwritten {
+            self.asm.load(at, in_file(REGISTERS, row, h));
+        }
+        self.rows.held.push(Held { row, at, changed: overwritten, used: clock });
+        at
+    }
+
+    /// A source's row as an operand.
+    pub fn source(&mut self, s: Src, h: usize) -> Rm {
+        match s.file {
+            File::Registers => Rm::Reg(self.row(s.row, h, false)),
+            File::Shared => match self.program.constant(s) {
+                Some(value) => Rm::Constant(value),
+                None => in_file(SHARED, s.row, h),
+            },
+        }
+    }
+}

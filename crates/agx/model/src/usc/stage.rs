@@ -1,0 +1,181 @@
+//! What surrounds a SIMD-group besides registers and memory: the fixed-function units that a vertex
+//! or fragment program talks to.
+
+use tepui_agx_texture::Tilebuffer;
+
+use super::lanes::{LANES, Row};
+use crate::isp::depth::{Plane, Planes, Tests, at};
+use crate::isp::raster::Samples;
+
+/// The stage that a SIMD-group runs in.
+#[derive(Default)]
+pub enum Stage<'a> {
+    /// Compute, preshaders and helper programs: no fixed function beside.
+    #[default]
+    Compute,
+    /// A vertex program: its outputs.
+    Vertex(VertexStage<'a>),
+    /// A fragment program or a background program: its pixels.
+    Fragment(&'a mut Fragments),
+    /// An end-of-tile program: its tile.
+    EndOfTile(EndOfTile),
+}
+
+/// Where a vertex program's outputs go.
+pub struct VertexStage<'a> {
+    /// Outputs of the group's vertices: `stride` words for each lane, lane after lane.
+    pub outputs: &'a mut [u32],
+    /// Words of a vertex.
+    pub stride: usize,
+}
+
+impl VertexStage<'_> {
+    /// Writes one output word of a lane; words that the vertex does not have are dropped.
+    #[inline(always)]
+    pub fn store(&mut self, lane: usize, word: usize, value: u32) {
+        debug_assert!(lane < LANES);
+        if word < self.stride {
+            if let Some(slot) = self.outputs.get_mut(lane * self.stride + word) {
+                *slot = value;
+            }
+        }
+    }
+}
+
+/// The tile that an end-of-tile program stores.
+#[derive(Clone, Copy, Debug)]
+pub struct EndOfTile {
+    /// First column and row.
+    pub corner: [u32; 2],
+    /// Layer of the render target.
+    pub layer: u32,
+}
+
+/// Quads of a SIMD-group of fragments.
+pub const QUADS: usize = LANES / 4;
+
+/// What the four pixels of a quad have in common: their primitive.
+#[derive(Clone, Copy, Debug)]
+pub struct Quad {
+    /// First coefficient register in [`Fragments::coefficients`].
+    pub coefficients: usize,
+    /// Depth over the pixels of the tile.
+    pub depth: Plane,
+    /// Depths are clamped to this range.
+    pub range: [f32; 2],
+    /// Which face's tests apply: 0 front, 1 back.
+    pub face: usize,
+}
+
+impl Quad {
+    const EMPTY: Quad = Quad { coefficients: 0, depth: [0.0; 3], range: [0.0, 1.0], face: 0 };
+}
+
+/// A SIMD-group of fragments — up to eight quads, four lanes each, by rows — and the part of the ISP
+/// and the tilebuffer that they work on.
+pub struct Fragments {
+    /// Column of each lane's pixel.
+    pub x: Row,
+    /// Row of each lane's pixel.
+    pub y: Row,
+    /// Samples that the primitive covers: a bit each. Helper lanes have none.
+    pub covered: Row,
+    /// Samples that no test and no program has killed.
+    pub live: Row,
+    /// Samples whose fate the program still has to decide.
+    pub undecided: Row,
+    /// Layer of the render target.
+    pub layer: u32,
+    /// The quads.
+    pub quads: [Quad; QUADS],
+    /// Coefficient registers of a primitive.
+    pub registers: usize,
+    /// Coefficient registers of all primitives of the group.
+    pub coefficients: Vec<Plane>,
+    /// Tests that the program asks for; front, back.
+    pub tests: [Tests; 2],
+    /// Samples that passed the tests that programs asked for.
+    pub visible: u64,
+    /// Depth and stencil of the tile.
+    pub planes: Planes,
+    /// Where samples are.
+    pub samples: Samples,
+    /// How colours lie in local memory.
+    pub tile: Tilebuffer,
+    /// First column and row of the tile.
+    pub corner: [u32; 2],
+}
+
+impl Fragments {
+    /// For tiles of a layout.
+    pub fn new(samples: Samples, tile: Tilebuffer) -> Fragments {
+        Fragments {
+            x: Row::ZERO,
+            y: Row::ZERO,
+            covered: Row::ZERO,
+            live: Row::ZERO,
+            undecided: Row::ZERO,
+            layer: 0,
+            quads: [Quad::EMPTY; QUADS],
+            registers: 0,
+            coefficients: Vec::new(),
+            tests: [Tests::NONE; 2],
+            visible: 0,
+            planes: Planes::default(),
+            samples,
+            tile,
+            corner: [0; 2],
+        }
+    }
+
+    /// The lanes that are fragments and not helpers.
+    #[inline(always)]
+    pub fn active(&self) -> u32 {
+        let mut lanes = 0;
+        for i in 0..LANES {
+            lanes |= u32::from(self.live.0[i] != 0) << i;
+        }
+        lanes
+    }
+
+    /// Decides the fate of the samples `targets` of a lane: those in `survivors` are tested, the
+    /// others die. `emitted` are depth and stencil of the program.
+    pub fn decide(
+        &mut self,
+        lane: usize,
+        targets: u32,
+        survivors: u32,
+        emitted: (Option<f32>, Option<u8>),
+    ) {
+        let targets = targets & self.undecided.0[lane];
+        if targets == 0 {
+            return;
+        }
+        self.undecided.0[lane] &= !targets;
+        self.live.0[lane] &= !(targets & !survivors);
+        let quad = self.quads[lane / 4];
+        let [x, y] = [self.x.0[lane], self.y.0[lane]];
+        let [tx, ty] = [x - self.corner[0], y - self.corner[1]].map(|v| v as usize);
+        for s in (0..self.samples.count).filter(|s| (targets & survivors) >> s & 1 != 0) {
+            let [sx, sy] = self.samples.px[s];
+            let z = emitted
+                .0
+                .unwrap_or_else(|| at(&quad.depth, (x & 31) as f32 + sx, (y & 31) as f32 + sy));
+            // A NaN stays one.
+            let z = z.clamp(quad.range[0], quad.range[1]);
+            if self.planes.test(&self.tests[quad.face], s, tx, ty, z, emitted.1) {
+                self.visible += 1;
+            } else {
+                self.live.0[lane] &= !(1 << s);
+            }
+        }
+    }
+
+    /// Tests what the program left undecided. What silicon does with such samples is unknown: Mesa
+    /// leaves none.
+    pub fn finish(&mut self) {
+        for lane in 0..LANES {
+            self.decide(lane, u32::MAX, u32::MAX, (None, None));
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Unified vertex store: runs vertex programs and keeps what they write.
+//!
+//! A vertex is a run of words: the position, varyings of 32 bits (smooth, flat, linear), pairs of
+//! varyings of 16 bits, point size, layer and viewport, clip distances. [`Layout`] says where each
+//! lies. source: docs/drivers/asahi.rst, "Hardware varyings"; agx_uvs.h, `enum uvs_group`.
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tepui_agx_packets::ppp::{OutputSelect, VaryingCounts};
+use tepui_softgpu::AddressSpace;
+
+use crate::Gpu;
+use crate::dispatch::add;
+use crate::job::{JobFault, JobStats, Unit};
+use crate::usc::fpmode::FlushSubnormals;
+use crate::usc::lanes::{LANES, Row};
+use crate::usc::launch::Launch;
+use crate::usc::stage::{Stage, VertexStage};
+use crate::usc::workgroup::Worker;
+
+/// Registers that a vertex program finds filled: the vertex and the instance.
+/// source: Mesa's compiler/README.md, "Special registers"
+const VERTEX_REGISTER: usize = 5;
+const INSTANCE_REGISTER: usize = 6;
+/// SIMD-groups that a worker takes at a time.
+const GROUPS_AT_A_TIME: usize = 4;
+
+/// What a vertex program is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Vertex {
+    /// Index of the vertex, with what the draw adds to it.
+    pub index: u32,
+    /// Instance, from 0.
+    pub instance: u32,
+}
+
+/// Where the words of a vertex lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// Words of a vertex.
+    pub stride: usize,
+    /// The point size.
+    pub point_size: Option<usize>,
+    /// Layer in the low half, viewport in the high half, as far as either is selected.
+    pub target: Option<usize>,
+    /// The layer is selected.
+    pub layer: bool,
+    /// The viewport is selected.
+    pub viewport: bool,
+    /// Clip distances: the first word, and the planes, a bit each.
+    pub clip_distances: (usize, u16),
+}
+
+impl Layout {
+    /// The layout of a vertex of `stride` words.
+    pub fn new(
+        stride: u32,
+        select: &OutputSelect,
+        counts_32: &VaryingCounts,
+        counts_16: &VaryingCounts,
+    ) -> Result<Layout, String> {
+        let sum = |c: &VaryingCounts| (c.smooth + c.flat + c.linear) as usize;
+        let mut at = 4 + sum(counts_32) + sum(counts_16);
+        let mut take = |words: usize| {
+            let here = at;
+            at += words;
+            here
+        };
+        let point_size = select.point_size.then(|| take(1));
+        let target = (select.viewport_target || select.render_target).then(|| take(1));
+        let planes = select.clip_distance_planes as u16;
+        let first_plane = take(planes.count_ones() as usize);
+        // What is selected beyond the vertex would be read from another vertex.
+        let last = first_plane + planes.count_ones() as usize;
+        let needed = if planes != 0 { last } else { first_plane };
+        let beside = point_size.is_some() || target.is_some() || planes != 0;
+        if stride < 4 || beside && needed > stride as usize {
+            return Err(format!(
+                "a vertex of {stride} words has no room for the {needed} that are selected"
+            ));
+        }
+        Ok(Layout {
+            stride: stride as usize,
+            point_size,
+            target,
+            layer: select.render_target,
+            viewport: select.viewport_target,
+            clip_distances: (first_plane, planes),
+        })
+    }
+}
+
+/// Runs the program of a launch, already prepared, for vertices and leaves their words in `outputs`,
+/// `stride` for each.
+pub fn shade(
+    gpu: &Gpu,
+    vm: &AddressSpace,
+    launch: &Launch<'_>,
+    vertices: &[Vertex],
+    (outputs, stride): (&mut [u32], usize),
+    stats: &mut JobStats,
+) -> Result<(), JobFault> {
+    debug_assert_eq!(outputs.len(), vertices.len() * stride);
+    let rows = launch.program.shared_rows(&launch.uniforms);
+    let left = gpu.options.job_budget.saturating_sub(stats.instructions);
+    let group = |worker: &mut Worker<'_>, vertices: &[Vertex], outputs: &mut [u32]| {
+        preload(worker.preload(&launch.program), vertices);
+        let alive = if vertices.len() == LANES { u32::MAX } else { (1 << vertices.len()) - 1 };
+        let stage = Stage::Vertex(VertexStage { outputs, stride });
+        worker.run_group(launch, &rows, stage, alive, gpu.options.instruction_budget)
+    };
+    let groups = vertices.len().div_ceil(LANES);
+    if groups <= GROUPS_AT_A_TIME || gpu.workers() == 1 {
+        let _mode = FlushSubnormals::enter();
+        let mut worker = Worker::new(gpu.port(vm, launch, 0), gpu.options.check);
+        let mut parts = vertices.chunks(LANES).zip(outputs.chunks_mut(LANES * stride));
+        let result = parts.try_for_each(|(vertices, outputs)| {
+            group(&mut worker, vertices, outputs)?;
+            if worker.executed > left { Err(endless()) } else { Ok(()) }
+        });
+        add(stats, worker);
+        return result;
+    }
+    let chunk = GROUPS_AT_A_TIME * LANES;
+    let parts = vertices.chunks(chunk).zip(outputs.chunks_mut(chunk * stride)).enumerate();
+    let parts = Mutex::new(parts);
+    // The fault of the lowest chunk wins, whoever met it first.
+    let first_fault = AtomicU64::new(u64::MAX);
+    let spent = AtomicU64::new(0);
+    let results: Vec<(JobStats, Option<(u64, JobFault)>)> = gpu.pool()?.broadcast(|context| {
+        let _mode = FlushSubnormals::enter();
+        let core = context.index() as u32;
+        let mut worker = Worker::new(gpu.port(vm, launch, core), gpu.options.check);
+        let mut fault = None;
+        loop {
+            let part = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some((index, (vertices, outputs))) = part else { break };
+            let index = index as u64;
+            if index > first_fault.load(Ordering::Relaxed) {
+                break;
+            }
+            let before = worker.executed;
+            let mut groups = vertices.chunks(LANES).zip(outputs.chunks_mut(LANES * stride));
+            let mut result = groups.try_for_each(|(v, o)| group(&mut worker, v, o));
+            let cost = worker.executed - before;
+            if spent.fetch_add(cost, Ordering::Relaxed).saturating_add(cost) > left {
+                result = result.and(Err(endless()));
+            }
+            if let Err(e) = result {
+                first_fault.fetch_min(index, Ordering::Relaxed);
+                fault = Some((index, e));
+                break;
+            }
+        }
+        let mut stats = JobStats::default();
+        add(&mut stats, worker);
+        (stats, fault)
+    });
+    let mut faults = Vec::new();
+    for (part, fault) in results {
+        stats.merge(&part);
+        faults.extend(fault);
+    }
+    match faults.into_iter().min_by_key(|(index, _)| *index) {
+        Some((_, fault)) => Err(fault),
+        None => Ok(()),
+    }
+}
+
+fn endless() -> JobFault {
+    JobFault::new(Unit::Usc, "the job is taken for endless")
+}
+
+fn preload(registers: &mut [Row], vertices: &[Vertex]) {
+    for (lane, vertex) in vertices.iter().enumerate() {
+        registers[VERTEX_REGISTER].0[lane] = vertex.index;
+        registers[INSTANCE_REGISTER].0[lane] = vertex.instance;
+    }
+}
+
+/// Vertices of an indexed draw that were already run, by index: a cache with one entry for each set.
+pub struct Reuse {
+    entries: Box<[Entry; Reuse::SETS]>,
+    epoch: u32,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Entry {
+    index: u32,
+    epoch: u32,
+    place: u32,
+}
+
+impl Default for Reuse {
+    fn default() -> Reuse {
+        Reuse { entries: Box::new([Entry::default(); Reuse::SETS]), epoch: 0 }
+    }
+}
+
+impl Reuse {
+    const SETS: usize = 4096;
+
+    /// Forgets all vertices: another instance or draw begins.
+    pub fn clear(&mut self) {
+        match self.epoch.checked_add(1) {
+            Some(epoch) => self.epoch = epoch,
+            None => *self = Reuse { epoch: 1, ..Reuse::default() },
+        }
+    }
+
+    /// Where the vertex's words are; `place` if it was not there, which is remembered.
+    pub fn place(&mut self, index: u32, place: u32) -> u32 {
+        let entry = &mut self.entries[index as usize % Reuse::SETS];
+        if entry.epoch != self.epoch || entry.index != index {
+            *entry = Entry { index, epoch: self.epoch, place };
+        }
+        entry.place
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_follow_the_order_of_the_store() {
+        let select = OutputSelect {
+            point_size: true,
+            viewport_target: true,
+            render_target: true,
+            clip_distance_planes: 0b111,
+            ..OutputSelect::default()
+        };
+        let counts = VaryingCounts { smooth: 3, flat: 1, linear: 2 };
+        let none = VaryingCounts::default();
+        let layout = Layout::new(15, &select, &counts, &none).unwrap();
+        assert_eq!(layout.point_size, Some(10));
+        assert_eq!(layout.target, Some(11));
+        assert_eq!(layout.clip_distances, (12, 0b111));
+        assert!(Layout::new(14, &select, &counts, &none).is_err());
+    }
+
+    #[test]
+    fn vertices_are_found_again_until_another_instance_begins() {
+        let mut reuse = Reuse::default();
+        reuse.clear();
+        assert_eq!(reuse.place(7, 100), 100);
+        assert_eq!(reuse.place(7, 200), 100);
+        assert_eq!(reuse.place(7 + 4096, 300), 300);
+        assert_eq!(reuse.place(7, 400), 400);
+        reuse.clear();
+        assert_eq!(reuse.place(7, 500), 500);
+    }
+}

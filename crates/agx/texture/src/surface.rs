@@ -1,0 +1,169 @@
+//! Depth and stencil buffers, as the unit of the ISP that loads and stores them sees them: images of
+//! one level without a descriptor.
+
+use tepui_agx_packets::texture::{ImageMode, Layout};
+use tepui_format::Format;
+use tepui_softgpu::{Access, Fault};
+
+use crate::compression::{self, TileState};
+use crate::error::Unsupported;
+use crate::image::{Image, Shape};
+use crate::memory::Memory;
+use crate::notes::Notes;
+
+/// What the registers say of a buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct SurfaceShape {
+    /// `D32_SFLOAT`, `D16_UNORM` or `S8_UINT`.
+    pub format: Format,
+    /// Where texels are.
+    pub layout: Layout,
+    /// Width and height in pixels.
+    pub size_px: [u32; 2],
+    /// Samples of a pixel.
+    pub samples: u32,
+    /// Address of the texels of layer 0.
+    pub address: u64,
+    /// Bytes from layer to layer.
+    pub layer_stride: u64,
+    /// Address of the compression metadata and bytes from layer to layer, if it is compressed.
+    pub metadata: Option<(u64, u64)>,
+}
+
+/// A depth or stencil buffer.
+pub struct Surface {
+    image: Image,
+}
+
+impl Surface {
+    /// Computes where the texels lie.
+    pub fn new(shape: &SurfaceShape) -> Result<Surface, Unsupported> {
+        let [width, height] = shape.size_px;
+        let mut image = Image::new(&Shape {
+            format: shape.format,
+            arrangement: shape.layout,
+            width,
+            height,
+            depth: 1,
+            layers: 1,
+            is_3d: false,
+            samples: shape.samples,
+            mipmapped: false,
+            page_aligned_layers: false,
+            address: shape.address,
+            mode: ImageMode::Normal,
+            metadata: shape.metadata.map(|(address, _)| address),
+            stride: 0,
+            layer_stride: 0,
+        })?;
+        image.layer_stride = shape.layer_stride;
+        if let (Some(metadata), Some((_, stride))) = (&mut image.metadata, shape.metadata) {
+            metadata.layer_stride = stride;
+        }
+        Ok(Surface { image })
+    }
+
+    /// Pixels in each direction.
+    pub fn size_px(&self) -> [u32; 2] {
+        let level = self.image.level(0);
+        [level.width, level.height]
+    }
+
+    fn address(&self, layer: u32) -> u64 {
+        let offset = u64::from(layer).wrapping_mul(self.image.layer_stride);
+        self.image.address.wrapping_add(offset).wrapping_add(self.image.level(0).offset)
+    }
+
+    /// The host address of a layer's texels, if they lie side by side.
+    fn window<M: Memory>(&self, memory: &mut M, layer: u32, access: Access) -> Option<*mut u8> {
+        memory.window(self.address(layer), self.image.span?, access)
+    }
+
+    fn bytes(&self) -> usize {
+        self.image.sample_bytes as usize
+    }
+
+    fn offset(&self, element: u32, sample: u32) -> u64 {
+        (u64::from(element) << self.image.element_shift)
+            + u64::from(sample * self.image.sample_bytes)
+    }
+
+    /// Reads a sample of the pixels x, x + 1, … of a row, which must be inside.
+    pub fn load_row<M: Memory>(
+        &self,
+        memory: &mut M,
+        notes: &mut Notes,
+        [layer, sample]: [u32; 2],
+        [x, y]: [u32; 2],
+        out: &mut [u32],
+    ) -> Result<(), Fault> {
+        let level = self.image.level(0);
+        let host = self.window(memory, layer, Access::Read);
+        let mut state = TileState::Plain;
+        let step = level.metadata.as_ref().map_or(u32::MAX, |m| m.tile_texels()[0]);
+        for (at, value) in (x..).zip(out) {
+            if step != u32::MAX && (at == x || at % step == 0) {
+                state =
+                    compression::state(memory, notes, &self.image, level, u64::from(layer), at, y)?;
+            }
+            let element = match state {
+                TileState::Plain => level.element(at, y),
+                TileState::Solid(element) => element,
+                TileState::Unknown => {
+                    *value = 0;
+                    continue;
+                }
+            };
+            let offset = self.offset(element, sample);
+            let mut bytes = [0; 4];
+            let n = self.bytes().min(4);
+            match host {
+                // SAFETY: the window has the bytes of all texels of the layer.
+                Some(host) => unsafe {
+                    let from = host.add(offset as usize);
+                    std::ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), n);
+                },
+                None => memory.read(self.address(layer).wrapping_add(offset), &mut bytes[..n])?,
+            }
+            *value = u32::from_le_bytes(bytes);
+        }
+        Ok(())
+    }
+
+    /// Prepares the pixels of a rectangle (x0, y0, x1, y1; the last two exclusive) to be written.
+    pub fn open<M: Memory>(
+        &self,
+        memory: &mut M,
+        notes: &mut Notes,
+        layer: u32,
+        rectangle: [u32; 4],
+    ) -> Result<(), Fault> {
+        let level = self.image.level(0);
+        compression::open_tiles(memory, notes, &self.image, level, u64::from(layer), rectangle)
+    }
+
+    /// Writes a sample of the pixels x, x + 1, … of a row, which must be inside and open.
+    pub fn store_row<M: Memory>(
+        &self,
+        memory: &mut M,
+        [layer, sample]: [u32; 2],
+        [x, y]: [u32; 2],
+        values: &[u32],
+    ) -> Result<(), Fault> {
+        let level = self.image.level(0);
+        let host = self.window(memory, layer, Access::Write);
+        let n = self.bytes().min(4);
+        for (at, value) in (x..).zip(values) {
+            let offset = self.offset(level.element(at, y), sample);
+            let bytes = value.to_le_bytes();
+            match host {
+                // SAFETY: the window has the bytes of all texels of the layer.
+                Some(host) => unsafe {
+                    std::ptr::copy_nonoverlapping(bytes.as_ptr(), host.add(offset as usize), n);
+                },
+                None => memory.write(self.address(layer).wrapping_add(offset), &bytes[..n])?,
+            }
+        }
+        Ok(())
+    }
+}

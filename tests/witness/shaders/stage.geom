@@ -1,0 +1,66 @@
+#version 460
+// Geometry shaders: IN and OUT name the layouts, BODY what is emitted.
+layout(IN, invocations = INVOCATIONS) in;
+layout(OUT, max_vertices = 12) out;
+layout(location = 0) in vec4 shade_in[];
+layout(location = 0) out vec4 shade;
+
+void put(vec4 position, vec4 color) {
+    gl_Position = position;
+    gl_PointSize = 5.0;
+    shade = color;
+    gl_PrimitiveID = gl_PrimitiveIDIn;
+#ifdef LAYER
+    gl_Layer = gl_PrimitiveIDIn % 4;
+#endif
+#ifdef VIEWPORT
+    gl_ViewportIndex = (gl_PrimitiveIDIn + gl_InvocationID) % 4;
+#endif
+    EmitVertex();
+}
+
+void main() {
+    vec4 offset = vec4(0.04 * float(gl_InvocationID), -0.05 * float(gl_InvocationID), 0.0, 0.0);
+#if BODY == 0
+    // A square around a point.
+    vec4 at = gl_in[0].gl_Position + offset;
+    for (int i = 0; i < 4; ++i) {
+        put(at + vec4(i % 2 == 0 ? -0.05 : 0.05, i / 2 == 0 ? -0.08 : 0.08, 0.0, 0.0), shade_in[0]);
+    }
+    EndPrimitive();
+#elif BODY == 1
+    // The primitive, smaller.
+    vec4 middle = vec4(0.0);
+    int count = gl_in.length();
+    for (int i = 0; i < count; ++i) {
+        middle += gl_in[i].gl_Position / float(count);
+    }
+    for (int i = 0; i < count; ++i) {
+        put(mix(gl_in[i].gl_Position, middle, 0.3) + offset, shade_in[i]);
+    }
+    EndPrimitive();
+#elif BODY == 2
+    // With adjacency: the inner triangle, then one to each neighbour if there is room.
+    for (int i = 0; i < 3; ++i) {
+        put(gl_in[2 * i].gl_Position, shade_in[2 * i]);
+    }
+    EndPrimitive();
+    put(gl_in[0].gl_Position, shade_in[1]);
+    put(mix(gl_in[0].gl_Position, gl_in[1].gl_Position, 0.5), shade_in[1]);
+    put(gl_in[2].gl_Position, shade_in[1]);
+    EndPrimitive();
+#elif BODY == 3
+    // Lines with adjacency: the inner line.
+    put(gl_in[1].gl_Position, shade_in[0]);
+    put(gl_in[2].gl_Position, shade_in[3]);
+    EndPrimitive();
+#elif BODY == 4
+    // As many vertices as the primitive's number says.
+    int count = gl_PrimitiveIDIn % 5;
+    for (int i = 0; i < 3 + count; ++i) {
+        vec4 at = gl_in[i % 3].gl_Position;
+        put(at + 0.03 * float(i) * vec4(1.0, -1.0, 0.0, 0.0), shade_in[i % 3]);
+    }
+    EndPrimitive();
+#endif
+}

@@ -1,0 +1,18 @@
+#version 460
+// Levels that grow with the patch's number.
+layout(vertices = POINTS) out;
+layout(location = 0) in vec4 shade_in[];
+layout(location = 0) out vec4 shade[];
+
+void main() {
+    gl_out[gl_InvocationID].gl_Position = gl_in[gl_InvocationID].gl_Position;
+    shade[gl_InvocationID] = shade_in[gl_InvocationID];
+    if (gl_InvocationID == 0) {
+        float level = LEVEL + 1.7 * float(gl_PrimitiveID);
+        for (int i = 0; i < 4; ++i) {
+            gl_TessLevelOuter[i] = level + 0.6 * float(i);
+        }
+        gl_TessLevelInner[0] = level;
+        gl_TessLevelInner[1] = level + 1.0;
+    }
+}

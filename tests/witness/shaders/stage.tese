@@ -1,0 +1,19 @@
+#version 460
+// Corners interpolated; the coordinates show in the colour.
+layout(MODE) in;
+layout(location = 0) in vec4 shade_in[];
+layout(location = 0) out vec4 shade;
+
+void main() {
+    vec3 at = gl_TessCoord;
+#if POINTS == 3
+    gl_Position = at.x * gl_in[0].gl_Position + at.y * gl_in[1].gl_Position + at.z * gl_in[2].gl_Position;
+    shade = at.x * shade_in[0] + at.y * shade_in[1] + at.z * shade_in[2];
+#else
+    vec4 low = mix(gl_in[0].gl_Position, gl_in[1].gl_Position, at.x);
+    gl_Position = mix(low, mix(gl_in[3].gl_Position, gl_in[2].gl_Position, at.x), at.y);
+    shade = mix(mix(shade_in[0], shade_in[1], at.x), mix(shade_in[3], shade_in[2], at.x), at.y);
+#endif
+    shade.b = fract(at.x * 5.0);
+    gl_PointSize = 3.0;
+}

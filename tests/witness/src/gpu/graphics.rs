@@ -1,0 +1,458 @@
+//! Graphics pipelines with everything static but vertex buffers, and rendering into attachments.
+
+use ash::vk;
+
+use super::descriptors::{Bind, Descriptors};
+use super::{Commands, During, Error, Garbage, Gpu, Image, Result};
+use crate::number::Number;
+
+/// Fixed-function state of a pipeline. The default draws filled triangles over one attachment of
+/// [`vk::Format::R8G8B8A8_UNORM`] without any test.
+#[derive(Clone)]
+#[expect(missing_docs, reason = "the names are Vulkan's")]
+pub struct State {
+    pub bindings: Vec<vk::VertexInputBindingDescription>,
+    pub attributes: Vec<vk::VertexInputAttributeDescription>,
+    /// Divisors of instanced bindings: binding and divisor.
+    pub divisors: Vec<vk::VertexInputBindingDivisorDescriptionKHR>,
+    pub topology: vk::PrimitiveTopology,
+    pub restart: bool,
+    pub patch_points: u32,
+    pub viewports: Vec<vk::Viewport>,
+    pub scissors: Vec<vk::Rect2D>,
+    pub polygon_mode: vk::PolygonMode,
+    pub cull: vk::CullModeFlags,
+    pub front_face: vk::FrontFace,
+    pub provoking_last: bool,
+    pub line_width: f32,
+    pub line_mode: Option<vk::LineRasterizationModeKHR>,
+    pub discard: bool,
+    pub depth_clamp: bool,
+    pub depth_clip: Option<bool>,
+    /// Constant factor, clamp, slope factor.
+    pub depth_bias: Option<[f32; 3]>,
+    pub samples: vk::SampleCountFlags,
+    pub sample_shading: Option<f32>,
+    pub sample_mask: u32,
+    pub alpha_to_coverage: bool,
+    pub alpha_to_one: bool,
+    /// Comparison, and whether depth is written.
+    pub depth: Option<(vk::CompareOp, bool)>,
+    /// Front and back.
+    pub stencil: Option<[vk::StencilOpState; 2]>,
+    /// One for each colour attachment; attachments beyond are written without blending.
+    pub blend: Vec<vk::PipelineColorBlendAttachmentState>,
+    pub blend_constants: [f32; 4],
+    pub logic_op: Option<vk::LogicOp>,
+    pub colors: Vec<vk::Format>,
+    pub depth_format: vk::Format,
+    pub stencil_format: vk::Format,
+    pub view_mask: u32,
+    pub push_bytes: u32,
+}
+
+impl State {
+    /// The default, with a viewport and a scissor of this size.
+    pub fn new(size_px: [u32; 2]) -> State {
+        let [width, height] = size_px;
+        State {
+            bindings: Vec::new(),
+            attributes: Vec::new(),
+            divisors: Vec::new(),
+            topology: vk::PrimitiveTopology::TRIANGLE_LIST,
+            restart: false,
+            patch_points: 0,
+            viewports: vec![vk::Viewport {
+                x: 0.0,
+                y: 0.0,
+                width: width as f32,
+                height: height as f32,
+                min_depth: 0.0,
+                max_depth: 1.0,
+            }],
+            scissors: vec![vk::Rect2D {
+                offset: vk::Offset2D::default(),
+                extent: vk::Extent2D { width, height },
+            }],
+            polygon_mode: vk::PolygonMode::FILL,
+            cull: vk::CullModeFlags::NONE,
+            front_face: vk::FrontFace::COUNTER_CLOCKWISE,
+            provoking_last: false,
+            line_width: 1.0,
+            line_mode: None,
+            discard: false,
+            depth_clamp: false,
+            depth_clip: None,
+            depth_bias: None,
+            samples: vk::SampleCountFlags::TYPE_1,
+            sample_shading: None,
+            sample_mask: u32::MAX,
+            alpha_to_coverage: false,
+            alpha_to_one: false,
+            depth: None,
+            stencil: None,
+            blend: Vec::new(),
+            blend_constants: [0.0; 4],
+            logic_op: None,
+            colors: vec![vk::Format::R8G8B8A8_UNORM],
+            depth_format: vk::Format::UNDEFINED,
+            stencil_format: vk::Format::UNDEFINED,
+            view_mask: 0,
+            push_bytes: 0,
+        }
+    }
+
+    /// Adds a vertex buffer of tightly packed attributes: their formats with sizes in bytes.
+    /// Locations go on from those that there are.
+    pub fn vertex_buffer(
+        mut self,
+        rate: vk::VertexInputRate,
+        attributes: &[(vk::Format, u32)],
+    ) -> State {
+        let binding = self.bindings.len() as u32;
+        let mut offset = 0;
+        for &(format, size) in attributes {
+            self.attributes.push(vk::VertexInputAttributeDescription {
+                location: self.attributes.len() as u32,
+                binding,
+                format,
+                offset,
+            });
+            offset += size;
+        }
+        self.bindings.push(vk::VertexInputBindingDescription {
+            binding,
+            stride: offset,
+            input_rate: rate,
+        });
+        self
+    }
+}
+
+/// A graphics pipeline, its layout and its descriptor set.
+pub struct Graphics {
+    pub(crate) pipeline: vk::Pipeline,
+    /// For push constants.
+    pub layout: vk::PipelineLayout,
+    pub(crate) set: vk::DescriptorSet,
+}
+
+impl Gpu {
+    /// A pipeline of the stages, with what stands at the bindings of set 0.
+    pub fn graphics(
+        &self,
+        stages: &[(vk::ShaderStageFlags, &[u32])],
+        state: &State,
+        binds: &[Bind<'_>],
+    ) -> Result<Graphics> {
+        let mut descriptors = Descriptors::default();
+        binds.iter().for_each(|&bind| descriptors.push(vec![bind]));
+        let set_layout = descriptors.layout(self, vk::ShaderStageFlags::ALL_GRAPHICS)?;
+        let push = [vk::PushConstantRange::default()
+            .stage_flags(vk::ShaderStageFlags::ALL_GRAPHICS)
+            .size(state.push_bytes)];
+        let set_layouts = [set_layout];
+        let create = vk::PipelineLayoutCreateInfo::default()
+            .set_layouts(&set_layouts)
+            .push_constant_ranges(if state.push_bytes == 0 { &[] } else { &push });
+        // SAFETY: the set layout is live.
+        let layout = unsafe { self.device.create_pipeline_layout(&create, None) }
+            .during("vkCreatePipelineLayout")?;
+        self.keep(Garbage::PipelineLayout(layout));
+        let mut modules = Vec::new();
+        let mut result = Ok(());
+        for &(stage, code) in stages {
+            let create = vk::ShaderModuleCreateInfo::default().code(code);
+            // SAFETY: the code is a whole SPIR-V module: the GLSL compiler made it.
+            match unsafe { self.device.create_shader_module(&create, None) } {
+                Ok(module) => modules.push((stage, module)),
+                Err(error) => {
+                    result = Err(Error::Vulkan { call: "vkCreateShaderModule", result: error });
+                }
+            }
+        }
+        let made = result.and_then(|()| self.graphics_pipeline(&modules, state, layout));
+        for (_, module) in modules {
+            // SAFETY: pipelines do not need their modules any more.
+            unsafe { self.device.destroy_shader_module(module, None) };
+        }
+        let pipeline = made?;
+        self.keep(Garbage::Pipeline(pipeline));
+        Ok(Graphics { pipeline, layout, set: descriptors.set(self, set_layout)? })
+    }
+
+    fn graphics_pipeline(
+        &self,
+        modules: &[(vk::ShaderStageFlags, vk::ShaderModule)],
+        state: &State,
+        layout: vk::PipelineLayout,
+    ) -> Result<vk::Pipeline> {
+        let stages: Vec<_> = modules
+            .iter()
+            .map(|&(stage, module)| {
+                vk::PipelineShaderStageCreateInfo::default()
+                    .stage(stage)
+                    .module(module)
+                    .name(c"main")
+            })
+            .collect();
+        let mut divisors = vk::PipelineVertexInputDivisorStateCreateInfoKHR::default()
+            .vertex_binding_divisors(&state.divisors);
+        let mut input = vk::PipelineVertexInputStateCreateInfo::default()
+            .vertex_binding_descriptions(&state.bindings)
+            .vertex_attribute_descriptions(&state.attributes);
+        if !state.divisors.is_empty() {
+            input = input.push_next(&mut divisors);
+        }
+        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
+            .topology(state.topology)
+            .primitive_restart_enable(state.restart);
+        let tessellation = vk::PipelineTessellationStateCreateInfo::default()
+            .patch_control_points(state.patch_points);
+        let viewport = vk::PipelineViewportStateCreateInfo::default()
+            .viewports(&state.viewports)
+            .scissors(&state.scissors);
+        let [constant, clamp, slope] = state.depth_bias.unwrap_or_default();
+        let mut clip = vk::PipelineRasterizationDepthClipStateCreateInfoEXT::default()
+            .depth_clip_enable(state.depth_clip.unwrap_or(true));
+        let mut provoking = vk::PipelineRasterizationProvokingVertexStateCreateInfoEXT::default()
+            .provoking_vertex_mode(vk::ProvokingVertexModeEXT::LAST_VERTEX);
+        let mut line = vk::PipelineRasterizationLineStateCreateInfoKHR::default()
+            .line_rasterization_mode(state.line_mode.unwrap_or_default());
+        let mut raster = vk::PipelineRasterizationStateCreateInfo::default()
+            .depth_clamp_enable(state.depth_clamp)
+            .rasterizer_discard_enable(state.discard)
+            .polygon_mode(state.polygon_mode)
+            .cull_mode(state.cull)
+            .front_face(state.front_face)
+            .depth_bias_enable(state.depth_bias.is_some())
+            .depth_bias_constant_factor(constant)
+            .depth_bias_clamp(clamp)
+            .depth_bias_slope_factor(slope)
+            .line_width(state.line_width);
+        if state.depth_clip.is_some() {
+            self.require(ash::ext::depth_clip_enable::NAME)?;
+            raster = raster.push_next(&mut clip);
+        }
+        if state.provoking_last {
+            self.require(ash::ext::provoking_vertex::NAME)?;
+            raster = raster.push_next(&mut provoking);
+        }
+        if state.line_mode.is_some() {
+            self.require(ash::ext::line_rasterization::NAME)?;
+            raster = raster.push_next(&mut line);
+        }
+        let masks = [state.sample_mask];
+        let samples = vk::PipelineMultisampleStateCreateInfo::default()
+            .rasterization_samples(state.samples)
+            .sample_shading_enable(state.sample_shading.is_some())
+            .min_sample_shading(state.sample_shading.unwrap_or(0.0))
+            .sample_mask(&masks)
+            .alpha_to_coverage_enable(state.alpha_to_coverage)
+            .alpha_to_one_enable(state.alpha_to_one);
+        let (compare, write) = state.depth.unwrap_or((vk::CompareOp::ALWAYS, false));
+        let [front, back] = state.stencil.unwrap_or_default();
+        let depth_stencil = vk::PipelineDepthStencilStateCreateInfo::default()
+            .depth_test_enable(state.depth.is_some())
+            .depth_write_enable(write)
+            .depth_compare_op(compare)
+            .stencil_test_enable(state.stencil.is_some())
+            .front(front)
+            .back(back);
+        let mut attachments = state.blend.clone();
+        attachments.resize(
+            state.colors.len(),
+            vk::PipelineColorBlendAttachmentState::default()
+                .color_write_mask(vk::ColorComponentFlags::RGBA),
+        );
+        let blend = vk::PipelineColorBlendStateCreateInfo::default()
+            .attachments(&attachments)
+            .blend_constants(state.blend_constants)
+            .logic_op_enable(state.logic_op.is_some())
+            .logic_op(state.logic_op.unwrap_or_default());
+        let mut rendering = vk::PipelineRenderingCreateInfo::default()
+            .color_attachment_formats(&state.colors)
+            .depth_attachment_format(state.depth_format)
+            .stencil_attachment_format(state.stencil_format)
+            .view_mask(state.view_mask);
+        let create = vk::GraphicsPipelineCreateInfo::default()
+            .stages(&stages)
+            .vertex_input_state(&input)
+            .input_assembly_state(&assembly)
+            .tessellation_state(&tessellation)
+            .viewport_state(&viewport)
+            .rasterization_state(&raster)
+            .multisample_state(&samples)
+            .depth_stencil_state(&depth_stencil)
+            .color_blend_state(&blend)
+            .layout(layout)
+            .push_next(&mut rendering);
+        // SAFETY: everything that `create` points to outlives the call.
+        let made = unsafe {
+            self.device.create_graphics_pipelines(vk::PipelineCache::null(), &[create], None)
+        };
+        let call = "vkCreateGraphicsPipelines";
+        Ok(made.map_err(|(_, result)| Error::Vulkan { call, result })?[0])
+    }
+}
+
+/// An attachment of a [`Pass`].
+#[derive(Clone, Copy)]
+pub struct Attachment {
+    /// What is drawn on, in the general layout.
+    pub view: vk::ImageView,
+    /// What it holds before; without, it is loaded.
+    pub clear: Option<vk::ClearValue>,
+    /// Where its samples are resolved to, and how.
+    pub resolve: Option<(vk::ImageView, vk::ResolveModeFlags)>,
+}
+
+impl Attachment {
+    /// A colour attachment that starts with one colour.
+    pub fn color(image: &Image, clear: [f32; 4]) -> Attachment {
+        let color = vk::ClearColorValue { float32: clear };
+        Attachment { view: image.view, clear: Some(vk::ClearValue { color }), resolve: None }
+    }
+
+    /// A depth and stencil attachment that starts with these values.
+    pub fn depth(image: &Image, depth: f32, stencil: u32) -> Attachment {
+        let depth_stencil = vk::ClearDepthStencilValue { depth, stencil };
+        let clear = Some(vk::ClearValue { depth_stencil });
+        Attachment { view: image.view, clear, resolve: None }
+    }
+
+    /// The attachment with what it holds already.
+    pub fn loaded(self) -> Attachment {
+        Attachment { clear: None, ..self }
+    }
+
+    fn info(&self) -> vk::RenderingAttachmentInfo<'static> {
+        let load = match self.clear {
+            Some(_) => vk::AttachmentLoadOp::CLEAR,
+            None => vk::AttachmentLoadOp::LOAD,
+        };
+        let info = vk::RenderingAttachmentInfo::default()
+            .image_view(self.view)
+            .image_layout(vk::ImageLayout::GENERAL)
+            .load_op(load)
+            .store_op(vk::AttachmentStoreOp::STORE)
+            .clear_value(self.clear.unwrap_or_default());
+        match self.resolve {
+            None => info,
+            Some((view, mode)) => info
+                .resolve_image_view(view)
+                .resolve_image_layout(vk::ImageLayout::GENERAL)
+                .resolve_mode(mode),
+        }
+    }
+}
+
+/// What is rendered to.
+#[derive(Clone, Default)]
+pub struct Pass {
+    /// Colour attachments.
+    pub colors: Vec<Attachment>,
+    /// Depth attachment.
+    pub depth: Option<Attachment>,
+    /// Stencil attachment.
+    pub stencil: Option<Attachment>,
+    /// Width and height.
+    pub size_px: [u32; 2],
+    /// Layers; 0 counts as 1.
+    pub layers: u32,
+    /// Views that each draw goes to, a bit each.
+    pub view_mask: u32,
+}
+
+impl Commands<'_> {
+    /// Renders what `draw` records. Barriers before and after order it with everything else.
+    pub fn render(&self, pass: &Pass, draw: impl FnOnce(&Commands)) {
+        let colors: Vec<_> = pass.colors.iter().map(Attachment::info).collect();
+        let depth = pass.depth.map(|a| a.info());
+        let stencil = pass.stencil.map(|a| a.info());
+        let [width, height] = pass.size_px;
+        let mut info = vk::RenderingInfo::default()
+            .render_area(vk::Rect2D {
+                offset: vk::Offset2D::default(),
+                extent: vk::Extent2D { width, height },
+            })
+            .layer_count(pass.layers.max(1))
+            .view_mask(pass.view_mask)
+            .color_attachments(&colors);
+        if let Some(depth) = &depth {
+            info = info.depth_attachment(depth);
+        }
+        if let Some(stencil) = &stencil {
+            info = info.stencil_attachment(stencil);
+        }
+        self.barrier();
+        // SAFETY: the views are live, and this buffer is being recorded outside of any rendering.
+        unsafe { self.gpu.device.cmd_begin_rendering(self.handle, &info) };
+        draw(self);
+        // SAFETY: rendering was begun above.
+        unsafe { self.gpu.device.cmd_end_rendering(self.handle) };
+        self.barrier();
+    }
+
+    /// Binds a pipeline with its descriptor set.
+    pub fn bind_graphics(&self, graphics: &Graphics) {
+        let point = vk::PipelineBindPoint::GRAPHICS;
+        let device = &self.gpu.device;
+        // SAFETY: the pipeline's objects are live and this buffer is being recorded.
+        unsafe {
+            device.cmd_bind_pipeline(self.handle, point, graphics.pipeline);
+            if graphics.set != vk::DescriptorSet::null() {
+                let sets = [graphics.set];
+                device.cmd_bind_descriptor_sets(self.handle, point, graphics.layout, 0, &sets, &[]);
+            }
+        }
+    }
+
+    /// Binds vertex buffers from binding 0 on.
+    pub fn vertex_buffers(&self, buffers: &[&super::Buffer]) {
+        let handles: Vec<_> = buffers.iter().map(|b| b.handle).collect();
+        // SAFETY: the buffers are live and have vertex usage.
+        unsafe {
+            self.gpu.device.cmd_bind_vertex_buffers(
+                self.handle,
+                0,
+                &handles,
+                &vec![0; handles.len()],
+            );
+        }
+    }
+
+    /// Binds an index buffer.
+    pub fn index_buffer(&self, buffer: &super::Buffer, kind: vk::IndexType) {
+        // SAFETY: the buffer is live and has index usage.
+        unsafe { self.gpu.device.cmd_bind_index_buffer(self.handle, buffer.handle, 0, kind) }
+    }
+
+    /// Draws vertices and instances with a pipeline.
+    pub fn draw(&self, graphics: &Graphics, vertices: u32, instances: u32) {
+        self.bind_graphics(graphics);
+        // SAFETY: a pipeline with its descriptors is bound, inside of a rendering.
+        unsafe { self.gpu.device.cmd_draw(self.handle, vertices, instances, 0, 0) }
+    }
+
+    /// Draws indices of the bound index buffer.
+    pub fn draw_indexed(&self, graphics: &Graphics, indices: u32, instances: u32) {
+        self.bind_graphics(graphics);
+        // SAFETY: a pipeline with its descriptors and an index buffer are bound.
+        unsafe { self.gpu.device.cmd_draw_indexed(self.handle, indices, instances, 0, 0, 0) }
+    }
+
+    /// Push constants for a graphics pipeline from offset 0.
+    pub fn push_graphics<T: Number>(&self, graphics: &Graphics, data: &[T]) {
+        // SAFETY: the pipeline's layout has room for its push constants.
+        unsafe {
+            self.gpu.device.cmd_push_constants(
+                self.handle,
+                graphics.layout,
+                vk::ShaderStageFlags::ALL_GRAPHICS,
+                0,
+                &T::to_bytes(data),
+            );
+        }
+    }
+}
