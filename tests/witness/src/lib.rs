@@ -25,5 +25,6 @@ pub mod compare;
 pub mod compile;
 pub mod gpu;
 pub mod number;
+pub mod pipelines;
 pub mod speed;
 pub mod texel;

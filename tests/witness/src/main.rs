@@ -62,6 +62,17 @@ enum Cli {
         #[arg(long, default_value = "")]
         only: String,
     },
+    /// Makes the pipelines of compute shaders in SPIR-V; prints times and the driver's statistics as JSON.
+    Pipelines {
+        /// Part of the device's name.
+        #[arg(long)]
+        device: String,
+        /// How often each is made.
+        #[arg(short, default_value_t = 10)]
+        n: usize,
+        /// SPIR-V files.
+        files: Vec<PathBuf>,
+    },
     /// Compares the second record with the first.
     Compare {
         /// The record that is right.
@@ -106,6 +117,22 @@ fn main() -> ExitCode {
                 }
                 Err(error) => {
                     eprintln!("witness speed: {error}");
+                    ExitCode::FAILURE
+                }
+            }
+        }
+        Cli::Pipelines { device, n, files } => {
+            let rows = Gpu::open(&device, Robustness::Off)
+                .and_then(|gpu| tepui_witness::pipelines::run(&gpu, &files, n))
+                .map_err(|e| e.to_string())
+                .and_then(|rows| serde_json::to_string_pretty(&rows).map_err(|e| e.to_string()));
+            match rows {
+                Ok(rows) => {
+                    println!("{rows}");
+                    ExitCode::SUCCESS
+                }
+                Err(error) => {
+                    eprintln!("witness pipelines: {error}");
                     ExitCode::FAILURE
                 }
             }

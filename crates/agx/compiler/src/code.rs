@@ -45,4 +45,6 @@ pub struct Code {
     pub blocks: Vec<CodeBlock>,
     /// Half-registers up to the last one in use.
     pub halves: u16,
+    /// `r0h` is used for shuffles, and zero between them.
+    pub uses_r0h: bool,
 }

@@ -136,6 +136,9 @@ pub fn run(code: &Code, scratch: u32) -> Listing {
         depth: 0,
         loc: Loc::default(),
     };
+    if code.uses_r0h {
+        f.push(MovImm16 { d: Dst::new(1, Size::B16), imm: 0, ..MovImm16::default() });
+    }
     if scratch > 0 {
         let v = (scratch.div_ceil(4) + STACK_EXTRA).next_multiple_of(4) as i16;
         f.push(StackAdjust { v, ..StackAdjust::default() });

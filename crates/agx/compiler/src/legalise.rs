@@ -454,7 +454,6 @@ impl Emit<'_> {
             Some(c) => self.u32((c as u32 as i32).unsigned_abs()),
             None => y,
         };
-        let sign = self.op(Op::SShr, &[a, n]);
         if op == Op::SDiv {
             let q = self.udiv(x, y, false);
             let t = self.op(Op::IXor, &[a, b]);
@@ -463,19 +462,22 @@ impl Emit<'_> {
             return self.op(Op::ISub, &[q, t]);
         }
         let r = self.udiv(x, y, true);
-        let r = self.op(Op::IXor, &[r, sign]);
-        let r = self.op(Op::ISub, &[r, sign]);
         if op == Op::SRem {
-            return r;
+            let sign = self.op(Op::SShr, &[a, n]);
+            let r = self.op(Op::IXor, &[r, sign]);
+            return self.op(Op::ISub, &[r, sign]);
         }
-        // Modulo has the divisor's sign.
+        // Modulo has the divisor's sign: where the signs differ, what is left to the next multiple.
         let zero = self.u32(0);
-        let t = self.op(Op::IXor, &[r, b]);
-        let differs = self.op(Op::SLt, &[t, zero]);
-        let some = self.op(Op::INe, &[r, zero]);
-        let fix = self.op(Op::IAnd, &[differs, some]);
-        let sum = self.op(Op::IAdd, &[r, b]);
-        self.select(fix, sum, r)
+        let up = self.op(Op::ISub, &[y, r]);
+        let none = self.op(Op::IEq, &[r, zero]);
+        let up = self.select(none, zero, up);
+        let d = self.op(Op::IXor, &[a, b]);
+        let differs = self.op(Op::SLt, &[d, zero]);
+        let r = self.select(differs, up, r);
+        let sign = self.op(Op::SShr, &[b, n]);
+        let r = self.op(Op::IXor, &[r, sign]);
+        self.op(Op::ISub, &[r, sign])
     }
 
     fn part(&mut self, v: Value, k: u32) -> Value {

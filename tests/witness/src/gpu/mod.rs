@@ -109,6 +109,7 @@ const EXTENSIONS: &[&CStr] = &[
     khr::workgroup_memory_explicit_layout::NAME,
     khr::push_descriptor::NAME,
     khr::sampler_mirror_clamp_to_edge::NAME,
+    khr::pipeline_executable_properties::NAME,
 ];
 
 /// One Vulkan device with one queue that computes.
@@ -228,6 +229,7 @@ impl Gpu {
         let mut reconverge = vk::PhysicalDeviceShaderMaximalReconvergenceFeaturesKHR::default();
         let mut shared_layout =
             vk::PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR::default();
+        let mut executables = vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default();
         // Used twice: to ask what there is, and to enable it.
         macro_rules! chain {
             ($features:ident) => {
@@ -252,6 +254,7 @@ impl Gpu {
                     has(khr::shader_subgroup_rotate::NAME) => rotate,
                     has(khr::shader_maximal_reconvergence::NAME) => reconverge,
                     has(khr::workgroup_memory_explicit_layout::NAME) => shared_layout,
+                    has(khr::pipeline_executable_properties::NAME) => executables,
                 }
             };
             ($features:ident, $($enabled:expr => $structure:ident,)*) => {

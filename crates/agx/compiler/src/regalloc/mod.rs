@@ -43,7 +43,11 @@ pub fn run(f: &Function, l: &Liveness, limit: u16) -> Result<Code> {
         a.block(b)?;
     }
     a.finish_edges();
-    let code = Code { blocks: a.out, halves: a.highest };
+    let code = Code {
+        blocks: a.out,
+        halves: a.highest.max(if f.uses_r0h { 2 } else { 0 }),
+        uses_r0h: f.uses_r0h,
+    };
     if cfg!(debug_assertions) {
         check(f, &code, &a.places)?;
     }
@@ -58,6 +62,10 @@ pub struct Places {
     regs: Vec<(Ins, Vec<u16>, usize)>,
     /// For each block: where its live values are at the start.
     starts: Vec<Vec<(Val, u16)>>,
+}
+
+fn has_control(f: &Function) -> bool {
+    f.insts.values().any(|i| matches!(i.op, Op::Ctl(_)))
 }
 
 struct Alloc<'a> {
@@ -118,7 +126,8 @@ impl<'a> Alloc<'a> {
             f,
             l,
             limit,
-            first: 1 + u16::from(f.uses_r0h),
+            // `r0l` counts nesting where there is control flow.
+            first: if f.uses_r0h { 2 } else { u16::from(has_control(f)) },
             owner: [PackedOption::default(); HALVES],
             loc: SecondaryMap::with_default(NONE),
             into,

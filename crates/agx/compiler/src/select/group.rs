@@ -115,13 +115,13 @@ impl Select<'_> {
             }
             (Op::Shuffle, _) => {
                 let lane = self.isrc(args[1], 0);
-                self.each(i, |x, c, bits| x.gather(c, lane, bits))?;
+                self.gather(i, lane)?;
             }
             (Op::ShuffleXor | Op::ShuffleUp | Op::ShuffleDown, _) => {
                 let lane = self.shuffle_lane(d.op, args[1]);
                 match lane {
                     Ok((kind, n)) => self.each(i, |x, c, bits| x.shuffle(kind, c, n, bits))?,
-                    Err(lane) => self.each(i, |x, c, bits| x.gather(c, lane, bits))?,
+                    Err(lane) => self.gather(i, lane)?,
                 }
             }
             (Op::QuadBroadcast, _) => {
@@ -327,34 +327,71 @@ impl Select<'_> {
     }
 
     /// A shuffle with a lane of its own for each lane. Within a quad the hardware reads one offset of the source quads, so
-    /// each of the four offsets is read in turn.
-    fn gather(&mut self, c: Comp, lane: Opnd, bits: u8) -> Result<Comp> {
+    /// each of the four offsets is read in turn, for all components.
+    fn gather(&mut self, i: Inst, lane: Opnd) -> Result<()> {
         if matches!(lane.place, super::operand::Place::Imm(_)) {
-            return self.shuffle(Shuffle::Index, c, lane, bits);
+            return self.each(i, |x, c, bits| x.shuffle(Shuffle::Index, c, lane, bits));
         }
+        let (a, r) = (self.s.arg(i, 0), self.s.result(i));
+        let ty = self.ty(r);
+        let bits = ty.bits().min(32);
         let room = Room::of(bits, 1);
-        let lane16 = Opnd { size: Size::B16, ..lane };
-        let quad = Opnd::of(self.bitop(16, 0b1000, lane16, Opnd::imm(28)), Size::B16);
-        let offset = Opnd::of(self.bitop(16, 0b1000, lane16, Opnd::imm(3)), Size::B16);
-        let mut result = None;
-        for n in 0..4 {
-            let at = Opnd::of(self.bitop(16, 0b1110, quad, Opnd::imm(n)), Size::B16);
-            let x = self.shuffle(Shuffle::Index, c, at, bits)?;
-            result = Some(match result {
-                None => x,
-                Some(old) => {
-                    let (x, old) = (self.comp_src(x, bits), self.comp_src(old, bits));
-                    let c = super::cond::Cond::Int {
-                        cc: ICond::Ueq,
-                        a: offset,
-                        b: Opnd::imm(n),
-                        inv: false,
-                    };
-                    Comp::Val(self.cond_select(c, x, old, room))
-                }
-            });
+        let mut parts = Vec::new();
+        for k in 0..usize::from(ty.comps()) {
+            let c = self.comp(a, k);
+            if ty.bits() == 64 {
+                parts.extend(self.words(c));
+            } else {
+                parts.push(c);
+            }
         }
-        Ok(result.unwrap_or(c))
+        let values: Vec<Opnd> =
+            parts.iter().map(|&c| Opnd::of(self.reg(c, room), size_of(bits))).collect();
+        self.f.uses_r0h = true;
+        let lane = Opnd { size: Size::B16, ..lane };
+        let quad = Opnd::of(self.bitop(16, 0b1000, lane, Opnd::imm(28)), Size::B16);
+        let offset = Opnd::of(self.bitop(16, 0b1000, lane, Opnd::imm(3)), Size::B16);
+        let mut results: Vec<Comp> = Vec::new();
+        for n in 0..4u8 {
+            let (table, d) = (0b1110, Dst::new(R0H, Size::B16));
+            let at = Opnd::imm(n);
+            let set = Bitop { table, d, a: quad.src(), b: at.src(), ..Bitop::default() };
+            self.isa(set, &[], &[quad, at]);
+            let got: Vec<Val> = values
+                .iter()
+                .map(|&o| {
+                    let inst = SimdShuffle {
+                        kind: Shuffle::Index,
+                        d: Dst::new(HOLE, size_of(bits)),
+                        a: o.src(),
+                        b: Src::reg(R0H, Size::B16),
+                        ..SimdShuffle::default()
+                    };
+                    self.def(inst, room, &[o])
+                })
+                .collect();
+            if n == 0 {
+                results = got.into_iter().map(Comp::Val).collect();
+                continue;
+            }
+            for (r, v) in results.iter_mut().zip(got) {
+                let cond = super::cond::Cond::Int {
+                    cc: ICond::Ueq,
+                    a: offset,
+                    b: Opnd::imm(n),
+                    inv: false,
+                };
+                let (x, old) = (Opnd::of(v, size_of(bits)), self.comp_src(*r, bits));
+                *r = Comp::Val(self.cond_select(cond, x, old, room));
+            }
+        }
+        let clear = MovImm16 { d: Dst::new(R0H, Size::B16), imm: 0, ..MovImm16::default() };
+        self.isa(clear, &[], &[]);
+        if ty.bits() == 64 {
+            results = results.chunks_exact(2).map(|w| self.long([w[0], w[1]])).collect();
+        }
+        self.set(r, &results);
+        Ok(())
     }
 
     fn reduce(&mut self, i: Inst, op: Op, r: Reduce) -> Result<()> {

@@ -1,20 +1,16 @@
-//! Memory: buffers, physical addresses, workgroup memory, scratch, push constants.
+//! Device memory: buffers, physical addresses, push constants.
 
 use super::operand::{Place, size_of};
 use super::{Comp, Opnd, Select};
 use crate::error::Result;
 use crate::mir::{HOLE, Op as MOp, Room, Val};
 use crate::uniforms::Source;
-use tepui_agx_isa::operand::{
-    AtomicOp as IsaAtomic, Base64, Extend, Format, Index, LocalBase, LocalIndex, RegVec, Size,
-};
+use tepui_agx_isa::operand::{AtomicOp as IsaAtomic, Base64, Extend, Format, Index, RegVec, Size};
 use tepui_agx_isa::table::device::{Atomic, DeviceLoad, DeviceStore};
-use tepui_agx_isa::table::local::{ThreadgroupAtomic, ThreadgroupLoad, ThreadgroupStore};
-use tepui_agx_isa::table::stack::{StackLoad, StackStore};
 use tepui_ir::{Access, AtomicOp, Attrs, Inst, Mem, Op, Type, Value};
 
 /// Most elements of one memory instruction.
-const MAX_ELEMENTS: usize = 4;
+pub(super) const MAX_ELEMENTS: usize = 4;
 
 /// A place in device memory: base, and an index in elements.
 #[derive(Clone, Copy)]
@@ -25,14 +21,6 @@ struct Device {
     imm: Option<i32>,
     extend: Extend,
     shift: u8,
-}
-
-/// A place in workgroup memory.
-#[derive(Clone, Copy)]
-struct Local {
-    base: Option<Opnd>,
-    index: Option<Opnd>,
-    imm: i32,
 }
 
 impl Device {
@@ -63,28 +51,7 @@ impl Device {
     }
 }
 
-impl Local {
-    fn base(&self) -> LocalBase {
-        match self.base.map(|b| b.place) {
-            Some(Place::Uniform(h)) => LocalBase::Uniform(h),
-            Some(_) => LocalBase::Reg(HOLE),
-            None => LocalBase::Zero(0),
-        }
-    }
-
-    fn index(&self) -> LocalIndex {
-        match self.index {
-            Some(_) => LocalIndex::Reg(HOLE),
-            None => LocalIndex::Imm(self.imm as i16),
-        }
-    }
-
-    fn regs(&self) -> Vec<Val> {
-        self.base.iter().chain(&self.index).filter_map(Opnd::val).collect()
-    }
-}
-
-fn format(bits: u8) -> Format {
+pub(super) fn format(bits: u8) -> Format {
     match bits {
         8 => Format::I8,
         16 => Format::I16,
@@ -92,11 +59,11 @@ fn format(bits: u8) -> Format {
     }
 }
 
-fn mask(n: usize) -> u8 {
+pub(super) fn mask(n: usize) -> u8 {
     (1 << n) - 1
 }
 
-fn atomic_op(op: AtomicOp) -> Option<IsaAtomic> {
+pub(super) fn atomic_op(op: AtomicOp) -> Option<IsaAtomic> {
     Some(match op {
         AtomicOp::Add => IsaAtomic::Add,
         AtomicOp::SMin => IsaAtomic::IMin,
@@ -238,7 +205,7 @@ impl Select<'_> {
     }
 
     /// `v` divided by `1 << log`, exactly, as an index with a shift: found in how `v` was made.
-    fn scaled(&mut self, v: Value, log: u32) -> Option<(Opnd, u8)> {
+    pub(super) fn scaled(&mut self, v: Value, log: u32) -> Option<(Opnd, u8)> {
         if let Comp::Const(c) = self.comp(v, 0) {
             return (c & ((1 << log) - 1) == 0).then(|| (self.int(c >> log, Size::B32), 0));
         }
@@ -301,7 +268,7 @@ impl Select<'_> {
     }
 
     /// A byte offset in elements of `1 << log` bytes.
-    fn elements(&mut self, v: Value, log: u32) -> (Opnd, u8) {
+    pub(super) fn elements(&mut self, v: Value, log: u32) -> (Opnd, u8) {
         if let Some(r) = self.scaled(v, log) {
             return r;
         }
@@ -310,7 +277,7 @@ impl Select<'_> {
     }
 
     /// A whole 32-bit register, as index operands need.
-    fn word(&mut self, o: Opnd) -> Opnd {
+    pub(super) fn word(&mut self, o: Opnd) -> Opnd {
         match o.place {
             Place::Val(_) if o.size == Size::B32 && !o.sx => o,
             _ => Opnd::of(self.iadd(32, false, o, Opnd::imm(0), 0), Size::B32),
@@ -489,7 +456,7 @@ impl Select<'_> {
     }
 
     /// Element bits and number of elements of an access.
-    fn shape(ty: Type) -> (u8, usize) {
+    pub(super) fn shape(ty: Type) -> (u8, usize) {
         match ty.bits() {
             64 => (32, 2 * usize::from(ty.comps())),
             1 => (8, usize::from(ty.comps())),
@@ -498,7 +465,7 @@ impl Select<'_> {
     }
 
     /// The components of a value whose elements are in `vecs` (up to four in each).
-    fn unpack(&mut self, r: Value, vecs: &[(Val, usize)]) {
+    pub(super) fn unpack(&mut self, r: Value, vecs: &[(Val, usize)]) {
         let ty = self.ty(r);
         let (bits, _) = Self::shape(ty);
         let mut comps = Vec::with_capacity(usize::from(ty.comps()));
@@ -524,7 +491,7 @@ impl Select<'_> {
     }
 
     /// The elements `k..k + n` of a value in consecutive registers.
-    fn pack(&mut self, v: Value, k: usize, n: usize) -> Val {
+    pub(super) fn pack(&mut self, v: Value, k: usize, n: usize) -> Val {
         let ty = self.ty(v);
         let (bits, _) = Self::shape(ty);
         if ty.bits() == 64 {
@@ -591,7 +558,7 @@ impl Select<'_> {
     }
 
     /// Data of an atomic: new value, then the expected one.
-    fn atomic_data(&mut self, op: AtomicOp, args: &[Value]) -> (Val, u8) {
+    pub(super) fn atomic_data(&mut self, op: AtomicOp, args: &[Value]) -> (Val, u8) {
         let regs: Vec<Val> = args.iter().map(|&a| self.reg(self.comp(a, 0), Room::WORD)).collect();
         if op == AtomicOp::CmpXchg {
             let d = self.f.val(Room::of(32, 2));
@@ -635,204 +602,6 @@ impl Select<'_> {
             self.emit(MOp::Isa(inst.into()), &[], &srcs);
         }
         Ok(())
-    }
-
-    /// A byte offset into workgroup memory.
-    fn local_place(&mut self, off: Value, m: Mem, log: u32) -> Local {
-        let imm = m.offset >> log;
-        let whole = m.offset & ((1 << log) - 1) == 0 && imm >= 0 && imm < 0x7f00;
-        if let Comp::Const(c) = self.comp(off, 0) {
-            let t = (c as u32).wrapping_add(m.offset as u32);
-            if t & ((1 << log) - 1) == 0 && t >> log < 0x7f00 {
-                return Local { base: None, index: None, imm: (t >> log) as i32 };
-            }
-        }
-        // An index in elements where the offset is a shift by exactly their size.
-        if m.offset == 0
-            && let Some(d) = self.s.def_inst(off)
-            && self.s.insts[d].op == Op::IShl
-            && self.s.as_const(self.s.arg(d, 1)) == Some(u64::from(log))
-        {
-            let x = self.isrc(self.s.arg(d, 0), 0);
-            if x.val().is_some() {
-                return Local { base: None, index: Some(Opnd { size: Size::B16, ..x }), imm: 0 };
-            }
-        }
-        let x = self.isrc(off, 0);
-        let x = match x.place {
-            Place::Imm(_) => Opnd::of(self.mov(x, Room::HALF), Size::B16),
-            _ => Opnd { size: Size::B16, ..x },
-        };
-        if whole {
-            return Local { base: Some(x), index: None, imm };
-        }
-        let c = self.int(u64::from(m.offset as u16), Size::B16);
-        let x = Opnd::of(self.iadd(16, false, x, c, 0), Size::B16);
-        Local { base: Some(x), index: None, imm: 0 }
-    }
-
-    fn local_step(&mut self, at: Local, k: usize, log: u32) -> Local {
-        if k == 0 {
-            return at;
-        }
-        match at.index {
-            None => Local { imm: at.imm + k as i32, ..at },
-            Some(x) => {
-                // Move the index into the base, in bytes.
-                let b = Opnd::of(self.iadd(16, false, Opnd::imm(0), x, log as u8), Size::B16);
-                Local { base: Some(b), index: None, imm: k as i32 }
-            }
-        }
-    }
-
-    fn local_load(&mut self, i: Inst, m: Mem) {
-        let r = self.s.result(i);
-        let (bits, total) = Self::shape(self.ty(r));
-        let log = u32::from(bits / 8).trailing_zeros();
-        let at = self.local_place(self.s.arg(i, 0), m, log);
-        let mut out = Vec::new();
-        let mut k = 0;
-        while k < total {
-            let n = (total - k).min(MAX_ELEMENTS);
-            let at = self.local_step(at, k, log);
-            let v = self.f.val(Room::of(bits, n as u8));
-            let inst = ThreadgroupLoad {
-                format: format(bits),
-                mask: mask(n),
-                r: RegVec::new(HOLE, size_of(bits), n as u8),
-                base: at.base(),
-                index: at.index(),
-                ..ThreadgroupLoad::default()
-            };
-            self.emit(MOp::Isa(inst.into()), &[v], &at.regs());
-            out.push((v, n));
-            k += n;
-        }
-        self.unpack(r, &out);
-    }
-
-    fn local_store(&mut self, i: Inst, m: Mem) {
-        let v = self.s.arg(i, 1);
-        let (bits, total) = Self::shape(self.ty(v));
-        let log = u32::from(bits / 8).trailing_zeros();
-        let at = self.local_place(self.s.arg(i, 0), m, log);
-        let mut k = 0;
-        while k < total {
-            let n = (total - k).min(MAX_ELEMENTS);
-            let at = self.local_step(at, k, log);
-            let data = self.pack(v, k, n);
-            let inst = ThreadgroupStore {
-                format: format(bits),
-                mask: mask(n),
-                r: RegVec::new(HOLE, size_of(bits), n as u8),
-                base: at.base(),
-                index: at.index(),
-                ..ThreadgroupStore::default()
-            };
-            let mut srcs = vec![data];
-            srcs.extend(at.regs());
-            self.emit(MOp::Isa(inst.into()), &[], &srcs);
-            k += n;
-        }
-    }
-
-    fn local_atomic(&mut self, i: Inst, op: AtomicOp, m: Mem) -> Result<()> {
-        let s = self.s;
-        let r = s.result(i);
-        let (Some(isa), 32) = (atomic_op(op), self.ty(r).bits()) else {
-            return self.refuse(i, format!("{} of {} is not compiled", op.name(), self.ty(r)));
-        };
-        let at = self.local_place(s.arg(i, 0), m, 2);
-        let (data, n) = self.atomic_data(op, &s.args(i)[1..]);
-        let used = self.uses[r] > 0;
-        let inst = ThreadgroupAtomic {
-            op: isa,
-            r: RegVec::new(if used { HOLE } else { 0 }, Size::B32, u8::from(used)),
-            base: at.base(),
-            index: at.index(),
-            s: RegVec::new(HOLE, Size::B32, n),
-            ..ThreadgroupAtomic::default()
-        };
-        let mut inst = inst;
-        if !used {
-            inst.r = RegVec::default();
-        }
-        let mut srcs = at.regs();
-        srcs.push(data);
-        if used {
-            let d = self.f.val(Room::WORD);
-            self.emit(MOp::Isa(inst.into()), &[d], &srcs);
-            self.set(r, &[Comp::Val(d)]);
-        } else {
-            self.emit(MOp::Isa(inst.into()), &[], &srcs);
-        }
-        Ok(())
-    }
-
-    /// A byte offset into scratch memory, `extra` bytes on.
-    fn stack_place(&mut self, off: Value, m: Mem, extra: u32) -> (Index, Option<Opnd>) {
-        let add = (m.offset as u32).wrapping_add(extra);
-        if let Comp::Const(c) = self.comp(off, 0)
-            && let Ok(n) = i16::try_from((c as u32).wrapping_add(add))
-        {
-            return (Index::Imm(n), None);
-        }
-        let x = self.isrc(off, 0);
-        let x = if add == 0 {
-            self.word(x)
-        } else {
-            let c = self.int(u64::from(add), Size::B32);
-            Opnd::of(self.iadd(32, false, x, c, 0), Size::B32)
-        };
-        (Index::Reg(HOLE), Some(x))
-    }
-
-    fn stack_load(&mut self, i: Inst, m: Mem) {
-        let r = self.s.result(i);
-        let (bits, total) = Self::shape(self.ty(r));
-        let mut out = Vec::new();
-        let mut k = 0;
-        while k < total {
-            let n = (total - k).min(MAX_ELEMENTS);
-            let (index, reg) =
-                self.stack_place(self.s.arg(i, 0), m, k as u32 * u32::from(bits / 8));
-            let v = self.f.val(Room::of(bits, n as u8));
-            let inst = StackLoad {
-                format: format(bits),
-                mask: mask(n),
-                r: RegVec::new(HOLE, size_of(bits), n as u8),
-                index,
-                ..StackLoad::default()
-            };
-            let srcs: Vec<Val> = reg.iter().filter_map(Opnd::val).collect();
-            self.emit(MOp::Isa(inst.into()), &[v], &srcs);
-            out.push((v, n));
-            k += n;
-        }
-        self.unpack(r, &out);
-    }
-
-    fn stack_store(&mut self, i: Inst, m: Mem) {
-        let v = self.s.arg(i, 1);
-        let (bits, total) = Self::shape(self.ty(v));
-        let mut k = 0;
-        while k < total {
-            let n = (total - k).min(MAX_ELEMENTS);
-            let (index, reg) =
-                self.stack_place(self.s.arg(i, 0), m, k as u32 * u32::from(bits / 8));
-            let data = self.pack(v, k, n);
-            let inst = StackStore {
-                format: format(bits),
-                mask: mask(n),
-                r: RegVec::new(HOLE, size_of(bits), n as u8),
-                index,
-                ..StackStore::default()
-            };
-            let mut srcs = vec![data];
-            srcs.extend(reg.iter().filter_map(Opnd::val));
-            self.emit(MOp::Isa(inst.into()), &[], &srcs);
-            k += n;
-        }
     }
 
     /// Components from 32-bit uniform words.

@@ -8,6 +8,8 @@
 mod alu;
 mod cond;
 mod group;
+mod local;
+mod long;
 mod memory;
 mod operand;
 

@@ -161,7 +161,8 @@ impl Select<'_> {
             if matches!(op, Op::U2U | Op::S2S | Op::B2I) {
                 let a = self.s.arg(d, 0);
                 let from = self.ty(a).bits();
-                if from < bits && (from >= 16 || op == Op::B2I) {
+                let clean = from == 8 && op == Op::U2U && self.is_clean_byte(a);
+                if from < bits && (from >= 16 || op == Op::B2I || clean) {
                     let mut o = self.isrc(a, k);
                     // Immediates are never sign-extended.
                     if op == Op::S2S && o.val().is_none() && !matches!(o.place, Place::Uniform(_)) {
