@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use tepui_agx_capture::{Compared, Event, Events, Replayed, Replayer, Unplayable};
-use tepui_agx_model::{Gpu, Options};
+use tepui_agx_model::{Aspect, Attachment, Gpu, Options};
 use tepui_capture::{Finish, Start};
 
 use crate::cmd_decode::captures;
@@ -22,7 +22,8 @@ use crate::cmd_decode::captures;
     after_help = "Examples:\n  \
         tepui trace --gpu m1 --save /tmp/cap --quiet -- ./my-program\n  \
         tepui replay /tmp/cap\n  \
-        tepui replay /tmp/cap --check --threads 1 --json"
+        tepui replay /tmp/cap --check --threads 1 --json\n  \
+        tepui replay /tmp/cap --png /tmp/pictures --draw 3"
 )]
 pub struct Args {
     /// A directory of captures, or one capture.
@@ -38,6 +39,14 @@ pub struct Args {
     /// List every page that changed.
     #[arg(long)]
     pages: bool,
+    /// Write every attachment after each render command as a PNG into this directory: colour, depth as
+    /// grey, stencil.
+    #[arg(long, value_name = "DIR")]
+    png: Option<PathBuf>,
+    /// Execute only the first N draws of each render command, so that one can see which draw went wrong.
+    /// The results then differ from the capture's.
+    #[arg(long, value_name = "N")]
+    draw: Option<u64>,
     /// One JSON object a line.
     #[arg(long)]
     json: bool,
@@ -69,14 +78,28 @@ pub fn run(args: &Args) -> ExitCode {
 fn replay(args: &Args, path: &Path) -> Result<bool, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
     let mut events = Events::new(BufReader::new(file)).map_err(|error| error.to_string())?;
-    let options = Options { threads: args.threads, check: args.check, ..Options::default() };
+    let options = Options {
+        threads: args.threads,
+        check: args.check,
+        draws: args.draw.unwrap_or(u64::MAX),
+        ..Options::default()
+    };
     let mut replayer = Replayer::new(Gpu::new(options));
+    if let Some(directory) = &args.png {
+        std::fs::create_dir_all(directory)
+            .map_err(|error| format!("{}: {error}", directory.display()))?;
+        replayer = replayer.with_attachments();
+    }
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let mut agrees = true;
     while let Some(event) = events.next() {
         match event.map_err(|error| error.to_string())? {
             Event::Start(start) => {
                 let result = replayer.start(events.session(), &start);
                 agrees &= result.is_ok();
+                if let (Some(directory), Ok(replayed)) = (&args.png, &result) {
+                    save(args, directory, &name, &start, &replayed.attachments)?;
+                }
                 report_start(args, &start, result);
             }
             Event::Finish(finish) => {
@@ -91,6 +114,46 @@ fn replay(args: &Args, path: &Path) -> Result<bool, String> {
     Ok(agrees)
 }
 
+/// Writes the attachments of a command.
+fn save(
+    args: &Args,
+    directory: &Path,
+    capture: &str,
+    start: &Start,
+    attachments: &[Attachment],
+) -> Result<(), String> {
+    for a in attachments {
+        let aspect = match a.aspect {
+            Aspect::Colour(register) => format!("colour-ts{register}"),
+            Aspect::Depth => "depth".to_owned(),
+            Aspect::Stencil => "stencil".to_owned(),
+        };
+        let path = directory.join(format!(
+            "{capture}-file{}-submission{:04}-command{}-{aspect}-layer{}.png",
+            start.file, start.submission, start.command, a.layer
+        ));
+        let pixels: Vec<u8> = a
+            .texels
+            .iter()
+            .flatten()
+            // A cast saturates, and makes 0 of a NaN.
+            .map(|&channel| (channel * 255.0).round_ties_even() as u8)
+            .collect();
+        let write = || -> Result<(), Box<dyn std::error::Error>> {
+            let file = std::io::BufWriter::new(File::create(&path)?);
+            let mut encoder = png::Encoder::new(file, a.size_px[0], a.size_px[1]);
+            encoder.set_color(png::ColorType::Rgba);
+            encoder.write_header()?.write_image_data(&pixels)?;
+            Ok(())
+        };
+        write().map_err(|error| format!("{}: {error}", path.display()))?;
+        if !args.json {
+            println!("{} ({} x {})", path.display(), a.size_px[0], a.size_px[1]);
+        }
+    }
+    Ok(())
+}
+
 fn report_start(args: &Args, start: &Start, result: Result<Replayed, Unplayable>) {
     let kind = u16::try_from(start.kind).map_or("unknown", tepui_agx_decode::submit::kind_name);
     let at = format!(
@@ -103,7 +166,7 @@ fn report_start(args: &Args, start: &Start, result: Result<Replayed, Unplayable>
             "submission": start.submission, "command": start.command,
         });
         match result {
-            Ok(Replayed { result, changed, hash }) => {
+            Ok(Replayed { result, changed, hash, .. }) => {
                 line["pages"] = json!(changed.len());
                 line["hash"] = json!(format!("{hash:016x}"));
                 match result {
@@ -128,7 +191,7 @@ fn report_start(args: &Args, start: &Start, result: Result<Replayed, Unplayable>
     }
     match result {
         Err(error) => println!("{at}\n  not executed: {error}"),
-        Ok(Replayed { result, changed, hash }) => {
+        Ok(Replayed { result, changed, hash, .. }) => {
             println!("{at}");
             match result {
                 Ok(stats) => println!(

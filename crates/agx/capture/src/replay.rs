@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use tepui_agx_kernel::{Work, submit};
-use tepui_agx_model::{Gpu, JobFault, JobStats};
+use tepui_agx_model::{Attachment, Gpu, JobFault, JobStats};
 use tepui_capture::{Finish, PAGE_BYTES, Session, Start};
 use tepui_drm::uapi::asahi::{BARRIER_NONE, CmdHeader};
 use tepui_softgpu::{AddressSpace, BindError, Memory, Protection};
@@ -35,6 +35,9 @@ pub enum Unplayable {
     /// The address space it ran in cannot be set up.
     #[error("its address space cannot be set up: {0}")]
     Space(#[from] BindError),
+    /// What it drew cannot be read.
+    #[error("its attachments cannot be read: {0}")]
+    Attachments(JobFault),
     /// It saw more memory than is sensible.
     #[error("it saw objects of {bytes} bytes")]
     TooMuch {
@@ -61,6 +64,8 @@ pub struct Replayed {
     pub changed: Vec<Changed>,
     /// Hash over all changes.
     pub hash: u64,
+    /// What a render command left in its attachments, if that was asked for.
+    pub attachments: Vec<Attachment>,
 }
 
 /// How the results compare with those in the capture.
@@ -91,12 +96,18 @@ pub struct Replayer {
     gpu: Gpu,
     /// What became of commands whose end has not come yet.
     running: HashMap<Key, Outcome>,
+    attachments: bool,
 }
 
 impl Replayer {
     /// On this model.
     pub fn new(gpu: Gpu) -> Replayer {
-        Replayer { gpu, running: HashMap::new() }
+        Replayer { gpu, running: HashMap::new(), attachments: false }
+    }
+
+    /// Reads the attachments after each render command too.
+    pub fn with_attachments(self) -> Replayer {
+        Replayer { attachments: true, ..self }
     }
 
     /// Executes a command that has just started in the capture.
@@ -106,6 +117,12 @@ impl Replayer {
         let result = match &work {
             Work::Compute(job) => self.gpu.compute(&vm, job),
             Work::Render(job) => self.gpu.render(&vm, job),
+        };
+        let attachments = match &work {
+            Work::Render(job) if self.attachments && result.is_ok() => {
+                self.gpu.attachments(&vm, job).map_err(Unplayable::Attachments)?
+            }
+            _ => Vec::new(),
         };
         let mut changed = Vec::new();
         let mut after = HashMap::new();
@@ -132,7 +149,7 @@ impl Replayer {
         let outcome = Outcome { space: start.space, faulted: result.is_err(), objects: after };
         let key = (start.file, start.queue, start.submission, start.command);
         self.running.insert(key, outcome);
-        Ok(Replayed { result, changed, hash: all.digest() })
+        Ok(Replayed { result, changed, hash: all.digest(), attachments })
     }
 
     /// Compares with the capture, where the command has just finished. `None` for a command that was

@@ -21,6 +21,8 @@ pub mod usc;
 mod uvs;
 mod vdm;
 
+pub use render::attachments::{Aspect, Attachment};
+
 pub use job::{
     BgEot, ComputeJob, ComputeRegisters, Helper, JobFault, JobStats, ProgramPoint, RenderJob,
     Report, Unit, ZlsBuffer,
@@ -50,6 +52,8 @@ pub struct Options {
     /// if the host can run that (x86-64 with AVX-512); `u32::MAX` leaves all to the interpreter. Results
     /// are the same.
     pub translate_after: u32,
+    /// Draws of a render command that are executed; those behind them are left out.
+    pub draws: u64,
 }
 
 /// Most worker threads: each plays a shader core, for which drivers prepare scratch memory, and the
@@ -65,6 +69,7 @@ impl Default for Options {
             job_budget: 1 << 44,
             wide_launch: false,
             translate_after: 16,
+            draws: u64::MAX,
         }
     }
 }

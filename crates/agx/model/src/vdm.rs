@@ -86,6 +86,9 @@ pub fn run(geometry: &mut Geometry<'_>, address: u64) -> Result<(), JobFault> {
                 stream.skip(size);
             }
             Some(BlockType::IndexList) => {
+                if geometry.is_enough() {
+                    return Ok(());
+                }
                 let (draw, size) = index_list(&stream, geometry.state.restart_index)?;
                 geometry.draw(&draw).map_err(|fault| stream.place(fault))?;
                 stream.skip(size);

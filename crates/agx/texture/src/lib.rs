@@ -43,7 +43,8 @@ mod sample;
 pub mod sampler;
 mod simd;
 pub mod surface;
-pub mod texture;
+pub mod target;
+mod texture;
 pub mod tile;
 mod unit;
 pub mod unpack;
@@ -76,3 +77,5 @@ pub type Ints = [i32; LANES];
 pub(crate) fn floats(row: &Row) -> Floats {
     row.map(f32::from_bits)
 }
+
+pub use target::texture_of;

@@ -25,7 +25,9 @@ fn run(source: &str, preshader: Option<&str>, buffers: &[&Buffer], machine: &mut
 }
 
 fn machine() -> Machine {
-    Machine::new(Options { threads: 1, ..Options::default() }).expect("a machine")
+    // Translated from the first run on; what has no template is the handlers' all the same.
+    let options = Options { threads: 1, translate_after: 0, ..Options::default() };
+    Machine::new(options).expect("a machine")
 }
 
 fn buffer(machine: &mut Machine, words: &[u32]) -> Buffer {

@@ -23,6 +23,8 @@ pub(crate) mod testing;
 mod tile;
 mod zls;
 
+pub(crate) use zls::Zls;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -102,6 +102,16 @@ impl Zls {
         })
     }
 
+    /// The depth buffer that is stored to.
+    pub fn stored_depth(&self) -> Option<&Surface> {
+        self.depth.store.as_ref()
+    }
+
+    /// The stencil buffer that is stored to.
+    pub fn stored_stencil(&self) -> Option<&Surface> {
+        self.stencil.store.as_ref()
+    }
+
     /// Fills the planes at the start of a tile.
     pub fn load<M: Memory>(
         &self,

@@ -222,6 +222,11 @@ impl<'a> Geometry<'a> {
         Ok(())
     }
 
+    /// Were as many draws executed as shall be?
+    pub fn is_enough(&self) -> bool {
+        u64::from(self.draws) >= self.gpu.options.draws
+    }
+
     /// Executes a draw.
     pub fn draw(&mut self, draw: &Draw) -> Result<(), JobFault> {
         self.stats.launches += 1;

@@ -7,6 +7,7 @@
 //! [`crate::isp`]'s, with the registers that fragment programs interpolate in [`coefficients`].
 
 pub mod assembly;
+pub mod attachments;
 pub mod clip;
 pub mod coefficients;
 pub mod geometry;

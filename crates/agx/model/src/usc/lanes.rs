@@ -254,6 +254,10 @@ pub struct Lanes<'a, 'v> {
     pub executed: u64,
     /// The fixed-function units around the group.
     pub stage: Stage<'a>,
+    /// Local memory, for translated code; its size does not change while the group runs.
+    pub local: *mut u8,
+    /// Bytes of it.
+    pub local_bytes: u32,
     /// Why the group stopped.
     pub fault: Option<String>,
     /// Watches the registers, when the job is checked.
@@ -276,7 +280,10 @@ impl<'a, 'v> Lanes<'a, 'v> {
     ) -> Self {
         assert!(registers.len() >= program.register_rows());
         assert!(shared_rows.len() >= program.shared_row_count());
+        let (local, local_bytes) = (shared.local.as_mut_ptr(), shared.local.len() as u32);
         Lanes {
+            local,
+            local_bytes,
             // The second file is only ever read.
             files: [registers.as_mut_ptr(), shared_rows.as_ptr().cast_mut()],
             #[cfg(debug_assertions)]

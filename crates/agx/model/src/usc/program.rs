@@ -206,6 +206,11 @@ impl Program {
         &self.accesses[index]
     }
 
+    /// All of them.
+    pub fn accesses(&self) -> &[Access2d] {
+        &self.accesses
+    }
+
     /// Why an instruction cannot be executed.
     pub fn note(&self, index: usize) -> &str {
         &self.notes[index]

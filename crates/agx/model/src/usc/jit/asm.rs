@@ -40,6 +40,8 @@ pub enum Rm {
     Mem(Gpr, i32),
     /// One 32-bit value for all lanes, from the constants behind the code.
     Constant(u32),
+    /// One 32-bit value for all lanes, at a register plus an offset.
+    Broadcast(Gpr, i32),
 }
 
 /// A vector opcode: map, mandatory prefix, opcode byte.
@@ -191,11 +193,12 @@ impl Assembler {
         let not = |bit: u8| (bit & 1) ^ 1;
         let (base, index) = match rm {
             Rm::Reg(r) => (r.0 >> 3, r.0 >> 4),
-            Rm::Mem(base, _) => (base.0 >> 3, 0),
+            Rm::Mem(base, _) | Rm::Broadcast(base, _) => (base.0 >> 3, 0),
             Rm::Constant(_) => (0, 0),
         };
         // A broadcast that has an instruction of its own does not set the bit.
-        let broadcast = matches!(rm, Rm::Constant(_)) && op != Vop(2, 1, 0x58);
+        let one = matches!(rm, Rm::Constant(_) | Rm::Broadcast(..));
+        let broadcast = one && op != Vop(2, 1, 0x58);
         let p0 = not(reg >> 3) << 7 | not(index) << 6 | not(base) << 5 | not(reg >> 4) << 4 | map;
         let p1 = (!vvvv & 15) << 3 | 1 << 2 | prefix;
         let p2 = 0b10 << 5 | u8::from(broadcast) << 4 | not(vvvv >> 4) << 3 | mask.0;
@@ -203,7 +206,7 @@ impl Assembler {
         let field = (reg & 7) << 3;
         match rm {
             Rm::Reg(r) => self.bytes(&[0xc0 | field | r.0 & 7]),
-            Rm::Mem(base, offset) => {
+            Rm::Mem(base, offset) | Rm::Broadcast(base, offset) => {
                 debug_assert!(base.0 & 7 != 4);
                 self.bytes(&[0x80 | field | base.0 & 7]);
                 self.word(offset);
@@ -227,6 +230,35 @@ impl Assembler {
             self.constants.len() - 1
         });
         at as u32
+    }
+
+    /// Loads a word for each lane of a mask, at a register plus the lane's offset plus a constant. Clears
+    /// the mask.
+    pub fn gather(&mut self, d: Zmm, mask: Mask, base: Gpr, offsets: Zmm, plus: i32) {
+        self.indexed(0x90, d, mask, base, offsets, plus);
+    }
+
+    /// Stores a word of each lane of a mask, the last lane's last. Clears the mask.
+    pub fn scatter(&mut self, a: Zmm, mask: Mask, base: Gpr, offsets: Zmm, plus: i32) {
+        self.indexed(0xa0, a, mask, base, offsets, plus);
+    }
+
+    fn indexed(&mut self, opcode: u8, reg: Zmm, mask: Mask, base: Gpr, index: Zmm, plus: i32) {
+        let not = |bit: u8| (bit & 1) ^ 1;
+        let p0 = not(reg.0 >> 3) << 7
+            | not(index.0 >> 3) << 6
+            | not(base.0 >> 3) << 5
+            | not(reg.0 >> 4) << 4
+            | 2;
+        let p2 = 0b10 << 5 | not(index.0 >> 4) << 3 | mask.0;
+        self.bytes(&[0x62, p0, 0x7d, p2, opcode]);
+        self.bytes(&[0x80 | (reg.0 & 7) << 3 | 4, (index.0 & 7) << 3 | base.0 & 7]);
+        self.word(plus);
+    }
+
+    /// `d = a`
+    pub fn mask_move(&mut self, d: Mask, a: Mask) {
+        self.bytes(&[0xc5, 0xf8, 0x90, 0xc0 | d.0 << 3 | a.0]);
     }
 
     /// `d = op(a, b)` on masks of 16 bits.

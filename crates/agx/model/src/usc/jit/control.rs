@@ -11,11 +11,13 @@ use crate::usc::lanes::Op;
 const COUNT: Zmm = Zmm(4);
 
 impl Translator<'_> {
-    /// Control flow; what has no template is the handler's.
+    /// Control flow, and what else is no function of each lane alone; what has no template is the
+    /// handler's.
     pub fn control(&mut self, op: &Op, labels: &[Label]) -> Done {
         match op.name {
             Name::jmp_exec_any => return self.jump(op, labels, Condition::NotZero),
             Name::jmp_exec_none => return self.jump(op, labels, Condition::Zero),
+            Name::local_load | Name::local_store => return self.local(op),
             Name::while_icmp | Name::while_fcmp if op.aux[2] == 0 => return Err(ByHandler),
             Name::if_icmp
             | Name::if_fcmp

@@ -70,7 +70,7 @@ pub fn is_of_lanes(op: &Op) -> bool {
 
 impl Translator<'_> {
     /// An integer of 32 bits, as `Lanes::load_u32`.
-    fn int(&mut self, d: Zmm, s: Src, h: usize) {
+    pub fn int(&mut self, d: Zmm, s: Src, h: usize) {
         let from = self.source(s, h);
         self.asm.load(d, from);
         match (s.form, s.sign_extend) {

@@ -12,13 +12,14 @@
 //! (Cranelift would allocate registers over the whole program, but its vectors have 128 bits: a row
 //! would be eight of them.)
 //!
-//! `asm` encodes instructions, `translate` walks the program and keeps rows in vector registers, `lanes`
-//! and `control` have the templates, `code` holds what can be executed.
+//! `asm` encodes instructions, `translate` walks the program and keeps rows in vector registers, `lanes`,
+//! `local` and `control` have the templates, `code` holds what can be executed.
 
 mod asm;
 mod code;
 mod control;
 mod lanes;
+mod local;
 mod translate;
 
 pub use code::{Translated, exit};

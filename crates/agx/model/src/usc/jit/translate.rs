@@ -183,7 +183,7 @@ impl Translator<'_> {
         self.asm.jump(self.out);
     }
 
-    fn by_handler(&mut self) {
+    pub fn by_handler(&mut self) {
         self.count();
         self.asm.store_constant(LANES, field!(pc), self.index as u32 + 1);
         self.asm.mov(Gpr::RDI, LANES);
