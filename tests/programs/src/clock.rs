@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const STEP_NS: u64 = 10_000_000;
 
 /// Questions that are answered with the same time before the program is held.
-const AGAIN: u64 = 16;
+const AGAIN: u64 = 10;
 
 /// The time of the first question: not zero, which a program may take for unset.
 const START_NS: u64 = 1_000_000_000_000;
@@ -77,6 +77,9 @@ fn still(caller: usize) -> Option<u64> {
 }
 
 fn hold(setting: &Setting) -> ! {
+    // What it printed so far is evidence, and a killed program does not flush.
+    // SAFETY: null flushes every stream.
+    unsafe { libc::fflush(std::ptr::null_mut()) };
     if let Ok(mark) = CStr::from_bytes_with_nul(&setting.mark) {
         // SAFETY: a terminated path; the descriptor stays open until the process ends.
         unsafe { libc::open(mark.as_ptr(), libc::O_CREAT | libc::O_WRONLY | libc::O_CLOEXEC, 0o644) };
