@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const STEP_NS: u64 = 10_000_000;
 
 /// Questions that are answered with the same time before the program is held.
-const AGAIN: u64 = 10;
+const AGAIN: u64 = 16;
 
 /// The time of the first question: not zero, which a program may take for unset.
 const START_NS: u64 = 1_000_000_000_000;
@@ -56,7 +56,10 @@ unsafe extern "C" fn first_object(
     // SAFETY: the loader passes a valid record, whose headers live as long as the program.
     let (base, headers) = unsafe {
         let info = &*info;
-        (info.dlpi_addr as usize, std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()))
+        (
+            info.dlpi_addr as usize,
+            std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()),
+        )
     };
     let loads = headers.iter().filter(|h| h.p_type == libc::PT_LOAD);
     let spans = loads.map(|h| base + h.p_vaddr as usize..base + (h.p_vaddr + h.p_memsz) as usize);
@@ -82,7 +85,9 @@ fn hold(setting: &Setting) -> ! {
     unsafe { libc::fflush(std::ptr::null_mut()) };
     if let Ok(mark) = CStr::from_bytes_with_nul(&setting.mark) {
         // SAFETY: a terminated path; the descriptor stays open until the process ends.
-        unsafe { libc::open(mark.as_ptr(), libc::O_CREAT | libc::O_WRONLY | libc::O_CLOEXEC, 0o644) };
+        unsafe {
+            libc::open(mark.as_ptr(), libc::O_CREAT | libc::O_WRONLY | libc::O_CLOEXEC, 0o644)
+        };
     }
     loop {
         // SAFETY: sleeps until a signal ends the process.

@@ -23,9 +23,9 @@ use session::{Driver, draw};
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let trials = PROGRAMS.iter().map(|program| {
-        Trial::test(program.name(), move || compare(program).map_err(Failed::from))
-    });
+    let trials = PROGRAMS
+        .iter()
+        .map(|program| Trial::test(program.name(), move || compare(program).map_err(Failed::from)));
     libtest_mimic::run(&arguments, trials.collect()).exit_code()
 }
 
@@ -37,9 +37,9 @@ fn compare(program: &Program) -> Result<(), String> {
     }
     for driver in [Driver::M1, Driver::M1Uncompressed] {
         let got = draw(program, driver)?;
-        let differ = expected
-            .differing(&got)
-            .ok_or_else(|| format!("{}: sizes {} and {}", driver.name(), expected.size(), got.size()))?;
+        let differ = expected.differing(&got).ok_or_else(|| {
+            format!("{}: sizes {} and {}", driver.name(), expected.size(), got.size())
+        })?;
         let allowed = program.percent / 100.0 * expected.pixels() as f64;
         if differ as f64 > allowed {
             return Err(format!(
