@@ -1,5 +1,6 @@
 //! `tepui bench`: measurements, one module each; every figure has a peer in the same run.
 
+mod frames;
 mod model;
 mod tiling;
 
