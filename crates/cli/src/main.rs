@@ -4,9 +4,12 @@
 mod batch;
 mod cmd_asm;
 mod cmd_bench;
+mod cmd_compare;
+mod cmd_compile;
 mod cmd_decode;
 mod cmd_demo;
 mod cmd_disasm;
+mod cmd_exec;
 mod cmd_formats;
 mod cmd_gpus;
 mod cmd_instancing;
@@ -16,6 +19,7 @@ mod cmd_replay;
 mod cmd_shim;
 mod cmd_tile;
 mod cmd_trace;
+mod frontend;
 mod image;
 mod raster;
 mod size;
@@ -36,6 +40,9 @@ enum Command {
     /// Says which version this is.
     Version,
     Demo(cmd_demo::Args),
+    Compile(cmd_compile::Args),
+    Compare(cmd_compare::Args),
+    Exec(cmd_exec::Args),
     Bench(cmd_bench::Args),
     /// Lists the GPUs that programs can be given.
     Gpus(cmd_gpus::Args),
@@ -56,6 +63,9 @@ enum Command {
 fn main() -> std::process::ExitCode {
     match Cli::parse().command {
         Command::Version => println!("tepui {}", env!("CARGO_PKG_VERSION")),
+        Command::Compile(args) => return cmd_compile::run(&args),
+        Command::Compare(args) => return cmd_compare::run(&args),
+        Command::Exec(args) => return cmd_exec::run(&args),
         Command::Bench(args) => return cmd_bench::run(&args),
         Command::Demo(args) => return cmd_demo::run(&args),
         Command::Gpus(args) => return cmd_gpus::run(&args),

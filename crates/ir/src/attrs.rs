@@ -80,6 +80,15 @@ named_flags! {
     }
 }
 
+/// How a 32-bit operand is added to a 64-bit address: sign- or zero-extended, then shifted left.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Extend {
+    /// Sign-extended, else zero-extended.
+    pub signed: bool,
+    /// Bits it is shifted by after the extension.
+    pub shift: u8,
+}
+
 /// Attributes of a memory instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Mem {
@@ -87,6 +96,8 @@ pub struct Mem {
     pub align_log2: u8,
     /// Constant byte offset that is added to the address or offset operand.
     pub offset: i32,
+    /// How `load_offset` and its kin turn their offset operand into bytes; nothing to other ops.
+    pub index: Extend,
     /// How the access may be treated.
     pub access: Access,
 }
@@ -460,6 +471,14 @@ named_enum! {
         BaryCoordNoPersp = "bary_coord_no_persp",
         /// Fragment, b1: the primitive covers the whole pixel.
         FullyCovered = "fully_covered",
+        /// Vertex output, b32: the primitive's fragment shading rate.
+        PrimitiveShadingRate = "primitive_shading_rate",
+        /// Fragment, b32: the fragment's shading rate.
+        ShadingRate = "shading_rate",
+        /// Fragment, b32x2: pixels that the fragment covers (fragment density maps).
+        FragSize = "frag_size",
+        /// Fragment, b32: most invocations for the fragment.
+        FragInvocationCount = "frag_invocation_count",
         /// Fragment output, b32.
         FragDepth = "frag_depth",
         /// Fragment output, b32.

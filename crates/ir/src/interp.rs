@@ -14,12 +14,13 @@ mod memory;
 mod wave;
 
 pub use image::{Filter, ImageData, SamplerData, Wrap};
-pub use memory::{Memory, MemoryError};
+pub use memory::{Memory, MemoryError, buffer_address};
+pub use wave::operator;
 
 use crate::attrs::{Attrs, Builtin, IoLoc};
 use crate::entity::{Inst, Region, Value};
 use crate::op::Op;
-use crate::shader::{Shader, Stage};
+use crate::shader::{DerivativeGroup, Shader, Stage};
 use crate::types::{Type, mask};
 use cranelift_entity::SecondaryMap;
 use std::collections::HashMap;
@@ -75,15 +76,24 @@ impl Group {
         let lanes = x as usize * y as usize * z as usize;
         let mut g = Group { lanes, ..Group::default() };
         let words = |v: [u32; 3]| v.iter().map(|&c| u64::from(c)).collect::<Vec<_>>();
+        // Lanes in order of the local index; where derivatives want squares, lanes 4n to 4n + 3 are one.
         let local = |l: usize| {
             let l = l as u32;
+            if s.info.derivatives == DerivativeGroup::Quads && x % 2 == 0 && y % 2 == 0 {
+                let (quad, k) = (l / 4, l % 4);
+                let (w, h) = (x / 2, y / 2);
+                return [quad % w * 2 + k % 2, quad / w % h * 2 + k / 2, quad / (w * h)];
+            }
             [l % x, l / x % y, l / (x * y)]
         };
         let mut set = |b, f: &dyn Fn(usize) -> Vec<u64>| {
             g.builtins.insert(b, (0..lanes).map(f).collect());
         };
         set(Builtin::LocalInvocationId, &|l| words(local(l)));
-        set(Builtin::LocalInvocationIndex, &|l| vec![l as u64]);
+        set(Builtin::LocalInvocationIndex, &|l| {
+            let [i, j, k] = local(l);
+            vec![u64::from(i + x * (j + y * k))]
+        });
         set(Builtin::GlobalInvocationId, &|l| {
             let p = local(l);
             words([0, 1, 2].map(|i| id[i].wrapping_mul([x, y, z][i]).wrapping_add(p[i])))

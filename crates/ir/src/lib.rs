@@ -70,9 +70,9 @@ mod types;
 pub mod validate;
 
 pub use attrs::{
-    Access, AtomicOp, AttrKind, Attrs, Barrier, Builtin, Dim, Image, ImageFormat, InstFlags,
-    Interp, IoLoc, IoSlot, Mem, MemSet, NumKind, QuadDir, Reduce, ReduceOp, Sampling, Scope,
-    TexOperands,
+    Access, AtomicOp, AttrKind, Attrs, Barrier, Builtin, Dim, Extend, Image, ImageFormat,
+    InstFlags, Interp, IoLoc, IoSlot, Mem, MemSet, NumKind, QuadDir, Reduce, ReduceOp, Sampling,
+    Scope, TexOperands,
 };
 pub use builder::Builder;
 pub use cranelift_entity;
@@ -80,8 +80,8 @@ pub use entity::{Inst, Loc, Region, Res, Value, Var};
 pub use op::{Fold, Op, OpInfo, Pat, Props};
 pub use parse::{ParseError, parse};
 pub use shader::{
-    DepthMode, FloatControls, Info, InstData, IoDecl, RegionData, ResKind, Resource, Shader,
-    SrcLoc, Stage, TexArgs, ValueData, ValueDef, VarData,
+    Capture, DepthMode, DerivativeGroup, FloatControls, Info, InstData, IoDecl, RegionData,
+    ResKind, Resource, Shader, SrcLoc, Stage, TexArgs, ValueData, ValueDef, VarData,
 };
 pub use types::{Type, mask, sext};
 pub use validate::{Invalid, validate};

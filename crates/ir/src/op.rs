@@ -13,6 +13,7 @@
 //! gives those theirs.
 
 use crate::attrs::{AttrKind, Attrs};
+use crate::shader::Info;
 use crate::types::{Type, mask};
 use bitflags::bitflags;
 
@@ -233,11 +234,65 @@ impl Op {
         self.props().contains(Props::TERM)
     }
 
+    /// Reads or writes floats as numbers: float controls apply.
+    #[must_use]
+    pub fn touches_floats(self) -> bool {
+        let info = self.info();
+        let float = |p: &Pat| matches!(p, Pat::F | Pat::UF | Pat::SF);
+        info.props.contains(Props::FLOAT) || info.operands.iter().chain(info.results).any(float)
+    }
+
+    /// Makes or takes denormals as numbers, so that flushing modes apply; changes of the sign bit do not.
+    #[must_use]
+    pub fn may_flush(self) -> bool {
+        self.touches_floats() && !matches!(self, Op::FNeg | Op::FAbs)
+    }
+
     /// The same function is applied to each component.
     #[must_use]
     pub fn is_elementwise(self) -> bool {
         matches!(self.info().fold, Fold::Lane(_) | Fold::Lane2(_))
     }
+}
+
+/// Whether the bits are a denormal float of this size.
+#[must_use]
+pub const fn is_denormal(bits: u8, v: u64) -> bool {
+    let (exponent, fraction) = match bits {
+        16 => (0x7c00, 0x03ff),
+        32 => (0x7f80_0000, 0x007f_ffff),
+        64 => (0x7ff0_0000_0000_0000, 0x000f_ffff_ffff_ffff),
+        _ => return false,
+    };
+    v & exponent == 0 && v & fraction != 0
+}
+
+/// [`fold`] as constant folding may use it in a shader: false as well when an execution mode would give another result
+/// than `fold`, which keeps denormals.
+pub fn fold_under(
+    info: &Info,
+    op: Op,
+    args: &[(Type, &[u64])],
+    attrs: &Attrs,
+    tys: &[Type],
+    out: &mut Vec<u64>,
+) -> bool {
+    let at = out.len();
+    if !fold(op, args, attrs, tys, out) {
+        return false;
+    }
+    let flushed = |t: Type, v: u64| {
+        is_denormal(t.bits(), v) && info.float_controls(t.bits()).is_some_and(|c| c.denorm_flush)
+    };
+    if info.float.iter().any(|c| c.denorm_flush)
+        && op.may_flush()
+        && (args.iter().any(|(t, c)| c.iter().any(|&v| flushed(*t, v)))
+            || out[at..].iter().any(|&v| flushed(tys[0], v)))
+    {
+        out.truncate(at);
+        return false;
+    }
+    true
 }
 
 /// Evaluates `op` on constants. `args` are operand types and components; the components of each result

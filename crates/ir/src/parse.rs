@@ -8,7 +8,9 @@ use crate::attrs::{
 use crate::entity::{Inst, Loc, Region, Res, Value, Var};
 use crate::op::Op;
 use crate::print::{FLOAT_WORDS, float_modes};
-use crate::shader::{DepthMode, IoDecl, ResKind, Resource, Shader, SrcLoc, Stage, VarData};
+use crate::shader::{
+    Capture, DepthMode, DerivativeGroup, IoDecl, ResKind, Resource, Shader, SrcLoc, Stage, VarData,
+};
 use crate::types::Type;
 use cranelift_entity::EntityRef;
 use std::collections::HashMap;
@@ -224,6 +226,10 @@ impl<'a> Parser<'a> {
             "early_and_late_tests" => self.s.info.early_and_late_tests = true,
             "per_sample" => self.s.info.per_sample = true,
             "maximal_reconvergence" => self.s.info.maximal_reconvergence = true,
+            "derivatives" => {
+                self.s.info.derivatives =
+                    self.named(DerivativeGroup::from_name, "none, quads or linear")?;
+            }
             "depth" => self.s.info.depth = self.named(DepthMode::from_name, "a depth mode")?,
             "float" => {
                 let i = match self.number::<u32>()? {
@@ -293,6 +299,22 @@ impl<'a> Parser<'a> {
                 let locations = self.number()?;
                 let decl = IoDecl { slot, ty, locations, name: self.string()? };
                 if w == "input" { self.s.inputs.push(decl) } else { self.s.outputs.push(decl) }
+            }
+            "capture" => {
+                self.expect('[')?;
+                let slot = self.io()?;
+                self.expect(']')?;
+                let ty = self.ty()?;
+                let mut numbers = [0; 4];
+                for (word, n) in ["count", "buffer", "stride", "offset"].iter().zip(&mut numbers) {
+                    if !self.eat_word(word) {
+                        return self.err(format!("expected `{word}`"));
+                    }
+                    *n = self.number()?;
+                }
+                let [locations, buffer, stride, offset] = numbers;
+                let c = Capture { slot, ty, locations, buffer, stride, offset };
+                self.s.captures.push(c);
             }
             w => {
                 self.at = start;
@@ -505,6 +527,17 @@ impl<'a> Parser<'a> {
                 "offset" => {
                     self.word()?;
                     m.offset = self.number()?;
+                }
+                "signed" => {
+                    self.word()?;
+                    m.index.signed = true;
+                }
+                "shift" => {
+                    self.word()?;
+                    m.index.shift = self.number()?;
+                    if m.index.shift > 31 {
+                        return self.err("an index is shifted by 0 to 31 bits");
+                    }
                 }
                 _ => {
                     m.access |= self

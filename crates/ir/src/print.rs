@@ -4,7 +4,7 @@ use crate::attrs::{
     Access, Attrs, Image, ImageFormat, InstFlags, IoLoc, IoSlot, Mem, MemSet, TexOperands,
 };
 use crate::entity::{Inst, Loc, Region, Value};
-use crate::shader::{FloatControls, IoDecl, Shader, Stage};
+use crate::shader::{DerivativeGroup, FloatControls, IoDecl, Shader, Stage};
 use std::collections::HashMap;
 use std::fmt::{self, Display, Write};
 
@@ -86,6 +86,9 @@ impl Printer<'_> {
                 writeln!(f, "  {name}")?;
             }
         }
+        if i.derivatives != DerivativeGroup::None {
+            writeln!(f, "  derivatives {}", i.derivatives)?;
+        }
         if i.depth != crate::shader::DepthMode::Any {
             writeln!(f, "  depth {}", i.depth)?;
         }
@@ -135,6 +138,10 @@ impl Printer<'_> {
             for IoDecl { slot, ty, locations, name } in list {
                 writeln!(f, "  {word} [{}] {ty} count {locations} {}", IoText(slot), quote(name))?;
             }
+        }
+        for c in &s.captures {
+            write!(f, "  capture [{}] {} count {}", IoText(&c.slot), c.ty, c.locations)?;
+            writeln!(f, " buffer {} stride {} offset {}", c.buffer, c.stride, c.offset)?;
         }
         writeln!(f, "  body {{")?;
         self.region(f, s.root, 2)?;
@@ -279,6 +286,12 @@ struct MemText<'a>(&'a Mem);
 impl Display for MemText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "align {}", 1u64 << self.0.align_log2)?;
+        if self.0.index.signed {
+            write!(f, " signed")?;
+        }
+        if self.0.index.shift != 0 {
+            write!(f, " shift {}", self.0.index.shift)?;
+        }
         if self.0.offset != 0 {
             write!(f, " offset {}", self.0.offset)?;
         }

@@ -1,7 +1,8 @@
 //! The shader: arenas of instructions, values and regions, and what is declared around them.
 
 use crate::attrs::{
-    Attrs, Builtin, Dim, Image, ImageFormat, InstFlags, IoSlot, NumKind, TexOperands, named_enum,
+    Attrs, Builtin, Dim, Image, ImageFormat, InstFlags, IoLoc, IoSlot, NumKind, TexOperands,
+    named_enum,
 };
 use crate::entity::{Inst, Loc, Region, Res, Value, Var};
 use crate::op::Op;
@@ -132,6 +133,35 @@ pub struct IoDecl {
     pub name: String,
 }
 
+/// An output that transform feedback captures.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Capture {
+    /// Where it starts.
+    pub slot: IoSlot,
+    /// Type of one location's worth of it.
+    pub ty: Type,
+    /// Number of locations (elements of an array, columns of a matrix).
+    pub locations: u32,
+    /// Transform feedback buffer.
+    pub buffer: u32,
+    /// Bytes between vertices in that buffer.
+    pub stride: u32,
+    /// First byte of this output in a vertex's stride.
+    pub offset: u32,
+}
+
+named_enum! {
+    /// Which invocations of a workgroup form a quad, for derivatives.
+    DerivativeGroup {
+        /// There are no derivatives in this shader, or it is a fragment shader.
+        None = "none",
+        /// Squares of two by two in the x and y of the local invocation id.
+        Quads = "quads",
+        /// Four in a row of the local invocation index.
+        Linear = "linear",
+    }
+}
+
 /// A position in the source text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct SrcLoc {
@@ -185,9 +215,22 @@ pub struct Info {
     pub float: [FloatControls; 3],
     /// Required quad or maximal reconvergence was asked for.
     pub maximal_reconvergence: bool,
+    /// Compute: how invocations form quads.
+    pub derivatives: DerivativeGroup,
 }
 
 impl Info {
+    /// Float controls of a size, `None` when it is no float size.
+    #[must_use]
+    pub fn float_controls(&self, bits: u8) -> Option<&FloatControls> {
+        match bits {
+            16 => Some(&self.float[0]),
+            32 => Some(&self.float[1]),
+            64 => Some(&self.float[2]),
+            _ => None,
+        }
+    }
+
     /// Defaults for a stage.
     #[must_use]
     pub fn new(stage: Stage) -> Info {
@@ -204,6 +247,7 @@ impl Info {
             per_sample: false,
             float: Default::default(),
             maximal_reconvergence: false,
+            derivatives: DerivativeGroup::None,
         }
     }
 }
@@ -294,6 +338,8 @@ pub struct Shader {
     pub inputs: Vec<IoDecl>,
     /// User outputs.
     pub outputs: Vec<IoDecl>,
+    /// Vertex: what transform feedback captures.
+    pub captures: Vec<Capture>,
     /// Names of values, where the source gave them.
     pub names: HashMap<Value, String>,
     /// Storage of operand and result lists.
@@ -320,6 +366,7 @@ impl Shader {
             files: Vec::new(),
             inputs: Vec::new(),
             outputs: Vec::new(),
+            captures: Vec::new(),
             names: HashMap::new(),
             pool: ListPool::new(),
         }
@@ -458,6 +505,24 @@ impl Shader {
         }
     }
 
+    /// Whether [`Shader::as_const_comps`] gives something, and `f` holds for every component.
+    #[must_use]
+    pub fn const_all(&self, v: Value, f: &impl Fn(u64) -> bool) -> bool {
+        let Some(inst) = self.def_inst(v) else { return false };
+        match self.insts[inst].op {
+            Op::Const => self.as_const(v).is_some_and(f),
+            Op::Copy => self.const_all(self.arg(inst, 0), f),
+            Op::Vec => self.args(inst).iter().all(|&a| self.as_const(a).is_some_and(f)),
+            _ => false,
+        }
+    }
+
+    /// Whether `v` is a constant or a `vec` of constants.
+    #[must_use]
+    pub fn is_const(&self, v: Value) -> bool {
+        self.const_all(v, &|_| true)
+    }
+
     /// Regions of an instruction: none, one or two.
     pub fn inst_regions(&self, inst: Inst) -> impl Iterator<Item = Region> + use<> {
         let (a, b) = match self.insts[inst].attrs {
@@ -519,6 +584,25 @@ impl Shader {
                 stack[at..].reverse();
             }
         }
+    }
+
+    /// Elements from a slot to the end of the declared input or output that it is in: what an offset operand can reach. Clip and cull
+    /// distances have eight; a place that nothing declares is alone.
+    #[must_use]
+    pub fn io_elements(&self, slot: IoSlot, output: bool) -> u32 {
+        const DISTANCES: u32 = 8;
+        let IoLoc::Location(l) = slot.loc else {
+            return DISTANCES.saturating_sub(u32::from(slot.component)).max(1);
+        };
+        let left = |d: &IoDecl| match d.slot.loc {
+            IoLoc::Location(first) if d.slot.index == slot.index => {
+                let at = u32::from(l).checked_sub(u32::from(first))?;
+                d.locations.checked_sub(at).filter(|&n| n > 0)
+            }
+            _ => None,
+        };
+        let decls = if output { &self.outputs } else { &self.inputs };
+        decls.iter().find_map(left).unwrap_or(1)
     }
 
     /// Number of instructions in the tree.

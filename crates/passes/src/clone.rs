@@ -1,6 +1,6 @@
 //! Copies of instructions with their regions.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use tepui_ir::{Attrs, Inst, Region, Shader, Value};
 
 /// Copies an instruction; operands are looked up in `map`, which then also knows the new results.

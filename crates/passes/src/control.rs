@@ -2,7 +2,7 @@
 //! results that are the same on every way.
 
 use crate::edit::Renames;
-use tepui_ir::{Attrs, Inst, Op, Region, Shader};
+use tepui_ir::{Attrs, Inst, Op, Props, Region, Shader, Type};
 
 /// Runs the pass.
 pub fn run(s: &mut Shader) -> bool {
@@ -46,24 +46,15 @@ fn region(s: &mut Shader, r: Region, names: &mut Renames, changed: &mut bool) {
                 region(s, b, names, changed);
                 let (ya, yb) = (ends_with(s, a, Op::Yield), ends_with(s, b, Op::Yield));
                 if !ya && !yb {
-                    // Neither arm comes back: the region ends here, with a terminator that never runs.
-                    let last = queue.pop_back();
-                    if queue.iter().any(|&q| s.insts[q].op != Op::Undef) {
-                        *changed = true;
-                        queue.clear();
-                        // What it carries may have been computed by the code that goes.
-                        if let Some(t) = last {
-                            let tys: Vec<_> = s.args(t).iter().map(|&a| s.ty(a)).collect();
-                            let undefs: Vec<Inst> = tys
-                                .iter()
-                                .map(|&ty| s.make_inst(Op::Undef, Attrs::None, &[], &[ty]))
-                                .collect();
-                            let vals: Vec<_> = undefs.iter().map(|&u| s.result(u)).collect();
-                            s.set_args(t, &vals);
-                            queue.extend(undefs);
-                        }
-                    }
-                    queue.extend(last);
+                    // Neither arm comes back, and nothing that follows runs: one arm can as well stand after the `if`. The one
+                    // that leaves the loop stays, so that loops end in `continue`.
+                    *changed = true;
+                    let keep_b = ends_with(s, b, Op::Break) && !ends_with(s, a, Op::Break);
+                    let out_arm = if keep_b { a } else { b };
+                    queue = std::mem::take(&mut s.regions[out_arm].insts).into();
+                    let end = s.make_inst(Op::Yield, Attrs::None, &[], &[]);
+                    s.regions[out_arm].insts.push(end);
+                    s.set_results(i, &[]);
                 } else if ya != yb {
                     // One way back: what it does can as well stand after the `if`, where its values are visible.
                     let arm = if ya { a } else { b };
@@ -84,6 +75,10 @@ fn region(s: &mut Shader, r: Region, names: &mut Renames, changed: &mut bool) {
                             queue.push_front(m);
                         }
                     }
+                } else if let Some(both) = nested(s, i, a, b, &mut out) {
+                    *changed = true;
+                    out.push(both);
+                    continue;
                 } else if let (Some(ta), Some(tb)) = (s.terminator(a), s.terminator(b)) {
                     for k in 0..s.results(i).len() {
                         let (x, y) = (names.get(s.arg(ta, k)), names.get(s.arg(tb, k)));
@@ -113,6 +108,41 @@ fn region(s: &mut Shader, r: Region, names: &mut Renames, changed: &mut bool) {
         }
     }
     s.regions[r].insts = out;
+}
+
+/// Most instructions that run where they would not have, so that two `if`s become one.
+const MAX_SPECULATED: usize = 4;
+
+/// `if a { if b { X } }` as `if a & b { X }`, when nothing but cheap pure code stands beside the inner `if`. Gives the new outer
+/// `if`; what it needs goes to `out`.
+fn nested(s: &mut Shader, i: Inst, a: Region, b: Region, out: &mut Vec<Inst>) -> Option<Inst> {
+    let empty = |s: &Shader, r: Region| s.regions[r].insts.len() == 1;
+    if !s.results(i).is_empty() || !empty(s, b) {
+        return None;
+    }
+    let insts = s.regions[a].insts.clone();
+    let [before @ .., inner, _] = &insts[..] else { return None };
+    let Attrs::If(_, else_) = s.insts[*inner].attrs else { return None };
+    let cheap = |&x: &Inst| {
+        let op = s.insts[x].op;
+        op.is_pure()
+            && !op.props().intersects(Props::CONVERGENT)
+            && matches!(s.insts[x].attrs, Attrs::None | Attrs::Const(_) | Attrs::Index(_))
+            && !matches!(op, Op::SDiv | Op::UDiv | Op::SRem | Op::SMod | Op::UMod)
+    };
+    let fits = before.len() <= MAX_SPECULATED
+        && before.iter().all(cheap)
+        && s.results(*inner).is_empty()
+        && empty(s, else_)
+        && ends_with(s, else_, Op::Yield);
+    if !fits {
+        return None;
+    }
+    out.extend(before);
+    let (x, y) = (s.arg(i, 0), s.arg(*inner, 0));
+    let both = crate::edit::push(s, out, i, Op::IAnd, Attrs::None, &[x, y], Type::B1);
+    s.set_args(*inner, &[both]);
+    Some(*inner)
 }
 
 /// Puts the instructions of `inner` in place of their owner. Where `inner` ends in `end`, its operands are the owner's

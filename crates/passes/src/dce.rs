@@ -1,6 +1,7 @@
 //! Dead code and dead stores: instructions without effect whose results nothing needs, and results, parameters and carried values
 //! of `if`s and loops that nothing needs (also those that only feed themselves around a loop).
 
+use rustc_hash::FxHashMap;
 use tepui_ir::cranelift_entity::packed_option::PackedOption;
 use tepui_ir::cranelift_entity::{EntityRef, SecondaryMap};
 use tepui_ir::{Access, Attrs, Inst, Op, Props, Region, Shader, Value, ValueDef};
@@ -11,7 +12,7 @@ pub fn run(s: &mut Shader) -> bool {
         s,
         parent: SecondaryMap::new(),
         owner: SecondaryMap::new(),
-        exits: SecondaryMap::new(),
+        exits: FxHashMap::default(),
         live: SecondaryMap::new(),
         used: SecondaryMap::new(),
         work: Vec::new(),
@@ -45,7 +46,7 @@ struct Dce<'a> {
     /// The `if` or `loop` that owns a region.
     owner: SecondaryMap<Region, PackedOption<Inst>>,
     /// The `break`s and `continue`s of a loop.
-    exits: SecondaryMap<Inst, Vec<Inst>>,
+    exits: FxHashMap<Inst, Vec<Inst>>,
     live: SecondaryMap<Inst, bool>,
     used: SecondaryMap<Value, bool>,
     work: Vec<Value>,
@@ -59,7 +60,7 @@ impl Dce<'_> {
             match self.s.insts[i].op {
                 Op::Break | Op::Continue => {
                     if let Some(l) = in_loop {
-                        self.exits[l].push(i);
+                        self.exits.entry(l).or_default().push(i);
                     }
                 }
                 Op::Loop | Op::If => {
@@ -84,7 +85,7 @@ impl Dce<'_> {
             match d.op {
                 Op::If => self.work.push(self.s.arg(i, 0)),
                 Op::Loop => {
-                    for e in self.exits[i].clone() {
+                    for e in self.exits.get(&i).cloned().unwrap_or_default() {
                         self.need(e);
                     }
                 }
@@ -145,7 +146,7 @@ impl Dce<'_> {
     }
 
     fn carried(&mut self, l: Inst, op: Op, n: usize) {
-        for e in &self.exits[l] {
+        for e in self.exits.get(&l).into_iter().flatten() {
             if self.s.insts[*e].op == op {
                 self.work.push(self.s.arg(*e, n));
             }

@@ -1,6 +1,6 @@
 //! What passes share: replaced values, and constants at the head of the root region.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::cranelift_entity::packed_option::PackedOption;
 use tepui_ir::{Attrs, Inst, Op, Shader, Type, Value};
@@ -61,8 +61,8 @@ impl Renames {
 /// Constants by bit size and value. New ones are put at the head of the root region by [`Consts::finish`].
 #[derive(Default)]
 pub struct Consts {
-    known: HashMap<(u8, u64), Value>,
-    undefs: HashMap<Type, Value>,
+    known: FxHashMap<(u8, u64), Value>,
+    undefs: FxHashMap<Type, Value>,
     new: Vec<Inst>,
     /// New vectors: they stand after the scalars that the root region begins with.
     vecs: Vec<Inst>,

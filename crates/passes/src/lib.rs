@@ -8,16 +8,26 @@
 //! [`simplify`] (constants, algebraic rules from [`mod@rules`], value numbering) and [`dce`] clean up until nothing changes,
 //! [`unroll`] opens short counted loops, [`if_convert`] flattens small arms, [`licm`] moves invariants out of loops,
 //! [`scalarise`] splits vectors and [`vectorise`] joins neighbouring memory accesses.
-//! Analyses for backends: [`divergence`]. Lowerings that a driver asks for: [`lower_buffers`], [`lower_vars`], [`lower_bits`].
+//! [`forward`] takes values that memory is known to hold, and [`hoist`] what both arms of an `if` compute.
+//! Analyses for backends: [`divergence`]. What a GPU asks for stands in a [`target::Target`], and [`target::lower`] runs the
+//! lowerings (`lower_*`) in order.
 
 pub mod clone;
 pub mod control;
 pub mod dce;
 pub mod divergence;
+pub mod forward;
+pub mod hoist;
 pub mod if_convert;
 pub mod licm;
+pub mod lower_addresses;
+pub mod lower_alu;
 pub mod lower_bits;
 pub mod lower_buffers;
+pub mod lower_int64;
+pub mod lower_io;
+pub mod lower_subgroups;
+pub mod lower_tex;
 pub mod lower_vars;
 pub mod pipeline;
 pub mod promote;
@@ -25,8 +35,11 @@ pub mod rules;
 pub mod scalarise;
 pub mod simplify;
 pub mod split;
+pub mod target;
 pub mod unroll;
 pub mod vectorise;
 
+mod access;
 mod edit;
+mod rewrite;
 pub use edit::{Consts, Renames};

@@ -1,7 +1,9 @@
-//! Sizes that a GPU does not compute in: 8-bit arithmetic in 16 or 32 bits, and ops that only 32 bits have.
+//! Integer sizes that a GPU does not compute in: 8-bit arithmetic (and 16-bit, if asked) done in 16 or 32 bits.
+//!
+//! Moves, selects, bitwise logic, bit casts, conversions and memory keep their size; truth values are not touched.
 
-use crate::edit::push;
-use tepui_ir::{Attrs, Inst, Op, Pat, Region, Shader, Type};
+use crate::rewrite::{self, Emit, Lowering, Step};
+use tepui_ir::{Attrs, Inst, Op, ReduceOp, Shader, Type, Value};
 
 /// What a GPU cannot do.
 #[derive(Clone, Copy, Debug)]
@@ -12,16 +14,45 @@ pub struct Options {
 
 /// Widens integer arithmetic below `min_int_bits`.
 pub fn run(s: &mut Shader, options: Options) -> bool {
-    let mut changed = false;
-    let root = s.root;
-    region(s, root, options, &mut changed);
-    changed
+    rewrite::run(s, &mut options.clone())
 }
 
-/// How operands are widened so that the low bits of the wide result are the result.
+/// How operands are widened so that the low bits of the wide result are the result; `None` for ops that are not widened.
 fn extend(op: Op) -> Option<Op> {
     Some(match op {
-        Op::IAdd | Op::ISub | Op::IMul | Op::INeg => Op::U2U,
+        Op::IAdd
+        | Op::ISub
+        | Op::IMul
+        | Op::INeg
+        | Op::IShl
+        | Op::UDiv
+        | Op::UMod
+        | Op::UMin
+        | Op::UMax
+        | Op::ULt
+        | Op::UGe
+        | Op::IEq
+        | Op::INe
+        | Op::UShr
+        | Op::UMulHi
+        | Op::UAddSat
+        | Op::USubSat
+        | Op::UAddCarry
+        | Op::USubBorrow
+        | Op::BitCount
+        | Op::FindLsb
+        | Op::UFindMsb
+        | Op::BitReverse
+        | Op::BitInsert
+        | Op::UBitExtract
+        | Op::ReadFirst
+        | Op::ReadLane
+        | Op::Shuffle
+        | Op::ShuffleXor
+        | Op::ShuffleUp
+        | Op::ShuffleDown
+        | Op::QuadBroadcast
+        | Op::QuadSwap => Op::U2U,
         Op::SDiv
         | Op::SRem
         | Op::SMod
@@ -30,55 +61,118 @@ fn extend(op: Op) -> Option<Op> {
         | Op::SMin
         | Op::SMax
         | Op::SLt
-        | Op::SGe => Op::S2S,
-        Op::UDiv
-        | Op::UMod
-        | Op::UMin
-        | Op::UMax
-        | Op::ULt
-        | Op::UGe
-        | Op::BitCount
-        | Op::FindLsb
-        | Op::UFindMsb => Op::U2U,
-        Op::SFindMsb => Op::S2S,
+        | Op::SGe
+        | Op::SShr
+        | Op::SMulHi
+        | Op::SAddSat
+        | Op::SSubSat
+        | Op::SBitExtract
+        | Op::SFindMsb => Op::S2S,
         _ => return None,
     })
 }
 
-fn region(s: &mut Shader, r: Region, o: Options, changed: &mut bool) {
-    let insts = std::mem::take(&mut s.regions[r].insts);
-    let mut out: Vec<Inst> = Vec::with_capacity(insts.len());
-    for i in insts {
-        for q in s.inst_regions(i).collect::<Vec<_>>() {
-            region(s, q, o, changed);
+impl Lowering for Options {
+    fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
+        let (op, attrs) = (e.s.insts[i].op, e.s.insts[i].attrs);
+        let ([r], Some(&a)) = (e.s.results(i), e.s.args(i).first()) else { return Step::Keep };
+        let (r, narrow) = (*r, e.ty(a));
+        if !(8..self.min_int_bits).contains(&narrow.bits()) {
+            return Step::Keep;
         }
-        let op = s.insts[i].op;
-        let args = s.args(i).to_vec();
-        let narrow = args.first().is_some_and(|&a| (8..o.min_int_bits).contains(&s.ty(a).bits()));
-        // An unsigned division by zero gives all ones of the narrow size: the wide quotient's low bits, too.
-        let (Some(ext), true) = (extend(op), narrow) else {
-            out.push(i);
-            continue;
+        let ext = match (op, attrs) {
+            (Op::Reduce | Op::InclusiveScan | Op::ExclusiveScan, Attrs::Reduce(reduce)) => {
+                match reduce.op {
+                    // Floats have their own sizes; an exclusive minimum's identity is that of the narrow type.
+                    ReduceOp::FAdd | ReduceOp::FMul | ReduceOp::FMin | ReduceOp::FMax => None,
+                    ReduceOp::SMin | ReduceOp::SMax => Some(Op::S2S),
+                    _ => Some(Op::U2U),
+                }
+            }
+            _ => extend(op),
         };
-        *changed = true;
-        let wide = s.ty(args[0]).with_bits(o.min_int_bits);
-        let mut new = Vec::new();
-        for &a in &args {
-            new.push(push(s, &mut out, i, ext, Attrs::None, &[a], wide));
+        let Some(ext) = ext else { return Step::Keep };
+        let wide = narrow.with_bits(self.min_int_bits);
+        // Operands of T's type are widened; counts, lanes and indices stay.
+        let args: Vec<Value> = e.s.args(i).to_vec();
+        let mut new: Vec<Value> = args
+            .iter()
+            .map(|&v| if e.ty(v) == narrow { e.convert(ext, v, wide) } else { v })
+            .collect();
+        let result = e.ty(r);
+        let out = if result == narrow { wide } else { result };
+        let n = u32::from(narrow.bits());
+        let splat = |e: &mut Emit, ty: Type, x: u64| {
+            let c = e.konst(ty, x);
+            e.vec(&vec![c; ty.comps() as usize])
+        };
+        let count_ty = narrow.with_bits(32);
+        if matches!(op, Op::IShl | Op::UShr | Op::SShr) {
+            // The count is taken modulo the narrow size.
+            let m = splat(e, count_ty, u64::from(n - 1));
+            new[1] = e.op(Op::IAnd, &[new[1], m]);
         }
-        let result = s.result(i);
-        if op.info().results == [Pat::I] {
-            let v = push(s, &mut out, i, op, Attrs::None, &new, wide);
-            let back = s.make_inst(Op::U2U, Attrs::None, &[v], &[]);
-            s.set_results(back, &[result]);
-            out.push(back);
-        } else {
-            let ty: Type = s.ty(result);
-            let v = push(s, &mut out, i, op, Attrs::None, &new, ty);
-            let same = s.make_inst(Op::Copy, Attrs::None, &[v], &[]);
-            s.set_results(same, &[result]);
-            out.push(same);
-        }
+        let v = e.value(op, attrs, &new, out);
+        let v = match op {
+            Op::BitReverse | Op::UMulHi | Op::SMulHi => {
+                // The wide reversal has the bits on top; the wide high half is that of the whole product.
+                let v = if op == Op::BitReverse { v } else { e.op(Op::IMul, &new) };
+                let by = if op == Op::BitReverse { u32::from(wide.bits()) - n } else { n };
+                let by = splat(e, count_ty, u64::from(by));
+                e.op(Op::UShr, &[v, by])
+            }
+            Op::UAddSat => {
+                let most = splat(e, wide, narrow.mask());
+                e.op(Op::UMin, &[v, most])
+            }
+            Op::SAddSat | Op::SSubSat => {
+                let (lo, hi) =
+                    (splat(e, wide, !(narrow.mask() >> 1)), splat(e, wide, narrow.mask() >> 1));
+                let v = e.op(Op::SMax, &[v, lo]);
+                e.op(Op::SMin, &[v, hi])
+            }
+            Op::UAddCarry => {
+                let v = e.op(Op::IAdd, &new);
+                let by = splat(e, count_ty, u64::from(n));
+                e.op(Op::UShr, &[v, by])
+            }
+            Op::SBitExtract => {
+                // A field past the end is empty, not the sign.
+                let limit = splat(e, count_ty, u64::from(n));
+                let inside = e.op(Op::ULt, &[new[1], limit]);
+                let zero = splat(e, wide, 0);
+                e.op(Op::Select, &[inside, v, zero])
+            }
+            Op::ExclusiveScan => {
+                // The identity of the wide type need not be that of the narrow one: only minima and maxima differ, and the low
+                // bits of theirs are the same but for signed ones.
+                return self.exclusive(e, v, attrs, narrow);
+            }
+            _ => v,
+        };
+        Step::Replace(vec![if result == narrow { e.convert(Op::U2U, v, narrow) } else { v }])
     }
-    s.regions[r].insts = out;
+}
+
+impl Options {
+    /// A signed minimum or maximum before the first lane is the end of the narrow type's range.
+    fn exclusive(&self, e: &mut Emit, v: Value, attrs: Attrs, narrow: Type) -> Step {
+        let Attrs::Reduce(r) = attrs else { return Step::Keep };
+        let wide = e.ty(v);
+        let most = narrow.mask() >> 1;
+        let end = match r.op {
+            ReduceOp::SMin => Some((Op::SMin, most)),
+            ReduceOp::SMax => Some((Op::SMax, !most)),
+            _ => None,
+        };
+        let v = match end {
+            Some((op, end)) => {
+                let c = e.konst(wide, end);
+                let c = e.vec(&vec![c; wide.comps() as usize]);
+                e.op(op, &[v, c])
+            }
+            None => v,
+        };
+        Step::Replace(vec![e.convert(Op::U2U, v, narrow)])
+    }
 }

@@ -21,10 +21,27 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "if_convert", run: crate::if_convert::run },
     Pass { name: "unroll", run: crate::unroll::run },
     Pass { name: "licm", run: crate::licm::run },
+    Pass { name: "forward", run: crate::forward::run },
+    Pass { name: "hoist", run: crate::hoist::run },
     Pass { name: "scalarise", run: crate::scalarise::run },
     Pass { name: "vectorise", run: crate::vectorise::run },
     Pass { name: "lower_vars", run: crate::lower_vars::run },
     Pass { name: "lower_buffers", run: crate::lower_buffers::run },
+    Pass {
+        name: "lower_addresses",
+        run: |s| crate::lower_addresses::run(s, crate::lower_addresses::Options::default()),
+    },
+    Pass { name: "lower_io", run: crate::lower_io::run },
+    Pass { name: "lower_tex", run: |s| crate::lower_tex::run(s, crate::lower_tex::Tex::all()) },
+    Pass {
+        name: "lower_subgroups",
+        run: |s| crate::lower_subgroups::run(s, crate::lower_subgroups::Subgroups::all()),
+    },
+    Pass { name: "lower_alu", run: |s| crate::lower_alu::run(s, crate::lower_alu::Alu::all()) },
+    Pass {
+        name: "lower_int64",
+        run: |s| crate::lower_int64::run(s, crate::lower_int64::Options::default()),
+    },
     Pass {
         name: "lower_bits16",
         run: |s| crate::lower_bits::run(s, crate::lower_bits::Options { min_int_bits: 16 }),
@@ -65,12 +82,11 @@ pub fn run_pass(
 const ROUNDS: usize = 8;
 
 fn clean(s: &mut Shader, passes: &[&'static str], after: &mut dyn FnMut(&'static str, &Shader)) {
-    for _ in 0..ROUNDS {
-        let mut changed = false;
-        for &p in passes {
-            changed |= run_pass(s, p, after);
-        }
-        if !changed {
+    // Done when every pass has seen the shader as it is and left it so.
+    let mut quiet = 0;
+    for &p in passes.iter().cycle().take(ROUNDS * passes.len()) {
+        quiet = if run_pass(s, p, after) { 0 } else { quiet + 1 };
+        if quiet == passes.len() {
             return;
         }
     }
@@ -80,13 +96,14 @@ fn clean(s: &mut Shader, passes: &[&'static str], after: &mut dyn FnMut(&'static
 pub fn optimise_with(s: &mut Shader, after: &mut dyn FnMut(&'static str, &Shader)) {
     clean(s, &["split", "promote", "control", "simplify", "dce"], after);
     run_pass(s, "scalarise", after);
-    clean(s, &["control", "simplify", "dce"], after);
+    clean(s, &["control", "simplify", "dce", "forward"], after);
     for _ in 0..3 {
         if !run_pass(s, "unroll", after) {
             break;
         }
-        clean(s, &["split", "promote", "control", "simplify", "dce"], after);
+        clean(s, &["split", "promote", "control", "simplify", "dce", "forward"], after);
     }
+    run_pass(s, "hoist", after);
     run_pass(s, "if_convert", after);
     clean(s, &["control", "simplify", "dce"], after);
     run_pass(s, "licm", after);

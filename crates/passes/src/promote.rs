@@ -4,14 +4,14 @@
 //! known in advance, so no dominance frontiers are needed. Results and parameters that nothing uses go with [`crate::dce`].
 
 use crate::edit::{Consts, Renames};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use tepui_ir::cranelift_entity::EntityRef;
 use tepui_ir::{Attrs, Inst, Op, Region, Shader, Value, Var};
 
 /// Runs the pass.
 pub fn run(s: &mut Shader) -> bool {
     let take: Vec<bool> = s.vars.values().map(|v| v.len.is_none()).collect();
-    let mut stored = HashMap::new();
+    let mut stored = HashMap::default();
     let mut any = false;
     s.walk(|s, _, i| any |= matches!(s.insts[i].attrs, Attrs::Var(v) if take[v.index()]));
     if !any {

@@ -15,8 +15,10 @@ pub enum When {
     Always,
     /// Unless NaNs, infinities or the sign of zero must be preserved ([`InstFlags::STRICT`]) or the instruction is exact.
     Loose,
-    /// Unless the instruction is exact ([`InstFlags::EXACT`]): rounding may differ.
+    /// Unless the instruction is exact or strict: rounding and special values may differ.
     Inexact,
+    /// Unless the instruction is exact ([`InstFlags::EXACT`]): two roundings become one.
+    Contract,
 }
 
 /// The rules: condition, pattern, replacement.
@@ -90,6 +92,8 @@ pub const RULES: &[(When, &str, &str)] = &[
     (When::Always, "(select (inot a) b c)", "(select a c b)"),
     (When::Always, "(select a (select a b c) d)", "(select a b d)"),
     (When::Always, "(select a b (select a c d))", "(select a b d)"),
+    (When::Always, "(select a a b)", "(ior a b)"),
+    (When::Always, "(select a b a)", "(iand a b)"),
     (When::Always, "(copy a)", "a"),
     // floats
     (When::Always, "(fneg (fneg a))", "a"),
@@ -122,9 +126,9 @@ pub const RULES: &[(When, &str, &str)] = &[
     (When::Inexact, "(fexp2 (flog2 a))", "a"),
     (When::Inexact, "(flog2 (fexp2 a))", "a"),
     (When::Inexact, "(fmul (fmul a #b) #c)", "(fmul a (fmul b c))"),
-    (When::Inexact, "(fadd (fmul a b) c)", "(ffma a b c)"),
-    (When::Inexact, "(fsub (fmul a b) c)", "(ffma a b (fneg c))"),
-    (When::Inexact, "(fsub c (fmul a b))", "(ffma (fneg a) b c)"),
+    (When::Contract, "(fadd (fmul a b) c)", "(ffma a b c)"),
+    (When::Contract, "(fsub (fmul a b) c)", "(ffma a b (fneg c))"),
+    (When::Contract, "(fsub c (fmul a b))", "(ffma (fneg a) b c)"),
 ];
 
 /// A parsed pattern.
@@ -208,6 +212,7 @@ impl Rule {
     pub fn allowed(&self, f: InstFlags) -> bool {
         match self.when {
             When::Always => true,
+            When::Contract => !f.contains(InstFlags::EXACT),
             When::Loose | When::Inexact => !f.intersects(InstFlags::STRICT | InstFlags::EXACT),
         }
     }

@@ -1,12 +1,12 @@
 //! Vectors to scalars: arithmetic, and values that `if`s and loops carry. Memory, images and inputs keep their vectors.
 
 use crate::edit::push;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use tepui_ir::{Attrs, Inst, Op, Region, Shader, Type, Value};
 
 /// Runs the pass.
 pub fn run(s: &mut Shader) -> bool {
-    let mut p = Scalarise { parts: HashMap::new(), changed: false };
+    let mut p = Scalarise { parts: HashMap::default(), changed: false };
     let root = s.root;
     p.region(s, root);
     p.changed

@@ -5,18 +5,18 @@
 
 use crate::edit::{Consts, Renames};
 use crate::rules::{BY_OP, Expr, Rule, commutes};
-use std::collections::HashMap;
-use tepui_ir::op::fold;
-use tepui_ir::{Access, Attrs, Inst, InstFlags, Op, Props, Region, Shader, Type, Value};
-
-type Key = (Op, Attrs, InstFlags, Vec<Value>, Type);
+use rustc_hash::{FxHashMap, FxHasher};
+use std::collections::hash_map::Entry;
+use std::hash::{Hash, Hasher};
+use tepui_ir::op::{fold, fold_under};
+use tepui_ir::{Access, Attrs, Inst, Op, Props, Region, Shader, Type, Value};
 
 /// Runs the pass.
 pub fn run(s: &mut Shader) -> bool {
     let mut p = Simplify {
         consts: Consts::new(s),
         names: Renames::default(),
-        table: HashMap::new(),
+        table: FxHashMap::default(),
         undo: Vec::new(),
         changed: false,
     };
@@ -29,9 +29,10 @@ pub fn run(s: &mut Shader) -> bool {
 struct Simplify {
     consts: Consts,
     names: Renames,
-    table: HashMap<Key, Value>,
-    /// Keys entered, to leave with their region.
-    undo: Vec<Key>,
+    /// Instructions in sight by the hash of what they compute. Two that differ and share a hash: the first stays.
+    table: FxHashMap<u64, Inst>,
+    /// Hashes entered, to leave with their region.
+    undo: Vec<u64>,
     changed: bool,
 }
 
@@ -155,36 +156,37 @@ impl Simplify {
                     continue;
                 }
                 let mut binds = [None; 4];
-                if self.matches_inst(s, rule, &rule.from, i, &mut binds) {
+                if self.matches_inst(s, rule, &rule.from, i, &mut binds)
+                    && still_flushes(s, i, &rule.to, &binds)
+                {
                     let ty = s.ty(s.result(i));
                     return Some(self.build(s, i, &rule.to, &binds, ty, out, depth + 1));
                 }
             }
         }
         // Operands of commutative ops in one order: constants last.
-        let mut args = s.args(i).to_vec();
-        if commutes(op) && args.len() >= 2 {
-            let (ca, cb) =
-                (s.as_const_comps(args[0]).is_some(), s.as_const_comps(args[1]).is_some());
+        if commutes(op) {
+            let args = s.args(i);
+            let (ca, cb) = (s.is_const(args[0]), s.is_const(args[1]));
             if (ca && !cb) || (ca == cb && args[0] > args[1]) {
-                args.swap(0, 1);
-                s.set_args(i, &args);
+                s.args_mut(i).swap(0, 1);
             }
         }
-        let d = &s.insts[i];
-        let key = (op, d.attrs, d.flags, args, s.ty(s.result(i)));
-        if let Some(&v) = self.table.get(&key) {
-            return Some(v);
+        let key = hash(s, i);
+        match self.table.entry(key) {
+            Entry::Occupied(e) => same(s, *e.get(), i).then(|| s.result(*e.get())),
+            Entry::Vacant(e) => {
+                e.insert(i);
+                self.undo.push(key);
+                None
+            }
         }
-        self.undo.push(key.clone());
-        self.table.insert(key, s.result(i));
-        None
     }
 
     fn fold(&mut self, s: &mut Shader, i: Inst) -> Option<Value> {
         let op = s.insts[i].op;
         let args = s.args(i);
-        if args.is_empty() || !op.is_pure() {
+        if args.is_empty() || !op.is_pure() || !args.iter().all(|&a| s.is_const(a)) {
             return None;
         }
         let parts: Vec<_> = args
@@ -197,7 +199,7 @@ impl Simplify {
         let refs: Vec<_> = parts.iter().map(|(t, c)| (*t, c.as_slice())).collect();
         let (ty, mut bits) = (s.ty(s.result(i)), Vec::new());
         let attrs = s.insts[i].attrs;
-        if !fold(op, &refs, &attrs, &[ty], &mut bits) {
+        if !fold_under(&s.info, op, &refs, &attrs, &[ty], &mut bits) {
             return None;
         }
         let vals: Vec<_> = bits.iter().map(|&b| self.consts.get(s, ty, b)).collect();
@@ -253,18 +255,17 @@ impl Simplify {
         };
         match e {
             Expr::Var(n) => bind(*n),
-            Expr::Const(n) => s.as_const_comps(v).is_some() && bind(*n),
-            Expr::Pow2(n) => {
-                s.as_const_comps(v).is_some_and(|c| c.iter().all(|x| x.is_power_of_two()))
-                    && bind(*n)
-            }
+            Expr::Const(n) => s.is_const(v) && bind(*n),
+            Expr::Pow2(n) => s.const_all(v, &u64::is_power_of_two) && bind(*n),
             Expr::Int(x) => {
                 let m = s.ty(v).mask();
-                s.as_const_comps(v).is_some_and(|c| c.iter().all(|b| *b == *x as u64 & m))
+                s.const_all(v, &|b| b == *x as u64 & m)
             }
             Expr::Float(x) => {
-                let want = float_bits(s.ty(v).bits(), *x);
-                s.as_const_comps(v).is_some_and(|c| c.iter().all(|b| *b == want))
+                s.is_const(v) && {
+                    let want = float_bits(s.ty(v).bits(), *x);
+                    s.const_all(v, &|b| b == want)
+                }
             }
             Expr::Op(..) => s.def_inst(v).is_some_and(|d| self.matches_inst(s, rule, e, d, binds)),
         }
@@ -336,6 +337,36 @@ impl Simplify {
                 s.result(i)
             }
         }
+    }
+}
+
+fn hash(s: &Shader, i: Inst) -> u64 {
+    let (d, mut h) = (&s.insts[i], FxHasher::default());
+    (d.op, d.attrs, d.flags, s.args(i), s.ty(s.result(i))).hash(&mut h);
+    h.finish()
+}
+
+/// Whether two instructions compute the same.
+fn same(s: &Shader, a: Inst, b: Inst) -> bool {
+    let (x, y) = (&s.insts[a], &s.insts[b]);
+    (x.op, x.attrs, x.flags) == (y.op, y.attrs, y.flags)
+        && s.args(a) == s.args(b)
+        && s.ty(s.result(a)) == s.ty(s.result(b))
+}
+
+/// Where denormals must be flushed, an instruction that flushes may only become what flushes as well.
+fn still_flushes(s: &Shader, i: Inst, to: &Expr, binds: &[Option<Value>; 4]) -> bool {
+    let mode = s.info.float_controls(s.ty(s.result(i)).bits());
+    if !mode.is_some_and(|c| c.denorm_flush) || !s.insts[i].op.may_flush() {
+        return true;
+    }
+    match to {
+        Expr::Var(n) | Expr::Const(n) | Expr::Pow2(n) => {
+            binds[*n as usize].and_then(|v| s.def_op(v)).is_some_and(Op::may_flush)
+        }
+        Expr::Op(Op::FNeg | Op::FAbs, args) => still_flushes(s, i, &args[0], binds),
+        Expr::Op(op, _) => op.may_flush(),
+        Expr::Int(_) | Expr::Float(_) => true,
     }
 }
 

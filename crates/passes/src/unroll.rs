@@ -4,7 +4,7 @@
 //! first values are constants and whose next values follow from such parameters by ops with a meaning on constants.
 
 use crate::clone;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use tepui_ir::op::fold;
 use tepui_ir::{Attrs, Inst, Op, Region, Shader, Value, ValueDef};
 
@@ -19,7 +19,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { iterations: 32, instructions: 384 }
+        Limits { iterations: 32, instructions: 256 }
     }
 }
 
@@ -39,7 +39,7 @@ pub fn run_with(s: &mut Shader, limits: Limits) -> bool {
 fn region(s: &mut Shader, r: Region, limits: Limits, changed: &mut bool) {
     let insts = std::mem::take(&mut s.regions[r].insts);
     let mut out: Vec<Inst> = Vec::with_capacity(insts.len());
-    let mut map = HashMap::new();
+    let mut map = HashMap::default();
     for i in insts {
         for inner in s.inst_regions(i).collect::<Vec<_>>() {
             region(s, inner, limits, changed);
@@ -47,7 +47,8 @@ fn region(s: &mut Shader, r: Region, limits: Limits, changed: &mut bool) {
         if let Attrs::Loop(body) = s.insts[i].attrs
             && let Some(exit) = only_exit(s, body)
             && let Some(n) = trips(s, i, body, exit, limits.iterations)
-            && n.saturating_mul(size(s, body)) <= limits.instructions
+            && n.saturating_mul(size(s, body)).saturating_mul(dearness(s, body))
+                <= limits.instructions
         {
             *changed = true;
             expand(s, i, body, exit, n, &mut out, &mut map);
@@ -73,6 +74,15 @@ fn rewrite(s: &mut Shader, r: Region, names: &crate::Renames) {
             rewrite(s, q, names);
         }
     }
+}
+
+/// What copies of a body cost beside their size: a loop inside, or a barrier, gains little from it.
+fn dearness(s: &Shader, r: Region) -> usize {
+    let dear = |i: Inst| {
+        matches!(s.insts[i].op, Op::Loop | Op::Barrier)
+            || s.inst_regions(i).any(|q| dearness(s, q) > 1)
+    };
+    if s.regions[r].insts.iter().any(|&i| dear(i)) { 6 } else { 1 }
 }
 
 fn size(s: &Shader, r: Region) -> usize {
@@ -172,7 +182,7 @@ fn trips(s: &Shader, l: Inst, body: Region, exit: Inst, max: usize) -> Option<us
     let mut params: Vec<Option<u64>> = s.args(l).iter().map(|&a| s.as_const(a)).collect();
     let cond = s.arg(exit, 0);
     for n in 0..=max {
-        let mut memo = HashMap::new();
+        let mut memo = HashMap::default();
         let c = eval(s, cond, body, &params, &mut memo, 0)?;
         if (c != 0) == breaks_when(s, exit) {
             return Some(n);

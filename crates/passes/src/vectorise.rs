@@ -4,7 +4,7 @@
 //! loads only across instructions that write nothing, stores only when nothing at all touches memory between them.
 
 use crate::edit::push;
-use tepui_ir::{Access, Attrs, Inst, Mem, Op, Props, Region, Shader, Type, Value};
+use tepui_ir::{Access, Attrs, Extend, Inst, Mem, Op, Props, Region, Shader, Type, Value};
 
 /// Most components of a joined access.
 const MAX_COMPS: u32 = 4;
@@ -17,8 +17,11 @@ pub fn run(s: &mut Shader) -> bool {
     changed
 }
 
+/// Op, address operands, how it is treated, bits of a component; then the whole attributes and the number of components.
+type Parts = (Op, Vec<Value>, (Access, Extend), u8, Mem, u32);
+
 /// The parts of an access that must agree, and its place.
-fn access(s: &Shader, i: Inst) -> Option<(Op, Vec<Value>, Access, u8, Mem, u32)> {
+fn access(s: &Shader, i: Inst) -> Option<Parts> {
     let d = &s.insts[i];
     let Attrs::Mem(m) = d.attrs else { return None };
     if m.access.contains(Access::VOLATILE) {
@@ -31,7 +34,7 @@ fn access(s: &Shader, i: Inst) -> Option<(Op, Vec<Value>, Access, u8, Mem, u32)>
     } else {
         (n, s.ty(s.result(i)))
     };
-    Some((d.op, args[..lead].to_vec(), m.access, ty.bits(), m, u32::from(ty.comps())))
+    Some((d.op, args[..lead].to_vec(), (m.access, m.index), ty.bits(), m, u32::from(ty.comps())))
 }
 
 fn region(s: &mut Shader, r: Region, changed: &mut bool) {

@@ -80,6 +80,13 @@ fn is_float(e: &Expr) -> bool {
     }
 }
 
+/// Is a condition a result too? Then all are booleans.
+fn is_bool(e: &Expr) -> bool {
+    let Expr::Op(op, args) = e else { return false };
+    let text: Vec<String> = args.iter().map(|a| format!("{a:?}")).collect();
+    *op == Op::Select && text[1..].contains(&text[0]) || args.iter().any(is_bool)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
@@ -90,7 +97,11 @@ proptest! {
             bools(&f, &mut bool_of);
             pow2(&f, &mut pow_of);
             let float = is_float(&f);
-            let sizes: &[u8] = if float { &[32, 64] } else { &[8, 16, 32, 64] };
+            let sizes: &[u8] = match (float, is_bool(&f)) {
+                (true, _) => &[32, 64],
+                (_, true) => &[1],
+                _ => &[8, 16, 32, 64],
+            };
             for &bits in sizes {
                 let binds = [0, 1, 2, 3].map(|k| {
                     if bool_of[k] {
@@ -117,7 +128,7 @@ proptest! {
                     When::Always => a.1 == b,
                     _ => {
                         let (x, y) = (number(bits, a.1), number(bits, b));
-                        let slack = if when == When::Inexact { 1e-3 * x.abs().max(1.0) } else { 0.0 };
+                        let slack = if matches!(when, When::Inexact | When::Contract) { 1e-3 * x.abs().max(1.0) } else { 0.0 };
                         x == y || !x.is_finite() || (x - y).abs() <= slack
                     }
                 };

@@ -300,6 +300,10 @@ impl Cx<'_> {
                     m.ops(&i)[k..].iter().map(|&o| self.val(o)).collect::<Result<Vec<_>>>()?;
                 return self.construct(i.ty, parts);
             }
+            S::CompositeConstructReplicateEXT => {
+                let part = self.arg(k)?;
+                return self.replicate(i.ty, part);
+            }
             S::CompositeExtract => {
                 let mut v = self.arg(k)?;
                 for &n in &m.ops(&i)[k + 1..] {

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::module::Inst;
 use crate::pointer::Place;
 use crate::translate::{Cx, Val};
-use rspirv::spirv::GLOp as G;
+use rspirv::spirv::GlslStd450Op as G;
 use std::rc::Rc;
 use tepui_ir::{Attrs, Op, Type, Value};
 

@@ -5,12 +5,12 @@ use crate::module::{Id, Inst};
 use crate::pointer::{Place, Ptr, Tree};
 use crate::translate::{Cx, Val};
 use crate::ty::Ty;
-use rspirv::spirv::{BuiltIn as B, Decoration as D, ExecutionMode as M, GLOp};
+use rspirv::spirv::{BuiltIn as B, Decoration as D, ExecutionMode as M, GlslStd450Op as GLOp};
 use std::collections::HashSet;
 use std::rc::Rc;
 use tepui_ir::{
-    Access, Attrs, Builtin, DepthMode, Interp, IoDecl, IoLoc, IoSlot, NumKind, Op, Sampling, Stage,
-    Type, Value,
+    Access, Attrs, Builtin, Capture, DepthMode, DerivativeGroup, InstFlags, Interp, IoDecl, IoLoc,
+    IoSlot, NumKind, Op, Sampling, Stage, Type, Value,
 };
 
 /// An output variable: written through a shadow, stored when the shader ends.
@@ -50,6 +50,10 @@ fn builtin(b: B) -> Option<(Builtin, Type)> {
         B::BaryCoordKHR => (Builtin::BaryCoord, v(3)),
         B::BaryCoordNoPerspKHR => (Builtin::BaryCoordNoPersp, v(3)),
         B::FullyCoveredEXT => (Builtin::FullyCovered, Type::B1),
+        B::PrimitiveShadingRateKHR => (Builtin::PrimitiveShadingRate, Type::B32),
+        B::ShadingRateKHR => (Builtin::ShadingRate, Type::B32),
+        B::FragSizeEXT => (Builtin::FragSize, v(2)),
+        B::FragInvocationCountEXT => (Builtin::FragInvocationCount, Type::B32),
         B::FragDepth => (Builtin::FragDepth, Type::B32),
         B::FragStencilRefEXT => (Builtin::FragStencilRef, Type::B32),
         B::GlobalInvocationId => (Builtin::GlobalInvocationId, v(3)),
@@ -66,6 +70,12 @@ fn builtin(b: B) -> Option<(Builtin, Type)> {
     })
 }
 
+/// Most invocations of a workgroup; a GPU's own limit may be lower.
+const MAX_WORKGROUP: u64 = 4096;
+
+/// `FPFastMathDefault` of SPV_KHR_float_controls2: (type, mask).
+const FP_FAST_MATH_DEFAULT: u32 = 6028;
+
 impl Cx<'_> {
     // ---- execution modes ----
 
@@ -75,6 +85,12 @@ impl Cx<'_> {
         for i in &m.modes {
             self.at = *i;
             if m.op(i, 0)? != func {
+                continue;
+            }
+            if m.op(i, 1)? == FP_FAST_MATH_DEFAULT {
+                let bits = self.ir_ty(m.op(i, 2)?)?.bits();
+                let mask = self.arg_const(3)?;
+                self.default_float(u32::from(bits), crate::translate::fast_math_flags(mask))?;
                 continue;
             }
             let Some(mode) = M::from_u32(m.op(i, 1)?) else {
@@ -92,9 +108,13 @@ impl Cx<'_> {
                 M::DepthUnchanged => self.s.info.depth = DepthMode::Unchanged,
                 M::DenormPreserve => self.float_mode(2, |f| f.denorm_preserve = true)?,
                 M::DenormFlushToZero => self.float_mode(2, |f| f.denorm_flush = true)?,
-                M::SignedZeroInfNanPreserve => self.float_mode(2, |f| f.preserve_special = true)?,
+                M::SignedZeroInfNanPreserve => {
+                    self.float_mode(2, |f| f.preserve_special = true)?;
+                    self.default_float(m.op(i, 2)?, InstFlags::STRICT)?;
+                }
                 M::RoundingModeRTE => self.float_mode(2, |f| f.rte = true)?,
-                M::RoundingModeRTZ => self.float_mode(2, |f| f.rtz = true)?,
+                // No GPU here has it for whole shaders; single conversions are another matter.
+                M::RoundingModeRTZ => return self.unsupported("arithmetic that rounds to zero"),
                 M::OriginUpperLeft
                 | M::DepthReplacing
                 | M::PixelInterlockOrderedEXT
@@ -105,7 +125,14 @@ impl Cx<'_> {
                 | M::StencilRefReplacingEXT
                 | M::StencilRefUnchangedFrontAMD
                 | M::StencilRefUnchangedBackAMD
+                | M::RequireFullQuadsKHR
+                | M::QuadDerivativesKHR
+                // What is captured stands in the outputs' decorations.
+                | M::Xfb
                 | M::PostDepthCoverage => {}
+                M::MaximallyReconvergesKHR => self.s.info.maximal_reconvergence = true,
+                M::DerivativeGroupQuadsKHR => self.s.info.derivatives = DerivativeGroup::Quads,
+                M::DerivativeGroupLinearKHR => self.s.info.derivatives = DerivativeGroup::Linear,
                 mode => return self.unsupported(format!("execution mode {mode:?}")),
             }
         }
@@ -122,10 +149,20 @@ impl Cx<'_> {
         }
         if self.s.info.stage == Stage::Compute {
             let size = size.unwrap_or([1; 3]);
-            if size.iter().any(|&n| n == 0 || n > 1024) || size.iter().product::<u32>() > 1024 {
+            let total = size.iter().fold(1u64, |n, &s| n.saturating_mul(u64::from(s)));
+            if total == 0 || total > MAX_WORKGROUP {
                 return self.too_large(format!("a workgroup of {size:?} invocations"));
             }
             self.s.info.workgroup_size = size;
+        }
+        Ok(())
+    }
+
+    /// Adds to what float instructions of a size must keep.
+    fn default_float(&mut self, bits: u32, flags: InstFlags) -> Result<()> {
+        match crate::translate::float_size(bits as u8) {
+            Some(n) => self.default_flags[n] |= flags,
+            None => return self.unsupported(format!("float controls of {bits} bits")),
         }
         Ok(())
     }
@@ -486,6 +523,7 @@ impl Cx<'_> {
                 written.insert(v);
             }
         }
+        self.captures()?;
         for o in std::mem::take(&mut self.outputs) {
             let kind = self.types.num_kind(o.ptr.ty);
             let slot = match self.slot(o.id, None, kind, None)? {
@@ -498,6 +536,47 @@ impl Cx<'_> {
             let Place::Local { tree, .. } = &o.ptr.place else { continue };
             let tree = tree.clone();
             self.store_output(o.id, &o.ptr, &tree, slot, &written)?;
+        }
+        Ok(())
+    }
+
+    /// What transform feedback captures of the outputs.
+    fn captures(&mut self) -> Result<()> {
+        let outputs: Vec<(Id, Id)> = self.outputs.iter().map(|o| (o.id, o.ptr.ty)).collect();
+        for (id, ty) in outputs {
+            let members = match self.ty(ty)? {
+                Ty::Struct { members } => members.to_vec(),
+                _ => Vec::new(),
+            };
+            let parts: Vec<(Option<(Id, u32)>, Id)> = if members.is_empty() {
+                vec![(None, ty)]
+            } else {
+                members.iter().zip(0..).map(|(&m, n)| (Some((ty, n)), m)).collect()
+            };
+            let mut at = self.slot(id, None, NumKind::Float, None)?;
+            for (member, part) in parts {
+                // Decorations of the member win over those of the variable.
+                let get = |d: D| {
+                    member
+                        .and_then(|(t, n)| self.m.member_decoration(t, n, d))
+                        .or_else(|| self.m.decoration(id, d))
+                };
+                let kind = self.types.num_kind(part);
+                let slot = self.slot(id, member, kind, at)?;
+                at = slot.map(|s| advance(s, self.locations(part)));
+                let (Some(slot), Some(buffer), Some(offset)) =
+                    (slot, get(D::XfbBuffer), get(D::Offset))
+                else {
+                    continue;
+                };
+                let stride = get(D::XfbStride).unwrap_or(0);
+                let mut leaf = part;
+                while let Ty::Array { elem, .. } | Ty::Matrix { col: elem, .. } = self.ty(leaf)? {
+                    leaf = *elem;
+                }
+                let (ty, locations) = (self.ir_ty(leaf)?, self.locations(part));
+                self.s.captures.push(Capture { slot, ty, locations, buffer, stride, offset });
+            }
         }
         Ok(())
     }

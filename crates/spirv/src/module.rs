@@ -1,7 +1,7 @@
 //! The module as sections: instructions over the words, decorations, names, functions and their blocks.
 
 use crate::error::{Error, Kind, Result};
-use rspirv::grammar::{CoreInstructionTable, OperandKind};
+use rspirv::grammar::{INSTRUCTION_TABLE, OperandKind};
 use rspirv::spirv::{self, Op};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -129,7 +129,7 @@ pub(crate) struct Module<'a> {
 /// Bit 0: has a result type; bit 1: has a result. Indexed by opcode.
 static SHAPES: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let mut shapes = Vec::new();
-    for i in CoreInstructionTable::iter() {
+    for i in INSTRUCTION_TABLE.iter() {
         let at = i.opcode as usize;
         if shapes.len() <= at {
             shapes.resize(at + 1, 0);
@@ -418,6 +418,7 @@ fn is_global(op: Op) -> bool {
     let c = op as u32;
     (Op::TypeVoid as u32..=Op::TypeForwardPointer as u32).contains(&c)
         || (Op::ConstantTrue as u32..=Op::SpecConstantOp as u32).contains(&c)
+        || matches!(op, Op::ConstantCompositeReplicateEXT | Op::SpecConstantCompositeReplicateEXT)
         || matches!(op, Op::Variable | Op::Undef | Op::ExtInst | Op::Line | Op::NoLine)
         || format!("{op:?}").starts_with("Type")
 }

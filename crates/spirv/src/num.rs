@@ -16,6 +16,15 @@ pub(crate) fn const_u32(cx: &Cx, id: Id) -> Option<u32> {
 }
 
 impl Cx<'_> {
+    /// A composite whose parts are all the same.
+    pub fn replicate(&mut self, ty: Id, part: Val) -> Result<Val> {
+        match self.types.len(ty) {
+            Some(n) if n <= crate::ty::MAX_LEAVES => self.construct(ty, vec![part; n as usize]),
+            Some(_) => self.too_large("a composite of so many parts"),
+            None => self.invalid("not a composite type"),
+        }
+    }
+
     /// Translates a constant declaration.
     pub fn declare_constant(&mut self, i: &Inst) -> Result<()> {
         let ops = self.m.ops(i);
@@ -47,6 +56,10 @@ impl Cx<'_> {
             Op::ConstantComposite | Op::SpecConstantComposite => {
                 let parts = ops.iter().map(|&o| self.val(o)).collect::<Result<Vec<_>>>()?;
                 self.construct(i.ty, parts)?
+            }
+            Op::ConstantCompositeReplicateEXT | Op::SpecConstantCompositeReplicateEXT => {
+                let part = self.arg(0)?;
+                self.replicate(i.ty, part)?
             }
             Op::SpecConstantOp => {
                 let Some(op) = Op::from_u32(self.m.op(i, 0)?) else {

@@ -671,7 +671,12 @@ impl Cx<'_> {
             }
             _ => (self.full_offset(p)?, 0),
         };
-        let mem = Mem { align_log2: a.trailing_zeros() as u8, offset: konst, access: p.access };
+        let mem = Mem {
+            align_log2: a.trailing_zeros() as u8,
+            offset: konst,
+            access: p.access,
+            ..Mem::default()
+        };
         let mut args: Vec<Value> = handle.into_iter().collect();
         args.push(offset);
         Ok((mem, args, space))
@@ -759,6 +764,9 @@ impl Cx<'_> {
                                 self.insert_dyn(old, v, *c)?
                             }
                         };
+                        if self.s.ty(v) != ty {
+                            return self.invalid("the value has another type than the variable");
+                        }
                         let mut args = vec![v];
                         args.extend(at);
                         self.emit(Op::StoreVar, Attrs::Var(*var), &args, &[]);
@@ -788,6 +796,9 @@ impl Cx<'_> {
                 }
                 for (t, v) in trees.iter().zip(leaves) {
                     let Tree::Leaf { var, dims } = &**t else { return self.invalid("not a leaf") };
+                    if self.s.vars[*var].ty != self.s.ty(v) {
+                        return self.invalid("the pointer has another type than the variable");
+                    }
                     let mut args = vec![v];
                     args.extend(self.linear(dims, index)?);
                     self.emit(Op::StoreVar, Attrs::Var(*var), &args, &[]);

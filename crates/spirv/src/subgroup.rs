@@ -105,6 +105,18 @@ impl Cx<'_> {
                 let ty = self.s.ty(a);
                 self.emit1(Op::QuadSwap, Attrs::Quad(dir), &[a], ty)
             }
+            S::GroupNonUniformQuadAllKHR | S::GroupNonUniformQuadAnyKHR => {
+                let mut v = self.arg_ssa(0)?;
+                if self.s.ty(v) != Type::B1 {
+                    return self.invalid("a quad votes on a truth value");
+                }
+                let join = if i.op == S::GroupNonUniformQuadAllKHR { Op::IAnd } else { Op::IOr };
+                for dir in [QuadDir::Horizontal, QuadDir::Vertical] {
+                    let other = self.emit1(Op::QuadSwap, Attrs::Quad(dir), &[v], Type::B1);
+                    v = self.alu(join, &[v, other])?;
+                }
+                v
+            }
             S::DemoteToHelperInvocation => {
                 self.emit(Op::Demote, Attrs::None, &[], &[]);
                 return Ok(true);

@@ -82,6 +82,10 @@ pub(crate) struct Cx<'a> {
     /// Values used outside their region, through a variable that is stored right after the definition.
     demoted: SmallMap<Value32, Var>,
     pub flags: InstFlags,
+    /// What execution modes ask of float instructions of 16, 32 and 64 bits.
+    pub default_flags: [InstFlags; 3],
+    /// The current instruction has an `FPFastMathMode` of its own.
+    fast_math: bool,
     /// Input and output variables of the interface, see `io`.
     pub outputs: Vec<crate::io::Output>,
     pub shared: Vec<(Id, u32)>,
@@ -143,6 +147,8 @@ pub(crate) fn translate(m: &Module, options: &Options) -> Result<Shader> {
         open: SecondaryMap::new(),
         demoted: SmallMap::default(),
         flags: InstFlags::empty(),
+        default_flags: [InstFlags::empty(); 3],
+        fast_math: false,
         outputs: Vec::new(),
         shared: Vec::new(),
         push_bytes: 0,
@@ -181,7 +187,12 @@ impl Cx<'_> {
                 S::Line | S::NoLine | S::ExtInst => {}
                 op if (S::ConstantTrue as u32..=S::SpecConstantOp as u32)
                     .contains(&(op as u32))
-                    || op == S::Undef =>
+                    || matches!(
+                        op,
+                        S::Undef
+                            | S::ConstantCompositeReplicateEXT
+                            | S::SpecConstantCompositeReplicateEXT
+                    ) =>
                 {
                     self.declare_constant(g)?;
                 }
@@ -353,7 +364,7 @@ impl Cx<'_> {
         let args: Vec<Value> = args.iter().map(|&a| self.visible(a)).collect();
         let inst = self.s.make_inst(op, attrs, &args, tys);
         self.s.insts[inst].loc = self.loc;
-        self.s.insts[inst].flags = self.flags;
+        self.s.insts[inst].flags = self.flags | self.float_flags(op, &args, tys);
         // Nothing that follows a terminator runs.
         if !self.ended() {
             self.s.regions[self.region].insts.push(inst);
@@ -363,6 +374,17 @@ impl Cx<'_> {
             self.home[r] = self.region;
         }
         inst
+    }
+
+    /// What the execution modes ask of a float op for the sizes that it reads and writes.
+    fn float_flags(&self, op: Op, args: &[Value], tys: &[Type]) -> InstFlags {
+        let all = self.default_flags;
+        // `FPFastMathMode` on an instruction says it all for this instruction.
+        if all.iter().all(|f| f.is_empty()) || self.fast_math || !op.touches_floats() {
+            return InstFlags::empty();
+        }
+        let sizes = args.iter().map(|&a| self.s.ty(a)).chain(tys.iter().copied());
+        sizes.filter_map(|t| Some(all[float_size(t.bits())?])).collect()
     }
 
     /// Appends an instruction with one result; folds constants.
@@ -388,7 +410,7 @@ impl Cx<'_> {
             .collect::<Option<_>>()?;
         let refs: Vec<_> = comps.iter().map(|(t, c)| (*t, c.as_slice())).collect();
         let mut out = Vec::new();
-        tepui_ir::op::fold(op, &refs, attrs, &[ty], &mut out).then(|| {
+        tepui_ir::op::fold_under(&self.s.info, op, &refs, attrs, &[ty], &mut out).then(|| {
             let parts: Vec<_> = out.iter().map(|&c| self.konst(ty, c)).collect();
             if let [one] = parts[..] { one } else { self.const_vec(&parts, ty) }
         })
@@ -683,6 +705,7 @@ impl Cx<'_> {
                 match d.kind {
                     Decoration::NoContraction => f |= InstFlags::EXACT,
                     Decoration::RelaxedPrecision => f |= InstFlags::RELAXED,
+                    Decoration::FPFastMathMode => f |= fast_math_flags(d.arg),
                     _ => {}
                 }
             }
@@ -697,6 +720,7 @@ impl Cx<'_> {
         }
         self.at = i;
         self.flags = if i.id != 0 { self.inst_flags(i.id) } else { InstFlags::empty() };
+        self.fast_math = i.id != 0 && self.m.decoration(i.id, Decoration::FPFastMathMode).is_some();
         self.dispatch(i)
     }
 
@@ -761,6 +785,24 @@ impl Cx<'_> {
         }
         Ok(v)
     }
+}
+
+/// Index of a float size in [`tepui_ir::Info::float`].
+pub(crate) fn float_size(bits: u8) -> Option<usize> {
+    [16, 32, 64].iter().position(|&b| b == bits)
+}
+
+/// What an `FPFastMathMode` mask leaves to be kept: without leave to ignore NaNs, infinities and the sign of zero they are
+/// preserved; without leave to contract and reassociate the instruction stays as it is.
+pub(crate) fn fast_math_flags(mask: u32) -> InstFlags {
+    const NOT_NAN_INF_NSZ: u32 = 0b111;
+    const FAST: u32 = 1 << 4; // the old bit that means everything
+    const CONTRACT_REASSOC: u32 = 0b11 << 16;
+    let has = |m: u32| mask & (m | FAST) == m || mask & FAST != 0;
+    let mut f = InstFlags::empty();
+    f.set(InstFlags::STRICT, !has(NOT_NAN_INF_NSZ));
+    f.set(InstFlags::EXACT, !has(CONTRACT_REASSOC));
+    f
 }
 
 fn half_bits(v: f64) -> u16 {

@@ -229,6 +229,10 @@ impl Cx<'_> {
             Op::TypeFunction => Ty::Function,
             _ => return i.unsupported(format!("type {}", i.name())),
         };
+        // A second declaration could make a type part of itself.
+        if self.types.map.contains_key(&i.id) {
+            return i.invalid(format!("type %{} is declared twice", i.id));
+        }
         if depth > MAX_DEPTH {
             return i.invalid(format!("types nest deeper than {MAX_DEPTH}"));
         }

@@ -57,7 +57,7 @@ fn errors_say_where_and_what() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn mutated_modules_do_not_panic(which in 0usize..3, edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u32>(), 0u8..6), 1..6)) {
         let mut words = SEEDS[which].clone();
@@ -76,6 +76,9 @@ proptest! {
         if let Ok(mut s) = translate(&words, &Options::default()) {
             prop_assert!(tepui_ir::validate(&s).is_ok(), "{:?}\n{}", tepui_ir::validate(&s), s);
             tepui_passes::pipeline::optimise(&mut s);
+            if tepui_passes::target::lower(&mut s, &Default::default(), &mut |_, _| {}).is_ok() {
+                prop_assert!(tepui_ir::validate(&s).is_ok(), "{:?}\n{}", tepui_ir::validate(&s), s);
+            }
         }
     }
 }

@@ -4,9 +4,12 @@
 //! [`Machine::dispatch`] writes USC words and a compute control stream around a program, as a driver
 //! would, and submits it. Demonstrations, benchmarks and instruction tests stand on it.
 
+mod scratch;
+pub mod shader;
+
 use std::sync::Arc;
 
-use tepui_agx_model::{ComputeJob, ComputeRegisters, Gpu, JobFault, JobStats, Options};
+use tepui_agx_model::{ComputeJob, ComputeRegisters, Gpu, Helper, JobFault, JobStats, Options};
 use tepui_agx_packets::{cdm, usc};
 use tepui_softgpu::{AddressSpace, BindError, Fault, Memory, Protection};
 
@@ -34,6 +37,9 @@ pub enum Error {
     /// A value does not fit into its packet.
     #[error(transparent)]
     Packet(#[from] tepui_packets::Problem),
+    /// The program that hands out scratch memory does not assemble.
+    #[error("the scratch helper: {0}")]
+    Helper(String),
     /// The job faulted.
     #[error("{0}")]
     Job(#[from] JobFault),
@@ -110,6 +116,8 @@ pub struct Machine {
     vm: Arc<AddressSpace>,
     usc: Region,
     data: Region,
+    /// Hands out scratch memory.
+    helper: Helper,
 }
 
 /// A part of the address space that is handed out from its start on.
@@ -142,6 +150,7 @@ impl Machine {
             vm: Arc::new(AddressSpace::new(PAGE.trailing_zeros(), VA_BITS)),
             usc: Region { next: USC_BASE },
             data: Region { next: DATA_BASE },
+            helper: Helper::default(),
         })
     }
 
@@ -237,6 +246,7 @@ impl Machine {
             registers: ComputeRegisters {
                 ctrl_stream_base: buffer.address(),
                 ctrl_stream_end: buffer.address() + stream.len() as u64,
+                helper: self.helper,
                 ..ComputeRegisters::default()
             },
         })

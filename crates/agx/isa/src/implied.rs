@@ -51,8 +51,9 @@ pub(crate) fn adjust(inst: &Inst, list: &mut Accesses) {
             push(list, Access::new(Role::Read, File::Reg, u16::from(tile.coords), 2));
         }
         Inst::ImageWriteBlock(write) if write.explicit == 0 => {
-            // Without explicit coordinates only sample index and layer are read.
-            let extras = if write.coords.extras == 0 { 0 } else { 2 };
+            // Without explicit coordinates only sample index and layer are read, a half each.
+            // source: agx_compile.c, agx_emit_block_image_store
+            let extras = u16::from(write.coords.extras);
             replace(list, write.coords.reg, write.coords.halves(), extras);
         }
         _ => {}

@@ -3,6 +3,7 @@
 use crate::access::{Access, Accesses};
 use crate::codec::{Reject, ones};
 use crate::error::{DecodeError, EncodeError, ParseErrorKind};
+use crate::operand::OperandMut;
 use crate::row::{Desc, ParseState, Row, Text};
 use crate::table::{
     barrier::*, bitfield::*, device::*, float::*, flow::*, image::*, integer::*, local::*,
@@ -63,6 +64,10 @@ macro_rules! instructions {
 
             fn touch(&self, report: &mut dyn FnMut(Access)) {
                 match self { $( Inst::$Name(row) => row.touch(report), )* }
+            }
+
+            fn visit_row(&mut self, visit: &mut dyn FnMut(OperandMut<'_>, bool)) {
+                match self { $( Inst::$Name(row) => row.visit_mut(visit), )* }
             }
 
             fn difference(&self, other: &Inst) -> Option<&'static str> {
@@ -302,6 +307,12 @@ impl Inst {
         });
         crate::implied::adjust(self, &mut list);
         list
+    }
+
+    /// Shows each operand whose type can hold a register, in the order of the table's fields, and whether
+    /// it is written.
+    pub fn visit_mut(&mut self, mut visit: impl FnMut(OperandMut<'_>, bool)) {
+        self.visit_row(&mut visit);
     }
 
     pub(crate) fn parse_row(

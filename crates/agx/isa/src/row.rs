@@ -23,6 +23,7 @@
 use crate::access::Access;
 use crate::codec::{Codec, Field, Pieces, Reject, Tokens, ones};
 use crate::error::{EncodeError, ParseErrorKind};
+use crate::operand::OperandMut;
 
 /// What a field is to the assembly text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,6 +153,9 @@ pub trait Row: Copy + Default + PartialEq {
 
     /// Reports the registers that operands name.
     fn touch(&self, report: &mut dyn FnMut(Access));
+
+    /// Shows each operand that can hold a register, in the order of the fields, to be read or replaced.
+    fn visit_mut(&mut self, visit: &mut dyn FnMut(OperandMut<'_>, bool));
 
     /// The first field in which two instances differ, the length bit aside.
     fn difference(&self, other: &Self) -> Option<&'static str>;
@@ -425,6 +429,16 @@ macro_rules! rows {
                 $( {
                     const C: <$ty as $crate::codec::Field>::Codec = $codec;
                     $crate::codec::Codec::touch(&C, self.$field, report);
+                } )*
+            }
+
+            fn visit_mut(
+                &mut self,
+                visit: &mut dyn FnMut($crate::operand::OperandMut<'_>, bool),
+            ) {
+                $( if let Some(operand) = $crate::codec::Field::operand_mut(&mut self.$field) {
+                    const C: <$ty as $crate::codec::Field>::Codec = $codec;
+                    visit(operand, $crate::codec::Codec::writes(&C));
                 } )*
             }
 

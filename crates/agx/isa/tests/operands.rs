@@ -92,7 +92,7 @@ const CASES: &[(&str, &str)] = &[
     ("image_write_block r4l, r8_r9, 0, ts0, tex_2d, rte, i8, 0, 9, 1", "R r8+1, R ts0+1"),
     (
         "image_write_block r4l, r8l_r8h_r9l_r9h_r10l, 0, ts0, tex_2d_array, rte, i8, 0, 9, 1",
-        "R r8+1, R r16+2, R ts0+1",
+        "R r8+1, R r16+1, R ts0+1",
     ),
     ("ld_tile r4_r5, i32, 1, xy, 0, 255, 0", "W r8+4"),
     ("ld_tile r4_r5, i32, 1, xy, 0, r1l, 0", "W r8+4, R r2+1"),

@@ -159,22 +159,22 @@ impl Worker {
                 end.iter().for_each(|slot| slot.write(now));
                 result
             });
+            let kind = match work {
+                Work::Compute(_) => "compute",
+                Work::Render(_) => "render",
+            };
             if let Ok(stats) = &result
                 && self.device.options.report_faults
             {
                 for report in &stats.reports {
                     eprintln!(
-                        "tepui: check: {report} (compute command {command} of submission {submission})"
+                        "tepui: check: {report} ({kind} command {command} of submission {submission})"
                     );
                 }
             }
             if let Err(fault) = result {
                 // Lost before anyone can see the fence: the next submission is refused.
                 self.state.lost.store(true, Ordering::Release);
-                let kind = match work {
-                    Work::Compute(_) => "compute",
-                    Work::Render(_) => "render",
-                };
                 let Worker { file, queue, .. } = *self;
                 self.device.record(FaultRecord { file, queue, submission, command, kind, fault });
                 return Err(Errno::IO);

@@ -127,6 +127,7 @@ impl Gpu {
             first_soft_fault: None,
             written_pages: Default::default(),
             sampler: Default::default(),
+            operands: None,
             reports: Vec::new(),
         }
     }

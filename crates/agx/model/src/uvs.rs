@@ -17,13 +17,9 @@ use crate::job::{JobFault, JobStats, Unit};
 use crate::usc::fpmode::FlushSubnormals;
 use crate::usc::lanes::{LANES, Row};
 use crate::usc::launch::Launch;
-use crate::usc::stage::{Stage, VertexStage};
+use crate::usc::stage::{INSTANCE_REGISTER, Stage, VERTEX_REGISTER, VertexStage};
 use crate::usc::workgroup::Worker;
 
-/// Registers that a vertex program finds filled: the vertex and the instance.
-/// source: Mesa's compiler/README.md, "Special registers"
-const VERTEX_REGISTER: usize = 5;
-const INSTANCE_REGISTER: usize = 6;
 /// SIMD-groups that a worker takes at a time.
 const GROUPS_AT_A_TIME: usize = 4;
 

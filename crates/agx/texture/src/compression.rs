@@ -16,7 +16,7 @@ use tepui_agx_layout::compression::{
     self as layout, TILE_METADATA_B, TILE_SA, TileMetadata, extent_sa,
 };
 use tepui_format::Format;
-use tepui_softgpu::Fault;
+use tepui_softgpu::{Access, Fault};
 
 use crate::fetch::Texels;
 use crate::image::{Image, Level};
@@ -127,6 +127,10 @@ fn address_of(metadata: &Metadata, level: &MetadataLevel, layer: u64, tile: u32)
 }
 
 fn read_tile<M: Memory>(memory: &mut M, address: u64) -> Result<u64, Fault> {
+    if let Some(host) = memory.window(address, 8, Access::Read) {
+        // SAFETY: the window has eight bytes that may be read.
+        return Ok(u64::from_le(unsafe { host.cast::<u64>().read_unaligned() }));
+    }
     let mut bytes = [0; 8];
     memory.read(address, &mut bytes)?;
     Ok(u64::from_le_bytes(bytes))
@@ -182,25 +186,28 @@ pub(crate) fn redirect<M: Memory>(
     let (Some(metadata), Some(m)) = (&image.metadata, &level.metadata) else { return Ok(0) };
     let mut unknown = 0;
     // Neighbouring lanes are in the same tile most of the time.
-    let mut last = (u32::MAX, u32::MAX, 0);
+    let [sx, sy] = m.tile_shift;
+    let mut last = [u32::MAX; 3];
+    let mut now = 0;
     for i in 0..LANES {
         if exec >> i & 1 == 0 {
             continue;
         }
         let (x, y) = (x[i] as u32, y[i] as u32);
-        let tile = m.tile(x, y);
-        if (tile, layer[i]) != (last.0, last.1) {
-            let address = address_of(metadata, m, u64::from(layer[i]), tile);
-            last = (tile, layer[i], read_tile(memory, address)?);
+        let place = [x >> sx, y >> sy, layer[i]];
+        if place != last {
+            last = place;
+            let address = address_of(metadata, m, u64::from(layer[i]), m.tile(x, y));
+            now = read_tile(memory, address)?;
         }
-        if last.2 == metadata.uncompressed {
+        if now == metadata.uncompressed {
             continue;
         }
-        if last.2 == metadata.solid {
+        if now == metadata.solid {
             let [x, y] = m.corner(x, y);
             elements[i] = level.element(x, y);
         } else {
-            notes.add(Note::UnknownCompression { metadata: last.2 });
+            notes.add(Note::UnknownCompression { metadata: now });
             unknown |= 1 << i;
         }
     }

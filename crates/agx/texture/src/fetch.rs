@@ -10,6 +10,7 @@ use crate::error::Fault;
 use crate::image::{Image, Level, sparse_entry};
 use crate::memory::Memory;
 use crate::notes::Notes;
+use crate::simd::Kernels;
 use crate::{Ints, LANES, Row};
 
 /// Reads texels of one image for one instruction.
@@ -51,6 +52,7 @@ impl<'a, M: Memory> Fetcher<'a, M> {
     /// a tile has one colour, they are changed.
     pub fn words(
         &mut self,
+        kernels: &Kernels,
         texels: &Texels<'_>,
         elements: &mut Row,
         words: &mut [Row; 4],
@@ -61,7 +63,7 @@ impl<'a, M: Memory> Fetcher<'a, M> {
             let Fetcher { memory, notes, image, .. } = self;
             zero = compression::redirect(*memory, notes, image, texels, exec, elements)?;
         }
-        let offsets = self.offsets(texels, elements);
+        let offsets = self.offsets(kernels, texels, elements);
         match self.whole {
             // SAFETY: `whole` is valid for `image.span` bytes, within which all texels inside their
             // levels, layers inside the image and samples below its number lie.
@@ -92,15 +94,11 @@ impl<'a, M: Memory> Fetcher<'a, M> {
 
     /// Byte offsets from the image's address.
     #[inline]
-    fn offsets(&self, texels: &Texels<'_>, elements: &Row) -> [u64; LANES] {
+    fn offsets(&self, kernels: &Kernels, texels: &Texels<'_>, elements: &Row) -> [u64; LANES] {
         debug_assert!(texels.layer.iter().all(|&l| l < self.image.layers));
         debug_assert!(texels.sample.iter().all(|&s| s < self.image.samples));
-        let shift = self.image.element_shift;
-        let start = texels.level.offset;
         let mut out = [0; LANES];
-        for i in 0..LANES {
-            out[i] = start + (u64::from(elements[i]) << shift);
-        }
+        kernels.offsets(elements, texels.level.offset, self.image.element_shift, &mut out);
         if self.image.layers > 1 {
             for i in 0..LANES {
                 out[i] += u64::from(texels.layer[i]) * self.image.layer_stride;

@@ -89,16 +89,12 @@ impl<M: Memory> Filter<'_, M> {
             return self.cube(level, &axes);
         }
         let mut sum = NONE;
-        let steps = |a: usize| if a < self.axes { 2 } else { 1 };
-        let (nx, ny, nz) = (steps(0), steps(1), steps(2));
-        for z in 0..nz {
-            for y in 0..ny {
-                let mut outer = [1.0; LANES];
-                weigh(&mut outer, &axes[1], y, ny);
-                weigh(&mut outer, &axes[2], z, nz);
-                for x in 0..nx {
-                    let mut weight = outer;
-                    weigh(&mut weight, &axes[0], x, nx);
+        let steps = [0, 1, 2].map(|a| if a < self.axes { 2 } else { 1 });
+        let mut weight = [0.0; LANES];
+        for z in 0..steps[2] {
+            for y in 0..steps[1] {
+                for x in 0..steps[0] {
+                    self.kernels.weigh(&axes, [x, y, z], steps, &mut weight);
                     self.tap(level, &axes, [x, y, z], |filter, tap| {
                         filter.blend(tap, &weight, &mut sum);
                     })?;
@@ -202,8 +198,7 @@ impl<M: Memory> Filter<'_, M> {
         let wanted = if self.compare.is_some() { 1 } else { self.wanted };
         for (k, tap) in taps.iter().enumerate() {
             let mut weight = [1.0; LANES];
-            weigh(&mut weight, &axes[0], k & 1, 2);
-            weigh(&mut weight, &axes[1], k >> 1, 2);
+            self.kernels.weigh(axes, [k & 1, k >> 1, 0], [2, 2, 1], &mut weight);
             self.kernels.accumulate(tap, &weight, wanted, &mut sum);
         }
         Ok(sum)
@@ -273,20 +268,13 @@ impl<M: Memory> Filter<'_, M> {
             (&ax.texel[sx], &ay.texel[sy], self.layer)
         };
         let mut elements = [0; LANES];
-        let mut lines = [0; LANES];
-        self.kernels.columns(level, x, &mut elements);
-        self.kernels.lines(level, y, &mut lines);
-        for i in 0..LANES {
-            elements[i] += lines[i];
-        }
         let mut outside = [0; LANES];
-        for i in 0..LANES {
-            outside[i] = ax.outside[sx][i] | ay.outside[sy][i] | az.outside[sz][i];
-        }
+        let beyond = [&ax.outside[sx], &ay.outside[sy], &az.outside[sz]];
+        self.kernels.place(level, [x, y], beyond, &mut elements, &mut outside);
         let texels =
             Texels { level, at: [x, y], layer: &layer, sample: &self.sample, outside: &outside };
         let mut words = [[0; LANES]; 4];
-        self.fetch.words(&texels, &mut elements, &mut words)?;
+        self.fetch.words(self.kernels, &texels, &mut elements, &mut words)?;
         let columns = x.map(|x| x as u32);
         if let Kind::Block(..) = self.unpacker.kind {
             let rows = y.map(|y| y as u32);
@@ -302,16 +290,5 @@ impl<M: Memory> Filter<'_, M> {
         };
         use_it(self, &tap);
         Ok(corners)
-    }
-}
-
-/// Multiplies with the weight of one of the two texels of an axis.
-#[inline(always)]
-fn weigh(weight: &mut Floats, axis: &Axis, step: usize, steps: usize) {
-    if steps == 1 {
-        return;
-    }
-    for i in 0..LANES {
-        weight[i] *= if step == 0 { 1.0 - axis.weight[i] } else { axis.weight[i] };
     }
 }

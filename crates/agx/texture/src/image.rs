@@ -280,6 +280,8 @@ fn linear(shape: &Shape) -> Result<Image, Unsupported> {
         return Err(Unsupported::Unknown("a linear image of more than 2^32 texels"));
     }
     image.layer_stride = shape.layer_stride;
+    let layers = u64::from(image.layers - 1).saturating_mul(image.layer_stride);
+    image.span = layers.checked_add(elements << image.element_shift);
     image.push(Level {
         width: shape.width,
         height: shape.height,

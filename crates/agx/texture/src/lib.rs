@@ -24,6 +24,7 @@
 )]
 
 pub mod axis;
+mod block;
 mod blocks;
 mod cache;
 pub mod compression;
@@ -43,8 +44,8 @@ mod sample;
 pub mod sampler;
 mod simd;
 pub mod surface;
-pub mod target;
-mod texture;
+mod target;
+pub mod texture;
 pub mod tile;
 mod unit;
 pub mod unpack;

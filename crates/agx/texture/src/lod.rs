@@ -3,7 +3,9 @@
 // source: Vulkan specification, "Scale Factor, Level-of-Detail Operation and Image Level(s)
 // Selection"
 
-use crate::{Floats, LANES};
+use tepui_agx_packets::sampler::MipFilter;
+
+use crate::{Floats, LANES, Row};
 
 /// Fraction bits of a level of detail. Assumption: 8, as Mesa announces (mipmapPrecisionBits),
 /// rounded to the nearest.
@@ -78,6 +80,63 @@ pub fn log2(x: f32) -> f32 {
         * (2.885_39 + t2 * (0.961_796_7 + t2 * (0.577_078_04 + t2 * (0.412_198_6 + t2 * 0.320_6))));
     let result = exponent as f32 + series;
     if bits <= 0 || bits > 0x7f80_0000 { -1000.0 } else { result }
+}
+
+/// Levels of detail, clamped to a range and to a least value of each lane, and rounded.
+#[inline(always)]
+pub fn clamp(lod: &Floats, range: [f32; 2], least: Option<&Row>, out: &mut Floats) {
+    let [min, max] = range;
+    for i in 0..LANES {
+        let mut v = lod[i];
+        v = if v > min { v } else { min };
+        v = if v < max { v } else { max };
+        if let Some(least) = least {
+            let min = f32::from_bits(least[i]);
+            v = if v < min { min } else { v };
+        }
+        out[i] = quantize(v);
+    }
+}
+
+/// How the lanes read the levels.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Level of each lane, counted from the view's first.
+    pub level: Row,
+    /// Weight of the next smaller level.
+    pub next: Floats,
+    /// All bits in the lanes that magnify.
+    pub magnify: Row,
+    /// All bits in the lanes in which the next level has a weight.
+    pub between: Row,
+}
+
+impl Plan {
+    /// Level 0 for all.
+    pub const ZERO: Plan =
+        Plan { level: [0; LANES], next: [0.0; LANES], magnify: [0; LANES], between: [0; LANES] };
+}
+
+/// Chooses levels, of which `last` is the smallest.
+#[inline(always)]
+pub fn plan(lod: &Floats, mip: MipFilter, last: f32, out: &mut Plan) {
+    let all = |yes: bool| if yes { u32::MAX } else { 0 };
+    for i in 0..LANES {
+        let v = lod[i];
+        out.magnify[i] = all(v <= 0.0);
+        let v = if v > 0.0 { v } else { 0.0 };
+        let v = if v < last { v } else { last };
+        match mip {
+            MipFilter::None => {}
+            MipFilter::Nearest => out.level[i] = ((v + 0.5).ceil() - 1.0) as i32 as u32,
+            MipFilter::Linear => {
+                let whole = v.floor();
+                out.level[i] = whole as i32 as u32;
+                out.next[i] = v - whole;
+                out.between[i] = all(v != whole);
+            }
+        }
+    }
 }
 
 /// Rounds a level of detail to its fixed-point form. NaN becomes 0.

@@ -2,7 +2,7 @@
 
 use tepui_agx_packets::Packet;
 use tepui_agx_packets::pbe as packets;
-use tepui_agx_packets::texture::{Channel, Layout, SampleCount, TextureDimension};
+use tepui_agx_packets::texture::{Channel, Layout, SampleCount, TextureDimension, TextureType};
 use tepui_softgpu::Access;
 
 use crate::compression;
@@ -13,21 +13,23 @@ use crate::half;
 use crate::image::{Image, Level, Shape};
 use crate::memory::Memory;
 use crate::pack::Packer;
-use crate::tile::{TileFormat, Tilebuffer, Value};
+use crate::tile::TileFormat;
 use crate::unit::{self, Descriptor, Unit};
 use crate::{LANES, Row};
 
 /// An image as the pixel back end writes it.
 #[derive(Clone)]
 pub struct Pbe {
-    image: Image,
+    pub(crate) image: Image,
     packer: Packer,
     /// For tiles, whose sRGB conversion was done on the way into the tilebuffer.
-    tile_packer: Packer,
+    pub(crate) tile_packer: Packer,
+    /// Type of the channels.
+    pub(crate) type_: TextureType,
     /// Whether integers narrower than the format's are sign-extended.
-    signed: bool,
+    pub(crate) signed: bool,
     /// Which component each channel in memory takes.
-    swizzle: [usize; 4],
+    pub(crate) swizzle: [usize; 4],
     /// The level that is written.
     level: u32,
     /// Layers, or slices of level 0.
@@ -90,17 +92,27 @@ impl Pbe {
                 _ => 3,
             };
         }
-        let signed = d.type_ == tepui_agx_packets::texture::TextureType::Sint;
-        Ok(Pbe { image, packer, tile_packer, signed, swizzle, level: d.level, layers, is_3d })
+        let signed = d.type_ == TextureType::Sint;
+        Ok(Pbe {
+            image,
+            packer,
+            tile_packer,
+            type_: d.type_,
+            signed,
+            swizzle,
+            level: d.level,
+            layers,
+            is_3d,
+        })
     }
 
     /// The level with this number counted from the descriptor's.
-    fn level(&self, number: u32) -> Option<&Level> {
+    pub(crate) fn level(&self, number: u32) -> Option<&Level> {
         self.image.levels().get((self.level + number) as usize)
     }
 
     /// Slices or layers of a level.
-    fn depth(&self, level: &Level) -> u32 {
+    pub(crate) fn depth(&self, level: &Level) -> u32 {
         if self.is_3d { level.depth } else { self.layers }
     }
 }
@@ -218,90 +230,6 @@ impl Unit {
         }
         Ok(())
     }
-
-    /// Writes a tile of local memory to an image. Pixels outside of the image are dropped.
-    ///
-    /// # Errors
-    /// When a texel is not mapped, the descriptor is not understood, or the tile is not inside of local
-    /// memory.
-    pub fn write_block<M: Memory>(
-        &mut self,
-        memory: &mut M,
-        store: &BlockStore,
-        image: &Descriptor,
-        block: &Block,
-        tile: &Tilebuffer,
-        local: &[u8],
-    ) -> Result<(), Fault> {
-        let Unit { images, notes, .. } = self;
-        let pbe = unit::image(images, image)?;
-        let Some(level) = pbe.level(block.level) else { return Ok(()) };
-        let [x0, y0] = block.at;
-        if block.layer >= pbe.depth(level) || x0 >= level.width || y0 >= level.height {
-            return Ok(());
-        }
-        let x1 = x0.saturating_add(tile.size[0]).min(level.width);
-        let y1 = y0.saturating_add(tile.size[1]).min(level.height);
-        let layer = u64::from(block.layer);
-        compression::open_tiles(memory, notes, &pbe.image, level, layer, [x0, y0, x1, y1])?;
-        let samples = pbe.image.samples.min(tile.samples);
-        for y in y0..y1 {
-            for x in (x0..x1).step_by(LANES) {
-                let count = (x1 - x).min(LANES as u32);
-                let exec = u32::MAX >> (LANES as u32 - count);
-                for sample in 0..samples {
-                    let mut components = [[0; LANES]; 4];
-                    for i in 0..count {
-                        let at = tile.offset(x - x0 + i, y - y0, sample) + block.offset as usize;
-                        let pixel =
-                            local.get(at..).and_then(|from| stored(pbe, store.format, from));
-                        let Some(pixel) = pixel else {
-                            return Err(Fault::Unknown("a tile outside of local memory"));
-                        };
-                        for (row, value) in components.iter_mut().zip(pixel) {
-                            row[i as usize] = value;
-                        }
-                    }
-                    let mut words = [[0; LANES]; 4];
-                    pbe.tile_packer.pack(&in_memory_order(pbe, &components), exec, &mut words);
-                    for i in 0..count as usize {
-                        let bits = [words[0][i], words[1][i], words[2][i], words[3][i]];
-                        let at = [x + i as u32, y, block.layer, sample];
-                        put(memory, &pbe.image, level, at, &bits)?;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The components of a pixel in the tile as the packer wants them: floats' bits or integers. Formats
-/// of bits hold what the image holds: floats of their size for images of floats and fixed point.
-/// source: Mesa's agx_compile.c, `agx_emit_block_image_store`, which names halves I16
-fn stored(pbe: &Pbe, format: TileFormat, from: &[u8]) -> Option<[u32; 4]> {
-    // Of a pixel at the end of local memory, only the channels that the image has are there.
-    let count = pbe.channels();
-    let mask = (1u8 << count) - 1;
-    let format = if format == TileFormat::Srgba8 { TileFormat::U8Norm } else { format };
-    let value = format.load(mask, from)?;
-    if format.value() == Value::Float || !pbe.packer.is_float() {
-        return Some(match (format, pbe.signed) {
-            (TileFormat::I8, true) => value.map(|v| v as u8 as i8 as i32 as u32),
-            (TileFormat::I16, true) => value.map(|v| v as u16 as i16 as i32 as u32),
-            _ => value,
-        });
-    }
-    Some(match format {
-        TileFormat::I16 => value.map(|v| half::widen(v & 0xffff).to_bits()),
-        _ => value,
-    })
-}
-
-impl Pbe {
-    fn channels(&self) -> u32 {
-        self.packer.channels()
-    }
 }
 
 /// Components of registers as the packer wants them, in the order of memory.
@@ -321,12 +249,12 @@ fn channels(pbe: &Pbe, narrow: bool, components: &[Row; 4]) -> [Row; 4] {
     out
 }
 
-fn in_memory_order(pbe: &Pbe, components: &[Row; 4]) -> [Row; 4] {
+pub(crate) fn in_memory_order(pbe: &Pbe, components: &[Row; 4]) -> [Row; 4] {
     std::array::from_fn(|c| components[pbe.swizzle[c]])
 }
 
 /// Writes the bits of one texel that is inside of the image.
-fn put<M: Memory>(
+pub(crate) fn put<M: Memory>(
     memory: &mut M,
     image: &Image,
     level: &Level,

@@ -8,7 +8,7 @@ use crate::cube::{self, Faces};
 use crate::error::Fault;
 use crate::fetch::Fetcher;
 use crate::filter::Filter;
-use crate::lod::{self, Footprint, Gradient};
+use crate::lod::{self, Footprint, Gradient, Plan};
 use crate::memory::Memory;
 use crate::sampler::{Sampler, SamplerState};
 use crate::texture::Texture;
@@ -129,18 +129,6 @@ impl Request {
         use TextureDimension::{CubeArray, D1Array, D2Array, D2ArrayMultisampled};
         matches!(self.dimension, D1Array | D2Array | CubeArray | D2ArrayMultisampled)
     }
-}
-
-/// How the lanes read the levels.
-struct Plan {
-    /// Level of each lane, counted from the view's first.
-    level: [u32; LANES],
-    /// Weight of the next smaller level.
-    next: Floats,
-    /// Lanes that magnify.
-    magnify: u32,
-    /// Any weight of a next level?
-    between: bool,
 }
 
 impl Unit {
@@ -398,6 +386,19 @@ fn sample<M: Memory>(
         // Anticlockwise from the lower left. source: Vulkan specification, "Texel Gathering"
         return Ok([taps[2], taps[3], taps[1], taps[0]]);
     }
+    // One level that is filtered in one way needs no level of detail.
+    let trivial = texture.extra_levels == 0
+        && sampler.magnify == sampler.minify
+        && sampler.max_anisotropy == 1
+        && request.kind == Kind::Sample;
+    if trivial {
+        let level = texture.image.level(texture.first_level);
+        if filter.unpacker.is_integer() {
+            return filter.nearest_integer(level, &coordinates);
+        }
+        let linear = sampler.minify == Kernel::Linear;
+        return Ok(filter.level(level, &coordinates, linear)?.map(|c| c.map(f32::to_bits)));
+    }
     let anisotropic = sampler.max_anisotropy > 1 && !filter.unpacker.is_integer();
     let mut prints = None;
     let lod = level_of_detail(
@@ -411,9 +412,9 @@ fn sample<M: Memory>(
         &mut prints,
     );
     if request.kind == Kind::QueryLod {
-        return Ok(query(texture, sampler, &lod));
+        return Ok(query(filter, texture, sampler, &lod));
     }
-    let plan = plan(texture, sampler, &lod);
+    let plan = plan(filter, texture, sampler, &lod);
     if filter.unpacker.is_integer() {
         // Integers are not filtered: the nearest texel of the nearest level.
         let mut result = [[0; LANES]; 4];
@@ -437,35 +438,16 @@ fn sample<M: Memory>(
         }
         _ => None,
     };
+    let between = if sampler.mip == MipFilter::Linear { bits(&plan.between) } else { 0 };
     let mut result = [[0; LANES]; 4];
-    let split = if sampler.magnify == sampler.minify { 0 } else { plan.magnify };
+    let split = if sampler.magnify == sampler.minify { 0 } else { bits(&plan.magnify) };
     each_group(&plan.level, split, exec, |number, magnify, group, whole| {
         let linear = (if magnify { sampler.magnify } else { sampler.minify }) == Kernel::Linear;
         let mut part = along(filter, texture, number, group, linear, &coordinates, line)?;
-        if plan.between {
-            let mut between = 0;
-            for i in 0..LANES {
-                between |= u32::from(plan.next[i] > 0.0) << i;
-            }
-            if between & group != 0 {
-                let next = along(
-                    filter,
-                    texture,
-                    number + 1,
-                    between & group,
-                    linear,
-                    &coordinates,
-                    line,
-                )?;
-                for c in 0..4 {
-                    for i in 0..LANES {
-                        if between >> i & 1 != 0 {
-                            let w = plan.next[i];
-                            part[c][i] = part[c][i] * (1.0 - w) + next[c][i] * w;
-                        }
-                    }
-                }
-            }
+        if between & group != 0 {
+            let lanes = between & group;
+            let next = along(filter, texture, number + 1, lanes, linear, &coordinates, line)?;
+            filter.kernels.mix(&next, &plan, &mut part);
         }
         merge(&mut result, &part.map(|c| c.map(f32::to_bits)), group, whole);
         Ok(())
@@ -540,66 +522,50 @@ fn level_of_detail<M: Memory>(
     faces: Option<&Faces>,
     prints: &mut Prints,
 ) -> Lod {
-    let mut raw = [0.0; LANES];
+    let mut raw;
     let level = texture.image.level(texture.first_level);
-    // One level that is filtered in one way needs no level of detail.
-    let trivial = texture.extra_levels == 0
-        && sampler.magnify == sampler.minify
-        && sampler.max_anisotropy == 1
-        && request.kind == Kind::Sample;
-    if !trivial {
-        if request.lod == LodSource::Level {
-            raw = floats(&operands.lod);
+    if request.lod == LodSource::Level {
+        raw = floats(&operands.lod);
+    } else {
+        let given = matches!(request.lod, LodSource::Gradient | LodSource::GradientMin);
+        let mut gradient: Gradient = if given {
+            operands.gradient.map(|g| g.map(|row| floats(&row)))
         } else {
-            let given = matches!(request.lod, LodSource::Gradient | LodSource::GradientMin);
-            let mut gradient: Gradient = if given {
-                operands.gradient.map(|g| g.map(|row| floats(&row)))
-            } else {
-                direction.map(|c| lod::derivatives(&c))
-            };
-            if let Some(faces) = faces {
-                gradient = cube::gradients(faces, direction, &gradient);
-            }
-            let size = [level.width, level.height, level.depth];
-            let mut texels = gradient;
-            if !sampler.pixel_coordinates {
-                for (axis, size) in texels.iter_mut().zip(size) {
-                    for way in axis {
-                        way.iter_mut().for_each(|v| *v *= size as f32);
-                    }
+            direction.map(|c| lod::derivatives(&c))
+        };
+        if let Some(faces) = faces {
+            gradient = cube::gradients(faces, direction, &gradient);
+        }
+        let size = [level.width, level.height, level.depth];
+        let mut texels = gradient;
+        if !sampler.pixel_coordinates {
+            for (axis, size) in texels.iter_mut().zip(size) {
+                for way in axis {
+                    way.iter_mut().for_each(|v| *v *= size as f32);
                 }
             }
-            let mut print =
-                Footprint { lod: [0.0; LANES], samples: [1.0; LANES], down: [0.0; LANES] };
-            filter.kernels.footprint(&texels, filter.axes, sampler.max_anisotropy, &mut print);
-            raw = print.lod;
-            *prints = Some((print, gradient));
         }
-        if matches!(request.lod, LodSource::Bias | LodSource::BiasMin) {
-            for i in 0..LANES {
-                raw[i] += f32::from_bits(operands.lod[i]);
-            }
+        let mut print = Footprint { lod: [0.0; LANES], samples: [1.0; LANES], down: [0.0; LANES] };
+        filter.kernels.footprint(&texels, filter.axes, sampler.max_anisotropy, &mut print);
+        raw = print.lod;
+        *prints = Some((print, gradient));
+    }
+    if matches!(request.lod, LodSource::Bias | LodSource::BiasMin) {
+        for i in 0..LANES {
+            raw[i] += f32::from_bits(operands.lod[i]);
         }
     }
     let least = matches!(request.lod, LodSource::BiasMin | LodSource::GradientMin);
-    let mut clamped = raw;
-    for i in 0..LANES {
-        let mut v = clamped[i];
-        v = if v > sampler.min_lod { v } else { sampler.min_lod };
-        v = if v < sampler.max_lod { v } else { sampler.max_lod };
-        if least {
-            let min = f32::from_bits(operands.min_lod[i]);
-            v = if v < min { min } else { v };
-        }
-        clamped[i] = lod::quantize(v);
-    }
+    let least = least.then_some(&operands.min_lod);
+    let mut clamped = [0.0; LANES];
+    filter.kernels.clamp_lod(&raw, [sampler.min_lod, sampler.max_lod], least, &mut clamped);
     Lod { raw, clamped }
 }
 
 /// What a query of the level of detail returns. The first value names the level (or between levels)
 /// that is read, the second is not clamped.
-fn query(texture: &Texture, sampler: &Sampler, lod: &Lod) -> [Row; 4] {
-    let plan = plan(texture, sampler, lod);
+fn query<M>(filter: &Filter<'_, M>, texture: &Texture, sampler: &Sampler, lod: &Lod) -> [Row; 4] {
+    let plan = plan(filter, texture, sampler, lod);
     let mut out = [[0; LANES]; 4];
     for i in 0..LANES {
         out[0][i] = (plan.level[i] as f32 + plan.next[i]).to_bits();
@@ -609,24 +575,13 @@ fn query(texture: &Texture, sampler: &Sampler, lod: &Lod) -> [Row; 4] {
 }
 
 /// Chooses levels and filters.
-fn plan(texture: &Texture, sampler: &Sampler, lod: &Lod) -> Plan {
-    let mut plan = Plan { level: [0; LANES], next: [0.0; LANES], magnify: 0, between: false };
-    let last = texture.extra_levels as f32;
-    for i in 0..LANES {
-        let v = lod.clamped[i];
-        plan.magnify |= u32::from(v <= 0.0) << i;
-        let v = if v > 0.0 { v } else { 0.0 };
-        let v = if v < last { v } else { last };
-        match sampler.mip {
-            MipFilter::None => {}
-            MipFilter::Nearest => plan.level[i] = ((v + 0.5).ceil() - 1.0) as u32,
-            MipFilter::Linear => {
-                let whole = v.floor();
-                plan.level[i] = whole as u32;
-                plan.next[i] = v - whole;
-                plan.between |= v != whole;
-            }
-        }
-    }
+fn plan<M>(filter: &Filter<'_, M>, texture: &Texture, sampler: &Sampler, lod: &Lod) -> Plan {
+    let mut plan = Plan::ZERO;
+    filter.kernels.plan(&lod.clamped, sampler.mip, texture.extra_levels as f32, &mut plan);
     plan
+}
+
+/// The lanes of a row of masks.
+fn bits(row: &Row) -> u32 {
+    row.iter().enumerate().fold(0, |bits, (i, lane)| bits | (lane & 1) << i)
 }

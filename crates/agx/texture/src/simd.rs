@@ -1,10 +1,10 @@
 //! The loops over lanes, compiled several times: for any host and for hosts with wider vectors.
 
-use tepui_agx_packets::sampler::CompareFunc;
+use tepui_agx_packets::sampler::{CompareFunc, MipFilter};
 
 use crate::axis::{self, Axis, AxisRule};
 use crate::image::Level;
-use crate::lod::{self, Footprint, Gradient};
+use crate::lod::{self, Footprint, Gradient, Plan};
 use crate::unpack::Unpacker;
 use crate::{Floats, Ints, LANES, Row, half};
 
@@ -93,12 +93,20 @@ kernels! {
     axis(rule: &AxisRule, coordinate: &Floats, offset: &Ints, out: &mut Axis) = axis::axis;
     /// [`axis::load_border`].
     load_border(size: u32, texel: &Row, offset: &Ints, out: &mut Axis) = axis::load_border;
-    /// The parts of the element numbers that depend on x.
-    columns(level: &Level, x: &Ints, out: &mut Row) = super::columns;
-    /// The parts of the element numbers that depend on y.
-    lines(level: &Level, y: &Ints, out: &mut Row) = super::lines;
     /// [`lod::footprint`].
     footprint(gradient: &Gradient, axes: usize, most: u32, out: &mut Footprint) = lod::footprint;
+    /// [`lod::clamp`].
+    clamp_lod(lod: &Floats, range: [f32; 2], least: Option<&Row>, out: &mut Floats) = lod::clamp;
+    /// [`lod::plan`].
+    plan(lod: &Floats, mip: MipFilter, last: f32, out: &mut Plan) = lod::plan;
+    /// Mixes in the next smaller level.
+    mix(next: &[Floats; 4], plan: &Plan, out: &mut [Floats; 4]) = super::mix;
+    /// The products of the weights of one of the two texels of up to three axes.
+    weigh(axes: &[Axis; 3], step: [usize; 3], steps: [usize; 3], out: &mut Floats) = super::weigh;
+    /// Where texels are: element numbers, and which are the border.
+    place(level: &Level, at: [&Ints; 2], outside: [&Row; 3], elements: &mut Row, out: &mut Row) = super::place;
+    /// Byte offsets of elements.
+    offsets(elements: &Row, start: u64, shift: u32, out: &mut [u64; LANES]) = super::offsets;
     /// The channels of a tap.
     floats(tap: &Tap<'_>, out: &mut [Floats; 4]) = super::tap_floats;
     /// Adds the channels of a tap, weighted.
@@ -141,13 +149,45 @@ impl Kernels {
 }
 
 #[inline(always)]
-fn columns(level: &Level, x: &Ints, out: &mut Row) {
-    *out = level.columns(x);
+fn mix(next: &[Floats; 4], plan: &Plan, out: &mut [Floats; 4]) {
+    for (out, next) in out.iter_mut().zip(next) {
+        for i in 0..LANES {
+            let w = plan.next[i];
+            let mixed = out[i] * (1.0 - w) + next[i] * w;
+            // Elsewhere the next level was not read.
+            out[i] = if plan.between[i] != 0 { mixed } else { out[i] };
+        }
+    }
 }
 
 #[inline(always)]
-fn lines(level: &Level, y: &Ints, out: &mut Row) {
-    *out = level.lines(y);
+fn weigh(axes: &[Axis; 3], step: [usize; 3], steps: [usize; 3], out: &mut Floats) {
+    *out = [1.0; LANES];
+    for a in [1, 2, 0] {
+        if steps[a] == 1 {
+            continue;
+        }
+        for i in 0..LANES {
+            let second = axes[a].weight[i];
+            out[i] *= if step[a] == 0 { 1.0 - second } else { second };
+        }
+    }
+}
+
+#[inline(always)]
+fn place(level: &Level, at: [&Ints; 2], outside: [&Row; 3], elements: &mut Row, out: &mut Row) {
+    let (columns, lines) = (level.columns(at[0]), level.lines(at[1]));
+    for i in 0..LANES {
+        elements[i] = columns[i] + lines[i];
+        out[i] = outside[0][i] | outside[1][i] | outside[2][i];
+    }
+}
+
+#[inline(always)]
+fn offsets(elements: &Row, start: u64, shift: u32, out: &mut [u64; LANES]) {
+    for i in 0..LANES {
+        out[i] = start + (u64::from(elements[i]) << shift);
+    }
 }
 
 #[inline(always)]

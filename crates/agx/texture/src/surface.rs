@@ -142,24 +142,38 @@ impl Surface {
         compression::open_tiles(memory, notes, &self.image, level, u64::from(layer), rectangle)
     }
 
-    /// Writes a sample of the pixels x, x + 1, … of a row, which must be inside and open.
+    /// Where columns x, x + 1, … lie, for [`Surface::store_row`].
+    pub fn columns<const N: usize>(&self, x: u32) -> [u32; N] {
+        let level = self.image.level(0);
+        std::array::from_fn(|i| level.column((x + i as u32).min(level.width - 1)))
+    }
+
+    /// Writes a sample of the pixels of a row from the first of `columns` on, which must be inside and
+    /// open.
     pub fn store_row<M: Memory>(
         &self,
         memory: &mut M,
         [layer, sample]: [u32; 2],
-        [x, y]: [u32; 2],
+        columns: &[u32],
+        y: u32,
         values: &[u32],
     ) -> Result<(), Fault> {
         let level = self.image.level(0);
         let host = self.window(memory, layer, Access::Write);
         let n = self.bytes().min(4);
-        for (at, value) in (x..).zip(values) {
-            let offset = self.offset(level.element(at, y), sample);
+        let line = level.line(y);
+        for (value, column) in values.iter().zip(columns) {
+            let offset = self.offset(line + column, sample);
             let bytes = value.to_le_bytes();
             match host {
                 // SAFETY: the window has the bytes of all texels of the layer.
                 Some(host) => unsafe {
-                    std::ptr::copy_nonoverlapping(bytes.as_ptr(), host.add(offset as usize), n);
+                    let to = host.add(offset as usize);
+                    if n == 4 {
+                        to.cast::<[u8; 4]>().write_unaligned(bytes);
+                    } else {
+                        std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, n);
+                    }
                 },
                 None => memory.write(self.address(layer).wrapping_add(offset), &bytes[..n])?,
             }

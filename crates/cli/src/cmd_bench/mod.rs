@@ -1,5 +1,6 @@
 //! `tepui bench`: measurements, one module each; every figure has a peer in the same run.
 
+mod compile;
 mod frames;
 mod model;
 mod tiling;
@@ -15,6 +16,7 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum What {
+    Compile(compile::Args),
     Model(model::Args),
     Tiling(tiling::Args),
 }
@@ -22,6 +24,7 @@ enum What {
 /// Runs the command.
 pub fn run(args: &Args) -> ExitCode {
     match &args.what {
+        What::Compile(args) => compile::run(args),
         What::Model(args) => model::run(args),
         What::Tiling(args) => tiling::run(args),
     }

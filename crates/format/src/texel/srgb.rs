@@ -21,8 +21,48 @@ pub fn decode_table() -> &'static [f32; 256] {
     &DECODED
 }
 
+/// Parts of 0…1 in each of which at most one threshold lies: thresholds are at least
+/// 1/(255 · 12.92) apart.
+const PARTS: usize = 4096;
+
+/// For each part, the stored value of its start.
+static STARTS: LazyLock<[u8; PARTS]> = LazyLock::new(|| {
+    std::array::from_fn(|i| {
+        let linear = i as f32 / PARTS as f32;
+        THRESHOLDS.partition_point(|&threshold| threshold <= linear) as u8
+    })
+});
+
 /// Linear light to the nearest stored 8-bit sRGB value; clamps, NaN gives 0.
 #[inline]
 pub fn encode(linear: f32) -> u8 {
-    THRESHOLDS.partition_point(|&threshold| threshold <= linear) as u8
+    if linear >= 1.0 {
+        return 255;
+    }
+    // A negative number or a NaN becomes 0.
+    let start = STARTS[(linear * PARTS as f32) as usize % PARTS];
+    let next = THRESHOLDS.get(usize::from(start)).is_some_and(|&threshold| threshold <= linear);
+    start + u8::from(next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_agrees_with_the_thresholds() {
+        let slow = |x: f32| THRESHOLDS.partition_point(|&threshold| threshold <= x) as u8;
+        for i in 0..=1 << 16 {
+            let x = i as f32 / 65536.0;
+            assert_eq!(encode(x), slow(x), "{x}");
+        }
+        for &t in THRESHOLDS.iter() {
+            for x in [t.next_down(), t, t.next_up()] {
+                assert_eq!(encode(x), slow(x), "{x}");
+            }
+        }
+        for x in [-1.0, f32::NAN, 2.0, f32::INFINITY, -0.0] {
+            assert_eq!(encode(x), slow(x), "{x}");
+        }
+    }
 }

@@ -1,10 +1,10 @@
 //! Instructions that are not control flow.
 
-use super::memory::{Slot, read, write};
+use super::memory::{Slot, buffer_address, read, write};
 use super::{Fault, Machine, Mask, MemoryError, SUBGROUP};
 use crate::attrs::{AtomicOp, Attrs, Builtin, IoLoc, IoSlot, Mem};
 use crate::entity::{Inst, Value};
-use crate::op::{Fold, Op, fold};
+use crate::op::{Fold, Op, fold, is_denormal};
 use crate::types::{Type, sext};
 use cranelift_entity::EntityRef;
 
@@ -13,6 +13,8 @@ use cranelift_entity::EntityRef;
 enum Space {
     Buffer,
     Global,
+    /// Global, with a base and an offset.
+    Based,
     Shared,
     Scratch,
     Push,
@@ -49,15 +51,13 @@ impl Machine<'_> {
                 let (comps, len) = (v.ty.comps() as usize, u64::from(v.len.unwrap_or(1)));
                 let index = args.get(usize::from(store)).copied();
                 for lane in (0..self.n).filter(|&l| live[l]) {
-                    let i = index.map_or(0, |i| self.get(i, 0, lane));
+                    let i = index.map_or(0, |i| self.get(i, 0, lane)).min(len.saturating_sub(1));
                     for c in 0..comps {
                         let at = (i as usize * comps + c) * self.n + lane;
                         if store {
-                            if i < len {
-                                self.vars[var.index()][at] = self.get(args[0], c, lane);
-                            }
+                            self.vars[var.index()][at] = self.get(args[0], c, lane);
                         } else {
-                            let x = if i < len { self.vars[var.index()][at] } else { 0 };
+                            let x = self.vars[var.index()][at];
                             self.set(results[0], c, lane, x);
                         }
                     }
@@ -68,6 +68,15 @@ impl Machine<'_> {
                 for l in (0..self.n).filter(|&l| live[l]) {
                     let h = ((res.index() as u64) << 32) | self.get(i, 0, l);
                     self.set(results[0], 0, l, h);
+                }
+            }
+            (Op::BufferAddress, _) => {
+                for l in (0..self.n).filter(|&l| live[l]) {
+                    let slot = self.slot(inst, self.get(args[0], 0, l))?;
+                    match buffer_address(slot) {
+                        Some(a) => self.set(results[0], 0, l, a),
+                        None => return self.unsupported(inst, "the address of this binding"),
+                    }
                 }
             }
             (Op::BufferSize, _) => {
@@ -82,6 +91,11 @@ impl Machine<'_> {
             }
             (Op::LoadBuffer, Attrs::Mem(m)) => self.load(inst, Space::Buffer, m, live)?,
             (Op::LoadGlobal, Attrs::Mem(m)) => self.load(inst, Space::Global, m, live)?,
+            (Op::LoadOffset, Attrs::Mem(m)) => self.load(inst, Space::Based, m, live)?,
+            (Op::StoreOffset, Attrs::Mem(m)) => self.store(inst, Space::Based, m, live)?,
+            (Op::AtomicOffset, Attrs::Atomic(op, m)) => {
+                self.atomic(inst, Space::Based, op, m, live)?
+            }
             (Op::LoadShared, Attrs::Mem(m)) => self.load(inst, Space::Shared, m, live)?,
             (Op::LoadScratch, Attrs::Mem(m)) => self.load(inst, Space::Scratch, m, live)?,
             (Op::LoadPush, Attrs::Mem(m)) => self.load(inst, Space::Push, m, live)?,
@@ -146,11 +160,16 @@ impl Machine<'_> {
         let tys: Vec<Type> = results.iter().map(|&r| self.ty(r)).collect();
         let arg_tys: Vec<Type> = args.iter().map(|&a| self.ty(a)).collect();
         let (mut words, mut out) = (Vec::new(), Vec::new());
+        let flush = s.info.float.iter().any(|c| c.denorm_flush) && d.op.may_flush();
+        let flushed = |ty: Type, v: u64| {
+            let on = flush && s.info.float_controls(ty.bits()).is_some_and(|c| c.denorm_flush);
+            if on && is_denormal(ty.bits(), v) { v & (1 << (ty.bits() - 1)) } else { v }
+        };
         for lane in (0..self.n).filter(|&l| live[l]) {
             words.clear();
             for &a in args {
                 for c in 0..self.ty(a).comps() as usize {
-                    words.push(self.get(a, c, lane));
+                    words.push(flushed(self.ty(a), self.get(a, c, lane)));
                 }
             }
             let mut at = 0;
@@ -167,7 +186,8 @@ impl Machine<'_> {
             let mut from = out.iter();
             for &r in results {
                 for c in 0..self.ty(r).comps() as usize {
-                    self.set(r, c, lane, from.next().copied().unwrap_or(0));
+                    let x = from.next().copied().unwrap_or(0);
+                    self.set(r, c, lane, flushed(self.ty(r), x));
                 }
             }
         }
@@ -177,7 +197,7 @@ impl Machine<'_> {
 
     /// Number of operands before the data.
     fn leading(space: Space) -> usize {
-        if matches!(space, Space::Buffer) { 2 } else { 1 }
+        if matches!(space, Space::Buffer | Space::Based) { 2 } else { 1 }
     }
 
     /// Byte offset (or address) of an access in a lane.
@@ -186,6 +206,12 @@ impl Machine<'_> {
         let x = self.get(v, 0, lane);
         match space {
             Space::Global => (x as i64).wrapping_add(i64::from(mem.offset)),
+            Space::Based => {
+                let base = self.get(self.s.arg(inst, 0), 0, lane) as i64;
+                let x = if mem.index.signed { i64::from(x as u32 as i32) } else { x as i64 };
+                let x = x.wrapping_shl(u32::from(mem.index.shift));
+                base.wrapping_add(x).wrapping_add(i64::from(mem.offset))
+            }
             // 32-bit offsets wrap, as the hardware's additions do.
             _ => i64::from((x as u32).wrapping_add(mem.offset as u32)),
         }
@@ -212,7 +238,9 @@ impl Machine<'_> {
                     }
                 }
             }
-            Space::Global => self.memory.range(off as u64, len).and_then(|(b, o)| f(b, o as i64)),
+            Space::Global | Space::Based => {
+                self.memory.range(off as u64, len).and_then(|(b, o)| f(b, o as i64))
+            }
             Space::Shared => f(&mut self.shared, off),
             Space::Scratch => f(&mut self.scratch[lane], off),
             Space::Push => f(&mut self.memory.push, off),
@@ -314,8 +342,11 @@ impl Machine<'_> {
     fn input(&mut self, inst: Inst, slot: IoSlot, live: &Mask) {
         let (r, off) = (self.s.result(inst), self.s.arg(inst, 0));
         let ty = self.ty(r);
+        let last = u64::from(self.s.io_elements(slot, false)) - 1;
         for lane in (0..self.n).filter(|&l| live[l]) {
             let o = self.get(off, 0, lane);
+            // A constant is the front end's: an element of what is declared.
+            let o = if self.s.as_const(off).is_some() { o } else { o.min(last) };
             for c in 0..ty.comps() as usize {
                 let word = |k: usize| {
                     let (loc, comp) = match slot.loc {
@@ -337,8 +368,10 @@ impl Machine<'_> {
     fn output(&mut self, inst: Inst, slot: IoSlot, live: &Mask) {
         let (v, off) = (self.s.arg(inst, 0), self.s.arg(inst, 1));
         let ty = self.ty(v);
+        let last = u64::from(self.s.io_elements(slot, true)) - 1;
         for lane in (0..self.n).filter(|&l| live[l]) {
             let o = self.get(off, 0, lane);
+            let o = if self.s.as_const(off).is_some() { o } else { o.min(last) };
             for c in 0..ty.comps() as usize {
                 let x = self.get(v, c, lane);
                 let words =

@@ -51,12 +51,35 @@ impl Memory {
         b.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect()
     }
 
-    /// The physical range that holds `len` bytes at `addr`, and the offset in it.
+    /// The physical range that holds `len` bytes at `addr`, and the offset in it: one of [`Memory::physical`], or a
+    /// buffer at its [`buffer_address`].
     pub(super) fn range(&mut self, addr: u64, len: usize) -> Option<(&mut Vec<u8>, u64)> {
+        if let Some((slot, off)) = at_address(addr) {
+            let bytes = self.buffers.get_mut(&slot)?;
+            return (off + len as u64 <= bytes.len() as u64).then_some((bytes, off));
+        }
         let (&base, bytes) = self.physical.range_mut(..=addr).next_back()?;
         let off = addr - base;
         (off.checked_add(len as u64)? <= bytes.len() as u64).then_some((bytes, off))
     }
+}
+
+/// Where addresses of buffers begin; [`Memory::physical`] is below.
+const BUFFERS: u64 = 1 << 56;
+
+/// The address that `buffer_address` gives for a buffer: sets, bindings and elements up to 255, offsets up to 4 GiB.
+/// `None` past these.
+#[must_use]
+pub fn buffer_address((set, binding, element): Slot) -> Option<u64> {
+    let fits = [set, binding, element].iter().all(|&n| n < 256);
+    fits.then(|| {
+        BUFFERS | (u64::from(set) << 48) | (u64::from(binding) << 40) | (u64::from(element) << 32)
+    })
+}
+
+fn at_address(addr: u64) -> Option<(Slot, u64)> {
+    let byte = |n: u32| (addr >> n) as u32 & 255;
+    (addr >> 56 == BUFFERS >> 56).then(|| ((byte(48), byte(40), byte(32)), addr & 0xffff_ffff))
 }
 
 /// `len` bytes at `off` as a number; `None` out of bounds.

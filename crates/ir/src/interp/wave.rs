@@ -7,7 +7,8 @@ use crate::op::{Op, fold};
 use crate::types::Type;
 
 /// The op that combines two values, and the identity's bits for a type.
-fn operator(r: ReduceOp, ty: Type) -> (Op, u64) {
+#[must_use]
+pub fn operator(r: ReduceOp, ty: Type) -> (Op, u64) {
     let bits = u32::from(ty.bits());
     let (ones, sign) = (ty.mask(), 1u64 << (bits - 1));
     let float = |h: u64, s: u64, d: u64| match bits {
@@ -130,17 +131,17 @@ impl Machine<'_> {
                                     || l / red.cluster as usize == lane / red.cluster as usize
                             }
                         };
-                        let mut acc: Option<u64> = None;
-                        for l in self.peers(lane, live).filter(|&l| take(l)) {
-                            let x = self.get(args[0], c, l);
-                            acc = Some(acc.map_or(x, |a| binary(op, ty, a, x)));
-                        }
-                        put(c, acc.unwrap_or(identity));
+                        let values = self.peers(lane, live).filter(|&l| take(l));
+                        put(
+                            c,
+                            values
+                                .fold(identity, |a, l| binary(op, ty, a, self.get(args[0], c, l))),
+                        );
                     }
                 }
                 (Op::QuadBroadcast, _) => {
                     let k = self.get(args[1], 0, lane) as usize & 3;
-                    (0..comps).for_each(|c| put(c, self.lane_or_zero(args[0], c, quad + k)));
+                    (0..comps).for_each(|c| put(c, self.lane_or_zero(args[0], c, quad + k, live)));
                 }
                 (Op::QuadSwap, Attrs::Quad(dir)) => {
                     let x = match dir {
@@ -148,7 +149,7 @@ impl Machine<'_> {
                         QuadDir::Vertical => 2,
                         QuadDir::Diagonal => 3,
                     };
-                    (0..comps).for_each(|c| put(c, self.lane_or_zero(args[0], c, lane ^ x)));
+                    (0..comps).for_each(|c| put(c, self.lane_or_zero(args[0], c, lane ^ x, live)));
                 }
                 (Op::DdxFine | Op::DdyFine | Op::DdxCoarse | Op::DdyCoarse, _) => {
                     let ty = self.ty(r).elem();
@@ -159,8 +160,10 @@ impl Machine<'_> {
                         _ => (quad, quad + 2),
                     };
                     for c in 0..comps {
-                        let (x, y) =
-                            (self.lane_or_zero(args[0], c, a), self.lane_or_zero(args[0], c, b));
+                        let (x, y) = (
+                            self.lane_or_zero(args[0], c, a, live),
+                            self.lane_or_zero(args[0], c, b, live),
+                        );
                         put(c, binary(Op::FSub, ty, y, x));
                     }
                 }
@@ -173,8 +176,9 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn lane_or_zero(&self, v: Value, c: usize, lane: usize) -> u64 {
-        if lane < self.n { self.get(v, c, lane) } else { 0 }
+    /// A lane that is not there, or not active, gives zero: what is undefined must not depend on what registers held before.
+    fn lane_or_zero(&self, v: Value, c: usize, lane: usize, live: &Mask) -> u64 {
+        if lane < self.n && live[lane] { self.get(v, c, lane) } else { 0 }
     }
 }
 

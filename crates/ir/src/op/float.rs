@@ -19,14 +19,14 @@ macro_rules! float_ops { ([$($acc:tt)*] $($rest:ident)*) => { chain! { [$($acc)*
     FNeg "fneg" (F) -> (F) [PURE] = uint!(n; a => a ^ (1 << (n - 1)));
     /// Clears the sign bit.
     FAbs "fabs" (F) -> (F) [PURE] = uint!(n; a => a & !(1 << (n - 1)));
-    /// Clamp to 0–1; NaN gives 0.
-    FSat "fsat" (F) -> (F) [PURE] = float!(a => a.max(0.0).min(1.0));
+    /// Clamp to 0–1; NaN and -0 give 0.
+    FSat "fsat" (F) -> (F) [PURE] = float!(a => if a >= 1.0 { 1.0 } else if a > 0.0 { a } else { 0.0 });
     /// -1, 0 or 1; NaN gives 0; the sign of zero is kept.
     FSign "fsign" (F) -> (F) [PURE] = float!(a => if a > 0.0 { 1.0 } else if a < 0.0 { -1.0 } else if a == 0.0 { a } else { 0.0 });
-    /// Minimum; a NaN operand gives the other.
-    FMin "fmin" (F, F) -> (F) [PURE, COMM] = float!(a, b => a.min(b));
-    /// Maximum; a NaN operand gives the other.
-    FMax "fmax" (F, F) -> (F) [PURE, COMM] = float!(a, b => a.max(b));
+    /// Minimum; a NaN operand gives the other; -0 is less than 0.
+    FMin "fmin" (F, F) -> (F) [PURE, COMM] = float!(a, b => if a < b || b.is_nan() || (a == b && a.is_sign_negative()) { a } else { b });
+    /// Maximum; a NaN operand gives the other; -0 is less than 0.
+    FMax "fmax" (F, F) -> (F) [PURE, COMM] = float!(a, b => if a > b || b.is_nan() || (a == b && a.is_sign_positive()) { a } else { b });
     /// Round towards minus infinity.
     FFloor "ffloor" (F) -> (F) [PURE] = float!(a => a.floor());
     /// Round towards plus infinity.

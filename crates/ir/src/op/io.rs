@@ -1,7 +1,7 @@
 //! Inputs, outputs, built-ins and what a fragment may do to itself.
 
 macro_rules! io_ops { ([$($acc:tt)*] $($rest:ident)*) => { chain! { [$($acc)*
-    /// Reads a vertex attribute or a fragment input at its declared sampling: (offset in locations, 0 when not an array; components for clip and cull distances).
+    /// Reads a vertex attribute or a fragment input at its declared sampling: (offset in locations, 0 when not an array; components for clip and cull distances). An offset past the end is that of the last element, here and in the other loads and stores.
     LoadInput "load_input" (S32) -> (Any) : Io [PURE] = Fold::None;
     /// Reads a fragment input at a sample: (offset in locations, sample).
     LoadInputAtSample "load_input_at_sample" (S32, S32) -> (Any) : Io [PURE] = Fold::None;

@@ -1,14 +1,27 @@
 //! Macros that write an op's meaning once for every bit size.
 
-/// A function of floats: 16 bits are computed in f64 and rounded once.
+/// A function of floats: 16 bits are computed in f64 and rounded once. A result that is not a number is always the same one, so that
+/// it does not tell which operand it came from.
 macro_rules! float {
     ($($a:ident),+ => $e:expr) => {
         Fold::Lane(|l| {
             let [$($a),+] = *l.args else { return 0 };
             match l.bits {
-                16 => { $(let $a = half::f16::from_bits($a as u16).to_f64();)+ let r: f64 = $e; u64::from(half::f16::from_f64(r).to_bits()) }
-                32 => { $(let $a = f32::from_bits($a as u32);)+ let r: f32 = $e; u64::from(r.to_bits()) }
-                _ => { $(let $a = f64::from_bits($a);)+ let r: f64 = $e; r.to_bits() }
+                16 => {
+                    $(let $a = half::f16::from_bits($a as u16).to_f64();)+
+                    let r: f64 = $e;
+                    if r.is_nan() { 0x7e00 } else { u64::from(half::f16::from_f64(r).to_bits()) }
+                }
+                32 => {
+                    $(let $a = f32::from_bits($a as u32);)+
+                    let r: f32 = $e;
+                    if r.is_nan() { 0x7fc0_0000 } else { u64::from(r.to_bits()) }
+                }
+                _ => {
+                    $(let $a = f64::from_bits($a);)+
+                    let r: f64 = $e;
+                    if r.is_nan() { 0x7ff8_0000_0000_0000 } else { r.to_bits() }
+                }
             }
         })
     };
@@ -193,11 +206,14 @@ pub(super) fn fdot(w: &Whole, out: &mut Vec<u64>) {
     let bits = w.args[0].0.bits();
     let pairs = w.args[0].1.iter().zip(w.args[1].1);
     out.push(match bits {
-        32 => u64::from(
-            pairs
-                .fold(0f32, |s, (a, b)| s + f32::from_bits(*a as u32) * f32::from_bits(*b as u32))
-                .to_bits(),
-        ),
-        n => from_f64(n, pairs.fold(0f64, |s, (a, b)| s + to_f64(n, *a) * to_f64(n, *b))),
+        32 => {
+            let sum = pairs
+                .fold(0f32, |s, (a, b)| s + f32::from_bits(*a as u32) * f32::from_bits(*b as u32));
+            u64::from(if sum.is_nan() { 0x7fc0_0000 } else { sum.to_bits() })
+        }
+        n => {
+            let sum = pairs.fold(0f64, |s, (a, b)| s + to_f64(n, *a) * to_f64(n, *b));
+            from_f64(n, if sum.is_nan() { f64::NAN } else { sum })
+        }
     });
 }

@@ -3,9 +3,9 @@
 //! Addresses and offsets are in bytes; `Mem::offset` is added to them.
 
 macro_rules! memory_ops { ([$($acc:tt)*] $($rest:ident)*) => { chain! { [$($acc)*
-    /// Reads a variable. An array takes one operand, the element's index; out of range reads zero.
+    /// Reads a variable. An array takes one operand, the element's index; past the end it is the last element's.
     LoadVar "load_var" (Rest) -> (Any) : Var [READS] = Fold::None;
-    /// Writes a variable: (value) or (value, index) for an array; out of range writes nothing.
+    /// Writes a variable: (value) or (value, index) for an array; past the end the index is the last element's.
     StoreVar "store_var" (Any, Rest) -> () : Var [WRITES] = Fold::None;
     /// The handle of element `index` of a resource.
     Descriptor "descriptor" (S32) -> (H) : Res [PURE] = Fold::None;
@@ -19,6 +19,12 @@ macro_rules! memory_ops { ([$($acc:tt)*] $($rest:ident)*) => { chain! { [$($acc)
     StoreGlobal "store_global" (S64, Any) -> () : Mem [WRITES] = Fold::None;
     /// Read-modify-write of physical memory, returns the old value: (address, data …).
     AtomicGlobal "atomic_global" (S64, Rest) -> (Any) : Atomic [READS, WRITES] = Fold::None;
+    /// Reads physical memory at a base plus an offset that is extended and shifted as `Mem::index` says: (address, offset). Made by lowering passes, for GPUs whose loads add.
+    LoadOffset "load_offset" (S64, S32) -> (Any) : Mem [READS] = Fold::None;
+    /// Writes physical memory at a base plus an extended and shifted offset: (address, offset, value).
+    StoreOffset "store_offset" (S64, S32, Any) -> () : Mem [WRITES] = Fold::None;
+    /// Read-modify-write of physical memory at a base plus an extended and shifted offset, returns the old value: (address, offset, data …).
+    AtomicOffset "atomic_offset" (S64, S32, Rest) -> (Any) : Atomic [READS, WRITES] = Fold::None;
     /// Reads a uniform or storage buffer: (handle, offset).
     LoadBuffer "load_buffer" (H, S32) -> (Any) : Mem [READS] = Fold::None;
     /// Writes a storage buffer: (handle, offset, value).

@@ -89,6 +89,22 @@ pub fn band(count: usize) -> Vec<Vertex> {
         .collect()
 }
 
+/// Small triangles anywhere.
+pub fn small(seed: u64, count: usize) -> Vec<Vertex> {
+    let mut random = Random::new(seed);
+    let corners = scattered(seed, count);
+    let mut list = Vec::with_capacity(3 * count);
+    for corner in corners {
+        for _ in 0..3 {
+            let mut vertex = corner;
+            vertex[0] += random.float(-0.05, 0.05);
+            vertex[1] += random.float(-0.05, 0.05);
+            list.push(vertex);
+        }
+    }
+    list
+}
+
 /// What a case of `mesh.vert` and `shade.frag` varies.
 pub struct Mesh {
     name: String,

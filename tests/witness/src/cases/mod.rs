@@ -19,6 +19,7 @@ mod pixels;
 mod queries;
 mod stages;
 mod subgroup;
+mod targets;
 mod texture;
 
 use crate::case::Case;
@@ -44,6 +45,7 @@ pub fn all() -> Vec<Case> {
         stages::cases(),
         queries::cases(),
         pixels::cases(),
+        targets::cases(),
     ]
     .into_iter()
     .flatten()

@@ -311,6 +311,68 @@ fn feedback() -> Vec<Case> {
     cases
 }
 
+/// Captures in two parts, the second behind the first, and draws what was captured.
+fn feedback_resumed() -> Case {
+    let shaders = vec![
+        Shader::new("mesh.vert").define("FEEDBACK", 1),
+        Shader::new("mesh.vert"),
+        Shader::new("shade.frag"),
+    ];
+    Case::new("stages/feedback_resumed", "captured in two parts, then drawn", shaders, |bench| {
+        bench.gpu.require(ash::ext::transform_feedback::NAME)?;
+        let gpu = bench.gpu;
+        let calls = ash::ext::transform_feedback::Device::new(&gpu.instance, &gpu.device);
+        let calls = calls.fp();
+        let mut state = mesh_state();
+        state.topology = vk::PrimitiveTopology::TRIANGLE_STRIP;
+        state.discard = true;
+        let capture = gpu.graphics(&[(VERTEX, &bench.spirv[0][..])], &state, &[])?;
+        let stages = [(VERTEX, &bench.spirv[1][..]), (FRAGMENT, &bench.spirv[2][..])];
+        let draw = gpu.graphics(&stages, &mesh_state(), &[])?;
+        let list = band(11);
+        let buffer = vertices(bench, &list)?;
+        let captured = gpu.output::<f32>(8 * 64)?;
+        let counter = gpu.buffer(&[0u32; 4])?;
+        let image = target(bench)?;
+        let pass = Pass {
+            colors: vec![Attachment::color(&image, CLEAR)],
+            size_px: SIZE_PX,
+            ..Pass::default()
+        };
+        gpu.submit(|c| {
+            let device = &gpu.device;
+            let (null, from) = (std::ptr::null(), &counter.handle);
+            // Four triangles, then three.
+            for count in [6, 5] {
+                c.render(&pass, |c| {
+                    c.vertex_buffers(&[&buffer]);
+                    c.bind_graphics(&capture);
+                    // SAFETY: all objects are live; the capture is begun and ended once.
+                    unsafe {
+                        let into = &captured.handle;
+                        (calls.cmd_bind_transform_feedback_buffers_ext)(
+                            c.handle, 0, 1, into, &0, null,
+                        );
+                        (calls.cmd_begin_transform_feedback_ext)(c.handle, 0, 1, from, &0);
+                        c.draw(&capture, count, 1);
+                        (calls.cmd_end_transform_feedback_ext)(c.handle, 0, 1, from, &0);
+                    }
+                });
+            }
+            c.render(&pass, |c| {
+                // SAFETY: the buffer is live and has vertex usage.
+                unsafe { device.cmd_bind_vertex_buffers(c.handle, 0, &[captured.handle], &[0]) };
+                c.draw(&draw, 21, 1);
+            });
+        })?;
+        let pixels = gpu.read_image(&image, 0, (SIZE_PX[0] * SIZE_PX[1] * 4) as usize)?;
+        Ok(vec![
+            Output::peer("captured", &captured.read::<u32>(), Rule::Bits),
+            output(&pixels, nearly()),
+        ])
+    })
+}
+
 /// Draws into layers of an array and returns all of them.
 fn layered(
     name: &str,
@@ -400,5 +462,9 @@ fn targets() -> Vec<Case> {
 
 /// The cases.
 pub fn cases() -> Vec<Case> {
-    [geometry_shaders(), tessellation(), feedback(), targets()].into_iter().flatten().collect()
+    let again = vec![feedback_resumed()];
+    [geometry_shaders(), tessellation(), feedback(), again, targets()]
+        .into_iter()
+        .flatten()
+        .collect()
 }

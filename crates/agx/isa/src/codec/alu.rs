@@ -107,6 +107,10 @@ impl Codec for DstCodec {
         report(Access::new(Role::Write, File::Reg, dst.reg, count));
     }
 
+    fn writes(&self) -> bool {
+        true
+    }
+
     fn describe(&self) -> String {
         let what = match (self.fixed, self.max) {
             (Some(Size::B16), _) | (None, Size::B16) => "16-bit register",
@@ -120,6 +124,10 @@ impl Codec for DstCodec {
 
 impl Field for Dst {
     type Codec = DstCodec;
+
+    fn operand_mut(&mut self) -> Option<crate::operand::OperandMut<'_>> {
+        Some(crate::operand::OperandMut::Dst(self))
+    }
 }
 
 /// Modifiers a source can have.
@@ -423,6 +431,10 @@ impl Codec for SrcCodec {
 
 impl Field for Src {
     type Codec = SrcCodec;
+
+    fn operand_mut(&mut self) -> Option<crate::operand::OperandMut<'_>> {
+        Some(crate::operand::OperandMut::Src(self))
+    }
 }
 
 /// Constructors.

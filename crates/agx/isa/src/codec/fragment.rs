@@ -82,6 +82,10 @@ impl Codec for RegOrImmCodec {
 
 impl Field for RegOrImm {
     type Codec = RegOrImmCodec;
+
+    fn operand_mut(&mut self) -> Option<crate::operand::OperandMut<'_>> {
+        Some(crate::operand::OperandMut::RegOrImm(self))
+    }
 }
 
 /// A coefficient register.
@@ -170,6 +174,10 @@ impl Codec for CoefCodec {
 
 impl Field for Coef {
     type Codec = CoefCodec;
+
+    fn operand_mut(&mut self) -> Option<crate::operand::OperandMut<'_>> {
+        Some(crate::operand::OperandMut::Coef(self))
+    }
 }
 
 /// The sample index of an interpolation, in bits 32 to 39; its kind is in bits 48 and 49.
@@ -249,6 +257,10 @@ impl Codec for SampleIndexCodec {
 
 impl Field for SampleIndex {
     type Codec = SampleIndexCodec;
+
+    fn operand_mut(&mut self) -> Option<crate::operand::OperandMut<'_>> {
+        Some(crate::operand::OperandMut::SampleIndex(self))
+    }
 }
 
 /// Constructors.

@@ -71,6 +71,10 @@ impl Codec for LocalIndexCodec {
 
 impl Field for LocalIndex {
     type Codec = LocalIndexCodec;
+
+    fn operand_mut(&mut self) -> Option<crate::operand::OperandMut<'_>> {
+        Some(crate::operand::OperandMut::LocalIndex(self))
+    }
 }
 
 /// The base of a threadgroup memory access.
@@ -156,6 +160,10 @@ impl Codec for LocalBaseCodec {
 
 impl Field for LocalBase {
     type Codec = LocalBaseCodec;
+
+    fn operand_mut(&mut self) -> Option<crate::operand::OperandMut<'_>> {
+        Some(crate::operand::OperandMut::LocalBase(self))
+    }
 }
 
 /// Constructors.

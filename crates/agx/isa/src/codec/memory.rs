@@ -216,6 +216,10 @@ impl Codec for RegVecCodec {
         }
     }
 
+    fn writes(&self) -> bool {
+        self.dir == Dir::Out
+    }
+
     fn describe(&self) -> String {
         let width = match self.wide {
             Wide::Bit(_) => "16-bit or 32-bit",
@@ -242,6 +246,10 @@ impl Codec for RegVecCodec {
 
 impl Field for RegVec {
     type Codec = RegVecCodec;
+
+    fn operand_mut(&mut self) -> Option<crate::operand::OperandMut<'_>> {
+        Some(crate::operand::OperandMut::RegVec(self))
+    }
 }
 
 /// A 64-bit base address.
@@ -333,6 +341,10 @@ impl Codec for MemBaseCodec {
 
 impl Field for Base64 {
     type Codec = MemBaseCodec;
+
+    fn operand_mut(&mut self) -> Option<crate::operand::OperandMut<'_>> {
+        Some(crate::operand::OperandMut::Base64(self))
+    }
 }
 
 /// The descriptor of an asynchronous copy.
@@ -505,6 +517,10 @@ impl Codec for IndexCodec {
 
 impl Field for Index {
     type Codec = IndexCodec;
+
+    fn operand_mut(&mut self) -> Option<crate::operand::OperandMut<'_>> {
+        Some(crate::operand::OperandMut::Index(self))
+    }
 }
 
 /// Constructors.

@@ -38,6 +38,7 @@ pub mod ctor {
 }
 
 use crate::access::Access;
+use crate::operand::OperandMut;
 
 /// A run of bits: `len` bits from bit `lo`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +115,11 @@ pub enum Reject {
 pub trait Field: Copy + PartialEq + core::fmt::Debug + Default {
     /// Where and how it is encoded.
     type Codec: Codec<Value = Self>;
+
+    /// The operand, if its type can hold a register.
+    fn operand_mut(&mut self) -> Option<OperandMut<'_>> {
+        None
+    }
 }
 
 /// What a token list looks like to an operand that is being parsed.
@@ -170,6 +176,11 @@ pub trait Codec: Copy {
     /// All texts the operand can print, for those that are part of the mnemonic.
     fn spellings(&self) -> Vec<&'static str> {
         Vec::new()
+    }
+
+    /// Whether the registers it holds are written.
+    fn writes(&self) -> bool {
+        false
     }
 
     /// How the manual describes it.

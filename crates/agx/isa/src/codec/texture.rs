@@ -133,6 +133,10 @@ impl Codec for CoordsCodec {
 
 impl Field for Coords {
     type Codec = CoordsCodec;
+
+    fn operand_mut(&mut self) -> Option<crate::operand::OperandMut<'_>> {
+        Some(crate::operand::OperandMut::Coords(self))
+    }
 }
 
 /// The level-of-detail source.
@@ -277,6 +281,10 @@ impl Codec for LodCodec {
 
 impl Field for Lod {
     type Codec = LodCodec;
+
+    fn operand_mut(&mut self) -> Option<crate::operand::OperandMut<'_>> {
+        Some(crate::operand::OperandMut::Lod(self))
+    }
 }
 
 /// A texture reference.
@@ -388,6 +396,10 @@ impl Codec for TextureCodec {
 
 impl Field for Texture {
     type Codec = TextureCodec;
+
+    fn operand_mut(&mut self) -> Option<crate::operand::OperandMut<'_>> {
+        Some(crate::operand::OperandMut::Texture(self))
+    }
 }
 
 /// The base of bindless texture references.
@@ -549,6 +561,10 @@ impl Codec for SamplerCodec {
 
 impl Field for Sampler {
     type Codec = SamplerCodec;
+
+    fn operand_mut(&mut self) -> Option<crate::operand::OperandMut<'_>> {
+        Some(crate::operand::OperandMut::Sampler(self))
+    }
 }
 
 /// Comparison value and texel offsets.
@@ -652,6 +668,10 @@ impl CompareOffset {
 
 impl Field for CompareOffset {
     type Codec = CompareOffsetCodec;
+
+    fn operand_mut(&mut self) -> Option<crate::operand::OperandMut<'_>> {
+        Some(crate::operand::OperandMut::CompareOffset(self))
+    }
 }
 
 /// Constructors.

@@ -176,7 +176,18 @@ pub fn minifloat_decode(bits: u8) -> f32 {
 
 /// The 8-bit float that holds exactly `value` (sign of zero included), if there is one.
 pub fn minifloat_encode(value: f32) -> Option<u8> {
-    (0..=255u8).find(|bits| minifloat_decode(*bits).to_bits() == value.to_bits())
+    let sign = (value.to_bits() >> 31 << 7) as u8;
+    let magnitude = value.abs();
+    let sixty_fourths = magnitude * 64.0;
+    if sixty_fourths < 16.0 {
+        let mantissa = sixty_fourths as u8;
+        return (f32::from(mantissa) == sixty_fourths).then_some(sign | mantissa);
+    }
+    // 1.0 to 2.0 has exponent 3: (16 + mantissa) / 16.
+    let exponent = (magnitude.to_bits() >> 23) as i32 - 127 + 3;
+    let mantissa = magnitude.to_bits() & 0x007f_ffff;
+    let fits = (1..=7).contains(&exponent) && mantissa.trailing_zeros() >= 19;
+    fits.then_some(sign | (exponent as u8) << 4 | (mantissa >> 19) as u8)
 }
 
 /// Consecutive registers of one width: the data of memory and texture instructions.
@@ -447,4 +458,83 @@ pub struct CompareOffset {
     pub compare: bool,
     /// There are texel offsets: signed 4 bits for each axis, x lowest.
     pub offset: bool,
+}
+
+/// An operand that can hold a register, to be replaced: how compilers fill in registers.
+#[derive(Debug)]
+#[allow(missing_docs, reason = "the names are those of the operand types")]
+pub enum OperandMut<'a> {
+    Dst(&'a mut Dst),
+    Src(&'a mut Src),
+    RegVec(&'a mut RegVec),
+    Base64(&'a mut Base64),
+    Index(&'a mut Index),
+    LocalIndex(&'a mut LocalIndex),
+    LocalBase(&'a mut LocalBase),
+    Coords(&'a mut Coords),
+    Lod(&'a mut Lod),
+    CompareOffset(&'a mut CompareOffset),
+    RegOrImm(&'a mut RegOrImm),
+    Coef(&'a mut Coef),
+    SampleIndex(&'a mut SampleIndex),
+    Texture(&'a mut Texture),
+    Sampler(&'a mut Sampler),
+}
+
+impl OperandMut<'_> {
+    /// The register and the half-registers that it covers; `None` if the operand holds something else.
+    pub fn reg(&self) -> Option<(u16, u16)> {
+        match self {
+            OperandMut::Dst(d) => Some((d.reg, d.size.halves())),
+            OperandMut::Src(s) => match s.kind {
+                SrcKind::Reg(r) => Some((r, s.size.halves())),
+                _ => None,
+            },
+            OperandMut::RegVec(v) => (v.count != 0).then(|| (v.reg, v.halves())),
+            OperandMut::Base64(Base64::Reg(r)) => Some((*r, 4)),
+            OperandMut::Index(Index::Reg(r)) => Some((*r, 2)),
+            OperandMut::LocalIndex(LocalIndex::Reg(r))
+            | OperandMut::LocalBase(LocalBase::Reg(r))
+            | OperandMut::RegOrImm(RegOrImm::Reg(r))
+            | OperandMut::Coef(Coef::Reg(r))
+            | OperandMut::SampleIndex(SampleIndex::Reg(r))
+            | OperandMut::Texture(Texture::StateReg(r))
+            | OperandMut::Sampler(Sampler::StateReg(r)) => Some((*r, 1)),
+            OperandMut::Texture(Texture::Bindless(r)) => Some((*r, 2)),
+            OperandMut::Coords(c) => Some((c.reg, c.halves())),
+            OperandMut::Lod(Lod::Reg { reg, count }) => Some((*reg, u16::from(*count))),
+            OperandMut::Lod(Lod::Gradient { reg, count }) => Some((*reg, 2 * u16::from(*count))),
+            OperandMut::CompareOffset(c) => {
+                let halves = 2 * u16::from(c.compare) + u16::from(c.offset);
+                (halves != 0).then_some((c.reg, halves))
+            }
+            _ => None,
+        }
+    }
+
+    /// Replaces the register; nothing happens if the operand holds something else.
+    pub fn set_reg(&mut self, new: u16) {
+        match self {
+            OperandMut::Dst(d) => d.reg = new,
+            OperandMut::Src(s) => {
+                if let SrcKind::Reg(r) = &mut s.kind {
+                    *r = new;
+                }
+            }
+            OperandMut::RegVec(v) => v.reg = new,
+            OperandMut::Coords(c) => c.reg = new,
+            OperandMut::CompareOffset(c) => c.reg = new,
+            OperandMut::Base64(Base64::Reg(r))
+            | OperandMut::Index(Index::Reg(r))
+            | OperandMut::LocalIndex(LocalIndex::Reg(r))
+            | OperandMut::LocalBase(LocalBase::Reg(r))
+            | OperandMut::RegOrImm(RegOrImm::Reg(r))
+            | OperandMut::Coef(Coef::Reg(r))
+            | OperandMut::SampleIndex(SampleIndex::Reg(r))
+            | OperandMut::Texture(Texture::StateReg(r) | Texture::Bindless(r))
+            | OperandMut::Sampler(Sampler::StateReg(r))
+            | OperandMut::Lod(Lod::Reg { reg: r, .. } | Lod::Gradient { reg: r, .. }) => *r = new,
+            _ => {}
+        }
+    }
 }

@@ -44,10 +44,11 @@ fn start(sample: usize, y: usize) -> usize {
 }
 
 impl Planes {
-    /// Sets all samples.
-    pub fn clear(&mut self, depth: f32, stencil: u8) {
-        self.depth.fill(depth);
-        self.stencil.fill(stencil);
+    /// Sets all samples of pixels with `samples`.
+    pub fn clear(&mut self, samples: usize, depth: f32, stencil: u8) {
+        let n = start(samples.min(MAX_SAMPLES), 0);
+        self.depth[..n].fill(depth);
+        self.stencil[..n].fill(stencil);
     }
 
     /// The depths of a row of one sample.
@@ -73,6 +74,7 @@ impl Planes {
     }
 
     /// Tests and updates the pixels `mask` of a row. Returns those that pass.
+    #[inline(always)]
     pub fn test_row(
         &mut self,
         tests: &Tests,
@@ -288,8 +290,8 @@ mod tests {
         for bits in 0..8 {
             let tests = Tests { depth: Compare(bits), write: true, stencil: None };
             let (mut rows, mut singles) = (Planes::default(), Planes::default());
-            rows.clear(0.5, 0);
-            singles.clear(0.5, 0);
+            rows.clear(4, 0.5, 0);
+            singles.clear(4, 0.5, 0);
             let mask = 0xf0ff_ff0f;
             let passed = rows.test_row(&tests, 1, 3, mask, &z);
             let mut expected = 0;
@@ -316,7 +318,7 @@ mod tests {
         };
         let tests = Tests { depth: Compare::LESS, write: true, stencil: Some(stencil) };
         let mut planes = Planes::default();
-        planes.clear(0.5, 0x25);
+        planes.clear(1, 0.5, 0x25);
         assert!(planes.test(&tests, 0, 0, 0, 0.25, None));
         assert_eq!(planes.stencil[0], 0x15);
         assert!(!planes.test(&tests, 0, 1, 0, 0.75, None));

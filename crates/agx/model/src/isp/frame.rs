@@ -22,9 +22,10 @@ use crate::usc::lanes::Row;
 use crate::usc::launch::Launch;
 use crate::usc::program::Programs;
 
-/// Sides of the largest framebuffer. source: Mesa, `AGX_MAX_...`: images have 16384 texels a side
+/// Sides of the largest framebuffer: that of the largest image. source: hk_queue.c, where the largest
+/// framebuffer is clamped
 const MAX_SIDE_PX: u32 = 16384;
-/// Most layers of a framebuffer.
+/// Most layers of a framebuffer. source: as above
 const MAX_LAYERS: u32 = 2048;
 
 /// source: asahi_drm.h, DRM_ASAHI_RENDER_PROCESS_EMPTY_TILES
@@ -95,6 +96,8 @@ pub struct Frame<'v> {
     pub programs: Vec<Prepared<'v>>,
     /// The program that fills tiles.
     pub background: Option<usize>,
+    /// It fills all pixels of all tiles alike.
+    pub background_is_flat: bool,
     /// The program that stores them.
     pub end: Option<usize>,
     /// Coefficient bindings.
@@ -258,6 +261,8 @@ impl<'v> Frame<'v> {
                 sample_bytes: u32::from(job.sample_size_bytes),
             },
             samples,
+            background_is_flat: background
+                .is_some_and(|p| loader.programs[p].launch.program.ignores_lane()),
             programs: loader.programs,
             background,
             end,

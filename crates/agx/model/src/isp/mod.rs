@@ -20,6 +20,8 @@ pub mod raster;
 pub mod setup;
 #[cfg(test)]
 pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
 mod tile;
 mod zls;
 
@@ -74,13 +76,14 @@ fn layers(
         }
     }
     let mut bins = Bins::default();
+    let spent = AtomicU64::new(stats.instructions);
     for layer in 0..frame.layers {
         let own = members.get(&layer).map_or(&[][..], Vec::as_slice);
         if own.is_empty() && !frame.empty_tiles {
             continue;
         }
         bins.fill(&frame.shapes, own.iter().copied(), frame.tiles, frame.tile_px);
-        tiles(gpu, frame, &bins, layer, stats, visible)?;
+        tiles(gpu, frame, (&bins, layer), &spent, stats, visible)?;
     }
     Ok(())
 }
@@ -89,17 +92,15 @@ fn layers(
 fn tiles(
     gpu: &Gpu,
     frame: &Frame<'_>,
-    bins: &Bins,
-    layer: u32,
+    (bins, layer): (&Bins, u32),
+    spent: &AtomicU64,
     stats: &mut JobStats,
     visible: &mut [u64],
 ) -> Result<(), JobFault> {
     let count = u64::from(frame.tiles[0]) * u64::from(frame.tiles[1]);
-    let left = gpu.options.job_budget.saturating_sub(stats.instructions);
     let next = AtomicU64::new(0);
     // The fault of the first tile wins, whoever met it first.
     let first_fault = AtomicU64::new(u64::MAX);
-    let spent = AtomicU64::new(0);
     let work = |core: u32| {
         let _mode = FlushSubnormals::enter();
         let mut worker = TileWorker::new(gpu, frame, core);
@@ -113,7 +114,8 @@ fn tiles(
             let place = [index as u32 % frame.tiles[0], index as u32 / frame.tiles[0]];
             let mut result = worker.tile(bins, layer, place);
             let cost = worker.executed() - before + TILE_COST;
-            if spent.fetch_add(cost, Ordering::Relaxed).saturating_add(cost) > left {
+            let budget = gpu.options.job_budget;
+            if spent.fetch_add(cost, Ordering::Relaxed).saturating_add(cost) > budget {
                 let endless = JobFault::new(Unit::Isp, "the job is taken for endless");
                 result = result.and(Err(endless));
             }

@@ -66,6 +66,38 @@ impl Coverage {
         corner: [u32; 2],
         size: [u32; 2],
     ) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the host has AVX2.
+            return unsafe { self.draw_wide(shape, samples, corner, size) };
+        }
+        self.draw_any(shape, samples, corner, size)
+    }
+
+    /// As [`Coverage::draw_any`], in wide vectors.
+    ///
+    /// # Safety
+    /// The host must have AVX2.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    unsafe fn draw_wide(
+        &mut self,
+        shape: &Shape,
+        samples: &Samples,
+        corner: [u32; 2],
+        size: [u32; 2],
+    ) -> bool {
+        self.draw_any(shape, samples, corner, size)
+    }
+
+    #[inline(always)]
+    fn draw_any(
+        &mut self,
+        shape: &Shape,
+        samples: &Samples,
+        corner: [u32; 2],
+        size: [u32; 2],
+    ) -> bool {
         let min = [0, 1].map(|k| u32::from(shape.min_px[k]).max(corner[k]));
         let max = [0, 1].map(|k| u32::from(shape.max_px[k]).min(corner[k] + size[k]));
         if min[0] >= max[0] || min[1] >= max[1] {

@@ -115,7 +115,8 @@ fn radius(size_px: f32) -> i64 {
 /// A line as the parallelogram that Vulkan allows where lines are not strict: its ends are cut along
 /// the axis that it runs across.
 fn line(p: [i64; 2], q: [i64; 2], width_px: f32) -> [[i64; 2]; 4] {
-    let half = radius(width_px);
+    // Lines are at most 16 pixels wide, which bounds the slopes of their sides.
+    let half = radius(width_px.min(16.0));
     let (dx, dy) = (q[0] - p[0], q[1] - p[1]);
     if dx.abs() >= dy.abs() {
         // From left to right, the upper side first.

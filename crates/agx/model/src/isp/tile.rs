@@ -3,9 +3,9 @@
 use tepui_softgpu::RangeCache;
 
 use super::bins::Bins;
-use super::depth::{MAX_SAMPLES, Plane, SIDE, at};
+use super::depth::{MAX_SAMPLES, Plane, Planes, SIDE, Tests, at};
 use super::frame::{Frame, Shader};
-use super::raster::Coverage;
+use super::raster::{Coverage, Samples};
 use crate::Gpu;
 use crate::job::{JobFault, JobStats, Unit};
 use crate::render::coefficients::local;
@@ -34,6 +34,8 @@ pub struct TileWorker<'f, 'v> {
     passed: [[u32; SIDE]; MAX_SAMPLES],
     /// Coefficient registers of the current primitive, once something of it is seen.
     planes: Vec<Plane>,
+    /// The colours that a flat background program fills a tile with, once one was filled.
+    flat: Vec<u8>,
     /// Samples that passed, by state.
     visible: Vec<u64>,
     budget: u64,
@@ -70,6 +72,7 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
             coverage: Coverage::default(),
             passed: [[0; SIDE]; MAX_SAMPLES],
             planes: Vec::new(),
+            flat: Vec::new(),
             visible: vec![0; frame.states.len()],
             budget: gpu.options.instruction_budget,
         }
@@ -126,6 +129,10 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
             .map_err(zls)?;
         if let Some(core) = &mut self.core {
             let local = core.local();
+            if !self.flat.is_empty() {
+                local.copy_from_slice(&self.flat);
+                return Ok(());
+            }
             local.clear();
             local.resize(frame.tile_bytes(), 0);
         }
@@ -135,8 +142,13 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
         self.fragments.registers = 0;
         let all = (1 << frame.samples.count) - 1;
         let quad = Quad { coefficients: 0, depth: [0.0; 3], range: [0.0, 1.0], face: 0 };
-        let rows = frame.tile_px[1].min(frame.size_px[1] - corner[1]);
-        let columns = frame.tile_px[0].min(frame.size_px[0] - corner[0]);
+        let mut rows = frame.tile_px[1].min(frame.size_px[1] - corner[1]);
+        let mut columns = frame.tile_px[0].min(frame.size_px[0] - corner[0]);
+        let flat = frame.background_is_flat && frame.tile_bytes() > 0;
+        if flat {
+            // One quad stands for all.
+            (rows, columns) = (2, 2);
+        }
         for y in (0..rows).step_by(2) {
             for x in (0..columns).step_by(2) {
                 self.batch = Some(Batch { shader, state: usize::MAX });
@@ -146,7 +158,15 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
                 }
             }
         }
-        self.flush()
+        self.flush()?;
+        if let Some(core) = self.core.as_mut().filter(|_| flat) {
+            let local = core.local();
+            let pixel = frame.tilebuffer.samples * frame.tilebuffer.sample_bytes;
+            let (first, rest) = local.split_at_mut(pixel as usize);
+            rest.chunks_exact_mut(first.len()).for_each(|other| other.copy_from_slice(first));
+            self.flat.clone_from(local);
+        }
+        Ok(())
     }
 
     /// Stores the tile.
@@ -197,30 +217,15 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
             if self.batch.is_some_and(|b| !b.shader.early) {
                 self.flush()?;
             }
-            let tests = &state.tests[face];
-            let mut count = 0u64;
-            let mut any = 0;
-            let [ox, oy] = [0, 1].map(|k| (corner[k] - origin[k]) as f32);
-            for s in 0..frame.samples.count {
-                let [sx, sy] = frame.samples.px[s];
-                for y in y0..y1 {
-                    let mask = self.coverage.bits[s][y];
-                    let passed = if mask == 0 || tests.is_trivial() {
-                        mask
-                    } else {
-                        let fy = oy + y as f32 + sy;
-                        let mut z = [0.0; SIDE];
-                        for (x, z) in z.iter_mut().enumerate() {
-                            let v = at(&depth, ox + x as f32 + sx, fy);
-                            *z = v.clamp(setup.range[0], setup.range[1]);
-                        }
-                        self.fragments.planes.test_row(tests, s, y, mask, &z)
-                    };
-                    self.passed[s][y] = passed;
-                    count += u64::from(passed.count_ones());
-                    any |= passed;
-                }
-            }
+            let rows = Rows {
+                samples: &frame.samples,
+                offset: [0, 1].map(|k| (corner[k] - origin[k]) as f32),
+                depth,
+                range: setup.range,
+                tests: &state.tests[face],
+            };
+            let planes = &mut self.fragments.planes;
+            let (count, any) = rows.test(planes, &self.coverage, &mut self.passed);
             self.visible[primitive.state as usize] += count;
             if any == 0 {
                 return Ok(());
@@ -265,14 +270,17 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
                     self.fragments.coefficients.extend_from_slice(&self.planes);
                 }
                 self.occupied[y / 2] |= 1 << (x / 2);
-                let lanes = |bits: &[[u32; SIDE]; MAX_SAMPLES]| -> [u32; 4] {
-                    std::array::from_fn(|lane| {
-                        (0..frame.samples.count).fold(0, |mask, s| {
-                            mask | (row(bits, s, lane >> 1) >> (x + (lane & 1)) & 1) << s
-                        })
-                    })
-                };
-                let (covered, live) = (lanes(&self.coverage.bits), lanes(&self.passed));
+                let (mut covered, mut live) = ([0; 4], [0; 4]);
+                for s in 0..frame.samples.count {
+                    for dy in 0..2 {
+                        let (all, left) =
+                            (row(&self.coverage.bits, s, dy) >> x, row(&self.passed, s, dy) >> x);
+                        covered[2 * dy] |= (all & 1) << s;
+                        covered[2 * dy + 1] |= (all >> 1 & 1) << s;
+                        live[2 * dy] |= (left & 1) << s;
+                        live[2 * dy + 1] |= (left >> 1 & 1) << s;
+                    }
+                }
                 self.push(quad, [corner[0] + x as u32, corner[1] + y as u32], &covered, &live);
             }
         }
@@ -328,6 +336,80 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
         }
         self.fragments.coefficients.clear();
         Ok(())
+    }
+}
+
+/// The tests of a primitive in a tile, before any program.
+struct Rows<'a> {
+    samples: &'a Samples,
+    /// From the corner that planes count from to the tile's.
+    offset: [f32; 2],
+    depth: Plane,
+    range: [f32; 2],
+    tests: &'a Tests,
+}
+
+impl Rows<'_> {
+    /// Tests what is covered. Returns how many samples passed and the columns that have some.
+    fn test(
+        &self,
+        planes: &mut Planes,
+        coverage: &Coverage,
+        passed: &mut [[u32; SIDE]; MAX_SAMPLES],
+    ) -> (u64, u32) {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the host has AVX2.
+            return unsafe { self.test_wide(planes, coverage, passed) };
+        }
+        self.test_any(planes, coverage, passed)
+    }
+
+    /// As [`Rows::test_any`], in wide vectors.
+    ///
+    /// # Safety
+    /// The host must have AVX2.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    unsafe fn test_wide(
+        &self,
+        planes: &mut Planes,
+        coverage: &Coverage,
+        passed: &mut [[u32; SIDE]; MAX_SAMPLES],
+    ) -> (u64, u32) {
+        self.test_any(planes, coverage, passed)
+    }
+
+    #[inline(always)]
+    fn test_any(
+        &self,
+        planes: &mut Planes,
+        coverage: &Coverage,
+        passed: &mut [[u32; SIDE]; MAX_SAMPLES],
+    ) -> (u64, u32) {
+        let (mut count, mut any) = (0, 0);
+        let trivial = self.tests.is_trivial();
+        for s in 0..self.samples.count {
+            let [sx, sy] = self.samples.px[s];
+            for y in coverage.rows[0]..coverage.rows[1] {
+                let mask = coverage.bits[s][y];
+                let left = if mask == 0 || trivial {
+                    mask
+                } else {
+                    let fy = self.offset[1] + y as f32 + sy;
+                    let mut z = [0.0; SIDE];
+                    for (x, z) in z.iter_mut().enumerate() {
+                        let v = at(&self.depth, self.offset[0] + x as f32 + sx, fy);
+                        *z = v.clamp(self.range[0], self.range[1]);
+                    }
+                    planes.test_row(self.tests, s, y, mask, &z)
+                };
+                passed[s][y] = left;
+                count += u64::from(left.count_ones());
+                any |= left;
+            }
+        }
+        (count, any)
     }
 }
 

@@ -28,10 +28,17 @@ pub struct Zls {
     samples: usize,
 }
 
-/// Bytes from layer to layer of a buffer.
-fn stride(register: u32) -> u64 {
-    u64::from(register)
+/// Bytes from layer to layer of a buffer: in units of pages for texels, of cache lines for metadata,
+/// less one. What the low bits are is unknown; Mesa sets 1 for texels.
+/// source: hk_cmd_draw.c, hk_CmdBeginRendering; asahi_drm.h speaks of bytes
+fn stride(register: u32, unit: u64) -> u64 {
+    (u64::from(register >> 14) + 1) * unit
 }
+
+/// Bytes of a page.
+const PAGE: u64 = 16384;
+/// Bytes of a cache line.
+const LINE: u64 = 128;
 
 impl Zls {
     /// Reads the registers. A part of a render that goes on from another loads what a store leaves.
@@ -54,9 +61,9 @@ impl Zls {
                 size_px: [pixels.x, pixels.y],
                 samples: u32::from(job.samples),
                 address: buffer.base,
-                layer_stride: stride(buffer.stride),
+                layer_stride: stride(buffer.stride, PAGE),
                 metadata: if compressed {
-                    Some((buffer.comp_base, stride(buffer.comp_stride)))
+                    Some((buffer.comp_base, stride(buffer.comp_stride, LINE)))
                 } else {
                     None
                 },
@@ -123,7 +130,7 @@ impl Zls {
         tile_px: [u32; 2],
     ) -> Result<(), Fault> {
         planes.unorm16 = self.unorm16;
-        planes.clear(self.clear_depth, self.clear_stencil);
+        planes.clear(self.samples, self.clear_depth, self.clear_stencil);
         if let Some(surface) = &self.depth.load {
             self.rows(surface, corner, tile_px, |sample, y, n| {
                 let mut texels = [0; SIDE];
@@ -171,6 +178,7 @@ impl Zls {
             if let Some(rectangle) = rectangle(surface) {
                 surface.open(memory, notes, layer, rectangle)?;
             }
+            let columns: [u32; SIDE] = surface.columns(corner[0]);
             self.rows(surface, corner, tile_px, |sample, y, n| {
                 let row = planes.depth_row(sample as usize, y);
                 let texels = row.map(|z| {
@@ -180,18 +188,19 @@ impl Zls {
                         z.to_bits()
                     }
                 });
-                let at = [corner[0], corner[1] + y as u32];
-                surface.store_row(memory, [layer, sample], at, &texels[..n])
+                let y = corner[1] + y as u32;
+                surface.store_row(memory, [layer, sample], &columns, y, &texels[..n])
             })?;
         }
         if let Some(surface) = &self.stencil.store {
             if let Some(rectangle) = rectangle(surface) {
                 surface.open(memory, notes, layer, rectangle)?;
             }
+            let columns: [u32; SIDE] = surface.columns(corner[0]);
             self.rows(surface, corner, tile_px, |sample, y, n| {
                 let texels = planes.stencil_row(sample as usize, y).map(u32::from);
-                let at = [corner[0], corner[1] + y as u32];
-                surface.store_row(memory, [layer, sample], at, &texels[..n])
+                let y = corner[1] + y as u32;
+                surface.store_row(memory, [layer, sample], &columns, y, &texels[..n])
             })?;
         }
         Ok(())

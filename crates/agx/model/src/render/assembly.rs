@@ -117,6 +117,9 @@ impl Assembler {
     }
 }
 
+/// Along which diagonal the hardware cuts is unknown, and so is whether polygons drawn as lines show it;
+/// that the provoking vertex is the quadrilateral's first or last is what Mesa relies on.
+/// source: agx_pipe.c, quads_follow_provoking_vertex_convention
 fn quad([a, b, c, d]: [u32; 4], last: bool, mut emit: impl FnMut([u32; 3])) {
     if last {
         emit([a, b, d]);

@@ -72,6 +72,15 @@ impl Default for Checker {
 }
 
 impl Checker {
+    /// A checker of a group that finds these registers of 32 bits filled.
+    pub fn new(preloaded: &[usize]) -> Checker {
+        let mut checker = Checker::default();
+        for &register in preloaded {
+            checker.written[2 * register..][..2].fill(u32::MAX);
+        }
+        checker
+    }
+
     /// Looks at the instruction `index`, about to execute in the lanes of `exec`.
     pub fn before(&mut self, program: &Program, index: usize, exec: u32) {
         let Some(footprint) = program.footprints().get(index) else { return };

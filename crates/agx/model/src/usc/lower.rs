@@ -145,6 +145,38 @@ pub fn ends(inst: &Inst) -> bool {
     matches!(inst, Inst::Stop(_) | Inst::Trap(_) | Inst::Ret(_))
 }
 
+/// Does the instruction compute the same in all lanes if its registers hold the same in all lanes?
+/// Only those that background programs which clear are made of are known to.
+pub fn ignores_lane(inst: &Inst) -> bool {
+    match inst {
+        Inst::StTile(i) => !i.explicit,
+        _ => matches!(
+            inst,
+            Inst::MovImm16(_)
+                | Inst::MovImm32(_)
+                | Inst::Fadd32(_)
+                | Inst::Fmul32(_)
+                | Inst::Fmadd32(_)
+                | Inst::Fadd16(_)
+                | Inst::Fmul16(_)
+                | Inst::Fmadd16(_)
+                | Inst::Iadd(_)
+                | Inst::Imadd(_)
+                | Inst::Bitop(_)
+                | Inst::Bfi(_)
+                | Inst::Bfeil(_)
+                | Inst::Extr(_)
+                | Inst::Convert(_)
+                | Inst::Icmpsel(_)
+                | Inst::Fcmpsel(_)
+                | Inst::Wait(_)
+                | Inst::WaitPix(_)
+                | Inst::SignalPix(_)
+                | Inst::Stop(_)
+        ),
+    }
+}
+
 /// The scoreboard slot that an instruction waits for.
 pub fn waits_for(inst: &Inst) -> Option<u8> {
     match inst {

@@ -94,6 +94,8 @@ pub struct Port<'v> {
     pub written_pages: std::collections::HashSet<u64>,
     /// The texture unit's scratch.
     pub sampler: tepui_agx_texture::Unit,
+    /// Operands of the texture instruction before.
+    pub operands: Option<Box<tepui_agx_texture::Operands>>,
     /// What the texture unit could not know.
     pub reports: Vec<crate::job::Report>,
 }

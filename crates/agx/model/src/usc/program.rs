@@ -248,6 +248,11 @@ impl Program {
         rows
     }
 
+    /// Does every lane compute the same, whatever its place? True only where that is certain.
+    pub fn ignores_lane(&self) -> bool {
+        self.placed.iter().all(|p| p.inst.as_ref().is_some_and(super::lower::ignores_lane))
+    }
+
     /// Index of the instruction at a USC address, given as its low 32 bits.
     pub fn index_of(&self, usc_address: u32) -> Option<usize> {
         let offset = usc_address.wrapping_sub(self.address as u32);

@@ -21,6 +21,22 @@ pub enum Stage<'a> {
     EndOfTile(EndOfTile),
 }
 
+/// Registers that a vertex program finds filled: the vertex and the instance.
+/// source: Mesa's compiler/README.md, "Special registers"
+pub const VERTEX_REGISTER: usize = 5;
+/// The instance.
+pub const INSTANCE_REGISTER: usize = 6;
+
+impl Stage<'_> {
+    /// Registers of 32 bits that hold something before the program runs.
+    pub fn preloaded(&self) -> &'static [usize] {
+        match self {
+            Stage::Vertex(_) => &[VERTEX_REGISTER, INSTANCE_REGISTER],
+            Stage::Compute | Stage::Fragment(_) | Stage::EndOfTile(_) => &[],
+        }
+    }
+}
+
 /// Where a vertex program's outputs go.
 pub struct VertexStage<'a> {
     /// Outputs of the group's vertices: `stride` words for each lane, lane after lane.

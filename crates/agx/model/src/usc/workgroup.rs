@@ -204,8 +204,8 @@ impl<'v> Worker<'v> {
             &mut self.port,
         );
         lanes.budget = budget;
+        lanes.checker = self.check.then(|| Box::new(Checker::new(stage.preloaded())));
         lanes.stage = stage;
-        lanes.checker = self.check.then(Default::default);
         let outcome = run::run(&mut lanes);
         self.executed += lanes.executed;
         self.threads += u64::from(alive.count_ones());

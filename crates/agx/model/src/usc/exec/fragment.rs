@@ -4,9 +4,10 @@
 use super::memory::{register_at, register_bits_of};
 use super::texture::{Access2d, TilePixel};
 use super::{Lanes, Next, Op};
-use crate::usc::lanes::{Form, LANES, Row, f32_to_half, half_to_f32};
+use crate::usc::lanes::{Form, LANES, Row, f32_to_half, half_to_f32, saturate};
 use crate::usc::stage::{Fragments, QUADS, Stage};
 use tepui_agx_texture::TileFormat;
+use tepui_format::texel::srgb;
 
 /// Where values are interpolated. source: agx_opcodes.py, INTERPOLATION
 pub mod place {
@@ -235,6 +236,27 @@ fn outside(l: &mut Lanes<'_, '_>, t: &TilePixel) -> Next {
     l.fail(format!("byte {} of a sample is outside of the tilebuffer", t.offset))
 }
 
+/// Four channels of eight bits, all lanes.
+#[inline(always)]
+fn bytes_of(values: &[Row; 4], to_srgb: bool) -> Row {
+    let mut words = Row::ZERO;
+    for (c, value) in values.iter().enumerate() {
+        if to_srgb && c < 3 {
+            for i in 0..LANES {
+                let byte = srgb::encode(f32::from_bits(value.0[i]));
+                words.0[i] |= u32::from(byte) << (8 * c);
+            }
+            continue;
+        }
+        for i in 0..LANES {
+            // A NaN becomes 0. Adding 2^23 rounds to an integer, ties to even, in the low bits.
+            let v = saturate(f32::from_bits(value.0[i]));
+            words.0[i] |= (v.mul_add(255.0, 8_388_608.0).to_bits() & 0xff) << (8 * c);
+        }
+    }
+    words
+}
+
 #[inline(always)]
 fn store(l: &mut Lanes<'_, '_>, t: &TilePixel) -> Next {
     let wanted = l.load_u32(t.samples);
@@ -258,21 +280,12 @@ fn store(l: &mut Lanes<'_, '_>, t: &TilePixel) -> Next {
     let sample_bytes = f.tile.sample_bytes as usize;
     let room = sample_bytes.saturating_sub(usize::from(t.offset));
     // The usual case, all channels of eight bits: convert all lanes, then one word a sample.
-    let words = (t.format == TileFormat::U8Norm && t.mask == 15 && room >= 4).then(|| {
-        let mut words = Row::ZERO;
-        for (c, value) in values.iter().enumerate() {
-            for i in 0..LANES {
-                let v = f32::from_bits(value.0[i]);
-                // A NaN fails the first comparison and becomes 0.
-                let v = if v > 0.0 { v } else { 0.0 };
-                let v = if v < 1.0 { v } else { 1.0 };
-                // Adding 2^23 rounds to an integer, ties to even, in the low bits.
-                let byte = (v * 255.0 + 8_388_608.0).to_bits() & 0xff;
-                words.0[i] |= byte << (8 * c);
-            }
-        }
-        words
-    });
+    let bytes = matches!(t.format, TileFormat::U8Norm | TileFormat::Srgba8);
+    let words = if bytes && t.mask == 15 && room >= 4 {
+        Some(bytes_of(&values, t.format == TileFormat::Srgba8))
+    } else {
+        None
+    };
     for i in 0..LANES {
         let mut mask = masks.0[i];
         while mask != 0 {
@@ -300,6 +313,8 @@ fn load(l: &mut Lanes<'_, '_>, t: &TilePixel) -> Next {
     let wanted = l.load_u32(t.samples);
     let count = t.mask.count_ones() as usize;
     let exec = l.exec;
+    let linear = t.format == TileFormat::Srgba8;
+    let bytes = linear || t.format == TileFormat::U8Norm;
     let f = fragments!(l);
     let mut values = [Row::ZERO; 4];
     for i in 0..LANES {
@@ -311,9 +326,13 @@ fn load(l: &mut Lanes<'_, '_>, t: &TilePixel) -> Next {
         let start = f.tile.offset(f.x.0[i], f.y.0[i], sample);
         let range = start + usize::from(t.offset)..start + f.tile.sample_bytes as usize;
         let Some(pixel) = l.shared.local.get(range) else { return outside(l, t) };
-        if t.format == TileFormat::U8Norm && t.mask == 15 && pixel.len() >= 4 {
-            for (value, &byte) in values.iter_mut().zip(pixel) {
-                value.0[i] = (f32::from(byte) / 255.0).to_bits();
+        if bytes && t.mask == 15 && pixel.len() >= 4 {
+            for (c, (value, &byte)) in values.iter_mut().zip(pixel).enumerate() {
+                value.0[i] = if linear && c < 3 {
+                    srgb::decode_table()[usize::from(byte)].to_bits()
+                } else {
+                    (f32::from(byte) / 255.0).to_bits()
+                };
             }
             continue;
         }

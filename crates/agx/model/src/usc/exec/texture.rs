@@ -2,7 +2,7 @@
 //! back end.
 
 use tepui_agx_texture::pbe::{Block, StoreOperands};
-use tepui_agx_texture::{BlockStore, LANES, Operands, Request, SamplerState, Store, TileFormat};
+use tepui_agx_texture::{BlockStore, LANES, Request, SamplerState, Store, TileFormat};
 use tepui_softgpu::{Access, AddressSpace, Fault, Protection, RangeCache};
 
 use super::memory::{register_at, register_bits_of};
@@ -169,11 +169,6 @@ fn row(l: &Lanes<'_, '_>, s: Option<Src>) -> [u32; LANES] {
     s.map_or([0; LANES], |s| l.load_u32(s).0)
 }
 
-/// A float operand of 16 or 32 bits, as the bits of a 32-bit float.
-fn float_row(l: &Lanes<'_, '_>, s: Option<Src>) -> [u32; LANES] {
-    s.map_or([0; LANES], |s| l.load_f32(s).map(f32::to_bits))
-}
-
 /// Calls `each` for every group of active lanes that have the same descriptor (and, with `key`, the
 /// same key), until one fails.
 fn for_each_descriptor(
@@ -271,17 +266,37 @@ pub fn texture<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     let Access2d::Read(t) = program.access(op.imm as usize) else {
         return l.fail("a texture operation without its fields");
     };
-    let coordinate = |l: &Lanes<'_, '_>, s| if t.integer { row(l, s) } else { float_row(l, s) };
-    let operands = Operands {
-        coordinates: t.coordinates.map(|s| coordinate(l, s)),
-        layer: row(l, t.layer),
-        sample: row(l, t.sample),
-        lod: coordinate(l, t.lod),
-        min_lod: float_row(l, t.min_lod),
-        gradient: t.gradient.map(|pair| pair.map(|s| float_row(l, s))),
-        reference: float_row(l, t.reference),
-        offset: row(l, t.offset),
+    // Kept from one instruction to the next: most of it is not written each time.
+    let mut operands = l.port.operands.take().unwrap_or_default();
+    let set = |to: &mut [u32; LANES], s: Option<Src>, integer: bool| {
+        *to = match s {
+            Some(s) if integer => l.load_u32(s).0,
+            Some(s) => l.load_f32(s).map(f32::to_bits),
+            None => [0; LANES],
+        };
     };
+    for (to, s) in operands.coordinates.iter_mut().zip(t.coordinates) {
+        if s.is_some() {
+            set(to, s, t.integer);
+        }
+    }
+    set(&mut operands.layer, t.layer, true);
+    set(&mut operands.sample, t.sample, true);
+    set(&mut operands.lod, t.lod, t.integer);
+    if t.min_lod.is_some() {
+        set(&mut operands.min_lod, t.min_lod, false);
+    }
+    for (to, s) in operands.gradient.as_flattened_mut().iter_mut().zip(t.gradient.as_flattened()) {
+        if s.is_some() {
+            set(to, *s, false);
+        }
+    }
+    if t.reference.is_some() {
+        set(&mut operands.reference, t.reference, false);
+    }
+    if t.offset.is_some() {
+        set(&mut operands.offset, t.offset, true);
+    }
     let samplers = match t.sampler {
         SamplerSource::State(number) => [u32::from(number); LANES],
         SamplerSource::Register(s) => l.load_u32(s).0,
@@ -291,6 +306,20 @@ pub fn texture<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
         let state = sampler(l, t.sampler, number)?;
         let port = &mut *l.port;
         let mut view = View { vm: port.vm, ranges: &mut port.ranges };
+        if lanes == l.exec {
+            return port
+                .sampler
+                .read(
+                    &mut view,
+                    &t.request,
+                    descriptor,
+                    state.as_ref(),
+                    &operands,
+                    lanes,
+                    &mut result,
+                )
+                .map_err(|fault| format!("texture unit: {fault}"));
+        }
         let mut part = [[0; LANES]; 5];
         port.sampler
             .read(&mut view, &t.request, descriptor, state.as_ref(), &operands, lanes, &mut part)
@@ -302,6 +331,7 @@ pub fn texture<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
         }
         Ok(())
     });
+    l.port.operands = Some(operands);
     if next != Next::Continue {
         return next;
     }

@@ -1,0 +1,127 @@
+//! The same instruction on the same values once.
+//!
+//! Selection makes what the IR did not have: indices of accesses, parts of values. A table of instructions follows the structure of the program:
+//! what is in an arm or a loop is forgotten behind it. Constants are left alone, as each copy of one lets a phi
+//! have it in place.
+
+use crate::mir::{Ctl, Effect, Function, Ins, Op, Val, effect};
+use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntityRef, SecondaryMap};
+use rustc_hash::{FxHashMap, FxHasher};
+use std::hash::{Hash, Hasher};
+use tepui_agx_isa::Inst;
+
+fn eligible(f: &Function, i: Ins) -> bool {
+    let op = f.insts[i].op;
+    match op {
+        Op::Isa(Inst::MovImm16(_) | Inst::MovImm32(_)) => false,
+        // Moves from uniforms, too, are made for one place.
+        Op::Isa(Inst::Bitop(_)) if f.srcs(i).is_empty() => false,
+        Op::Isa(_) => effect(&op) == Effect::Pure && f.dsts(i).len() == 1,
+        Op::Split => true,
+        _ => false,
+    }
+}
+
+/// Hash of an instruction and its operands.
+fn key(f: &Function, i: Ins) -> u64 {
+    let mut h = FxHasher::default();
+    match f.insts[i].op {
+        Op::Isa(inst) => inst.hash(&mut h),
+        _ => h.write_u64(1),
+    }
+    for &s in f.srcs(i) {
+        h.write_u64(s.index() as u64);
+    }
+    for &d in f.dsts(i) {
+        h.write_u8(f.vals[d].halves);
+    }
+    h.finish()
+}
+
+fn same(f: &Function, a: Ins, b: Ins) -> bool {
+    f.insts[a].op == f.insts[b].op
+        && f.srcs(a) == f.srcs(b)
+        && f.dsts(a).len() == f.dsts(b).len()
+        && f.dsts(a).iter().zip(f.dsts(b)).all(|(&x, &y)| f.vals[x] == f.vals[y])
+}
+
+/// Runs the pass.
+pub fn run(f: &mut Function) {
+    let mut table: FxHashMap<u64, Ins> = FxHashMap::default();
+    // What to restore when a scope ends: key, and what stood there.
+    let mut undo: Vec<(u64, Option<Ins>)> = Vec::new();
+    let mut scopes: Vec<usize> = Vec::new();
+    let mut to: SecondaryMap<Val, PackedOption<Val>> = SecondaryMap::with_capacity(f.vals.len());
+    let mut any = false;
+    for b in f.blocks.keys() {
+        let mut insts = std::mem::take(&mut f.blocks[b].insts);
+        let mut open = 0;
+        insts.retain(|&i| {
+            if any && !matches!(f.insts[i].op, Op::Phi) {
+                for n in 0..f.srcs(i).len() {
+                    if let Some(v) = to[f.srcs(i)[n]].expand() {
+                        f.srcs_mut(i)[n] = v;
+                    }
+                }
+            }
+            let mut close = |table: &mut FxHashMap<u64, Ins>,
+                             undo: &mut Vec<(u64, Option<Ins>)>| {
+                let from = scopes.pop().unwrap_or(0);
+                for (k, old) in undo.drain(from..).rev() {
+                    match old {
+                        Some(i) => table.insert(k, i),
+                        None => table.remove(&k),
+                    };
+                }
+            };
+            match f.insts[i].op {
+                Op::Ctl(Ctl::If(_) | Ctl::Loop) => open += 1,
+                Op::Ctl(Ctl::Else) => {
+                    close(&mut table, &mut undo);
+                    scopes.push(undo.len());
+                }
+                Op::Ctl(Ctl::EndIf | Ctl::EndLoop) => close(&mut table, &mut undo),
+                _ if eligible(f, i) => {
+                    let k = key(f, i);
+                    match table.get(&k) {
+                        Some(&first) if same(f, first, i) => {
+                            for n in 0..f.dsts(i).len() {
+                                to[f.dsts(i)[n]] = f.dsts(first)[n].into();
+                            }
+                            any = true;
+                            return false;
+                        }
+                        old => {
+                            undo.push((k, old.copied()));
+                            table.insert(k, i);
+                        }
+                    }
+                }
+                _ => {}
+            }
+            true
+        });
+        // What begins with the next block.
+        for _ in 0..open {
+            scopes.push(undo.len());
+        }
+        f.blocks[b].insts = insts;
+    }
+    if any {
+        // Phis may name values of blocks that come later.
+        for b in f.blocks.keys() {
+            for n in 0..f.blocks[b].insts.len() {
+                let i = f.blocks[b].insts[n];
+                if !matches!(f.insts[i].op, Op::Phi) {
+                    break;
+                }
+                for n in 0..f.srcs(i).len() {
+                    if let Some(v) = to[f.srcs(i)[n]].expand() {
+                        f.srcs_mut(i)[n] = v;
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Removes what nobody uses.
+
+use crate::mir::{Effect, Function, Ins, Val, effect};
+use cranelift_entity::{EntitySet, SecondaryMap};
+
+/// Runs the pass.
+pub fn run(f: &mut Function) {
+    let mut def: SecondaryMap<Val, Option<Ins>> = SecondaryMap::with_capacity(f.vals.len());
+    let mut keep: EntitySet<Ins> = EntitySet::with_capacity(f.insts.len());
+    let mut work: Vec<Ins> = Vec::new();
+    for b in f.blocks.values() {
+        for &i in &b.insts {
+            for &d in f.dsts(i) {
+                def[d] = Some(i);
+            }
+            let phi = matches!(f.insts[i].op, crate::mir::Op::Phi);
+            if !phi && effect(&f.insts[i].op) == Effect::Fixed && keep.insert(i) {
+                work.push(i);
+            }
+        }
+    }
+    while let Some(i) = work.pop() {
+        for &s in f.srcs(i) {
+            if let Some(d) = def[s]
+                && keep.insert(d)
+            {
+                work.push(d);
+            }
+        }
+    }
+    for b in f.blocks.values_mut() {
+        b.insts.retain(|&i| keep.contains(i));
+    }
+}

@@ -1,0 +1,483 @@
+//! Structured control flow as instructions on the nesting counter `r0l`, and moves as instructions.
+//!
+//! A thread is active while its counter is zero; it counts the constructs that must end before it runs again. An `if` is one level. A loop is
+//! one level, or two when something continues it: then `continue` leaves one and `break` two.
+//! source: applegpu's docs.html on the execution mask; Mesa, agx_compile.c (emit_if, emit_loop, agx_emit_jump)
+
+use crate::code::{Code, CodeBlock, Step};
+use crate::mir::Ctl;
+use tepui_agx_isa::Inst;
+use tepui_agx_isa::operand::{Dst, FCond, ICond, Size, Src};
+use tepui_agx_isa::table::flow::{
+    ElseFcmp, IfFcmp, JmpExecAny, JmpExecNone, PopExec, Stop, WhileFcmp, WhileIcmp,
+};
+use tepui_agx_isa::table::integer::Bitop;
+use tepui_agx_isa::table::moves::MovImm16;
+use tepui_agx_isa::table::select::{Fcmpsel, Icmpsel};
+use tepui_agx_isa::table::stack::StackAdjust;
+use tepui_ir::Loc;
+
+/// An instruction in its final order. Branches name a label.
+#[derive(Clone, Copy, Debug)]
+pub struct Line {
+    /// The instruction; a branch's offset is filled in when it is packed.
+    pub inst: Inst,
+    /// Where a branch goes.
+    pub target: Option<Label>,
+    /// Where it comes from.
+    pub loc: Loc,
+}
+
+/// A place between instructions.
+pub type Label = u32;
+
+/// A program in order.
+#[derive(Clone, Debug, Default)]
+pub struct Listing {
+    /// Instructions.
+    pub lines: Vec<Line>,
+    /// The line that each label stands before.
+    pub labels: Vec<u32>,
+    /// Loops.
+    pub loops: u32,
+}
+
+/// An arm of less weight than this is walked through even when no thread takes it: a jump costs about as much.
+/// source: Mesa, agx_opt_jmp_none.c
+const SKIP_FROM: usize = 19;
+
+struct Loop {
+    levels: u8,
+    head: Label,
+    /// `if`s open inside of it.
+    ifs: u8,
+}
+
+struct If {
+    /// Set when a jump over the first arm needs the `else`.
+    to_else: Option<Label>,
+    to_end: Option<Label>,
+    /// The `else` is left out.
+    no_else: bool,
+    /// The whole construct is left out: it became one instruction.
+    gone: bool,
+}
+
+/// Where the parts of each `if` are, by the block that it ends or, for `ends`, by the block of its second arm.
+struct Arms {
+    /// First blocks of both arms, and the block behind.
+    of: Vec<Option<[usize; 3]>>,
+    /// The block behind.
+    ends: Vec<usize>,
+    /// Weight of all blocks before each.
+    weights: Vec<usize>,
+}
+
+impl Arms {
+    fn new(code: &Code) -> Arms {
+        let n = code.blocks.len();
+        let mut a =
+            Arms { of: vec![None; n], ends: vec![0; n], weights: Vec::with_capacity(n + 1) };
+        let mut open: Vec<[usize; 2]> = Vec::new();
+        let mut sum = 0;
+        for (k, block) in code.blocks.iter().enumerate() {
+            a.weights.push(sum);
+            sum += weight(block);
+            for (step, _) in &block.steps {
+                match step {
+                    Step::Ctl(Ctl::If(_)) => open.push([k, k]),
+                    Step::Ctl(Ctl::Else) => {
+                        if let Some(top) = open.last_mut() {
+                            top[1] = k;
+                        }
+                    }
+                    Step::Ctl(Ctl::EndIf) => {
+                        if let Some([b, second]) = open.pop() {
+                            a.of[b] = Some([b + 1, second, k]);
+                            a.ends[second] = k;
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        a.weights.push(sum);
+        a
+    }
+
+    fn weight(&self, from: usize, to: usize) -> usize {
+        self.weights[to] - self.weights[from]
+    }
+}
+
+struct Flow<'a> {
+    code: &'a Code,
+    arms: Arms,
+    out: Listing,
+    loops: Vec<Loop>,
+    ifs: Vec<If>,
+    /// Constructs open.
+    depth: u32,
+    loc: Loc,
+}
+
+/// Words of the stack that are not the shader's. source: Mesa, agx_compile.c at agx_stack_adjust
+const STACK_EXTRA: u32 = 10;
+
+/// Lowers a program and ends it with `stop`; `scratch` are the bytes of a thread's scratch memory.
+#[must_use]
+pub fn run(code: &Code, scratch: u32) -> Listing {
+    let mut f = Flow {
+        code,
+        arms: Arms::new(code),
+        out: Listing::default(),
+        loops: Vec::new(),
+        ifs: Vec::new(),
+        depth: 0,
+        loc: Loc::default(),
+    };
+    if scratch > 0 {
+        let v = (scratch.div_ceil(4) + STACK_EXTRA).next_multiple_of(4) as i16;
+        f.push(StackAdjust { v, ..StackAdjust::default() });
+    }
+    let continued = continued(code);
+    let mut nth_loop = 0;
+    let mut skip = vec![false; code.blocks.len()];
+    for (b, block) in code.blocks.iter().enumerate() {
+        if skip[b] {
+            continue;
+        }
+        for (n, &(step, loc)) in block.steps.iter().enumerate() {
+            f.loc = loc;
+            match step {
+                Step::Ctl(Ctl::Loop) => {
+                    let levels = if continued[nth_loop] { 2 } else { 1 };
+                    nth_loop += 1;
+                    f.begin_loop(levels);
+                }
+                Step::Ctl(Ctl::If(inst)) => {
+                    debug_assert_eq!(n + 1, block.steps.len());
+                    f.begin_if(b, inst, &mut skip);
+                }
+                Step::Ctl(c) => f.control(c, b),
+                Step::Inst(inst) => f.push(inst),
+                Step::Move { to, from, halves } => f.mov(to, from, halves),
+                Step::Swap { a, b, halves } => {
+                    f.xor(a, a, b, halves);
+                    f.xor(b, a, b, halves);
+                    f.xor(a, a, b, halves);
+                }
+            }
+        }
+    }
+    f.push(Stop::default());
+    f.out
+}
+
+/// Whether something continues each loop, in the order of their beginnings.
+fn continued(code: &Code) -> Vec<bool> {
+    let (mut all, mut open) = (Vec::new(), Vec::new());
+    for (step, _) in code.blocks.iter().flat_map(|b| &b.steps) {
+        match step {
+            Step::Ctl(Ctl::Loop) => {
+                open.push(all.len());
+                all.push(false);
+            }
+            Step::Ctl(Ctl::Continue) => {
+                if let Some(&l) = open.last() {
+                    all[l] = true;
+                }
+            }
+            Step::Ctl(Ctl::EndLoop) => {
+                open.pop();
+            }
+            _ => {}
+        }
+    }
+    all
+}
+
+fn invert(inst: Inst) -> Inst {
+    match inst {
+        Inst::IfIcmp(mut i) => {
+            i.cc = invert_int(i.cc);
+            i.into()
+        }
+        Inst::IfFcmp(mut i) => {
+            i.cc = invert_float(i.cc);
+            i.into()
+        }
+        i => i,
+    }
+}
+
+fn invert_int(cc: ICond) -> ICond {
+    match cc {
+        ICond::Ueq => ICond::Nueq,
+        ICond::Ult => ICond::Ugte,
+        ICond::Ugt => ICond::Ulte,
+        ICond::Seq => ICond::Nseq,
+        ICond::Slt => ICond::Sgte,
+        ICond::Sgt => ICond::Slte,
+        ICond::Nueq => ICond::Ueq,
+        ICond::Ugte => ICond::Ult,
+        ICond::Ulte => ICond::Ugt,
+        ICond::Nseq => ICond::Seq,
+        ICond::Sgte => ICond::Slt,
+        ICond::Slte => ICond::Sgt,
+        c => c,
+    }
+}
+
+fn invert_float(cc: FCond) -> FCond {
+    match cc {
+        FCond::Eq => FCond::Neq,
+        FCond::Lt => FCond::Nlt,
+        FCond::Gt => FCond::Ngt,
+        FCond::Ltn => FCond::Nltn,
+        FCond::Gte => FCond::Ngte,
+        FCond::Lte => FCond::Nlte,
+        FCond::Gtn => FCond::Ngtn,
+        FCond::Neq => FCond::Eq,
+        FCond::Nlt => FCond::Lt,
+        FCond::Ngt => FCond::Gt,
+        FCond::Nltn => FCond::Ltn,
+        FCond::Ngte => FCond::Gte,
+        FCond::Nlte => FCond::Lte,
+        FCond::Ngtn => FCond::Gtn,
+        c => c,
+    }
+}
+
+/// Steps that a block has beside the marks of an `else`.
+fn body(b: &CodeBlock) -> &[(Step, Loc)] {
+    match b.steps.first() {
+        Some((Step::Ctl(Ctl::Else), _)) => &b.steps[1..],
+        _ => &b.steps,
+    }
+}
+
+impl Flow<'_> {
+    fn push(&mut self, inst: impl Into<Inst>) {
+        self.out.lines.push(Line { inst: inst.into(), target: None, loc: self.loc });
+    }
+
+    fn jump(&mut self, inst: impl Into<Inst>, target: Label) {
+        self.out.lines.push(Line { inst: inst.into(), target: Some(target), loc: self.loc });
+    }
+
+    fn label(&mut self) -> Label {
+        self.out.labels.push(u32::MAX);
+        self.out.labels.len() as Label - 1
+    }
+
+    fn set_label(&mut self, l: Label) {
+        self.out.labels[l as usize] = self.out.lines.len() as u32;
+    }
+
+    fn mov(&mut self, to: u16, from: u16, halves: u16) {
+        let size = if halves == 1 { Size::B16 } else { Size::B32 };
+        self.push(Bitop {
+            table: 0b1010,
+            d: Dst::new(to, size),
+            a: Src::reg(from, size),
+            ..Bitop::default()
+        });
+    }
+
+    fn xor(&mut self, d: u16, a: u16, b: u16, halves: u16) {
+        let size = if halves == 1 { Size::B16 } else { Size::B32 };
+        let (a, b) = (Src::reg(a, size), Src::reg(b, size));
+        self.push(Bitop { table: 0b0110, d: Dst::new(d, size), a, b, ..Bitop::default() });
+    }
+
+    fn begin_loop(&mut self, levels: u8) {
+        self.out.loops += 1;
+        // Threads that are out must stay so while the loop counts.
+        if self.depth > 0 {
+            self.push(IfFcmp { cc: FCond::Eq, n: levels, ..IfFcmp::default() });
+        }
+        let head = self.label();
+        self.set_label(head);
+        self.loops.push(Loop { levels, head, ifs: 0 });
+        self.depth += 1;
+    }
+
+    fn begin_if(&mut self, b: usize, inst: Inst, skip: &mut [bool]) {
+        let Some([first, second, end]) = self.arms.of[b] else { return };
+        let only = |k: usize, next: usize| -> Option<&[(Step, Loc)]> {
+            (k + 1 == next).then(|| body(&self.code.blocks[k]))
+        };
+        let (a, z) = (only(first, second), only(second, end));
+        let empty = |s: Option<&[(Step, Loc)]>| s.is_some_and(|s| s.is_empty());
+        let leaves = |s: Option<&[(Step, Loc)]>| match s {
+            Some([(Step::Ctl(c @ (Ctl::Break | Ctl::Continue)), _)]) => Some(*c),
+            _ => None,
+        };
+        // An arm that only leaves the loop, the other empty: one instruction, without an `if`.
+        let leave = match (leaves(a), leaves(z)) {
+            (Some(c), None) if empty(z) => Some((c, inst)),
+            (None, Some(c)) if empty(a) => Some((c, invert(inst))),
+            _ => None,
+        };
+        if let Some((c, cond)) = leave {
+            skip[first] = true;
+            skip[second] = true;
+            self.leave_if(c, cond);
+            self.ifs.push(If { to_else: None, to_end: None, no_else: true, gone: true });
+            return;
+        }
+        let (a, z) = (empty(a), empty(z));
+        if a && z {
+            skip[first] = true;
+            skip[second] = true;
+            self.ifs.push(If { to_else: None, to_end: None, no_else: true, gone: true });
+            return;
+        }
+        if let Some(l) = self.loops.last_mut() {
+            l.ifs += 1;
+        }
+        self.depth += 1;
+        self.push(if a { invert(inst) } else { inst });
+        let mut frame = If { to_else: None, to_end: None, no_else: a || z, gone: false };
+        let arm = if a { self.arms.weight(second, end) } else { self.arms.weight(first, second) };
+        if a {
+            skip[first] = true;
+        }
+        if arm >= SKIP_FROM {
+            let l = self.label();
+            self.jump(JmpExecNone::default(), l);
+            if frame.no_else {
+                frame.to_end = Some(l);
+            } else {
+                frame.to_else = Some(l);
+            }
+        }
+        self.ifs.push(frame);
+    }
+
+    /// Leaves the loop, or its iteration, where a condition holds.
+    fn leave_if(&mut self, c: Ctl, cond: Inst) {
+        let Some(l) = self.loops.last() else { return };
+        let out = if c == Ctl::Break { l.levels } else { 1 };
+        let count = l.ifs + out;
+        if count == 1 && (c == Ctl::Continue || l.levels == 1) {
+            // Threads go on while the opposite holds.
+            match invert(cond) {
+                Inst::IfIcmp(i) => {
+                    self.push(WhileIcmp { cc: i.cc, a: i.a, b: i.b, n: 1, ..WhileIcmp::default() })
+                }
+                Inst::IfFcmp(i) => {
+                    self.push(WhileFcmp { cc: i.cc, a: i.a, b: i.b, n: 1, ..WhileFcmp::default() })
+                }
+                _ => {}
+            }
+            return;
+        }
+        let d = Dst::new(0, Size::B16);
+        let (yes, no) = (Src::imm(count), Src::imm(0));
+        // Selects have no inverted conditions: the results change places.
+        match cond {
+            Inst::IfIcmp(i) => {
+                let plain = matches!(
+                    i.cc,
+                    ICond::Ueq | ICond::Ult | ICond::Ugt | ICond::Seq | ICond::Slt | ICond::Sgt
+                );
+                let cc = if plain { i.cc } else { invert_int(i.cc) };
+                let (x, y) = if plain { (yes, no) } else { (no, yes) };
+                self.push(Icmpsel { cc, d, a: i.a, b: i.b, x, y, ..Icmpsel::default() });
+            }
+            Inst::IfFcmp(i) => {
+                let plain = matches!(
+                    i.cc,
+                    FCond::Eq
+                        | FCond::Lt
+                        | FCond::Gt
+                        | FCond::Ltn
+                        | FCond::Gte
+                        | FCond::Lte
+                        | FCond::Gtn
+                );
+                let cc = if plain { i.cc } else { invert_float(i.cc) };
+                let (x, y) = if plain { (yes, no) } else { (no, yes) };
+                self.push(Fcmpsel { cc, d, a: i.a, b: i.b, x, y, ..Fcmpsel::default() });
+            }
+            _ => {}
+        }
+        self.push(PopExec { n: 0, ..PopExec::default() });
+    }
+
+    fn control(&mut self, c: Ctl, b: usize) {
+        match c {
+            Ctl::Else => {
+                let Some(frame) = self.ifs.last() else { return };
+                if frame.no_else {
+                    return;
+                }
+                let to_else = frame.to_else;
+                if let Some(l) = to_else {
+                    self.set_label(l);
+                }
+                self.push(ElseFcmp { cc: FCond::Eq, n: 1, ..ElseFcmp::default() });
+                let arm = self.arms.weight(b, self.arms.ends[b]);
+                if arm >= SKIP_FROM {
+                    let l = self.label();
+                    self.jump(JmpExecNone::default(), l);
+                    if let Some(frame) = self.ifs.last_mut() {
+                        frame.to_end = Some(l);
+                    }
+                }
+            }
+            Ctl::EndIf => {
+                let Some(frame) = self.ifs.pop() else { return };
+                if frame.gone {
+                    return;
+                }
+                for l in frame.to_else.into_iter().chain(frame.to_end) {
+                    if self.out.labels[l as usize] == u32::MAX {
+                        self.set_label(l);
+                    }
+                }
+                self.push(PopExec { n: 1, ..PopExec::default() });
+                if let Some(l) = self.loops.last_mut() {
+                    l.ifs -= 1;
+                }
+                self.depth -= 1;
+            }
+            Ctl::EndLoop => {
+                let Some(l) = self.loops.pop() else { return };
+                if l.levels == 2 {
+                    self.push(WhileIcmp { cc: ICond::Ueq, n: 2, ..WhileIcmp::default() });
+                }
+                self.jump(JmpExecAny::default(), l.head);
+                self.push(PopExec { n: l.levels, ..PopExec::default() });
+                self.depth -= 1;
+            }
+            Ctl::Break | Ctl::Continue => {
+                let Some(l) = self.loops.last() else { return };
+                let count = l.ifs + if c == Ctl::Break { l.levels } else { 1 };
+                self.push(MovImm16 {
+                    d: Dst::new(0, Size::B16),
+                    imm: u16::from(count),
+                    ..MovImm16::default()
+                });
+                self.push(PopExec { n: 0, ..PopExec::default() });
+            }
+            Ctl::If(_) | Ctl::Loop => {}
+        }
+    }
+}
+
+/// About how many instructions a block takes; memory counts for several.
+fn weight(b: &CodeBlock) -> usize {
+    b.steps
+        .iter()
+        .map(|(s, _)| match s {
+            Step::Inst(i) if i.scoreboard().is_some() => 10,
+            Step::Inst(_) | Step::Move { .. } => 1,
+            Step::Swap { .. } => 3,
+            Step::Ctl(Ctl::Loop) => SKIP_FROM,
+            Step::Ctl(_) => 1,
+        })
+        .sum()
+}

@@ -1,0 +1,117 @@
+//! Loads move up to the load before them, so that both are waited for at once and their latencies overlap.
+//!
+//! Within a block a load, with the arithmetic that its address still needs, may pass everything that neither writes memory nor stays in
+//! place for another reason. Done only while registers are plenty: results live longer.
+
+use crate::mir::{Effect, Function, Ins, Op, Val, effect};
+use cranelift_entity::SecondaryMap;
+use tepui_agx_isa::Inst;
+
+/// Farthest that a load moves, in instructions.
+const REACH: usize = 24;
+/// Most instructions of an address that move with it.
+const CHAIN: usize = 6;
+
+fn is_load(op: &Op) -> bool {
+    matches!(op, Op::Isa(Inst::DeviceLoad(_) | Inst::StackLoad(_)))
+}
+
+/// Runs the pass; `pressure` is the number of half-registers alive at once, of which `limit` cost nothing.
+pub fn run(f: &mut Function, pressure: u32, limit: u32) {
+    let mut spare = limit.saturating_sub(pressure);
+    if spare < 8 {
+        return;
+    }
+    // Position of each value's definition in the block at hand, counted from 1.
+    let mut at: SecondaryMap<Val, (u32, u32)> = SecondaryMap::with_capacity(f.vals.len());
+    for b in f.blocks.keys() {
+        let insts = std::mem::take(&mut f.blocks[b].insts);
+        let stamp = b.as_u32() + 1;
+        let mut out: Vec<Ins> = Vec::with_capacity(insts.len());
+        let mut last_load: Option<usize> = None;
+        // Nothing moves above this.
+        let mut fence = 0;
+        for i in insts {
+            let op = f.insts[i].op;
+            let mut moved = false;
+            if is_load(&op)
+                && let Some(q) = last_load
+                && q >= fence
+                && out.len() - q <= REACH
+                && out.len() > q + 1
+                && let Some(chain) = chain(f, i, &out, q, stamp, &at)
+            {
+                let cost: u32 = f.dsts(i).iter().map(|&d| u32::from(f.vals[d].halves)).sum();
+                if cost <= spare {
+                    spare -= cost;
+                    // Take the chain out, and put it with the load behind the load before.
+                    let picked: Vec<Ins> = chain.iter().map(|&k| out[k]).collect();
+                    for &k in chain.iter().rev() {
+                        out.remove(k);
+                    }
+                    let mut place = q + 1;
+                    for p in picked.into_iter().chain([i]) {
+                        out.insert(place, p);
+                        place += 1;
+                    }
+                    last_load = Some(place - 1);
+                    for (k, &x) in out.iter().enumerate().skip(q) {
+                        for &d in f.insts[x].dsts.as_slice(&f.pool) {
+                            at[d] = (stamp, k as u32);
+                        }
+                    }
+                    moved = true;
+                }
+            }
+            if !moved {
+                let k = out.len();
+                for &d in f.dsts(i) {
+                    at[d] = (stamp, k as u32);
+                }
+                if is_load(&op) {
+                    last_load = Some(k);
+                } else if !matches!(effect(&op), Effect::Pure | Effect::Read) {
+                    fence = k + 1;
+                }
+                out.push(i);
+            }
+        }
+        f.blocks[b].insts = out;
+    }
+}
+
+/// Positions behind `q`, ascending, of what the load still needs; `None` when that cannot move.
+fn chain(
+    f: &Function,
+    load: Ins,
+    out: &[Ins],
+    q: usize,
+    stamp: u32,
+    at: &SecondaryMap<Val, (u32, u32)>,
+) -> Option<Vec<usize>> {
+    let mut need: Vec<usize> = Vec::new();
+    let mut work: Vec<Ins> = vec![load];
+    while let Some(i) = work.pop() {
+        for &s in f.srcs(i) {
+            let (b, k) = at[s];
+            if b != stamp {
+                continue;
+            }
+            let d = out[k as usize];
+            // An address that the loads before bring must be waited for: nothing is gained.
+            if is_load(&f.insts[d].op) && k as usize + CHAIN > q {
+                return None;
+            }
+            if k as usize <= q || need.contains(&(k as usize)) {
+                continue;
+            }
+            if effect(&f.insts[d].op) != Effect::Pure || need.len() == CHAIN {
+                return None;
+            }
+            need.push(k as usize);
+            work.push(d);
+        }
+    }
+    need.sort_unstable();
+    Some(need)
+}

@@ -1,0 +1,164 @@
+//! Follows allocated code and finds registers that do not hold what an instruction expects.
+
+use super::{HALVES, Places};
+use crate::code::{Code, Step};
+use crate::error::{Error, Result};
+use crate::mir::{Function, Op, Val};
+use cranelift_entity::EntityRef;
+
+/// What a half-register holds: half `.1` of a value.
+type Holds = Option<(Val, u8)>;
+
+/// Checks every instruction of every block, and that every edge leaves values where its successor expects them.
+///
+/// # Errors
+/// The first instruction or edge that is wrong.
+pub fn check(f: &Function, code: &Code, places: &Places) -> Result<()> {
+    let bad = |what: String| Err(Error::Internal(format!("register allocation: {what}")));
+    let mut regs = places.regs.iter();
+    for b in f.blocks.keys() {
+        let mut file: [Holds; HALVES] = [None; HALVES];
+        let write = |file: &mut [Holds; HALVES], v: Val, reg: u16| {
+            for k in 0..f.vals[v].halves {
+                file[usize::from(reg) + usize::from(k)] = Some((v, k));
+            }
+        };
+        let holds = |file: &[Holds; HALVES], v: Val, reg: u16| {
+            (0..f.vals[v].halves)
+                .all(|k| file.get(usize::from(reg) + usize::from(k)) == Some(&Some((v, k))))
+        };
+        for &(v, reg) in &places.starts[b.index()] {
+            write(&mut file, v, reg);
+        }
+        let mut steps = code.blocks[b.index()].steps.iter().map(|s| s.0).peekable();
+        let moves = |file: &mut [Holds; HALVES], s: Step| match s {
+            Step::Move { to, from, halves } => {
+                for k in 0..halves {
+                    file[usize::from(to + k)] = file[usize::from(from + k)];
+                }
+            }
+            Step::Swap { a, b, halves } => {
+                for k in 0..halves {
+                    file.swap(usize::from(a + k), usize::from(b + k));
+                }
+            }
+            _ => {}
+        };
+        for &i in &f.blocks[b].insts {
+            let op = f.insts[i].op;
+            if matches!(op, Op::Phi) {
+                continue;
+            }
+            let Some((at, list, count)) = regs.next() else {
+                return bad(format!("{i} was left out"));
+            };
+            if *at != i {
+                return bad(format!("{i} was left out"));
+            }
+            let (dsts, srcs) = (f.dsts(i), f.srcs(i));
+            let (to, from) = list.split_at(dsts.len());
+            match op {
+                Op::Isa(_) | Op::Ctl(_) => {
+                    for s in steps.by_ref().take(count - 1) {
+                        moves(&mut file, s);
+                    }
+                    // Copies for the successor stand before what leaves the block.
+                    while let (Op::Ctl(_), Some(&s @ (Step::Move { .. } | Step::Swap { .. }))) =
+                        (op, steps.peek())
+                    {
+                        moves(&mut file, s);
+                        steps.next();
+                    }
+                    for (&v, &reg) in srcs.iter().zip(from) {
+                        if !holds(&file, v, reg) {
+                            return bad(format!(
+                                "{b}: {i} reads {v} at half {reg}, which holds {:?}",
+                                file[usize::from(reg)]
+                            ));
+                        }
+                    }
+                    steps.next();
+                    for (&v, &reg) in dsts.iter().zip(to) {
+                        write(&mut file, v, reg);
+                    }
+                }
+                _ => {
+                    let wants: Vec<(Val, u16, Val, u8)> = parts(f, i, op);
+                    for s in steps.by_ref().take(*count) {
+                        moves(&mut file, s);
+                    }
+                    let snapshot = file;
+                    for (d, at, s, k) in wants {
+                        let n = dsts.iter().position(|&x| x == d).unwrap_or(0);
+                        let reg = usize::from(to[n]) + usize::from(at);
+                        if snapshot.get(reg) != Some(&Some((s, k))) {
+                            return bad(format!(
+                                "{b}: {i} wants half {k} of {s} at half {reg}, which holds {:?}",
+                                snapshot[reg]
+                            ));
+                        }
+                        file[reg] = Some((d, at as u8));
+                    }
+                    if matches!(op, Op::Undef) {
+                        for (&v, &reg) in dsts.iter().zip(to) {
+                            write(&mut file, v, reg);
+                        }
+                    }
+                }
+            }
+        }
+        for s in steps {
+            moves(&mut file, s);
+        }
+        for &s in &f.blocks[b].succs {
+            let n = f.blocks[s].preds.iter().position(|&p| p == b).unwrap_or(0);
+            for &(v, reg) in &places.starts[s.index()] {
+                let phi = f.blocks[s]
+                    .insts
+                    .iter()
+                    .find(|&&i| matches!(f.insts[i].op, Op::Phi) && f.dsts(i)[0] == v);
+                let want = phi.map_or(v, |&i| f.srcs(i)[n]);
+                if !holds(&file, want, reg) {
+                    return bad(format!(
+                        "{b} to {s}: half {reg} should hold {want}, holds {:?}",
+                        file[usize::from(reg)]
+                    ));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Which half of which operand each half of a joined, split or copied result is.
+fn parts(f: &Function, i: crate::mir::Ins, op: Op) -> Vec<(Val, u16, Val, u8)> {
+    let (dsts, srcs) = (f.dsts(i), f.srcs(i));
+    let mut out = Vec::new();
+    match op {
+        Op::Collect => {
+            let mut at = 0;
+            for &s in srcs {
+                for k in 0..f.vals[s].halves {
+                    out.push((dsts[0], at, s, k));
+                    at += 1;
+                }
+            }
+        }
+        Op::Split => {
+            let mut k = 0;
+            for &d in dsts {
+                for at in 0..f.vals[d].halves {
+                    out.push((d, u16::from(at), srcs[0], k));
+                    k += 1;
+                }
+            }
+        }
+        Op::Copy => {
+            for k in 0..f.vals[dsts[0]].halves {
+                out.push((dsts[0], u16::from(k), srcs[0], k));
+            }
+        }
+        _ => {}
+    }
+    out
+}

@@ -1,0 +1,147 @@
+//! Parallel copies as moves and exchanges in order.
+
+use crate::code::Step;
+
+/// A copy of `halves` half-registers.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Copy {
+    /// First half-register written.
+    pub to: u16,
+    /// First half-register read.
+    pub from: u16,
+    /// How many.
+    pub halves: u16,
+}
+
+/// Appends steps that do all copies at once. No half-register is written twice.
+pub fn sequence(copies: &[Copy], mut out: impl FnMut(Step)) {
+    let mut rest: Vec<Copy> = Vec::with_capacity(copies.len());
+    for c in copies.iter().filter(|c| c.to != c.from) {
+        // Whole registers where both sides are aligned, else halves.
+        let mut k = 0;
+        while k < c.halves {
+            let whole = k + 2 <= c.halves && (c.to + k) % 2 == 0 && (c.from + k) % 2 == 0;
+            let n = if whole { 2 } else { 1 };
+            rest.push(Copy { to: c.to + k, from: c.from + k, halves: n });
+            k += n;
+        }
+    }
+    // How many copies still read each half-register.
+    let mut readers = [0u16; 256];
+    for c in &rest {
+        for h in c.from..c.from + c.halves {
+            readers[usize::from(h)] += 1;
+        }
+    }
+    let overlaps = |c: &Copy, readers: &[u16; 256]| {
+        (c.to..c.to + c.halves).any(|h| {
+            // Its own reads do not block it.
+            let own = u16::from((c.from..c.from + c.halves).contains(&h));
+            readers[usize::from(h)] > own
+        })
+    };
+    loop {
+        let mut progress = false;
+        rest.retain(|c| {
+            if overlaps(c, &readers) {
+                return true;
+            }
+            out(Step::Move { to: c.to, from: c.from, halves: c.halves });
+            for h in c.from..c.from + c.halves {
+                readers[usize::from(h)] -= 1;
+            }
+            progress = true;
+            false
+        });
+        if rest.is_empty() {
+            return;
+        }
+        if progress {
+            continue;
+        }
+        if rest.iter().any(|c| c.halves == 1) && rest.iter().any(|c| c.halves == 2) {
+            // Halves and wholes block each other: all as halves.
+            rest = rest
+                .iter()
+                .flat_map(|c| {
+                    (0..c.halves).map(|k| Copy { to: c.to + k, from: c.from + k, halves: 1 })
+                })
+                .collect();
+            continue;
+        }
+        // Only cycles are left.
+        let Some(c) = rest.pop() else { return };
+        out(Step::Swap { a: c.to, b: c.from, halves: c.halves });
+        for other in &mut rest {
+            if other.from == c.to {
+                other.from = c.from;
+            } else if other.from == c.from {
+                other.from = c.to;
+            }
+        }
+        rest.retain(|c| c.to != c.from);
+        readers.fill(0);
+        for c in &rest {
+            for h in c.from..c.from + c.halves {
+                readers[usize::from(h)] += 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn run(steps: &[Step]) -> Vec<u16> {
+        let mut r: Vec<u16> = (0..256).collect();
+        for s in steps {
+            match *s {
+                Step::Move { to, from, halves } => {
+                    for k in 0..halves {
+                        r[usize::from(to + k)] = r[usize::from(from + k)];
+                    }
+                }
+                Step::Swap { a, b, halves } => {
+                    for k in 0..halves {
+                        r.swap(usize::from(a + k), usize::from(b + k));
+                    }
+                }
+                _ => {}
+            }
+        }
+        r
+    }
+
+    proptest! {
+        #[test]
+        fn copies_happen_at_once(pairs in proptest::collection::vec((0u16..12, 0u16..12, 0u16..3), 1..12)) {
+            let mut written = [false; 40];
+            let mut copies = Vec::new();
+            for (to, from, size) in pairs {
+                let halves = [1, 2, 4][usize::from(size)];
+                let (to, from) = if halves > 1 { (to * 2, from * 2) } else { (to, from) };
+                let range = usize::from(to)..usize::from(to + halves);
+                if written[range.clone()].iter().any(|w| *w) {
+                    continue;
+                }
+                written[range].fill(true);
+                copies.push(Copy { to, from, halves });
+            }
+            let mut steps = Vec::new();
+            sequence(&copies, |s| steps.push(s));
+            let got = run(&steps);
+            for c in &copies {
+                for k in 0..c.halves {
+                    prop_assert_eq!(got[usize::from(c.to + k)], c.from + k);
+                }
+            }
+            for (h, w) in written.iter().enumerate() {
+                if !w {
+                    prop_assert_eq!(got[h], h as u16);
+                }
+            }
+        }
+    }
+}

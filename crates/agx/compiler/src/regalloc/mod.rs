@@ -1,0 +1,645 @@
+//! Register allocation on SSA.
+//!
+//! Blocks are taken in layout order, which visits definitions before uses. A value gets the first free place that suits it, after
+//! places that save a copy (where a phi's result is, beside its neighbours of a [`Op::Collect`], where it was before a [`Op::Split`])
+//! were tried. When there is room but not in one piece, values are moved out of the way before the instruction.
+//! Each block records where live values are at its start; every edge then copies from where its predecessor has them.
+//!
+//! [`check`] follows the result step by step and finds every register that does not hold what an instruction expects.
+
+mod check;
+mod copies;
+
+use crate::code::{Code, CodeBlock, Step};
+use crate::error::{Error, Result};
+use crate::liveness::{Liveness, ValSet};
+use crate::mir::{self, Block, Ctl, Function, Ins, Op, Room, Val};
+use copies::Copy;
+use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntityRef, SecondaryMap};
+use tepui_ir::Loc;
+
+pub use check::check;
+
+/// Half-registers of a thread.
+pub const HALVES: usize = 256;
+/// No register.
+const NONE: u16 = u16::MAX;
+
+/// Where values are at the ends of a block.
+#[derive(Clone, Debug, Default)]
+struct Edges {
+    start: Vec<(Val, u16)>,
+    end: Vec<(Val, u16)>,
+}
+
+/// Allocates registers below `limit` half-registers.
+///
+/// # Errors
+/// When the values alive at once do not fit.
+pub fn run(f: &Function, l: &Liveness, limit: u16) -> Result<Code> {
+    let mut a = Alloc::new(f, l, limit);
+    for b in f.blocks.keys() {
+        a.block(b)?;
+    }
+    a.finish_edges();
+    let code = Code { blocks: a.out, halves: a.highest };
+    if cfg!(debug_assertions) {
+        check(f, &code, &a.places)?;
+    }
+    Ok(code)
+}
+
+/// Where instructions have their values: what the checker compares with.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    /// Registers of each instruction's results, then of its operands.
+    /// With each the number of steps that it became.
+    regs: Vec<(Ins, Vec<u16>, usize)>,
+    /// For each block: where its live values are at the start.
+    starts: Vec<Vec<(Val, u16)>>,
+}
+
+struct Alloc<'a> {
+    f: &'a Function,
+    l: &'a Liveness,
+    limit: u16,
+    /// First half-register that values may take.
+    first: u16,
+    owner: [PackedOption<Val>; HALVES],
+    loc: SecondaryMap<Val, u16>,
+    /// The phi, or the collected vector and the place in it, that a value goes to.
+    into: SecondaryMap<Val, Option<(Val, u8)>>,
+    /// Whether anything reads a value.
+    used: SecondaryMap<Val, bool>,
+    /// Where a phi or vector would like to be.
+    wish: SecondaryMap<Val, u16>,
+    edges: Vec<Edges>,
+    out: Vec<CodeBlock>,
+    highest: u16,
+    places: Places,
+    loc_now: Loc,
+}
+
+impl<'a> Alloc<'a> {
+    fn new(f: &'a Function, l: &'a Liveness, limit: u16) -> Alloc<'a> {
+        let mut into: SecondaryMap<Val, Option<(Val, u8)>> =
+            SecondaryMap::with_capacity(f.vals.len());
+        let mut used: SecondaryMap<Val, bool> = SecondaryMap::with_capacity(f.vals.len());
+        for b in f.blocks.values() {
+            for &i in &b.insts {
+                for &s in f.srcs(i) {
+                    used[s] = true;
+                }
+                match f.insts[i].op {
+                    Op::Phi => {
+                        let d = f.dsts(i)[0];
+                        for &s in f.srcs(i) {
+                            if into[s].is_none() && s != d {
+                                into[s] = Some((d, 0));
+                            }
+                        }
+                    }
+                    Op::Collect => {
+                        let d = f.dsts(i)[0];
+                        let mut at = 0;
+                        for &s in f.srcs(i) {
+                            if into[s].is_none() {
+                                into[s] = Some((d, at));
+                            }
+                            at += f.vals[s].halves;
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Alloc {
+            f,
+            l,
+            limit,
+            first: 1 + u16::from(f.uses_r0h),
+            owner: [PackedOption::default(); HALVES],
+            loc: SecondaryMap::with_default(NONE),
+            into,
+            used,
+            wish: SecondaryMap::with_default(NONE),
+            edges: vec![Edges::default(); f.blocks.len()],
+            out: vec![CodeBlock::default(); f.blocks.len()],
+            highest: 0,
+            places: Places { regs: Vec::new(), starts: vec![Vec::new(); f.blocks.len()] },
+            loc_now: Loc::default(),
+        }
+    }
+
+    fn is_free(&self, reg: u16, halves: u16) -> bool {
+        reg >= self.first
+            && reg + halves <= self.limit
+            && self.owner[usize::from(reg)..usize::from(reg + halves)].iter().all(|o| o.is_none())
+    }
+
+    fn suits(&self, reg: u16, room: Room) -> bool {
+        reg != NONE && (!room.even || reg % 2 == 0) && self.is_free(reg, u16::from(room.halves))
+    }
+
+    /// The first free place. A single half prefers one whose other half is taken.
+    fn find(&self, room: Room) -> Option<u16> {
+        let n = u16::from(room.halves);
+        if n == 1 {
+            let mut whole = None;
+            for reg in self.first..self.limit {
+                if self.owner[usize::from(reg)].is_some() {
+                    continue;
+                }
+                let other = reg ^ 1;
+                if other < self.first
+                    || other >= self.limit
+                    || self.owner[usize::from(other)].is_some()
+                {
+                    return Some(reg);
+                }
+                whole = whole.or(Some(reg));
+            }
+            return whole;
+        }
+        let step = if room.even { 2 } else { 1 };
+        let mut reg = if room.even { self.first.next_multiple_of(2) } else { self.first };
+        while reg + n <= self.limit {
+            match (reg..reg + n).rev().find(|&h| self.owner[usize::from(h)].is_some()) {
+                None => return Some(reg),
+                Some(h) => reg = if step == 2 { (h + 1).next_multiple_of(2) } else { h + 1 },
+            }
+        }
+        None
+    }
+
+    fn take(&mut self, v: Val, reg: u16) {
+        let n = u16::from(self.f.vals[v].halves);
+        for h in reg..reg + n {
+            debug_assert!(self.owner[usize::from(h)].is_none());
+            self.owner[usize::from(h)] = v.into();
+        }
+        self.loc[v] = reg;
+        self.highest = self.highest.max(reg + n);
+        if let Some((w, at)) = self.into[v]
+            && self.wish[w] == NONE
+            && reg >= u16::from(at)
+        {
+            self.wish[w] = reg - u16::from(at);
+        }
+    }
+
+    fn release(&mut self, v: Val) {
+        let (reg, n) = (self.loc[v], u16::from(self.f.vals[v].halves));
+        if reg == NONE {
+            return;
+        }
+        for h in reg..reg + n {
+            if self.owner[usize::from(h)] == v.into() {
+                self.owner[usize::from(h)] = PackedOption::default();
+            }
+        }
+    }
+
+    /// A place for `v`: one that saves a copy, or the first that is free.
+    fn choose(&mut self, v: Val) -> Option<u16> {
+        let room = self.f.vals[v];
+        if self.suits(self.wish[v], room) {
+            return Some(self.wish[v]);
+        }
+        if let Some((w, at)) = self.into[v] {
+            let at = u16::from(at);
+            // A phi's result may itself go into another.
+            let mut base = self.wish[w];
+            if base == NONE
+                && let Some((x, n)) = self.into[w]
+                && self.wish[x] != NONE
+            {
+                base = self.wish[x] + u16::from(n);
+            }
+            if base != NONE && self.suits(base + at, room) {
+                return Some(base + at);
+            }
+            if base == NONE && self.f.vals[w].halves > room.halves {
+                // Room for the whole vector, so that its other parts can follow.
+                if let Some(base) = self.find(self.f.vals[w]) {
+                    self.wish[w] = base;
+                    return Some(base + at);
+                }
+            }
+        }
+        self.find(room)
+    }
+
+    fn block(&mut self, b: Block) -> Result<()> {
+        let (f, l) = (self.f, self.l);
+        self.owner = [PackedOption::default(); HALVES];
+        let data = &f.blocks[b];
+        self.start(b)?;
+        let phis = data.insts.iter().take_while(|&&i| matches!(f.insts[i].op, Op::Phi)).count();
+        let kills = self.kills(b, phis);
+        for (n, &i) in data.insts[phis..].iter().enumerate() {
+            self.inst(b, i, kills[n])?;
+        }
+        let end = l.outs[b.index()].iter().map(|v| (v, self.loc[v])).collect();
+        self.edges[b.index()].end = end;
+        Ok(())
+    }
+
+    /// Which operands of each instruction die there, as bits.
+    fn kills(&self, b: Block, phis: usize) -> Vec<u32> {
+        let f = self.f;
+        let insts = &f.blocks[b].insts[phis..];
+        let mut live: ValSet = self.l.outs[b.index()].clone();
+        let mut kills = vec![0u32; insts.len()];
+        for (n, &i) in insts.iter().enumerate().rev() {
+            for &d in f.dsts(i) {
+                live.remove(d);
+            }
+            for (k, &s) in f.srcs(i).iter().enumerate() {
+                if live.insert(s) {
+                    kills[n] |= 1 << k;
+                }
+            }
+        }
+        kills
+    }
+
+    /// Live values where the first predecessor that is known has them, then the phis.
+    fn start(&mut self, b: Block) -> Result<()> {
+        let f = self.f;
+        let data = &f.blocks[b];
+        let known = data.preds.iter().position(|p| p.index() < b.index());
+        let mut lives: Vec<(Val, u16)> = Vec::new();
+        if let Some(n) = known {
+            let p = data.preds[n];
+            let end = std::mem::take(&mut self.edges[p.index()].end);
+            for &(v, reg) in &end {
+                if self.l.ins[b.index()].contains(v) {
+                    lives.push((v, reg));
+                }
+            }
+            self.edges[p.index()].end = end;
+        }
+        for &(v, reg) in &lives {
+            self.take(v, reg);
+        }
+        let heads = data.insts.iter().take_while(|&&i| matches!(f.insts[i].op, Op::Phi));
+        let mut phis = Vec::new();
+        let mut rest = Vec::new();
+        for &i in heads {
+            let d = f.dsts(i)[0];
+            phis.push(d);
+            // Where a source is that ends with its predecessor: no copy there.
+            let place = f.srcs(i).iter().zip(&data.preds).find_map(|(&s, p)| {
+                if p.index() >= b.index() {
+                    return None;
+                }
+                let end = &self.edges[p.index()].end;
+                let at = end.binary_search_by_key(&s, |e| e.0).ok()?;
+                self.suits(end[at].1, f.vals[d]).then_some(end[at].1)
+            });
+            match place {
+                Some(reg) => self.take(d, reg),
+                None => rest.push(d),
+            }
+        }
+        let mut stuck = false;
+        for d in rest {
+            match self.choose(d) {
+                Some(reg) => self.take(d, reg),
+                None => stuck = true,
+            }
+        }
+        if stuck {
+            // All anew, those that need alignment first.
+            let mut all: Vec<Val> = lives.iter().map(|l| l.0).chain(phis.iter().copied()).collect();
+            self.owner = [PackedOption::default(); HALVES];
+            all.sort_by_key(|&v| !f.vals[v].even);
+            for v in all {
+                match self.find(f.vals[v]) {
+                    Some(reg) => self.take(v, reg),
+                    None => return Err(self.full()),
+                }
+            }
+        }
+        let start: Vec<(Val, u16)> =
+            lives.iter().map(|l| l.0).chain(phis).map(|v| (v, self.loc[v])).collect();
+        self.places.starts[b.index()] = start.clone();
+        self.edges[b.index()].start = start;
+        Ok(())
+    }
+
+    fn full(&self) -> Error {
+        Error::Internal(format!("values do not fit into {} half-registers", self.limit))
+    }
+
+    fn step(&mut self, b: Block, s: Step) {
+        let loc = self.loc_now;
+        self.out[b.index()].steps.push((s, loc));
+    }
+
+    fn inst(&mut self, b: Block, i: Ins, kills: u32) -> Result<()> {
+        let f = self.f;
+        let (dsts, srcs) = (f.dsts(i), f.srcs(i));
+        self.loc_now = f.insts[i].loc;
+        let before = self.out[b.index()].steps.len();
+        for (k, &s) in srcs.iter().enumerate() {
+            if kills >> k & 1 != 0 {
+                self.release(s);
+            }
+        }
+        let old: Vec<u16> = srcs.iter().map(|&s| self.loc[s]).collect();
+        let mut moved = Vec::new();
+        match f.insts[i].op {
+            Op::Split => {
+                // Parts stay where they are if they can.
+                let mut reg = old[0];
+                for &d in dsts {
+                    if self.suits(reg, f.vals[d]) {
+                        self.take(d, reg);
+                    }
+                    reg += u16::from(f.vals[d].halves);
+                }
+                for &d in dsts {
+                    if self.loc[d] == NONE {
+                        self.place(d, i, kills, &mut moved)?;
+                    }
+                }
+            }
+            Op::Copy if self.suits(old[0], f.vals[dsts[0]]) => self.take(dsts[0], old[0]),
+            _ => {
+                for &d in dsts {
+                    if self.loc[d] == NONE {
+                        self.place(d, i, kills, &mut moved)?;
+                    }
+                }
+            }
+        }
+        if !moved.is_empty() {
+            let mut steps = Vec::new();
+            copies::sequence(&moved, |s| steps.push(s));
+            for s in steps {
+                self.step(b, s);
+            }
+        }
+        let from: Vec<u16> = srcs.iter().map(|&s| self.loc[s]).collect();
+        let to: Vec<u16> = dsts.iter().map(|&d| self.loc[d]).collect();
+        let mut copies = Vec::new();
+        match f.insts[i].op {
+            Op::Isa(mut inst) => {
+                let (mut d, mut s) = (to.iter(), from.iter());
+                mir::fill(&mut inst, |w| {
+                    if w { d.next() } else { s.next() }.copied().unwrap_or(NONE)
+                });
+                self.step(b, Step::Inst(inst));
+            }
+            Op::Ctl(Ctl::If(mut inst)) => {
+                let mut s = from.iter();
+                mir::fill(&mut inst, |_| s.next().copied().unwrap_or(NONE));
+                self.step(b, Step::Ctl(Ctl::If(inst)));
+            }
+            Op::Ctl(c) => self.step(b, Step::Ctl(c)),
+            Op::Collect => {
+                let mut at = to[0];
+                for (&s, &reg) in srcs.iter().zip(&from) {
+                    let halves = u16::from(f.vals[s].halves);
+                    copies.push(Copy { to: at, from: reg, halves });
+                    at += halves;
+                }
+            }
+            Op::Split => {
+                let mut at = from[0];
+                for (&d, &reg) in dsts.iter().zip(&to) {
+                    let halves = u16::from(f.vals[d].halves);
+                    copies.push(Copy { to: reg, from: at, halves });
+                    at += halves;
+                }
+            }
+            Op::Copy => copies.push(Copy {
+                to: to[0],
+                from: from[0],
+                halves: u16::from(f.vals[dsts[0]].halves),
+            }),
+            Op::Undef | Op::Phi => {}
+        }
+        let mut steps = Vec::new();
+        copies::sequence(&copies, |s| steps.push(s));
+        for s in steps {
+            self.step(b, s);
+        }
+        if cfg!(debug_assertions) {
+            let regs = to.iter().chain(&from).copied().collect();
+            self.places.regs.push((i, regs, self.out[b.index()].steps.len() - before));
+        }
+        // What is written and never read goes at once.
+        for &d in dsts {
+            if !self.used[d] {
+                self.release(d);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives `d` a place, moving others away if need be; `moved` collects those moves, which happen before the instruction.
+    fn place(&mut self, d: Val, i: Ins, kills: u32, moved: &mut Vec<Copy>) -> Result<()> {
+        if let Some(reg) = self.choose(d) {
+            self.take(d, reg);
+            return Ok(());
+        }
+        if self.make_room(d, i, kills, moved) {
+            return Ok(());
+        }
+        self.lay_out(i, kills, moved)
+    }
+
+    /// Operands that die at an instruction: they may be overwritten by it, but not before.
+    fn dying(&self, i: Ins, kills: u32) -> impl Iterator<Item = Val> + use<'a> {
+        let srcs = self.f.srcs(i);
+        srcs.iter().enumerate().filter(move |(k, _)| kills >> k & 1 != 0).map(|(_, &s)| s)
+    }
+
+    /// Moves a value; several moves of one value before the same instruction are one.
+    fn relocate(&mut self, v: Val, to: u16, moved: &mut Vec<Copy>) {
+        let (from, halves) = (self.loc[v], u16::from(self.f.vals[v].halves));
+        match moved.iter_mut().find(|c| c.to == from) {
+            Some(c) => c.to = to,
+            None => moved.push(Copy { to, from, halves }),
+        }
+        self.loc[v] = to;
+    }
+
+    /// Clears the place that costs least to clear.
+    fn make_room(&mut self, d: Val, i: Ins, kills: u32, moved: &mut Vec<Copy>) -> bool {
+        let room = self.f.vals[d];
+        let n = u16::from(room.halves);
+        let mut pinned = [false; HALVES];
+        for v in self.dying(i, kills) {
+            let reg = self.loc[v];
+            pinned[usize::from(reg)..usize::from(reg + u16::from(self.f.vals[v].halves))]
+                .fill(true);
+        }
+        let dsts = self.f.dsts(i);
+        let mut best: Option<(u16, u16)> = None;
+        let step = if room.even { 2 } else { 1 };
+        let mut reg = if room.even { self.first.next_multiple_of(2) } else { self.first };
+        while reg + n <= self.limit {
+            let (mut cost, mut last) = (0, None);
+            for h in reg..reg + n {
+                if let Some(v) = self.owner[usize::from(h)].expand()
+                    && last != Some(v)
+                {
+                    last = Some(v);
+                    cost += u16::from(self.f.vals[v].halves);
+                    if dsts.contains(&v) {
+                        cost = u16::MAX / 2;
+                    }
+                }
+            }
+            if cost < best.map_or(u16::MAX / 2, |b| b.1) {
+                best = Some((reg, cost));
+            }
+            reg += step;
+        }
+        let Some((reg, _)) = best else { return false };
+        let mut out: Vec<Val> =
+            (reg..reg + n).filter_map(|h| self.owner[usize::from(h)].expand()).collect();
+        out.dedup();
+        let before = self.owner;
+        for &v in &out {
+            self.release(v);
+        }
+        // Nothing may go to the cleared place, nor over operands that are still to be read.
+        let saved = self.owner;
+        for h in 0..HALVES {
+            if pinned[h] || (usize::from(reg)..usize::from(reg + n)).contains(&h) {
+                self.owner[h] = d.into();
+            }
+        }
+        let mut to = Vec::with_capacity(out.len());
+        for &v in &out {
+            let Some(place) = self.find(self.f.vals[v]) else {
+                self.owner = before;
+                return false;
+            };
+            for h in place..place + u16::from(self.f.vals[v].halves) {
+                self.owner[usize::from(h)] = v.into();
+            }
+            to.push(place);
+        }
+        self.owner = saved;
+        for (&v, &place) in out.iter().zip(&to) {
+            self.relocate(v, place, moved);
+            self.take(v, place);
+        }
+        self.take(d, reg);
+        true
+    }
+
+    /// Moves everything: aligned values to the bottom, others to the top, and in the middle the results over the dying operands.
+    fn lay_out(&mut self, i: Ins, kills: u32, moved: &mut Vec<Copy>) -> Result<()> {
+        let f = self.f;
+        let dsts = f.dsts(i);
+        let mut live: Vec<Val> = self.owner.iter().filter_map(|o| o.expand()).collect();
+        live.dedup();
+        live.sort();
+        live.dedup();
+        live.retain(|v| !dsts.contains(v));
+        self.owner = [PackedOption::default(); HALVES];
+        let (mut low, mut high) = (self.first.next_multiple_of(2), self.limit);
+        let mut new = Vec::with_capacity(live.len() + 4);
+        for &v in &live {
+            let room = f.vals[v];
+            let n = u16::from(room.halves);
+            if low + n > high {
+                return Err(self.full());
+            }
+            if room.even {
+                new.push((v, low));
+                low += n;
+            } else {
+                high -= n;
+                new.push((v, high));
+            }
+        }
+        let (mut at, mut top) = (low, high);
+        for v in self.dying(i, kills) {
+            let room = f.vals[v];
+            let n = u16::from(room.halves);
+            if at + n > top {
+                return Err(self.full());
+            }
+            if room.even {
+                new.push((v, at));
+                at += n;
+            } else {
+                top -= n;
+                new.push((v, top));
+            }
+        }
+        // All at once: the moves so far are only renamed when their targets are known.
+        let olds: Vec<u16> = new.iter().map(|&(v, _)| self.loc[v]).collect();
+        let mut all = Vec::with_capacity(new.len());
+        for (&(v, to), &old) in new.iter().zip(&olds) {
+            let halves = u16::from(f.vals[v].halves);
+            let from = moved.iter().find(|c| c.to == old).map_or(old, |c| c.from);
+            all.push(Copy { to, from, halves });
+        }
+        *moved = all;
+        for &(v, to) in &new {
+            self.loc[v] = to;
+        }
+        for &v in &live {
+            let reg = self.loc[v];
+            self.take(v, reg);
+        }
+        let mut order: Vec<Val> = dsts.to_vec();
+        order.sort_by_key(|&v| !f.vals[v].even);
+        for v in order {
+            match self.find(f.vals[v]) {
+                Some(reg) => self.take(v, reg),
+                None => return Err(self.full()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies on edges, where the values' places differ.
+    fn finish_edges(&mut self) {
+        let f = self.f;
+        for b in f.blocks.keys() {
+            let &[s] = &f.blocks[b].succs[..] else { continue };
+            let Some(n) = f.blocks[s].preds.iter().position(|&p| p == b) else { continue };
+            let end = &self.edges[b.index()].end;
+            let at = |v: Val| end.binary_search_by_key(&v, |e| e.0).map_or(NONE, |k| end[k].1);
+            let mut copies = Vec::new();
+            for &(v, reg) in &self.edges[s.index()].start {
+                if self.l.ins[s.index()].contains(v) {
+                    copies.push(Copy { to: reg, from: at(v), halves: u16::from(f.vals[v].halves) });
+                }
+            }
+            for &i in &f.blocks[s].insts {
+                if !matches!(f.insts[i].op, Op::Phi) {
+                    break;
+                }
+                let (d, v) = (f.dsts(i)[0], f.srcs(i)[n]);
+                let start = &self.places.starts[s.index()];
+                let to = start.iter().find(|e| e.0 == d).map_or(NONE, |e| e.1);
+                copies.push(Copy { to, from: at(v), halves: u16::from(f.vals[d].halves) });
+            }
+            let steps = &mut self.out[b.index()].steps;
+            let leaving = steps
+                .iter()
+                .rev()
+                .take_while(|(s, _)| {
+                    matches!(s, Step::Ctl(Ctl::Loop | Ctl::EndLoop | Ctl::Break | Ctl::Continue))
+                })
+                .count();
+            let at = steps.len() - leaving;
+            let tail = steps.split_off(at);
+            let loc = tail.first().map_or(Loc::default(), |t| t.1);
+            copies::sequence(&copies, |s| steps.push((s, loc)));
+            steps.extend(tail);
+        }
+    }
+}

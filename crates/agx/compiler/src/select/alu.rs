@@ -1,0 +1,935 @@
+//! Arithmetic.
+
+use super::operand::{Place, size_of};
+use super::{Comp, Opnd, Select};
+use crate::error::Result;
+use crate::mir::{HOLE, Op as MOp, Room, Val};
+use tepui_agx_isa::Inst as Isa;
+use tepui_agx_isa::operand::{ConvertMode, Dst, FCond, ICond, Round, Size};
+use tepui_agx_isa::table::bitfield::{Asr, Bfeil, Bfi};
+use tepui_agx_isa::table::float::{Fadd16, Fadd32, Fmadd16, Fmadd32, Fmul16, Fmul32};
+use tepui_agx_isa::table::integer::{Bitop, Bitrev, Convert, Ffs, Iadd, Imadd, Popcount};
+use tepui_agx_isa::table::unary::{
+    Ceil, Exp2, Floor, Log2, Rcp, Rint, Rsqrt, RsqrtSpecial, SinPt1, SinPt2, Trunc,
+};
+use tepui_ir::{Inst, Op, Type, Value};
+
+/// Truth tables: bit `a + 2 b`.
+mod table {
+    pub const AND: u8 = 0b1000;
+    pub const OR: u8 = 0b1110;
+    pub const XOR: u8 = 0b0110;
+    pub const NOT_A: u8 = 0b0101;
+    pub const A: u8 = 0b1010;
+
+    /// The table with an operand complemented.
+    pub fn complement_a(t: u8) -> u8 {
+        (t & 0b0101) << 1 | (t & 0b1010) >> 1
+    }
+    pub fn complement_b(t: u8) -> u8 {
+        (t & 0b0011) << 2 | (t & 0b1100) >> 2
+    }
+}
+
+/// Where a float result goes: the value it stands for after free saturation and conversion.
+struct Target {
+    value: Value,
+    sat: bool,
+    bits: u8,
+}
+
+fn dst(bits: u8) -> Dst {
+    Dst::new(HOLE, size_of(bits))
+}
+
+impl Select<'_> {
+    /// The only user of a value.
+    fn only_user(&self, v: Value) -> Option<Inst> {
+        if self.uses[v] == 1 { self.user[v].expand() } else { None }
+    }
+
+    /// Saturation and conversion to 16 bits of a 32-bit result are free when nothing else uses it.
+    fn target(&self, v: Value) -> Target {
+        let mut t = Target { value: v, sat: false, bits: self.ty(v).bits() };
+        while let Some(u) = self.only_user(t.value) {
+            match self.s.insts[u].op {
+                Op::FSat if !t.sat => t.sat = true,
+                Op::F2F if t.bits == 32 && self.ty(self.s.result(u)).bits() == 16 => t.bits = 16,
+                _ => break,
+            }
+            t.value = self.s.result(u);
+        }
+        t
+    }
+
+    fn float3(&mut self, t: &Target, half: bool, a: Opnd, b: Opnd, c: Opnd) -> Comp {
+        let room = Room::of(t.bits, 1);
+        let (sat, d) = (t.sat, dst(t.bits));
+        let inst: Isa = if half {
+            Fmadd16 { sat, d, a: a.src(), b: b.src(), c: c.src(), ..Fmadd16::default() }.into()
+        } else {
+            Fmadd32 { sat, d, a: a.src(), b: b.src(), c: c.src(), ..Fmadd32::default() }.into()
+        };
+        Comp::Val(self.def(inst, room, &[a, b, c]))
+    }
+
+    fn fadd(&mut self, sat: bool, bits: u8, half: bool, a: Opnd, b: Opnd) -> Val {
+        let d = dst(bits);
+        let inst: Isa = if half {
+            Fadd16 { sat, d, a: a.src(), b: b.src(), ..Fadd16::default() }.into()
+        } else {
+            Fadd32 { sat, d, a: a.src(), b: b.src(), ..Fadd32::default() }.into()
+        };
+        self.def(inst, Room::of(bits, 1), &[a, b])
+    }
+
+    fn fmul(&mut self, sat: bool, bits: u8, half: bool, a: Opnd, b: Opnd) -> Val {
+        let d = dst(bits);
+        let inst: Isa = if half {
+            Fmul16 { sat, d, a: a.src(), b: b.src(), ..Fmul16::default() }.into()
+        } else {
+            Fmul32 { sat, d, a: a.src(), b: b.src(), ..Fmul32::default() }.into()
+        };
+        self.def(inst, Room::of(bits, 1), &[a, b])
+    }
+
+    pub(super) fn iadd(&mut self, bits: u8, negate: bool, a: Opnd, b: Opnd, shift: u8) -> Val {
+        let inst = Iadd { negate, d: dst(bits), a: a.src(), b: b.src(), shift, ..Iadd::default() };
+        self.def(inst, Room::of(bits, 1), &[a, b])
+    }
+
+    pub(super) fn imadd(&mut self, bits: u8, negate: bool, ops: [Opnd; 3], shift: u8) -> Val {
+        let [a, b, c] = ops;
+        let inst = Imadd {
+            negate,
+            d: dst(bits),
+            a: a.src(),
+            b: b.src(),
+            c: c.src(),
+            shift,
+            ..Imadd::default()
+        };
+        self.def(inst, Room::of(bits, 1), &ops)
+    }
+
+    pub(super) fn bitop(&mut self, bits: u8, table: u8, a: Opnd, b: Opnd) -> Val {
+        let inst = Bitop { table, d: dst(bits), a: a.src(), b: b.src(), ..Bitop::default() };
+        self.def(inst, Room::of(bits, 1), &[a, b])
+    }
+
+    /// `(b >> c) & mask` bits.
+    pub(super) fn bfeil(&mut self, bits: u8, b: Opnd, c: Opnd, mask: u8) -> Val {
+        let a = Opnd::imm(0);
+        let inst =
+            Bfeil { d: dst(bits), a: a.src(), b: b.src(), c: c.src(), mask, ..Bfeil::default() };
+        self.def(inst, Room::of(bits, 1), &[a, b, c])
+    }
+
+    pub(super) fn bfi(&mut self, bits: u8, ops: [Opnd; 3], mask: u8) -> Val {
+        let [a, b, c] = ops;
+        let inst = Bfi { d: dst(bits), a: a.src(), b: b.src(), c: c.src(), mask, ..Bfi::default() };
+        self.def(inst, Room::of(bits, 1), &ops)
+    }
+
+    /// An 8-bit value without what is above it.
+    pub(super) fn low_byte(&mut self, v: Value, k: usize) -> Opnd {
+        let o = self.isrc(v, k);
+        match o.place {
+            Place::Imm(_) => o,
+            _ => Opnd::of(self.bitop(16, table::AND, o, Opnd::imm(255)), Size::B16),
+        }
+    }
+
+    /// A shift count below the number of bits.
+    fn count(&mut self, v: Value, k: usize, bits: u8) -> Opnd {
+        let last = u64::from(bits - 1);
+        if let Comp::Const(c) = self.comp(v, k) {
+            return Opnd::imm((c & last) as u8);
+        }
+        let o = self.isrc(v, k);
+        if let Some(d) = self.s.def_inst(v)
+            && self.s.insts[d].op == Op::IAnd
+            && self
+                .s
+                .args(d)
+                .iter()
+                .any(|&a| matches!(self.comp(a, k), Comp::Const(c) if c <= last))
+        {
+            return o;
+        }
+        Opnd::of(
+            self.bitop(16, table::AND, Opnd { size: Size::B16, ..o }, Opnd::imm(last as u8)),
+            Size::B16,
+        )
+    }
+
+    /// A shift left by 1 to 4, when `v` is one: the value shifted and the shift.
+    fn shifted(&self, v: Value) -> Option<(Value, u8)> {
+        let d = self.s.def_inst(v)?;
+        if self.s.insts[d].op != Op::IShl || self.ty(v).bits() == 64 {
+            return None;
+        }
+        match self.s.as_const(self.s.arg(d, 1))? {
+            n @ 1..=4 => Some((self.s.arg(d, 0), n as u8)),
+            _ => None,
+        }
+    }
+
+    /// A product that nothing else uses.
+    fn product(&self, v: Value) -> Option<(Value, Value)> {
+        let d = self.s.def_inst(v)?;
+        (self.s.insts[d].op == Op::IMul && self.uses[v] == 1 && self.ty(v).bits() <= 32)
+            .then(|| (self.s.arg(d, 0), self.s.arg(d, 1)))
+    }
+
+    fn add(&mut self, a: Value, b: Value, negate: bool, k: usize, bits: u8) -> Val {
+        // Sums commute; differences only give their second operand away.
+        let orders = if negate { &[(a, b)][..] } else { &[(a, b), (b, a)][..] };
+        for &(x, y) in orders {
+            if let Some((p, q)) = self.product(x) {
+                let (ops, shift) = match self.shifted(y) {
+                    Some((z, n)) => ([self.esrc(p, k), self.esrc(q, k), self.isrc(z, k)], n),
+                    None => ([self.esrc(p, k), self.esrc(q, k), self.esrc(y, k)], 0),
+                };
+                return self.imadd(bits, negate, ops, shift);
+            }
+        }
+        for &(x, y) in orders {
+            if let Comp::Const(c) = self.comp(y, k) {
+                let minus = c.wrapping_neg() & tepui_ir::mask(bits);
+                if c >= 256 && minus < 256 {
+                    let x = self.esrc(x, k);
+                    return self.iadd(bits, !negate, x, Opnd::imm(minus as u8), 0);
+                }
+            }
+        }
+        for &(x, y) in orders {
+            if let Some((z, n)) = self.shifted(y) {
+                let (x, z) = (self.esrc(x, k), self.isrc(z, k));
+                return self.iadd(bits, negate, x, z, n);
+            }
+        }
+        let (x, y) = (self.esrc(a, k), self.esrc(b, k));
+        self.iadd(bits, negate, x, y, 0)
+    }
+
+    /// A bitwise op with complemented operands taken in.
+    fn logic(&mut self, op: Op, args: &[Value], k: usize, complement: bool) -> Val {
+        let bits = self.ty(args[0]).bits();
+        let mut t = match op {
+            Op::IAnd => table::AND,
+            Op::IOr => table::OR,
+            _ => table::XOR,
+        };
+        let mut ops = [args[0], args[1]];
+        for (n, o) in ops.iter_mut().enumerate() {
+            if let Some(d) = self.s.def_inst(*o)
+                && self.s.insts[d].op == Op::INot
+                && bits > 1
+            {
+                *o = self.s.arg(d, 0);
+                t = if n == 0 { table::complement_a(t) } else { table::complement_b(t) };
+            }
+        }
+        if complement {
+            t ^= 15;
+        }
+        // A right shift under a mask of low ones is one bitfield extraction.
+        if op == Op::IAnd && t == table::AND && bits == 32 {
+            for (x, m) in [(ops[0], ops[1]), (ops[1], ops[0])] {
+                if let Comp::Const(m) = self.comp(m, k)
+                    && (m + 1).is_power_of_two()
+                    && m != 0
+                    && let Some(d) = self.s.def_inst(x)
+                    && self.s.insts[d].op == Op::UShr
+                    && let Some(n) = self.s.as_const(self.s.arg(d, 1))
+                {
+                    let y = self.isrc(self.s.arg(d, 0), k);
+                    return self.bfeil(
+                        bits,
+                        y,
+                        Opnd::imm((n & 31) as u8),
+                        m.count_ones() as u8 & 31,
+                    );
+                }
+            }
+        }
+        let (a, b) = (self.isrc(ops[0], k), self.isrc(ops[1], k));
+        self.bitop(bits.max(16), t, a, b)
+    }
+
+    /// The low and the high word of a 64-bit component.
+    pub(crate) fn words(&mut self, c: Comp) -> [Comp; 2] {
+        match c {
+            Comp::Const(x) => [Comp::Const(x & 0xffff_ffff), Comp::Const(x >> 32)],
+            Comp::Uni(h) => [Comp::Uni(h), Comp::Uni(h + 2)],
+            Comp::Undef => [Comp::Undef; 2],
+            Comp::Val(v) => {
+                let (lo, hi) = (self.f.val(Room::WORD), self.f.val(Room::WORD));
+                self.emit(MOp::Split, &[lo, hi], &[v]);
+                [Comp::Val(lo), Comp::Val(hi)]
+            }
+        }
+    }
+
+    /// A 64-bit component from two words.
+    pub(crate) fn long(&mut self, words: [Comp; 2]) -> Comp {
+        if let [Comp::Const(lo), Comp::Const(hi)] = words {
+            return Comp::Const(lo | hi << 32);
+        }
+        let regs = words.map(|c| self.reg(c, Room::WORD));
+        let d = self.f.val(Room::LONG);
+        self.emit(MOp::Collect, &[d], &regs);
+        Comp::Val(d)
+    }
+
+    /// Selects an arithmetic instruction, component by component.
+    pub(super) fn alu(&mut self, i: Inst) -> Result<()> {
+        let s = self.s;
+        let op = s.insts[i].op;
+        let result = match s.results(i) {
+            [r] => *r,
+            _ => return self.refuse(i, "is not known to the back end"),
+        };
+        if op == Op::Bitcast {
+            return self.bitcast(i);
+        }
+        let ty = self.ty(result);
+        if !op.is_elementwise() {
+            return self.refuse(i, "is not known to the back end");
+        }
+        // Free saturation and conversion move the result to a later value.
+        let target = if foldable(op) && ty.bits() <= 32 {
+            self.target(result)
+        } else {
+            Target { value: result, sat: false, bits: ty.bits() }
+        };
+        let mut comps = [Comp::Undef; 16];
+        for k in 0..usize::from(ty.comps()) {
+            comps[k] = self.one(i, op, k, ty, &target)?;
+        }
+        // What was taken in on the way is done, too.
+        let comps = &comps[..usize::from(ty.comps())];
+        let mut v = result;
+        self.set(v, comps);
+        while v != target.value
+            && let Some(u) = self.only_user(v)
+        {
+            v = self.s.result(u);
+            self.set(v, comps);
+        }
+        Ok(())
+    }
+
+    fn one(&mut self, i: Inst, op: Op, k: usize, ty: Type, t: &Target) -> Result<Comp> {
+        let s = self.s;
+        let args = s.args(i);
+        let bits = ty.bits();
+        let from = self.ty(args[0]).bits();
+        if bits == 64 || from == 64 {
+            return self.one_long(i, op, k, ty);
+        }
+        let half = bits == 16;
+        macro_rules! unary {
+            ($row:ident) => {{
+                let a = self.fsrc(args[0], k);
+                let inst = $row { sat: t.sat, d: dst(t.bits), a: a.src(), ..$row::default() };
+                Comp::Val(self.def(inst, Room::of(t.bits, 1), &[a]))
+            }};
+        }
+        macro_rules! int_unary {
+            ($row:ident) => {{
+                let a = self.isrc(args[0], k);
+                let inst = $row { d: dst(bits), a: a.src(), ..$row::default() };
+                Comp::Val(self.def(inst, Self::room(ty), &[a]))
+            }};
+        }
+        Ok(match op {
+            Op::FAdd | Op::FSub => {
+                let (a, b) = (self.fsrc(args[0], k), self.fsrc(args[1], k));
+                let b = if op == Op::FSub { b.negated() } else { b };
+                Comp::Val(self.fadd(t.sat, t.bits, half, a, b))
+            }
+            Op::FMul => {
+                let (a, b) = (self.fsrc(args[0], k), self.fsrc(args[1], k));
+                Comp::Val(self.fmul(t.sat, t.bits, half, a, b))
+            }
+            Op::FFma => {
+                let ops = [0, 1, 2].map(|n| self.fsrc(args[n], k));
+                self.float3(t, half, ops[0], ops[1], ops[2])
+            }
+            Op::FSat => {
+                let a = self.fsrc(args[0], k);
+                Comp::Val(self.fadd(true, t.bits, half, a, Opnd::NEG_ZERO))
+            }
+            Op::F2F => {
+                // Between 16 and 32 bits: the 32-bit adder converts.
+                let a = self.fsrc(args[0], k);
+                Comp::Val(self.fadd(t.sat, t.bits, false, a, Opnd::NEG_ZERO))
+            }
+            Op::FNeg | Op::FAbs => {
+                let a = self.isrc(args[0], k);
+                let sign = 1u64 << (bits - 1);
+                let (table, m) = match op {
+                    Op::FNeg => (table::XOR, sign),
+                    _ => (table::AND, sign - 1),
+                };
+                let m = self.int(m, size_of(bits));
+                Comp::Val(self.bitop(bits, table, a, m))
+            }
+            Op::FFloor => unary!(Floor),
+            Op::FCeil => unary!(Ceil),
+            Op::FTrunc => unary!(Trunc),
+            Op::FRoundEven => unary!(Rint),
+            Op::FRcp => unary!(Rcp),
+            Op::FRsq => unary!(Rsqrt),
+            Op::FExp2 => unary!(Exp2),
+            Op::FLog2 => unary!(Log2),
+            Op::FSqrt => {
+                let a = self.fsrc(args[0], k);
+                let inst = RsqrtSpecial { d: dst(32), a: a.src(), ..RsqrtSpecial::default() };
+                let r = self.def(inst, Room::WORD, &[a]);
+                Comp::Val(self.fmul(t.sat, t.bits, false, a, Opnd::of(r, Size::B32)))
+            }
+            Op::FSin | Op::FCos => {
+                // An angle in quadrants, 0 to 4. source: Mesa, fsin_agx
+                let a = self.fsrc(args[0], k);
+                let turn = self
+                    .konst(u64::from(std::f32::consts::FRAC_1_PI.to_bits() - (1 << 23)), Size::B32);
+                let turns = if op == Op::FCos {
+                    let inst = Fmadd32 {
+                        d: dst(32),
+                        a: a.src(),
+                        b: turn.src(),
+                        c: Opnd::imm(0x10).src(),
+                        ..Fmadd32::default()
+                    };
+                    self.def(inst, Room::WORD, &[a, turn])
+                } else {
+                    self.fmul(false, 32, false, a, turn)
+                };
+                let turns = Opnd::of(turns, Size::B32);
+                let inst = Floor { d: dst(32), a: turns.src(), ..Floor::default() };
+                let whole = self.def(inst, Room::WORD, &[turns]);
+                let part = self.fadd(false, 32, false, turns, Opnd::of(whole, Size::B32).negated());
+                let four = Opnd::imm(0x50);
+                let q = Opnd::of(
+                    self.fmul(false, 32, false, Opnd::of(part, Size::B32), four),
+                    Size::B32,
+                );
+                let inst = SinPt1 { d: dst(32), a: q.src(), ..SinPt1::default() };
+                let x = Opnd::of(self.def(inst, Room::WORD, &[q]), Size::B32);
+                let inst = SinPt2 { d: dst(32), a: x.src(), ..SinPt2::default() };
+                let y = Opnd::of(self.def(inst, Room::WORD, &[x]), Size::B32);
+                Comp::Val(self.fmul(t.sat, t.bits, false, x, y))
+            }
+            Op::FMin | Op::FMax => {
+                let cc = if op == Op::FMin { FCond::Ltn } else { FCond::Gtn };
+                let (a, b) = (self.plain(args[0], k), self.plain(args[1], k));
+                let (x, y) = (self.isrc(args[0], k), self.isrc(args[1], k));
+                let c = super::cond::Cond::Float { cc, a, b, inv: false };
+                Comp::Val(self.cond_select(c, x, y, Self::room(ty)))
+            }
+            Op::FEq | Op::FNeu | Op::FLt | Op::FGe | Op::SLt | Op::SGe | Op::ULt | Op::UGe => {
+                let c = self.cond_comp(s.result(i), k);
+                self.truth(c)
+            }
+            Op::IEq | Op::INe => {
+                let c = self.cond_comp(s.result(i), k);
+                self.truth(c)
+            }
+            Op::B2I if bits <= 16 => self.comp(args[0], k),
+            Op::B2I => {
+                let c = self.cond_comp(args[0], k);
+                Comp::Val(self.cond_select(c, Opnd::imm(1), Opnd::imm(0), Self::room(ty)))
+            }
+            Op::B2F => {
+                let c = self.cond_comp(args[0], k);
+                let one = if bits == 16 { 0x3c00 } else { 0x3f80_0000 };
+                let one = self.konst(one, size_of(bits));
+                Comp::Val(self.cond_select(c, one, Opnd::imm(0), Self::room(ty)))
+            }
+            Op::Select => {
+                let c = self.cond_comp(args[0], k);
+                let (x, y) = (self.isrc(args[1], k), self.isrc(args[2], k));
+                Comp::Val(self.cond_select(c, x, y, Self::room(ty)))
+            }
+            Op::IAdd => Comp::Val(self.add(args[0], args[1], false, k, bits.max(16))),
+            Op::ISub => Comp::Val(self.add(args[0], args[1], true, k, bits.max(16))),
+            Op::INeg => {
+                let a = self.esrc(args[0], k);
+                Comp::Val(self.iadd(bits.max(16), true, Opnd::imm(0), a, 0))
+            }
+            Op::IMul => {
+                if let (x, Comp::Const(c)) | (Comp::Const(c), x) =
+                    (self.comp(args[0], k), self.comp(args[1], k))
+                    && c > 2
+                    && (c - 1).is_power_of_two()
+                    && c <= 17
+                {
+                    let x = self.comp_src(x, bits);
+                    return Ok(Comp::Val(self.iadd(
+                        bits.max(16),
+                        false,
+                        x,
+                        x,
+                        (c - 1).trailing_zeros() as u8,
+                    )));
+                }
+                let (a, b) = (self.esrc(args[0], k), self.esrc(args[1], k));
+                Comp::Val(self.imadd(bits.max(16), false, [a, b, Opnd::imm(0)], 0))
+            }
+            Op::UMulHi | Op::SMulHi if bits == 32 => {
+                let sx = op == Op::SMulHi;
+                let (mut a, mut b) = (self.isrc(args[0], k), self.isrc(args[1], k));
+                a.sx = sx;
+                b.sx = sx;
+                let p = self.imadd(64, false, [a, b, Opnd::imm(0)], 0);
+                self.words(Comp::Val(p))[1]
+            }
+            Op::SMin | Op::SMax | Op::UMin | Op::UMax => {
+                let signed = matches!(op, Op::SMin | Op::SMax);
+                let [a, b] = [args[0], args[1]].map(|x| match (bits, signed) {
+                    (8, true) => self.sign_byte(x, k),
+                    (8, false) => self.low_byte(x, k),
+                    _ => self.isrc(x, k),
+                });
+                let cc = match op {
+                    Op::SMin => ICond::Slt,
+                    Op::SMax => ICond::Sgt,
+                    Op::UMin => ICond::Ult,
+                    _ => ICond::Ugt,
+                };
+                let c = super::cond::Cond::Int { cc, a, b, inv: false };
+                Comp::Val(self.cond_select(c, a, b, Self::room(ty)))
+            }
+            Op::UAddSat | Op::USubSat | Op::SAddSat | Op::SSubSat if bits >= 16 => {
+                let (mut a, mut b) = (self.isrc(args[0], k), self.isrc(args[1], k));
+                let signed = matches!(op, Op::SAddSat | Op::SSubSat);
+                // Whether it is signed stands with an operand, and immediates cannot say so.
+                if signed && matches!((a.place, b.place), (Place::Imm(_), Place::Imm(_))) {
+                    a = Opnd::of(
+                        self.mov(Opnd { size: size_of(bits), ..a }, Self::room(ty)),
+                        size_of(bits),
+                    );
+                }
+                a.sx = signed;
+                b.sx = signed;
+                let negate = matches!(op, Op::USubSat | Op::SSubSat);
+                let inst = Iadd {
+                    negate,
+                    sat: true,
+                    d: dst(bits),
+                    a: a.src(),
+                    b: b.src(),
+                    ..Iadd::default()
+                };
+                Comp::Val(self.def(inst, Self::room(ty), &[a, b]))
+            }
+            Op::IAnd | Op::IOr if bits == 1 => {
+                // A comparison that nothing else wants is the select of the other operand.
+                let single = |x: Value| {
+                    self.uses[x] == 1
+                        && s.def_op(x).is_some_and(|op| op.info().results == [tepui_ir::Pat::B])
+                };
+                let (x, y) = if single(args[0]) { (args[0], args[1]) } else { (args[1], args[0]) };
+                if !single(x) {
+                    return Ok(Comp::Val(self.logic(op, args, k, false)));
+                }
+                let other = if single(y) {
+                    let c = self.cond_comp(y, k);
+                    self.truth(c)
+                } else {
+                    self.comp(y, k)
+                };
+                let other = self.comp_src(other, 1);
+                let c = self.cond_comp(x, k);
+                let (t, e) =
+                    if op == Op::IAnd { (other, Opnd::imm(0)) } else { (Opnd::imm(1), other) };
+                Comp::Val(self.cond_select(c, t, e, Room::HALF))
+            }
+            Op::IAnd | Op::IOr | Op::IXor => Comp::Val(self.logic(op, args, k, false)),
+            Op::INot => {
+                if let Some(d) = s.def_inst(args[0])
+                    && matches!(s.insts[d].op, Op::IAnd | Op::IOr | Op::IXor)
+                    && bits > 1
+                {
+                    return Ok(Comp::Val(self.logic(s.insts[d].op, s.args(d), k, true)));
+                }
+                if bits == 1 {
+                    let c = self.cond_comp(args[0], k).inverted();
+                    return Ok(self.truth(c));
+                }
+                let a = self.isrc(args[0], k);
+                Comp::Val(self.bitop(bits.max(16), table::NOT_A, a, Opnd::imm(0)))
+            }
+            Op::IShl => {
+                if let Comp::Const(n @ 1..=4) = self.comp(args[1], k) {
+                    let a = self.isrc(args[0], k);
+                    return Ok(Comp::Val(self.iadd(bits.max(16), false, Opnd::imm(0), a, n as u8)));
+                }
+                let (a, n) = (self.isrc(args[0], k), self.count(args[1], k, bits));
+                Comp::Val(self.bfi(bits.max(16), [Opnd::imm(0), a, n], 0))
+            }
+            Op::UShr => {
+                let n = self.count(args[1], k, bits);
+                let a = if bits == 8 { self.low_byte(args[0], k) } else { self.isrc(args[0], k) };
+                Comp::Val(self.bfeil(bits.max(16), a, n, 0))
+            }
+            Op::SShr => {
+                let n = self.count(args[1], k, bits);
+                let a = if bits == 8 { self.sign_byte(args[0], k) } else { self.isrc(args[0], k) };
+                Comp::Val(self.asr(bits.max(16), a, n))
+            }
+            Op::BitReverse if bits == 32 => int_unary!(Bitrev),
+            Op::BitCount | Op::UFindMsb => {
+                let a = if from == 8 { self.low_byte(args[0], k) } else { self.isrc(args[0], k) };
+                let d = dst(32);
+                let inst: Isa = if op == Op::BitCount {
+                    Popcount { d, a: a.src(), ..Popcount::default() }.into()
+                } else {
+                    Ffs { d, a: a.src(), ..Ffs::default() }.into()
+                };
+                Comp::Val(self.def(inst, Room::WORD, &[a]))
+            }
+            Op::BitInsert if bits == 32 => {
+                let Comp::Const(n) = self.comp(args[3], k) else {
+                    return self.refuse(i, "of a variable width");
+                };
+                if n == 0 {
+                    return Ok(self.comp(args[0], k));
+                }
+                let ops = [0, 1, 2].map(|m| self.isrc(args[m], k));
+                Comp::Val(self.bfi(bits, ops, field(n)))
+            }
+            Op::UBitExtract if bits == 32 => {
+                let Comp::Const(n) = self.comp(args[2], k) else {
+                    return self.refuse(i, "of a variable width");
+                };
+                if n == 0 {
+                    return Ok(Comp::Const(0));
+                }
+                let (b, c) = (self.isrc(args[0], k), self.isrc(args[1], k));
+                Comp::Val(self.bfeil(bits, b, c, field(n)))
+            }
+            Op::U2F | Op::S2F => {
+                let signed = op == Op::S2F;
+                let mode = match (from, signed) {
+                    (32, false) => ConvertMode::U32ToF,
+                    (32, true) => ConvertMode::S32ToF,
+                    (16, false) => ConvertMode::U16ToF,
+                    (16, true) => ConvertMode::S16ToF,
+                    (_, false) => ConvertMode::U8ToF,
+                    (_, true) => ConvertMode::S8ToF,
+                };
+                let src = self.isrc(args[0], k);
+                let inst = Convert {
+                    mode,
+                    d: dst(bits),
+                    src: src.src(),
+                    round: Round::Rte,
+                    ..Convert::default()
+                };
+                Comp::Val(self.def(inst, Self::room(ty), &[src]))
+            }
+            Op::F2U | Op::F2S => {
+                let c = self.comp(args[0], k);
+                let src = match c {
+                    // An immediate would be taken for an integer's bits.
+                    Comp::Const(x) => self.konst(x, size_of(from)),
+                    c => self.comp_src(c, from),
+                };
+                let mode = match (bits, op) {
+                    (32, Op::F2U) => ConvertMode::FToU32,
+                    (32, _) => ConvertMode::FToS32,
+                    (_, Op::F2U) => ConvertMode::FToU16,
+                    _ => ConvertMode::FToS16,
+                };
+                let inst = Convert {
+                    mode,
+                    d: dst(bits),
+                    src: src.src(),
+                    round: Round::Rtz,
+                    ..Convert::default()
+                };
+                Comp::Val(self.def(inst, Self::room(ty), &[src]))
+            }
+            Op::U2U | Op::S2S => self.resize(op, args[0], k, from, bits),
+            _ => return self.refuse(i, format!("of {ty} is not compiled")),
+        })
+    }
+
+    /// A float operand as it stands, without modifiers from behind it.
+    fn plain(&mut self, v: Value, k: usize) -> Opnd {
+        match self.comp(v, k) {
+            Comp::Const(x) => {
+                let bits = self.ty(v).bits();
+                self.konst(x, size_of(bits))
+            }
+            _ => self.isrc(v, k),
+        }
+    }
+
+    fn asr(&mut self, bits: u8, a: Opnd, n: Opnd) -> Val {
+        // A narrow immediate has no sign.
+        let inst = Asr { d: dst(bits), a: a.src(), b: n.src(), ..Asr::default() };
+        self.def(inst, Room::of(bits, 1), &[a, n])
+    }
+
+    /// An 8-bit value, sign-extended to 16 bits.
+    pub(super) fn sign_byte(&mut self, v: Value, k: usize) -> Opnd {
+        let o = self.isrc(v, k);
+        let up = self.bfi(16, [Opnd::imm(0), o, Opnd::imm(8)], 0);
+        Opnd::of(self.asr(16, Opnd::of(up, Size::B16), Opnd::imm(8)), Size::B16)
+    }
+
+    /// Integer conversions up to 32 bits.
+    fn resize(&mut self, op: Op, a: Value, k: usize, from: u8, to: u8) -> Comp {
+        let c = self.comp(a, k);
+        if let Comp::Const(x) = c {
+            let x = if op == Op::S2S { tepui_ir::sext(x, from) as u64 } else { x };
+            return Comp::Const(x & tepui_ir::mask(to));
+        }
+        match (from, to) {
+            _ if from == to => c,
+            (16, 8) => c,
+            (32, 8 | 16) => {
+                let o = self.isrc(a, k);
+                let low = Opnd { size: Size::B16, ..o };
+                Comp::Val(self.mov(low, Room::HALF))
+            }
+            (8, _) if op == Op::U2U => {
+                let o = self.isrc(a, k);
+                Comp::Val(self.bitop(to, table::AND, o, Opnd::imm(255)))
+            }
+            (8, _) => {
+                let o = self.isrc(a, k);
+                let up = self.bfi(16, [Opnd::imm(0), o, Opnd::imm(8)], 0);
+                Comp::Val(self.asr(to, Opnd::of(up, Size::B16), Opnd::imm(8)))
+            }
+            _ => {
+                let mut o = self.isrc(a, k);
+                if op == Op::U2U {
+                    return Comp::Val(self.bitop(to, table::A, o, Opnd::imm(0)));
+                }
+                o.sx = true;
+                Comp::Val(self.iadd(to, false, o, Opnd::imm(0), 0))
+            }
+        }
+    }
+
+    /// 64-bit arithmetic that the machine has, or that splits into words.
+    fn one_long(&mut self, i: Inst, op: Op, k: usize, ty: Type) -> Result<Comp> {
+        let s = self.s;
+        let args = s.args(i);
+        let from = self.ty(args[0]).bits();
+        Ok(match op {
+            Op::IAdd | Op::ISub => {
+                let (a, b) = (self.esrc(args[0], k), self.esrc(args[1], k));
+                Comp::Val(self.iadd(64, op == Op::ISub, a, b, 0))
+            }
+            Op::INeg => {
+                let a = self.esrc(args[0], k);
+                Comp::Val(self.iadd(64, true, Opnd::imm(0), a, 0))
+            }
+            Op::U2U | Op::S2S if from == 64 => {
+                let lo = self.comp(args[0], k);
+                let [lo, _] = self.words(lo);
+                if ty.bits() == 32 {
+                    return Ok(lo);
+                }
+                let o = self.comp_src(lo, 32);
+                Comp::Val(self.mov(Opnd { size: Size::B16, ..o }, Room::HALF))
+            }
+            Op::U2U | Op::S2S => {
+                let c = self.comp(args[0], k);
+                if let Comp::Const(x) = c {
+                    let x = if op == Op::S2S { tepui_ir::sext(x, from) as u64 } else { x };
+                    return Ok(Comp::Const(x));
+                }
+                let mut o = match (from, op) {
+                    (8, Op::U2U) => self.low_byte(args[0], k),
+                    (8, _) => self.sign_byte(args[0], k),
+                    _ => self.isrc(args[0], k),
+                };
+                o.sx = op == Op::S2S;
+                Comp::Val(self.iadd(64, false, o, Opnd::imm(0), 0))
+            }
+            Op::B2I => {
+                let o = self.isrc(args[0], k);
+                Comp::Val(self.iadd(64, false, o, Opnd::imm(0), 0))
+            }
+            Op::IShl if matches!(self.comp(args[1], k), Comp::Const(1..=4)) => {
+                let Comp::Const(n) = self.comp(args[1], k) else { return Ok(Comp::Undef) };
+                let a = self.esrc(args[0], k);
+                Comp::Val(self.iadd(64, false, Opnd::imm(0), a, n as u8))
+            }
+            Op::IMul => {
+                // a * b = lo + ((a.hi * b.lo + a.lo * b.hi) << 32)
+                let (a, b) = (self.comp(args[0], k), self.comp(args[1], k));
+                let [al, ah] = self.words(a);
+                let [bl, bh] = self.words(b);
+                let [al, ah, bl, bh] = [al, ah, bl, bh].map(|c| self.comp_src(c, 32));
+                let p = self.imadd(64, false, [al, bl, Opnd::imm(0)], 0);
+                let [lo, hi] = self.words(Comp::Val(p));
+                let hi = self.comp_src(hi, 32);
+                let x = self.imadd(32, false, [al, bh, hi], 0);
+                let x = self.imadd(32, false, [ah, bl, Opnd::of(x, Size::B32)], 0);
+                self.long([lo, Comp::Val(x)])
+            }
+            Op::IAnd | Op::IOr | Op::IXor => {
+                let t = match op {
+                    Op::IAnd => table::AND,
+                    Op::IOr => table::OR,
+                    _ => table::XOR,
+                };
+                let (a, b) = (self.comp(args[0], k), self.comp(args[1], k));
+                let (a, b) = (self.words(a), self.words(b));
+                let r = [0, 1].map(|n| {
+                    let (x, y) = (self.comp_src(a[n], 32), self.comp_src(b[n], 32));
+                    Comp::Val(self.bitop(32, t, x, y))
+                });
+                self.long(r)
+            }
+            Op::INot => {
+                let a = self.comp(args[0], k);
+                let r = self.words(a).map(|c| {
+                    let x = self.comp_src(c, 32);
+                    Comp::Val(self.bitop(32, table::NOT_A, x, Opnd::imm(0)))
+                });
+                self.long(r)
+            }
+            Op::FNeg | Op::FAbs => {
+                let a = self.comp(args[0], k);
+                let [lo, hi] = self.words(a);
+                let x = self.comp_src(hi, 32);
+                let (t, m) = if op == Op::FNeg {
+                    (table::XOR, 1 << 31)
+                } else {
+                    (table::AND, (1 << 31) - 1)
+                };
+                let m = self.konst(m, Size::B32);
+                let hi = Comp::Val(self.bitop(32, t, x, m));
+                self.long([lo, hi])
+            }
+            Op::Select => {
+                let c = self.cond_comp(args[0], k);
+                let (x, y) = (self.comp(args[1], k), self.comp(args[2], k));
+                let (x, y) = (self.words(x), self.words(y));
+                let r = [0, 1].map(|n| {
+                    let (x, y) = (self.comp_src(x[n], 32), self.comp_src(y[n], 32));
+                    Comp::Val(self.cond_select(c, x, y, Room::WORD))
+                });
+                self.long(r)
+            }
+            Op::IEq | Op::INe => {
+                let (a, b) = (self.comp(args[0], k), self.comp(args[1], k));
+                let (a, b) = (self.words(a), self.words(b));
+                let d = [0, 1].map(|n| {
+                    let (x, y) = (self.comp_src(a[n], 32), self.comp_src(b[n], 32));
+                    Opnd::of(self.bitop(32, table::XOR, x, y), Size::B32)
+                });
+                let any = Opnd::of(self.bitop(32, table::OR, d[0], d[1]), Size::B32);
+                let c = super::cond::Cond::Int {
+                    cc: ICond::Ueq,
+                    a: any,
+                    b: Opnd::imm(0),
+                    inv: op == Op::INe,
+                };
+                self.truth(c)
+            }
+            _ => return self.refuse(i, format!("of {ty} from {from} bits is not compiled")),
+        })
+    }
+
+    fn bitcast(&mut self, i: Inst) -> Result<()> {
+        let s = self.s;
+        let (a, r) = (s.arg(i, 0), s.result(i));
+        let (from, to) = (self.ty(a), self.ty(r));
+        let mut halves: Vec<Comp> =
+            (0..usize::from(from.comps())).map(|k| self.comp(a, k)).collect();
+        let (mut bits, want) = (from.bits(), to.bits());
+        // Down by splitting, up by joining, one step of two at a time.
+        while bits > want {
+            halves = halves.into_iter().flat_map(|c| self.split(c, bits)).collect();
+            bits /= 2;
+        }
+        while bits < want {
+            halves = halves.chunks_exact(2).map(|p| self.pair([p[0], p[1]], bits)).collect();
+            bits *= 2;
+        }
+        self.set(r, &halves);
+        Ok(())
+    }
+
+    /// The two halves of a component of `bits`.
+    fn split(&mut self, c: Comp, bits: u8) -> [Comp; 2] {
+        match (bits, c) {
+            (64, _) => self.words(c),
+            (_, Comp::Const(x)) => {
+                let h = bits / 2;
+                [Comp::Const(x & tepui_ir::mask(h)), Comp::Const(x >> h & tepui_ir::mask(h))]
+            }
+            (_, Comp::Undef) => [Comp::Undef; 2],
+            (32, Comp::Uni(h)) => [Comp::Uni(h), Comp::Uni(h + 1)],
+            (32, Comp::Val(v)) => {
+                let d = [self.f.val(Room::HALF), self.f.val(Room::HALF)];
+                self.emit(MOp::Split, &d, &[v]);
+                d.map(Comp::Val)
+            }
+            _ => {
+                let o = self.comp_src(c, 16);
+                [c, Comp::Val(self.bfeil(16, o, Opnd::imm(8), 8))]
+            }
+        }
+    }
+
+    /// A component of twice the bits from two of `bits`.
+    fn pair(&mut self, p: [Comp; 2], bits: u8) -> Comp {
+        if let [Comp::Const(a), Comp::Const(b)] = p {
+            return Comp::Const(a | b << bits);
+        }
+        match bits {
+            32 => self.long(p),
+            16 => {
+                let regs = p.map(|c| self.reg(c, Room::HALF));
+                let d = self.f.val(Room::WORD);
+                self.emit(MOp::Collect, &[d], &regs);
+                Comp::Val(d)
+            }
+            _ => {
+                let [lo, hi] = p.map(|c| self.comp_src(c, 8));
+                Comp::Val(self.bfi(16, [lo, hi, Opnd::imm(8)], 8))
+            }
+        }
+    }
+}
+
+/// A field's width as the mask operand has it: 0 for all 32 bits.
+fn field(n: u64) -> u8 {
+    if n >= 32 { 0 } else { n as u8 }
+}
+
+/// Ops whose machine instruction saturates and converts its result.
+fn foldable(op: Op) -> bool {
+    matches!(
+        op,
+        Op::FAdd
+            | Op::FSub
+            | Op::FMul
+            | Op::FFma
+            | Op::FSat
+            | Op::F2F
+            | Op::FFloor
+            | Op::FCeil
+            | Op::FTrunc
+            | Op::FRoundEven
+            | Op::FRcp
+            | Op::FRsq
+            | Op::FExp2
+            | Op::FLog2
+            | Op::FSqrt
+            | Op::FSin
+            | Op::FCos
+    )
+}

@@ -1,0 +1,186 @@
+//! Conditions: comparisons go into the selects and branches that use them.
+
+use super::{Comp, Opnd, Select};
+use crate::mir::{HOLE, Room, Val};
+use tepui_agx_isa::Inst as Isa;
+use tepui_agx_isa::operand::{Dst, FCond, ICond, Size};
+use tepui_agx_isa::table::flow::{IfFcmp, IfIcmp};
+use tepui_agx_isa::table::select::{FcmpBallot, Fcmpsel, IcmpBallot, Icmpsel};
+use tepui_ir::{Op, Value};
+
+/// A comparison, perhaps inverted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Cond {
+    Int { cc: ICond, a: Opnd, b: Opnd, inv: bool },
+    Float { cc: FCond, a: Opnd, b: Opnd, inv: bool },
+}
+
+fn invert_int(cc: ICond) -> ICond {
+    match cc {
+        ICond::Ueq => ICond::Nueq,
+        ICond::Ult => ICond::Ugte,
+        ICond::Ugt => ICond::Ulte,
+        ICond::Seq => ICond::Nseq,
+        ICond::Slt => ICond::Sgte,
+        ICond::Sgt => ICond::Slte,
+        c => c,
+    }
+}
+
+fn invert_float(cc: FCond) -> FCond {
+    match cc {
+        FCond::Eq => FCond::Neq,
+        FCond::Lt => FCond::Nlt,
+        FCond::Gt => FCond::Ngt,
+        FCond::Ltn => FCond::Nltn,
+        FCond::Gte => FCond::Ngte,
+        FCond::Lte => FCond::Nlte,
+        FCond::Gtn => FCond::Ngtn,
+        c => c,
+    }
+}
+
+impl Cond {
+    pub fn inverted(self) -> Cond {
+        match self {
+            Cond::Int { cc, a, b, inv } => Cond::Int { cc, a, b, inv: !inv },
+            Cond::Float { cc, a, b, inv } => Cond::Float { cc, a, b, inv: !inv },
+        }
+    }
+
+    /// An `if` on it.
+    pub fn branch(self) -> (Isa, [Opnd; 2]) {
+        match self {
+            Cond::Int { cc, a, b, inv } => {
+                let cc = if inv { invert_int(cc) } else { cc };
+                let i = IfIcmp { cc, a: a.src(), b: b.src(), n: 1, ..IfIcmp::default() };
+                (i.into(), [a, b])
+            }
+            Cond::Float { cc, a, b, inv } => {
+                let cc = if inv { invert_float(cc) } else { cc };
+                let i = IfFcmp { cc, a: a.src(), b: b.src(), n: 1, ..IfFcmp::default() };
+                (i.into(), [a, b])
+            }
+        }
+    }
+}
+
+impl Select<'_> {
+    /// The condition that a truth value stands for (component 0).
+    pub(crate) fn cond(&mut self, v: Value) -> Cond {
+        self.cond_comp(v, 0)
+    }
+
+    pub(crate) fn cond_comp(&mut self, v: Value, k: usize) -> Cond {
+        if let Some(d) = self.s.def_inst(v) {
+            let args = self.s.args(d);
+            match self.s.insts[d].op {
+                Op::INot => return self.cond_comp(args[0], k).inverted(),
+                op @ (Op::IEq | Op::INe | Op::SLt | Op::SGe | Op::ULt | Op::UGe)
+                    if matches!(self.ty(args[0]).bits(), 1 | 16 | 32) =>
+                {
+                    let (a, b) = (self.isrc(args[0], k), self.isrc(args[1], k));
+                    let cc = match op {
+                        Op::IEq | Op::INe => ICond::Ueq,
+                        Op::SLt | Op::SGe => ICond::Slt,
+                        _ => ICond::Ult,
+                    };
+                    let inv = matches!(op, Op::INe | Op::SGe | Op::UGe);
+                    return Cond::Int { cc, a, b, inv };
+                }
+                op @ (Op::IEq | Op::INe | Op::ULt | Op::UGe) if self.ty(args[0]).bits() == 8 => {
+                    let (a, b) = (self.low_byte(args[0], k), self.low_byte(args[1], k));
+                    let cc = if matches!(op, Op::IEq | Op::INe) { ICond::Ueq } else { ICond::Ult };
+                    return Cond::Int { cc, a, b, inv: matches!(op, Op::INe | Op::UGe) };
+                }
+                op @ (Op::SLt | Op::SGe) if self.ty(args[0]).bits() == 8 => {
+                    let (a, b) = (self.sign_byte(args[0], k), self.sign_byte(args[1], k));
+                    return Cond::Int { cc: ICond::Slt, a, b, inv: op == Op::SGe };
+                }
+                op @ (Op::FEq | Op::FNeu | Op::FLt | Op::FGe) if self.ty(args[0]).bits() <= 32 => {
+                    let (a, b) = (self.fsrc(args[0], k), self.fsrc(args[1], k));
+                    let cc = match op {
+                        Op::FEq | Op::FNeu => FCond::Eq,
+                        Op::FLt => FCond::Lt,
+                        _ => FCond::Gte,
+                    };
+                    return Cond::Float { cc, a, b, inv: op == Op::FNeu };
+                }
+                _ => {}
+            }
+        }
+        let c = self.comp(v, k);
+        let a = self.comp_src(c, 1);
+        Cond::Int { cc: ICond::Ueq, a, b: Opnd::imm(0), inv: true }
+    }
+
+    /// `x` where the condition holds, else `y`; both as wide as the result.
+    pub(crate) fn cond_select(&mut self, c: Cond, x: Opnd, y: Opnd, room: Room) -> Val {
+        let size = if room.halves == 1 { Size::B16 } else { Size::B32 };
+        let d = Dst::new(HOLE, size);
+        match c {
+            Cond::Int { cc, a, b, inv } => {
+                let (x, y) = if inv { (y, x) } else { (x, y) };
+                let i = Icmpsel {
+                    cc,
+                    d,
+                    a: a.src(),
+                    b: b.src(),
+                    x: x.src(),
+                    y: y.src(),
+                    ..Icmpsel::default()
+                };
+                self.def(i, room, &[a, b, x, y])
+            }
+            Cond::Float { cc, a, b, inv } => {
+                let (x, y) = if inv { (y, x) } else { (x, y) };
+                let i = Fcmpsel {
+                    cc,
+                    d,
+                    a: a.src(),
+                    b: b.src(),
+                    x: x.src(),
+                    y: y.src(),
+                    ..Fcmpsel::default()
+                };
+                self.def(i, room, &[a, b, x, y])
+            }
+        }
+    }
+
+    /// One bit for each active lane of the SIMD-group where the condition holds.
+    pub(crate) fn cond_ballot(&mut self, c: Cond) -> Val {
+        let d = Dst::new(HOLE, Size::B32);
+        match c {
+            Cond::Int { cc, a, b, inv } => {
+                let (a, b) = (self.in_reg(a), self.in_reg(b));
+                let cc = if inv { invert_int(cc) } else { cc };
+                let i = IcmpBallot { d, cc, a: a.src(), b: b.src(), ..IcmpBallot::default() };
+                self.def(i, Room::WORD, &[a, b])
+            }
+            Cond::Float { cc, a, b, inv } => {
+                let (a, b) = (self.in_reg(a), self.in_reg(b));
+                let cc = if inv { invert_float(cc) } else { cc };
+                let i = FcmpBallot { d, cc, a: a.src(), b: b.src(), ..FcmpBallot::default() };
+                self.def(i, Room::WORD, &[a, b])
+            }
+        }
+    }
+
+    /// An operand that is no uniform.
+    pub(crate) fn in_reg(&mut self, o: Opnd) -> Opnd {
+        match o.place {
+            super::operand::Place::Uniform(_) => {
+                let room = if o.size == Size::B16 { Room::HALF } else { Room::WORD };
+                let v = self.mov(Opnd { abs: false, neg: false, sx: false, ..o }, room);
+                Opnd { place: super::operand::Place::Val(v), ..o }
+            }
+            _ => o,
+        }
+    }
+
+    /// A truth value as 0 or 1 in half a register.
+    pub(crate) fn truth(&mut self, c: Cond) -> Comp {
+        Comp::Val(self.cond_select(c, Opnd::imm(1), Opnd::imm(0), Room::HALF))
+    }
+}

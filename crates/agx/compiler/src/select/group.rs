@@ -1,0 +1,436 @@
+//! Built-ins, sub-groups and barriers.
+
+use super::operand::size_of;
+use super::{Comp, Opnd, Select};
+use crate::error::Result;
+use crate::mir::{HOLE, Room, Val};
+use crate::uniforms::Source;
+use tepui_agx_isa::operand::{
+    Dst, FCond, ICond, Scope as IsaScope, Shuffle, SimdOp, Size, SpecialReg, Src,
+};
+use tepui_agx_isa::table::barrier::{MemoryBarrier, ThreadgroupBarrier};
+use tepui_agx_isa::table::integer::{Bitop, Ffs};
+use tepui_agx_isa::table::moves::{GetSr, MovImm16};
+use tepui_agx_isa::table::simd::{QuadShuffle, SimdReduce, SimdShuffle};
+use tepui_agx_isa::table::unary::{Dfdx, Dfdy};
+use tepui_ir::{
+    Attrs, Barrier, Builtin, Inst, MemSet, Op, QuadDir, Reduce, ReduceOp, Scope, Value,
+};
+
+/// Lanes of a SIMD-group.
+const LANES: u32 = 32;
+/// Special registers. source: applegpu.py, SR_NAMES
+mod sr {
+    pub const WORKGROUP: u8 = 0;
+    pub const LOCAL: u8 = 48;
+    pub const LOCAL_INDEX: u8 = 51;
+    pub const LANE: u8 = 52;
+    pub const SUBGROUP: u8 = 53;
+    pub const ACTIVE_LANE: u8 = 58;
+    pub const GLOBAL: u8 = 80;
+}
+/// Kept at zero, so that lanes that are not active do not disturb a shuffle.
+/// source: applegpu's docs.html on simd_shuffle
+const R0H: u16 = 1;
+
+fn simd_op(op: ReduceOp) -> Option<SimdOp> {
+    Some(match op {
+        ReduceOp::IAdd => SimdOp::IAdd,
+        ReduceOp::FAdd => SimdOp::FAdd,
+        ReduceOp::IMul => return None,
+        ReduceOp::FMul => SimdOp::FMul,
+        ReduceOp::SMin => SimdOp::SMin,
+        ReduceOp::UMin => SimdOp::UMin,
+        ReduceOp::FMin => SimdOp::FMin,
+        ReduceOp::SMax => SimdOp::SMax,
+        ReduceOp::UMax => SimdOp::UMax,
+        ReduceOp::FMax => SimdOp::FMax,
+        ReduceOp::And => SimdOp::And,
+        ReduceOp::Or => SimdOp::Or,
+        ReduceOp::Xor => SimdOp::Xor,
+    })
+}
+
+impl Select<'_> {
+    /// Selects a built-in, sub-group op or barrier; false when it is none.
+    pub(super) fn group(&mut self, i: Inst) -> Result<bool> {
+        let s = self.s;
+        let d = &s.insts[i];
+        let args = s.args(i);
+        match (d.op, d.attrs) {
+            (Op::LoadBuiltin, Attrs::Builtin(b)) => {
+                let comps = self.builtin(i, b)?;
+                self.set(s.result(i), &comps);
+            }
+            (Op::Barrier, Attrs::Barrier(b)) => self.barrier(b),
+            (Op::Ballot, _) => {
+                let c = self.cond(args[0]);
+                let v = self.cond_ballot(c);
+                let zero = Comp::Const(0);
+                self.set(s.result(i), &[Comp::Val(v), zero, zero, zero]);
+            }
+            (Op::Elect, _) => {
+                let lane = self.special(sr::ACTIVE_LANE, Room::HALF);
+                let c = super::cond::Cond::Int {
+                    cc: ICond::Ueq,
+                    a: Opnd::of(lane, Size::B16),
+                    b: Opnd::imm(0),
+                    inv: false,
+                };
+                let t = self.truth(c);
+                self.set(s.result(i), &[t]);
+            }
+            (Op::VoteAny | Op::VoteAll, _) => {
+                let c = self.cond(args[0]);
+                let all = d.op == Op::VoteAll;
+                let t = self.vote(if all { c.inverted() } else { c }, !all);
+                self.set(s.result(i), &[t]);
+            }
+            (Op::DdxFine | Op::DdxCoarse | Op::DdyFine | Op::DdyCoarse, _) => {
+                let x = matches!(d.op, Op::DdxFine | Op::DdxCoarse);
+                let ty = self.ty(s.result(i));
+                if ty.bits() == 64 {
+                    return self.refuse(i, format!("of {ty} is not compiled"));
+                }
+                let mut comps = Vec::new();
+                for k in 0..usize::from(ty.comps()) {
+                    let a = self.fsrc(args[0], k);
+                    let d = Dst::new(HOLE, size_of(ty.bits()));
+                    let room = Room::of(ty.bits(), 1);
+                    comps.push(Comp::Val(if x {
+                        self.def(Dfdx { d, a: a.src(), ..Dfdx::default() }, room, &[a])
+                    } else {
+                        self.def(Dfdy { d, a: a.src(), ..Dfdy::default() }, room, &[a])
+                    }));
+                }
+                self.set(s.result(i), &comps);
+            }
+            (Op::ReadFirst, _) => {
+                let lane = self.first_lane();
+                self.each(i, |x, c, bits| x.shuffle(Shuffle::Index, c, lane, bits))?;
+            }
+            (Op::ReadLane, _) => {
+                let lane = self.isrc(args[1], 0);
+                self.each(i, |x, c, bits| x.shuffle(Shuffle::Index, c, lane, bits))?;
+            }
+            (Op::Shuffle, _) => {
+                let lane = self.isrc(args[1], 0);
+                self.each(i, |x, c, bits| x.gather(c, lane, bits))?;
+            }
+            (Op::ShuffleXor | Op::ShuffleUp | Op::ShuffleDown, _) => {
+                let lane = self.shuffle_lane(d.op, args[1]);
+                match lane {
+                    Ok((kind, n)) => self.each(i, |x, c, bits| x.shuffle(kind, c, n, bits))?,
+                    Err(lane) => self.each(i, |x, c, bits| x.gather(c, lane, bits))?,
+                }
+            }
+            (Op::QuadBroadcast, _) => {
+                let Comp::Const(n) = self.comp(args[1], 0) else {
+                    return self.refuse(i, "of a lane that is no constant is not compiled");
+                };
+                let n = Opnd::imm((n & 3) as u8);
+                self.each(i, |x, c, bits| x.quad(Shuffle::Index, c, n, bits))?;
+            }
+            (Op::QuadSwap, Attrs::Quad(dir)) => {
+                let n = Opnd::imm(match dir {
+                    QuadDir::Horizontal => 1,
+                    QuadDir::Vertical => 2,
+                    QuadDir::Diagonal => 3,
+                });
+                self.each(i, |x, c, bits| x.quad(Shuffle::Xor, c, n, bits))?;
+            }
+            (Op::Reduce | Op::InclusiveScan | Op::ExclusiveScan, Attrs::Reduce(r)) => {
+                self.reduce(i, d.op, r)?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn special(&mut self, sr: u8, room: Room) -> Val {
+        let size = if room.halves == 1 { Size::B16 } else { Size::B32 };
+        let inst = GetSr { d: Dst::new(HOLE, size), sr: SpecialReg(sr), ..GetSr::default() };
+        self.def(inst, room, &[])
+    }
+
+    fn builtin(&mut self, i: Inst, b: Builtin) -> Result<Vec<Comp>> {
+        let three = |x: &mut Self, base: u8| {
+            (0..3).map(|k| Comp::Val(x.special(base + k, Room::WORD))).collect()
+        };
+        let size = self.s.info.workgroup_size;
+        let total: u32 = size.iter().product();
+        Ok(match b {
+            Builtin::GlobalInvocationId => three(self, sr::GLOBAL),
+            Builtin::LocalInvocationId => (0..3)
+                .map(|k| match size[usize::from(k)] {
+                    1 => Comp::Const(0),
+                    _ => Comp::Val(self.special(sr::LOCAL + k, Room::WORD)),
+                })
+                .collect(),
+            Builtin::WorkgroupId => three(self, sr::WORKGROUP),
+            Builtin::LocalInvocationIndex => {
+                vec![Comp::Val(self.special(sr::LOCAL_INDEX, Room::WORD))]
+            }
+            Builtin::SubgroupInvocationId => vec![Comp::Val(self.special(sr::LANE, Room::WORD))],
+            Builtin::SubgroupId => vec![Comp::Val(self.special(sr::SUBGROUP, Room::WORD))],
+            Builtin::NumWorkgroups => {
+                let mut all = Vec::with_capacity(3);
+                for axis in 0..3 {
+                    all.push(Comp::Uni(self.uniform(Source::NumWorkgroups { axis })?));
+                }
+                all
+            }
+            Builtin::WorkgroupSize => size.iter().map(|&n| Comp::Const(u64::from(n))).collect(),
+            Builtin::NumSubgroups => vec![Comp::Const(u64::from(total.div_ceil(LANES)))],
+            Builtin::SubgroupSize => vec![Comp::Const(u64::from(LANES))],
+            Builtin::DeviceIndex => vec![Comp::Const(0)],
+            _ => return self.refuse(i, format!("`{b}` is not compiled")),
+        })
+    }
+
+    /// source: Mesa, agx_compile.c on nir_intrinsic_barrier
+    fn barrier(&mut self, b: Barrier) {
+        let fence = |x: &mut Self, a: u8, b: u8, c: u8| {
+            x.isa(MemoryBarrier { a, b, c, ..MemoryBarrier::default() }, &[], &[]);
+        };
+        let (buffers, images) =
+            (b.spaces.contains(MemSet::BUFFER), b.spaces.contains(MemSet::IMAGE));
+        let wide = b.mem > Scope::Subgroup;
+        if wide && buffers {
+            fence(self, 1, 2, 9);
+        }
+        if wide && images {
+            fence(self, 2, 2, 10);
+            fence(self, 3, 2, 10);
+        }
+        if b.exec >= Scope::Workgroup {
+            self.isa(ThreadgroupBarrier::default(), &[], &[]);
+        }
+        if wide && images {
+            fence(self, 2, 1, 10);
+            fence(self, 3, 1, 10);
+        }
+    }
+
+    /// Whether the condition holds in any active lane; with `any` false, in none.
+    fn vote(&mut self, c: super::cond::Cond, any: bool) -> Comp {
+        let v = self.cond_ballot(c);
+        let c = super::cond::Cond::Int {
+            cc: ICond::Ueq,
+            a: Opnd::of(v, Size::B32),
+            b: Opnd::imm(0),
+            inv: any,
+        };
+        self.truth(c)
+    }
+
+    /// The lowest active lane.
+    fn first_lane(&mut self) -> Opnd {
+        let c =
+            super::cond::Cond::Int { cc: ICond::Ueq, a: Opnd::imm(0), b: Opnd::imm(0), inv: false };
+        let active = Opnd::of(self.cond_ballot(c), Size::B32);
+        let minus = Opnd::of(self.iadd(32, true, Opnd::imm(0), active, 0), Size::B32);
+        let low = Opnd::of(self.bitop(32, 0b1000, active, minus), Size::B32);
+        let inst = Ffs { d: Dst::new(HOLE, Size::B16), a: low.src(), ..Ffs::default() };
+        Opnd::of(self.def(inst, Room::HALF, &[low]), Size::B16)
+    }
+
+    /// Applies a function to each component of the first operand.
+    fn each(
+        &mut self,
+        i: Inst,
+        mut f: impl FnMut(&mut Self, Comp, u8) -> Result<Comp>,
+    ) -> Result<()> {
+        let (a, r) = (self.s.arg(i, 0), self.s.result(i));
+        let ty = self.ty(r);
+        let mut comps = Vec::with_capacity(usize::from(ty.comps()));
+        for k in 0..usize::from(ty.comps()) {
+            let c = self.comp(a, k);
+            let x = if ty.bits() == 64 {
+                let [lo, hi] = self.words(c);
+                let (lo, hi) = (f(self, lo, 32)?, f(self, hi, 32)?);
+                self.long([lo, hi])
+            } else {
+                f(self, c, ty.bits())?
+            };
+            comps.push(x);
+        }
+        self.set(r, &comps);
+        Ok(())
+    }
+
+    /// An immediate lane number, or the number in `r0h` for the length of a shuffle.
+    fn with_lane(&mut self, lane: Opnd, f: impl FnOnce(&mut Self, Src) -> Val) -> Val {
+        if lane.val().is_none() && matches!(lane.place, super::operand::Place::Imm(_)) {
+            return f(self, lane.src());
+        }
+        self.f.uses_r0h = true;
+        let low = Opnd { size: Size::B16, ..lane };
+        let set =
+            Bitop { table: 0b1010, d: Dst::new(R0H, Size::B16), a: low.src(), ..Bitop::default() };
+        self.isa(set, &[], &[low]);
+        let v = f(self, Src::reg(R0H, Size::B16));
+        let clear = MovImm16 { d: Dst::new(R0H, Size::B16), imm: 0, ..MovImm16::default() };
+        self.isa(clear, &[], &[]);
+        v
+    }
+
+    /// A shuffle whose lane operand is the same for all lanes.
+    fn shuffle(&mut self, kind: Shuffle, c: Comp, lane: Opnd, bits: u8) -> Result<Comp> {
+        let room = Room::of(bits, 1);
+        let value = self.reg(c, room);
+        let o = Opnd::of(value, size_of(bits));
+        Ok(Comp::Val(self.with_lane(lane, |x, b| {
+            let inst = SimdShuffle {
+                kind,
+                d: Dst::new(HOLE, size_of(bits)),
+                a: o.src(),
+                b,
+                ..SimdShuffle::default()
+            };
+            x.def(inst, room, &[o])
+        })))
+    }
+
+    fn quad(&mut self, kind: Shuffle, c: Comp, lane: Opnd, bits: u8) -> Result<Comp> {
+        let room = Room::of(bits, 1);
+        let o = Opnd::of(self.reg(c, room), size_of(bits));
+        let inst = QuadShuffle {
+            kind,
+            d: Dst::new(HOLE, size_of(bits)),
+            a: o.src(),
+            b: lane.src(),
+            ..QuadShuffle::default()
+        };
+        Ok(Comp::Val(self.def(inst, room, &[o])))
+    }
+
+    /// The kind and constant of a relative shuffle, or the absolute lane.
+    fn shuffle_lane(&mut self, op: Op, n: Value) -> std::result::Result<(Shuffle, Opnd), Opnd> {
+        let kind = match op {
+            Op::ShuffleXor => Shuffle::Xor,
+            Op::ShuffleUp => Shuffle::Up,
+            _ => Shuffle::Down,
+        };
+        match self.comp(n, 0) {
+            Comp::Const(c) => Ok((kind, Opnd::imm((c & 31) as u8))),
+            _ => {
+                let lane = Opnd::of(self.special(sr::LANE, Room::WORD), Size::B32);
+                let n = self.isrc(n, 0);
+                let at = match op {
+                    Op::ShuffleXor => self.bitop(32, 0b0110, lane, n),
+                    op => self.iadd(32, op == Op::ShuffleUp, lane, n, 0),
+                };
+                Err(Opnd::of(at, Size::B32))
+            }
+        }
+    }
+
+    /// A shuffle with a lane of its own for each lane. Within a quad the hardware reads one offset of the source quads, so
+    /// each of the four offsets is read in turn.
+    fn gather(&mut self, c: Comp, lane: Opnd, bits: u8) -> Result<Comp> {
+        if matches!(lane.place, super::operand::Place::Imm(_)) {
+            return self.shuffle(Shuffle::Index, c, lane, bits);
+        }
+        let room = Room::of(bits, 1);
+        let lane16 = Opnd { size: Size::B16, ..lane };
+        let quad = Opnd::of(self.bitop(16, 0b1000, lane16, Opnd::imm(28)), Size::B16);
+        let offset = Opnd::of(self.bitop(16, 0b1000, lane16, Opnd::imm(3)), Size::B16);
+        let mut result = None;
+        for n in 0..4 {
+            let at = Opnd::of(self.bitop(16, 0b1110, quad, Opnd::imm(n)), Size::B16);
+            let x = self.shuffle(Shuffle::Index, c, at, bits)?;
+            result = Some(match result {
+                None => x,
+                Some(old) => {
+                    let (x, old) = (self.comp_src(x, bits), self.comp_src(old, bits));
+                    let c = super::cond::Cond::Int {
+                        cc: ICond::Ueq,
+                        a: offset,
+                        b: Opnd::imm(n),
+                        inv: false,
+                    };
+                    Comp::Val(self.cond_select(c, x, old, room))
+                }
+            });
+        }
+        Ok(result.unwrap_or(c))
+    }
+
+    fn reduce(&mut self, i: Inst, op: Op, r: Reduce) -> Result<()> {
+        let ty = self.ty(self.s.result(i));
+        let Some(simd) = simd_op(r.op) else {
+            return self.refuse(i, format!("{} is not compiled", r.op));
+        };
+        let scope = match r.cluster {
+            // A cluster of one lane has its own value.
+            1 => return self.each(i, |_, c, _| Ok(c)),
+            0 => IsaScope::Simd,
+            4 => IsaScope::Quad,
+            c if u32::from(c) >= LANES => IsaScope::Simd,
+            c => return self.refuse(i, format!("in clusters of {c} is not compiled")),
+        };
+        if !matches!(ty.bits(), 1 | 16 | 32) {
+            return self.refuse(i, format!("of {ty} is not compiled"));
+        }
+        let prefix = op != Op::Reduce;
+        self.each(i, |x, c, bits| {
+            let room = Room::of(bits, 1);
+            let o = Opnd::of(x.reg(c, room), size_of(bits));
+            let inst = SimdReduce {
+                scope,
+                prefix,
+                op: simd,
+                d: Dst::new(HOLE, size_of(bits)),
+                a: o.src(),
+                ..SimdReduce::default()
+            };
+            let v = x.def(inst, room, &[o]);
+            // The identity of `and` has all bits set; truth values have one.
+            let v = if bits == 1 {
+                x.bitop(16, 0b1000, Opnd::of(v, Size::B16), Opnd::imm(1))
+            } else {
+                v
+            };
+            if op != Op::InclusiveScan {
+                return Ok(Comp::Val(v));
+            }
+            let p = Opnd::of(v, size_of(bits));
+            Ok(Comp::Val(x.combine(r.op, p, o, bits)))
+        })
+    }
+
+    /// What a reduction does to two values.
+    fn combine(&mut self, op: ReduceOp, a: Opnd, b: Opnd, bits: u8) -> Val {
+        use super::cond::Cond;
+        use tepui_agx_isa::table::float::{Fadd16, Fadd32, Fmul16, Fmul32};
+        let room = Room::of(bits, 1);
+        let d = Dst::new(HOLE, size_of(bits));
+        let int = |cc| Cond::Int { cc, a, b, inv: false };
+        let float = |cc| Cond::Float { cc, a, b, inv: false };
+        match op {
+            ReduceOp::IAdd | ReduceOp::IMul => self.iadd(bits, false, a, b, 0),
+            ReduceOp::FAdd if bits == 16 => {
+                self.def(Fadd16 { d, a: a.src(), b: b.src(), ..Fadd16::default() }, room, &[a, b])
+            }
+            ReduceOp::FAdd => {
+                self.def(Fadd32 { d, a: a.src(), b: b.src(), ..Fadd32::default() }, room, &[a, b])
+            }
+            ReduceOp::FMul if bits == 16 => {
+                self.def(Fmul16 { d, a: a.src(), b: b.src(), ..Fmul16::default() }, room, &[a, b])
+            }
+            ReduceOp::FMul => {
+                self.def(Fmul32 { d, a: a.src(), b: b.src(), ..Fmul32::default() }, room, &[a, b])
+            }
+            ReduceOp::SMin => self.cond_select(int(ICond::Slt), a, b, room),
+            ReduceOp::UMin => self.cond_select(int(ICond::Ult), a, b, room),
+            ReduceOp::SMax => self.cond_select(int(ICond::Sgt), a, b, room),
+            ReduceOp::UMax => self.cond_select(int(ICond::Ugt), a, b, room),
+            ReduceOp::FMin => self.cond_select(float(FCond::Ltn), a, b, room),
+            ReduceOp::FMax => self.cond_select(float(FCond::Gtn), a, b, room),
+            ReduceOp::And => self.bitop(bits.max(16), 0b1000, a, b),
+            ReduceOp::Or => self.bitop(bits.max(16), 0b1110, a, b),
+            ReduceOp::Xor => self.bitop(bits.max(16), 0b0110, a, b),
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! Spilling: too many values at once are made fewer.
+//!
+//! At the place where most half-registers are alive, values are chosen that cost least to give up: constants, special registers and
+//! uniforms are made again before each use; others are stored after their definition and loaded before each use. Repeated
+//! until everything fits. SSA stays SSA: each load is a new value with one use.
+
+use crate::error::{Error, Result};
+use crate::liveness::Liveness;
+use crate::mir::{Block, Ctl, Effect, Function, HOLE, Ins, Op, Val, effect};
+use cranelift_entity::{EntityRef, SecondaryMap};
+use tepui_agx_isa::Inst;
+use tepui_agx_isa::operand::{Format, Index, RegVec, Size};
+use tepui_agx_isa::table::stack::{StackLoad, StackStore};
+
+/// What was spilled.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Spilled {
+    /// Stores.
+    pub stores: u32,
+    /// Loads.
+    pub loads: u32,
+    /// Bytes of scratch memory of a thread, what was there before included.
+    pub scratch_bytes: u32,
+}
+
+/// Rounds before giving up.
+const ROUNDS: usize = 64;
+/// A loop makes what is in it this much dearer.
+const LOOP_WEIGHT: u32 = 8;
+
+/// Gives up values until no more than `limit` half-registers are alive at once.
+///
+/// # Errors
+/// When an instruction alone needs more.
+pub fn run(f: &mut Function, limit: u32, scratch_bytes: u32) -> Result<(Liveness, Spilled)> {
+    let mut done = Spilled { scratch_bytes, ..Spilled::default() };
+    // Values that are short already: what reloads made.
+    let mut fixed: SecondaryMap<Val, bool> = SecondaryMap::new();
+    for _ in 0..ROUNDS {
+        let live = Liveness::new(f);
+        let worst = peaks(f, &live, limit);
+        if worst.is_empty() {
+            return Ok((live, done));
+        }
+        let costs = costs(f);
+        let mut chosen: SecondaryMap<Val, Option<Cost>> = SecondaryMap::new();
+        let mut any = false;
+        for (alive, over) in worst {
+            any |= choose(f, &alive, over, &costs, &mut fixed, &mut chosen);
+        }
+        if any {
+            rewrite(f, &mut chosen, &mut fixed, &mut done);
+        }
+        if !any {
+            let (needed, _) = crate::liveness::pressure(f, &live);
+            return Err(Error::Limit {
+                what: "half-registers",
+                needed: u64::from(needed),
+                limit: u64::from(limit),
+            });
+        }
+    }
+    Err(Error::Internal(format!("spilling did not end in {ROUNDS} rounds")))
+}
+
+/// The highest place of each block above the limit: what is alive there, and how many half-registers are too many; the
+/// worst first.
+fn peaks(f: &Function, l: &Liveness, limit: u32) -> Vec<(Vec<Val>, u32)> {
+    let room = |v: Val| u32::from(f.vals[v].halves);
+    let mut all: Vec<(Vec<Val>, u32)> = Vec::new();
+    for (b, data) in f.blocks.iter() {
+        let mut best: Option<(Vec<Val>, u32)> = None;
+        let mut live = l.outs[b.index()].clone();
+        let mut now: u32 = live.iter().map(room).sum();
+        let mut consider = |live: &crate::liveness::ValSet, now: u32| {
+            if now > limit && best.as_ref().is_none_or(|b| now - limit > b.1) {
+                best = Some((live.iter().collect(), now - limit));
+            }
+        };
+        consider(&live, now);
+        for &i in data.insts.iter().rev() {
+            let written: u32 = f.dsts(i).iter().map(|&d| room(d)).sum();
+            for &d in f.dsts(i) {
+                if live.remove(d) {
+                    now -= room(d);
+                }
+            }
+            consider(&live, now + written);
+            if !matches!(f.insts[i].op, Op::Phi) {
+                for &s in f.srcs(i) {
+                    if live.insert(s) {
+                        now += room(s);
+                    }
+                }
+            }
+            consider(&live, now);
+        }
+        all.extend(best);
+    }
+    all.sort_by_key(|p| std::cmp::Reverse(p.1));
+    all
+}
+
+/// How a value that is given up is defined.
+#[derive(Clone)]
+struct Cost {
+    def: Option<(Block, Ins)>,
+}
+
+fn costs(f: &Function) -> SecondaryMap<Val, u32> {
+    let mut cost: SecondaryMap<Val, u32> = SecondaryMap::with_capacity(f.vals.len());
+    for b in f.blocks.values() {
+        let w = LOOP_WEIGHT.saturating_pow(u32::from(b.depth.min(4)));
+        for &i in &b.insts {
+            let again = rematerialises(&f.insts[i].op, f.srcs(i).len());
+            for &d in f.dsts(i) {
+                cost[d] += if again { 0 } else { 2 * w };
+            }
+            for &s in f.srcs(i) {
+                cost[s] += 2 * w;
+            }
+        }
+    }
+    cost
+}
+
+/// Whether an instruction can be repeated anywhere for the price of one.
+fn rematerialises(op: &Op, srcs: usize) -> bool {
+    matches!(op, Op::Isa(Inst::MovImm16(_) | Inst::MovImm32(_) | Inst::GetSr(_) | Inst::Bitop(_)))
+        && srcs == 0
+        && effect(op) == Effect::Pure
+}
+
+/// Chooses values of one place until `over` half-registers are freed there; what was chosen for other places counts.
+fn choose(
+    f: &Function,
+    alive: &[Val],
+    over: u32,
+    costs: &SecondaryMap<Val, u32>,
+    fixed: &mut SecondaryMap<Val, bool>,
+    chosen: &mut SecondaryMap<Val, Option<Cost>>,
+) -> bool {
+    let room = |v: Val| u32::from(f.vals[v].halves);
+    let mut freed: u32 = alive.iter().filter(|&&v| chosen[v].is_some()).map(|&v| room(v)).sum();
+    let mut choice: Vec<Val> =
+        alive.iter().copied().filter(|&v| !fixed[v] && f.vals[v].halves <= 8).collect();
+    choice.sort_by_key(|&v| (u64::from(costs[v]) << 8) / u64::from(room(v).max(1)));
+    let mut any = false;
+    for v in choice {
+        if freed >= over {
+            break;
+        }
+        freed += room(v);
+        fixed[v] = true;
+        chosen[v] = Some(Cost { def: None });
+        any = true;
+    }
+    any
+}
+
+fn slot_format(f: &Function, v: Val) -> (Format, Size, u8) {
+    let room = f.vals[v];
+    if room.even {
+        (Format::I32, Size::B32, room.halves / 2)
+    } else {
+        (Format::I16, Size::B16, room.halves)
+    }
+}
+
+fn rewrite(
+    f: &mut Function,
+    chosen: &mut SecondaryMap<Val, Option<Cost>>,
+    fixed: &mut SecondaryMap<Val, bool>,
+    done: &mut Spilled,
+) {
+    let blocks: Vec<Block> = f.blocks.keys().collect();
+    // Definitions, and places in memory for those that cannot be made again.
+    let mut place: SecondaryMap<Val, u32> = SecondaryMap::with_default(u32::MAX);
+    for &b in &blocks {
+        for &i in &f.blocks[b].insts {
+            let again = rematerialises(&f.insts[i].op, f.srcs(i).len());
+            for &d in f.dsts(i) {
+                if let Some(c) = &mut chosen[d] {
+                    c.def = Some((b, i));
+                    if !again {
+                        let bytes = u32::from(f.vals[d].halves) * 2;
+                        let at = done.scratch_bytes.next_multiple_of(4);
+                        place[d] = at;
+                        done.scratch_bytes = at + bytes;
+                    }
+                }
+            }
+        }
+    }
+    let mut phi_uses: Vec<(Ins, usize, Block, Val)> = Vec::new();
+    for &b in &blocks {
+        let insts = std::mem::take(&mut f.blocks[b].insts);
+        let mut out = Vec::with_capacity(insts.len() + 8);
+        let mut stores: Vec<Ins> = Vec::new();
+        for i in insts {
+            let op = f.insts[i].op;
+            let head = matches!(op, Op::Phi | Op::Ctl(Ctl::Else | Ctl::EndIf));
+            if !head {
+                out.append(&mut stores);
+            }
+            if matches!(op, Op::Phi) {
+                for (n, &s) in f.srcs(i).iter().enumerate() {
+                    if chosen[s].is_some() {
+                        phi_uses.push((i, n, f.blocks[b].preds[n], s));
+                    }
+                }
+            } else {
+                for n in 0..f.srcs(i).len() {
+                    let s = f.srcs(i)[n];
+                    if chosen[s].is_none() {
+                        continue;
+                    }
+                    let r = reload(f, s, chosen, &place, fixed, done, &mut out);
+                    for x in f.srcs_mut(i).iter_mut().filter(|x| **x == s) {
+                        *x = r;
+                    }
+                }
+            }
+            out.push(i);
+            for n in 0..f.dsts(i).len() {
+                let d = f.dsts(i)[n];
+                if chosen[d].is_some() && place[d] != u32::MAX {
+                    let (format, size, count) = slot_format(f, d);
+                    let inst = StackStore {
+                        format,
+                        mask: (1 << count) - 1,
+                        r: RegVec::new(HOLE, size, count),
+                        index: Index::Imm(place[d] as i16),
+                        ..StackStore::default()
+                    };
+                    let loc = f.insts[i].loc;
+                    stores.push(f.make(Op::Isa(inst.into()), &[], &[d], loc));
+                    done.stores += 1;
+                }
+            }
+            if !head {
+                out.append(&mut stores);
+            }
+        }
+        out.append(&mut stores);
+        f.blocks[b].insts = out;
+    }
+    for (phi, n, pred, s) in phi_uses {
+        let at = f.body_end(pred);
+        let mut new = Vec::new();
+        let r = reload(f, s, chosen, &place, fixed, done, &mut new);
+        f.blocks[pred].insts.splice(at..at, new);
+        f.srcs_mut(phi)[n] = r;
+    }
+}
+
+/// A new value with the bits of a spilled one.
+fn reload(
+    f: &mut Function,
+    s: Val,
+    chosen: &SecondaryMap<Val, Option<Cost>>,
+    place: &SecondaryMap<Val, u32>,
+    fixed: &mut SecondaryMap<Val, bool>,
+    done: &mut Spilled,
+    out: &mut Vec<Ins>,
+) -> Val {
+    let r = f.val(f.vals[s]);
+    fixed[r] = true;
+    let def = chosen[s].as_ref().and_then(|c| c.def);
+    if place[s] == u32::MAX
+        && let Some((_, d)) = def
+    {
+        let (op, loc) = (f.insts[d].op, f.insts[d].loc);
+        out.push(f.make(op, &[r], &[], loc));
+        return r;
+    }
+    let (format, size, count) = slot_format(f, s);
+    let inst = StackLoad {
+        format,
+        mask: (1 << count) - 1,
+        r: RegVec::new(HOLE, size, count),
+        index: Index::Imm(place[s] as i16),
+        ..StackLoad::default()
+    };
+    let loc = def.map_or_else(Default::default, |(_, d)| f.insts[d].loc);
+    out.push(f.make(Op::Isa(inst.into()), &[r], &[], loc));
+    done.loads += 1;
+    r
+}

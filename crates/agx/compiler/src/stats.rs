@@ -1,0 +1,157 @@
+//! Statistics in the terms of Mesa's shader-db.
+
+use crate::flow::Listing;
+use serde::Serialize;
+use tepui_agx_isa::Inst;
+
+/// Threads of a core for a number of half-registers: at most so many registers, so many threads.
+/// source: Mesa, agx_performance.c
+const OCCUPANCY: [(u16, u16); 10] = [
+    (104, 1024),
+    (112, 896),
+    (128, 832),
+    (136, 768),
+    (144, 704),
+    (160, 640),
+    (184, 576),
+    (208, 512),
+    (232, 448),
+    (256, 384),
+];
+
+/// The largest number of half-registers that costs no thread compared with `halves`.
+#[must_use]
+pub fn tier(halves: u16) -> u16 {
+    OCCUPANCY.iter().find(|o| halves <= o.0).map_or(256, |o| o.0)
+}
+
+/// Threads that a core runs with so many half-registers.
+#[must_use]
+pub fn threads(halves: u16) -> u16 {
+    OCCUPANCY.iter().find(|o| halves <= o.0).map_or(384, |o| o.1)
+}
+
+/// Most half-registers with which a core runs a workgroup of so many threads.
+#[must_use]
+pub fn registers_for(threads: u32) -> u16 {
+    OCCUPANCY.iter().rev().find(|o| u32::from(o.1) >= threads).map_or(104, |o| o.0)
+}
+
+/// What a shader costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Stats {
+    /// Instructions of the main shader.
+    pub instructions: u32,
+    /// Cycles: the larger of `fscib` and `ic`.
+    pub alu: u32,
+    /// Cycles of the float, select, compare, integer and bit unit.
+    pub fscib: u32,
+    /// Cycles of the unit for multiplication, shifts and special functions.
+    pub ic: u32,
+    /// Bytes of machine code, the preamble's too.
+    pub bytes: u32,
+    /// Half-registers.
+    pub registers: u32,
+    /// Half-uniforms.
+    pub uniforms: u32,
+    /// Bytes of scratch memory of a thread.
+    pub scratch: u32,
+    /// Threads of a core.
+    pub threads: u32,
+    /// Loops.
+    pub loops: u32,
+    /// Stores of spilled registers.
+    pub spills: u32,
+    /// Loads of spilled registers.
+    pub fills: u32,
+    /// Instructions of the preamble.
+    pub preamble_instructions: u32,
+}
+
+/// The unit that executes an instruction.
+enum Unit {
+    /// Cycles of F32, F16 or SCIB.
+    Fscib(u32),
+    /// Issue slots of the integer-and-complex unit.
+    Ic(u32),
+    None,
+}
+
+/// source: Mesa, agx_performance.c
+fn unit(inst: &Inst) -> Unit {
+    match inst {
+        Inst::Fmadd32(_)
+        | Inst::Fmadd16(_)
+        | Inst::Fadd32(_)
+        | Inst::Fadd16(_)
+        | Inst::Fmul32(_)
+        | Inst::Fmul16(_)
+        | Inst::MovImm16(_)
+        | Inst::MovImm32(_)
+        | Inst::Bitop(_)
+        | Inst::Icmpsel(_)
+        | Inst::Fcmpsel(_)
+        | Inst::Iadd(_) => Unit::Fscib(1),
+        Inst::GetSr(_)
+        | Inst::SimdShuffle(_)
+        | Inst::QuadShuffle(_)
+        | Inst::IcmpBallot(_)
+        | Inst::FcmpBallot(_)
+        | Inst::IcmpQuadBallot(_)
+        | Inst::FcmpQuadBallot(_) => Unit::Fscib(2),
+        Inst::SimdReduce(r) => Unit::Fscib(if r.prefix { 18 } else { 24 }),
+        Inst::Imadd(_)
+        | Inst::Bfi(_)
+        | Inst::Bfeil(_)
+        | Inst::Extr(_)
+        | Inst::Asr(_)
+        | Inst::Floor(_)
+        | Inst::SinPt1(_)
+        | Inst::SinPt2(_)
+        | Inst::Log2(_)
+        | Inst::Exp2(_) => Unit::Ic(2),
+        Inst::Rcp(_) => Unit::Ic(3),
+        Inst::Rsqrt(_) | Inst::RsqrtSpecial(_) => Unit::Ic(4),
+        _ => Unit::None,
+    }
+}
+
+impl Stats {
+    /// Counts instructions and cycles of a listing.
+    pub fn count(&mut self, listing: &Listing) {
+        // The `stop` is not counted.
+        self.instructions = listing.lines.len() as u32 - 1;
+        for l in &listing.lines {
+            match unit(&l.inst) {
+                Unit::Fscib(n) => self.fscib += n,
+                Unit::Ic(n) => {
+                    self.ic += 2 * n;
+                    self.fscib += 1;
+                }
+                Unit::None => {}
+            }
+        }
+        self.alu = self.ic.max(self.fscib);
+        self.loops = listing.loops;
+    }
+
+    /// The line that Mesa's driver prints for shader-db.
+    #[must_use]
+    pub fn line(&self, stage: &str) -> String {
+        format!(
+            "{stage} shader: {} inst, {} alu, {} fscib, {} ic, {} bytes, {} regs, {} uniforms, {} scratch, {} threads, {} loops, {}:{} spills:fills",
+            self.instructions,
+            self.alu,
+            self.fscib,
+            self.ic,
+            self.bytes,
+            self.registers,
+            self.uniforms,
+            self.scratch,
+            self.threads,
+            self.loops,
+            self.spills,
+            self.fills
+        )
+    }
+}

@@ -1,0 +1,108 @@
+//! Checks of the machine IR: holes and values agree in number and size, every use is dominated by its definition, phis have a source
+//! for each predecessor.
+
+use crate::error::{Error, Result};
+use crate::liveness::Liveness;
+use crate::mir::{Block, Function, Op, Val, holes, isa};
+use cranelift_entity::SecondaryMap;
+
+/// Checks every rule.
+///
+/// # Errors
+/// The first broken rule.
+pub fn run(f: &Function) -> Result<()> {
+    let bad = |what: String| Err(Error::Internal(format!("machine IR: {what}")));
+    let mut defined: SecondaryMap<Val, bool> = SecondaryMap::with_capacity(f.vals.len());
+    for (b, data) in f.blocks.iter() {
+        let mut heads = true;
+        for &i in &data.insts {
+            let op = f.insts[i].op;
+            let (dsts, srcs) = (f.dsts(i), f.srcs(i));
+            for &d in dsts {
+                if std::mem::replace(&mut defined[d], true) {
+                    return bad(format!("{d} is defined twice"));
+                }
+            }
+            match op {
+                Op::Phi => {
+                    if !heads || srcs.len() != data.preds.len() {
+                        return bad(format!(
+                            "{b}: phi {i} has {} sources for {} ways",
+                            srcs.len(),
+                            data.preds.len()
+                        ));
+                    }
+                    for &s in srcs {
+                        if f.vals[s] != f.vals[dsts[0]] {
+                            return bad(format!("{b}: phi {i} joins values of different sizes"));
+                        }
+                    }
+                }
+                Op::Collect | Op::Split => {
+                    let size =
+                        |l: &[Val]| l.iter().map(|&v| u32::from(f.vals[v].halves)).sum::<u32>();
+                    if size(dsts) != size(srcs) {
+                        return bad(format!(
+                            "{b}: {i} has results of {} half-registers from {}",
+                            size(dsts),
+                            size(srcs)
+                        ));
+                    }
+                }
+                _ => {}
+            }
+            heads &= matches!(op, Op::Phi);
+            if let Some(inst) = isa(&op) {
+                let (mut d, mut s) = (dsts.iter(), srcs.iter());
+                let mut wrong = None;
+                holes(inst, |halves, written| {
+                    let v = if written { d.next() } else { s.next() };
+                    let room = v.map_or(0, |&v| u16::from(f.vals[v].halves));
+                    // An operand may read the low part of a wider value.
+                    if room < halves || (written && room != halves) {
+                        wrong = Some((halves, room));
+                    }
+                });
+                if let Some((want, have)) = wrong {
+                    return bad(format!(
+                        "{b}: {i} ({inst}) takes {want} half-registers and is given {have}"
+                    ));
+                }
+                if d.next().is_some() || s.next().is_some() {
+                    return bad(format!("{b}: {i} ({inst}) has more values than places"));
+                }
+            }
+        }
+    }
+    let l = Liveness::new(f);
+    if let Some(v) = l.ins[0].iter().next() {
+        return bad(format!("{v} is used where it is not defined"));
+    }
+    for (b, data) in f.blocks.iter() {
+        // Nothing flows in from nowhere.
+        if data.preds.is_empty()
+            && b != Block::from_u32(0)
+            && l.ins[cranelift_entity::EntityRef::index(b)].iter().next().is_some()
+        {
+            // Code that no thread reaches may name anything.
+            continue;
+        }
+        let mut here: SecondaryMap<Val, bool> = SecondaryMap::new();
+        for v in l.ins[cranelift_entity::EntityRef::index(b)].iter() {
+            here[v] = true;
+        }
+        for &i in &data.insts {
+            if !matches!(f.insts[i].op, Op::Phi) {
+                for &s in f.srcs(i) {
+                    if !here[s] {
+                        return bad(format!("{b}: {i} uses {s} before it is defined"));
+                    }
+                }
+            }
+            for &d in f.dsts(i) {
+                here[d] = true;
+            }
+        }
+    }
+    Ok(())
+}

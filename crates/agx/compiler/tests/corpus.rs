@@ -1,0 +1,213 @@
+//! Compute shaders that nobody here wrote: what the machine code leaves in memory is what the interpreter leaves.
+//!
+//! Runs over `.spv` files below the directories in `TEPUI_SHADERS` (separated by colons), or else the corpus of
+//! `tools/corpus`, which it brings.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tepui_agx_bare::{Machine, shader};
+use tepui_agx_compiler::{Error, Options, compile};
+use tepui_ir::interp::{Fault, Memory, dispatch};
+use tepui_ir::{InstFlags, ResKind, Shader, Stage};
+use tepui_ir_gen::Rng;
+
+/// Steps of the interpreter, each for all lanes of a workgroup.
+const LIMIT: u64 = 60_000;
+/// Bytes of each buffer.
+const BUFFER: usize = 1 << 14;
+const GROUPS: [u32; 3] = [2, 1, 1];
+
+fn directories() -> Vec<PathBuf> {
+    if let Ok(list) = std::env::var("TEPUI_SHADERS") {
+        return list.split(':').map(PathBuf::from).collect();
+    }
+    let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tools/corpus");
+    let run = |verb: &str| {
+        let out = Command::new(&tool).arg(verb).output().expect("tools/corpus starts");
+        assert!(
+            out.status.success(),
+            "`tools/corpus {verb}` fails, and without the corpus there is nothing to test:\n{}",
+            String::from_utf8_lossy(&out.stderr)
+        );
+        String::from_utf8_lossy(&out.stdout).trim().to_owned()
+    };
+    run("fetch");
+    vec![PathBuf::from(run("path")).join("spv")]
+}
+
+fn modules(dir: &Path, out: &mut Vec<PathBuf>) {
+    for e in std::fs::read_dir(dir).expect("the directory can be read") {
+        let path = e.expect("the directory can be read").path();
+        if path.is_dir() {
+            modules(&path, out);
+        } else if path.extension().is_some_and(|x| x == "spv") {
+            out.push(path);
+        }
+    }
+}
+
+fn memory(s: &Shader, seed: u64) -> Memory {
+    let mut rng = Rng::new(seed);
+    let mut word = || -> u32 {
+        match rng.below(3) {
+            0 => ((rng.below(4096) as f32 - 2048.0) / 64.0).to_bits(),
+            1 => rng.below(16) as u32,
+            _ => rng.int(32) as u32,
+        }
+    };
+    let mut m = Memory { push: (0..256).map(|_| word() as u8 & 15).collect(), ..Memory::default() };
+    for r in s.resources.values() {
+        if matches!(r.kind, ResKind::UniformBuffer | ResKind::StorageBuffer) {
+            for k in 0..r.count.clamp(1, 8) {
+                let bytes = (0..BUFFER / 4).flat_map(|_| word().to_le_bytes()).collect();
+                m.buffers.insert((r.set, r.binding, k), bytes);
+            }
+        }
+    }
+    m
+}
+
+#[derive(Debug, Default)]
+struct Tally {
+    compiled: usize,
+    /// Bit for bit.
+    same: usize,
+    /// Floats that differ by what special functions may.
+    near: usize,
+    not_run: BTreeMap<String, usize>,
+    refused: BTreeMap<String, Vec<String>>,
+    wrong: Vec<String>,
+}
+
+/// Whether the words are floats within what special functions may differ by. Inputs are random bits, and what
+/// minimum, maximum and reductions make of a NaN is open: it matches anything.
+fn close(a: u32, b: u32) -> bool {
+    let (x, y) = (f32::from_bits(a), f32::from_bits(b));
+    if x.is_nan() || y.is_nan() {
+        return true;
+    }
+    let flush = |v: f32| if v.abs() < f32::MIN_POSITIVE { 0.0 } else { v };
+    let (x, y) = (flush(x), flush(y));
+    (x - y).abs() <= 1e-4 * x.abs().max(y.abs()).max(1e-4)
+}
+
+fn one(s: &Shader, seed: u64, tally: &mut Tally, name: &str) {
+    let mut s = s.clone();
+    // Roundings must stay where they are, to compare bits.
+    for d in s.insts.values_mut() {
+        d.flags |= InstFlags::EXACT | InstFlags::STRICT;
+    }
+    let start = memory(&s, seed);
+    let mut want = start.clone();
+    let ran = dispatch(&s, GROUPS, &mut want, LIMIT);
+    let program = match compile(&mut s, &Options { robust: true, ..Options::default() }) {
+        Ok(p) => p,
+        Err(e @ (Error::Internal(_) | Error::Encode(_))) => {
+            tally.wrong.push(format!("{name}: {e}"));
+            return;
+        }
+        Err(e) => {
+            let e = e.to_string();
+            let why = e.split_once(": ").map_or(e.as_str(), |w| w.1);
+            tally.refused.entry(why.to_owned()).or_default().push(name.to_owned());
+            return;
+        }
+    };
+    tally.compiled += 1;
+    let mut not_run = |why: String| *tally.not_run.entry(why).or_default() += 1;
+    match ran {
+        Err(Fault::Unsupported { what, .. }) => return not_run(what),
+        Err(e) => {
+            return not_run(e.to_string().split_once(": ").map_or("steps", |x| x.1).to_owned());
+        }
+        Ok(_) if start.buffers.is_empty() => return not_run("no buffers".to_owned()),
+        Ok(_) => {}
+    }
+    let options =
+        tepui_agx_model::Options { threads: 1, instruction_budget: 1 << 24, ..Default::default() };
+    let mut machine = Machine::new(options).expect("a machine");
+    let mut bindings = shader::Bindings { push: start.push.clone(), ..Default::default() };
+    for (slot, bytes) in &start.buffers {
+        let b = machine.buffer(bytes.len()).expect("memory");
+        b.write(bytes).expect("as large");
+        bindings.buffers.insert(*slot, b);
+    }
+    if let Err(e) = shader::run(&mut machine, &program, &bindings, GROUPS) {
+        tally.wrong.push(format!("{name}: {e}"));
+        return;
+    }
+    let mut exact = true;
+    for (slot, bytes) in &want.buffers {
+        let got = bindings.buffers[slot].read().expect("bound");
+        for (k, (g, w)) in got.chunks_exact(4).zip(bytes.chunks_exact(4)).enumerate() {
+            if g == w {
+                continue;
+            }
+            exact = false;
+            let word = |b: &[u8]| u32::from_le_bytes([b[0], b[1], b[2], b[3]]);
+            if !close(word(g), word(w)) {
+                tally.wrong.push(format!(
+                    "{name}: binding {} byte {}: {:#x} instead of {:#x}",
+                    slot.1,
+                    k * 4,
+                    word(g),
+                    word(w)
+                ));
+                return;
+            }
+        }
+    }
+    if exact { tally.same += 1 } else { tally.near += 1 }
+}
+
+#[test]
+fn compute_shaders_of_the_corpus_leave_what_the_interpreter_leaves() {
+    let mut files = Vec::new();
+    directories().iter().for_each(|d| modules(d, &mut files));
+    files.sort();
+    let mut t = Tally::default();
+    for f in &files {
+        let bytes = std::fs::read(f).expect("a module can be read");
+        let words: Vec<u32> =
+            bytes.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect();
+        let Ok(entries) = tepui_spirv::entry_points(&words) else { continue };
+        for (entry, stage) in entries {
+            if stage != Some(Stage::Compute) {
+                continue;
+            }
+            let options = tepui_spirv::Options { entry: Some(entry), stage, ..Default::default() };
+            let name = f.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+            // Reads lanes past the ends of the sub-group, which hold anything.
+            if name.contains("ShuffleRelative") {
+                continue;
+            }
+            let Ok(s) = tepui_spirv::translate(&words, &options) else { continue };
+            let r = catch_unwind(AssertUnwindSafe(|| one(&s, name.len() as u64, &mut t, &name)));
+            if let Err(p) = r {
+                let text = p.downcast_ref::<String>().cloned().unwrap_or_default();
+                t.wrong.push(format!("{name}: crashed: {}", text.lines().next().unwrap_or("")));
+            }
+        }
+    }
+    println!(
+        "compiled {}, the same bits {}, near {}, wrong {}",
+        t.compiled,
+        t.same,
+        t.near,
+        t.wrong.len()
+    );
+    for (why, n) in &t.not_run {
+        println!("{n:5} not run: {why}");
+    }
+    for (why, names) in &t.refused {
+        println!("{:5} refused: {why} ({})", names.len(), names[0]);
+    }
+    for w in &t.wrong {
+        println!("wrong: {w}");
+    }
+    assert!(t.wrong.is_empty(), "{:#?}", t.wrong);
+    assert!(t.same + t.near > 0, "nothing ran");
+}

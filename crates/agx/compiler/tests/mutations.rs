@@ -1,0 +1,76 @@
+//! SPIR-V with changed words, and random IR of every kind: compiled or refused by name, never a panic or a fault of the compiler's
+//! own finding.
+
+use tepui_agx_compiler::{Error, Options, compile};
+use tepui_ir_gen::{Config, Rng, program};
+
+fn module() -> Vec<u32> {
+    let source = "
+        struct P { a: vec4<f32>, n: u32, }
+        @group(0) @binding(0) var<storage, read_write> data: array<u32>;
+        @group(0) @binding(1) var<uniform> p: P;
+        var<workgroup> t: array<u32, 64>;
+        @compute @workgroup_size(64) fn main(@builtin(local_invocation_index) i: u32) {
+          t[i] = data[i];
+          workgroupBarrier();
+          var s = 0u;
+          for (var k = 0u; k < p.n; k++) {
+            if (t[(i + k) % 64u] > 7u) { continue; }
+            s += t[(i * 3u + k) % 64u] / (k + 1u);
+            if (s > 100u) { break; }
+          }
+          data[i] = s + u32(sqrt(p.a.x) * f32(i));
+        }";
+    let m = naga::front::wgsl::parse_str(source).unwrap();
+    let info = naga::valid::Validator::new(
+        naga::valid::ValidationFlags::all(),
+        naga::valid::Capabilities::all(),
+    )
+    .validate(&m)
+    .unwrap();
+    let options = naga::back::spv::Options { lang_version: (1, 3), ..Default::default() };
+    naga::back::spv::write_vec(&m, &info, &options, None).unwrap()
+}
+
+fn attempt(words: &[u32], robust: bool) -> bool {
+    let Ok(mut s) = tepui_spirv::translate(words, &tepui_spirv::Options::default()) else {
+        return false;
+    };
+    match compile(&mut s, &Options { robust, ..Options::default() }) {
+        Err(e @ (Error::Internal(_) | Error::Encode(_))) => panic!("{e}"),
+        _ => true,
+    }
+}
+
+#[test]
+fn mutated_modules_are_compiled_or_refused() {
+    let first = module();
+    assert!(attempt(&first, false) && attempt(&first, true));
+    let mut rng = Rng::new(1);
+    let mut taken = 0;
+    for _ in 0..600 {
+        let mut words = first.clone();
+        for _ in 0..1 + rng.below(3) {
+            let at = 5 + rng.below(words.len() - 5);
+            words[at] = match rng.below(3) {
+                0 => words[5 + rng.below(first.len() - 5)],
+                1 => words[at] ^ 1 << rng.below(32),
+                _ => rng.below(64) as u32,
+            };
+        }
+        taken += usize::from(attempt(&words, rng.one_in(2)));
+    }
+    assert!(taken > 10, "{taken}");
+}
+
+#[test]
+fn random_ir_is_compiled_or_refused() {
+    for seed in 0..60 {
+        let mut s = program(seed, &Config::all());
+        if let Err(e @ (Error::Internal(_) | Error::Encode(_))) =
+            compile(&mut s, &Options { robust: seed % 2 == 0, ..Options::default() })
+        {
+            panic!("seed {seed}: {e}");
+        }
+    }
+}

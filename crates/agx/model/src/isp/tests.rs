@@ -1,0 +1,304 @@
+//! Scenes made by hand, drawn with programs in memory, and the picture that comes of them.
+
+use std::sync::Arc;
+
+use tepui_agx_packets::coefficient::{Binding, BindingHeader, ShadeModel};
+use tepui_agx_packets::pbe::Pbe;
+use tepui_agx_packets::ppp::{FragmentFace, VisibilityMode, ZsFunc};
+use tepui_agx_packets::texture::{Channel, Channels, Layout, TextureDimension, TextureType};
+use tepui_agx_packets::usc::{self, SharedLayout};
+use tepui_packets::Packet;
+use tepui_softgpu::{AddressSpace, Memory, Protection};
+
+use super::testing;
+use crate::job::{BgEot, JobFault, JobStats, RenderJob};
+use crate::render::scene::{Piece, Primitive, Scene, State};
+use crate::{Gpu, Options};
+
+const PAGE: u64 = 1 << 14;
+const USC: u64 = 1 << 32;
+const IMAGE: u64 = 0x10_0000;
+const DESCRIPTOR: u64 = 0x20_0000;
+const COUNTS: u64 = 0x30_0000;
+const SIZE: usize = 64;
+
+/// Where the USC words of the programs are.
+const BACKGROUND: u64 = 0x100;
+const END: u64 = 0x200;
+const EARLY: u64 = 0x300;
+const LATE: u64 = 0x400;
+/// Where the coefficient bindings are.
+const BINDINGS: u64 = 0x600;
+
+/// Half of every channel.
+const CLEARS: &str = "
+    mov_imm r0, 1056964608, 0b0
+    mov_imm r1, 1056964608, 0b0
+    mov_imm r2, 1056964608, 0b0
+    mov_imm r3, 1056964608, 0b0
+    st_tile r0_r1_r2_r3, u8norm, 0, xyzw, 0, 255, 0
+    stop
+";
+const STORES: &str = "
+    mov_imm r0, 0, 0b0
+    image_write_block r0l, r0_r1, 0, ts0, tex_2d, rte, u8norm, 0, 9, 1
+    stop
+";
+/// The interpolated colour.
+const SHADES: &str = "
+    iterproj r4_r5_r6_r7, cf1, cf0, center, 0b0, 0, 0, 0, 0, 0
+    wait_pix 12, 0
+    st_tile r4_r5_r6_r7, u8norm, 0, xyzw, 0, 255, 0
+    stop
+";
+/// The same, with the tests run by the program.
+const TESTS: &str = "
+    iterproj r4_r5_r6_r7, cf1, cf0, center, 0b0, 0, 0, 0, 0, 0
+    wait_pix 1, 0
+    sample_mask 255, 255
+    wait_pix 12, 0
+    st_tile r4_r5_r6_r7, u8norm, 0, xyzw, 0, 255, 0
+    stop
+";
+fn pack<P: Packet>(packet: P) -> Vec<u8> {
+    let mut bytes = vec![0; P::INFO.size_bytes];
+    packet.pack_into(&mut bytes).unwrap_or_else(|problem| panic!("{problem}"));
+    bytes
+}
+
+fn vertex(position: [f32; 4], color: [f32; 4]) -> [f32; 8] {
+    let mut out = [0.0; 8];
+    out[..4].copy_from_slice(&position);
+    out[4..].copy_from_slice(&color);
+    out
+}
+
+/// Memory with programs, and a scene.
+struct Rig {
+    vm: AddressSpace,
+    job: RenderJob,
+    scene: Scene,
+}
+
+impl Rig {
+    fn new() -> Rig {
+        let vm = AddressSpace::new(PAGE.trailing_zeros(), 40);
+        for base in [USC, IMAGE, DESCRIPTOR, COUNTS] {
+            let memory = Arc::new(Memory::new(8 * PAGE as usize).unwrap());
+            vm.bind(base, memory, 0, 8 * PAGE, Protection::READ | Protection::WRITE).unwrap();
+        }
+        let zero = Pbe::unpack(&[0; 24]).unwrap_or_else(|p| panic!("{p}"));
+        let pbe = Pbe {
+            dimension: TextureDimension::D2,
+            layout: Layout::Linear,
+            channels: Channels::R8G8B8A8,
+            type_: TextureType::Unorm,
+            swizzle_r: Channel::R,
+            swizzle_g: Channel::G,
+            swizzle_b: Channel::B,
+            swizzle_a: Channel::A,
+            width: SIZE as u32,
+            height: SIZE as u32,
+            buffer: IMAGE,
+            stride: 4 * SIZE as u32,
+            ..zero
+        };
+        vm.write(DESCRIPTOR, &pack(pbe)).unwrap();
+        for (number, (at, code, early)) in [
+            (BACKGROUND, CLEARS, None),
+            (END, STORES, None),
+            (EARLY, SHADES, Some(true)),
+            (LATE, TESTS, Some(false)),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let place = PAGE + 0x400 * number as u64;
+            let bytes = tepui_agx_isa::asm::assemble(code).unwrap_or_else(|e| panic!("{e:?}"));
+            vm.write(USC + place, &bytes).unwrap();
+            let mut words = Vec::new();
+            if at == END {
+                words.extend(pack(usc::Texture { start: 0, count: 1, buffer: DESCRIPTOR }));
+            }
+            words.extend(pack(usc::Shared {
+                uses_shared_memory: true,
+                layout: SharedLayout::Tile32x32,
+                sample_count: 1,
+                sample_stride_in_8_bytes: 1,
+                bytes_per_threadgroup: 8192,
+            }));
+            words.extend(pack(usc::Shader { code: place, ..Default::default() }));
+            words.extend(pack(usc::Registers { register_count: 64, ..Default::default() }));
+            if let Some(early_z_testing) = early {
+                words.extend(pack(usc::FragmentProperties {
+                    early_z_testing,
+                    ..Default::default()
+                }));
+            }
+            words.extend(pack(usc::NoPreshader {}));
+            vm.write(USC + at, &words).unwrap();
+        }
+        let mut bindings =
+            pack(BindingHeader { number_of_32_bit_slots: 5, number_of_coefficient_registers: 5 });
+        let w = Binding { components: 1, shade_model: ShadeModel::Linear, ..Default::default() };
+        bindings.extend(pack(w));
+        bindings.extend(pack(Binding {
+            components: 4,
+            shade_model: ShadeModel::Perspective,
+            base_slot: 1,
+            base_coefficient_register: 1,
+            ..Default::default()
+        }));
+        vm.write(USC + BINDINGS, &bindings).unwrap();
+        let program = |at: u64| BgEot { usc: at as u32 | 4, rsrc_spec: 0 };
+        let job = RenderJob {
+            usc_exec_base: USC,
+            flags: 1 << 1,
+            isp_oclqry_base: COUNTS,
+            ppp_multisamplectl: 0x88,
+            width_px: SIZE as u16,
+            height_px: SIZE as u16,
+            layers: 1,
+            utile_width_px: 32,
+            utile_height_px: 32,
+            samples: 1,
+            sample_size_bytes: 8,
+            bg: program(BACKGROUND),
+            eot: program(END),
+            isp_bgobjdepth: 1f32.to_bits(),
+            ..RenderJob::default()
+        };
+        Rig { vm, job, scene: Scene::default() }
+    }
+
+    /// A state that draws with a program and keeps what is nearer.
+    fn state(&mut self, pipeline: u64) -> u32 {
+        let mut state = State { pipeline, bindings: BINDINGS, ..testing::state() };
+        state.shader.cf_binding_count = 2;
+        state.control.visibility_mode = VisibilityMode::Counting;
+        for face in &mut state.face {
+            *face = FragmentFace { depth_function: ZsFunc::Less, ..face.clone() };
+        }
+        self.scene.states.push(state);
+        self.scene.states.len() as u32 - 1
+    }
+
+    /// A triangle of window positions with depth and w, and a colour for each corner.
+    fn triangle(&mut self, state: u32, corners: [([f32; 4], [f32; 4]); 3]) {
+        let first = self.scene.outputs.len() as u32;
+        for (p, color) in corners {
+            self.scene.outputs.extend(vertex(p, color).map(f32::to_bits));
+        }
+        let xy = corners.map(|(p, _)| [(p[0] * 256.0) as i32, (p[1] * 256.0) as i32]);
+        self.scene.primitives.push(Primitive {
+            state,
+            vertices: [first, first + 8, first + 16],
+            positions: corners.map(|([x, y, z, w], _)| [x * w, y * w, z * w, w]),
+            first_piece: self.scene.pieces.len() as u32,
+            ..testing::primitive()
+        });
+        self.scene.pieces.push(Piece { xy, z: corners.map(|(p, _)| p[2]) });
+    }
+
+    fn draw(&self, threads: usize) -> Result<JobStats, JobFault> {
+        let gpu = Gpu::new(Options { threads, ..Options::default() });
+        let mut stats = JobStats::default();
+        super::draw(&gpu, &self.vm, &self.job, &self.scene, &mut stats)?;
+        Ok(stats)
+    }
+
+    fn picture(&self) -> Vec<[u8; 4]> {
+        let mut bytes = vec![0; 4 * SIZE * SIZE];
+        self.vm.read(IMAGE, &mut bytes).unwrap();
+        bytes.chunks_exact(4).map(|p| [p[0], p[1], p[2], p[3]]).collect()
+    }
+
+    fn count(&self) -> u64 {
+        u64::from_le_bytes(self.vm.read_array(COUNTS).unwrap())
+    }
+}
+
+const RED: [f32; 4] = [1.0, 0.0, 0.0, 1.0];
+const GREEN: [f32; 4] = [0.0, 1.0, 0.0, 1.0];
+const BLUE: [f32; 4] = [0.0, 0.0, 1.0, 1.0];
+
+/// Two triangles, the second behind the first where they overlap.
+fn two_triangles(pipeline: u64) -> Rig {
+    let mut rig = Rig::new();
+    let state = rig.state(pipeline);
+    let near = [
+        ([4.0, 4.0, 0.2, 1.0], RED),
+        ([60.0, 4.0, 0.2, 1.0], GREEN),
+        ([4.0, 60.0, 0.2, 1.0], BLUE),
+    ];
+    let far =
+        [([60.0, 8.0, 0.6, 1.0], RED), ([60.0, 60.0, 0.6, 4.0], RED), ([8.0, 60.0, 0.6, 2.0], RED)];
+    rig.triangle(state, near);
+    rig.triangle(state, far);
+    rig
+}
+
+#[test]
+fn a_triangle_is_interpolated_over_the_clear_colour() {
+    let rig = two_triangles(EARLY);
+    rig.draw(1).unwrap_or_else(|fault| panic!("{fault}"));
+    let picture = rig.picture();
+    assert_eq!(picture[0], [128; 4]);
+    assert_eq!(picture[63 * SIZE + 63], [128; 4]);
+    // At a pixel's centre the colours are weighted by the distances from the sides.
+    for (x, y) in [(5, 5), (20, 10), (10, 40), (30, 30)] {
+        let [fx, fy] = [x, y].map(|v: usize| (v as f32 + 0.5 - 4.0) / 56.0);
+        let expected = [1.0 - fx - fy, fx, fy, 1.0].map(|v| (v * 255.0).round() as i32);
+        let got = picture[y * SIZE + x].map(i32::from);
+        assert!(got.iter().zip(expected).all(|(g, e)| (g - e).abs() <= 1), "{got:?} {expected:?}");
+    }
+    assert_eq!(picture[50 * SIZE + 50], [255, 0, 0, 255]);
+}
+
+#[test]
+fn the_picture_is_the_same_at_any_thread_count_and_with_late_tests() {
+    let reference = two_triangles(EARLY);
+    reference.draw(1).unwrap_or_else(|fault| panic!("{fault}"));
+    for (pipeline, threads) in [(EARLY, 2), (EARLY, 7), (LATE, 1), (LATE, 3)] {
+        let rig = two_triangles(pipeline);
+        rig.draw(threads).unwrap_or_else(|fault| panic!("{fault}"));
+        assert_eq!(rig.picture(), reference.picture());
+        assert_eq!(rig.count(), reference.count());
+    }
+    // What is covered is what differs from the clear colour, and what was hidden did not count.
+    let drawn = reference.picture().iter().filter(|&&p| p != [128; 4]).count() as u64;
+    assert_eq!(reference.count(), drawn);
+}
+
+#[test]
+fn an_unbound_coefficient_register_is_a_fault() {
+    let mut rig = two_triangles(EARLY);
+    rig.scene.states[0].bindings = 0;
+    let fault = rig.draw(2).unwrap_err();
+    assert!(fault.to_string().contains("is not bound"), "{fault}");
+}
+
+#[test]
+fn depth_goes_to_memory_and_comes_back() {
+    use tepui_agx_packets::render::{IspZlsPixels, ZlsControl};
+    let word = |bytes: Vec<u8>| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+    let control = |z_load| {
+        let bytes = pack(ZlsControl { z_load, z_store: true, ..Default::default() });
+        u64::from(word(bytes[..4].to_vec())) | u64::from(word(bytes[4..].to_vec())) << 32
+    };
+    // Both triangles in two commands give what they give in one.
+    let reference = two_triangles(EARLY);
+    reference.draw(1).unwrap_or_else(|fault| panic!("{fault}"));
+    let mut rig = two_triangles(EARLY);
+    rig.job.isp_zls_pixels = word(pack(IspZlsPixels { x: SIZE as u32, y: SIZE as u32 }));
+    rig.job.depth.base = COUNTS + PAGE;
+    let last = rig.scene.primitives.pop();
+    rig.job.zls_ctrl = control(false);
+    rig.draw(1).unwrap_or_else(|fault| panic!("{fault}"));
+    let alone = rig.count();
+    rig.scene.primitives = last.into_iter().collect();
+    rig.job.zls_ctrl = control(true);
+    rig.draw(1).unwrap_or_else(|fault| panic!("{fault}"));
+    assert!(alone < rig.count());
+    assert_eq!(rig.count(), reference.count());
+}

@@ -1,0 +1,123 @@
+//! `tepui bench compile`: how long shaders take.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use crate::cmd_compile::{Common, expand, stats_map};
+use crate::frontend;
+
+/// Compiles each shader several times on one thread, from SPIR-V to machine code.
+///
+/// Reading files and translating GLSL or WGSL to SPIR-V are not counted; everything from the SPIR-V words on is.
+#[derive(clap::Args)]
+#[command(after_help = "Example:
+  tepui bench compile shader.spv other.spv --gpu m1 -n 40 --json")]
+pub struct Args {
+    /// Shader files, or folders of them.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    common: Common,
+    /// How often each is compiled.
+    #[arg(short, default_value_t = 40)]
+    n: usize,
+    /// Prints JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// A line of the report.
+#[derive(serde::Serialize)]
+struct Row {
+    file: String,
+    stage: String,
+    ms_median: f64,
+    ms_min: f64,
+    stats: std::collections::BTreeMap<String, i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+fn one(args: &Args, path: &std::path::Path) -> Row {
+    let mut row = Row {
+        file: path.display().to_string(),
+        stage: String::new(),
+        ms_median: 0.0,
+        ms_min: 0.0,
+        stats: Default::default(),
+        error: None,
+    };
+    let stage = None;
+    let module = match frontend::load(path, stage, &args.common.define) {
+        Ok(m) => m,
+        Err(e) => {
+            row.error = Some(e);
+            return row;
+        }
+    };
+    let mut times = Vec::with_capacity(args.n);
+    for _ in 0..args.n.max(1) {
+        let start = Instant::now();
+        let compiled =
+            args.common.translate_words(&module.words, module.stage).and_then(|mut s| {
+                let p = tepui_agx_compiler::compile(&mut s, &args.common.options());
+                p.map(|p| (s.info.stage, p)).map_err(|e| e.to_string())
+            });
+        times.push(start.elapsed().as_secs_f64() * 1e3);
+        match compiled {
+            Ok((stage, p)) => {
+                row.stage = stage.to_string();
+                row.stats = stats_map(&p.stats);
+            }
+            Err(e) => {
+                row.error = Some(e);
+                return row;
+            }
+        }
+    }
+    times.sort_by(f64::total_cmp);
+    row.ms_median = times[times.len() / 2];
+    row.ms_min = times[0];
+    row
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> ExitCode {
+    let files = match args.common.check_gpu().and_then(|()| expand(&args.files)) {
+        Ok(f) => f,
+        Err(e) => {
+            eprintln!("tepui bench compile: {e}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let rows: Vec<Row> = files.iter().map(|f| one(args, f)).collect();
+    if args.json {
+        match serde_json::to_string_pretty(&rows) {
+            Ok(t) => println!("{t}"),
+            Err(e) => eprintln!("tepui bench compile: {e}"),
+        }
+    } else {
+        println!("{:>10} {:>10} {:>7}  file", "ms median", "ms min", "inst");
+        for r in &rows {
+            match &r.error {
+                Some(e) => println!(
+                    "{:>10} {:>10} {:>7}  {}: {}",
+                    "-",
+                    "-",
+                    "-",
+                    r.file,
+                    e.lines().next().unwrap_or("")
+                ),
+                None => println!(
+                    "{:>10.3} {:>10.3} {:>7}  {}",
+                    r.ms_median,
+                    r.ms_min,
+                    r.stats.get("instructions").copied().unwrap_or(0),
+                    r.file
+                ),
+            }
+        }
+    }
+    if rows.iter().any(|r| r.error.is_some()) { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}

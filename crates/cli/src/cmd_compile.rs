@@ -1,0 +1,417 @@
+//! `tepui compile`: shaders to machine code.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use tepui_agx_compiler::{Made, Options, Program, Stats, compile_with};
+use tepui_agx_isa::disasm::Disassembler;
+use tepui_ir::{Shader, Stage};
+
+use crate::frontend;
+
+/// Compiles shaders to AGX machine code.
+///
+/// Takes SPIR-V (`.spv`), WGSL (`.wgsl`) and GLSL (`.comp`, `.vert`, `.frag`); of folders, all such files. One file prints its assembly and
+/// statistics; several print a line each, with a total. `tepui compare` compares two runs with `--json`.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  tepui compile mandelbrot.comp --gpu m1
+  tepui compile shader.spv --gpu m1 --emit ir --after legalise
+  tepui compile shaders/ --gpu m1 --json -o new.json && tepui compare old.json new.json")]
+pub struct Args {
+    /// Shader files, or folders of them.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub common: Common,
+    /// What to print.
+    #[arg(long, value_enum, default_value = "asm")]
+    emit: Emit,
+    /// With `--emit ir` or `mir`: the result of this pass instead of the last one. `list` lists the passes.
+    #[arg(long, value_name = "PASS")]
+    after: Option<String>,
+    /// Prints JSON.
+    #[arg(long)]
+    json: bool,
+    /// Writes to a file.
+    #[arg(short, value_name = "PATH")]
+    output: Option<PathBuf>,
+}
+
+/// Options of every command that compiles.
+#[derive(clap::Args, Clone)]
+pub struct Common {
+    /// For which GPU: `tepui gpus` lists them.
+    #[arg(long, default_value = "m1")]
+    pub gpu: String,
+    /// Stage, when neither the name nor the entry point tells: compute, vertex, fragment.
+    #[arg(long)]
+    pub stage: Option<String>,
+    /// Entry point.
+    #[arg(long)]
+    pub entry: Option<String>,
+    /// Specialisation constant: number and value (a number, or a float with a point).
+    #[arg(long, value_name = "ID=VALUE")]
+    pub spec: Vec<String>,
+    /// Macro for GLSL.
+    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+    pub define: Vec<String>,
+    /// Checks buffer accesses against the buffers' sizes.
+    #[arg(long)]
+    pub robust: bool,
+    /// Lets a thread have at most so many half-registers; what does not fit is spilled.
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    pub registers: u16,
+}
+
+#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
+enum Emit {
+    /// Assembly.
+    Asm,
+    /// The IR.
+    Ir,
+    /// The machine IR.
+    Mir,
+    /// Machine code, raw.
+    Bin,
+    /// Statistics only.
+    Stats,
+}
+
+/// A compiled shader in JSON.
+#[derive(Serialize, Deserialize, Clone)]
+pub struct Report {
+    /// GPU.
+    pub gpu: String,
+    /// File as given.
+    pub file: String,
+    /// Stage.
+    pub stage: String,
+    /// Statistics by name.
+    #[serde(default)]
+    pub stats: std::collections::BTreeMap<String, i64>,
+    /// Instructions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asm: Vec<Line>,
+    /// Why it was not compiled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// An instruction in JSON.
+#[derive(Serialize, Deserialize, Clone)]
+pub struct Line {
+    offset: usize,
+    bytes: String,
+    text: String,
+}
+
+/// The statistics by name.
+pub fn stats_map(s: &Stats) -> std::collections::BTreeMap<String, i64> {
+    serde_json::to_value(s).ok().and_then(|v| serde_json::from_value(v).ok()).unwrap_or_default()
+}
+
+impl Common {
+    /// Refuses GPUs that there is no compiler for.
+    pub fn check_gpu(&self) -> Result<(), String> {
+        match self.gpu.as_str() {
+            "m1" | "m1-pro" | "m1-max" | "m1-ultra" | "m2" => Ok(()),
+            g => Err(format!("there is no compiler for `{g}`; there is one for m1")),
+        }
+    }
+
+    fn stage(&self) -> Result<Option<Stage>, String> {
+        self.stage
+            .as_deref()
+            .map(|s| match s {
+                "compute" | "comp" => Ok(Stage::Compute),
+                "vertex" | "vert" => Ok(Stage::Vertex),
+                "fragment" | "frag" => Ok(Stage::Fragment),
+                s => Err(format!("`{s}` is no stage: compute, vertex or fragment")),
+            })
+            .transpose()
+    }
+
+    /// Reads a file and translates its entry point.
+    pub fn translate(&self, path: &Path) -> Result<Shader, String> {
+        let module = frontend::load(path, self.stage()?, &self.define)?;
+        self.translate_words(&module.words, module.stage)
+    }
+
+    /// SPIR-V words to IR.
+    pub fn translate_words(&self, words: &[u32], stage: Option<Stage>) -> Result<Shader, String> {
+        let mut spec = Vec::new();
+        for s in &self.spec {
+            let (id, value) = s.split_once('=').ok_or_else(|| format!("`{s}`: write ID=VALUE"))?;
+            let id = id.parse().map_err(|_| format!("`{id}` is no number"))?;
+            let bits = if value.contains('.') {
+                u64::from(
+                    value.parse::<f32>().map_err(|_| format!("`{value}` is no number"))?.to_bits(),
+                )
+            } else {
+                value.parse::<i64>().map_err(|_| format!("`{value}` is no number"))? as u64
+            };
+            spec.push((id, bits));
+        }
+        if let (Some(want), Ok(all)) = (&self.entry, tepui_spirv::entry_points(words))
+            && !all.iter().any(|(name, _)| name == want)
+        {
+            let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
+            return Err(format!(
+                "there is no entry point `{want}`; there are: {}",
+                names.join(", ")
+            ));
+        }
+        let options = tepui_spirv::Options { entry: self.entry.clone(), stage, spec };
+        tepui_spirv::translate(words, &options).map_err(|e| e.to_string())
+    }
+
+    /// The compiler's options.
+    pub fn options(&self) -> Options {
+        Options { robust: self.robust, registers: self.registers }
+    }
+}
+
+/// All shader files of some paths.
+pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
+    fn walk(dir: &Path, out: &mut Vec<PathBuf>) -> std::io::Result<()> {
+        let mut entries: Vec<_> = std::fs::read_dir(dir)?.collect::<Result<_, _>>()?;
+        entries.sort_by_key(|e| e.path());
+        for e in entries {
+            let p = e.path();
+            if p.is_dir() {
+                walk(&p, out)?;
+            } else if p
+                .extension()
+                .and_then(|e| e.to_str())
+                .is_some_and(|e| matches!(e, "spv" | "wgsl" | "comp" | "vert" | "frag"))
+            {
+                out.push(p);
+            }
+        }
+        Ok(())
+    }
+    let mut out = Vec::new();
+    for p in paths {
+        if p.is_dir() {
+            walk(p, &mut out).map_err(|e| format!("{}: {e}", p.display()))?;
+        } else {
+            out.push(p.clone());
+        }
+    }
+    Ok(out)
+}
+
+/// Text of a listing, with the source line where it changes.
+fn listing(program: &Program, shader: &Shader) -> String {
+    let mut out = String::new();
+    let mut section = |title: &str, code: &[u8], locs: &[(u32, tepui_ir::Loc)]| {
+        if !title.is_empty() {
+            out.push_str(&format!("# {title}\n"));
+        }
+        let mut last = None;
+        for line in Disassembler::new(code) {
+            let loc =
+                locs.binary_search_by_key(&(line.offset as u32), |l| l.0).ok().map(|k| locs[k].1);
+            if let Some(l) = loc.map(|l| shader.locs[l]).filter(|l| l.line != 0)
+                && last != Some(l.line)
+            {
+                last = Some(l.line);
+                let file = shader.files.get(l.file as usize).map_or("", String::as_str);
+                out.push_str(&format!("# {file}:{}\n", l.line));
+            }
+            let text = line.text();
+            if text == "trap" {
+                break;
+            }
+            out.push_str(&format!("{line}\n"));
+        }
+    };
+    if let Some(p) = &program.preamble {
+        section("preamble", p, &[]);
+        section("main", &program.code, &program.locs);
+    } else {
+        section("", &program.code, &program.locs);
+    }
+    out
+}
+
+fn lines(code: &[u8]) -> Vec<Line> {
+    Disassembler::new(code)
+        .map(|l| Line { offset: l.offset, bytes: l.hex(), text: l.text() })
+        .take_while(|l| l.text != "trap")
+        .collect()
+}
+
+/// Compiles a file; the text of the stage that was asked for.
+fn one(args: &Args, path: &Path, look: bool) -> (Report, String, Vec<u8>) {
+    let mut report = Report {
+        gpu: args.common.gpu.clone(),
+        file: path.display().to_string(),
+        stage: String::new(),
+        stats: Default::default(),
+        asm: Vec::new(),
+        error: None,
+    };
+    let mut shader = match args.common.translate(path) {
+        Ok(s) => s,
+        Err(e) => {
+            report.error = Some(e);
+            return (report, String::new(), Vec::new());
+        }
+    };
+    report.stage = shader.info.stage.to_string();
+    let mut text = String::new();
+    let mut names: Vec<&'static str> = Vec::new();
+    let (want, emit) = (args.after.as_deref(), args.emit);
+    if look && emit == Emit::Ir && want == Some("spirv") {
+        text = shader.to_string();
+    }
+    let mut after = |name: &'static str, made: Made<'_>| {
+        names.push(name);
+        if !look || want.is_some_and(|w| w != name) {
+            return;
+        }
+        match made {
+            Made::Ir(s) if emit == Emit::Ir => text = s.to_string(),
+            Made::Mir(m) if emit == Emit::Mir => text = m.to_string(),
+            _ => {}
+        }
+    };
+    let program = compile_with(&mut shader, &args.common.options(), &mut after);
+    if look && want == Some("list") {
+        names.dedup();
+        return (report, format!("spirv\n{}\n", names.join("\n")), Vec::new());
+    }
+    match program {
+        Err(e) => report.error = Some(e.to_string()),
+        Ok(p) => {
+            report.stats = stats_map(&p.stats);
+            report.asm = lines(&p.code);
+            if emit == Emit::Asm {
+                text = listing(&p, &shader);
+            }
+            if matches!(emit, Emit::Asm | Emit::Stats) {
+                text.push_str(&p.stats.line(&report.stage.to_uppercase()));
+                text.push('\n');
+            }
+            return (report, text, p.code);
+        }
+    }
+    (report, text, Vec::new())
+}
+
+fn write(output: &Option<PathBuf>, bytes: &[u8]) -> Result<(), String> {
+    use std::io::Write;
+    match output {
+        Some(p) => std::fs::write(p, bytes).map_err(|e| format!("{}: {e}", p.display())),
+        None => match std::io::stdout().write_all(bytes) {
+            Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(e.to_string()),
+            _ => Ok(()),
+        },
+    }
+}
+
+fn many(args: &Args, files: &[PathBuf]) -> Result<ExitCode, String> {
+    let bar = indicatif::ProgressBar::new(files.len() as u64).with_style(
+        indicatif::ProgressStyle::with_template("{bar:40} {pos}/{len} {msg}")
+            .map_err(|e| e.to_string())?,
+    );
+    let all: Vec<Report> = files
+        .par_iter()
+        .map(|f| {
+            let got =
+                std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| one(args, f, false).0));
+            bar.inc(1);
+            let mut r = got.unwrap_or_else(|_| Report {
+                gpu: args.common.gpu.clone(),
+                file: f.display().to_string(),
+                stage: String::new(),
+                stats: Default::default(),
+                asm: Vec::new(),
+                error: Some("crashed".to_owned()),
+            });
+            r.asm.clear();
+            r
+        })
+        .collect();
+    bar.finish_and_clear();
+    if args.json {
+        let text = serde_json::to_string_pretty(&all).map_err(|e| e.to_string())?;
+        write(&args.output, format!("{text}\n").as_bytes())?;
+    } else {
+        let mut text = format!(
+            "{:>7} {:>7} {:>5} {:>6} {:>6}  file\n",
+            "inst", "alu", "regs", "spills", "loops"
+        );
+        let mut total = 0;
+        for r in &all {
+            let get = |n: &str| r.stats.get(n).copied().unwrap_or(0);
+            match &r.error {
+                Some(e) => text.push_str(&format!(
+                    "{:>7}  {}: {}\n",
+                    "-",
+                    r.file,
+                    e.lines().next().unwrap_or("")
+                )),
+                None => {
+                    total += get("instructions");
+                    text.push_str(&format!(
+                        "{:>7} {:>7} {:>5} {:>6} {:>6}  {}\n",
+                        get("instructions"),
+                        get("alu"),
+                        get("registers"),
+                        get("spills"),
+                        get("loops"),
+                        r.file
+                    ));
+                }
+            }
+        }
+        let good = all.iter().filter(|r| r.error.is_none()).count();
+        text.push_str(&format!(
+            "{total:>7} instructions, {good} of {} shaders compiled\n",
+            all.len()
+        ));
+        write(&args.output, text.as_bytes())?;
+    }
+    let failed = all.iter().any(|r| r.error.is_some());
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn try_run(args: &Args) -> Result<ExitCode, String> {
+    args.common.check_gpu()?;
+    let files = expand(&args.files)?;
+    if files.len() != 1 {
+        if files.is_empty() {
+            return Err("there are no shader files (.spv .wgsl .comp .vert .frag)".to_owned());
+        }
+        return many(args, &files);
+    }
+    let (report, text, code) = one(args, &files[0], true);
+    if let Some(e) = &report.error {
+        if !text.is_empty() {
+            write(&args.output, text.as_bytes())?;
+        }
+        return Err(format!("{}: {e}", report.file));
+    }
+    if args.json {
+        let text = serde_json::to_string_pretty(&report).map_err(|e| e.to_string())?;
+        write(&args.output, format!("{text}\n").as_bytes())?;
+    } else if args.emit == Emit::Bin {
+        write(&args.output, &code)?;
+    } else {
+        write(&args.output, text.as_bytes())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> ExitCode {
+    try_run(args).unwrap_or_else(|e| {
+        eprintln!("tepui compile: {e}");
+        ExitCode::FAILURE
+    })
+}

@@ -1,0 +1,104 @@
+//! `tepui compile`, `tepui exec`, `tepui compare` and `tepui bench compile` as a user starts them.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+const SHADER: &str = "
+@group(0) @binding(0) var<storage, read_write> data: array<u32>;
+@compute @workgroup_size(32) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  data[id.x] = data[id.x] * 3u + id.x;
+}";
+
+fn tepui(dir: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tepui")).args(args).current_dir(dir).output().expect("starts")
+}
+
+fn text(o: &Output) -> String {
+    assert!(o.status.success(), "{}", String::from_utf8_lossy(&o.stderr));
+    String::from_utf8_lossy(&o.stdout).into_owned()
+}
+
+fn dir() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::write(dir.path().join("triple.wgsl"), SHADER).expect("written");
+    dir
+}
+
+#[test]
+fn a_shader_is_compiled_and_run() {
+    let d = dir();
+    let asm = text(&tepui(d.path(), &["compile", "triple.wgsl", "--gpu", "m1"]));
+    assert!(asm.contains("imadd") && asm.contains("COMPUTE shader:"), "{asm}");
+    let words: Vec<u8> = (0..64u32).flat_map(|i| (i + 7).to_le_bytes()).collect();
+    std::fs::write(d.path().join("in.bin"), words).expect("written");
+    let args = [
+        "exec",
+        "triple.wgsl",
+        "--groups",
+        "2",
+        "--buffer",
+        "0=in.bin",
+        "--out",
+        "0=out.bin",
+        "--check",
+    ];
+    let run = tepui(d.path(), &args);
+    text(&run);
+    assert!(!String::from_utf8_lossy(&run.stderr).contains("never written"), "{run:?}");
+    let out = std::fs::read(d.path().join("out.bin")).expect("saved");
+    for (i, w) in out.chunks_exact(4).enumerate() {
+        let i = i as u32;
+        assert_eq!(w, (3 * (i + 7) + i).to_le_bytes(), "word {i}");
+    }
+}
+
+#[test]
+fn json_reports_can_be_compared() {
+    let d = dir();
+    let args = ["compile", "triple.wgsl", "--json", "-o", "a.json"];
+    text(&tepui(d.path(), &args));
+    let report: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(d.path().join("a.json")).expect("saved"))
+            .expect("JSON");
+    for key in [
+        "instructions",
+        "alu",
+        "fscib",
+        "ic",
+        "bytes",
+        "registers",
+        "uniforms",
+        "scratch",
+        "threads",
+        "loops",
+        "spills",
+        "fills",
+        "preamble_instructions",
+    ] {
+        assert!(report["stats"][key].is_u64(), "{key}: {report}");
+    }
+    assert_eq!(report["stage"], "compute");
+    assert!(report["asm"][0]["text"].is_string());
+    let same = text(&tepui(d.path(), &["compare", "a.json", "a.json"]));
+    assert!(same.contains("instructions") && same.contains("1.0000"), "{same}");
+    let bench = text(&tepui(d.path(), &["bench", "compile", "triple.wgsl", "-n", "2", "--json"]));
+    let rows: serde_json::Value = serde_json::from_str(&bench).expect("JSON");
+    assert!(rows[0]["ms_median"].as_f64() > Some(0.0), "{bench}");
+}
+
+#[test]
+fn errors_say_what_to_do() {
+    let d = dir();
+    std::fs::write(d.path().join("bad.wgsl"), "fn main( {").expect("written");
+    for (args, word) in [
+        (vec!["compile", "nothing.spv"], "nothing.spv"),
+        (vec!["compile", "bad.wgsl"], "bad.wgsl"),
+        (vec!["compile", "triple.wgsl", "--gpu", "g52"], "m1"),
+        (vec!["compile", "triple.wgsl", "--entry", "other"], "other"),
+        (vec!["exec", "triple.wgsl", "--buffer", "zero"], "BINDING=FILE"),
+    ] {
+        let o = tepui(d.path(), &args);
+        let e = String::from_utf8_lossy(&o.stderr);
+        assert!(!o.status.success() && e.contains(word), "{args:?}: {e}");
+    }
+}

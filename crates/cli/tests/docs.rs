@@ -1,0 +1,45 @@
+//! The listings in `docs/compiler.md` are what the commands above them print. `BLESS=1` writes them anew.
+
+use std::path::Path;
+use std::process::Command;
+
+#[test]
+fn listings_are_what_the_commands_print() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/compiler.md");
+    let text = std::fs::read_to_string(&path).expect("the page is there");
+    let dir = tempfile::tempdir().expect("a directory");
+    let shader = text
+        .split_once("```wgsl\n")
+        .and_then(|(_, rest)| rest.split_once("```"))
+        .expect("the page has a shader")
+        .0;
+    std::fs::write(dir.path().join("shader.wgsl"), shader).expect("written");
+    let mut out = String::new();
+    let mut rest = text.as_str();
+    let mut count = 0;
+    while let Some((before, after)) = rest.split_once("```sh\ntepui compile ") {
+        let (command, after) = after.split_once("\n```\n\n```text\n").expect("output follows");
+        let (_, after) = after.split_once("```").expect("output ends");
+        let got = Command::new(env!("CARGO_BIN_EXE_tepui"))
+            .arg("compile")
+            .args(command.split_whitespace())
+            .current_dir(dir.path())
+            .output()
+            .expect("the command starts");
+        assert!(got.status.success(), "{command}: {}", String::from_utf8_lossy(&got.stderr));
+        let got = String::from_utf8_lossy(&got.stdout);
+        out.push_str(&format!(
+            "{before}```sh\ntepui compile {command}\n```\n\n```text\n{}\n```",
+            got.trim_end()
+        ));
+        rest = after;
+        count += 1;
+    }
+    out.push_str(rest);
+    assert!(count >= 4, "{count} listings");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, out).expect("the page can be written");
+    } else {
+        assert!(out == text, "docs/compiler.md is not up to date: run with BLESS=1");
+    }
+}

@@ -1,0 +1,173 @@
+//! What memory instructions touch, and whether two of them may touch the same bytes.
+
+use tepui_ir::{Access, Attrs, Extend, Inst, Op, Props, Region, Shader, Value};
+
+/// Memories that cannot overlap each other. Buffers and physical addresses can.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Space {
+    Buffer,
+    Shared,
+    Scratch,
+}
+
+/// The bytes that a load or store touches.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Place {
+    pub op: Op,
+    pub space: Space,
+    /// Address operands; a constant last offset is in `offset` instead.
+    pub lead: Vec<Value>,
+    pub index: Extend,
+    pub offset: i64,
+    pub bytes: u32,
+    pub bits: u8,
+    pub comps: u8,
+    pub access: Access,
+}
+
+/// The place of a load or store, and whether it is a store; `None` for other instructions.
+pub(crate) fn place(s: &Shader, i: Inst) -> Option<(Place, bool)> {
+    let d = &s.insts[i];
+    let Attrs::Mem(m) = d.attrs else { return None };
+    let (space, store, n) = match d.op {
+        Op::LoadBuffer => (Space::Buffer, false, 2),
+        Op::StoreBuffer => (Space::Buffer, true, 2),
+        Op::LoadOffset => (Space::Buffer, false, 2),
+        Op::StoreOffset => (Space::Buffer, true, 2),
+        Op::LoadGlobal => (Space::Buffer, false, 1),
+        Op::StoreGlobal => (Space::Buffer, true, 1),
+        Op::LoadShared => (Space::Shared, false, 1),
+        Op::StoreShared => (Space::Shared, true, 1),
+        Op::LoadScratch => (Space::Scratch, false, 1),
+        Op::StoreScratch => (Space::Scratch, true, 1),
+        _ => return None,
+    };
+    let args = s.args(i);
+    let ty = s.ty(if store { args[n] } else { s.result(i) });
+    let mut lead = args[..n].to_vec();
+    let mut offset = i64::from(m.offset);
+    // 32-bit offsets wrap: a constant joins the attribute as the addition would.
+    if !matches!(d.op, Op::LoadOffset | Op::StoreOffset | Op::LoadGlobal | Op::StoreGlobal)
+        && let Some(c) = s.as_const(lead[n - 1])
+    {
+        lead.pop();
+        offset = i64::from((c as u32).wrapping_add(m.offset as u32));
+    }
+    // The op that loads stands for both directions.
+    let op = match d.op {
+        Op::StoreBuffer => Op::LoadBuffer,
+        Op::StoreOffset => Op::LoadOffset,
+        Op::StoreGlobal => Op::LoadGlobal,
+        Op::StoreShared => Op::LoadShared,
+        Op::StoreScratch => Op::LoadScratch,
+        o => o,
+    };
+    let place = Place {
+        op,
+        space,
+        lead,
+        index: m.index,
+        offset,
+        bytes: ty.size_bytes(),
+        bits: ty.bits(),
+        comps: ty.comps(),
+        access: m.access,
+    };
+    Some((place, store))
+}
+
+/// The resource that a handle names, when it is a descriptor of the shader.
+fn resource(s: &Shader, handle: Value) -> Option<(u32, u32)> {
+    match s.insts[s.def_inst(handle)?].attrs {
+        Attrs::Res(r, _) => Some((s.resources[r].set, s.resources[r].binding)),
+        _ => None,
+    }
+}
+
+impl Place {
+    /// Whether the bytes start at the same address and are as many of the same size.
+    pub fn same(&self, o: &Place) -> bool {
+        (self.op, &self.lead, self.index, self.offset, self.bits, self.comps)
+            == (o.op, &o.lead, o.index, o.offset, o.bits, o.comps)
+    }
+
+    /// Whether this covers every byte of the other.
+    pub fn covers(&self, o: &Place) -> bool {
+        (self.op, &self.lead, self.index) == (o.op, &o.lead, o.index)
+            && self.offset <= o.offset
+            && self.offset + i64::from(self.bytes) >= o.offset + i64::from(o.bytes)
+    }
+
+    /// Whether some byte may be the same.
+    pub fn may_alias(&self, s: &Shader, o: &Place) -> bool {
+        if self.space != o.space {
+            return false;
+        }
+        if (self.op, &self.lead, self.index) == (o.op, &o.lead, o.index) {
+            return self.offset < o.offset + i64::from(o.bytes)
+                && o.offset < self.offset + i64::from(self.bytes);
+        }
+        if self.op == Op::LoadBuffer && o.op == Op::LoadBuffer {
+            let (a, b) = (resource(s, self.lead[0]), resource(s, o.lead[0]));
+            let apart = a.is_some() && b.is_some() && a != b;
+            return !(apart && (self.access | o.access).contains(Access::RESTRICT));
+        }
+        true
+    }
+
+    /// Whether the access may be left out, or its value used again.
+    pub fn plain(&self) -> bool {
+        !self.access.intersects(Access::VOLATILE | Access::COHERENT)
+    }
+}
+
+/// What a part of the shader writes.
+#[derive(Default)]
+pub(crate) struct Writes {
+    /// Loads and stores with a known place.
+    pub places: Vec<Place>,
+    /// Something that orders or writes memory in another way: barriers, atomics, images.
+    pub other: bool,
+}
+
+impl Writes {
+    /// What a region and those inside it write.
+    pub fn of(s: &Shader, r: Region) -> Writes {
+        let mut w = Writes::default();
+        w.add_region(s, r);
+        w
+    }
+
+    pub fn add_region(&mut self, s: &Shader, r: Region) {
+        for &i in &s.regions[r].insts {
+            self.add(s, i);
+            for q in s.inst_regions(i) {
+                self.add_region(s, q);
+            }
+        }
+    }
+
+    fn add(&mut self, s: &Shader, i: Inst) {
+        if let Some((p, store)) = place(s, i) {
+            if store {
+                self.places.push(p);
+            }
+            return;
+        }
+        self.other |= disturbs(s, i);
+    }
+
+    /// Whether the bytes may be written.
+    pub fn touch(&self, s: &Shader, p: &Place) -> bool {
+        (self.other && p.space != Space::Scratch) || self.places.iter().any(|w| w.may_alias(s, p))
+    }
+}
+
+/// Instructions without a place that may change memory or order accesses.
+pub(crate) fn disturbs(s: &Shader, i: Inst) -> bool {
+    let d = &s.insts[i];
+    match d.op {
+        Op::StoreVar | Op::StoreOutput => false,
+        op => op.props().contains(Props::WRITES),
+    }
+}

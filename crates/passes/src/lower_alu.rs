@@ -1,0 +1,463 @@
+//! Arithmetic that a GPU lacks, in terms of simpler ops; a switch for each family.
+//!
+//! Works on scalars of up to 32 bits (64-bit integers: [`crate::lower_int64`]). Integer lowerings give the same bits, except that what
+//! x / 0 and x mod 0 are is given up: shading languages leave it undefined. Float lowerings keep the precision that
+//! Vulkan asks for.
+
+use crate::rewrite::{self, Emit, Lowering, Step};
+use bitflags::bitflags;
+use tepui_ir::{Attrs, Inst, Op, Shader, Type, Value};
+
+mod divide;
+mod pack;
+
+bitflags! {
+    /// Families of ops to lower.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    pub struct Alu: u32 {
+        /// `fdiv` to a product with the reciprocal.
+        const FDIV = 1 << 0;
+        /// `frem`, `fmod`.
+        const FREM = 1 << 1;
+        /// `fpow` to `flog2` and `fexp2`.
+        const FPOW = 1 << 2;
+        /// `fsign`.
+        const FSIGN = 1 << 3;
+        /// `ffract`.
+        const FFRACT = 1 << 4;
+        /// `fldexp`.
+        const FLDEXP = 1 << 5;
+        /// `ffrexp_sig`, `ffrexp_exp`.
+        const FFREXP = 1 << 6;
+        /// `fquantize16`.
+        const FQUANTIZE = 1 << 7;
+        /// `f2f_rtz`.
+        const F2F_RTZ = 1 << 8;
+        /// `fsat` to `fmin` and `fmax`.
+        const FSAT = 1 << 9;
+        /// Division and remainder by constants, to a product and shifts.
+        const DIV_CONST = 1 << 10;
+        /// Division and remainder by variables, through the float reciprocal.
+        const DIV = 1 << 11;
+        /// `iabs`, `isign`.
+        const ISIGN = 1 << 12;
+        /// `uadd_carry`, `usub_borrow`.
+        const CARRY = 1 << 13;
+        /// `uadd_sat` and its kin.
+        const SATURATE = 1 << 14;
+        /// `find_lsb`.
+        const FIND_LSB = 1 << 15;
+        /// `ufind_msb` to a bit count.
+        const UFIND_MSB = 1 << 16;
+        /// `sfind_msb` to `ufind_msb`.
+        const SFIND_MSB = 1 << 17;
+        /// `bit_count`.
+        const BIT_COUNT = 1 << 18;
+        /// `bit_reverse`.
+        const BIT_REVERSE = 1 << 19;
+        /// `bit_insert`.
+        const BIT_INSERT = 1 << 20;
+        /// `ubit_extract`, `sbit_extract`.
+        const BIT_EXTRACT = 1 << 21;
+        /// `pack_…` and `unpack_…`.
+        const PACK = 1 << 22;
+        /// Integer minimum and maximum to a comparison and `select`.
+        const IMINMAX = 1 << 23;
+        /// `umul_hi` and `smul_hi` of 32 bits to 16-bit products.
+        const MUL_HI = 1 << 24;
+    }
+}
+
+/// Runs the pass.
+pub fn run(s: &mut Shader, lower: Alu) -> bool {
+    rewrite::run(s, &mut Pass(lower))
+}
+
+struct Pass(Alu);
+
+impl Lowering for Pass {
+    fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
+        let op = e.s.insts[i].op;
+        let (args, results) = (e.s.args(i), e.s.results(i));
+        let [r] = *results else { return Step::Keep };
+        if args.is_empty() || args.len() > 4 || !op.is_pure() {
+            return Step::Keep;
+        }
+        let mut a = [args[0]; 4];
+        a[..args.len()].copy_from_slice(args);
+        let ty = e.ty(r);
+        if self.0.contains(Alu::PACK)
+            && let Some(v) = pack::lower(e, op, a[0], ty)
+        {
+            return Step::Replace(vec![v]);
+        }
+        let scalar = ty.is_scalar() && e.ty(a[0]).is_scalar();
+        if !scalar || e.ty(a[0]).bits() == 64 || ty.bits() == 64 {
+            return Step::Keep;
+        }
+        match self.scalar(e, op, a, ty) {
+            Some(v) => Step::Replace(vec![v]),
+            None => Step::Keep,
+        }
+    }
+}
+
+/// Integer constant of the size of `ty`.
+fn int(e: &mut Emit, ty: Type, x: u64) -> Value {
+    e.konst(ty, x)
+}
+
+fn bits_of(e: &Emit, v: Value) -> u64 {
+    u64::from(e.ty(v).bits())
+}
+
+impl Pass {
+    /// An op, or its lowering when it is to be lowered as well.
+    fn op(&self, e: &mut Emit, op: Op, args: &[Value]) -> Value {
+        let Some(ty) = tepui_ir::builder::infer(e.s, op, args) else { return e.op(op, args) };
+        let mut a = [args[0]; 4];
+        a[..args.len()].copy_from_slice(args);
+        match self.scalar(e, op, a, ty) {
+            Some(v) => v,
+            None => e.op(op, args),
+        }
+    }
+
+    fn scalar(&self, e: &mut Emit, op: Op, [a, b, c, d]: [Value; 4], ty: Type) -> Option<Value> {
+        let on = |f: Alu| self.0.contains(f);
+        let at = e.ty(a);
+        Some(match op {
+            Op::FDiv if on(Alu::FDIV) => {
+                let r = e.op(Op::FRcp, &[b]);
+                e.op(Op::FMul, &[a, r])
+            }
+            Op::FRem | Op::FMod if on(Alu::FREM) => {
+                let q = self.op(e, Op::FDiv, &[a, b]);
+                let q = e.op(if op == Op::FRem { Op::FTrunc } else { Op::FFloor }, &[q]);
+                let n = e.op(Op::FNeg, &[q]);
+                e.op(Op::FFma, &[n, b, a])
+            }
+            Op::FPow if on(Alu::FPOW) => {
+                let l = e.op(Op::FLog2, &[a]);
+                let m = e.op(Op::FMul, &[l, b]);
+                e.op(Op::FExp2, &[m])
+            }
+            Op::FSign if on(Alu::FSIGN) => {
+                let (zero, one, minus) = (e.float(ty, 0.0), e.float(ty, 1.0), e.float(ty, -1.0));
+                let above = e.op(Op::FLt, &[zero, a]);
+                let below = e.op(Op::FLt, &[a, zero]);
+                // Zero keeps its sign; NaN gives zero.
+                let equal = e.op(Op::FEq, &[a, zero]);
+                let x = e.select(equal, a, zero);
+                let x = e.select(below, minus, x);
+                e.select(above, one, x)
+            }
+            Op::FFract if on(Alu::FFRACT) => {
+                let f = e.op(Op::FFloor, &[a]);
+                e.op(Op::FSub, &[a, f])
+            }
+            Op::FSat if on(Alu::FSAT) => {
+                let (zero, one) = (e.float(ty, 0.0), e.float(ty, 1.0));
+                let x = e.op(Op::FMax, &[a, zero]);
+                e.op(Op::FMin, &[x, one])
+            }
+            Op::FLdexp if on(Alu::FLDEXP) => ldexp(e, a, b),
+            Op::FFrexpSig | Op::FFrexpExp if on(Alu::FFREXP) => frexp(e, op, a),
+            Op::FQuantize16 if on(Alu::FQUANTIZE) => {
+                let h = e.convert(Op::F2F, a, Type::B16);
+                let back = e.convert(Op::F2F, h, Type::B32);
+                let size = e.op(Op::FAbs, &[a]);
+                // What rounds to less than the smallest normal number of 16 bits is flushed.
+                let least = e.f32(f32::from_bits(0x387f_e000));
+                let keep = e.op(Op::FGe, &[size, least]);
+                let nan = e.op(Op::FNeu, &[a, a]);
+                let keep = e.op(Op::IOr, &[keep, nan]);
+                let sign = e.u32(0x8000_0000);
+                let zero = e.op(Op::IAnd, &[a, sign]);
+                e.select(keep, back, zero)
+            }
+            Op::F2FRtz if on(Alu::F2F_RTZ) && ty.bits() < at.bits() => {
+                let h = e.convert(Op::F2F, a, ty);
+                let back = e.convert(Op::F2F, h, at);
+                let (x, y) = (e.op(Op::FAbs, &[back]), e.op(Op::FAbs, &[a]));
+                let over = e.op(Op::FLt, &[y, x]);
+                let inf = e.float(at, f64::INFINITY);
+                let finite = e.op(Op::FLt, &[y, inf]);
+                let over = e.op(Op::IAnd, &[over, finite]);
+                let one = int(e, ty, 1);
+                let down = e.op(Op::ISub, &[h, one]);
+                e.select(over, down, h)
+            }
+            Op::UDiv | Op::UMod | Op::SDiv | Op::SRem | Op::SMod => {
+                return divide::lower(e, self.0, op, a, b);
+            }
+            Op::IAbs if on(Alu::ISIGN) => {
+                let n = e.op(Op::INeg, &[a]);
+                self.op(e, Op::SMax, &[a, n])
+            }
+            Op::ISign if on(Alu::ISIGN) => {
+                let (one, minus) = (int(e, ty, 1), int(e, ty, u64::MAX));
+                let x = self.op(e, Op::SMax, &[a, minus]);
+                self.op(e, Op::SMin, &[x, one])
+            }
+            Op::SMin | Op::SMax | Op::UMin | Op::UMax if on(Alu::IMINMAX) => {
+                let less = if matches!(op, Op::SMin | Op::SMax) { Op::SLt } else { Op::ULt };
+                let c = e.op(less, &[a, b]);
+                if matches!(op, Op::SMin | Op::UMin) {
+                    e.select(c, a, b)
+                } else {
+                    e.select(c, b, a)
+                }
+            }
+            Op::UAddCarry if on(Alu::CARRY) => {
+                let s = e.op(Op::IAdd, &[a, b]);
+                let c = e.op(Op::ULt, &[s, a]);
+                e.value(Op::B2I, Attrs::None, &[c], ty)
+            }
+            Op::USubBorrow if on(Alu::CARRY) => {
+                let c = e.op(Op::ULt, &[a, b]);
+                e.value(Op::B2I, Attrs::None, &[c], ty)
+            }
+            Op::UAddSat if on(Alu::SATURATE) => {
+                let s = e.op(Op::IAdd, &[a, b]);
+                let c = e.op(Op::ULt, &[s, a]);
+                let most = int(e, ty, u64::MAX);
+                e.select(c, most, s)
+            }
+            Op::USubSat if on(Alu::SATURATE) => {
+                let d = e.op(Op::ISub, &[a, b]);
+                let c = e.op(Op::ULt, &[a, b]);
+                let zero = int(e, ty, 0);
+                e.select(c, zero, d)
+            }
+            Op::SAddSat | Op::SSubSat if on(Alu::SATURATE) => {
+                let add = op == Op::SAddSat;
+                let r = e.op(if add { Op::IAdd } else { Op::ISub }, &[a, b]);
+                // Overflow: the operands agree in sign (differ, for a difference) and the result does not agree with a.
+                let x = e.op(Op::IXor, &[a, b]);
+                let x = if add { e.op(Op::INot, &[x]) } else { x };
+                let y = e.op(Op::IXor, &[a, r]);
+                let over = e.op(Op::IAnd, &[x, y]);
+                let zero = int(e, ty, 0);
+                let over = e.op(Op::SLt, &[over, zero]);
+                let n = e.u32(u32::from(ty.bits()) - 1);
+                let sign = e.op(Op::SShr, &[a, n]);
+                let most = int(e, ty, ty.mask() >> 1);
+                let end = e.op(Op::IXor, &[sign, most]);
+                e.select(over, end, r)
+            }
+            Op::FindLsb if on(Alu::FIND_LSB) => {
+                let n = e.op(Op::INeg, &[a]);
+                let bit = e.op(Op::IAnd, &[a, n]);
+                self.op(e, Op::UFindMsb, &[bit])
+            }
+            Op::UFindMsb if on(Alu::UFIND_MSB) => {
+                // All bits below the highest set: their number is its position plus one.
+                let mut x = a;
+                let mut k = 1;
+                while k < bits_of(e, a) {
+                    let n = e.u32(k as u32);
+                    let y = e.op(Op::UShr, &[x, n]);
+                    x = e.op(Op::IOr, &[x, y]);
+                    k *= 2;
+                }
+                let count = self.op(e, Op::BitCount, &[x]);
+                let minus = e.u32(u32::MAX);
+                e.op(Op::IAdd, &[count, minus])
+            }
+            Op::SFindMsb if on(Alu::SFIND_MSB) => {
+                let n = e.u32(u32::from(at.bits()) - 1);
+                let sign = e.op(Op::SShr, &[a, n]);
+                let x = e.op(Op::IXor, &[a, sign]);
+                self.op(e, Op::UFindMsb, &[x])
+            }
+            Op::BitCount if on(Alu::BIT_COUNT) => bit_count(e, a),
+            Op::BitReverse if on(Alu::BIT_REVERSE) => bit_reverse(e, a),
+            Op::BitInsert if on(Alu::BIT_INSERT) => {
+                let m = self.field(e, ty, c, d);
+                let x = e.op(Op::IShl, &[b, c]);
+                let x = e.op(Op::IAnd, &[x, m]);
+                let keep = e.op(Op::INot, &[m]);
+                let y = e.op(Op::IAnd, &[a, keep]);
+                e.op(Op::IOr, &[x, y])
+            }
+            Op::UBitExtract if on(Alu::BIT_EXTRACT) => {
+                let m = self.field(e, ty, b, c);
+                let x = e.op(Op::IAnd, &[a, m]);
+                e.op(Op::UShr, &[x, b])
+            }
+            Op::SBitExtract if on(Alu::BIT_EXTRACT) => {
+                let n = e.u32(u32::from(ty.bits()));
+                // The field may pass the end of the word; the bits that exist have the sign on top.
+                let count = self.op(e, Op::UMin, &[c, n]);
+                let end = e.op(Op::IAdd, &[b, count]);
+                let end = self.op(e, Op::UMin, &[end, n]);
+                let left = e.op(Op::ISub, &[n, end]);
+                let x = e.op(Op::IShl, &[a, left]);
+                let right = e.op(Op::IAdd, &[left, b]);
+                let x = e.op(Op::SShr, &[x, right]);
+                let zero = e.u32(0);
+                let some = e.op(Op::INe, &[c, zero]);
+                let inside = e.op(Op::ULt, &[b, n]);
+                let some = e.op(Op::IAnd, &[some, inside]);
+                let none = int(e, ty, 0);
+                e.select(some, x, none)
+            }
+            Op::UMulHi | Op::SMulHi if on(Alu::MUL_HI) && ty.bits() == 32 => mul_hi(e, op, a, b),
+            Op::UMulHi | Op::SMulHi if on(Alu::MUL_HI) => {
+                let ext = if op == Op::SMulHi { Op::S2S } else { Op::U2U };
+                let (x, y) = (e.convert(ext, a, Type::B32), e.convert(ext, b, Type::B32));
+                let p = e.op(Op::IMul, &[x, y]);
+                let n = e.u32(u32::from(ty.bits()));
+                let p = e.op(Op::UShr, &[p, n]);
+                e.convert(Op::U2U, p, ty)
+            }
+            _ => return None,
+        })
+    }
+
+    /// The bits [off, off + count) of a word.
+    fn field(&self, e: &mut Emit, ty: Type, off: Value, count: Value) -> Value {
+        let n = e.u32(u32::from(ty.bits()));
+        let one = int(e, ty, 1);
+        let x = e.op(Op::IShl, &[one, count]);
+        let x = e.op(Op::ISub, &[x, one]);
+        let partial = e.op(Op::ULt, &[count, n]);
+        let all = int(e, ty, u64::MAX);
+        let m = e.select(partial, x, all);
+        let m = e.op(Op::IShl, &[m, off]);
+        let inside = e.op(Op::ULt, &[off, n]);
+        let none = int(e, ty, 0);
+        e.select(inside, m, none)
+    }
+}
+
+/// a * 2^b in two exact steps and one that may round: the exponent is cut in three.
+fn ldexp(e: &mut Emit, a: Value, b: Value) -> Value {
+    let ty = e.ty(a);
+    if ty.bits() == 16 {
+        let wide = e.convert(Op::F2F, a, Type::B32);
+        let r = ldexp(e, wide, b);
+        return e.convert(Op::F2F, r, ty);
+    }
+    let (lo, hi) = (e.u32(-300i32 as u32), e.u32(300));
+    let b = e.op(Op::SMax, &[b, lo]);
+    let b = e.op(Op::SMin, &[b, hi]);
+    let (one, two) = (e.u32(1), e.u32(2));
+    let quarter = e.op(Op::SShr, &[b, two]);
+    let half = e.op(Op::SShr, &[b, one]);
+    let first = e.op(Op::ISub, &[half, quarter]);
+    let rest = e.op(Op::ISub, &[b, half]);
+    // Growing numbers grow in the first steps, shrinking ones shrink as late as they can: their denormals round once.
+    let mut x = a;
+    for n in [first, quarter] {
+        let p = power(e, n);
+        x = e.op(Op::FMul, &[x, p]);
+    }
+    let p = power(e, rest);
+    e.op(Op::FMul, &[x, p])
+}
+
+/// 2^n for -126 <= n <= 127.
+fn power(e: &mut Emit, n: Value) -> Value {
+    let (bias, at) = (e.u32(127), e.u32(23));
+    let x = e.op(Op::IAdd, &[n, bias]);
+    e.op(Op::IShl, &[x, at])
+}
+
+fn frexp(e: &mut Emit, op: Op, a: Value) -> Value {
+    let ty = e.ty(a);
+    let a = e.convert(Op::F2F, a, Type::B32);
+    // Denormals are scaled up first.
+    let size = e.op(Op::FAbs, &[a]);
+    let least = e.f32(f32::MIN_POSITIVE);
+    let small = e.op(Op::FLt, &[size, least]);
+    let up = e.f32(16_777_216.0);
+    let scaled = e.op(Op::FMul, &[a, up]);
+    let x = e.select(small, scaled, a);
+    let zero = e.f32(0.0);
+    let inf = e.f32(f32::INFINITY);
+    let finite = e.op(Op::FLt, &[size, inf]);
+    let some = e.op(Op::FNeu, &[a, zero]);
+    let normal = e.op(Op::IAnd, &[finite, some]);
+    if op == Op::FFrexpSig {
+        let (keep, half) = (e.u32(0x807f_ffff), e.u32(0x3f00_0000));
+        let m = e.op(Op::IAnd, &[x, keep]);
+        let m = e.op(Op::IOr, &[m, half]);
+        let r = e.select(normal, m, a);
+        return e.convert(Op::F2F, r, ty);
+    }
+    let (at, mask) = (e.u32(23), e.u32(0xff));
+    let n = e.op(Op::UShr, &[x, at]);
+    let n = e.op(Op::IAnd, &[n, mask]);
+    let (bias, more) = (e.u32(-126i32 as u32), e.u32((-126i32 - 24) as u32));
+    let bias = e.select(small, more, bias);
+    let n = e.op(Op::IAdd, &[n, bias]);
+    let none = e.u32(0);
+    e.select(normal, n, none)
+}
+
+/// Bits counted in pairs, nibbles, bytes; the bytes are summed by a product.
+fn bit_count(e: &mut Emit, a: Value) -> Value {
+    let a = e.convert(Op::U2U, a, Type::B32);
+    let (m1, m2, m4) = (e.u32(0x5555_5555), e.u32(0x3333_3333), e.u32(0x0f0f_0f0f));
+    let (n1, n2, n4) = (e.u32(1), e.u32(2), e.u32(4));
+    let x = e.op(Op::UShr, &[a, n1]);
+    let x = e.op(Op::IAnd, &[x, m1]);
+    let a = e.op(Op::ISub, &[a, x]);
+    let x = e.op(Op::UShr, &[a, n2]);
+    let x = e.op(Op::IAnd, &[x, m2]);
+    let y = e.op(Op::IAnd, &[a, m2]);
+    let a = e.op(Op::IAdd, &[x, y]);
+    let x = e.op(Op::UShr, &[a, n4]);
+    let x = e.op(Op::IAdd, &[a, x]);
+    let x = e.op(Op::IAnd, &[x, m4]);
+    let (ones, top) = (e.u32(0x0101_0101), e.u32(24));
+    let x = e.op(Op::IMul, &[x, ones]);
+    e.op(Op::UShr, &[x, top])
+}
+
+/// Neighbouring groups of bits change places, from single bits up to half the word.
+fn bit_reverse(e: &mut Emit, a: Value) -> Value {
+    let ty = e.ty(a);
+    let mut x = a;
+    let mut k = 1;
+    while k < u32::from(ty.bits()) {
+        let mask = u64::MAX / ((1 << k) + 1);
+        let (m, n) = (e.konst(ty, mask), e.u32(k));
+        let up = e.op(Op::IAnd, &[x, m]);
+        let up = e.op(Op::IShl, &[up, n]);
+        let down = e.op(Op::UShr, &[x, n]);
+        let down = e.op(Op::IAnd, &[down, m]);
+        x = e.op(Op::IOr, &[up, down]);
+        k *= 2;
+    }
+    x
+}
+
+/// The high half of a 32-bit product from products of 16-bit halves.
+fn mul_hi(e: &mut Emit, op: Op, a: Value, b: Value) -> Value {
+    let (low, n) = (e.u32(0xffff), e.u32(16));
+    let (al, ah) = (e.op(Op::IAnd, &[a, low]), e.op(Op::UShr, &[a, n]));
+    let (bl, bh) = (e.op(Op::IAnd, &[b, low]), e.op(Op::UShr, &[b, n]));
+    let ll = e.op(Op::IMul, &[al, bl]);
+    let lh = e.op(Op::IMul, &[al, bh]);
+    let hl = e.op(Op::IMul, &[ah, bl]);
+    let hh = e.op(Op::IMul, &[ah, bh]);
+    let ll = e.op(Op::UShr, &[ll, n]);
+    let mid = e.op(Op::IAdd, &[hl, ll]);
+    let (m0, m1) = (e.op(Op::IAnd, &[mid, low]), e.op(Op::UShr, &[mid, n]));
+    let mid = e.op(Op::IAdd, &[lh, m0]);
+    let mid = e.op(Op::UShr, &[mid, n]);
+    let r = e.op(Op::IAdd, &[hh, m1]);
+    let mut r = e.op(Op::IAdd, &[r, mid]);
+    if op == Op::SMulHi {
+        let last = e.u32(31);
+        for (x, y) in [(a, b), (b, a)] {
+            let sign = e.op(Op::SShr, &[x, last]);
+            let off = e.op(Op::IAnd, &[sign, y]);
+            r = e.op(Op::ISub, &[r, off]);
+        }
+    }
+    r
+}

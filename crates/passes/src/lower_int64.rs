@@ -1,0 +1,518 @@
+//! 64-bit integers as pairs of 32-bit values.
+//!
+//! Runs on scalars (after [`crate::scalarise`]); vectors of 64-bit components are taken apart where memory or a bit cast has them.
+//! Loads, stores, inputs and outputs move the same bytes as vectors of twice as many 32-bit components. A 64-bit value that must stay
+//! whole — an address, a descriptor handle, the operand of an op that the GPU has for 64 bits ([`Options::native`]) — is a
+//! `bitcast` of such a vector, which the clean-up removes where both sides meet. 64-bit floats are not touched.
+
+use crate::rewrite::{self, Emit, Lowering, Step};
+use bitflags::bitflags;
+use rustc_hash::FxHashMap as HashMap;
+use tepui_ir::cranelift_entity::SecondaryMap;
+use tepui_ir::{Attrs, Inst, Op, Pat, Region, Shader, Type, Value, Var};
+
+mod arith;
+
+bitflags! {
+    /// Families of 64-bit integer ops.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    pub struct Int64: u16 {
+        /// `iadd`, `isub`, `ineg`.
+        const ADD = 1 << 0;
+        /// `imul` of values that are zero- or sign-extended from 32 bits.
+        const MUL_32X32 = 1 << 1;
+        /// `imul`.
+        const MUL = 1 << 2;
+        /// Shifts.
+        const SHIFT = 1 << 3;
+        /// Bitwise logic.
+        const LOGIC = 1 << 4;
+        /// Comparisons.
+        const COMPARE = 1 << 5;
+        /// `select`.
+        const SELECT = 1 << 6;
+        /// Conversions from and to other integer sizes.
+        const CONVERT = 1 << 7;
+    }
+}
+
+/// What a GPU does in 64 bits.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Families that stay.
+    pub native: Int64,
+}
+
+/// Runs the pass.
+pub fn run(s: &mut Shader, options: Options) -> bool {
+    let mut any = false;
+    s.walk(|s, _, i| {
+        any |= s.args(i).iter().chain(s.results(i)).any(|&v| s.ty(v).bits() == 64);
+    });
+    if !any {
+        return false;
+    }
+    let whole = handles(s);
+    let mut p = Pairs {
+        options,
+        whole,
+        parts: HashMap::default(),
+        vars: Vec::new(),
+        yields: Vec::new(),
+        loops: Vec::new(),
+    };
+    let changed = rewrite::run(s, &mut p);
+    p.vars.sort_unstable();
+    p.vars.dedup();
+    for v in p.vars {
+        s.vars[v].ty = halves(s.vars[v].ty);
+    }
+    changed
+}
+
+/// Values that reach a handle operand through selects, `if`s and loops: they stay whole.
+fn handles(s: &Shader) -> SecondaryMap<Value, bool> {
+    let mut whole = SecondaryMap::new();
+    let mut work: Vec<Value> = Vec::new();
+    // What `break`, `continue` and `yield` carry to each result and parameter.
+    let mut carried: HashMap<Value, Vec<Value>> = HashMap::default();
+    let mut exits = Vec::new();
+    collect_exits(s, s.root, None, &mut exits);
+    for (from, to) in exits {
+        for (&f, &t) in from.iter().zip(to.iter()) {
+            if s.ty(t) == Type::B64 {
+                carried.entry(t).or_default().push(f);
+            }
+        }
+    }
+    s.walk(|s, _, i| {
+        for (p, &a) in s.insts[i].op.info().operands.iter().zip(s.args(i)) {
+            if *p == Pat::H {
+                work.push(a);
+            }
+        }
+    });
+    while let Some(v) = work.pop() {
+        if std::mem::replace(&mut whole[v], true) {
+            continue;
+        }
+        if let Some(c) = carried.get(&v) {
+            work.extend(c);
+        }
+        if let Some(i) = s.def_inst(v)
+            && matches!(s.insts[i].op, Op::Select | Op::Copy | Op::ReadFirst | Op::ReadLane)
+        {
+            work.extend(s.args(i).iter().filter(|&&a| s.ty(a) == Type::B64));
+        }
+    }
+    whole
+}
+
+type Carry = (Vec<Value>, Vec<Value>);
+
+fn collect_exits(s: &Shader, r: Region, inner: Option<(Inst, Region)>, out: &mut Vec<Carry>) {
+    for &i in &s.regions[r].insts {
+        match (s.insts[i].op, s.insts[i].attrs) {
+            (Op::If, Attrs::If(a, b)) => {
+                for q in [a, b] {
+                    if let Some(t) = s.terminator(q)
+                        && s.insts[t].op == Op::Yield
+                    {
+                        out.push((s.args(t).to_vec(), s.results(i).to_vec()));
+                    }
+                    collect_exits(s, q, inner, out);
+                }
+            }
+            (Op::Loop, Attrs::Loop(body)) => {
+                out.push((s.args(i).to_vec(), s.regions[body].params.clone()));
+                collect_exits(s, body, Some((i, body)), out);
+            }
+            (Op::Break, _) => {
+                if let Some((l, _)) = inner {
+                    out.push((s.args(i).to_vec(), s.results(l).to_vec()));
+                }
+            }
+            (Op::Continue, _) => {
+                if let Some((_, body)) = inner {
+                    out.push((s.args(i).to_vec(), s.regions[body].params.clone()));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The low and high half of one component.
+type Pair = [Value; 2];
+
+struct Pairs {
+    options: Options,
+    /// Values that stay 64 bits wide.
+    whole: SecondaryMap<Value, bool>,
+    /// The halves of values that have been taken apart, by component.
+    parts: HashMap<Value, Vec<Pair>>,
+    /// Variables that change their type.
+    vars: Vec<Var>,
+    /// Old results of the `if`s around this place.
+    yields: Vec<Vec<Value>>,
+    /// Old results and parameters of the loops around this place.
+    loops: Vec<(Vec<Value>, Vec<Value>)>,
+}
+
+/// The type that holds the same bytes in 32-bit components.
+fn halves(t: Type) -> Type {
+    Type::vec(32, t.comps() * 2)
+}
+
+fn is64(e: &Emit, v: Value) -> bool {
+    e.ty(v).bits() == 64
+}
+
+impl Pairs {
+    /// The halves of every component.
+    fn all(&mut self, e: &mut Emit, v: Value) -> Vec<Pair> {
+        if let Some(p) = self.parts.get(&v) {
+            return p.clone();
+        }
+        let ty = e.ty(v);
+        if let Some(c) = e.s.as_const_comps(v) {
+            return c.iter().map(|&c| [e.u32(c as u32), e.u32((c >> 32) as u32)]).collect();
+        }
+        if ty.comps() > 8 {
+            let comps = e.split(v);
+            return comps.into_iter().flat_map(|c| self.all(e, c)).collect();
+        }
+        let b = e.value(Op::Bitcast, Attrs::None, &[v], halves(ty));
+        (0..u32::from(ty.comps())).map(|k| [e.extract(b, 2 * k), e.extract(b, 2 * k + 1)]).collect()
+    }
+
+    fn get(&mut self, e: &mut Emit, v: Value) -> Pair {
+        self.all(e, v)[0]
+    }
+
+    /// A whole 64-bit value from halves.
+    fn join(e: &mut Emit, parts: &[Pair]) -> Value {
+        let flat: Vec<Value> = parts.iter().flatten().copied().collect();
+        let known: Option<Vec<u64>> = flat.iter().map(|&v| e.s.as_const(v)).collect();
+        if let (Some(c), [_]) = (known, parts) {
+            return e.konst(Type::B64, c[0] | (c[1] << 32));
+        }
+        let v = e.vec(&flat);
+        e.value(Op::Bitcast, Attrs::None, &[v], Type::vec(64, parts.len() as u8))
+    }
+
+    /// The value whole, as an operand of an instruction that stays.
+    fn whole(&mut self, e: &mut Emit, v: Value) -> Value {
+        match self.parts.get(&v) {
+            Some(p) => {
+                let p = p.clone();
+                Self::join(e, &p)
+            }
+            None => v,
+        }
+    }
+
+    fn make_args_whole(&mut self, e: &mut Emit, i: Inst) {
+        let args = e.s.args(i).to_vec();
+        if args.iter().any(|a| self.parts.contains_key(a)) {
+            let new: Vec<Value> = args.iter().map(|&a| self.whole(e, a)).collect();
+            e.s.set_args(i, &new);
+        }
+    }
+
+    /// Flattens carried values: two for each 64-bit scalar that is taken apart.
+    fn flatten(&mut self, e: &mut Emit, vals: &[Value], targets: &[Value]) -> Vec<Value> {
+        let mut new = Vec::with_capacity(vals.len() * 2);
+        for (&v, &t) in vals.iter().zip(targets) {
+            if self.carried_apart(e, t) {
+                for p in self.all(e, v) {
+                    new.extend(p);
+                }
+            } else {
+                let w = self.whole(e, v);
+                new.push(w);
+            }
+        }
+        new
+    }
+
+    fn carried_apart(&self, e: &Emit, target: Value) -> bool {
+        is64(e, target) && !self.whole[target]
+    }
+
+    /// New results or parameters in place of 64-bit ones; `add` makes one.
+    fn spread(
+        &mut self,
+        e: &mut Emit,
+        old: &[Value],
+        mut add: impl FnMut(&mut Shader, Type) -> Value,
+    ) -> Vec<Value> {
+        let mut new = Vec::new();
+        for &v in old {
+            if !self.carried_apart(e, v) {
+                new.push(v);
+                continue;
+            }
+            let pairs: Vec<Pair> =
+                (0..e.ty(v).comps()).map(|_| [add(e.s, Type::B32), add(e.s, Type::B32)]).collect();
+            new.extend(pairs.iter().flatten());
+            self.parts.insert(v, pairs);
+        }
+        new
+    }
+}
+
+impl Lowering for Pairs {
+    fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
+        let (op, attrs) = (e.s.insts[i].op, e.s.insts[i].attrs);
+        match (op, attrs) {
+            (Op::If, Attrs::If(..)) => {
+                let old = e.s.results(i).to_vec();
+                if old.iter().any(|&v| self.carried_apart(e, v)) {
+                    e.s.set_results(i, &[]);
+                    let new = self.spread(e, &old, |s, t| s.add_result(i, t));
+                    e.s.set_results(i, &new);
+                }
+                self.yields.push(old);
+                return Step::Keep;
+            }
+            (Op::Loop, Attrs::Loop(body)) => {
+                let (results, params) = (e.s.results(i).to_vec(), e.s.regions[body].params.clone());
+                let args = e.s.args(i).to_vec();
+                let new = self.flatten(e, &args, &params);
+                e.s.set_args(i, &new);
+                e.s.set_params(body, &[]);
+                let new = self.spread(e, &params, |s, t| s.add_param(body, t));
+                e.s.set_params(body, &new);
+                e.s.set_results(i, &[]);
+                let new = self.spread(e, &results, |s, t| s.add_result(i, t));
+                e.s.set_results(i, &new);
+                self.loops.push((results, params));
+                return Step::Keep;
+            }
+            (Op::Yield | Op::Break | Op::Continue, _) => {
+                let targets = match op {
+                    Op::Yield => self.yields.last().cloned(),
+                    Op::Break => self.loops.last().map(|l| l.0.clone()),
+                    _ => self.loops.last().map(|l| l.1.clone()),
+                };
+                let args = e.s.args(i).to_vec();
+                let new = self.flatten(e, &args, &targets.unwrap_or_default());
+                e.s.set_args(i, &new);
+                return Step::Keep;
+            }
+            _ => {}
+        }
+        let args = e.s.args(i).to_vec();
+        let results = e.s.results(i).to_vec();
+        if !args.iter().chain(&results).any(|&v| is64(e, v)) {
+            return Step::Keep;
+        }
+        let new = match results[..] {
+            [r] if !self.whole[r] => self.value(e, i, op, &args, e.ty(r)),
+            [] => self.effect(e, i, op, &args),
+            _ => None,
+        };
+        match (new, results.first()) {
+            (Some(New::Pairs(p)), Some(&r)) => {
+                self.parts.insert(r, p);
+                Step::Remove
+            }
+            (Some(New::Value(v)), _) => Step::Replace(vec![v]),
+            (Some(_), _) => Step::Remove,
+            (None, _) => {
+                self.make_args_whole(e, i);
+                Step::Keep
+            }
+        }
+    }
+
+    fn after(&mut self, e: &mut Emit, i: Inst) {
+        if e.s.insts[i].op == Op::If {
+            self.yields.pop();
+        } else {
+            self.loops.pop();
+        }
+    }
+}
+
+/// What stands for a result.
+enum New {
+    /// The halves of each 64-bit component.
+    Pairs(Vec<Pair>),
+    /// Another value of the same type.
+    Value(Value),
+    /// Nothing: it had none.
+    Done,
+}
+
+impl Pairs {
+    fn effect(&mut self, e: &mut Emit, i: Inst, op: Op, args: &[Value]) -> Option<New> {
+        let data = match op {
+            Op::StoreVar | Op::StoreOutput => 0,
+            Op::StoreShared | Op::StoreScratch | Op::StoreGlobal => 1,
+            Op::StoreBuffer | Op::StoreOffset => 2,
+            _ => return None,
+        };
+        if !is64(e, args[data]) || e.ty(args[data]).comps() > 8 {
+            return None;
+        }
+        let mut args = args.to_vec();
+        let flat: Vec<Value> = self.all(e, args[data]).into_iter().flatten().collect();
+        args[data] = e.vec(&flat);
+        for (k, a) in args.iter_mut().enumerate() {
+            if k != data {
+                *a = self.whole(e, *a);
+            }
+        }
+        if let Attrs::Var(v) = e.s.insts[i].attrs {
+            self.vars.push(v);
+        }
+        let attrs = e.s.insts[i].attrs;
+        e.inst(op, attrs, &args, &[]);
+        Some(New::Done)
+    }
+
+    fn value(&mut self, e: &mut Emit, i: Inst, op: Op, args: &[Value], ty: Type) -> Option<New> {
+        let attrs = e.s.insts[i].attrs;
+        let wide = ty.bits() == 64;
+        match op {
+            Op::Const => {
+                return None; // taken apart where it is used
+            }
+            Op::Undef if wide => {
+                let u = e.undef(Type::B32);
+                return Some(New::Pairs(vec![[u, u]; ty.comps() as usize]));
+            }
+            Op::Copy | Op::U2U | Op::S2S if e.ty(args[0]) == ty && wide => {
+                return Some(New::Pairs(self.all(e, args[0])));
+            }
+            Op::Vec if wide => {
+                return Some(New::Pairs(args.iter().map(|&a| self.get(e, a)).collect()));
+            }
+            Op::Extract if wide => {
+                let Attrs::Index(k) = attrs else { return None };
+                return Some(New::Pairs(vec![self.all(e, args[0])[k as usize]]));
+            }
+            Op::ExtractDyn | Op::InsertDyn if wide => {
+                let all = self.all(e, args[0]);
+                let x = if op == Op::InsertDyn { Some(self.get(e, args[1])) } else { None };
+                let mut side = |k: usize| {
+                    let comps: Vec<Value> = all.iter().map(|p| p[k]).collect();
+                    let v = e.vec(&comps);
+                    match x {
+                        None => {
+                            let c = e.value(op, Attrs::None, &[v, args[1]], Type::B32);
+                            vec![c]
+                        }
+                        Some(x) => {
+                            let t = e.ty(v);
+                            let v = e.value(op, Attrs::None, &[v, x[k], args[2]], t);
+                            e.split(v)
+                        }
+                    }
+                };
+                let (lo, hi) = (side(0), side(1));
+                return Some(New::Pairs(lo.into_iter().zip(hi).map(|(l, h)| [l, h]).collect()));
+            }
+            Op::Bitcast => return self.bitcast(e, args[0], ty),
+            Op::LoadVar
+            | Op::LoadBuffer
+            | Op::LoadGlobal
+            | Op::LoadOffset
+            | Op::LoadShared
+            | Op::LoadScratch
+            | Op::LoadPush
+            | Op::LoadUniform
+            | Op::LoadInput
+                if wide && ty.comps() <= 8 =>
+            {
+                if let Attrs::Var(v) = attrs {
+                    self.vars.push(v);
+                }
+                let args: Vec<Value> = args.iter().map(|&a| self.whole(e, a)).collect();
+                let v = e.value(op, attrs, &args, halves(ty));
+                let flat = e.split(v);
+                return Some(New::Pairs(flat.chunks_exact(2).map(|p| [p[0], p[1]]).collect()));
+            }
+            Op::ReadLane
+            | Op::ReadFirst
+            | Op::Shuffle
+            | Op::ShuffleXor
+            | Op::ShuffleUp
+            | Op::ShuffleDown
+            | Op::QuadBroadcast
+            | Op::QuadSwap
+                if ty == Type::B64 =>
+            {
+                let p = self.get(e, args[0]);
+                let half = p.map(|x| {
+                    let mut a = vec![x];
+                    a.extend_from_slice(&args[1..]);
+                    e.value(op, attrs, &a, Type::B32)
+                });
+                return Some(New::Pairs(vec![half]));
+            }
+            Op::Reduce | Op::InclusiveScan | Op::ExclusiveScan if ty == Type::B64 => {
+                use tepui_ir::ReduceOp as R;
+                let Attrs::Reduce(r) = attrs else { return None };
+                if !matches!(r.op, R::And | R::Or | R::Xor) {
+                    return None;
+                }
+                let p = self.get(e, args[0]);
+                return Some(New::Pairs(vec![p.map(|x| e.value(op, attrs, &[x], Type::B32))]));
+            }
+            Op::VoteEqBits => {
+                let flat: Vec<Value> = self.all(e, args[0]).into_iter().flatten().collect();
+                let same: Vec<Value> =
+                    flat.iter().map(|&x| e.value(op, Attrs::None, &[x], Type::B1)).collect();
+                let all = same[1..].iter().fold(same[0], |a, &b| e.op(Op::IAnd, &[a, b]));
+                return Some(New::Value(all));
+            }
+            _ => {}
+        }
+        let scalar = ty.is_scalar() && args.iter().all(|&a| e.ty(a).is_scalar());
+        if !scalar || self.is_native(e, op, args) {
+            return None;
+        }
+        self.arith(e, op, args, ty)
+    }
+
+    fn bitcast(&mut self, e: &mut Emit, a: Value, ty: Type) -> Option<New> {
+        let from = e.ty(a);
+        let total = u32::from(from.bits()) * u32::from(from.comps());
+        let words = if from.bits() == 64 {
+            self.all(e, a).into_iter().flatten().collect()
+        } else {
+            let w = e.convert(Op::Bitcast, a, Type::new(32, total / 32)?);
+            e.split(w)
+        };
+        if ty.bits() == 64 {
+            return Some(New::Pairs(words.chunks_exact(2).map(|p| [p[0], p[1]]).collect()));
+        }
+        let v = e.vec(&words);
+        Some(New::Value(e.convert(Op::Bitcast, v, ty)))
+    }
+
+    /// Whether the GPU has this op for 64 bits.
+    fn is_native(&self, e: &Emit, op: Op, args: &[Value]) -> bool {
+        let n = self.options.native;
+        let extended = |v: Value| {
+            e.s.def_inst(v).is_some_and(|d| {
+                matches!(e.s.insts[d].op, Op::U2U | Op::S2S) && e.ty(e.s.arg(d, 0)) == Type::B32
+            })
+        };
+        let family = match op {
+            Op::IAdd | Op::ISub | Op::INeg => Int64::ADD,
+            Op::IMul if args.iter().all(|&a| extended(a)) => Int64::MUL_32X32 | Int64::MUL,
+            Op::IMul => Int64::MUL,
+            Op::IShl | Op::UShr | Op::SShr => Int64::SHIFT,
+            Op::IAnd | Op::IOr | Op::IXor | Op::INot => Int64::LOGIC,
+            Op::IEq | Op::INe | Op::ULt | Op::UGe | Op::SLt | Op::SGe => Int64::COMPARE,
+            Op::Select => Int64::SELECT,
+            Op::U2U | Op::S2S | Op::B2I => Int64::CONVERT,
+            _ => return false,
+        };
+        n.intersects(family)
+    }
+}

@@ -1,0 +1,248 @@
+//! Sub-group operations that a GPU lacks, in terms of `ballot`, `read_lane`, `read_first` and `shuffle`.
+//!
+//! Sub-groups have up to 32 lanes. Reductions and scans that stay nobody's job are done lane by lane: a loop takes the lowest of the lanes
+//! that are left, reads its value, and each lane that wants it combines it. That is right under any
+//! divergence, in as many steps as there are active lanes.
+
+use crate::rewrite::{self, Emit, Lowering, Step};
+use bitflags::bitflags;
+use tepui_ir::{Attrs, Builtin, Inst, Op, QuadDir, Reduce, ReduceOp, Shader, Type, Value};
+
+bitflags! {
+    /// What to lower.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    pub struct Subgroups: u16 {
+        /// `shuffle_xor`, `shuffle_up`, `shuffle_down` to `shuffle`.
+        const RELATIVE = 1 << 0;
+        /// `quad_broadcast`, `quad_swap` to `shuffle`.
+        const QUAD = 1 << 1;
+        /// `vote_eq_bits`, `vote_eq_float` to `read_first` and `vote_all`.
+        const VOTE_EQ = 1 << 2;
+        /// `vote_any`, `vote_all` to `ballot`.
+        const VOTE = 1 << 3;
+        /// `elect` to `ballot`.
+        const ELECT = 1 << 4;
+        /// Reductions and scans of truth values to `ballot`.
+        const BOOL_REDUCE = 1 << 5;
+        /// Reductions of clusters of other sizes than 4.
+        const CLUSTERED = 1 << 6;
+        /// Reductions of clusters of 4.
+        const CLUSTERED_4 = 1 << 7;
+        /// Arithmetic reductions and scans of 64 bits.
+        const REDUCE_64 = 1 << 8;
+        /// All reductions of whole sub-groups.
+        const REDUCE = 1 << 9;
+        /// All scans.
+        const SCAN = 1 << 10;
+        /// Products, of any kind.
+        const MULTIPLY = 1 << 11;
+    }
+}
+
+/// Runs the pass.
+pub fn run(s: &mut Shader, lower: Subgroups) -> bool {
+    rewrite::run(s, &mut Pass(lower))
+}
+
+struct Pass(Subgroups);
+
+fn lane(e: &mut Emit) -> Value {
+    e.value(Op::LoadBuiltin, Attrs::Builtin(Builtin::SubgroupInvocationId), &[], Type::B32)
+}
+
+fn ballot(e: &mut Emit, c: Value) -> Value {
+    let v = e.value(Op::Ballot, Attrs::None, &[c], Type::vec(32, 4));
+    e.extract(v, 0)
+}
+
+fn active(e: &mut Emit) -> Value {
+    let c = e.konst(Type::B1, 1);
+    ballot(e, c)
+}
+
+fn is_zero(e: &mut Emit, v: Value) -> Value {
+    let zero = e.u32(0);
+    e.op(Op::IEq, &[v, zero])
+}
+
+impl Lowering for Pass {
+    fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
+        let (op, attrs) = (e.s.insts[i].op, e.s.insts[i].attrs);
+        let on = |f: Subgroups| self.0.contains(f);
+        let [r] = *e.s.results(i) else { return Step::Keep };
+        let ty = e.ty(r);
+        let args = e.s.args(i).to_vec();
+        let shuffle = |e: &mut Emit, from: Value| e.op(Op::Shuffle, &[args[0], from]);
+        let v = match (op, attrs) {
+            (Op::ShuffleXor | Op::ShuffleUp | Op::ShuffleDown, _) if on(Subgroups::RELATIVE) => {
+                let own = lane(e);
+                let how = match op {
+                    Op::ShuffleXor => Op::IXor,
+                    Op::ShuffleUp => Op::ISub,
+                    _ => Op::IAdd,
+                };
+                let from = e.op(how, &[own, args[1]]);
+                shuffle(e, from)
+            }
+            (Op::QuadBroadcast, _) if on(Subgroups::QUAD) => {
+                let (own, quad, three) = (lane(e), e.u32(!3), e.u32(3));
+                let base = e.op(Op::IAnd, &[own, quad]);
+                let k = e.op(Op::IAnd, &[args[1], three]);
+                let from = e.op(Op::IOr, &[base, k]);
+                shuffle(e, from)
+            }
+            (Op::QuadSwap, Attrs::Quad(dir)) if on(Subgroups::QUAD) => {
+                let x = match dir {
+                    QuadDir::Horizontal => 1,
+                    QuadDir::Vertical => 2,
+                    QuadDir::Diagonal => 3,
+                };
+                let (own, x) = (lane(e), e.u32(x));
+                let from = e.op(Op::IXor, &[own, x]);
+                shuffle(e, from)
+            }
+            (Op::VoteEqBits | Op::VoteEqFloat, _) if on(Subgroups::VOTE_EQ) => {
+                let first = e.op(Op::ReadFirst, &[args[0]]);
+                let eq = if op == Op::VoteEqBits { Op::IEq } else { Op::FEq };
+                let same = e.op(eq, &[args[0], first]);
+                let same = if e.ty(same).is_scalar() {
+                    same
+                } else {
+                    e.value(Op::BAll, Attrs::None, &[same], Type::B1)
+                };
+                self.vote(e, Op::VoteAll, same)
+            }
+            (Op::VoteAny | Op::VoteAll, _) if on(Subgroups::VOTE) => self.vote(e, op, args[0]),
+            (Op::Elect, _) if on(Subgroups::ELECT) => {
+                let m = active(e);
+                let first = e.op(Op::FindLsb, &[m]);
+                let own = lane(e);
+                e.op(Op::IEq, &[own, first])
+            }
+            (Op::Reduce | Op::InclusiveScan | Op::ExclusiveScan, Attrs::Reduce(reduce)) => {
+                if !ty.is_scalar() {
+                    return Step::Keep; // scalarise comes first
+                }
+                if ty.bits() == 1 && on(Subgroups::BOOL_REDUCE) {
+                    truth(e, op, reduce, args[0])
+                } else if ty.bits() != 1 && self.by_lane(op, reduce, ty) {
+                    serial(e, op, reduce, args[0])
+                } else {
+                    return Step::Keep;
+                }
+            }
+            _ => return Step::Keep,
+        };
+        Step::Replace(vec![v])
+    }
+}
+
+impl Pass {
+    fn vote(&self, e: &mut Emit, op: Op, c: Value) -> Value {
+        if !self.0.contains(Subgroups::VOTE) {
+            return e.op(op, &[c]);
+        }
+        if op == Op::VoteAny {
+            let m = ballot(e, c);
+            let none = is_zero(e, m);
+            return e.op(Op::INot, &[none]);
+        }
+        let n = e.op(Op::INot, &[c]);
+        let m = ballot(e, n);
+        is_zero(e, m)
+    }
+
+    fn by_lane(&self, op: Op, r: Reduce, ty: Type) -> bool {
+        let on = |f: Subgroups| self.0.contains(f);
+        let bitwise = matches!(r.op, ReduceOp::And | ReduceOp::Or | ReduceOp::Xor);
+        (ty.bits() == 64 && !bitwise && on(Subgroups::REDUCE_64))
+            || (matches!(r.op, ReduceOp::IMul | ReduceOp::FMul) && on(Subgroups::MULTIPLY))
+            || match (op, r.cluster) {
+                (Op::Reduce, 0) => on(Subgroups::REDUCE),
+                (Op::Reduce, 1) => true,
+                (Op::Reduce, 4) => on(Subgroups::CLUSTERED_4),
+                (Op::Reduce, _) => on(Subgroups::CLUSTERED),
+                _ => on(Subgroups::SCAN),
+            }
+    }
+}
+
+/// The lanes whose values a lane combines, as a mask: all, those of its cluster, or those before it.
+fn peers(e: &mut Emit, op: Op, r: Reduce, own: Value) -> Option<Value> {
+    let (one, ones) = (e.u32(1), e.u32(u32::MAX));
+    match op {
+        Op::Reduce if r.cluster == 0 || r.cluster >= 32 => None,
+        Op::Reduce => {
+            let size = u32::from(r.cluster);
+            let (start, cluster) = (e.u32(!(size - 1)), e.u32(((1u64 << size) - 1) as u32));
+            let base = e.op(Op::IAnd, &[own, start]);
+            Some(e.op(Op::IShl, &[cluster, base]))
+        }
+        Op::InclusiveScan => {
+            // Shifted twice, as 32 is no count.
+            let x = e.op(Op::IShl, &[ones, own]);
+            let x = e.op(Op::IShl, &[x, one]);
+            Some(e.op(Op::INot, &[x]))
+        }
+        _ => {
+            let x = e.op(Op::IShl, &[ones, own]);
+            Some(e.op(Op::INot, &[x]))
+        }
+    }
+}
+
+/// Truth values: a mask says it all.
+fn truth(e: &mut Emit, op: Op, r: Reduce, c: Value) -> Value {
+    // Signed and unsigned extremes of one bit, sums and products are logic as well.
+    let all = matches!(r.op, ReduceOp::And | ReduceOp::UMin | ReduceOp::SMax | ReduceOp::IMul);
+    let odd = matches!(r.op, ReduceOp::Xor | ReduceOp::IAdd);
+    let x = if all { e.op(Op::INot, &[c]) } else { c };
+    let mut m = ballot(e, x);
+    let own = lane(e);
+    if let Some(p) = peers(e, op, r, own) {
+        m = e.op(Op::IAnd, &[m, p]);
+    }
+    if odd {
+        let n = e.op(Op::BitCount, &[m]);
+        let one = e.u32(1);
+        let n = e.op(Op::IAnd, &[n, one]);
+        let even = is_zero(e, n);
+        return e.op(Op::INot, &[even]);
+    }
+    let none = is_zero(e, m);
+    if all { none } else { e.op(Op::INot, &[none]) }
+}
+
+/// Lane by lane, in order.
+fn serial(e: &mut Emit, op: Op, r: Reduce, v: Value) -> Value {
+    let ty = e.ty(v);
+    let (alu, identity) = tepui_ir::interp::operator(r.op, ty);
+    let start = e.konst(ty, identity);
+    let own = lane(e);
+    let wanted = peers(e, op, r, own);
+    let left = active(e);
+    let zero = e.u32(0);
+    let out = e.while_(
+        &[left, start],
+        |e, p| e.op(Op::INe, &[p[0], zero]),
+        |e, p| {
+            let one = e.u32(1);
+            let next = e.op(Op::FindLsb, &[p[0]]);
+            // One lane after the other: all lanes agree on which.
+            let x = e.op(Op::ReadLane, &[v, next]);
+            let sum = e.op(alu, &[p[1], x]);
+            let sum = match wanted {
+                None => sum,
+                Some(w) => {
+                    let bit = e.op(Op::UShr, &[w, next]);
+                    let bit = e.op(Op::IAnd, &[bit, one]);
+                    let mine = e.op(Op::INe, &[bit, zero]);
+                    e.select(mine, sum, p[1])
+                }
+            };
+            let less = e.op(Op::ISub, &[p[0], one]);
+            vec![e.op(Op::IAnd, &[p[0], less]), sum]
+        },
+    );
+    out[1]
+}

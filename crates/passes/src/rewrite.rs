@@ -1,0 +1,279 @@
+//! The walk that lowering passes share: every instruction in program order, with its operands already replaced, and an emitter that
+//! appends what stands for it.
+
+use crate::edit::{Consts, Renames};
+use tepui_ir::op::fold_under;
+use tepui_ir::{Attrs, Inst, InstFlags, Loc, Op, Region, Shader, Type, Value, builder};
+
+/// What a lowering does with an instruction.
+pub(crate) enum Step {
+    /// It stays as it is.
+    Keep,
+    /// These values stand for its results; it goes.
+    Replace(Vec<Value>),
+    /// It goes; what stands for its results is known elsewhere, or it has none.
+    Remove,
+}
+
+/// A lowering.
+pub(crate) trait Lowering {
+    /// Looks at one instruction whose regions have not been walked yet.
+    fn inst(&mut self, e: &mut Emit, i: Inst) -> Step;
+
+    /// Called when the regions of an instruction that stays have been walked, before what follows it.
+    fn after(&mut self, _e: &mut Emit, _i: Inst) {}
+
+    /// Called at the start of each region.
+    fn enter(&mut self, _e: &mut Emit, _r: Region) {}
+}
+
+/// Walks the shader; true when anything was replaced or removed.
+pub(crate) fn run(s: &mut Shader, pass: &mut impl Lowering) -> bool {
+    let mut consts = Consts::new(s);
+    let mut w = Walk { names: Renames::default(), changed: false };
+    let root = s.root;
+    w.region(s, &mut consts, pass, root);
+    consts.finish(s);
+    w.changed
+}
+
+struct Walk {
+    names: Renames,
+    changed: bool,
+}
+
+impl Walk {
+    fn region(&mut self, s: &mut Shader, c: &mut Consts, pass: &mut impl Lowering, r: Region) {
+        let insts = std::mem::take(&mut s.regions[r].insts);
+        let mut out = Vec::with_capacity(insts.len() + insts.len() / 2);
+        if let Some(&first) = insts.first() {
+            let mut e = Emit::new(s, c, &mut out, first);
+            pass.enter(&mut e, r);
+        }
+        for i in insts {
+            self.names.apply(s, i);
+            let mut e = Emit::new(s, c, &mut out, i);
+            match pass.inst(&mut e, i) {
+                Step::Keep => {
+                    out.push(i);
+                    if s.inst_regions(i).next().is_some() {
+                        for q in s.inst_regions(i).collect::<Vec<_>>() {
+                            self.region(s, c, pass, q);
+                        }
+                        let mut e = Emit::new(s, c, &mut out, i);
+                        pass.after(&mut e, i);
+                    }
+                }
+                Step::Replace(new) => {
+                    self.changed = true;
+                    for (old, new) in s.results(i).to_vec().into_iter().zip(new) {
+                        debug_assert_eq!(s.ty(old), s.ty(new), "{}", s.insts[i].op.name());
+                        if let Some(n) = s.names.get(&old).cloned() {
+                            s.names.entry(new).or_insert(n);
+                        }
+                        self.names.set(old, new);
+                    }
+                }
+                Step::Remove => self.changed = true,
+            }
+        }
+        s.regions[r].insts = out;
+    }
+}
+
+/// Appends instructions with the location and flags of the one that they stand for; folds scalar constants.
+pub(crate) struct Emit<'a> {
+    pub s: &'a mut Shader,
+    pub consts: &'a mut Consts,
+    pub out: &'a mut Vec<Inst>,
+    pub loc: Loc,
+    pub flags: InstFlags,
+}
+
+impl<'a> Emit<'a> {
+    pub fn new(
+        s: &'a mut Shader,
+        consts: &'a mut Consts,
+        out: &'a mut Vec<Inst>,
+        like: Inst,
+    ) -> Emit<'a> {
+        let (loc, flags) = (s.insts[like].loc, s.insts[like].flags);
+        Emit { s, consts, out, loc, flags }
+    }
+
+    pub fn ty(&self, v: Value) -> Type {
+        self.s.ty(v)
+    }
+
+    /// Appends an instruction with results of the given types.
+    pub fn inst(&mut self, op: Op, attrs: Attrs, args: &[Value], tys: &[Type]) -> Inst {
+        let i = self.s.make_inst(op, attrs, args, tys);
+        self.s.insts[i].loc = self.loc;
+        self.s.insts[i].flags = self.flags;
+        self.out.push(i);
+        i
+    }
+
+    /// An instruction with one result.
+    pub fn value(&mut self, op: Op, attrs: Attrs, args: &[Value], ty: Type) -> Value {
+        if ty.is_scalar() && op.is_pure() && !args.is_empty() && args.len() <= 4 {
+            let mut bits = [0u64; 4];
+            let known = args.iter().zip(&mut bits).all(|(&a, b)| {
+                self.ty(a).is_scalar() && self.s.as_const(a).map(|c| *b = c).is_some()
+            });
+            if known {
+                let parts: Vec<_> = args
+                    .iter()
+                    .zip(&bits)
+                    .map(|(&a, b)| (self.ty(a), std::slice::from_ref(b)))
+                    .collect();
+                let mut out = Vec::new();
+                if fold_under(&self.s.info, op, &parts, &attrs, &[ty], &mut out) {
+                    return self.konst(ty, out[0]);
+                }
+            }
+        }
+        let i = self.inst(op, attrs, args, &[ty]);
+        self.s.result(i)
+    }
+
+    /// An op whose result type follows from its operands.
+    pub fn op(&mut self, op: Op, args: &[Value]) -> Value {
+        let Some(ty) = builder::infer(self.s, op, args) else {
+            panic!("{}: the operands do not fix the result type", op.name())
+        };
+        self.value(op, Attrs::None, args, ty)
+    }
+
+    /// A conversion to `ty`.
+    pub fn convert(&mut self, op: Op, a: Value, ty: Type) -> Value {
+        if matches!(op, Op::U2U | Op::S2S | Op::F2F | Op::Bitcast) && self.ty(a) == ty {
+            return a;
+        }
+        self.value(op, Attrs::None, &[a], ty)
+    }
+
+    pub fn konst(&mut self, ty: Type, bits: u64) -> Value {
+        self.consts.get(self.s, ty, bits)
+    }
+
+    pub fn u32(&mut self, v: u32) -> Value {
+        self.konst(Type::B32, u64::from(v))
+    }
+
+    pub fn f32(&mut self, v: f32) -> Value {
+        self.u32(v.to_bits())
+    }
+
+    /// A float constant of the size of `ty`.
+    pub fn float(&mut self, ty: Type, x: f64) -> Value {
+        self.konst(ty, crate::simplify::float_bits(ty.bits(), x))
+    }
+
+    pub fn undef(&mut self, ty: Type) -> Value {
+        self.consts.undef(self.s, ty)
+    }
+
+    pub fn select(&mut self, c: Value, a: Value, b: Value) -> Value {
+        if a == b {
+            return a;
+        }
+        match self.s.as_const(c) {
+            Some(0) => b,
+            Some(_) => a,
+            None => {
+                let n = self.ty(a).comps();
+                let c = if n == 1 { c } else { self.vec(&vec![c; n as usize]) };
+                self.op(Op::Select, &[c, a, b])
+            }
+        }
+    }
+
+    /// A vector of scalars.
+    pub fn vec(&mut self, parts: &[Value]) -> Value {
+        if let [one] = parts {
+            return *one;
+        }
+        let ty = self.ty(parts[0]).with_comps(parts.len() as u8);
+        let i = self.inst(Op::Vec, Attrs::None, parts, &[ty]);
+        self.s.result(i)
+    }
+
+    /// Component `k`, looking through `vec`.
+    pub fn extract(&mut self, v: Value, k: u32) -> Value {
+        let ty = self.ty(v);
+        if ty.is_scalar() {
+            return v;
+        }
+        if let Some(d) = self.s.def_inst(v)
+            && self.s.insts[d].op == Op::Vec
+        {
+            return self.s.arg(d, k as usize);
+        }
+        self.value(Op::Extract, Attrs::Index(k), &[v], ty.elem())
+    }
+
+    /// All components.
+    pub fn split(&mut self, v: Value) -> Vec<Value> {
+        (0..u32::from(self.ty(v).comps())).map(|k| self.extract(v, k)).collect()
+    }
+
+    /// An `if` without results.
+    pub fn if_then(&mut self, cond: Value, then: impl FnOnce(&mut Emit)) {
+        let (a, _) = self.region(
+            |e| {
+                then(e);
+                Vec::new()
+            },
+            Op::Yield,
+        );
+        let (b, _) = self.region(|_| Vec::new(), Op::Yield);
+        self.inst(Op::If, Attrs::If(a, b), &[cond], &[]);
+    }
+
+    fn region(&mut self, f: impl FnOnce(&mut Emit) -> Vec<Value>, end: Op) -> (Region, Vec<Value>) {
+        let mut out = Vec::new();
+        let mut e = Emit {
+            s: &mut *self.s,
+            consts: &mut *self.consts,
+            out: &mut out,
+            loc: self.loc,
+            flags: self.flags,
+        };
+        let vals = f(&mut e);
+        e.inst(end, Attrs::None, &vals, &[]);
+        let r = self.s.make_region();
+        self.s.regions[r].insts = out;
+        (r, vals)
+    }
+
+    /// A loop that carries `init`: `test` gives the condition to go on, `body` the next values; the results are the carried values
+    /// when it ends.
+    pub fn while_(
+        &mut self,
+        init: &[Value],
+        test: impl FnOnce(&mut Emit, &[Value]) -> Value,
+        body: impl FnOnce(&mut Emit, &[Value]) -> Vec<Value>,
+    ) -> Vec<Value> {
+        let r = self.s.make_region();
+        let tys: Vec<Type> = init.iter().map(|&v| self.ty(v)).collect();
+        let params: Vec<Value> = tys.iter().map(|&t| self.s.add_param(r, t)).collect();
+        let mut out = Vec::new();
+        let mut e = Emit {
+            s: &mut *self.s,
+            consts: &mut *self.consts,
+            out: &mut out,
+            loc: self.loc,
+            flags: self.flags,
+        };
+        let on = test(&mut e, &params);
+        let (go, _) = e.region(|_| Vec::new(), Op::Yield);
+        let (stop, _) = e.region(|_| params.clone(), Op::Break);
+        e.inst(Op::If, Attrs::If(go, stop), &[on], &[]);
+        let next = body(&mut e, &params);
+        e.inst(Op::Continue, Attrs::None, &next, &[]);
+        self.s.regions[r].insts = out;
+        let i = self.inst(Op::Loop, Attrs::Loop(r), init, &tys);
+        self.s.results(i).to_vec()
+    }
+}

@@ -1,0 +1,31 @@
+#![no_main]
+//! Any bytes as SPIR-V: what the front end takes is compiled or refused by name; the compiler finds no fault with its own work and never
+//! panics. The first byte chooses: a random valid program from a seed, or the rest as SPIR-V.
+
+use libfuzzer_sys::fuzz_target;
+use tepui_agx_compiler::{Error, Options, compile};
+use tepui_ir_gen::{Config, program};
+
+/// Instructions that a shader may have: the passes take long on larger ones.
+const LARGEST: usize = 2000;
+
+fuzz_target!(|data: &[u8]| {
+    let Some((&first, rest)) = data.split_first() else { return };
+    let options = Options { robust: first & 2 != 0, ..Options::default() };
+    let mut s = if first & 1 != 0 {
+        let mut seed = [0; 8];
+        for (a, b) in seed.iter_mut().zip(rest) {
+            *a = *b;
+        }
+        program(u64::from_le_bytes(seed), &Config::all())
+    } else {
+        match tepui_spirv::translate_bytes(rest, &tepui_spirv::Options::default()) {
+            Ok(s) if s.inst_count() <= LARGEST => s,
+            _ => return,
+        }
+    };
+    match compile(&mut s, &options) {
+        Err(e @ (Error::Internal(_) | Error::Encode(_))) => panic!("{e}"),
+        _ => {}
+    }
+});

@@ -1,0 +1,141 @@
+//! What becomes of a SPIR-V module: translated, validated, optimised, lowered, and run before and after.
+//!
+//! [`check`] takes one module, [`Report`] counts and prints. The test runs both over the corpus of `tools/corpus`; the
+//! program `tepui-corpus` takes files.
+
+mod report;
+mod run;
+
+pub use report::Report;
+pub use run::Ran;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use tepui_ir::{Shader, validate};
+use tepui_spirv::{Error, Options, entry_points, translate};
+
+/// What became of one entry point.
+#[derive(Debug)]
+pub enum Outcome {
+    /// Translated; valid before and after the passes.
+    Compiled {
+        /// Instructions of the IR before and after the passes.
+        instructions: [usize; 2],
+        /// What two runs said.
+        ran: Option<Ran>,
+    },
+    /// The front end refused it and said why.
+    Refused(Error),
+    /// The shader or a pass's result is not valid.
+    Wrong(String),
+    /// A panic.
+    Crashed(String),
+}
+
+/// One entry point of one module.
+#[derive(Debug)]
+pub struct Entry {
+    /// The file.
+    pub file: PathBuf,
+    /// The entry point's name.
+    pub name: String,
+    /// Extensions of one vendor that the module declares: Vulkan on another vendor's GPU need not take it.
+    pub vendor: Option<String>,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// SPIR-V words of a file's bytes.
+#[must_use]
+pub fn words(bytes: &[u8]) -> Vec<u32> {
+    bytes.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect()
+}
+
+/// The first extension with a vendor's prefix that a module declares.
+fn vendor_extension(words: &[u32]) -> Option<String> {
+    const OP_EXTENSION: u32 = 10;
+    const VENDORS: &[&str] =
+        &["SPV_NV", "SPV_AMD", "SPV_QCOM", "SPV_ARM", "SPV_INTEL", "SPV_HUAWEI", "SPV_IMG"];
+    let mut at = 5;
+    while let Some(&w) = words.get(at) {
+        let len = ((w >> 16) as usize).max(1);
+        if w & 0xffff == OP_EXTENSION {
+            let bytes: Vec<u8> = words[at + 1..(at + len).min(words.len())]
+                .iter()
+                .flat_map(|w| w.to_le_bytes())
+                .take_while(|&b| b != 0)
+                .collect();
+            let name = String::from_utf8_lossy(&bytes).into_owned();
+            if VENDORS.iter().any(|v| name.starts_with(v)) {
+                return Some(name);
+            }
+        }
+        at += len;
+    }
+    None
+}
+
+/// Every entry point of a module of a supported stage.
+#[must_use]
+pub fn check(file: &Path, words: &[u32]) -> Vec<Entry> {
+    let entry = |name: &str, outcome| Entry {
+        file: file.to_owned(),
+        name: name.to_owned(),
+        vendor: vendor_extension(words),
+        outcome,
+    };
+    let guarded = |f: &mut dyn FnMut() -> Outcome| {
+        catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|p| {
+            let text = p.downcast_ref::<String>().map(String::as_str);
+            let text = text.or(p.downcast_ref::<&str>().copied()).unwrap_or("a panic");
+            Outcome::Crashed(text.lines().next().unwrap_or_default().to_owned())
+        })
+    };
+    let entries = match entry_points(words) {
+        Ok(e) => e,
+        Err(e) => return vec![entry("", Outcome::Refused(e))],
+    };
+    entries
+        .into_iter()
+        .filter(|(_, stage)| stage.is_some())
+        .map(|(name, stage)| {
+            let options = Options { entry: Some(name.clone()), stage, ..Options::default() };
+            let seed = file.as_os_str().len() as u64;
+            entry(&name, guarded(&mut || one(words, &options, seed)))
+        })
+        .collect()
+}
+
+fn one(words: &[u32], options: &Options, seed: u64) -> Outcome {
+    let first = match translate(words, options) {
+        Ok(s) => s,
+        Err(e) => return Outcome::Refused(e),
+    };
+    let invalid =
+        |when: &str, s: &Shader| validate(s).err().map(|e| Outcome::Wrong(format!("{when}: {e}")));
+    if let Some(w) = invalid("translated", &first) {
+        return w;
+    }
+    let text = first.to_string();
+    match tepui_ir::parse(&text) {
+        Ok(s) if s.to_string() == text => {}
+        Ok(_) => return Outcome::Wrong("the text changes when it is read back".to_owned()),
+        Err(e) => return Outcome::Wrong(format!("the text cannot be read back: {e}")),
+    }
+    let mut optimised = first.clone();
+    let mut broken = None;
+    tepui_passes::pipeline::optimise_with(&mut optimised, &mut |pass, s| {
+        if broken.is_none() {
+            broken = invalid(pass, s);
+        }
+    });
+    if let Some(w) = broken {
+        return w;
+    }
+    let instructions = [first.inst_count(), optimised.inst_count()];
+    let ran = match run::compare(&first, seed) {
+        Ok(r) => r,
+        Err(e) => return Outcome::Wrong(e),
+    };
+    Outcome::Compiled { instructions, ran }
+}

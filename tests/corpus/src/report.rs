@@ -1,0 +1,102 @@
+//! Counts and the table of refusals.
+
+use crate::{Entry, Outcome, Ran};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// What became of a set of shaders.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Compiled, of those that any Vulkan 1.3 GPU may be given.
+    pub compiled: usize,
+    /// Refused by name, of those.
+    pub refused: usize,
+    /// Compiled and refused, of those with an extension of one vendor.
+    pub vendor: [usize; 2],
+    /// Not valid, or another result after the passes.
+    pub wrong: Vec<String>,
+    /// Panics.
+    pub crashed: Vec<String>,
+    /// Shaders that gave the same memory and outputs.
+    pub same: usize,
+    /// Shaders that the interpreter did not run to the end, by reason.
+    pub not_run: BTreeMap<String, usize>,
+    /// Refusals: number, whether all are of one vendor, and a file.
+    pub reasons: BTreeMap<String, (usize, bool, String)>,
+    /// IR instructions before and after the passes, together.
+    pub instructions: [usize; 2],
+}
+
+impl Report {
+    /// Counts an entry point.
+    pub fn add(&mut self, e: &Entry) {
+        let file = e.file.file_name().map(|f| f.to_string_lossy().into_owned()).unwrap_or_default();
+        let vendor = e.vendor.is_some();
+        match &e.outcome {
+            Outcome::Compiled { instructions, ran } => {
+                *(if vendor { &mut self.vendor[0] } else { &mut self.compiled }) += 1;
+                self.instructions[0] += instructions[0];
+                self.instructions[1] += instructions[1];
+                match ran {
+                    Some(Ran::Same) => self.same += 1,
+                    Some(Ran::NotRun(why)) => *self.not_run.entry(why.clone()).or_default() += 1,
+                    None => {}
+                }
+            }
+            Outcome::Refused(why) => {
+                *(if vendor { &mut self.vendor[1] } else { &mut self.refused }) += 1;
+                let key = format!("{}: {}", why.inst, why.kind);
+                let r = self.reasons.entry(key).or_insert((0, true, file));
+                r.0 += 1;
+                r.1 &= vendor;
+            }
+            Outcome::Wrong(what) => self.wrong.push(format!("{file}: {what}")),
+            Outcome::Crashed(what) => self.crashed.push(format!("{file}: {what}")),
+        }
+    }
+
+    /// The part of the shaders that any Vulkan 1.3 GPU may be given which compile, in 0–1.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        let all = self.compiled + self.refused + self.wrong.len() + self.crashed.len();
+        self.compiled as f64 / all.max(1) as f64
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (vendor, title) in [(false, "refused"), (true, "refused, one vendor's")] {
+            for (why, (n, v, file)) in &self.reasons {
+                if *v == vendor {
+                    writeln!(f, "{n:4}  {title}: {why} ({file})")?;
+                }
+            }
+        }
+        for (why, n) in &self.not_run {
+            writeln!(f, "{n:4}  not run: {why}")?;
+        }
+        for (title, list) in [("wrong", &self.wrong), ("crashed", &self.crashed)] {
+            for line in list {
+                writeln!(f, "{title}: {line}")?;
+            }
+        }
+        let [before, after] = self.instructions;
+        writeln!(
+            f,
+            "compiled {}, refused {}, wrong {}, crashed {} ({:.1} % compiled); one vendor's: compiled {}, refused {}",
+            self.compiled,
+            self.refused,
+            self.wrong.len(),
+            self.crashed.len(),
+            100.0 * self.share(),
+            self.vendor[0],
+            self.vendor[1],
+        )?;
+        writeln!(
+            f,
+            "run by the interpreter before and after: the same {}, not run {}; IR instructions {before} before, {after} after",
+            self.same,
+            self.not_run.values().sum::<usize>(),
+        )
+    }
+}

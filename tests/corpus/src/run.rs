@@ -1,0 +1,194 @@
+//! Shaders in the interpreter, before and after the passes, on the same random memory and inputs.
+
+use std::collections::HashMap;
+use tepui_ir::interp::{Fault, Group, ImageData, Memory, dispatch, run};
+use tepui_ir::{Builtin, InstFlags, IoLoc, ResKind, Shader, Stage, validate};
+use tepui_ir_gen::Rng;
+use tepui_passes::lower_alu::Alu;
+use tepui_passes::pipeline;
+use tepui_passes::target::{self, Target};
+
+/// What a run said.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ran {
+    /// The same memory, bit for bit, after every stage.
+    Same,
+    /// The interpreter stops before the end: what it lacks, or the step limit.
+    NotRun(String),
+}
+
+/// Steps of a run, each for all lanes of a workgroup.
+const LIMIT: u64 = 100_000;
+/// Bytes of each buffer.
+const BUFFER: usize = 1 << 14;
+
+fn memory(s: &Shader, seed: u64) -> Memory {
+    let mut rng = Rng::new(seed);
+    let mut word = || -> u32 {
+        match rng.below(3) {
+            // A float of moderate size, a small number, anything.
+            0 => ((rng.below(4096) as f32 - 2048.0) / 64.0).to_bits(),
+            1 => rng.below(16) as u32,
+            _ => rng.int(32) as u32,
+        }
+    };
+    let mut m = Memory { push: (0..256).map(|_| word() as u8 & 15).collect(), ..Memory::default() };
+    for r in s.resources.values() {
+        for k in 0..r.count.clamp(1, 8) {
+            let slot = (r.set, r.binding, k);
+            match r.kind {
+                ResKind::UniformBuffer | ResKind::StorageBuffer => {
+                    let bytes = (0..BUFFER / 4).flat_map(|_| word().to_le_bytes()).collect();
+                    m.buffers.insert(slot, bytes);
+                }
+                _ => {
+                    let mut image = ImageData::new([8, 8, 2], 4, 1);
+                    for texel in image.levels.iter_mut().flatten() {
+                        *texel = [0; 4].map(|_: u64| u64::from(word()));
+                    }
+                    m.images.insert(slot, image);
+                }
+            }
+        }
+    }
+    m
+}
+
+/// Lanes of a vertex or fragment shader's run: fragments come as whole quads.
+const LANES: usize = 16;
+
+/// Random values for every input and built-in that a lane may read.
+fn inputs(seed: u64) -> Group {
+    let mut rng = Rng::new(seed ^ 1);
+    let mut g = Group::plain(LANES);
+    let mut word = || match rng.below(3) {
+        0 => (rng.below(4096) as f32 / 1024.0).to_bits(),
+        1 => rng.below(4) as u32,
+        _ => ((rng.below(4096) as f32 - 2048.0) / 64.0).to_bits(),
+    };
+    let places = (0..64)
+        .map(|n| (IoLoc::Location(n), 4))
+        .chain(Builtin::ALL.iter().map(|&b| (IoLoc::Builtin(b), 8)));
+    for (loc, comps) in places {
+        for c in 0..comps {
+            g.inputs.insert((loc, c), (0..LANES).map(|_| word()).collect());
+        }
+    }
+    for &b in Builtin::ALL {
+        let uniform = matches!(b, Builtin::SubgroupInvocationId | Builtin::SubgroupSize);
+        if !uniform {
+            let lanes = (0..LANES).map(|_| (0..4).map(|_| u64::from(word())).collect());
+            g.builtins.insert(b, lanes.collect());
+        }
+    }
+    g
+}
+
+/// Outputs by place: one word for each lane that wrote it.
+type Outputs = HashMap<(IoLoc, u8, u8), Vec<Option<u32>>>;
+
+/// What a run leaves behind.
+#[derive(PartialEq)]
+struct End {
+    memory: Memory,
+    outputs: Outputs,
+}
+
+/// Runs a shader; a compute shader that has no buffers or images leaves nothing behind and is not run.
+///
+/// # Errors
+/// When two runs differ, or only one of them ends.
+pub(crate) fn compare(first: &Shader, seed: u64) -> Result<Option<Ran>, String> {
+    let compute = first.info.stage == Stage::Compute;
+    if compute && first.resources.is_empty() {
+        return Ok(None);
+    }
+    let mut s = first.clone();
+    // Roundings must stay where they are, to compare bits.
+    for d in s.insts.values_mut() {
+        d.flags |= InstFlags::EXACT | InstFlags::STRICT;
+    }
+    let start = memory(&s, seed);
+    let group = inputs(seed);
+    let with_limit = |s: &Shader, limit: u64| -> Result<End, Fault> {
+        let mut memory = start.clone();
+        let mut outputs = Outputs::new();
+        if compute {
+            dispatch(s, [2, 1, 1], &mut memory, limit)?;
+        } else {
+            outputs = run(s, &group, &mut memory, limit)?.outputs;
+        }
+        // Reads out of bounds may come and go with what is dead.
+        memory.out_of_bounds = 0;
+        Ok(End { memory, outputs })
+    };
+    // Lowered sub-group operations are loops.
+    let run = |s: &Shader| with_limit(s, 64 * LIMIT);
+    let want = match with_limit(&s, LIMIT) {
+        Ok(m) => m,
+        Err(e @ Fault::Steps { .. }) => return Ok(Some(Ran::NotRun(e.to_string()))),
+        Err(Fault::Unsupported { what, .. }) => return Ok(Some(Ran::NotRun(what))),
+        Err(Fault::Memory { error, .. }) => return Ok(Some(Ran::NotRun(error.to_string()))),
+    };
+    let first = s.clone();
+    pipeline::optimise(&mut s);
+    if let Err(e) = same(&run, &s, &want, "the optimisations") {
+        // Which pass it was.
+        let mut culprit = None;
+        pipeline::optimise_with(&mut first.clone(), &mut |pass, s| {
+            if culprit.is_none() && same(&run, s, &want, pass).is_err() {
+                culprit = Some(pass);
+            }
+        });
+        return Err(format!("{e}, by {}", culprit.unwrap_or("several passes together")));
+    }
+    // Lowerings that round in another way, or give up what x / 0 is, cannot be compared bit by bit.
+    let inexact = Alu::FDIV | Alu::FREM | Alu::FPOW | Alu::FLDEXP | Alu::DIV;
+    let target = Target { alu: Alu::all() - inexact, ..Target::default() };
+    let optimised = s.clone();
+    if let Err(e) = target::lower(&mut s, &target, &mut |_, _| {}) {
+        return Ok(Some(Ran::NotRun(format!("lowered: {e}"))));
+    }
+    validate(&s).map_err(|e| format!("lowered: {e}"))?;
+    // Buffers that are reached by address only must have one.
+    match same(&run, &s, &want, "the lowerings") {
+        Err(e) if e.contains("the address of this binding") => {
+            Ok(Some(Ran::NotRun("lowered: the address of this binding".to_owned())))
+        }
+        Err(e) => {
+            let mut culprit = None;
+            let _ = target::lower(&mut optimised.clone(), &target, &mut |pass, s| {
+                if culprit.is_none() && same(&run, s, &want, pass).is_err() {
+                    culprit = Some(pass);
+                }
+            });
+            Err(format!("{e}, by {}", culprit.unwrap_or("several passes together")))
+        }
+        Ok(()) => Ok(Some(Ran::Same)),
+    }
+}
+
+fn same(
+    run: &impl Fn(&Shader) -> Result<End, Fault>,
+    s: &Shader,
+    want: &End,
+    what: &str,
+) -> Result<(), String> {
+    match run(s) {
+        Ok(end) if end == *want => Ok(()),
+        Ok(end) => {
+            let buffers = &end.memory.buffers;
+            let slot = want.memory.buffers.iter().find(|(k, v)| buffers.get(k) != Some(v));
+            let memory = slot.map(|(k, v)| {
+                let at = v.iter().zip(&buffers[k]).position(|(a, b)| a != b);
+                format!(" at set {}, binding {}, byte {}", k.0, k.1, at.unwrap_or(0))
+            });
+            let output = want.outputs.iter().find(|(k, v)| end.outputs.get(k) != Some(v));
+            let output = output
+                .map(|(k, v)| format!(" at output {k:?}: {v:x?}, then {:x?}", end.outputs.get(k)));
+            let place = memory.or(output).unwrap_or_default();
+            Err(format!("another result after {what}{place}"))
+        }
+        Err(e) => Err(format!("stops after {what}: {e}")),
+    }
+}
