@@ -1,6 +1,7 @@
 //! `tepui bench`: measurements, one module each; every figure has a peer in the same run.
 
 mod compile;
+mod frames;
 mod model;
 mod tiling;
 

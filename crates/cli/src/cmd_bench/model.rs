@@ -1,8 +1,9 @@
 //! `tepui bench model`: how fast the virtual M1 runs.
 //!
-//! Two kinds of figures: lane-instructions a second of loops in AGX assembly, in this process; and the
+//! Three kinds of figures: lane-instructions a second of loops in AGX assembly, in this process; the
 //! time of three Vulkan kernels through Mesa's driver on the model as a ratio to lavapipe, the same
-//! kernels on the same processor without a GPU between, both in this run.
+//! kernels on the same processor without a GPU between, both in this run; and in the same way frames
+//! a second of programs that draw.
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -13,22 +14,29 @@ use tepui_agx_bare::{Dispatch, Machine, address_halves};
 use tepui_agx_isa::asm::assemble;
 use tepui_agx_model::Options;
 
-/// Measures the model: loops of instructions in this process, and three Vulkan kernels on Mesa's
-/// driver on the model against lavapipe.
+use super::frames::{self, Frames};
+
+/// Measures the model: loops of instructions in this process, and three Vulkan kernels, vkcube and
+/// three scenes of vkmark on Mesa's driver on the model against lavapipe.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tepui bench model
   tepui bench model --json --only-loops
+  tepui bench model --only-frames
   tepui bench model --mesa tools/mesa --witness target/release/witness
 
-The kernels need Debian's Mesa (`tools/mesa fetch`) and the program `witness` of this project.")]
+The kernels and programs need Debian's Mesa (`tools/mesa fetch`), the kernels also the program
+`witness` of this project.")]
 pub struct Args {
     /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// Leave out the kernels on Mesa's drivers.
+    /// Leave out the kernels and programs on Mesa's drivers.
     #[arg(long)]
     only_loops: bool,
+    /// Leave out everything but the programs that draw.
+    #[arg(long, conflicts_with = "only_loops")]
+    only_frames: bool,
     /// Worker threads; 0 takes one for each core of this machine.
     #[arg(long, default_value_t = 0)]
     threads: usize,
@@ -60,6 +68,7 @@ struct Kernel {
 struct Report {
     loops: Vec<Loop>,
     kernels: Vec<Kernel>,
+    frames: Vec<Frames>,
 }
 
 /// Runs the command.
@@ -84,6 +93,12 @@ pub fn run(args: &Args) -> ExitCode {
                     k.name, k.model_ms, k.lavapipe_ms, k.ratio
                 );
             }
+            for f in &report.frames {
+                println!(
+                    "{:28} {:7.1} frames/s on the model, {:7.1} on lavapipe: ratio {:.2}",
+                    f.name, f.model_fps, f.lavapipe_fps, f.ratio
+                );
+            }
             ExitCode::SUCCESS
         }
         Err(why) => {
@@ -94,13 +109,19 @@ pub fn run(args: &Args) -> ExitCode {
 }
 
 fn measure(args: &Args) -> Result<Report, Box<dyn std::error::Error>> {
+    if args.only_frames {
+        let frames = frames::measure(&args.mesa, args.threads)?;
+        return Ok(Report { loops: Vec::new(), kernels: Vec::new(), frames });
+    }
     let loops = vec![
         time_loop("alu (ffma)", args.threads, ALU, 64)?,
         time_loop("memory (load, store)", args.threads, MEMORY, 6)?,
         time_loop("texture (bilinear)", args.threads, TEXTURE, 6)?,
     ];
     let kernels = if args.only_loops { Vec::new() } else { kernels(args)? };
-    Ok(Report { loops, kernels })
+    let frames =
+        if args.only_loops { Vec::new() } else { frames::measure(&args.mesa, args.threads)? };
+    Ok(Report { loops, kernels, frames })
 }
 
 /// The body of the arithmetic loop is repeated this often.
