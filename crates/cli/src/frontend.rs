@@ -11,8 +11,6 @@ pub struct Module {
     pub words: Vec<u32>,
     /// The stage that the file's name tells.
     pub stage: Option<Stage>,
-    /// The source text, when there is one.
-    pub source: Option<String>,
 }
 
 fn words(bytes: &[u8]) -> Result<Vec<u32>, String> {
@@ -48,7 +46,13 @@ fn glslang() -> Option<Command> {
     if let Some(p) = on_path {
         return Some(Command::new(p));
     }
-    let root = PathBuf::from(std::env::var_os("TEPUI_MESA_DIR")?).join("root");
+    let variable = |name| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    let cache = || {
+        let cache =
+            variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")))?;
+        Some(cache.join("tepui/mesa"))
+    };
+    let root = variable("TEPUI_MESA_DIR").or_else(cache)?.join("root");
     let tool = root.join("usr/bin/glslangValidator");
     if !tool.is_file() {
         return None;
@@ -124,19 +128,19 @@ pub fn load(path: &Path, stage: Option<Stage>, defines: &[String]) -> Result<Mod
         || bytes.starts_with(&[0x07, 0x23, 0x02, 0x03])
         || extension == "spv"
     {
-        return Ok(Module { words: words(&bytes)?, stage, source: None });
+        return Ok(Module { words: words(&bytes)?, stage });
     }
     let text = String::from_utf8(bytes).map_err(|_| "is neither SPIR-V nor text".to_owned())?;
     if extension == "wgsl" {
         let module = naga::front::wgsl::parse_str(&text).map_err(|e| e.emit_to_string(&text))?;
-        return Ok(Module { words: by_naga(&module)?, stage, source: Some(text) });
+        return Ok(Module { words: by_naga(&module)?, stage });
     }
     let Some(stage) = stage.or_else(|| stage_of(path)) else {
         return Err("the name tells no stage: give --stage compute, vertex or fragment".to_owned());
     };
     let first = match glslang() {
         Some(tool) => match by_glslang(tool, path, stage, defines) {
-            Ok(words) => return Ok(Module { words, stage: Some(stage), source: Some(text) }),
+            Ok(words) => return Ok(Module { words, stage: Some(stage) }),
             Err(e) => e,
         },
         None => {
@@ -155,7 +159,7 @@ pub fn load(path: &Path, stage: Option<Stage>, defines: &[String]) -> Result<Mod
     let parsed = naga::front::glsl::Frontend::default().parse(&options, &text);
     match parsed.map_err(|e| format!("naga: {}", e.emit_to_string(&text))).and_then(|m| by_naga(&m))
     {
-        Ok(words) => Ok(Module { words, stage: Some(stage), source: Some(text) }),
+        Ok(words) => Ok(Module { words, stage: Some(stage) }),
         Err(second) => Err(format!("no front end takes it.\n{first}\n{second}")),
     }
 }
