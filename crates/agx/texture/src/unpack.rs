@@ -86,9 +86,7 @@ impl Unpacker {
             }),
             // The hardware sees depth and stencil as colours of one channel.
             Encoding::Planar(_) | Encoding::DepthStencil(_) => Err(Unsupported::Undecoded(format)),
-            Encoding::Compressed(compression, numeric)
-                if !blocks::is_decoded(*compression, *numeric) =>
-            {
+            Encoding::Compressed(compression, _) if !blocks::is_decoded(*compression) => {
                 Err(Unsupported::Undecoded(format))
             }
             Encoding::Compressed(compression, numeric) => Ok(Unpacker {

@@ -2,6 +2,7 @@
 
 mod etc2;
 
+use tepui_format::block::BlockCodec;
 use tepui_format::texel::srgb::decode_table;
 use tepui_format::{Compression, Format, Numeric};
 
@@ -45,8 +46,9 @@ impl Blocks {
             }
             let key = (unpacker.format, bits);
             let spread = hash(bits.map(u64::from).into_iter().chain([unpacker.format as u64]));
-            let texels =
-                self.cache.get(&key, spread, |_| decode(compression, numeric, block, &bits));
+            let texels = self
+                .cache
+                .get(&key, spread, |_| decode(unpacker.format, compression, numeric, &bits));
             let at = (y[i] % block.height_px) * block.width_px + x[i] % block.width_px;
             let texel = texels.get(at as usize).copied().unwrap_or_default();
             for (word, value) in words.iter_mut().zip(texel) {
@@ -56,22 +58,20 @@ impl Blocks {
     }
 }
 
-/// Whether blocks of a format are decoded here. Not those of PVRTC, nor HDR blocks of ASTC.
-pub(crate) fn is_decoded(compression: Compression, numeric: Numeric) -> bool {
-    match compression {
-        Compression::Pvrtc1 | Compression::Pvrtc2 => false,
-        Compression::Astc => numeric != Numeric::Sfloat,
-        _ => true,
-    }
+/// Whether blocks of a format are decoded here: all but those of PVRTC, whose texels need the blocks
+/// around them.
+pub(crate) fn is_decoded(compression: Compression) -> bool {
+    !matches!(compression, Compression::Pvrtc1 | Compression::Pvrtc2)
 }
 
 /// The texels of a block, row after row.
 fn decode(
+    format: Format,
     compression: Compression,
     numeric: Numeric,
-    block: tepui_format::info::Block,
     bits: &[u32; 4],
 ) -> Box<[Texel]> {
+    let block = format.info().block;
     let mut bytes = [0; 16];
     for (to, word) in bytes.chunks_exact_mut(4).zip(bits) {
         to.copy_from_slice(&word.to_le_bytes());
@@ -124,6 +124,11 @@ fn decode(
                 for (texel, value) in out.iter_mut().zip(etc2::eleven_bits(half, signed)) {
                     texel[c] = value;
                 }
+            }
+        }
+        Compression::Astc if numeric == Numeric::Sfloat => {
+            if let Ok(codec) = BlockCodec::new(format) {
+                codec.decode(&bytes, &mut out);
             }
         }
         Compression::Astc => {

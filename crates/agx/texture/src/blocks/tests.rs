@@ -50,7 +50,7 @@ fn agrees_with_an_independent_decoder() {
             let done =
                 std::panic::catch_unwind(move || theirs(bytes, 4, 4, &mut image).map(|()| image));
             let Ok(Ok(image)) = done else { continue };
-            let ours = decode(compression, numeric, block, &bits);
+            let ours = decode(format, compression, numeric, &bits);
             // The colour of illegal blocks, and of texels that need HDR.
             if format == Format::ASTC_4x4_UNORM_BLOCK && ours.contains(&[1.0, 0.0, 1.0, 1.0]) {
                 continue;
@@ -86,7 +86,7 @@ fn eleven_bits_follow_the_alpha_of_etc2() {
         let Kind::Block(compression, numeric) = Unpacker::new(format).unwrap().kind else {
             panic!("{format}")
         };
-        decode(compression, numeric, format.info().block, bits)
+        decode(format, compression, numeric, bits)
     };
     for bits in random_blocks().take(2000) {
         let alpha = of(Format::ETC2_R8G8B8A8_UNORM_BLOCK, &bits);
@@ -119,11 +119,31 @@ fn blocks_of_any_bits_decode() {
             if bits[3] & 1 != 0 {
                 bits[0] &= 0x1fff;
             }
-            let texels = decode(compression, numeric, block, &bits);
+            let texels = decode(format, compression, numeric, &bits);
             assert_eq!(texels.len() as u32, block.width_px * block.height_px);
             if numeric != Numeric::Sfloat && numeric != Numeric::Ufloat {
                 assert!(texels.iter().flatten().all(|v| (-1.0..=1.0).contains(v)), "{format}");
             }
         }
+    }
+}
+
+/// A block of one colour in halves, beyond what LDR can say.
+#[test]
+fn hdr_blocks_decode() {
+    let halves = [0x4a00, 0x3800, 0x5640, 0x3c00u16];
+    let bits = [
+        0xffff_fffc,
+        u32::MAX,
+        u32::from(halves[0]) | u32::from(halves[1]) << 16,
+        u32::from(halves[2]) | u32::from(halves[3]) << 16,
+    ];
+    for format in [Format::ASTC_4x4_SFLOAT_BLOCK, Format::ASTC_12x10_SFLOAT_BLOCK] {
+        let Kind::Block(compression, numeric) = Unpacker::new(format).unwrap().kind else {
+            panic!("{format}")
+        };
+        let texels = decode(format, compression, numeric, &bits);
+        let want = [12.0, 0.5, 100.0, 1.0];
+        assert!(texels.iter().all(|texel| *texel == want), "{format}: {:?}", texels[0]);
     }
 }
