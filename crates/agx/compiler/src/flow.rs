@@ -214,7 +214,8 @@ fn invert(inst: Inst) -> Inst {
     }
 }
 
-fn invert_int(cc: ICond) -> ICond {
+/// The condition that holds where this one does not.
+pub fn invert_int(cc: ICond) -> ICond {
     match cc {
         ICond::Ueq => ICond::Nueq,
         ICond::Ult => ICond::Ugte,
@@ -232,7 +233,8 @@ fn invert_int(cc: ICond) -> ICond {
     }
 }
 
-fn invert_float(cc: FCond) -> FCond {
+/// As [`invert_int`], of floats.
+pub fn invert_float(cc: FCond) -> FCond {
     match cc {
         FCond::Eq => FCond::Neq,
         FCond::Lt => FCond::Nlt,

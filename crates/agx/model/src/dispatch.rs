@@ -48,7 +48,7 @@ impl Gpu {
         let count = nx.saturating_mul(ny).saturating_mul(nz);
         // Each workgroup costs something even if its program is empty.
         let left = self.options.job_budget.saturating_sub(stats.instructions);
-        let endless = || JobFault::new(Unit::Usc, "the job is taken for endless");
+        let endless = || JobFault::endless(Unit::Usc);
         let place =
             |index: u64| [(index % nx) as u32, (index / nx % ny) as u32, (index / nx / ny) as u32];
         if count == 1 || self.workers() == 1 {
@@ -104,10 +104,7 @@ impl Gpu {
             stats.merge(&part);
             faults.extend(fault);
         }
-        match faults.into_iter().min_by_key(|(index, _)| *index) {
-            Some((_, fault)) => Err(fault),
-            None => Ok(()),
-        }
+        JobFault::lowest(faults)
     }
 
     pub(crate) fn port<'v>(

@@ -159,14 +159,11 @@ pub fn shade(
         stats.merge(&part);
         faults.extend(fault);
     }
-    match faults.into_iter().min_by_key(|(index, _)| *index) {
-        Some((_, fault)) => Err(fault),
-        None => Ok(()),
-    }
+    JobFault::lowest(faults)
 }
 
 fn endless() -> JobFault {
-    JobFault::new(Unit::Usc, "the job is taken for endless")
+    JobFault::endless(Unit::Usc)
 }
 
 fn preload(registers: &mut [Row], vertices: &[Vertex]) {

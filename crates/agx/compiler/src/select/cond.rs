@@ -1,6 +1,7 @@
 //! Conditions: comparisons go into the selects and branches that use them.
 
 use super::{Comp, Opnd, Select};
+use crate::flow::{invert_float, invert_int};
 use crate::mir::{HOLE, Room, Val};
 use tepui_agx_isa::Inst as Isa;
 use tepui_agx_isa::operand::{Dst, FCond, ICond, Size};
@@ -13,31 +14,6 @@ use tepui_ir::{Op, Value};
 pub(crate) enum Cond {
     Int { cc: ICond, a: Opnd, b: Opnd, inv: bool },
     Float { cc: FCond, a: Opnd, b: Opnd, inv: bool },
-}
-
-fn invert_int(cc: ICond) -> ICond {
-    match cc {
-        ICond::Ueq => ICond::Nueq,
-        ICond::Ult => ICond::Ugte,
-        ICond::Ugt => ICond::Ulte,
-        ICond::Seq => ICond::Nseq,
-        ICond::Slt => ICond::Sgte,
-        ICond::Sgt => ICond::Slte,
-        c => c,
-    }
-}
-
-fn invert_float(cc: FCond) -> FCond {
-    match cc {
-        FCond::Eq => FCond::Neq,
-        FCond::Lt => FCond::Nlt,
-        FCond::Gt => FCond::Ngt,
-        FCond::Ltn => FCond::Nltn,
-        FCond::Gte => FCond::Ngte,
-        FCond::Lte => FCond::Nlte,
-        FCond::Gtn => FCond::Ngtn,
-        c => c,
-    }
 }
 
 impl Cond {

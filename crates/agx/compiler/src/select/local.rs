@@ -150,25 +150,15 @@ impl Select<'_> {
         let used = self.uses[r] > 0;
         let inst = ThreadgroupAtomic {
             op: isa,
-            r: RegVec::new(if used { HOLE } else { 0 }, Size::B32, u8::from(used)),
+            r: if used { RegVec::new(HOLE, Size::B32, 1) } else { RegVec::default() },
             base: at.base(),
             index: at.index(),
             s: RegVec::new(HOLE, Size::B32, n),
             ..ThreadgroupAtomic::default()
         };
-        let mut inst = inst;
-        if !used {
-            inst.r = RegVec::default();
-        }
         let mut srcs = at.regs();
         srcs.push(data);
-        if used {
-            let d = self.f.val(Room::WORD);
-            self.emit(MOp::Isa(inst.into()), &[d], &srcs);
-            self.set(r, &[Comp::Val(d)]);
-        } else {
-            self.emit(MOp::Isa(inst.into()), &[], &srcs);
-        }
+        self.emit_atomic(inst.into(), r, used, &srcs);
         Ok(())
     }
 

@@ -5,6 +5,7 @@ use super::{Comp, Opnd, Select};
 use crate::error::Result;
 use crate::mir::{HOLE, Op as MOp, Room, Val};
 use crate::uniforms::Source;
+use tepui_agx_isa::Inst as Isa;
 use tepui_agx_isa::operand::{AtomicOp as IsaAtomic, Base64, Extend, Format, Index, RegVec, Size};
 use tepui_agx_isa::table::device::{Atomic, DeviceLoad, DeviceStore};
 use tepui_ir::{Access, AtomicOp, Attrs, Inst, Mem, Op, Type, Value};
@@ -594,14 +595,19 @@ impl Select<'_> {
         };
         let mut srcs = at.regs();
         srcs.push(data);
+        self.emit_atomic(inst.into(), r, used, &srcs);
+        Ok(())
+    }
+
+    /// An atomic, whose old value is a result only if something uses it.
+    pub(super) fn emit_atomic(&mut self, inst: Isa, r: Value, used: bool, srcs: &[Val]) {
         if used {
             let d = self.f.val(Room::WORD);
-            self.emit(MOp::Isa(inst.into()), &[d], &srcs);
+            self.emit(MOp::Isa(inst), &[d], srcs);
             self.set(r, &[Comp::Val(d)]);
         } else {
-            self.emit(MOp::Isa(inst.into()), &[], &srcs);
+            self.emit(MOp::Isa(inst), &[], srcs);
         }
-        Ok(())
     }
 
     /// Components from 32-bit uniform words.

@@ -116,8 +116,7 @@ fn tiles(
             let cost = worker.executed() - before + TILE_COST;
             let budget = gpu.options.job_budget;
             if spent.fetch_add(cost, Ordering::Relaxed).saturating_add(cost) > budget {
-                let endless = JobFault::new(Unit::Isp, "the job is taken for endless");
-                result = result.and(Err(endless));
+                result = result.and(Err(JobFault::endless(Unit::Isp)));
             }
             if let Err(e) = result {
                 first_fault.fetch_min(index, Ordering::Relaxed);
@@ -142,10 +141,7 @@ fn tiles(
         }
         faults.extend(fault);
     }
-    match faults.into_iter().min_by_key(|(index, _)| *index) {
-        Some((_, fault)) => Err(fault),
-        None => Ok(()),
-    }
+    JobFault::lowest(faults)
 }
 
 /// Adds to the occlusion results: a word of 64 bits each.

@@ -186,7 +186,7 @@ impl<'a> Geometry<'a> {
     pub fn charge(&self, further: u64) -> Result<(), JobFault> {
         let cost = self.spent.saturating_add(self.stats.instructions).saturating_add(further);
         if cost > self.gpu.options.job_budget {
-            return Err(JobFault::new(Unit::Vdm, "the job is taken for endless"));
+            return Err(JobFault::endless(Unit::Vdm));
         }
         Ok(())
     }

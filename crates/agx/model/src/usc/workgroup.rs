@@ -96,40 +96,8 @@ impl<'v> Worker<'v> {
         self.shared.samplers.clone_from(&launch.samplers);
         self.registers.clear();
         self.registers.resize(program.register_rows(), Row::ZERO);
-        let place = Place { local_size: [1; 3], grid: [1; 3], ..Place::default() };
-        let mut lanes = Lanes::new(
-            &mut self.registers,
-            shared_rows,
-            program,
-            1,
-            place,
-            &mut self.shared,
-            &mut self.port,
-        );
-        lanes.budget = budget;
-        lanes.checker = self.check.then(Default::default);
-        let outcome = run::run(&mut lanes);
-        self.executed += lanes.executed;
-        if let Some(checker) = lanes.checker.take() {
-            self.reports.extend(checker.reports);
-        }
-        let stack = lanes.stack;
-        let fault = match outcome {
-            run::Outcome::Stop => None,
-            run::Outcome::Barrier => Some(point(&lanes, "a preshader waits at a barrier".into())),
-            run::Outcome::Fault => {
-                let why = lanes.fault.take().unwrap_or_default();
-                Some(point(&lanes, why))
-            }
-        };
-        if stack.mapped {
-            helper::free(&mut self.port, stack.blocks)
-                .map_err(|why| JobFault::new(Unit::Usc, why))?;
-        }
-        match fault {
-            Some(fault) => Err(fault),
-            None => Ok(std::mem::take(&mut self.shared)),
-        }
+        self.run_alone(program, shared_rows, Stage::Compute, 1, budget, "a preshader")?;
+        Ok(std::mem::take(&mut self.shared))
     }
 
     /// Loads what a launch's USC words load, for the groups that [`Worker::run_entered`] runs.
@@ -170,7 +138,7 @@ impl<'v> Worker<'v> {
     ) -> Result<(), JobFault> {
         self.shared.textures.clone_from(&launch.textures);
         self.shared.samplers.clone_from(&launch.samplers);
-        self.run_alone(&launch.program, shared_rows, stage, alive, budget)
+        self.run_drawing(&launch.program, shared_rows, stage, alive, budget)
     }
 
     /// Runs one SIMD-group of the launch that was entered. Its registers are those that
@@ -183,9 +151,23 @@ impl<'v> Worker<'v> {
         budget: u64,
     ) -> Result<(), JobFault> {
         let launch = self.port.launch;
-        self.run_alone(&launch.program, shared_rows, stage, alive, budget)
+        self.run_drawing(&launch.program, shared_rows, stage, alive, budget)
     }
 
+    fn run_drawing(
+        &mut self,
+        program: &Program,
+        shared_rows: &[Row],
+        stage: Stage<'_>,
+        alive: u32,
+        budget: u64,
+    ) -> Result<(), JobFault> {
+        self.threads += u64::from(alive.count_ones());
+        let who = "a program of the graphics pipeline";
+        self.run_alone(program, shared_rows, stage, alive, budget, who)
+    }
+
+    /// Runs one SIMD-group that has no workgroup around it to its end; `who` it is, for faults.
     fn run_alone(
         &mut self,
         program: &Program,
@@ -193,6 +175,7 @@ impl<'v> Worker<'v> {
         stage: Stage<'_>,
         alive: u32,
         budget: u64,
+        who: &str,
     ) -> Result<(), JobFault> {
         let mut lanes = Lanes::new(
             &mut self.registers,
@@ -208,16 +191,13 @@ impl<'v> Worker<'v> {
         lanes.stage = stage;
         let outcome = run::run(&mut lanes);
         self.executed += lanes.executed;
-        self.threads += u64::from(alive.count_ones());
         if let Some(checker) = lanes.checker.take() {
             self.reports.extend(checker.reports);
         }
         let stack = lanes.stack;
         let fault = match outcome {
             run::Outcome::Stop => None,
-            run::Outcome::Barrier => {
-                Some(point(&lanes, "a program of the graphics pipeline waits at a barrier".into()))
-            }
+            run::Outcome::Barrier => Some(point(&lanes, format!("{who} waits at a barrier"))),
             run::Outcome::Fault => {
                 let why = lanes.fault.take().unwrap_or_default();
                 Some(point(&lanes, why))
