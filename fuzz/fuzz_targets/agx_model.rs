@@ -19,6 +19,7 @@ fuzz_target!(|data: &[u8]| {
     let options = Options {
         threads: 1,
         check: flags & 2 != 0,
+        translate_after: if flags & 0x80 != 0 { 0 } else { u32::MAX },
         instruction_budget: 2000,
         job_budget: 20_000,
         ..Options::default()

@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use tepui_format::Format;
-use tepui_format::block::{BlockCodec, MAX_BLOCK_PX};
+use tepui_format::block::{BlockCodec, MAX_BLOCK_PX, PvrtcCodec};
 use tepui_format::texel::{TexelCodec, load};
 use tepui_mali_layout::afbc::Afbc;
 
@@ -31,6 +31,21 @@ fuzz_target!(|input: &[u8]| {
         let nan = value.iter().any(|v| v.is_nan());
         assert!(nan || again == packed, "{format} {raw:#x}");
         assert_eq!(codec.pack_u32(codec.unpack_u32(raw)) & !codec.written_bits(), 0);
+    }
+    if let (Ok(codec), Some((place, words))) = (PvrtcCodec::new(format), bytes.split_first_chunk())
+    {
+        let [x, y, columns, rows] = place.map(|b: u8| u32::from(b));
+        let word = |at: u32| {
+            let mut word = [0; 8];
+            let from = words.chunks(8).nth(at as usize % 32).unwrap_or_default();
+            word[..from.len()].copy_from_slice(from);
+            u64::from_le_bytes(word)
+        };
+        let [left, upper] = codec.blocks(x, y, [columns + 1, rows + 1]);
+        assert!(left.iter().all(|&c| c <= columns) && upper.iter().all(|&r| r <= rows));
+        let quad = upper.map(|row| left.map(|column| word(row * (columns + 1) + column)));
+        let pixel = codec.pixel(&quad, x, y);
+        assert!(pixel.iter().all(|v| (0.0..=1.0).contains(v)), "{format} {pixel:?}");
     }
     if let Ok(codec) = BlockCodec::new(format) {
         let mut pixels = [[0.0; 4]; MAX_BLOCK_PX];

@@ -1,11 +1,15 @@
 //! `tepui compile`: shaders to machine code.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use tepui_agx_compiler::{Made, Options, Program, Stats, compile_with};
+use tepui_agx_compiler::abi::tile::Tile;
+use tepui_agx_compiler::abi::{self, Colours, Interface};
+use tepui_agx_compiler::dot::Dot;
+use tepui_agx_compiler::{Made, Options, Program, Stats, Table, compile_as};
 use tepui_agx_isa::disasm::Disassembler;
 use tepui_ir::{Shader, Stage};
 
@@ -19,6 +23,8 @@ use crate::frontend;
 #[command(after_help = "Examples:
   tepui compile mandelbrot.comp --gpu m1
   tepui compile shader.spv --gpu m1 --emit ir --after legalise
+  tepui compile shader.spv --gpu m1 --emit cfg | dot -Tsvg -o graph.svg
+  tepui compile blur.frag --target R8G8B8A8_UNORM
   tepui compile shaders/ --gpu m1 --json -o new.json && tepui compare old.json new.json")]
 pub struct Args {
     /// Shader files, or folders of them.
@@ -29,7 +35,7 @@ pub struct Args {
     /// What to print.
     #[arg(long, value_enum, default_value = "asm")]
     emit: Emit,
-    /// With `--emit ir` or `mir`: the result of this pass instead of the last one. `list` lists the passes.
+    /// With `--emit ir`, `mir` or `cfg`: the result of this pass instead of the last one. `list` lists the passes.
     #[arg(long, value_name = "PASS")]
     after: Option<String>,
     /// Prints JSON.
@@ -64,6 +70,13 @@ pub struct Common {
     /// Lets a thread have at most so many half-registers; what does not fit is spilled.
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     pub registers: u16,
+    /// Fragment: a render target's format, by Vulkan's name (`R8G8B8A8_UNORM`), for locations 0, 1, … in turn. The shader then stores to the
+    /// tile itself and tests; without any, it leaves that to an epilog.
+    #[arg(long, value_name = "FORMAT")]
+    pub target: Vec<String>,
+    /// Samples of the render targets.
+    #[arg(long, default_value_t = 1, hide_default_value = true)]
+    pub samples: u8,
 }
 
 #[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
@@ -74,6 +87,8 @@ enum Emit {
     Ir,
     /// The machine IR.
     Mir,
+    /// The control-flow graph of the machine IR, for Graphviz's `dot`.
+    Cfg,
     /// Machine code, raw.
     Bin,
     /// Statistics only.
@@ -95,6 +110,9 @@ pub struct Report {
     /// Instructions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asm: Vec<Line>,
+    /// Vertex and fragment shaders: what links them to each other.
+    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+    pub interface: serde_json::Value,
     /// Why it was not compiled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -134,9 +152,14 @@ impl Common {
             .transpose()
     }
 
+    /// Reads a file as SPIR-V.
+    pub fn load(&self, path: &Path) -> Result<frontend::Module, String> {
+        frontend::load(path, self.stage()?, &self.define)
+    }
+
     /// Reads a file and translates its entry point.
     pub fn translate(&self, path: &Path) -> Result<Shader, String> {
-        let module = frontend::load(path, self.stage()?, &self.define)?;
+        let module = self.load(path)?;
         self.translate_words(&module.words, module.stage)
     }
 
@@ -155,7 +178,8 @@ impl Common {
             };
             spec.push((id, bits));
         }
-        if let (Some(want), Ok(all)) = (&self.entry, tepui_spirv::entry_points(words))
+        if let Some(want) = &self.entry
+            && let Ok(all) = tepui_spirv::entry_points(words)
             && !all.iter().any(|(name, _)| name == want)
         {
             let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
@@ -168,9 +192,26 @@ impl Common {
         tepui_spirv::translate(words, &options).map_err(|e| e.to_string())
     }
 
+    /// What a shader is compiled for.
+    pub fn interface(&self, stage: Stage) -> Result<Interface, String> {
+        if stage != Stage::Fragment || self.target.is_empty() {
+            return Ok(Interface::main(stage));
+        }
+        let mut tile = Tile { samples: self.samples, ..Tile::default() };
+        if self.target.len() > tile.formats.len() {
+            return Err(format!("there are at most {} render targets", tile.formats.len()));
+        }
+        for (to, name) in tile.formats.iter_mut().zip(&self.target) {
+            let unknown = || format!("`{name}` is no format; `tepui formats` lists them");
+            *to = Some(name.parse().map_err(|_| unknown())?);
+        }
+        let colours = Colours::Tile(Box::new(tile));
+        Ok(Interface::Fragment(abi::Fragment { colours, ..abi::Fragment::default() }))
+    }
+
     /// The compiler's options.
     pub fn options(&self) -> Options {
-        Options { robust: self.robust, registers: self.registers }
+        Options { robust: self.robust, registers: self.registers, ..Options::default() }
     }
 }
 
@@ -204,8 +245,23 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
     Ok(out)
 }
 
+/// The lines of source files, by the files' names.
+fn source_lines(words: &[u32]) -> HashMap<String, Vec<String>> {
+    let sources = tepui_spirv::sources(words).unwrap_or_default();
+    let lines = |text: String| {
+        let mut lines: Vec<String> = text.lines().map(|l| l.trim().to_owned()).collect();
+        // glslang puts comments about its options before the text, and a line that starts the count anew.
+        let head = lines.iter().take_while(|l| l.starts_with("// OpModuleProcessed")).count();
+        if head > 0 && lines.get(head).is_some_and(|l| l == "#line 1") {
+            lines.drain(..=head);
+        }
+        lines
+    };
+    sources.into_iter().map(|(file, text)| (file, lines(text))).collect()
+}
+
 /// Text of a listing, with the source line where it changes.
-fn listing(program: &Program, shader: &Shader) -> String {
+fn listing(program: &Program, shader: &Shader, sources: &HashMap<String, Vec<String>>) -> String {
     let mut out = String::new();
     let mut section = |title: &str, code: &[u8], locs: &[(u32, tepui_ir::Loc)]| {
         if !title.is_empty() {
@@ -216,11 +272,15 @@ fn listing(program: &Program, shader: &Shader) -> String {
             let loc =
                 locs.binary_search_by_key(&(line.offset as u32), |l| l.0).ok().map(|k| locs[k].1);
             if let Some(l) = loc.map(|l| shader.locs[l]).filter(|l| l.line != 0)
-                && last != Some(l.line)
+                && last != Some((l.file, l.line))
             {
-                last = Some(l.line);
+                last = Some((l.file, l.line));
                 let file = shader.files.get(l.file as usize).map_or("", String::as_str);
-                out.push_str(&format!("# {file}:{}\n", l.line));
+                let text = sources.get(file).and_then(|s| s.get(l.line as usize - 1));
+                let name = Path::new(file).file_name().map_or(file.into(), |n| n.to_string_lossy());
+                out.push_str(&format!("# {name}:{}", l.line));
+                out.push_str(&text.map_or(String::new(), |t| format!(": {t}")));
+                out.push('\n');
             }
             let text = line.text();
             if text == "trap" {
@@ -253,9 +313,15 @@ fn one(args: &Args, path: &Path, look: bool) -> (Report, String, Vec<u8>) {
         stage: String::new(),
         stats: Default::default(),
         asm: Vec::new(),
+        interface: serde_json::Value::Null,
         error: None,
     };
-    let mut shader = match args.common.translate(path) {
+    let module = args.common.load(path);
+    let translated = module.and_then(|m| {
+        let shader = args.common.translate_words(&m.words, m.stage)?;
+        Ok((shader, m.words))
+    });
+    let (mut shader, words) = match translated {
         Ok(s) => s,
         Err(e) => {
             report.error = Some(e);
@@ -277,10 +343,20 @@ fn one(args: &Args, path: &Path, look: bool) -> (Report, String, Vec<u8>) {
         match made {
             Made::Ir(s) if emit == Emit::Ir => text = s.to_string(),
             Made::Mir(m) if emit == Emit::Mir => text = m.to_string(),
+            Made::Mir(m) if emit == Emit::Cfg => {
+                text = Dot { function: m, name: &report.file }.to_string();
+            }
             _ => {}
         }
     };
-    let program = compile_with(&mut shader, &args.common.options(), &mut after);
+    let interface = match args.common.interface(shader.info.stage) {
+        Ok(i) => i,
+        Err(e) => {
+            report.error = Some(e);
+            return (report, String::new(), Vec::new());
+        }
+    };
+    let program = compile_as(&mut shader, &args.common.options(), &interface, &mut after);
     if look && want == Some("list") {
         names.dedup();
         return (report, format!("spirv\n{}\n", names.join("\n")), Vec::new());
@@ -290,8 +366,14 @@ fn one(args: &Args, path: &Path, look: bool) -> (Report, String, Vec<u8>) {
         Ok(p) => {
             report.stats = stats_map(&p.stats);
             report.asm = lines(&p.code);
+            if p.table != Table::None {
+                report.interface = serde_json::to_value(&p.table).unwrap_or_default();
+            }
             if emit == Emit::Asm {
-                text = listing(&p, &shader);
+                text = listing(&p, &shader, &source_lines(&words));
+            }
+            if emit == Emit::Asm {
+                text.push_str(&p.table.to_string());
             }
             if matches!(emit, Emit::Asm | Emit::Stats) {
                 text.push_str(&p.stats.line(&report.stage.to_uppercase()));
@@ -331,9 +413,12 @@ fn many(args: &Args, files: &[PathBuf]) -> Result<ExitCode, String> {
                 stage: String::new(),
                 stats: Default::default(),
                 asm: Vec::new(),
+                interface: serde_json::Value::Null,
                 error: Some("crashed".to_owned()),
             });
-            r.asm.clear();
+            if !args.json {
+                r.asm.clear();
+            }
             r
         })
         .collect();

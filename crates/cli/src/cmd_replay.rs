@@ -23,7 +23,8 @@ use crate::cmd_decode::captures;
         tepui trace --gpu m1 --save /tmp/cap --quiet -- ./my-program\n  \
         tepui replay /tmp/cap\n  \
         tepui replay /tmp/cap --check --threads 1 --json\n  \
-        tepui replay /tmp/cap --png /tmp/pictures --draw 3"
+        tepui replay /tmp/cap --png /tmp/pictures --draw 3\n  \
+        tepui replay /tmp/cap --repeat 20 --threads 1"
 )]
 pub struct Args {
     /// A directory of captures, or one capture.
@@ -47,6 +48,10 @@ pub struct Args {
     /// The results then differ from the capture's.
     #[arg(long, value_name = "N")]
     draw: Option<u64>,
+    /// Execute each command N times more, on what it left, and say how long that took: the shortest
+    /// time, and the least time of processors. The results are those of the first time.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    repeat: u32,
     /// One JSON object a line.
     #[arg(long)]
     json: bool,
@@ -84,7 +89,7 @@ fn replay(args: &Args, path: &Path) -> Result<bool, String> {
         draws: args.draw.unwrap_or(u64::MAX),
         ..Options::default()
     };
-    let mut replayer = Replayer::new(Gpu::new(options));
+    let mut replayer = Replayer::new(Gpu::new(options)).with_repeats(args.repeat);
     if let Some(directory) = &args.png {
         std::fs::create_dir_all(directory)
             .map_err(|error| format!("{}: {error}", directory.display()))?;
@@ -166,7 +171,10 @@ fn report_start(args: &Args, start: &Start, result: Result<Replayed, Unplayable>
             "submission": start.submission, "command": start.command,
         });
         match result {
-            Ok(Replayed { result, changed, hash, .. }) => {
+            Ok(Replayed { result, changed, hash, time, .. }) => {
+                if let Some(time) = time {
+                    line["seconds"] = json!(time.map(|t| t.as_secs_f64()));
+                }
                 line["pages"] = json!(changed.len());
                 line["hash"] = json!(format!("{hash:016x}"));
                 match result {
@@ -191,7 +199,7 @@ fn report_start(args: &Args, start: &Start, result: Result<Replayed, Unplayable>
     }
     match result {
         Err(error) => println!("{at}\n  not executed: {error}"),
-        Ok(Replayed { result, changed, hash, .. }) => {
+        Ok(Replayed { result, changed, hash, time, .. }) => {
             println!("{at}");
             match result {
                 Ok(stats) => println!(
@@ -201,6 +209,10 @@ fn report_start(args: &Args, start: &Start, result: Result<Replayed, Unplayable>
                 Err(fault) => println!("  fault: {fault}"),
             }
             println!("  changed {} pages, hash {hash:016x}", changed.len());
+            if let Some(time) = time {
+                let [least, busy] = time.map(|t| t.as_secs_f64() * 1e3);
+                println!("  executed again in {least:.3} ms, {busy:.3} ms of processor time");
+            }
             if args.pages {
                 for change in changed {
                     println!("    {:#x}  {:016x}", change.address, change.hash);

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use naga::back::spv::SourceLanguage as Language;
 use tepui_ir::Stage;
 
 /// A shader file that was read.
@@ -85,7 +86,7 @@ fn by_glslang(
         Stage::Vertex => "vert",
         Stage::Fragment => "frag",
     };
-    tool.args(["-V", "--target-env", "vulkan1.3", "--quiet", "-S", stage, "-o"]).arg(&out);
+    tool.args(["-V", "--target-env", "vulkan1.3", "--quiet", "-g", "-S", stage, "-o"]).arg(&out);
     for d in defines {
         tool.arg(format!("-D{d}"));
     }
@@ -101,15 +102,27 @@ fn by_glslang(
     words(&std::fs::read(&out).map_err(|e| e.to_string())?)
 }
 
-fn by_naga(module: &naga::Module) -> Result<Vec<u32>, String> {
+fn by_naga(
+    module: &naga::Module,
+    path: &Path,
+    text: &str,
+    language: Language,
+) -> Result<Vec<u32>, String> {
     let info = naga::valid::Validator::new(
         naga::valid::ValidationFlags::all(),
         naga::valid::Capabilities::all(),
     )
     .validate(module)
     .map_err(|e| format!("naga: {e:?}"))?;
-    // The loops that the source has, no more.
+    let name = path.display().to_string();
+    // Names and lines for the listing; the loops that the source has, no more.
     let options = naga::back::spv::Options {
+        flags: naga::back::spv::Options::default().flags | naga::back::spv::WriterFlags::DEBUG,
+        debug_info: Some(naga::back::spv::DebugInfo {
+            source_code: text,
+            file_name: &name,
+            language,
+        }),
         lang_version: (1, 3),
         force_loop_bounding: false,
         ..Default::default()
@@ -133,7 +146,7 @@ pub fn load(path: &Path, stage: Option<Stage>, defines: &[String]) -> Result<Mod
     let text = String::from_utf8(bytes).map_err(|_| "is neither SPIR-V nor text".to_owned())?;
     if extension == "wgsl" {
         let module = naga::front::wgsl::parse_str(&text).map_err(|e| e.emit_to_string(&text))?;
-        return Ok(Module { words: by_naga(&module)?, stage });
+        return Ok(Module { words: by_naga(&module, path, &text, Language::WGSL)?, stage });
     }
     let Some(stage) = stage.or_else(|| stage_of(path)) else {
         return Err("the name tells no stage: give --stage compute, vertex or fragment".to_owned());
@@ -157,7 +170,9 @@ pub fn load(path: &Path, stage: Option<Stage>, defines: &[String]) -> Result<Mod
         options.defines.insert(name.to_owned(), value.to_owned());
     }
     let parsed = naga::front::glsl::Frontend::default().parse(&options, &text);
-    match parsed.map_err(|e| format!("naga: {}", e.emit_to_string(&text))).and_then(|m| by_naga(&m))
+    match parsed
+        .map_err(|e| format!("naga: {}", e.emit_to_string(&text)))
+        .and_then(|m| by_naga(&m, path, &text, Language::GLSL))
     {
         Ok(words) => Ok(Module { words, stage: Some(stage) }),
         Err(second) => Err(format!("no front end takes it.\n{first}\n{second}")),

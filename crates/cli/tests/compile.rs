@@ -29,6 +29,8 @@ fn a_shader_is_compiled_and_run() {
     let d = dir();
     let asm = text(&tepui(d.path(), &["compile", "triple.wgsl", "--gpu", "m1"]));
     assert!(asm.contains("imadd") && asm.contains("COMPUTE shader:"), "{asm}");
+    let line = "# triple.wgsl:4: data[id.x] = data[id.x] * 3u + id.x;";
+    assert!(asm.lines().any(|l| l == line), "the source stands between the instructions:\n{asm}");
     let words: Vec<u8> = (0..64u32).flat_map(|i| (i + 7).to_le_bytes()).collect();
     std::fs::write(d.path().join("in.bin"), words).expect("written");
     let args = [
@@ -101,4 +103,31 @@ fn errors_say_what_to_do() {
         let e = String::from_utf8_lossy(&o.stderr);
         assert!(!o.status.success() && e.contains(word), "{args:?}: {e}");
     }
+}
+
+#[test]
+fn the_control_flow_graph_is_one_for_graphviz() {
+    let d = dir();
+    let loops = SHADER.replace(
+        "data[id.x] = ",
+        "for (var k = 0u; k < id.x; k++) { data[k] += k; }\n  data[id.x] = ",
+    );
+    std::fs::write(d.path().join("loop.wgsl"), loops).expect("written");
+    let graph = text(&tepui(d.path(), &["compile", "loop.wgsl", "--emit", "cfg"]));
+    assert!(graph.starts_with("digraph \"loop.wgsl\" {") && graph.ends_with("}\n"), "{graph}");
+    let boxes: Vec<&str> = graph
+        .lines()
+        .filter_map(|l| l.strip_prefix("  block")?.split_once(" [label=\"block"))
+        .map(|b| b.0)
+        .collect();
+    assert!(boxes.len() >= 4, "{graph}");
+    // Every edge is between blocks that there are, one of them back to the loop's start.
+    let edges: Vec<(&str, &str)> = graph
+        .lines()
+        .filter_map(|l| l.trim().strip_prefix("block")?.split_once(" -> block"))
+        .map(|(a, b)| (a, b.split(' ').next().unwrap_or(b)))
+        .collect();
+    assert!(edges.iter().all(|(a, b)| boxes.contains(a) && boxes.contains(b)), "{graph}");
+    assert!(graph.contains("label=\"next\"") && graph.contains("label=\"then\""), "{graph}");
+    assert!(graph.contains("device_store"), "{graph}");
 }

@@ -8,12 +8,13 @@ fn listings_are_what_the_commands_print() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/compiler.md");
     let text = std::fs::read_to_string(&path).expect("the page is there");
     let dir = tempfile::tempdir().expect("a directory");
-    let shader = text
-        .split_once("```wgsl\n")
-        .and_then(|(_, rest)| rest.split_once("```"))
-        .expect("the page has a shader")
-        .0;
-    std::fs::write(dir.path().join("shader.wgsl"), shader).expect("written");
+    // Shaders stand in blocks of WGSL, with a file name behind the word unless it is the first.
+    for (n, block) in text.split("```wgsl").skip(1).enumerate() {
+        let (name, rest) = block.split_once('\n').expect("a block has lines");
+        let (shader, _) = rest.split_once("```").expect("a block ends");
+        let name = if n == 0 { "shader.wgsl" } else { name.trim() };
+        std::fs::write(dir.path().join(name), shader).expect("written");
+    }
     let mut out = String::new();
     let mut rest = text.as_str();
     let mut count = 0;

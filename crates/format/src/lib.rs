@@ -8,7 +8,7 @@
 //!
 //! - [`texel`] turns the bits of one pixel into four floats or integers and back, with the API's
 //!   rounding ([`texel::TexelCodec`]);
-//! - [`block`] decodes blocks of several pixels: BC, ETC2, EAC, ASTC, 4:2:2;
+//! - [`block`] decodes blocks of several pixels: BC, ETC2, EAC, ASTC, PVRTC1, 4:2:2;
 //! - [`units`] holds extents whose unit (pixels, samples, elements, tiles) is a type; the layout
 //!   crates compute with them.
 //!

@@ -1,7 +1,7 @@
 //! Random expressions.
 
 use crate::{ARRAY, COMPS, Gen};
-use tepui_ir::{Attrs, InstFlags, Op, Reduce, ReduceOp, Type, Value};
+use tepui_ir::{Attrs, Builtin, InstFlags, Op, Reduce, ReduceOp, Type, Value};
 
 const BINARY: &[Op] = &[
     Op::IAdd,
@@ -198,6 +198,24 @@ impl Gen<'_> {
         x
     }
 
+    fn lane(&mut self) -> Value {
+        self.b.builtin(Builtin::SubgroupInvocationId, Type::B32)
+    }
+
+    /// `v`, read from lane `from`, where that is active, else `other`: what a lane that is not active holds is open.
+    fn there(&mut self, v: Value, from: Value, other: Value) -> Value {
+        let (yes, last, one) = (self.b.bool(true), self.b.u32(31), self.b.u32(1));
+        let all = self.b.unary(Op::Ballot, yes);
+        let all = self.b.extract(all, 0);
+        let known = self.b.binary(Op::IAnd, from, last);
+        let bit = self.b.binary(Op::UShr, all, known);
+        let bit = self.b.binary(Op::IAnd, bit, one);
+        let on = self.b.binary(Op::IEq, bit, one);
+        let near = self.b.binary(Op::UGe, last, from);
+        let on = self.b.binary(Op::IAnd, on, near);
+        self.b.select(on, v, other)
+    }
+
     fn subgroup(&mut self, bits: u8, depth: u32) -> Value {
         const SCANS: &[Op] = &[Op::Reduce, Op::InclusiveScan, Op::ExclusiveScan];
         let (x, ty) = (self.int(bits, depth), Type::scalar(bits));
@@ -217,14 +235,24 @@ impl Gen<'_> {
             2 => {
                 let n = self.rng.below(crate::LANES as usize) as u32;
                 let n = self.b.u32(n);
-                self.b.binary(Op::ShuffleXor, x, n)
+                let v = self.b.binary(Op::ShuffleXor, x, n);
+                let own = self.lane();
+                let from = self.b.binary(Op::IXor, own, n);
+                self.there(v, from, x)
             }
             3 => {
                 let m = self.b.u32(crate::LANES - 1);
                 let y = self.int(32, depth);
                 let n = self.b.binary(Op::IAnd, y, m);
                 let op = self.rng.pick(&[Op::Shuffle, Op::ShuffleUp, Op::ShuffleDown]);
-                self.b.binary(op, x, n)
+                let v = self.b.binary(op, x, n);
+                let own = self.lane();
+                let from = match op {
+                    Op::ShuffleUp => self.b.binary(Op::ISub, own, n),
+                    Op::ShuffleDown => self.b.binary(Op::IAdd, own, n),
+                    _ => n,
+                };
+                self.there(v, from, x)
             }
             4 => {
                 let c = self.cond(depth);
@@ -250,11 +278,21 @@ impl Gen<'_> {
             6 => {
                 let n = self.rng.below(4) as u32;
                 let n = self.b.u32(n);
-                self.b.binary(Op::QuadBroadcast, x, n)
+                let v = self.b.binary(Op::QuadBroadcast, x, n);
+                let (own, quad) = (self.lane(), self.b.u32(!3));
+                let base = self.b.binary(Op::IAnd, own, quad);
+                let from = self.b.binary(Op::IOr, base, n);
+                self.there(v, from, x)
             }
             _ => {
-                let op = self.rng.pick(&[ReduceOp::IAdd, ReduceOp::UMax]);
-                let cluster = self.rng.pick(&[2, 4, 8]);
+                let op = self.rng.pick(&[
+                    ReduceOp::IAdd,
+                    ReduceOp::IMul,
+                    ReduceOp::SMin,
+                    ReduceOp::UMax,
+                    ReduceOp::Xor,
+                ]);
+                let cluster = self.rng.pick(&[2, 4, 8, 16]);
                 self.b.value(Op::Reduce, Attrs::Reduce(Reduce { op, cluster }), &[x], ty)
             }
         }

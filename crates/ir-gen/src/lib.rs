@@ -208,6 +208,7 @@ pub fn program(seed: u64, config: &Config) -> Shader {
         budget: config.size,
         loops: 0,
     };
+    g.clear_variables();
     g.load_inputs();
     while g.budget > 0 {
         g.statement(0);
@@ -244,6 +245,28 @@ pub fn run(s: &Shader, seed: u64) -> Result<Memory, Fault> {
 }
 
 impl Gen<'_> {
+    /// Gives all variables a first value, as what nobody has written is open to every compiler.
+    fn clear_variables(&mut self) {
+        for p in 0..self.pools.len() {
+            let Pool { bits, array, vector, ref scalars } = self.pools[p];
+            let scalars = scalars.clone();
+            let zero = self.b.const_bits(Type::scalar(bits), 0);
+            for v in scalars {
+                self.b.store_var(v, zero, None);
+            }
+            for k in 0..ARRAY {
+                let i = self.b.u32(k);
+                self.b.store_var(array, zero, Some(i));
+            }
+            let zeros = self.b.vec(&[zero; COMPS as usize]);
+            self.b.store_var(vector, zeros, None);
+        }
+        let no = self.b.bool(false);
+        for v in self.bools.clone() {
+            self.b.store_var(v, no, None);
+        }
+    }
+
     fn load_inputs(&mut self) {
         let mut offset = 0;
         for p in 0..self.pools.len() {

@@ -479,6 +479,8 @@ named_enum! {
         FragSize = "frag_size",
         /// Fragment, b32: most invocations for the fragment.
         FragInvocationCount = "frag_invocation_count",
+        /// Fragment, b32x4: the constant of the blend state.
+        BlendConstant = "blend_constant",
         /// Fragment output, b32.
         FragDepth = "frag_depth",
         /// Fragment output, b32.

@@ -11,10 +11,13 @@
 mod exec;
 mod image;
 mod memory;
+mod sample;
+mod texel;
 mod wave;
 
 pub use image::{Filter, ImageData, SamplerData, Wrap};
 pub use memory::{Memory, MemoryError, buffer_address};
+pub use sample::Compare;
 pub use wave::operator;
 
 use crate::attrs::{Attrs, Builtin, IoLoc};
@@ -66,6 +69,8 @@ pub struct Group {
     pub inputs: HashMap<(IoLoc, u8), Vec<u32>>,
     /// Lanes that start as helpers.
     pub helpers: Vec<bool>,
+    /// Colours of the framebuffer by output location and component, one word for each lane.
+    pub framebuffer: HashMap<(IoLoc, u8), Vec<u32>>,
 }
 
 impl Group {

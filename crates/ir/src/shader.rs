@@ -432,23 +432,27 @@ impl Shader {
     }
 
     /// Operands.
+    #[inline]
     #[must_use]
     pub fn args(&self, inst: Inst) -> &[Value] {
         self.insts[inst].args.as_slice(&self.pool)
     }
 
     /// Operands, to rewrite in place.
+    #[inline]
     pub fn args_mut(&mut self, inst: Inst) -> &mut [Value] {
         self.insts[inst].args.as_mut_slice(&mut self.pool)
     }
 
     /// Operand `i`.
+    #[inline]
     #[must_use]
     pub fn arg(&self, inst: Inst, i: usize) -> Value {
         self.args(inst)[i]
     }
 
     /// Results.
+    #[inline]
     #[must_use]
     pub fn results(&self, inst: Inst) -> &[Value] {
         self.insts[inst].results.as_slice(&self.pool)
@@ -458,18 +462,21 @@ impl Shader {
     ///
     /// # Panics
     /// When there is none.
+    #[inline]
     #[must_use]
     pub fn result(&self, inst: Inst) -> Value {
         self.results(inst)[0]
     }
 
     /// Type of a value.
+    #[inline]
     #[must_use]
     pub fn ty(&self, v: Value) -> Type {
         self.values[v].ty
     }
 
     /// The instruction that defines `v`, unless it is a parameter.
+    #[inline]
     #[must_use]
     pub fn def_inst(&self, v: Value) -> Option<Inst> {
         match self.values[v].def {
@@ -479,12 +486,14 @@ impl Shader {
     }
 
     /// The op that defines `v`, unless it is a parameter.
+    #[inline]
     #[must_use]
     pub fn def_op(&self, v: Value) -> Option<Op> {
         self.def_inst(v).map(|i| self.insts[i].op)
     }
 
     /// The bits of `v` when it is a scalar constant.
+    #[inline]
     #[must_use]
     pub fn as_const(&self, v: Value) -> Option<u64> {
         match self.insts[self.def_inst(v)?].attrs {
@@ -518,12 +527,14 @@ impl Shader {
     }
 
     /// Whether `v` is a constant or a `vec` of constants.
+    #[inline]
     #[must_use]
     pub fn is_const(&self, v: Value) -> bool {
         self.const_all(v, &|_| true)
     }
 
     /// Regions of an instruction: none, one or two.
+    #[inline]
     pub fn inst_regions(&self, inst: Inst) -> impl Iterator<Item = Region> + use<> {
         let (a, b) = match self.insts[inst].attrs {
             Attrs::If(a, b) => (Some(a), Some(b)),
@@ -534,6 +545,7 @@ impl Shader {
     }
 
     /// The terminator of a region, when it has one.
+    #[inline]
     #[must_use]
     pub fn terminator(&self, region: Region) -> Option<Inst> {
         self.regions[region].insts.last().copied().filter(|&i| self.insts[i].op.is_terminator())

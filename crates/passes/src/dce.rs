@@ -25,18 +25,54 @@ pub fn run(s: &mut Shader) -> bool {
     changed
 }
 
+/// What a shader reads again of what it may write.
+struct Reads {
+    vars: Vec<bool>,
+    shared: bool,
+    scratch: bool,
+    /// Memory of any kind that others write, too.
+    memory: bool,
+}
+
+impl Reads {
+    fn of(s: &Shader) -> Reads {
+        let mut r =
+            Reads { vars: vec![false; s.vars.len()], shared: false, scratch: false, memory: false };
+        s.walk(|s, _, i| {
+            let d = &s.insts[i];
+            match (d.op, d.attrs) {
+                (Op::LoadVar, Attrs::Var(v)) => r.vars[v.index()] = true,
+                (Op::LoadScratch, _) => r.scratch = true,
+                (Op::LoadShared | Op::AtomicShared, _) => (r.shared, r.memory) = (true, true),
+                (Op::Barrier, _) => {}
+                (op, _) => r.memory |= op.props().contains(Props::READS),
+            }
+        });
+        r
+    }
+}
+
 /// Whether an instruction must stay even if nothing uses its results.
-fn has_effect(s: &Shader, i: Inst, loaded: &[bool]) -> bool {
+fn has_effect(s: &Shader, i: Inst, read: &Reads) -> bool {
     let d = &s.insts[i];
     if let Attrs::Var(v) = d.attrs {
-        return d.op == Op::StoreVar && loaded[v.index()];
+        return d.op == Op::StoreVar && read.vars[v.index()];
     }
     let volatile = match d.attrs {
         Attrs::Mem(m) | Attrs::Atomic(_, m) => m.access.contains(Access::VOLATILE),
         Attrs::Image(m) | Attrs::ImageAtomic(_, m) => m.access.contains(Access::VOLATILE),
         _ => false,
     };
-    volatile || d.op.props().contains(Props::WRITES)
+    if volatile {
+        return true;
+    }
+    match d.op {
+        Op::StoreShared => read.shared,
+        Op::StoreScratch => read.scratch,
+        // Nothing sees in which order others come here.
+        Op::Barrier => read.memory,
+        op => op.props().contains(Props::WRITES),
+    }
 }
 
 struct Dce<'a> {
@@ -98,14 +134,9 @@ impl Dce<'_> {
 
     fn mark(&mut self) {
         let mut roots = Vec::new();
-        let mut loaded = vec![false; self.s.vars.len()];
+        let read = Reads::of(self.s);
         self.s.walk(|s, _, i| {
-            if let (Op::LoadVar, Attrs::Var(v)) = (s.insts[i].op, s.insts[i].attrs) {
-                loaded[v.index()] = true;
-            }
-        });
-        self.s.walk(|s, _, i| {
-            if has_effect(s, i, &loaded) {
+            if has_effect(s, i, &read) {
                 roots.push(i);
             }
         });

@@ -149,6 +149,7 @@ impl Analysis<'_> {
                         ) => true,
                         (
                             Op::LoadInput
+                            | Op::LoadOutput
                             | Op::LoadInputAtSample
                             | Op::LoadInputAtOffset
                             | Op::LoadInputVertex,

@@ -8,6 +8,8 @@
 //! [`simplify`] (constants, algebraic rules from [`mod@rules`], value numbering) and [`dce`] clean up until nothing changes,
 //! [`unroll`] opens short counted loops, [`if_convert`] flattens small arms, [`licm`] moves invariants out of loops,
 //! [`scalarise`] splits vectors and [`vectorise`] joins neighbouring memory accesses.
+//! [`subgroups`] asks other lanes only for what is not known without them.
+//! [`reassociate`] multiplies shared factors first.
 //! [`forward`] takes values that memory is known to hold, and [`hoist`] what both arms of an `if` compute.
 //! Analyses for backends: [`divergence`]. What a GPU asks for stands in a [`target::Target`], and [`target::lower`] runs the
 //! lowerings (`lower_*`) in order.
@@ -23,6 +25,7 @@ pub mod licm;
 pub mod lower_addresses;
 pub mod lower_alu;
 pub mod lower_bits;
+pub mod lower_blend;
 pub mod lower_buffers;
 pub mod lower_int64;
 pub mod lower_io;
@@ -31,15 +34,17 @@ pub mod lower_tex;
 pub mod lower_vars;
 pub mod pipeline;
 pub mod promote;
+pub mod reassociate;
+pub mod rewrite;
 pub mod rules;
 pub mod scalarise;
 pub mod simplify;
 pub mod split;
+pub mod subgroups;
 pub mod target;
 pub mod unroll;
 pub mod vectorise;
 
 mod access;
 mod edit;
-mod rewrite;
 pub use edit::{Consts, Renames};

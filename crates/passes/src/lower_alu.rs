@@ -65,6 +65,16 @@ bitflags! {
         const IMINMAX = 1 << 23;
         /// `umul_hi` and `smul_hi` of 32 bits to 16-bit products.
         const MUL_HI = 1 << 24;
+        /// `umul_hi`, `smul_hi` and `bit_reverse` of fewer than 32 bits to those of 32.
+        const NARROW = 1 << 25;
+        /// `bit_insert` and `ubit_extract` of a variable width or of other than 32 bits, and every `sbit_extract`.
+        const BIT_FIELD = 1 << 26;
+        /// 16-bit division, remainder, power, sine and cosine to those of 32 bits.
+        const HALF_SPECIAL = 1 << 27;
+        /// `f2s` and `f2u` to 8 bits, to those of 32 bits.
+        const TO_INT8 = 1 << 28;
+        /// `extract_dyn` and `insert_dyn` to selects.
+        const DYNAMIC = 1 << 29;
     }
 }
 
@@ -88,6 +98,11 @@ impl Lowering for Pass {
         let ty = e.ty(r);
         if self.0.contains(Alu::PACK)
             && let Some(v) = pack::lower(e, op, a[0], ty)
+        {
+            return Step::Replace(vec![v]);
+        }
+        if self.0.contains(Alu::DYNAMIC)
+            && let Some(v) = dynamic(e, op, a, ty)
         {
             return Step::Replace(vec![v]);
         }
@@ -126,6 +141,19 @@ impl Pass {
     fn scalar(&self, e: &mut Emit, op: Op, [a, b, c, d]: [Value; 4], ty: Type) -> Option<Value> {
         let on = |f: Alu| self.0.contains(f);
         let at = e.ty(a);
+        if on(Alu::HALF_SPECIAL) && at.bits() == 16 {
+            let wide = match op {
+                Op::FSin | Op::FCos => vec![e.convert(Op::F2F, a, Type::B32)],
+                Op::FDiv | Op::FRem | Op::FMod | Op::FPow => {
+                    vec![e.convert(Op::F2F, a, Type::B32), e.convert(Op::F2F, b, Type::B32)]
+                }
+                _ => Vec::new(),
+            };
+            if !wide.is_empty() {
+                let r = self.op(e, op, &wide);
+                return Some(e.convert(Op::F2F, r, ty));
+            }
+        }
         Some(match op {
             Op::FDiv if on(Alu::FDIV) => {
                 let r = e.op(Op::FRcp, &[b]);
@@ -187,6 +215,20 @@ impl Pass {
                 let one = int(e, ty, 1);
                 let down = e.op(Op::ISub, &[h, one]);
                 e.select(over, down, h)
+            }
+            // To as many bits or more every value goes as it is.
+            Op::F2FRtz if on(Alu::F2F_RTZ) => e.convert(Op::F2F, a, ty),
+            Op::F2S | Op::F2U if on(Alu::TO_INT8) && ty.bits() == 8 => {
+                let x = e.value(op, Attrs::None, &[a], Type::B32);
+                let x = if op == Op::F2S {
+                    let (lo, hi) = (e.u32(-128i32 as u32), e.u32(127));
+                    let x = self.op(e, Op::SMax, &[x, lo]);
+                    self.op(e, Op::SMin, &[x, hi])
+                } else {
+                    let hi = e.u32(255);
+                    self.op(e, Op::UMin, &[x, hi])
+                };
+                e.convert(Op::U2U, x, ty)
             }
             Op::UDiv | Op::UMod | Op::SDiv | Op::SRem | Op::SMod => {
                 return divide::lower(e, self.0, op, a, b);
@@ -273,7 +315,14 @@ impl Pass {
             }
             Op::BitCount if on(Alu::BIT_COUNT) => bit_count(e, a),
             Op::BitReverse if on(Alu::BIT_REVERSE) => bit_reverse(e, a),
-            Op::BitInsert if on(Alu::BIT_INSERT) => {
+            Op::BitReverse if on(Alu::NARROW) && ty.bits() < 32 => {
+                let x = e.convert(Op::U2U, a, Type::B32);
+                let x = e.op(Op::BitReverse, &[x]);
+                let n = e.u32(32 - u32::from(ty.bits()));
+                let x = e.op(Op::UShr, &[x, n]);
+                e.convert(Op::U2U, x, ty)
+            }
+            Op::BitInsert if on(Alu::BIT_INSERT) || self.field_of(e, d, ty) => {
                 let m = self.field(e, ty, c, d);
                 let x = e.op(Op::IShl, &[b, c]);
                 let x = e.op(Op::IAnd, &[x, m]);
@@ -281,12 +330,12 @@ impl Pass {
                 let y = e.op(Op::IAnd, &[a, keep]);
                 e.op(Op::IOr, &[x, y])
             }
-            Op::UBitExtract if on(Alu::BIT_EXTRACT) => {
+            Op::UBitExtract if on(Alu::BIT_EXTRACT) || self.field_of(e, c, ty) => {
                 let m = self.field(e, ty, b, c);
                 let x = e.op(Op::IAnd, &[a, m]);
                 e.op(Op::UShr, &[x, b])
             }
-            Op::SBitExtract if on(Alu::BIT_EXTRACT) => {
+            Op::SBitExtract if on(Alu::BIT_EXTRACT) || on(Alu::BIT_FIELD) => {
                 let n = e.u32(u32::from(ty.bits()));
                 // The field may pass the end of the word; the bits that exist have the sign on top.
                 let count = self.op(e, Op::UMin, &[c, n]);
@@ -304,7 +353,7 @@ impl Pass {
                 e.select(some, x, none)
             }
             Op::UMulHi | Op::SMulHi if on(Alu::MUL_HI) && ty.bits() == 32 => mul_hi(e, op, a, b),
-            Op::UMulHi | Op::SMulHi if on(Alu::MUL_HI) => {
+            Op::UMulHi | Op::SMulHi if ty.bits() < 32 && (on(Alu::MUL_HI) || on(Alu::NARROW)) => {
                 let ext = if op == Op::SMulHi { Op::S2S } else { Op::U2U };
                 let (x, y) = (e.convert(ext, a, Type::B32), e.convert(ext, b, Type::B32));
                 let p = e.op(Op::IMul, &[x, y]);
@@ -314,6 +363,11 @@ impl Pass {
             }
             _ => return None,
         })
+    }
+
+    /// Whether a field of this many bits is one that the machine lacks.
+    fn field_of(&self, e: &Emit, count: Value, ty: Type) -> bool {
+        self.0.contains(Alu::BIT_FIELD) && (ty.bits() != 32 || e.s.as_const(count).is_none())
     }
 
     /// The bits [off, off + count) of a word.
@@ -330,6 +384,28 @@ impl Pass {
         let none = int(e, ty, 0);
         e.select(inside, m, none)
     }
+}
+
+/// The component that a number names, or the vector with that one replaced.
+fn dynamic(e: &mut Emit, op: Op, [a, b, c, _]: [Value; 4], ty: Type) -> Option<Value> {
+    let index = match op {
+        Op::ExtractDyn => b,
+        Op::InsertDyn => c,
+        _ => return None,
+    };
+    let parts = e.split(a);
+    let mut found = e.konst(ty.elem(), 0);
+    let mut all = Vec::with_capacity(parts.len());
+    for (k, x) in parts.into_iter().enumerate() {
+        let k = e.u32(k as u32);
+        let here = e.op(Op::IEq, &[index, k]);
+        if op == Op::ExtractDyn {
+            found = e.select(here, x, found);
+        } else {
+            all.push(e.select(here, b, x));
+        }
+    }
+    Some(if op == Op::ExtractDyn { found } else { e.vec(&all) })
 }
 
 /// a * 2^b in two exact steps and one that may round: the exponent is cut in three.

@@ -435,9 +435,16 @@ impl Pairs {
                 let flat = e.split(v);
                 return Some(New::Pairs(flat.chunks_exact(2).map(|p| [p[0], p[1]]).collect()));
             }
+            // All words of a vector from one lane.
+            Op::Shuffle if wide && ty.comps() <= 8 => {
+                let words: Vec<Value> = self.all(e, args[0]).into_iter().flatten().collect();
+                let x = e.vec(&words);
+                let v = e.value(op, attrs, &[x, args[1]], halves(ty));
+                let flat = e.split(v);
+                return Some(New::Pairs(flat.chunks_exact(2).map(|p| [p[0], p[1]]).collect()));
+            }
             Op::ReadLane
             | Op::ReadFirst
-            | Op::Shuffle
             | Op::ShuffleXor
             | Op::ShuffleUp
             | Op::ShuffleDown

@@ -30,6 +30,9 @@ impl Lowering for Io {
         let (op, Attrs::Io(slot)) = (e.s.insts[i].op, e.s.insts[i].attrs) else {
             return Step::Keep;
         };
+        if op == Op::LoadOutput {
+            return Step::Keep;
+        }
         let store = op == Op::StoreOutput;
         let at = usize::from(store);
         let mut args = e.s.args(i).to_vec();

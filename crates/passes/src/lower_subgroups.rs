@@ -1,6 +1,7 @@
 //! Sub-group operations that a GPU lacks, in terms of `ballot`, `read_lane`, `read_first` and `shuffle`.
 //!
-//! Sub-groups have up to 32 lanes. Reductions and scans that stay nobody's job are done lane by lane: a loop takes the lowest of the lanes
+//! Sub-groups have up to 32 lanes. Reductions of clusters become reductions of what the machine has, each with the lanes of one
+//! cluster only: the others bring the operator's identity. Reductions and scans that stay nobody's job are done lane by lane: a loop takes the lowest of the lanes
 //! that are left, reads its value, and each lane that wants it combines it. That is right under any
 //! divergence, in as many steps as there are active lanes.
 
@@ -34,8 +35,10 @@ bitflags! {
         const REDUCE = 1 << 9;
         /// All scans.
         const SCAN = 1 << 10;
-        /// Products, of any kind.
-        const MULTIPLY = 1 << 11;
+        /// Products of integers.
+        const IMUL = 1 << 11;
+        /// Products of floats.
+        const FMUL = 1 << 12;
     }
 }
 
@@ -123,9 +126,39 @@ impl Lowering for Pass {
                 if !ty.is_scalar() {
                     return Step::Keep; // scalarise comes first
                 }
-                if ty.bits() == 1 && on(Subgroups::BOOL_REDUCE) {
+                let cluster = match reduce.cluster {
+                    c if op != Op::Reduce || c >= 32 => 0,
+                    c => c,
+                };
+                let reduce = Reduce { cluster, ..reduce };
+                let parts = on(Subgroups::CLUSTERED) && !matches!(cluster, 0 | 4);
+                if cluster == 1 {
+                    // Its own value, but for NaNs and signs of zeros in front of the identity.
+                    let (combine, identity) = tepui_ir::interp::operator(reduce.op, ty);
+                    if ty.bits() == 1 {
+                        args[0]
+                    } else {
+                        let identity = e.konst(ty, identity);
+                        e.op(combine, &[identity, args[0]])
+                    }
+                } else if ty.bits() == 1 && on(Subgroups::BOOL_REDUCE) {
                     truth(e, op, reduce, args[0])
-                } else if ty.bits() != 1 && self.by_lane(op, reduce, ty) {
+                } else if ty.bits() == 1 {
+                    match (op, reduce.op) {
+                        (Op::Reduce, ReduceOp::And | ReduceOp::UMin) if cluster == 0 => {
+                            self.vote(e, Op::VoteAll, args[0])
+                        }
+                        (Op::Reduce, ReduceOp::Or | ReduceOp::UMax) if cluster == 0 => {
+                            self.vote(e, Op::VoteAny, args[0])
+                        }
+                        _ if parts => truth(e, op, reduce, args[0]),
+                        _ => return Step::Keep,
+                    }
+                } else if self.by_lane(op, Reduce { cluster: 0, ..reduce }, ty) {
+                    serial(e, op, reduce, args[0])
+                } else if parts {
+                    masked(e, reduce, args[0], !on(Subgroups::CLUSTERED_4))
+                } else if self.by_lane(op, reduce, ty) {
                     serial(e, op, reduce, args[0])
                 } else {
                     return Step::Keep;
@@ -156,10 +189,10 @@ impl Pass {
         let on = |f: Subgroups| self.0.contains(f);
         let bitwise = matches!(r.op, ReduceOp::And | ReduceOp::Or | ReduceOp::Xor);
         (ty.bits() == 64 && !bitwise && on(Subgroups::REDUCE_64))
-            || (matches!(r.op, ReduceOp::IMul | ReduceOp::FMul) && on(Subgroups::MULTIPLY))
+            || (r.op == ReduceOp::IMul && on(Subgroups::IMUL))
+            || (r.op == ReduceOp::FMul && on(Subgroups::FMUL))
             || match (op, r.cluster) {
                 (Op::Reduce, 0) => on(Subgroups::REDUCE),
-                (Op::Reduce, 1) => true,
                 (Op::Reduce, 4) => on(Subgroups::CLUSTERED_4),
                 (Op::Reduce, _) => on(Subgroups::CLUSTERED),
                 _ => on(Subgroups::SCAN),
@@ -211,6 +244,35 @@ fn truth(e: &mut Emit, op: Op, r: Reduce, c: Value) -> Value {
     }
     let none = is_zero(e, m);
     if all { none } else { e.op(Op::INot, &[none]) }
+}
+
+/// Reductions of a cluster from reductions of more lanes, one for each cluster in them: those outside bring the identity.
+fn masked(e: &mut Emit, r: Reduce, v: Value, quads: bool) -> Value {
+    let ty = e.ty(v);
+    let (_, identity) = tepui_ir::interp::operator(r.op, ty);
+    let identity = e.konst(ty, identity);
+    let size = u32::from(r.cluster);
+    let around = if size == 2 && quads { 4 } else { 32 };
+    let reduce = Reduce { cluster: if around == 4 { 4 } else { 0 }, ..r };
+    let own = lane(e);
+    let by = e.u32(size.trailing_zeros());
+    let mut at = e.op(Op::UShr, &[own, by]);
+    if around == 4 {
+        let one = e.u32(1);
+        at = e.op(Op::IAnd, &[at, one]);
+    }
+    let mut result = None;
+    for k in 0..around / size {
+        let k = e.u32(k);
+        let mine = e.op(Op::IEq, &[at, k]);
+        let part = e.select(mine, v, identity);
+        let part = e.value(Op::Reduce, Attrs::Reduce(reduce), &[part], ty);
+        result = Some(match result {
+            None => part,
+            Some(before) => e.select(mine, part, before),
+        });
+    }
+    result.unwrap_or(v)
 }
 
 /// Lane by lane, in order.

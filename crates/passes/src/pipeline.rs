@@ -20,9 +20,11 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "dce", run: crate::dce::run },
     Pass { name: "if_convert", run: crate::if_convert::run },
     Pass { name: "unroll", run: crate::unroll::run },
+    Pass { name: "reassociate", run: crate::reassociate::run },
     Pass { name: "licm", run: crate::licm::run },
     Pass { name: "forward", run: crate::forward::run },
     Pass { name: "hoist", run: crate::hoist::run },
+    Pass { name: "subgroups", run: crate::subgroups::run },
     Pass { name: "scalarise", run: crate::scalarise::run },
     Pass { name: "vectorise", run: crate::vectorise::run },
     Pass { name: "lower_vars", run: crate::lower_vars::run },
@@ -36,6 +38,10 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "lower_subgroups",
         run: |s| crate::lower_subgroups::run(s, crate::lower_subgroups::Subgroups::all()),
+    },
+    Pass {
+        name: "lower_clusters",
+        run: |s| crate::lower_subgroups::run(s, crate::lower_subgroups::Subgroups::CLUSTERED),
     },
     Pass { name: "lower_alu", run: |s| crate::lower_alu::run(s, crate::lower_alu::Alu::all()) },
     Pass {
@@ -58,57 +64,103 @@ pub fn find(name: &str) -> Option<Pass> {
     PASSES.iter().find(|p| p.name == name).copied()
 }
 
-/// Runs a pass; in debug builds the result is validated.
-///
-/// # Panics
-/// In debug builds, when the pass leaves an invalid shader.
-pub fn run_pass(
-    s: &mut Shader,
-    name: &'static str,
-    after: &mut dyn FnMut(&'static str, &Shader),
-) -> bool {
-    let Some(p) = find(name) else { return false };
-    let changed = (p.run)(s);
-    if cfg!(debug_assertions)
-        && let Err(e) = tepui_ir::validate(s)
-    {
-        panic!("after {name}: {e}\n{s}");
-    }
-    after(name, s);
-    changed
-}
-
 /// Most rounds of a clean-up.
 const ROUNDS: usize = 8;
 
-fn clean(s: &mut Shader, passes: &[&'static str], after: &mut dyn FnMut(&'static str, &Shader)) {
-    // Done when every pass has seen the shader as it is and left it so.
-    let mut quiet = 0;
-    for &p in passes.iter().cycle().take(ROUNDS * passes.len()) {
-        quiet = if run_pass(s, p, after) { 0 } else { quiet + 1 };
-        if quiet == passes.len() {
-            return;
+/// Runs passes over one shader. A pass that has seen the shader as it is, and left it so, does not look again.
+pub struct Pipeline<'a> {
+    /// Sees the shader after each pass that ran.
+    after: &'a mut dyn FnMut(&'static str, &Shader),
+    /// Counts changes.
+    version: u32,
+    /// For each of [`PASSES`], the version that it left unchanged.
+    quiet: [u32; PASSES.len()],
+}
+
+impl<'a> Pipeline<'a> {
+    /// A pipeline that has seen nothing yet.
+    pub fn new(after: &'a mut dyn FnMut(&'static str, &Shader)) -> Pipeline<'a> {
+        Pipeline { after, version: 0, quiet: [u32::MAX; PASSES.len()] }
+    }
+
+    /// Runs one of [`PASSES`] unless that would change nothing; returns whether it changed something.
+    ///
+    /// # Panics
+    /// In debug builds, when the pass leaves an invalid shader.
+    pub fn run(&mut self, s: &mut Shader, name: &'static str) -> bool {
+        let Some(k) = PASSES.iter().position(|p| p.name == name) else { return false };
+        if self.quiet[k] == self.version {
+            return false;
         }
+        let changed = self.with(s, name, PASSES[k].run);
+        if !changed {
+            self.quiet[k] = self.version;
+        }
+        changed
+    }
+
+    /// Runs a pass of one's own, or one with options.
+    ///
+    /// # Panics
+    /// As [`Pipeline::run`].
+    pub fn with(
+        &mut self,
+        s: &mut Shader,
+        name: &'static str,
+        run: impl FnOnce(&mut Shader) -> bool,
+    ) -> bool {
+        let changed = run(s);
+        self.version += u32::from(changed);
+        if cfg!(debug_assertions)
+            && let Err(e) = tepui_ir::validate(s)
+        {
+            panic!("after {name}: {e}\n{s}");
+        }
+        (self.after)(name, s);
+        changed
+    }
+
+    /// Runs passes in turn until none changes anything.
+    pub fn clean(&mut self, s: &mut Shader, passes: &[&'static str]) {
+        let mut still = 0;
+        for &p in passes.iter().cycle().take(ROUNDS * passes.len()) {
+            still = if self.run(s, p) { 0 } else { still + 1 };
+            if still == passes.len() {
+                return;
+            }
+        }
+    }
+
+    /// The optimisations that every backend wants, in order.
+    pub fn optimise(&mut self, s: &mut Shader) {
+        self.clean(s, &["split", "promote", "control", "simplify", "dce"]);
+        self.run(s, "scalarise");
+        self.clean(s, &["control", "simplify", "dce", "forward"]);
+        if self.run(s, "subgroups") {
+            self.clean(s, &["control", "simplify", "dce"]);
+        }
+        for _ in 0..3 {
+            if !self.run(s, "unroll") {
+                break;
+            }
+            self.clean(s, &["split", "promote", "control", "simplify", "dce", "forward"]);
+        }
+        self.run(s, "hoist");
+        self.run(s, "if_convert");
+        self.clean(s, &["control", "simplify", "dce"]);
+        if self.run(s, "reassociate") {
+            self.run(s, "simplify");
+            self.run(s, "dce");
+        }
+        self.run(s, "licm");
+        self.run(s, "vectorise");
+        self.clean(s, &["control", "simplify", "dce"]);
     }
 }
 
-/// The optimisations that every backend wants, in order. `after` sees the shader after each pass.
+/// [`Pipeline::optimise`] on a shader that no pass has seen. `after` sees the shader after each pass.
 pub fn optimise_with(s: &mut Shader, after: &mut dyn FnMut(&'static str, &Shader)) {
-    clean(s, &["split", "promote", "control", "simplify", "dce"], after);
-    run_pass(s, "scalarise", after);
-    clean(s, &["control", "simplify", "dce", "forward"], after);
-    for _ in 0..3 {
-        if !run_pass(s, "unroll", after) {
-            break;
-        }
-        clean(s, &["split", "promote", "control", "simplify", "dce", "forward"], after);
-    }
-    run_pass(s, "hoist", after);
-    run_pass(s, "if_convert", after);
-    clean(s, &["control", "simplify", "dce"], after);
-    run_pass(s, "licm", after);
-    run_pass(s, "vectorise", after);
-    clean(s, &["control", "simplify", "dce"], after);
+    Pipeline::new(after).optimise(s);
 }
 
 /// [`optimise_with`] without looking.

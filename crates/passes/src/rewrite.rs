@@ -6,7 +6,7 @@ use tepui_ir::op::fold_under;
 use tepui_ir::{Attrs, Inst, InstFlags, Loc, Op, Region, Shader, Type, Value, builder};
 
 /// What a lowering does with an instruction.
-pub(crate) enum Step {
+pub enum Step {
     /// It stays as it is.
     Keep,
     /// These values stand for its results; it goes.
@@ -16,7 +16,7 @@ pub(crate) enum Step {
 }
 
 /// A lowering.
-pub(crate) trait Lowering {
+pub trait Lowering {
     /// Looks at one instruction whose regions have not been walked yet.
     fn inst(&mut self, e: &mut Emit, i: Inst) -> Step;
 
@@ -28,7 +28,7 @@ pub(crate) trait Lowering {
 }
 
 /// Walks the shader; true when anything was replaced or removed.
-pub(crate) fn run(s: &mut Shader, pass: &mut impl Lowering) -> bool {
+pub fn run(s: &mut Shader, pass: &mut impl Lowering) -> bool {
     let mut consts = Consts::new(s);
     let mut w = Walk { names: Renames::default(), changed: false };
     let root = s.root;
@@ -82,15 +82,21 @@ impl Walk {
 }
 
 /// Appends instructions with the location and flags of the one that they stand for; folds scalar constants.
-pub(crate) struct Emit<'a> {
+pub struct Emit<'a> {
+    /// The shader.
     pub s: &'a mut Shader,
+    /// Its constants.
     pub consts: &'a mut Consts,
+    /// The region so far.
     pub out: &'a mut Vec<Inst>,
+    /// Location of new instructions.
     pub loc: Loc,
+    /// Flags of new instructions.
     pub flags: InstFlags,
 }
 
 impl<'a> Emit<'a> {
+    /// An emitter that appends to `out` in the name of `like`.
     pub fn new(
         s: &'a mut Shader,
         consts: &'a mut Consts,
@@ -101,6 +107,7 @@ impl<'a> Emit<'a> {
         Emit { s, consts, out, loc, flags }
     }
 
+    /// Type of a value.
     pub fn ty(&self, v: Value) -> Type {
         self.s.ty(v)
     }
@@ -138,6 +145,9 @@ impl<'a> Emit<'a> {
     }
 
     /// An op whose result type follows from its operands.
+    ///
+    /// # Panics
+    /// When it does not.
     pub fn op(&mut self, op: Op, args: &[Value]) -> Value {
         let Some(ty) = builder::infer(self.s, op, args) else {
             panic!("{}: the operands do not fix the result type", op.name())
@@ -153,14 +163,17 @@ impl<'a> Emit<'a> {
         self.value(op, Attrs::None, &[a], ty)
     }
 
+    /// A constant, the same in each component.
     pub fn konst(&mut self, ty: Type, bits: u64) -> Value {
         self.consts.get(self.s, ty, bits)
     }
 
+    /// A 32-bit integer.
     pub fn u32(&mut self, v: u32) -> Value {
         self.konst(Type::B32, u64::from(v))
     }
 
+    /// A 32-bit float.
     pub fn f32(&mut self, v: f32) -> Value {
         self.u32(v.to_bits())
     }
@@ -170,10 +183,12 @@ impl<'a> Emit<'a> {
         self.konst(ty, crate::simplify::float_bits(ty.bits(), x))
     }
 
+    /// Any bits.
     pub fn undef(&mut self, ty: Type) -> Value {
         self.consts.undef(self.s, ty)
     }
 
+    /// One of two values by a scalar condition.
     pub fn select(&mut self, c: Value, a: Value, b: Value) -> Value {
         if a == b {
             return a;
@@ -229,6 +244,20 @@ impl<'a> Emit<'a> {
         );
         let (b, _) = self.region(|_| Vec::new(), Op::Yield);
         self.inst(Op::If, Attrs::If(a, b), &[cond], &[]);
+    }
+
+    /// An `if` with one result, a value from each arm.
+    pub fn if_else(
+        &mut self,
+        cond: Value,
+        ty: Type,
+        then: impl FnOnce(&mut Emit) -> Value,
+        other: impl FnOnce(&mut Emit) -> Value,
+    ) -> Value {
+        let (a, _) = self.region(|e| vec![then(e)], Op::Yield);
+        let (b, _) = self.region(|e| vec![other(e)], Op::Yield);
+        let i = self.inst(Op::If, Attrs::If(a, b), &[cond], &[ty]);
+        self.s.result(i)
     }
 
     fn region(&mut self, f: impl FnOnce(&mut Emit) -> Vec<Value>, end: Op) -> (Region, Vec<Value>) {

@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
 use tepui_ir::op::{fold, fold_under};
-use tepui_ir::{Access, Attrs, Inst, Op, Props, Region, Shader, Type, Value};
+use tepui_ir::{Access, Attrs, Builtin, Inst, Op, Props, Region, Shader, Stage, Type, Value};
 
 /// Runs the pass.
 pub fn run(s: &mut Shader) -> bool {
@@ -18,6 +18,7 @@ pub fn run(s: &mut Shader) -> bool {
         names: Renames::default(),
         table: FxHashMap::default(),
         undo: Vec::new(),
+        group: FxHashMap::default(),
         changed: false,
     };
     let root = s.root;
@@ -33,6 +34,8 @@ struct Simplify {
     table: FxHashMap<u64, Inst>,
     /// Hashes entered, to leave with their region.
     undo: Vec<u64>,
+    /// As `table`, of what asks other lanes: good only where the same lanes are active.
+    group: FxHashMap<u64, Inst>,
     changed: bool,
 }
 
@@ -50,9 +53,21 @@ fn numbered(s: &Shader, i: Inst) -> bool {
     }
 }
 
+/// Whether two of these are one when the same lanes come to both.
+fn grouped(s: &Shader, i: Inst) -> bool {
+    let op = s.insts[i].op;
+    s.results(i).len() == 1 && op.is_pure() && op.props().contains(Props::CONVERGENT)
+}
+
+/// Whether fewer lanes may be active behind an instruction than before it.
+fn parts(s: &Shader, i: Inst) -> bool {
+    matches!(s.insts[i].op, Op::If | Op::Loop | Op::Demote | Op::DemoteIf)
+}
+
 impl Simplify {
     fn region(&mut self, s: &mut Shader, r: Region) {
         let mark = self.undo.len();
+        let outer = std::mem::take(&mut self.group);
         let insts = std::mem::take(&mut s.regions[r].insts);
         let mut out = Vec::with_capacity(insts.len());
         for i in insts {
@@ -62,9 +77,25 @@ impl Simplify {
                     self.region(s, inner);
                 }
                 out.push(i);
+                self.group.clear();
                 continue;
             }
             let before = out.len();
+            if grouped(s, i) {
+                match self.group.entry(hash(s, i)) {
+                    Entry::Occupied(e) if same(s, *e.get(), i) => {
+                        self.changed = true;
+                        self.names.set(s.result(i), s.result(*e.get()));
+                        continue;
+                    }
+                    Entry::Occupied(_) => {}
+                    Entry::Vacant(e) => {
+                        e.insert(i);
+                    }
+                }
+            } else if parts(s, i) {
+                self.group.clear();
+            }
             match self.value(s, i, &mut out, 0) {
                 Some(v) => {
                     self.changed = true;
@@ -81,6 +112,7 @@ impl Simplify {
             }
         }
         s.regions[r].insts = out;
+        self.group = outer;
         for k in self.undo.drain(mark..) {
             self.table.remove(&k);
         }
@@ -96,7 +128,35 @@ impl Simplify {
             return Some(v);
         }
         match op {
+            Op::LoadBuiltin => {
+                if let Some(comps) = known_builtin(s, i) {
+                    let ty = s.ty(s.result(i));
+                    let vals: Vec<_> = comps.iter().map(|&c| self.consts.get(s, ty, c)).collect();
+                    return Some(self.consts.vec(s, &vals));
+                }
+            }
+            Op::IAnd => {
+                // What is added has no bits under the mask.
+                if let Some(m) = s.as_const(s.arg(i, 1))
+                    && (m + 1).is_power_of_two()
+                    && let Some(d) = s.def_inst(s.arg(i, 0))
+                    && s.insts[d].op == Op::IAdd
+                    && s.as_const(s.arg(d, 1)).is_some_and(|c| c & m == 0)
+                {
+                    let x = s.arg(d, 0);
+                    s.args_mut(i)[0] = x;
+                    self.changed = true;
+                }
+            }
             Op::Extract => {
+                if let (Attrs::Index(k), Some(d)) = (s.insts[i].attrs, s.def_inst(s.arg(i, 0)))
+                    && s.insts[d].attrs == Attrs::Builtin(Builtin::LocalInvocationId)
+                    && s.info.stage == Stage::Compute
+                    && s.info.workgroup_size.get(k as usize) == Some(&1)
+                {
+                    let ty = s.ty(s.result(i));
+                    return Some(self.consts.get(s, ty, 0));
+                }
                 if let (Attrs::Index(k), Some(d)) = (s.insts[i].attrs, s.def_inst(s.arg(i, 0)))
                     && s.insts[d].op == Op::Vec
                 {
@@ -337,6 +397,17 @@ impl Simplify {
                 s.result(i)
             }
         }
+    }
+}
+
+/// Built-ins that the size of the workgroup tells.
+fn known_builtin(s: &Shader, i: Inst) -> Option<Vec<u64>> {
+    let (Attrs::Builtin(b), Stage::Compute) = (s.insts[i].attrs, s.info.stage) else { return None };
+    let size = s.info.workgroup_size;
+    match b {
+        Builtin::WorkgroupSize => Some(size.map(u64::from).to_vec()),
+        Builtin::LocalInvocationIndex if size == [1; 3] => Some(vec![0]),
+        _ => None,
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::lower_alu::Alu;
 use crate::lower_subgroups::Subgroups;
 use crate::lower_tex::Tex;
-use crate::pipeline::run_pass;
+use crate::pipeline::Pipeline;
 use crate::{lower_addresses, lower_alu, lower_bits, lower_int64, lower_subgroups, lower_tex};
 use tepui_ir::{Op, Shader, SrcLoc};
 
@@ -88,33 +88,30 @@ pub fn lower(
     {
         return Err(e);
     }
-    run_pass(s, "lower_vars", after);
-    run_pass(s, "lower_io", after);
-    let mut step = |s: &mut Shader, name: &'static str, run: &dyn Fn(&mut Shader) -> bool| {
-        run(s);
-        after(name, s);
-    };
-    step(s, "lower_tex", &|s| lower_tex::run(s, t.tex));
-    step(s, "lower_subgroups", &|s| lower_subgroups::run(s, t.subgroups));
+    let mut p = Pipeline::new(after);
+    p.run(s, "lower_vars");
+    p.run(s, "lower_io");
+    p.with(s, "lower_tex", |s| lower_tex::run(s, t.tex));
+    p.with(s, "lower_subgroups", |s| lower_subgroups::run(s, t.subgroups));
     if t.buffers {
-        step(s, "lower_buffers", &crate::lower_buffers::run);
+        p.run(s, "lower_buffers");
     }
-    step(s, "simplify", &crate::simplify::run);
-    step(s, "dce", &crate::dce::run);
+    p.run(s, "simplify");
+    p.run(s, "dce");
     if let Some(o) = t.addresses {
-        step(s, "lower_addresses", &|s| lower_addresses::run(s, o));
+        p.with(s, "lower_addresses", |s| lower_addresses::run(s, o));
     }
     let bits = lower_bits::Options { min_int_bits: t.min_int_bits };
-    step(s, "lower_bits", &|s| lower_bits::run(s, bits));
-    step(s, "scalarise", &crate::scalarise::run);
-    step(s, "lower_int64", &|s| lower_int64::run(s, t.int64));
+    p.with(s, "lower_bits", |s| lower_bits::run(s, bits));
+    p.run(s, "scalarise");
+    p.with(s, "lower_int64", |s| lower_int64::run(s, t.int64));
     // What one lowering makes another may have to take further: pack, then its divisions.
     for _ in 0..2 {
-        step(s, "lower_alu", &|s| lower_alu::run(s, t.alu));
+        p.with(s, "lower_alu", |s| lower_alu::run(s, t.alu));
     }
     for _ in 0..2 {
-        step(s, "simplify", &crate::simplify::run);
-        step(s, "dce", &crate::dce::run);
+        p.run(s, "simplify");
+        p.run(s, "dce");
     }
     Ok(())
 }

@@ -413,6 +413,20 @@ impl RangeCache {
         self.miss(vm, address, size, need)
     }
 
+    /// The bound range around an address, if it has the permissions of `need`: its first address, its
+    /// bytes and where they are on the host.
+    pub fn around(
+        &mut self,
+        vm: &AddressSpace,
+        address: u64,
+        need: Protection,
+    ) -> Option<(u64, u64, *mut u8)> {
+        self.lookup(vm, address, 1, need)?;
+        let holds =
+            |r: &&Range| address >= r.start && address < r.end && r.protection.contains(need);
+        self.ranges.iter().find(holds).map(|r| (r.start, r.end - r.start, r.host))
+    }
+
     #[cold]
     fn miss(
         &mut self,
@@ -491,6 +505,9 @@ mod tests {
         assert!(cache.lookup(&vm, 0x7ffe, 4, read).is_some());
         assert!(cache.lookup(&vm, 0x4000, 4, Protection::WRITE).is_none());
         assert!(cache.lookup(&vm, 0xbffe, 4, read).is_none());
+        let host = cache.lookup(&vm, 0x4000, 1, read).unwrap();
+        assert_eq!(cache.around(&vm, 0x7abc, read), Some((0x4000, 2 << 14, host)));
+        assert_eq!(cache.around(&vm, 0x7abc, Protection::WRITE), None);
         vm.unbind(0x4000, 2 << 14).unwrap();
         cache.refresh(&vm);
         assert!(cache.lookup(&vm, 0x4000, 4, read).is_none());

@@ -59,7 +59,7 @@ impl Cx<'_> {
         let name = m.ext_sets.get(&set).map_or("", String::as_str);
         match name {
             "GLSL.std.450" => {}
-            "NonSemantic.Shader.DebugInfo.100" => return self.debug_info(i, n),
+            crate::module::DEBUG_INFO => return self.debug_info(i, n),
             s if s.starts_with("NonSemantic.") => return Ok(()),
             s => return self.unsupported(format!("extended instruction set \"{s}\"")),
         }

@@ -338,7 +338,9 @@ impl Cx<'_> {
             return self.invalid("explicit level of detail needs Lod or Grad");
         }
         // Without quads, implicit derivatives are zero: the base level.
-        if op == Op::TexSample && self.s.info.stage != tepui_ir::Stage::Fragment {
+        let quads = self.s.info.stage == tepui_ir::Stage::Fragment
+            || self.s.info.derivatives != tepui_ir::DerivativeGroup::None;
+        if op == Op::TexSample && !quads {
             op = Op::TexSampleLod;
             let lod = o.bias.take();
             o.lod = Some(match lod {

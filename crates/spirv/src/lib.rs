@@ -31,6 +31,8 @@ mod translate;
 mod ty;
 
 pub use error::{Error, Kind, Result};
+use std::collections::HashMap;
+
 use tepui_ir::{Shader, Stage};
 
 /// What to translate, and with which specialisation.
@@ -88,4 +90,13 @@ pub fn entry_points(words: &[u32]) -> Result<Vec<(String, Option<Stage>)>> {
             (m.string(e, 2).0, stage)
         })
         .collect())
+}
+
+/// The source text that debug information carries, by the name of its file: of `OpSource`, or of
+/// `DebugSource` (NonSemantic.Shader.DebugInfo.100). Files without text are left out.
+///
+/// # Errors
+/// As for [`translate`], when the words are no module.
+pub fn sources(words: &[u32]) -> Result<HashMap<String, String>> {
+    Ok(module::Module::parse(words)?.sources())
 }

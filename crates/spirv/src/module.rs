@@ -106,6 +106,9 @@ pub(crate) struct Decor {
     pub arg: u32,
 }
 
+/// The extended instruction set of source lines, variables and types.
+pub(crate) const DEBUG_INFO: &str = "NonSemantic.Shader.DebugInfo.100";
+
 /// A module cut into its sections.
 pub(crate) struct Module<'a> {
     pub words: &'a [u32],
@@ -194,7 +197,8 @@ impl<'a> Module<'a> {
             modes: Vec::new(),
             globals: Vec::new(),
             functions: IdMap::default(),
-            result_ty: IdMap::default(),
+            // About a result for every six words: the map need not grow.
+            result_ty: IdMap::with_capacity_and_hasher(words.len() / 6, Default::default()),
             version,
         };
         m.split()?;
@@ -253,6 +257,42 @@ impl<'a> Module<'a> {
             Some(&w) => Ok(w),
             None => i.invalid(format!("operand {n} is missing")),
         }
+    }
+
+    /// Source text by file name: see [`crate::sources`].
+    pub fn sources(&self) -> HashMap<String, String> {
+        let mut texts: HashMap<String, String> = HashMap::new();
+        // The text of a long source goes on in instructions of its own.
+        let mut last = None;
+        for i in &self.insts {
+            let (file, text) = match i.op {
+                Op::Source => match *self.ops(i) {
+                    [_, _, file, ref text @ ..] if !text.is_empty() => (file, string(text).0),
+                    _ => continue,
+                },
+                Op::SourceContinued => {
+                    if let Some(t) = last.as_ref().and_then(|f| texts.get_mut(f)) {
+                        t.push_str(&self.string(i, 0).0);
+                    }
+                    continue;
+                }
+                Op::ExtInst => match *self.ops(i) {
+                    // DebugSource: set, 35, file, text.
+                    [set, 35, file, text, ..]
+                        if self.ext_sets.get(&set).is_some_and(|s| s == DEBUG_INFO) =>
+                    {
+                        (file, self.strings.get(&text).cloned().unwrap_or_default())
+                    }
+                    _ => continue,
+                },
+                _ => continue,
+            };
+            if let Some(name) = self.strings.get(&file) {
+                texts.insert(name.clone(), text);
+                last = Some(name.clone());
+            }
+        }
+        texts
     }
 
     /// The string at operand `n`, and the operand after it.

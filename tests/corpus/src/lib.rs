@@ -23,6 +23,8 @@ pub enum Outcome {
         instructions: [usize; 2],
         /// What two runs said.
         ran: Option<Ran>,
+        /// What the AGX back end made of it: instructions, or why it refused.
+        agx: Result<u32, String>,
     },
     /// The front end refused it and said why.
     Refused(Error),
@@ -138,5 +140,34 @@ fn one(words: &[u32], options: &Options, seed: u64) -> Outcome {
         Ok(r) => r,
         Err(e) => return Outcome::Wrong(e),
     };
-    Outcome::Compiled { instructions, ran }
+    let agx = match agx(&first) {
+        Ok(a) => a,
+        Err(e) => return Outcome::Wrong(format!("AGX: {e}")),
+    };
+    Outcome::Compiled { instructions, ran, agx }
+}
+
+/// Compiles a shader for AGX as the main part of its stage, and fragment shaders for a picture as well; the number of instructions, or
+/// why it is refused.
+fn agx(first: &Shader) -> Result<Result<u32, String>, String> {
+    use tepui_agx_compiler::abi::tile::Tile;
+    use tepui_agx_compiler::abi::{Colours, Fragment};
+    use tepui_agx_compiler::{Error as Agx, Interface, Options, compile_as};
+    let mut interfaces = vec![Interface::main(first.info.stage)];
+    if first.info.stage == tepui_ir::Stage::Fragment {
+        let tile = Tile::single(tepui_format::Format::R8G8B8A8_UNORM);
+        let colours = Colours::Tile(Box::new(tile));
+        interfaces.push(Interface::Fragment(Fragment { colours, ..Fragment::default() }));
+    }
+    let mut out = Ok(0);
+    for interface in interfaces {
+        match compile_as(&mut first.clone(), &Options::default(), &interface, &mut |_, _| {}) {
+            Ok(p) => out = Ok(p.stats.instructions),
+            Err(e @ (Agx::Internal(_) | Agx::Encode(_))) => return Err(e.to_string()),
+            // Without the place, so that equal reasons count together.
+            Err(Agx::Op { op, why, .. }) => return Ok(Err(format!("`{}` {why}", op.name()))),
+            Err(e) => return Ok(Err(e.to_string())),
+        }
+    }
+    Ok(out)
 }

@@ -23,6 +23,10 @@ pub struct Report {
     pub not_run: BTreeMap<String, usize>,
     /// Refusals: number, whether all are of one vendor, and a file.
     pub reasons: BTreeMap<String, (usize, bool, String)>,
+    /// Compiled and refused by the AGX back end, of what the front end took.
+    pub agx: [usize; 2],
+    /// The back end's refusals: number and a file.
+    pub agx_reasons: BTreeMap<String, (usize, String)>,
     /// IR instructions before and after the passes, together.
     pub instructions: [usize; 2],
 }
@@ -33,7 +37,14 @@ impl Report {
         let file = e.file.file_name().map(|f| f.to_string_lossy().into_owned()).unwrap_or_default();
         let vendor = e.vendor.is_some();
         match &e.outcome {
-            Outcome::Compiled { instructions, ran } => {
+            Outcome::Compiled { instructions, ran, agx } => {
+                match agx {
+                    Ok(_) => self.agx[0] += 1,
+                    Err(why) => {
+                        self.agx[1] += 1;
+                        self.agx_reasons.entry(why.clone()).or_insert((0, file.clone())).0 += 1;
+                    }
+                }
                 *(if vendor { &mut self.vendor[0] } else { &mut self.compiled }) += 1;
                 self.instructions[0] += instructions[0];
                 self.instructions[1] += instructions[1];
@@ -80,6 +91,10 @@ impl fmt::Display for Report {
                 writeln!(f, "{title}: {line}")?;
             }
         }
+        for (why, (n, file)) in &self.agx_reasons {
+            writeln!(f, "{n:4}  refused by the AGX back end: {why} ({file})")?;
+        }
+        writeln!(f, "AGX: compiled {}, refused {}", self.agx[0], self.agx[1])?;
         let [before, after] = self.instructions;
         writeln!(
             f,

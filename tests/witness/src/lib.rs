@@ -23,6 +23,8 @@ pub mod case;
 pub mod cases;
 pub mod compare;
 pub mod compile;
+pub mod dispatch;
+pub mod emit;
 pub mod gpu;
 pub mod number;
 pub mod pipelines;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use tepui_witness::case::{Bench, Case, Record};
 use tepui_witness::gpu::{Gpu, Robustness};
-use tepui_witness::{cases, compare, compile};
+use tepui_witness::{cases, compare, compile, pipelines};
 
 /// Runs compute cases on one Vulkan device and records the buffers.
 ///
@@ -62,16 +62,29 @@ enum Cli {
         #[arg(long, default_value = "")]
         only: String,
     },
-    /// Makes the pipelines of compute shaders in SPIR-V; prints times and the driver's statistics as JSON.
+    /// Compiles compute shaders with the driver and with Tepui, in turns, and prints what both make of them.
     Pipelines {
         /// Part of the device's name.
         #[arg(long)]
         device: String,
-        /// How often each is made.
+        /// How often each compiles each shader.
         #[arg(short, default_value_t = 10)]
         n: usize,
-        /// SPIR-V files.
+        /// Prints JSON.
+        #[arg(long)]
+        json: bool,
+        /// SPIR-V files, or folders of them.
         files: Vec<PathBuf>,
+    },
+    /// Runs dispatches with given memory, and keeps what they leave (see `tests/executors.rs`).
+    Dispatch {
+        /// Part of the device's name.
+        #[arg(long)]
+        device: String,
+        /// File of the jobs.
+        jobs: PathBuf,
+        /// Directory for the answers.
+        out: PathBuf,
     },
     /// Compares the second record with the first.
     Compare {
@@ -121,18 +134,35 @@ fn main() -> ExitCode {
                 }
             }
         }
-        Cli::Pipelines { device, n, files } => {
-            let rows = Gpu::open(&device, Robustness::Off)
-                .and_then(|gpu| tepui_witness::pipelines::run(&gpu, &files, n))
-                .map_err(|e| e.to_string())
-                .and_then(|rows| serde_json::to_string_pretty(&rows).map_err(|e| e.to_string()));
-            match rows {
-                Ok(rows) => {
-                    println!("{rows}");
+        Cli::Pipelines { device, n, json, files } => {
+            let rows = pipelines::modules(&files).map_err(|e| e.to_string()).and_then(|files| {
+                Gpu::open(&device, Robustness::Off)
+                    .and_then(|gpu| pipelines::run(&gpu, &files, n))
+                    .map_err(|e| e.to_string())
+            });
+            let text = rows.and_then(|rows| {
+                if json {
+                    serde_json::to_string_pretty(&rows).map_err(|e| e.to_string())
+                } else {
+                    Ok(pipelines::Table(&rows).to_string())
+                }
+            });
+            match text {
+                Ok(text) => {
+                    println!("{}", text.trim_end());
                     ExitCode::SUCCESS
                 }
                 Err(error) => {
                     eprintln!("witness pipelines: {error}");
+                    ExitCode::FAILURE
+                }
+            }
+        }
+        Cli::Dispatch { device, jobs, out } => {
+            match tepui_witness::dispatch::run(&device, &jobs, &out) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => {
+                    eprintln!("witness dispatch: {error}");
                     ExitCode::FAILURE
                 }
             }

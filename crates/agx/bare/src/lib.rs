@@ -4,6 +4,8 @@
 //! [`Machine::dispatch`] writes USC words and a compute control stream around a program, as a driver
 //! would, and submits it. Demonstrations, benchmarks and instruction tests stand on it.
 
+pub mod draw;
+pub mod image;
 mod scratch;
 pub mod shader;
 
@@ -22,6 +24,9 @@ const USC_BASE: u64 = 0x11_0000_0000;
 /// Where other buffers lie.
 const DATA_BASE: u64 = 0x15_0000_0000;
 
+/// Number of the sampler heap's first sampler, as shaders name it. source: Mesa's hk_descriptor_set.c
+pub const FIRST_OF_HEAP: u16 = 28;
+
 /// Why a machine cannot do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -37,9 +42,24 @@ pub enum Error {
     /// A value does not fit into its packet.
     #[error(transparent)]
     Packet(#[from] tepui_packets::Problem),
+    /// The hardware has no such image.
+    #[error(transparent)]
+    Layout(#[from] tepui_agx_layout::LayoutError),
+    /// Pixels cannot be moved.
+    #[error(transparent)]
+    Move(#[from] tepui_agx_layout::MoveError),
+    /// The hardware does not read the format without a swizzle.
+    #[error("the texture unit has no format {0}")]
+    Format(tepui_format::Format),
+    /// The image has no such level or layer.
+    #[error("the image has no level {0}")]
+    NoLevel(u32),
     /// The program that hands out scratch memory does not assemble.
     #[error("the scratch helper: {0}")]
     Helper(String),
+    /// Stages that do not fit together, or a draw that this crate cannot make.
+    #[error("{0}")]
+    Stages(String),
     /// The job faulted.
     #[error("{0}")]
     Job(#[from] JobFault),
@@ -108,6 +128,8 @@ pub struct Dispatch<'a> {
     pub textures: &'a [[u8; 24]],
     /// Sampler state registers from `ss0` on.
     pub samplers: &'a [[u8; 8]],
+    /// The sampler heap; its first sampler has the number [`FIRST_OF_HEAP`].
+    pub heap: &'a [[u8; 8]],
 }
 
 /// A GPU and an address space.
@@ -172,13 +194,18 @@ impl Machine {
         Ok((address - USC_BASE) as u32)
     }
 
-    /// Prepares a dispatch; [`Machine::submit`] runs it, any number of times.
-    pub fn prepare(&mut self, d: &Dispatch<'_>) -> Result<ComputeJob, Error> {
+    /// The GPU.
+    pub fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    /// USC words that load uniform registers from a copy in memory.
+    fn uniform_words(&mut self, halves: &[u16]) -> Result<Vec<u8>, Error> {
         let mut words = Vec::new();
-        let uniforms = self.buffer(d.uniforms.len() * 2)?;
-        let bytes: Vec<u8> = d.uniforms.iter().flat_map(|h| h.to_le_bytes()).collect();
+        let uniforms = self.buffer(halves.len() * 2)?;
+        let bytes: Vec<u8> = halves.iter().flat_map(|h| h.to_le_bytes()).collect();
         uniforms.write(&bytes)?;
-        for (i, part) in d.uniforms.chunks(64).enumerate() {
+        for (i, part) in halves.chunks(64).enumerate() {
             let (start, count) = (64 * i as u32, part.len() as u32);
             let buffer = uniforms.address() + 128 * i as u64;
             if start < 256 {
@@ -189,18 +216,38 @@ impl Machine {
                 words.extend(word.pack()?);
             }
         }
-        if !d.textures.is_empty() {
-            let table = self.buffer(24 * d.textures.len())?;
-            table.write(d.textures.as_flattened())?;
-            let count = d.textures.len() as u32;
-            words.extend(usc::Texture { start: 0, count, buffer: table.address() }.pack()?);
+        Ok(words)
+    }
+
+    /// USC words that load texture and sampler state registers from a copy in memory.
+    fn state_words(
+        &mut self,
+        textures: &[[u8; 24]],
+        samplers: &[[u8; 8]],
+    ) -> Result<Vec<u8>, Error> {
+        let mut words = Vec::new();
+        if !textures.is_empty() {
+            let table = self.buffer(24 * textures.len())?;
+            table.write(textures.as_flattened())?;
+            for (i, part) in textures.chunks(16).enumerate() {
+                let (start, count) = (16 * i as u32, part.len() as u32);
+                let buffer = table.address() + 24 * u64::from(start);
+                words.extend(usc::Texture { start, count, buffer }.pack()?);
+            }
         }
-        if !d.samplers.is_empty() {
-            let table = self.buffer(8 * d.samplers.len())?;
-            table.write(d.samplers.as_flattened())?;
-            let count = d.samplers.len() as u32;
+        if !samplers.is_empty() {
+            let table = self.buffer(8 * samplers.len())?;
+            table.write(samplers.as_flattened())?;
+            let count = samplers.len() as u32;
             words.extend(usc::Sampler { start: 0, count, buffer: table.address() }.pack()?);
         }
+        Ok(words)
+    }
+
+    /// Prepares a dispatch; [`Machine::submit`] runs it, any number of times.
+    pub fn prepare(&mut self, d: &Dispatch<'_>) -> Result<ComputeJob, Error> {
+        let mut words = self.uniform_words(d.uniforms)?;
+        words.extend(self.state_words(d.textures, d.samplers)?);
         let shared = usc::Shared {
             uses_shared_memory: d.local_bytes > 0,
             layout: usc::SharedLayout::VertexCompute,
@@ -225,6 +272,8 @@ impl Machine {
         }
         let pipeline = u64::from(self.code(&words)?);
 
+        let heap = self.buffer(8 * d.heap.len())?;
+        heap.write(d.heap.as_flattened())?;
         let mut stream = Vec::new();
         let launch = cdm::LaunchWord0 {
             uniform_register_count: 512,
@@ -246,6 +295,8 @@ impl Machine {
             registers: ComputeRegisters {
                 ctrl_stream_base: buffer.address(),
                 ctrl_stream_end: buffer.address() + stream.len() as u64,
+                sampler_heap: if d.heap.is_empty() { 0 } else { heap.address() },
+                sampler_count: d.heap.len() as u32,
                 helper: self.helper,
                 ..ComputeRegisters::default()
             },

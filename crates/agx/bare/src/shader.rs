@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 
+use tepui_agx_compiler::descriptor::{PBE_B, ROW_B, SAMPLER_B, TEXTURE_B, loads_sampler};
 use tepui_agx_compiler::{Program, Source};
 use tepui_agx_model::JobStats;
 
-use crate::{Buffer, Dispatch, Error, Machine, address_halves};
+use crate::image::Row;
+use crate::{Buffer, Dispatch, Error, FIRST_OF_HEAP, Machine, address_halves};
 
 /// What a shader is run with.
 #[derive(Default)]
@@ -14,6 +16,10 @@ pub struct Bindings {
     pub buffers: HashMap<(u32, u32, u32), Buffer>,
     /// Push constants.
     pub push: Vec<u8>,
+    /// Descriptors of images and texel buffers by set, binding and array element.
+    pub images: HashMap<(u32, u32, u32), Row>,
+    /// Samplers by set, binding and array element.
+    pub samplers: HashMap<(u32, u32, u32), [u8; 8]>,
 }
 
 impl Bindings {
@@ -23,22 +29,50 @@ impl Bindings {
     }
 }
 
-fn halves(word: u32) -> [u16; 2] {
+impl Bindings {
+    /// The samplers in the order of the heap.
+    fn heap(&self) -> Vec<((u32, u32, u32), [u8; 8])> {
+        let mut all: Vec<_> = self.samplers.iter().map(|(&k, &s)| (k, s)).collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// The rows of a binding from an element on, without gaps.
+    fn rows(&self, set: u32, binding: u32, element: u32) -> Vec<u8> {
+        let heap = self.heap();
+        let keys = self.images.keys().chain(self.samplers.keys());
+        let last = keys.filter(|k| (k.0, k.1) == (set, binding)).map(|k| k.2).max();
+        let end = last.map_or(element, |l| l.max(element)) + 1;
+        (element..end)
+            .flat_map(|e| {
+                let key = (set, binding, e);
+                let mut row = self.images.get(&key).copied().unwrap_or([0; ROW_B as usize]);
+                if let Some(n) = heap.iter().position(|s| s.0 == key) {
+                    let number = (n as u16 + FIRST_OF_HEAP).to_le_bytes();
+                    row[SAMPLER_B as usize..SAMPLER_B as usize + 2].copy_from_slice(&number);
+                }
+                row
+            })
+            .collect()
+    }
+}
+
+pub(crate) fn halves(word: u32) -> [u16; 2] {
     [word as u16, (word >> 16) as u16]
 }
 
-/// Runs `groups` workgroups of a compute shader.
+/// What the uniform registers are to hold; `own` knows what belongs to the stage.
 ///
 /// A descriptor without a buffer has the address of a page of zeros and the size 0.
 ///
 /// # Errors
-/// When memory cannot be bound or the job faults.
-pub fn run(
+/// When memory cannot be bound.
+pub(crate) fn uniforms(
     machine: &mut Machine,
     program: &Program,
     bindings: &Bindings,
-    groups: [u32; 3],
-) -> Result<JobStats, Error> {
+    own: &dyn Fn(Source) -> Option<Vec<u16>>,
+) -> Result<Vec<u16>, Error> {
     let end = program.uniforms.iter().map(|u| u.half + u.source.halves()).max().unwrap_or(0);
     let mut uniforms = vec![0u16; usize::from(end)];
     for u in &program.uniforms {
@@ -69,7 +103,12 @@ pub fn run(
                 table.write_words(&words)?;
                 address_halves(table.address()).to_vec()
             }
-            Source::NumWorkgroups { axis } => halves(groups[usize::from(axis)]).to_vec(),
+            Source::Descriptor { set, binding, element } => {
+                let rows = bindings.rows(set, binding, element);
+                let table = machine.buffer(rows.len())?;
+                table.write(&rows)?;
+                address_halves(table.address()).to_vec()
+            }
             Source::Push { offset } => halves(bindings.push_word(offset)).to_vec(),
             Source::PushLong { offset } => {
                 [offset, offset + 4].iter().flat_map(|&o| halves(bindings.push_word(o))).collect()
@@ -81,11 +120,62 @@ pub fn run(
             }
             Source::Constant { bits } => halves(bits).to_vec(),
             Source::Constant16 { bits } => vec![bits],
-            Source::Driver { .. } | Source::Preamble { .. } => continue,
+            source => match own(source) {
+                Some(value) => value,
+                None => continue,
+            },
         };
         let at = usize::from(u.half);
         uniforms[at..at + value.len()].copy_from_slice(&value);
     }
+    Ok(uniforms)
+}
+
+/// Texture and sampler state, and the heap of samplers, that a program is run with.
+pub(crate) struct States {
+    pub textures: Vec<[u8; 24]>,
+    pub samplers: Vec<[u8; 8]>,
+    pub heap: Vec<[u8; 8]>,
+}
+
+/// What the state registers and the heap are to hold.
+///
+/// # Errors
+/// When a sampler cannot be described.
+pub(crate) fn states(program: &Program, bindings: &Bindings) -> Result<States, Error> {
+    let textures = program
+        .textures
+        .iter()
+        .map(|t| {
+            let row = bindings.images.get(&(t.set, t.binding, t.element));
+            let from = if t.pbe { PBE_B } else { TEXTURE_B } as usize;
+            row.and_then(|r| r[from..from + 24].try_into().ok()).unwrap_or([0; 24])
+        })
+        .collect();
+    let mut samplers = vec![crate::image::sampler(&loads_sampler())?];
+    samplers.extend(program.samplers.iter().map(|s| {
+        bindings.samplers.get(&(s.set, s.binding, s.element)).copied().unwrap_or_default()
+    }));
+    let heap = bindings.heap().into_iter().map(|s| s.1).collect();
+    Ok(States { textures, samplers, heap })
+}
+
+/// Runs `groups` workgroups of a compute shader.
+///
+/// # Errors
+/// When memory cannot be bound or the job faults.
+pub fn run(
+    machine: &mut Machine,
+    program: &Program,
+    bindings: &Bindings,
+    groups: [u32; 3],
+) -> Result<JobStats, Error> {
+    let own = |s| match s {
+        Source::NumWorkgroups { axis } => Some(halves(groups[usize::from(axis)]).to_vec()),
+        _ => None,
+    };
+    let uniforms = uniforms(machine, program, bindings, &own)?;
+    let states = states(program, bindings)?;
     if program.stats.scratch > 0 {
         machine.scratch(program.stats.scratch)?;
     }
@@ -98,6 +188,8 @@ pub fn run(
         global,
         local,
         local_bytes: program.shared_bytes,
-        ..Dispatch::default()
+        textures: &states.textures,
+        samplers: &states.samplers,
+        heap: &states.heap,
     })
 }

@@ -150,6 +150,7 @@ proptest! {
             local_bytes,
             textures: &textures,
             samplers: &samplers,
+            heap: &[],
         };
         let job = machine.prepare(&dispatch).expect("the packets hold these values");
         // Either outcome is right.

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use rustix::time::{ClockId, clock_gettime};
 use tepui_agx_kernel::{Work, submit};
 use tepui_agx_model::{Attachment, Gpu, JobFault, JobStats};
 use tepui_capture::{Finish, PAGE_BYTES, Session, Start};
@@ -66,6 +68,9 @@ pub struct Replayed {
     pub hash: u64,
     /// What a render command left in its attachments, if that was asked for.
     pub attachments: Vec<Attachment>,
+    /// Of further executions, if some were asked for: the shortest time, and the shortest time of
+    /// processors, all threads together.
+    pub time: Option<[Duration; 2]>,
 }
 
 /// How the results compare with those in the capture.
@@ -97,12 +102,13 @@ pub struct Replayer {
     /// What became of commands whose end has not come yet.
     running: HashMap<Key, Outcome>,
     attachments: bool,
+    repeats: u32,
 }
 
 impl Replayer {
     /// On this model.
     pub fn new(gpu: Gpu) -> Replayer {
-        Replayer { gpu, running: HashMap::new(), attachments: false }
+        Replayer { gpu, running: HashMap::new(), attachments: false, repeats: 0 }
     }
 
     /// Reads the attachments after each render command too.
@@ -110,14 +116,20 @@ impl Replayer {
         Replayer { attachments: true, ..self }
     }
 
+    /// Executes each command so many times more, on what it left, and takes the time.
+    pub fn with_repeats(self, repeats: u32) -> Replayer {
+        Replayer { repeats, ..self }
+    }
+
     /// Executes a command that has just started in the capture.
     pub fn start(&mut self, session: &Session, start: &Start) -> Result<Replayed, Unplayable> {
         let work = work(start)?;
         let (vm, objects) = set_up(session, start.space)?;
-        let result = match &work {
+        let execute = || match &work {
             Work::Compute(job) => self.gpu.compute(&vm, job),
             Work::Render(job) => self.gpu.render(&vm, job),
         };
+        let result = execute();
         let attachments = match &work {
             Work::Render(job) if self.attachments && result.is_ok() => {
                 self.gpu.attachments(&vm, job).map_err(Unplayable::Attachments)?
@@ -146,10 +158,12 @@ impl Replayer {
             all.update(&change.address.to_le_bytes());
             all.update(&change.hash.to_le_bytes());
         }
+        // Last: what is executed again may leave other results.
+        let time = (self.repeats > 0 && result.is_ok()).then(|| times(self.repeats, execute));
         let outcome = Outcome { space: start.space, faulted: result.is_err(), objects: after };
         let key = (start.file, start.queue, start.submission, start.command);
         self.running.insert(key, outcome);
-        Ok(Replayed { result, changed, hash: all.digest(), attachments })
+        Ok(Replayed { result, changed, hash: all.digest(), attachments, time })
     }
 
     /// Compares with the capture, where the command has just finished. `None` for a command that was
@@ -179,6 +193,22 @@ impl Replayer {
         different.sort_unstable();
         Some(Compared { different, fault: finish.fault.clone() })
     }
+}
+
+/// The shortest time of so many executions, and the shortest time of processors.
+fn times<T>(repeats: u32, execute: impl Fn() -> T) -> [Duration; 2] {
+    let busy = || {
+        let now = clock_gettime(ClockId::ProcessCPUTime);
+        Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+    };
+    let mut least = [Duration::MAX; 2];
+    for _ in 0..repeats {
+        let (start, before) = (Instant::now(), busy());
+        execute();
+        let times = [start.elapsed(), busy().saturating_sub(before)];
+        least = std::array::from_fn(|i| least[i].min(times[i]));
+    }
+    least
 }
 
 /// The model's job.

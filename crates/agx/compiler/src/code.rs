@@ -45,6 +45,4 @@ pub struct Code {
     pub blocks: Vec<CodeBlock>,
     /// Half-registers up to the last one in use.
     pub halves: u16,
-    /// `r0h` is used for shuffles, and zero between them.
-    pub uses_r0h: bool,
 }

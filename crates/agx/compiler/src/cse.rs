@@ -1,6 +1,6 @@
 //! The same instruction on the same values once.
 //!
-//! Selection makes what the IR did not have: indices of accesses, parts of values. A table of instructions follows the structure of the program:
+//! Selection makes what the IR did not have: indices of accesses, parts of values, loads of descriptors. A table of instructions follows the structure of the program:
 //! what is in an arm or a loop is forgotten behind it. Constants are left alone, as each copy of one lets a phi
 //! have it in place.
 
@@ -10,6 +10,7 @@ use cranelift_entity::{EntityRef, SecondaryMap};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 use tepui_agx_isa::Inst;
+use tepui_agx_isa::operand::Base64;
 
 fn eligible(f: &Function, i: Ins) -> bool {
     let op = f.insts[i].op;
@@ -17,8 +18,11 @@ fn eligible(f: &Function, i: Ins) -> bool {
         Op::Isa(Inst::MovImm16(_) | Inst::MovImm32(_)) => false,
         // Moves from uniforms, too, are made for one place.
         Op::Isa(Inst::Bitop(_)) if f.srcs(i).is_empty() => false,
+        Op::Isa(Inst::DeviceLoad(l)) => {
+            matches!(l.base, Base64::Uniform(h) if f.constant.contains(&h))
+        }
         Op::Isa(_) => effect(&op) == Effect::Pure && f.dsts(i).len() == 1,
-        Op::Split => true,
+        Op::Split | Op::Collect => true,
         _ => false,
     }
 }
@@ -28,7 +32,8 @@ fn key(f: &Function, i: Ins) -> u64 {
     let mut h = FxHasher::default();
     match f.insts[i].op {
         Op::Isa(inst) => inst.hash(&mut h),
-        _ => h.write_u64(1),
+        Op::Collect => h.write_u64(1),
+        _ => h.write_u64(2),
     }
     for &s in f.srcs(i) {
         h.write_u64(s.index() as u64);

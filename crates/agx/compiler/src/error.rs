@@ -18,6 +18,21 @@ pub enum Error {
         /// What it asks for.
         why: String,
     },
+    /// A format that vertices cannot be fetched from.
+    #[error("attributes of {} are not fetched", .0.name())]
+    Attribute(tepui_format::Format),
+    /// A format that cannot be drawn to.
+    #[error("{} cannot be drawn to", .0.name())]
+    Target(tepui_format::Format),
+    /// Something that no instruction stands for.
+    #[error("{0} is not compiled yet")]
+    Feature(&'static str),
+    /// Parts or stages that do not fit together.
+    #[error("{0}")]
+    Link(String),
+    /// A shader of one stage was to be compiled for another's interface.
+    #[error("a {0} shader has another interface")]
+    Interface(Stage),
     /// The machine has less of something than the shader needs.
     #[error("the shader needs {needed} {what}, the machine has {limit}")]
     Limit {

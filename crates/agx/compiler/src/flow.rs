@@ -12,7 +12,7 @@ use tepui_agx_isa::table::flow::{
     ElseFcmp, IfFcmp, JmpExecAny, JmpExecNone, PopExec, Stop, WhileFcmp, WhileIcmp,
 };
 use tepui_agx_isa::table::integer::Bitop;
-use tepui_agx_isa::table::moves::MovImm16;
+use tepui_agx_isa::table::moves::{MovImm16, MovImm32};
 use tepui_agx_isa::table::select::{Fcmpsel, Icmpsel};
 use tepui_agx_isa::table::stack::StackAdjust;
 use tepui_ir::Loc;
@@ -40,11 +40,13 @@ pub struct Listing {
     pub labels: Vec<u32>,
     /// Loops.
     pub loops: u32,
+    /// Another part of the program runs behind the end.
+    pub is_part: bool,
 }
 
-/// An arm of less weight than this is walked through even when no thread takes it: a jump costs about as much.
-/// source: Mesa, agx_opt_jmp_none.c
-const SKIP_FROM: usize = 19;
+/// An arm of less weight than this is walked through even when no thread takes it: a jump costs half as much, and is for
+/// nothing about half of the times. source: Mesa, agx_opt_jmp_none.c
+const SKIP_FROM: usize = 38;
 
 struct Loop {
     levels: u8,
@@ -118,6 +120,8 @@ struct Flow<'a> {
     ifs: Vec<If>,
     /// Constructs open.
     depth: u32,
+    /// A label stands before this line.
+    fence: usize,
     loc: Loc,
 }
 
@@ -134,11 +138,9 @@ pub fn run(code: &Code, scratch: u32) -> Listing {
         loops: Vec::new(),
         ifs: Vec::new(),
         depth: 0,
+        fence: 0,
         loc: Loc::default(),
     };
-    if code.uses_r0h {
-        f.push(MovImm16 { d: Dst::new(1, Size::B16), imm: 0, ..MovImm16::default() });
-    }
     if scratch > 0 {
         let v = (scratch.div_ceil(4) + STACK_EXTRA).next_multiple_of(4) as i16;
         f.push(StackAdjust { v, ..StackAdjust::default() });
@@ -264,7 +266,21 @@ fn body(b: &CodeBlock) -> &[(Step, Loc)] {
 
 impl Flow<'_> {
     fn push(&mut self, inst: impl Into<Inst>) {
-        self.out.lines.push(Line { inst: inst.into(), target: None, loc: self.loc });
+        let inst = inst.into();
+        // Constants in both halves of a register are one.
+        if let Inst::MovImm16(m) = inst
+            && let Some(line) = self.out.lines.get_mut(self.fence..).and_then(<[_]>::last_mut)
+            && let Inst::MovImm16(l) = line.inst
+            && l.d.reg ^ 1 == m.d.reg
+            && m.d.reg > 1
+        {
+            let (low, high) = if l.d.reg < m.d.reg { (l, m) } else { (m, l) };
+            let d = Dst::new(low.d.reg, Size::B32);
+            let imm = u32::from(low.imm) | u32::from(high.imm) << 16;
+            line.inst = MovImm32 { d, imm, ..MovImm32::default() }.into();
+            return;
+        }
+        self.out.lines.push(Line { inst, target: None, loc: self.loc });
     }
 
     fn jump(&mut self, inst: impl Into<Inst>, target: Label) {
@@ -277,6 +293,7 @@ impl Flow<'_> {
     }
 
     fn set_label(&mut self, l: Label) {
+        self.fence = self.out.lines.len();
         self.out.labels[l as usize] = self.out.lines.len() as u32;
     }
 

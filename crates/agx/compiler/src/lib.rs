@@ -4,42 +4,59 @@
 //! IR ─ passes ─ legalise ─▶ IR ─ select ─▶ machine IR ─ dce ─ regalloc ─▶ code ─ flow ─ waits ─ pack ─▶ bytes
 //! ```
 //!
+//! - [`lower_quads`]: squares of compute invocations
+//! - [`lower_images`]: images as the texture unit takes them; [`descriptor`]: how they are described in memory
 //! - [`legalise`]: operations that the machine lacks, in terms of those it has
 //! - [`select`](mod@select): instructions, with everything that the hardware does for free
 //! - [`mir`]: the machine IR; [`liveness`], [`regalloc`], [`dce`] work on it
+//! - [`schedule`]: an order that needs fewer registers, [`group_loads`]: one that waits less
 //! - [`flow`]: structured control flow to the nesting counter; [`waits`]: scoreboards; [`pack`]: bytes
+//! - [`abi`]: how vertex and fragment programs are made of parts; [`varyings`]: what travels between them; [`link`]
+//!   joins them
 //! - [`uniforms`]: what the shader wants to find in which uniform register, chosen here and reported
-//! - [`stats`]: the figures of Mesa's shader-db
+//! - [`dot`]: the control-flow graph as a picture; [`stats`]: the figures of Mesa's shader-db
 //!
 //! Start reading at [`compile`].
 
+pub mod abi;
 pub mod code;
 pub mod cse;
 pub mod dce;
+pub mod descriptor;
+pub mod dot;
 pub mod error;
 pub mod flow;
 pub mod fold_offsets;
 pub mod group_loads;
 pub mod legalise;
+pub mod link;
 pub mod liveness;
+pub mod lower_images;
+pub mod lower_quads;
 pub mod mir;
 pub mod pack;
 pub mod phis;
 pub mod preamble;
 mod print;
 pub mod regalloc;
+pub mod schedule;
 mod select;
+pub mod shuffles;
 pub mod spill;
 pub mod stats;
 pub mod uniforms;
 pub mod validate;
+pub mod varyings;
 pub mod waits;
 
+pub use abi::Interface;
 pub use error::{Error, Result};
 pub use stats::Stats;
-pub use uniforms::{Source, Uniform};
+pub use uniforms::{SamplerState, Source, TextureState, Uniform};
+pub use varyings::Table;
 
 use tepui_ir::{Loc, Shader, Stage};
+use tepui_passes::pipeline::Pipeline;
 
 /// Half-registers beside those of values: `r0`, and what alignment may waste.
 const SLACK: u32 = 3;
@@ -54,6 +71,14 @@ pub struct Options {
     pub robust: bool,
     /// At most so many half-registers; 0 for as many as a workgroup's threads leave.
     pub registers: u16,
+    /// Checks the machine IR and the allocation of registers; debug builds always do.
+    pub check: bool,
+}
+
+impl Options {
+    fn checks(&self) -> bool {
+        self.check || cfg!(debug_assertions)
+    }
 }
 
 /// A compiled shader.
@@ -65,10 +90,16 @@ pub struct Program {
     pub preamble: Option<Vec<u8>>,
     /// What the uniform registers must hold.
     pub uniforms: Vec<Uniform>,
+    /// What the texture state registers must hold, from `ts0` on.
+    pub textures: Vec<TextureState>,
+    /// What the sampler state registers must hold, from `ss1` on; `ss0` is [`descriptor::loads_sampler`].
+    pub samplers: Vec<SamplerState>,
     /// Bytes of workgroup memory.
     pub shared_bytes: u32,
     /// Threads of a workgroup.
     pub workgroup_size: [u32; 3],
+    /// What the stage says to those that link it.
+    pub table: Table,
     /// Statistics.
     pub stats: Stats,
     /// Where each instruction comes from: offset in bytes and place.
@@ -79,51 +110,64 @@ pub struct Program {
 pub enum Made<'a> {
     /// The IR after a pass.
     Ir(&'a Shader),
-    /// The machine IR after a pass, as text.
-    Mir(&'a dyn std::fmt::Display),
+    /// The machine IR after a pass.
+    Mir(&'a mir::Function),
 }
 
 /// Runs the passes on the IR that come before selection. `after` sees the shader after each.
 pub fn prepare(s: &mut Shader, options: &Options, after: &mut dyn FnMut(&'static str, Made<'_>)) {
     let mut look = |name: &'static str, s: &Shader| after(name, Made::Ir(s));
-    use tepui_passes::pipeline::{optimise_with, run_pass};
-    optimise_with(s, &mut look);
+    let mut p = Pipeline::new(&mut look);
+    p.with(s, "lower_quads", lower_quads::run);
+    p.optimise(s);
+    let images = images(s, &mut p);
     // Offsets in the terms of the machine, then what that brings closer together.
-    if fold_offsets::run(s) {
-        look("fold_offsets", s);
-        for p in ["simplify", "dce", "licm", "vectorise", "simplify", "dce"] {
-            run_pass(s, p, &mut look);
+    let folded = p.with(s, "fold_offsets", fold_offsets::run);
+    if images || folded {
+        for name in ["simplify", "dce", "licm", "vectorise", "simplify", "dce"] {
+            p.run(s, name);
         }
     }
-    lower(s, options, &mut look);
+    lower_rest(s, options, &mut p);
 }
 
 /// The lowering part of [`prepare`], for shaders that are not to be optimised.
 pub fn lower(s: &mut Shader, options: &Options, look: &mut dyn FnMut(&'static str, &Shader)) {
-    use tepui_passes::pipeline::run_pass;
-    run_pass(s, "lower_vars", look);
-    if options.robust {
-        run_pass(s, "lower_buffers", look);
-    }
-    run_pass(s, "scalarise", look);
-    use tepui_passes::lower_subgroups::{self, Subgroups};
-    lower_subgroups::run(
-        s,
-        Subgroups::CLUSTERED | Subgroups::REDUCE_64 | Subgroups::MULTIPLY | Subgroups::VOTE_EQ,
-    );
-    look("lower_subgroups", s);
-    use tepui_passes::lower_int64::{self, Int64};
-    lower_int64::run(s, lower_int64::Options { native: Int64::ADD | Int64::MUL_32X32 });
-    look("lower_int64", s);
-    run_pass(s, "lower_bits16", look);
-    legalise::run(s);
-    look("legalise", s);
-    for _ in 0..2 {
-        let mut changed = run_pass(s, "simplify", look);
-        changed |= run_pass(s, "dce", look);
-        if !changed {
-            break;
+    let mut p = Pipeline::new(look);
+    p.with(s, "lower_quads", lower_quads::run);
+    images(s, &mut p);
+    lower_rest(s, options, &mut p);
+}
+
+/// Images and textures in the form that the machine takes.
+fn images(s: &mut Shader, p: &mut Pipeline<'_>) -> bool {
+    p.run(s, "lower_tex");
+    p.with(s, "lower_images", lower_images::run)
+}
+
+fn lower_rest(s: &mut Shader, options: &Options, p: &mut Pipeline<'_>) {
+    p.run(s, "lower_io");
+    if p.with(s, "effects", abi::effects::run) {
+        for name in ["promote", "control", "simplify", "dce"] {
+            p.run(s, name);
         }
+    }
+    use tepui_passes::lower_int64::{self, Int64};
+    use tepui_passes::lower_subgroups::{self, Subgroups};
+    p.run(s, "lower_vars");
+    if options.robust {
+        p.run(s, "lower_buffers");
+    }
+    p.run(s, "scalarise");
+    let groups = Subgroups::CLUSTERED | Subgroups::REDUCE_64 | Subgroups::IMUL | Subgroups::VOTE_EQ;
+    p.with(s, "lower_subgroups", |s| lower_subgroups::run(s, groups));
+    let int64 = lower_int64::Options { native: Int64::ADD | Int64::MUL_32X32 };
+    p.with(s, "lower_int64", |s| lower_int64::run(s, int64));
+    p.run(s, "lower_bits16");
+    p.with(s, "legalise", legalise::run);
+    for _ in 0..2 {
+        p.run(s, "simplify");
+        p.run(s, "dce");
     }
 }
 
@@ -136,8 +180,22 @@ pub fn compile_with(
     options: &Options,
     after: &mut dyn FnMut(&'static str, Made<'_>),
 ) -> Result<Program> {
+    compile_as(s, options, &Interface::main(s.info.stage), after)
+}
+
+/// [`compile_with`] for an interface: a part of a program, or a monolithic one.
+///
+/// # Errors
+/// When the shader needs what is not compiled.
+pub fn compile_as(
+    s: &mut Shader,
+    options: &Options,
+    interface: &Interface,
+    after: &mut dyn FnMut(&'static str, Made<'_>),
+) -> Result<Program> {
+    abi::colour::run(s, interface)?;
     prepare(s, options, after);
-    compile_prepared(s, options, after)
+    compile_part(s, options, interface, after)
 }
 
 /// [`compile_with`] without looking.
@@ -157,31 +215,51 @@ pub fn compile_prepared(
     options: &Options,
     after: &mut dyn FnMut(&'static str, Made<'_>),
 ) -> Result<Program> {
-    if s.info.stage != Stage::Compute {
-        return Err(Error::Stage(s.info.stage));
+    compile_part(s, options, &Interface::main(s.info.stage), after)
+}
+
+/// [`compile_prepared`] for an interface.
+///
+/// # Errors
+/// When the shader needs what is not compiled.
+pub fn compile_part(
+    s: &Shader,
+    options: &Options,
+    interface: &Interface,
+    after: &mut dyn FnMut(&'static str, Made<'_>),
+) -> Result<Program> {
+    match (s.info.stage, interface) {
+        (Stage::Compute, Interface::Compute)
+        | (Stage::Vertex, Interface::Vertex(_))
+        | (Stage::Fragment, Interface::Fragment(_)) => {}
+        (stage, _) => return Err(Error::Interface(stage)),
     }
     limits(s)?;
+    let is_part = interface.is_part();
+    let io = select::stage::Io::new(s, interface)?;
     let mut stats = Stats::default();
-    let mut uniforms = uniforms::Uniforms::default();
-    let plan = preamble::plan(s);
+    let mut uniforms = interface.uniforms(s);
+    // A prolog or epilog has no uniforms of its own.
+    let plan = if interface.is_beside() { preamble::Plan::default() } else { preamble::plan(s) };
     let mut preset = Vec::new();
     let mut preamble = None;
     if !plan.results.is_empty() {
-        let (f, u, places) = select::select_preamble(s, uniforms, &plan)?;
+        let (f, u, places) = select::select_preamble(s, uniforms, &plan, io.clone())?;
         after("preamble", Made::Mir(&f));
         (uniforms, preset) = (u, places);
-        let back = finish(f, 256, 0, &mut |_, _| {})?;
-        stats.preamble_instructions = back.listing.lines.len() as u32 - 1;
+        let back = finish(f, false, 256, 0, options.checks(), &mut |_, _| {})?;
+        stats.preamble_instructions = back.listing.lines.len() as u32;
         preamble = Some(pack::run(&back.listing)?.code);
     }
-    let (f, uniforms) = select::select(s, uniforms, &preset)?;
+    let (f, uniforms, io) = select::select(s, uniforms, &preset, io)?;
     after("select", Made::Mir(&f));
     let threads: u32 = s.info.workgroup_size.iter().product();
     let most = match options.registers {
         0 => stats::registers_for(threads),
         n => n.clamp(FEWEST, stats::registers_for(threads)),
     };
-    let back = finish(f, most, s.info.scratch_bytes, after)?;
+    let check = options.checks();
+    let back = finish(f, is_part, most, s.info.scratch_bytes, check, after)?;
     let packed = pack::run(&back.listing)?;
     stats.count(&back.listing);
     stats.bytes = (packed.code.len() + preamble.as_ref().map_or(0, Vec::len)) as u32;
@@ -195,8 +273,11 @@ pub fn compile_prepared(
         code: packed.code,
         preamble,
         uniforms: uniforms.list,
+        textures: uniforms.textures,
+        samplers: uniforms.samplers,
         shared_bytes: s.info.shared_bytes,
         workgroup_size: s.info.workgroup_size,
+        table: io.table(),
         stats,
         locs: packed.locs,
     })
@@ -225,18 +306,28 @@ struct Back {
 /// From selected instructions to a listing: what is unused goes, registers, control flow, waits.
 fn finish(
     mut f: mir::Function,
+    is_part: bool,
     most: u16,
     scratch_bytes: u32,
+    check: bool,
     after: &mut dyn FnMut(&'static str, Made<'_>),
 ) -> Result<Back> {
+    f.is_part = is_part;
     phis::run(&mut f);
     cse::run(&mut f);
     dce::run(&mut f);
+    shuffles::run(&mut f);
     after("mir_dce", Made::Mir(&f));
-    let (pressure, _) = liveness::pressure(&f, &liveness::Liveness::new(&f));
+    let live = liveness::Liveness::new(&f);
+    let (mut pressure, _) = liveness::pressure(&f, &live);
+    let free = u32::from(stats::tier(0).min(most)) - SLACK;
+    if pressure > free && schedule::run(&mut f, &live, free) {
+        after("schedule", Made::Mir(&f));
+        (pressure, _) = liveness::pressure(&f, &live);
+    }
     group_loads::run(&mut f, pressure + SLACK, u32::from(stats::tier(0).min(most)));
     after("group_loads", Made::Mir(&f));
-    if cfg!(debug_assertions) {
+    if check {
         validate::run(&f)?;
     }
     let (live, spilled) = spill::run(&mut f, u32::from(most) - SLACK, scratch_bytes)?;
@@ -244,8 +335,10 @@ fn finish(
         after("spill", Made::Mir(&f));
     }
     let (pressure, _) = liveness::pressure(&f, &live);
-    let code = regalloc::run(&f, &live, stats::tier((pressure + SLACK) as u16).min(most))?;
+    let limit = stats::tier((pressure + SLACK) as u16).min(most);
+    let code = regalloc::run(&f, &live, limit, check)?;
     let mut listing = flow::run(&code, spilled.scratch_bytes);
+    listing.is_part = is_part;
     waits::run(&mut listing);
     Ok(Back { listing, halves: code.halves, spilled })
 }

@@ -10,7 +10,7 @@
 
 use cranelift_entity::{EntityList, ListPool, PrimaryMap, entity_impl};
 use tepui_agx_isa::Inst;
-use tepui_agx_isa::operand::OperandMut;
+use tepui_agx_isa::operand::{Gather, LodMode, OperandMut};
 use tepui_ir::Loc;
 
 /// The register number that stands for "not chosen yet" in an [`Inst`].
@@ -90,6 +90,10 @@ pub enum Op {
     Copy,
     /// Any bits.
     Undef,
+    /// In the first block: what stands in a register, by first half, before the program runs.
+    Preload(u16),
+    /// At the end: leaves values in the registers of [`Function::exports`], for what runs behind the program.
+    Exports,
     /// Structured control flow.
     Ctl(Ctl),
 }
@@ -133,6 +137,12 @@ pub struct Function {
     pub pool: ListPool<Val>,
     /// `r0h` is kept at zero for shuffles.
     pub uses_r0h: bool,
+    /// Uniforms with addresses of memory that nothing writes while the program runs, by their first halves.
+    pub constant: Vec<u16>,
+    /// One part of several that run one after the other: `r0l` is the nesting counter of all of them.
+    pub is_part: bool,
+    /// First half-registers where the sources of [`Op::Exports`] go.
+    pub exports: Vec<u16>,
 }
 
 impl Function {
@@ -239,8 +249,8 @@ pub enum Effect {
 #[must_use]
 pub fn effect(op: &Op) -> Effect {
     match op {
-        Op::Phi | Op::Ctl(_) => Effect::Fixed,
-        Op::Collect | Op::Split | Op::Copy | Op::Undef => Effect::Pure,
+        Op::Phi | Op::Ctl(_) | Op::Exports => Effect::Fixed,
+        Op::Collect | Op::Split | Op::Copy | Op::Undef | Op::Preload(_) => Effect::Pure,
         Op::Isa(i) => match i {
             Inst::MovImm16(m) if m.d.reg != HOLE => Effect::Fixed,
             Inst::Bitop(b) if b.d.reg != HOLE => Effect::Fixed,
@@ -250,7 +260,9 @@ pub fn effect(op: &Op) -> Effect {
             | Inst::FcmpBallot(_)
             | Inst::SimdReduce(_)
             | Inst::QuadShuffle(_)
-            | Inst::SimdShuffle(_) => Effect::Group,
+            | Inst::SimdShuffle(_)
+            | Inst::Dfdx(_)
+            | Inst::Dfdy(_) => Effect::Group,
             Inst::MovImm16(_)
             | Inst::MovImm32(_)
             | Inst::GetSr(_)
@@ -287,7 +299,27 @@ pub fn effect(op: &Op) -> Effect {
             | Inst::Log2(_)
             | Inst::Exp2(_)
             | Inst::Icmpsel(_)
-            | Inst::Fcmpsel(_) => Effect::Pure,
+            | Inst::Fcmpsel(_)
+            | Inst::Iter(_)
+            | Inst::Iterproj(_)
+            | Inst::Ldcf(_) => Effect::Pure,
+            // Levels of detail come from the quad's other lanes.
+            Inst::TextureSample(t)
+                if matches!(
+                    t.lod_mode,
+                    LodMode::Auto
+                        | LodMode::Bias
+                        | LodMode::BiasMin
+                        | LodMode::BiasUniform
+                        | LodMode::BiasMinUniform
+                ) && t.gather == Gather::None =>
+            {
+                Effect::Group
+            }
+            Inst::TextureSample(_) => Effect::Pure,
+            // Storage images may be written.
+            Inst::TextureLoad(t) if t.cache & 1 != 0 => Effect::Read,
+            Inst::TextureLoad(_) => Effect::Pure,
             Inst::DeviceLoad(_) | Inst::ThreadgroupLoad(_) | Inst::StackLoad(_) => Effect::Read,
             _ => Effect::Fixed,
         },

@@ -6,7 +6,7 @@
 //! with its user.
 
 use tepui_ir::cranelift_entity::SecondaryMap;
-use tepui_ir::{Access, Attrs, Builtin, Inst, Op, Region, Shader, Type, Value};
+use tepui_ir::{Access, Attrs, Builtin, Inst, Op, Region, ResKind, Shader, Type, Value};
 
 /// What moves to the preamble.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +33,12 @@ enum Kind {
 
 /// Half-uniforms of a value.
 fn halves(ty: Type) -> u32 {
-    u32::from(ty.bits()).div_ceil(16)
+    u32::from(ty.bits()).div_ceil(16) * u32::from(ty.comps())
+}
+
+/// A load from a descriptor, which is always there: it may run where the shader would not come to it.
+fn from_descriptor(s: &Shader, i: Inst) -> bool {
+    s.def_op(s.arg(i, 0)) == Some(Op::DescriptorAddress)
 }
 
 fn kind(s: &Shader, i: Inst, kinds: &SecondaryMap<Value, Kind>, top: bool) -> Kind {
@@ -45,7 +50,7 @@ fn kind(s: &Shader, i: Inst, kinds: &SecondaryMap<Value, Kind>, top: bool) -> Ki
     let ty = s.ty(*r);
     match (d.op, d.attrs) {
         (Op::Const | Op::Undef | Op::Descriptor | Op::LoadPush | Op::LoadUniform, _) => Kind::Free,
-        (Op::BufferAddress | Op::BufferSize, _) => {
+        (Op::BufferAddress | Op::BufferSize | Op::DescriptorAddress, _) => {
             // A descriptor that is chosen by a number needs a load.
             let known = s.def_inst(s.arg(i, 0)).is_some_and(|d| {
                 s.insts[d].op == Op::Descriptor && s.as_const(s.arg(d, 0)).is_some()
@@ -60,7 +65,9 @@ fn kind(s: &Shader, i: Inst, kinds: &SecondaryMap<Value, Kind>, top: bool) -> Ki
             _ => Kind::Varying,
         },
         (Op::LoadGlobal | Op::LoadBuffer, Attrs::Mem(m))
-            if top && m.access.contains(Access::CONST) && !m.access.contains(Access::VOLATILE) =>
+            if (top || from_descriptor(s, i) || is_bound(s, i))
+                && m.access.contains(Access::CONST)
+                && !m.access.contains(Access::VOLATILE) =>
         {
             Kind::Work
         }
@@ -88,6 +95,49 @@ fn kind(s: &Shader, i: Inst, kinds: &SecondaryMap<Value, Kind>, top: bool) -> Ki
     }
 }
 
+/// How many moves into registers are as dear as a load; its wait others share.
+const LOAD: u32 = 1;
+
+/// For each value, how many of its components some user wants in registers: not arithmetic, which takes uniforms as they are.
+fn moves(s: &Shader, order: &[(Inst, bool)]) -> SecondaryMap<Value, u32> {
+    let mut moves: SecondaryMap<Value, u32> = SecondaryMap::with_capacity(s.values.len());
+    // Users stand behind definitions, so that what a joined vector is wanted for is known before its parts are seen.
+    for &(i, _) in order.iter().rev() {
+        let op = s.insts[i].op;
+        match op {
+            Op::Extract => {
+                let (r, v) = (s.result(i), s.arg(i, 0));
+                moves[v] += moves[r].min(1);
+            }
+            Op::Vec | Op::Copy => {
+                let wanted = moves[s.result(i)] > 0;
+                for &a in s.args(i) {
+                    moves[a] += u32::from(wanted);
+                }
+            }
+            op if op.is_elementwise() => {}
+            _ => {
+                for &a in s.args(i) {
+                    moves[a] += u32::from(s.ty(a).comps());
+                }
+            }
+        }
+    }
+    moves
+}
+
+/// Whether a load reads a uniform buffer at a place that the shader declares: that can be read even where no thread would.
+fn is_bound(s: &Shader, i: Inst) -> bool {
+    let d = s.def_inst(s.arg(i, 0));
+    let resource = d.and_then(|d| match s.insts[d].attrs {
+        Attrs::Res(r, _) if s.as_const(s.arg(d, 0)).is_some() => Some(r),
+        _ => None,
+    });
+    s.insts[i].op == Op::LoadBuffer
+        && resource.is_some_and(|r| s.resources[r].kind == ResKind::UniformBuffer)
+        && s.as_const(s.arg(i, 1)).is_some()
+}
+
 /// Plans a preamble.
 #[must_use]
 pub fn plan(s: &Shader) -> Plan {
@@ -100,6 +150,7 @@ pub fn plan(s: &Shader) -> Plan {
         }
         order.push((i, top));
     });
+    let moves = moves(s, &order);
     // From uses to definitions: what the main shader needs.
     let mut needed: SecondaryMap<Value, bool> = SecondaryMap::with_capacity(s.values.len());
     let mut results = Vec::new();
@@ -116,8 +167,9 @@ pub fn plan(s: &Shader) -> Plan {
             Kind::Work => {
                 let r = s.result(i);
                 let h = halves(s.ty(r));
-                let scalar = s.ty(r).is_scalar();
-                if own && scalar && h <= room {
+                // A vector that is wanted in registers is loaded for less than it is moved there.
+                let dear = !s.ty(r).is_scalar() && moves[r] > LOAD;
+                if own && h <= room && !dear {
                     room -= h;
                     results.push(r);
                     false

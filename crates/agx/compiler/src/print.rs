@@ -24,7 +24,8 @@ impl fmt::Display for Function {
 }
 
 impl Function {
-    fn line(&self, out: &mut fmt::Formatter<'_>, i: Ins) -> fmt::Result {
+    /// One instruction, with a line's end.
+    pub(crate) fn line(&self, out: &mut impl fmt::Write, i: Ins) -> fmt::Result {
         write!(out, "  ")?;
         for (n, &d) in self.dsts(i).iter().enumerate() {
             write!(out, "{}{d}:{}", if n > 0 { ", " } else { "" }, self.vals[d].halves)?;
@@ -61,6 +62,8 @@ impl Function {
                     Op::Split => "split",
                     Op::Copy => "copy",
                     Op::Undef => "undef",
+                    Op::Preload(_) => "preload",
+                    Op::Exports => "exports",
                     Op::Ctl(Ctl::Else) => "else",
                     Op::Ctl(Ctl::EndIf) => "end_if",
                     Op::Ctl(Ctl::Loop) => "loop",
@@ -72,11 +75,22 @@ impl Function {
                 write!(out, "{name}")?;
                 for (n, s) in self.srcs(i).iter().enumerate() {
                     write!(out, "{} {s}", if n > 0 { "," } else { "" })?;
+                    if op == Op::Exports {
+                        write!(out, " to {}", half_name(self.exports[n]))?;
+                    }
+                }
+                if let Op::Preload(half) = op {
+                    write!(out, " {}", half_name(half))?;
                 }
                 writeln!(out)
             }
         }
     }
+}
+
+/// A half-register's name.
+fn half_name(half: u16) -> String {
+    format!("r{}{}", half / 2, if half % 2 == 0 { "l" } else { "h" })
 }
 
 /// Replaces registers `r` to `r + 3` of a text (with whatever halves and lists) by a value's name.

@@ -40,7 +40,7 @@ pub fn registers_for(threads: u32) -> u16 {
 /// What a shader costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Stats {
-    /// Instructions of the main shader.
+    /// Instructions of the main shader, waits and the `stop` included, as Mesa counts.
     pub instructions: u32,
     /// Cycles: the larger of `fscib` and `ic`.
     pub alu: u32,
@@ -119,8 +119,7 @@ fn unit(inst: &Inst) -> Unit {
 impl Stats {
     /// Counts instructions and cycles of a listing.
     pub fn count(&mut self, listing: &Listing) {
-        // The `stop` is not counted.
-        self.instructions = listing.lines.len() as u32 - 1;
+        self.instructions = listing.lines.len() as u32;
         for l in &listing.lines {
             match unit(&l.inst) {
                 Unit::Fscib(n) => self.fscib += n,

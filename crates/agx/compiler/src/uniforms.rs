@@ -3,6 +3,7 @@
 //! The compiler chooses the places and reports them; whoever launches the shader fills them in. Buffer addresses stand in the low half of
 //! the file, where memory instructions reach them.
 
+use crate::varyings::Varying;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use tepui_agx_isa::operand::UNIFORM_HALVES;
@@ -40,6 +41,15 @@ pub enum Source {
         /// Binding.
         binding: u32,
     },
+    /// 64-bit address of the row that describes an image or sampler ([`crate::descriptor`]); rows of later elements follow it.
+    Descriptor {
+        /// Descriptor set.
+        set: u32,
+        /// Binding.
+        binding: u32,
+        /// Array element.
+        element: u32,
+    },
     /// Number of workgroups in one direction, 32 bits.
     NumWorkgroups {
         /// 0 to 2.
@@ -57,6 +67,41 @@ pub enum Source {
     },
     /// 64-bit address of a copy of the push constants in memory.
     PushAddress,
+    /// Vertex: 64-bit address of an attribute's first element.
+    AttributeBase {
+        /// The attribute's location.
+        index: u8,
+    },
+    /// Vertex: the last element of an attribute that may be fetched, 32 bits.
+    AttributeClamp {
+        /// The attribute's location.
+        index: u8,
+    },
+    /// Vertex: what the draw adds to indices, or its first vertex, 32 bits.
+    BaseVertex,
+    /// Vertex: the draw's first instance, 32 bits.
+    BaseInstance,
+    /// Vertex: the number of the draw, 16 bits.
+    DrawIndex,
+    /// The view that is drawn, 16 bits.
+    ViewIndex,
+    /// Vertex: the word of the vertex store where a varying begins, 16 bits.
+    VaryingWord {
+        /// Which.
+        varying: Varying,
+    },
+    /// Fragment: not zero where the second number of a coefficient register is the flat value (triangle fans whose
+    /// first vertex is provoking), 16 bits.
+    FirstFan,
+    /// Fragment: places of the samples, a byte each: x and y in sixteenths of a pixel, x in the low four bits.
+    SamplePositions,
+    /// Fragment: samples that the pipeline's state enables, 16 bits.
+    SampleMask,
+    /// Fragment: a component of the blend constant, a 32-bit float.
+    BlendConstant {
+        /// 0 to 3.
+        component: u8,
+    },
     /// A 32-bit word of the driver's own data.
     Driver {
         /// Offset in bytes.
@@ -88,13 +133,71 @@ impl Source {
         match self {
             Source::BufferAddress { .. }
             | Source::BufferTable { .. }
+            | Source::Descriptor { .. }
             | Source::PushLong { .. }
-            | Source::PushAddress => 4,
-            Source::Constant16 { .. } => 1,
+            | Source::PushAddress
+            | Source::AttributeBase { .. } => 4,
+            Source::Constant16 { .. }
+            | Source::DrawIndex
+            | Source::ViewIndex
+            | Source::VaryingWord { .. }
+            | Source::FirstFan
+            | Source::SampleMask => 1,
             Source::Preamble { halves, .. } => halves as u16,
             _ => 2,
         }
     }
+
+    /// What its place is a multiple of, in half-uniforms.
+    const fn alignment(self) -> u16 {
+        match self {
+            // Texture instructions name the base of descriptors so. source: agx_pack.c, agx_pack_texture
+            Source::Descriptor { .. } => 4,
+            s if s.halves() > 1 => 2,
+            _ => 1,
+        }
+    }
+}
+
+/// A texture state register, counted from `ts0`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+pub struct TextureState {
+    /// Descriptor set.
+    pub set: u32,
+    /// Binding.
+    pub binding: u32,
+    /// Array element.
+    pub element: u32,
+    /// It holds the PBE descriptor, for stores, else the texture descriptor.
+    pub pbe: bool,
+}
+
+/// A sampler state register, counted from `ss1`: loads look at `ss0`, which must be [`crate::descriptor::loads_sampler`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+pub struct SamplerState {
+    /// Descriptor set.
+    pub set: u32,
+    /// Binding.
+    pub binding: u32,
+    /// Array element.
+    pub element: u32,
+}
+
+/// Texture state registers that a shader takes; other images are found through memory.
+const MAX_TEXTURES: usize = 64;
+/// Sampler state registers that a launch can have beside that for loads. source: cmdbuf.xml, "Sampler states"
+const MAX_SAMPLERS: usize = 16;
+
+/// The sampler state register of the first sampler. source: Mesa, agx_nir_lower_texture.c, on sampler #0
+const FIRST_SAMPLER: u8 = 1;
+
+fn place_in<T: Copy + PartialEq>(list: &mut Vec<T>, most: usize, x: T) -> Option<u8> {
+    let at = list.iter().position(|y| *y == x).or_else(|| {
+        list.push(x);
+        (list.len() <= most).then(|| list.len() - 1)
+    });
+    list.truncate(most);
+    at.map(|n| n as u8)
 }
 
 /// A uniform.
@@ -111,7 +214,14 @@ pub struct Uniform {
 pub struct Uniforms {
     /// All of them, in the order of their first use.
     pub list: Vec<Uniform>,
+    /// What the texture state registers hold, from `ts0` on.
+    pub textures: Vec<TextureState>,
+    /// What the sampler state registers hold, from `ss1` on.
+    pub samplers: Vec<SamplerState>,
     by_source: FxHashMap<Source, u16>,
+    /// Places that the ABI fixes.
+    pinned: Vec<Uniform>,
+    sealed: bool,
     /// The next free half below and from [`LOW_HALVES`] on.
     low: u16,
     high: u16,
@@ -125,13 +235,31 @@ impl Uniforms {
         if let Some(&half) = self.by_source.get(&source) {
             return Some(half);
         }
-        let half = self.place(source)?;
+        let pinned = self.pinned.iter().find(|u| u.source == source).map(|u| u.half);
+        let half = match pinned {
+            Some(half) => half,
+            None => self.place(source)?,
+        };
         self.by_source.insert(source, half);
         self.list.push(Uniform { half, source });
         Some(half)
     }
 
+    /// Leaves the first halves to the ABI, which has `pinned` at fixed places in them.
+    pub fn reserve(&mut self, halves: u16, pinned: Vec<Uniform>) {
+        self.low = halves;
+        self.pinned = pinned;
+    }
+
+    /// No further uniform gets a place.
+    pub fn seal(&mut self) {
+        self.sealed = true;
+    }
+
     fn place(&mut self, source: Source) -> Option<u16> {
+        if self.sealed {
+            return None;
+        }
         let halves = source.halves();
         if halves == 1
             && let Some(gap) = self.gap.take()
@@ -149,12 +277,23 @@ impl Uniforms {
             self.gap = Some(*next);
             *next += 1;
         }
+        *next = next.next_multiple_of(source.alignment());
         let half = *next;
         if half + halves > end {
             return None;
         }
         *next += halves;
         Some(half)
+    }
+
+    /// The texture state register for a descriptor; `None` when there are no more.
+    pub fn texture(&mut self, t: TextureState) -> Option<u8> {
+        place_in(&mut self.textures, MAX_TEXTURES, t)
+    }
+
+    /// The sampler state register for a sampler; `None` when there are no more.
+    pub fn sampler(&mut self, s: SamplerState) -> Option<u8> {
+        place_in(&mut self.samplers, MAX_SAMPLERS, s).map(|n| n + FIRST_SAMPLER)
     }
 
     /// Half-uniforms up to the last one in use.

@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::liveness::Liveness;
 use crate::mir::{Block, Function, Op, Val, holes, isa};
 use cranelift_entity::SecondaryMap;
+use tepui_agx_isa::Inst;
 
 /// Checks every rule.
 ///
@@ -55,11 +56,13 @@ pub fn run(f: &Function) -> Result<()> {
             if let Some(inst) = isa(&op) {
                 let (mut d, mut s) = (dsts.iter(), srcs.iter());
                 let mut wrong = None;
+                let texture = matches!(inst, Inst::TextureSample(_) | Inst::TextureLoad(_));
                 holes(inst, |halves, written| {
                     let v = if written { d.next() } else { s.next() };
                     let room = v.map_or(0, |&v| u16::from(f.vals[v].halves));
                     // An operand may read the low part of a wider value.
-                    if room < halves || (written && room != halves) {
+                    // Texture instructions write four registers, whatever their mask.
+                    if room < halves || (written && room != halves && !texture) {
                         wrong = Some((halves, room));
                     }
                 });

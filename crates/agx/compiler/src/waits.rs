@@ -11,6 +11,16 @@ const SLOTS: usize = 2;
 /// Most instructions under way on a slot. source: Mesa, agx_insert_waits.c
 const MAX_PENDING: u8 = 8;
 
+/// Farthest that two loads stand apart, in lines, to count as beside each other.
+const NEAR: usize = 2;
+
+/// Whether an asynchronous instruction brings something.
+fn is_load(inst: &Inst) -> bool {
+    inst.scoreboard().is_some()
+        && !matches!(inst, Inst::DeviceStore(_) | Inst::StackStore(_))
+        && inst.operands().iter().any(|a| a.file == File::Reg && a.role != Role::Read)
+}
+
 /// A set of half-registers.
 type Halves = [u64; 4];
 
@@ -69,6 +79,8 @@ pub fn run(listing: &mut Listing) {
         listing.labels.iter().enumerate().map(|(l, &line)| (line, l as u32)).collect();
     at.sort_unstable();
     let mut next_label = 0;
+    // Slot of a load just before, and its line.
+    let mut near: Option<(usize, usize)> = None;
     let mut placed = vec![0u32; listing.labels.len()];
     for (n, mut line) in lines.into_iter().enumerate() {
         while next_label < at.len() && at[next_label].0 == n as u32 {
@@ -90,6 +102,8 @@ pub fn run(listing: &mut Listing) {
         }
         let all = match line.inst {
             Inst::ThreadgroupBarrier(_) | Inst::MemoryBarrier(_) | Inst::JmpExecAny(_) => true,
+            // What runs behind expects every register.
+            Inst::Stop(_) => listing.is_part,
             _ => false,
         };
         if all {
@@ -99,7 +113,11 @@ pub fn run(listing: &mut Listing) {
         }
         let mut mine = None;
         if line.inst.scoreboard().is_some() {
-            let slot = (0..SLOTS).find(|&s| state.count[s] == 0 || wait[s]).unwrap_or(0);
+            // Loads beside each other are there at about the same time: one wait does for all.
+            let beside = near.filter(|&(s, k)| is_load(&line.inst) && n - k <= NEAR && !wait[s]);
+            let free = || (0..SLOTS).find(|&s| state.count[s] == 0 || wait[s]);
+            let slot = beside.map(|b| b.0).or_else(free).unwrap_or(0);
+            near = is_load(&line.inst).then_some((slot, n));
             if state.count[slot] >= MAX_PENDING {
                 wait[slot] = true;
             }

@@ -3,6 +3,9 @@
 //! Runs over `.spv` files below the directories in `TEPUI_SHADERS` (separated by colons), or else the corpus of
 //! `tools/corpus`, which it brings.
 
+#[path = "common/bind.rs"]
+mod bind;
+
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -10,8 +13,8 @@ use std::process::Command;
 
 use tepui_agx_bare::{Machine, shader};
 use tepui_agx_compiler::{Error, Options, compile};
-use tepui_ir::interp::{Fault, Memory, dispatch};
-use tepui_ir::{InstFlags, ResKind, Shader, Stage};
+use tepui_ir::interp::{Fault, ImageData, Memory, SamplerData, Wrap, dispatch};
+use tepui_ir::{Dim, ImageFormat, InstFlags, NumKind, ResKind, Resource, Shader, Stage};
 use tepui_ir_gen::Rng;
 
 /// Steps of the interpreter, each for all lanes of a workgroup.
@@ -60,14 +63,62 @@ fn memory(s: &Shader, seed: u64) -> Memory {
     };
     let mut m = Memory { push: (0..256).map(|_| word() as u8 & 15).collect(), ..Memory::default() };
     for r in s.resources.values() {
-        if matches!(r.kind, ResKind::UniformBuffer | ResKind::StorageBuffer) {
-            for k in 0..r.count.clamp(1, 8) {
-                let bytes = (0..BUFFER / 4).flat_map(|_| word().to_le_bytes()).collect();
-                m.buffers.insert((r.set, r.binding, k), bytes);
+        for k in 0..r.count.clamp(1, 8) {
+            let slot = (r.set, r.binding, k);
+            match r.kind {
+                ResKind::UniformBuffer | ResKind::StorageBuffer => {
+                    let bytes = (0..BUFFER / 4).flat_map(|_| word().to_le_bytes()).collect();
+                    m.buffers.insert(slot, bytes);
+                    continue;
+                }
+                ResKind::Sampler => {}
+                _ => {
+                    m.images.insert(slot, image(r, &mut word));
+                }
             }
+            // Nearest filters: what comes of others is known to a few bits only.
+            let repeat = SamplerData { wrap: [Wrap::Repeat; 3], ..SamplerData::default() };
+            m.samplers.insert(slot, repeat);
         }
     }
     m
+}
+
+/// The format of an image whose shader does not say it.
+fn format(r: &Resource) -> ImageFormat {
+    match (r.format, r.texels) {
+        (ImageFormat::Unknown, NumKind::Float) => ImageFormat::Rgba32f,
+        (ImageFormat::Unknown, NumKind::Sint) => ImageFormat::Rgba32i,
+        (ImageFormat::Unknown, NumKind::Uint) => ImageFormat::Rgba32ui,
+        (f, _) => f,
+    }
+}
+
+/// An image of a shape that a shader declares.
+fn image(r: &Resource, word: &mut impl FnMut() -> u32) -> ImageData {
+    let size = match r.dim {
+        Dim::D1 => [16, 1, 1],
+        Dim::Buffer => [256, 1, 1],
+        Dim::D3 => [8, 8, 4],
+        Dim::D2 | Dim::Cube | Dim::Subpass => [16, 16, 1],
+    };
+    let faces = if r.dim == Dim::Cube { 6 } else { 1 };
+    let layers = faces * if r.array { 3 } else { 1 };
+    let storage = matches!(r.kind, ResKind::StorageImage | ResKind::StorageTexelBuffer);
+    let levels = if storage || r.ms || r.dim == Dim::Buffer { 1 } else { 3 };
+    let samples = if r.ms { 4 } else { 1 };
+    let mut image = ImageData::multisampled(size, layers, levels, samples);
+    image.format = format(r);
+    for t in image.levels.iter_mut().flatten() {
+        *t = [0; 4].map(|_: u64| match r.texels {
+            NumKind::Float => u64::from(((word() & 1023) as f32 / 1024.0).to_bits()),
+            _ => u64::from(word() & 63),
+        });
+    }
+    if let Some(f) = bind::format_of(image.format) {
+        bind::quantise(&mut image, f, r.texels);
+    }
+    image
 }
 
 #[derive(Debug, Default)]
@@ -103,19 +154,20 @@ fn one(s: &Shader, seed: u64, tally: &mut Tally, name: &str) {
     let start = memory(&s, seed);
     let mut want = start.clone();
     let ran = dispatch(&s, GROUPS, &mut want, LIMIT);
-    let program = match compile(&mut s, &Options { robust: true, ..Options::default() }) {
-        Ok(p) => p,
-        Err(e @ (Error::Internal(_) | Error::Encode(_))) => {
-            tally.wrong.push(format!("{name}: {e}"));
-            return;
-        }
-        Err(e) => {
-            let e = e.to_string();
-            let why = e.split_once(": ").map_or(e.as_str(), |w| w.1);
-            tally.refused.entry(why.to_owned()).or_default().push(name.to_owned());
-            return;
-        }
-    };
+    let program =
+        match compile(&mut s, &Options { robust: true, check: true, ..Options::default() }) {
+            Ok(p) => p,
+            Err(e @ (Error::Internal(_) | Error::Encode(_))) => {
+                tally.wrong.push(format!("{name}: {e}"));
+                return;
+            }
+            Err(e) => {
+                let e = e.to_string();
+                let why = e.split_once(": ").map_or(e.as_str(), |w| w.1);
+                tally.refused.entry(why.to_owned()).or_default().push(name.to_owned());
+                return;
+            }
+        };
     tally.compiled += 1;
     let mut not_run = |why: String| *tally.not_run.entry(why).or_default() += 1;
     match ran {
@@ -123,7 +175,9 @@ fn one(s: &Shader, seed: u64, tally: &mut Tally, name: &str) {
         Err(e) => {
             return not_run(e.to_string().split_once(": ").map_or("steps", |x| x.1).to_owned());
         }
-        Ok(_) if start.buffers.is_empty() => return not_run("no buffers".to_owned()),
+        Ok(_) if start.buffers.is_empty() && start.images.is_empty() => {
+            return not_run("no buffers or images".to_owned());
+        }
         Ok(_) => {}
     }
     let options =
@@ -134,6 +188,33 @@ fn one(s: &Shader, seed: u64, tally: &mut Tally, name: &str) {
         let b = machine.buffer(bytes.len()).expect("memory");
         b.write(bytes).expect("as large");
         bindings.buffers.insert(*slot, b);
+    }
+    let mut images = Vec::new();
+    let mut texel_buffers = Vec::new();
+    for r in s.resources.values() {
+        for k in 0..r.count.clamp(1, 8) {
+            let slot = (r.set, r.binding, k);
+            if let Some(sampler) = start.samplers.get(&slot) {
+                bindings.samplers.insert(slot, bind::sampler(sampler));
+            }
+            let Some(data) = start.images.get(&slot) else { continue };
+            let Some(f) = bind::format_of(data.format) else {
+                return not_run(format!("images of {}", data.format));
+            };
+            let row = if r.dim == Dim::Buffer {
+                let (buffer, row) = bind::buffer(&mut machine, data, f, r.texels);
+                texel_buffers.push((slot, buffer, f, r.texels));
+                row
+            } else {
+                let storage = r.kind == ResKind::StorageImage;
+                let shape = (r.dim, r.array);
+                let image = bind::image(&mut machine, data, f, r.texels, shape, storage);
+                let row = image.row().expect("descriptors");
+                images.push((slot, image, r.texels));
+                row
+            };
+            bindings.images.insert(slot, row);
+        }
     }
     if let Err(e) = shader::run(&mut machine, &program, &bindings, GROUPS) {
         tally.wrong.push(format!("{name}: {e}"));
@@ -155,6 +236,32 @@ fn one(s: &Shader, seed: u64, tally: &mut Tally, name: &str) {
                     k * 4,
                     word(g),
                     word(w)
+                ));
+                return;
+            }
+        }
+    }
+    let now = images
+        .iter()
+        .map(|(slot, i, kind)| (slot, *kind, bind::download(i, &start.images[slot], *kind)))
+        .chain(texel_buffers.iter().map(|(slot, b, f, kind)| {
+            (slot, *kind, bind::download_buffer(b, &start.images[slot], *f, *kind))
+        }));
+    for (slot, kind, now) in now {
+        let texels = now.levels.iter().flatten().zip(want.images[slot].levels.iter().flatten());
+        for (k, (g, w)) in texels.enumerate() {
+            exact &= g == w;
+            // Fixed-point numbers may be rounded either way.
+            let near = |(a, b): (&u64, &u64)| {
+                let (x, y) = (f32::from_bits(*a as u32), f32::from_bits(*b as u32));
+                a == b
+                    || (kind == NumKind::Float
+                        && (close(*a as u32, *b as u32) || (x - y).abs() < 0.008))
+            };
+            if !g.iter().zip(w).all(near) {
+                tally.wrong.push(format!(
+                    "{name}: binding {} texel {k}: {g:x?} instead of {w:x?}",
+                    slot.1
                 ));
                 return;
             }

@@ -166,7 +166,7 @@ fn plain_programs_optimised() {
     let t = check(
         seeds(0, 250),
         &Config { div_zero: false, ..Config::plain() },
-        Options::default(),
+        Options { check: true, ..Options::default() },
         true,
     );
     println!("{t:?}");
@@ -178,7 +178,7 @@ fn plain_programs_unoptimised() {
     let t = check(
         seeds(1000, 60),
         &Config { div_zero: false, ..Config::plain() },
-        Options::default(),
+        Options { check: true, ..Options::default() },
         false,
     );
     println!("{t:?}");
@@ -190,13 +190,14 @@ const EVERYTHING: Config = Config { div_zero: false, subgroups: false, ..Config:
 
 #[test]
 fn programs_of_everything() {
-    let t = check(seeds(2000, 250), &EVERYTHING, Options::default(), true);
+    let t =
+        check(seeds(2000, 250), &EVERYTHING, Options { check: true, ..Options::default() }, true);
     println!("{t:?}");
 }
 
 #[test]
 fn programs_that_spill() {
-    let options = Options { registers: 40, ..Options::default() };
+    let options = Options { registers: 40, check: true, ..Options::default() };
     let t = check(seeds(4000, 120), &EVERYTHING, options, true);
     println!("{t:?}");
     assert!(t.spilled >= 50 || std::env::var_os("TEPUI_SEEDS").is_some(), "{t:?}");
@@ -204,7 +205,7 @@ fn programs_that_spill() {
 
 #[test]
 fn programs_with_bounds_checks() {
-    let options = Options { robust: true, ..Options::default() };
+    let options = Options { robust: true, check: true, ..Options::default() };
     let t = check(seeds(3000, 100), &EVERYTHING, options, true);
     println!("{t:?}");
 }

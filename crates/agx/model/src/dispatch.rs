@@ -8,7 +8,7 @@ use crate::Gpu;
 use crate::job::{JobFault, JobStats, Unit};
 use crate::usc::fpmode::FlushSubnormals;
 use crate::usc::launch::{Grid, Launch};
-use crate::usc::memory::Port;
+use crate::usc::memory::{Port, WINDOWS, Window};
 use crate::usc::workgroup::Worker;
 
 impl Gpu {
@@ -118,13 +118,14 @@ impl Gpu {
         Port {
             vm,
             ranges,
+            windows: [[Window::NONE; WINDOWS]; 2],
             launch,
             core,
             soft_faults: 0,
             first_soft_fault: None,
             written_pages: Default::default(),
             sampler: Default::default(),
-            operands: None,
+            texture: None,
             reports: Vec::new(),
         }
     }

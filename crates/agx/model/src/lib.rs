@@ -14,6 +14,7 @@ pub mod isp;
 mod job;
 pub mod pipeline;
 pub mod ppp;
+mod recycle;
 pub mod render;
 mod stream;
 #[expect(clippy::needless_range_loop, reason = "lanes are indices into several rows at once")]
@@ -80,13 +81,22 @@ pub struct Gpu {
     /// Made for the first dispatch, so that a process that only looks at the device has no threads.
     pool: OnceLock<rayon::ThreadPool>,
     programs: usc::program::Cache,
+    /// Memory of scenes and of frames.
+    scenes: recycle::Shelf<render::scene::Scene>,
+    frames: recycle::Shelf<isp::FrameMemory>,
 }
 
 impl Gpu {
     /// A GPU in its state after reset.
     pub fn new(options: Options) -> Gpu {
         let programs = usc::program::Cache::new(options.translate_after);
-        Gpu { options, pool: OnceLock::new(), programs }
+        Gpu {
+            options,
+            pool: OnceLock::new(),
+            programs,
+            scenes: Default::default(),
+            frames: Default::default(),
+        }
     }
 
     /// Worker threads.

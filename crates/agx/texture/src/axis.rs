@@ -15,6 +15,8 @@ pub struct AxisRule {
     pub pixel: bool,
     /// Two texels with weights, not the nearest.
     pub linear: bool,
+    /// Some texel offset is not zero.
+    pub moved: bool,
 }
 
 /// The texels that lanes read along an axis.
@@ -44,124 +46,136 @@ const SUBTEXELS: f32 = (1 << SUBTEXEL_BITS) as f32;
 /// Coordinates of texels beyond this are all alike: far outside of any image.
 const FAR: f32 = 4_194_304.0;
 
-/// Finds the texels of a coordinate, moved by `offset` texels.
+/// Finds the texels of a coordinate, moved by `offset` texels; with [`AxisRule::moved`] unset, those
+/// are zeros.
 ///
 // source: Vulkan specification, "Wrapping Operation", "Texel Filtering"
 #[inline(always)]
 pub fn axis(rule: &AxisRule, coordinate: &Floats, offset: &Ints, out: &mut Axis) {
-    let u = unwrapped(rule, coordinate);
+    let n = rule.size as i32;
+    let size = rule.size as f32;
+    let scale = if rule.pixel { 1.0 } else { size };
+    // The wrap is chosen outside of the loop over lanes. Coordinates that repeat are brought near the
+    // image first, so that no precision is lost far out.
+    match rule.wrap {
+        Wrap::ClampToEdge => {
+            lanes::<false>(rule, coordinate, offset, out, |x| x * scale, |t| clamped(t, n));
+        }
+        Wrap::MirroredClampToEdge => {
+            let mirror = |t: i32| (if t < 0 { -1 - t } else { t }).min(n - 1);
+            lanes::<false>(rule, coordinate, offset, out, |x| x * scale, mirror);
+        }
+        Wrap::ClampToBorder => {
+            lanes::<false>(rule, coordinate, offset, out, |x| x * scale, |t| t);
+            border(n, rule.linear, out);
+        }
+        Wrap::ClampGl => {
+            let top = if rule.pixel { size } else { 1.0 };
+            let inside = |x: f32| if x > 0.0 { x.min(top) } else { 0.0 };
+            lanes::<true>(rule, coordinate, offset, out, |x| inside(x) * scale, |t| t);
+            border(n, rule.linear, out);
+        }
+        Wrap::Repeat if rule.pixel => {
+            lanes::<false>(rule, coordinate, offset, out, |x| x, |t| modulo(t, n));
+        }
+        Wrap::Repeat if rule.moved => {
+            let fold = |x: f32| (x - x.floor()) * size;
+            lanes::<false>(rule, coordinate, offset, out, fold, |t| modulo(t, n));
+        }
+        Wrap::Repeat => {
+            // At most one texel outside.
+            let fold = |x: f32| (x - x.floor()) * size;
+            let wrap = |t: i32| {
+                let t = if t < 0 { t + n } else { t };
+                if t >= n { t - n } else { t }
+            };
+            lanes::<false>(rule, coordinate, offset, out, fold, wrap);
+        }
+        Wrap::MirroredRepeat => {
+            let reflect = |t: i32| {
+                let m = modulo(t, 2 * n);
+                if m < n { m } else { 2 * n - 1 - m }
+            };
+            if rule.pixel {
+                lanes::<false>(rule, coordinate, offset, out, |x| x, reflect);
+            } else {
+                let fold = |x: f32| (x - 2.0 * (x * 0.5).floor()) * size;
+                lanes::<false>(rule, coordinate, offset, out, fold, reflect);
+            }
+        }
+    }
+}
+
+/// The loop over lanes: `place` gives the coordinate in texels, `wrap` brings a texel number into the
+/// level. With `GL`, the far edge of the image belongs to the last texel when the nearest is wanted.
+#[inline(always)]
+fn lanes<const GL: bool>(
+    rule: &AxisRule,
+    coordinate: &Floats,
+    offset: &Ints,
+    out: &mut Axis,
+    place: impl Fn(f32) -> f32,
+    wrap: impl Fn(i32) -> i32,
+) {
+    let far = |x: f32| {
+        // Comparisons, so that a NaN stays one (it becomes 0 as an integer).
+        let x = if x < -FAR { -FAR } else { x };
+        if x > FAR { FAR } else { x }
+    };
+    const { assert!(FAR * SUBTEXELS < 2_147_483_648.0, "`whole` takes it") };
+    out.outside = [[0; LANES]; 2];
     if rule.linear {
         for i in 0..LANES {
             // Texel centres are at halves.
-            let fixed = (u[i] * SUBTEXELS - (SUBTEXELS / 2.0 - 0.5)).floor() as i32;
+            let u = far(place(coordinate[i]));
+            let fixed = whole((u * SUBTEXELS - (SUBTEXELS / 2.0 - 0.5)).floor());
             let first = (fixed >> SUBTEXEL_BITS) + offset[i];
-            out.texel[0][i] = first;
-            out.texel[1][i] = first + 1;
+            out.texel[0][i] = wrap(first);
+            out.texel[1][i] = wrap(first + 1);
             out.weight[i] = (fixed & ((1 << SUBTEXEL_BITS) - 1)) as f32 / SUBTEXELS;
         }
-        wrap(rule, &mut out.texel[0], &mut out.outside[0]);
-        wrap(rule, &mut out.texel[1], &mut out.outside[1]);
     } else {
+        let last = rule.size as i32 - 1;
         for i in 0..LANES {
-            out.texel[0][i] = u[i].floor() as i32 + offset[i];
+            let t = whole(far(place(coordinate[i])).floor()) + offset[i];
+            let most = if GL && offset[i] == 0 { last } else { i32::MAX };
+            out.texel[0][i] = wrap(t.min(most));
         }
-        if rule.wrap == Wrap::ClampGl {
-            // The coordinate is clamped to the image, whose far edge belongs to the last texel.
-            let last = rule.size as i32 - 1;
-            for i in 0..LANES {
-                let inside = if offset[i] == 0 { last } else { i32::MAX };
-                out.texel[0][i] = out.texel[0][i].min(inside);
-            }
-        }
-        wrap(rule, &mut out.texel[0], &mut out.outside[0]);
     }
 }
 
-/// The coordinate in texels, brought near the image where it repeats, so that no precision is lost
-/// far out.
+/// An integral float of less than 2^31 as an integer; NaN becomes 0. (`as` asks for more than vector
+/// instructions give, and so becomes 32 scalar conversions.)
 #[inline(always)]
-fn unwrapped(rule: &AxisRule, coordinate: &Floats) -> Floats {
-    let size = rule.size as f32;
-    let mut u = *coordinate;
-    if !rule.pixel {
-        match rule.wrap {
-            Wrap::Repeat => {
-                for x in &mut u {
-                    *x -= x.floor();
-                }
-            }
-            Wrap::MirroredRepeat => {
-                for x in &mut u {
-                    *x -= 2.0 * (*x * 0.5).floor();
-                }
-            }
-            Wrap::ClampGl => {
-                for x in &mut u {
-                    *x = if *x > 0.0 { x.min(1.0) } else { 0.0 };
-                }
-            }
-            _ => {}
-        }
-        for x in &mut u {
-            *x *= size;
-        }
-    } else if rule.wrap == Wrap::ClampGl {
-        for x in &mut u {
-            *x = if *x > 0.0 { x.min(size) } else { 0.0 };
-        }
-    }
-    for x in &mut u {
-        // Comparisons, so that a NaN stays one (it becomes 0 as an integer).
-        *x = if *x < -FAR { -FAR } else { *x };
-        *x = if *x > FAR { FAR } else { *x };
-    }
-    u
+pub(crate) fn whole(x: f32) -> i32 {
+    debug_assert!(x.is_nan() || x.abs() < 2_147_483_648.0, "{x}");
+    let x = if x.is_nan() { 0.0 } else { x };
+    // SAFETY: the caller gives no larger number, and NaN was taken out.
+    unsafe { x.to_int_unchecked() }
 }
 
-/// Brings texel numbers into the level and says which were outside for good. Numbers of a repeating
-/// axis are below 2^23 in magnitude.
 #[inline(always)]
-fn wrap(rule: &AxisRule, texel: &mut Ints, outside: &mut Row) {
-    let n = rule.size as i32;
-    match rule.wrap {
-        Wrap::ClampToEdge => {
-            for t in texel.iter_mut() {
-                *t = (*t).max(0).min(n - 1);
-            }
-        }
-        Wrap::Repeat => {
-            for t in texel.iter_mut() {
-                *t = modulo(*t, n);
-            }
-        }
-        Wrap::MirroredRepeat => {
-            for t in texel.iter_mut() {
-                let m = modulo(*t, 2 * n);
-                *t = if m < n { m } else { 2 * n - 1 - m };
-            }
-        }
-        Wrap::MirroredClampToEdge => {
-            for t in texel.iter_mut() {
-                let m = if *t < 0 { -1 - *t } else { *t };
-                *t = m.min(n - 1);
-            }
-        }
-        Wrap::ClampToBorder | Wrap::ClampGl => {
-            for i in 0..LANES {
-                outside[i] = 0u32.wrapping_sub(u32::from(texel[i] < 0 || texel[i] >= n));
-                texel[i] = texel[i].max(0).min(n - 1);
-            }
-            return;
+fn clamped(t: i32, n: i32) -> i32 {
+    t.max(0).min(n - 1)
+}
+
+/// Says which texels are outside for good, and brings them inside.
+#[inline(always)]
+fn border(n: i32, both: bool, out: &mut Axis) {
+    for k in 0..1 + usize::from(both) {
+        for i in 0..LANES {
+            let t = out.texel[k][i];
+            out.outside[k][i] = 0u32.wrapping_sub(u32::from(t < 0 || t >= n));
+            out.texel[k][i] = clamped(t, n);
         }
     }
-    *outside = [0; LANES];
 }
 
 /// `t` modulo `n`, never negative, for |t| below 2^23 and n up to 2^15.
 #[inline(always)]
 fn modulo(t: i32, n: i32) -> i32 {
     // The half keeps the quotient away from integers, so that its rounding does not matter.
-    let quotient = ((t as f32 + 0.5) / n as f32).floor() as i32;
+    let quotient = whole(((t as f32 + 0.5) / n as f32).floor());
     t - quotient * n
 }
 

@@ -7,6 +7,7 @@ use crate::error::Fault;
 use crate::image::Level;
 use crate::memory::Memory;
 use crate::pbe::{Block, BlockStore, Pbe, in_memory_order, put};
+use crate::simd::Kernels;
 use crate::tile::{TileFormat, Tilebuffer, Value};
 use crate::unit::{self, Descriptor, Unit};
 use crate::{LANES, compression, half};
@@ -32,8 +33,11 @@ impl Unit {
         tile: &Tilebuffer,
         local: &[u8],
     ) -> Result<(), Fault> {
-        let Unit { images, notes, .. } = self;
+        let Unit { images, notes, kernels, .. } = self;
         let pbe = unit::image(images, image)?;
+        if pbe.type_ == TextureType::Xr {
+            return Err(Fault::Unknown("how a tile keeps extended range"));
+        }
         let Some(level) = pbe.level(block.level) else { return Ok(()) };
         let [x0, y0] = block.at;
         if block.layer >= pbe.depth(level) || x0 >= level.width || y0 >= level.height {
@@ -45,8 +49,9 @@ impl Unit {
         compression::open_tiles(memory, notes, &pbe.image, level, layer, [x0, y0, x1, y1])?;
         let area = Area { level, x: [x0, x1], y: [y0, y1], block, tile, local };
         match bytes_as_they_are(pbe, store.format) {
+            Some(order) if area.copy_rows(memory, pbe, &order) => Ok(()),
             Some(order) if area.copy(memory, pbe, &order)? => Ok(()),
-            _ => area.convert(memory, pbe, store.format),
+            _ => area.convert(memory, kernels, pbe, store.format),
         }
     }
 }
@@ -54,10 +59,17 @@ impl Unit {
 /// For each byte of a texel, the byte of the tile's pixel that it is; `None` if a conversion stands in
 /// between.
 fn bytes_as_they_are(pbe: &Pbe, format: TileFormat) -> Option<[u8; MAX_BYTES]> {
+    if format.packed().is_some() {
+        // Every pixel that was stored is what packing its channels again would give.
+        let same = Some(format.word_format()) == pbe.tile_format && pbe.swizzle == [0, 1, 2, 3];
+        return same.then(|| std::array::from_fn(|byte| byte as u8));
+    }
     let same = match format {
         TileFormat::U8Norm | TileFormat::Srgba8 | TileFormat::U16Norm => {
             pbe.type_ == TextureType::Unorm
         }
+        TileFormat::S8Norm | TileFormat::S16Norm => pbe.type_ == TextureType::Snorm,
+        TileFormat::F16 => pbe.type_ == TextureType::Float,
         TileFormat::I8 => matches!(pbe.type_, TextureType::Uint | TextureType::Sint),
         // Mesa names halves I16; see `stored`.
         TileFormat::I16 | TileFormat::I32 => {
@@ -92,7 +104,123 @@ struct Area<'a> {
     local: &'a [u8],
 }
 
+/// What happens to the bytes of a pixel on the way.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// Nothing.
+    Same,
+    /// The first and the third of four bytes change places.
+    Swapped,
+}
+
 impl Area<'_> {
+    /// Copies rows of pixels, or four rows at a time, if the image is in one piece and its texels lie in
+    /// rows or in squares of four by four. False if not: then nothing was done.
+    fn copy_rows<M: Memory>(&self, memory: &mut M, pbe: &Pbe, order: &[u8; MAX_BYTES]) -> bool {
+        let image = &pbe.image;
+        let bytes = image.sample_bytes as usize;
+        let order = match order[..bytes] {
+            [2, 1, 0, 3] if image.samples == 1 => Order::Swapped,
+            _ if (0..bytes).all(|i| usize::from(order[i]) == i) => Order::Same,
+            _ => return false,
+        };
+        let whole = [self.x, self.y].iter().flatten().all(|v| v % 4 == 0);
+        let squares = whole && self.level.is_morton();
+        let samples_alike = image.samples == self.tile.samples
+            && (image.samples == 1 || self.tile.sample_bytes == image.sample_bytes);
+        if !samples_alike || !(squares || self.level.is_linear()) {
+            return false;
+        }
+        let Some(span) = image.span.filter(|_| image.folios.is_none()) else { return false };
+        let Some(host) = memory.window(image.address, span, Access::Write) else { return false };
+        let start = u64::from(self.block.layer) * image.layer_stride + self.level.offset;
+        // SAFETY: the span covers the level's start.
+        let to = unsafe { host.add(start as usize) };
+        // SAFETY: the span covers all texels of the level, of which `Area` has some.
+        unsafe {
+            match (1 << image.element_shift, order) {
+                (4, Order::Swapped) => {
+                    self.rows(to, |p: u32| p & 0xff00_ff00 | (p & 0x00ff_00ff).rotate_left(16))
+                }
+                (1, _) => self.rows(to, |p: u8| p),
+                (2, _) => self.rows(to, |p: u16| p),
+                (4, _) => self.rows(to, |p: u32| p),
+                (8, _) => self.rows(to, |p: u64| p),
+                (16, _) => self.rows(to, |p: u128| p),
+                _ => false,
+            }
+        }
+    }
+
+    /// Copies pixels of the size of `T`, all samples together. False if the tile is not inside of local
+    /// memory.
+    ///
+    /// # Safety
+    /// `to` must be valid for writes of all texels of the level, which are of `T`'s size.
+    unsafe fn rows<T: Copy + Default>(&self, to: *mut u8, change: impl Fn(T) -> T) -> bool {
+        let step = (self.tile.samples * self.tile.sample_bytes) as usize;
+        let [width, height] = [self.x, self.y].map(|[from, to]| (to - from) as usize);
+        let reach = (width - 1) * step + size_of::<T>();
+        let first = |y| self.tile.offset(0, y, 0) + self.block.offset as usize;
+        if width > MAX_SIDE || first(height as u32 - 1) + reach > self.local.len() {
+            return false;
+        }
+        // The usual distances are known when this is compiled.
+        let read = |y: u32, row: &mut [T; MAX_SIDE]| {
+            let from = self.local[first(y)..].as_ptr();
+            let pixels = row.iter_mut().enumerate().take(width);
+            if step == size_of::<T>() {
+                // SAFETY: the last pixel of the last row is inside of local memory.
+                pixels.for_each(|(x, pixel)| unsafe {
+                    *pixel = change(from.cast::<T>().add(x).read_unaligned());
+                });
+            } else if step == 2 * size_of::<T>() {
+                // SAFETY: as before.
+                pixels.for_each(|(x, pixel)| unsafe {
+                    *pixel = change(from.cast::<T>().add(2 * x).read_unaligned());
+                });
+            } else {
+                // SAFETY: as before.
+                pixels.for_each(|(x, pixel)| unsafe {
+                    *pixel = change(from.add(x * step).cast::<T>().read_unaligned());
+                });
+            }
+        };
+        // SAFETY: the caller's promise.
+        let texel = |element: u32| unsafe { to.add(element as usize * size_of::<T>()) };
+        if self.level.is_linear() {
+            let mut row = [T::default(); MAX_SIDE];
+            for y in 0..height as u32 {
+                read(y, &mut row);
+                let to = texel(self.level.element(self.x[0], self.y[0] + y));
+                // SAFETY: the caller's promise; a row's texels lie side by side.
+                unsafe { std::ptr::copy_nonoverlapping(row.as_ptr(), to.cast::<T>(), width) };
+            }
+            return true;
+        }
+        let columns: [u32; MAX_SIDE / 4] = std::array::from_fn(|k| {
+            self.level.plain_column(self.x[0] + (4 * k as u32).min(width as u32 - 4))
+        });
+        for y in (0..height as u32).step_by(4) {
+            let mut rows = [[T::default(); MAX_SIDE]; 4];
+            for (k, row) in rows.iter_mut().enumerate() {
+                read(y + k as u32, row);
+            }
+            let line = self.level.plain_line(self.y[0] + y);
+            for (x, column) in (0..width).step_by(4).zip(&columns) {
+                let four = |y: usize, x: usize| {
+                    [rows[y][x], rows[y][x + 1], rows[y + 1][x], rows[y + 1][x + 1]]
+                };
+                let all = [four(0, x), four(0, x + 2), four(2, x), four(2, x + 2)];
+                let to = texel(line + column);
+                // SAFETY: the caller's promise; Morton order has sixteen texels of an aligned square side
+                // by side.
+                unsafe { to.cast::<[[T; 4]; 4]>().write_unaligned(all) };
+            }
+        }
+        true
+    }
+
     /// Copies bytes. False if the image is not side by side in host memory: then nothing was done.
     fn copy<M: Memory>(
         &self,
@@ -119,12 +247,6 @@ impl Area<'_> {
         let [width, height] = [self.x, self.y].map(|[from, to]| to - from);
         let columns: [u32; MAX_SIDE] =
             std::array::from_fn(|i| self.level.column(self.x[0] + (i as u32).min(width - 1)));
-        // Twiddled images have pairs of texels side by side.
-        let pairs = bytes == 4
-            && samples == 1
-            && image.samples == 1
-            && width % 2 == 0
-            && (0..width as usize).step_by(2).all(|i| columns[i + 1] == columns[i] + 1);
         let pixel_bytes = (self.tile.samples * self.tile.sample_bytes) as usize;
         for y in 0..height {
             let line = self.level.line(self.y[0] + y);
@@ -134,20 +256,6 @@ impl Area<'_> {
             let Some(row) = self.local.get(row..reach) else {
                 return Err(Fault::Unknown("a tile outside of local memory"));
             };
-            if pairs {
-                for x in (0..width as usize).step_by(2) {
-                    let word = |x: usize| {
-                        let pixel = &row[x * pixel_bytes..x * pixel_bytes + 4];
-                        let pixel = if in_order { pixel } else { &shuffle(pixel)[..4] };
-                        u64::from(u32::from_le_bytes([pixel[0], pixel[1], pixel[2], pixel[3]]))
-                    };
-                    let two = (word(x) | word(x + 1) << 32).to_le();
-                    let offset = start + (u64::from(line + columns[x]) << 2);
-                    // SAFETY: the span covers all texels of all layers, of which these are two.
-                    unsafe { host.add(offset as usize).cast::<u64>().write_unaligned(two) };
-                }
-                continue;
-            }
             for x in 0..width as usize {
                 let element = u64::from(line + columns[x]) << image.element_shift;
                 for sample in 0..samples {
@@ -173,6 +281,7 @@ impl Area<'_> {
     fn convert<M: Memory>(
         &self,
         memory: &mut M,
+        kernels: &Kernels,
         pbe: &Pbe,
         format: TileFormat,
     ) -> Result<(), Fault> {
@@ -195,7 +304,8 @@ impl Area<'_> {
                         }
                     }
                     let mut words = [[0; LANES]; 4];
-                    pbe.tile_packer.pack(&in_memory_order(pbe, &components), exec, &mut words);
+                    let channels = in_memory_order(pbe, &components);
+                    pbe.tile_packer.pack(kernels, &channels, exec, &mut words);
                     for i in 0..count as usize {
                         let bits = [words[0][i], words[1][i], words[2][i], words[3][i]];
                         let at = [x + i as u32, y, self.block.layer, sample];

@@ -4,23 +4,30 @@
 pub(crate) struct Cache<K, V> {
     entries: Vec<Option<(K, V)>>,
     size: usize,
+    /// Where the value is that was asked for last.
+    last: usize,
 }
 
 impl<K: Copy + PartialEq, V> Cache<K, V> {
     /// A cache of `size` values, a power of two.
     pub fn new(size: usize) -> Cache<K, V> {
-        Cache { entries: Vec::new(), size }
+        Cache { entries: Vec::new(), size, last: 0 }
     }
 
     /// The value for a key, made if it is not there.
     #[inline]
-    pub fn get(&mut self, key: &K, hash: u64, make: impl FnOnce(&K) -> V) -> &V {
+    pub fn get(&mut self, key: &K, hash: impl FnOnce(&K) -> u64, make: impl FnOnce(&K) -> V) -> &V {
+        let again = matches!(self.entries.get(self.last), Some(Some((k, _))) if k == key);
         if self.entries.is_empty() {
             self.entries.resize_with(self.size, || None);
         }
-        let at = (hash >> 32) as usize & (self.size - 1);
+        let at = match again {
+            true => self.last,
+            false => (hash(key) >> 32) as usize & (self.size - 1),
+        };
+        self.last = at;
         let entry = &mut self.entries[at];
-        if entry.as_ref().is_none_or(|(k, _)| k != key) {
+        if !again && entry.as_ref().is_none_or(|(k, _)| k != key) {
             *entry = Some((*key, make(key)));
         }
         match entry {

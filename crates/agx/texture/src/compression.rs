@@ -67,6 +67,8 @@ pub struct MetadataLevel {
     tiles: [u32; 2],
     /// Logarithms of the texels of a tile.
     tile_shift: [u32; 2],
+    /// Logarithm of the side of the squares of tiles that are numbered in Morton order.
+    square_shift: u32,
 }
 
 impl MetadataLevel {
@@ -85,9 +87,11 @@ impl MetadataLevel {
         }
         let metadata = m.levels().get(number as usize)?;
         let tile = TILE_SA.ilog2();
+        let tiles: [u32; 2] = metadata.tiles.to_array();
         Some(MetadataLevel {
             offset: metadata.offset_B,
-            tiles: metadata.tiles.to_array(),
+            tiles,
+            square_shift: tiles[0].min(tiles[1]).next_power_of_two().ilog2(),
             tile_shift: [tile - u32::from(samples == 4), tile - u32::from(samples >= 2)],
         })
     }
@@ -96,9 +100,14 @@ impl MetadataLevel {
     /// source: Mesa, compression.cl, `index_metadata`
     #[inline]
     fn tile(&self, x: u32, y: u32) -> u32 {
-        let (x, y) = (x >> self.tile_shift[0], y >> self.tile_shift[1]);
+        self.number(x >> self.tile_shift[0], y >> self.tile_shift[1])
+    }
+
+    /// The number of the tile in a column and row of tiles.
+    #[inline]
+    fn number(&self, x: u32, y: u32) -> u32 {
         let [w, h] = self.tiles;
-        let bits = w.min(h).next_power_of_two().ilog2();
+        let bits = self.square_shift;
         let mask = (1 << bits) - 1;
         let major = if w > h { x } else { y };
         tepui_agx_layout::address::interleave(x & mask, y & mask) + ((major & !mask) << bits)
@@ -145,6 +154,50 @@ pub(crate) enum TileState {
     Solid(u32),
     /// Unknown: they read as zero.
     Unknown,
+}
+
+/// The most tiles that [`together`] looks at.
+const MOST_TILES: u32 = 12;
+
+/// Bits of columns and lines that tell where texels of a box lie, all others to be cleared: all bits if
+/// each lies where an uncompressed image has it, those of the tile if all tiles are solid. `None` if
+/// neither, or if there are many tiles. The box's corners must be inside of the level.
+#[inline]
+pub(crate) fn together<M: Memory>(
+    memory: &mut M,
+    image: &Image,
+    level: &Level,
+    layer: u64,
+    [low, high]: [[u32; 2]; 2],
+) -> Option<[u32; 2]> {
+    let (Some(metadata), Some(m)) = (&image.metadata, &level.metadata) else {
+        return Some([u32::MAX; 2]);
+    };
+    if low[0] > high[0] || low[1] > high[1] {
+        return None;
+    }
+    let [sx, sy] = m.tile_shift;
+    let [x0, x1] = [low[0] >> sx, high[0] >> sx];
+    let [y0, y1] = [low[1] >> sy, high[1] >> sy];
+    if (x1 - x0 + 1).saturating_mul(y1 - y0 + 1) > MOST_TILES {
+        return None;
+    }
+    let first = read_tile(memory, address_of(metadata, m, layer, m.number(x0, y0))).ok()?;
+    for y in y0..=y1 {
+        for x in x0..=x1 {
+            let address = address_of(metadata, m, layer, m.number(x, y));
+            if (x, y) != (x0, y0) && read_tile(memory, address) != Ok(first) {
+                return None;
+            }
+        }
+    }
+    if first == metadata.uncompressed {
+        Some([u32::MAX; 2])
+    } else if first == metadata.solid {
+        Some(m.tile_shift.map(|s| u32::MAX << s))
+    } else {
+        None
+    }
 }
 
 /// The state of the tile of a texel.

@@ -10,16 +10,11 @@ pub struct Faces {
     pub face: Row,
     /// Coordinates on the face, 0 to 1.
     pub place: [Floats; 2],
-    /// The axis that the face is on, and the two others: numbers in the direction, and signs.
-    axes: [Axes; LANES],
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Axes {
-    major: (u8, f32),
-    s: (u8, f32),
-    t: (u8, f32),
-    major_value: f32,
+impl Faces {
+    /// Nothing yet.
+    pub const ZERO: Faces = Faces { face: [0; LANES], place: [[0.0; LANES]; 2] };
 }
 
 /// Major axis, then which axis s and t run along, with their signs, for each face.
@@ -34,51 +29,66 @@ const FACES: [[(u8, f32); 3]; 6] = [
     [(2, -1.0), (0, -1.0), (1, -1.0)],
 ];
 
+/// What lies along the axes s and t of a face, and against its normal: the components of a vector,
+/// with the signs of [`FACES`], chosen without a branch.
+#[inline(always)]
+fn along(face: u32, [x, y, z]: [f32; 3]) -> [f32; 3] {
+    let sign = if face & 1 == 0 { 1.0 } else { -1.0 };
+    let s = match face >> 1 {
+        0 => -sign * z,
+        1 => x,
+        _ => sign * x,
+    };
+    let t = if face >> 1 == 1 { sign * z } else { -y };
+    let major = match face >> 1 {
+        0 => x,
+        1 => y,
+        _ => z,
+    };
+    [s, t, sign * major]
+}
+
 /// Finds face and place of each lane's direction.
-pub fn faces(direction: &[Floats; 3]) -> Faces {
-    let mut out =
-        Faces { face: [0; LANES], place: [[0.0; LANES]; 2], axes: [Axes::default(); LANES] };
+#[inline(always)]
+pub fn faces(direction: &[Floats; 3], out: &mut Faces) {
     for i in 0..LANES {
         let r = [direction[0][i], direction[1][i], direction[2][i]];
         let a = r.map(f32::abs);
         // z wins over y wins over x. source: the same section, rules of precedence
-        let axis = if a[2] >= a[0] && a[2] >= a[1] {
-            2
+        let z_wins = a[2] >= a[0] && a[2] >= a[1];
+        let axis = if z_wins { 2 } else { u32::from(a[1] >= a[0]) };
+        let major = if z_wins {
+            r[2]
         } else if a[1] >= a[0] {
-            1
+            r[1]
         } else {
-            0
+            r[0]
         };
-        let face = 2 * axis + usize::from(r[axis].is_sign_negative());
-        let [major, s, t] = FACES[face];
-        let length = a[axis];
-        let place = |(axis, sign): (u8, f32)| 0.5 * (sign * r[axis as usize] / length) + 0.5;
-        out.face[i] = face as u32;
-        out.place[0][i] = place(s);
-        out.place[1][i] = place(t);
-        out.axes[i] = Axes { major, s, t, major_value: r[axis] };
+        let face = 2 * axis + (major.to_bits() >> 31);
+        let [s, t, _] = along(face, r);
+        let length = major.abs();
+        out.face[i] = face;
+        out.place[0][i] = 0.5 * (s / length) + 0.5;
+        out.place[1][i] = 0.5 * (t / length) + 0.5;
     }
-    out
 }
 
 /// Gradients on the faces from gradients of the directions.
 /// source: Vulkan specification, "Cube Map Derivative Transformation"
-pub fn gradients(faces: &Faces, direction: &[Floats; 3], gradient: &Gradient) -> Gradient {
-    let mut out = [[[0.0; LANES]; 2]; 3];
-    for i in 0..LANES {
-        let Axes { major, s, t, major_value } = faces.axes[i];
-        let scale = 0.5 / (major_value * major_value);
-        for way in 0..2 {
-            let rate = |(axis, sign): (u8, f32)| sign * gradient[axis as usize][way][i];
-            let length = major_value.abs();
-            let major_rate = gradient[major.0 as usize][way][i] * major.1;
-            for (k, axis) in [s, t].into_iter().enumerate() {
-                let value = axis.1 * direction[axis.0 as usize][i];
-                out[k][way][i] = scale * (length * rate(axis) - value * major_rate);
-            }
+#[inline(always)]
+pub fn gradients(faces: &Row, direction: &[Floats; 3], gradient: &Gradient, out: &mut Gradient) {
+    for way in 0..2 {
+        for i in 0..LANES {
+            let r = [direction[0][i], direction[1][i], direction[2][i]];
+            let rate = [gradient[0][way][i], gradient[1][way][i], gradient[2][way][i]];
+            let [s, t, length] = along(faces[i], r);
+            let [s_rate, t_rate, major_rate] = along(faces[i], rate);
+            let length = length.abs();
+            let scale = 0.5 / (length * length);
+            out[0][way][i] = scale * (length * s_rate - s * major_rate);
+            out[1][way][i] = scale * (length * t_rate - t * major_rate);
         }
     }
-    out
 }
 
 /// A texel of a face, or beyond its edges.
@@ -136,4 +146,18 @@ pub fn cross(size: u32, face: &mut Row, x: &mut Ints, y: &mut Ints) -> u32 {
         }
     }
     corners
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn components_are_those_of_the_table() {
+        let r = [3.0, -5.0, 7.0f32];
+        for (face, [major, s, t]) in FACES.into_iter().enumerate() {
+            let want = [s, t, major].map(|(axis, sign)| sign * r[axis as usize]);
+            assert_eq!(along(face as u32, r), want, "face {face}");
+        }
+    }
 }

@@ -23,7 +23,7 @@ pub(crate) struct Fetcher<'a, M> {
     /// Lanes that met a page of a sparse image that is not there.
     pub absent: u32,
     /// The whole image in host memory.
-    whole: Option<*const u8>,
+    pub(crate) whole: Option<*const u8>,
 }
 
 /// Which texels of a level lanes read.

@@ -1,6 +1,7 @@
 //! Reads one level: the nearest texel, weighted neighbours, or the four of a gather.
 
 use tepui_agx_packets::sampler::{CompareFunc, Wrap};
+use tepui_format::Compression;
 
 use crate::axis::{Axis, AxisRule};
 use crate::blocks::Blocks;
@@ -9,6 +10,7 @@ use crate::error::Fault;
 use crate::fetch::{Fetcher, Texels, lanes};
 use crate::image::Level;
 use crate::memory::Memory;
+use crate::plain::Words;
 use crate::simd::{Kernels, Tap};
 use crate::unpack::{Kind, Unpacker};
 use crate::{Floats, Ints, LANES, Row};
@@ -17,6 +19,7 @@ use crate::{Floats, Ints, LANES, Row};
 pub(crate) struct Filter<'a, M> {
     pub fetch: Fetcher<'a, M>,
     pub blocks: &'a mut Blocks,
+    pub taps: &'a mut [Words; 4],
     pub kernels: &'static Kernels,
     pub unpacker: &'a Unpacker,
     /// The border colour as the unpacker's channels.
@@ -33,36 +36,49 @@ pub(crate) struct Filter<'a, M> {
     pub pixel: bool,
     /// Texel offsets.
     pub offset: [Ints; 3],
+    /// Some are not zero.
+    pub moved: bool,
     /// Shadow comparison and the reference value.
     pub compare: Option<(CompareFunc, Floats)>,
     /// Layer or face of each lane; the slice of a 3D image comes from its coordinate.
     pub layer: Row,
+    /// The layer, if it is the same for all lanes.
+    pub flat: Option<u32>,
     /// Sample of each lane.
     pub sample: Row,
     /// The image is 3D.
     pub is_3d: bool,
 }
 
-/// The channels of one texel of each lane.
-type Channels = [Floats; 4];
+/// The channels of one texel of each lane: bits of floats.
+pub(crate) type Channels = [Row; 4];
 
-const NONE: Channels = [[0.0; LANES]; 4];
+pub(crate) const NONE: Channels = [[0; LANES]; 4];
+
+#[inline(always)]
+fn unsigned(row: &Ints) -> Row {
+    let mut out = [0; LANES];
+    for i in 0..LANES {
+        out[i] = row[i] as u32;
+    }
+    out
+}
 
 impl<M: Memory> Filter<'_, M> {
     /// The texels that coordinates point to in a level.
-    fn texels(&self, level: &Level, coordinates: &[Floats; 3], linear: bool) -> [Axis; 3] {
-        let mut axes = [Axis::ZERO; 3];
+    fn texels(&self, level: &Level, coordinates: &[Floats; 3], linear: bool, axes: &mut [Axis; 3]) {
         for (a, size) in [level.width, level.height, level.depth].into_iter().enumerate() {
             if a >= self.axes {
                 continue;
             }
             // Edges of a seamless cube are crossed later; the texels beyond must be told apart.
             let wrap = if self.seamless { Wrap::ClampToEdge } else { self.wrap[a] };
-            let rule = AxisRule { size, wrap, pixel: self.pixel, linear };
+            let rule = AxisRule { size, wrap, pixel: self.pixel, linear, moved: self.moved };
             if self.seamless && linear {
                 // A face with a margin of one texel all around.
                 let wide = AxisRule { size: size + 2, pixel: true, ..rule };
-                let moved = coordinates[a].map(|c| c * size as f32 + 1.0);
+                let mut moved = coordinates[a];
+                moved.iter_mut().for_each(|c| *c = *c * size as f32 + 1.0);
                 self.kernels.axis(&wide, &moved, &self.offset[a], &mut axes[a]);
                 for texel in &mut axes[a].texel {
                     texel.iter_mut().for_each(|t| *t -= 1);
@@ -71,7 +87,6 @@ impl<M: Memory> Filter<'_, M> {
                 self.kernels.axis(&rule, &coordinates[a], &self.offset[a], &mut axes[a]);
             }
         }
-        axes
     }
 
     /// Weighted neighbours, or the nearest texel, of formats that hold floats.
@@ -80,28 +95,34 @@ impl<M: Memory> Filter<'_, M> {
         level: &Level,
         coordinates: &[Floats; 3],
         linear: bool,
-    ) -> Result<Channels, Fault> {
-        let axes = self.texels(level, coordinates, linear);
+        out: &mut Channels,
+    ) -> Result<(), Fault> {
+        let mut axes = [Axis::ZERO; 3];
+        self.texels(level, coordinates, linear, &mut axes);
+        let axes = &axes;
         if !linear {
-            return self.one(level, &axes, [0; 3]);
+            return self.one(level, axes, [0; 3], out);
+        }
+        *out = NONE;
+        if self.plain_linear(level, axes, out).is_some() {
+            return Ok(());
         }
         if self.seamless {
-            return self.cube(level, &axes);
+            return self.cube(level, axes, out);
         }
-        let mut sum = NONE;
         let steps = [0, 1, 2].map(|a| if a < self.axes { 2 } else { 1 });
         let mut weight = [0.0; LANES];
         for z in 0..steps[2] {
             for y in 0..steps[1] {
                 for x in 0..steps[0] {
-                    self.kernels.weigh(&axes, [x, y, z], steps, &mut weight);
-                    self.tap(level, &axes, [x, y, z], |filter, tap| {
-                        filter.blend(tap, &weight, &mut sum);
+                    self.kernels.weigh(axes, [x, y, z], steps, &mut weight);
+                    self.tap(level, axes, [x, y, z], |filter, tap| {
+                        filter.blend(tap, &weight, out)
                     })?;
                 }
             }
         }
-        Ok(sum)
+        Ok(())
     }
 
     /// Adds a tap, compared if there is a comparison.
@@ -122,10 +143,9 @@ impl<M: Memory> Filter<'_, M> {
         level: &Level,
         axes: &[Axis; 3],
         step: [usize; 3],
-    ) -> Result<Channels, Fault> {
-        let mut out = NONE;
-        self.tap(level, axes, step, |filter, tap| filter.take(tap, &mut out))?;
-        Ok(out)
+        out: &mut Channels,
+    ) -> Result<(), Fault> {
+        self.tap(level, axes, step, |filter, tap| filter.take(tap, out))
     }
 
     fn take(&self, tap: &Tap<'_>, out: &mut Channels) {
@@ -140,23 +160,24 @@ impl<M: Memory> Filter<'_, M> {
         &mut self,
         level: &Level,
         coordinates: &[Floats; 3],
-    ) -> Result<[Row; 4], Fault> {
-        let axes = self.texels(level, coordinates, false);
-        let mut out = [[0; LANES]; 4];
-        self.tap(level, &axes, [0; 3], |filter, tap| filter.kernels.integers(tap, &mut out))?;
-        Ok(out)
+        out: &mut [Row; 4],
+    ) -> Result<(), Fault> {
+        let mut axes = [Axis::ZERO; 3];
+        self.texels(level, coordinates, false, &mut axes);
+        self.tap(level, &axes, [0; 3], |filter, tap| filter.kernels.integers(tap, out))
     }
 
     /// The texel of a load, as the bits of floats or as integers.
-    pub fn load(&mut self, level: &Level, axes: &[Axis; 3]) -> Result<[Row; 4], Fault> {
-        let mut out = [[0; LANES]; 4];
+    pub fn load(
+        &mut self,
+        level: &Level,
+        axes: &[Axis; 3],
+        out: &mut [Row; 4],
+    ) -> Result<(), Fault> {
         if self.unpacker.is_integer() {
-            self.tap(level, axes, [0; 3], |filter, tap| filter.kernels.integers(tap, &mut out))?;
-        } else {
-            let channels = self.one(level, axes, [0; 3])?;
-            out = channels.map(|c| c.map(f32::to_bits));
+            return self.tap(level, axes, [0; 3], |filter, tap| filter.kernels.integers(tap, out));
         }
-        Ok(out)
+        self.one(level, axes, [0; 3], out)
     }
 
     /// Four texels of one channel each: left to right, top to bottom as the coordinates run.
@@ -165,43 +186,43 @@ impl<M: Memory> Filter<'_, M> {
         level: &Level,
         coordinates: &[Floats; 3],
         channel: usize,
-    ) -> Result<[Row; 4], Fault> {
-        let axes = self.texels(level, coordinates, true);
-        let mut out = [[0; LANES]; 4];
+        out: &mut [Row; 4],
+    ) -> Result<(), Fault> {
+        let mut axes = [Axis::ZERO; 3];
+        self.texels(level, coordinates, true, &mut axes);
         if self.seamless && !self.unpacker.is_integer() {
             let taps = self.cube_taps(level, &axes)?;
-            for (out, tap) in out.iter_mut().zip(taps) {
-                *out = tap[channel].map(f32::to_bits);
+            for (out, tap) in out.iter_mut().zip(&taps) {
+                *out = tap[channel];
             }
-            return Ok(out);
+            return Ok(());
         }
         for (k, out) in out.iter_mut().enumerate() {
             let step = [k & 1, k >> 1, 0];
+            let mut all = NONE;
             if self.unpacker.is_integer() {
-                let mut all = [[0; LANES]; 4];
                 let seam = self.seamless;
                 self.tap_across(level, &axes, step, seam, |filter, tap| {
                     filter.kernels.integers(tap, &mut all);
                 })?;
-                *out = all[channel];
             } else {
-                *out = self.one(level, &axes, step)?[channel].map(f32::to_bits);
+                self.one(level, &axes, step, &mut all)?;
             }
+            *out = all[channel];
         }
-        Ok(out)
+        Ok(())
     }
 
     /// Weighted neighbours across the edges of a cube.
-    fn cube(&mut self, level: &Level, axes: &[Axis; 3]) -> Result<Channels, Fault> {
+    fn cube(&mut self, level: &Level, axes: &[Axis; 3], sum: &mut Channels) -> Result<(), Fault> {
         let taps = self.cube_taps(level, axes)?;
-        let mut sum = NONE;
         let wanted = if self.compare.is_some() { 1 } else { self.wanted };
         for (k, tap) in taps.iter().enumerate() {
             let mut weight = [1.0; LANES];
             self.kernels.weigh(axes, [k & 1, k >> 1, 0], [2, 2, 1], &mut weight);
-            self.kernels.accumulate(tap, &weight, wanted, &mut sum);
+            self.kernels.accumulate(tap, &weight, wanted, sum);
         }
-        Ok(sum)
+        Ok(())
     }
 
     /// The four texels around a place on a cube. Where three faces meet, the texel that is not there is
@@ -212,18 +233,18 @@ impl<M: Memory> Filter<'_, M> {
         let mut taps = [NONE; 4];
         let mut corners = [0; 4];
         for k in 0..4 {
-            let mut out = NONE;
+            let out = &mut taps[k];
             corners[k] =
                 self.tap_across(level, axes, [k & 1, k >> 1, 0], true, |filter, tap| {
-                    filter.take(tap, &mut out);
+                    filter.take(tap, out);
                 })?;
-            taps[k] = out;
         }
         for k in 0..4 {
             for lane in lanes(corners[k]) {
                 for c in 0..4 {
-                    let others: f32 = (0..4).filter(|&o| o != k).map(|o| taps[o][c][lane]).sum();
-                    taps[k][c][lane] = others / 3.0;
+                    let others = (0..4).filter(|&o| o != k);
+                    let sum: f32 = others.map(|o| f32::from_bits(taps[o][c][lane])).sum();
+                    taps[k][c][lane] = (sum / 3.0).to_bits();
                 }
             }
         }
@@ -271,13 +292,22 @@ impl<M: Memory> Filter<'_, M> {
         let mut outside = [0; LANES];
         let beyond = [&ax.outside[sx], &ay.outside[sy], &az.outside[sz]];
         self.kernels.place(level, [x, y], beyond, &mut elements, &mut outside);
-        let texels =
-            Texels { level, at: [x, y], layer: &layer, sample: &self.sample, outside: &outside };
         let mut words = [[0; LANES]; 4];
-        self.fetch.words(self.kernels, &texels, &mut elements, &mut words)?;
-        let columns = x.map(|x| x as u32);
+        if let Kind::Block(Compression::Pvrtc1, _) = self.unpacker.kind {
+            self.pvrtc(level, [x, y], &layer, &outside, &mut words)?;
+        } else if cross || self.plain_words(level, [x, y], &mut words).is_none() {
+            let texels = Texels {
+                level,
+                at: [x, y],
+                layer: &layer,
+                sample: &self.sample,
+                outside: &outside,
+            };
+            self.fetch.words(self.kernels, &texels, &mut elements, &mut words)?;
+        }
+        let columns = unsigned(x);
         if let Kind::Block(..) = self.unpacker.kind {
-            let rows = y.map(|y| y as u32);
+            let rows = unsigned(y);
             self.blocks.decode(self.unpacker, self.fetch.exec, &columns, &rows, &mut words);
         }
         let tap = Tap {

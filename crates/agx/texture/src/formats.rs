@@ -4,6 +4,7 @@ use tepui_agx_packets::texture::{Channels, TextureType};
 use tepui_format::Format::{self, *};
 
 use crate::error::Unsupported;
+use crate::extended::Extended;
 
 /// The format of a descriptor, with red in the first channel in memory: the descriptor's swizzle does
 /// the rest.
@@ -105,6 +106,29 @@ pub fn format_of(
         },
     };
     Ok(known)
+}
+
+/// The format of extended range that a descriptor's channels and type make; `None` for other types.
+pub(crate) fn extended(
+    channels: Channels,
+    type_: TextureType,
+    srgb: bool,
+) -> Result<Option<Extended>, Unsupported> {
+    if type_ != TextureType::Xr {
+        return Ok(None);
+    }
+    let format = Extended::of(channels, srgb);
+    format.map(Some).ok_or(Unsupported::Format { channels, type_, srgb })
+}
+
+/// The channels, type and sRGB bit whose [`format_of`] is `format`; `None` when there are none, or only with a swizzle.
+pub fn fields_of(format: Format) -> Option<(Channels, TextureType, bool)> {
+    // Every combination of the fields' 7 and 3 bits.
+    let types = (0..8).filter_map(TextureType::from_raw);
+    types
+        .flat_map(|t| [false, true].map(|srgb| (t, srgb)))
+        .flat_map(|(t, srgb)| (0..128).filter_map(Channels::from_raw).map(move |c| (c, t, srgb)))
+        .find(|&(c, t, srgb)| format_of(c, t, srgb) == Ok(format))
 }
 
 fn astc(channels: Channels, type_: TextureType, srgb: bool) -> Option<Format> {

@@ -75,6 +75,9 @@ pub struct Image {
     /// Levels, level 0 first.
     levels: [Level; MAX_LEVELS],
     level_count: u8,
+    /// Each texel is an element of its own, of one sample and a power of two of bytes, and all lie within
+    /// 4 GiB.
+    pub plain: bool,
 }
 
 /// A level of an image.
@@ -126,17 +129,45 @@ impl Level {
     /// The part of [`Level::element`] that depends on x.
     #[inline(always)]
     pub fn column(&self, x: u32) -> u32 {
-        let x = x.wrapping_mul(self.block_reciprocal[0]) >> RECIPROCAL_BITS;
-        let [tw, th] = self.tile_shift;
-        ((x >> tw) << (tw + th)) + spread(x & ((1 << tw) - 1))
+        self.plain_column(x.wrapping_mul(self.block_reciprocal[0]) >> RECIPROCAL_BITS)
     }
 
     /// The part of [`Level::element`] that depends on y.
     #[inline(always)]
     pub fn line(&self, y: u32) -> u32 {
-        let y = y.wrapping_mul(self.block_reciprocal[1]) >> RECIPROCAL_BITS;
+        self.plain_line(y.wrapping_mul(self.block_reciprocal[1]) >> RECIPROCAL_BITS)
+    }
+
+    /// [`Level::column`] where a texel is an element.
+    #[inline(always)]
+    pub fn plain_column(&self, x: u32) -> u32 {
+        let [tw, th] = self.tile_shift;
+        ((x >> tw) << (tw + th)) + spread(x & ((1 << tw) - 1))
+    }
+
+    /// [`Level::line`] where a texel is an element.
+    #[inline(always)]
+    pub fn plain_line(&self, y: u32) -> u32 {
         let th = self.tile_shift[1];
         ((y >> th) * self.row) + (spread(y & ((1 << th) - 1)) << 1)
+    }
+
+    /// Whether the texels of a row lie side by side.
+    pub fn is_linear(&self) -> bool {
+        self.block_reciprocal == [1 << RECIPROCAL_BITS; 2] && self.tile_shift == [0; 2]
+    }
+
+    /// Whether `count` texels of a line, from a multiple of that on, lie in one tile, where their places
+    /// have the bits of their columns spread. `count` must be a power of two.
+    pub fn has_lines(&self, count: u32) -> bool {
+        let [tw, th] = self.tile_shift;
+        self.block_reciprocal == [1 << RECIPROCAL_BITS; 2] && tw >= count.ilog2() && th > 0
+    }
+
+    /// Whether sixteen texels of each square of four by four lie side by side, in Morton order.
+    pub fn is_morton(&self) -> bool {
+        self.block_reciprocal == [1 << RECIPROCAL_BITS; 2]
+            && self.tile_shift.iter().all(|&s| s >= 2)
     }
 
     /// [`Level::column`] of all lanes.
@@ -172,12 +203,17 @@ impl Level {
 impl Image {
     /// Computes where the texels lie.
     pub fn new(shape: &Shape) -> Result<Image, Unsupported> {
-        match shape.arrangement {
+        let mut image = match shape.arrangement {
             Arrangement::Linear => linear(shape),
             Arrangement::Gpu => gpu(shape),
             Arrangement::Twiddled => twiddled(shape),
             Arrangement::Interchange => Err(Unsupported::Layout(shape.arrangement)),
-        }
+        }?;
+        image.plain = image.block == [1, 1]
+            && image.samples == 1
+            && image.sample_bytes.is_power_of_two()
+            && image.span.is_some_and(|span| span <= u64::from(u32::MAX));
+        Ok(image)
     }
 
     /// The levels, level 0 first.
@@ -207,6 +243,7 @@ impl Image {
             folios: None,
             levels: [Level::EMPTY; MAX_LEVELS],
             level_count: 0,
+            plain: false,
         }
     }
 

@@ -16,6 +16,9 @@
 //! What is not known of silicon stands in the modules as "Assumption"; the numbers of those are in
 //! [`axis::SUBTEXEL_BITS`] and [`lod::LOD_BITS`].
 //!
+//! What programs mostly ask for goes a shorter way with the same results: `plain.rs` for reads,
+//! `Pbe::write_plain` and `Area::copy_rows` for writes.
+//!
 //! Start reading in `sample.rs`, then `filter.rs` and `fetch.rs`; for writes in `pbe.rs`.
 
 #![allow(
@@ -30,6 +33,7 @@ mod cache;
 pub mod compression;
 pub mod cube;
 mod error;
+mod extended;
 mod fetch;
 mod filter;
 mod formats;
@@ -40,6 +44,8 @@ mod memory;
 mod notes;
 pub mod pack;
 pub mod pbe;
+mod plain;
+mod pvrtc;
 mod sample;
 pub mod sampler;
 mod simd;
@@ -51,7 +57,8 @@ mod unit;
 pub mod unpack;
 
 pub use error::{Fault, Unsupported};
-pub use formats::format_of;
+pub use extended::Extended;
+pub use formats::{fields_of, format_of};
 pub use memory::Memory;
 pub use notes::{Note, Notes};
 pub use pbe::{BlockStore, Store};
@@ -73,10 +80,24 @@ pub type Floats = [f32; LANES];
 /// A signed integer for each lane.
 pub type Ints = [i32; LANES];
 
-/// A row of floats from the bits of a row.
+/// A row of floats from the bits of a row. (A loop: `map` of arrays this long is a call.)
 #[inline(always)]
 pub(crate) fn floats(row: &Row) -> Floats {
-    row.map(f32::from_bits)
+    let mut out = [0.0; LANES];
+    for i in 0..LANES {
+        out[i] = f32::from_bits(row[i]);
+    }
+    out
+}
+
+/// The bits of a row of floats.
+#[inline(always)]
+pub(crate) fn bits(row: &Floats) -> Row {
+    let mut out = [0; LANES];
+    for i in 0..LANES {
+        out[i] = row[i].to_bits();
+    }
+    out
 }
 
 pub use target::texture_of;

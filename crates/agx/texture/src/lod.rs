@@ -5,6 +5,7 @@
 
 use tepui_agx_packets::sampler::MipFilter;
 
+use crate::axis::whole;
 use crate::{Floats, LANES, Row};
 
 /// Fraction bits of a level of detail. Assumption: 8, as Mesa announces (mipmapPrecisionBits),
@@ -15,18 +16,29 @@ pub const LOD_BITS: u32 = 8;
 pub type Gradient = [[Floats; 2]; 3];
 
 /// Differences between neighbours of a quad: lanes are numbered left to right, top to bottom.
+///
+/// Assumption: all four have those of the upper left, so that a quad has one level of detail. The
+/// specification also allows each row and column its own. llvmpipe and SwiftShader do the former, and
+/// coordinates that jump from pixel to pixel (glmark2's `refract`) look like theirs only then.
 #[inline(always)]
 pub fn derivatives(x: &Floats) -> [Floats; 2] {
     let mut out = [[0.0; LANES]; 2];
     for quad in 0..LANES / 4 {
         let q = 4 * quad;
         for k in 0..4 {
-            // Each row and column has a difference of its own.
-            out[0][q + k] = x[q + (k | 1)] - x[q + (k & 2)];
-            out[1][q + k] = x[q + (k | 2)] - x[q + (k & 1)];
+            out[0][q + k] = x[q + 1] - x[q];
+            out[1][q + k] = x[q + 2] - x[q];
         }
     }
     out
+}
+
+/// The gradient of the first `axes` coordinates.
+#[inline(always)]
+pub fn gradient(coordinates: &[Floats; 3], axes: usize, out: &mut Gradient) {
+    for (out, x) in out.iter_mut().zip(coordinates).take(axes) {
+        *out = derivatives(x);
+    }
 }
 
 /// What gradients say: the level of detail, and how many samples lie along which direction.
@@ -40,14 +52,22 @@ pub struct Footprint {
     pub down: Floats,
 }
 
-/// Finds the footprint of gradients that are in texels of the base level. `axes` coordinates count.
+/// Finds the footprint of gradients; times `scale`, they are in texels of the base level. `axes`
+/// coordinates count.
 #[inline(always)]
-pub fn footprint(gradient: &Gradient, axes: usize, max_anisotropy: u32, out: &mut Footprint) {
+pub fn footprint(
+    gradient: &Gradient,
+    scale: &[f32; 3],
+    axes: usize,
+    max_anisotropy: u32,
+    out: &mut Footprint,
+) {
     let mut square = [[0.0f32; LANES]; 2];
-    for axis in gradient.iter().take(axes) {
+    for (axis, scale) in gradient.iter().zip(scale).take(axes) {
         for (square, rate) in square.iter_mut().zip(axis) {
             for i in 0..LANES {
-                square[i] += rate[i] * rate[i];
+                let rate = rate[i] * scale;
+                square[i] += rate * rate;
             }
         }
     }
@@ -128,12 +148,12 @@ pub fn plan(lod: &Floats, mip: MipFilter, last: f32, out: &mut Plan) {
         let v = if v < last { v } else { last };
         match mip {
             MipFilter::None => {}
-            MipFilter::Nearest => out.level[i] = ((v + 0.5).ceil() - 1.0) as i32 as u32,
+            MipFilter::Nearest => out.level[i] = whole((v + 0.5).ceil() - 1.0) as u32,
             MipFilter::Linear => {
-                let whole = v.floor();
-                out.level[i] = whole as i32 as u32;
-                out.next[i] = v - whole;
-                out.between[i] = all(v != whole);
+                let floor = v.floor();
+                out.level[i] = whole(floor) as u32;
+                out.next[i] = v - floor;
+                out.between[i] = all(v != floor);
             }
         }
     }
@@ -167,7 +187,6 @@ mod tests {
     fn derivatives_are_those_of_the_quad() {
         let x: Floats = std::array::from_fn(|i| [1.0, 3.0, 10.0, 20.0][i % 4]);
         let [right, down] = derivatives(&x);
-        assert_eq!(right[..4], [2.0, 2.0, 10.0, 10.0]);
-        assert_eq!(down[..4], [9.0, 17.0, 9.0, 17.0]);
+        assert_eq!((right[..4].to_vec(), down[..4].to_vec()), (vec![2.0; 4], vec![9.0; 4]));
     }
 }

@@ -3,16 +3,18 @@
 use tepui_agx_packets::Packet;
 use tepui_agx_packets::pbe as packets;
 use tepui_agx_packets::texture::{Channel, Layout, SampleCount, TextureDimension, TextureType};
+use tepui_format::Format;
 use tepui_softgpu::Access;
 
 use crate::compression;
 use crate::error::{Fault, Unsupported};
 use crate::fetch::{lanes, sparse_address};
-use crate::formats::format_of;
+use crate::formats::{extended, format_of};
 use crate::half;
 use crate::image::{Image, Level, Shape};
 use crate::memory::Memory;
 use crate::pack::Packer;
+use crate::simd::{Kernels, Placed};
 use crate::tile::TileFormat;
 use crate::unit::{self, Descriptor, Unit};
 use crate::{LANES, Row};
@@ -24,6 +26,8 @@ pub struct Pbe {
     packer: Packer,
     /// For tiles, whose sRGB conversion was done on the way into the tilebuffer.
     pub(crate) tile_packer: Packer,
+    /// What a tile's words must be to go to memory as they are; none in extended range.
+    pub(crate) tile_format: Option<Format>,
     /// Type of the channels.
     pub(crate) type_: TextureType,
     /// Whether integers narrower than the format's are sign-extended.
@@ -41,9 +45,17 @@ impl Pbe {
     /// Decodes a descriptor.
     pub fn decode(bytes: &Descriptor) -> Result<Pbe, Unsupported> {
         let d = packets::Pbe::unpack(bytes)?;
-        let format = format_of(d.channels, d.type_, d.srgb)?;
-        let packer = Packer::new(format)?;
-        let tile_packer = Packer::new(format_of(d.channels, d.type_, false)?)?;
+        let packer = |srgb| match extended(d.channels, d.type_, srgb)? {
+            Some(extended) => Packer::extended(extended),
+            None => Packer::new(format_of(d.channels, d.type_, srgb)?),
+        };
+        let tile_packer = packer(false)?;
+        let tile_format = match extended(d.channels, d.type_, false)? {
+            Some(_) => None,
+            None => Some(tile_packer.format),
+        };
+        let packer = packer(d.srgb)?;
+        let format = packer.format;
         let linear = d.layout == Layout::Linear;
         let is_3d = d.dimension == TextureDimension::D3;
         if d.rotate_90 || d.flip_vertical {
@@ -97,6 +109,7 @@ impl Pbe {
             image,
             packer,
             tile_packer,
+            tile_format,
             type_: d.type_,
             signed,
             swizzle,
@@ -199,11 +212,14 @@ impl Unit {
         operands: &StoreOperands,
         exec: u32,
     ) -> Result<(), Fault> {
-        let Unit { images, notes, .. } = self;
+        let Unit { images, notes, kernels, .. } = self;
         let pbe = unit::image(images, image)?;
         let mut words = [[0; LANES]; 4];
         let channels = channels(pbe, store.narrow, &operands.components);
-        pbe.packer.pack(&channels, exec, &mut words);
+        pbe.packer.pack(kernels, &channels, exec, &mut words);
+        if pbe.write_plain(memory, kernels, store, operands, exec, &words).is_some() {
+            return Ok(());
+        }
         let StoreOperands { coordinates: [xs, ys, zs], layer, sample, level, .. } = operands;
         for i in lanes(exec) {
             let Some(level) = pbe.level(level[i] & 0xffff) else { continue };
@@ -229,6 +245,60 @@ impl Unit {
             put(memory, &pbe.image, level, [x, y, z, s], &bits)?;
         }
         Ok(())
+    }
+}
+
+impl Pbe {
+    /// Writes to a level in two dimensions of an image that lies in one piece of host memory and is not
+    /// compressed, all lanes to the same level and layer. `None` if it is not that case.
+    fn write_plain<M: Memory>(
+        &self,
+        memory: &mut M,
+        kernels: &Kernels,
+        store: &Store,
+        operands: &StoreOperands,
+        exec: u32,
+        words: &[Row; 4],
+    ) -> Option<()> {
+        let image = &self.image;
+        let flat = matches!(store.dimension, TextureDimension::D2 | TextureDimension::D2Array);
+        if !flat || !image.plain || exec == 0 {
+            return None;
+        }
+        let StoreOperands { coordinates: [x, y, _], layer, level: number, .. } = operands;
+        let first = exec.trailing_zeros() as usize;
+        let level = self.level(number[first] & 0xffff)?;
+        let z = if layered(store.dimension) { layer[first] & 0xffff } else { 0 };
+        let alike = lanes(exec).all(|i| {
+            let same_layer = !layered(store.dimension) || layer[i] & 0xffff == z;
+            (number[i] ^ number[first]) & 0xffff == 0 && same_layer
+        });
+        if !alike || level.metadata.is_some() || z >= self.depth(level) {
+            return None;
+        }
+        let host = memory.window(image.address, image.span?, Access::Write)?;
+        let start = level.offset + u64::from(z) * image.layer_stride;
+        // SAFETY: levels of layers start inside of the image's span.
+        let to = unsafe { host.add(start as usize) };
+        let mut placed = Placed::ZERO;
+        kernels.place_load(level, [x, y], &mut placed);
+        let mut offsets = [0; LANES];
+        let at = [&placed.at[0], &placed.at[1]];
+        kernels.texel_offsets(level, image.element_shift, [u32::MAX; 2], at, &mut offsets);
+        for i in lanes(exec).filter(|&i| placed.outside[i] == 0) {
+            // SAFETY: the texel is inside of the level, whose texels the span covers.
+            unsafe {
+                let to = to.add(offsets[i] as usize);
+                match image.sample_bytes {
+                    1 => to.write(words[0][i] as u8),
+                    2 => to.cast::<u16>().write_unaligned(words[0][i] as u16),
+                    4 => to.cast::<u32>().write_unaligned(words[0][i]),
+                    8 => to.cast::<[u32; 2]>().write_unaligned([words[0][i], words[1][i]]),
+                    _ => to.cast::<[u32; 4]>().write_unaligned(words.map(|word| word[i])),
+                }
+            }
+        }
+        Some(())
     }
 }
 

@@ -4,13 +4,17 @@ use tepui_agx_packets::sampler::{Filter as Kernel, MipFilter, Wrap};
 use tepui_agx_packets::texture::TextureDimension;
 
 use crate::axis::{Axis, wrap_any};
-use crate::cube::{self, Faces};
+use crate::blocks::Blocks;
+use crate::cube::Faces;
 use crate::error::Fault;
 use crate::fetch::Fetcher;
-use crate::filter::Filter;
-use crate::lod::{self, Footprint, Gradient, Plan};
+use crate::filter::{Filter, NONE};
+use crate::lod::{Footprint, Gradient, Plan};
 use crate::memory::Memory;
+use crate::notes::Notes;
+use crate::plain::{self, Scratch};
 use crate::sampler::{Sampler, SamplerState};
+use crate::simd::{Kernels, Pick, Result};
 use crate::texture::Texture;
 use crate::unit::{self, Descriptor, Unit};
 use crate::{Floats, LANES, Row, floats};
@@ -121,11 +125,16 @@ impl Request {
         }
     }
 
+    /// Whether there are two coordinates, of an image or of layers of one.
+    pub(crate) fn is_flat(&self) -> bool {
+        matches!(self.dimension, TextureDimension::D2 | TextureDimension::D2Array)
+    }
+
     fn is_cube(&self) -> bool {
         matches!(self.dimension, TextureDimension::Cube | TextureDimension::CubeArray)
     }
 
-    fn is_array(&self) -> bool {
+    pub(crate) fn is_array(&self) -> bool {
         use TextureDimension::{CubeArray, D1Array, D2Array, D2ArrayMultisampled};
         matches!(self.dimension, D1Array | D2Array | CubeArray | D2ArrayMultisampled)
     }
@@ -147,13 +156,45 @@ impl Unit {
         operands: &Operands,
         exec: u32,
         out: &mut [Row; 5],
-    ) -> Result<(), Fault> {
-        let Unit { textures, samplers, blocks, kernels, notes, .. } = self;
+    ) -> Outcome {
+        let Unit { textures, samplers, blocks, scratch, kernels, notes, .. } = self;
         let texture = unit::texture(textures, texture)?;
         let sampler = match sampler {
             Some(state) => unit::sampler(samplers, state)?,
             None => &Sampler::LOADS,
         };
+        let read =
+            plain::read(kernels, scratch, memory, request, texture, sampler, operands, exec, out);
+        if read.is_some() {
+            return Ok(());
+        }
+        let general = General { blocks, scratch, kernels, notes, texture, sampler };
+        general.read(memory, request, operands, exec, out)
+    }
+}
+
+/// What the general way needs of a [`Unit`].
+struct General<'a> {
+    blocks: &'a mut Blocks,
+    scratch: &'a mut Scratch,
+    kernels: &'static Kernels,
+    notes: &'a mut Notes,
+    texture: &'a Texture,
+    sampler: &'a Sampler,
+}
+
+impl General<'_> {
+    /// Apart from [`Unit::read`], because its stack frame has several pages.
+    #[inline(never)]
+    fn read<M: Memory>(
+        self,
+        memory: &mut M,
+        request: &Request,
+        operands: &Operands,
+        exec: u32,
+        out: &mut [Row; 5],
+    ) -> Outcome {
+        let General { blocks, scratch, kernels, notes, texture, sampler } = self;
         let wanted = match request.kind {
             Kind::Gather { component } => 1 << (component & 3),
             _ => request.mask,
@@ -166,6 +207,7 @@ impl Unit {
         let mut filter = Filter {
             fetch: Fetcher::new(memory, notes, image, exec),
             blocks,
+            taps: &mut scratch.taps,
             kernels,
             unpacker: &texture.unpacker,
             border: sampler.border_for(&texture.unpacker),
@@ -175,54 +217,58 @@ impl Unit {
             wrap: sampler.wrap,
             pixel: sampler.pixel_coordinates,
             offset: offsets(request, operands),
+            moved: request.offset,
             compare: None,
             layer: [0; LANES],
+            flat: None,
             sample: [0; LANES],
             is_3d: request.dimension == TextureDimension::D3,
         };
-        let result = match request.kind {
-            Kind::Load => load(&mut filter, request, texture, sampler, operands, exec)?,
-            _ => sample(&mut filter, request, texture, sampler, operands, exec)?,
-        };
+        let mut rows = [[0; LANES]; 4];
+        match request.kind {
+            Kind::Load => load(&mut filter, request, texture, sampler, operands, exec, &mut rows)?,
+            _ => sample(&mut filter, request, texture, sampler, operands, exec, &mut rows)?,
+        }
         let absent = filter.fetch.absent;
         let compared = filter.compare.is_some();
-        let finished = matches!(request.kind, Kind::QueryLod);
-        let integer = texture.unpacker.is_integer() && !compared && !finished;
-        let finish = |value: &Row, divisor: f32, out: &mut Row| {
-            if integer {
-                *out = if request.narrow { value.map(|v| v & 0xffff) } else { *value };
-            } else {
-                kernels.finish(&floats(value), divisor, request.narrow, out);
+        let unpacker = &texture.unpacker;
+        // Which row each component is, and what rows are divided by.
+        let (mut picks, mut divisor) = (texture.picks, unpacker.divisor);
+        match request.kind {
+            Kind::QueryLod => {
+                picks = [0, 1, 2, 3].map(Pick::Channel);
+                divisor = [1.0; 4];
             }
-        };
-        let mut row = 0;
-        for c in 0..4 {
-            if request.mask >> c & 1 == 0 {
-                continue;
-            }
-            let divisor = |k: usize| if compared { 1.0 } else { texture.unpacker.divisor[k] };
-            let component = match request.kind {
-                Kind::Gather { component } => usize::from(component & 3),
-                _ => c,
-            };
-            // Which row of the result, and what it is divided by.
-            let source = match (request.kind, texture.channel(component)) {
-                (Kind::QueryLod, _) => Some((c, 1.0)),
-                (Kind::Gather { .. }, Some(k)) => Some((c, divisor(k))),
+            // Each row is another texel of the same channel.
+            Kind::Gather { component } => match picks[usize::from(component & 3)] {
+                Pick::Channel(k) => {
+                    picks = [0, 1, 2, 3].map(Pick::Channel);
+                    divisor = [divisor[usize::from(k)]; 4];
+                }
+                constant => picks = [constant; 4],
+            },
+            _ if compared => {
                 // A comparison has one channel.
-                (_, Some(k)) if k == 0 || !compared => Some((k, divisor(k))),
-                _ => None,
-            };
-            match source {
-                Some((from, divisor)) => finish(&result[from], divisor, &mut out[row]),
-                None => {
-                    let one = if integer { 1 } else { 1f32.to_bits() };
-                    let value = if texture.is_one(component) { one } else { 0 };
-                    finish(&[value; LANES], 1.0, &mut out[row]);
+                for (c, pick) in picks.iter_mut().enumerate() {
+                    if matches!(pick, Pick::Channel(1..)) {
+                        *pick = if texture.is_one(c) { Pick::One } else { Pick::Zero };
+                    }
                 }
             }
-            row += 1;
+            _ => {}
         }
+        if compared {
+            divisor = [1.0; 4];
+        }
+        let queried = request.kind == Kind::QueryLod;
+        let result = Result {
+            picks: &picks,
+            mask: request.mask,
+            narrow: request.narrow,
+            integer: unpacker.is_integer() && !compared && !queried,
+        };
+        kernels.deliver(&rows, &divisor, &result, out);
+        let row = (request.mask & 15).count_ones() as usize;
         if request.residency {
             for (i, lane) in out[row].iter_mut().enumerate() {
                 *lane = absent >> i & 1;
@@ -231,6 +277,9 @@ impl Unit {
         Ok(())
     }
 }
+
+/// What was done, or why it could not be.
+type Outcome = std::result::Result<(), Fault>;
 
 /// The offsets of each axis: four signed bits.
 fn offsets(request: &Request, operands: &Operands) -> [crate::Ints; 3] {
@@ -245,11 +294,25 @@ fn offsets(request: &Request, operands: &Operands) -> [crate::Ints; 3] {
     out
 }
 
-/// The layers that lanes read, clamped to the image. (Mesa clamps or rejects others itself.)
-fn layers(request: &Request, texture: &Texture, operands: &Operands, faces: u32) -> Row {
-    let last = texture.image.layers / faces;
-    let last = last.max(1) - 1;
-    if request.is_array() { operands.layer.map(|l| (l & 0xffff).min(last)) } else { [0; LANES] }
+/// The layers that lanes read, clamped to the image, and the one that all read if it is one. (Mesa
+/// clamps or rejects others itself.)
+fn layers(
+    kernels: &Kernels,
+    request: &Request,
+    texture: &Texture,
+    operands: &Operands,
+    faces: u32,
+    exec: u32,
+) -> (Row, Option<u32>) {
+    let mut out = [0; LANES];
+    let last = (texture.image.layers / faces).max(1) - 1;
+    if !request.is_array() || last == 0 {
+        let flat = request.dimension != TextureDimension::D3;
+        return (out, flat.then_some(0));
+    }
+    let mut same = false;
+    kernels.layers(&operands.layer, last, exec, &mut out, &mut same);
+    (out, same.then_some(out[exec.trailing_zeros() as usize % LANES]))
 }
 
 fn load<M: Memory>(
@@ -259,12 +322,13 @@ fn load<M: Memory>(
     sampler: &Sampler,
     operands: &Operands,
     exec: u32,
-) -> Result<[Row; 4], Fault> {
+    result: &mut [Row; 4],
+) -> Outcome {
     if request.is_cube() {
         // Mesa loads from cubes as from arrays of faces.
         return Err(Fault::Unknown("a load of a cube's texel"));
     }
-    filter.layer = layers(request, texture, operands, 1);
+    (filter.layer, filter.flat) = layers(filter.kernels, request, texture, operands, 1, exec);
     if texture.image.samples > 1 {
         filter.sample = operands.sample.map(|s| (s & 0xffff).min(texture.image.samples - 1));
     }
@@ -277,9 +341,9 @@ fn load<M: Memory>(
         let most = (sampler.max_lod as u32).min(texture.extra_levels);
         level = operands.lod.map(|l| l.max(least).min(most));
     }
-    let mut result = [[0; LANES]; 4];
     each_group(&level, 0, exec, |number, _, group, whole| {
         let level = texture.image.level(texture.first_level + number);
+        filter.fetch.exec = group;
         let mut axes = [Axis::ZERO; 3];
         let sizes = [level.width, level.height, level.depth];
         for (a, axis) in axes.iter_mut().enumerate().take(request.axes()) {
@@ -290,12 +354,8 @@ fn load<M: Memory>(
                 mode => wrap_any(sizes[a], mode, texel, offset, axis),
             }
         }
-        filter.fetch.exec = group;
-        let part = filter.load(level, &axes)?;
-        merge(&mut result, &part, group, whole);
-        Ok(())
-    })?;
-    Ok(result)
+        into_lanes(result, group, whole, |part| filter.load(level, &axes, part))
+    })
 }
 
 /// Runs `body` for each set of lanes that have the same level and way of filtering: level, whether
@@ -304,8 +364,8 @@ fn each_group(
     level: &[u32; LANES],
     split: u32,
     exec: u32,
-    mut body: impl FnMut(u32, bool, u32, bool) -> Result<(), Fault>,
-) -> Result<(), Fault> {
+    mut body: impl FnMut(u32, bool, u32, bool) -> Outcome,
+) -> Outcome {
     let mut left = exec;
     while left != 0 {
         let first = left.trailing_zeros() as usize;
@@ -321,19 +381,26 @@ fn each_group(
     Ok(())
 }
 
-/// Puts the lanes of a group into the result.
-fn merge(result: &mut [Row; 4], part: &[Row; 4], group: u32, whole: bool) {
+/// Has `make` fill the lanes of a group.
+fn into_lanes(
+    result: &mut [Row; 4],
+    group: u32,
+    whole: bool,
+    make: impl FnOnce(&mut [Row; 4]) -> Outcome,
+) -> Outcome {
     if whole {
-        *result = *part;
-        return;
+        return make(result);
     }
-    for (result, part) in result.iter_mut().zip(part) {
+    let mut part = NONE;
+    make(&mut part)?;
+    for (result, part) in result.iter_mut().zip(&part) {
         for i in 0..LANES {
             if group >> i & 1 != 0 {
                 result[i] = part[i];
             }
         }
     }
+    Ok(())
 }
 
 /// The reference value, clamped where texels cannot be outside 0 to 1.
@@ -353,7 +420,8 @@ fn sample<M: Memory>(
     sampler: &Sampler,
     operands: &Operands,
     exec: u32,
-) -> Result<[Row; 4], Fault> {
+    result: &mut [Row; 4],
+) -> Outcome {
     if texture.image.samples > 1 {
         return Err(Fault::Unknown("filtering of a multisampled image"));
     }
@@ -363,16 +431,24 @@ fn sample<M: Memory>(
     }
     let mut coordinates = operands.coordinates.map(|c| floats(&c));
     let direction = coordinates;
-    let faces = request.is_cube().then(|| cube::faces(&direction));
+    let faces = request.is_cube().then(|| {
+        let mut faces = Faces::ZERO;
+        filter.kernels.faces(&direction, &mut faces);
+        faces
+    });
     if let Some(faces) = &faces {
         coordinates = [faces.place[0], faces.place[1], [0.0; LANES]];
-        let cubes = layers(request, texture, operands, 6);
+        let (cubes, _) = layers(filter.kernels, request, texture, operands, 6, exec);
         for i in 0..LANES {
-            filter.layer[i] = (6 * cubes[i] + faces.face[i]).min(texture.image.layers - 1);
+            filter.layer[i] = 6 * cubes[i] + faces.face[i];
         }
+        let last = texture.image.layers - 1;
+        let (faces, mut same) = (filter.layer, false);
+        filter.kernels.layers(&faces, last, exec, &mut filter.layer, &mut same);
+        filter.flat = same.then_some(filter.layer[exec.trailing_zeros() as usize % LANES]);
         filter.seamless = sampler.seamless;
     } else if !filter.is_3d {
-        filter.layer = layers(request, texture, operands, 1);
+        (filter.layer, filter.flat) = layers(filter.kernels, request, texture, operands, 1, exec);
     }
     if request.compare {
         filter.compare = Some((sampler.compare, reference(texture, operands)));
@@ -382,23 +458,24 @@ fn sample<M: Memory>(
         let channel = if filter.compare.is_some() { 0 } else { channel };
         filter.wanted = 1 << channel;
         let level = texture.image.level(texture.first_level);
-        let taps = filter.gather(level, &coordinates, channel)?;
+        let mut taps = NONE;
+        filter.gather(level, &coordinates, channel, &mut taps)?;
         // Anticlockwise from the lower left. source: Vulkan specification, "Texel Gathering"
-        return Ok([taps[2], taps[3], taps[1], taps[0]]);
+        *result = [taps[2], taps[3], taps[1], taps[0]];
+        return Ok(());
     }
     // One level that is filtered in one way needs no level of detail.
-    let trivial = texture.extra_levels == 0
-        && sampler.magnify == sampler.minify
-        && sampler.max_anisotropy == 1
-        && request.kind == Kind::Sample;
-    if trivial {
+    if texture.is_one_level(sampler) && request.kind == Kind::Sample {
         let level = texture.image.level(texture.first_level);
         if filter.unpacker.is_integer() {
-            return filter.nearest_integer(level, &coordinates);
+            return filter.nearest_integer(level, &coordinates, result);
         }
         let linear = sampler.minify == Kernel::Linear;
-        return Ok(filter.level(level, &coordinates, linear)?.map(|c| c.map(f32::to_bits)));
+        return filter.level(level, &coordinates, linear, result);
     }
+    // Assumption: also with the nearest filter, whose texels are averaged along the line. Descriptors
+    // keep the two apart, as Mesa packs them, and Vulkan leaves it open (KhronosGroup/Vulkan-Docs,
+    // issue 1361: implementations differ).
     let anisotropic = sampler.max_anisotropy > 1 && !filter.unpacker.is_integer();
     let mut prints = None;
     let lod = level_of_detail(
@@ -412,20 +489,19 @@ fn sample<M: Memory>(
         &mut prints,
     );
     if request.kind == Kind::QueryLod {
-        return Ok(query(filter, texture, sampler, &lod));
+        *result = query(filter, texture, sampler, &lod);
+        return Ok(());
     }
     let plan = plan(filter, texture, sampler, &lod);
     if filter.unpacker.is_integer() {
         // Integers are not filtered: the nearest texel of the nearest level.
-        let mut result = [[0; LANES]; 4];
-        each_group(&plan.level, 0, exec, |number, _, group, whole| {
+        return each_group(&plan.level, 0, exec, |number, _, group, whole| {
             filter.fetch.exec = group;
             let level = texture.image.level(texture.first_level + number);
-            let part = filter.nearest_integer(level, &coordinates)?;
-            merge(&mut result, &part, group, whole);
-            Ok(())
-        })?;
-        return Ok(result);
+            into_lanes(result, group, whole, |part| {
+                filter.nearest_integer(level, &coordinates, part)
+            })
+        });
     }
     let line = match &prints {
         Some((print, gradient)) if anisotropic => {
@@ -439,23 +515,24 @@ fn sample<M: Memory>(
         _ => None,
     };
     let between = if sampler.mip == MipFilter::Linear { bits(&plan.between) } else { 0 };
-    let mut result = [[0; LANES]; 4];
     let split = if sampler.magnify == sampler.minify { 0 } else { bits(&plan.magnify) };
     each_group(&plan.level, split, exec, |number, magnify, group, whole| {
         let linear = (if magnify { sampler.magnify } else { sampler.minify }) == Kernel::Linear;
-        let mut part = along(filter, texture, number, group, linear, &coordinates, line)?;
-        if between & group != 0 {
-            let lanes = between & group;
-            let next = along(filter, texture, number + 1, lanes, linear, &coordinates, line)?;
-            filter.kernels.mix(&next, &plan, &mut part);
-        }
-        merge(&mut result, &part.map(|c| c.map(f32::to_bits)), group, whole);
-        Ok(())
-    })?;
-    Ok(result)
+        into_lanes(result, group, whole, |part| {
+            along(filter, texture, number, group, linear, &coordinates, line, part)?;
+            if between & group != 0 {
+                let lanes = between & group;
+                let mut next = NONE;
+                along(filter, texture, number + 1, lanes, linear, &coordinates, line, &mut next)?;
+                filter.kernels.mix(&next, &plan, part);
+            }
+            Ok(())
+        })
+    })
 }
 
 /// Samples a level once, or several times along the line of anisotropy.
+#[expect(clippy::too_many_arguments, reason = "all that a sample depends on")]
 fn along<M: Memory>(
     filter: &mut Filter<'_, M>,
     texture: &Texture,
@@ -464,13 +541,14 @@ fn along<M: Memory>(
     linear: bool,
     coordinates: &[Floats; 3],
     line: Option<(&Footprint, &Gradient, u32)>,
-) -> Result<[Floats; 4], Fault> {
+    sum: &mut [Row; 4],
+) -> Outcome {
     filter.fetch.exec = group;
     let level = texture.image.level(texture.first_level + number);
     let Some((print, gradient, most)) = line else {
-        return filter.level(level, coordinates, linear);
+        return filter.level(level, coordinates, linear, sum);
     };
-    let mut sum = [[0.0; LANES]; 4];
+    *sum = NONE;
     for k in 0..most {
         let mut moved = *coordinates;
         let mut weight = [0.0; LANES];
@@ -491,15 +569,12 @@ fn along<M: Memory>(
             continue;
         }
         filter.fetch.exec = here & group;
-        let part = filter.level(level, &moved, linear)?;
-        filter.kernels.accumulate(
-            &part,
-            &weight,
-            if filter.compare.is_some() { 1 } else { filter.wanted },
-            &mut sum,
-        );
+        let mut part = NONE;
+        filter.level(level, &moved, linear, &mut part)?;
+        let wanted = if filter.compare.is_some() { 1 } else { filter.wanted };
+        filter.kernels.accumulate(&part, &weight, wanted, sum);
     }
-    Ok(sum)
+    Ok(())
 }
 
 /// Levels of detail: before and after the clamps.
@@ -528,27 +603,38 @@ fn level_of_detail<M: Memory>(
         raw = floats(&operands.lod);
     } else {
         let given = matches!(request.lod, LodSource::Gradient | LodSource::GradientMin);
-        let mut gradient: Gradient = if given {
-            operands.gradient.map(|g| g.map(|row| floats(&row)))
-        } else {
-            direction.map(|c| lod::derivatives(&c))
-        };
-        if let Some(faces) = faces {
-            gradient = cube::gradients(faces, direction, &gradient);
-        }
-        let size = [level.width, level.height, level.depth];
-        let mut texels = gradient;
-        if !sampler.pixel_coordinates {
-            for (axis, size) in texels.iter_mut().zip(size) {
-                for way in axis {
-                    way.iter_mut().for_each(|v| *v *= size as f32);
-                }
+        let mut gradient: Gradient = [[[0.0; LANES]; 2]; 3];
+        if given {
+            for (to, from) in
+                gradient.as_flattened_mut().iter_mut().zip(operands.gradient.as_flattened())
+            {
+                *to = floats(from);
             }
+        } else {
+            let axes = if faces.is_some() { 3 } else { filter.axes };
+            filter.kernels.gradient(direction, axes, &mut gradient);
+        }
+        if let Some(faces) = faces {
+            let rates = gradient;
+            filter.kernels.face_gradients(&faces.face, direction, &rates, &mut gradient);
+            gradient[2] = [[0.0; LANES]; 2];
+        }
+        let mut scale = [level.width, level.height, level.depth].map(|size| size as f32);
+        if sampler.pixel_coordinates {
+            scale = [1.0; 3];
         }
         let mut print = Footprint { lod: [0.0; LANES], samples: [1.0; LANES], down: [0.0; LANES] };
-        filter.kernels.footprint(&texels, filter.axes, sampler.max_anisotropy, &mut print);
+        filter.kernels.footprint(
+            &gradient,
+            &scale,
+            filter.axes,
+            sampler.max_anisotropy,
+            &mut print,
+        );
         raw = print.lod;
-        *prints = Some((print, gradient));
+        if sampler.max_anisotropy > 1 {
+            *prints = Some((print, gradient));
+        }
     }
     if matches!(request.lod, LodSource::Bias | LodSource::BiasMin) {
         for i in 0..LANES {

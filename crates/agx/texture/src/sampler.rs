@@ -126,6 +126,8 @@ impl Sampler {
             // What is stored is what a texel would have.
             Kind::Unorm | Kind::Subsampled => (self.border[c] as f32).to_bits(),
             Kind::Snorm => fixed(c, (unpacker.divisor[c] as u32).count_ones() + 1, true),
+            // Assumption: Mesa has none. What is stored is what a texel would have.
+            Kind::Extended(format) => format.decode(self.border[c] & 0x3ff, c).to_bits(),
             Kind::Srgb if c == 3 => fixed(c, 8, false),
             Kind::Srgb => fixed(c, 12, false),
             Kind::Block(compression, numeric) => {

@@ -148,34 +148,41 @@ impl Surface {
         std::array::from_fn(|i| level.column((x + i as u32).min(level.width - 1)))
     }
 
-    /// Writes a sample of the pixels of a row from the first of `columns` on, which must be inside and
-    /// open.
-    pub fn store_row<M: Memory>(
+    /// Writes a sample of the pixels of rows y, y + 1, … from the first of `columns` on, as many as there
+    /// are columns. All must be inside and open.
+    pub fn store_rows<M: Memory, const N: usize>(
         &self,
         memory: &mut M,
         [layer, sample]: [u32; 2],
         columns: &[u32],
         y: u32,
-        values: &[u32],
+        rows: &[[u32; N]],
     ) -> Result<(), Fault> {
         let level = self.image.level(0);
         let host = self.window(memory, layer, Access::Write);
-        let n = self.bytes().min(4);
-        let line = level.line(y);
-        for (value, column) in values.iter().zip(columns) {
-            let offset = self.offset(line + column, sample);
-            let bytes = value.to_le_bytes();
-            match host {
-                // SAFETY: the window has the bytes of all texels of the layer.
-                Some(host) => unsafe {
-                    let to = host.add(offset as usize);
-                    if n == 4 {
-                        to.cast::<[u8; 4]>().write_unaligned(bytes);
-                    } else {
-                        std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, n);
+        for (y, values) in (y..).zip(rows) {
+            let line = level.line(y);
+            let texels =
+                columns.iter().map(|column| self.offset(line + column, sample)).zip(values);
+            // SAFETY: the window has the bytes of all texels of the layer.
+            unsafe {
+                match (host, self.bytes()) {
+                    (Some(host), 4) => texels.for_each(|(offset, value)| {
+                        host.add(offset as usize).cast::<u32>().write_unaligned(*value);
+                    }),
+                    (Some(host), 2) => texels.for_each(|(offset, value)| {
+                        host.add(offset as usize).cast::<u16>().write_unaligned(*value as u16);
+                    }),
+                    (Some(host), 1) => texels.for_each(|(offset, value)| {
+                        host.add(offset as usize).write(*value as u8);
+                    }),
+                    (_, bytes) => {
+                        for (offset, value) in texels {
+                            let address = self.address(layer).wrapping_add(offset);
+                            memory.write(address, &value.to_le_bytes()[..bytes.min(4)])?;
+                        }
                     }
-                },
-                None => memory.write(self.address(layer).wrapping_add(offset), &bytes[..n])?,
+                }
             }
         }
         Ok(())

@@ -4,8 +4,10 @@ use tepui_agx_packets::Packet;
 use tepui_agx_packets::texture::{self as packets, Channel, Layout, SampleCount, TextureDimension};
 
 use crate::error::Unsupported;
-use crate::formats::format_of;
+use crate::formats::{extended, format_of};
 use crate::image::{Image, Shape};
+use crate::sampler::Sampler;
+use crate::simd::Pick;
 use crate::unpack::Unpacker;
 
 /// An image as the texture unit reads it.
@@ -16,6 +18,8 @@ pub struct Texture {
     /// How their bits become channels.
     pub unpacker: Unpacker,
     swizzle: [Channel; 4],
+    /// Where each component of a texel comes from.
+    pub(crate) picks: [Pick; 4],
     /// The largest level that is read.
     pub first_level: u32,
     /// Further levels.
@@ -26,8 +30,11 @@ impl Texture {
     /// Decodes a descriptor.
     pub fn decode(bytes: &[u8; 24]) -> Result<Texture, Unsupported> {
         let d = packets::Texture::unpack(bytes)?;
-        let format = format_of(d.channels, d.type_, d.srgb)?;
-        let unpacker = Unpacker::new(format)?;
+        let unpacker = match extended(d.channels, d.type_, d.srgb)? {
+            Some(extended) => Unpacker::extended(extended),
+            None => Unpacker::new(format_of(d.channels, d.type_, d.srgb)?)?,
+        };
+        let format = unpacker.format;
         let linear = d.layout == Layout::Linear;
         let is_3d = d.dimension == TextureDimension::D3;
         let faces = match d.dimension {
@@ -69,13 +76,25 @@ impl Texture {
         // Views of a compression block as a texel name a level that does not exist.
         let last = image.levels().len() as u32 - 1;
         let first_level = d.first_level.min(last);
-        Ok(Texture {
+        let mut texture = Texture {
             image,
             unpacker,
             swizzle: [d.swizzle_r, d.swizzle_g, d.swizzle_b, d.swizzle_a],
+            picks: [Pick::Zero; 4],
             first_level,
             extra_levels: d.last_level.min(last).saturating_sub(first_level),
-        })
+        };
+        texture.picks = std::array::from_fn(|c| match texture.channel(c) {
+            Some(channel) => Pick::Channel(channel as u8),
+            None if texture.is_one(c) => Pick::One,
+            None => Pick::Zero,
+        });
+        Ok(texture)
+    }
+
+    /// Whether there is one level, filtered in one way: then the level of detail does not matter.
+    pub(crate) fn is_one_level(&self, sampler: &Sampler) -> bool {
+        self.extra_levels == 0 && sampler.magnify == sampler.minify && sampler.max_anisotropy == 1
     }
 
     /// The channel that a component of the result is read from, if from one that the format has.

@@ -88,7 +88,8 @@ impl TileFormat {
         }
     }
 
-    fn word_format(self) -> Format {
+    /// The format of the word of a format that keeps all channels in one.
+    pub(crate) fn word_format(self) -> Format {
         match self {
             TileFormat::Rgb10A2 => Format::A2B10G10R10_UNORM_PACK32,
             TileFormat::Rg11B10F => Format::B10G11R11_UFLOAT_PACK32,

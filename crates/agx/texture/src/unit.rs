@@ -5,6 +5,7 @@ use crate::cache::{Cache, hash, words};
 use crate::error::{Fault, Unsupported};
 use crate::notes::Notes;
 use crate::pbe::Pbe;
+use crate::plain::Scratch;
 use crate::sampler::{Sampler, SamplerState};
 use crate::simd::Kernels;
 use crate::texture::Texture;
@@ -19,6 +20,7 @@ pub struct Unit {
     pub(crate) images: Cache<Descriptor, Result<Pbe, Unsupported>>,
     pub(crate) samplers: Cache<SamplerState, Result<Sampler, Unsupported>>,
     pub(crate) blocks: Blocks,
+    pub(crate) scratch: Box<Scratch>,
     pub(crate) kernels: &'static Kernels,
     /// What happened that silicon's behaviour is unknown for.
     pub notes: Notes,
@@ -31,6 +33,7 @@ impl Default for Unit {
             images: Cache::new(32),
             samplers: Cache::new(32),
             blocks: Blocks::default(),
+            scratch: Box::default(),
             kernels: Kernels::of_host(),
             notes: Notes::default(),
         }
@@ -42,7 +45,7 @@ pub(crate) fn texture<'a>(
     bytes: &Descriptor,
 ) -> Result<&'a Texture, Fault> {
     cache
-        .get(bytes, hash(words(bytes)), Texture::decode)
+        .get(bytes, |bytes| hash(words(bytes)), Texture::decode)
         .as_ref()
         .map_err(|why| Fault::Descriptor { which: "texture", why: why.clone() })
 }
@@ -52,7 +55,7 @@ pub(crate) fn image<'a>(
     bytes: &Descriptor,
 ) -> Result<&'a Pbe, Fault> {
     cache
-        .get(bytes, hash(words(bytes)), Pbe::decode)
+        .get(bytes, |bytes| hash(words(bytes)), Pbe::decode)
         .as_ref()
         .map_err(|why| Fault::Descriptor { which: "PBE", why: why.clone() })
 }
@@ -61,9 +64,9 @@ pub(crate) fn sampler<'a>(
     cache: &'a mut Cache<SamplerState, Result<Sampler, Unsupported>>,
     state: &SamplerState,
 ) -> Result<&'a Sampler, Fault> {
-    let border = state.border.map(u64::from);
+    let hash = |s: &SamplerState| hash(words(&s.sampler).chain(s.border.map(u64::from)));
     cache
-        .get(state, hash(words(&state.sampler).chain(border)), Sampler::decode)
+        .get(state, hash, Sampler::decode)
         .as_ref()
         .map_err(|why| Fault::Descriptor { which: "sampler", why: why.clone() })
 }

@@ -9,6 +9,7 @@ use tepui_format::{Compression, Format};
 
 use crate::blocks;
 use crate::error::Unsupported;
+use crate::extended::{Extended, UNIT};
 use crate::half;
 use crate::{Floats, LANES, Row};
 
@@ -23,6 +24,7 @@ pub struct Unpacker {
     /// Channels that exist.
     pub count: u32,
     fields: [Field; 4],
+    bytes: bool,
     /// What a channel is divided by at the end.
     pub divisor: [f32; 4],
 }
@@ -60,6 +62,8 @@ pub enum Kind {
     SharedExponent,
     /// Two texels with a luma each, chroma together.
     Subsampled,
+    /// Fixed point of extended range.
+    Extended(Extended),
     /// Blocks, decoded elsewhere.
     Block(Compression, Numeric),
 }
@@ -75,6 +79,7 @@ impl Unpacker {
                 kind: Kind::SharedExponent,
                 count: 3,
                 fields: [Field::default(); 4],
+                bytes: false,
                 divisor: [1.0; 4],
             }),
             Encoding::Subsampled(_) => Ok(Unpacker {
@@ -82,6 +87,7 @@ impl Unpacker {
                 kind: Kind::Subsampled,
                 count: 3,
                 fields: subsampled(format),
+                bytes: false,
                 divisor: [255.0, 255.0, 255.0, 1.0],
             }),
             // The hardware sees depth and stencil as colours of one channel.
@@ -94,8 +100,25 @@ impl Unpacker {
                 kind: Kind::Block(*compression, *numeric),
                 count: 4,
                 fields: [Field::default(); 4],
+                bytes: false,
                 divisor: [1.0; 4],
             }),
+        }
+    }
+
+    /// How texels of extended range are unpacked.
+    pub fn extended(format: Extended) -> Unpacker {
+        let divisor = |c: usize| if format.srgb && c < 3 { 1.0 } else { UNIT };
+        Unpacker {
+            format: format.carrier(),
+            kind: Kind::Extended(format),
+            count: format.channels(),
+            fields: std::array::from_fn(|c| {
+                let (word, shift) = format.place(c.min(format.channels() as usize - 1));
+                Field { word: word as u32, shift, mask: 0x3ff, unused: 22 }
+            }),
+            bytes: false,
+            divisor: std::array::from_fn(divisor),
         }
     }
 
@@ -104,23 +127,47 @@ impl Unpacker {
         matches!(self.kind, Kind::Uint | Kind::Sint)
     }
 
+    /// Whether all channels are bytes of the first word, without sign.
+    #[inline(always)]
+    pub fn is_bytes(&self) -> bool {
+        self.bytes
+    }
+
+    /// Which byte a channel is, of a format whose channels are.
+    #[inline(always)]
+    pub fn byte(&self, channel: usize) -> usize {
+        (self.fields[channel].shift / 8) as usize & 3
+    }
+
     /// The bits of a channel of integers.
     #[inline(always)]
     pub fn integer(&self, words: &[Row; 4], channel: usize) -> Row {
+        let mut out = [0; LANES];
+        self.each_integer(words, channel, |i, value| out[i] = value);
+        out
+    }
+
+    /// Hands on the bits of a channel of integers, lane by lane: what is done with them is part of the
+    /// loop.
+    #[inline(always)]
+    pub fn each_integer(
+        &self,
+        words: &[Row; 4],
+        channel: usize,
+        mut use_it: impl FnMut(usize, u32),
+    ) {
         let f = self.fields[channel];
         let word = &words[f.word as usize];
-        let mut out = [0; LANES];
         if self.kind == Kind::Sint {
             for i in 0..LANES {
                 let top = word[i].wrapping_shl(f.unused.wrapping_sub(f.shift));
-                out[i] = ((top as i32) >> f.unused) as u32;
+                use_it(i, (top as i32).wrapping_shr(f.unused) as u32);
             }
         } else {
             for i in 0..LANES {
-                out[i] = (word[i] >> f.shift) & f.mask;
+                use_it(i, word[i].wrapping_shr(f.shift) & f.mask);
             }
         }
-        out
     }
 
     /// A channel as floats, not yet divided. `x` are the texels' columns.
@@ -202,6 +249,11 @@ impl Unpacker {
                     out[i] = ((word[i] >> (f.shift + step * (x[i] & 1))) & f.mask) as i32 as f32;
                 }
             }
+            Kind::Extended(format) => {
+                for i in 0..LANES {
+                    out[i] = format.decode((word[i] >> f.shift) & f.mask, channel);
+                }
+            }
             // Decoded already.
             Kind::Block(..) => {
                 for i in 0..LANES {
@@ -255,6 +307,8 @@ fn plain(format: Format, channels: &Channels) -> Result<Unpacker, Unsupported> {
         kind,
         count: list.len() as u32,
         fields: [Field::default(); 4],
+        bytes: kind == Kind::Unorm
+            && list.iter().all(|c| c.bits == 8 && c.shift < 32 && c.shift % 8 == 0),
         divisor: [1.0; 4],
     };
     for c in list {

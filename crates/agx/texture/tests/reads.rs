@@ -791,8 +791,6 @@ fn what_is_not_known_is_named() {
     assert_eq!(text, "texture descriptor: the content of layout Interchange is unknown");
     let text = fault(Texture { type_: TextureType::Xr, ..base }, None);
     assert_eq!(text, "texture descriptor: unknown format: channels R8, type XR");
-    let text = fault(Texture { channels: Channels::Pvrtc4bpp, ..base }, None);
-    assert!(text.contains("PVRTC"), "{text}");
     let bicubic = sampler(|s| s.magnify = Filter::Bicubic);
     let text = fault(base, Some(bicubic));
     assert_eq!(text, "sampler descriptor: the bicubic filter is unknown");

@@ -414,6 +414,142 @@ fn blocks_are_stored() {
     }
 }
 
+/// Texels of images that lie in one piece are written together; without windows each for itself.
+#[test]
+fn both_ways_to_store_texels_have_the_same_bits() {
+    let formats = formats();
+    let mut random = Random(99);
+    for round in 0..1500 {
+        let (channels, type_, srgb) = formats[random.below(formats.len() as u32) as usize];
+        let array = random.below(3) == 0;
+        let tiling = if random.below(2) == 0 { Tiling::Linear } else { Tiling::Twiddled };
+        let make = Make {
+            dimension: if array { TextureDimension::D2Array } else { TextureDimension::D2 },
+            tiling,
+            srgb,
+            layers: if array { 3 } else { 1 },
+            levels: if tiling == Tiling::Linear { 1 } else { 1 + random.below(3) },
+            ..Make::d2(channels, type_, 16 + random.below(60), 16 + random.below(60))
+        };
+        let picture = Picture::new(&make);
+        let narrow = random.below(2) == 0;
+        let store = Store { dimension: make.dimension, narrow };
+        let (layer, level) = (random.below(4), random.below(make.levels + 1));
+        let (start, spread) = (random.below(50), random.below(4) == 0);
+        let operands = StoreOperands {
+            coordinates: std::array::from_fn(|axis| {
+                std::array::from_fn(|i| match (spread, axis) {
+                    (true, _) => random.below(90),
+                    (_, 0) => start + i as u32,
+                    _ => start,
+                })
+            }),
+            layer: std::array::from_fn(|_| if spread { random.below(4) } else { layer }),
+            level: [level; LANES],
+            components: values(&mut random, type_, narrow),
+            ..StoreOperands::default()
+        };
+        let exec = if random.below(2) == 0 { u32::MAX } else { random.next() };
+        let before = picture.noise(round).bytes;
+        let [fast, slow] = [true, false].map(|windows| {
+            let mut memory = Flat::new(picture.size());
+            memory.bytes.copy_from_slice(&before);
+            memory.windows = windows;
+            let pbe = picture.pbe_bytes();
+            Unit::default().write(&mut memory, &store, &pbe, &operands, exec).unwrap();
+            memory.bytes
+        });
+        assert!(fast == slow, "round {round}: {make:?} {store:?}");
+    }
+}
+
+/// Tiles of images that lie in one piece are copied in fours; without windows each texel is converted
+/// and written for itself.
+#[test]
+fn both_ways_to_store_a_block_have_the_same_bits() {
+    let cases = [
+        (Channels::R8, TextureType::Unorm, TileFormat::U8Norm, 1),
+        (Channels::R8G8, TextureType::Snorm, TileFormat::S8Norm, 2),
+        (Channels::R8G8B8A8, TextureType::Unorm, TileFormat::U8Norm, 4),
+        (Channels::R8G8B8A8, TextureType::Unorm, TileFormat::Srgba8, 4),
+        (Channels::R8G8B8A8, TextureType::Sint, TileFormat::I8, 4),
+        (Channels::R10G10B10A2, TextureType::Unorm, TileFormat::Rgb10A2, 4),
+        (Channels::R11G11B10, TextureType::Float, TileFormat::Rg11B10F, 4),
+        (Channels::R16G16B16A16, TextureType::Float, TileFormat::F16, 8),
+        (Channels::R16G16, TextureType::Uint, TileFormat::I16, 4),
+        (Channels::R32G32B32A32, TextureType::Float, TileFormat::I32, 16),
+    ];
+    let mut random = Random(77);
+    let sides = [Channel::R, Channel::G, Channel::B, Channel::A];
+    for round in 0..600 {
+        let (channels, type_, format, bytes) = cases[random.below(cases.len() as u32) as usize];
+        let samples = [1, 1, 2, 4][random.below(4) as usize];
+        let tiling = match (samples, random.below(3)) {
+            (1, 0) => Tiling::Linear,
+            (_, 1) => Tiling::Compressed,
+            _ => Tiling::Twiddled,
+        };
+        let multisampled = samples > 1;
+        let fours = random.below(2) == 0;
+        let side = |random: &mut Random| {
+            if fours { 16 + 4 * random.below(14) } else { 16 + random.below(60) }
+        };
+        let make = Make {
+            dimension: if multisampled {
+                TextureDimension::D2Multisampled
+            } else {
+                TextureDimension::D2
+            },
+            tiling,
+            samples,
+            ..Make::d2(channels, type_, side(&mut random), side(&mut random))
+        };
+        let mut picture = Picture::new(&make);
+        if bytes == 4 && random.below(2) == 0 {
+            (picture.pbe.swizzle_r, picture.pbe.swizzle_b) = (sides[2], sides[0]);
+        }
+        let extra = [0, 4, 8][random.below(3) as usize];
+        let tile = Tilebuffer { size: [32, 32], samples, sample_bytes: bytes + extra };
+        let block = Block {
+            at: [32 * random.below(2), 32 * random.below(2)],
+            layer: 0,
+            level: 0,
+            offset: if random.below(2) == 0 { extra } else { 0 },
+        };
+        let mut local = vec![0; (32 * 32 * samples * (bytes + extra)) as usize + 16];
+        for y in 0..32 {
+            for x in 0..32 * samples {
+                let values = values(&mut random, type_, format == TileFormat::I16);
+                let value = std::array::from_fn(|c| values[c][0]);
+                let at = tile.offset(x / samples, y, x % samples) + block.offset as usize;
+                format.store(15 >> (4 - picture_channels(channels)), &value, &mut local[at..]);
+            }
+        }
+        let store = BlockStore { dimension: make.dimension, format };
+        let before = picture.noise(round).bytes;
+        let mut after = [true, false].map(|windows| {
+            let mut memory = Flat::new(picture.size());
+            memory.bytes.copy_from_slice(&before);
+            memory.windows = windows;
+            let mut unit = Unit::default();
+            let pbe = picture.pbe_bytes();
+            unit.write_block(&mut memory, &store, &pbe, &block, &tile, &local).unwrap();
+            memory.bytes
+        });
+        let [fast, slow] = &mut after;
+        assert!(fast == slow, "round {round}: {make:?} {tile:?} {block:?} {format:?}");
+    }
+}
+
+fn picture_channels(channels: Channels) -> u8 {
+    match channels {
+        Channels::R8 => 1,
+        Channels::R8G8 | Channels::R16G16 => 2,
+        Channels::R11G11B10 => 3,
+        _ => 4,
+    }
+}
+
 #[test]
 fn a_store_outside_of_memory_is_a_fault() {
     let picture = Picture::new(&Make::d2(Channels::R32, TextureType::Uint, 64, 64));

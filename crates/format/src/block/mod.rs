@@ -10,7 +10,8 @@
 //! | ETC2, EAC | `etc.rs` |
 //! | ASTC, low and high dynamic range | `astc/` |
 //! | 4:2:2 in one plane | here |
-//! | PVRTC | none: [`NoBlockCodec::Undecoded`]; a pixel depends on four blocks |
+//! | PVRTC1 | `pvrtc.rs`: a pixel depends on four blocks, so it has [`PvrtcCodec`] of its own |
+//! | PVRTC2 | none: [`NoBlockCodec::Undecoded`] |
 //!
 //! Where the specifications leave rounding open, the result here is the exact one rounded to the
 //! nearest: BC1's thirds in 8 bits, BC4, BC5 and EAC in floating point, ASTC in 16 bits as its
@@ -19,6 +20,9 @@
 mod astc;
 mod bc;
 mod etc;
+mod pvrtc;
+
+pub use pvrtc::{PvrtcCodec, Quad};
 
 use crate::Format;
 use crate::info::{Channels, Component, Compression, Encoding, Numeric};
@@ -37,6 +41,9 @@ pub enum NoBlockCodec {
     /// Each plane has a format of its own.
     #[error("{0} is planar: use the formats of its planes")]
     Planar(Format),
+    /// A pixel depends on the blocks around it.
+    #[error("{0} has pixels that depend on four blocks: use PvrtcCodec")]
+    FourBlocks(Format),
     /// There is no decoder.
     #[error("{0} is known as a layout only; nothing here decodes its blocks")]
     Undecoded(Format),
@@ -63,7 +70,10 @@ impl BlockCodec {
     pub fn new(format: Format) -> Result<BlockCodec, NoBlockCodec> {
         let info = format.info();
         let (scheme, numeric) = match &info.encoding {
-            Encoding::Compressed(Compression::Pvrtc1 | Compression::Pvrtc2, _) => {
+            Encoding::Compressed(Compression::Pvrtc1, _) => {
+                return Err(NoBlockCodec::FourBlocks(format));
+            }
+            Encoding::Compressed(Compression::Pvrtc2, _) => {
                 return Err(NoBlockCodec::Undecoded(format));
             }
             Encoding::Compressed(compression, numeric) => {

@@ -21,9 +21,14 @@ pub fn decode_table() -> &'static [f32; 256] {
     &DECODED
 }
 
+/// For each stored value but 0, the smallest linear value that rounds to it.
+pub fn thresholds() -> &'static [f32; 255] {
+    &THRESHOLDS
+}
+
 /// Parts of 0…1 in each of which at most one threshold lies: thresholds are at least
 /// 1/(255 · 12.92) apart.
-const PARTS: usize = 4096;
+pub const PARTS: usize = 4096;
 
 /// For each part, the stored value of its start.
 static STARTS: LazyLock<[u8; PARTS]> = LazyLock::new(|| {

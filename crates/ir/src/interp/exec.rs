@@ -118,6 +118,13 @@ impl Machine<'_> {
                 Op::LoadInput | Op::LoadInputAtSample | Op::LoadInputAtOffset | Op::LoadInputVertex,
                 Attrs::Io(slot),
             ) => self.input(inst, slot, live),
+            (Op::LoadOutput, Attrs::Io(slot)) => {
+                let group = self.group;
+                self.each(live, results[0], |c, l| {
+                    let word = group.framebuffer.get(&(slot.loc, slot.component + c as u8));
+                    u64::from(word.and_then(|v| v.get(l)).copied().unwrap_or(0))
+                });
+            }
             (Op::StoreOutput, Attrs::Io(slot)) => self.output(inst, slot, live),
             (Op::Demote, _) => {
                 (0..self.n).filter(|&l| live[l]).for_each(|l| self.helpers[l] = true)

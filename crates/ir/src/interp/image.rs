@@ -1,19 +1,20 @@
-//! Images: texels as raw component bits, nearest and linear filtering of 1D, 2D and 3D images and their arrays.
+//! Images: texels as raw component bits; loads, stores, atomics and queries. How images are sampled stands in [`super::sample`].
 
 use super::exec::combine;
-use super::{Fault, Machine, Mask, MemoryError};
-use crate::attrs::{Attrs, Dim, NumKind};
+use super::sample::{Compare, Level, Lookup};
+use super::{Fault, Machine, Mask, MemoryError, texel};
+use crate::attrs::{Attrs, Dim, Image, ImageFormat};
 use crate::entity::{Inst, Value};
 use crate::op::Op;
-use crate::shader::Shader;
+use crate::shader::{DerivativeGroup, Stage, TexArgs};
 
-/// How texels between texel centres are found.
+/// How texels between texel centres are found, or levels between levels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Filter {
-    /// The nearest texel.
+    /// The nearest.
     #[default]
     Nearest,
-    /// Weighted by distance, in every dimension of the image.
+    /// Weighted by distance.
     Linear,
 }
 
@@ -25,36 +26,94 @@ pub enum Wrap {
     Clamp,
     /// The image repeats.
     Repeat,
+    /// The image repeats, every other time mirrored.
+    Mirror,
+    /// Mirrored once, then the texel at the edge.
+    MirrorOnce,
+    /// The border colour.
+    Border,
 }
 
 /// A sampler.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SamplerData {
-    /// Filter within a level; the level is always the nearest.
-    pub filter: Filter,
-    /// Addressing in every dimension.
-    pub wrap: Wrap,
+    /// Filter within a level when magnifying.
+    pub mag: Filter,
+    /// Filter within a level when minifying.
+    pub min: Filter,
+    /// Filter between levels.
+    pub mip: Filter,
+    /// Addressing in each dimension.
+    pub wrap: [Wrap; 3],
+    /// Smallest level of detail.
+    pub min_lod: f32,
+    /// Largest level of detail.
+    pub max_lod: f32,
+    /// Comparison of depths.
+    pub compare: Option<Compare>,
+    /// Border colour as bits.
+    pub border: [u32; 4],
+    /// Coordinates count texels.
+    pub unnormalized: bool,
+}
+
+impl Default for SamplerData {
+    fn default() -> SamplerData {
+        SamplerData {
+            mag: Filter::Nearest,
+            min: Filter::Nearest,
+            mip: Filter::Nearest,
+            wrap: [Wrap::Clamp; 3],
+            min_lod: 0.0,
+            max_lod: 1000.0,
+            compare: None,
+            border: [0; 4],
+            unnormalized: false,
+        }
+    }
 }
 
 /// An image: levels of texels, each with four components as bits (floats as `f32`).
-#[derive(Clone, Debug, PartialEq, Default)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ImageData {
     /// Width, height, depth in texels of level 0 (1 where the image has no such dimension).
     pub size: [u32; 3],
-    /// Array layers.
+    /// Array layers; six for each cube.
     pub layers: u32,
-    /// Texels of each level: x fastest, then y, z, layer.
+    /// Samples of a texel.
+    pub samples: u32,
+    /// What stores keep of a texel; `Unknown` for all of it.
+    pub format: ImageFormat,
+    /// Texels of each level: sample fastest, then x, y, z, layer.
     pub levels: Vec<Vec<[u64; 4]>>,
 }
 
+impl Default for ImageData {
+    fn default() -> ImageData {
+        ImageData {
+            size: [0; 3],
+            layers: 0,
+            samples: 1,
+            format: ImageFormat::Unknown,
+            levels: Vec::new(),
+        }
+    }
+}
+
 impl ImageData {
-    /// A zeroed image with `levels` levels.
+    /// A zeroed image with `levels` levels and one sample.
     #[must_use]
     pub fn new(size: [u32; 3], layers: u32, levels: u32) -> ImageData {
-        let mut i = ImageData { size, layers, levels: Vec::new() };
+        ImageData::multisampled(size, layers, levels, 1)
+    }
+
+    /// A zeroed image.
+    #[must_use]
+    pub fn multisampled(size: [u32; 3], layers: u32, levels: u32, samples: u32) -> ImageData {
+        let mut i = ImageData { size, layers, samples, ..ImageData::default() };
         for l in 0..levels {
             let n: u32 = i.level_size(l as usize).iter().product();
-            i.levels.push(vec![[0; 4]; (n * layers) as usize]);
+            i.levels.push(vec![[0; 4]; (n * layers * samples) as usize]);
         }
         i
     }
@@ -65,71 +124,40 @@ impl ImageData {
         self.size.map(|s| (s >> level.min(31)).max(1))
     }
 
-    /// Index of a texel in its level, `None` out of bounds.
+    /// Index of a texel's sample in its level, `None` out of bounds.
     #[must_use]
-    pub fn index(&self, level: usize, at: [i64; 3], layer: i64) -> Option<usize> {
+    pub fn index(&self, level: usize, at: [i64; 3], layer: i64, sample: i64) -> Option<usize> {
         let s = self.level_size(level);
         let inside = (0..3).all(|i| at[i] >= 0 && at[i] < i64::from(s[i]));
-        (level < self.levels.len() && inside && layer >= 0 && layer < i64::from(self.layers)).then(
-            || {
-                (((layer * i64::from(s[2]) + at[2]) * i64::from(s[1]) + at[1]) * i64::from(s[0])
-                    + at[0]) as usize
-            },
-        )
+        let all = inside
+            && level < self.levels.len()
+            && (0..i64::from(self.layers)).contains(&layer)
+            && (0..i64::from(self.samples)).contains(&sample);
+        all.then(|| {
+            let slice = layer * i64::from(s[2]) + at[2];
+            let texel = (slice * i64::from(s[1]) + at[1]) * i64::from(s[0]) + at[0];
+            (texel * i64::from(self.samples) + sample) as usize
+        })
     }
 
-    fn texel(&self, level: usize, at: [i64; 3], layer: i64) -> [u64; 4] {
-        self.index(level, at, layer).map_or([0; 4], |i| self.levels[level][i])
+    /// A texel; out of bounds, zero in the channels that the format has.
+    pub(super) fn texel(&self, level: usize, at: [i64; 3], layer: i64, sample: i64) -> [u64; 4] {
+        let t = self.index(level, at, layer, sample).map_or([0; 4], |i| self.levels[level][i]);
+        texel::complete(self.format, t)
     }
+}
 
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "a lookup: image, sampler, level, place, offset, kind"
-    )]
-    fn sample(
-        &self,
-        s: SamplerData,
-        level: usize,
-        uv: [f32; 3],
-        dims: usize,
-        layer: i64,
-        off: [i64; 3],
-        kind: NumKind,
-    ) -> [u64; 4] {
-        let size = self.level_size(level);
-        let wrap = |i: usize, x: i64| match s.wrap {
-            Wrap::Clamp => x.clamp(0, i64::from(size[i]) - 1),
-            Wrap::Repeat => x.rem_euclid(i64::from(size[i])),
-        };
-        let mut base = [0i64; 3];
-        let mut frac = [0f32; 3];
-        let linear = s.filter == Filter::Linear && kind == NumKind::Float;
-        for i in 0..dims {
-            let x = uv[i] * size[i] as f32;
-            let x = if linear { x - 0.5 } else { x };
-            base[i] = x.floor() as i64 + off[i];
-            frac[i] = x - x.floor();
-        }
-        if !linear {
-            let at = [0, 1, 2].map(|i| if i < dims { wrap(i, base[i]) } else { 0 });
-            return self.texel(level, at, layer);
-        }
-        let mut sum = [0f32; 4];
-        for corner in 0..1usize << dims {
-            let mut w = 1.0;
-            let mut at = [0; 3];
-            for i in 0..dims {
-                let up = corner >> i & 1;
-                w *= if up == 1 { frac[i] } else { 1.0 - frac[i] };
-                at[i] = wrap(i, base[i] + up as i64);
-            }
-            let t = self.texel(level, at, layer);
-            for c in 0..4 {
-                sum[c] += w * f32::from_bits(t[c] as u32);
-            }
-        }
-        sum.map(|x| u64::from(x.to_bits()))
-    }
+/// Integer coordinates: axes, layer.
+fn split(i: &Image, at: &[i64]) -> ([i64; 3], i64) {
+    let axes = match i.dim {
+        Dim::D1 | Dim::Buffer => 1,
+        Dim::D2 | Dim::Subpass => 2,
+        // x, y, face
+        Dim::Cube => return ([at[0], at[1], 0], at[2]),
+        Dim::D3 => 3,
+    };
+    let place = [0, 1, 2].map(|c| if c < axes { at[c] } else { 0 });
+    (place, if i.array { at[axes] } else { 0 })
 }
 
 impl Machine<'_> {
@@ -147,113 +175,48 @@ impl Machine<'_> {
         v.map(|v| self.get(v, c, lane))
     }
 
+    fn float(&self, v: Value, c: usize, lane: usize) -> f32 {
+        f32::from_bits(self.get(v, c, lane) as u32)
+    }
+
     pub(super) fn image(&mut self, inst: Inst, live: &Mask) -> Result<(), Fault> {
         let s = self.s;
         let d = &s.insts[inst];
         let args = s.args(inst);
         let (i, t) = match d.attrs {
-            Attrs::ImageAtomic(_, i) => (i, crate::shader::TexArgs::default()),
-            _ => s
-                .tex_args(inst)
-                .unwrap_or_else(|| unreachable!("image() is called for image attributes only")),
+            Attrs::ImageAtomic(_, i) => (i, TexArgs::default()),
+            Attrs::Image(i) => (i, s.tex_args(inst).map(|t| t.1).unwrap_or_default()),
+            _ => unreachable!("image() is called for image attributes only"),
         };
-        if i.dim == Dim::Cube || i.ms {
-            return self.unsupported(inst, "a cube or multisampled image");
-        }
-        let dims = i.dim.coords() as usize;
         for lane in (0..self.n).filter(|&l| live[l]) {
-            let coord = |m: &Self, v: Value| {
-                let mut at = [0i64; 3];
-                (0..dims).for_each(|c| at[c] = i64::from(m.get(v, c, lane) as u32 as i32));
-                let layer = if i.array { i64::from(m.get(v, dims, lane) as u32 as i32) } else { 0 };
-                (at, layer)
-            };
-            let off = [0, 1, 2].map(|c| {
-                if c < dims {
-                    self.opt(t.offset, c, lane).map_or(0, |o| i64::from(o as u32 as i32))
-                } else {
-                    0
-                }
-            });
-            let img = self.bound(inst, args[0], lane)?;
             let texel: Vec<u64> = match d.op {
                 Op::TexFetch | Op::ImageLoad => {
-                    let (at, layer) = coord(self, args[1]);
-                    let at = [0, 1, 2].map(|k| at[k] + off[k]);
-                    img.texel(self.opt(t.lod, 0, lane).unwrap_or(0) as usize, at, layer).to_vec()
+                    let (at, layer) = self.integer_place(args[1], &i, t.offset, lane);
+                    let sample = self.opt(t.sample, 0, lane).unwrap_or(0) as u32;
+                    let level = self.opt(t.lod, 0, lane).unwrap_or(0) as u32;
+                    let img = self.bound(inst, args[0], lane)?;
+                    img.texel(level as usize, at, layer, i64::from(sample)).to_vec()
                 }
                 Op::ImageSize => {
-                    let level = self.opt(t.lod, 0, lane).unwrap_or(0) as usize;
-                    let sz = img.level_size(level);
-                    let mut v: Vec<u64> = (0..dims).map(|k| u64::from(sz[k])).collect();
+                    let img = self.bound(inst, args[0], lane)?;
+                    let level = self.opt(t.lod, 0, lane).unwrap_or(0) as u32;
+                    let sz = img.level_size(level as usize);
+                    let n = usize::from(i.dim.size_comps());
+                    let mut v: Vec<u64> = (0..n).map(|k| u64::from(sz[k])).collect();
                     if i.array {
-                        v.push(u64::from(img.layers));
+                        let faces = if i.dim == Dim::Cube { 6 } else { 1 };
+                        v.push(u64::from(img.layers / faces));
                     }
                     v
                 }
-                Op::TexLevels => vec![img.levels.len() as u64],
-                Op::ImageSamples => vec![1],
-                Op::TexSampleLod if t.ddx.is_none() => {
-                    let lod = f32::from_bits(self.opt(t.lod, 0, lane).unwrap_or(0) as u32);
-                    let level =
-                        lod.round_ties_even().clamp(0.0, img.levels.len() as f32 - 1.0) as usize;
-                    self.filtered(inst, img, args, level, lane, off)?
-                }
-                Op::TexSample | Op::TexSampleLod if img.levels.len() == 1 => {
-                    self.filtered(inst, img, args, 0, lane, off)?
-                }
-                Op::TexGather if t.dref.is_none() && t.offsets.is_none() && dims == 2 => {
-                    let uv = [0, 1].map(|c| f32::from_bits(self.get(args[2], c, lane) as u32));
-                    let sz = img.level_size(0);
-                    let b = [0, 1].map(|k| (uv[k] * sz[k] as f32 - 0.5).floor() as i64 + off[k]);
-                    let layer = if i.array {
-                        f32::from_bits(self.get(args[2], 2, lane) as u32).round() as i64
-                    } else {
-                        0
-                    };
-                    [(0, 1), (1, 1), (1, 0), (0, 0)]
-                        .map(|(x, y)| {
-                            let at = [
-                                (b[0] + x).clamp(0, i64::from(sz[0]) - 1),
-                                (b[1] + y).clamp(0, i64::from(sz[1]) - 1),
-                                0,
-                            ];
-                            img.texel(0, at, layer)[i.component as usize]
-                        })
-                        .to_vec()
-                }
+                Op::TexLevels => vec![self.bound(inst, args[0], lane)?.levels.len() as u64],
+                Op::ImageSamples => vec![u64::from(self.bound(inst, args[0], lane)?.samples)],
                 Op::ImageStore | Op::ImageAtomic => {
-                    let (at, layer) = coord(self, args[1]);
-                    let index = img.index(0, at, layer);
-                    let slot = self.slot(inst, self.get(args[0], 0, lane))?;
-                    if self.helpers[lane] {
-                        continue;
-                    }
-                    let (Some(index), Some(img)) = (index, self.memory.images.get_mut(&slot))
-                    else {
-                        self.memory.out_of_bounds += 1;
-                        continue;
-                    };
-                    let old = img.levels[0][index];
-                    let mut new = old;
-                    if let Attrs::ImageAtomic(op, _) = d.attrs {
-                        let ty = s.ty(s.result(inst));
-                        let n = self.n;
-                        let data: Vec<u64> = args[3..]
-                            .iter()
-                            .map(|&v| self.vals[self.at[v] as usize * n + lane])
-                            .collect();
-                        new[0] = combine(op, ty, old[0], &data) & ty.mask();
-                        img.levels[0][index] = new;
-                        self.set(s.result(inst), 0, lane, old[0]);
-                    } else {
-                        let n = self.n;
-                        (0..4).for_each(|c| {
-                            new[c] = self.vals[(self.at[args[2]] as usize + c) * n + lane]
-                        });
-                        img.levels[0][index] = new;
-                    }
+                    self.write_texel(inst, &i, t, lane)?;
                     continue;
+                }
+                Op::TexSample | Op::TexSampleLod | Op::TexGather | Op::TexQueryLod => {
+                    self.sampled(inst, &i, t, lane)?
                 }
                 _ => return self.unsupported(inst, format!("{} with these operands", d.op.name())),
             };
@@ -265,33 +228,151 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn filtered(
+    fn integer_place(
         &self,
-        inst: Inst,
-        img: &ImageData,
-        args: &[Value],
-        level: usize,
+        at: Value,
+        i: &Image,
+        offset: Option<Value>,
         lane: usize,
-        off: [i64; 3],
-    ) -> Result<Vec<u64>, Fault> {
-        let s: &Shader = self.s;
-        let Some((i, t)) = s.tex_args(inst) else { return self.unsupported(inst, "this image op") };
-        if t.dref.is_some() {
-            return self.unsupported(inst, "depth comparison");
+    ) -> ([i64; 3], i64) {
+        let signed = |v: Value, c: usize| i64::from(self.get(v, c, lane) as u32 as i32);
+        let coords: Vec<i64> = (0..self.ty(at).comps() as usize).map(|c| signed(at, c)).collect();
+        let (mut place, layer) = split(i, &coords);
+        if let Some(o) = offset {
+            for (c, p) in place.iter_mut().enumerate().take(self.ty(o).comps() as usize) {
+                *p += signed(o, c);
+            }
         }
-        let dims = i.dim.coords() as usize;
-        let mut uv = [0f32; 3];
-        for (c, u) in uv.iter_mut().enumerate().take(dims) {
-            *u = f32::from_bits(self.get(args[2], c, lane) as u32);
+        (place, layer)
+    }
+
+    fn write_texel(&mut self, inst: Inst, i: &Image, t: TexArgs, lane: usize) -> Result<(), Fault> {
+        let s = self.s;
+        let d = &s.insts[inst];
+        let args = s.args(inst);
+        let (at, layer) = self.integer_place(args[1], i, None, lane);
+        let sample = match d.op {
+            Op::ImageAtomic if i.ms => Some(args[2]),
+            _ => t.sample,
+        };
+        let sample = i64::from(self.opt(sample, 0, lane).unwrap_or(0) as u32);
+        let slot = self.slot(inst, self.get(args[0], 0, lane))?;
+        if self.helpers[lane] {
+            return Ok(());
         }
-        let layer = if i.array {
-            let l = f32::from_bits(self.get(args[2], dims, lane) as u32).round_ties_even() as i64;
-            l.clamp(0, i64::from(img.layers) - 1)
+        let comps: Vec<Vec<u64>> = args
+            .iter()
+            .map(|&v| (0..self.ty(v).comps() as usize).map(|c| self.get(v, c, lane)).collect())
+            .collect();
+        let Some(img) = self.memory.images.get_mut(&slot) else {
+            return Err(Fault::Memory {
+                inst,
+                error: MemoryError::NoImage(slot.0, slot.1, slot.2),
+            });
+        };
+        let Some(index) = img.index(0, at, layer, sample) else {
+            self.memory.out_of_bounds += 1;
+            if d.op == Op::ImageAtomic {
+                self.set(s.result(inst), 0, lane, 0);
+            }
+            return Ok(());
+        };
+        let old = img.levels[0][index];
+        let mut new = old;
+        if let Attrs::ImageAtomic(op, _) = d.attrs {
+            let ty = s.ty(s.result(inst));
+            let data: Vec<u64> = comps[3..].iter().map(|c| c[0]).collect();
+            new[0] = combine(op, ty, old[0], &data) & ty.mask();
+            img.levels[0][index] = new;
+            self.set(s.result(inst), 0, lane, old[0]);
+        } else {
+            new.copy_from_slice(&comps[2][..4]);
+            img.levels[0][index] = texel::store(img.format, new);
+        }
+        Ok(())
+    }
+
+    /// What a lookup through a sampler gives one lane.
+    fn sampled(&self, inst: Inst, i: &Image, t: TexArgs, lane: usize) -> Result<Vec<u64>, Fault> {
+        let s = self.s;
+        let args = s.args(inst);
+        let op = s.insts[inst].op;
+        let image = self.bound(inst, args[0], lane)?;
+        let slot = self.slot(inst, self.get(args[1], 0, lane))?;
+        let sampler = self.memory.samplers.get(&slot).copied().unwrap_or_default();
+        let coords = i.dim.coords() as usize;
+        let at = |lane: usize| {
+            [0, 1, 2].map(|c| if c < coords { self.float(args[2], c, lane) } else { 0.0 })
+        };
+        let cube = i.dim == Dim::Cube;
+        let layers = i64::from(image.layers) / if cube { 6 } else { 1 };
+        let layer = if i.array && op != Op::TexQueryLod {
+            let l = self.float(args[2], coords, lane).round_ties_even();
+            (l as i64).clamp(0, (layers - 1).max(0))
         } else {
             0
         };
-        let slot = self.slot(inst, self.get(args[1], 0, lane))?;
-        let sampler = self.memory.samplers.get(&slot).copied().unwrap_or_default();
-        Ok(img.sample(sampler, level, uv, dims, layer, off, i.kind).to_vec())
+        let offset = [0, 1, 2].map(|c| match t.offset {
+            Some(o) if c < coords => i64::from(self.get(o, c, lane) as u32 as i32),
+            _ => 0,
+        });
+        let axes = if cube { 2 } else { coords };
+        let lookup = Lookup {
+            image,
+            sampler,
+            at: at(lane),
+            axes,
+            cube,
+            layer,
+            offset,
+            dref: t.dref.map(|d| self.float(d, 0, lane)),
+            kind: i.kind,
+            min_lod: t.min_lod.map(|m| self.float(m, 0, lane)),
+        };
+        // Differences within the quad.
+        let quads = s.info.stage == Stage::Fragment || s.info.derivatives != DerivativeGroup::None;
+        let implicit = || {
+            // Those of the quad's first lane: one level of detail for all four. The specification also allows each row
+            // and column its own.
+            let quad = lane & !3;
+            let side = |k: usize| {
+                let (x, y) = (at(quad), at((quad + k).min(self.n - 1)));
+                [0, 1, 2].map(|c| y[c] - x[c])
+            };
+            [side(1), side(2)]
+        };
+        let bias = t.bias.map_or(0.0, |b| self.float(b, 0, lane));
+        let level = match (op, t.lod, t.ddx, t.ddy) {
+            (Op::TexSampleLod, Some(l), ..) => Level::Given(self.float(l, 0, lane)),
+            (Op::TexSampleLod, _, Some(x), Some(y)) => {
+                let g = |v: Value| {
+                    [0, 1, 2].map(|c| if c < coords { self.float(v, c, lane) } else { 0.0 })
+                };
+                Level::Gradient([g(x), g(y)], 0.0)
+            }
+            (Op::TexGather, ..) => Level::Given(0.0),
+            _ if quads => Level::Gradient(implicit(), bias),
+            // Without quads, the base level.
+            _ => Level::Given(bias),
+        };
+        Ok(match op {
+            Op::TexGather => match t.offsets {
+                None => lookup.gather(i.component.into()).to_vec(),
+                Some(o) => (0..4)
+                    .map(|k| {
+                        let o =
+                            [0, 1].map(|c| i64::from(self.get(o, 2 * k + c, lane) as u32 as i32));
+                        let moved = Lookup { offset: [o[0], o[1], 0], ..lookup };
+                        moved.gather(i.component.into())[3]
+                    })
+                    .collect(),
+            },
+            Op::TexQueryLod => {
+                let raw = lookup.lambda(level);
+                let (_, level) = lookup.clamped(raw);
+                [level, raw].map(|x| u64::from(x.to_bits())).to_vec()
+            }
+            _ => lookup.run(level).to_vec(),
+        })
     }
 }

@@ -9,6 +9,8 @@ macro_rules! io_ops { ([$($acc:tt)*] $($rest:ident)*) => { chain! { [$($acc)*
     LoadInputAtOffset "load_input_at_offset" (S32, V2) -> (Any) : Io [PURE] = Fold::None;
     /// Reads a fragment input of vertex `vertex` of the triangle (`PerVertexKHR`): (offset in locations, vertex).
     LoadInputVertex "load_input_vertex" (S32, S32) -> (Any) : Io [PURE] = Fold::None;
+    /// Reads the colour that a fragment's output slot has in the framebuffer so far.
+    LoadOutput "load_output" () -> (Any) : Io [READS] = Fold::None;
     /// Writes an output: (value, offset in locations or, for clip and cull distances, in components).
     StoreOutput "store_output" (Any, S32) -> () : Io [WRITES] = Fold::None;
     /// Reads a built-in; its type is given with the built-in.

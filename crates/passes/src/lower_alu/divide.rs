@@ -137,18 +137,24 @@ fn variable(e: &mut Emit, op: Op, a: Value, b: Value) -> Value {
         return if op == Op::UDiv { q } else { r };
     }
     let last = e.u32(31);
-    let (sa, sb) = (e.op(Op::SShr, &[a, last]), e.op(Op::SShr, &[b, last]));
-    let magnitude = |e: &mut Emit, x: Value, s: Value| {
-        let x = e.op(Op::IXor, &[x, s]);
-        e.op(Op::ISub, &[x, s])
+    let size = |e: &mut Emit, x: Value| {
+        let n = e.op(Op::INeg, &[x]);
+        e.op(Op::SMax, &[x, n])
     };
-    let (ua, ub) = (magnitude(e, a, sa), magnitude(e, b, sb));
+    // Negated where the sign is all ones.
+    let signed = |e: &mut Emit, x: Value, sign: Value| {
+        let x = e.op(Op::IXor, &[x, sign]);
+        e.op(Op::ISub, &[x, sign])
+    };
+    let (ua, ub) = (size(e, a), size(e, b));
     let (q, r) = udivmod(e, ua, ub);
     if op == Op::SDiv {
-        let s = e.op(Op::IXor, &[sa, sb]);
-        return magnitude(e, q, s);
+        let sign = e.op(Op::IXor, &[a, b]);
+        let sign = e.op(Op::SShr, &[sign, last]);
+        return signed(e, q, sign);
     }
-    let r = magnitude(e, r, sa);
+    let sign = e.op(Op::SShr, &[a, last]);
+    let r = signed(e, r, sign);
     if op == Op::SRem {
         return r;
     }

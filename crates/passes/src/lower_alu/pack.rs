@@ -32,15 +32,14 @@ pub(super) fn lower(e: &mut Emit, op: Op, a: Value, ty: Type) -> Option<Value> {
     }
     let (bits, most, signed) = format(op)?;
     let scale = e.f32(most);
-    let small = Type::scalar(bits);
+    let width = e.u32(u32::from(bits));
     if e.ty(a).is_scalar() {
-        let v = e.value(Op::Bitcast, Attrs::None, &[a], Type::vec(bits, 32 / bits));
         let lowest = e.f32(-1.0);
-        let parts: Vec<Value> = e
-            .split(v)
-            .into_iter()
-            .map(|x| {
-                let x = e.convert(if signed { Op::S2S } else { Op::U2U }, x, Type::B32);
+        let parts: Vec<Value> = (0..32 / u32::from(bits))
+            .map(|k| {
+                let at = e.u32(k * u32::from(bits));
+                let get = if signed { Op::SBitExtract } else { Op::UBitExtract };
+                let x = e.op(get, &[a, at, width]);
                 let to_float = if signed { Op::S2F } else { Op::U2F };
                 let f = e.value(to_float, Attrs::None, &[x], Type::B32);
                 let f = e.op(Op::FDiv, &[f, scale]);
@@ -49,24 +48,30 @@ pub(super) fn lower(e: &mut Emit, op: Op, a: Value, ty: Type) -> Option<Value> {
             .collect();
         return Some(e.vec(&parts));
     }
-    let (lo, hi) = (e.f32(if signed { -1.0 } else { 0.0 }), e.f32(1.0));
-    let parts: Vec<Value> = e
-        .split(a)
-        .into_iter()
-        .map(|x| {
-            let x = if signed {
-                let x = e.op(Op::FMax, &[x, lo]);
-                e.op(Op::FMin, &[x, hi])
-            } else {
-                e.op(Op::FSat, &[x])
-            };
-            let x = e.op(Op::FMul, &[x, scale]);
-            let x = e.op(Op::FRoundEven, &[x]);
-            let to_int = if signed { Op::F2S } else { Op::F2U };
-            let n = e.value(to_int, Attrs::None, &[x], Type::B32);
-            e.convert(Op::U2U, n, small)
-        })
-        .collect();
-    let v = e.vec(&parts);
-    Some(e.value(Op::Bitcast, Attrs::None, &[v], ty))
+    let (lo, hi) = (e.f32(-1.0), e.f32(1.0));
+    let mut word = None;
+    for (k, x) in e.split(a).into_iter().enumerate() {
+        let x = if signed {
+            let x = e.op(Op::FMax, &[x, lo]);
+            e.op(Op::FMin, &[x, hi])
+        } else {
+            e.op(Op::FSat, &[x])
+        };
+        let x = e.op(Op::FMul, &[x, scale]);
+        let x = e.op(Op::FRoundEven, &[x]);
+        let to_int = if signed { Op::F2S } else { Op::F2U };
+        let n = e.value(to_int, Attrs::None, &[x], Type::B32);
+        word = Some(match word {
+            None if signed => {
+                let mask = e.u32((1 << bits) - 1);
+                e.op(Op::IAnd, &[n, mask])
+            }
+            None => n,
+            Some(before) => {
+                let at = e.u32(k as u32 * u32::from(bits));
+                e.op(Op::BitInsert, &[before, n, at, width])
+            }
+        });
+    }
+    word
 }

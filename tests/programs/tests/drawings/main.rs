@@ -9,10 +9,12 @@
 //! `cargo test --release -p tepui-programs -- vkmark` runs a part. The pictures stay in
 //! `target/tmp/programs`, one folder a program.
 
+mod browser;
 mod picture;
 mod programs;
 mod session;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -23,32 +25,46 @@ use session::{Driver, draw};
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let trials = PROGRAMS
+    let mut trials: Vec<Trial> = PROGRAMS
         .iter()
-        .map(|program| Trial::test(program.name(), move || compare(program).map_err(Failed::from)));
-    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+        .map(|program| Trial::test(program.name(), move || compare(program).map_err(Failed::from)))
+        .collect();
+    trials.push(Trial::test("chromium", || {
+        agree(0.1, false, browser::draw, browser::directory).map_err(Failed::from)
+    }));
+    libtest_mimic::run(&arguments, trials).exit_code()
 }
 
 /// Draws the program's frame on each driver and compares the pictures.
 fn compare(program: &Program) -> Result<(), String> {
-    let expected = draw(program, Driver::Cpu)?;
-    if !program.plain && expected.is_plain() {
+    let directory = |driver| session::directory(&program.name(), driver);
+    agree(program.percent, program.plain, |driver| draw(program, driver), directory)
+}
+
+/// Draws on each driver and compares the pictures: `percent` of the pixels may differ; `plain` are
+/// those of one colour.
+fn agree(
+    percent: f64,
+    plain: bool,
+    draw: impl Fn(Driver) -> Result<Picture, String>,
+    directory: impl Fn(Driver) -> PathBuf,
+) -> Result<(), String> {
+    let expected = draw(Driver::Cpu)?;
+    if !plain && expected.is_plain() {
         return Err("the CPU's picture has one colour only".to_owned());
     }
     for driver in [Driver::M1, Driver::M1Uncompressed] {
-        let got = draw(program, driver)?;
+        let got = draw(driver)?;
         let differ = expected.differing(&got).ok_or_else(|| {
             format!("{}: sizes {} and {}", driver.name(), expected.size(), got.size())
         })?;
-        let allowed = program.percent / 100.0 * expected.pixels() as f64;
-        if differ as f64 > allowed {
+        if differ as f64 > percent / 100.0 * expected.pixels() as f64 {
             return Err(format!(
-                "{}: {differ} of {} pixels differ by more than {}/255 (allowed: {} %)\nsee {}",
+                "{}: {differ} of {} pixels differ by more than {}/255 (allowed: {percent} %)\nsee {}",
                 driver.name(),
                 expected.pixels(),
                 Picture::TOLERANCE,
-                program.percent,
-                session::directory(program, driver).display(),
+                directory(driver).display(),
             ));
         }
     }

@@ -114,6 +114,11 @@ pub const PROGRAMS: &[Program] = &[
     close("glmark2-es2 loop:fragment-steps=5:fragment-loop=false:vertex-steps=5", MIDDLE),
     close("glmark2-es2 loop:fragment-steps=5:fragment-uniform=true:vertex-steps=5", MIDDLE),
     close("glmark2-es2 pulsar:light=true:texture=true", MIDDLE),
+    near(
+        concat!("glmark2-es2 refract:", high!()),
+        MIDDLE,
+        "a mapped picture refracted twice: a unit of the normals' 8 bits moves it by pixels",
+    ),
     close("glmark2-es2 shading:shading=gouraud", MIDDLE),
     close("glmark2-es2 shading:shading=blinn-phong-inf", MIDDLE),
     near("glmark2-es2 shading:shading=phong:num-lights=3", MIDDLE, "mediump is 16 bits on the M1"),

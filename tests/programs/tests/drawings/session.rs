@@ -33,7 +33,7 @@ impl Driver {
     }
 
     /// What the program prints of the device if it really draws with this driver.
-    fn device(self) -> &'static str {
+    pub fn device(self) -> &'static str {
         match self {
             Driver::Cpu => "llvmpipe",
             Driver::M1 | Driver::M1Uncompressed => "Apple M1",
@@ -41,9 +41,9 @@ impl Driver {
     }
 }
 
-/// Where a program's picture, framebuffer and output on a driver are.
-pub fn directory(program: &Program, driver: Driver) -> PathBuf {
-    let name = program.name().replace(['/', ' ', ':', '=', ',', ';'], "_");
+/// Where the picture, framebuffer and output of a program on a driver are.
+pub fn directory(program: &str, driver: Driver) -> PathBuf {
+    let name = program.replace(['/', ' ', ':', '=', ',', ';'], "_");
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs").join(name).join(driver.name())
 }
 
@@ -60,7 +60,7 @@ impl Drop for Running {
 
 /// Draws the program's frame and returns it. It is also left as `picture.png` in [`directory`].
 pub fn draw(program: &Program, driver: Driver) -> Result<Picture, String> {
-    let directory = directory(program, driver);
+    let directory = directory(&program.name(), driver);
     let _ = fs::remove_dir_all(&directory);
     fs::create_dir_all(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
     let log = directory.join("log");
@@ -126,25 +126,15 @@ fn settled(framebuffer: &Path) -> Result<Picture, String> {
 }
 
 fn command(program: &Program, driver: Driver, directory: &Path) -> Result<Command, String> {
-    let mesa = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/mesa");
+    let mesa = mesa();
     let root = sysroot(&mesa)?;
     let mut command = Command::new(&mesa);
     command.args(["xvfb", "--screen", SIZE, "--framebuffer"]).arg(directory).arg("--");
-    let icd = match driver {
-        Driver::Cpu => "lavapipe",
-        Driver::M1 | Driver::M1Uncompressed => {
-            command.arg(built("tepui")?).args(["shim", "--gpu", "m1", "--"]);
-            if program.api() == Api::OpenGl {
-                // Without DRI3, zink needs the second variable to present by itself.
-                command.env("MESA_LOADER_DRIVER_OVERRIDE", "zink").env("LIBGL_KOPPER_DRI2", "1");
-            }
-            "honeykrisp"
-        }
-    };
-    if driver == Driver::M1Uncompressed {
-        command.env("AGX_MESA_DEBUG", "nocompress");
+    on(driver, &mut command, &mesa)?;
+    if driver != Driver::Cpu && program.api() == Api::OpenGl {
+        // Without DRI3, zink needs the second variable to present by itself.
+        command.env("MESA_LOADER_DRIVER_OVERRIDE", "zink").env("LIBGL_KOPPER_DRI2", "1");
     }
-    command.arg(&mesa).args(["run", "--icd", icd]);
     match program.frame {
         Frame::Calls(calls) => {
             command.arg("--preload").arg(built("libtepui_still_clock.so")?);
@@ -159,10 +149,31 @@ fn command(program: &Program, driver: Driver, directory: &Path) -> Result<Comman
         }
     }
     command.arg("--").args(program.command(&root));
+    Ok(command)
+}
+
+/// Continues a command by the words that make the driver the one that the next words see.
+pub fn on(driver: Driver, command: &mut Command, mesa: &Path) -> Result<(), String> {
+    let icd = match driver {
+        Driver::Cpu => "lavapipe",
+        Driver::M1 | Driver::M1Uncompressed => {
+            command.arg(built("tepui")?).args(["shim", "--gpu", "m1", "--"]);
+            "honeykrisp"
+        }
+    };
+    if driver == Driver::M1Uncompressed {
+        command.env("AGX_MESA_DEBUG", "nocompress");
+    }
     command.env("MESA_SHADER_CACHE_DISABLE", "true");
     // Filters as the specification has them, where llvmpipe would approximate.
     command.env("GALLIVM_PERF", "no_brilinear,no_rho_approx,no_quad_lod,no_aos_sampling");
-    Ok(command)
+    command.arg(mesa).args(["run", "--icd", icd]);
+    Ok(())
+}
+
+/// The script that starts programs in Debian's Mesa.
+pub fn mesa() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/mesa")
 }
 
 /// The directory of Debian's Mesa.

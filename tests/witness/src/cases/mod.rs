@@ -4,6 +4,7 @@ mod algorithms;
 mod atomics;
 mod blocks;
 mod canvas;
+mod codecs;
 mod commands;
 mod control;
 mod convert;
@@ -15,6 +16,7 @@ mod image;
 mod integer;
 mod map;
 mod memory;
+mod passes;
 mod pixels;
 mod queries;
 mod stages;
@@ -40,12 +42,14 @@ pub fn all() -> Vec<Case> {
         image::cases(),
         texture::cases(),
         blocks::cases(),
+        codecs::cases(),
         geometry::cases(),
         draws::cases(),
         stages::cases(),
         queries::cases(),
         pixels::cases(),
         targets::cases(),
+        passes::cases(),
     ]
     .into_iter()
     .flatten()

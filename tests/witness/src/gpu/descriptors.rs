@@ -31,6 +31,8 @@ pub enum Bind<'a> {
     Sampled(vk::ImageView),
     /// Sampler alone.
     Sampler(vk::Sampler),
+    /// An attachment of the pass that draws, in the general layout.
+    Input(vk::ImageView),
 }
 
 impl Bind<'_> {
@@ -46,6 +48,7 @@ impl Bind<'_> {
             Bind::Texture(..) => vk::DescriptorType::COMBINED_IMAGE_SAMPLER,
             Bind::Sampled(_) => vk::DescriptorType::SAMPLED_IMAGE,
             Bind::Sampler(_) => vk::DescriptorType::SAMPLER,
+            Bind::Input(_) => vk::DescriptorType::INPUT_ATTACHMENT,
         }
     }
 }
@@ -142,7 +145,7 @@ fn write(gpu: &Gpu, set: vk::DescriptorSet, binding: u32, element: u32, bind: &B
             buffers.push(buffer(b, 0, length));
         }
         Bind::UniformTexel(view) | Bind::StorageTexel(view) => views.push(view),
-        Bind::StorageImage(view) | Bind::Sampled(view) => {
+        Bind::StorageImage(view) | Bind::Sampled(view) | Bind::Input(view) => {
             images.push(image(view, vk::Sampler::null()));
         }
         Bind::Texture(view, sampler) => images.push(image(view, sampler)),

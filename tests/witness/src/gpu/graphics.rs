@@ -49,6 +49,8 @@ pub struct State {
     pub stencil_format: vk::Format,
     pub view_mask: u32,
     pub push_bytes: u32,
+    /// The subpass that the pipeline draws in; without, it draws in a dynamic rendering.
+    pub subpass: Option<(vk::RenderPass, u32)>,
 }
 
 impl State {
@@ -99,6 +101,7 @@ impl State {
             stencil_format: vk::Format::UNDEFINED,
             view_mask: 0,
             push_bytes: 0,
+            subpass: None,
         }
     }
 
@@ -275,7 +278,7 @@ impl Gpu {
             .depth_attachment_format(state.depth_format)
             .stencil_attachment_format(state.stencil_format)
             .view_mask(state.view_mask);
-        let create = vk::GraphicsPipelineCreateInfo::default()
+        let mut create = vk::GraphicsPipelineCreateInfo::default()
             .stages(&stages)
             .vertex_input_state(&input)
             .input_assembly_state(&assembly)
@@ -285,8 +288,11 @@ impl Gpu {
             .multisample_state(&samples)
             .depth_stencil_state(&depth_stencil)
             .color_blend_state(&blend)
-            .layout(layout)
-            .push_next(&mut rendering);
+            .layout(layout);
+        create = match state.subpass {
+            Some((pass, number)) => create.render_pass(pass).subpass(number),
+            None => create.push_next(&mut rendering),
+        };
         // SAFETY: everything that `create` points to outlives the call.
         let made = unsafe {
             self.device.create_graphics_pipelines(vk::PipelineCache::null(), &[create], None)

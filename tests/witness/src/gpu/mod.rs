@@ -10,6 +10,7 @@ mod graphics;
 mod image;
 mod kernel;
 mod memory;
+mod passes;
 
 use std::cell::RefCell;
 use std::ffi::CStr;
@@ -22,6 +23,7 @@ pub use graphics::{Attachment, Graphics, Pass, State};
 pub use image::{Image, ImageSpec, SamplerSpec, Shape, Transfer, ViewSpec};
 pub use kernel::{Kernel, KernelBuilder};
 pub use memory::Buffer;
+pub use passes::RenderPass;
 
 /// What can go wrong between a case and its driver.
 #[derive(Debug, thiserror::Error)]
@@ -86,6 +88,8 @@ enum Garbage {
     Event(vk::Event),
     QueryPool(vk::QueryPool),
     Semaphore(vk::Semaphore),
+    RenderPass(vk::RenderPass),
+    Framebuffer(vk::Framebuffer),
 }
 
 /// Extensions that cases use, enabled where the driver has them.
@@ -110,6 +114,7 @@ const EXTENSIONS: &[&CStr] = &[
     khr::push_descriptor::NAME,
     khr::sampler_mirror_clamp_to_edge::NAME,
     khr::pipeline_executable_properties::NAME,
+    khr::dynamic_rendering_local_read::NAME,
 ];
 
 /// One Vulkan device with one queue that computes.
@@ -229,6 +234,7 @@ impl Gpu {
         let mut reconverge = vk::PhysicalDeviceShaderMaximalReconvergenceFeaturesKHR::default();
         let mut shared_layout =
             vk::PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR::default();
+        let mut local_read = vk::PhysicalDeviceDynamicRenderingLocalReadFeaturesKHR::default();
         let mut executables = vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default();
         // Used twice: to ask what there is, and to enable it.
         macro_rules! chain {
@@ -255,6 +261,7 @@ impl Gpu {
                     has(khr::shader_maximal_reconvergence::NAME) => reconverge,
                     has(khr::workgroup_memory_explicit_layout::NAME) => shared_layout,
                     has(khr::pipeline_executable_properties::NAME) => executables,
+                    has(khr::dynamic_rendering_local_read::NAME) => local_read,
                 }
             };
             ($features:ident, $($enabled:expr => $structure:ident,)*) => {
@@ -380,6 +387,8 @@ impl Drop for Gpu {
                     Garbage::Event(x) => device.destroy_event(x, None),
                     Garbage::QueryPool(x) => device.destroy_query_pool(x, None),
                     Garbage::Semaphore(x) => device.destroy_semaphore(x, None),
+                    Garbage::RenderPass(x) => device.destroy_render_pass(x, None),
+                    Garbage::Framebuffer(x) => device.destroy_framebuffer(x, None),
                 }
             }
         }

@@ -192,3 +192,80 @@ fn a_preshader_leaves_uniforms() {
         assert_eq!(v, 0x1234_5678 + i as u32);
     }
 }
+
+/// Loads and stores of device memory of several SIMD-groups, so that translated code finds in later ones
+/// what it touched in the first: against the interpreter, in all formats and with indices side by side,
+/// apart, backwards, the same, and out of what is bound.
+#[test]
+fn device_memory_is_the_same_translated_and_interpreted() {
+    const THREADS: u32 = 128;
+    let indices = [
+        "mov r1, r0",
+        "imadd r1, r0, 5, 3",
+        "isub r1, 127, r0",
+        "mov_imm r1, 9, 0b0",
+        "imadd r1, r0, u8, 0",
+    ];
+    let mut fast = 0;
+    for format in ["i8", "i16", "i32", "f16"] {
+        for (mask, count) in [("x", 1), ("xy", 2), ("xz", 2), ("xyz", 3), ("xyzw", 4)] {
+            for (index, shift) in indices.iter().zip([0, 1, 2, 0, 2]).chain([(&indices[0], 2)]) {
+                for narrow in [false, true] {
+                    let registers = match (narrow, format) {
+                        (true, "i8" | "i32") => continue,
+                        (true, _) => ["r4l", "r4h", "r5l", "r5h"],
+                        (false, _) => ["r4", "r5", "r6", "r7"],
+                    };
+                    let registers = registers[..count].join("_");
+                    let extra = if shift == 2 && *index == indices[4] { 1 << 20 } else { 1 };
+                    let source = format!(
+                        "get_sr r0, sr80 (thread_position_in_grid.x)
+                         mov_imm r4, 0, 0b0
+                         mov_imm r5, 0, 0b0
+                         mov_imm r6, 0, 0b0
+                         mov_imm r7, 0, 0b0
+                         {index}
+                         device_load 0, {format}, {mask}, {registers}, u0_u1, r1, unsigned, lsl {shift}
+                         wait 0
+                         device_store 1, i32, xyzw, r4_r5_r6_r7, u2_u3, r0, unsigned, lsl 2, 0
+                         wait 1
+                         device_store 1, {format}, {mask}, {registers}, u4_u5, r1, unsigned, lsl {shift}, 0
+                         wait 1
+                         device_load 0, {format}, {mask}, {registers}, u0_u1, 3, signed, lsl {shift}
+                         wait 0
+                         device_store 1, i32, x, r4, u6_u7, r0, unsigned, lsl 0, 0
+                         wait 1
+                         stop"
+                    );
+                    let code = asm(&source);
+                    let results = [u32::MAX, 0].map(|translate_after| {
+                        let options = Options { threads: 1, translate_after, ..Options::default() };
+                        let mut machine = Machine::new(options).expect("a machine");
+                        let from = buffer(&mut machine, &words(7, 4096));
+                        let to: [Buffer; 3] =
+                            std::array::from_fn(|_| buffer(&mut machine, &[0; 4096]));
+                        let mut uniforms: Vec<u16> = std::iter::once(&from)
+                            .chain(&to)
+                            .flat_map(|buffer| address_halves(buffer.address()))
+                            .collect();
+                        uniforms.extend([extra as u16, (extra >> 16) as u16]);
+                        let dispatch = Dispatch {
+                            code: &code,
+                            uniforms: &uniforms,
+                            global: [THREADS, 1, 1],
+                            local: [64, 1, 1],
+                            ..Dispatch::default()
+                        };
+                        let stats = machine
+                            .dispatch(&dispatch)
+                            .unwrap_or_else(|error| panic!("{source}: {error}"));
+                        (to.map(|buffer| buffer.read_words().expect("bound")), stats.soft_faults)
+                    });
+                    assert_eq!(results[0], results[1], "{source}");
+                    fast += u32::from(results[0].1 == 0);
+                }
+            }
+        }
+    }
+    assert!(fast > 100, "{fast} programs stay inside");
+}

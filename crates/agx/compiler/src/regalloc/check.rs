@@ -4,10 +4,43 @@ use super::{HALVES, Places};
 use crate::code::{Code, Step};
 use crate::error::{Error, Result};
 use crate::mir::{Function, Op, Val};
-use cranelift_entity::EntityRef;
+use cranelift_entity::{EntityRef, SecondaryMap};
 
-/// What a half-register holds: half `.1` of a value.
+/// What a half-register holds: half `.1` of a value. Joining, splitting and copying make no bits of their own: their results are
+/// known by where the bits come from.
 type Holds = Option<(Val, u8)>;
+
+/// Where the bits of each half of each value come from.
+struct Origins {
+    /// Index of a value's first half in `of`.
+    first: SecondaryMap<Val, u32>,
+    of: Vec<(Val, u8)>,
+}
+
+impl Origins {
+    fn new(f: &Function) -> Origins {
+        let mut o = Origins { first: SecondaryMap::with_capacity(f.vals.len()), of: Vec::new() };
+        for (v, room) in f.vals.iter() {
+            o.first[v] = o.of.len() as u32;
+            o.of.extend((0..room.halves).map(|k| (v, k)));
+        }
+        // Definitions stand before their uses in layout order.
+        for data in f.blocks.values() {
+            for &i in &data.insts {
+                for (d, at, s, k) in parts(f, i, f.insts[i].op) {
+                    let from = o.get(s, k);
+                    let to = o.first[d] as usize + usize::from(at);
+                    o.of[to] = from;
+                }
+            }
+        }
+        o
+    }
+
+    fn get(&self, v: Val, k: u8) -> (Val, u8) {
+        self.of[self.first[v] as usize + usize::from(k)]
+    }
+}
 
 /// Checks every instruction of every block, and that every edge leaves values where its successor expects them.
 ///
@@ -15,17 +48,19 @@ type Holds = Option<(Val, u8)>;
 /// The first instruction or edge that is wrong.
 pub fn check(f: &Function, code: &Code, places: &Places) -> Result<()> {
     let bad = |what: String| Err(Error::Internal(format!("register allocation: {what}")));
+    let origins = Origins::new(f);
     let mut regs = places.regs.iter();
     for b in f.blocks.keys() {
         let mut file: [Holds; HALVES] = [None; HALVES];
         let write = |file: &mut [Holds; HALVES], v: Val, reg: u16| {
             for k in 0..f.vals[v].halves {
-                file[usize::from(reg) + usize::from(k)] = Some((v, k));
+                file[usize::from(reg) + usize::from(k)] = Some(origins.get(v, k));
             }
         };
         let holds = |file: &[Holds; HALVES], v: Val, reg: u16| {
-            (0..f.vals[v].halves)
-                .all(|k| file.get(usize::from(reg) + usize::from(k)) == Some(&Some((v, k))))
+            (0..f.vals[v].halves).all(|k| {
+                file.get(usize::from(reg) + usize::from(k)) == Some(&Some(origins.get(v, k)))
+            })
         };
         for &(v, reg) in &places.starts[b.index()] {
             write(&mut file, v, reg);
@@ -87,17 +122,22 @@ pub fn check(f: &Function, code: &Code, places: &Places) -> Result<()> {
                     for s in steps.by_ref().take(*count) {
                         moves(&mut file, s);
                     }
-                    let snapshot = file;
                     for (d, at, s, k) in wants {
                         let n = dsts.iter().position(|&x| x == d).unwrap_or(0);
                         let reg = usize::from(to[n]) + usize::from(at);
-                        if snapshot.get(reg) != Some(&Some((s, k))) {
+                        if file.get(reg) != Some(&Some(origins.get(s, k))) {
                             return bad(format!(
                                 "{b}: {i} wants half {k} of {s} at half {reg}, which holds {:?}",
-                                snapshot[reg]
+                                file[reg]
                             ));
                         }
-                        file[reg] = Some((d, at as u8));
+                    }
+                    if matches!(op, Op::Exports) {
+                        for (&v, &reg) in srcs.iter().zip(&f.exports) {
+                            if !holds(&file, v, reg) {
+                                return bad(format!("{v} is not left at half {reg}"));
+                            }
+                        }
                     }
                     if matches!(op, Op::Undef) {
                         for (&v, &reg) in dsts.iter().zip(to) {

@@ -13,16 +13,28 @@ pub struct Copy {
     pub halves: u16,
 }
 
-/// Appends steps that do all copies at once. No half-register is written twice.
+/// Appends steps that do all copies at once. What several of them write to the same half-register is the same.
 pub fn sequence(copies: &[Copy], mut out: impl FnMut(Step)) {
     let mut rest: Vec<Copy> = Vec::with_capacity(copies.len());
+    let mut written = [false; 256];
+    // What stays where it is counts as written: another copy brings the same there.
+    for c in copies.iter().filter(|c| c.to == c.from) {
+        written[usize::from(c.to)..usize::from(c.to + c.halves)].fill(true);
+    }
     for c in copies.iter().filter(|c| c.to != c.from) {
         // Whole registers where both sides are aligned, else halves.
         let mut k = 0;
         while k < c.halves {
-            let whole = k + 2 <= c.halves && (c.to + k) % 2 == 0 && (c.from + k) % 2 == 0;
+            let (to, from) = (c.to + k, c.from + k);
+            if written[usize::from(to)] {
+                k += 1;
+                continue;
+            }
+            let whole =
+                k + 2 <= c.halves && to % 2 == 0 && from % 2 == 0 && !written[usize::from(to) + 1];
             let n = if whole { 2 } else { 1 };
-            rest.push(Copy { to: c.to + k, from: c.from + k, halves: n });
+            written[usize::from(to)..usize::from(to + n)].fill(true);
+            rest.push(Copy { to, from, halves: n });
             k += n;
         }
     }

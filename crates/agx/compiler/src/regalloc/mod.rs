@@ -2,7 +2,7 @@
 //!
 //! Blocks are taken in layout order, which visits definitions before uses. A value gets the first free place that suits it, after
 //! places that save a copy (where a phi's result is, beside its neighbours of a [`Op::Collect`], where it was before a [`Op::Split`])
-//! were tried. When there is room but not in one piece, values are moved out of the way before the instruction.
+//! were tried. A vector and parts of it that live on share their place, since SSA values do not change. When there is room but not in one piece, values are moved out of the way before the instruction.
 //! Each block records where live values are at its start; every edge then copies from where its predecessor has them.
 //!
 //! [`check`] follows the result step by step and finds every register that does not hold what an instruction expects.
@@ -33,25 +33,38 @@ struct Edges {
     end: Vec<(Val, u16)>,
 }
 
-/// Allocates registers below `limit` half-registers.
+/// Allocates registers below `limit` half-registers, and checks the result if asked to.
 ///
 /// # Errors
 /// When the values alive at once do not fit.
-pub fn run(f: &Function, l: &Liveness, limit: u16) -> Result<Code> {
-    let mut a = Alloc::new(f, l, limit);
+pub fn run(f: &Function, l: &Liveness, limit: u16, checked: bool) -> Result<Code> {
+    let mut a = Alloc::new(f, l, limit.max(fixed_end(f)));
+    a.checked = checked;
     for b in f.blocks.keys() {
         a.block(b)?;
     }
     a.finish_edges();
-    let code = Code {
-        blocks: a.out,
-        halves: a.highest.max(if f.uses_r0h { 2 } else { 0 }),
-        uses_r0h: f.uses_r0h,
-    };
-    if cfg!(debug_assertions) {
+    let code = Code { blocks: a.out, halves: a.highest.max(if f.uses_r0h { 2 } else { 0 }) };
+    if checked {
         check(f, &code, &a.places)?;
     }
     Ok(code)
+}
+
+/// The end of the registers that hold something before the program or behind it.
+fn fixed_end(f: &Function) -> u16 {
+    let ends = f.insts.values().filter_map(|i| match i.op {
+        Op::Preload(half) => {
+            let dsts = i.dsts.as_slice(&f.pool);
+            Some(half + dsts.first().map_or(0, |&d| u16::from(f.vals[d].halves)))
+        }
+        _ => None,
+    });
+    let exports = f.insts.values().filter(|i| i.op == Op::Exports).flat_map(|i| {
+        let srcs = i.srcs.as_slice(&f.pool);
+        srcs.iter().zip(&f.exports).map(|(&s, &at)| at + u16::from(f.vals[s].halves))
+    });
+    ends.chain(exports).max().unwrap_or(0)
 }
 
 /// Where instructions have their values: what the checker compares with.
@@ -62,6 +75,37 @@ pub struct Places {
     regs: Vec<(Ins, Vec<u16>, usize)>,
     /// For each block: where its live values are at the start.
     starts: Vec<Vec<(Val, u16)>>,
+}
+
+/// Exported values wish to be made where they are exported, and loaded vectors where their parts are.
+fn wishes(f: &Function, wish: &mut SecondaryMap<Val, u16>) {
+    if f.exports.is_empty() {
+        return;
+    }
+    for b in f.blocks.values() {
+        for &i in b.insts.iter().filter(|&&i| f.insts[i].op == Op::Exports) {
+            for (&s, &at) in f.srcs(i).iter().zip(&f.exports) {
+                wish[s] = at;
+            }
+        }
+    }
+    for b in f.blocks.values() {
+        for &i in b.insts.iter().rev() {
+            match (f.insts[i].op, f.dsts(i), f.srcs(i)) {
+                (Op::Collect, &[d], srcs) if wish[d] != NONE => {
+                    let mut at = wish[d];
+                    for &s in srcs {
+                        if wish[s] == NONE {
+                            wish[s] = at;
+                        }
+                        at += u16::from(f.vals[s].halves);
+                    }
+                }
+                (Op::Split, &[first, ..], &[s]) if wish[s] == NONE => wish[s] = wish[first],
+                _ => {}
+            }
+        }
+    }
 }
 
 fn has_control(f: &Function) -> bool {
@@ -75,6 +119,8 @@ struct Alloc<'a> {
     /// First half-register that values may take.
     first: u16,
     owner: [PackedOption<Val>; HALVES],
+    /// A second value in the same place, with the same bits: a vector and a part of it that lives on.
+    shared: [PackedOption<Val>; HALVES],
     loc: SecondaryMap<Val, u16>,
     /// The phi, or the collected vector and the place in it, that a value goes to.
     into: SecondaryMap<Val, Option<(Val, u8)>>,
@@ -87,6 +133,7 @@ struct Alloc<'a> {
     highest: u16,
     places: Places,
     loc_now: Loc,
+    checked: bool,
 }
 
 impl<'a> Alloc<'a> {
@@ -122,22 +169,26 @@ impl<'a> Alloc<'a> {
                 }
             }
         }
+        let mut wish = SecondaryMap::with_default(NONE);
+        wishes(f, &mut wish);
         Alloc {
             f,
             l,
             limit,
             // `r0l` counts nesting where there is control flow.
-            first: if f.uses_r0h { 2 } else { u16::from(has_control(f)) },
+            first: if f.uses_r0h { 2 } else { u16::from(f.is_part || has_control(f)) },
             owner: [PackedOption::default(); HALVES],
+            shared: [PackedOption::default(); HALVES],
             loc: SecondaryMap::with_default(NONE),
             into,
             used,
-            wish: SecondaryMap::with_default(NONE),
+            wish,
             edges: vec![Edges::default(); f.blocks.len()],
             out: vec![CodeBlock::default(); f.blocks.len()],
             highest: 0,
             places: Places { regs: Vec::new(), starts: vec![Vec::new(); f.blocks.len()] },
             loc_now: Loc::default(),
+            checked: false,
         }
     }
 
@@ -184,9 +235,10 @@ impl<'a> Alloc<'a> {
 
     fn take(&mut self, v: Val, reg: u16) {
         let n = u16::from(self.f.vals[v].halves);
-        for h in reg..reg + n {
-            debug_assert!(self.owner[usize::from(h)].is_none());
-            self.owner[usize::from(h)] = v.into();
+        for h in usize::from(reg)..usize::from(reg + n) {
+            debug_assert!(self.shared[h].is_none());
+            let place = if self.owner[h].is_none() { &mut self.owner } else { &mut self.shared };
+            place[h] = v.into();
         }
         self.loc[v] = reg;
         self.highest = self.highest.max(reg + n);
@@ -203,11 +255,59 @@ impl<'a> Alloc<'a> {
         if reg == NONE {
             return;
         }
-        for h in reg..reg + n {
-            if self.owner[usize::from(h)] == v.into() {
-                self.owner[usize::from(h)] = PackedOption::default();
+        for h in usize::from(reg)..usize::from(reg + n) {
+            if self.owner[h] == v.into() {
+                self.owner[h] = std::mem::take(&mut self.shared[h]);
+            } else if self.shared[h] == v.into() {
+                self.shared[h] = PackedOption::default();
             }
         }
+    }
+
+    /// Nobody has anything.
+    fn clear(&mut self) {
+        self.owner = [PackedOption::default(); HALVES];
+        self.shared = [PackedOption::default(); HALVES];
+    }
+
+    /// Whether `v` may lie at `reg` beside `other`, which has the same bits there.
+    fn may_share(&self, v: Val, reg: u16, other: Val) -> bool {
+        let room = self.f.vals[v];
+        (!room.even || reg.is_multiple_of(2))
+            && (reg..reg + u16::from(room.halves)).all(|h| {
+                let h = usize::from(h);
+                self.owner.get(h) == Some(&other.into()) && self.shared[h].is_none()
+            })
+    }
+
+    /// The place for a joined vector where most of its parts are already, and the rest is free. Parts that live on stay there with it.
+    fn around(&self, w: Val, parts: &[Val]) -> Option<u16> {
+        let room = self.f.vals[w];
+        let n = u16::from(room.halves);
+        let mut best: Option<(u16, u16)> = None;
+        let mut at = 0;
+        for &first in parts {
+            let base = self.loc[first].checked_sub(at).filter(|&b| {
+                self.loc[first] != NONE
+                    && b >= self.first
+                    && b + n <= self.limit
+                    && (!room.even || b.is_multiple_of(2))
+            });
+            at += u16::from(self.f.vals[first].halves);
+            let Some(base) = base else { continue };
+            let (mut to, mut there, mut good) = (base, 0, true);
+            for &p in parts {
+                let halves = u16::from(self.f.vals[p].halves);
+                let free = self.is_free(to, halves);
+                good &= free || self.may_share(p, to, p);
+                there += if self.loc[p] == to { halves } else { 0 };
+                to += halves;
+            }
+            if good && best.is_none_or(|b| there > b.1) {
+                best = Some((base, there));
+            }
+        }
+        best.map(|b| b.0)
     }
 
     /// A place for `v`: one that saves a copy, or the first that is free.
@@ -242,7 +342,7 @@ impl<'a> Alloc<'a> {
 
     fn block(&mut self, b: Block) -> Result<()> {
         let (f, l) = (self.f, self.l);
-        self.owner = [PackedOption::default(); HALVES];
+        self.clear();
         let data = &f.blocks[b];
         self.start(b)?;
         let phis = data.insts.iter().take_while(|&&i| matches!(f.insts[i].op, Op::Phi)).count();
@@ -280,6 +380,13 @@ impl<'a> Alloc<'a> {
         let data = &f.blocks[b];
         let known = data.preds.iter().position(|p| p.index() < b.index());
         let mut lives: Vec<(Val, u16)> = Vec::new();
+        if b.index() == 0 {
+            // What is there before the program keeps its place, wherever the instruction that names it stands.
+            lives.extend(data.insts.iter().filter_map(|&i| match f.insts[i].op {
+                Op::Preload(half) => Some((f.dsts(i)[0], half)),
+                _ => None,
+            }));
+        }
         if let Some(n) = known {
             let p = data.preds[n];
             let end = std::mem::take(&mut self.edges[p.index()].end);
@@ -323,7 +430,7 @@ impl<'a> Alloc<'a> {
         if stuck {
             // All anew, those that need alignment first.
             let mut all: Vec<Val> = lives.iter().map(|l| l.0).chain(phis.iter().copied()).collect();
-            self.owner = [PackedOption::default(); HALVES];
+            self.clear();
             all.sort_by_key(|&v| !f.vals[v].even);
             for v in all {
                 match self.find(f.vals[v]) {
@@ -365,7 +472,7 @@ impl<'a> Alloc<'a> {
                 // Parts stay where they are if they can.
                 let mut reg = old[0];
                 for &d in dsts {
-                    if self.suits(reg, f.vals[d]) {
+                    if self.suits(reg, f.vals[d]) || self.may_share(d, reg, srcs[0]) {
                         self.take(d, reg);
                     }
                     reg += u16::from(f.vals[d].halves);
@@ -376,7 +483,9 @@ impl<'a> Alloc<'a> {
                     }
                 }
             }
+            Op::Collect if let Some(reg) = self.around(dsts[0], srcs) => self.take(dsts[0], reg),
             Op::Copy if self.suits(old[0], f.vals[dsts[0]]) => self.take(dsts[0], old[0]),
+            Op::Preload(_) => {}
             _ => {
                 for &d in dsts {
                     if self.loc[d] == NONE {
@@ -430,14 +539,21 @@ impl<'a> Alloc<'a> {
                 from: from[0],
                 halves: u16::from(f.vals[dsts[0]].halves),
             }),
-            Op::Undef | Op::Phi => {}
+            Op::Exports => {
+                for ((&s, &reg), &at) in srcs.iter().zip(&from).zip(&f.exports) {
+                    let halves = u16::from(f.vals[s].halves);
+                    copies.push(Copy { to: at, from: reg, halves });
+                    self.highest = self.highest.max(at + halves);
+                }
+            }
+            Op::Undef | Op::Phi | Op::Preload(_) => {}
         }
         let mut steps = Vec::new();
         copies::sequence(&copies, |s| steps.push(s));
         for s in steps {
             self.step(b, s);
         }
-        if cfg!(debug_assertions) {
+        if self.checked {
             let regs = to.iter().chain(&from).copied().collect();
             self.places.regs.push((i, regs, self.out[b.index()].steps.len() - before));
         }
@@ -478,6 +594,12 @@ impl<'a> Alloc<'a> {
         self.loc[v] = to;
     }
 
+    /// Values in a half-register.
+    fn here(&self, h: u16) -> impl Iterator<Item = Val> + use<> {
+        let h = usize::from(h);
+        self.owner[h].expand().into_iter().chain(self.shared[h].expand())
+    }
+
     /// Clears the place that costs least to clear.
     fn make_room(&mut self, d: Val, i: Ins, kills: u32, moved: &mut Vec<Copy>) -> bool {
         let room = self.f.vals[d];
@@ -494,10 +616,8 @@ impl<'a> Alloc<'a> {
         let mut reg = if room.even { self.first.next_multiple_of(2) } else { self.first };
         while reg + n <= self.limit {
             let (mut cost, mut last) = (0, None);
-            for h in reg..reg + n {
-                if let Some(v) = self.owner[usize::from(h)].expand()
-                    && last != Some(v)
-                {
+            for v in (reg..reg + n).flat_map(|h| self.here(h)) {
+                if last != Some(v) {
                     last = Some(v);
                     cost += u16::from(self.f.vals[v].halves);
                     if dsts.contains(&v) {
@@ -511,10 +631,10 @@ impl<'a> Alloc<'a> {
             reg += step;
         }
         let Some((reg, _)) = best else { return false };
-        let mut out: Vec<Val> =
-            (reg..reg + n).filter_map(|h| self.owner[usize::from(h)].expand()).collect();
+        let mut out: Vec<Val> = (reg..reg + n).flat_map(|h| self.here(h)).collect();
+        out.sort_unstable();
         out.dedup();
-        let before = self.owner;
+        let before = (self.owner, self.shared);
         for &v in &out {
             self.release(v);
         }
@@ -528,7 +648,7 @@ impl<'a> Alloc<'a> {
         let mut to = Vec::with_capacity(out.len());
         for &v in &out {
             let Some(place) = self.find(self.f.vals[v]) else {
-                self.owner = before;
+                (self.owner, self.shared) = before;
                 return false;
             };
             for h in place..place + u16::from(self.f.vals[v].halves) {
@@ -549,12 +669,12 @@ impl<'a> Alloc<'a> {
     fn lay_out(&mut self, i: Ins, kills: u32, moved: &mut Vec<Copy>) -> Result<()> {
         let f = self.f;
         let dsts = f.dsts(i);
-        let mut live: Vec<Val> = self.owner.iter().filter_map(|o| o.expand()).collect();
-        live.dedup();
-        live.sort();
+        let all = self.owner.iter().chain(&self.shared);
+        let mut live: Vec<Val> = all.filter_map(|o| o.expand()).collect();
+        live.sort_unstable();
         live.dedup();
         live.retain(|v| !dsts.contains(v));
-        self.owner = [PackedOption::default(); HALVES];
+        self.clear();
         let (mut low, mut high) = (self.first.next_multiple_of(2), self.limit);
         let mut new = Vec::with_capacity(live.len() + 4);
         for &v in &live {

@@ -73,7 +73,7 @@ impl Select<'_> {
         Comp::Val(self.def(inst, room, &[a, b, c]))
     }
 
-    fn fadd(&mut self, sat: bool, bits: u8, half: bool, a: Opnd, b: Opnd) -> Val {
+    pub(super) fn fadd(&mut self, sat: bool, bits: u8, half: bool, a: Opnd, b: Opnd) -> Val {
         let d = dst(bits);
         let inst: Isa = if half {
             Fadd16 { sat, d, a: a.src(), b: b.src(), ..Fadd16::default() }.into()
@@ -83,7 +83,7 @@ impl Select<'_> {
         self.def(inst, Room::of(bits, 1), &[a, b])
     }
 
-    fn fmul(&mut self, sat: bool, bits: u8, half: bool, a: Opnd, b: Opnd) -> Val {
+    pub(super) fn fmul(&mut self, sat: bool, bits: u8, half: bool, a: Opnd, b: Opnd) -> Val {
         let d = dst(bits);
         let inst: Isa = if half {
             Fmul16 { sat, d, a: a.src(), b: b.src(), ..Fmul16::default() }.into()
@@ -660,7 +660,7 @@ impl Select<'_> {
         }
     }
 
-    fn asr(&mut self, bits: u8, a: Opnd, n: Opnd) -> Val {
+    pub(super) fn asr(&mut self, bits: u8, a: Opnd, n: Opnd) -> Val {
         // A narrow immediate has no sign.
         let inst = Asr { d: dst(bits), a: a.src(), b: n.src(), ..Asr::default() };
         self.def(inst, Room::of(bits, 1), &[a, n])

@@ -4,18 +4,20 @@ use super::operand::size_of;
 use super::{Comp, Opnd, Select};
 use crate::error::Result;
 use crate::mir::{HOLE, Room, Val};
+use crate::shuffles::R0H;
 use crate::uniforms::Source;
 use tepui_agx_isa::operand::{
     Dst, FCond, ICond, Scope as IsaScope, Shuffle, SimdOp, Size, SpecialReg, Src,
 };
 use tepui_agx_isa::table::barrier::{MemoryBarrier, ThreadgroupBarrier};
 use tepui_agx_isa::table::integer::{Bitop, Ffs};
-use tepui_agx_isa::table::moves::{GetSr, MovImm16};
+use tepui_agx_isa::table::moves::GetSr;
 use tepui_agx_isa::table::simd::{QuadShuffle, SimdReduce, SimdShuffle};
 use tepui_agx_isa::table::unary::{Dfdx, Dfdy};
 use tepui_ir::{
     Attrs, Barrier, Builtin, Inst, MemSet, Op, QuadDir, Reduce, ReduceOp, Scope, Value,
 };
+use tepui_passes::divergence::Divergence;
 
 /// Lanes of a SIMD-group.
 const LANES: u32 = 32;
@@ -29,9 +31,6 @@ mod sr {
     pub const ACTIVE_LANE: u8 = 58;
     pub const GLOBAL: u8 = 80;
 }
-/// Kept at zero, so that lanes that are not active do not disturb a shuffle.
-/// source: applegpu's docs.html on simd_shuffle
-const R0H: u16 = 1;
 
 fn simd_op(op: ReduceOp) -> Option<SimdOp> {
     Some(match op {
@@ -114,21 +113,44 @@ impl Select<'_> {
                 self.each(i, |x, c, bits| x.shuffle(Shuffle::Index, c, lane, bits))?;
             }
             (Op::Shuffle, _) => {
-                let lane = self.isrc(args[1], 0);
-                self.gather(i, lane)?;
+                if let Some((kind, n)) = self.relative(args[1]) {
+                    self.each(i, |x, c, bits| x.shuffle(kind, c, Opnd::imm(n), bits))?;
+                } else {
+                    let lane = self.isrc(args[1], 0);
+                    self.gather(i, lane)?;
+                }
             }
             (Op::ShuffleXor | Op::ShuffleUp | Op::ShuffleDown, _) => {
-                let lane = self.shuffle_lane(d.op, args[1]);
-                match lane {
-                    Ok((kind, n)) => self.each(i, |x, c, bits| x.shuffle(kind, c, n, bits))?,
-                    Err(lane) => self.gather(i, lane)?,
+                let kind = match d.op {
+                    Op::ShuffleXor => Shuffle::Xor,
+                    Op::ShuffleUp => Shuffle::Up,
+                    _ => Shuffle::Down,
+                };
+                match self.comp(args[1], 0) {
+                    Comp::Const(n) => {
+                        let n = Opnd::imm((n & 31) as u8);
+                        self.each(i, |x, c, bits| x.shuffle(kind, c, n, bits))?;
+                    }
+                    _ if self.is_uniform(args[1]) => {
+                        let n = self.isrc(args[1], 0);
+                        self.each(i, |x, c, bits| x.shuffle(kind, c, n, bits))?;
+                    }
+                    _ => {
+                        let own = Opnd::of(self.special(sr::LANE, Room::WORD), Size::B32);
+                        let n = self.isrc(args[1], 0);
+                        let at = match kind {
+                            Shuffle::Xor => self.bitop(32, 0b0110, own, n),
+                            kind => self.iadd(32, kind == Shuffle::Up, own, n, 0),
+                        };
+                        self.gather(i, Opnd::of(at, Size::B32))?;
+                    }
                 }
             }
             (Op::QuadBroadcast, _) => {
-                let Comp::Const(n) = self.comp(args[1], 0) else {
-                    return self.refuse(i, "of a lane that is no constant is not compiled");
+                let n = match self.comp(args[1], 0) {
+                    Comp::Const(n) => Opnd::imm((n & 3) as u8),
+                    _ => self.isrc(args[1], 0),
                 };
-                let n = Opnd::imm((n & 3) as u8);
                 self.each(i, |x, c, bits| x.quad(Shuffle::Index, c, n, bits))?;
             }
             (Op::QuadSwap, Attrs::Quad(dir)) => {
@@ -199,6 +221,11 @@ impl Select<'_> {
         if wide && buffers {
             fence(self, 1, 2, 9);
         }
+        // Atomics on images are atomics on memory, which the texture unit must see.
+        let atomics = wide && buffers && images && b.exec == Scope::Invocation;
+        if atomics {
+            fence(self, 2, 2, 9);
+        }
         if wide && images {
             fence(self, 2, 2, 10);
             fence(self, 3, 2, 10);
@@ -209,6 +236,9 @@ impl Select<'_> {
         if wide && images {
             fence(self, 2, 1, 10);
             fence(self, 3, 1, 10);
+        }
+        if atomics {
+            fence(self, 0, 0, 4);
         }
     }
 
@@ -224,15 +254,48 @@ impl Select<'_> {
         self.truth(c)
     }
 
-    /// The lowest active lane.
+    /// The lowest active lane: the only bit of a ballot of those that are the first of the active.
     fn first_lane(&mut self) -> Opnd {
-        let c =
-            super::cond::Cond::Int { cc: ICond::Ueq, a: Opnd::imm(0), b: Opnd::imm(0), inv: false };
-        let active = Opnd::of(self.cond_ballot(c), Size::B32);
-        let minus = Opnd::of(self.iadd(32, true, Opnd::imm(0), active, 0), Size::B32);
-        let low = Opnd::of(self.bitop(32, 0b1000, active, minus), Size::B32);
-        let inst = Ffs { d: Dst::new(HOLE, Size::B16), a: low.src(), ..Ffs::default() };
-        Opnd::of(self.def(inst, Room::HALF, &[low]), Size::B16)
+        let active = Opnd::of(self.special(sr::ACTIVE_LANE, Room::HALF), Size::B16);
+        let c = super::cond::Cond::Int { cc: ICond::Ueq, a: active, b: Opnd::imm(0), inv: false };
+        let bit = Opnd::of(self.cond_ballot(c), Size::B32);
+        let inst = Ffs { d: Dst::new(HOLE, Size::B16), a: bit.src(), ..Ffs::default() };
+        Opnd::of(self.def(inst, Room::HALF, &[bit]), Size::B16)
+    }
+
+    /// Whether a value is the same in all lanes of a sub-group.
+    fn is_uniform(&mut self, v: Value) -> bool {
+        let s = self.s;
+        let d = self.divergence.get_or_insert_with(|| Divergence::new(s));
+        !d.is_divergent(v)
+    }
+
+    /// The relative shuffle that reads the lane which an index names: the own lane, a constant added or flipped.
+    fn relative(&self, index: Value) -> Option<(Shuffle, u8)> {
+        let s = self.s;
+        let own = |v: Value| {
+            let d = s.def_inst(v)?;
+            (s.insts[d].attrs == Attrs::Builtin(Builtin::SubgroupInvocationId)).then_some(())
+        };
+        let d = s.def_inst(index)?;
+        let (&[a, b], op) = (s.args(d), s.insts[d].op) else { return None };
+        let n = s.as_const(b)? as u32;
+        match op {
+            Op::IXor if n < LANES => own(a).map(|()| (Shuffle::Xor, n as u8)),
+            Op::IAdd if n < LANES => own(a).map(|()| (Shuffle::Down, n as u8)),
+            Op::IAdd if n.wrapping_neg() < LANES => {
+                own(a).map(|()| (Shuffle::Up, n.wrapping_neg() as u8))
+            }
+            // Round about.
+            Op::IAnd if n == LANES - 1 => {
+                let d = s.def_inst(a)?;
+                let (&[a, b], Op::IAdd) = (s.args(d), s.insts[d].op) else { return None };
+                own(a)?;
+                let by = (s.as_const(b)? as u32).wrapping_neg() % LANES;
+                Some((Shuffle::RotateUp, by as u8))
+            }
+            _ => None,
+        }
     }
 
     /// Applies a function to each component of the first operand.
@@ -259,9 +322,9 @@ impl Select<'_> {
         Ok(())
     }
 
-    /// An immediate lane number, or the number in `r0h` for the length of a shuffle.
+    /// An immediate lane number, or the number in `r0h`; [`crate::shuffles`] clears that again.
     fn with_lane(&mut self, lane: Opnd, f: impl FnOnce(&mut Self, Src) -> Val) -> Val {
-        if lane.val().is_none() && matches!(lane.place, super::operand::Place::Imm(_)) {
+        if matches!(lane.place, super::operand::Place::Imm(_)) {
             return f(self, lane.src());
         }
         self.f.uses_r0h = true;
@@ -269,10 +332,7 @@ impl Select<'_> {
         let set =
             Bitop { table: 0b1010, d: Dst::new(R0H, Size::B16), a: low.src(), ..Bitop::default() };
         self.isa(set, &[], &[low]);
-        let v = f(self, Src::reg(R0H, Size::B16));
-        let clear = MovImm16 { d: Dst::new(R0H, Size::B16), imm: 0, ..MovImm16::default() };
-        self.isa(clear, &[], &[]);
-        v
+        f(self, Src::reg(R0H, Size::B16))
     }
 
     /// A shuffle whose lane operand is the same for all lanes.
@@ -295,35 +355,16 @@ impl Select<'_> {
     fn quad(&mut self, kind: Shuffle, c: Comp, lane: Opnd, bits: u8) -> Result<Comp> {
         let room = Room::of(bits, 1);
         let o = Opnd::of(self.reg(c, room), size_of(bits));
-        let inst = QuadShuffle {
-            kind,
-            d: Dst::new(HOLE, size_of(bits)),
-            a: o.src(),
-            b: lane.src(),
-            ..QuadShuffle::default()
-        };
-        Ok(Comp::Val(self.def(inst, room, &[o])))
-    }
-
-    /// The kind and constant of a relative shuffle, or the absolute lane.
-    fn shuffle_lane(&mut self, op: Op, n: Value) -> std::result::Result<(Shuffle, Opnd), Opnd> {
-        let kind = match op {
-            Op::ShuffleXor => Shuffle::Xor,
-            Op::ShuffleUp => Shuffle::Up,
-            _ => Shuffle::Down,
-        };
-        match self.comp(n, 0) {
-            Comp::Const(c) => Ok((kind, Opnd::imm((c & 31) as u8))),
-            _ => {
-                let lane = Opnd::of(self.special(sr::LANE, Room::WORD), Size::B32);
-                let n = self.isrc(n, 0);
-                let at = match op {
-                    Op::ShuffleXor => self.bitop(32, 0b0110, lane, n),
-                    op => self.iadd(32, op == Op::ShuffleUp, lane, n, 0),
-                };
-                Err(Opnd::of(at, Size::B32))
-            }
-        }
+        Ok(Comp::Val(self.with_lane(lane, |x, b| {
+            let inst = QuadShuffle {
+                kind,
+                d: Dst::new(HOLE, size_of(bits)),
+                a: o.src(),
+                b,
+                ..QuadShuffle::default()
+            };
+            x.def(inst, room, &[o])
+        })))
     }
 
     /// A shuffle with a lane of its own for each lane. Within a quad the hardware reads one offset of the source quads, so
@@ -385,8 +426,6 @@ impl Select<'_> {
                 *r = Comp::Val(self.cond_select(cond, x, old, room));
             }
         }
-        let clear = MovImm16 { d: Dst::new(R0H, Size::B16), imm: 0, ..MovImm16::default() };
-        self.isa(clear, &[], &[]);
         if ty.bits() == 64 {
             results = results.chunks_exact(2).map(|w| self.long([w[0], w[1]])).collect();
         }

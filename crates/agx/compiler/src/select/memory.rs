@@ -93,6 +93,10 @@ impl Select<'_> {
                 let c = self.buffer_address(i, args[0])?;
                 self.set(s.result(i), &[c]);
             }
+            (Op::DescriptorAddress, _) => {
+                let c = self.descriptor_address(i, args[0])?;
+                self.set(s.result(i), &[c]);
+            }
             (Op::BufferSize, _) => {
                 let c = self.buffer_size(i, args[0])?;
                 self.set(s.result(i), &[c]);
@@ -144,7 +148,7 @@ impl Select<'_> {
     }
 
     /// The descriptor behind a handle: set, binding, and the element as an operand or a number.
-    fn handle(&self, i: Inst, v: Value) -> Result<(u32, u32, Value)> {
+    pub(super) fn handle(&self, i: Inst, v: Value) -> Result<(u32, u32, Value)> {
         if let Some(d) = self.s.def_inst(v)
             && let (Op::Descriptor, Attrs::Res(res, _)) =
                 (self.s.insts[d].op, self.s.insts[d].attrs)
@@ -155,9 +159,17 @@ impl Select<'_> {
         self.refuse(i, "through a handle that is chosen at run time")
     }
 
+    /// Nothing writes the memory that a uniform points to.
+    fn constant(&mut self, half: u16) {
+        if !self.f.constant.contains(&half) {
+            self.f.constant.push(half);
+        }
+    }
+
     /// A row of a binding's table: its address word and size word.
     fn table_row(&mut self, set: u32, binding: u32, index: Value) -> Result<[Val; 3]> {
         let table = self.uniform(Source::BufferTable { set, binding })?;
+        self.constant(table);
         let x = self.isrc(index, 0);
         let x = match x.val() {
             Some(_) if x.size == Size::B32 => x,
@@ -239,14 +251,12 @@ impl Select<'_> {
                 }
                 let x = self.esrc(x, 0);
                 let c = c >> log;
-                if c > 2 && (c - 1).is_power_of_two() && c <= 17 {
-                    return Some((
-                        Opnd::of(
-                            self.iadd(32, false, x, x, (c - 1).trailing_zeros() as u8),
-                            Size::B32,
-                        ),
-                        0,
-                    ));
+                // An odd factor by a sum, powers of two by the shift of the access.
+                let n = c.trailing_zeros().min(2);
+                let odd = c >> n;
+                if odd > 2 && (odd - 1).is_power_of_two() && odd <= 17 {
+                    let by = (odd - 1).trailing_zeros() as u8;
+                    return Some((Opnd::of(self.iadd(32, false, x, x, by), Size::B32), n as u8));
                 }
                 let c = self.int(c, Size::B32);
                 Some((Opnd::of(self.imadd(32, false, [x, c, Opnd::imm(0)], 0), Size::B32), 0))
@@ -657,6 +667,7 @@ impl Select<'_> {
             return Ok(());
         }
         let base = self.uniform(Source::PushAddress)?;
+        self.constant(base);
         let log = ty.elem_bytes().min(4).trailing_zeros();
         let (x, shift) = self.elements(s.arg(i, 0), log);
         let c = self.int(u64::from(m.offset as u32 >> log), Size::B32);

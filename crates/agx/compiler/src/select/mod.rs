@@ -7,11 +7,18 @@
 
 mod alu;
 mod cond;
+mod fetch;
+mod fragment;
 mod group;
+mod interpolate;
 mod local;
 mod long;
 mod memory;
 mod operand;
+mod pixel;
+pub(crate) mod stage;
+mod texture;
+mod vertex;
 
 use crate::error::{Error, Result};
 use crate::mir::{Block, Ctl, Function, Ins, Op as MOp, Room, Val};
@@ -59,10 +66,18 @@ pub(crate) struct Select<'a> {
     comps: Vec<Comp>,
     uses: SecondaryMap<Value, u32>,
     user: SecondaryMap<Value, PackedOption<Inst>>,
+    /// Components that are extracted from a vector, as bits; all when it is used as a whole.
+    parts: SecondaryMap<Value, u16>,
     frames: Vec<Frame>,
+    /// Which values differ between lanes; found out when something asks.
+    divergence: Option<tepui_passes::divergence::Divergence>,
+    /// Regions around, the outermost one included.
+    nest: u32,
+    /// What the stage adds.
+    io: stage::Io,
 }
 
-/// Selects a whole shader; `preset` are values that the preamble has left in uniforms, by first half-uniform.
+/// Selects a whole shader; `preset` are components of values that the preamble has left in uniforms, by first half-uniform.
 ///
 /// # Errors
 /// When the shader needs what is not compiled.
@@ -70,14 +85,19 @@ pub fn select(
     s: &Shader,
     uniforms: Uniforms,
     preset: &[(Value, u16)],
-) -> Result<(Function, Uniforms)> {
+    io: stage::Io,
+) -> Result<(Function, Uniforms, stage::Io)> {
     let mut x = Select::new(s, uniforms);
-    for &(v, half) in preset {
-        x.set(v, &[Comp::Uni(half)]);
+    x.io = io;
+    x.begin()?;
+    for all in preset.chunk_by(|a, b| a.0 == b.0) {
+        let comps: Vec<Comp> = all.iter().map(|&(_, half)| Comp::Uni(half)).collect();
+        x.set(all[0].0, &comps);
     }
     let ended = x.region(s.root)?;
     debug_assert!(ended || x.f.blocks[x.cur].preds.is_empty());
-    Ok((x.f, x.uniforms))
+    x.end()?;
+    Ok((x.f, x.uniforms, x.io))
 }
 
 /// Selects a preamble: some instructions of a shader, then stores of their results to uniforms.
@@ -88,10 +108,12 @@ pub fn select_preamble(
     s: &Shader,
     uniforms: Uniforms,
     plan: &crate::preamble::Plan,
+    io: stage::Io,
 ) -> Result<(Function, Uniforms, Vec<(Value, u16)>)> {
     use tepui_agx_isa::operand::{Format, Index, RegVec};
     use tepui_agx_isa::table::state::UniformStore;
     let mut x = Select::new(s, uniforms);
+    x.io = io;
     // Results are wanted as they are: nothing is taken into a user that stays in the main shader.
     for &r in &plan.results {
         x.uses[r] = u32::MAX / 2;
@@ -101,20 +123,24 @@ pub fn select_preamble(
         x.inst(i)?;
     }
     let mut places = Vec::with_capacity(plan.results.len());
-    for (n, &r) in plan.results.iter().enumerate() {
+    let mut index = 0;
+    for &r in &plan.results {
         let room = Select::room(s.ty(r));
-        let half = x.uniform(Source::Preamble { index: n as u32, halves: room.halves })?;
-        let c = x.comp(r, 0);
-        let v = x.reg(c, room);
-        let inst = UniformStore {
-            format: Format::I16,
-            mask: (1 << room.halves) - 1,
-            r: RegVec::new(crate::mir::HOLE, Size::B16, room.halves),
-            index: Index::Imm(half as i16),
-            ..UniformStore::default()
-        };
-        x.emit(MOp::Isa(inst.into()), &[], &[v]);
-        places.push((r, half));
+        for k in 0..usize::from(s.ty(r).comps()) {
+            let half = x.uniform(Source::Preamble { index, halves: room.halves })?;
+            index += 1;
+            let c = x.comp(r, k);
+            let v = x.reg(c, room);
+            let inst = UniformStore {
+                format: Format::I16,
+                mask: (1 << room.halves) - 1,
+                r: RegVec::new(crate::mir::HOLE, Size::B16, room.halves),
+                index: Index::Imm(half as i16),
+                ..UniformStore::default()
+            };
+            x.emit(MOp::Isa(inst.into()), &[], &[v]);
+            places.push((r, half));
+        }
     }
     Ok((x.f, x.uniforms, places))
 }
@@ -125,10 +151,16 @@ impl<'a> Select<'a> {
         let cur = f.blocks.push(Default::default());
         let mut uses = SecondaryMap::with_capacity(s.values.len());
         let mut user = SecondaryMap::with_capacity(s.values.len());
+        let mut parts: SecondaryMap<Value, u16> = SecondaryMap::with_capacity(s.values.len());
         s.walk(|s, _, i| {
+            let part = match s.insts[i].attrs {
+                Attrs::Index(k) if s.insts[i].op == Op::Extract => 1 << k,
+                _ => u16::MAX,
+            };
             for &a in s.args(i) {
                 uses[a] += 1;
                 user[a] = i.into();
+                parts[a] |= part;
             }
         });
         Select {
@@ -142,7 +174,11 @@ impl<'a> Select<'a> {
             comps: Vec::with_capacity(s.values.len() + 1),
             uses,
             user,
+            parts,
             frames: Vec::new(),
+            divergence: None,
+            nest: 0,
+            io: stage::Io::default(),
         }
     }
 
@@ -285,6 +321,13 @@ impl<'a> Select<'a> {
 
     /// Selects a region; returns whether its end (a `yield`) is reached.
     fn region(&mut self, r: Region) -> Result<bool> {
+        self.nest += 1;
+        let ended = self.region_inside(r);
+        self.nest -= 1;
+        ended
+    }
+
+    fn region_inside(&mut self, r: Region) -> Result<bool> {
         let s = self.s;
         for &i in &s.regions[r].insts {
             let d = &s.insts[i];
@@ -316,6 +359,9 @@ impl<'a> Select<'a> {
                     return Ok(false);
                 }
                 _ => self.inst(i)?,
+            }
+            if self.nest == 1 {
+                self.behind(i);
             }
         }
         Ok(true)
@@ -458,6 +504,45 @@ impl<'a> Select<'a> {
         Ok(!frame.exits.is_empty())
     }
 
+    /// Opens a loop that carries one value, `first` on entry: its header, the phi and the value.
+    fn open_loop(&mut self, first: Val) -> (Block, Ins, Val) {
+        self.emit(MOp::Ctl(Ctl::Loop), &[], &[]);
+        let from = self.cur;
+        self.depth = self.depth.saturating_add(1);
+        let header = self.block();
+        self.f.edge(from, header);
+        self.cur = header;
+        let d = self.f.val(self.f.vals[first]);
+        let phi = self.emit(MOp::Phi, &[d], &[first]);
+        (header, phi, d)
+    }
+
+    /// Closes it: goes on with `next` while `more` holds.
+    fn close_loop(&mut self, more: cond::Cond, header: Block, phi: Ins, next: Val) {
+        let (inst, ops) = more.branch();
+        let srcs: Vec<Val> = ops.iter().filter_map(Opnd::val).collect();
+        self.emit(MOp::Ctl(Ctl::If(inst)), &[], &srcs);
+        let from = self.cur;
+        let again = self.block();
+        self.f.edge(from, again);
+        let leave = self.block();
+        self.f.edge(from, leave);
+        self.cur = leave;
+        self.emit(MOp::Ctl(Ctl::Else), &[], &[]);
+        self.emit(MOp::Ctl(Ctl::Break), &[], &[]);
+        let join = self.block();
+        self.cur = join;
+        self.f.edge(again, join);
+        self.emit(MOp::Ctl(Ctl::EndIf), &[], &[]);
+        self.f.insts[phi].srcs.push(next, &mut self.f.pool);
+        self.f.edge(join, header);
+        self.emit(MOp::Ctl(Ctl::EndLoop), &[], &[]);
+        self.depth -= 1;
+        self.cur = self.block();
+        let exit = self.cur;
+        self.f.edge(leave, exit);
+    }
+
     fn inst(&mut self, i: Inst) -> Result<()> {
         let s = self.s;
         // Already there: taken into its producer, or computed by the preamble.
@@ -498,7 +583,9 @@ impl<'a> Select<'a> {
                 self.set(s.result(i), &[c]);
                 Ok(())
             }
-            _ if self.memory(i)? || self.group(i)? => Ok(()),
+            _ if self.memory(i)? || self.stage_io(i)? || self.group(i)? || self.texture(i)? => {
+                Ok(())
+            }
             _ => self.alu(i),
         }
     }

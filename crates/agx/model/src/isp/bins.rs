@@ -14,6 +14,8 @@ pub struct Bins {
     lists: Vec<u32>,
     /// Shapes that every tile looks at.
     wide: Vec<u32>,
+    /// All shapes of the layer.
+    order: Vec<u32>,
 }
 
 /// The tiles that a shape may touch: first column, first row, one past the last of both.
@@ -60,8 +62,9 @@ impl Bins {
         self.lists.clear();
         self.lists.resize(total, 0);
         // Lists are filled from their ends, so that the members have to come in reverse.
-        let order: Vec<u32> = members.collect();
-        for &index in order.iter().rev() {
+        self.order.clear();
+        self.order.extend(members);
+        for &index in self.order.iter().rev() {
             let [x0, y0, x1, y1] = touched(&shapes[index as usize], tile_px);
             if ((x1 - x0) * (y1 - y0)) as usize > WIDE {
                 continue;
@@ -74,6 +77,12 @@ impl Bins {
                 }
             }
         }
+    }
+
+    /// Bytes that the lists hold.
+    pub fn bytes(&self) -> usize {
+        let lists = [&self.starts, &self.lists, &self.wide, &self.order];
+        lists.into_iter().map(crate::recycle::bytes_of).sum()
     }
 
     /// The shapes that a tile has to look at, in order.

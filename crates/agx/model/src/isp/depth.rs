@@ -63,6 +63,45 @@ impl Planes {
         (&mut self.stencil[at..at + SIDE]).try_into().expect("a row")
     }
 
+    /// The depths of rows of one sample as their buffer keeps them.
+    pub fn depth_texels(&self, sample: usize, out: &mut [[u32; SIDE]]) {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the host has AVX2.
+            return unsafe { self.depth_texels_wide(sample, out) };
+        }
+        self.depth_texels_any(sample, out);
+    }
+
+    /// As [`Planes::depth_texels_any`], in wide vectors.
+    ///
+    /// # Safety
+    /// The host must have AVX2.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    unsafe fn depth_texels_wide(&self, sample: usize, out: &mut [[u32; SIDE]]) {
+        self.depth_texels_any(sample, out);
+    }
+
+    #[inline(always)]
+    fn depth_texels_any(&self, sample: usize, out: &mut [[u32; SIDE]]) {
+        let from = start(sample, 0);
+        let depths = self.depth[from..from + SIDE * out.len()].chunks_exact(SIDE);
+        for (texels, depths) in out.iter_mut().zip(depths) {
+            if self.unorm16 {
+                for (texel, z) in texels.iter_mut().zip(depths) {
+                    // Adding 2^23 rounds to an integer, ties to even, in the low bits. A NaN becomes 0.
+                    let z = if *z > 0.0 { z.min(1.0) } else { 0.0 };
+                    *texel = (z * 65535.0 + 8_388_608.0).to_bits() & 0xffff;
+                }
+            } else {
+                for (texel, z) in texels.iter_mut().zip(depths) {
+                    *texel = z.to_bits();
+                }
+            }
+        }
+    }
+
     /// What a depth becomes in the buffer's format.
     #[inline(always)]
     fn quantise(&self, z: f32) -> f32 {
@@ -133,6 +172,77 @@ impl Planes {
             }
         }
         passed
+    }
+
+    /// Tests and updates the pixels `mask` of a row, whose first pixel is at `x`, `y` of the plane of
+    /// depths, which are clamped to a range. Returns those that pass. The tests must have no stencil.
+    ///
+    /// # Safety
+    /// The host must have AVX-512 F.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f")]
+    pub unsafe fn test_plane_wider(
+        &mut self,
+        tests: &Tests,
+        [sample, row]: [usize; 2],
+        mask: u32,
+        plane: &Plane,
+        [x, y]: [f32; 2],
+        range: [f32; 2],
+    ) -> u32 {
+        use std::arch::x86_64::{
+            _CMP_EQ_OQ, _CMP_GE_OQ, _CMP_GT_OQ, _CMP_LE_OQ, _CMP_LT_OQ, _CMP_NEQ_OQ, _CMP_ORD_Q,
+            _mm512_add_ps, _mm512_cmp_ps_mask, _mm512_div_ps, _mm512_loadu_ps,
+            _mm512_mask_storeu_ps, _mm512_max_ps, _mm512_min_ps, _mm512_mul_ps,
+            _mm512_roundscale_ps, _mm512_set1_ps, _mm512_setr_ps,
+        };
+        debug_assert!(tests.stencil.is_none());
+        const HALF: usize = SIDE / 2;
+        let steps = _mm512_setr_ps(
+            0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0,
+        );
+        // As `at`, each operation rounded.
+        let below = _mm512_set1_ps(plane[1] * y + plane[2]);
+        let slope = _mm512_set1_ps(plane[0]);
+        let [low, high] = range.map(|z| _mm512_set1_ps(z));
+        let from = start(sample, row);
+        let stored = &mut self.depth[from..from + SIDE];
+        let mut all = 0;
+        for h in 0..2 {
+            let mask = (mask >> (HALF * h)) as u16;
+            if mask == 0 {
+                continue;
+            }
+            let column = _mm512_add_ps(steps, _mm512_set1_ps(x + (HALF * h) as f32));
+            let z = _mm512_add_ps(_mm512_mul_ps(slope, column), below);
+            // The last operand if one is a NaN: it stays one.
+            let mut z = _mm512_min_ps(high, _mm512_max_ps(low, z));
+            if self.unorm16 {
+                let (zero, one) = (_mm512_set1_ps(0.0), _mm512_set1_ps(1.0));
+                let most = _mm512_set1_ps(65535.0);
+                z = _mm512_min_ps(one, _mm512_max_ps(zero, z));
+                z = _mm512_div_ps(_mm512_roundscale_ps::<8>(_mm512_mul_ps(z, most)), most);
+            }
+            let place = stored[HALF * h..].as_mut_ptr();
+            // SAFETY: the other half of the row, or this, is behind it.
+            let old = unsafe { _mm512_loadu_ps(place) };
+            let passed = match tests.depth {
+                Compare::NEVER => 0,
+                Compare::LESS => _mm512_cmp_ps_mask::<_CMP_LT_OQ>(z, old),
+                Compare::EQUAL => _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(z, old),
+                Compare::LEQUAL => _mm512_cmp_ps_mask::<_CMP_LE_OQ>(z, old),
+                Compare::GREATER => _mm512_cmp_ps_mask::<_CMP_GT_OQ>(z, old),
+                Compare::NOT_EQUAL => _mm512_cmp_ps_mask::<_CMP_NEQ_OQ>(z, old),
+                Compare::GEQUAL => _mm512_cmp_ps_mask::<_CMP_GE_OQ>(z, old),
+                _ => _mm512_cmp_ps_mask::<_CMP_ORD_Q>(z, z),
+            } & mask;
+            if tests.write {
+                // SAFETY: as for the load.
+                unsafe { _mm512_mask_storeu_ps(place, passed, z) };
+            }
+            all |= u32::from(passed) << (HALF * h);
+        }
+        all
     }
 
     /// Tests and updates one sample, with the stencil of the program if it emitted one. True if it
@@ -243,6 +353,11 @@ impl Tests {
         self.depth == Compare::ALWAYS && !self.write && self.stencil.is_none()
     }
 
+    /// Is there a test of the stencil?
+    pub fn has_stencil(&self) -> bool {
+        self.stencil.is_some()
+    }
+
     /// The tests of front and back faces.
     pub fn of(state: &State) -> [Tests; 2] {
         let enabled = state.control.stencil_test_enable || state.control2.stencil_test_enable;
@@ -302,6 +417,63 @@ mod tests {
             }
             assert_eq!(passed, expected);
             assert_eq!(rows.depth, singles.depth);
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn wide_rows_agree_with_narrow_ones() {
+        if !is_x86_feature_detected!("avx512f") {
+            return;
+        }
+        let planes =
+            [[0.03, -0.01, 0.1], [0.0, 0.0, 0.5], [f32::NAN, 0.0, 0.0], [-0.02, 0.04, 0.7]];
+        for (number, plane) in planes.iter().enumerate() {
+            for (bits, write, unorm16) in (0..8)
+                .flat_map(|b| [(b, true, false), (b, true, true), (b, false, number & 1 != 0)])
+            {
+                let tests = Tests { depth: Compare(bits), write, stencil: None };
+                let [mut narrow, mut wide] =
+                    [0, 1].map(|_| Planes { unorm16, ..Planes::default() });
+                for p in [&mut narrow, &mut wide] {
+                    p.clear(4, 0.5, 0);
+                }
+                for (y, mask) in [(3, u32::MAX), (3, 0xf0ff_ff0f), (7, 0xffff_0000), (8, 0x11)] {
+                    let (x0, fy) = (16.5, y as f32 + 0.25);
+                    let z = std::array::from_fn(|x| at(plane, x0 + x as f32, fy).clamp(0.1, 0.9));
+                    let expected = narrow.test_row(&tests, 1, y, mask, &z);
+                    // SAFETY: the host has AVX-512.
+                    let passed = unsafe {
+                        wide.test_plane_wider(&tests, [1, y], mask, plane, [x0, fy], [0.1, 0.9])
+                    };
+                    assert_eq!(passed, expected, "{plane:?} {bits} {y}");
+                }
+                let [narrow, wide] = [narrow, wide].map(|p| p.depth.clone());
+                assert!(narrow.iter().zip(&wide).all(|(a, b)| a.to_bits() == b.to_bits()));
+            }
+        }
+    }
+
+    #[test]
+    fn depths_are_stored_as_their_definition_says() {
+        let mut planes = Planes { unorm16: true, ..Planes::default() };
+        let odd =
+            [f32::NAN, -1.0, -0.0, 2.0, f32::INFINITY, 0.5, 1.0, 1.5 / 65535.0, 2.5 / 65535.0];
+        for y in 0..SIDE {
+            for x in 0..SIDE {
+                let z = odd.get(y * SIDE + x).copied();
+                planes.depth_row(1, y)[x] = z.unwrap_or((y * SIDE + x) as f32 * 0.000_977_3);
+            }
+        }
+        let mut texels = [[0; SIDE]; SIDE];
+        planes.depth_texels(1, &mut texels);
+        for y in 0..SIDE {
+            let row = *planes.depth_row(1, y);
+            for x in 0..SIDE {
+                // A cast makes 0 of a NaN.
+                let expected = (row[x].clamp(0.0, 1.0) * 65535.0).round_ties_even() as u32;
+                assert_eq!(texels[y][x], expected, "{}", row[x]);
+            }
         }
     }
 

@@ -17,7 +17,7 @@ use crate::Gpu;
 use crate::job::{BgEot, JobFault, JobStats, RenderJob, Unit};
 use crate::pipeline::Pipeline;
 use crate::render::coefficients::Bindings;
-use crate::render::scene::{Scene, State};
+use crate::render::scene::{Primitive, Scene, State};
 use crate::usc::lanes::Row;
 use crate::usc::launch::Launch;
 use crate::usc::program::Programs;
@@ -27,6 +27,9 @@ use crate::usc::program::Programs;
 const MAX_SIDE_PX: u32 = 16384;
 /// Most layers of a framebuffer. source: as above
 const MAX_LAYERS: u32 = 2048;
+
+/// Primitives that a worker sets up at a time.
+const SETUPS_AT_A_TIME: usize = 256;
 
 /// source: asahi_drm.h, DRM_ASAHI_RENDER_PROCESS_EMPTY_TILES
 const PROCESS_EMPTY_TILES: u32 = 1 << 1;
@@ -171,7 +174,7 @@ impl<'v> Loader<'_, 'v> {
 }
 
 impl<'v> Frame<'v> {
-    /// Prepares a scene.
+    /// Prepares a scene, with empty lists for shapes and setups.
     pub fn new(
         gpu: &Gpu,
         vm: &'v AddressSpace,
@@ -179,6 +182,7 @@ impl<'v> Frame<'v> {
         scene: &'v Scene,
         decoded: &'v Programs<'v>,
         stats: &mut JobStats,
+        (mut shapes, mut setups): (Vec<Shape>, Vec<Setup>),
     ) -> Result<Frame<'v>, JobFault> {
         let size_px = [job.width_px, job.height_px].map(u32::from);
         let layers = u32::from(job.layers);
@@ -218,28 +222,24 @@ impl<'v> Frame<'v> {
             states.push(draw_state(&mut loader, &mut bindings, index, state, stats)?);
         }
         let integer_bias = job.flags & DBIAS_IS_INT != 0;
-        let set_up = || {
-            scene
-                .primitives
-                .par_iter()
-                .with_min_len(256)
-                .map(|primitive| {
-                    let state = &scene.states[primitive.state as usize];
-                    let interpolation = Interpolation::new(primitive);
-                    let depth = setup::depth_plane(primitive, &interpolation, state, integer_bias);
-                    let range = state
-                        .scissors
-                        .get(usize::from(primitive.viewport))
-                        .map_or([0.0, 1.0], |s| s.depth);
-                    let [low, high] = range;
-                    let range = if low <= high { range } else { [high, low] };
-                    let range = if range.iter().any(|z| z.is_nan()) { [0.0, 1.0] } else { range };
-                    Setup { interpolation, depth, range }
-                })
-                .collect()
+        let set_up = |primitive: &Primitive| {
+            let state = &scene.states[primitive.state as usize];
+            let interpolation = Interpolation::new(primitive);
+            let depth = setup::depth_plane(primitive, &interpolation, state, integer_bias);
+            let range =
+                state.scissors.get(usize::from(primitive.viewport)).map_or([0.0, 1.0], |s| s.depth);
+            let [low, high] = range;
+            let range = if low <= high { range } else { [high, low] };
+            let range = if range.iter().any(|z| z.is_nan()) { [0.0, 1.0] } else { range };
+            Setup { interpolation, depth, range }
         };
-        let setups: Vec<Setup> = gpu.pool()?.install(set_up);
-        let mut shapes = Vec::with_capacity(scene.pieces.len());
+        // Few are not worth waking the workers for.
+        if scene.primitives.len() <= 2 * SETUPS_AT_A_TIME {
+            setups.extend(scene.primitives.iter().map(set_up));
+        } else {
+            let all = scene.primitives.par_iter().with_min_len(SETUPS_AT_A_TIME).map(set_up);
+            gpu.pool()?.install(|| all.collect_into_vec(&mut setups));
+        }
         for (index, primitive) in (0..).zip(&scene.primitives) {
             let limits = setup::limits(scene, primitive, size_px);
             let state = &scene.states[primitive.state as usize];

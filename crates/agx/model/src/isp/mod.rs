@@ -34,12 +34,33 @@ use tepui_softgpu::AddressSpace;
 
 use crate::Gpu;
 use crate::job::{JobFault, JobStats, RenderJob, Unit};
+use crate::recycle::{Buffers, bytes_of};
 use crate::render::scene::Scene;
 use crate::usc::fpmode::FlushSubnormals;
 use crate::usc::program::Programs;
 use bins::Bins;
-use frame::Frame;
+use frame::{Frame, Setup};
+use setup::Shape;
 use tile::TileWorker;
+
+/// Memory of frames.
+#[derive(Default)]
+pub struct FrameMemory {
+    shapes: Vec<Shape>,
+    setups: Vec<Setup>,
+    bins: Bins,
+}
+
+impl Buffers for FrameMemory {
+    fn clear(&mut self) {
+        self.shapes.clear();
+        self.setups.clear();
+    }
+
+    fn bytes(&self) -> usize {
+        bytes_of(&self.shapes) + bytes_of(&self.setups) + self.bins.bytes()
+    }
+}
 
 /// What a tile costs beside its programs, in instructions.
 const TILE_COST: u64 = 256;
@@ -53,10 +74,12 @@ pub fn draw(
     stats: &mut JobStats,
 ) -> Result<(), JobFault> {
     let decoded = Programs::new(vm, job.usc_exec_base, &gpu.programs);
-    let frame = Frame::new(gpu, vm, job, scene, &decoded, stats)?;
+    let FrameMemory { shapes, setups, mut bins } = gpu.frames.take();
+    let frame = Frame::new(gpu, vm, job, scene, &decoded, stats, (shapes, setups))?;
     let mut visible = vec![0; frame.states.len()];
-    let result = layers(gpu, &frame, stats, &mut visible);
+    let result = layers(gpu, &frame, &mut bins, stats, &mut visible);
     write_visibility(vm, job, &frame, &visible)?;
+    gpu.frames.put(FrameMemory { shapes: frame.shapes, setups: frame.setups, bins });
     result
 }
 
@@ -64,6 +87,7 @@ pub fn draw(
 fn layers(
     gpu: &Gpu,
     frame: &Frame<'_>,
+    bins: &mut Bins,
     stats: &mut JobStats,
     visible: &mut [u64],
 ) -> Result<(), JobFault> {
@@ -75,7 +99,6 @@ fn layers(
             members.entry(layer).or_default().push(index);
         }
     }
-    let mut bins = Bins::default();
     let spent = AtomicU64::new(stats.instructions);
     for layer in 0..frame.layers {
         let own = members.get(&layer).map_or(&[][..], Vec::as_slice);
@@ -83,7 +106,7 @@ fn layers(
             continue;
         }
         bins.fill(&frame.shapes, own.iter().copied(), frame.tiles, frame.tile_px);
-        tiles(gpu, frame, (&bins, layer), &spent, stats, visible)?;
+        tiles(gpu, frame, (bins, layer), &spent, stats, visible)?;
     }
     Ok(())
 }

@@ -27,6 +27,7 @@ const BACKGROUND: u64 = 0x100;
 const END: u64 = 0x200;
 const EARLY: u64 = 0x300;
 const LATE: u64 = 0x400;
+const BLENDED: u64 = 0x700;
 /// Where the coefficient bindings are.
 const BINDINGS: u64 = 0x600;
 
@@ -58,6 +59,18 @@ const TESTS: &str = "
     sample_mask 255, 255
     wait_pix 12, 0
     st_tile r4_r5_r6_r7, u8norm, 0, xyzw, 0, 255, 0
+    stop
+";
+/// As `SHADES`, in sRGB and half registers, added to what is there.
+const ADDS: &str = "
+    iterproj r2l_r2h_r3l_r3h, cf1, cf0, center, 0b0, 0, 0, 0, 0, 0
+    wait_pix 12, 0
+    ld_tile r4_r5_r6_r7, srgba8, 1, xyzw, 0, 255, 0
+    fadd32 r4, r4, r2l
+    fmul32 r5, r5, r2h
+    fadd32 r6, r6, r3l.neg
+    fadd32 r7, r7, r3h
+    st_tile r4_r5_r6_r7, srgba8, 0, xyzw, 0, 255, 0
     stop
 ";
 fn pack<P: Packet>(packet: P) -> Vec<u8> {
@@ -109,6 +122,7 @@ impl Rig {
             (END, STORES, None),
             (EARLY, SHADES, Some(true)),
             (LATE, TESTS, Some(false)),
+            (BLENDED, ADDS, Some(true)),
         ]
         .into_iter()
         .enumerate()
@@ -201,7 +215,11 @@ impl Rig {
     }
 
     fn draw(&self, threads: usize) -> Result<JobStats, JobFault> {
-        let gpu = Gpu::new(Options { threads, ..Options::default() });
+        self.draw_with(Options { threads, ..Options::default() })
+    }
+
+    fn draw_with(&self, options: Options) -> Result<JobStats, JobFault> {
+        let gpu = Gpu::new(options);
         let mut stats = JobStats::default();
         super::draw(&gpu, &self.vm, &self.job, &self.scene, &mut stats)?;
         Ok(stats)
@@ -301,4 +319,91 @@ fn depth_goes_to_memory_and_comes_back() {
     rig.draw(1).unwrap_or_else(|fault| panic!("{fault}"));
     assert!(alone < rig.count());
     assert_eq!(rig.count(), reference.count());
+}
+
+/// Triangles of all sizes, in states that take turns.
+fn random_scene(seed: u64) -> Rig {
+    let mut seed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut random = |most: f32| {
+        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (seed >> 40) as f32 / (1 << 24) as f32 * most
+    };
+    let mut rig = Rig::new();
+    let states = [EARLY, BLENDED, LATE, EARLY].map(|pipeline| rig.state(pipeline));
+    for _ in 0..24 {
+        let state = states[random(4.0) as usize % 4];
+        let size = if random(1.0) < 0.5 { 12.0 } else { 64.0 };
+        let corner = [random(64.0), random(64.0)];
+        let mut corners: [([f32; 4], [f32; 4]); 3] = std::array::from_fn(|_| {
+            let at = [0, 1].map(|k| (corner[k] + random(size) - size / 2.0).clamp(0.0, 63.9));
+            let color = std::array::from_fn(|_| random(1.4) - 0.2);
+            ([at[0], at[1], random(1.0), 1.0 + random(2.0)], color)
+        });
+        let [p, q, r] = corners.map(|(p, _)| p);
+        if (q[0] - p[0]) * (r[1] - p[1]) < (r[0] - p[0]) * (q[1] - p[1]) {
+            corners.swap(1, 2);
+        }
+        rig.triangle(state, corners);
+    }
+    rig
+}
+
+#[test]
+fn translated_and_interpreted_programs_draw_the_same() {
+    for seed in 0..24 {
+        let pictures = [(u32::MAX, 1), (0, 1), (0, 3)].map(|(translate_after, threads)| {
+            let rig = random_scene(seed);
+            let options = Options { threads, translate_after, ..Options::default() };
+            rig.draw_with(options).unwrap_or_else(|fault| panic!("{fault}"));
+            (rig.picture(), rig.count())
+        });
+        assert!(pictures[0] == pictures[1], "scene {seed}");
+        assert!(pictures[1] == pictures[2], "scene {seed}");
+        assert!(pictures[0].1 > 0);
+    }
+}
+
+/// Changed bytes of programs, USC words, bindings and descriptors. fuzz/fuzz_targets/agx_render.rs does
+/// the same to whole commands, for longer.
+#[test]
+fn any_bytes_end_in_a_picture_or_a_fault() {
+    let mut seed = 0x2545_f491u32;
+    let mut next = move || {
+        seed ^= seed << 13;
+        seed ^= seed >> 17;
+        seed ^= seed << 5;
+        seed
+    };
+    let (mut drawn, mut faults) = (0, 0);
+    for round in 0..1500 {
+        let rig = two_triangles(if round % 2 == 0 { EARLY } else { LATE });
+        for _ in 0..1 + next() % 3 {
+            let (base, length) = match next() % 6 {
+                0 => (DESCRIPTOR, 24),
+                1 => (USC + BINDINGS, 12),
+                2 => (USC + BACKGROUND, 40),
+                3 => (USC + END, 40),
+                4 => (USC + if round % 2 == 0 { EARLY } else { LATE }, 40),
+                _ => (USC + PAGE + 0x400 * u64::from(next() % 4), 48),
+            };
+            let at = base + u64::from(next() % length);
+            let byte = match next() % 3 {
+                0 => next() as u8,
+                _ => rig.vm.read_array::<1>(at).unwrap()[0] ^ 1 << (next() % 8),
+            };
+            rig.vm.write(at, &[byte]).unwrap();
+        }
+        let options = Options {
+            threads: 1,
+            instruction_budget: 2000,
+            job_budget: 1 << 22,
+            translate_after: if round % 4 < 2 { 0 } else { u32::MAX },
+            ..Options::default()
+        };
+        match rig.draw_with(options) {
+            Ok(_) => drawn += 1,
+            Err(_) => faults += 1,
+        }
+    }
+    assert!(drawn > 100 && faults > 100, "{drawn} {faults}");
 }

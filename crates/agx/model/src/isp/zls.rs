@@ -179,31 +179,36 @@ impl Zls {
                 surface.open(memory, notes, layer, rectangle)?;
             }
             let columns: [u32; SIDE] = surface.columns(corner[0]);
-            self.rows(surface, corner, tile_px, |sample, y, n| {
-                let row = planes.depth_row(sample as usize, y);
-                let texels = row.map(|z| {
-                    if self.unorm16 {
-                        (z.clamp(0.0, 1.0) * 65535.0).round_ties_even() as u32
-                    } else {
-                        z.to_bits()
-                    }
-                });
-                let y = corner[1] + y as u32;
-                surface.store_row(memory, [layer, sample], &columns, y, &texels[..n])
-            })?;
+            let [w, h] = self.inside(surface, corner, tile_px);
+            let mut texels = [[0; SIDE]; SIDE];
+            for sample in 0..self.samples {
+                planes.depth_texels(sample, &mut texels[..h]);
+                let at = [layer, sample as u32];
+                surface.store_rows(memory, at, &columns[..w], corner[1], &texels[..h])?;
+            }
         }
         if let Some(surface) = &self.stencil.store {
             if let Some(rectangle) = rectangle(surface) {
                 surface.open(memory, notes, layer, rectangle)?;
             }
             let columns: [u32; SIDE] = surface.columns(corner[0]);
-            self.rows(surface, corner, tile_px, |sample, y, n| {
-                let texels = planes.stencil_row(sample as usize, y).map(u32::from);
-                let y = corner[1] + y as u32;
-                surface.store_row(memory, [layer, sample], &columns, y, &texels[..n])
-            })?;
+            let [w, h] = self.inside(surface, corner, tile_px);
+            let mut texels = [[0; SIDE]; SIDE];
+            for sample in 0..self.samples {
+                for (y, row) in texels[..h].iter_mut().enumerate() {
+                    *row = planes.stencil_row(sample, y).map(u32::from);
+                }
+                let at = [layer, sample as u32];
+                surface.store_rows(memory, at, &columns[..w], corner[1], &texels[..h])?;
+            }
         }
         Ok(())
+    }
+
+    /// Columns and rows of a tile that are inside of a buffer.
+    fn inside(&self, surface: &Surface, corner: [u32; 2], tile_px: [u32; 2]) -> [usize; 2] {
+        let size = surface.size_px();
+        [0, 1].map(|k| size[k].saturating_sub(corner[k]).min(tile_px[k]) as usize)
     }
 
     /// Calls `each` with sample, row and number of pixels for every row of a tile that is inside of
@@ -215,9 +220,7 @@ impl Zls {
         tile_px: [u32; 2],
         mut each: impl FnMut(u32, usize, usize) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
-        let [w, h] = surface.size_px();
-        let columns = w.saturating_sub(corner[0]).min(tile_px[0]) as usize;
-        let rows = h.saturating_sub(corner[1]).min(tile_px[1]) as usize;
+        let [columns, rows] = self.inside(surface, corner, tile_px);
         if columns == 0 {
             return Ok(());
         }

@@ -172,7 +172,7 @@ impl<'a> Geometry<'a> {
             state: VertexState::default(),
             ppp: ppp::Latch::default(),
             launch: None,
-            scene: Scene::default(),
+            scene: gpu.scenes.take(),
             sink,
             stats: JobStats::default(),
             spent: 0,
@@ -199,6 +199,7 @@ impl<'a> Geometry<'a> {
     /// Hands on what is left of the scene; what the whole command did.
     pub fn finish(mut self) -> Result<JobStats, JobFault> {
         (self.sink)(&self.scene, &mut self.stats)?;
+        self.gpu.scenes.put(self.scene);
         Ok(self.stats)
     }
 

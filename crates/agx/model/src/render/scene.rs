@@ -4,6 +4,8 @@
 
 use tepui_agx_packets::ppp;
 
+use crate::recycle::{Buffers, bytes_of};
+
 /// Sub-pixel bits of window positions.
 pub const SUBPIXEL_BITS: u32 = 8;
 
@@ -27,6 +29,21 @@ pub struct Scene {
     /// Later scenes of the same render command follow, because the parameter memory is full: tiles
     /// end with the partial-render program instead of the end-of-tile program.
     pub unfinished: bool,
+}
+
+impl Buffers for Scene {
+    fn clear(&mut self) {
+        let Scene { states, outputs, primitives, pieces, continued, unfinished } = self;
+        states.clear();
+        outputs.clear();
+        primitives.clear();
+        pieces.clear();
+        (*continued, *unfinished) = (false, false);
+    }
+
+    fn bytes(&self) -> usize {
+        bytes_of(&self.outputs) + bytes_of(&self.primitives) + bytes_of(&self.pieces)
+    }
 }
 
 /// State that primitives share: the PPP's words as the draw latched them, and what they point at.

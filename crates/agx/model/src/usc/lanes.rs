@@ -13,7 +13,7 @@ use crate::usc::helper;
 use crate::usc::memory::Port;
 use crate::usc::program::Program;
 use crate::usc::stack::Stack;
-use crate::usc::stage::Stage;
+use crate::usc::stage::{Fragments, Stage};
 use crate::usc::workgroup::Shared;
 
 /// Lanes of a SIMD-group.
@@ -56,9 +56,13 @@ impl Row {
     /// All bits in the lanes of `mask`, none elsewhere.
     #[inline(always)]
     pub fn mask(mask: u32) -> Row {
+        if mask == u32::MAX {
+            return Row::splat(u32::MAX);
+        }
         let mut row = Row::ZERO;
         for (lane, value) in row.0.iter_mut().enumerate() {
-            *value = 0u32.wrapping_sub((mask >> lane) & 1);
+            // By comparison: shifts of each lane by another amount are no vector code on older hosts.
+            *value = if mask & 1 << lane != 0 { u32::MAX } else { 0 };
         }
         row
     }
@@ -221,6 +225,62 @@ impl Place {
     }
 }
 
+/// A row of zeros, for positions that a stage does not have.
+static ZERO: Row = Row::ZERO;
+
+/// The number of each lane.
+pub static NUMBERS: Row = {
+    let mut row = Row::ZERO;
+    let mut i = 0;
+    while i < LANES {
+        row.0[i] = i as u32;
+        i += 1;
+    }
+    row
+};
+
+/// What special registers tell of a group's place, ready to be read by translated code as well: rows and
+/// words behind the numbers of [`Place`].
+#[derive(Clone, Copy, Debug)]
+pub struct Position {
+    /// Position of each lane's thread in the workgroup, one row for each axis.
+    pub in_group: [*const Row; 3],
+    /// The same in the grid, less `origin`.
+    pub in_grid: [*const Row; 3],
+    /// Position in the grid of the workgroup's first thread.
+    pub origin: [u32; 3],
+    /// Workgroup in the grid; in programs of pixels and tiles, the last is the layer.
+    pub workgroup: [u32; 3],
+    /// Threads of this workgroup in each direction.
+    pub threads_here: [u32; 3],
+}
+
+impl Position {
+    /// Of a group whose threads stand at `threads` in their workgroup.
+    pub fn new(place: &Place, threads: &[Row; 3]) -> Position {
+        let in_group = std::array::from_fn(|a| &raw const threads[a]);
+        Position {
+            in_group,
+            in_grid: in_group,
+            origin: std::array::from_fn(|a| place.group[a].wrapping_mul(place.local_size[a])),
+            workgroup: place.group,
+            threads_here: std::array::from_fn(|a| place.threads_here(a)),
+        }
+    }
+
+    /// Of a group without a workgroup: a workgroup as long as it likes in the third direction.
+    fn alone(place: &Place) -> Position {
+        let rows: [*const Row; 3] = [&raw const ZERO, &raw const ZERO, &raw const NUMBERS];
+        Position {
+            in_group: rows,
+            in_grid: rows,
+            origin: [0; 3],
+            workgroup: place.group,
+            threads_here: std::array::from_fn(|a| place.threads_here(a)),
+        }
+    }
+}
+
 /// A SIMD-group while it runs.
 pub struct Lanes<'a, 'v> {
     /// The two files: own registers, shared rows.
@@ -240,6 +300,10 @@ pub struct Lanes<'a, 'v> {
     pub exec_row: Row,
     /// Where the group is.
     pub place: Place,
+    /// The same as rows.
+    pub position: Position,
+    /// The fragments of its stage, for translated code; null in other stages.
+    pub fragments: *mut Fragments,
     /// What it shares with the other groups of its workgroup.
     pub shared: &'a mut Shared,
     /// Its way to memory and the texture unit.
@@ -294,6 +358,8 @@ impl<'a, 'v> Lanes<'a, 'v> {
             alive,
             exec_row: Row::mask(alive),
             place,
+            position: Position::alone(&place),
+            fragments: std::ptr::null_mut(),
             shared,
             port,
             stack: Stack::default(),
@@ -307,7 +373,60 @@ impl<'a, 'v> Lanes<'a, 'v> {
     }
 }
 
+impl<'a> Lanes<'a, '_> {
+    /// Puts the group into a stage.
+    pub fn enter(&mut self, stage: Stage<'a>) {
+        self.stage = stage;
+        match &mut self.stage {
+            Stage::Fragment(f) => {
+                self.position.in_grid[0] = &raw const f.x;
+                self.position.in_grid[1] = &raw const f.y;
+                self.position.workgroup[2] = f.layer;
+                self.fragments = &raw mut **f;
+            }
+            Stage::EndOfTile(tile) => self.position.workgroup[2] = tile.layer,
+            Stage::Compute | Stage::Vertex(_) => {}
+        }
+    }
+
+    /// Puts the group back to the start of the program as another one of its workgroup, with other lanes.
+    pub fn restart(&mut self, index: usize, alive: u32, threads: &'a [Row; 3]) {
+        (self.pc, self.executed, self.stack) = (0, 0, Stack::default());
+        self.alive = alive;
+        if self.exec != alive {
+            self.set_exec(alive);
+        }
+        // Field by field: a whole place that was just put together would have to wait in the host's store
+        // buffer before it could be copied.
+        self.place.index = index as u32;
+        self.place.first_thread = (index * LANES) as u32;
+        self.position.in_group = std::array::from_fn(|a| &raw const threads[a]);
+        self.position.in_grid = self.position.in_group;
+    }
+}
+
 impl Lanes<'_, '_> {
+    /// The row behind one of [`Position`]'s.
+    #[inline(always)]
+    pub fn position_row(&self, row: *const Row) -> Row {
+        // SAFETY: the rows of a group's position are static, or live as long as its stage or the table of
+        // threads that its worker holds.
+        unsafe { *row }
+    }
+
+    /// Clears what the group may read before it writes; all registers, if the job is checked.
+    pub fn clear_registers(&mut self) {
+        let whole = self.alive == u32::MAX && self.checker.is_none();
+        match self.program.cleared_rows().filter(|_| whole) {
+            Some(rows) => rows.iter().for_each(|&row| *self.register_mut(row) = Row::ZERO),
+            None => {
+                let rows = self.program.register_rows();
+                // SAFETY: `Lanes::new` checked that the file has the program's rows.
+                unsafe { std::ptr::write_bytes(self.files[File::Registers as usize], 0, rows) };
+            }
+        }
+    }
+
     /// The two files: own registers, shared rows (which are only to be read).
     pub fn files(&self) -> (*mut Row, *const Row) {
         (self.files[0], self.files[1])

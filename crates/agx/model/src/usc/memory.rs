@@ -76,12 +76,29 @@ impl Transfer {
     }
 }
 
+/// A bound range that a memory instruction touched last, for translated code.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// GPU address of its first byte.
+    pub start: u64,
+    /// Host address of that byte.
+    pub host: *mut u8,
+    /// Bytes; 0 for none.
+    pub length: u32,
+}
+
+/// Windows of loads, and as many of stores: each instruction of a program has its own, as far as they
+/// reach.
+pub const WINDOWS: usize = 8;
+
 /// A worker's way to memory and to the texture unit.
 pub struct Port<'v> {
     /// The address space of the job.
     pub vm: &'v AddressSpace,
     /// Ranges that were touched last.
     pub ranges: RangeCache,
+    /// Windows of loads and of stores.
+    pub windows: [[Window; WINDOWS]; 2],
     /// Everything else that the launch gives a program: textures, samplers, helper.
     pub launch: &'v super::launch::Launch<'v>,
     /// The core that this worker plays, for the helper program.
@@ -94,10 +111,15 @@ pub struct Port<'v> {
     pub written_pages: std::collections::HashSet<u64>,
     /// The texture unit's scratch.
     pub sampler: tepui_agx_texture::Unit,
-    /// Operands of the texture instruction before.
-    pub operands: Option<Box<tepui_agx_texture::Operands>>,
+    /// Rows of the texture instruction before.
+    pub texture: Option<Box<crate::usc::exec::texture::TextureRows>>,
     /// What the texture unit could not know.
     pub reports: Vec<crate::job::Report>,
+}
+
+impl Window {
+    /// No memory.
+    pub const NONE: Window = Window { start: 0, host: std::ptr::null_mut(), length: 0 };
 }
 
 impl<'v> Port<'v> {
@@ -126,6 +148,24 @@ impl<'v> Port<'v> {
     #[inline(always)]
     pub fn ranges_lookup_write(&mut self, address: u64, size: u64) -> Option<*mut u8> {
         self.ranges.lookup(self.vm, address, size, Protection::WRITE)
+    }
+
+    /// Lets a window show what is around an address. It may be less than the bound range, but reaches far
+    /// to both sides.
+    pub fn show(&mut self, number: usize, address: u64, is_store: bool) {
+        let window = &mut self.windows[usize::from(is_store)][number % WINDOWS];
+        if address.wrapping_sub(window.start) < u64::from(window.length) {
+            return;
+        }
+        let need = if is_store { Protection::WRITE } else { Protection::READ };
+        let Some((start, length, host)) = self.ranges.around(self.vm, address, need) else {
+            return;
+        };
+        let skip = (address - start).saturating_sub(1 << 30);
+        let length = (length - skip).min(u64::from(u32::MAX)) as u32;
+        // SAFETY: no more is skipped than lies before the address, which is inside the range.
+        let host = unsafe { host.add(skip as usize) };
+        *window = Window { start: start + skip, host, length };
     }
 
     /// Was the page that holds a bound address ever written, by the GPU or by a client?

@@ -10,6 +10,7 @@
 //! - [`stack`] and [`helper`] hand out scratch memory as the driver's helper program decides.
 
 pub mod check;
+mod clear;
 pub mod exec;
 pub mod fpmode;
 pub mod helper;
@@ -23,4 +24,5 @@ pub mod program;
 pub mod run;
 pub mod stack;
 pub mod stage;
+mod threads;
 pub mod workgroup;

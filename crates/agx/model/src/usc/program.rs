@@ -7,6 +7,7 @@ use tepui_agx_isa::{DecodeError, Inst};
 use tepui_softgpu::AddressSpace;
 
 use super::check::Footprint;
+use super::exec::Name;
 use super::exec::texture::Access2d;
 use super::lanes::{Op, Row};
 use super::lower::lower;
@@ -41,7 +42,9 @@ pub struct Program {
     /// Rows of the uniform file that some instruction reads.
     uniform_rows: Vec<u16>,
     register_rows: usize,
+    has_barriers: bool,
     footprints: OnceLock<Vec<Footprint>>,
+    cleared: OnceLock<Option<Vec<u16>>>,
     #[cfg(target_arch = "x86_64")]
     translation: super::jit::Lazy,
 }
@@ -139,6 +142,7 @@ impl Program {
             address,
             usc_exec_base,
             bytes,
+            has_barriers: ops.iter().any(|op| op.name == Name::barrier),
             ops,
             placed,
             transfers,
@@ -148,6 +152,7 @@ impl Program {
             uniform_rows,
             register_rows,
             footprints: OnceLock::new(),
+            cleared: OnceLock::new(),
             #[cfg(target_arch = "x86_64")]
             translation: super::jit::Lazy::after(translate_after),
         })
@@ -219,6 +224,16 @@ impl Program {
     /// Rows that a SIMD-group's register file needs.
     pub fn register_rows(&self) -> usize {
         self.register_rows
+    }
+
+    /// Does some instruction wait for the workgroup?
+    pub fn has_barriers(&self) -> bool {
+        self.has_barriers
+    }
+
+    /// Rows that a whole SIMD-group must find cleared; `None` for all.
+    pub fn cleared_rows(&self) -> Option<&[u16]> {
+        self.cleared.get_or_init(|| super::clear::rows(self)).as_deref()
     }
 
     /// Rows that the shared file needs.

@@ -120,6 +120,23 @@ pub struct Fragments {
     pub tile: Tilebuffer,
     /// First column and row of the tile.
     pub corner: [u32; 2],
+    /// What translated code needs of the group.
+    pub ready: Ready,
+}
+
+/// What follows from the rest of [`Fragments`], computed once for a group.
+pub struct Ready {
+    /// Centres of the lanes' pixels, from the corner that planes count from.
+    pub centre: [[f32; LANES]; 2],
+    /// Where the lanes' pixels start in the tilebuffer, in bytes.
+    pub places: Row,
+    /// Coefficient registers of the quads.
+    pub planes: [*const Plane; QUADS],
+    /// The quads have the same coefficient registers.
+    pub alike: u32,
+    /// Bytes of a pixel's one sample in the tilebuffer; 0 if there are more, or if it does not lie in local
+    /// memory whole.
+    pub sample_bytes: u32,
 }
 
 impl Fragments {
@@ -141,6 +158,56 @@ impl Fragments {
             samples,
             tile,
             corner: [0; 2],
+            ready: Ready {
+                centre: [[0.0; LANES]; 2],
+                places: Row::ZERO,
+                planes: [std::ptr::null(); QUADS],
+                alike: 0,
+                sample_bytes: 0,
+            },
+        }
+    }
+
+    /// Brings [`Ready`] up to date, for local memory of some bytes.
+    pub fn prepare(&mut self, local_bytes: usize) {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx512f") {
+            // SAFETY: the host has AVX-512.
+            return unsafe { self.prepare_wide(local_bytes) };
+        }
+        self.prepare_any(local_bytes);
+    }
+
+    /// As [`Fragments::prepare_any`], in wide vectors.
+    ///
+    /// # Safety
+    /// The host must have AVX-512.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn prepare_wide(&mut self, local_bytes: usize) {
+        self.prepare_any(local_bytes);
+    }
+
+    #[inline(always)]
+    fn prepare_any(&mut self, local_bytes: usize) {
+        let t = self.tile;
+        let [w, h] = t.size;
+        let whole = (w * h * t.samples * t.sample_bytes) as usize <= local_bytes;
+        let ready = &mut self.ready;
+        ready.sample_bytes = if whole && t.samples == 1 { t.sample_bytes } else { 0 };
+        for i in 0..LANES {
+            let [x, y] = [self.x.0[i], self.y.0[i]];
+            ready.centre[0][i] = (x & 31) as f32 + 0.5;
+            ready.centre[1][i] = (y & 31) as f32 + 0.5;
+            // As `Tilebuffer::offset`.
+            let pixel = (y & (h - 1)) * w + (x & (w - 1));
+            ready.places.0[i] = pixel * t.samples * t.sample_bytes;
+        }
+        let first = self.quads[0].coefficients;
+        ready.alike = 1;
+        for (planes, quad) in ready.planes.iter_mut().zip(&self.quads) {
+            *planes = self.coefficients.as_ptr().wrapping_add(quad.coefficients);
+            ready.alike &= u32::from(quad.coefficients == first);
         }
     }
 

@@ -1,12 +1,13 @@
 //! Runs one workgroup: its SIMD-groups in turn, from barrier to barrier.
 
 use super::check::Checker;
-use super::lanes::{LANES, Lanes, Place, Row};
+use super::lanes::{LANES, Lanes, Place, Position, Row};
 use super::launch::{Grid, Launch};
 use super::memory::Port;
 use super::program::Program;
 use super::stack::Stack;
 use super::stage::Stage;
+use super::threads::Threads;
 use super::{helper, run};
 use crate::job::{JobFault, ProgramPoint, Report, Unit};
 
@@ -34,6 +35,7 @@ pub struct Worker<'v> {
     shared: Shared,
     registers: Vec<Row>,
     groups: Vec<Group>,
+    threads_of: Threads,
     /// Instructions executed.
     pub executed: u64,
     /// Threads run.
@@ -63,6 +65,7 @@ impl<'v> Worker<'v> {
             shared: Shared::default(),
             registers: Vec::new(),
             groups: Vec::new(),
+            threads_of: Threads::default(),
             executed: 0,
             threads: 0,
             check,
@@ -188,7 +191,7 @@ impl<'v> Worker<'v> {
         );
         lanes.budget = budget;
         lanes.checker = self.check.then(|| Box::new(Checker::new(stage.preloaded())));
-        lanes.stage = stage;
+        lanes.enter(stage);
         let outcome = run::run(&mut lanes);
         self.executed += lanes.executed;
         if let Some(checker) = lanes.checker.take() {
@@ -229,8 +232,6 @@ impl<'v> Worker<'v> {
         };
         let threads = grid.local.iter().product::<u32>() as usize;
         let count = threads.div_ceil(LANES);
-        self.registers.clear();
-        self.registers.resize(rows * count, Row::ZERO);
         self.shared.local.clear();
         self.shared.local.resize(launch.local_bytes as usize, 0);
         self.shared.textures.clone_from(&launch.textures);
@@ -239,6 +240,11 @@ impl<'v> Worker<'v> {
             self.shared.local_written.clear();
             self.shared.local_written.resize(launch.local_bytes as usize, false);
         }
+        if !program.has_barriers() {
+            return self.in_turn(program, shared_rows, place, threads, budget);
+        }
+        self.registers.clear();
+        self.registers.resize(rows * count, Row::ZERO);
         self.groups.clear();
         for index in 0..count {
             let alive = alive_lanes(&place, index * LANES, threads);
@@ -267,6 +273,55 @@ impl<'v> Worker<'v> {
         result
     }
 
+    /// Runs the groups of a workgroup without barriers, each to its end, on the same registers.
+    fn in_turn(
+        &mut self,
+        program: &Program,
+        shared_rows: &[Row],
+        place: Place,
+        threads: usize,
+        budget: u64,
+    ) -> Result<(), JobFault> {
+        self.registers.resize(program.register_rows().max(self.registers.len()), Row::ZERO);
+        let table = self.threads_of.of(place.local_size);
+        let mut lanes = Lanes::new(
+            &mut self.registers,
+            shared_rows,
+            program,
+            0,
+            place,
+            &mut self.shared,
+            &mut self.port,
+        );
+        lanes.position = Position::new(&place, &table[0]);
+        lanes.budget = budget;
+        for (index, rows) in table.iter().enumerate() {
+            let first = index * LANES;
+            let alive = alive_lanes(&place, first, threads);
+            if alive == 0 {
+                continue;
+            }
+            self.threads += u64::from(alive.count_ones());
+            lanes.restart(index, alive, rows);
+            lanes.checker = self.check.then(Default::default);
+            lanes.clear_registers();
+            let outcome = run::run(&mut lanes);
+            self.executed += lanes.executed;
+            if let Some(checker) = lanes.checker.take() {
+                self.reports.extend(checker.reports);
+            }
+            if lanes.stack.mapped {
+                helper::free(lanes.port, lanes.stack.blocks)
+                    .map_err(|why| JobFault::new(Unit::Usc, why))?;
+            }
+            if outcome != run::Outcome::Stop {
+                let why = lanes.fault.take().unwrap_or_default();
+                return Err(point(&lanes, why));
+            }
+        }
+        Ok(())
+    }
+
     /// Runs every group to its next barrier until all are done.
     fn rounds(
         &mut self,
@@ -277,6 +332,7 @@ impl<'v> Worker<'v> {
     ) -> Result<(), JobFault> {
         let program: &Program = &launch.program;
         let rows = program.register_rows();
+        let table = self.threads_of.of(place.local_size);
         let mut running = true;
         while running {
             running = false;
@@ -293,6 +349,7 @@ impl<'v> Worker<'v> {
                     &mut self.shared,
                     &mut self.port,
                 );
+                lanes.position = Position::new(&place, &table[index]);
                 lanes.pc = group.pc;
                 lanes.set_exec(group.exec);
                 lanes.stack = group.stack;

@@ -37,6 +37,10 @@ impl Blocks {
         words: &mut [Row; 4],
     ) {
         let Kind::Block(compression, numeric) = unpacker.kind else { return };
+        // Their texels come decoded: see `pvrtc.rs`.
+        if compression == Compression::Pvrtc1 {
+            return;
+        }
         let block = unpacker.format.info().block;
         let used = block.bytes as usize / 4;
         for i in lanes(exec) {
@@ -45,7 +49,8 @@ impl Blocks {
                 *to = word[i];
             }
             let key = (unpacker.format, bits);
-            let spread = hash(bits.map(u64::from).into_iter().chain([unpacker.format as u64]));
+            let spread =
+                |_: &_| hash(bits.map(u64::from).into_iter().chain([unpacker.format as u64]));
             let texels = self
                 .cache
                 .get(&key, spread, |_| decode(unpacker.format, compression, numeric, &bits));
@@ -58,10 +63,10 @@ impl Blocks {
     }
 }
 
-/// Whether blocks of a format are decoded here: all but those of PVRTC, whose texels need the blocks
-/// around them.
+/// Whether texels of a block format are decoded: all but those of PVRTC2, which the hardware does not
+/// have.
 pub(crate) fn is_decoded(compression: Compression) -> bool {
-    !matches!(compression, Compression::Pvrtc1 | Compression::Pvrtc2)
+    compression != Compression::Pvrtc2
 }
 
 /// The texels of a block, row after row.
@@ -140,7 +145,7 @@ fn decode(
                 }
             });
         }
-        // `is_decoded` refuses them.
+        // The first is decoded elsewhere, the other refused by `is_decoded`.
         Compression::Pvrtc1 | Compression::Pvrtc2 => {}
     }
     out.into_boxed_slice()

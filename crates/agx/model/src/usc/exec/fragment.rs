@@ -183,22 +183,12 @@ pub fn zs_emit<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     Next::Continue
 }
 
-/// Special registers whose meaning is another one in fragment and end-of-tile programs.
+/// Special registers that only fragment programs have, or that are others there.
 /// source: agx_opcodes.py, SR; agx_compile.c, where intrinsics become `get_sr`
 #[inline(always)]
 pub fn special(l: &Lanes<'_, '_>, number: u16) -> Option<Row> {
-    let f = match &l.stage {
-        Stage::Fragment(f) => f,
-        Stage::EndOfTile(tile) => {
-            return match number {
-                2 => Some(Row::splat(tile.layer)),
-                _ => None,
-            };
-        }
-        _ => return None,
-    };
+    let Stage::Fragment(f) = &l.stage else { return None };
     Some(match number {
-        2 => Row::splat(f.layer),
         14 => Row::splat(f.samples.count.ilog2()),
         60 => f.live,
         62 => {
@@ -209,8 +199,6 @@ pub fn special(l: &Lanes<'_, '_>, number: u16) -> Option<Row> {
             row
         }
         63 => Row(f.live.0.map(|live| u32::from(live != 0))),
-        80 => f.x,
-        81 => f.y,
         124 => f.covered,
         _ => return None,
     })

@@ -12,7 +12,7 @@ use crate::usc::memory::{Format, Transfer};
 
 /// The registers of a transfer, one after the other: whole rows, or halves.
 #[inline(always)]
-pub(super) fn register_at(first: Dst, k: usize) -> Dst {
+pub fn register_at(first: Dst, k: usize) -> Dst {
     match first.form {
         Form::Word | Form::Pair => Dst { row: first.row + k as u16, form: Form::Word, ..first },
         Form::Low | Form::High => {
@@ -270,6 +270,22 @@ fn store_to(l: &mut Lanes<'_, '_>, exec: u32, t: &Transfer, addresses: &[u64; LA
     Next::Continue
 }
 
+/// How many elements a transfer has if they fill one word of memory together.
+#[inline(always)]
+fn parts_of_a_word(t: &Transfer) -> Option<u32> {
+    match (t.format, t.mask) {
+        (Format::I8, 0b1111) => Some(4),
+        (Format::I16, 0b11) => Some(2),
+        _ => None,
+    }
+}
+
+/// The bits of an element of 1, 2 or 4 bytes.
+#[inline(always)]
+fn element_mask(unit: u32) -> u32 {
+    u32::MAX >> (32 - 8 * unit)
+}
+
 /// The addresses of a transfer if they are offsets from one uniform base, and the job is not checked.
 #[inline(always)]
 fn near_addresses(l: &Lanes<'_, '_>, op: &Op, t: &Transfer) -> Option<Near> {
@@ -299,6 +315,18 @@ pub fn device_load<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
             let elements = 8 - t.mask.leading_zeros();
             let size = near.size() + u64::from(unit * elements);
             if let Some(host) = l.port.ranges_lookup(near.address(), size) {
+                if let Some(parts) = parts_of_a_word(t) {
+                    // SAFETY: as below; the elements are the four bytes.
+                    let word = unsafe { fetch(host, &near.offsets, 4) };
+                    for k in 0..parts {
+                        let mut row = word;
+                        row.0
+                            .iter_mut()
+                            .for_each(|v| *v = *v >> (8 * unit * k) & element_mask(unit));
+                        l.store_row(t.register.row + k as u16, &row);
+                    }
+                    return Next::Continue;
+                }
                 for (k, e) in (0..elements).filter(|e| t.mask >> e & 1 != 0).enumerate() {
                     // SAFETY: every offset, plus the element's, plus its bytes, lies in the span that
                     // was looked up; a client may write at the same time, then the bytes are either.
@@ -318,15 +346,30 @@ pub fn device_load<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
 #[inline(always)]
 pub fn device_store<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     let t = transfer(l, op);
-    if t.format == Format::I32 && is_wide(t) {
+    if matches!(t.format, Format::I8 | Format::I16 | Format::I32) {
         if let Some(near) = near_addresses(l, op, t) {
+            let unit = t.format.stride();
             let elements = 8 - t.mask.leading_zeros();
-            let size = near.size() + u64::from(4 * elements);
+            let size = near.size() + u64::from(unit * elements);
             if let Some(host) = l.port.ranges_lookup_write(near.address(), size) {
+                let writers = l.writers();
+                if let Some(parts) = parts_of_a_word(t) {
+                    let mut word = Row::ZERO;
+                    for k in 0..parts {
+                        let part = register_bits(l, t, k as usize);
+                        for (v, part) in word.0.iter_mut().zip(part.0) {
+                            *v |= (part & element_mask(unit)) << (8 * unit * k);
+                        }
+                    }
+                    // SAFETY: as below; the elements are the four bytes.
+                    unsafe { spread(host, &near.offsets, writers, &word, 4) };
+                    return Next::Continue;
+                }
                 for (k, e) in (0..elements).filter(|e| t.mask >> e & 1 != 0).enumerate() {
-                    let row = l.register(t.register.row + k as u16);
+                    let row = register_bits(l, t, k);
+                    let to = (e * unit) as usize;
                     // SAFETY: as for loads.
-                    unsafe { spread(host.add(4 * e as usize), &near.offsets, l.writers(), row, 4) };
+                    unsafe { spread(host.add(to), &near.offsets, writers, &row, unit) };
                 }
                 return Next::Continue;
             }

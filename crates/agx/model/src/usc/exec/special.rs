@@ -1,7 +1,7 @@
 //! Special registers, and the instructions that only helper programs use.
 
 use super::{Lanes, Next, Op};
-use crate::usc::lanes::{LANES, Row};
+use crate::usc::lanes::{LANES, NUMBERS, Row};
 use crate::usc::stack::doorbell as value;
 
 /// Special registers to a register. `aux[0]` is the number. source: Mesa's agx_opcodes.py, SR.
@@ -16,27 +16,19 @@ pub fn get_sr<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     }
     let mut out = Row::ZERO;
     match number {
-        0..=2 => out = Row::splat(place.group[axis(0)]),
-        4..=6 => out = Row::splat(place.threads_here(axis(4))),
+        0..=2 => out = Row::splat(l.position.workgroup[axis(0)]),
+        4..=6 => out = Row::splat(l.position.threads_here[axis(4)]),
         8..=10 => out = Row::splat(place.local_size[axis(8)]),
         14 => {}
         20 => out = Row::splat(l.port.core),
         21 => {}
-        48..=50 => {
-            for i in 0..LANES {
-                out.0[i] = place.thread_in_group(i)[axis(48)];
-            }
-        }
+        48..=50 => out = l.position_row(l.position.in_group[axis(48)]),
         51 => {
             for i in 0..LANES {
                 out.0[i] = place.first_thread + i as u32;
             }
         }
-        52 => {
-            for i in 0..LANES {
-                out.0[i] = i as u32;
-            }
-        }
+        52 => out = NUMBERS,
         53 => out = Row::splat(place.index),
         56 => {
             for i in 0..LANES {
@@ -61,10 +53,10 @@ pub fn get_sr<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
             }
         }
         80..=82 => {
-            for i in 0..LANES {
-                let a = axis(80);
-                let start = place.group[a].wrapping_mul(place.local_size[a]);
-                out.0[i] = start.wrapping_add(place.thread_in_group(i)[a]);
+            let a = axis(80);
+            out = l.position_row(l.position.in_grid[a]);
+            for v in &mut out.0 {
+                *v = v.wrapping_add(l.position.origin[a]);
             }
         }
         144 | 146 | 147 => {

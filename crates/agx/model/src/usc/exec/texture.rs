@@ -2,7 +2,7 @@
 //! back end.
 
 use tepui_agx_texture::pbe::{Block, StoreOperands};
-use tepui_agx_texture::{BlockStore, LANES, Request, SamplerState, Store, TileFormat};
+use tepui_agx_texture::{BlockStore, LANES, Operands, Request, SamplerState, Store, TileFormat};
 use tepui_softgpu::{Access, AddressSpace, Fault, Protection, RangeCache};
 
 use super::memory::{register_at, register_bits_of};
@@ -171,12 +171,26 @@ fn row(l: &Lanes<'_, '_>, s: Option<Src>) -> [u32; LANES] {
 
 /// Calls `each` for every group of active lanes that have the same descriptor (and, with `key`, the
 /// same key), until one fails.
+#[inline(always)]
 fn for_each_descriptor(
     l: &mut Lanes<'_, '_>,
     source: DescriptorSource,
-    key: &[u32; LANES],
+    key: Option<&[u32; LANES]>,
     mut each: impl FnMut(&mut Lanes<'_, '_>, &[u8; 24], u32, u32) -> Result<(), String>,
 ) -> Next {
+    if l.exec == 0 {
+        return Next::Continue;
+    }
+    if let (DescriptorSource::State(number), None) = (source, key) {
+        let Some(&descriptor) = l.shared.textures.get(usize::from(number)) else {
+            return l.fail(format!("texture state register ts{number} is not loaded"));
+        };
+        return match each(l, &descriptor, l.exec, 0) {
+            Ok(()) => Next::Continue,
+            Err(why) => l.fail(why),
+        };
+    }
+    let key = key.unwrap_or(&[0; LANES]);
     let selector = match source {
         DescriptorSource::State(number) => [u32::from(number); LANES],
         DescriptorSource::StateRegister(s) => l.load_u32(s).0,
@@ -214,27 +228,39 @@ fn for_each_descriptor(
     Next::Continue
 }
 
+/// Part of its callers: as a value that a function returns, a sampler would be read in other pieces than
+/// it was written in, which has to wait for all stores before.
+#[inline(always)]
 fn sampler(
     l: &Lanes<'_, '_>,
     source: SamplerSource,
     number: u32,
 ) -> Result<Option<SamplerState>, String> {
-    let (heap, count) = l.port.launch.sampler_heap;
-    if let (SamplerSource::Register(_), Some(place)) = (source, number.checked_sub(FIRST_OF_HEAP)) {
-        if place >= count {
-            return Err(format!("sampler {place} is outside of the heap of {count}"));
-        }
-        let sampler = l
-            .port
-            .vm
-            .read_array(heap + 8 * u64::from(place))
-            .map_err(|fault| format!("sampler descriptor: {fault}"))?;
-        return Ok(Some(SamplerState { sampler, border: [0; 4] }));
-    }
+    let number = match source {
+        SamplerSource::State(number) => u32::from(number),
+        SamplerSource::Register(_) => match number.checked_sub(FIRST_OF_HEAP) {
+            Some(place) => return sampler_of_heap(l, place).map(Some),
+            None => number,
+        },
+    };
     Ok(l.shared
         .samplers
         .get(number as usize)
         .map(|&(sampler, border)| SamplerState { sampler, border }))
+}
+
+#[inline(never)]
+fn sampler_of_heap(l: &Lanes<'_, '_>, place: u32) -> Result<SamplerState, String> {
+    let (heap, count) = l.port.launch.sampler_heap;
+    if place >= count {
+        return Err(format!("sampler {place} is outside of the heap of {count}"));
+    }
+    let sampler = l
+        .port
+        .vm
+        .read_array(heap + 8 * u64::from(place))
+        .map_err(|fault| format!("sampler descriptor: {fault}"))?;
+    Ok(SamplerState { sampler, border: [0; 4] })
 }
 
 /// Hands on what the texture unit could not know, with the place of the instruction.
@@ -260,6 +286,14 @@ fn report_notes(l: &mut Lanes<'_, '_>) {
 /// Most reports of one worker in a launch.
 const MAX_REPORTS: usize = 64;
 
+/// The rows of a texture instruction, kept for the next one. What inactive lanes have in them is of no
+/// meaning.
+#[derive(Default)]
+pub struct TextureRows {
+    operands: Operands,
+    result: [[u32; LANES]; 5],
+}
+
 /// Samples, loads, gathers or queries a texture.
 pub fn texture<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     let program = l.program;
@@ -267,10 +301,12 @@ pub fn texture<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
         return l.fail("a texture operation without its fields");
     };
     // Kept from one instruction to the next: most of it is not written each time.
-    let mut operands = l.port.operands.take().unwrap_or_default();
+    let mut kept = l.port.texture.take().unwrap_or_default();
+    let TextureRows { operands, result } = &mut *kept;
     let set = |to: &mut [u32; LANES], s: Option<Src>, integer: bool| {
         *to = match s {
             Some(s) if integer => l.load_u32(s).0,
+            Some(s) if s.is_word() && s.is_plain() => l.row(s).0,
             Some(s) => l.load_f32(s).map(f32::to_bits),
             None => [0; LANES],
         };
@@ -298,31 +334,22 @@ pub fn texture<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
         set(&mut operands.offset, t.offset, true);
     }
     let samplers = match t.sampler {
-        SamplerSource::State(number) => [u32::from(number); LANES],
-        SamplerSource::Register(s) => l.load_u32(s).0,
+        SamplerSource::State(_) => None,
+        SamplerSource::Register(s) => Some(l.load_u32(s).0),
     };
-    let mut result = [[0; LANES]; 5];
-    let next = for_each_descriptor(l, t.texture, &samplers, |l, descriptor, lanes, number| {
-        let state = sampler(l, t.sampler, number)?;
+    let next = for_each_descriptor(l, t.texture, samplers.as_ref(), |l, descriptor, lanes, key| {
+        let state = sampler(l, t.sampler, key)?;
         let port = &mut *l.port;
         let mut view = View { vm: port.vm, ranges: &mut port.ranges };
         if lanes == l.exec {
             return port
                 .sampler
-                .read(
-                    &mut view,
-                    &t.request,
-                    descriptor,
-                    state.as_ref(),
-                    &operands,
-                    lanes,
-                    &mut result,
-                )
+                .read(&mut view, &t.request, descriptor, state.as_ref(), operands, lanes, result)
                 .map_err(|fault| format!("texture unit: {fault}"));
         }
         let mut part = [[0; LANES]; 5];
         port.sampler
-            .read(&mut view, &t.request, descriptor, state.as_ref(), &operands, lanes, &mut part)
+            .read(&mut view, &t.request, descriptor, state.as_ref(), operands, lanes, &mut part)
             .map_err(|fault| format!("texture unit: {fault}"))?;
         for (to, from) in result.iter_mut().zip(&part) {
             for i in (0..LANES).filter(|i| lanes >> i & 1 != 0) {
@@ -331,15 +358,14 @@ pub fn texture<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
         }
         Ok(())
     });
-    l.port.operands = Some(operands);
-    if next != Next::Continue {
-        return next;
+    if next == Next::Continue {
+        report_notes(l);
+        for (k, values) in result.iter().enumerate().take(t.request.rows()) {
+            l.store_u32(register_at(t.register, k), &Row(*values));
+        }
     }
-    report_notes(l);
-    for (k, values) in result.iter().enumerate().take(t.request.rows()) {
-        l.store_u32(register_at(t.register, k), &Row(*values));
-    }
-    Next::Continue
+    l.port.texture = Some(kept);
+    next
 }
 
 /// Writes to an image.
@@ -356,7 +382,7 @@ pub fn image_write<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
         components: std::array::from_fn(|k| register_bits_of(l, t.register, k).0),
     };
     let writers = l.writers();
-    let next = for_each_descriptor(l, t.image, &[0; LANES], |l, descriptor, lanes, _| {
+    let next = for_each_descriptor(l, t.image, None, |l, descriptor, lanes, _| {
         let lanes = lanes & writers;
         let port = &mut *l.port;
         let mut view = View { vm: port.vm, ranges: &mut port.ranges };
@@ -389,7 +415,7 @@ pub fn image_write_block<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Ne
         samples: tile.samples,
         sample_bytes: tile.sample_bytes,
     };
-    for_each_descriptor(l, t.image, &[0; LANES], |l, descriptor, lanes, _| {
+    for_each_descriptor(l, t.image, None, |l, descriptor, lanes, _| {
         for i in (0..LANES).filter(|i| lanes >> i & 1 != 0) {
             let block = Block {
                 at: [x[i], y[i]],

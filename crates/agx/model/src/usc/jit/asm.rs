@@ -92,6 +92,12 @@ impl Vop {
     /// Shifts by a constant; which one is the register field.
     const SHIFT: Vop = Vop(1, 1, 0x72);
     const PMOVM2D: Vop = Vop(2, 2, 0x38);
+    /// One lane, or 32 bits of memory, to all lanes.
+    const PBROADCASTD: Vop = Vop(2, 1, 0x58);
+    /// A general register to all lanes.
+    const PBROADCASTD_GPR: Vop = Vop(2, 1, 0x7c);
+    /// The lanes in which two operands have a bit in common, to a mask.
+    const PTESTMD: Vop = Vop(2, 1, 0x27);
 }
 
 /// A shift by a constant.
@@ -109,6 +115,10 @@ pub enum Kop {
     /// `!a & b`
     AndNot = 0x42,
     Or = 0x45,
+    /// `!(a ^ b)`
+    Xnor = 0x46,
+    /// `a << 16 | b`, of 32 bits
+    Unpack = 0x4b,
 }
 
 /// A place in the code that is jumped to.
@@ -169,13 +179,40 @@ impl Assembler {
         self.evex(Vop::SHIFT, kind as u8, ALL, d.0, Rm::Reg(a), Some(by));
     }
 
-    /// Loads 64 bytes or a constant.
+    /// The lanes within a mask in which `a` and `b` have a bit in common.
+    pub fn test_bits(&mut self, d: Mask, within: Mask, a: Zmm, b: Rm) {
+        self.evex(Vop::PTESTMD, d.0, within, a.0, b, None);
+    }
+
+    /// Loads 64 bytes, or one value for all lanes.
     pub fn load(&mut self, d: Zmm, from: Rm) {
         match from {
-            // A broadcast of 32 bits: vpbroadcastd.
-            Rm::Constant(_) => self.evex(Vop(2, 1, 0x58), d.0, ALL, 0, from, None),
+            Rm::Constant(_) | Rm::Broadcast(..) => {
+                self.evex(Vop::PBROADCASTD, d.0, ALL, 0, from, None);
+            }
             _ => self.evex(Vop::MOVDQU32_LOAD, d.0, ALL, 0, from, None),
         }
+    }
+
+    /// One value to the lanes of a mask; the others stay.
+    pub fn load_part(&mut self, d: Zmm, mask: Mask, from: Rm) {
+        self.evex(Vop::PBROADCASTD, d.0, mask, 0, from, None);
+    }
+
+    /// Lane 0 of `a` to all lanes.
+    pub fn broadcast_first(&mut self, d: Zmm, a: Zmm) {
+        self.evex(Vop::PBROADCASTD, d.0, ALL, 0, Rm::Reg(a), None);
+    }
+
+    /// The low 32 bits of a register to all lanes.
+    pub fn broadcast(&mut self, d: Zmm, a: Gpr) {
+        self.evex(Vop::PBROADCASTD_GPR, d.0, ALL, 0, Rm::Reg(Zmm(a.0)), None);
+    }
+
+    /// Lane 0 of one of the first eight vector registers to a register.
+    pub fn first_lane(&mut self, d: Gpr, a: Zmm) {
+        debug_assert!(a.0 < 8 && d.0 < 8);
+        self.bytes(&[0xc5, 0xf9, 0x7e, 0xc0 | a.0 << 3 | d.0]);
     }
 
     /// Stores the lanes of a mask.
@@ -198,7 +235,7 @@ impl Assembler {
         };
         // A broadcast that has an instruction of its own does not set the bit.
         let one = matches!(rm, Rm::Constant(_) | Rm::Broadcast(..));
-        let broadcast = one && op != Vop(2, 1, 0x58);
+        let broadcast = one && op != Vop::PBROADCASTD;
         let p0 = not(reg >> 3) << 7 | not(index) << 6 | not(base) << 5 | not(reg >> 4) << 4 | map;
         let p1 = (!vvvv & 15) << 3 | 1 << 2 | prefix;
         let p2 = 0b10 << 5 | u8::from(broadcast) << 4 | not(vvvv >> 4) << 3 | mask.0;
@@ -271,9 +308,14 @@ impl Assembler {
         self.bytes(&[0xc5, 0xf8, 0x44, 0xc0 | d.0 << 3 | a.0]);
     }
 
-    /// Sets the zero flag if no bit of a mask is set.
+    /// Sets the zero flag if no bit of a mask is set, the carry flag if all are.
     pub fn test_mask(&mut self, a: Mask) {
         self.bytes(&[0xc5, 0xf8, 0x98, 0xc0 | a.0 << 3 | a.0]);
+    }
+
+    /// Sets the zero flag if no bit of either mask is set.
+    pub fn test_masks(&mut self, a: Mask, b: Mask) {
+        self.bytes(&[0xc5, 0xf8, 0x98, 0xc0 | a.0 << 3 | b.0]);
     }
 
     /// 16 bits of memory to a mask.
@@ -283,10 +325,10 @@ impl Assembler {
         self.word(offset);
     }
 
-    /// A mask to 16 bits of memory.
-    pub fn mask_store(&mut self, base: Gpr, offset: i32, a: Mask) {
+    /// A mask to 32 bits of memory.
+    pub fn mask_store_word(&mut self, base: Gpr, offset: i32, a: Mask) {
         debug_assert!(base.0 < 8 && base.0 != 4);
-        self.bytes(&[0xc5, 0xf8, 0x91, 0x80 | a.0 << 3 | base.0]);
+        self.bytes(&[0xc4, 0xe1, 0xf9, 0x91, 0x80 | a.0 << 3 | base.0]);
         self.word(offset);
     }
 
@@ -327,6 +369,67 @@ impl Assembler {
         self.rex(true, d, base);
         self.bytes(&[0x8b]);
         self.memory(d.0, base, offset);
+    }
+
+    /// Loads 32 bits.
+    pub fn load_half(&mut self, d: Gpr, base: Gpr, offset: i32) {
+        self.rex(false, d, base);
+        self.bytes(&[0x8b]);
+        self.memory(d.0, base, offset);
+    }
+
+    /// Stores a 32-bit constant.
+    pub fn store_half(&mut self, base: Gpr, offset: i32, value: u32) {
+        self.rex(false, Gpr(0), base);
+        self.bytes(&[0xc7]);
+        self.memory(0, base, offset);
+        self.word(value as i32);
+    }
+
+    /// `d <<= by`, 64 bits.
+    pub fn shift_left(&mut self, d: Gpr, by: u8) {
+        self.rex(true, Gpr(0), d);
+        self.bytes(&[0xc1, 0xe0 | d.0 & 7, by]);
+    }
+
+    /// `d |= a`, 64 bits.
+    pub fn or(&mut self, d: Gpr, a: Gpr) {
+        self.rex(true, a, d);
+        self.bytes(&[0x09, 0xc0 | (a.0 & 7) << 3 | d.0 & 7]);
+    }
+
+    /// `d += a`, 64 bits.
+    pub fn add(&mut self, d: Gpr, a: Gpr) {
+        self.rex(true, a, d);
+        self.bytes(&[0x01, 0xc0 | (a.0 & 7) << 3 | d.0 & 7]);
+    }
+
+    /// `d &= value`, 64 bits, the value with its sign.
+    pub fn and_constant(&mut self, d: Gpr, value: i8) {
+        self.rex(true, Gpr(0), d);
+        self.bytes(&[0x83, 0xe0 | d.0 & 7, value as u8]);
+    }
+
+    /// `d -= word at base + offset`, 64 bits.
+    pub fn subtract_word(&mut self, d: Gpr, base: Gpr, offset: i32) {
+        self.rex(true, d, base);
+        self.bytes(&[0x2b]);
+        self.memory(d.0, base, offset);
+    }
+
+    /// Compares a 64-bit register with a constant.
+    pub fn compare_constant(&mut self, a: Gpr, value: i32) {
+        self.rex(true, Gpr(0), a);
+        self.bytes(&[0x81, 0xf8 | a.0 & 7]);
+        self.word(value);
+    }
+
+    /// Compares 64 bits in memory with a constant.
+    pub fn compare_memory_word(&mut self, base: Gpr, offset: i32, value: i32) {
+        self.rex(true, Gpr(0), base);
+        self.bytes(&[0x81]);
+        self.memory(7, base, offset);
+        self.word(value);
     }
 
     /// `d = base + offset`
@@ -438,6 +541,8 @@ impl Assembler {
 /// Conditions of jumps: the processor's codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
+    Carry = 2,
+    NoCarry = 3,
     Zero = 4,
     NotZero = 5,
     Above = 7,

@@ -18,6 +18,10 @@ impl Translator<'_> {
             Name::jmp_exec_any => return self.jump(op, labels, Condition::NotZero),
             Name::jmp_exec_none => return self.jump(op, labels, Condition::Zero),
             Name::local_load | Name::local_store => return self.local(op),
+            Name::device_load | Name::device_store => return self.device(op),
+            Name::stop => return self.stop(),
+            Name::iter => return self.iter(op),
+            Name::tile_access => return self.tile_access(op),
             Name::while_icmp | Name::while_fcmp if op.aux[2] == 0 => return Err(ByHandler),
             Name::if_icmp
             | Name::if_fcmp
@@ -99,7 +103,8 @@ impl Translator<'_> {
         self.and(COUNT, 0xffff);
     }
 
-    /// Writes the counts back, and makes the lanes of `go` that exist the active ones.
+    /// Writes the counts back, and makes the lanes of `go` that exist the active ones: of the first half,
+    /// then of the second.
     fn resume(&mut self, go: Mask, h: usize) {
         let row = Rm::Mem(REGISTERS, 64 * h as i32);
         let (old, alive) = (Zmm(0), Mask(7));
@@ -109,16 +114,38 @@ impl Translator<'_> {
         self.asm.store(row, ALL, old);
         self.asm.mask_load(alive, LANES, field!(alive) + 2 * h as i32);
         self.asm.mask_op(Kop::And, EXEC[h], go, alive);
-        self.asm.mask_store(LANES, field!(exec) + 2 * h as i32, EXEC[h]);
+        if h == 1 {
+            // Both halves at once: handlers read the whole, and would wait for two stores of halves.
+            self.asm.mask_op(Kop::Unpack, alive, EXEC[1], EXEC[0]);
+            self.asm.mask_store_word(LANES, field!(exec), alive);
+        }
         self.asm.expand(old, EXEC[h]);
         self.asm.store(Rm::Mem(LANES, field!(exec_row) + 64 * h as i32), ALL, old);
+    }
+
+    /// The end, if all lanes that exist are at it.
+    fn stop(&mut self) -> Done {
+        self.count();
+        let some = self.asm.label();
+        let alive = [Mask(3), Mask(4)];
+        for h in 0..2 {
+            self.asm.mask_load(alive[h], LANES, field!(alive) + 2 * h as i32);
+            self.asm.mask_op(Kop::AndNot, alive[h], EXEC[h], alive[h]);
+        }
+        self.asm.test_masks(alive[0], alive[1]);
+        self.asm.jump_if(Condition::NotZero, some);
+        self.asm.store_half(LANES, field!(alive), 0);
+        self.leave(self.index + 1, exit::STOP);
+        self.asm.place(some);
+        self.by_handler();
+        Ok(())
     }
 
     /// Jumps to the operation `imm` if the whole mask passes a test against zero.
     fn jump(&mut self, op: &Op, labels: &[Label], condition: Condition) -> Done {
         let Some(&target) = labels.get(op.imm as usize) else { return Err(ByHandler) };
         self.count();
-        self.asm.compare_memory(LANES, field!(exec), 0);
+        self.asm.test_masks(EXEC[0], EXEC[1]);
         if op.imm as usize > self.index {
             self.asm.jump_if(condition, target);
             return Ok(());

@@ -1,11 +1,18 @@
 //! Templates of operations that are functions of each lane's registers alone. Each does for sixteen
 //! lanes what the handler of the same name does; the handlers say what that is.
 
-use super::asm::{ALL, Kop, Mask, Rm, Shift, Vop, Zmm};
-use super::translate::Translator;
+use super::asm::{ALL, Gpr, Kop, Mask, Rm, Shift, Vop, Zmm};
+use super::translate::{LANES, Translator};
 use crate::usc::exec::Name;
 use crate::usc::exec::float::convert;
-use crate::usc::lanes::{Dst, Form, Op, Src};
+use crate::usc::lanes::{Dst, Form, Lanes, NUMBERS, Op, Row, Src};
+
+/// Offset of a field of a field of the group.
+macro_rules! place {
+    ($($field:tt)*) => {
+        std::mem::offset_of!(Lanes<'_, '_>, $($field)*)
+    };
+}
 
 /// `c ? b : a`, of the third operand's bits: the first, the second, the mask.
 pub const SELECT: u8 = 0xd8;
@@ -55,6 +62,7 @@ pub fn is_of_lanes(op: &Op) -> bool {
         | Name::bfi
         | Name::bfeil
         | Name::asr => true,
+        Name::get_sr => matches!(op.aux[0], 0..=2 | 4..=6 | 8..=10 | 48..=53 | 80..=82),
         Name::iadd | Name::imad => !op.d.saturate && op.aux[0] <= 4,
         Name::convert => {
             let rounds = op.aux[1] != 0;
@@ -95,7 +103,7 @@ impl Translator<'_> {
     }
 
     /// A float of 32 bits with its modifiers, as `Lanes::load_f32`.
-    fn float(&mut self, d: Zmm, s: Src, h: usize) {
+    pub fn float(&mut self, d: Zmm, s: Src, h: usize) {
         let from = self.source(s, h);
         self.asm.load(d, from);
         if matches!(s.form, Form::Low | Form::High) {
@@ -127,7 +135,7 @@ impl Translator<'_> {
     }
 
     /// Sets a destination of at most 32 bits; changes `v`.
-    fn store(&mut self, d: Dst, v: Zmm, h: usize) {
+    pub fn store(&mut self, d: Dst, v: Zmm, h: usize) {
         match d.form {
             Form::Word | Form::Pair => {
                 let row = self.row(d.row, h, true);
@@ -149,12 +157,17 @@ impl Translator<'_> {
         self.row(row, h, true);
     }
 
+    /// Clamps floats to 0..1.
+    pub fn saturate(&mut self, v: Zmm) {
+        // Both give their last operand for a NaN.
+        self.asm.vector(Vop::MAXPS, v, ALL, v, Rm::Constant(0), None);
+        self.asm.vector(Vop::MINPS, v, ALL, v, Rm::Constant(1f32.to_bits()), None);
+    }
+
     /// Writes a float, saturated and rounded as the destination asks, as `Lanes::store_f32`.
-    fn store_float(&mut self, d: Dst, v: Zmm, h: usize) {
+    pub fn store_float(&mut self, d: Dst, v: Zmm, h: usize) {
         if d.saturate {
-            // Both give their last operand for a NaN.
-            self.asm.vector(Vop::MAXPS, v, ALL, v, Rm::Constant(0), None);
-            self.asm.vector(Vop::MINPS, v, ALL, v, Rm::Constant(1f32.to_bits()), None);
+            self.saturate(v);
         }
         if matches!(d.form, Form::Low | Form::High) {
             let (nan, sign) = (Mask(3), Zmm(5));
@@ -227,6 +240,7 @@ impl Translator<'_> {
                 t.select(op, h);
             }
             Name::convert => t.convert(op, h),
+            Name::get_sr => t.special(op, h),
             Name::mov_imm => {
                 t.asm.load(Zmm(0), Rm::Constant(op.imm as u32));
                 t.store(op.d, Zmm(0), h);
@@ -289,6 +303,41 @@ impl Translator<'_> {
             // `is_of_lanes` names no other but `nop`.
             _ => {}
         }
+    }
+
+    /// A special register that tells of the group's place.
+    fn special(&mut self, op: &Op, h: usize) {
+        let a = usize::from(op.aux[0] & 3);
+        // A row whose address is in the group.
+        let row = |field: usize| (field + a * size_of::<*const Row>()) as i32;
+        let word = |field: usize| Rm::Broadcast(LANES, (field + a * size_of::<u32>()) as i32);
+        let half = Rm::Mem(Gpr::RAX, 64 * h as i32);
+        match op.aux[0] {
+            0..=2 => self.asm.load(Zmm(0), word(place!(position.workgroup))),
+            4..=6 => self.asm.load(Zmm(0), word(place!(position.threads_here))),
+            8..=10 => self.asm.load(Zmm(0), word(place!(place.local_size))),
+            48..=50 => {
+                self.asm.load_word(Gpr::RAX, LANES, row(place!(position.in_group)));
+                self.asm.load(Zmm(0), half);
+            }
+            51 | 52 => {
+                self.asm.mov_constant(Gpr::RAX, (&raw const NUMBERS) as u64);
+                self.asm.load(Zmm(0), half);
+                if op.aux[0] == 51 {
+                    let first = Rm::Broadcast(LANES, place!(place.first_thread) as i32);
+                    self.asm.vector(Vop::PADDD, Zmm(0), ALL, Zmm(0), first, None);
+                }
+            }
+            53 => self.asm.load(Zmm(0), Rm::Broadcast(LANES, place!(place.index) as i32)),
+            // `is_of_lanes` names no other but 80 to 82.
+            _ => {
+                self.asm.load_word(Gpr::RAX, LANES, row(place!(position.in_grid)));
+                self.asm.load(Zmm(0), half);
+                let origin = word(place!(position.origin));
+                self.asm.vector(Vop::PADDD, Zmm(0), ALL, Zmm(0), origin, None);
+            }
+        }
+        self.store(op.d, Zmm(0), h);
     }
 
     fn float_binary(&mut self, op: &Op, instruction: Vop, h: usize) {

@@ -13,11 +13,13 @@
 //! would be eight of them.)
 //!
 //! `asm` encodes instructions, `translate` walks the program and keeps rows in vector registers, `lanes`,
-//! `local` and `control` have the templates, `code` holds what can be executed.
+//! `local`, `device`, `fragment` and `control` have the templates, `code` holds what can be executed.
 
 mod asm;
 mod code;
 mod control;
+mod device;
+mod fragment;
 mod lanes;
 mod local;
 mod translate;

@@ -183,12 +183,18 @@ impl Translator<'_> {
         self.asm.jump(self.out);
     }
 
+    /// Calls the operation's handler.
     pub fn by_handler(&mut self) {
+        self.by(step as *const () as u64);
+    }
+
+    /// Calls a function of the group and the operation that does what the handler does.
+    pub fn by(&mut self, function: u64) {
         self.count();
         self.asm.store_constant(LANES, field!(pc), self.index as u32 + 1);
         self.asm.mov(Gpr::RDI, LANES);
         self.asm.address(Gpr::RSI, OPS, (self.index * size_of::<Op>()) as i32);
-        self.asm.mov_constant(Gpr::RAX, step as *const () as u64);
+        self.asm.mov_constant(Gpr::RAX, function);
         self.asm.call(Gpr::RAX);
         self.asm.test(Gpr::RAX);
         self.asm.jump_if(Condition::NotZero, self.out);
@@ -213,7 +219,7 @@ impl Translator<'_> {
     }
 
     /// Writes changed rows to the register file and forgets all.
-    fn write_back(&mut self, h: usize) {
+    pub fn write_back(&mut self, h: usize) {
         for held in std::mem::take(&mut self.rows.held) {
             if held.changed {
                 self.asm.store(in_file(REGISTERS, held.row, h), EXEC[h], held.at);

@@ -1,5 +1,7 @@
 //! `tepui exec`: runs a compute shader on the in-process GPU.
 
+mod images;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -14,10 +16,17 @@ use crate::cmd_compile::Common;
 ///
 /// Buffers are named by binding (`0=in.bin`), or by set and binding (`1.0=in.bin`). A number instead of a file is a buffer of so many zero
 /// bytes (`1=4096`). After the run `--out` saves buffers; without it the changed buffers are printed as words.
+///
+/// Images are PNG files, files of raw texels, or a size (`2=640x480`: zeros); behind that may stand `format=R16G16_SFLOAT`, `size=64x64`
+/// and `layers=6`, separated by commas. Shape and, for most images that are stored to, format are those that the
+/// shader declares; layers and slices stand below each other in a picture. Samplers are words: nearest or linear, clamp, repeat,
+/// mirror, mirror-once or border, mip-linear, less (and other comparisons). `--out-image` saves an image: as
+/// PNG if the file is named so, else its texels.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tepui exec double.comp --groups 4 --buffer 0=in.bin --out 0=out.bin
-  tepui exec mandelbrot.comp --groups 8,8 --buffer 0=16384 --push view.bin --out 0=counts.bin")]
+  tepui exec mandelbrot.comp --groups 8,8 --buffer 0=16384 --push view.bin --out 0=counts.bin
+  tepui exec shrink.wgsl --groups 40,25 --image 0=in.png --sampler 1=linear,repeat --image 2=320x200 --out-image 2=out.png")]
 pub struct Args {
     /// Shader file.
     file: PathBuf,
@@ -32,6 +41,15 @@ pub struct Args {
     /// Saves a buffer after the run.
     #[arg(long, value_name = "BINDING=FILE")]
     out: Vec<String>,
+    /// Contents of an image or texel buffer: a PNG, raw texels, or a size.
+    #[arg(long, value_name = "BINDING=FILE|SIZE[,format=F]")]
+    image: Vec<String>,
+    /// A sampler, or the sampler part of a combined binding.
+    #[arg(long, value_name = "BINDING=WORD[,WORD]")]
+    sampler: Vec<String>,
+    /// Saves an image after the run.
+    #[arg(long, value_name = "BINDING=FILE")]
+    out_image: Vec<String>,
     /// File with the push constants.
     #[arg(long, value_name = "FILE")]
     push: Option<PathBuf>,
@@ -53,6 +71,10 @@ fn slot(text: &str) -> Result<(Slot, &str), String> {
         [s, b, k] => Ok(((s, b, k), rest)),
         _ => Err(bad()),
     }
+}
+
+fn is_image(k: ResKind) -> bool {
+    !matches!(k, ResKind::UniformBuffer | ResKind::StorageBuffer | ResKind::Sampler)
 }
 
 fn groups(text: &str) -> Result<[u32; 3], String> {
@@ -92,6 +114,41 @@ fn try_run(args: &Args) -> Result<(), String> {
             );
         }
     }
+    let mut bound = std::collections::BTreeMap::new();
+    for i in &args.image {
+        let (slot, what) = slot(i)?;
+        let r = s
+            .resources
+            .values()
+            .find(|r| (r.set, r.binding) == (slot.0, slot.1))
+            .filter(|r| is_image(r.kind))
+            .ok_or_else(|| {
+                format!("`{i}`: the shader has no image at set {} binding {}", slot.0, slot.1)
+            })?;
+        let image = images::bind(&mut machine, r, &images::Request::parse(what)?)?;
+        bindings.images.insert(slot, image.row()?);
+        bound.insert(slot, image);
+    }
+    for x in &args.sampler {
+        let (slot, words) = slot(x)?;
+        bindings.samplers.insert(slot, images::sampler(words)?);
+    }
+    for r in s.resources.values() {
+        let slot = (r.set, r.binding, 0);
+        let name = |what| format!("set {} binding {} ({}) has no {what}", r.set, r.binding, r.name);
+        if is_image(r.kind) && !bindings.images.contains_key(&slot) {
+            return Err(format!(
+                "{}: give one, for example --image {}=64x64",
+                name("--image"),
+                r.binding
+            ));
+        }
+        let sampled = matches!(r.kind, ResKind::Sampler | ResKind::CombinedTextureSampler);
+        if sampled && !bindings.samplers.contains_key(&slot) {
+            eprintln!("tepui exec: {}; it is nearest,clamp", name("--sampler"));
+            bindings.samplers.insert(slot, images::sampler("nearest,clamp")?);
+        }
+    }
     if let Some(p) = &args.push {
         bindings.push = std::fs::read(p).map_err(|e| format!("{}: {e}", p.display()))?;
     }
@@ -108,6 +165,11 @@ fn try_run(args: &Args) -> Result<(), String> {
             .ok_or_else(|| format!("`{o}`: there is no such --buffer"))?;
         let bytes = b.read().map_err(|e| e.to_string())?;
         std::fs::write(path, bytes).map_err(|e| format!("{path}: {e}"))?;
+    }
+    for o in &args.out_image {
+        let (slot, path) = slot(o)?;
+        let image = bound.get(&slot).ok_or_else(|| format!("`{o}`: there is no such --image"))?;
+        std::fs::write(path, image.file(path)?).map_err(|e| format!("{path}: {e}"))?;
     }
     if args.out.is_empty() {
         for (slot, old) in &before {

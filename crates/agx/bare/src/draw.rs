@@ -1,0 +1,662 @@
+//! Draws: vertex and fragment programs with state and control stream made by hand, and the picture read back.
+//!
+//! A [`Draw`] is one draw call on a framebuffer of its own, cleared before and stored behind it. Colour images are linear.
+
+use std::collections::HashMap;
+
+use tepui_agx_compiler::abi::attribute::Attribute;
+use tepui_agx_compiler::abi::tile::{Layout, Tile};
+use tepui_agx_compiler::link::{self, Varyings};
+use tepui_agx_compiler::varyings::{FragmentTable, VertexTable};
+use tepui_agx_compiler::{Program, Source, Table};
+use tepui_agx_isa::asm::assemble;
+use tepui_agx_isa::operand::Format as IsaFormat;
+use tepui_agx_model::{BgEot, Helper, JobStats, RenderJob};
+use tepui_agx_packets::pbe::Pbe;
+use tepui_agx_packets::ppp::{self, ZsFunc};
+use tepui_agx_packets::render::PppMultisampleControl;
+use tepui_agx_packets::texture::{
+    Channel, Channels, Layout as ImageLayout, TextureDimension, TextureType,
+};
+use tepui_agx_packets::usc::{self, SharedLayout};
+use tepui_agx_packets::vdm::{self, Primitive};
+use tepui_format::{Encoding, Format, Numeric};
+use tepui_packets::Packet;
+
+use crate::shader::{Bindings, States, halves, states, uniforms};
+use crate::{Buffer, Error, Machine, USC_BASE};
+
+/// Tiles that nothing is drawn to are cleared and stored, too. source: asahi_drm.h
+const PROCESS_EMPTY_TILES: u32 = 1 << 1;
+
+/// A vertex attribute's buffer.
+#[derive(Clone)]
+pub struct VertexBuffer {
+    /// Where its first element is.
+    pub buffer: Buffer,
+    /// How it lies there.
+    pub attribute: Attribute,
+    /// Bytes from the buffer's start.
+    pub offset: u64,
+}
+
+impl VertexBuffer {
+    /// The last element that lies in the buffer.
+    fn clamp(&self) -> u32 {
+        let size = self.attribute.format.info().block.bytes as usize;
+        let room = self.buffer.size().saturating_sub(self.offset as usize + size);
+        match self.attribute.stride {
+            0 => 0,
+            stride => (room / stride as usize) as u32,
+        }
+    }
+}
+
+/// Depth and stencil of a draw; a tile starts with the depth 1 and the stencil 0.
+#[derive(Clone, Copy, Debug)]
+pub struct DepthStencil {
+    /// Depths that pass.
+    pub depth: ZsFunc,
+    /// Stencil values that pass; the shader's or 0 is compared with the tile's.
+    pub stencil: Option<ZsFunc>,
+}
+
+impl Default for DepthStencil {
+    fn default() -> DepthStencil {
+        DepthStencil { depth: ZsFunc::Always, stencil: None }
+    }
+}
+
+/// One draw.
+pub struct Draw<'a> {
+    /// The vertex program, with its varyings' places in uniforms or known.
+    pub vertex: &'a Program,
+    /// The fragment program.
+    pub fragment: &'a Program,
+    /// Formats and samples of the framebuffer.
+    pub tile: &'a Tile,
+    /// Width and height of the framebuffer.
+    pub size_px: [u16; 2],
+    /// Layers of the framebuffer.
+    pub layers: u16,
+    /// What vertices form.
+    pub primitive: Primitive,
+    /// Vertices of an instance.
+    pub vertices: u32,
+    /// The first of them.
+    pub first_vertex: u32,
+    /// Instances.
+    pub instances: u32,
+    /// The first of them.
+    pub first_instance: u32,
+    /// Attributes by location.
+    pub attributes: Vec<Option<VertexBuffer>>,
+    /// Buffers and push constants of the vertex shader.
+    pub vertex_bindings: &'a Bindings,
+    /// Buffers and push constants of the fragment shader.
+    pub fragment_bindings: &'a Bindings,
+    /// Depth and stencil.
+    pub tests: DepthStencil,
+    /// What colours are before, by location: bits of four words.
+    pub clear: [u32; 4],
+    /// The blend constant.
+    pub blend_constant: [f32; 4],
+    /// The pipeline's sample mask.
+    pub sample_mask: u16,
+}
+
+impl<'a> Draw<'a> {
+    /// A draw of triangles from the first vertex on, without depth test, over zeros.
+    pub fn triangles(
+        vertex: &'a Program,
+        fragment: &'a Program,
+        tile: &'a Tile,
+        size_px: [u16; 2],
+        none: &'a Bindings,
+    ) -> Draw<'a> {
+        Draw {
+            vertex,
+            fragment,
+            tile,
+            size_px,
+            layers: 1,
+            primitive: Primitive::Triangles,
+            vertices: 3,
+            first_vertex: 0,
+            instances: 1,
+            first_instance: 0,
+            attributes: Vec::new(),
+            vertex_bindings: none,
+            fragment_bindings: none,
+            tests: DepthStencil::default(),
+            clear: [0; 4],
+            blend_constant: [0.0; 4],
+            sample_mask: u16::MAX,
+        }
+    }
+}
+
+/// What a draw leaves.
+pub struct Picture {
+    /// Bytes of each colour image by location, row after row.
+    pub colours: HashMap<u8, Vec<u8>>,
+    /// What the model counted and found.
+    pub stats: JobStats,
+}
+
+/// Places of samples in sixteenths of a pixel: Vulkan's standard locations.
+fn sample_places(samples: u8) -> [[u64; 2]; 4] {
+    match samples {
+        1 => [[8, 8]; 4],
+        2 => [[12, 12], [4, 4], [8, 8], [8, 8]],
+        _ => [[6, 2], [14, 6], [2, 10], [10, 14]],
+    }
+}
+
+fn image_format(format: Format) -> Option<(Channels, TextureType)> {
+    let Encoding::Plain(c) = &format.info().encoding else { return None };
+    let first = c.as_slice().first()?;
+    let channels = match (c.as_slice().len(), first.bits) {
+        (1, 8) => Channels::R8,
+        (2, 8) => Channels::R8G8,
+        (4, 8) => Channels::R8G8B8A8,
+        (1, 16) => Channels::R16,
+        (2, 16) => Channels::R16G16,
+        (4, 16) => Channels::R16G16B16A16,
+        (1, 32) => Channels::R32,
+        (2, 32) => Channels::R32G32,
+        (4, 32) => Channels::R32G32B32A32,
+        (4, 10) => Channels::R10G10B10A2,
+        (3, 11) => Channels::R11G11B10,
+        (3, 5) => Channels::R5G6B5,
+        _ => return None,
+    };
+    let type_ = match first.numeric {
+        Numeric::Unorm | Numeric::Srgb => TextureType::Unorm,
+        Numeric::Snorm => TextureType::Snorm,
+        Numeric::Uint => TextureType::Uint,
+        Numeric::Sint => TextureType::Sint,
+        Numeric::Sfloat | Numeric::Ufloat => TextureType::Float,
+        Numeric::Uscaled | Numeric::Sscaled => return None,
+    };
+    Some((channels, type_))
+}
+
+fn shared(layout: &Layout, samples: u8) -> usc::Shared {
+    let [w, h] = layout.tile_px;
+    usc::Shared {
+        uses_shared_memory: true,
+        layout: match layout.tile_px {
+            [32, 32] => SharedLayout::Tile32x32,
+            [32, _] => SharedLayout::Tile32x16,
+            _ => SharedLayout::Tile16x16,
+        },
+        sample_count: u32::from(samples),
+        sample_stride_in_8_bytes: layout.sample_bytes / 8,
+        bytes_per_threadgroup: (layout.sample_bytes * u32::from(samples) * w * h)
+            .next_multiple_of(256),
+    }
+}
+
+/// The mnemonic of a tile format.
+fn text(format: IsaFormat) -> &'static str {
+    format.text().unwrap_or("i32")
+}
+
+impl Machine {
+    /// Draws.
+    ///
+    /// # Errors
+    /// When stages do not fit together, memory cannot be bound, or the job faults.
+    pub fn draw(&mut self, d: &Draw<'_>) -> Result<Picture, Error> {
+        let (Table::Vertex(vt), Table::Fragment(ft)) = (&d.vertex.table, &d.fragment.table) else {
+            return Err(Error::Stages("a draw needs a vertex and a fragment program".to_owned()));
+        };
+        let stages = |e: tepui_agx_compiler::Error| Error::Stages(e.to_string());
+        let linked = link::varyings(vt, ft, 0).map_err(stages)?;
+        let layout = Layout::new(d.tile).map_err(stages)?;
+        let scratch = d.vertex.stats.scratch.max(d.fragment.stats.scratch);
+        if scratch > 0 {
+            self.scratch(scratch)?;
+        }
+        let vertex_uniforms = {
+            let own = |s: Source| vertex_source(d, &linked, s);
+            uniforms(self, d.vertex, d.vertex_bindings, &own)?
+        };
+        let fragment_uniforms = {
+            let own = |s: Source| fragment_source(d, s);
+            uniforms(self, d.fragment, d.fragment_bindings, &own)?
+        };
+        let vertex_states = states(d.vertex, d.vertex_bindings)?;
+        let fragment_states = states(d.fragment, d.fragment_bindings)?;
+        // A command has one heap.
+        let heap = match (&vertex_states.heap[..], &fragment_states.heap[..]) {
+            ([], heap) | (heap, []) => heap,
+            (a, b) if a == b => a,
+            _ => return Err(Error::Stages("the stages have different sampler heaps".to_owned())),
+        };
+        let heap_buffer = self.buffer(8 * heap.len())?;
+        heap_buffer.write(heap.as_flattened())?;
+        let (sampler_heap, sampler_count) = match heap.len() {
+            0 => (0, 0),
+            n => (heap_buffer.address(), n as u16),
+        };
+        let vertex = self.vertex_pipeline(d.vertex, &vertex_uniforms, &vertex_states)?;
+        let fragment =
+            self.fragment_pipeline(d, ft, &layout, &fragment_uniforms, &fragment_states)?;
+        let mut bindings = linked.header.pack()?.to_vec();
+        for b in &linked.bindings {
+            bindings.extend(b.pack()?);
+        }
+        let bindings = u64::from(self.code(&bindings)?);
+        let record = self.record(d, vt, ft, &linked, fragment, bindings)?;
+        let stream = self.stream(d, &linked, vertex, record)?;
+        let (eot, images) = self.end_of_tile(d, &layout)?;
+        let bg = self.background(d, &layout)?;
+        let program = |at: Option<u32>| BgEot { usc: at.map_or(0, |a| a | 4), rsrc_spec: 0 };
+        let places = sample_places(d.tile.samples);
+        let control = PppMultisampleControl {
+            sample_x: places.map(|p| p[0]).map(|v| v as _),
+            sample_y: places.map(|p| p[1]).map(|v| v as _),
+        };
+        let control = control.pack()?;
+        let mut word = [0; 8];
+        word.copy_from_slice(&control);
+        let job = RenderJob {
+            usc_exec_base: USC_BASE,
+            flags: PROCESS_EMPTY_TILES,
+            vdm_ctrl_stream_base: stream,
+            vertex_helper: self.helper(),
+            fragment_helper: self.helper(),
+            ppp_multisamplectl: u64::from_le_bytes(word),
+            width_px: d.size_px[0],
+            height_px: d.size_px[1],
+            layers: d.layers,
+            utile_width_px: layout.tile_px[0] as u8,
+            utile_height_px: layout.tile_px[1] as u8,
+            samples: d.tile.samples,
+            sample_size_bytes: layout.sample_bytes as u8,
+            bg: program(bg),
+            partial_bg: program(bg),
+            eot: program(eot),
+            partial_eot: program(eot),
+            sampler_heap,
+            sampler_count,
+            isp_bgobjdepth: 1f32.to_bits(),
+            isp_bgobjvals: 0x300,
+            ..RenderJob::default()
+        };
+        let stats = self.gpu().render(self.vm(), &job)?;
+        let mut colours = HashMap::new();
+        for (n, image) in images {
+            colours.insert(n, image.read()?);
+        }
+        Ok(Picture { colours, stats })
+    }
+
+    fn helper(&self) -> Helper {
+        self.helper
+    }
+
+    fn program_words(
+        &mut self,
+        p: &Program,
+        uniforms: &[u16],
+        states: &States,
+    ) -> Result<(Vec<u8>, Vec<u8>), Error> {
+        let mut words = self.uniform_words(uniforms)?;
+        words.extend(self.state_words(&states.textures, &states.samplers)?);
+        let end = match &p.preamble {
+            Some(code) => {
+                let code = u64::from(self.code(code)?);
+                usc::Preshader { code }.pack()?.to_vec()
+            }
+            None => usc::NoPreshader {}.pack()?.to_vec(),
+        };
+        Ok((words, end))
+    }
+
+    fn vertex_pipeline(
+        &mut self,
+        p: &Program,
+        uniforms: &[u16],
+        states: &States,
+    ) -> Result<u64, Error> {
+        let (mut words, end) = self.program_words(p, uniforms, states)?;
+        let none = usc::Shared {
+            uses_shared_memory: false,
+            layout: SharedLayout::VertexCompute,
+            sample_count: 1,
+            sample_stride_in_8_bytes: 0,
+            bytes_per_threadgroup: 65536,
+        };
+        words.extend(none.pack()?);
+        let code = u64::from(self.code(&p.code)?);
+        words.extend(usc::Shader { code, unk_2: 3, ..usc::Shader::default() }.pack()?);
+        words.extend(usc::Registers { register_count: 256, ..usc::Registers::default() }.pack()?);
+        words.extend(end);
+        Ok(u64::from(self.code(&words)?))
+    }
+
+    fn fragment_pipeline(
+        &mut self,
+        d: &Draw<'_>,
+        t: &FragmentTable,
+        layout: &Layout,
+        uniforms: &[u16],
+        states: &States,
+    ) -> Result<u64, Error> {
+        let p = d.fragment;
+        let (mut words, end) = self.program_words(p, uniforms, states)?;
+        words.extend(shared(layout, d.tile.samples).pack()?);
+        let code = u64::from(self.code(&p.code)?);
+        let loads_varyings = !t.coefficients.is_empty();
+        let shader = usc::Shader { code, loads_varyings, unk_2: 2, ..usc::Shader::default() };
+        words.extend(shader.pack()?);
+        let registers = usc::Registers { register_count: 256, unk_1: true, ..Default::default() };
+        words.extend(registers.pack()?);
+        let properties = usc::FragmentProperties {
+            early_z_testing: !t.decides,
+            unk_2: true,
+            unk_3: 0xf,
+            unk_4: 2,
+            ..usc::FragmentProperties::default()
+        };
+        words.extend(properties.pack()?);
+        words.extend(end);
+        Ok(u64::from(self.code(&words)?))
+    }
+
+    /// The record of fixed-function state; returns its address and words.
+    fn record(
+        &mut self,
+        d: &Draw<'_>,
+        v: &VertexTable,
+        f: &FragmentTable,
+        linked: &Varyings,
+        fragment: u64,
+        bindings: u64,
+    ) -> Result<(u64, u32), Error> {
+        let viewport = [f32::from(d.size_px[0]) / 2.0, f32::from(d.size_px[1]) / 2.0];
+        let stencil = d.tests.stencil;
+        let mut r = Vec::new();
+        let header = ppp::Header {
+            fragment_control: true,
+            fragment_control_2: true,
+            fragment_front_face: true,
+            fragment_front_face_2: true,
+            fragment_front_stencil: true,
+            fragment_back_face: true,
+            fragment_back_face_2: true,
+            fragment_back_stencil: true,
+            viewport: true,
+            viewport_count: 1,
+            output_select: true,
+            varying_counts_32: true,
+            varying_counts_16: true,
+            cull: true,
+            cull_2: true,
+            fragment_shader: true,
+            output_size: true,
+            ..Default::default()
+        };
+        r.extend(header.pack()?);
+        let control = ppp::FragmentControl {
+            stencil_test_enable: stencil.is_some(),
+            ..ppp::FragmentControl::default()
+        };
+        r.extend(control.pack()?);
+        let second = ppp::FragmentControl {
+            tag_write_disable: f.is_idle(),
+            disable_tri_merging: f.keeps_quads_apart(),
+            pass_type: f.pass_type(),
+            ..ppp::FragmentControl::default()
+        };
+        r.extend(second.pack()?);
+        let face = ppp::FragmentFace {
+            line_width: 1.0,
+            depth_function: d.tests.depth,
+            ..ppp::FragmentFace::default()
+        };
+        let face2 = ppp::FragmentFace2 {
+            depth_function: d.tests.depth,
+            object_type: match d.primitive {
+                Primitive::Points => ppp::ObjectType::PointSpriteUv01,
+                Primitive::Lines | Primitive::LineStrip | Primitive::LineLoop => {
+                    ppp::ObjectType::Line
+                }
+                _ => ppp::ObjectType::Triangle,
+            },
+            ..ppp::FragmentFace2::default()
+        };
+        let stencil = ppp::FragmentStencil {
+            write_mask: 0xff,
+            read_mask: 0xff,
+            depth_pass: ppp::StencilOp::Replace,
+            compare: stencil.unwrap_or(ZsFunc::Always),
+            ..ppp::FragmentStencil::default()
+        };
+        for _ in 0..2 {
+            r.extend(face.pack()?);
+            r.extend(face2.pack()?);
+            r.extend(stencil.pack()?);
+        }
+        r.extend(ppp::ViewportControl {}.pack()?);
+        let window = ppp::Viewport {
+            translate_x: viewport[0],
+            scale_x: viewport[0],
+            translate_y: viewport[1],
+            scale_y: viewport[1],
+            translate_z: 0.0,
+            scale_z: 1.0,
+        };
+        r.extend(window.pack()?);
+        r.extend(linked.select.clone().pack()?);
+        r.extend(linked.counts_32.clone().pack()?);
+        r.extend(linked.counts_16.clone().pack()?);
+        let cull = ppp::Cull { depth_clip: true, ..ppp::Cull::default() };
+        r.extend(cull.pack()?);
+        let cull2 =
+            ppp::Cull2 { needs_primitive_id: linked.numbers_primitives, ..ppp::Cull2::default() };
+        r.extend(cull2.pack()?);
+        let word0 = ppp::FragmentShaderWord0 {
+            uniform_register_count: 512,
+            texture_state_register_count: (d.fragment.textures.len() as u32).next_multiple_of(8),
+            sampler_state_register_count: usc::SamplerStates::Compact16,
+            cf_binding_count: linked.bindings.len() as u32,
+            ..ppp::FragmentShaderWord0::default()
+        };
+        r.extend(word0.pack()?);
+        r.extend(ppp::FragmentShaderWord1 { pipeline: fragment, ..Default::default() }.pack()?);
+        let cf_bindings = if linked.bindings.is_empty() { 0 } else { bindings };
+        r.extend(ppp::FragmentShaderWord2 { cf_bindings, ..Default::default() }.pack()?);
+        r.extend(ppp::FragmentShaderWord3::default().pack()?);
+        r.extend(ppp::OutputSize { count: u32::from(v.words()) }.pack()?);
+        let buffer = self.buffer(r.len())?;
+        buffer.write(&r)?;
+        Ok((buffer.address(), r.len() as u32 / 4))
+    }
+
+    /// The control stream; returns its address.
+    fn stream(
+        &mut self,
+        d: &Draw<'_>,
+        linked: &Varyings,
+        vertex: u64,
+        (pointer, size_words): (u64, u32),
+    ) -> Result<u64, Error> {
+        let mut s = Vec::new();
+        let state = vdm::State {
+            vertex_shader_word_0_present: true,
+            vertex_shader_word_1_present: true,
+            vertex_outputs_present: true,
+            vertex_unknown_present: true,
+            ..vdm::State::default()
+        };
+        s.extend(state.pack()?);
+        let word0 = vdm::StateVertexShaderWord0 {
+            uniform_register_count: 512,
+            texture_state_register_count: (d.vertex.textures.len() as u32).next_multiple_of(8),
+            sampler_state_register_count: usc::SamplerStates::Compact16,
+            ..vdm::StateVertexShaderWord0::default()
+        };
+        s.extend(word0.pack()?);
+        s.extend(vdm::StateVertexShaderWord1 { pipeline: vertex, ..Default::default() }.pack()?);
+        let (n, m) = (linked.words, linked.words);
+        s.extend(vdm::StateVertexOutputs { output_count_1: n, output_count_2: m }.pack()?);
+        let further = vdm::StateVertexUnknown {
+            generate_primitive_id: linked.numbers_primitives,
+            ..vdm::StateVertexUnknown::default()
+        };
+        s.extend(further.pack()?);
+        s.resize(s.len().next_multiple_of(8), 0);
+        s.extend(vdm::PppState { pointer, size_words }.pack()?);
+        let list = vdm::IndexList {
+            primitive: d.primitive,
+            index_count_present: true,
+            instance_count_present: true,
+            start_present: true,
+            ..vdm::IndexList::default()
+        };
+        s.extend(list.pack()?);
+        s.extend(vdm::IndexListCount { count: d.vertices }.pack()?);
+        s.extend(vdm::IndexListInstances { count: d.instances }.pack()?);
+        s.extend(vdm::IndexListStart { start: d.first_vertex }.pack()?);
+        s.extend(vdm::StreamTerminate {}.pack()?);
+        let buffer = self.buffer(s.len())?;
+        buffer.write(&s)?;
+        Ok(buffer.address())
+    }
+
+    /// A program of the tile from assembly.
+    fn tile_program(
+        &mut self,
+        d: &Draw<'_>,
+        layout: &Layout,
+        code: &str,
+        textures: Option<(u64, u32)>,
+    ) -> Result<u32, Error> {
+        let assembled = assemble(code)
+            .map_err(|e| Error::Stages(e.first().map_or_else(String::new, ToString::to_string)))?;
+        let mut words = Vec::new();
+        if let Some((buffer, count)) = textures {
+            words.extend(usc::Texture { start: 0, count, buffer }.pack()?);
+        }
+        words.extend(shared(layout, d.tile.samples).pack()?);
+        let code = u64::from(self.code(&assembled)?);
+        words.extend(usc::Shader { code, ..Default::default() }.pack()?);
+        words.extend(usc::Registers { register_count: 64, ..Default::default() }.pack()?);
+        words.extend(usc::NoPreshader {}.pack()?);
+        self.code(&words)
+    }
+
+    /// Stores each colour of the tile; nothing of multisampled ones.
+    fn end_of_tile(
+        &mut self,
+        d: &Draw<'_>,
+        layout: &Layout,
+    ) -> Result<(Option<u32>, Vec<(u8, Buffer)>), Error> {
+        if d.tile.samples > 1 {
+            return Ok((None, Vec::new()));
+        }
+        let [width, height] = d.size_px.map(u32::from);
+        let (mut images, mut code, mut descriptors) = (Vec::new(), String::new(), Vec::new());
+        for (n, slot) in layout.slots.iter().enumerate() {
+            let Some(slot) = slot else { continue };
+            let Some((channels, type_)) = image_format(slot.format) else {
+                return Err(Error::Stages(format!("{} is not read back", slot.format.name())));
+            };
+            let stride = width * slot.format.info().block.bytes;
+            let image = self.buffer((stride * height) as usize)?;
+            let mut zero = Pbe::unpack(&[0; 24])?;
+            zero.dimension = TextureDimension::D2;
+            let pbe = Pbe {
+                layout: ImageLayout::Linear,
+                channels,
+                type_,
+                swizzle_r: Channel::R,
+                swizzle_g: Channel::G,
+                swizzle_b: Channel::B,
+                swizzle_a: Channel::A,
+                width,
+                height,
+                buffer: image.address(),
+                stride,
+                ..zero
+            };
+            descriptors.extend(pbe.pack()?);
+            code += &format!(
+                "mov_imm r0, {}, 0b0\nimage_write_block r0l, r0_r1, 0, ts{}, tex_2d, rte, {}, 0, 9, 1\n",
+                slot.offset,
+                images.len(),
+                text(slot.isa),
+            );
+            images.push((n as u8, image));
+        }
+        if images.is_empty() {
+            return Ok((None, images));
+        }
+        let table = self.buffer(descriptors.len())?;
+        table.write(&descriptors)?;
+        let textures = Some((table.address(), images.len() as u32));
+        let program = self.tile_program(d, layout, &(code + "stop"), textures)?;
+        Ok((Some(program), images))
+    }
+
+    /// Fills the tile with the clear colour.
+    fn background(&mut self, d: &Draw<'_>, layout: &Layout) -> Result<Option<u32>, Error> {
+        let mut code: String =
+            (0..4).map(|c| format!("mov_imm r{c}, {}, 0b0\n", d.clear[c])).collect();
+        for slot in layout.slots.iter().flatten() {
+            let n = usize::from(slot.channels);
+            let regs: Vec<String> = (0..n).map(|c| format!("r{c}")).collect();
+            code += &format!(
+                "st_tile {}, {}, 0, {}, {}, 255, 0\n",
+                regs.join("_"),
+                text(slot.isa),
+                &"xyzw"[..n],
+                slot.offset
+            );
+        }
+        if layout.slots.iter().all(Option::is_none) {
+            return Ok(None);
+        }
+        self.tile_program(d, layout, &(code + "stop"), None).map(Some)
+    }
+}
+
+fn vertex_source(d: &Draw<'_>, linked: &Varyings, s: Source) -> Option<Vec<u16>> {
+    let attribute = |n: u8| d.attributes.get(usize::from(n)).and_then(Option::as_ref);
+    Some(match s {
+        Source::AttributeBase { index } => {
+            let at = attribute(index).map_or(0, |a| a.buffer.address() + a.offset);
+            crate::address_halves(at).to_vec()
+        }
+        Source::AttributeClamp { index } => {
+            halves(attribute(index).map_or(0, VertexBuffer::clamp)).to_vec()
+        }
+        Source::BaseVertex => halves(d.first_vertex).to_vec(),
+        Source::BaseInstance => halves(d.first_instance).to_vec(),
+        Source::DrawIndex | Source::ViewIndex => vec![0],
+        Source::VaryingWord { varying } => {
+            vec![linked.places.iter().find(|p| p.0 == varying).map_or(0, |p| p.1)]
+        }
+        _ => return None,
+    })
+}
+
+fn fragment_source(d: &Draw<'_>, s: Source) -> Option<Vec<u16>> {
+    Some(match s {
+        Source::FirstFan | Source::ViewIndex => vec![0],
+        Source::SampleMask => vec![d.sample_mask],
+        Source::SamplePositions => {
+            let places = sample_places(d.tile.samples);
+            let bytes = places.map(|[x, y]| (x | y << 4) as u8);
+            halves(u32::from_le_bytes(bytes)).to_vec()
+        }
+        Source::BlendConstant { component } => {
+            halves(d.blend_constant[usize::from(component & 3)].to_bits()).to_vec()
+        }
+        _ => return None,
+    })
+}

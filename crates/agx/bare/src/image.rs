@@ -1,0 +1,385 @@
+//! Images and samplers: memory in the hardware's layout, and the descriptors that shaders find them by.
+
+use tepui_agx_compiler::descriptor::{self, BUFFER_WIDTH, ROW_B};
+use tepui_agx_layout::{Dimension, ImageDesc, Layout, Threads, Tiling, Usage};
+use tepui_agx_packets::pbe::Pbe;
+use tepui_agx_packets::sampler::Sampler;
+use tepui_agx_packets::texture::{
+    Channel, Layout as Arrangement, SampleCount, Texture, TextureDimension,
+};
+use tepui_agx_texture::fields_of;
+use tepui_format::Format;
+use tepui_ir::ImageFormat;
+
+use crate::{Buffer, Error, Machine};
+
+/// A row of descriptors, as the compiler's shaders expect it in memory.
+pub type Row = [u8; ROW_B as usize];
+
+/// What an image is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImageInfo {
+    /// Format of a texel.
+    pub format: Format,
+    /// Shape.
+    pub dimension: Dimension,
+    /// Width, height and depth of level 0; 1 where the shape has no such side.
+    pub size: [u32; 3],
+    /// Array layers; six for each cube.
+    pub layers: u32,
+    /// Whether shaders see layers as an array.
+    pub array: bool,
+    /// Levels.
+    pub levels: u32,
+    /// Samples of a texel: 1, 2 or 4.
+    pub samples: u32,
+    /// Shaders store to it, so that a cube is an array of faces to them.
+    pub storage: bool,
+}
+
+impl ImageInfo {
+    /// A sampled 2D image of one level.
+    #[must_use]
+    pub const fn new_2d(format: Format, width: u32, height: u32) -> ImageInfo {
+        ImageInfo {
+            format,
+            dimension: Dimension::D2,
+            size: [width, height, 1],
+            layers: 1,
+            array: false,
+            levels: 1,
+            samples: 1,
+            storage: false,
+        }
+    }
+
+    /// The same, for stores too.
+    #[must_use]
+    pub const fn stored(self) -> ImageInfo {
+        ImageInfo { storage: true, ..self }
+    }
+
+    fn dimension(&self) -> TextureDimension {
+        use TextureDimension as D;
+        match (self.dimension, self.array, self.samples > 1) {
+            (Dimension::D3, ..) => D::D3,
+            (Dimension::Cube, _, _) if self.storage => D::D2Array,
+            (Dimension::Cube, true, _) => D::CubeArray,
+            (Dimension::Cube, false, _) => D::Cube,
+            // One-dimensional images are of height 1.
+            (_, false, false) => D::D2,
+            (_, true, false) => D::D2Array,
+            (_, false, true) => D::D2Multisampled,
+            (_, true, true) => D::D2ArrayMultisampled,
+        }
+    }
+}
+
+/// An image in the machine's memory.
+#[derive(Clone)]
+pub struct Image {
+    info: ImageInfo,
+    layout: Layout,
+    buffer: Buffer,
+}
+
+const RGBA: [Channel; 4] = [Channel::R, Channel::G, Channel::B, Channel::A];
+
+fn count(samples: u32) -> SampleCount {
+    if samples == 4 { SampleCount::Four } else { SampleCount::Two }
+}
+
+fn fields(
+    format: Format,
+) -> Result<
+    (tepui_agx_packets::texture::Channels, tepui_agx_packets::texture::TextureType, bool),
+    Error,
+> {
+    fields_of(format).ok_or(Error::Format(format))
+}
+
+impl Machine {
+    /// An image of zeros.
+    ///
+    /// # Errors
+    /// When the hardware has no such image, or no memory can be had.
+    pub fn image(&mut self, info: &ImageInfo) -> Result<Image, Error> {
+        let layout = Layout::new(&ImageDesc {
+            format: info.format,
+            tiling: Tiling::Twiddled,
+            dimension: match info.dimension {
+                Dimension::D1 => Dimension::D2,
+                d => d,
+            },
+            width_px: info.size[0],
+            height_px: info.size[1],
+            depth_px: info.size[2],
+            layers: info.layers,
+            samples: info.samples,
+            levels: info.levels,
+            usage: Usage { renderable: false, writable: info.storage },
+            linear_stride_B: None,
+        })?;
+        fields(info.format)?;
+        let buffer = self.buffer(layout.size_B as usize)?;
+        Ok(Image { info: *info, layout, buffer })
+    }
+}
+
+impl Image {
+    /// What it is.
+    #[must_use]
+    pub fn info(&self) -> &ImageInfo {
+        &self.info
+    }
+
+    /// Bytes of a texel, all samples together.
+    fn texel_bytes(&self) -> usize {
+        (self.info.format.info().block.bytes * self.info.samples) as usize
+    }
+
+    /// Bytes of a row of texels (of blocks, where the format has them) of a level, and rows.
+    #[must_use]
+    pub fn raster(&self, level: u32) -> (usize, usize) {
+        let block = self.info.format.info().block;
+        let side = |n: u32, b: u32| (n >> level).max(1).div_ceil(b) as usize;
+        (
+            side(self.info.size[0], block.width_px) * self.texel_bytes(),
+            side(self.info.size[1], block.height_px),
+        )
+    }
+
+    /// Writes a level of a layer (or slice) from rows of texels, samples of a texel together.
+    ///
+    /// # Errors
+    /// When there is no such level, or the bytes are too few.
+    pub fn write(&self, level: u32, layer: u32, raster: &[u8]) -> Result<(), Error> {
+        let mut bytes = self.buffer.read()?;
+        let region = self.layout.whole_level(level, layer).ok_or(Error::NoLevel(level))?;
+        let (stride, _) = self.raster(level);
+        self.layout.tile(&mut bytes, region, raster, stride, Threads::One)?;
+        Ok(self.buffer.write(&bytes)?)
+    }
+
+    /// Reads a level of a layer (or slice).
+    ///
+    /// # Errors
+    /// When there is no such level.
+    pub fn read(&self, level: u32, layer: u32) -> Result<Vec<u8>, Error> {
+        let bytes = self.buffer.read()?;
+        let region = self.layout.whole_level(level, layer).ok_or(Error::NoLevel(level))?;
+        let (stride, rows) = self.raster(level);
+        let mut raster = vec![0; stride * rows];
+        self.layout.detile(&bytes, region, &mut raster, stride, Threads::One)?;
+        Ok(raster)
+    }
+
+    /// The texture descriptor.
+    ///
+    /// # Errors
+    /// When a value does not fit.
+    pub fn texture(&self) -> Result<[u8; 24], Error> {
+        let i = &self.info;
+        let (channels, type_, srgb) = fields(i.format)?;
+        let [swizzle_r, swizzle_g, swizzle_b, swizzle_a] = RGBA;
+        let d = Texture {
+            dimension: i.dimension(),
+            layout: Arrangement::Gpu,
+            channels,
+            type_,
+            srgb,
+            swizzle_r,
+            swizzle_g,
+            swizzle_b,
+            swizzle_a,
+            width: i.size[0],
+            height: i.size[1],
+            first_level: 0,
+            last_level: i.levels - 1,
+            samples: count(i.samples),
+            address: self.buffer.address(),
+            unk_mipmapped: i.levels > 1,
+            depth: match i.dimension {
+                Dimension::D3 => i.size[2],
+                Dimension::Cube if !i.storage => i.layers / 6,
+                _ => i.layers,
+            },
+            page_aligned_layers: self.layout.page_aligned_layers,
+            ..Texture::default()
+        };
+        Ok(array(&d.pack()?))
+    }
+
+    fn pbe(&self) -> Result<[u8; 24], Error> {
+        let i = &self.info;
+        let (channels, type_, srgb) = fields(i.format)?;
+        let [swizzle_r, swizzle_g, swizzle_b, swizzle_a] = RGBA;
+        let mut d = Pbe {
+            channels,
+            type_,
+            srgb,
+            swizzle_r,
+            swizzle_g,
+            swizzle_b,
+            swizzle_a,
+            buffer: self.buffer.address(),
+            ..Pbe::default()
+        };
+        if i.samples > 1 {
+            // Shaders store sample by sample.
+            let bytes = i.format.info().block.bytes;
+            let samples = (self.layout.size_B / u64::from(bytes)) as u32;
+            d.dimension = TextureDimension::D2;
+            d.layout = Arrangement::Linear;
+            (d.width, d.height) = (BUFFER_WIDTH, samples.div_ceil(BUFFER_WIDTH));
+            d.stride = BUFFER_WIDTH * bytes;
+        } else {
+            d.dimension = i.dimension();
+            d.layout = Arrangement::Gpu;
+            (d.width, d.height) = (i.size[0], i.size[1]);
+            d.unk_mipmapped = i.levels > 1;
+            d.levels = i.levels;
+            d.layers = if i.dimension == Dimension::D3 { i.size[2] } else { i.layers };
+            d.page_aligned_layers = self.layout.page_aligned_layers;
+            // What the compiler does not read stays at its smallest legal value.
+            (d.tile_width_sw, d.tile_height_sw) = (1, 1);
+        }
+        Ok(array(&d.pack()?))
+    }
+
+    /// The row of descriptors.
+    ///
+    /// # Errors
+    /// When a value does not fit.
+    pub fn row(&self) -> Result<Row, Error> {
+        let mut row: Row = [0; ROW_B as usize];
+        put(&mut row, descriptor::TEXTURE_B, &self.texture()?);
+        if self.info.storage {
+            put(&mut row, descriptor::PBE_B, &self.pbe()?);
+            let level = &self.layout.levels()[0];
+            let [tile_w, tile_h] = level.tile_el.to_array();
+            put(&mut row, descriptor::PITCH_B, &(level.tiles.w * tile_w).to_le_bytes());
+            let logs = [self.info.samples, tile_w, tile_h].map(|n| n.ilog2() as u8);
+            put(&mut row, descriptor::LOGS_B, &logs);
+            let bytes = u64::from(self.info.format.info().block.bytes);
+            let layer = (self.layout.layer_stride_B / bytes) as u32;
+            put(&mut row, descriptor::LAYER_B, &layer.to_le_bytes());
+        }
+        Ok(row)
+    }
+}
+
+/// The row of a texel buffer: `texels` of a format from the start of a buffer on.
+///
+/// # Errors
+/// When the format is none of the hardware's, or a value does not fit.
+pub fn texel_buffer(format: Format, buffer: &Buffer, texels: u32) -> Result<Row, Error> {
+    let (channels, type_, srgb) = fields(format)?;
+    let [swizzle_r, swizzle_g, swizzle_b, swizzle_a] = RGBA;
+    let bytes = format.info().block.bytes;
+    let height = texels.div_ceil(BUFFER_WIDTH).max(1);
+    let texture = Texture {
+        dimension: TextureDimension::D2,
+        layout: Arrangement::Linear,
+        channels,
+        type_,
+        srgb,
+        swizzle_r,
+        swizzle_g,
+        swizzle_b,
+        swizzle_a,
+        width: BUFFER_WIDTH,
+        height,
+        address: buffer.address(),
+        stride: BUFFER_WIDTH * bytes,
+        buffer_size_sw: texels,
+        ..Texture::default()
+    };
+    let mut row: Row = [0; ROW_B as usize];
+    put(&mut row, descriptor::TEXTURE_B, &texture.pack()?);
+    let pbe = Pbe {
+        dimension: TextureDimension::D2,
+        layout: Arrangement::Linear,
+        channels,
+        type_,
+        srgb,
+        swizzle_r,
+        swizzle_g,
+        swizzle_b,
+        swizzle_a,
+        width: BUFFER_WIDTH,
+        height,
+        buffer: buffer.address(),
+        stride: BUFFER_WIDTH * bytes,
+        ..Pbe::default()
+    };
+    put(&mut row, descriptor::PBE_B, &pbe.pack()?);
+    Ok(row)
+}
+
+/// The hardware's format of a storage format; none for undeclared ones and those of 64 bits.
+#[must_use]
+pub fn format_of(f: ImageFormat) -> Option<Format> {
+    use Format::*;
+    Some(match f {
+        ImageFormat::Rgba32f => R32G32B32A32_SFLOAT,
+        ImageFormat::Rgba16f => R16G16B16A16_SFLOAT,
+        ImageFormat::R32f => R32_SFLOAT,
+        ImageFormat::Rgba8 => R8G8B8A8_UNORM,
+        ImageFormat::Rgba8Snorm => R8G8B8A8_SNORM,
+        ImageFormat::Rg32f => R32G32_SFLOAT,
+        ImageFormat::Rg16f => R16G16_SFLOAT,
+        ImageFormat::R11fG11fB10f => B10G11R11_UFLOAT_PACK32,
+        ImageFormat::R16f => R16_SFLOAT,
+        ImageFormat::Rgba16 => R16G16B16A16_UNORM,
+        ImageFormat::Rgb10A2 => A2B10G10R10_UNORM_PACK32,
+        ImageFormat::Rg16 => R16G16_UNORM,
+        ImageFormat::Rg8 => R8G8_UNORM,
+        ImageFormat::R16 => R16_UNORM,
+        ImageFormat::R8 => R8_UNORM,
+        ImageFormat::Rgba16Snorm => R16G16B16A16_SNORM,
+        ImageFormat::Rg16Snorm => R16G16_SNORM,
+        ImageFormat::Rg8Snorm => R8G8_SNORM,
+        ImageFormat::R16Snorm => R16_SNORM,
+        ImageFormat::R8Snorm => R8_SNORM,
+        ImageFormat::Rgba32i => R32G32B32A32_SINT,
+        ImageFormat::Rgba16i => R16G16B16A16_SINT,
+        ImageFormat::Rgba8i => R8G8B8A8_SINT,
+        ImageFormat::R32i => R32_SINT,
+        ImageFormat::Rg32i => R32G32_SINT,
+        ImageFormat::Rg16i => R16G16_SINT,
+        ImageFormat::Rg8i => R8G8_SINT,
+        ImageFormat::R16i => R16_SINT,
+        ImageFormat::R8i => R8_SINT,
+        ImageFormat::Rgba32ui => R32G32B32A32_UINT,
+        ImageFormat::Rgba16ui => R16G16B16A16_UINT,
+        ImageFormat::Rgba8ui => R8G8B8A8_UINT,
+        ImageFormat::R32ui => R32_UINT,
+        ImageFormat::Rgb10A2ui => A2B10G10R10_UINT_PACK32,
+        ImageFormat::Rg32ui => R32G32_UINT,
+        ImageFormat::Rg16ui => R16G16_UINT,
+        ImageFormat::Rg8ui => R8G8_UINT,
+        ImageFormat::R16ui => R16_UINT,
+        ImageFormat::R8ui => R8_UINT,
+        ImageFormat::Unknown | ImageFormat::R64ui | ImageFormat::R64i => return None,
+    })
+}
+
+/// Packs a sampler.
+///
+/// # Errors
+/// When a value does not fit.
+pub fn sampler(s: &Sampler) -> Result<[u8; 8], Error> {
+    Ok(array(&s.pack()?))
+}
+
+fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    let mut out = [0; N];
+    let n = bytes.len().min(N);
+    out[..n].copy_from_slice(&bytes[..n]);
+    out
+}
+
+fn put(row: &mut Row, at: u32, bytes: &[u8]) {
+    row[at as usize..at as usize + bytes.len()].copy_from_slice(bytes);
+}

@@ -1,0 +1,67 @@
+//! Colours on their way to the tile: blending, and integers made to fit.
+
+use super::tile::{self, TARGETS, Tile};
+use super::{Colours, Interface, Prolog, parts};
+use crate::error::{Error, Result};
+use tepui_format::Numeric;
+use tepui_ir::{Attrs, Builder, Builtin, IoLoc, Op, Shader};
+use tepui_passes::lower_blend::{self, Range, Target};
+
+/// Blends what a shader stores to a tile; other shaders stay as they are.
+///
+/// # Errors
+/// When a render target's format cannot be drawn to.
+pub fn run(s: &mut Shader, interface: &Interface) -> Result<bool> {
+    let Interface::Fragment(f) = interface else { return Ok(false) };
+    let Colours::Tile(tile) = &f.colours else { return Ok(false) };
+    let targets = targets(tile)?;
+    prolog(s, f.prolog);
+    Ok(lower_blend::run(s, &tile.blend, &targets, tile.samples))
+}
+
+fn targets(tile: &Tile) -> Result<[Option<Target>; TARGETS]> {
+    let layout = tile::Layout::new(tile)?;
+    let mut out = [None; TARGETS];
+    for (out, slot) in out.iter_mut().zip(layout.slots) {
+        let Some(slot) = slot else { continue };
+        let (channels, numeric) = tile::channels(slot.format);
+        let range = match numeric {
+            Numeric::Unorm | Numeric::Srgb => Range::Unorm,
+            Numeric::Snorm => Range::Snorm,
+            Numeric::Sfloat | Numeric::Ufloat => Range::Float,
+            Numeric::Uint => Range::Uint,
+            Numeric::Sint => Range::Sint,
+            Numeric::Uscaled | Numeric::Sscaled => return Err(Error::Target(slot.format)),
+        };
+        *out = Some(Target { channels, range, bits: tile::channel_bits(slot.format) });
+    }
+    Ok(out)
+}
+
+/// A prolog's work in the program itself.
+fn prolog(s: &mut Shader, p: Prolog) {
+    if p == Prolog::default() {
+        return;
+    }
+    let root = s.root;
+    let insts = std::mem::take(&mut s.regions[root].insts);
+    parts::cull(&mut Builder::at(s, root), p.cull_distances);
+    let mut mask = None;
+    for i in insts {
+        match (s.insts[i].op, s.insts[i].attrs) {
+            (Op::StoreOutput, Attrs::Io(slot))
+                if p.killed != 0
+                    && slot.loc == IoLoc::Builtin(Builtin::SampleMask)
+                    && slot.component == 0 =>
+            {
+                mask = Some(s.arg(i, 0));
+                continue;
+            }
+            (Op::Yield, _) if p.killed != 0 => {
+                parts::keep(&mut Builder::at(s, root), p.killed, mask);
+            }
+            _ => {}
+        }
+        s.regions[root].insts.push(i);
+    }
+}

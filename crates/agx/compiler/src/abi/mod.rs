@@ -1,0 +1,225 @@
+//! How the parts of vertex and fragment programs meet: registers, uniforms, and what each part is compiled for.
+//!
+//! ```text
+//! vertex:    prolog ─ r5, r6 ids; r8 … attributes ─▶ main ─▶ vertex store
+//! fragment:  prolog ─▶ main ─ r2 depth; r3l stencil; r3h write mask; r4 … colours ─▶ epilog ─▶ tile
+//! ```
+//!
+//! A part runs through into the next one. `r0l` is the nesting counter of all of them; in fragment programs that run for each sample,
+//! `r1l` holds the sample's bit. A monolithic program is one part that does everything, and is optimised as one.
+//! source: Mesa's compiler/README.md, "ABI", and lib/agx_abi.h
+
+pub mod attribute;
+pub mod colour;
+pub mod effects;
+pub mod parts;
+pub mod tile;
+
+use crate::uniforms::{Source, Uniform, Uniforms};
+use crate::varyings::FragmentTable;
+use attribute::Attribute;
+use tepui_ir::{Shader, Stage};
+use tile::Tile;
+
+/// Vertex: half-register with the vertex number.
+pub const VERTEX_ID: u16 = 2 * 5;
+/// Vertex: half-register with the instance number.
+pub const INSTANCE_ID: u16 = 2 * 6;
+/// Fragment: half-register with the bit of the sample, in programs that run for each.
+pub const SAMPLE_BIT: u16 = 2;
+/// Fragment: half-registers with the depth.
+pub const DEPTH: u16 = 4;
+/// Fragment: half-register with the stencil value.
+pub const STENCIL: u16 = 6;
+/// Fragment: half-register with the samples whose colours are written.
+pub const WRITE_MASK: u16 = 7;
+
+/// First half-register of component `c` of the attribute at location `n`.
+#[must_use]
+pub const fn attribute(n: u16, c: u16) -> u16 {
+    2 * (8 + 4 * n + c)
+}
+
+/// First half-register of component `c` of the colour at location `n`.
+#[must_use]
+pub const fn colour(n: u16, c: u16) -> u16 {
+    2 * (4 + 4 * n + c)
+}
+
+/// Attributes that have registers.
+pub const MAX_ATTRIBUTES: u8 = 30;
+
+/// Half-uniforms that every fragment part leaves alone: the heap's address, the blend constant, the address of the driver's root.
+pub const FRAGMENT_HALVES: u16 = 16;
+
+/// Where a vertex shader's attributes come from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Attributes {
+    /// A prolog left them in registers.
+    #[default]
+    Registers,
+    /// They are fetched here, by location.
+    Fetch(Vec<Option<Attribute>>),
+}
+
+/// Where a vertex shader's results go.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum VertexResults {
+    /// To the vertex store; with the fragment shader's table, varyings have fixed places.
+    #[default]
+    Store,
+    /// To the vertex store at places that suit these fragments.
+    StoreFor(FragmentTable),
+    /// To the registers where the main part looks for attributes: this is a prolog.
+    Registers,
+}
+
+/// What a vertex part is compiled for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Vertex {
+    /// Attributes.
+    pub attributes: Attributes,
+    /// Results.
+    pub results: VertexResults,
+}
+
+/// Where colours go.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Colours {
+    /// To registers, for an epilog, which also runs the tests.
+    #[default]
+    Registers,
+    /// To the tile.
+    Tile(Box<Tile>),
+    /// Nowhere, and nothing is tested: this is a prolog.
+    None,
+}
+
+/// What a fragment part is compiled for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fragment {
+    /// Inputs are colours in registers: this is an epilog, behind a main part with this table.
+    pub behind: Option<FragmentTable>,
+    /// The coefficient register to begin with: a prolog leaves those of its main part alone.
+    pub first_coefficient: u8,
+    /// Colours.
+    pub colours: Colours,
+    /// Runs for each sample whether the shader asks for it or not.
+    pub per_sample: bool,
+    /// What a monolithic program does of a prolog's work.
+    pub prolog: Prolog,
+}
+
+/// What the pipeline's state asks of fragments before they are shaded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Prolog {
+    /// Samples that the state's sample mask takes away.
+    pub killed: u8,
+    /// Cull distances of the vertices.
+    pub cull_distances: u8,
+}
+
+/// What a shader is compiled for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Interface {
+    /// A compute shader.
+    #[default]
+    Compute,
+    /// A vertex shader or a part of one.
+    Vertex(Vertex),
+    /// A fragment shader or a part of one.
+    Fragment(Fragment),
+}
+
+impl Interface {
+    /// The main part of a program that is linked later.
+    #[must_use]
+    pub fn main(stage: Stage) -> Interface {
+        match stage {
+            Stage::Compute => Interface::Compute,
+            Stage::Vertex => Interface::Vertex(Vertex::default()),
+            Stage::Fragment => Interface::Fragment(Fragment::default()),
+        }
+    }
+
+    /// Whether other parts run before or behind it.
+    #[must_use]
+    pub fn is_part(&self) -> bool {
+        match self {
+            Interface::Compute => false,
+            Interface::Vertex(v) => {
+                v.attributes == Attributes::Registers || v.results == VertexResults::Registers
+            }
+            Interface::Fragment(f) => f.behind.is_some() || !matches!(f.colours, Colours::Tile(_)),
+        }
+    }
+
+    /// A prolog or an epilog: it has only the uniforms that the ABI fixes.
+    #[must_use]
+    pub fn is_beside(&self) -> bool {
+        match self {
+            Interface::Compute => false,
+            Interface::Vertex(v) => v.results == VertexResults::Registers,
+            Interface::Fragment(f) => f.behind.is_some() || f.colours == Colours::None,
+        }
+    }
+
+    /// The uniforms that a part may use: what the ABI fixes is at its place.
+    pub(crate) fn uniforms(&self, s: &Shader) -> Uniforms {
+        let mut u = Uniforms::default();
+        if !self.is_part() {
+            return u;
+        }
+        match self {
+            Interface::Compute => {}
+            Interface::Vertex(_) => {
+                let n = u16::from(attributes(s));
+                u.reserve(vertex_halves(n), vertex_uniforms(n));
+            }
+            Interface::Fragment(_) => {
+                let pinned = (0..4).map(|component| Uniform {
+                    half: 4 + 2 * u16::from(component),
+                    source: Source::BlendConstant { component },
+                });
+                u.reserve(FRAGMENT_HALVES, pinned.collect());
+            }
+        }
+        if self.is_beside() {
+            u.seal();
+        }
+        u
+    }
+}
+
+/// Half-uniforms that a vertex shader with `n` attributes leaves to its prolog; even, so that words behind them need no gap.
+#[must_use]
+pub const fn vertex_halves(n: u16) -> u16 {
+    6 * n + 6
+}
+
+fn vertex_uniforms(n: u16) -> Vec<Uniform> {
+    let mut all = Vec::new();
+    for k in 0..n {
+        let index = k as u8;
+        all.push(Uniform { half: 4 * k, source: Source::AttributeBase { index } });
+        all.push(Uniform { half: 4 * n + 2 * k, source: Source::AttributeClamp { index } });
+    }
+    all.push(Uniform { half: 6 * n, source: Source::BaseVertex });
+    all.push(Uniform { half: 6 * n + 2, source: Source::BaseInstance });
+    all.push(Uniform { half: 6 * n + 4, source: Source::DrawIndex });
+    all
+}
+
+/// One more than the largest location that a vertex shader reads.
+pub(crate) fn attributes(s: &Shader) -> u8 {
+    let mut n = 0;
+    s.walk(|s, _, i| {
+        let d = &s.insts[i];
+        if let (tepui_ir::Op::LoadInput, tepui_ir::Attrs::Io(slot)) = (d.op, d.attrs)
+            && let tepui_ir::IoLoc::Location(l) = slot.loc
+        {
+            n = n.max(l.saturating_add(1));
+        }
+    });
+    n.min(255) as u8
+}

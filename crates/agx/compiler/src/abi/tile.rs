@@ -1,0 +1,158 @@
+//! The tile that fragments write: formats of the render targets, where each lies in a pixel, and how a colour becomes one of its values.
+
+use crate::error::{Error, Result};
+use tepui_agx_isa::operand::Format as IsaFormat;
+use tepui_format::{Component, Encoding, Format, Numeric};
+pub use tepui_passes::lower_blend::Blend;
+
+/// Colour locations.
+pub const TARGETS: usize = 8;
+/// Most bytes of a tile. source: Mesa, agx_tilebuffer.c, MAX_BYTES_PER_TILE
+const MAX_TILE_B: u32 = 32767;
+/// Most bytes of a sample. source: as above, MAX_BYTES_PER_SAMPLE
+const MAX_SAMPLE_B: u32 = 64;
+
+/// What a fragment program draws to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tile {
+    /// Formats by colour location.
+    pub formats: [Option<Format>; TARGETS],
+    /// Samples of a pixel: 1, 2 or 4.
+    pub samples: u8,
+    /// Blending.
+    pub blend: Blend,
+}
+
+impl Tile {
+    /// One colour, one sample, no blending.
+    #[must_use]
+    pub fn single(format: Format) -> Tile {
+        let mut formats = [None; TARGETS];
+        formats[0] = Some(format);
+        Tile { formats, samples: 1, blend: Blend::default() }
+    }
+}
+
+/// Where a render target lies in a pixel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// Its format.
+    pub format: Format,
+    /// The format of its channels in the tile.
+    pub isa: IsaFormat,
+    /// Channels.
+    pub channels: u8,
+    /// Byte in a sample.
+    pub offset: u16,
+}
+
+/// How pixels lie in a tile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// By colour location.
+    pub slots: [Option<Slot>; TARGETS],
+    /// Bytes of a sample, a multiple of 8.
+    pub sample_bytes: u32,
+    /// Pixels of a tile.
+    pub tile_px: [u32; 2],
+}
+
+/// The format that a render target's channels have in the tile. source: Mesa, layout/formats.c
+fn isa_format(format: Format) -> Option<IsaFormat> {
+    use Numeric::{Sfloat, Sint, Snorm, Srgb, Ufloat, Uint, Unorm};
+    let info = format.info();
+    let channels = match &info.encoding {
+        Encoding::SharedExponent => return Some(IsaFormat::Rgb9E5),
+        Encoding::Plain(c) => c,
+        _ => return None,
+    };
+    let first = channels.as_slice().first()?;
+    let bits = channels.as_slice().iter().map(|c| c.bits).max()?;
+    let even = channels.as_slice().iter().all(|c| c.bits == bits);
+    Some(match (first.numeric, bits, even) {
+        (Unorm, 8, true) => IsaFormat::U8Norm,
+        (Snorm, 8, true) => IsaFormat::S8Norm,
+        (Unorm, 16, true) => IsaFormat::U16Norm,
+        (Snorm, 16, true) => IsaFormat::S16Norm,
+        (Srgb, 8, true) => IsaFormat::Srgba8,
+        (Uint | Sint, 8, true) => IsaFormat::I8,
+        (Uint | Sint, 16, true) => IsaFormat::I16,
+        (Uint | Sint | Sfloat, 32, true) => IsaFormat::I32,
+        (Sfloat, 16, true) => IsaFormat::F16,
+        (Unorm, 10, false) => IsaFormat::Rgb10A2,
+        (Uint, 10, false) => IsaFormat::I16,
+        (Ufloat, 11, false) => IsaFormat::Rg11B10F,
+        (Unorm, 4..=6, _) => IsaFormat::F16,
+        _ => return None,
+    })
+}
+
+/// The channels of a colour: how many there are in front of the last that the format has, and the numbers in them.
+#[must_use]
+pub fn channels(format: Format) -> (u8, Numeric) {
+    match &format.info().encoding {
+        Encoding::Plain(c) => {
+            let index = |k: Component| {
+                [Component::R, Component::G, Component::B, Component::A]
+                    .iter()
+                    .position(|&x| x == k)
+            };
+            let last = c.as_slice().iter().filter_map(|c| index(c.component)).max().unwrap_or(0);
+            (last as u8 + 1, c.as_slice().first().map_or(Numeric::Unorm, |c| c.numeric))
+        }
+        _ => (3, Numeric::Ufloat),
+    }
+}
+
+/// Bits of each channel, red first.
+#[must_use]
+pub fn channel_bits(format: Format) -> [u8; 4] {
+    match &format.info().encoding {
+        Encoding::Plain(c) => [Component::R, Component::G, Component::B, Component::A]
+            .map(|k| c.get(k).map_or(0, |c| c.bits)),
+        _ => [9, 9, 9, 0],
+    }
+}
+
+/// Bytes to which a channel's place is aligned.
+fn unit(isa: IsaFormat) -> u32 {
+    if isa.is_packed() { 4 } else { isa.element_bytes().unwrap_or(4) }
+}
+
+impl Layout {
+    /// Lays out a tile. source: Mesa, agx_build_tilebuffer_layout
+    ///
+    /// # Errors
+    /// When a format cannot be drawn to, or the targets need more than the tile has.
+    pub fn new(tile: &Tile) -> Result<Layout> {
+        let mut slots = [None; TARGETS];
+        let mut end = 0;
+        for (slot, format) in slots.iter_mut().zip(tile.formats) {
+            let Some(format) = format else { continue };
+            let Some(isa) = isa_format(format) else {
+                return Err(Error::Target(format));
+            };
+            let (channels, _) = channels(format);
+            let unit = unit(isa);
+            end = u32::next_multiple_of(end, unit);
+            *slot = Some(Slot { format, isa, channels, offset: end as u16 });
+            end += if isa.is_packed() { unit } else { unit * u32::from(channels) };
+        }
+        let samples = u32::from(tile.samples.max(1));
+        let limit = |what, needed: u32, limit: u32| {
+            if needed <= limit {
+                return Ok(());
+            }
+            Err(Error::Limit { what, needed: u64::from(needed), limit: u64::from(limit) })
+        };
+        limit("samples", samples, 4)?;
+        // With several samples, a tile has memory even if no colour is drawn to.
+        let sample_bytes = end.max(u32::from(samples > 1)).next_multiple_of(8);
+        limit("bytes of a sample in the tile", sample_bytes, MAX_SAMPLE_B)?;
+        let bytes = |px: [u32; 2]| sample_bytes * samples * px[0] * px[1];
+        let sizes = [[32, 32], [32, 16], [16, 16]];
+        let tile_px = sizes.into_iter().find(|&px| bytes(px) <= MAX_TILE_B).unwrap_or([16, 16]);
+        limit("bytes of a tile", bytes(tile_px), MAX_TILE_B)?;
+        Ok(Layout { slots, sample_bytes, tile_px })
+    }
+}

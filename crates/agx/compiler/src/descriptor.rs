@@ -1,0 +1,94 @@
+//! Rows of descriptors in memory: what a shader finds behind the address of an image or sampler.
+//!
+//! Each element of a binding is a row of [`ROW_B`] bytes:
+//!
+//! | byte | what |
+//! | ---: | --- |
+//! | 0 | texture descriptor: sampled images, texel buffers, and storage images that are read or asked for their size |
+//! | 24 | PBE descriptor: storage images and storage texel buffers that are written or have atomics |
+//! | 48 | sampler: its number as the machine counts them (16 bits) |
+//! | 52 | storage images: texels from row to row of the level in memory |
+//! | 56 | storage images: logarithms of the samples of a texel, and of the width and height of a tile, a byte each |
+//! | 60 | storage images: samples from layer to layer |
+//!
+//! How images are described: one-dimensional ones as images of height 1; texel buffers as linear images of [`BUFFER_WIDTH`] columns,
+//! their number of texels and first texel in the fields that the hardware leaves to software; cubes that are stored to
+//! or loaded from as arrays of faces; the PBE descriptor of a multisampled image as a linear image of its samples, [`BUFFER_WIDTH`] in a
+//! row. source: Mesa, agx_nir_lower_texture.c, for what the hardware cannot do itself
+
+use tepui_agx_packets::pbe::Pbe;
+use tepui_agx_packets::sampler::{BorderColour, Filter, MipFilter, Sampler, Wrap};
+use tepui_agx_packets::texture::Texture;
+use tepui_packets::{Packet, PacketInfo};
+
+/// Bytes of a row.
+pub const ROW_B: u32 = 64;
+/// Where the texture descriptor begins.
+pub const TEXTURE_B: u32 = 0;
+/// Where the PBE descriptor begins.
+pub const PBE_B: u32 = 24;
+/// Where the number of the sampler stands.
+pub const SAMPLER_B: u32 = 48;
+/// Where the texels from row to row of a storage image stand.
+pub const PITCH_B: u32 = 52;
+/// Where the logarithms of samples, tile width and tile height of a storage image stand.
+pub const LOGS_B: u32 = 56;
+/// Where the samples from layer to layer of a storage image stand.
+pub const LAYER_B: u32 = 60;
+
+/// The sampler that loads look at: it makes what is outside of the image zero. source: Mesa, agx_helpers.h, agx_pack_txf_sampler
+#[must_use]
+pub fn loads_sampler() -> Sampler {
+    Sampler {
+        minimum_lod: 0.0,
+        maximum_lod: 14.0,
+        maximum_anisotropy: 1,
+        magnify: Filter::Nearest,
+        minify: Filter::Nearest,
+        mip_filter: MipFilter::Nearest,
+        wrap_s: Wrap::ClampToBorder,
+        wrap_t: Wrap::ClampToBorder,
+        wrap_r: Wrap::ClampToBorder,
+        border_colour: BorderColour::TransparentBlack,
+        ..Sampler::default()
+    }
+}
+
+/// Columns of a texel buffer as an image. source: Mesa, agx_nir_texture.h, AGX_TEXTURE_BUFFER_WIDTH
+pub const BUFFER_WIDTH: u32 = 1024;
+
+/// Bits of a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Bits {
+    /// Byte of the 32-bit word in the row.
+    pub byte: u32,
+    /// First bit of the word.
+    pub low: u32,
+    /// How many bits; they may reach into the next word.
+    pub width: u32,
+}
+
+/// Where a field of a descriptor stands in the row.
+fn field(info: &PacketInfo, base: u32, ident: &str) -> Bits {
+    let Some(piece) = info.fields.iter().find(|f| f.ident == ident).map(|f| f.pieces[0]) else {
+        unreachable!("{} has no field {ident}", info.name)
+    };
+    Bits { byte: base + piece.start / 32 * 4, low: piece.start % 32, width: piece.width }
+}
+
+/// A field of the texture descriptor.
+pub(crate) fn texture(ident: &str) -> Bits {
+    field(Texture::INFO, TEXTURE_B, ident)
+}
+
+/// A field of the PBE descriptor.
+pub(crate) fn pbe(ident: &str) -> Bits {
+    field(Pbe::INFO, PBE_B, ident)
+}
+
+/// Logarithm of the samples of a storage image's texel.
+pub(crate) const SAMPLES_LOG2: Bits = Bits { byte: LOGS_B, low: 0, width: 8 };
+/// Logarithm of the width of a storage image's tile.
+pub(crate) const TILE_WIDTH_LOG2: Bits = Bits { byte: LOGS_B, low: 8, width: 8 };
+/// Logarithm of the height of a storage image's tile.
+pub(crate) const TILE_HEIGHT_LOG2: Bits = Bits { byte: LOGS_B, low: 16, width: 8 };

@@ -1,0 +1,50 @@
+//! The control-flow graph in Graphviz's language: a box for each block with its instructions, an arrow for each edge.
+
+use crate::mir::{Ctl, Function, Op};
+use cranelift_entity::EntityRef;
+use std::fmt;
+
+/// Prints a function as a graph; `name` is its title.
+pub struct Dot<'a> {
+    /// The function.
+    pub function: &'a Function,
+    /// The graph's name and title.
+    pub name: &'a str,
+}
+
+/// Text inside of a quoted label, its lines flush left.
+fn escape(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\l")
+}
+
+impl fmt::Display for Dot<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let f = self.function;
+        writeln!(out, "digraph \"{}\" {{", escape(self.name))?;
+        writeln!(out, "  label=\"{}\" labelloc=t fontname=monospace", escape(self.name))?;
+        writeln!(out, "  node [shape=box fontname=monospace]")?;
+        writeln!(out, "  edge [fontname=monospace]")?;
+        for (b, data) in f.blocks.iter() {
+            let mut text = format!("{b}\n");
+            for &i in &data.insts {
+                f.line(&mut text, i)?;
+            }
+            writeln!(out, "  {b} [label=\"{}\"]", escape(&text))?;
+        }
+        for (b, data) in f.blocks.iter() {
+            let last = data.insts.last().map(|&i| f.insts[i].op);
+            for (n, s) in data.succs.iter().enumerate() {
+                // An `if` goes to its arms in order; what goes back begins a loop's next iteration.
+                let note = match last {
+                    Some(Op::Ctl(Ctl::If(_))) if n == 0 => " [label=\"then\"]",
+                    Some(Op::Ctl(Ctl::If(_))) => " [label=\"else\"]",
+                    Some(Op::Ctl(Ctl::Break)) => " [label=\"break\"]",
+                    _ if s.index() <= b.index() => " [label=\"next\" constraint=false]",
+                    _ => "",
+                };
+                writeln!(out, "  {b} -> {s}{note}")?;
+            }
+        }
+        writeln!(out, "}}")
+    }
+}

@@ -1,0 +1,618 @@
+//! Images in terms of what the texture unit and the pixel back end do themselves.
+//!
+//! - sizes, levels and samples are read from the descriptor, which lies in memory ([`crate::descriptor`])
+//! - one-dimensional images and texel buffers become two-dimensional
+//! - a fetch outside of levels or layers gets a coordinate that is outside, since the hardware checks nothing else
+//! - gradients of cubes become a level of detail
+//! - atomics become atomics of memory, at an address computed from the descriptor
+//! - a store to an image that is read as well is followed by a barrier
+//!
+//! What is left for selection: lookups of two- and three-dimensional images and cubes, with [`TexOperands::LOD`] only where it is not
+//! level 0. source: Mesa, agx_nir_lower_texture.c and libagx/texture.cl, for what the hardware needs
+
+use crate::descriptor::{self, Bits, texture};
+use tepui_ir::{
+    Access, AtomicOp, Attrs, Barrier, Dim, Extend, Image, Inst, Mem, MemSet, Op, ResKind, Scope,
+    Shader, TexOperands, Type, Value,
+};
+use tepui_passes::rewrite::{self, Emit, Lowering, Step};
+
+/// A coordinate outside of every image, also with the largest offset added. source: Mesa, libagx/texture.cl
+const OUTSIDE: u32 = 0xfff0;
+
+const MEM: Mem = Mem {
+    align_log2: 0,
+    offset: 0,
+    index: Extend { signed: false, shift: 0 },
+    access: Access::empty(),
+};
+
+/// Runs the pass. It must not run twice.
+pub fn run(s: &mut Shader) -> bool {
+    let (mut any, mut loads) = (false, false);
+    s.walk(|s, _, i| {
+        any |= matches!(s.insts[i].attrs, Attrs::Image(_) | Attrs::ImageAtomic(..));
+        loads |= s.insts[i].op == Op::ImageLoad;
+    });
+    any && rewrite::run(s, &mut Images { loads })
+}
+
+struct Images {
+    /// The shader reads storage images.
+    loads: bool,
+}
+
+/// The kind of resource behind a handle, when it is known.
+fn resource(s: &Shader, handle: Value) -> Option<ResKind> {
+    match s.insts[s.def_inst(handle)?].attrs {
+        Attrs::Res(r, _) => Some(s.resources[r].kind),
+        _ => None,
+    }
+}
+
+/// An image instruction, taken apart.
+struct Lookup {
+    op: Op,
+    image: Image,
+    args: Vec<Value>,
+    /// Coordinates, the layer last.
+    at: Vec<Value>,
+}
+
+impl Lookup {
+    fn new(e: &mut Emit, i: Inst, image: Image) -> Lookup {
+        let op = e.s.insts[i].op;
+        let args = e.s.args(i).to_vec();
+        let at = e.split(args[Self::coords_at(op)]);
+        Lookup { op, image, args, at }
+    }
+
+    fn coords_at(op: Op) -> usize {
+        match op {
+            Op::TexSample | Op::TexSampleLod | Op::TexGather | Op::TexQueryLod => 2,
+            _ => 1,
+        }
+    }
+
+    /// Position of an optional operand among the arguments.
+    fn position(&self, flag: TexOperands) -> Option<usize> {
+        self.image.operands.contains(flag).then(|| {
+            let below = TexOperands::from_bits_truncate(flag.bits() - 1) & self.image.operands;
+            let gradients = usize::from(below.contains(TexOperands::GRAD));
+            Shader::tex_fixed_args(self.op) + below.iter().count() + gradients
+        })
+    }
+
+    fn get(&self, flag: TexOperands) -> Option<Value> {
+        self.position(flag).map(|at| self.args[at])
+    }
+
+    fn take(&mut self, flag: TexOperands) -> Option<Value> {
+        let at = self.position(flag)?;
+        self.image.operands.remove(flag);
+        Some(self.args.remove(at))
+    }
+
+    fn put(&mut self, flag: TexOperands, v: Value) {
+        self.image.operands.insert(flag);
+        if let Some(at) = self.position(flag) {
+            self.args.insert(at, v);
+        }
+    }
+
+    /// The layer's place in the coordinates.
+    fn layer(&self) -> Option<usize> {
+        self.image.array.then(|| self.at.len() - 1)
+    }
+
+    /// The instruction with the coordinates as they are now.
+    fn finish(mut self, e: &mut Emit, tys: &[Type]) -> Vec<Value> {
+        self.args[Self::coords_at(self.op)] = e.vec(&self.at);
+        let i = e.inst(self.op, Attrs::Image(self.image), &self.args, tys);
+        e.s.results(i).to_vec()
+    }
+}
+
+/// Descriptors in memory.
+trait Descriptors {
+    fn word(&mut self, handle: Value, byte: u32) -> Value;
+    fn bits(&mut self, handle: Value, b: Bits) -> Value;
+    /// The value of a field that holds one less.
+    fn size(&mut self, handle: Value, field: &str) -> Value;
+}
+
+impl Descriptors for Emit<'_> {
+    fn word(&mut self, handle: Value, byte: u32) -> Value {
+        let address = self.op(Op::DescriptorAddress, &[handle]);
+        let mem = Mem {
+            align_log2: 2,
+            offset: byte as i32,
+            access: Access::CONST | Access::NON_WRITABLE,
+            ..MEM
+        };
+        self.value(Op::LoadGlobal, Attrs::Mem(mem), &[address], Type::B32)
+    }
+
+    fn bits(&mut self, handle: Value, b: Bits) -> Value {
+        let mut v = self.word(handle, b.byte);
+        if b.low > 0 {
+            let n = self.u32(b.low);
+            v = self.op(Op::UShr, &[v, n]);
+        }
+        let here = 32 - b.low;
+        if b.width > here {
+            let next = self.word(handle, b.byte + 4);
+            let n = self.u32(here);
+            let up = self.op(Op::IShl, &[next, n]);
+            v = self.op(Op::IOr, &[v, up]);
+        }
+        if b.width < 32 && b.low + b.width != 32 {
+            let mask = self.u32((1 << b.width) - 1);
+            v = self.op(Op::IAnd, &[v, mask]);
+        }
+        v
+    }
+
+    fn size(&mut self, handle: Value, field: &str) -> Value {
+        let v = self.bits(handle, texture(field));
+        let one = self.u32(1);
+        self.op(Op::IAdd, &[v, one])
+    }
+}
+
+impl Lowering for Images {
+    fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
+        let (op, attrs) = (e.s.insts[i].op, e.s.insts[i].attrs);
+        let image = match attrs {
+            Attrs::Image(image) | Attrs::ImageAtomic(_, image) => image,
+            _ => return Step::Keep,
+        };
+        // Handles that are chosen at run time are refused where they are selected.
+        if resource(e.s, e.s.arg(i, 0)).is_none() {
+            return Step::Keep;
+        }
+        match (op, attrs) {
+            (Op::ImageSize, _) => Step::Replace(vec![size(e, i, image)]),
+            (Op::TexLevels, _) => {
+                let h = e.s.arg(i, 0);
+                let first = e.bits(h, texture("first_level"));
+                let last = e.bits(h, texture("last_level"));
+                let n = e.op(Op::ISub, &[last, first]);
+                let one = e.u32(1);
+                Step::Replace(vec![e.op(Op::IAdd, &[n, one])])
+            }
+            (Op::ImageSamples, _) => {
+                let h = e.s.arg(i, 0);
+                let log = e.bits(h, texture("samples"));
+                let two = e.u32(2);
+                Step::Replace(vec![e.op(Op::IShl, &[two, log])])
+            }
+            (Op::ImageAtomic, Attrs::ImageAtomic(op, _)) => self.atomic(e, i, op, image),
+            (Op::ImageStore, _) => self.store(e, i, image),
+            (Op::TexFetch | Op::ImageLoad, _) => fetch(e, i, image),
+            (Op::TexSample | Op::TexSampleLod | Op::TexGather | Op::TexQueryLod, _) => {
+                sample(e, i, image)
+            }
+            _ => Step::Keep,
+        }
+    }
+}
+
+impl Images {
+    /// A barrier that makes a write visible to later reads of images by the same thread.
+    fn fence(&self, e: &mut Emit, image: Image, spaces: MemSet) {
+        if self.loads && !image.access.contains(Access::NON_READABLE) {
+            let b = Barrier { exec: Scope::Invocation, mem: Scope::Device, spaces };
+            e.inst(Op::Barrier, Attrs::Barrier(b), &[], &[]);
+        }
+    }
+
+    fn store(&self, e: &mut Emit, i: Inst, image: Image) -> Step {
+        let mut l = Lookup::new(e, i, image);
+        let h = l.args[0];
+        if image.ms {
+            let sample = l.take(TexOperands::SAMPLE).unwrap_or_else(|| e.u32(0));
+            l.at = multisampled_place(e, h, &l, sample);
+            (l.image.ms, l.image.array) = (false, false);
+            l.finish(e, &[]);
+            self.fence(e, image, MemSet::IMAGE);
+            return Step::Remove;
+        }
+        match image.dim {
+            Dim::Buffer => {
+                l.at = buffer_place(e, h, l.at[0], true);
+                l.image.dim = Dim::D2;
+            }
+            Dim::D1 => {
+                let zero = e.u32(0);
+                second(e, &mut l, zero);
+            }
+            Dim::Cube => {
+                l.image.dim = Dim::D2;
+                l.image.array = true;
+            }
+            Dim::D2 | Dim::D3 | Dim::Subpass => {}
+        }
+        if let Some(k) = l.layer() {
+            // The machine looks at 16 bits.
+            let most = e.u32(0xffff);
+            l.at[k] = e.op(Op::UMin, &[l.at[k], most]);
+        }
+        l.finish(e, &[]);
+        self.fence(e, image, MemSet::IMAGE);
+        Step::Remove
+    }
+
+    fn atomic(&self, e: &mut Emit, i: Inst, op: AtomicOp, image: Image) -> Step {
+        let r = e.s.result(i);
+        let ty = e.ty(r);
+        if ty != Type::B32 || image.ms {
+            return Step::Keep;
+        }
+        let l = Lookup::new(e, i, image);
+        let h = l.args[0];
+        let data = l.args[3..].to_vec();
+        let inside = match image.dim {
+            Dim::Buffer => {
+                let size = e.bits(h, texture("buffer_size_sw"));
+                e.op(Op::ULt, &[l.at[0], size])
+            }
+            _ => within(e, h, &l),
+        };
+        let access = image.access;
+        let old = e.if_else(
+            inside,
+            ty,
+            |e| {
+                let address = address(e, h, &l);
+                let mem = Mem { align_log2: 2, access, ..MEM };
+                let mut args = vec![address];
+                args.extend(data);
+                e.value(Op::AtomicGlobal, Attrs::Atomic(op, mem), &args, ty)
+            },
+            |e| e.u32(0),
+        );
+        self.fence(e, image, MemSet::IMAGE | MemSet::BUFFER);
+        Step::Replace(vec![old])
+    }
+}
+
+/// Width, height, depth, and layers, as the image's shape has them.
+fn size(e: &mut Emit, i: Inst, image: Image) -> Value {
+    let h = e.s.arg(i, 0);
+    let storage = matches!(resource(e.s, h), Some(ResKind::StorageImage));
+    if image.dim == Dim::Buffer {
+        return e.bits(h, texture("buffer_size_sw"));
+    }
+    let lod = image.operands.contains(TexOperands::LOD).then(|| e.s.arg(i, 1));
+    let first = e.bits(h, texture("first_level"));
+    let level = match lod.filter(|&l| e.s.as_const(l) != Some(0)) {
+        Some(lod) => e.op(Op::IAdd, &[first, lod]),
+        None => first,
+    };
+    let one = e.u32(1);
+    let level_of = |e: &mut Emit, field: &str| {
+        let v = e.size(h, field);
+        let v = e.op(Op::UShr, &[v, level]);
+        e.op(Op::UMax, &[v, one])
+    };
+    let mut parts = vec![level_of(e, "width")];
+    match image.dim {
+        Dim::Cube => parts.push(parts[0]),
+        Dim::D2 | Dim::D3 | Dim::Subpass => parts.push(level_of(e, "height")),
+        Dim::D1 | Dim::Buffer => {}
+    }
+    if image.dim == Dim::D3 {
+        parts.push(level_of(e, "depth"));
+    }
+    if image.array {
+        let mut layers = e.size(h, "depth");
+        if image.dim == Dim::Cube && storage {
+            let six = e.u32(6);
+            layers = e.op(Op::UDiv, &[layers, six]);
+        }
+        parts.push(layers);
+    }
+    e.vec(&parts)
+}
+
+/// The column and row of a texel buffer's texel; outside of the image when `index` is not below the size.
+fn buffer_place(e: &mut Emit, handle: Value, index: Value, pbe: bool) -> Vec<Value> {
+    let size = e.bits(handle, texture("buffer_size_sw"));
+    let inside = e.op(Op::ULt, &[index, size]);
+    let offset = if pbe {
+        e.bits(handle, descriptor::pbe("buffer_offset_sw"))
+    } else {
+        e.bits(handle, texture("buffer_offset_sw"))
+    };
+    let moved = e.op(Op::IAdd, &[index, offset]);
+    let outside = e.u32(u32::MAX);
+    let at = e.select(inside, moved, outside);
+    square(e, at)
+}
+
+/// An index as column and row of an image of [`descriptor::BUFFER_WIDTH`] columns.
+fn square(e: &mut Emit, at: Value) -> Vec<Value> {
+    let mask = e.u32(descriptor::BUFFER_WIDTH - 1);
+    let log = e.u32(descriptor::BUFFER_WIDTH.ilog2());
+    vec![e.op(Op::IAnd, &[at, mask]), e.op(Op::UShr, &[at, log])]
+}
+
+/// A second coordinate for an image that has one.
+fn second(e: &mut Emit, l: &mut Lookup, y: Value) {
+    l.at.insert(1, y);
+    l.image.dim = Dim::D2;
+    // Derivatives and offsets along it are zero.
+    let zero = e.u32(0);
+    for (flag, n) in [(TexOperands::GRAD, 2), (TexOperands::OFFSET, 1)] {
+        if let Some(at) = l.position(flag) {
+            for k in at..at + n {
+                l.args[k] = e.vec(&[l.args[k], zero]);
+            }
+        }
+    }
+}
+
+fn fetch(e: &mut Emit, i: Inst, image: Image) -> Step {
+    let tys = [e.ty(e.s.result(i))];
+    let mut l = Lookup::new(e, i, image);
+    let h = l.args[0];
+    match image.dim {
+        Dim::Buffer => {
+            l.at = buffer_place(e, h, l.at[0], false);
+            l.image.dim = Dim::D2;
+            l.take(TexOperands::LOD);
+            return Step::Replace(l.finish(e, &tys));
+        }
+        Dim::D1 => {
+            let zero = e.u32(0);
+            second(e, &mut l, zero);
+        }
+        Dim::Cube => {
+            l.image.dim = Dim::D2;
+            l.image.array = true;
+        }
+        Dim::D2 | Dim::D3 => {}
+        Dim::Subpass => l.image.dim = Dim::D2,
+    }
+    let lod = l.get(TexOperands::LOD);
+    let zero_lod = lod.is_none_or(|v| e.s.as_const(v) == Some(0));
+    if zero_lod {
+        l.take(TexOperands::LOD);
+    }
+    let mut valid = None;
+    let mut also = |e: &mut Emit, c: Value| {
+        valid = Some(match valid {
+            Some(v) => e.op(Op::IAnd, &[v, c]),
+            None => c,
+        });
+    };
+    if let (false, Some(lod)) = (zero_lod, lod) {
+        let first = e.bits(h, texture("first_level"));
+        let last = e.bits(h, texture("last_level"));
+        let n = e.op(Op::ISub, &[last, first]);
+        let c = e.op(Op::UGe, &[n, lod]);
+        also(e, c);
+    }
+    if let Some(k) = l.layer() {
+        let last = e.bits(h, texture("depth"));
+        let c = e.op(Op::UGe, &[last, l.at[k]]);
+        also(e, c);
+    }
+    if let Some(valid) = valid {
+        let outside = e.u32(OUTSIDE);
+        l.at[0] = e.select(valid, l.at[0], outside);
+    }
+    Step::Replace(l.finish(e, &tys))
+}
+
+fn sample(e: &mut Emit, i: Inst, image: Image) -> Step {
+    let tys: Vec<Type> = e.s.results(i).iter().map(|&r| e.s.ty(r)).collect();
+    let mut l = Lookup::new(e, i, image);
+    let mut changed = false;
+    if image.dim == Dim::D1 {
+        changed = true;
+        // The middle of the only row.
+        let half = e.f32(0.5);
+        second(e, &mut l, half);
+    }
+    if image.dim == Dim::Cube && image.operands.contains(TexOperands::GRAD) {
+        changed = true;
+        let at = l.position(TexOperands::GRAD).unwrap_or(0);
+        let (dx, dy) = (l.args[at], l.args[at + 1]);
+        let lod = cube_level(e, l.args[0], &l.at[..3], [dx, dy]);
+        l.args.drain(at..at + 2);
+        l.image.operands.remove(TexOperands::GRAD);
+        l.put(TexOperands::LOD, lod);
+    }
+    // A level that is given, and a least one.
+    if l.image.operands.contains(TexOperands::LOD | TexOperands::MIN_LOD)
+        && let (Some(least), Some(lod)) = (l.take(TexOperands::MIN_LOD), l.take(TexOperands::LOD))
+    {
+        changed = true;
+        let lod = e.op(Op::FMax, &[lod, least]);
+        l.put(TexOperands::LOD, lod);
+    }
+    if changed { Step::Replace(l.finish(e, &tys)) } else { Step::Keep }
+}
+
+/// The level of detail that gradients of a direction ask for.
+/// source: Vulkan specification, "Cube Map Derivative Transformation" and "Scale Factor Operation"
+fn cube_level(e: &mut Emit, handle: Value, r: &[Value], gradients: [Value; 2]) -> Value {
+    let abs: Vec<Value> = r.iter().map(|&c| e.op(Op::FAbs, &[c])).collect();
+    // z wins over y wins over x.
+    let xy = e.op(Op::FMax, &[abs[0], abs[1]]);
+    let z = e.op(Op::FGe, &[abs[2], xy]);
+    let y = e.op(Op::FGe, &[abs[1], abs[0]]);
+    // The major axis and the two others; which of those is s and which t does not matter for a length.
+    let arrange = |e: &mut Emit, v: &[Value]| {
+        let major = e.select(y, v[1], v[0]);
+        let other = e.select(y, v[0], v[1]);
+        [e.select(z, v[2], major), e.select(z, v[0], other), e.select(z, v[1], v[2])]
+    };
+    let [major, s, t] = arrange(e, r);
+    let width = e.size(handle, "width");
+    let first = e.bits(handle, texture("first_level"));
+    let width = e.op(Op::UShr, &[width, first]);
+    let width = e.value(Op::U2F, Attrs::None, &[width], Type::B32);
+    let inv = e.op(Op::FRcp, &[major]);
+    let half = e.f32(0.5);
+    let scale = e.op(Op::FMul, &[width, half]);
+    let scale = e.op(Op::FMul, &[scale, inv]);
+    let (s, t) = (e.op(Op::FMul, &[s, inv]), e.op(Op::FMul, &[t, inv]));
+    let mut longest = None;
+    for g in gradients {
+        let g = e.split(g);
+        let [dm, ds, dt] = arrange(e, &g);
+        // The derivative of the quotient: (ds - s/major * dm) / major.
+        let mut square = None;
+        for (c, d) in [(s, ds), (t, dt)] {
+            let x = e.op(Op::FMul, &[c, dm]);
+            let x = e.op(Op::FSub, &[d, x]);
+            let x = e.op(Op::FMul, &[x, scale]);
+            square = Some(match square {
+                None => e.op(Op::FMul, &[x, x]),
+                Some(sum) => e.op(Op::FFma, &[x, x, sum]),
+            });
+        }
+        longest = match (longest, square) {
+            (Some(a), Some(b)) => Some(e.op(Op::FMax, &[a, b])),
+            (a, b) => a.or(b),
+        };
+    }
+    let square = longest.unwrap_or(scale);
+    let log = e.op(Op::FLog2, &[square]);
+    e.op(Op::FMul, &[log, half])
+}
+
+/// The bits of a number with a zero above each.
+fn spread(e: &mut Emit, mut v: Value) -> Value {
+    // Sides of tiles are less than 256 texels.
+    for (n, mask) in [(4, 0x0f0fu32), (2, 0x3333), (1, 0x5555)] {
+        let shift = e.u32(n);
+        let up = e.op(Op::IShl, &[v, shift]);
+        let both = e.op(Op::IOr, &[v, up]);
+        let mask = e.u32(mask);
+        v = e.op(Op::IAnd, &[both, mask]);
+    }
+    v
+}
+
+/// The texel of a level in the order of memory. source: Mesa, docs/drivers/asahi.rst, "Image layouts"
+fn texel_index(e: &mut Emit, h: Value, x: Value, y: Value) -> Value {
+    let row = e.word(h, descriptor::PITCH_B);
+    let log_w = e.bits(h, descriptor::TILE_WIDTH_LOG2);
+    let log_h = e.bits(h, descriptor::TILE_HEIGHT_LOG2);
+    let one = e.u32(1);
+    let mask = |e: &mut Emit, log: Value| {
+        let n = e.op(Op::IShl, &[one, log]);
+        e.op(Op::ISub, &[n, one])
+    };
+    let (mask_w, mask_h) = (mask(e, log_w), mask(e, log_h));
+    let not_w = e.op(Op::INot, &[mask_w]);
+    let not_h = e.op(Op::INot, &[mask_h]);
+    let above = e.op(Op::IAnd, &[y, not_h]);
+    let above = e.op(Op::IMul, &[above, row]);
+    let left = e.op(Op::IAnd, &[x, not_w]);
+    let left = e.op(Op::IShl, &[left, log_h]);
+    let in_x = e.op(Op::IAnd, &[x, mask_w]);
+    let in_y = e.op(Op::IAnd, &[y, mask_h]);
+    let (in_x, in_y) = (spread(e, in_x), spread(e, in_y));
+    let in_y = e.op(Op::IShl, &[in_y, one]);
+    let sum = e.op(Op::IAdd, &[above, left]);
+    let inside = e.op(Op::IOr, &[in_x, in_y]);
+    e.op(Op::IAdd, &[sum, inside])
+}
+
+/// Where a sample of a multisampled image lies, as column and row of the image that its PBE descriptor describes.
+fn multisampled_place(e: &mut Emit, h: Value, l: &Lookup, sample: Value) -> Vec<Value> {
+    let inside = within(e, h, l);
+    let samples = {
+        let log = e.bits(h, texture("samples"));
+        let two = e.u32(2);
+        e.op(Op::IShl, &[two, log])
+    };
+    let known = e.op(Op::ULt, &[sample, samples]);
+    let inside = e.op(Op::IAnd, &[inside, known]);
+    let log = e.bits(h, descriptor::SAMPLES_LOG2);
+    let texel = texel_index(e, h, l.at[0], l.at[1]);
+    let mut at = e.op(Op::IShl, &[texel, log]);
+    at = e.op(Op::IAdd, &[at, sample]);
+    if let Some(k) = l.layer() {
+        let stride = e.word(h, descriptor::LAYER_B);
+        let layers = e.op(Op::IMul, &[l.at[k], stride]);
+        at = e.op(Op::IAdd, &[at, layers]);
+    }
+    let outside = e.u32(u32::MAX);
+    let at = e.select(inside, at, outside);
+    square(e, at)
+}
+
+/// Whether the integer coordinates are inside of the view.
+fn within(e: &mut Emit, h: Value, l: &Lookup) -> Value {
+    let first = e.bits(h, texture("first_level"));
+    let mut all: Option<Value> = None;
+    let cube = l.image.dim == Dim::Cube;
+    for (k, &c) in l.at.iter().enumerate() {
+        let layer = l.layer() == Some(k) || (cube && k == 2);
+        let field = match k {
+            _ if layer => "depth",
+            0 => "width",
+            1 => "height",
+            _ => "depth",
+        };
+        let mut n = e.size(h, field);
+        if !layer {
+            let one = e.u32(1);
+            n = e.op(Op::UShr, &[n, first]);
+            n = e.op(Op::UMax, &[n, one]);
+        }
+        let c = e.op(Op::ULt, &[c, n]);
+        all = Some(match all {
+            Some(v) => e.op(Op::IAnd, &[v, c]),
+            None => c,
+        });
+    }
+    all.unwrap_or_else(|| e.konst(Type::B1, 1))
+}
+
+/// The address of a texel of 4 bytes.
+fn address(e: &mut Emit, h: Value, l: &Lookup) -> Value {
+    let two = e.u32(2);
+    let mut at = if l.image.dim == Dim::Buffer {
+        let offset = e.bits(h, descriptor::pbe("buffer_offset_sw"));
+        e.op(Op::IAdd, &[l.at[0], offset])
+    } else {
+        let (x, y) = match l.image.dim {
+            Dim::D1 => (l.at[0], e.u32(0)),
+            _ => (l.at[0], l.at[1]),
+        };
+        texel_index(e, h, x, y)
+    };
+    let layer = match l.image.dim {
+        Dim::D3 | Dim::Cube => Some(2),
+        _ => l.layer(),
+    };
+    if let Some(k) = layer {
+        let stride = e.word(h, descriptor::LAYER_B);
+        let layers = e.op(Op::IMul, &[l.at[k], stride]);
+        at = e.op(Op::IAdd, &[at, layers]);
+    }
+    // The field of the base counts 16 bytes.
+    let b = descriptor::pbe("buffer");
+    let low = e.word(h, b.byte);
+    let four = e.u32(4);
+    let low = e.op(Op::IShl, &[low, four]);
+    let high = e.bits(h, Bits { byte: b.byte, low: 28, width: b.width - 28 });
+    let words = e.vec(&[low, high]);
+    let base = e.convert(Op::Bitcast, words, Type::B64);
+    let mut bytes = e.op(Op::IShl, &[at, two]);
+    if l.image.dim != Dim::Buffer {
+        let level = e.bits(h, descriptor::pbe("level_offset_sw"));
+        let seven = e.u32(7);
+        let level = e.op(Op::IShl, &[level, seven]);
+        bytes = e.op(Op::IAdd, &[bytes, level]);
+    }
+    let bytes = e.convert(Op::U2U, bytes, Type::B64);
+    e.op(Op::IAdd, &[base, bytes])
+}

@@ -1,0 +1,749 @@
+//! Fragment shaders: built-ins, the fate of samples, depth and stencil. Interpolation and colours have files of their own.
+//!
+//! The rules of `sample_mask` and `zs_emit`: every sample is killed or tested exactly once on every way, tests come behind the last kill,
+//! and colours behind the tests. [`Tests`] says where they run. Programs that do neither are tested before they run.
+//! source: Mesa, agx_nir_lower_sample_mask.c, agx_nir_lower_discard_zs_emit.c, agx_nir_lower_frag_sidefx.c
+
+use super::alu::table;
+use super::interpolate::{At, coefficients};
+use super::stage::{Io, name};
+use super::{Comp, Opnd, Select, cond::Cond};
+use crate::abi::{self, Colours, effects, tile};
+use crate::error::Result;
+use crate::mir::{Block, HOLE, Ins, Op as MOp, Room, Val};
+use crate::uniforms::Source;
+use crate::varyings::{Coefficients, FragmentTable, Origin, Shading, Varying};
+use std::collections::BTreeMap;
+use tepui_agx_isa::operand::{Dst, ICond, RegVec, Size, SpecialReg};
+use tepui_agx_isa::table::barrier::WaitPix;
+use tepui_agx_isa::table::integer::Ffs;
+use tepui_agx_isa::table::moves::GetSr;
+use tepui_agx_isa::table::tile::{SampleMask, ZsEmit};
+use tepui_ir::{Attrs, Builtin, Inst, IoLoc, IoSlot, NumKind, Op, Sampling, Shader};
+
+/// All samples of a pixel. source: applegpu.py, "sample_mask"
+pub(super) const ALL: u64 = 255;
+/// Pixel fences. source: Mesa, agx_compile.c, agx_wait_pixel_mask
+pub(super) mod fence {
+    /// Before tests.
+    pub const TESTS: u16 = 1;
+    /// Before loads from the tile.
+    pub const LOAD: u16 = 8;
+    /// Before stores to the tile.
+    pub const STORE: u16 = 12;
+}
+/// Special registers. source: applegpu.py, SR_NAMES; Mesa, agx_opcodes.py
+pub(super) mod sr {
+    pub const LAYER: u8 = 2;
+    pub const BACK: u8 = 62;
+    pub const ACTIVE: u8 = 63;
+    pub const COVERAGE: u8 = 60;
+    pub const X: u8 = 80;
+    pub const INPUT_MASK: u8 = 124;
+}
+
+/// Where the program runs the tests.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Tests {
+    /// It does not: they run before it, or in a part behind it.
+    Elsewhere,
+    /// Before everything else.
+    First,
+    /// Behind this instruction of the outermost region.
+    Behind(Inst),
+    /// With the depth and stencil that are emitted.
+    Emit,
+    /// At the end.
+    Last,
+}
+
+/// What the selection of a fragment shader keeps.
+#[derive(Clone)]
+pub(crate) struct State {
+    pub interface: abi::Fragment,
+    pub table: FragmentTable,
+    pub layout: Option<tile::Layout>,
+    pub tests: Tests,
+    /// The bit of the sample, in programs that run for each.
+    sample: Option<Val>,
+    /// The loop over samples, when it is in the program: its header and the bit's phi.
+    around: Option<(Block, Ins)>,
+    /// Pixel fences that were waited for on every way.
+    waited: u16,
+    /// Whether the lane was a helper at the start.
+    helper: Option<Val>,
+    /// Colours in registers.
+    pub inputs: BTreeMap<u16, [Comp; 4]>,
+    /// Colours by location and component.
+    pub colours: BTreeMap<u8, [Comp; 4]>,
+    depth: Option<Comp>,
+    stencil: Option<Comp>,
+    pub mask: Option<Comp>,
+}
+
+/// What a program does, of what matters for tests.
+#[derive(Default)]
+struct Does {
+    kills: bool,
+    last_kill: Option<Inst>,
+    zs: [bool; 2],
+    mask: bool,
+    per_sample: bool,
+    helper: bool,
+}
+
+impl Does {
+    fn new(s: &Shader) -> Does {
+        let mut d = Does::default();
+        for &i in &s.regions[s.root].insts {
+            let mut kills = false;
+            d.look(s, i, &mut kills);
+            if kills {
+                d.kills = true;
+                d.last_kill = Some(i);
+            }
+        }
+        d
+    }
+
+    fn look(&mut self, s: &Shader, i: Inst, kills: &mut bool) {
+        let data = &s.insts[i];
+        match (data.op, data.attrs) {
+            (Op::Demote | Op::DemoteIf, _) => *kills = true,
+            (Op::StoreOutput, Attrs::Io(slot)) => match slot.loc {
+                IoLoc::Builtin(Builtin::FragDepth) => self.zs[0] = true,
+                IoLoc::Builtin(Builtin::FragStencilRef) => self.zs[1] = true,
+                IoLoc::Builtin(Builtin::SampleMask) => self.mask = true,
+                _ => {}
+            },
+            (Op::LoadBuiltin, Attrs::Builtin(Builtin::SampleId | Builtin::SamplePosition)) => {
+                self.per_sample = true;
+            }
+            (Op::LoadBuiltin, Attrs::Builtin(Builtin::HelperInvocation)) => self.helper = true,
+            (Op::LoadInput, Attrs::Io(slot)) if slot.sampling == Sampling::Sample => {
+                self.per_sample = true;
+            }
+            _ => {}
+        }
+        for r in s.inst_regions(i) {
+            for &i in &s.regions[r].insts {
+                self.look(s, i, kills);
+            }
+        }
+    }
+}
+
+impl State {
+    pub fn new(s: &Shader, interface: &abi::Fragment) -> Result<State> {
+        let does = Does::new(s);
+        let mut t = FragmentTable {
+            per_sample: s.info.per_sample || does.per_sample || interface.per_sample,
+            writes_memory: effects::writes_memory(s),
+            reads_lanes: effects::reads_lanes(s),
+            kills: does.kills || does.mask,
+            ..FragmentTable::default()
+        };
+        let early = s.info.early_tests;
+        let writes_zs = !early && (does.zs[0] || does.zs[1]);
+        let decides = t.kills || writes_zs || t.writes_memory;
+        let epilog = interface.colours == Colours::Registers;
+        let mut tests = if !decides {
+            Tests::Elsewhere
+        } else if early {
+            Tests::First
+        } else if epilog || interface.colours == Colours::None {
+            Tests::Elsewhere
+        } else if writes_zs {
+            Tests::Emit
+        } else {
+            match does.last_kill {
+                Some(i) if !does.mask && !t.writes_memory => Tests::Behind(i),
+                _ => Tests::Last,
+            }
+        };
+        t.decides = decides;
+        t.tested = early && decides;
+        let mut layout = None;
+        if let Colours::Tile(tile) = &interface.colours {
+            layout = Some(tile::Layout::new(tile)?);
+        }
+        if let Some(main) = &interface.behind {
+            // An epilog goes on where the main part stopped.
+            t.per_sample |= main.per_sample;
+            if main.decides && !main.tested {
+                t.decides = true;
+                if tests == Tests::Elsewhere {
+                    tests = Tests::Last;
+                }
+            }
+            if main.depth || main.stencil {
+                tests = Tests::Emit;
+            }
+            if main.tested {
+                tests = Tests::Elsewhere;
+            }
+        } else {
+            coefficients(s, interface.first_coefficient, &mut t)?;
+        }
+        if epilog {
+            (t.depth, t.stencil) = (!early && does.zs[0], !early && does.zs[1]);
+        }
+        Ok(State {
+            interface: interface.clone(),
+            table: t,
+            layout,
+            tests,
+            sample: None,
+            around: None,
+            waited: 0,
+            helper: None,
+            inputs: BTreeMap::new(),
+            colours: BTreeMap::new(),
+            depth: None,
+            stencil: None,
+            mask: None,
+        })
+    }
+
+    pub fn coefficient(&self, origin: Origin, shading: Shading) -> Option<u8> {
+        let of = |c: &Coefficients| match (c.origin, origin) {
+            (
+                Origin::Varying { varying: a, component: x },
+                Origin::Varying { varying: b, component: y },
+            ) => a == b && x <= y && y < x + c.count,
+            (a, b) => a == b,
+        };
+        let c = self.table.coefficients.iter().find(|c| c.shading == shading && of(c))?;
+        let offset = match (c.origin, origin) {
+            (Origin::Varying { component: x, .. }, Origin::Varying { component: y, .. }) => y - x,
+            _ => 0,
+        };
+        Some(c.first + offset)
+    }
+}
+
+impl Select<'_> {
+    pub(super) fn fragment(&mut self) -> &mut State {
+        match &mut self.io {
+            Io::Fragment(f) => f,
+            _ => unreachable!("only called in fragment shaders"),
+        }
+    }
+
+    pub(super) fn sr(&mut self, number: u8, size: Size) -> Val {
+        let room = if size == Size::B16 { Room::HALF } else { Room::WORD };
+        let d = Dst::new(HOLE, size);
+        self.def(GetSr { d, sr: SpecialReg(number), ..GetSr::default() }, room, &[])
+    }
+
+    pub(super) fn begin_fragment(&mut self) -> Result<()> {
+        let s = self.s;
+        let f = self.fragment();
+        let (per_sample, first) = (f.table.per_sample, f.tests == Tests::First);
+        let behind = f.interface.behind.clone();
+        let in_tile = match &f.interface.colours {
+            Colours::Tile(tile) => Some(tile.samples),
+            _ => None,
+        };
+        let is_part = f.interface.behind.is_some() || in_tile.is_none();
+        if per_sample && is_part && f.interface.colours != Colours::None {
+            let v = self.preload(abi::SAMPLE_BIT, Room::HALF);
+            self.fragment().sample = Some(v);
+        }
+        if let Some(main) = behind {
+            for n in (0..8u16).filter(|n| main.colours >> n & 1 != 0) {
+                let comps =
+                    [0, 1, 2, 3].map(|c| Comp::Val(self.preload(abi::colour(n, c), Room::WORD)));
+                self.fragment().inputs.insert(n, comps);
+            }
+            if main.depth {
+                let v = self.preload(abi::DEPTH, Room::WORD);
+                self.fragment().depth = Some(Comp::Val(v));
+            }
+            if main.stencil {
+                let v = self.preload(abi::STENCIL, Room::HALF);
+                self.fragment().stencil = Some(Comp::Val(v));
+            }
+            if main.write_mask {
+                let v = self.preload(abi::WRITE_MASK, Room::HALF);
+                self.fragment().mask = Some(Comp::Val(v));
+            }
+        }
+        if let Some(samples) = in_tile.filter(|&n| per_sample && !is_part && n > 1) {
+            self.begin_samples(samples);
+        }
+        if s.reads_builtin(Builtin::HelperInvocation) {
+            let v = self.helper();
+            self.fragment().helper = Some(v);
+        }
+        if first {
+            self.wait(fence::TESTS);
+            self.decide(Comp::Const(ALL), Comp::Const(ALL));
+        }
+        Ok(())
+    }
+
+    /// Opens the loop over the samples of a pixel.
+    fn begin_samples(&mut self, _samples: u8) {
+        let one = self.mov_imm(1, Room::HALF);
+        let (header, phi, bit) = self.open_loop(one);
+        let f = self.fragment();
+        f.sample = Some(bit);
+        f.around = Some((header, phi));
+    }
+
+    /// A lane that no sample of the primitive covers, or whose samples were all killed.
+    fn helper(&mut self) -> Val {
+        let c = self.helper_cond();
+        let t = self.truth(c);
+        self.reg(t, Room::HALF)
+    }
+
+    fn helper_cond(&mut self) -> Cond {
+        let (a, b) = match self.fragment().sample {
+            // A sample may be without cover in a pixel that is covered.
+            Some(bit) => {
+                let mask = self.sr(sr::COVERAGE, Size::B16);
+                let (m, bit) = (Opnd::of(mask, Size::B16), Opnd::of(bit, Size::B16));
+                (Opnd::of(self.bitop(16, table::AND, m, bit), Size::B16), Opnd::imm(0))
+            }
+            None => (Opnd::of(self.sr(sr::ACTIVE, Size::B32), Size::B32), Opnd::imm(0)),
+        };
+        Cond::Int { cc: ICond::Ueq, a, b, inv: false }
+    }
+
+    /// Waits for older fragments of the pixel, once on every way.
+    pub(super) fn wait(&mut self, mask: u16) {
+        let root = self.nest <= 1;
+        let f = self.fragment();
+        let mask = mask & !f.waited;
+        if root {
+            f.waited |= mask;
+        }
+        if mask != 0 {
+            self.isa(WaitPix { i: mask, ..WaitPix::default() }, &[], &[]);
+        }
+    }
+
+    /// `mask` without samples that are not shaded now.
+    pub(super) fn shaded(&mut self, mask: Comp) -> Comp {
+        let Some(bit) = self.fragment().sample else { return mask };
+        match mask {
+            Comp::Const(ALL) => Comp::Val(bit),
+            Comp::Const(0) => mask,
+            mask => {
+                let a = self.comp_src(mask, 16);
+                Comp::Val(self.bitop(16, table::AND, a, Opnd::of(bit, Size::B16)))
+            }
+        }
+    }
+
+    /// Of the samples in `target`, those in `live` are tested and the others killed.
+    fn decide(&mut self, target: Comp, live: Comp) {
+        let target = self.shaded(target);
+        let (target, a) = self.reg_or_imm(target);
+        let (live, b) = self.reg_or_imm(live);
+        let srcs: Vec<Val> = a.into_iter().chain(b).collect();
+        let inst = SampleMask { target, live, ..SampleMask::default() };
+        self.emit(MOp::Isa(inst.into()), &[], &srcs);
+    }
+
+    /// Runs behind each instruction of the outermost region.
+    pub(super) fn behind(&mut self, i: Inst) {
+        let Io::Fragment(f) = &self.io else { return };
+        // An unconditional kill has run the tests itself.
+        let fused = matches!(self.s.insts[i].op, Op::Demote | Op::DemoteIf);
+        if f.tests == Tests::Behind(i) && !fused {
+            self.wait(fence::TESTS);
+            self.decide(Comp::Const(ALL), Comp::Const(ALL));
+        }
+    }
+
+    fn kill(&mut self, i: Inst) {
+        let s = self.s;
+        let killed = match s.insts[i].op {
+            Op::Demote => Comp::Const(ALL),
+            _ => match self.comp(s.arg(i, 0), 0) {
+                Comp::Const(c) => Comp::Const(if c & 1 != 0 { ALL } else { 0 }),
+                _ => {
+                    let c = self.cond(s.arg(i, 0));
+                    let v = self.cond_select(c, Opnd::imm(255), Opnd::imm(0), Room::HALF);
+                    Comp::Val(v)
+                }
+            },
+        };
+        if self.fragment().tests != Tests::Behind(i) {
+            return self.decide(killed, Comp::Const(0));
+        }
+        // The last kill: what lives on is tested at once.
+        let live = match killed {
+            Comp::Const(k) => Comp::Const(k ^ ALL),
+            k => {
+                let a = self.comp_src(k, 16);
+                Comp::Val(self.bitop(16, table::XOR, a, Opnd::imm(255)))
+            }
+        };
+        self.wait(fence::TESTS);
+        self.decide(Comp::Const(ALL), live);
+    }
+
+    pub(super) fn fragment_io(&mut self, i: Inst) -> Result<bool> {
+        let s = self.s;
+        match (s.insts[i].op, s.insts[i].attrs) {
+            (Op::LoadInput, Attrs::Io(slot)) => {
+                if self.fragment().interface.behind.is_some() {
+                    return self.colour_input(i, slot).map(|()| true);
+                }
+                let at = match slot.sampling {
+                    Sampling::Center => At::Centre,
+                    Sampling::Centroid => At::Centroid,
+                    Sampling::Sample => self.own_sample(),
+                };
+                self.interpolated(i, slot, at)?;
+            }
+            (Op::LoadInputAtSample, Attrs::Io(slot)) => {
+                let n = self.isrc(s.arg(i, 1), 0);
+                self.interpolated(i, slot, At::Sample(Opnd { size: Size::B16, ..n }))?;
+            }
+            (Op::LoadInputAtOffset, Attrs::Io(slot)) => self.at_offset(i, slot)?,
+            (Op::LoadInputVertex, _) => {
+                return self.refuse(i, "of single vertices is not compiled");
+            }
+            (Op::StoreOutput, Attrs::Io(slot)) => {
+                self.at_root(i)?;
+                self.fragment_output(i, slot)?;
+            }
+            (Op::LoadOutput, Attrs::Io(slot)) => self.load_output(i, slot)?,
+            (Op::Demote | Op::DemoteIf, _) => self.kill(i),
+            (Op::IsHelper, _) => {
+                let c = self.helper_cond();
+                let t = self.truth(c);
+                self.set(s.result(i), &[t]);
+            }
+            (Op::LoadBuiltin, Attrs::Builtin(b)) => {
+                let Some(comps) = self.fragment_builtin(i, b)? else { return Ok(false) };
+                self.set(s.result(i), &comps);
+            }
+            // Fragments of a pixel run in order from here on. source: Mesa, agx_compile.c, begin_invocation_interlock
+            (Op::InterlockBegin, _) => self.wait(fence::STORE),
+            (Op::InterlockEnd, _) => {}
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// The sample that is shaded, or the centre in programs that run once a pixel.
+    fn own_sample(&mut self) -> At {
+        match self.sample_id() {
+            Comp::Val(v) => At::Sample(Opnd::of(v, Size::B16)),
+            _ => At::Centre,
+        }
+    }
+
+    fn sample_id(&mut self) -> Comp {
+        match self.fragment().sample {
+            // The highest bit of one.
+            Some(bit) => {
+                let a = Opnd::of(bit, Size::B16);
+                let d = Dst::new(HOLE, Size::B32);
+                Comp::Val(self.def(Ffs { d, a: a.src(), ..Ffs::default() }, Room::WORD, &[a]))
+            }
+            None => Comp::Const(0),
+        }
+    }
+
+    fn fragment_builtin(&mut self, i: Inst, b: Builtin) -> Result<Option<Vec<Comp>>> {
+        let s = self.s;
+        Ok(Some(match b {
+            Builtin::FragCoord => {
+                let own = self.fragment().sample.map(|_| self.own_sample());
+                let place = match own {
+                    Some(At::Sample(n)) => self.sample_place(n)?,
+                    _ => [Opnd::imm(tepui_agx_isa::operand::minifloat_encode(0.5).unwrap_or(0)); 2],
+                };
+                let mut comps = Vec::with_capacity(4);
+                for axis in 0..2u8 {
+                    let p = self.sr(sr::X + axis, Size::B32);
+                    let p = self.int_to_float(Opnd::of(p, Size::B32));
+                    let p = self.fadd(false, 32, false, p, place[usize::from(axis)]);
+                    comps.push(Comp::Val(p));
+                }
+                let at = own.unwrap_or(At::Centre);
+                for origin in [Origin::Z, Origin::W] {
+                    let cf = self.fragment().coefficient(origin, Shading::Linear);
+                    comps.push(match cf {
+                        Some(cf) => Comp::Val(self.iter(cf, 1, Shading::Linear, at, 32)),
+                        None => Comp::Undef,
+                    });
+                }
+                comps
+            }
+            Builtin::FrontFacing => {
+                let v = self.sr(sr::BACK, Size::B32);
+                let (a, b) = (Opnd::of(v, Size::B32), Opnd::imm(0));
+                let t = self.truth(Cond::Int { cc: ICond::Ueq, a, b, inv: false });
+                vec![t]
+            }
+            Builtin::PointCoord => {
+                let cf = self.fragment().coefficient(Origin::PointCoord, Shading::Smooth);
+                let regs = [cf, cf.map(|c| c + 1)];
+                self.iterate(&regs, Shading::Smooth, At::Centre, 32)
+            }
+            Builtin::PrimitiveId => {
+                match self.fragment().coefficient(Origin::PrimitiveId, Shading::Flat) {
+                    Some(cf) => vec![self.flat(cf)?],
+                    None => vec![Comp::Undef],
+                }
+            }
+            Builtin::ViewportIndex => {
+                let origin = Origin::Varying { varying: Varying::Viewport, component: 0 };
+                match self.fragment().coefficient(origin, Shading::Flat) {
+                    Some(cf) => vec![self.flat(cf)?],
+                    None => vec![Comp::Undef],
+                }
+            }
+            Builtin::Layer => vec![Comp::Val(self.sr(sr::LAYER, Size::B32))],
+            Builtin::SampleId => vec![self.sample_id()],
+            Builtin::SamplePosition => {
+                let half = u64::from(0.5f32.to_bits());
+                match self.sample_id() {
+                    Comp::Val(n) => {
+                        let at = self.sample_place(Opnd::of(n, Size::B32))?;
+                        at.map(|o| o.val().map_or(Comp::Undef, Comp::Val)).to_vec()
+                    }
+                    _ => vec![Comp::Const(half); 2],
+                }
+            }
+            Builtin::SampleMask => {
+                let v = self.sr(sr::INPUT_MASK, Size::B32);
+                let api = self.uniform(Source::SampleMask)?;
+                let (a, b) = (Opnd::of(v, Size::B32), Opnd::uniform(api, Size::B16));
+                let mut v = self.bitop(32, table::AND, a, b);
+                if let Some(bit) = self.fragment().sample {
+                    let (a, b) = (Opnd::of(v, Size::B32), Opnd::of(bit, Size::B16));
+                    v = self.bitop(32, table::AND, a, b);
+                }
+                vec![Comp::Val(v)]
+            }
+            Builtin::BlendConstant => {
+                let mut comps = Vec::with_capacity(4);
+                for component in 0..4 {
+                    comps.push(Comp::Uni(self.uniform(Source::BlendConstant { component })?));
+                }
+                comps
+            }
+            Builtin::HelperInvocation => {
+                vec![self.fragment().helper.map_or(Comp::Undef, Comp::Val)]
+            }
+            Builtin::SubgroupSize | Builtin::SubgroupInvocationId | Builtin::DeviceIndex => {
+                return Ok(None);
+            }
+            _ => {
+                debug_assert_eq!(s.insts[i].op, Op::LoadBuiltin);
+                return self.refuse(i, format!("`{b}` is not compiled"));
+            }
+        }))
+    }
+
+    /// Where in its pixel a sample is. source: Mesa, agx_nir_lower_sample_intrinsics.c
+    fn sample_place(&mut self, n: Opnd) -> Result<[Opnd; 2]> {
+        let packed = Opnd::uniform(self.uniform(Source::SamplePositions)?, Size::B32);
+        let n = Opnd { size: Size::B32, ..n };
+        let by = Opnd::of(self.iadd(32, false, Opnd::imm(0), n, 3), Size::B32);
+        let byte = Opnd::of(self.bfeil(32, packed, by, 0), Size::B32);
+        let sixteenth = tepui_agx_isa::operand::minifloat_encode(1.0 / 16.0).unwrap_or(0);
+        Ok([0u8, 4].map(|shift| {
+            let k = Opnd::of(self.bfeil(32, byte, Opnd::imm(shift), 4), Size::B32);
+            let k = self.int_to_float(k);
+            Opnd::of(self.fmul(false, 32, false, k, Opnd::imm(sixteenth)), Size::B32)
+        }))
+    }
+
+    fn fragment_output(&mut self, i: Inst, slot: IoSlot) -> Result<()> {
+        let s = self.s;
+        let v = s.arg(i, 0);
+        let early = self.s.info.early_tests;
+        match slot.loc {
+            // What an early test has seen stays.
+            IoLoc::Builtin(Builtin::FragDepth | Builtin::FragStencilRef) if early => {}
+            IoLoc::Builtin(Builtin::FragDepth) => {
+                let words = self.to_words(v, NumKind::Float);
+                self.fragment().depth = words.first().copied();
+            }
+            IoLoc::Builtin(Builtin::FragStencilRef) => {
+                let o = self.isrc(v, 0);
+                let c = Comp::Val(self.mov(Opnd { size: Size::B16, ..o }, Room::HALF));
+                self.fragment().stencil = Some(c);
+            }
+            IoLoc::Builtin(Builtin::SampleMask) => {
+                // Of an array of masks, the first covers all samples that there are.
+                if slot.component == 0 {
+                    let o = self.isrc(v, 0);
+                    let mut mask = self.mov(Opnd { size: Size::B16, ..o }, Room::HALF);
+                    // A main part may have left one.
+                    if let Some(Comp::Val(first)) = self.fragment().mask {
+                        let (a, b) = (Opnd::of(first, Size::B16), Opnd::of(mask, Size::B16));
+                        mask = self.bitop(16, table::AND, a, b);
+                    }
+                    self.fragment().mask = Some(Comp::Val(mask));
+                }
+            }
+            IoLoc::Location(n) => {
+                let n = if slot.index == 1 { n + 1 } else { n };
+                if usize::from(n) >= tile::TARGETS {
+                    return self.refuse(i, format!("to {}", name(slot.loc)));
+                }
+                let dual = slot.index == 1;
+                let words = self.to_words(v, slot.kind);
+                let f = self.fragment();
+                f.table.dual_source |= dual;
+                f.table.colours |= 1 << n;
+                let to = f.colours.entry(n as u8).or_insert([Comp::Undef; 4]);
+                for (slot, c) in to.iter_mut().skip(usize::from(slot.component)).zip(words) {
+                    *slot = c;
+                }
+            }
+            loc => return self.refuse(i, format!("to {}", name(loc))),
+        }
+        Ok(())
+    }
+
+    pub(super) fn end_fragment(&mut self) -> Result<()> {
+        match self.fragment().interface.colours.clone() {
+            Colours::Registers => self.end_main(),
+            Colours::None => {
+                if let Some(mask) = self.fragment().mask {
+                    self.kill_outside(mask);
+                }
+            }
+            Colours::Tile(tile) => {
+                self.run_tests();
+                self.store_colours()?;
+                if self.fragment().around.is_some() {
+                    self.end_samples(tile.samples);
+                }
+            }
+        }
+        // An epilog leaves the sample's bit for the next turn.
+        let f = self.fragment();
+        if let (Some(_), Some(bit)) = (&f.interface.behind, f.sample) {
+            self.export(&[(abi::SAMPLE_BIT, bit)]);
+        }
+        Ok(())
+    }
+
+    /// The end of a main part: results to registers.
+    fn end_main(&mut self) {
+        let f = self.fragment();
+        let (depth, stencil, mask) = (f.depth, f.stencil, f.mask);
+        let tested = f.table.tested;
+        let colours = f.colours.clone();
+        let sample = f.sample;
+        let mut out = Vec::new();
+        if let Some(c) = depth {
+            out.push((abi::DEPTH, self.reg(c, Room::WORD)));
+        }
+        if let Some(c) = stencil {
+            out.push((abi::STENCIL, self.reg(c, Room::HALF)));
+        }
+        match mask {
+            Some(c) if tested => {
+                self.fragment().table.write_mask = true;
+                out.push((abi::WRITE_MASK, self.reg(c, Room::HALF)));
+            }
+            Some(c) => self.kill_outside(c),
+            None => {}
+        }
+        for (n, comps) in colours {
+            if let Some(v) = self.words_together(&comps) {
+                out.push((abi::colour(u16::from(n), 0), v));
+            }
+        }
+        if let Some(bit) = sample {
+            out.push((abi::SAMPLE_BIT, bit));
+        }
+        self.export(&out);
+    }
+
+    /// Kills samples outside of a mask.
+    fn kill_outside(&mut self, mask: Comp) {
+        let a = self.comp_src(mask, 16);
+        let outside = self.bitop(16, table::NOT_A, a, Opnd::imm(0));
+        let outside = self.bitop(16, table::AND, Opnd::of(outside, Size::B16), Opnd::imm(255));
+        self.decide(Comp::Val(outside), Comp::Const(0));
+    }
+
+    /// The tests that are left to the end.
+    fn run_tests(&mut self) {
+        let f = self.fragment();
+        let (tests, depth, stencil) = (f.tests, f.depth, f.stencil);
+        // With tests at the start, a mask says what is written.
+        let mask = f.mask.filter(|_| tests != Tests::First && !already_tested(&f.interface));
+        match tests {
+            Tests::Emit => {
+                if let Some(m) = mask {
+                    self.kill_outside(m);
+                }
+                self.wait(fence::TESTS);
+                self.emit_zs(depth, stencil);
+            }
+            Tests::Last => {
+                self.wait(fence::TESTS);
+                let live = match mask {
+                    Some(m) => {
+                        let a = self.comp_src(m, 16);
+                        let low = self.bitop(16, table::AND, a, Opnd::imm(255));
+                        Comp::Val(low)
+                    }
+                    None => Comp::Const(ALL),
+                };
+                self.decide(Comp::Const(ALL), live);
+            }
+            _ => {}
+        }
+    }
+
+    fn emit_zs(&mut self, depth: Option<Comp>, stencil: Option<Comp>) {
+        let mut parts = Vec::new();
+        if let Some(c) = depth {
+            parts.push(self.reg(c, Room::WORD));
+        }
+        if let Some(c) = stencil {
+            parts.push(self.reg(c, Room::HALF));
+        }
+        let halves: u8 = parts.iter().map(|&v| self.f.vals[v].halves).sum();
+        let v = match parts[..] {
+            [one] => one,
+            _ => {
+                let d = self.f.val(Room { halves, even: true });
+                self.emit(MOp::Collect, &[d], &parts);
+                d
+            }
+        };
+        let samples = self.shaded(Comp::Const(ALL));
+        let (samples, reg) = self.reg_or_imm(samples);
+        let values = RegVec::new(HOLE, Size::B16, halves);
+        let srcs: Vec<Val> = reg.into_iter().chain([v]).collect();
+        let inst = ZsEmit { samples, values, ..ZsEmit::default() };
+        self.emit(MOp::Isa(inst.into()), &[], &srcs);
+    }
+
+    /// Closes the loop over samples.
+    fn end_samples(&mut self, samples: u8) {
+        let Some((header, phi)) = self.fragment().around else { return };
+        let Some(bit) = self.fragment().sample else { return };
+        let next = self.iadd(16, false, Opnd::imm(0), Opnd::of(bit, Size::B16), 1);
+        let more = Cond::Int {
+            cc: ICond::Ult,
+            a: Opnd::of(next, Size::B16),
+            b: Opnd::imm(1 << samples),
+            inv: false,
+        };
+        self.close_loop(more, header, phi, next);
+    }
+}
+
+/// The part in front of an epilog has run the tests.
+pub(super) fn already_tested(f: &abi::Fragment) -> bool {
+    f.behind.as_ref().is_some_and(|m| m.tested)
+}

@@ -1,0 +1,225 @@
+//! What vertex and fragment shaders have beside compute shaders: inputs, outputs and built-ins of their stage.
+//!
+//! Outputs are collected and written at the end of the program ([`Select::end`]). Inputs that stand in registers are named at its
+//! start ([`Select::begin`]).
+
+use super::{Comp, Opnd, Select, fragment, vertex};
+use crate::abi::Interface;
+use crate::error::Result;
+use crate::mir::{Op as MOp, Room, Val};
+use crate::uniforms::Source;
+use crate::varyings::Table;
+use rustc_hash::FxHashMap;
+use tepui_agx_isa::operand::{RegOrImm, Size};
+use tepui_ir::{Attrs, Builtin, Inst, IoLoc, IoSlot, NumKind, Op, Shader, Type, Value};
+
+/// The stage's own part of a selection.
+#[derive(Clone, Default)]
+pub(crate) enum Io {
+    /// Compute shaders have nothing.
+    #[default]
+    Compute,
+    /// A vertex shader's.
+    Vertex(Box<vertex::State>),
+    /// A fragment shader's.
+    Fragment(Box<fragment::State>),
+}
+
+impl Io {
+    /// Looks through a shader for what the stage needs to know before.
+    pub fn new(s: &Shader, interface: &Interface) -> Result<Io> {
+        Ok(match interface {
+            Interface::Compute => Io::Compute,
+            Interface::Vertex(v) => Io::Vertex(Box::new(vertex::State::new(s, v)?)),
+            Interface::Fragment(f) => Io::Fragment(Box::new(fragment::State::new(s, f)?)),
+        })
+    }
+
+    /// What the stage says about itself.
+    pub fn table(self) -> Table {
+        match self {
+            Io::Compute => Table::None,
+            Io::Vertex(v) => Table::Vertex(v.table),
+            Io::Fragment(f) => Table::Fragment(f.table),
+        }
+    }
+}
+
+/// Words of the interface that a type takes: 64-bit components take two.
+pub(super) fn words(ty: Type) -> u8 {
+    ty.comps() * if ty.bits() == 64 { 2 } else { 1 }
+}
+
+/// Which words of each input are used, by place: a bit each.
+pub(super) fn used_inputs(s: &Shader) -> Vec<(Inst, IoSlot, u16)> {
+    let mut index: FxHashMap<Value, usize> = FxHashMap::default();
+    let mut all: Vec<(Inst, IoSlot, u16)> = Vec::new();
+    s.walk(|s, _, i| {
+        let d = &s.insts[i];
+        let load = matches!(
+            d.op,
+            Op::LoadInput | Op::LoadInputAtSample | Op::LoadInputAtOffset | Op::LoadInputVertex
+        );
+        if let (true, Attrs::Io(slot)) = (load, d.attrs) {
+            index.insert(s.result(i), all.len());
+            all.push((i, slot, 0));
+        }
+        for &a in s.args(i) {
+            let Some(&n) = index.get(&a) else { continue };
+            let ty = s.ty(a);
+            all[n].2 |= match (d.op, d.attrs) {
+                (Op::Extract, Attrs::Index(k)) if ty.bits() == 64 => 0b11 << (2 * k),
+                (Op::Extract, Attrs::Index(k)) => 1 << k,
+                _ => (1 << words(ty)) - 1,
+            };
+        }
+    });
+    all
+}
+
+impl<'a> Select<'a> {
+    /// Runs before the first instruction.
+    pub(super) fn begin(&mut self) -> Result<()> {
+        match &self.io {
+            Io::Compute => Ok(()),
+            Io::Vertex(_) => self.begin_vertex(),
+            Io::Fragment(_) => self.begin_fragment(),
+        }
+    }
+
+    /// Runs behind the last instruction.
+    pub(super) fn end(&mut self) -> Result<()> {
+        match &self.io {
+            Io::Compute => Ok(()),
+            Io::Vertex(_) => self.end_vertex(),
+            Io::Fragment(_) => self.end_fragment(),
+        }
+    }
+
+    /// Selects an instruction that belongs to the stage; false when it is none.
+    pub(super) fn stage_io(&mut self, i: Inst) -> Result<bool> {
+        match (&self.io, self.s.insts[i].attrs) {
+            (Io::Compute, _) => Ok(false),
+            (_, Attrs::Builtin(Builtin::ViewIndex)) => {
+                let c = self.uniform_half(Source::ViewIndex)?;
+                self.set(self.s.result(i), &[c]);
+                Ok(true)
+            }
+            (Io::Vertex(_), _) => self.vertex_io(i),
+            (Io::Fragment(_), _) => self.fragment_io(i),
+        }
+    }
+
+    /// A 16-bit uniform as a 32-bit component.
+    pub(super) fn uniform_half(&mut self, source: Source) -> Result<Comp> {
+        let half = self.uniform(source)?;
+        let o = Opnd::uniform(half, Size::B16);
+        Ok(Comp::Val(self.iadd(32, false, o, Opnd::imm(0), 0)))
+    }
+
+    /// What stands in a register before the program runs.
+    pub(super) fn preload(&mut self, half: u16, room: Room) -> Val {
+        let v = self.f.val(room);
+        self.emit(MOp::Preload(half), &[v], &[]);
+        v
+    }
+
+    /// Leaves values in registers, by first half-register.
+    pub(super) fn export(&mut self, values: &[(u16, Val)]) {
+        let vals: Vec<Val> = values.iter().map(|v| v.1).collect();
+        self.f.exports = values.iter().map(|v| v.0).collect();
+        if !vals.is_empty() {
+            self.emit(MOp::Exports, &[], &vals);
+        }
+    }
+
+    /// Consecutive registers with these words; trailing undefined ones are left out.
+    pub(super) fn words_together(&mut self, words: &[Comp]) -> Option<Val> {
+        let n = words.len() - words.iter().rev().take_while(|c| **c == Comp::Undef).count();
+        let parts: Vec<Val> = words[..n].iter().map(|&c| self.reg(c, Room::WORD)).collect();
+        match parts[..] {
+            [] => None,
+            [one] => Some(one),
+            _ => {
+                let d = self.f.val(Room::of(32, n as u8));
+                self.emit(MOp::Collect, &[d], &parts);
+                Some(d)
+            }
+        }
+    }
+
+    /// A value as words of the interface: 16-bit floats become 32-bit ones, small integers are extended.
+    pub(super) fn to_words(&mut self, v: Value, kind: NumKind) -> Vec<Comp> {
+        let ty = self.ty(v);
+        let mut out = Vec::with_capacity(usize::from(words(ty)));
+        for k in 0..usize::from(ty.comps()) {
+            let c = self.comp(v, k);
+            match (ty.bits(), c) {
+                (64, c) => out.extend(self.words(c)),
+                (32, c) | (_, c @ Comp::Undef) => out.push(c),
+                (16, _) if kind == NumKind::Float => {
+                    let o = self.fsrc(v, k);
+                    out.push(Comp::Val(self.fadd(false, 32, false, o, Opnd::NEG_ZERO)));
+                }
+                (bits, Comp::Const(x)) => out.push(Comp::Const(match kind {
+                    NumKind::Sint => tepui_ir::sext(x, bits) as u32 as u64,
+                    _ => x,
+                })),
+                (bits, _) => {
+                    let signed = kind == NumKind::Sint;
+                    let mut o = match (bits, signed) {
+                        (8, true) => self.sign_byte(v, k),
+                        (8, false) => self.low_byte(v, k),
+                        _ => self.isrc(v, k),
+                    };
+                    o.sx = signed;
+                    out.push(Comp::Val(self.iadd(32, false, o, Opnd::imm(0), 0)));
+                }
+            }
+        }
+        out
+    }
+
+    /// The components of a type from words of the interface.
+    pub(super) fn from_words(&mut self, ty: Type, kind: NumKind, words: &[Comp]) -> Vec<Comp> {
+        match ty.bits() {
+            64 => words.chunks(2).map(|w| self.long([w[0], w[1]])).collect(),
+            32 => words.to_vec(),
+            _ => words
+                .iter()
+                .map(|&w| match w {
+                    Comp::Undef => Comp::Undef,
+                    w => {
+                        let o = self.comp_src(w, 32);
+                        Comp::Val(if kind == NumKind::Float {
+                            self.fadd(false, 16, false, o, Opnd::NEG_ZERO)
+                        } else {
+                            self.mov(Opnd { size: Size::B16, ..o }, Room::HALF)
+                        })
+                    }
+                })
+                .collect(),
+        }
+    }
+
+    /// An operand that is a 16-bit register or a small number, and the value that fills it.
+    pub(super) fn reg_or_imm(&mut self, c: Comp) -> (RegOrImm, Option<Val>) {
+        match c {
+            Comp::Const(x) if x < 256 => (RegOrImm::Imm(x as u8), None),
+            c => (RegOrImm::Reg(crate::mir::HOLE), Some(self.reg(c, Room::HALF))),
+        }
+    }
+
+    /// An output outside of the program's straight line cannot be collected.
+    pub(super) fn at_root(&self, i: Inst) -> Result<()> {
+        if self.nest > 1 { self.refuse(i, "inside of control flow") } else { Ok(()) }
+    }
+}
+
+/// What an input or output is called in an error.
+pub(super) fn name(loc: IoLoc) -> String {
+    match loc {
+        IoLoc::Location(n) => format!("location {n}"),
+        IoLoc::Builtin(b) => format!("`{b}`"),
+    }
+}

@@ -1,0 +1,346 @@
+//! Vertex shaders: attributes, ids, and the words of the vertex store.
+
+use super::stage::{Io, name, used_inputs, words};
+use super::{Comp, Opnd, Select, cond::Cond};
+use crate::abi::{self, Attributes, VertexResults};
+use crate::error::{Error, Result};
+use crate::mir::{HOLE, Op as MOp, Room, Val};
+use crate::uniforms::Source;
+use crate::varyings::{Shading, Varying, VertexTable};
+use std::collections::{BTreeMap, BTreeSet};
+use tepui_agx_isa::Inst as Isa;
+use tepui_agx_isa::operand::{FCond, RegVec, Size};
+use tepui_agx_isa::table::varying::{NoVar, StVar, StVarFinal};
+use tepui_ir::{Attrs, Builtin, Inst, IoLoc, IoSlot, Op, Shader};
+
+/// Most words of a vertex: their number and their places have 8 bits. source: cmdbuf.xml, "VDM State Vertex Outputs"
+const MAX_WORDS: u16 = 255;
+
+/// What the selection of a vertex shader keeps.
+#[derive(Clone)]
+pub(crate) struct State {
+    pub interface: abi::Vertex,
+    pub table: VertexTable,
+    /// Vertex and instance number.
+    pub ids: [Option<Val>; 2],
+    /// Words of attributes by location.
+    attributes: BTreeMap<u16, [Comp; 4]>,
+    /// Words of outputs, in the order of the stores.
+    stores: Vec<(Word, Comp)>,
+    /// Layer and viewport.
+    target: [Option<Comp>; 2],
+}
+
+/// Where an output word goes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Word {
+    At(u16),
+    Varying(Varying, u8),
+}
+
+impl State {
+    pub fn new(s: &Shader, interface: &abi::Vertex) -> Result<State> {
+        if !s.captures.is_empty() {
+            return Err(Error::Feature("transform feedback"));
+        }
+        let mut t = VertexTable::default();
+        for (i, slot, used) in used_inputs(s) {
+            let IoLoc::Location(n) = slot.loc else {
+                let (op, why) = (s.insts[i].op, format!("of {}", name(slot.loc)));
+                return Err(Error::Op { inst: i, op, why });
+            };
+            if n >= u16::from(abi::MAX_ATTRIBUTES) {
+                return Err(Error::Limit {
+                    what: "attribute locations",
+                    needed: u64::from(n) + 1,
+                    limit: u64::from(abi::MAX_ATTRIBUTES),
+                });
+            }
+            t.components |= u128::from(used) << (4 * n + u16::from(slot.component));
+        }
+        t.attributes = abi::attributes(s);
+        outputs(s, interface, &mut t);
+        if t.words() > MAX_WORDS {
+            let (needed, limit) = (u64::from(t.words()), u64::from(MAX_WORDS));
+            return Err(Error::Limit { what: "words of a vertex", needed, limit });
+        }
+        Ok(State {
+            interface: interface.clone(),
+            table: t,
+            ids: [None; 2],
+            attributes: BTreeMap::new(),
+            stores: Vec::new(),
+            target: [None; 2],
+        })
+    }
+
+    fn place(&self, v: Varying) -> Option<u16> {
+        let fixed = self.table.fixed.as_ref()?;
+        fixed.iter().find(|f| f.0 == v).map(|f| f.1)
+    }
+
+    fn has(&self, v: Varying) -> bool {
+        self.table.varyings.iter().any(|x| x.0 == v)
+    }
+}
+
+/// Finds what a shader writes.
+fn outputs(s: &Shader, interface: &abi::Vertex, t: &mut VertexTable) {
+    let mut sizes: BTreeMap<Varying, u16> = BTreeMap::new();
+    let mut grow = |v: Varying, n: u8| {
+        let w = sizes.entry(v).or_default();
+        *w = (*w).max(u16::from(n));
+    };
+    s.walk(|s, _, i| {
+        let (Op::StoreOutput, Attrs::Io(slot)) = (s.insts[i].op, s.insts[i].attrs) else { return };
+        let n = slot.component + words(s.ty(s.arg(i, 0)));
+        match slot.loc {
+            IoLoc::Location(l) => grow(Varying::Location(l), n),
+            IoLoc::Builtin(Builtin::PointSize) => t.point_size = true,
+            IoLoc::Builtin(Builtin::Layer) => t.layer = true,
+            IoLoc::Builtin(Builtin::ViewportIndex) => {
+                t.viewport = true;
+                grow(Varying::Viewport, 1);
+            }
+            IoLoc::Builtin(Builtin::ClipDistance) => {
+                t.clip_distances = t.clip_distances.max(n);
+                grow(Varying::ClipDistances, n);
+            }
+            IoLoc::Builtin(Builtin::CullDistance) => {
+                grow(Varying::CullDistances, n);
+                grow(Varying::Kept, n);
+            }
+            IoLoc::Builtin(_) => {}
+        }
+    });
+    t.varyings = sizes.into_iter().collect();
+    match &interface.results {
+        VertexResults::StoreFor(f) => {
+            // What no fragment reads is not written.
+            t.varyings.retain(|v| f.shading(v.0).is_some());
+            t.fixed = Some(t.places(|v| f.shading(v).unwrap_or(Shading::Smooth)));
+        }
+        _ if t.varyings.len() == 1 => t.fixed = Some(t.places(|_| Shading::Smooth)),
+        _ => {}
+    }
+}
+
+impl Select<'_> {
+    fn vertex(&mut self) -> &mut State {
+        match &mut self.io {
+            Io::Vertex(v) => v,
+            _ => unreachable!("only called in vertex shaders"),
+        }
+    }
+
+    pub(super) fn begin_vertex(&mut self) -> Result<()> {
+        let s = self.s;
+        let prolog = self.vertex().interface.results == VertexResults::Registers;
+        let mut ids: BTreeSet<bool> = BTreeSet::new();
+        s.walk(|s, _, i| match s.insts[i].attrs {
+            Attrs::Builtin(Builtin::VertexIndex) => _ = ids.insert(false),
+            Attrs::Builtin(Builtin::InstanceIndex) => _ = ids.insert(true),
+            _ => {}
+        });
+        let (fetches, all) = match &self.vertex().interface.attributes {
+            Attributes::Registers => (false, Vec::new()),
+            Attributes::Fetch(all) => (true, all.clone()),
+        };
+        for (k, half) in [abi::VERTEX_ID, abi::INSTANCE_ID].into_iter().enumerate() {
+            // Both stay where they are behind a prolog.
+            let wanted = ids.contains(&(k == 1))
+                || prolog
+                || all.iter().flatten().any(|a| a.per_instance.is_some() == (k == 1));
+            if wanted {
+                let v = self.preload(half, Room::WORD);
+                self.vertex().ids[k] = Some(v);
+            }
+        }
+        let (used, n) = (self.vertex().table.components, self.vertex().table.attributes);
+        for loc in 0..u16::from(n) {
+            let mask = (used >> (4 * loc) & 0xf) as u8;
+            if mask == 0 {
+                continue;
+            }
+            let comps = if fetches {
+                let attribute = all.get(usize::from(loc)).copied().flatten();
+                self.fetch(loc as u8, attribute, mask)?
+            } else {
+                let mut comps = [Comp::Undef; 4];
+                for c in (0..4).filter(|c| mask >> c & 1 != 0) {
+                    let v = self.preload(abi::attribute(loc, c), Room::WORD);
+                    comps[usize::from(c)] = Comp::Val(v);
+                }
+                comps
+            };
+            self.vertex().attributes.insert(loc, comps);
+        }
+        Ok(())
+    }
+
+    pub(super) fn vertex_io(&mut self, i: Inst) -> Result<bool> {
+        let s = self.s;
+        match (s.insts[i].op, s.insts[i].attrs) {
+            (Op::LoadInput, Attrs::Io(slot)) => {
+                let IoLoc::Location(n) = slot.loc else {
+                    return self.refuse(i, format!("of {}", name(slot.loc)));
+                };
+                let ty = self.ty(s.result(i));
+                let all = self.vertex().attributes.get(&n).copied().unwrap_or([Comp::Undef; 4]);
+                let first = usize::from(slot.component);
+                let end = first + usize::from(words(ty));
+                if end > 4 {
+                    return self.refuse(i, "past the end of its location");
+                }
+                let comps = self.from_words(ty, slot.kind, &all[first..end]);
+                self.set(s.result(i), &comps);
+            }
+            (Op::StoreOutput, Attrs::Io(slot)) => {
+                self.at_root(i)?;
+                let words = self.to_words(s.arg(i, 0), slot.kind);
+                self.vertex_output(i, slot, &words)?;
+            }
+            (Op::LoadBuiltin, Attrs::Builtin(b)) => {
+                let comp = match b {
+                    Builtin::VertexIndex => self.vertex().ids[0].map_or(Comp::Undef, Comp::Val),
+                    Builtin::InstanceIndex => {
+                        let base = self.uniform(Source::BaseInstance)?;
+                        match self.vertex().ids[1] {
+                            Some(v) => {
+                                let (a, b) =
+                                    (Opnd::of(v, Size::B32), Opnd::uniform(base, Size::B32));
+                                Comp::Val(self.iadd(32, false, a, b, 0))
+                            }
+                            None => Comp::Undef,
+                        }
+                    }
+                    Builtin::BaseVertex => Comp::Uni(self.uniform(Source::BaseVertex)?),
+                    Builtin::BaseInstance => Comp::Uni(self.uniform(Source::BaseInstance)?),
+                    Builtin::DrawIndex => self.uniform_half(Source::DrawIndex)?,
+                    _ => return Ok(false),
+                };
+                self.set(s.result(i), &[comp]);
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn vertex_output(&mut self, i: Inst, slot: IoSlot, words: &[Comp]) -> Result<()> {
+        let t = &self.vertex().table;
+        let (point_size, clip) = (t.point_size_at(), t.clip_at());
+        for (&c, k) in words.iter().zip(slot.component..) {
+            let put = |x: &mut Self, w: Word| {
+                let keep = match w {
+                    Word::Varying(v, _) => x.vertex().has(v),
+                    Word::At(_) => true,
+                };
+                if keep {
+                    x.vertex().stores.push((w, c));
+                }
+            };
+            match slot.loc {
+                IoLoc::Location(n) => put(self, Word::Varying(Varying::Location(n), k)),
+                IoLoc::Builtin(Builtin::Position) => put(self, Word::At(u16::from(k))),
+                IoLoc::Builtin(Builtin::PointSize) => put(self, Word::At(point_size)),
+                IoLoc::Builtin(Builtin::Layer) => self.vertex().target[0] = Some(c),
+                IoLoc::Builtin(Builtin::ViewportIndex) => {
+                    put(self, Word::Varying(Varying::Viewport, 0));
+                    self.vertex().target[1] = Some(c);
+                }
+                IoLoc::Builtin(Builtin::ClipDistance) => {
+                    put(self, Word::At(clip + u16::from(k)));
+                    put(self, Word::Varying(Varying::ClipDistances, k));
+                }
+                IoLoc::Builtin(Builtin::CullDistance) => {
+                    put(self, Word::Varying(Varying::CullDistances, k));
+                    if self.vertex().has(Varying::Kept) {
+                        let a = self.comp_src(c, 32);
+                        let test = Cond::Float { cc: FCond::Gte, a, b: Opnd::imm(0), inv: false };
+                        let one = self.konst(u64::from(1f32.to_bits()), Size::B32);
+                        let kept = self.cond_select(test, one, Opnd::imm(0), Room::WORD);
+                        let word = Word::Varying(Varying::Kept, k);
+                        self.vertex().stores.push((word, Comp::Val(kept)));
+                    }
+                }
+                // A device with one shading rate ignores it.
+                IoLoc::Builtin(Builtin::PrimitiveShadingRate) => {}
+                loc => return self.refuse(i, format!("to {}", name(loc))),
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn end_vertex(&mut self) -> Result<()> {
+        if self.vertex().interface.results == VertexResults::Registers {
+            return self.end_prolog();
+        }
+        let [layer, viewport] = self.vertex().target;
+        if layer.is_some() || viewport.is_some() {
+            let low = self.comp_src(layer.unwrap_or(Comp::Const(0)), 32);
+            let high = self.comp_src(viewport.unwrap_or(Comp::Const(0)), 32);
+            let low = Opnd { size: Size::B16, ..low };
+            let high = Opnd { size: Size::B16, ..high };
+            // Sixteen bits each: shifted in two steps, as an addend is by no more than 4.
+            let word = self.bfi(32, [low, high, Opnd::imm(16)], 16);
+            let at = Word::At(self.vertex().table.target_at());
+            self.vertex().stores.push((at, Comp::Val(word)));
+        }
+        let stores = std::mem::take(&mut self.vertex().stores);
+        let last = stores.len().wrapping_sub(1);
+        for (n, (word, c)) in stores.into_iter().enumerate() {
+            let index = match word {
+                Word::At(at) => Comp::Const(u64::from(at)),
+                Word::Varying(v, k) => match self.vertex().place(v) {
+                    Some(at) => Comp::Const(u64::from(at) + u64::from(k)),
+                    None => {
+                        let half = self.uniform(Source::VaryingWord { varying: v })?;
+                        let (base, k) = (Opnd::uniform(half, Size::B16), Opnd::imm(k));
+                        Comp::Val(self.iadd(16, false, base, k, 0))
+                    }
+                },
+            };
+            let data = self.reg(c, Room::WORD);
+            let (index, reg) = self.reg_or_imm(index);
+            let srcs: Vec<Val> = std::iter::once(data).chain(reg).collect();
+            let r = RegVec::new(HOLE, Size::B32, 1);
+            let inst: Isa = if n == last {
+                StVarFinal { r, index, ..StVarFinal::default() }.into()
+            } else {
+                StVar { r, index, ..StVar::default() }.into()
+            };
+            self.emit(MOp::Isa(inst), &[], &srcs);
+        }
+        if last == usize::MAX {
+            self.emit(MOp::Isa(no_var()), &[], &[]);
+        }
+        Ok(())
+    }
+
+    /// Attributes to where the main part looks for them.
+    fn end_prolog(&mut self) -> Result<()> {
+        let mut all: BTreeMap<u16, [Comp; 4]> = BTreeMap::new();
+        for (word, c) in std::mem::take(&mut self.vertex().stores) {
+            if let Word::Varying(Varying::Location(n), k) = word {
+                all.entry(n).or_insert([Comp::Undef; 4])[usize::from(k)] = c;
+            }
+        }
+        let mut exports = Vec::new();
+        for (n, words) in all {
+            if let Some(v) = self.words_together(&words) {
+                exports.push((abi::attribute(n, 0), v));
+            }
+        }
+        for (k, half) in [abi::VERTEX_ID, abi::INSTANCE_ID].into_iter().enumerate() {
+            exports.extend(self.vertex().ids[k].map(|v| (half, v)));
+        }
+        self.export(&exports);
+        Ok(())
+    }
+}
+
+/// The vertex writes nothing. source: Mesa, agx_pack.c, AGX_OPCODE_NO_VARYINGS
+fn no_var() -> Isa {
+    let r = RegVec::new(0, Size::B32, 1);
+    NoVar { r, index: tepui_agx_isa::operand::RegOrImm::Reg(0), ..NoVar::default() }.into()
+}

@@ -1,0 +1,316 @@
+//! What travels from vertices to fragments: the words of the vertex store, and the coefficient registers.
+//!
+//! A vertex is a run of 32-bit words: position, varyings, point size, layer and viewport, clip distances. Which varyings are flat or
+//! linear is the fragment shader's to say, and the hardware wants smooth ones first, then flat, then linear: a vertex shader
+//! that is compiled alone takes the first word of each varying from a uniform, and [`crate::link`] chooses the words.
+//!
+//! A fragment shader reads coefficient registers: planes over the screen, one for each word of a varying that it reads. It chooses their numbers
+//! and reports what each must hold.
+//! source: Mesa's docs/drivers/asahi.rst, "Hardware varyings"; agx_uvs.h
+
+use serde::Serialize;
+use std::fmt;
+
+/// A varying: something that vertices write and fragments read.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Varying {
+    /// A location of the API, up to four words.
+    Location(u16),
+    /// Clip distances, for fragments that read them.
+    ClipDistances,
+    /// Cull distances, for fragments that read them.
+    CullDistances,
+    /// 1.0 for each cull distance that does not cull, else 0.0; linear. Fragments where it is 0.0 all over the primitive end.
+    Kept,
+    /// The viewport's number, for fragments that read it.
+    Viewport,
+}
+
+impl fmt::Display for Varying {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Varying::Location(n) => write!(f, "location {n}"),
+            Varying::ClipDistances => f.write_str("clip distances"),
+            Varying::CullDistances => f.write_str("cull distances"),
+            Varying::Kept => f.write_str("cull tests"),
+            Varying::Viewport => f.write_str("viewport"),
+        }
+    }
+}
+
+/// How a value varies over a primitive.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shading {
+    /// With perspective.
+    Smooth,
+    /// The provoking vertex's value.
+    Flat,
+    /// Linear on the screen.
+    Linear,
+}
+
+impl fmt::Display for Shading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Shading::Smooth => "smooth",
+            Shading::Flat => "flat",
+            Shading::Linear => "linear",
+        })
+    }
+}
+
+/// Words of the position.
+pub const POSITION_WORDS: u16 = 4;
+
+/// What a vertex shader writes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct VertexTable {
+    /// Varyings in order, with their words.
+    pub varyings: Vec<(Varying, u16)>,
+    /// A point size.
+    pub point_size: bool,
+    /// A layer.
+    pub layer: bool,
+    /// A viewport.
+    pub viewport: bool,
+    /// Clip distances.
+    pub clip_distances: u8,
+    /// Attributes that have a place in registers and uniforms: one more than the largest location that is read.
+    pub attributes: u8,
+    /// Components of attributes that are read: bit 4 n + c for component c of location n.
+    pub components: u128,
+    /// Where each varying begins, when that was known to the compiler.
+    pub fixed: Option<Vec<(Varying, u16)>>,
+}
+
+impl VertexTable {
+    /// Words of all varyings.
+    #[must_use]
+    pub fn varying_words(&self) -> u16 {
+        self.varyings.iter().map(|v| v.1).sum()
+    }
+
+    /// Where the point size is.
+    #[must_use]
+    pub fn point_size_at(&self) -> u16 {
+        POSITION_WORDS + self.varying_words()
+    }
+
+    /// Where the layer (low half) and the viewport (high half) are.
+    #[must_use]
+    pub fn target_at(&self) -> u16 {
+        self.point_size_at() + u16::from(self.point_size)
+    }
+
+    /// Where the first clip distance is.
+    #[must_use]
+    pub fn clip_at(&self) -> u16 {
+        self.target_at() + u16::from(self.layer || self.viewport)
+    }
+
+    /// Words of a vertex.
+    #[must_use]
+    pub fn words(&self) -> u16 {
+        self.clip_at() + u16::from(self.clip_distances)
+    }
+
+    /// Where each varying begins when fragments shade them so: smooth ones first, then flat, then linear. Those that no fragment reads
+    /// count as smooth.
+    #[must_use]
+    pub fn places(&self, shading: impl Fn(Varying) -> Shading) -> Vec<(Varying, u16)> {
+        let mut at = POSITION_WORDS;
+        let mut out = Vec::with_capacity(self.varyings.len());
+        for class in [Shading::Smooth, Shading::Flat, Shading::Linear] {
+            for &(v, words) in self.varyings.iter().filter(|v| shading(v.0) == class) {
+                out.push((v, at));
+                at += words;
+            }
+        }
+        out
+    }
+}
+
+/// What coefficient registers are made of.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// 1/w.
+    W,
+    /// The depth.
+    Z,
+    /// Words of a varying.
+    Varying {
+        /// Which.
+        varying: Varying,
+        /// Its first word.
+        component: u8,
+    },
+    /// The place in a point.
+    PointCoord,
+    /// The primitive's number.
+    PrimitiveId,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::W => f.write_str("1/w"),
+            Origin::Z => f.write_str("depth"),
+            Origin::Varying { varying, component } => write!(f, "{varying} component {component}"),
+            Origin::PointCoord => f.write_str("point coordinates"),
+            Origin::PrimitiveId => f.write_str("primitive number"),
+        }
+    }
+}
+
+/// Consecutive coefficient registers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Coefficients {
+    /// The first register.
+    pub first: u8,
+    /// How many, 1 to 4.
+    pub count: u8,
+    /// How they vary.
+    pub shading: Shading,
+    /// What they are made of.
+    pub origin: Origin,
+}
+
+/// What a fragment shader, or a part of one, asks for and does.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FragmentTable {
+    /// Coefficient registers, ascending.
+    pub coefficients: Vec<Coefficients>,
+    /// Colours that are written: a bit for each location. The second colour of a blend with two sources counts as location 1.
+    pub colours: u8,
+    /// Location 0 has two colours.
+    pub dual_source: bool,
+    /// A depth is left in registers for an epilog.
+    pub depth: bool,
+    /// A stencil value is left in registers for an epilog.
+    pub stencil: bool,
+    /// A mask of the samples whose colours are written is left in registers for an epilog.
+    pub write_mask: bool,
+    /// Samples are killed.
+    pub kills: bool,
+    /// The program decides the fate of samples, so that no test may run before it.
+    pub decides: bool,
+    /// The program has run the tests, and nothing behind it may.
+    pub tested: bool,
+    /// Memory is written.
+    pub writes_memory: bool,
+    /// Runs once for each sample.
+    pub per_sample: bool,
+    /// Colours of the tile are read or written in part.
+    pub reads_tile: bool,
+    /// Colours of the tile are written.
+    pub writes_tile: bool,
+    /// Other lanes are looked at, so that quads of several primitives must not share one.
+    pub reads_lanes: bool,
+}
+
+impl FragmentTable {
+    /// Coefficient registers in use.
+    #[must_use]
+    pub fn registers(&self) -> u8 {
+        self.coefficients.iter().map(|c| c.first + c.count).max().unwrap_or(0)
+    }
+
+    /// The depth is interpolated.
+    #[must_use]
+    pub fn reads_z(&self) -> bool {
+        self.coefficients.iter().any(|c| c.origin == Origin::Z)
+    }
+
+    /// How a varying is shaded; `None` if it is not read.
+    #[must_use]
+    pub fn shading(&self, v: Varying) -> Option<Shading> {
+        self.coefficients.iter().find_map(|c| match c.origin {
+            Origin::Varying { varying, .. } if varying == v => Some(c.shading),
+            _ => None,
+        })
+    }
+}
+
+/// What a stage says about itself to those that link it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Table {
+    /// Compute shaders have none.
+    #[default]
+    None,
+    /// A vertex shader's.
+    Vertex(VertexTable),
+    /// A fragment shader's.
+    Fragment(FragmentTable),
+}
+
+impl fmt::Display for VertexTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "# vertex store, {} words:", self.words())?;
+        writeln!(f, "#   0  position")?;
+        for &(v, words) in &self.varyings {
+            let at = self.fixed.as_ref().and_then(|p| p.iter().find(|p| p.0 == v));
+            let at = at.map_or_else(|| "?".to_owned(), |p| p.1.to_string());
+            writeln!(f, "#   {at}  {v}, {words} words")?;
+        }
+        if self.point_size {
+            writeln!(f, "#   {}  point size", self.point_size_at())?;
+        }
+        if self.layer || self.viewport {
+            writeln!(f, "#   {}  layer and viewport", self.target_at())?;
+        }
+        if self.clip_distances > 0 {
+            writeln!(f, "#   {}  clip distances, {} words", self.clip_at(), self.clip_distances)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for FragmentTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.coefficients.is_empty() {
+            writeln!(f, "# coefficient registers:")?;
+        }
+        for c in &self.coefficients {
+            write!(f, "#   cf{}", c.first)?;
+            if c.count > 1 {
+                write!(f, " to cf{}", c.first + c.count - 1)?;
+            }
+            writeln!(f, "  {}, {}", c.origin, c.shading)?;
+        }
+        let mut does = Vec::new();
+        for (yes, what) in [
+            (self.kills, "kills samples"),
+            (self.decides, "decides about samples"),
+            (self.tested, "runs the tests first"),
+            (self.depth, "leaves a depth"),
+            (self.stencil, "leaves a stencil value"),
+            (self.write_mask, "leaves a write mask"),
+            (self.writes_memory, "writes memory"),
+            (self.reads_tile, "reads the tile"),
+            (self.reads_lanes, "looks at other lanes"),
+            (self.per_sample, "runs for each sample"),
+        ] {
+            if yes {
+                does.push(what);
+            }
+        }
+        if !does.is_empty() {
+            writeln!(f, "# {}", does.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Table::None => Ok(()),
+            Table::Vertex(t) => t.fmt(f),
+            Table::Fragment(t) => t.fmt(f),
+        }
+    }
+}

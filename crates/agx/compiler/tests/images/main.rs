@@ -1,0 +1,190 @@
+//! Random image instructions: what the machine code leaves in buffers and images is what the interpreter leaves.
+
+#[path = "../common/bind.rs"]
+mod bind;
+mod program;
+
+use program::{ELEMENTS, INPUTS, LANES, Program, RESULTS, program};
+use tepui_agx_bare::{Machine, shader};
+use tepui_agx_compiler::{Made, Options, compile_prepared, lower, prepare};
+use tepui_ir::interp::{Group, ImageData, Memory, run};
+use tepui_ir::{Dim, NumKind};
+use tepui_ir_gen::Rng;
+
+/// Memory with random texels.
+fn memory(p: &Program, seed: u64) -> Memory {
+    let mut rng = Rng::new(seed);
+    let mut m = Memory::default();
+    m.set_words(0, 0, &p.inputs);
+    m.buffers.insert((0, 1, 0), vec![0; (LANES * RESULTS * 4) as usize]);
+    let s = &p.shape;
+    for e in 0..ELEMENTS {
+        let mut image = ImageData::multisampled(s.size, s.layers, s.levels, s.samples);
+        image.format = s.format;
+        for t in image.levels.iter_mut().flatten() {
+            *t = [0; 4].map(|_: u64| match s.kind {
+                NumKind::Float => u64::from((rng.below(1025) as f32 / 1024.0).to_bits()),
+                _ => rng.below(100) as u64,
+            });
+        }
+        bind::quantise(&mut image, bind::format_of(s.format).expect("known"), s.kind);
+        m.images.insert((0, 2, e), image);
+        m.samplers.insert((0, 3, e), p.sampler);
+    }
+    m
+}
+
+fn close(p: &Program, got: u32, want: u32) -> bool {
+    if got == want {
+        return true;
+    }
+    if p.shape.kind != NumKind::Float {
+        return false;
+    }
+    let (g, w) = (f32::from_bits(got), f32::from_bits(want));
+    // Filters have 8 bits of weight; levels of detail 8 bits of fraction.
+    let tolerance = if p.filtered { 1.5 / 64.0 } else { 1e-6 };
+    (g - w).abs() <= tolerance
+}
+
+fn listing(code: &[u8]) -> String {
+    tepui_agx_isa::disasm::Disassembler::new(code).map(|l| format!("{l}\n")).collect()
+}
+
+fn check(seed: u64, storage: bool, optimised: bool) {
+    let p = program(seed, storage);
+    let mut s = tepui_ir::parse(&p.text).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{}", p.text));
+    tepui_ir::validate(&s).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{}", p.text));
+    let start = memory(&p, seed);
+    let mut want = start.clone();
+    let group = Group::workgroup(&s, [0; 3], [1; 3]);
+    run(&s, &group, &mut want, 1 << 20).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{}", p.text));
+    let options = Options::default();
+    if optimised {
+        prepare(&mut s, &options, &mut |_, _| {});
+    } else {
+        lower(&mut s, &options, &mut |_, _| {});
+    }
+    let mut mir = String::new();
+    let compiled = compile_prepared(&s, &options, &mut |_, m| {
+        if let Made::Mir(m) = m {
+            mir = m.to_string();
+        }
+    })
+    .unwrap_or_else(|e| panic!("seed {seed}: {e}\n{}\n{s}\n{mir}", p.text));
+    let code = listing(&compiled.code);
+    let options = tepui_agx_model::Options {
+        threads: 1,
+        check: true,
+        instruction_budget: 1 << 20,
+        ..Default::default()
+    };
+    let mut machine = Machine::new(options).expect("a machine");
+    let mut b = shader::Bindings::default();
+    for (slot, bytes) in &start.buffers {
+        let buffer = machine.buffer(bytes.len()).expect("memory");
+        buffer.write(bytes).expect("as large");
+        b.buffers.insert(*slot, buffer);
+    }
+    let format = bind::format_of(p.shape.format).expect("known");
+    let mut images = Vec::new();
+    let mut buffers = Vec::new();
+    for e in 0..ELEMENTS {
+        let slot = (0, 2, e);
+        let data = &start.images[&slot];
+        if p.shape.dim == Dim::Buffer {
+            let (buffer, row) = bind::buffer(&mut machine, data, format, p.shape.kind);
+            b.images.insert(slot, row);
+            buffers.push((slot, buffer));
+        } else {
+            let shape = (p.shape.dim, p.shape.array);
+            let image = bind::image(&mut machine, data, format, p.shape.kind, shape, storage);
+            b.images.insert(slot, image.row().expect("descriptors"));
+            images.push((slot, image));
+        }
+        b.samplers.insert((0, 3, e), bind::sampler(&p.sampler));
+    }
+    let stats = shader::run(&mut machine, &compiled, &b, [1; 3])
+        .unwrap_or_else(|e| panic!("seed {seed}: {e}\n{}\n{code}", p.text));
+    // Whole registers are read where the instruction looks at a half.
+    if let Some(r) = stats.reports.iter().find(|r| !r.what.contains("never written")) {
+        panic!("seed {seed}: {}: {}\n{}\n{code}", r.at.text, r.what, p.text);
+    }
+    let got = b.buffers[&(0, 1, 0)].read_words().expect("bound");
+    let floats = |v: &[u32]| v.iter().map(|&x| f32::from_bits(x)).collect::<Vec<_>>();
+    for (k, (&g, &w)) in got.iter().zip(&want.words(0, 1)).enumerate() {
+        assert!(
+            close(&p, g, w),
+            "seed {seed}: lane {} word {}: {g:#x} ({}) instead of {w:#x} ({})\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{}\n{code}",
+            k as u32 / RESULTS,
+            k as u32 % RESULTS,
+            f32::from_bits(g),
+            f32::from_bits(w),
+            floats(&got[k & !3..][..4]),
+            floats(&want.words(0, 1)[k & !3..][..4]),
+            (
+                floats(&p.inputs[k / RESULTS as usize * INPUTS as usize..][..8]),
+                &p.inputs[k / RESULTS as usize * INPUTS as usize..][8..16]
+            ),
+            p.shape,
+            p.sampler,
+            p.text
+        );
+    }
+    let now = images
+        .iter()
+        .map(|(slot, i)| (slot, bind::download(i, &start.images[slot], p.shape.kind)))
+        .chain(buffers.iter().map(|(slot, x)| {
+            (slot, bind::download_buffer(x, &start.images[slot], format, p.shape.kind))
+        }));
+    for (slot, now) in now {
+        let wanted = &want.images[slot];
+        for (k, (g, w)) in
+            now.levels.iter().flatten().zip(wanted.levels.iter().flatten()).enumerate()
+        {
+            // What lies in the middle between two numbers of the format may become either.
+            let step = match p.shape.format.name() {
+                n if n.contains("32") => 0.0,
+                n if n.contains("8") => 1.01 / 127.0,
+                n if n.contains("10") => 1.0 / 32.0,
+                _ => 1.0 / 1024.0,
+            };
+            let same = |c: usize| {
+                let (x, y) = (f32::from_bits(g[c] as u32), f32::from_bits(w[c] as u32));
+                g[c] == w[c] || (p.shape.kind == NumKind::Float && (x - y).abs() <= step)
+            };
+            assert!(
+                (0..4).all(same),
+                "seed {seed}: element {} texel {k}: {g:x?} instead of {w:x?}\n{:?}\n{}\n{code}",
+                slot.2,
+                p.shape,
+                p.text
+            );
+        }
+    }
+}
+
+fn seeds(count: u64) -> std::ops::Range<u64> {
+    // More in a run of its own: TEPUI_SEEDS=FROM..TO.
+    if let Ok(text) = std::env::var("TEPUI_SEEDS")
+        && let Some((a, b)) = text.split_once("..")
+        && let (Ok(a), Ok(b)) = (a.parse(), b.parse())
+    {
+        return a..b;
+    }
+    0..count
+}
+
+#[test]
+fn textures() {
+    for seed in seeds(400) {
+        check(seed, false, seed % 4 != 0);
+    }
+}
+
+#[test]
+fn storage_images() {
+    for seed in seeds(300) {
+        check(seed, true, seed % 4 != 0);
+    }
+}

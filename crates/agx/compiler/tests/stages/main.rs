@@ -1,0 +1,12 @@
+//! Vertex and fragment shaders drawn on the model, and every pixel compared with the IR interpreter's run of the same shaders.
+
+mod attributes;
+mod basics;
+mod blend;
+mod effects;
+mod outputs;
+mod reference;
+mod rig;
+mod samples;
+mod tests;
+mod textures;

@@ -1,0 +1,313 @@
+//! GLSL to programs and pictures.
+
+use std::collections::HashMap;
+
+use tepui_agx_bare::Machine;
+use tepui_agx_bare::draw::{Draw, Picture};
+use tepui_agx_bare::shader::Bindings;
+use tepui_agx_compiler::abi::tile::Tile;
+use tepui_agx_compiler::abi::{self, Attributes, Colours, Interface, VertexResults, parts};
+use tepui_agx_compiler::{Options, Program, Table, compile_as, link};
+use tepui_format::Format;
+use tepui_ir::interp::Memory;
+use tepui_ir::{IoLoc, NumKind, Shader, Stage};
+
+use super::reference::{self, Pixel, Words};
+
+/// Side of the framebuffer.
+pub const SIDE: u16 = 32;
+
+pub fn machine() -> Machine {
+    let options = tepui_agx_model::Options { threads: 1, check: true, ..Default::default() };
+    Machine::new(options).expect("a machine")
+}
+
+/// GLSL to IR.
+pub fn shader(stage: Stage, source: &str) -> Shader {
+    let naga_stage = match stage {
+        Stage::Vertex => naga::ShaderStage::Vertex,
+        _ => naga::ShaderStage::Fragment,
+    };
+    let mut front = naga::front::glsl::Frontend::default();
+    let module = front
+        .parse(&naga::front::glsl::Options::from(naga_stage), source)
+        .unwrap_or_else(|e| panic!("{e:?}"));
+    spirv(&module, stage)
+}
+
+fn spirv(module: &naga::Module, stage: Stage) -> Shader {
+    let mut validator = naga::valid::Validator::new(
+        naga::valid::ValidationFlags::all(),
+        naga::valid::Capabilities::all(),
+    );
+    let info = validator.validate(module).unwrap_or_else(|e| panic!("{e:?}"));
+    let options = naga::back::spv::Options {
+        flags: naga::back::spv::WriterFlags::empty(),
+        ..Default::default()
+    };
+    let words =
+        naga::back::spv::write_vec(module, &info, &options, None).unwrap_or_else(|e| panic!("{e}"));
+    let options = tepui_spirv::Options { stage: Some(stage), ..Default::default() };
+    tepui_spirv::translate(&words, &options).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The stage of a WGSL module.
+pub fn wgsl(stage: Stage, source: &str) -> Shader {
+    let module = naga::front::wgsl::parse_str(source).unwrap_or_else(|e| panic!("{e}"));
+    spirv(&module, stage)
+}
+
+fn compile(s: &Shader, interface: &Interface) -> Program {
+    let options = Options { check: true, ..Options::default() };
+    compile_as(&mut s.clone(), &options, interface, &mut |_, _| {})
+        .unwrap_or_else(|e| panic!("{e}\n{s}"))
+}
+
+pub fn listing(p: &Program) -> String {
+    tepui_agx_isa::disasm::Disassembler::new(&p.code)
+        .map(|l| format!("{l}\n"))
+        .take_while(|l| !l.contains(" trap"))
+        .collect()
+}
+
+/// How programs are made.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Making {
+    /// Each stage one program that knows the other.
+    Monolithic,
+    /// Parts that are compiled apart and linked.
+    Parts,
+}
+
+/// Both programs of a pair of shaders.
+pub fn programs(
+    vs: &Shader,
+    fs: &Shader,
+    tile: &Tile,
+    attributes: &[Option<abi::attribute::Attribute>],
+    making: Making,
+) -> (Program, Program) {
+    let prolog = abi::Prolog::default();
+    programs_behind(vs, fs, tile, attributes, prolog, making)
+}
+
+/// [`programs`] with what the pipeline's state asks of fragments.
+pub fn programs_behind(
+    vs: &Shader,
+    fs: &Shader,
+    tile: &Tile,
+    attributes: &[Option<abi::attribute::Attribute>],
+    prolog: abi::Prolog,
+    making: Making,
+) -> (Program, Program) {
+    match making {
+        Making::Monolithic => {
+            let colours = Colours::Tile(Box::new(tile.clone()));
+            let i = Interface::Fragment(abi::Fragment { colours, prolog, ..Default::default() });
+            let f = compile(fs, &i);
+            let Table::Fragment(t) = &f.table else { panic!("no fragment table") };
+            let v = Interface::Vertex(abi::Vertex {
+                attributes: Attributes::Fetch(attributes.to_vec()),
+                results: VertexResults::StoreFor(t.clone()),
+            });
+            (compile(vs, &v), f)
+        }
+        Making::Parts => {
+            let main = compile(vs, &Interface::main(Stage::Vertex));
+            let Table::Vertex(t) = &main.table else { panic!("no vertex table") };
+            let fetches = compile(
+                &parts::vertex_prolog(t),
+                &Interface::Vertex(abi::Vertex {
+                    attributes: Attributes::Fetch(attributes.to_vec()),
+                    results: VertexResults::Registers,
+                }),
+            );
+            let v = link::vertex(Some(&fetches), &main).unwrap_or_else(|e| panic!("{e}"));
+            let main = compile(fs, &Interface::main(Stage::Fragment));
+            let Table::Fragment(t) = &main.table else { panic!("no fragment table") };
+            let mut kinds = [NumKind::Float; 8];
+            for d in &fs.outputs {
+                if let IoLoc::Location(n @ 0..8) = d.slot.loc {
+                    kinds[usize::from(n)] = d.slot.kind;
+                }
+            }
+            let first = (prolog != abi::Prolog::default()).then(|| {
+                let i = Interface::Fragment(abi::Fragment {
+                    colours: Colours::None,
+                    first_coefficient: t.registers(),
+                    ..Default::default()
+                });
+                compile(&parts::fragment_prolog(prolog), &i)
+            });
+            let mut t = t.clone();
+            if let Some(Table::Fragment(p)) = first.as_ref().map(|p| &p.table) {
+                t = p.before(&t);
+            }
+            let epilog = compile(
+                &parts::fragment_epilog(&t, &kinds),
+                &Interface::Fragment(abi::Fragment {
+                    behind: Some(t.clone()),
+                    colours: Colours::Tile(Box::new(tile.clone())),
+                    ..Default::default()
+                }),
+            );
+            let f = link::fragment(first.as_ref(), &main, &epilog, tile.samples)
+                .unwrap_or_else(|e| panic!("{e}"));
+            (v, f)
+        }
+    }
+}
+
+/// Draws one triangle of two shaders and compares every pixel with the interpreter, both ways of making programs. Returns the pictures.
+pub struct Case<'a> {
+    pub vs: Shader,
+    pub fs: Shader,
+    pub tile: Tile,
+    pub clear: [u32; 4],
+    /// How far floats may be apart, relative to the larger of both and 1.
+    pub tolerance: f64,
+    pub change: &'a dyn Fn(&mut Draw<'_>),
+    /// Which pixels pass the tests of depth and stencil.
+    pub passes: &'a dyn Fn(&Pixel) -> bool,
+}
+
+impl Case<'_> {
+    /// A vertex and a fragment shader in GLSL.
+    pub fn new(vs: &str, fs: &str, format: Format) -> Case<'static> {
+        Case::of(shader(Stage::Vertex, vs), shader(Stage::Fragment, fs), format)
+    }
+
+    /// Both stages of a WGSL module.
+    pub fn wgsl(source: &str, format: Format) -> Case<'static> {
+        Case::of(wgsl(Stage::Vertex, source), wgsl(Stage::Fragment, source), format)
+    }
+
+    pub fn of(vs: Shader, fs: Shader, format: Format) -> Case<'static> {
+        Case {
+            vs,
+            fs,
+            tile: Tile::single(format),
+            clear: [0; 4],
+            tolerance: 1e-4,
+            change: &|_| {},
+            passes: &|_| true,
+        }
+    }
+
+    pub fn draw(&self, making: Making) -> (Picture, Program, Program) {
+        let (v, f) = programs(&self.vs, &self.fs, &self.tile, &[], making);
+        let none = Bindings::default();
+        let mut m = machine();
+        let mut d = Draw::triangles(&v, &f, &self.tile, [SIDE; 2], &none);
+        d.clear = self.clear;
+        (self.change)(&mut d);
+        let picture = m
+            .draw(&d)
+            .unwrap_or_else(|e| panic!("{making:?}: {e}\n{}\n{}", listing(&v), listing(&f)));
+        let bad: Vec<_> =
+            picture.stats.reports.iter().filter(|r| !r.what.contains("ever w")).collect();
+        assert!(bad.is_empty(), "{making:?}: {bad:?}\n{}\n{}", listing(&v), listing(&f));
+        (picture, v, f)
+    }
+
+    /// What the interpreter says.
+    pub fn reference(&self) -> Vec<Pixel> {
+        let mut memory = Memory::default();
+        let corners: Vec<Words> =
+            reference::vertices(&self.vs, &mut memory, (0, 3), 0, &|_, _, _| 0);
+        let mut framebuffer = HashMap::new();
+        for c in 0..4u8 {
+            framebuffer.insert((IoLoc::Location(0), c), self.clear[usize::from(c)]);
+        }
+        let corners = [&corners[0], &corners[1], &corners[2]];
+        reference::triangle(&self.fs, &mut memory, corners, [u32::from(SIDE); 2], &framebuffer)
+    }
+
+    pub fn check(&self) {
+        let mut want = self.reference();
+        for p in &mut want {
+            p.alive &= (self.passes)(p);
+        }
+        let mut covered = 0;
+        for making in [Making::Monolithic, Making::Parts] {
+            let (picture, v, f) = self.draw(making);
+            for (n, format) in self.tile.formats.iter().enumerate() {
+                let Some(format) = *format else { continue };
+                let bytes = &picture.colours[&(n as u8)];
+                for (k, p) in want.iter().enumerate() {
+                    if p.doubtful {
+                        continue;
+                    }
+                    covered += usize::from(p.alive);
+                    let size = format.info().block.bytes as usize;
+                    let got = texel(format, &bytes[k * size..]);
+                    for (c, &got) in got.iter().enumerate() {
+                        let key = (n as u8, c as u8);
+                        let word = p.colours.get(&key).copied();
+                        let Some(want) = (if p.alive { word } else { Some(self.clear[c]) }) else {
+                            continue;
+                        };
+                        let same = self.near(format, got, want);
+                        assert!(
+                            same,
+                            "{making:?}: pixel {} {}, colour {n} component {c}: {got:#x} ({}), not {want:#x} ({})\n{}\n{}",
+                            k % usize::from(SIDE),
+                            k / usize::from(SIDE),
+                            f32::from_bits(got),
+                            f32::from_bits(want),
+                            listing(&v),
+                            listing(&f)
+                        );
+                    }
+                }
+            }
+        }
+        assert!(covered > 100, "{covered} pixels are too few");
+    }
+
+    fn near(&self, format: Format, got: u32, want: u32) -> bool {
+        let (_, numeric) = abi::tile::channels(format);
+        if numeric.is_integer() {
+            return got == want;
+        }
+        let (g, mut w) = (f64::from(f32::from_bits(got)), f64::from(f32::from_bits(want)));
+        let mut tolerance = self.tolerance * g.abs().max(1.0);
+        if numeric == tepui_format::Numeric::Unorm {
+            w = w.clamp(0.0, 1.0);
+            tolerance += 0.51 / 255.0;
+        }
+        (g - w).abs() <= tolerance || got == want
+    }
+}
+
+/// The components of a pixel in memory: floats' bits, or integers.
+pub fn texel(format: Format, bytes: &[u8]) -> Vec<u32> {
+    use tepui_format::Encoding;
+    let Encoding::Plain(channels) = &format.info().encoding else { return Vec::new() };
+    let mut out = Vec::new();
+    for c in channels.as_slice() {
+        let at = usize::from(c.shift / 8);
+        let word = match c.bits {
+            8 => u32::from(bytes[at]),
+            16 => u32::from(u16::from_le_bytes([bytes[at], bytes[at + 1]])),
+            _ => u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]),
+        };
+        use tepui_format::Numeric::{Sfloat, Sint, Unorm};
+        out.push(match (c.numeric, c.bits) {
+            (Unorm, n) => (word as f32 / ((1u64 << n) - 1) as f32).to_bits(),
+            (Sint, n) => tepui_ir::sext(u64::from(word), n) as u32,
+            (Sfloat, 16) => half_to_f32(word as u16).to_bits(),
+            _ => word,
+        });
+    }
+    out
+}
+
+fn half_to_f32(h: u16) -> f32 {
+    let (sign, exp, man) = (h >> 15, i32::from(h >> 10 & 31), f32::from(h & 1023));
+    let v = match exp {
+        0 => man / 1024.0 * 2f32.powi(-14),
+        _ => (1.0 + man / 1024.0) * 2f32.powi(exp - 15),
+    };
+    if sign != 0 { -v } else { v }
+}

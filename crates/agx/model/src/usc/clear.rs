@@ -1,0 +1,131 @@
+//! Which registers a SIMD-group must find cleared: those that a thread may read before it has written
+//! them. A group that takes over the registers of another would see what that one left there, so that
+//! results would depend on which worker ran what.
+
+use tepui_agx_isa::operand::REGISTER_HALVES;
+use tepui_agx_isa::{File, Inst, Role};
+
+use super::exec::Name;
+use super::program::Program;
+
+/// Half-registers.
+type Halves = [bool; REGISTER_HALVES as usize];
+
+/// Rows that must be cleared for whole SIMD-groups; `None` for all, where the program's flow is more than
+/// nested branches, or threads see each other's registers.
+pub fn rows(program: &Program) -> Option<Vec<u16>> {
+    let mut read_first = [false; REGISTER_HALVES as usize];
+    let mut written: Halves = read_first;
+    // What was written where each open branch began: of what its sides write, nothing is certain behind it.
+    let mut open: Vec<Halves> = Vec::new();
+    for (index, op) in program.ops().iter().enumerate() {
+        let inst = program.inst(index)?;
+        match op.name {
+            Name::shuffle | Name::reduce | Name::icmp_ballot | Name::fcmp_ballot => return None,
+            Name::dfdx | Name::dfdy | Name::while_icmp | Name::while_fcmp => return None,
+            Name::call | Name::jump_register | Name::jmp_exec_any | Name::refuse => return None,
+            Name::texture if !matches!(inst, Inst::TextureLoad(_)) => return None,
+            // Over code that no thread executes.
+            Name::jmp_exec_none if op.imm as usize <= index => return None,
+            _ => {}
+        }
+        let is_flow = matches!(
+            op.name,
+            Name::if_icmp | Name::if_fcmp | Name::else_icmp | Name::else_fcmp | Name::pop_exec
+        );
+        let accesses = inst.operands();
+        let registers = || accesses.iter().filter(|a| a.file == File::Reg);
+        let span = |start: u16, count: u16| {
+            usize::from(start)..usize::from(start + count).min(REGISTER_HALVES as usize)
+        };
+        // Stores may look at four registers whatever the count of those that they are given.
+        let least = match op.name {
+            Name::image_write | Name::image_write_block | Name::tile_pixel => 8,
+            Name::device_store | Name::local_store | Name::uniform_store => 8,
+            _ => 1,
+        };
+        for a in registers().filter(|a| a.role != Role::Write) {
+            for half in span(a.start, a.count.max(least)) {
+                read_first[half] |= !written[half];
+            }
+        }
+        for a in registers().filter(|a| matches!(a.role, Role::Write | Role::ReadWrite)) {
+            // The counts of branches are their own but for the zero that programs begin with.
+            let zero = op.name == Name::mov_imm && op.imm as u16 == 0 && open.is_empty();
+            if a.start == 0 && !is_flow && !zero {
+                return None;
+            }
+            if a.exact {
+                written[span(a.start, a.count)].fill(true);
+            }
+        }
+        let levels = usize::from(op.aux[2]);
+        match op.name {
+            Name::if_icmp | Name::if_fcmp if levels == 1 => open.push(written),
+            Name::else_icmp | Name::else_fcmp if levels == 1 => written = *open.last()?,
+            Name::pop_exec => {
+                for _ in 0..levels {
+                    written = open.pop()?;
+                }
+            }
+            Name::if_icmp | Name::if_fcmp | Name::else_icmp | Name::else_fcmp => return None,
+            _ => {}
+        }
+    }
+    let rows = read_first.chunks_exact(2).zip(0..);
+    let rows = rows.filter(|(halves, _)| halves[0] || halves[1]).map(|(_, row)| row);
+    Some(rows.filter(|&row| usize::from(row) < program.register_rows()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tepui_softgpu::{AddressSpace, Memory, Protection};
+
+    use super::*;
+
+    fn rows_of(source: &str) -> Option<Vec<u16>> {
+        let vm = AddressSpace::new(14, 40);
+        let memory = Arc::new(Memory::new(1 << 14).unwrap());
+        vm.bind(1 << 32, memory, 0, 1 << 14, Protection::READ | Protection::WRITE).unwrap();
+        let code = tepui_agx_isa::asm::assemble(source).unwrap_or_else(|e| panic!("{e:?}"));
+        vm.write(1 << 32, &code).unwrap();
+        rows(&Program::load(&vm, 1 << 32, 1 << 32, u32::MAX).unwrap())
+    }
+
+    #[test]
+    fn only_what_is_read_first_must_be_cleared() {
+        let straight = "get_sr r2, sr80 (thread_position_in_grid.x)
+            mov_imm r0l, 0
+            iadd r3, r2, r9
+            stop";
+        assert_eq!(rows_of(straight), Some(vec![9]));
+    }
+
+    #[test]
+    fn a_branch_writes_for_itself_alone() {
+        let branch = |behind: &str| {
+            format!(
+                "get_sr r2, sr80 (thread_position_in_grid.x)
+                mov_imm r3, 0, 0b0
+                mov_imm r4, 0, 0b0
+                mov_imm r5, 0, 0b0
+                mov_imm r0l, 0
+                if_icmp r0l, ult, r2l, 5, 1
+                mov_imm r12, 7, 0b0
+                mov_imm r13, 7, 0b0
+                mov_imm r14, 7, 0b0
+                mov_imm r15, 7, 0b0
+                iadd r2, r12, 1
+                pop_exec r0l, 1
+                {behind}
+                stop"
+            )
+        };
+        assert_eq!(rows_of(&branch("")), Some(vec![]));
+        assert_eq!(rows_of(&branch("iadd r2, r12, 1")), Some(vec![12]));
+        assert_eq!(rows_of(&branch("mov_imm r0l, 3")), None);
+        assert_eq!(rows_of(&branch("pop_exec r0l, 1")), None);
+    }
+}

@@ -1,0 +1,265 @@
+//! Templates of loads and stores of device memory at a uniform base, where all active lanes stay inside of
+//! the bound range that the instruction touched last (its [`Window`]). The handler does the rest, and lets
+//! the window show where the instruction went.
+
+use super::asm::{ALL, Condition, Gpr, Kop, Mask, Rm, Shift, Vop, Zmm};
+use super::lanes::integer;
+use super::translate::{ByHandler, Done, EXEC, LANES, SHARED, Translator, field};
+use crate::usc::exec::Name;
+use crate::usc::exec::memory::register_at;
+use crate::usc::lanes::{File, Form, LANES as COUNT, Lanes, NUMBERS, Next, Op, Row, Src};
+use crate::usc::memory::{Format, Port, Transfer, WINDOWS, Window};
+
+/// Where each half's lanes go, from the window's start.
+const OFFSETS: [Zmm; 2] = [Zmm(4), Zmm(5)];
+/// Lanes of each half that are not inside.
+const OUTSIDE: [Mask; 2] = [Mask(4), Mask(5)];
+/// Scratch.
+const OTHER: Mask = Mask(6);
+/// The lanes that a gather or scatter has left to do.
+const LEFT: Mask = Mask(3);
+
+/// Bits of the distance of a lane from the base, in bytes.
+const REACH_BITS: u32 = 30;
+
+/// What the template needs to know of an instruction.
+struct Plan {
+    transfer: Transfer,
+    is_store: bool,
+    /// Bytes of an element.
+    unit: u32,
+    /// Elements from the first to the last.
+    elements: u32,
+    /// Of the index.
+    shift: u32,
+    /// Bytes that a lane touches.
+    bytes: u32,
+}
+
+impl Plan {
+    /// `None` for instructions without a template.
+    fn new(op: &Op, transfer: &Transfer) -> Option<Plan> {
+        let t = *transfer;
+        let base = op.s[0];
+        let wide = matches!(t.register.form, Form::Word | Form::Pair);
+        let raw = matches!(t.format, Format::I8 | Format::I16 | Format::I32)
+            || t.format == Format::F16 && !wide;
+        if base.file != File::Shared || base.form != Form::Pair || !raw || t.mask == 0 {
+            return None;
+        }
+        let unit = t.format.stride();
+        let elements = 8 - t.mask.leading_zeros();
+        let shift = u32::from(t.shift.min(2)) + unit.trailing_zeros();
+        match t.immediate {
+            Some(index) if index < 0 || i64::from(index) << shift >> REACH_BITS != 0 => {
+                return None;
+            }
+            None if op.s[1].form != Form::Word => return None,
+            _ => {}
+        }
+        let is_store = op.name == Name::device_store;
+        // Elements are stored as words. Lanes may name the same place: the order of their stores is then
+        // that of the handler only if places are the same or apart.
+        let words = t.mask == ((1u16 << elements) - 1) as u8
+            && (unit * elements).is_multiple_of(4)
+            && (unit == 4 || shift >= 2);
+        if is_store && !words {
+            return None;
+        }
+        // Loads read whole words.
+        let bytes = if is_store { unit * elements } else { unit * (elements - 1) + 4 };
+        Some(Plan { transfer: t, is_store, unit, elements, shift, bytes })
+    }
+
+    /// Elements that are transferred, with the number of the register of each.
+    fn transferred(&self) -> impl Iterator<Item = (usize, u32)> + use<> {
+        let mask = self.transfer.mask;
+        (0..self.elements).filter(move |e| mask >> e & 1 != 0).enumerate()
+    }
+}
+
+/// The handler, then the window.
+extern "sysv64" fn touch(l: &mut Lanes<'_, '_>, op: &Op) -> u32 {
+    let address = first_address(l, op);
+    // SAFETY: as in the interpreter: the program holds handlers that this host can run.
+    let next = unsafe { (op.run)(l, op) };
+    if let (Next::Continue, Some(address)) = (next, address) {
+        l.port.show(op.imm as usize, address, op.name == Name::device_store);
+    }
+    next as u32
+}
+
+/// The address of the first active lane.
+fn first_address(l: &Lanes<'_, '_>, op: &Op) -> Option<u64> {
+    let t = l.program.transfer(op.imm as usize);
+    let lane = l.exec.trailing_zeros() as usize;
+    if lane >= COUNT {
+        return None;
+    }
+    let unit = t.format.stride();
+    let shift = u32::from(t.shift.min(2)) + unit.trailing_zeros();
+    let base = l.load_u64(op.s[0])[lane] & !(u64::from(unit) - 1);
+    let index = t.immediate.map_or_else(|| i64::from(l.row(op.s[1]).0[lane]), i64::from);
+    Some(base.wrapping_add((index << shift) as u64))
+}
+
+impl Translator<'_> {
+    /// A load or store of device memory.
+    pub fn device(&mut self, op: &Op) -> Done {
+        let transfer = self.program.transfer(op.imm as usize);
+        let plan = Plan::new(op, transfer).ok_or(ByHandler)?;
+        self.count();
+        let number = op.imm as usize % WINDOWS + if plan.is_store { WINDOWS } else { 0 };
+        let window = std::mem::offset_of!(Port<'_>, windows) + number * size_of::<Window>();
+        let (port, from_base, host) = (Gpr::RDX, Gpr::RAX, Gpr::RCX);
+        macro_rules! window {
+            ($name:ident) => {
+                (window + std::mem::offset_of!(Window, $name)) as i32
+            };
+        }
+        let (slow, done) = (self.asm.label(), self.asm.label());
+        // The base, from the start of the window.
+        let row = |r: u16| (usize::from(r) * size_of::<Row>()) as i32;
+        self.asm.load_half(from_base, SHARED, row(op.s[0].row));
+        self.asm.load_half(host, SHARED, row(op.s[0].row + 1));
+        self.asm.shift_left(host, 32);
+        self.asm.or(from_base, host);
+        if plan.unit > 1 {
+            self.asm.and_constant(from_base, -(plan.unit as i8));
+        }
+        self.asm.load_word(port, LANES, field!(port));
+        self.asm.subtract_word(from_base, port, window!(start));
+        self.asm.compare_constant(from_base, i32::MAX);
+        self.asm.jump_if(Condition::Above, slow);
+        if plan.is_store {
+            // Helper lanes write nothing.
+            self.asm.compare_memory_word(LANES, field!(fragments), 0);
+            self.asm.jump_if(Condition::NotZero, slow);
+        }
+        self.asm.broadcast(Zmm(1), from_base);
+        for h in 0..2 {
+            let at = OFFSETS[h];
+            match plan.transfer.immediate {
+                Some(index) => self.asm.load(at, Rm::Constant((index as u32) << plan.shift)),
+                None => {
+                    self.int(at, op.s[1], h);
+                    self.rows.held.clear();
+                    let far = Rm::Constant(u32::MAX << (REACH_BITS - plan.shift));
+                    self.asm.test_bits(OTHER, EXEC[h], at, far);
+                    self.asm.shift(Shift::Left, at, at, plan.shift as u8);
+                }
+            }
+            self.asm.vector(Vop::PADDD, at, ALL, at, Rm::Reg(Zmm(1)), None);
+            let bytes = Rm::Constant(plan.bytes);
+            self.asm.vector(Vop::PADDD, Zmm(2), ALL, at, bytes, None);
+            let end = Rm::Broadcast(port, window!(length));
+            let greater = integer::GREATER;
+            self.asm.compare(Vop::PCMPUD, OUTSIDE[h], EXEC[h], Zmm(2), end, greater);
+            if plan.transfer.immediate.is_none() {
+                self.asm.mask_op(Kop::Or, OUTSIDE[h], OUTSIDE[h], OTHER);
+            }
+        }
+        self.asm.mask_op(Kop::Or, OUTSIDE[0], OUTSIDE[0], OUTSIDE[1]);
+        self.asm.test_mask(OUTSIDE[0]);
+        self.asm.jump_if(Condition::NotZero, slow);
+        self.asm.load_word(host, port, window!(host));
+        if plan.is_store {
+            self.store_words(&plan, host);
+        } else {
+            self.load_elements(&plan, from_base, host);
+        }
+        self.asm.jump(done);
+        self.asm.place(slow);
+        self.by(touch as *const () as u64);
+        self.asm.place(done);
+        Ok(())
+    }
+
+    /// Memory to registers.
+    fn load_elements(&mut self, plan: &Plan, from_base: Gpr, host: Gpr) {
+        let t = &plan.transfer;
+        if t.immediate.is_some() {
+            self.asm.add(host, from_base);
+        }
+        for h in 0..2 {
+            for (k, e) in plan.transferred() {
+                let offset = (plan.unit * e) as i32;
+                match t.immediate {
+                    Some(index) => {
+                        let at = (index << plan.shift) + offset;
+                        self.asm.load(Zmm(0), Rm::Broadcast(host, at));
+                    }
+                    None if plan.bytes == 4 && plan.unit == 4 => {
+                        let (scattered, there) = (self.asm.label(), self.asm.label());
+                        self.neighbours(h, scattered);
+                        self.asm.add(Gpr::RAX, host);
+                        self.asm.load(Zmm(0), Rm::Mem(Gpr::RAX, 0));
+                        self.asm.jump(there);
+                        self.asm.place(scattered);
+                        self.asm.mask_move(LEFT, EXEC[h]);
+                        self.asm.gather(Zmm(0), LEFT, host, OFFSETS[h], offset);
+                        self.asm.place(there);
+                    }
+                    None => {
+                        self.asm.mask_move(LEFT, EXEC[h]);
+                        self.asm.gather(Zmm(0), LEFT, host, OFFSETS[h], offset);
+                    }
+                }
+                if plan.unit < 4 {
+                    self.and(Zmm(0), (1 << (8 * plan.unit)) - 1);
+                }
+                self.store(register_at(t.register, k), Zmm(0), h);
+            }
+            self.write_back(h);
+        }
+    }
+
+    /// Registers to memory, a word of all lanes before the next: as the handler stores them.
+    fn store_words(&mut self, plan: &Plan, host: Gpr) {
+        let together = 4 / plan.unit;
+        for word in 0..plan.elements / together {
+            for h in 0..2 {
+                for part in 0..together {
+                    let to = if part == 0 { Zmm(0) } else { Zmm(1) };
+                    let d = register_at(plan.transfer.register, (word * together + part) as usize);
+                    self.int(to, Src { form: d.form, ..Src::register(d.row) }, h);
+                    if together > 1 {
+                        self.and(to, (1 << (8 * plan.unit)) - 1);
+                    }
+                    if part > 0 {
+                        self.asm.shift(Shift::Left, to, to, (8 * plan.unit * part) as u8);
+                        self.asm.vector(Vop::PORD, Zmm(0), ALL, Zmm(0), Rm::Reg(to), None);
+                    }
+                }
+                self.rows.held.clear();
+                let (scattered, there) = (self.asm.label(), self.asm.label());
+                if plan.bytes == 4 {
+                    self.neighbours(h, scattered);
+                    self.asm.add(Gpr::RAX, host);
+                    self.asm.store(Rm::Mem(Gpr::RAX, 0), ALL, Zmm(0));
+                    self.asm.jump(there);
+                }
+                self.asm.place(scattered);
+                self.asm.mask_move(LEFT, EXEC[h]);
+                self.asm.scatter(Zmm(0), LEFT, host, OFFSETS[h], 4 * word as i32);
+                self.asm.place(there);
+            }
+        }
+    }
+
+    /// Jumps unless all lanes of a half execute and want neighbouring words; else `rax` is the first one's
+    /// offset.
+    fn neighbours(&mut self, h: usize, otherwise: super::asm::Label) {
+        let at = OFFSETS[h];
+        self.asm.broadcast_first(Zmm(2), at);
+        self.asm.vector(Vop::PSUBD, Zmm(2), ALL, at, Rm::Reg(Zmm(2)), None);
+        self.asm.mov_constant(Gpr::RAX, (&raw const NUMBERS) as u64);
+        self.asm.load(Zmm(3), Rm::Mem(Gpr::RAX, 0));
+        self.asm.shift(Shift::Left, Zmm(3), Zmm(3), 2);
+        let ahead = Rm::Reg(Zmm(3));
+        self.asm.compare(Vop::PCMPD, OTHER, EXEC[h], Zmm(2), ahead, integer::EQUAL);
+        self.asm.test_mask(OTHER);
+        self.asm.jump_if(Condition::NoCarry, otherwise);
+        self.asm.first_lane(Gpr::RAX, at);
+    }
+}

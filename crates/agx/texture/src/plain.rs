@@ -1,0 +1,376 @@
+//! The usual case, in few steps for all lanes together: one or four texels of a level of two
+//! dimensions that lies in one piece of host memory, all lanes in one layer.
+//!
+//! Every function gives `None` where it is not that case; the general way ([`crate::filter`],
+//! [`crate::fetch`]) has the same results.
+
+use tepui_agx_layout::address::spread;
+use tepui_agx_packets::sampler::{Filter as Kernel, Wrap};
+use tepui_softgpu::Access;
+
+use crate::axis::{Axis, AxisRule};
+use crate::compression;
+use crate::fetch::Fetcher;
+use crate::filter::{Channels, Filter};
+use crate::image::{Image, Level};
+use crate::memory::Memory;
+use crate::sample::{Kind, LodSource, Operands, Request};
+use crate::sampler::Sampler;
+use crate::simd::{Kernels, Placed, Quad, Result, Tap};
+use crate::texture::Texture;
+use crate::{Ints, LANES, Row, floats};
+
+/// The words of the texels of all lanes.
+pub(crate) type Words = [Row; 4];
+
+/// Rows that one instruction after the other uses; what is in them before is of no meaning.
+pub(crate) struct Scratch {
+    /// The words of texels.
+    pub taps: [Words; 4],
+    axes: [Axis; 3],
+    placed: Placed,
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Scratch { taps: [[[0; LANES]; 4]; 4], axes: [Axis::ZERO; 3], placed: Placed::ZERO }
+    }
+}
+
+/// Loads, and samples of one level that is filtered in one way.
+#[expect(clippy::too_many_arguments, reason = "what an instruction is made of")]
+pub(crate) fn read<M: Memory>(
+    kernels: &Kernels,
+    scratch: &mut Scratch,
+    memory: &mut M,
+    request: &Request,
+    texture: &Texture,
+    sampler: &Sampler,
+    operands: &Operands,
+    exec: u32,
+    out: &mut [Row; 5],
+) -> Option<()> {
+    let Scratch { taps, axes, placed } = scratch;
+    let image = &texture.image;
+    if exec == 0 || !image.plain || !request.is_plain() || !texture.is_plain(sampler, request) {
+        return None;
+    }
+    let mut layer = 0;
+    if request.is_array() && image.layers > 1 {
+        let (mut layers, mut same) = ([0; LANES], false);
+        kernels.layers(&operands.layer, image.layers - 1, exec, &mut layers, &mut same);
+        if !same {
+            return None;
+        }
+        layer = layers[exec.trailing_zeros() as usize % LANES];
+    }
+    let whole = memory.window(image.address, image.span?, Access::Read)?.cast_const();
+    let level = image.level(texture.first_level);
+    let place = Place { kernels, image, level, layer, exec, whole };
+    let [x, y, _] = &operands.coordinates;
+    let unpacker = &texture.unpacker;
+    let (mask, narrow) = (request.mask, request.narrow);
+    let result = Result { picks: &texture.picks, mask, narrow, integer: unpacker.is_integer() };
+    let linear = request.kind != Kind::Load && sampler.minify == Kernel::Linear;
+    if linear && !unpacker.is_integer() {
+        texture.axes(kernels, sampler, level, [x, y], true, axes);
+        let mut sum = [[0; LANES]; 4];
+        let wanted = texture.wanted(request.mask);
+        place.quad(memory, taps, axes, |words| {
+            let weight = [&axes[0].weight, &axes[1].weight];
+            kernels.quad(&Quad { unpacker, words, weight, wanted }, &mut sum);
+        })?;
+        kernels.deliver(&sum, &unpacker.divisor, &result, out);
+        return Some(());
+    }
+    let tap = |words, outside, border| {
+        // Texels of formats that share a block are not plain.
+        Tap { unpacker, words, x: &[0; LANES], outside, border, wanted: 0 }
+    };
+    if request.kind == Kind::Load && place.line(memory, [x, y], &mut taps[0]).is_some() {
+        kernels.deliver_tap(&tap(&taps[0], &[0; LANES], [0; 4]), &result, out);
+        return Some(());
+    }
+    let mut border = [0; 4];
+    let at = if request.kind == Kind::Load {
+        kernels.place_load(level, [x, y], placed);
+        border = sampler.border_for(unpacker);
+        [&placed.at[0], &placed.at[1]]
+    } else {
+        texture.axes(kernels, sampler, level, [x, y], false, axes);
+        placed.outside = [0; LANES];
+        [&axes[0].texel[0], &axes[1].texel[0]]
+    };
+    place.one(memory, at, &mut taps[0])?;
+    kernels.deliver_tap(&tap(&taps[0], &placed.outside, border), &result, out);
+    Some(())
+}
+
+impl Request {
+    /// Whether it is a load or a sample in two dimensions without further conditions.
+    fn is_plain(&self) -> bool {
+        let kind = match self.kind {
+            Kind::Load => self.lod == LodSource::Auto,
+            Kind::Sample => true,
+            _ => false,
+        };
+        let further = self.compare || self.offset || self.residency;
+        kind && self.is_flat() && !further
+    }
+}
+
+impl Texture {
+    /// Whether one level is read, in one way, without a border in the case of samples and with one in the
+    /// case of loads: what drivers ask for.
+    fn is_plain(&self, sampler: &Sampler, request: &Request) -> bool {
+        let [x, y, _] = sampler.wrap;
+        if request.kind == Kind::Load {
+            return x == Wrap::ClampToBorder && y == Wrap::ClampToBorder;
+        }
+        self.is_one_level(sampler) && !has_border(x) && !has_border(y)
+    }
+
+    /// Channels of the components of a mask, a bit each.
+    fn wanted(&self, mask: u8) -> u32 {
+        (0..4)
+            .filter(|c| mask >> c & 1 != 0)
+            .filter_map(|c| self.channel(c))
+            .fold(0, |bits, channel| bits | 1 << channel)
+    }
+
+    fn axes(
+        &self,
+        kernels: &Kernels,
+        sampler: &Sampler,
+        level: &Level,
+        at: [&Row; 2],
+        linear: bool,
+        axes: &mut [Axis; 3],
+    ) {
+        for (a, size) in [level.width, level.height].into_iter().enumerate() {
+            let pixel = sampler.pixel_coordinates;
+            let rule = AxisRule { size, wrap: sampler.wrap[a], pixel, linear, moved: false };
+            kernels.axis(&rule, &floats(at[a]), &[0; LANES], &mut axes[a]);
+        }
+    }
+}
+
+fn has_border(wrap: Wrap) -> bool {
+    matches!(wrap, Wrap::ClampToBorder | Wrap::ClampGl)
+}
+
+impl<M: Memory> Filter<'_, M> {
+    /// Four neighbours, weighted, of formats that hold floats.
+    pub fn plain_linear(
+        &mut self,
+        level: &Level,
+        axes: &[Axis; 3],
+        out: &mut Channels,
+    ) -> Option<()> {
+        let bordered = !self.seamless && self.wrap[..2].iter().any(|&wrap| has_border(wrap));
+        if self.axes != 2 || self.compare.is_some() || bordered || self.flat.is_none() {
+            return None;
+        }
+        if self.seamless {
+            // Edges are crossed elsewhere.
+            let [x, y, _] = axes;
+            let at = [[&x.texel[0], &x.texel[1]], [&y.texel[0], &y.texel[1]]];
+            let mut bounds = [[0; 2]; 2];
+            self.kernels.bounds(&at, u32::MAX, &mut bounds);
+            // Beyond the left or upper edge is -1, a large number without sign.
+            if bounds[1][0] >= level.width || bounds[1][1] >= level.height {
+                return None;
+            }
+        }
+        let place = self.fetch.place(self.kernels, level, self.flat?)?;
+        let Filter { kernels, unpacker, wanted, .. } = *self;
+        place.quad(self.fetch.memory, self.taps, axes, |words| {
+            let weight = [&axes[0].weight, &axes[1].weight];
+            kernels.quad(&Quad { unpacker, words, weight, wanted }, out);
+        })
+    }
+
+    /// The words of texels in columns and lines `at`.
+    pub fn plain_words(&mut self, level: &Level, at: [&Ints; 2], words: &mut Words) -> Option<()> {
+        let place = self.fetch.place(self.kernels, level, self.flat?)?;
+        place.one(self.fetch.memory, at, words)
+    }
+}
+
+impl<'a, M: Memory> Fetcher<'a, M> {
+    fn place(&self, kernels: &'a Kernels, level: &'a Level, layer: u32) -> Option<Place<'a>> {
+        let (image, exec) = (self.image, self.exec);
+        let place = |whole| Place { kernels, image, level, layer, exec, whole };
+        self.whole.filter(|_| image.plain).map(place)
+    }
+}
+
+/// A layer of a level of an image that is plain and lies in host memory.
+struct Place<'a> {
+    kernels: &'a Kernels,
+    image: &'a Image,
+    level: &'a Level,
+    layer: u32,
+    exec: u32,
+    /// Where the image starts, valid for reads of its span.
+    whole: *const u8,
+}
+
+impl Place<'_> {
+    /// The bits of columns and lines that count; see [`compression::together`].
+    #[inline(always)]
+    fn keep<M: Memory>(&self, memory: &mut M, at: &[[&Ints; 2]; 2]) -> Option<[u32; 2]> {
+        if self.level.metadata.is_none() {
+            return Some([u32::MAX; 2]);
+        }
+        let mut bounds = [[0; 2]; 2];
+        self.kernels.bounds(at, self.exec, &mut bounds);
+        compression::together(memory, self.image, self.level, u64::from(self.layer), bounds)
+    }
+
+    #[inline(always)]
+    fn host(&self) -> *const u8 {
+        let start = self.level.offset + u64::from(self.layer) * self.image.layer_stride;
+        // SAFETY: layers start inside of the image's span.
+        unsafe { self.whole.add(start as usize) }
+    }
+
+    /// The words of texels, inside of the level.
+    #[inline(always)]
+    fn one<M: Memory>(&self, memory: &mut M, at: [&Ints; 2], words: &mut Words) -> Option<()> {
+        let Place { image, level, .. } = *self;
+        let keep = self.keep(memory, &at.map(|row| [row, row]))?;
+        let mut offsets = [0; LANES];
+        self.kernels.texel_offsets(level, image.element_shift, keep, at, &mut offsets);
+        // SAFETY: the texels are inside of the level.
+        unsafe { gather(self.host(), &offsets, self.exec, image.sample_bytes, words) };
+        Some(())
+    }
+
+    /// The words of 32 texels of four bytes side by side, from a multiple of 32 on: what programs that copy
+    /// images read.
+    #[inline(always)]
+    fn line<M: Memory>(&self, memory: &mut M, at: [&Row; 2], words: &mut Words) -> Option<()> {
+        let Place { image, level, .. } = *self;
+        let [x, y] = at.map(|row| row[0]);
+        let whole = self.exec == u32::MAX && image.sample_bytes == 4 && x % LANES as u32 == 0;
+        if !whole || y >= level.height || x.saturating_add(LANES as u32) > level.width {
+            return None;
+        }
+        let mut follow = false;
+        self.kernels.follow(at, &mut follow);
+        let linear = level.is_linear();
+        if !follow || !(linear || level.has_lines(LANES as u32)) {
+            return None;
+        }
+        let mut keep = [u32::MAX; 2];
+        if level.metadata.is_some() {
+            let bounds = [[x, y], [x + LANES as u32 - 1, y]];
+            let layer = u64::from(self.layer);
+            keep = compression::together(memory, image, level, layer, bounds)?;
+        }
+        if keep != [u32::MAX; 2] {
+            let first = level.plain_line(y & keep[1]);
+            let mut last = None;
+            for (i, word) in words[0].iter_mut().enumerate() {
+                let column = (x + i as u32) & keep[0];
+                *word = match last {
+                    Some((at, colour)) if at == column => colour,
+                    _ => {
+                        let element = first + level.plain_column(column);
+                        // SAFETY: the first texel of a texel's tile is inside of the level.
+                        unsafe { self.host().cast::<u32>().add(element as usize).read_unaligned() }
+                    }
+                };
+                last = Some((column, *word));
+            }
+            return Some(());
+        }
+        // SAFETY: the texel is inside of the level.
+        let from = unsafe { self.host().add((level.element(x, y) as usize) << 2) };
+        if linear {
+            // SAFETY: so are the 31 others of the row.
+            words[0] = unsafe { from.cast::<Row>().read_unaligned() };
+            return Some(());
+        }
+        for (pair, two) in words[0].chunks_exact_mut(2).enumerate() {
+            let element = spread(2 * pair as u32) as usize;
+            // SAFETY: so are the 31 others of the line; pairs lie side by side.
+            let texels = unsafe { from.cast::<u32>().add(element).cast::<[u32; 2]>() };
+            // SAFETY: as before.
+            two.copy_from_slice(&unsafe { texels.read_unaligned() });
+        }
+        Some(())
+    }
+
+    /// The words of the four texels of two axes.
+    #[inline(always)]
+    fn quad<M: Memory>(
+        &self,
+        memory: &mut M,
+        taps: &mut [Words; 4],
+        axes: &[Axis; 3],
+        use_them: impl FnOnce(&[Words; 4]),
+    ) -> Option<()> {
+        let Place { image, level, .. } = *self;
+        let [x, y, _] = axes;
+        let at = [[&x.texel[0], &x.texel[1]], [&y.texel[0], &y.texel[1]]];
+        let keep = self.keep(memory, &at)?;
+        let mut offsets = [[0; LANES]; 4];
+        self.kernels.corners(level, image.element_shift, keep, axes, &mut offsets);
+        for (offsets, words) in offsets.iter().zip(taps.iter_mut()) {
+            // SAFETY: texels of axes are inside of the level.
+            unsafe { gather(self.host(), offsets, self.exec, image.sample_bytes, words) };
+        }
+        use_them(taps);
+        Some(())
+    }
+}
+
+/// Reads a texel for each lane of each half of the group that has a lane in `exec`.
+///
+/// # Safety
+/// `host` must be valid for reads of `bytes` bytes at each offset.
+#[inline(always)]
+unsafe fn gather(host: *const u8, offsets: &Row, exec: u32, bytes: u32, words: &mut Words) {
+    for h in (0..LANES).step_by(LANES / 2).filter(|h| exec >> h & 0xffff != 0) {
+        let lanes = h..h + LANES / 2;
+        // SAFETY: the caller's promise.
+        unsafe {
+            match bytes {
+                1 => {
+                    for i in lanes {
+                        words[0][i] = u32::from(host.add(offsets[i] as usize).read());
+                    }
+                }
+                2 => {
+                    for i in lanes {
+                        let texel = host.add(offsets[i] as usize).cast::<u16>();
+                        words[0][i] = u32::from(texel.read_unaligned());
+                    }
+                }
+                4 => {
+                    for i in lanes {
+                        let texel = host.add(offsets[i] as usize).cast::<u32>();
+                        words[0][i] = texel.read_unaligned();
+                    }
+                }
+                8 => {
+                    for i in lanes {
+                        let texel = host.add(offsets[i] as usize).cast::<u64>().read_unaligned();
+                        words[0][i] = texel as u32;
+                        words[1][i] = (texel >> 32) as u32;
+                    }
+                }
+                _ => {
+                    for i in lanes {
+                        let texel = host.add(offsets[i] as usize).cast::<[u32; 4]>();
+                        for (word, value) in words.iter_mut().zip(texel.read_unaligned()) {
+                            word[i] = value;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! Passes that read their own attachments, depth with layers, and draws too large for one pass over
+//! the tiles.
+
+use ash::vk;
+
+use super::canvas::{FRAGMENT, SIZE_PX, VERTEX, Vertex, mesh_state, nearly, vertices};
+use crate::case::{Bench, Case, Output, Rule, Shader};
+use crate::gpu::{
+    Attachment, Bind, Graphics, Image, ImageSpec, Pass, RenderPass, Result, Shape, State, Transfer,
+};
+use crate::number::Random;
+
+const RGBA8: vk::Format = vk::Format::R8G8B8A8_UNORM;
+const DEPTH: vk::Format = vk::Format::D32_SFLOAT;
+const ONE: vk::SampleCountFlags = vk::SampleCountFlags::TYPE_1;
+const FOUR: vk::SampleCountFlags = vk::SampleCountFlags::TYPE_4;
+const CLEAR: [f32; 4] = [0.2, 0.3, 0.4, 0.5];
+
+/// Triangles anywhere in the view with a depth each, `size` across.
+fn scattered(seed: u64, count: usize, size: f32) -> Vec<Vertex> {
+    let mut random = Random::new(seed);
+    let mut next = |low: f32, high: f32| random.float(low, high);
+    let mut out = Vec::new();
+    for _ in 0..count {
+        let (x, y, z) = (next(-1.0, 1.0), next(-1.0, 1.0), next(0.1, 0.9));
+        let color = [next(0.0, 1.0), next(0.0, 1.0), next(0.0, 1.0), next(0.2, 1.0)];
+        for _ in 0..3 {
+            let at = [x + next(-size, size), y + next(-size, size), z + next(-0.05, 0.05), 1.0];
+            out.push([at, color].concat().try_into().unwrap_or_default());
+        }
+    }
+    out
+}
+
+fn image(
+    bench: &Bench,
+    format: vk::Format,
+    samples: vk::SampleCountFlags,
+    layers: u32,
+) -> Result<Image> {
+    let [width, height] = SIZE_PX;
+    let attachment = if format == RGBA8 {
+        vk::ImageUsageFlags::COLOR_ATTACHMENT
+    } else {
+        vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT
+    };
+    // Stencil is not read as an input.
+    let input = if format == vk::Format::D32_SFLOAT_S8_UINT {
+        vk::ImageUsageFlags::empty()
+    } else {
+        vk::ImageUsageFlags::INPUT_ATTACHMENT
+    };
+    let shape = if layers > 1 { Shape::D2Array } else { Shape::D2 };
+    let spec = ImageSpec {
+        usage: attachment | input,
+        layers,
+        ..ImageSpec::sampled(format, shape, [width, height, 1]).through(Transfer::Gpu)
+    };
+    bench.gpu.image(spec.samples(samples))
+}
+
+fn pixels(bench: &Bench, name: &str, image: &Image, layers: u32) -> Result<Output> {
+    let [width, height] = SIZE_PX;
+    let bytes = bench.gpu.read_image(image, 0, (width * height * layers * 4) as usize)?;
+    Ok(Output::peer(name, &bytes, nearly()).picture([width, height * layers]))
+}
+
+fn depths(bench: &Bench, image: &Image, layers: u32) -> Result<Output> {
+    let texels = (SIZE_PX[0] * SIZE_PX[1] * layers) as usize;
+    if image.spec.format == vk::Format::D16_UNORM {
+        let bytes = bench.gpu.read_image(image, 0, texels * 2)?;
+        let depths: Vec<u32> =
+            bytes.chunks_exact(2).map(|b| u32::from(u16::from_le_bytes([b[0], b[1]]))).collect();
+        return Ok(Output::peer("depth", &depths, nearly()));
+    }
+    let bytes = bench.gpu.read_image(image, 0, texels * 4)?;
+    let depths: Vec<f32> =
+        bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+    Ok(Output::peer("depth", &depths, Rule::Mostly { abs: 1e-4, permille: 4.0 }))
+}
+
+/// Two subpasses: the second reads the colours and depths that the first left at its pixels.
+fn subpass_case(name: &'static str, samples: vk::SampleCountFlags) -> Case {
+    let many = samples != ONE;
+    let input = Shader::new("input.frag")
+        .define("INPUT", if many { "subpassInputMS" } else { "subpassInput" })
+        .define("AT", if many { ", gl_SampleID" } else { "" })
+        .define("OUT", 0)
+        .define("DEPTH", 1);
+    let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag"), input];
+    let about = "a subpass reads colour and depth of the one before";
+    Case::new(format!("passes/{name}"), about, shaders, move |bench| {
+        let first = image(bench, RGBA8, samples, 1)?;
+        let depth = image(bench, DEPTH, samples, 1)?;
+        let second = image(bench, RGBA8, samples, 1)?;
+        let single = if many { Some(image(bench, RGBA8, ONE, 1)?) } else { None };
+        let images: Vec<&Image> = [&first, &depth, &second].into_iter().chain(&single).collect();
+        let pass = two_subpasses(bench, &images, samples)?;
+
+        let mut state = mesh_state();
+        state.samples = samples;
+        state.depth = Some((vk::CompareOp::LESS, true));
+        state.subpass = Some((pass.handle, 0));
+        let stages = |fragment: usize| {
+            [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[fragment][..])]
+        };
+        let draws = bench.gpu.graphics(&stages(1), &state, &[])?;
+        state.depth = None;
+        state.subpass = Some((pass.handle, 1));
+        let inputs = [Bind::Input(first.view), Bind::Input(depth.view)];
+        let reads = bench.gpu.graphics(&stages(2), &state, &inputs)?;
+        let lists = [scattered(51, 20, 0.6), scattered(52, 16, 0.9)];
+        let buffers = [vertices(bench, &lists[0])?, vertices(bench, &lists[1])?];
+        let color = vk::ClearValue { color: vk::ClearColorValue { float32: CLEAR } };
+        let far =
+            vk::ClearValue { depth_stencil: vk::ClearDepthStencilValue { depth: 1.0, stencil: 0 } };
+        bench.gpu.submit(|c| {
+            c.subpasses(&pass, &[color, far, color, color], 2, |c, number| {
+                let number = number as usize;
+                c.vertex_buffers(&[&buffers[number]]);
+                let pipeline = if number == 0 { &draws } else { &reads };
+                c.draw(pipeline, lists[number].len() as u32, 1);
+            });
+        })?;
+        Ok(vec![pixels(bench, "picture", single.as_ref().unwrap_or(&second), 1)?])
+    })
+}
+
+/// Images: colour and depth of the first subpass, colour of the second, and what that resolves to.
+fn two_subpasses(
+    bench: &Bench,
+    images: &[&Image],
+    samples: vk::SampleCountFlags,
+) -> Result<RenderPass> {
+    let general = vk::ImageLayout::GENERAL;
+    let attachments: Vec<_> = (0..)
+        .zip(images)
+        .map(|(i, image)| {
+            vk::AttachmentDescription::default()
+                .format(image.spec.format)
+                .samples(if i == 3 { ONE } else { samples })
+                .load_op(vk::AttachmentLoadOp::CLEAR)
+                .store_op(vk::AttachmentStoreOp::STORE)
+                .initial_layout(general)
+                .final_layout(general)
+        })
+        .collect();
+    let refer = |attachment| [vk::AttachmentReference { attachment, layout: general }];
+    let (first, depth, second, resolved) = (refer(0), refer(1), refer(2), refer(3));
+    let inputs = [first[0], depth[0]];
+    let graphics = vk::PipelineBindPoint::GRAPHICS;
+    let draws = vk::SubpassDescription::default()
+        .pipeline_bind_point(graphics)
+        .color_attachments(&first)
+        .depth_stencil_attachment(&depth[0]);
+    let mut reads = vk::SubpassDescription::default()
+        .pipeline_bind_point(graphics)
+        .input_attachments(&inputs)
+        .color_attachments(&second);
+    if images.len() > 3 {
+        reads = reads.resolve_attachments(&resolved);
+    }
+    let dependencies = [vk::SubpassDependency {
+        src_subpass: 0,
+        dst_subpass: 1,
+        src_stage_mask: vk::PipelineStageFlags::COLOR_ATTACHMENT_OUTPUT
+            | vk::PipelineStageFlags::LATE_FRAGMENT_TESTS,
+        dst_stage_mask: vk::PipelineStageFlags::FRAGMENT_SHADER,
+        src_access_mask: vk::AccessFlags::COLOR_ATTACHMENT_WRITE
+            | vk::AccessFlags::DEPTH_STENCIL_ATTACHMENT_WRITE,
+        dst_access_mask: vk::AccessFlags::INPUT_ATTACHMENT_READ,
+        dependency_flags: vk::DependencyFlags::BY_REGION,
+    }];
+    let subpasses = [draws, reads];
+    let create = vk::RenderPassCreateInfo::default()
+        .attachments(&attachments)
+        .subpasses(&subpasses)
+        .dependencies(&dependencies);
+    let views: Vec<_> = images.iter().map(|i| i.view).collect();
+    bench.gpu.render_pass(&create, &views, SIZE_PX)
+}
+
+/// A dynamic rendering whose later draws read what stands in the first attachment: into the second
+/// attachment, or back into the first.
+fn local_read(name: &'static str, out: u32) -> Case {
+    let input = Shader::new("input.frag")
+        .define("INPUT", "subpassInput")
+        .define("AT", "")
+        .define("OUT", out);
+    let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag"), input];
+    let about = "a draw reads what earlier draws of its rendering left";
+    Case::new(format!("passes/{name}"), about, shaders, move |bench| {
+        bench.gpu.require(ash::khr::dynamic_rendering_local_read::NAME)?;
+        let targets = [image(bench, RGBA8, ONE, 1)?, image(bench, RGBA8, ONE, 1)?];
+        let only = |target: u32| -> State {
+            let mut state = mesh_state();
+            state.colors = vec![RGBA8; 2];
+            state.blend = (0..2)
+                .map(|i| {
+                    let mask = vk::ColorComponentFlags::RGBA;
+                    let mask = if i == target { mask } else { vk::ColorComponentFlags::empty() };
+                    vk::PipelineColorBlendAttachmentState::default().color_write_mask(mask)
+                })
+                .collect();
+            state
+        };
+        let stages = |fragment: usize| {
+            [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[fragment][..])]
+        };
+        let draws = bench.gpu.graphics(&stages(1), &only(0), &[])?;
+        let reads = bench.gpu.graphics(&stages(2), &only(out), &[Bind::Input(targets[0].view)])?;
+        let list = scattered(53, 24, 0.5);
+        // One triangle a draw: none reads what another of the same draw writes.
+        let over: Vec<Vec<Vertex>> = (0..3).map(|i| scattered(54 + i, 1, 1.2)).collect();
+        let buffer = vertices(bench, &list)?;
+        let buffers = over.iter().map(|l| vertices(bench, l)).collect::<Result<Vec<_>>>()?;
+        let pass = Pass {
+            colors: targets.iter().map(|t| Attachment::color(t, CLEAR)).collect(),
+            size_px: SIZE_PX,
+            ..Pass::default()
+        };
+        bench.gpu.submit(|c| {
+            c.render(&pass, |c| {
+                c.vertex_buffers(&[&buffer]);
+                c.draw(&draws, list.len() as u32, 1);
+                for buffer in &buffers {
+                    c.barrier_by_region();
+                    c.vertex_buffers(&[buffer]);
+                    c.draw(&reads, 3, 1);
+                }
+            });
+        })?;
+        Ok(vec![pixels(bench, "first", &targets[0], 1)?, pixels(bench, "second", &targets[1], 1)?])
+    })
+}
+
+/// Depth tests, and stencil counts if there are, in each layer of an array.
+fn layered_depth(name: &'static str, format: vk::Format) -> Case {
+    const LAYERS: u32 = 3;
+    let shaders = vec![Shader::new("mesh.vert").define("LAYER", LAYERS), Shader::new("shade.frag")];
+    Case::new(format!("passes/{name}"), "depth with layers", shaders, move |bench| {
+        let stencil = format == vk::Format::D32_SFLOAT_S8_UINT;
+        let color = image(bench, RGBA8, ONE, LAYERS)?;
+        let depth = image(bench, format, ONE, LAYERS)?;
+        let mut state = mesh_state();
+        state.depth_format = format;
+        state.depth = Some((vk::CompareOp::LESS, true));
+        let face = |compare_op, reference, pass_op| vk::StencilOpState {
+            compare_op,
+            pass_op,
+            compare_mask: 0xff,
+            write_mask: 0xff,
+            reference,
+            ..vk::StencilOpState::default()
+        };
+        if stencil {
+            state.stencil_format = format;
+            let count = face(vk::CompareOp::ALWAYS, 0, vk::StencilOp::INCREMENT_AND_CLAMP);
+            state.stencil = Some([count; 2]);
+        }
+        let stages = [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[1][..])];
+        let draws = bench.gpu.graphics(&stages, &state, &[])?;
+        // Then a picture of what was counted twice or more.
+        state.depth = Some((vk::CompareOp::GREATER, false));
+        if stencil {
+            let twice = face(vk::CompareOp::LESS_OR_EQUAL, 2, vk::StencilOp::KEEP);
+            state.stencil = Some([twice; 2]);
+        }
+        let again = bench.gpu.graphics(&stages, &state, &[])?;
+        let lists = [scattered(61, 14, 0.5), scattered(62, 8, 0.6)];
+        let buffers = [vertices(bench, &lists[0])?, vertices(bench, &lists[1])?];
+        let target = Attachment::depth(&depth, 1.0, 0);
+        let pass = Pass {
+            colors: vec![Attachment::color(&color, CLEAR)],
+            depth: Some(target),
+            stencil: Some(target).filter(|_| stencil),
+            size_px: SIZE_PX,
+            layers: LAYERS,
+            ..Pass::default()
+        };
+        // The second pass loads what the first stored.
+        let loaded = Pass {
+            colors: pass.colors.iter().map(|a| a.loaded()).collect(),
+            depth: pass.depth.map(Attachment::loaded),
+            stencil: pass.stencil.map(Attachment::loaded),
+            ..pass.clone()
+        };
+        let draw = |pass: &Pass, pipeline: &Graphics, i: usize| {
+            bench.gpu.submit(|c| {
+                c.render(pass, |c| {
+                    c.vertex_buffers(&[&buffers[i]]);
+                    c.draw(pipeline, lists[i].len() as u32, LAYERS + 1);
+                });
+            })
+        };
+        draw(&pass, &draws, 0)?;
+        draw(&loaded, &again, 1)?;
+        Ok(vec![pixels(bench, "picture", &color, LAYERS)?, depths(bench, &depth, LAYERS)?])
+    })
+}
+
+/// So many triangles that the hardware's list of them overflows: what is there is drawn with the
+/// programs of partial renders, and the rest loads it again.
+fn overflowing(name: &'static str, samples: vk::SampleCountFlags, instances: u32) -> Case {
+    let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
+    let about = "more than a million triangles with depth and blending";
+    Case::new(format!("passes/{name}"), about, shaders, move |bench| {
+        let color = image(bench, RGBA8, samples, 1)?;
+        let depth = image(bench, DEPTH, samples, 1)?;
+        let single = if samples == ONE { None } else { Some(image(bench, RGBA8, ONE, 1)?) };
+        let mut state = mesh_state();
+        state.samples = samples;
+        state.depth_format = DEPTH;
+        state.depth = Some((vk::CompareOp::LESS_OR_EQUAL, true));
+        state.blend = vec![
+            vk::PipelineColorBlendAttachmentState::default()
+                .blend_enable(true)
+                .src_color_blend_factor(vk::BlendFactor::SRC_ALPHA)
+                .dst_color_blend_factor(vk::BlendFactor::ONE_MINUS_SRC_ALPHA)
+                .src_alpha_blend_factor(vk::BlendFactor::ONE)
+                .dst_alpha_blend_factor(vk::BlendFactor::ZERO)
+                .color_write_mask(vk::ColorComponentFlags::RGBA),
+        ];
+        let stages = [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[1][..])];
+        let pipeline = bench.gpu.graphics(&stages, &state, &[])?;
+        let list = scattered(71, 9000, 0.02);
+        let buffer = vertices(bench, &list)?;
+        let mut target = Attachment::color(&color, CLEAR);
+        target.resolve = single.as_ref().map(|s| (s.view, vk::ResolveModeFlags::AVERAGE));
+        let pass = Pass {
+            colors: vec![target],
+            depth: Some(Attachment::depth(&depth, 1.0, 0)),
+            size_px: SIZE_PX,
+            ..Pass::default()
+        };
+        bench.gpu.submit(|c| {
+            c.render(&pass, |c| {
+                c.vertex_buffers(&[&buffer]);
+                c.draw(&pipeline, list.len() as u32, instances);
+            });
+        })?;
+        Ok(vec![pixels(bench, "picture", single.as_ref().unwrap_or(&color), 1)?])
+    })
+}
+
+/// The cases.
+pub fn cases() -> Vec<Case> {
+    vec![
+        subpass_case("subpasses", ONE),
+        subpass_case("subpasses_samples", FOUR),
+        local_read("local_read", 1),
+        local_read("local_read_own", 0),
+        layered_depth("layers_depth32", DEPTH),
+        layered_depth("layers_depth16", vk::Format::D16_UNORM),
+        layered_depth("layers_stencil", vk::Format::D32_SFLOAT_S8_UINT),
+        overflowing("overflow", ONE, 176),
+        overflowing("overflow_samples", FOUR, 176),
+    ]
+}

@@ -1,0 +1,95 @@
+//! Render passes with subpasses, as Vulkan 1.0 has them.
+
+use ash::vk;
+
+use super::{Commands, During, Garbage, Gpu, Result};
+
+/// A render pass with its framebuffer.
+pub struct RenderPass {
+    /// For pipelines.
+    pub handle: vk::RenderPass,
+    framebuffer: vk::Framebuffer,
+    size_px: [u32; 2],
+}
+
+impl Gpu {
+    /// A render pass over these views, one for each attachment.
+    pub fn render_pass(
+        &self,
+        create: &vk::RenderPassCreateInfo,
+        views: &[vk::ImageView],
+        size_px: [u32; 2],
+    ) -> Result<RenderPass> {
+        // SAFETY: the device is live and `create` is well formed.
+        let handle =
+            unsafe { self.device.create_render_pass(create, None) }.during("vkCreateRenderPass")?;
+        self.keep(Garbage::RenderPass(handle));
+        let create = vk::FramebufferCreateInfo::default()
+            .render_pass(handle)
+            .attachments(views)
+            .width(size_px[0])
+            .height(size_px[1])
+            .layers(1);
+        // SAFETY: pass and views are live and fit each other.
+        let framebuffer = unsafe { self.device.create_framebuffer(&create, None) }
+            .during("vkCreateFramebuffer")?;
+        self.keep(Garbage::Framebuffer(framebuffer));
+        Ok(RenderPass { handle, framebuffer, size_px })
+    }
+}
+
+impl Commands<'_> {
+    /// Goes through the subpasses: `draw` records each, given its number. Barriers before and after
+    /// order the pass with everything else.
+    pub fn subpasses(
+        &self,
+        pass: &RenderPass,
+        clears: &[vk::ClearValue],
+        count: u32,
+        draw: impl Fn(&Commands, u32),
+    ) {
+        let [width, height] = pass.size_px;
+        let begin = vk::RenderPassBeginInfo::default()
+            .render_pass(pass.handle)
+            .framebuffer(pass.framebuffer)
+            .render_area(vk::Rect2D {
+                offset: vk::Offset2D::default(),
+                extent: vk::Extent2D { width, height },
+            })
+            .clear_values(clears);
+        let device = &self.gpu.device;
+        let inline = vk::SubpassContents::INLINE;
+        self.barrier();
+        // SAFETY: the pass is live, and this buffer is being recorded outside of any pass.
+        unsafe { device.cmd_begin_render_pass(self.handle, &begin, inline) };
+        for number in 0..count {
+            if number > 0 {
+                // SAFETY: the pass has `count` subpasses.
+                unsafe { device.cmd_next_subpass(self.handle, inline) };
+            }
+            draw(self, number);
+        }
+        // SAFETY: the pass was begun above and is in its last subpass.
+        unsafe { device.cmd_end_render_pass(self.handle) };
+        self.barrier();
+    }
+
+    /// Inside of a rendering: what was written to attachments can be read at the same pixel.
+    pub fn barrier_by_region(&self) {
+        let barriers = [vk::MemoryBarrier2::default()
+            .src_stage_mask(vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT)
+            .src_access_mask(vk::AccessFlags2::COLOR_ATTACHMENT_WRITE)
+            .dst_stage_mask(
+                vk::PipelineStageFlags2::FRAGMENT_SHADER
+                    | vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT,
+            )
+            .dst_access_mask(
+                vk::AccessFlags2::INPUT_ATTACHMENT_READ | vk::AccessFlags2::COLOR_ATTACHMENT_WRITE,
+            )];
+        let dependency = vk::DependencyInfo::default()
+            .dependency_flags(vk::DependencyFlags::BY_REGION)
+            .memory_barriers(&barriers);
+        // SAFETY: this buffer is being recorded.
+        unsafe { self.gpu.device.cmd_pipeline_barrier2(self.handle, &dependency) }
+    }
+}
