@@ -49,7 +49,12 @@ pub fn draw(driver: Driver) -> Result<Picture, String> {
 
     let said = String::from_utf8_lossy(&fs::read(&log).map_err(say)?).into_owned();
     let console: Vec<&str> = said.lines().filter(|line| line.contains("CONSOLE")).collect();
-    let fail = |what: String| format!("{}: {what}\n{}", driver.name(), console.join("\n"));
+    let last: Vec<&str> = said.lines().rev().take(20).collect();
+    let last: Vec<&str> = last.into_iter().rev().collect();
+    let fail = |what: String| {
+        let [console, last] = [console.join("\n"), last.join("\n")];
+        format!("{}: {what}\n{console}\nThe end of what it printed:\n{last}", driver.name())
+    };
     if !status.success() {
         return Err(fail(format!("Chromium ended with {status}, see {}", log.display())));
     }

@@ -11,6 +11,9 @@ use crate::programs::{Api, Frame, Program, SIZE};
 /// How long a program may take to reach its frame.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
+/// How long a screen must not change to be taken for the last picture.
+const QUIET: Duration = Duration::from_millis(1000);
+
 /// What draws.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Driver {
@@ -58,8 +61,11 @@ impl Drop for Running {
     }
 }
 
+/// Which pictures will do, where that is known.
+pub type Wanted<'a> = Option<&'a dyn Fn(&Picture) -> bool>;
+
 /// Draws the program's frame and returns it. It is also left as `picture.png` in [`directory`].
-pub fn draw(program: &Program, driver: Driver) -> Result<Picture, String> {
+pub fn draw(program: &Program, driver: Driver, wanted: Wanted<'_>) -> Result<Picture, String> {
     let directory = directory(&program.name(), driver);
     let _ = fs::remove_dir_all(&directory);
     fs::create_dir_all(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
@@ -90,7 +96,7 @@ pub fn draw(program: &Program, driver: Driver) -> Result<Picture, String> {
         std::thread::sleep(Duration::from_millis(10));
     }
     let picture = match program.frame {
-        Frame::Calls(_) => settled(&directory.join("Xvfb_screen0"))?,
+        Frame::Calls(_) => settled(&directory.join("Xvfb_screen0"), wanted)?,
         Frame::Number(_) => Picture::from_png(&ready)?,
     };
     let maps = fs::read_to_string(format!("/proc/{}/maps", child.0.id()));
@@ -108,21 +114,24 @@ pub fn draw(program: &Program, driver: Driver) -> Result<Picture, String> {
     Ok(picture)
 }
 
-/// The screen when it has stopped changing: the program is held, but requests may be on their way.
-fn settled(framebuffer: &Path) -> Result<Picture, String> {
+/// The screen when it has stopped changing, or shows what is wanted: the program is held, but requests
+/// may be on their way, on a busy machine for a while.
+fn settled(framebuffer: &Path, wanted: Wanted<'_>) -> Result<Picture, String> {
     let read = || -> Result<Picture, String> {
         let bytes = fs::read(framebuffer).map_err(|e| format!("{}: {e}", framebuffer.display()))?;
         Picture::from_xwd(&bytes)
     };
     let mut last = read()?;
-    loop {
-        std::thread::sleep(Duration::from_millis(150));
+    let mut since = Instant::now();
+    while since.elapsed() < QUIET && !wanted.is_some_and(|will_do| will_do(&last)) {
+        std::thread::sleep(Duration::from_millis(50));
         let now = read()?;
-        if now == last {
-            return Ok(now);
+        if now != last {
+            last = now;
+            since = Instant::now();
         }
-        last = now;
     }
+    Ok(last)
 }
 
 fn command(program: &Program, driver: Driver, directory: &Path) -> Result<Command, String> {
