@@ -136,6 +136,10 @@ pub struct Assembler {
     /// Four-byte fields that want the distance from an end to a constant.
     reads: Vec<(usize, usize, u32)>,
     constants: Vec<u32>,
+    /// Bytes that another build of this crate would have otherwise: addresses, and offsets in structures
+    /// that the Rust compiler lays out.
+    #[cfg(test)]
+    pub of_build: Vec<std::ops::Range<usize>>,
 }
 
 impl Assembler {
@@ -148,6 +152,22 @@ impl Assembler {
     /// Puts a label here.
     pub fn place(&mut self, label: Label) {
         self.labels[label.0 as usize] = self.code.len() as u32;
+    }
+
+    /// Notes that the next bytes are those of this build.
+    fn of_build(&mut self, length: usize) {
+        #[cfg(test)]
+        self.of_build.push(self.code.len()..self.code.len() + length);
+        #[cfg(not(test))]
+        let _ = length;
+    }
+
+    /// An offset from a register.
+    fn offset(&mut self, base: Gpr, offset: i32) {
+        if !matches!(base, Gpr::RAX | Gpr::RCX | Gpr::RBP | Gpr::R13) {
+            self.of_build(4);
+        }
+        self.word(offset);
     }
 
     fn bytes(&mut self, bytes: &[u8]) {
@@ -246,7 +266,7 @@ impl Assembler {
             Rm::Mem(base, offset) | Rm::Broadcast(base, offset) => {
                 debug_assert!(base.0 & 7 != 4);
                 self.bytes(&[0x80 | field | base.0 & 7]);
-                self.word(offset);
+                self.offset(base, offset);
             }
             Rm::Constant(value) => {
                 self.bytes(&[field | 5]);
@@ -322,14 +342,14 @@ impl Assembler {
     pub fn mask_load(&mut self, d: Mask, base: Gpr, offset: i32) {
         debug_assert!(base.0 < 8 && base.0 != 4);
         self.bytes(&[0xc5, 0xf8, 0x90, 0x80 | d.0 << 3 | base.0]);
-        self.word(offset);
+        self.offset(base, offset);
     }
 
     /// A mask to 32 bits of memory.
     pub fn mask_store_word(&mut self, base: Gpr, offset: i32, a: Mask) {
         debug_assert!(base.0 < 8 && base.0 != 4);
         self.bytes(&[0xc4, 0xe1, 0xf9, 0x91, 0x80 | a.0 << 3 | base.0]);
-        self.word(offset);
+        self.offset(base, offset);
     }
 
     fn rex(&mut self, wide: bool, reg: Gpr, base: Gpr) {
@@ -339,7 +359,7 @@ impl Assembler {
     fn memory(&mut self, reg: u8, base: Gpr, offset: i32) {
         debug_assert!(base.0 & 7 != 4);
         self.bytes(&[0x80 | (reg & 7) << 3 | base.0 & 7]);
-        self.word(offset);
+        self.offset(base, offset);
     }
 
     /// `d = a`, 64 bits.
@@ -352,6 +372,9 @@ impl Assembler {
     pub fn mov_constant(&mut self, d: Gpr, value: u64) {
         self.rex(true, Gpr(0), d);
         self.bytes(&[0xb8 | d.0 & 7]);
+        if value >> 32 != 0 {
+            self.of_build(8);
+        }
         self.bytes(&value.to_le_bytes());
     }
 

@@ -20,6 +20,8 @@ mod code;
 mod control;
 mod device;
 mod fragment;
+#[cfg(test)]
+mod golden;
 mod lanes;
 mod local;
 mod translate;

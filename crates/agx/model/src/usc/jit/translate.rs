@@ -34,6 +34,17 @@ pub fn translate(program: &Program) -> Option<Translated> {
     if !super::is_available() {
         return None;
     }
+    let (asm, places) = assemble(program);
+    let (code, labels) = asm.finish();
+    let places = places.into_iter().map(|label| match label {
+        Some(label) => labels[label.0 as usize],
+        None => u32::MAX,
+    });
+    Translated::new(&code, places.collect())
+}
+
+/// A program's code, and where execution can begin at each operation.
+pub fn assemble(program: &Program) -> (Assembler, Vec<Option<Label>>) {
     let ops = program.ops();
     let mut t = Translator {
         program,
@@ -81,12 +92,8 @@ pub fn translate(program: &Program) -> Option<Translated> {
     let out = t.out;
     t.asm.place(out);
     t.exit();
-    let (code, places) = t.asm.finish();
-    let places = begins.iter().zip(&labels).map(|(&b, label)| match b {
-        true => places[label.0 as usize],
-        false => u32::MAX,
-    });
-    Translated::new(&code, places.collect())
+    let places = begins.iter().zip(labels).map(|(&begins, label)| begins.then_some(label));
+    (t.asm, places.collect())
 }
 
 pub struct Translator<'p> {
