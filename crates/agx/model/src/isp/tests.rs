@@ -13,7 +13,7 @@ use tepui_softgpu::{AddressSpace, Memory, Protection};
 use super::testing;
 use crate::job::{BgEot, JobFault, JobStats, RenderJob};
 use crate::render::scene::{Piece, Primitive, Scene, State};
-use crate::{Gpu, Options};
+use crate::{Gpu, Options, Target};
 
 const PAGE: u64 = 1 << 14;
 const USC: u64 = 1 << 32;
@@ -351,14 +351,26 @@ fn random_scene(seed: u64) -> Rig {
 #[test]
 fn translated_and_interpreted_programs_draw_the_same() {
     for seed in 0..24 {
-        let pictures = [(u32::MAX, 1), (0, 1), (0, 3)].map(|(translate_after, threads)| {
+        let interpreted = Options { threads: 1, translate_after: u32::MAX, ..Options::default() };
+        let targets = Target::ALL.into_iter().filter(|target| target.is_available());
+        let translated = targets.flat_map(|target| {
+            let target = Some(target);
+            [1, 3].map(|threads| Options {
+                threads,
+                translate_after: 0,
+                target,
+                ..Options::default()
+            })
+        });
+        let pictures = std::iter::once(interpreted).chain(translated).map(|options| {
             let rig = random_scene(seed);
-            let options = Options { threads, translate_after, ..Options::default() };
             rig.draw_with(options).unwrap_or_else(|fault| panic!("{fault}"));
             (rig.picture(), rig.count())
         });
-        assert!(pictures[0] == pictures[1], "scene {seed}");
-        assert!(pictures[1] == pictures[2], "scene {seed}");
+        let pictures: Vec<_> = pictures.collect();
+        for translated in &pictures[1..] {
+            assert!(pictures[0] == *translated, "scene {seed}");
+        }
         assert!(pictures[0].1 > 0);
     }
 }

@@ -10,7 +10,8 @@ use tepui_agx_isa::{ROWS, asm};
 use tepui_softgpu::{AddressSpace, Memory, Protection};
 
 use super::translate::assemble;
-use crate::usc::program::Program;
+use crate::usc::program::{Program, Translation};
+use crate::usc::target::Target;
 
 const PAGE: u64 = 1 << 14;
 /// Bytes of the longest program.
@@ -102,8 +103,8 @@ const START: u64 = 0xcbf2_9ce4_8422_2325;
 fn hash(hash: u64, vm: &AddressSpace, code: &[u8]) -> u64 {
     assert!(code.len() as u64 <= ROOM);
     vm.write(PAGE, code).unwrap();
-    let program = Program::load(vm, PAGE, 0, u32::MAX).unwrap();
-    let (asm, places) = assemble(&program);
+    let program = Program::load(vm, PAGE, 0, Translation::NEVER).unwrap();
+    let (asm, places) = assemble(&program, Target::Avx512);
     let of_build = asm.of_build.clone();
     let (mut code, labels) = asm.finish();
     of_build.into_iter().for_each(|bytes| code[bytes].fill(0));
