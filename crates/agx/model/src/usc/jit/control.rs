@@ -5,6 +5,7 @@ use super::code::exit;
 use super::translate::{ByHandler, Done, LANES, REGISTERS, Translator, field};
 use crate::usc::exec::Name;
 use crate::usc::lanes::Op;
+use crate::usc::target::Target;
 
 /// The counts that [`Translator::counts`] loads.
 const COUNT: V = V(4);
@@ -20,6 +21,8 @@ impl Translator<'_> {
             Name::device_load | Name::device_store => return self.device(op),
             Name::stop => return self.stop(),
             Name::iter => return self.iter(op),
+            // Nobody has run this with AVX-512 yet.
+            Name::ldcf if self.asm.target == Target::Avx2 => return self.ldcf(op),
             Name::tile_access => return self.tile_access(op),
             Name::while_icmp | Name::while_fcmp if op.aux[2] == 0 => return Err(ByHandler),
             Name::if_icmp

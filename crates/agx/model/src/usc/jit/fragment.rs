@@ -21,6 +21,15 @@ const FRAGMENTS: Gpr = Gpr::RDX;
 /// Coefficient registers of the quads of a part, of which there are at most so many.
 const PLANES: [Gpr; 4] = [Gpr::RAX, Gpr::RCX, Gpr::RSI, Gpr::RDI];
 
+/// Are the quads of the group of one primitive?
+#[derive(Clone, Copy)]
+enum Quads {
+    /// Its plane's numbers are read where they are multiplied.
+    Alike,
+    /// Those of each quad are put into its lanes.
+    Apart,
+}
+
 /// What interpolation holds in registers: places of the lanes, and 1/w's reciprocal.
 struct Held {
     x: V,
@@ -63,10 +72,39 @@ impl Translator<'_> {
         if op.aux[1] != place::CENTRE || op.aux[3] == 0 {
             return Err(ByHandler);
         }
+        let needed = (number + count).max(over_w.map_or(0, |w| w + 1));
+        let numbers = [number, over_w.unwrap_or(0)];
+        self.with_planes(needed, |t, quads| t.interpolate(op, numbers, quads));
+        Ok(())
+    }
+
+    /// Loads the numbers of coefficient registers.
+    pub fn ldcf(&mut self, op: &Op) -> Done {
+        let count = u32::from(op.aux[0]);
+        let number = self.program.constant(op.s[0]).filter(|n| n + count <= 1 << 16);
+        let Some(first) = number.filter(|_| op.aux[3] != 0) else { return Err(ByHandler) };
+        self.with_planes(first + count, |t, quads| {
+            for k in 0..3 * count {
+                let from = t.number(quads, first + k / 3, k as usize % 3, V(1));
+                t.asm.load(V(0), from);
+                let d = register_at(op.d, k as usize);
+                match d.form {
+                    Form::Low | Form::High => t.store_float(d, V(0)),
+                    // Flat integers are no floats.
+                    Form::Word | Form::Pair => t.store(d, V(0)),
+                }
+            }
+            t.write_back();
+        });
+        Ok(())
+    }
+
+    /// A template for each part that reads coefficient registers below `needed`; the handler does it if there
+    /// are fewer.
+    fn with_planes(&mut self, needed: u32, template: impl Fn(&mut Self, Quads)) {
         self.count();
         let (slow, apart, done) = (self.asm.label(), self.asm.label(), self.asm.label());
         self.fragments(slow);
-        let needed = (number + count).max(over_w.map_or(0, |w| w + 1));
         let bound = offset_of!(Fragments, registers) as i32;
         self.asm.compare_memory_word(FRAGMENTS, bound, needed as i32);
         self.asm.jump_if(Condition::Carry, slow);
@@ -74,12 +112,9 @@ impl Translator<'_> {
         self.asm.jump_if(Condition::Zero, apart);
         let planes = ready(offset_of!(Ready, planes));
         self.asm.load_word(PLANES[0], FRAGMENTS, planes);
-        let numbers = [number, over_w.unwrap_or(0)];
         for part in 0..self.asm.parts() {
             self.part = part;
-            self.interpolate(op, numbers, |_, plane, number, _| {
-                Rm::Broadcast(PLANES[0], at(plane, number))
-            });
+            template(self, Quads::Alike);
         }
         self.asm.jump(done);
         self.asm.place(apart);
@@ -91,29 +126,31 @@ impl Translator<'_> {
                 let number = (part * quads + q) * size_of::<*const Plane>();
                 self.asm.load_word(register, FRAGMENTS, planes + number as i32);
             }
-            self.interpolate(op, numbers, |t, plane, number, scratch| {
-                for (quad, &register) in PLANES[..quads].iter().enumerate() {
-                    let from = Rm::Broadcast(register, at(plane, number));
-                    t.asm.load_quad(scratch, quad as u8, from);
-                }
-                Rm::Reg(scratch)
-            });
+            template(self, Quads::Apart);
         }
         self.asm.jump(done);
         self.asm.place(slow);
         self.by_handler();
         self.asm.place(done);
-        Ok(())
     }
 
-    /// `iter` for the part at hand. `number` gives one of the three numbers of a plane, with a register to
-    /// use.
-    fn interpolate(
-        &mut self,
-        op: &Op,
-        [first, over_w]: [u32; 2],
-        number: impl Fn(&mut Self, u32, usize, V) -> Rm,
-    ) {
+    /// One of the three numbers of a plane, with a register to use.
+    fn number(&mut self, quads: Quads, plane: u32, part: usize, scratch: V) -> Rm {
+        let at = at(plane, part);
+        match quads {
+            Quads::Alike => Rm::Broadcast(PLANES[0], at),
+            Quads::Apart => {
+                let count = self.asm.lanes() / 4;
+                for (quad, &register) in (0..).zip(&PLANES[..count]) {
+                    self.asm.load_quad(scratch, quad, Rm::Broadcast(register, at));
+                }
+                Rm::Reg(scratch)
+            }
+        }
+    }
+
+    /// `iter` for the part at hand.
+    fn interpolate(&mut self, op: &Op, [first, over_w]: [u32; 2], quads: Quads) {
         let t = Held { x: self.keep(28), y: self.keep(29), w: self.keep(27) };
         let centre = ready(offset_of!(Ready, centre));
         self.asm.load(t.x, self.piece(FRAGMENTS, centre));
@@ -121,11 +158,11 @@ impl Translator<'_> {
         let one = Rm::Constant(1f32.to_bits());
         self.asm.load(t.w, one);
         if op.aux[2] != 0 {
-            self.value(V(0), over_w, &t, &number);
+            self.value(V(0), over_w, &t, quads);
             self.asm.vector(Vop::DIVPS, t.w, ALL, t.w, Rm::Reg(V(0)), None);
         }
         for k in 0..usize::from(op.aux[0]) {
-            self.value(V(0), first + k as u32, &t, &number);
+            self.value(V(0), first + k as u32, &t, quads);
             self.asm.vector(Vop::MULPS, V(0), ALL, V(0), Rm::Reg(t.w), None);
             self.store_float(register_at(op.d, k), V(0));
         }
@@ -134,18 +171,12 @@ impl Translator<'_> {
     }
 
     /// `a x + (b y + c)`, each operation rounded: see `isp::depth::at`.
-    fn value(
-        &mut self,
-        d: V,
-        plane: u32,
-        t: &Held,
-        number: &impl Fn(&mut Self, u32, usize, V) -> Rm,
-    ) {
-        let b = number(self, plane, 1, V(1));
+    fn value(&mut self, d: V, plane: u32, t: &Held, quads: Quads) {
+        let b = self.number(quads, plane, 1, V(1));
         self.asm.vector(Vop::MULPS, V(1), ALL, t.y, b, None);
-        let c = number(self, plane, 2, V(2));
+        let c = self.number(quads, plane, 2, V(2));
         self.asm.vector(Vop::ADDPS, V(1), ALL, V(1), c, None);
-        let a = number(self, plane, 0, V(2));
+        let a = self.number(quads, plane, 0, V(2));
         self.asm.vector(Vop::MULPS, d, ALL, t.x, a, None);
         self.asm.vector(Vop::ADDPS, d, ALL, d, Rm::Reg(V(1)), None);
     }

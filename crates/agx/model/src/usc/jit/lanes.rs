@@ -6,6 +6,7 @@ use super::translate::{LANES, Translator};
 use crate::usc::exec::Name;
 use crate::usc::exec::float::convert;
 use crate::usc::lanes::{Dst, Form, Lanes, NUMBERS, Op, Row, Src};
+use crate::usc::target::Target;
 
 /// Offset of a field of a field of the group.
 macro_rules! place {
@@ -15,7 +16,7 @@ macro_rules! place {
 }
 
 /// Is the operation a function of each lane's registers alone, for which there is a template?
-pub fn is_of_lanes(op: &Op) -> bool {
+pub fn is_of_lanes(op: &Op, target: Target) -> bool {
     if op.d.form == Form::Pair {
         return false;
     }
@@ -40,6 +41,10 @@ pub fn is_of_lanes(op: &Op) -> bool {
         | Name::bfi
         | Name::bfeil
         | Name::asr => true,
+        // Nobody has run these with AVX-512 yet.
+        Name::exp2 | Name::log2 | Name::sin_pt_1 | Name::sin_pt_2 | Name::dfdx | Name::dfdy => {
+            target == Target::Avx2
+        }
         Name::get_sr => matches!(op.aux[0], 0..=2 | 4..=6 | 8..=10 | 48..=53 | 80..=82),
         Name::iadd | Name::imad => !op.d.saturate && op.aux[0] <= 4,
         Name::convert => {
@@ -83,6 +88,11 @@ impl Translator<'_> {
     /// A float of 32 bits with its modifiers, as `Lanes::load_f32`.
     pub fn float(&mut self, d: V, s: Src) {
         let from = self.source(s);
+        self.float_from(d, s, from);
+    }
+
+    /// The same from its row.
+    pub fn float_from(&mut self, d: V, s: Src, from: Rm) {
         match s.form {
             Form::Word | Form::Pair => self.asm.load(d, from),
             Form::Low | Form::High => {
@@ -277,6 +287,13 @@ impl Translator<'_> {
                 t.shift_by(V(0), Vop::PSRAVD, Shift::Arithmetic, b);
                 t.store(op.d, V(0));
             }
+            Name::exp2 => t.exp2(op),
+            Name::log2 => t.log2(op),
+            Name::sin_pt_1 => t.fold_turn(op),
+            Name::sin_pt_2 => t.sinc_quarter(op),
+            // Left and right, top and bottom of each pixel's row or column.
+            Name::dfdx => t.derivative(op, [0b10_10_00_00, 0b11_11_01_01]),
+            Name::dfdy => t.derivative(op, [0b01_00_01_00, 0b11_10_11_10]),
             // `is_of_lanes` names no other but `nop`.
             _ => {}
         }

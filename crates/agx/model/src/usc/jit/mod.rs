@@ -18,6 +18,7 @@
 //! `fragment` and `control` have the templates, `code` holds what can be executed. `golden` (a test) holds
 //! the code for AVX-512 to what it was, on hosts that cannot execute it.
 
+mod approx;
 mod asm;
 mod code;
 mod control;

@@ -1,6 +1,6 @@
 //! Chooses host instructions for each operation of a program.
 
-use super::asm::{Assembler, Condition, Gpr, Label, Mask, Rm, V};
+use super::asm::{ALL, Assembler, Condition, Gpr, Label, Mask, Rm, V};
 use super::code::{Translated, exit};
 use super::lanes::is_of_lanes;
 use crate::usc::exec::Name;
@@ -75,12 +75,14 @@ pub fn assemble(program: &Program, target: Target) -> (Assembler, Vec<Option<Lab
         }
         begins[index] = t.pending == 0;
         t.asm.place(labels[index]);
-        let run =
-            1 + (index + 1..ops.len()).take_while(|&i| !targets[i] && is_of_lanes(&ops[i])).count();
-        let run = if is_of_lanes(&ops[index]) { run } else { 1 };
+        let run = 1
+            + (index + 1..ops.len())
+                .take_while(|&i| !targets[i] && is_of_lanes(&ops[i], target))
+                .count();
+        let run = if is_of_lanes(&ops[index], target) { run } else { 1 };
         t.index = index;
         t.pending += run as i32;
-        if is_of_lanes(&ops[index]) {
+        if is_of_lanes(&ops[index], target) {
             t.straight(&ops[index..index + run]);
         } else if t.control(&ops[index], &labels).is_err() {
             t.by_handler();
@@ -227,6 +229,7 @@ impl Translator<'_> {
                 self.asm.jump_if(Condition::Zero, skip);
             }
             for op in ops {
+                self.asm.forget();
                 self.lanes(op);
             }
             self.write_back();
@@ -234,11 +237,25 @@ impl Translator<'_> {
         }
     }
 
-    /// Writes changed rows to the register file and forgets all.
+    /// Writes changed rows to the register file and forgets all, scratch registers too.
     pub fn write_back(&mut self) {
-        for held in std::mem::take(&mut self.rows.held) {
-            self.write(&held);
+        self.asm.forget();
+        let held = std::mem::take(&mut self.rows.held);
+        let changed = held.iter().filter(|held| held.changed).count();
+        if self.asm.target == Target::Avx512 || changed == 0 {
+            return held.iter().for_each(|held| self.write(held));
         }
+        // Stores of single lanes are several instructions; mostly all execute.
+        let (some, done) = (self.asm.label(), self.asm.label());
+        self.asm.test_all_of_part(self.part as u8);
+        self.asm.jump_if(Condition::NotZero, some);
+        for held in held.iter().filter(|held| held.changed) {
+            self.asm.store(self.in_file(REGISTERS, held.row), ALL, held.at);
+        }
+        self.asm.jump(done);
+        self.asm.place(some);
+        held.iter().for_each(|held| self.write(held));
+        self.asm.place(done);
     }
 
     /// Writes a row to the register file if it changed.

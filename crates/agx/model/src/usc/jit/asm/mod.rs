@@ -1,11 +1,12 @@
 //! The instructions that templates are written in: vectors that hold a part of a group's lanes, masks of
 //! these lanes, and some scalar glue. `evex` encodes them for AVX-512, where each is one instruction of
 //! sixteen lanes; `vex` for AVX2, where a part has eight lanes, a mask is a vector of all-ones lanes, and
-//! an instruction may become several. `scalar` is the same for both.
+//! an instruction may become several, or (`copies`) none. `scalar` is the same for both.
 //!
 //! source: Intel's Software Developer's Manual, volume 2, chapters 2.3 ("Intel AVX") and 2.7 ("Intel
 //! AVX-512 Encoding"), and the instruction pages for the opcodes.
 
+mod copies;
 mod evex;
 mod scalar;
 mod vex;
@@ -69,6 +70,7 @@ pub struct Vop(u8, u8, u8);
 
 impl Vop {
     pub const ADDPS: Vop = Vop(1, 0, 0x58);
+    pub const SUBPS: Vop = Vop(1, 0, 0x5c);
     pub const MULPS: Vop = Vop(1, 0, 0x59);
     pub const DIVPS: Vop = Vop(1, 0, 0x5e);
     pub const SQRTPS: Vop = Vop(1, 0, 0x51);
@@ -99,6 +101,8 @@ impl Vop {
     pub const CMPPS: Vop = Vop(1, 0, 0xc2);
     pub const PCMPD: Vop = Vop(3, 1, 0x1f);
     pub const PCMPUD: Vop = Vop(3, 1, 0x1e);
+    /// Lanes of each four, as the immediate says.
+    pub const PSHUFD: Vop = Vop(1, 1, 0x70);
     /// Halves, in the low part of a register, to floats.
     const CVTPH2PS: Vop = Vop(2, 1, 0x13);
     /// Words, in the low part of a register, to zero-extended lanes.
@@ -165,6 +169,8 @@ pub struct Assembler {
     reads: Vec<(usize, usize, u32)>,
     /// AVX-512 broadcasts the first word.
     constants: Vec<[u32; 8]>,
+    /// Of AVX2.
+    copies: copies::Copies,
     /// Bytes that another build of this crate would have otherwise: addresses, and offsets in structures
     /// that the Rust compiler lays out.
     #[cfg(test)]
@@ -194,6 +200,7 @@ impl Assembler {
             jumps: Vec::new(),
             reads: Vec::new(),
             constants: Vec::new(),
+            copies: Default::default(),
             #[cfg(test)]
             of_build: Vec::new(),
         }
@@ -274,6 +281,12 @@ impl Assembler {
         load_quad(d: V, quad: u8, from: Rm) = evex_load_quad, vex_load_quad;
     }
 
+    /// AVX2 only: sets the zero flag if all lanes of a part execute.
+    pub fn test_all_of_part(&mut self, part: u8) {
+        debug_assert!(self.target == Target::Avx2);
+        self.compare_memory_byte(LANES, EXEC + i32::from(part), 0xff);
+    }
+
     /// Lane 0 of one of the first eight vector registers to one of the first eight registers.
     pub fn first_lane(&mut self, d: Gpr, a: V) {
         match self.target {
@@ -293,6 +306,7 @@ impl Assembler {
 
     /// Puts a label here.
     pub fn place(&mut self, label: Label) {
+        self.settle();
         self.labels[label.0 as usize] = self.code.len() as u32;
     }
 

@@ -156,6 +156,7 @@ impl Assembler {
 
     /// Jumps.
     pub fn jump(&mut self, to: Label) {
+        self.settle();
         self.bytes(&[0xe9]);
         self.jumps.push((self.code.len(), to));
         self.word(0);
@@ -163,6 +164,7 @@ impl Assembler {
 
     /// Jumps if a condition holds.
     pub fn jump_if(&mut self, condition: Condition, to: Label) {
+        self.settle();
         self.bytes(&[0x0f, 0x80 | condition as u8]);
         self.jumps.push((self.code.len(), to));
         self.word(0);

@@ -2,6 +2,7 @@
 //! lanes are all ones or zero; the execution mask is read from the group's row for it. `ymm15` is scratch
 //! of this file, as are `r8` to `r11`; `r8` collects the bits of a new execution mask.
 
+use super::copies::{BLENDVPS, MOVMSKPS, PERMQ, TESTPS};
 use super::{
     ALIVE, ALL, Assembler, Condition, EXEC, EXEC_ROW, Gpr, Kop, LANES, Mask, Rm, Shift, V, Vop,
     float, integer,
@@ -10,27 +11,18 @@ use super::{
 /// Scratch.
 const T: V = V(15);
 
-const SUBPS: Vop = Vop(1, 0, 0x5c);
 /// `!a & b`
 const PANDN: Vop = Vop(1, 1, 0xdf);
 const PCMPEQD: Vop = Vop(1, 1, 0x76);
 const PCMPGTD: Vop = Vop(1, 1, 0x66);
 const PMINUD: Vop = Vop(2, 1, 0x3b);
 const PMAXUD: Vop = Vop(2, 1, 0x3f);
-/// By the signs of the lanes of a fourth register.
-const BLENDVPS: Vop = Vop(3, 1, 0x4a);
 /// Words, by the immediate, whose bits count for each half of the register.
 const PBLENDW: Vop = Vop(3, 1, 0x0e);
 /// Lanes, by the immediate.
 const PBLENDD: Vop = Vop(3, 1, 0x02);
 /// Bytes of each half of the register, to where a second operand says.
 const PSHUFB: Vop = Vop(2, 1, 0x00);
-/// Words of 64 bits, by the immediate.
-const PERMQ: Vop = Vop(3, 1, 0x00);
-/// The zero flag if no sign is set in both operands, the carry flag if none of the second only.
-const TESTPS: Vop = Vop(2, 1, 0x0e);
-/// The signs, to a general register.
-const MOVMSKPS: Vop = Vop(1, 0, 0x50);
 const GATHER: Vop = Vop(2, 1, 0x90);
 
 /// All bits, a sign, the low and the high half of each lane.
@@ -75,12 +67,7 @@ impl Assembler {
             }
             _ => {
                 let b = self.plain(b);
-                // Unary operations have no second operand.
-                let unary = matches!(
-                    op,
-                    Vop::SQRTPS | Vop::RNDSCALEPS | Vop::CVTDQ2PS | Vop::CVTTPS2DQ | Vop::PMOVZXWD
-                );
-                self.vex(op, to.0, if unary { 0 } else { a.0 }, b, immediate);
+                self.vex(op, to.0, a.0, b, immediate);
             }
         }
         if to != d {
@@ -158,7 +145,7 @@ impl Assembler {
         let bytes = [pair(0), pair(2), ONES, ONES];
         let bytes = std::array::from_fn(|i| bytes[i % 4]);
         self.vex_table(PSHUFB, d, from, bytes);
-        self.vex_w1(PERMQ, d, Rm::Reg(d), 0b1000);
+        self.vex_wide(PERMQ, d, Rm::Reg(d), 0b1000);
         self.vex(Vop::CVTPH2PS, d.0, 0, Rm::Reg(d), None);
     }
 
@@ -239,7 +226,7 @@ impl Assembler {
 
     pub(super) fn vex_load(&mut self, d: V, from: Rm) {
         match from {
-            Rm::Reg(a) if a == d => {}
+            Rm::Reg(a) => self.vex_move(d, a),
             Rm::Broadcast(..) => self.vex(Vop::PBROADCASTD, d.0, 0, from, None),
             Rm::Constant(0) => self.vex(Vop::PXORD, d.0, d.0, Rm::Reg(d), None),
             _ => self.vex(Vop::MOVDQU_LOAD, d.0, 0, from, None),
@@ -263,11 +250,13 @@ impl Assembler {
     }
 
     pub(super) fn vex_broadcast(&mut self, d: V, a: Gpr) {
+        self.overwritten(d);
         self.move_low(0x6e, d, a);
         self.vex_broadcast_first(d, d);
     }
 
     pub(super) fn vex_first_lane(&mut self, d: Gpr, a: V) {
+        let a = self.resolve(a);
         self.move_low(0x7e, a, d);
     }
 
@@ -278,7 +267,8 @@ impl Assembler {
     }
 
     pub(super) fn vex_gather(&mut self, d: V, mask: Mask, base: Gpr, offsets: V, plus: i32) {
-        let mask = vector(mask);
+        let (mask, offsets) = (vector(mask), self.resolve(offsets));
+        self.overwritten(d);
         debug_assert!(base.0 & 7 != 4 && d != offsets && d != mask && mask != offsets);
         let Vop(map, prefix, opcode) = GATHER;
         let p0 = (!d.0 & 8) << 4 | (!offsets.0 & 8) << 3 | (!base.0 & 8) << 2 | map;
@@ -400,7 +390,7 @@ impl Assembler {
         self.vex_shift(Shift::Right, T, b, 16);
         self.vex(PBLENDW, T.0, T.0, high, Some(HIGH_WORDS));
         let both = Rm::Constant((HIGH_PLACES + LOW_PLACES).to_bits());
-        self.vex(SUBPS, T.0, T.0, both, None);
+        self.vex(Vop::SUBPS, T.0, T.0, both, None);
         let low = Rm::Constant(LOW_PLACES.to_bits());
         self.vex(PBLENDW, d.0, b.0, low, Some(HIGH_WORDS));
         self.vex(Vop::ADDPS, d.0, d.0, Rm::Reg(T), None);
@@ -416,7 +406,7 @@ impl Assembler {
             return;
         };
         debug_assert!(from != d);
-        self.vex(SUBPS, T.0, from.0, Rm::Constant(HALF.to_bits()), None);
+        self.vex(Vop::SUBPS, T.0, from.0, Rm::Constant(HALF.to_bits()), None);
         self.vex(Vop::CVTTPS2DQ, T.0, 0, Rm::Reg(T), None);
         self.vex(Vop::PXORD, T.0, T.0, Rm::Constant(SIGN), None);
         self.vex(Vop::CVTTPS2DQ, d.0, 0, b, None);
@@ -434,6 +424,14 @@ impl Assembler {
 
     /// `d = mask ? b : a`
     fn blend(&mut self, d: V, a: V, b: Rm, mask: Mask) {
+        let mask = match mask {
+            Mask::In(_) => mask,
+            Mask::All | Mask::Exec(_) => {
+                debug_assert!(b != Rm::Reg(T));
+                self.vex_load(T, operand(mask));
+                Mask::In(T.0)
+            }
+        };
         self.vex(BLENDVPS, d.0, a.0, b, Some(vector(mask).0 << 4));
     }
 
@@ -456,70 +454,6 @@ impl Assembler {
                 self.vex_load(d, b);
                 d
             }
-        }
-    }
-
-    fn vex(&mut self, op: Vop, reg: u8, vvvv: u8, rm: Rm, immediate: Option<u8>) {
-        let constant = match rm {
-            Rm::Constant(value) => [value; 8],
-            _ => [0; 8],
-        };
-        self.encode(op, false, [reg, vvvv], rm, constant, immediate);
-    }
-
-    /// `d = op(a, table)`, with a word for each lane.
-    fn vex_table(&mut self, op: Vop, d: V, a: V, table: [u32; 8]) {
-        self.encode(op, false, [d.0, a.0], Rm::Constant(0), table, None);
-    }
-
-    fn vex_w1(&mut self, op: Vop, d: V, a: Rm, immediate: u8) {
-        self.encode(op, true, [d.0, 0], a, [0; 8], Some(immediate));
-    }
-
-    fn encode(
-        &mut self,
-        Vop(map, prefix, opcode): Vop,
-        w: bool,
-        [reg, vvvv]: [u8; 2],
-        rm: Rm,
-        constant: [u32; 8],
-        immediate: Option<u8>,
-    ) {
-        debug_assert!(reg < 16 && vvvv < 16);
-        let base = match rm {
-            Rm::Reg(r) => r.0,
-            Rm::Mem(base, _) | Rm::Broadcast(base, _) => base.0,
-            Rm::Constant(_) => 0,
-        };
-        debug_assert!(base < 16);
-        // Inverted: the register fields' fourth bits, and the second operand.
-        let (r, b) = ((!reg & 8) << 4, (!base & 8) << 2);
-        let rest = (!vvvv & 15) << 3 | 1 << 2 | prefix;
-        if map == 1 && b != 0 && !w {
-            self.bytes(&[0xc5, r | rest, opcode]);
-        } else {
-            self.bytes(&[0xc4, r | 1 << 6 | b | map, u8::from(w) << 7 | rest, opcode]);
-        }
-        let field = (reg & 7) << 3;
-        match rm {
-            Rm::Reg(r) => self.bytes(&[0xc0 | field | r.0 & 7]),
-            Rm::Mem(base, offset) | Rm::Broadcast(base, offset) => {
-                debug_assert!(base.0 & 7 != 4);
-                match i8::try_from(offset) {
-                    Ok(short) => self.bytes(&[0x40 | field | base.0 & 7, short as u8]),
-                    Err(_) => {
-                        self.bytes(&[0x80 | field | base.0 & 7]);
-                        self.word(offset);
-                    }
-                }
-            }
-            Rm::Constant(_) => {
-                self.bytes(&[field | 5]);
-                self.read(constant, usize::from(immediate.is_some()));
-            }
-        }
-        if let Some(immediate) = immediate {
-            self.bytes(&[immediate]);
         }
     }
 }
