@@ -13,9 +13,9 @@
 //! (Cranelift would allocate registers over the whole program, but its vectors have 128 bits: a row
 //! would be eight of them.)
 //!
-//! `asm` has the instructions that templates are written in, and their encodings for each
-//! [`Target`]; `translate` walks the program and keeps rows in vector registers, `lanes`, `local`, `device`,
-//! `fragment` and `control` have the templates, `code` holds what can be executed. `golden` (a test) holds
+//! `asm` has the instructions that templates are written in, and their encodings for each [`Target`];
+//! `translate` walks the program and keeps rows in vector registers; `lanes`, `approx`, `local`, `device`,
+//! `fragment` and `control` have the templates; `code` holds what can be executed. `golden` (a test) holds
 //! the code for AVX-512 to what it was, on hosts that cannot execute it.
 
 mod approx;

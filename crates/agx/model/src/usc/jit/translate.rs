@@ -1,10 +1,10 @@
 //! Chooses host instructions for each operation of a program.
 
-use super::asm::{ALL, Assembler, Condition, Gpr, Label, Mask, Rm, V};
+use super::asm::{ALL, Assembler, Condition, Gpr, Label, Mask, Rm, V, Vop};
 use super::code::{Translated, exit};
 use super::lanes::is_of_lanes;
 use crate::usc::exec::Name;
-use crate::usc::lanes::{File, Lanes, Op, Row, Src};
+use crate::usc::lanes::{File, Form, Lanes, Op, Row, Src};
 use crate::usc::program::Program;
 use crate::usc::target::Target;
 
@@ -52,6 +52,7 @@ pub fn assemble(program: &Program, target: Target) -> (Assembler, Vec<Option<Lab
         out: Label(0),
         index: 0,
         part: 0,
+        ahead: 0..0,
         rows: Rows::default(),
     };
     t.out = t.asm.label();
@@ -109,6 +110,8 @@ pub struct Translator<'p> {
     pub index: usize,
     /// The part of the group's lanes at hand.
     pub part: usize,
+    /// The operations of the run at hand, from this one on.
+    ahead: std::ops::Range<usize>,
     /// Rows that are in vector registers.
     pub rows: Rows,
 }
@@ -121,6 +124,8 @@ pub struct Rows {
     /// Registers that templates hold otherwise, a bit for each.
     kept: u32,
     clock: u32,
+    /// The clock before the operation at hand.
+    begun: u32,
 }
 
 /// One of them.
@@ -228,10 +233,13 @@ impl Translator<'_> {
                 self.asm.test_mask(self.exec());
                 self.asm.jump_if(Condition::Zero, skip);
             }
-            for op in ops {
+            for (i, op) in ops.iter().enumerate() {
                 self.asm.forget();
+                self.ahead = self.index + i..self.index + ops.len();
+                self.rows.begun = self.rows.clock;
                 self.lanes(op);
             }
+            self.ahead = 0..0;
             self.write_back();
             self.asm.place(skip);
         }
@@ -245,7 +253,7 @@ impl Translator<'_> {
         if self.asm.target == Target::Avx512 || changed == 0 {
             return held.iter().for_each(|held| self.write(held));
         }
-        // Stores of single lanes are several instructions; mostly all execute.
+        // Stores of some lanes are several instructions; mostly all execute.
         let (some, done) = (self.asm.label(), self.asm.label());
         self.asm.test_all_of_part(self.part as u8);
         self.asm.jump_if(Condition::NotZero, some);
@@ -254,7 +262,14 @@ impl Translator<'_> {
         }
         self.asm.jump(done);
         self.asm.place(some);
-        held.iter().for_each(|held| self.write(held));
+        let (exec, whole) = (Mask::In(0), V(1));
+        self.asm.mask_move(exec, self.exec());
+        for held in held.iter().filter(|held| held.changed) {
+            let row = self.in_file(REGISTERS, held.row);
+            self.asm.load(whole, row);
+            self.asm.vector(Vop::PBLENDMD, whole, exec, whole, Rm::Reg(held.at), None);
+            self.asm.store(row, ALL, whole);
+        }
         self.asm.place(done);
     }
 
@@ -297,9 +312,43 @@ impl Translator<'_> {
         }
         // The row that was used longest ago: those of the operation at hand are younger.
         let oldest = (0..self.rows.held.len()).min_by_key(|&i| self.rows.held[i].used).unwrap_or(0);
-        let held = self.rows.held.swap_remove(oldest);
-        self.write(&held);
+        let victim = match self.asm.target {
+            Target::Avx512 => oldest,
+            Target::Avx2 => self.least_needed().unwrap_or(oldest),
+        };
+        let held = self.rows.held.swap_remove(victim);
+        if self.asm.target == Target::Avx512 || self.next_use(held.row).is_some() {
+            self.write(&held);
+        }
         held.at
+    }
+
+    /// The row that the operations ahead need last, among those that the one at hand has not asked for.
+    fn least_needed(&self) -> Option<usize> {
+        let others = self.rows.held.iter().enumerate();
+        let others = others.filter(|(_, held)| held.used <= self.rows.begun);
+        let need = |held: &Held| (self.next_use(held.row).unwrap_or(usize::MAX), !held.changed);
+        others.max_by_key(|(_, held)| need(held)).map(|(i, _)| i)
+    }
+
+    /// How many operations ahead a row is read, at the latest by those behind the run; `None` if it is
+    /// overwritten before.
+    fn next_use(&self, row: u16) -> Option<usize> {
+        let ahead = &self.program.ops()[self.ahead.clone()];
+        for (distance, op) in ahead.iter().enumerate() {
+            let part = matches!(op.d.form, Form::Low | Form::High);
+            let read = |s: &Src| {
+                let second = s.form == Form::Pair && s.row + 1 == row;
+                s.file == File::Registers && (s.row == row || second)
+            };
+            if op.s.iter().any(read) || op.d.row == row && part {
+                return Some(distance);
+            }
+            if op.d.row == row && op.name != Name::nop {
+                return None;
+            }
+        }
+        Some(ahead.len())
     }
 
     /// A vector register that stays until it is [`Translator::free`]: this one for AVX-512, which has enough
