@@ -134,7 +134,7 @@ impl Program {
             });
         }
         #[cfg(not(target_arch = "x86_64"))]
-        let _ = translation;
+        let _ = (translation.after, translation.target);
         let Builder { transfers, accesses, notes, constants, uniform_rows, register_rows, .. } =
             builder;
         let uniform_rows =

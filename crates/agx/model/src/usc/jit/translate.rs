@@ -110,7 +110,7 @@ pub struct Translator<'p> {
     pub index: usize,
     /// The part of the group's lanes at hand.
     pub part: usize,
-    /// The operations of the run at hand, from this one on.
+    /// The next operations of the run, from the one at hand on.
     ahead: std::ops::Range<usize>,
     /// Rows that are in vector registers.
     pub rows: Rows,
@@ -138,6 +138,10 @@ pub struct Held {
 
 /// Runs that are shorter are not worth a look at whether any lane executes.
 const WORTH_SKIPPING: usize = 3;
+
+/// Operations that are looked at to find the row that is needed last: so many that most runs are seen whole,
+/// and so few that long ones do not take their length squared.
+const LOOK_AHEAD: usize = 64;
 
 /// Offset of a field of the group.
 macro_rules! field {
@@ -235,7 +239,8 @@ impl Translator<'_> {
             }
             for (i, op) in ops.iter().enumerate() {
                 self.asm.forget();
-                self.ahead = self.index + i..self.index + ops.len();
+                let end = ops.len().min(i + LOOK_AHEAD);
+                self.ahead = self.index + i..self.index + end;
                 self.rows.begun = self.rows.clock;
                 self.lanes(op);
             }
@@ -331,8 +336,8 @@ impl Translator<'_> {
         others.max_by_key(|(_, held)| need(held)).map(|(i, _)| i)
     }
 
-    /// How many operations ahead a row is read, at the latest by those behind the run; `None` if it is
-    /// overwritten before.
+    /// How many operations ahead a row is read, at the latest by those that are not looked at; `None` if it
+    /// is overwritten before.
     fn next_use(&self, row: u16) -> Option<usize> {
         let ahead = &self.program.ops()[self.ahead.clone()];
         for (distance, op) in ahead.iter().enumerate() {

@@ -356,7 +356,7 @@ impl Assembler {
             Target::Avx512 => 1,
             Target::Avx2 => 8,
         };
-        while self.code.len() % (4 * words) != 0 {
+        while !self.code.len().is_multiple_of(4 * words) {
             self.code.push(0xcc);
         }
         let start = self.code.len();
