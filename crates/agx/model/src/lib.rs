@@ -33,6 +33,9 @@ use std::sync::OnceLock;
 
 use tepui_softgpu::AddressSpace;
 
+use usc::program::Translation;
+pub use usc::target::Target;
+
 /// How a [`Gpu`] runs.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -50,9 +53,11 @@ pub struct Options {
     /// parts.
     pub wide_launch: bool,
     /// Runs of a program, counted by SIMD-groups, after which it is translated to the host's own code
-    /// if the host can run that (x86-64 with AVX-512); `u32::MAX` leaves all to the interpreter. Results
-    /// are the same.
+    /// if the host can run that; `u32::MAX` leaves all to the interpreter. Results are the same.
     pub translate_after: u32,
+    /// What they are translated to; `None` for the fastest that the host has. One that the host lacks leaves
+    /// all to the interpreter.
+    pub target: Option<Target>,
     /// Draws of a render command that are executed; those behind them are left out.
     pub draws: u64,
 }
@@ -70,6 +75,7 @@ impl Default for Options {
             job_budget: 1 << 44,
             wide_launch: false,
             translate_after: 16,
+            target: None,
             draws: u64::MAX,
         }
     }
@@ -89,7 +95,10 @@ pub struct Gpu {
 impl Gpu {
     /// A GPU in its state after reset.
     pub fn new(options: Options) -> Gpu {
-        let programs = usc::program::Cache::new(options.translate_after);
+        let programs = usc::program::Cache::new(Translation {
+            after: options.translate_after,
+            target: options.target.or_else(Target::best),
+        });
         Gpu {
             options,
             pool: OnceLock::new(),

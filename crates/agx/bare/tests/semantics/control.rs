@@ -14,7 +14,7 @@ use proptest::test_runner::Config;
 use tepui_agx_bare::{Dispatch, Machine, address_halves};
 use tepui_agx_model::Options;
 
-use crate::rig::{LANES, asm};
+use crate::rig::{LANES, asm, ways};
 use crate::values;
 
 /// Variables: r1 to r8.
@@ -252,7 +252,7 @@ impl Emitter {
     }
 }
 
-fn run(list: &[Statement], seed: u64, translate_after: u32) -> Result<(), TestCaseError> {
+fn run(list: &[Statement], seed: u64, way: Options) -> Result<(), TestCaseError> {
     let mut emitter = Emitter::default();
     emitter.all(list);
     let source = format!(
@@ -266,8 +266,7 @@ fn run(list: &[Statement], seed: u64, translate_after: u32) -> Result<(), TestCa
         emitter.text
     );
     let code = asm(&source);
-    let options =
-        Options { threads: 1, instruction_budget: 1 << 20, translate_after, ..Options::default() };
+    let options = Options { threads: 1, instruction_budget: 1 << 20, ..way };
     let mut machine = Machine::new(options).expect("a machine");
     let buffers = [0, 1].map(|_| machine.buffer(16 * LANES).expect("memory"));
     let mut lanes: Vec<[u32; VARIABLES]> = (0..LANES as u64)
@@ -306,9 +305,9 @@ proptest! {
         list in statements(3),
         seed in any::<u64>(),
     ) {
-        // Interpreted, then as the host's own code.
-        run(&list, seed, u32::MAX)?;
-        run(&list, seed, 0)?;
+        for way in ways() {
+            run(&list, seed, way)?;
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod control;
 mod golden;
 mod memory;
 mod rig;
+mod runs;
 mod scalar;
 mod subgroup;
 mod values;

@@ -3,7 +3,7 @@
 use tepui_agx_bare::{Buffer, Dispatch, Machine, address_halves};
 use tepui_agx_model::Options;
 
-use crate::rig::{LANES, asm};
+use crate::rig::{LANES, asm, ways};
 use crate::values;
 
 /// A program of 32 threads over buffers, whose addresses are u0_u1, u2_u3 and so on.
@@ -24,10 +24,10 @@ fn run(source: &str, preshader: Option<&str>, buffers: &[&Buffer], machine: &mut
     machine.dispatch(&dispatch).unwrap_or_else(|e| panic!("{source}: {e}"));
 }
 
-fn machine() -> Machine {
-    // Translated from the first run on; what has no template is the handlers' all the same.
-    let options = Options { threads: 1, translate_after: 0, ..Options::default() };
-    Machine::new(options).expect("a machine")
+/// One that interprets, and one for each target of this host.
+fn machines() -> impl Iterator<Item = Machine> {
+    let machine = |way| Machine::new(Options { threads: 1, ..way }).expect("a machine");
+    ways().into_iter().map(machine)
 }
 
 fn buffer(machine: &mut Machine, words: &[u32]) -> Buffer {
@@ -59,31 +59,36 @@ const ATOMICS: [(&str, Atomic); 10] = [
 fn atomics_of_separate_words() {
     for (k, (name, combine)) in ATOMICS.iter().enumerate() {
         for local in [false, true] {
-            let mut machine = machine();
-            let operands = words(10 + k as u64, LANES as u64);
-            let initial = words(50 + k as u64, LANES as u64);
-            let x = buffer(&mut machine, &operands);
-            let cells = buffer(&mut machine, &initial);
-            let old = buffer(&mut machine, &[0; LANES]);
-            let load = "device_load 0, i32, x, r1, u0_u1, r127, unsigned\nwait 0\n";
-            let store = "wait 0\ndevice_store 0, i32, x, r2, u4_u5, r127, unsigned, 0";
-            let middle = if local {
-                format!(
-                    "device_load 0, i32, x, r3, u2_u3, r127, unsigned\nwait 0\n\
+            for mut machine in machines() {
+                let operands = words(10 + k as u64, LANES as u64);
+                let initial = words(50 + k as u64, LANES as u64);
+                let x = buffer(&mut machine, &operands);
+                let cells = buffer(&mut machine, &initial);
+                let old = buffer(&mut machine, &[0; LANES]);
+                let load = "device_load 0, i32, x, r1, u0_u1, r127, unsigned\nwait 0\n";
+                let store = "wait 0\ndevice_store 0, i32, x, r2, u4_u5, r127, unsigned, 0";
+                let middle = if local {
+                    format!(
+                        "device_load 0, i32, x, r3, u2_u3, r127, unsigned\nwait 0\n\
                      threadgroup_store i32, x, r3, 0, r127l\n\
                      threadgroup_atomic {name}, r2, 0, r127l, r1, 0, 0, 0, 0\nwait 0\n\
                      threadgroup_load i32, x, r3, 0, r127l\nwait 0\n\
                      device_store 0, i32, x, r3, u2_u3, r127, unsigned, 0\n"
-                )
-            } else {
-                format!("atomic {name}, 0, r2, u2_u3, r127, unsigned, r1, 1, 0, 1, 4, 2\n")
-            };
-            run(&format!("{load}{middle}{store}"), None, &[&x, &cells, &old], &mut machine);
-            let after = cells.read_words().expect("bound");
-            let seen = old.read_words().expect("bound");
-            for lane in 0..LANES {
-                assert_eq!(after[lane], combine(initial[lane], operands[lane]), "{name} {lane}");
-                assert_eq!(seen[lane], initial[lane], "{name} {lane}");
+                    )
+                } else {
+                    format!("atomic {name}, 0, r2, u2_u3, r127, unsigned, r1, 1, 0, 1, 4, 2\n")
+                };
+                run(&format!("{load}{middle}{store}"), None, &[&x, &cells, &old], &mut machine);
+                let after = cells.read_words().expect("bound");
+                let seen = old.read_words().expect("bound");
+                for lane in 0..LANES {
+                    assert_eq!(
+                        after[lane],
+                        combine(initial[lane], operands[lane]),
+                        "{name} {lane}"
+                    );
+                    assert_eq!(seen[lane], initial[lane], "{name} {lane}");
+                }
             }
         }
     }
@@ -91,37 +96,39 @@ fn atomics_of_separate_words() {
 
 #[test]
 fn atomics_of_one_word_each_act_once() {
-    let mut machine = machine();
-    let cell = buffer(&mut machine, &[100]);
-    let old = buffer(&mut machine, &[0; LANES]);
-    run(
-        "mov_imm r3, 0, 0b0\nmov_imm r1, 3, 0b0\n\
+    for mut machine in machines() {
+        let cell = buffer(&mut machine, &[100]);
+        let old = buffer(&mut machine, &[0; LANES]);
+        run(
+            "mov_imm r3, 0, 0b0\nmov_imm r1, 3, 0b0\n\
          atomic add, 0, r2, u0_u1, r3, unsigned, r1, 1, 0, 1, 4, 2\nwait 0\n\
          device_store 0, i32, x, r2, u2_u3, r127, unsigned, 0",
-        None,
-        &[&cell, &old],
-        &mut machine,
-    );
-    assert_eq!(cell.read_words().expect("bound")[0], 100 + 3 * LANES as u32);
-    let mut seen = old.read_words().expect("bound");
-    seen.sort_unstable();
-    assert!(seen.iter().enumerate().all(|(i, &v)| v == 100 + 3 * i as u32), "{seen:?}");
+            None,
+            &[&cell, &old],
+            &mut machine,
+        );
+        assert_eq!(cell.read_words().expect("bound")[0], 100 + 3 * LANES as u32);
+        let mut seen = old.read_words().expect("bound");
+        seen.sort_unstable();
+        assert!(seen.iter().enumerate().all(|(i, &v)| v == 100 + 3 * i as u32), "{seen:?}");
+    }
 }
 
 #[test]
 fn compare_and_exchange_takes_the_new_value_first() {
-    let mut machine = machine();
-    let cells = buffer(&mut machine, &(0..LANES as u32).map(|i| i % 3).collect::<Vec<_>>());
-    run(
-        "mov_imm r4, 77, 0b0\nmov_imm r5, 2, 0b0\n\
+    for mut machine in machines() {
+        let cells = buffer(&mut machine, &(0..LANES as u32).map(|i| i % 3).collect::<Vec<_>>());
+        run(
+            "mov_imm r4, 77, 0b0\nmov_imm r5, 2, 0b0\n\
          atomic cmpxchg, 0, r2, u0_u1, r127, unsigned, r4_r5, 1, 0, 1, 4, 2\nwait 0",
-        None,
-        &[&cells],
-        &mut machine,
-    );
-    let after = cells.read_words().expect("bound");
-    for (i, &v) in after.iter().enumerate() {
-        assert_eq!(v, if i % 3 == 2 { 77 } else { i as u32 % 3 });
+            None,
+            &[&cells],
+            &mut machine,
+        );
+        let after = cells.read_words().expect("bound");
+        for (i, &v) in after.iter().enumerate() {
+            assert_eq!(v, if i % 3 == 2 { 77 } else { i as u32 % 3 });
+        }
     }
 }
 
@@ -131,26 +138,27 @@ fn stores_are_the_reverse_of_loads() {
         [("i8", "r1l_r1h_r2l_r2h", 1), ("i16", "r1l_r1h_r2l_r2h", 2), ("i32", "r1_r2_r3_r4", 4)]
     {
         for mask in ["x", "y", "xw", "yz", "xyzw"] {
-            let mut machine = machine();
-            let source = words(77, 4 * LANES as u64);
-            let from = buffer(&mut machine, &source);
-            let to = buffer(&mut machine, &[0xa5a5_a5a5; 4 * LANES]);
-            let count = mask.len();
-            let list = registers.split('_').take(count).collect::<Vec<_>>().join("_");
-            run(
-                &format!(
-                    "device_load 0, {format}, {mask}, {list}, u0_u1, r127, unsigned, lsl 2\nwait 0\n\
+            for mut machine in machines() {
+                let source = words(77, 4 * LANES as u64);
+                let from = buffer(&mut machine, &source);
+                let to = buffer(&mut machine, &[0xa5a5_a5a5; 4 * LANES]);
+                let count = mask.len();
+                let list = registers.split('_').take(count).collect::<Vec<_>>().join("_");
+                run(
+                    &format!(
+                        "device_load 0, {format}, {mask}, {list}, u0_u1, r127, unsigned, lsl 2\nwait 0\n\
                      device_store 0, {format}, {mask}, {list}, u2_u3, r127, unsigned, lsl 2, 0"
-                ),
-                None,
-                &[&from, &to],
-                &mut machine,
-            );
-            let (from, to) = (from.read().expect("bound"), to.read().expect("bound"));
-            for i in 0..4 * bytes * LANES {
-                let channel = [b'x', b'y', b'z', b'w'][i / bytes % 4];
-                let stored = mask.bytes().any(|m| m == channel);
-                assert_eq!(to[i], if stored { from[i] } else { 0xa5 }, "{format} {mask} {i}");
+                    ),
+                    None,
+                    &[&from, &to],
+                    &mut machine,
+                );
+                let (from, to) = (from.read().expect("bound"), to.read().expect("bound"));
+                for i in 0..4 * bytes * LANES {
+                    let channel = [b'x', b'y', b'z', b'w'][i / bytes % 4];
+                    let stored = mask.bytes().any(|m| m == channel);
+                    assert_eq!(to[i], if stored { from[i] } else { 0xa5 }, "{format} {mask} {i}");
+                }
             }
         }
     }
@@ -158,38 +166,40 @@ fn stores_are_the_reverse_of_loads() {
 
 #[test]
 fn local_memory_crosses_lanes_after_a_barrier() {
-    let mut machine = machine();
-    let source = words(99, LANES as u64);
-    let from = buffer(&mut machine, &source);
-    let to = buffer(&mut machine, &[0; LANES]);
-    run(
-        "device_load 0, i32, x, r1, u0_u1, r127, unsigned\nwait 0\n\
+    for mut machine in machines() {
+        let source = words(99, LANES as u64);
+        let from = buffer(&mut machine, &source);
+        let to = buffer(&mut machine, &[0; LANES]);
+        run(
+            "device_load 0, i32, x, r1, u0_u1, r127, unsigned\nwait 0\n\
          threadgroup_store i32, x, r1, 0, r127l\n\
          threadgroup_barrier\n\
          mov_imm r3, 31, 0b0\nisub r3, r3, r127\n\
          threadgroup_load i32, x, r2, 0, r3l\nwait 0\n\
          device_store 0, i32, x, r2, u2_u3, r127, unsigned, 0",
-        None,
-        &[&from, &to],
-        &mut machine,
-    );
-    let back: Vec<u32> = source.iter().rev().copied().collect();
-    assert_eq!(to.read_words().expect("bound"), back);
+            None,
+            &[&from, &to],
+            &mut machine,
+        );
+        let back: Vec<u32> = source.iter().rev().copied().collect();
+        assert_eq!(to.read_words().expect("bound"), back);
+    }
 }
 
 #[test]
 fn a_preshader_leaves_uniforms() {
-    let mut machine = machine();
-    let to = buffer(&mut machine, &[0; LANES]);
-    run(
-        "iadd r2, r127, u9\ndevice_store 0, i32, x, r2, u0_u1, r127, unsigned, 0",
-        Some("mov_imm r1, 305419896, 0b0\nuniform_store 2, i16, xy, 0, r1l_r1h, 18"),
-        &[&to],
-        &mut machine,
-    );
-    let got = to.read_words().expect("bound");
-    for (i, &v) in got.iter().enumerate() {
-        assert_eq!(v, 0x1234_5678 + i as u32);
+    for mut machine in machines() {
+        let to = buffer(&mut machine, &[0; LANES]);
+        run(
+            "iadd r2, r127, u9\ndevice_store 0, i32, x, r2, u0_u1, r127, unsigned, 0",
+            Some("mov_imm r1, 305419896, 0b0\nuniform_store 2, i16, xy, 0, r1l_r1h, 18"),
+            &[&to],
+            &mut machine,
+        );
+        let got = to.read_words().expect("bound");
+        for (i, &v) in got.iter().enumerate() {
+            assert_eq!(v, 0x1234_5678 + i as u32);
+        }
     }
 }
 
@@ -238,9 +248,7 @@ fn device_memory_is_the_same_translated_and_interpreted() {
                          stop"
                     );
                     let code = asm(&source);
-                    let results = [u32::MAX, 0].map(|translate_after| {
-                        let options = Options { threads: 1, translate_after, ..Options::default() };
-                        let mut machine = Machine::new(options).expect("a machine");
+                    let results = machines().map(|mut machine| {
                         let from = buffer(&mut machine, &words(7, 4096));
                         let to: [Buffer; 3] =
                             std::array::from_fn(|_| buffer(&mut machine, &[0; 4096]));
@@ -261,7 +269,10 @@ fn device_memory_is_the_same_translated_and_interpreted() {
                             .unwrap_or_else(|error| panic!("{source}: {error}"));
                         (to.map(|buffer| buffer.read_words().expect("bound")), stats.soft_faults)
                     });
-                    assert_eq!(results[0], results[1], "{source}");
+                    let results: Vec<_> = results.collect();
+                    for translated in &results[1..] {
+                        assert_eq!(results[0], *translated, "{source}");
+                    }
                     fast += u32::from(results[0].1 == 0);
                 }
             }

@@ -8,7 +8,7 @@
 use tepui_agx_bare::{Buffer, Dispatch, Machine, address_halves};
 use tepui_agx_isa::Inst;
 use tepui_agx_isa::asm::assemble;
-use tepui_agx_model::Options;
+use tepui_agx_model::{Options, Target};
 
 /// Lanes of a SIMD-group.
 pub const LANES: usize = 32;
@@ -45,6 +45,18 @@ impl Case {
     }
 }
 
+/// How programs are run: interpreted, then translated from the first run on to each target of this host.
+pub fn ways() -> Vec<Options> {
+    let interpreted = Options { translate_after: u32::MAX, ..Options::default() };
+    let targets = Target::ALL.into_iter().filter(|target| target.is_available());
+    let translated = targets.map(|target| Options {
+        translate_after: 0,
+        target: Some(target),
+        ..Options::default()
+    });
+    std::iter::once(interpreted).chain(translated).collect()
+}
+
 /// Assembles.
 pub fn asm(text: &str) -> Vec<u8> {
     assemble(text).unwrap_or_else(|errors| panic!("{text}: {}", errors[0]))
@@ -52,8 +64,9 @@ pub fn asm(text: &str) -> Vec<u8> {
 
 /// Machines and the uniform registers of their cases (u116 to u119 belong to the rig).
 pub struct Rig {
-    /// A machine that interprets, and one that translates: they must agree.
-    pub machines: [Machine; 2],
+    /// A machine that interprets, and one for each target that the host can run translations to: they must
+    /// agree.
+    pub machines: Vec<Machine>,
     /// Uniform registers in halves.
     pub uniforms: Vec<u16>,
 }
@@ -62,16 +75,11 @@ pub struct Rig {
 impl Rig {
     /// A machine with uniform registers that are zero.
     pub fn new() -> Rig {
-        let machines = [u32::MAX, 0].map(|translate_after| {
-            let options = Options {
-                threads: 1,
-                instruction_budget: 1 << 24,
-                translate_after,
-                ..Options::default()
-            };
+        let machines = ways().into_iter().map(|way| {
+            let options = Options { threads: 1, instruction_budget: 1 << 24, ..way };
             Machine::new(options).expect("a machine")
         });
-        Rig { machines, uniforms: vec![0; 512] }
+        Rig { machines: machines.collect(), uniforms: vec![0; 512] }
     }
 
     /// Registers after each case.
@@ -79,10 +87,11 @@ impl Rig {
         cases.chunks(BATCH).flat_map(|batch| self.batch(batch)).collect()
     }
 
-    /// Memory that both machines have at the same address.
-    pub fn buffers(&mut self, bytes: usize) -> [Buffer; 2] {
-        let buffers = self.machines.each_mut().map(|m| m.buffer(bytes).expect("memory"));
-        assert_eq!(buffers[0].address(), buffers[1].address());
+    /// Memory that all machines have at the same address.
+    pub fn buffers(&mut self, bytes: usize) -> Vec<Buffer> {
+        let buffers = self.machines.iter_mut().map(|m| m.buffer(bytes).expect("memory"));
+        let buffers: Vec<Buffer> = buffers.collect();
+        assert!(buffers.iter().all(|b| b.address() == buffers[0].address()));
         buffers
     }
 
@@ -118,11 +127,15 @@ impl Rig {
         for machine in &mut self.machines {
             stats.push(machine.dispatch(&dispatch).unwrap_or_else(|e| panic!("{e}")));
         }
-        assert_eq!(stats[0], stats[1], "interpreted, translated");
-        let [stored, translated] =
-            output.map(|output| output.read_words().expect("the buffer is bound"));
-        for (i, (a, b)) in stored.iter().zip(&translated).enumerate() {
-            assert!(same(*a, *b), "{}: interpreted {a:#x}, translated {b:#x}", place(cases, i));
+        let mut outputs = output.iter().map(|o| o.read_words().expect("the buffer is bound"));
+        let stored = outputs.next().expect("a machine that interprets");
+        for ((translated, stats_of), way) in outputs.zip(&stats[1..]).zip(&ways()[1..]) {
+            let target = way.target;
+            assert_eq!(stats[0], *stats_of, "interpreted, {target:?}");
+            for (i, (a, b)) in stored.iter().zip(&translated).enumerate() {
+                let place = || place(cases, i);
+                assert!(same(*a, *b), "{}: interpreted {a:#x}, {target:?} {b:#x}", place());
+            }
         }
         let per_case = STORED * LANES;
         let back = |(case, words): (&Case, &[u32])| read_back(case, words);

@@ -272,5 +272,11 @@ fn derivatives_are_differences_within_a_quad() {
             // Large and small operands round; the sum of two 32-bit floats does so once.
             Expected::Float(f64::from(difference as f32), 0.5)
         });
+        // Lanes that do not run keep what they had.
+        check(&format!("mov r3, r4\n{name} r2, r3"), |case, lane| {
+            let at = |lane: usize| read(case.before[if case.runs(lane) { 4 } else { 3 }][lane]);
+            let difference = at(lane | step) - at(lane & !step);
+            Expected::Float(f64::from(difference as f32), 0.5)
+        });
     }
 }

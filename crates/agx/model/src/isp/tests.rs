@@ -13,7 +13,7 @@ use tepui_softgpu::{AddressSpace, Memory, Protection};
 use super::testing;
 use crate::job::{BgEot, JobFault, JobStats, RenderJob};
 use crate::render::scene::{Piece, Primitive, Scene, State};
-use crate::{Gpu, Options};
+use crate::{Gpu, Options, Target};
 
 const PAGE: u64 = 1 << 14;
 const USC: u64 = 1 << 32;
@@ -28,6 +28,7 @@ const END: u64 = 0x200;
 const EARLY: u64 = 0x300;
 const LATE: u64 = 0x400;
 const BLENDED: u64 = 0x700;
+const FLAT: u64 = 0x800;
 /// Where the coefficient bindings are.
 const BINDINGS: u64 = 0x600;
 
@@ -71,6 +72,18 @@ const ADDS: &str = "
     fadd32 r6, r6, r3l.neg
     fadd32 r7, r7, r3h
     st_tile r4_r5_r6_r7, srgba8, 0, xyzw, 0, 255, 0
+    stop
+";
+/// The colour from its coefficients, as they are.
+const COEFFICIENTS: &str = "
+    TODO.ldcf r4_r5_r6, cf1
+    TODO.ldcf r2l_r2h_r3l, cf2
+    TODO.ldcf r8_r9_r10_r11_r12_r13, cf3
+    fadd32 r7, r13, r3l.neg
+    fadd32 r4, r4, r2l
+    fadd32 r5, r11, r2h
+    wait_pix 12, 0
+    st_tile r4_r5_r6_r7, u8norm, 0, xyzw, 0, 255, 0
     stop
 ";
 fn pack<P: Packet>(packet: P) -> Vec<u8> {
@@ -123,6 +136,7 @@ impl Rig {
             (EARLY, SHADES, Some(true)),
             (LATE, TESTS, Some(false)),
             (BLENDED, ADDS, Some(true)),
+            (FLAT, COEFFICIENTS, Some(true)),
         ]
         .into_iter()
         .enumerate()
@@ -329,7 +343,7 @@ fn random_scene(seed: u64) -> Rig {
         (seed >> 40) as f32 / (1 << 24) as f32 * most
     };
     let mut rig = Rig::new();
-    let states = [EARLY, BLENDED, LATE, EARLY].map(|pipeline| rig.state(pipeline));
+    let states = [EARLY, BLENDED, LATE, FLAT].map(|pipeline| rig.state(pipeline));
     for _ in 0..24 {
         let state = states[random(4.0) as usize % 4];
         let size = if random(1.0) < 0.5 { 12.0 } else { 64.0 };
@@ -351,14 +365,26 @@ fn random_scene(seed: u64) -> Rig {
 #[test]
 fn translated_and_interpreted_programs_draw_the_same() {
     for seed in 0..24 {
-        let pictures = [(u32::MAX, 1), (0, 1), (0, 3)].map(|(translate_after, threads)| {
+        let interpreted = Options { threads: 1, translate_after: u32::MAX, ..Options::default() };
+        let targets = Target::ALL.into_iter().filter(|target| target.is_available());
+        let translated = targets.flat_map(|target| {
+            let target = Some(target);
+            [1, 3].map(|threads| Options {
+                threads,
+                translate_after: 0,
+                target,
+                ..Options::default()
+            })
+        });
+        let pictures = std::iter::once(interpreted).chain(translated).map(|options| {
             let rig = random_scene(seed);
-            let options = Options { threads, translate_after, ..Options::default() };
             rig.draw_with(options).unwrap_or_else(|fault| panic!("{fault}"));
             (rig.picture(), rig.count())
         });
-        assert!(pictures[0] == pictures[1], "scene {seed}");
-        assert!(pictures[1] == pictures[2], "scene {seed}");
+        let pictures: Vec<_> = pictures.collect();
+        for translated in &pictures[1..] {
+            assert!(pictures[0] == *translated, "scene {seed}");
+        }
         assert!(pictures[0].1 > 0);
     }
 }

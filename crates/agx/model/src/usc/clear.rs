@@ -84,6 +84,7 @@ mod tests {
     use tepui_softgpu::{AddressSpace, Memory, Protection};
 
     use super::*;
+    use crate::usc::program::Translation;
 
     fn rows_of(source: &str) -> Option<Vec<u16>> {
         let vm = AddressSpace::new(14, 40);
@@ -91,7 +92,7 @@ mod tests {
         vm.bind(1 << 32, memory, 0, 1 << 14, Protection::READ | Protection::WRITE).unwrap();
         let code = tepui_agx_isa::asm::assemble(source).unwrap_or_else(|e| panic!("{e:?}"));
         vm.write(1 << 32, &code).unwrap();
-        rows(&Program::load(&vm, 1 << 32, 1 << 32, u32::MAX).unwrap())
+        rows(&Program::load(&vm, 1 << 32, 1 << 32, Translation::NEVER).unwrap())
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::exec::texture::Access2d;
 use super::lanes::{Op, Row};
 use super::lower::lower;
 use super::memory::Transfer;
+use super::target::Target;
 
 /// Rows of uniform registers in the shared file; constants follow.
 pub const UNIFORM_ROWS: usize = super::launch::UNIFORM_HALVES / 2;
@@ -105,7 +106,7 @@ impl Program {
         vm: &AddressSpace,
         address: u64,
         usc_exec_base: u64,
-        translate_after: u32,
+        translation: Translation,
     ) -> Result<Program, String> {
         let (bytes, placed, mut undecoded) = read(vm, address)?;
         let mut builder = Builder {
@@ -133,7 +134,7 @@ impl Program {
             });
         }
         #[cfg(not(target_arch = "x86_64"))]
-        let _ = translate_after;
+        let _ = (translation.after, translation.target);
         let Builder { transfers, accesses, notes, constants, uniform_rows, register_rows, .. } =
             builder;
         let uniform_rows =
@@ -154,7 +155,7 @@ impl Program {
             footprints: OnceLock::new(),
             cleared: OnceLock::new(),
             #[cfg(target_arch = "x86_64")]
-            translation: super::jit::Lazy::after(translate_after),
+            translation: super::jit::Lazy::after(translation.after, translation.target),
         })
     }
 
@@ -357,14 +358,28 @@ fn extend(vm: &AddressSpace, address: u64, bytes: &mut Vec<u8>, want: usize) -> 
 /// may put another shader in the same place.
 pub struct Cache {
     programs: Mutex<HashMap<u64, Arc<Program>>>,
-    translate_after: u32,
+    translation: Translation,
+}
+
+/// When programs are translated to the host's own code, and to which.
+#[derive(Clone, Copy, Debug)]
+pub struct Translation {
+    /// After so many runs of a SIMD-group; never after `u32::MAX`.
+    pub after: u32,
+    /// `None` leaves all to the interpreter, as does one that the host cannot run.
+    pub target: Option<Target>,
+}
+
+impl Translation {
+    /// Interpret.
+    #[cfg(test)]
+    pub const NEVER: Translation = Translation { after: u32::MAX, target: None };
 }
 
 impl Cache {
-    /// No program yet. Programs are translated to the host's own code after so many runs of a
-    /// SIMD-group; never after `u32::MAX`.
-    pub fn new(translate_after: u32) -> Cache {
-        Cache { programs: Mutex::default(), translate_after }
+    /// No program yet.
+    pub fn new(translation: Translation) -> Cache {
+        Cache { programs: Mutex::default(), translation }
     }
 }
 
@@ -399,8 +414,8 @@ impl<'v> Programs<'v> {
                 if cache.len() >= CACHE_LIMIT {
                     cache.clear();
                 }
-                let after = self.cache.translate_after;
-                let program = Arc::new(Program::load(self.vm, address, self.usc_exec_base, after)?);
+                let how = self.cache.translation;
+                let program = Arc::new(Program::load(self.vm, address, self.usc_exec_base, how)?);
                 cache.insert(address, program.clone());
                 program
             }

@@ -11,12 +11,7 @@ pub fn exp2(x: f32) -> f32 {
     let clamped = x.clamp(-200.0, 200.0);
     let whole = clamped.round_ties_even();
     let t = (clamped - whole) * std::f32::consts::LN_2;
-    let p = 1.0 / 5040.0;
-    let p = p * t + 1.0 / 720.0;
-    let p = p * t + 1.0 / 120.0;
-    let p = p * t + 1.0 / 24.0;
-    let p = p * t + 1.0 / 6.0;
-    let p = p * t + 0.5;
+    let p = polynomial(t, &EXP);
     let p = (p * t) * t + t;
     let p = p + 1.0;
     // Scale in two steps so that neither factor leaves the range of normal floats.
@@ -39,16 +34,12 @@ pub fn exp2(x: f32) -> f32 {
 pub fn log2(x: f32) -> f32 {
     // Mantissa m in sqrt(1/2)..sqrt(2), exponent e; log2 m = 2/ln 2 · atanh((m-1)/(m+1)).
     let bits = x.to_bits();
-    let shifted = bits.wrapping_sub(0x3f35_04f3);
+    let shifted = bits.wrapping_sub(LOG_SHIFT);
     let e = (shifted as i32) >> 23;
     let m = f32::from_bits(bits.wrapping_sub((e as u32) << 23));
     let s = (m - 1.0) / (m + 1.0);
     let s2 = s * s;
-    let p = 0.222_222_2;
-    let p = p * s2 + 0.285_714_3;
-    let p = p * s2 + 0.4;
-    let p = p * s2 + 0.666_666_7;
-    let p = p * s2 * s;
+    let p = polynomial(s2, &ATANH) * s2 * s;
     // 2·s/ln 2 in two pieces: the leading one carries the precision near 1.
     let ln = 2.0 * s + p;
     let result = ln * std::f32::consts::LOG2_E + e as f32;
@@ -66,25 +57,50 @@ pub fn log2(x: f32) -> f32 {
 /// `sin(x·π/2) / x` for `x` in -1..1, by the odd Taylor series of the sine divided by `x`.
 #[inline(always)]
 pub fn sinc_quarter(x: f32) -> f32 {
-    const HALF_PI: f64 = std::f64::consts::FRAC_PI_2;
+    polynomial(x * x, &SINE)
+}
+
+/// A polynomial, the highest power's coefficient first. Each operation rounds.
+#[inline(always)]
+fn polynomial<const N: usize>(x: f32, coefficients: &[f32; N]) -> f32 {
+    let mut p = coefficients[0];
+    for &coefficient in &coefficients[1..] {
+        p = p * x + coefficient;
+    }
+    p
+}
+
+/// Coefficients of `e^t`'s Taylor series, from the seventh power's to the second's.
+pub const EXP: [f32; 6] = [1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5];
+
+/// The bits of sqrt(1/2): what is to be taken from a float's bits so that its exponent's place has that of
+/// the power of 2 that is nearest to it.
+pub const LOG_SHIFT: u32 = 0x3f35_04f3;
+
+/// Coefficients of the series of 2 · atanh(s), from the ninth power's to the third's.
+pub const ATANH: [f32; 4] = [0.222_222_2, 0.285_714_3, 0.4, 0.666_666_7];
+
+/// Coefficients of sin(x·π/2) / x in powers of x², the sixth's first.
+pub const SINE: [f32; 7] = {
     const fn coefficient(power: u32, factorial: f64) -> f32 {
         let mut value = 1.0;
         let mut k = 0;
         while k < power {
-            value *= HALF_PI;
+            value *= std::f64::consts::FRAC_PI_2;
             k += 1;
         }
         (value / factorial) as f32
     }
-    let x2 = x * x;
-    let p = coefficient(13, 6_227_020_800.0);
-    let p = p * x2 - coefficient(11, 39_916_800.0);
-    let p = p * x2 + coefficient(9, 362_880.0);
-    let p = p * x2 - coefficient(7, 5040.0);
-    let p = p * x2 + coefficient(5, 120.0);
-    let p = p * x2 - coefficient(3, 6.0);
-    p * x2 + coefficient(1, 1.0)
-}
+    [
+        coefficient(13, 6_227_020_800.0),
+        -coefficient(11, 39_916_800.0),
+        coefficient(9, 362_880.0),
+        -coefficient(7, 5040.0),
+        coefficient(5, 120.0),
+        -coefficient(3, 6.0),
+        coefficient(1, 1.0),
+    ]
+};
 
 #[cfg(test)]
 mod tests {

@@ -1,14 +1,14 @@
 //! Templates of control flow: the counts in r0l, the execution mask, and jumps.
 
-use super::asm::{ALL, Condition, Gpr, Kop, Label, Mask, Rm, Vop, Zmm};
+use super::asm::{ALL, Condition, Gpr, Kop, Label, Mask, Rm, V, Vop, integer};
 use super::code::exit;
-use super::lanes::{SELECT, integer};
-use super::translate::{ByHandler, Done, EXEC, LANES, REGISTERS, Translator, field};
+use super::translate::{ByHandler, Done, LANES, REGISTERS, Translator, field};
 use crate::usc::exec::Name;
 use crate::usc::lanes::Op;
+use crate::usc::target::Target;
 
 /// The counts that [`Translator::counts`] loads.
-const COUNT: Zmm = Zmm(4);
+const COUNT: V = V(4);
 
 impl Translator<'_> {
     /// Control flow, and what else is no function of each lane alone; what has no template is the
@@ -21,6 +21,8 @@ impl Translator<'_> {
             Name::device_load | Name::device_store => return self.device(op),
             Name::stop => return self.stop(),
             Name::iter => return self.iter(op),
+            // Nobody has run this with AVX-512 yet.
+            Name::ldcf if self.asm.target == Target::Avx2 => return self.ldcf(op),
             Name::tile_access => return self.tile_access(op),
             Name::while_icmp | Name::while_fcmp if op.aux[2] == 0 => return Err(ByHandler),
             Name::if_icmp
@@ -32,23 +34,24 @@ impl Translator<'_> {
             | Name::pop_exec => {}
             _ => return Err(ByHandler),
         }
-        for h in 0..2 {
-            self.mask_change(op, h);
+        for part in 0..self.asm.parts() {
+            self.part = part;
+            self.mask_change(op);
             self.rows.held.clear();
         }
         Ok(())
     }
 
-    /// The new execution mask of one half.
-    fn mask_change(&mut self, op: &Op, h: usize) {
+    /// The new execution mask of the part at hand.
+    fn mask_change(&mut self, op: &Op) {
         let t = self;
-        let (yes, out, go) = (Mask(3), Mask(4), Mask(5));
+        let (yes, out, go) = (t.mask(3), t.mask(4), t.mask(5));
         let n = Rm::Constant(u32::from(op.aux[2]));
         let (zero, one) = (Rm::Constant(0), Rm::Constant(1));
         if op.name != Name::pop_exec {
-            t.condition(yes, op, h);
+            t.condition(yes, op);
         }
-        t.counts(h);
+        t.counts();
         match op.name {
             Name::if_icmp | Name::if_fcmp => {
                 t.asm.compare(Vop::PCMPD, out, ALL, COUNT, zero, integer::NOT_EQUAL);
@@ -69,8 +72,8 @@ impl Translator<'_> {
                 }
             }
             Name::pop_exec => {
-                t.asm.load(Zmm(1), n);
-                t.asm.vector(Vop::PSUBUSW, COUNT, ALL, COUNT, Rm::Reg(Zmm(1)), None);
+                t.asm.load(V(1), n);
+                t.asm.vector(Vop::PSUBUSW, COUNT, ALL, COUNT, Rm::Reg(V(1)), None);
                 t.asm.compare(Vop::PCMPD, go, ALL, COUNT, zero, integer::EQUAL);
             }
             // The end of a loop's body.
@@ -81,16 +84,17 @@ impl Translator<'_> {
                 t.asm.vector(Vop::PBLENDMD, COUNT, go, COUNT, zero, None);
             }
         }
-        t.resume(go, h);
+        t.resume(go);
+        [yes, out, go].into_iter().for_each(|mask| t.free_mask(mask));
     }
 
     /// The lanes in which the condition of a control-flow operation holds; `aux[1]` inverts it.
-    fn condition(&mut self, yes: Mask, op: &Op, h: usize) {
+    fn condition(&mut self, yes: Mask, op: &Op) {
         match op.name {
             Name::if_fcmp | Name::else_fcmp | Name::while_fcmp => {
-                self.float_condition(yes, op, h);
+                self.float_condition(yes, op);
             }
-            _ => self.int_condition(yes, op, h),
+            _ => self.int_condition(yes, op),
         }
         if op.aux[1] != 0 {
             self.asm.mask_not(yes, yes);
@@ -98,41 +102,28 @@ impl Translator<'_> {
     }
 
     /// Loads the counts of constructs that lanes are out of.
-    fn counts(&mut self, h: usize) {
-        self.asm.load(COUNT, Rm::Mem(REGISTERS, 64 * h as i32));
+    fn counts(&mut self) {
+        self.asm.load(COUNT, self.in_file(REGISTERS, 0));
         self.and(COUNT, 0xffff);
     }
 
-    /// Writes the counts back, and makes the lanes of `go` that exist the active ones: of the first half,
-    /// then of the second.
-    fn resume(&mut self, go: Mask, h: usize) {
-        let row = Rm::Mem(REGISTERS, 64 * h as i32);
-        let (old, alive) = (Zmm(0), Mask(7));
+    /// Writes the counts back, and makes the lanes of `go` that exist the active ones.
+    fn resume(&mut self, go: Mask) {
+        let row = self.in_file(REGISTERS, 0);
+        let (old, alive) = (V(0), self.mask(7));
         self.asm.load(old, row);
-        let low = Rm::Constant(0xffff);
-        self.asm.vector(Vop::PTERNLOGD, old, ALL, COUNT, low, Some(SELECT));
+        self.asm.select(old, COUNT, Rm::Constant(0xffff));
         self.asm.store(row, ALL, old);
-        self.asm.mask_load(alive, LANES, field!(alive) + 2 * h as i32);
-        self.asm.mask_op(Kop::And, EXEC[h], go, alive);
-        if h == 1 {
-            // Both halves at once: handlers read the whole, and would wait for two stores of halves.
-            self.asm.mask_op(Kop::Unpack, alive, EXEC[1], EXEC[0]);
-            self.asm.mask_store_word(LANES, field!(exec), alive);
-        }
-        self.asm.expand(old, EXEC[h]);
-        self.asm.store(Rm::Mem(LANES, field!(exec_row) + 64 * h as i32), ALL, old);
+        self.asm.mask_alive(alive, self.part as u8);
+        self.asm.set_exec(self.part as u8, go, alive, old);
+        self.free_mask(alive);
     }
 
     /// The end, if all lanes that exist are at it.
     fn stop(&mut self) -> Done {
         self.count();
         let some = self.asm.label();
-        let alive = [Mask(3), Mask(4)];
-        for h in 0..2 {
-            self.asm.mask_load(alive[h], LANES, field!(alive) + 2 * h as i32);
-            self.asm.mask_op(Kop::AndNot, alive[h], EXEC[h], alive[h]);
-        }
-        self.asm.test_masks(alive[0], alive[1]);
+        self.asm.test_all_execute();
         self.asm.jump_if(Condition::NotZero, some);
         self.asm.store_half(LANES, field!(alive), 0);
         self.leave(self.index + 1, exit::STOP);
@@ -145,7 +136,7 @@ impl Translator<'_> {
     fn jump(&mut self, op: &Op, labels: &[Label], condition: Condition) -> Done {
         let Some(&target) = labels.get(op.imm as usize) else { return Err(ByHandler) };
         self.count();
-        self.asm.test_masks(EXEC[0], EXEC[1]);
+        self.asm.test_exec();
         if op.imm as usize > self.index {
             self.asm.jump_if(condition, target);
             return Ok(());

@@ -2,22 +2,12 @@
 //! the bound range that the instruction touched last (its [`Window`]). The handler does the rest, and lets
 //! the window show where the instruction went.
 
-use super::asm::{ALL, Condition, Gpr, Kop, Mask, Rm, Shift, Vop, Zmm};
-use super::lanes::integer;
-use super::translate::{ByHandler, Done, EXEC, LANES, SHARED, Translator, field};
+use super::asm::{ALL, Condition, Gpr, Kop, Label, Mask, Rm, Shift, V, Vop, integer};
+use super::translate::{ByHandler, Done, LANES, SHARED, Translator, field};
 use crate::usc::exec::Name;
 use crate::usc::exec::memory::register_at;
 use crate::usc::lanes::{File, Form, LANES as COUNT, Lanes, NUMBERS, Next, Op, Row, Src};
 use crate::usc::memory::{Format, Port, Transfer, WINDOWS, Window};
-
-/// Where each half's lanes go, from the window's start.
-const OFFSETS: [Zmm; 2] = [Zmm(4), Zmm(5)];
-/// Lanes of each half that are not inside.
-const OUTSIDE: [Mask; 2] = [Mask(4), Mask(5)];
-/// Scratch.
-const OTHER: Mask = Mask(6);
-/// The lanes that a gather or scatter has left to do.
-const LEFT: Mask = Mask(3);
 
 /// Bits of the distance of a lane from the base, in bytes.
 const REACH_BITS: u32 = 30;
@@ -78,6 +68,16 @@ impl Plan {
     }
 }
 
+/// Registers of a template.
+struct Held {
+    /// Where each part's lanes go, from the window's start.
+    offsets: Vec<V>,
+    /// The lanes that a gather or scatter has left to do.
+    left: Mask,
+    /// Scratch.
+    other: Mask,
+}
+
 /// The handler, then the window.
 extern "sysv64" fn touch(l: &mut Lanes<'_, '_>, op: &Op) -> u32 {
     let address = first_address(l, op);
@@ -136,38 +136,51 @@ impl Translator<'_> {
             self.asm.compare_memory_word(LANES, field!(fragments), 0);
             self.asm.jump_if(Condition::NotZero, slow);
         }
-        self.asm.broadcast(Zmm(1), from_base);
-        for h in 0..2 {
-            let at = OFFSETS[h];
+        self.asm.broadcast(V(1), from_base);
+        let parts = 0..self.asm.parts();
+        let offsets: Vec<V> = parts.clone().map(|part| self.keep(4 + part as u8)).collect();
+        // Lanes that are not inside: of the first part, to which the others' are added, and of another.
+        let outside = [self.mask(4), self.mask(5)];
+        let other = self.mask(6);
+        for part in parts {
+            self.part = part;
+            let at = offsets[part];
             match plan.transfer.immediate {
                 Some(index) => self.asm.load(at, Rm::Constant((index as u32) << plan.shift)),
                 None => {
-                    self.int(at, op.s[1], h);
+                    self.int(at, op.s[1]);
                     self.rows.held.clear();
                     let far = Rm::Constant(u32::MAX << (REACH_BITS - plan.shift));
-                    self.asm.test_bits(OTHER, EXEC[h], at, far);
+                    self.asm.test_bits(other, self.exec(), at, far);
                     self.asm.shift(Shift::Left, at, at, plan.shift as u8);
                 }
             }
-            self.asm.vector(Vop::PADDD, at, ALL, at, Rm::Reg(Zmm(1)), None);
+            self.asm.vector(Vop::PADDD, at, ALL, at, Rm::Reg(V(1)), None);
             let bytes = Rm::Constant(plan.bytes);
-            self.asm.vector(Vop::PADDD, Zmm(2), ALL, at, bytes, None);
+            self.asm.vector(Vop::PADDD, V(2), ALL, at, bytes, None);
             let end = Rm::Broadcast(port, window!(length));
-            let greater = integer::GREATER;
-            self.asm.compare(Vop::PCMPUD, OUTSIDE[h], EXEC[h], Zmm(2), end, greater);
+            let (all, here) = (outside[0], outside[part.min(1)]);
+            let (within, greater) = (self.exec(), integer::GREATER);
+            self.asm.compare(Vop::PCMPUD, here, within, V(2), end, greater);
             if plan.transfer.immediate.is_none() {
-                self.asm.mask_op(Kop::Or, OUTSIDE[h], OUTSIDE[h], OTHER);
+                self.asm.mask_op(Kop::Or, here, here, other);
+            }
+            if part > 0 {
+                self.asm.mask_op(Kop::Or, all, all, here);
             }
         }
-        self.asm.mask_op(Kop::Or, OUTSIDE[0], OUTSIDE[0], OUTSIDE[1]);
-        self.asm.test_mask(OUTSIDE[0]);
+        self.asm.test_mask(outside[0]);
         self.asm.jump_if(Condition::NotZero, slow);
+        outside.into_iter().for_each(|mask| self.free_mask(mask));
+        let held = Held { offsets, left: self.mask(3), other };
         self.asm.load_word(host, port, window!(host));
         if plan.is_store {
-            self.store_words(&plan, host);
+            self.store_words(&plan, &held, host);
         } else {
-            self.load_elements(&plan, from_base, host);
+            self.load_elements(&plan, &held, from_base, host);
         }
+        held.offsets.into_iter().for_each(|at| self.free(at));
+        [held.left, held.other].into_iter().for_each(|mask| self.free_mask(mask));
         self.asm.jump(done);
         self.asm.place(slow);
         self.by(touch as *const () as u64);
@@ -176,89 +189,91 @@ impl Translator<'_> {
     }
 
     /// Memory to registers.
-    fn load_elements(&mut self, plan: &Plan, from_base: Gpr, host: Gpr) {
+    fn load_elements(&mut self, plan: &Plan, held: &Held, from_base: Gpr, host: Gpr) {
         let t = &plan.transfer;
         if t.immediate.is_some() {
             self.asm.add(host, from_base);
         }
-        for h in 0..2 {
+        for part in 0..self.asm.parts() {
+            self.part = part;
             for (k, e) in plan.transferred() {
                 let offset = (plan.unit * e) as i32;
                 match t.immediate {
                     Some(index) => {
                         let at = (index << plan.shift) + offset;
-                        self.asm.load(Zmm(0), Rm::Broadcast(host, at));
+                        self.asm.load(V(0), Rm::Broadcast(host, at));
                     }
                     None if plan.bytes == 4 && plan.unit == 4 => {
                         let (scattered, there) = (self.asm.label(), self.asm.label());
-                        self.neighbours(h, scattered);
+                        self.neighbours(held, scattered);
                         self.asm.add(Gpr::RAX, host);
-                        self.asm.load(Zmm(0), Rm::Mem(Gpr::RAX, 0));
+                        self.asm.load(V(0), Rm::Mem(Gpr::RAX, 0));
                         self.asm.jump(there);
                         self.asm.place(scattered);
-                        self.asm.mask_move(LEFT, EXEC[h]);
-                        self.asm.gather(Zmm(0), LEFT, host, OFFSETS[h], offset);
+                        self.asm.mask_move(held.left, self.exec());
+                        self.asm.gather(V(0), held.left, host, held.offsets[part], offset);
                         self.asm.place(there);
                     }
                     None => {
-                        self.asm.mask_move(LEFT, EXEC[h]);
-                        self.asm.gather(Zmm(0), LEFT, host, OFFSETS[h], offset);
+                        self.asm.mask_move(held.left, self.exec());
+                        self.asm.gather(V(0), held.left, host, held.offsets[part], offset);
                     }
                 }
                 if plan.unit < 4 {
-                    self.and(Zmm(0), (1 << (8 * plan.unit)) - 1);
+                    self.and(V(0), (1 << (8 * plan.unit)) - 1);
                 }
-                self.store(register_at(t.register, k), Zmm(0), h);
+                self.store(register_at(t.register, k), V(0));
             }
-            self.write_back(h);
+            self.write_back();
         }
     }
 
     /// Registers to memory, a word of all lanes before the next: as the handler stores them.
-    fn store_words(&mut self, plan: &Plan, host: Gpr) {
+    fn store_words(&mut self, plan: &Plan, held: &Held, host: Gpr) {
         let together = 4 / plan.unit;
         for word in 0..plan.elements / together {
-            for h in 0..2 {
-                for part in 0..together {
-                    let to = if part == 0 { Zmm(0) } else { Zmm(1) };
-                    let d = register_at(plan.transfer.register, (word * together + part) as usize);
-                    self.int(to, Src { form: d.form, ..Src::register(d.row) }, h);
+            for part in 0..self.asm.parts() {
+                self.part = part;
+                for piece in 0..together {
+                    let to = if piece == 0 { V(0) } else { V(1) };
+                    let d = register_at(plan.transfer.register, (word * together + piece) as usize);
+                    self.int(to, Src { form: d.form, ..Src::register(d.row) });
                     if together > 1 {
                         self.and(to, (1 << (8 * plan.unit)) - 1);
                     }
-                    if part > 0 {
-                        self.asm.shift(Shift::Left, to, to, (8 * plan.unit * part) as u8);
-                        self.asm.vector(Vop::PORD, Zmm(0), ALL, Zmm(0), Rm::Reg(to), None);
+                    if piece > 0 {
+                        self.asm.shift(Shift::Left, to, to, (8 * plan.unit * piece) as u8);
+                        self.asm.vector(Vop::PORD, V(0), ALL, V(0), Rm::Reg(to), None);
                     }
                 }
                 self.rows.held.clear();
                 let (scattered, there) = (self.asm.label(), self.asm.label());
                 if plan.bytes == 4 {
-                    self.neighbours(h, scattered);
+                    self.neighbours(held, scattered);
                     self.asm.add(Gpr::RAX, host);
-                    self.asm.store(Rm::Mem(Gpr::RAX, 0), ALL, Zmm(0));
+                    self.asm.store(Rm::Mem(Gpr::RAX, 0), ALL, V(0));
                     self.asm.jump(there);
                 }
                 self.asm.place(scattered);
-                self.asm.mask_move(LEFT, EXEC[h]);
-                self.asm.scatter(Zmm(0), LEFT, host, OFFSETS[h], 4 * word as i32);
+                self.asm.mask_move(held.left, self.exec());
+                self.asm.scatter(V(0), held.left, host, held.offsets[part], 4 * word as i32);
                 self.asm.place(there);
             }
         }
     }
 
-    /// Jumps unless all lanes of a half execute and want neighbouring words; else `rax` is the first one's
+    /// Jumps unless all lanes of the part execute and want neighbouring words; else `rax` is the first one's
     /// offset.
-    fn neighbours(&mut self, h: usize, otherwise: super::asm::Label) {
-        let at = OFFSETS[h];
-        self.asm.broadcast_first(Zmm(2), at);
-        self.asm.vector(Vop::PSUBD, Zmm(2), ALL, at, Rm::Reg(Zmm(2)), None);
+    fn neighbours(&mut self, held: &Held, otherwise: Label) {
+        let at = held.offsets[self.part];
+        self.asm.broadcast_first(V(2), at);
+        self.asm.vector(Vop::PSUBD, V(2), ALL, at, Rm::Reg(V(2)), None);
         self.asm.mov_constant(Gpr::RAX, (&raw const NUMBERS) as u64);
-        self.asm.load(Zmm(3), Rm::Mem(Gpr::RAX, 0));
-        self.asm.shift(Shift::Left, Zmm(3), Zmm(3), 2);
-        let ahead = Rm::Reg(Zmm(3));
-        self.asm.compare(Vop::PCMPD, OTHER, EXEC[h], Zmm(2), ahead, integer::EQUAL);
-        self.asm.test_mask(OTHER);
+        self.asm.load(V(3), Rm::Mem(Gpr::RAX, 0));
+        self.asm.shift(Shift::Left, V(3), V(3), 2);
+        let ahead = Rm::Reg(V(3));
+        self.asm.compare(Vop::PCMPD, held.other, self.exec(), V(2), ahead, integer::EQUAL);
+        self.asm.test_mask(held.other);
         self.asm.jump_if(Condition::NoCarry, otherwise);
         self.asm.first_lane(Gpr::RAX, at);
     }

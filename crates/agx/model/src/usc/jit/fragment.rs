@@ -7,28 +7,35 @@ use std::sync::LazyLock;
 use tepui_agx_texture::TileFormat;
 use tepui_format::texel::srgb;
 
-use super::asm::{ALL, Condition, Gpr, Kop, Label, Mask, Rm, Shift, Vop, Zmm};
-use super::translate::{ByHandler, Done, EXEC, LANES, Translator, field};
+use super::asm::{ALL, Condition, Gpr, Label, Rm, Shift, V, Vop, float};
+use super::translate::{ByHandler, Done, LANES, Translator, field};
 use crate::isp::depth::Plane;
 use crate::usc::exec::fragment::place;
 use crate::usc::exec::memory::register_at;
 use crate::usc::exec::texture::{Access2d, TilePixel};
-use crate::usc::lanes::{Dst, Form, Op, Src};
-use crate::usc::stage::{Fragments, QUADS, Ready};
+use crate::usc::lanes::{Dst, Form, Op, Row, Src};
+use crate::usc::stage::{Fragments, Ready};
 
 /// The stage's fragments.
 const FRAGMENTS: Gpr = Gpr::RDX;
-/// Coefficient registers of the quads of a half.
-const PLANES: [Gpr; QUADS / 2] = [Gpr::RAX, Gpr::RCX, Gpr::RSI, Gpr::RDI];
-/// The lanes of these quads.
-const QUAD_LANES: [Mask; QUADS / 2] = [Mask(4), Mask(5), Mask(6), Mask(7)];
-/// Places of the lanes, and 1/w's reciprocal.
-const X: Zmm = Zmm(28);
-const Y: Zmm = Zmm(29);
-const W: Zmm = Zmm(27);
+/// Coefficient registers of the quads of a part, of which there are at most so many.
+const PLANES: [Gpr; 4] = [Gpr::RAX, Gpr::RCX, Gpr::RSI, Gpr::RDI];
 
-/// [`QUAD_LANES`], in memory.
-static QUAD_BITS: [u16; QUADS / 2] = [0xf, 0xf0, 0xf00, 0xf000];
+/// Are the quads of the group of one primitive?
+#[derive(Clone, Copy)]
+enum Quads {
+    /// Its plane's numbers are read where they are multiplied.
+    Alike,
+    /// Those of each quad are put into its lanes.
+    Apart,
+}
+
+/// What interpolation holds in registers: places of the lanes, and 1/w's reciprocal.
+struct Held {
+    x: V,
+    y: V,
+    w: V,
+}
 
 /// For each part of 0 to 1, the stored value of its start; and for each stored value, where the next begins.
 struct ToSrgb {
@@ -65,10 +72,39 @@ impl Translator<'_> {
         if op.aux[1] != place::CENTRE || op.aux[3] == 0 {
             return Err(ByHandler);
         }
+        let needed = (number + count).max(over_w.map_or(0, |w| w + 1));
+        let numbers = [number, over_w.unwrap_or(0)];
+        self.with_planes(needed, |t, quads| t.interpolate(op, numbers, quads));
+        Ok(())
+    }
+
+    /// Loads the numbers of coefficient registers.
+    pub fn ldcf(&mut self, op: &Op) -> Done {
+        let count = u32::from(op.aux[0]);
+        let number = self.program.constant(op.s[0]).filter(|n| n + count <= 1 << 16);
+        let Some(first) = number.filter(|_| op.aux[3] != 0) else { return Err(ByHandler) };
+        self.with_planes(first + count, |t, quads| {
+            for k in 0..3 * count {
+                let from = t.number(quads, first + k / 3, k as usize % 3, V(1));
+                t.asm.load(V(0), from);
+                let d = register_at(op.d, k as usize);
+                match d.form {
+                    Form::Low | Form::High => t.store_float(d, V(0)),
+                    // Flat integers are no floats.
+                    Form::Word | Form::Pair => t.store(d, V(0)),
+                }
+            }
+            t.write_back();
+        });
+        Ok(())
+    }
+
+    /// A template for each part that reads coefficient registers below `needed`; the handler does it if there
+    /// are fewer.
+    fn with_planes(&mut self, needed: u32, template: impl Fn(&mut Self, Quads)) {
         self.count();
         let (slow, apart, done) = (self.asm.label(), self.asm.label(), self.asm.label());
         self.fragments(slow);
-        let needed = (number + count).max(over_w.map_or(0, |w| w + 1));
         let bound = offset_of!(Fragments, registers) as i32;
         self.asm.compare_memory_word(FRAGMENTS, bound, needed as i32);
         self.asm.jump_if(Condition::Carry, slow);
@@ -76,74 +112,73 @@ impl Translator<'_> {
         self.asm.jump_if(Condition::Zero, apart);
         let planes = ready(offset_of!(Ready, planes));
         self.asm.load_word(PLANES[0], FRAGMENTS, planes);
-        for h in 0..2 {
-            self.interpolate(op, [number, over_w.unwrap_or(0)], h, |t, plane, part, _| {
-                let _ = t;
-                Rm::Broadcast(PLANES[0], at(plane, part))
-            });
+        for part in 0..self.asm.parts() {
+            self.part = part;
+            template(self, Quads::Alike);
         }
         self.asm.jump(done);
         self.asm.place(apart);
-        for h in 0..2 {
-            self.asm.mov_constant(PLANES[0], (&raw const QUAD_BITS) as u64);
-            for (q, mask) in QUAD_LANES.into_iter().enumerate() {
-                self.asm.mask_load(mask, PLANES[0], 2 * q as i32);
-            }
-            for (q, register) in PLANES.into_iter().enumerate() {
-                let number = (h * PLANES.len() + q) * size_of::<*const Plane>();
+        let quads = self.asm.lanes() / 4;
+        for part in 0..self.asm.parts() {
+            self.part = part;
+            self.asm.quad_masks();
+            for (q, &register) in PLANES[..quads].iter().enumerate() {
+                let number = (part * quads + q) * size_of::<*const Plane>();
                 self.asm.load_word(register, FRAGMENTS, planes + number as i32);
             }
-            self.interpolate(op, [number, over_w.unwrap_or(0)], h, |t, plane, part, scratch| {
-                for (register, mask) in PLANES.into_iter().zip(QUAD_LANES) {
-                    t.asm.load_part(scratch, mask, Rm::Broadcast(register, at(plane, part)));
-                }
-                Rm::Reg(scratch)
-            });
+            template(self, Quads::Apart);
         }
         self.asm.jump(done);
         self.asm.place(slow);
         self.by_handler();
         self.asm.place(done);
-        Ok(())
     }
 
-    /// One half of `iter`. `part` gives one of the three numbers of a plane, with a register to use.
-    fn interpolate(
-        &mut self,
-        op: &Op,
-        [number, over_w]: [u32; 2],
-        h: usize,
-        part: impl Fn(&mut Self, u32, usize, Zmm) -> Rm,
-    ) {
-        let centre = |axis: usize| {
-            let rows = ready(offset_of!(Ready, centre));
-            Rm::Mem(FRAGMENTS, rows + (128 * axis + 64 * h) as i32)
-        };
-        self.asm.load(X, centre(0));
-        self.asm.load(Y, centre(1));
+    /// One of the three numbers of a plane, with a register to use.
+    fn number(&mut self, quads: Quads, plane: u32, part: usize, scratch: V) -> Rm {
+        let at = at(plane, part);
+        match quads {
+            Quads::Alike => Rm::Broadcast(PLANES[0], at),
+            Quads::Apart => {
+                let count = self.asm.lanes() / 4;
+                for (quad, &register) in (0..).zip(&PLANES[..count]) {
+                    self.asm.load_quad(scratch, quad, Rm::Broadcast(register, at));
+                }
+                Rm::Reg(scratch)
+            }
+        }
+    }
+
+    /// `iter` for the part at hand.
+    fn interpolate(&mut self, op: &Op, [first, over_w]: [u32; 2], quads: Quads) {
+        let t = Held { x: self.keep(28), y: self.keep(29), w: self.keep(27) };
+        let centre = ready(offset_of!(Ready, centre));
+        self.asm.load(t.x, self.piece(FRAGMENTS, centre));
+        self.asm.load(t.y, self.piece(FRAGMENTS, centre + size_of::<Row>() as i32));
         let one = Rm::Constant(1f32.to_bits());
-        self.asm.load(W, one);
+        self.asm.load(t.w, one);
         if op.aux[2] != 0 {
-            self.value(Zmm(0), over_w, &part);
-            self.asm.vector(Vop::DIVPS, W, ALL, W, Rm::Reg(Zmm(0)), None);
+            self.value(V(0), over_w, &t, quads);
+            self.asm.vector(Vop::DIVPS, t.w, ALL, t.w, Rm::Reg(V(0)), None);
         }
         for k in 0..usize::from(op.aux[0]) {
-            self.value(Zmm(0), number + k as u32, &part);
-            self.asm.vector(Vop::MULPS, Zmm(0), ALL, Zmm(0), Rm::Reg(W), None);
-            self.store_float(register_at(op.d, k), Zmm(0), h);
+            self.value(V(0), first + k as u32, &t, quads);
+            self.asm.vector(Vop::MULPS, V(0), ALL, V(0), Rm::Reg(t.w), None);
+            self.store_float(register_at(op.d, k), V(0));
         }
-        self.write_back(h);
+        self.write_back();
+        [t.x, t.y, t.w].into_iter().for_each(|at| self.free(at));
     }
 
     /// `a x + (b y + c)`, each operation rounded: see `isp::depth::at`.
-    fn value(&mut self, d: Zmm, plane: u32, part: &impl Fn(&mut Self, u32, usize, Zmm) -> Rm) {
-        let b = part(self, plane, 1, Zmm(1));
-        self.asm.vector(Vop::MULPS, Zmm(1), ALL, Y, b, None);
-        let c = part(self, plane, 2, Zmm(2));
-        self.asm.vector(Vop::ADDPS, Zmm(1), ALL, Zmm(1), c, None);
-        let a = part(self, plane, 0, Zmm(2));
-        self.asm.vector(Vop::MULPS, d, ALL, X, a, None);
-        self.asm.vector(Vop::ADDPS, d, ALL, d, Rm::Reg(Zmm(1)), None);
+    fn value(&mut self, d: V, plane: u32, t: &Held, quads: Quads) {
+        let b = self.number(quads, plane, 1, V(1));
+        self.asm.vector(Vop::MULPS, V(1), ALL, t.y, b, None);
+        let c = self.number(quads, plane, 2, V(2));
+        self.asm.vector(Vop::ADDPS, V(1), ALL, V(1), c, None);
+        let a = self.number(quads, plane, 0, V(2));
+        self.asm.vector(Vop::MULPS, d, ALL, t.x, a, None);
+        self.asm.vector(Vop::ADDPS, d, ALL, d, Rm::Reg(V(1)), None);
     }
 
     /// The lanes' own pixels, to (`aux[0]` is 0) or from the tilebuffer.
@@ -159,8 +194,9 @@ impl Translator<'_> {
         let room = ready(offset_of!(Ready, sample_bytes));
         self.asm.compare_memory(FRAGMENTS, room, i32::from(t.offset) + 4);
         self.asm.jump_if(Condition::Carry, slow);
-        for h in 0..2 {
-            if op.aux[0] == 0 { self.store_bytes(t, h) } else { self.load_bytes(t, h) }
+        for part in 0..self.asm.parts() {
+            self.part = part;
+            if op.aux[0] == 0 { self.store_bytes(t) } else { self.load_bytes(t) }
         }
         self.asm.jump(done);
         self.asm.place(slow);
@@ -169,27 +205,26 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Places of a half's pixels to a register, local memory to `rax`.
-    fn pixels(&mut self, d: Zmm, h: usize) {
-        let places = ready(offset_of!(Ready, places)) + 64 * h as i32;
-        self.asm.load(d, Rm::Mem(FRAGMENTS, places));
+    /// Places of the part's pixels to a register, local memory to `rax`.
+    fn pixels(&mut self, d: V) {
+        self.asm.load(d, self.piece(FRAGMENTS, ready(offset_of!(Ready, places))));
         self.asm.load_word(Gpr::RAX, LANES, field!(local));
     }
 
-    fn store_bytes(&mut self, t: &TilePixel, h: usize) {
-        let (written, word) = (Mask(3), Zmm(4));
+    fn store_bytes(&mut self, t: &TilePixel) {
+        let word = V(4);
         for c in 0..4 {
             let d = register_at(t.register, c);
-            let v = Zmm(1);
-            self.float(v, Src { form: d.form, ..Src::register(d.row) }, h);
+            let v = V(1);
+            self.float(v, Src { form: d.form, ..Src::register(d.row) });
             self.saturate(v);
             if t.format == TileFormat::Srgba8 && c < 3 {
                 self.encode_srgb(v);
             } else {
                 // Adding 2^23 rounds to an integer, ties to even, in the low bits.
-                self.asm.load(Zmm(2), Rm::Constant(255f32.to_bits()));
+                self.asm.load(V(2), Rm::Constant(255f32.to_bits()));
                 let shift = Rm::Constant(8_388_608f32.to_bits());
-                self.asm.vector(Vop::FMADD213PS, v, ALL, Zmm(2), shift, None);
+                self.asm.vector(Vop::FMADD213PS, v, ALL, V(2), shift, None);
                 self.and(v, 0xff);
             }
             if c == 0 {
@@ -199,63 +234,66 @@ impl Translator<'_> {
                 self.asm.vector(Vop::PORD, word, ALL, word, Rm::Reg(v), None);
             }
         }
-        self.int(Zmm(1), t.samples, h);
+        self.int(V(1), t.samples);
         self.rows.held.clear();
-        let live = Rm::Mem(FRAGMENTS, (offset_of!(Fragments, live) + 64 * h) as i32);
-        self.asm.test_bits(written, EXEC[h], Zmm(1), live);
-        self.pixels(Zmm(5), h);
-        self.asm.scatter(word, written, Gpr::RAX, Zmm(5), i32::from(t.offset));
+        let written = self.mask(3);
+        let live = self.piece(FRAGMENTS, offset_of!(Fragments, live) as i32);
+        self.asm.test_bits(written, self.exec(), V(1), live);
+        self.pixels(V(5));
+        self.asm.scatter(word, written, Gpr::RAX, V(5), i32::from(t.offset));
+        self.free_mask(written);
     }
 
     /// Linear light between 0 and 1 to stored values, as `srgb::encode`.
-    fn encode_srgb(&mut self, v: Zmm) {
-        let (part, start, all) = (Zmm(3), Zmm(2), Mask(4));
+    fn encode_srgb(&mut self, v: V) {
+        let (part, start, all) = (V(3), V(2), self.mask(4));
         // The last part holds what 1 becomes.
         self.asm.vector(Vop::MINPS, v, ALL, v, Rm::Constant(1f32.to_bits() - 1), None);
         let parts = Rm::Constant((srgb::PARTS as f32).to_bits());
         self.asm.vector(Vop::MULPS, part, ALL, v, parts, None);
-        self.asm.vector(Vop::CVTTPS2DQ, part, ALL, Zmm(0), Rm::Reg(part), None);
+        self.asm.vector(Vop::CVTTPS2DQ, part, ALL, V(0), Rm::Reg(part), None);
         self.asm.mov_constant(Gpr::RCX, (&raw const TO_SRGB.starts) as u64);
-        self.asm.mask_op(Kop::Xnor, all, all, all);
+        self.asm.mask_all(all);
         self.asm.gather(start, all, Gpr::RCX, part, 0);
         self.and(start, 0xff);
         self.asm.shift(Shift::Left, part, start, 2);
         self.asm.mov_constant(Gpr::RCX, (&raw const TO_SRGB.next) as u64);
-        self.asm.mask_op(Kop::Xnor, all, all, all);
-        self.asm.gather(Zmm(5), all, Gpr::RCX, part, 0);
-        self.asm.compare(Vop::CMPPS, all, ALL, v, Rm::Reg(Zmm(5)), GREATER_EQUAL);
+        self.asm.mask_all(all);
+        self.asm.gather(V(5), all, Gpr::RCX, part, 0);
+        self.asm.compare(Vop::CMPPS, all, ALL, v, Rm::Reg(V(5)), float::GREATER_EQUAL);
         self.asm.vector(Vop::PADDD, start, all, start, Rm::Constant(1), None);
+        self.free_mask(all);
         self.asm.load(v, Rm::Reg(start));
     }
 
-    fn load_bytes(&mut self, t: &TilePixel, h: usize) {
-        let (left, all, word, v) = (Mask(3), Mask(4), Zmm(4), Zmm(0));
-        self.pixels(Zmm(5), h);
-        self.asm.mask_move(left, EXEC[h]);
-        self.asm.gather(word, left, Gpr::RAX, Zmm(5), i32::from(t.offset));
+    fn load_bytes(&mut self, t: &TilePixel) {
+        let (left, word, v) = (self.mask(3), V(4), V(0));
+        self.pixels(V(5));
+        self.asm.mask_move(left, self.exec());
+        self.asm.gather(word, left, Gpr::RAX, V(5), i32::from(t.offset));
+        self.free_mask(left);
         for c in 0..4 {
             self.asm.shift(Shift::Right, v, word, 8 * c as u8);
             self.and(v, 0xff);
             if t.format == TileFormat::Srgba8 && c < 3 {
-                self.asm.shift(Shift::Left, Zmm(1), v, 2);
+                self.asm.shift(Shift::Left, V(1), v, 2);
                 self.asm.mov_constant(Gpr::RCX, srgb::decode_table().as_ptr() as u64);
-                self.asm.mask_op(Kop::Xnor, all, all, all);
-                self.asm.gather(v, all, Gpr::RCX, Zmm(1), 0);
+                let all = self.mask(4);
+                self.asm.mask_all(all);
+                self.asm.gather(v, all, Gpr::RCX, V(1), 0);
+                self.free_mask(all);
             } else {
-                self.asm.vector(Vop::CVTDQ2PS, v, ALL, Zmm(0), Rm::Reg(v), None);
+                self.asm.vector(Vop::CVTDQ2PS, v, ALL, V(0), Rm::Reg(v), None);
                 let most = Rm::Constant(255f32.to_bits());
                 self.asm.vector(Vop::DIVPS, v, ALL, v, most, None);
             }
             let d = register_at(t.register, c);
             let form = if d.form == Form::Pair { Form::Word } else { d.form };
-            self.store_float(Dst { form, saturate: false, ..d }, v, h);
+            self.store_float(Dst { form, saturate: false, ..d }, v);
         }
-        self.write_back(h);
+        self.write_back();
     }
 }
-
-/// Quiet. source: SDM, CMPPS
-const GREATER_EQUAL: u8 = 0x1d;
 
 /// Offset of a number of a coefficient register.
 fn at(plane: u32, part: usize) -> i32 {

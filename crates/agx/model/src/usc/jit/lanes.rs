@@ -1,11 +1,12 @@
-//! Templates of operations that are functions of each lane's registers alone. Each does for sixteen
-//! lanes what the handler of the same name does; the handlers say what that is.
+//! Templates of operations that are functions of each lane's registers alone. Each does for the
+//! lanes of a part what the handler of the same name does; the handlers say what that is.
 
-use super::asm::{ALL, Gpr, Kop, Mask, Rm, Shift, Vop, Zmm};
+use super::asm::{ALL, Gpr, Kop, Mask, Rm, Shift, V, Vop, float, integer};
 use super::translate::{LANES, Translator};
 use crate::usc::exec::Name;
 use crate::usc::exec::float::convert;
 use crate::usc::lanes::{Dst, Form, Lanes, NUMBERS, Op, Row, Src};
+use crate::usc::target::Target;
 
 /// Offset of a field of a field of the group.
 macro_rules! place {
@@ -14,30 +15,8 @@ macro_rules! place {
     };
 }
 
-/// `c ? b : a`, of the third operand's bits: the first, the second, the mask.
-pub const SELECT: u8 = 0xd8;
-
-/// Predicates of integer comparisons. source: SDM, VPCMPD.
-pub mod integer {
-    pub const EQUAL: u8 = 0;
-    pub const LESS: u8 = 1;
-    pub const NOT_EQUAL: u8 = 4;
-    pub const GREATER: u8 = 6;
-}
-
-/// Predicates of float comparisons, quiet. source: SDM, CMPPS.
-mod float {
-    pub const NOT_GREATER_EQUAL: u8 = 0x19;
-    pub const EQUAL: u8 = 0x00;
-    pub const LESS: u8 = 0x11;
-    pub const LESS_EQUAL: u8 = 0x12;
-    pub const UNORDERED: u8 = 0x03;
-    pub const GREATER_EQUAL: u8 = 0x1d;
-    pub const GREATER: u8 = 0x1e;
-}
-
 /// Is the operation a function of each lane's registers alone, for which there is a template?
-pub fn is_of_lanes(op: &Op) -> bool {
+pub fn is_of_lanes(op: &Op, target: Target) -> bool {
     if op.d.form == Form::Pair {
         return false;
     }
@@ -62,6 +41,10 @@ pub fn is_of_lanes(op: &Op) -> bool {
         | Name::bfi
         | Name::bfeil
         | Name::asr => true,
+        // Nobody has run these with AVX-512 yet.
+        Name::exp2 | Name::log2 | Name::sin_pt_1 | Name::sin_pt_2 | Name::dfdx | Name::dfdy => {
+            target == Target::Avx2
+        }
         Name::get_sr => matches!(op.aux[0], 0..=2 | 4..=6 | 8..=10 | 48..=53 | 80..=82),
         Name::iadd | Name::imad => !op.d.saturate && op.aux[0] <= 4,
         Name::convert => {
@@ -78,8 +61,8 @@ pub fn is_of_lanes(op: &Op) -> bool {
 
 impl Translator<'_> {
     /// An integer of 32 bits, as `Lanes::load_u32`.
-    pub fn int(&mut self, d: Zmm, s: Src, h: usize) {
-        let from = self.source(s, h);
+    pub fn int(&mut self, d: V, s: Src) {
+        let from = self.source(s);
         self.asm.load(d, from);
         match (s.form, s.sign_extend) {
             (Form::Word | Form::Pair, _) => {}
@@ -94,25 +77,27 @@ impl Translator<'_> {
     }
 
     /// The same as the last operand of an instruction: in memory if it lies there as it is.
-    fn int_operand(&mut self, scratch: Zmm, s: Src, h: usize) -> Rm {
+    fn int_operand(&mut self, scratch: V, s: Src) -> Rm {
         if matches!(s.form, Form::Word | Form::Pair) {
-            return self.source(s, h);
+            return self.source(s);
         }
-        self.int(scratch, s, h);
+        self.int(scratch, s);
         Rm::Reg(scratch)
     }
 
     /// A float of 32 bits with its modifiers, as `Lanes::load_f32`.
-    pub fn float(&mut self, d: Zmm, s: Src, h: usize) {
-        let from = self.source(s, h);
-        self.asm.load(d, from);
-        if matches!(s.form, Form::Low | Form::High) {
-            if s.form == Form::High {
-                self.asm.shift(Shift::Right, d, d, 16);
+    pub fn float(&mut self, d: V, s: Src) {
+        let from = self.source(s);
+        self.float_from(d, s, from);
+    }
+
+    /// The same from its row.
+    pub fn float_from(&mut self, d: V, s: Src, from: Rm) {
+        match s.form {
+            Form::Word | Form::Pair => self.asm.load(d, from),
+            Form::Low | Form::High => {
+                self.asm.halves_to_floats(d, from, s.form == Form::High);
             }
-            // The low halves of all lanes side by side, then widened.
-            self.asm.vector(Vop::PMOVDW, d, ALL, Zmm(0), Rm::Reg(d), None);
-            self.asm.vector(Vop::CVTPH2PS, d, ALL, Zmm(0), Rm::Reg(d), None);
         }
         if s.abs {
             self.and(d, 0x7fff_ffff);
@@ -122,138 +107,143 @@ impl Translator<'_> {
         }
     }
 
-    fn float_operand(&mut self, scratch: Zmm, s: Src, h: usize) -> Rm {
+    fn float_operand(&mut self, scratch: V, s: Src) -> Rm {
         if matches!(s.form, Form::Word | Form::Pair) && s.is_plain() {
-            return self.source(s, h);
+            return self.source(s);
         }
-        self.float(scratch, s, h);
+        self.float(scratch, s);
         Rm::Reg(scratch)
     }
 
-    pub fn and(&mut self, d: Zmm, mask: u32) {
+    pub fn and(&mut self, d: V, mask: u32) {
         self.asm.vector(Vop::PANDD, d, ALL, d, Rm::Constant(mask), None);
     }
 
     /// Sets a destination of at most 32 bits; changes `v`.
-    pub fn store(&mut self, d: Dst, v: Zmm, h: usize) {
+    pub fn store(&mut self, d: Dst, v: V) {
         match d.form {
             Form::Word | Form::Pair => {
-                let row = self.row(d.row, h, true);
+                let row = self.row(d.row, true);
                 self.asm.load(row, Rm::Reg(v));
             }
-            Form::Low => self.merge(d.row, v, 0xffff, h),
+            Form::Low => self.merge(d.row, v, 0xffff),
             Form::High => {
                 self.asm.shift(Shift::Left, v, v, 16);
-                self.merge(d.row, v, 0xffff_0000, h);
+                self.merge(d.row, v, 0xffff_0000);
             }
         }
     }
 
     /// Sets some bits of a row.
-    fn merge(&mut self, row: u16, v: Zmm, bits: u32, h: usize) {
-        let at = self.row(row, h, false);
-        self.asm.vector(Vop::PTERNLOGD, at, ALL, v, Rm::Constant(bits), Some(SELECT));
+    fn merge(&mut self, row: u16, v: V, bits: u32) {
+        let at = self.row(row, false);
+        self.asm.select(at, v, Rm::Constant(bits));
         // It is held, so this only notes the change.
-        self.row(row, h, true);
+        self.row(row, true);
     }
 
     /// Clamps floats to 0..1.
-    pub fn saturate(&mut self, v: Zmm) {
+    pub fn saturate(&mut self, v: V) {
         // Both give their last operand for a NaN.
         self.asm.vector(Vop::MAXPS, v, ALL, v, Rm::Constant(0), None);
         self.asm.vector(Vop::MINPS, v, ALL, v, Rm::Constant(1f32.to_bits()), None);
     }
 
     /// Writes a float, saturated and rounded as the destination asks, as `Lanes::store_f32`.
-    pub fn store_float(&mut self, d: Dst, v: Zmm, h: usize) {
+    pub fn store_float(&mut self, d: Dst, v: V) {
         if d.saturate {
             self.saturate(v);
         }
         if matches!(d.form, Form::Low | Form::High) {
-            let (nan, sign) = (Mask(3), Zmm(5));
+            let (nan, sign) = (self.mask(3), V(5));
             self.asm.compare(Vop::CMPPS, nan, ALL, v, Rm::Reg(v), float::UNORDERED);
             // One quiet NaN, with the sign.
             self.asm.shift(Shift::Right, sign, v, 16);
             self.and(sign, 0x8000);
             self.asm.vector(Vop::PORD, sign, ALL, sign, Rm::Constant(0x7e00), None);
-            self.asm.vector(Vop::CVTPS2PH, v, ALL, Zmm(0), Rm::Reg(v), Some(0));
-            self.asm.vector(Vop::PMOVZXWD, v, ALL, Zmm(0), Rm::Reg(v), None);
+            self.asm.vector(Vop::CVTPS2PH, v, ALL, V(0), Rm::Reg(v), Some(0));
+            self.asm.vector(Vop::PMOVZXWD, v, ALL, V(0), Rm::Reg(v), None);
             self.asm.vector(Vop::PBLENDMD, v, nan, v, Rm::Reg(sign), None);
+            self.free_mask(nan);
         }
-        self.store(d, v, h);
+        self.store(d, v);
     }
 
-    /// One operation of [`is_of_lanes`] for one half.
-    pub fn lanes(&mut self, op: &Op, h: usize) {
+    /// One operation of [`is_of_lanes`] for the part at hand.
+    pub fn lanes(&mut self, op: &Op) {
         let t = self;
         let [a, b, c, _] = op.s;
         match op.name {
-            Name::fadd | Name::hadd => t.float_binary(op, Vop::ADDPS, h),
-            Name::fmul | Name::hmul => t.float_binary(op, Vop::MULPS, h),
+            Name::fadd | Name::hadd => t.float_binary(op, Vop::ADDPS),
+            Name::fmul | Name::hmul => t.float_binary(op, Vop::MULPS),
             Name::ffma => {
-                t.float(Zmm(0), a, h);
-                let b = t.float_operand(Zmm(1), b, h);
-                let b = t.in_register(Zmm(1), b);
-                let c = t.float_operand(Zmm(2), c, h);
-                t.asm.vector(Vop::FMADD213PS, Zmm(0), ALL, b, c, None);
-                t.store_float(op.d, Zmm(0), h);
+                t.float(V(0), a);
+                let b = t.float_operand(V(1), b);
+                let b = t.in_register(V(1), b);
+                let c = t.float_operand(V(2), c);
+                t.asm.vector(Vop::FMADD213PS, V(0), ALL, b, c, None);
+                t.store_float(op.d, V(0));
             }
-            Name::rint => t.round(op, 8, h),
-            Name::floor => t.round(op, 9, h),
-            Name::ceil => t.round(op, 10, h),
-            Name::trunc => t.round(op, 11, h),
+            Name::rint => t.round(op, 8),
+            Name::floor => t.round(op, 9),
+            Name::ceil => t.round(op, 10),
+            Name::trunc => t.round(op, 11),
             Name::rcp => {
-                t.asm.load(Zmm(0), Rm::Constant(1f32.to_bits()));
-                let a = t.float_operand(Zmm(1), a, h);
-                t.asm.vector(Vop::DIVPS, Zmm(0), ALL, Zmm(0), a, None);
-                t.store_float(op.d, Zmm(0), h);
+                t.asm.load(V(0), Rm::Constant(1f32.to_bits()));
+                let a = t.float_operand(V(1), a);
+                t.asm.vector(Vop::DIVPS, V(0), ALL, V(0), a, None);
+                t.store_float(op.d, V(0));
             }
             Name::rsqrt => {
-                let a = t.float_operand(Zmm(1), a, h);
-                t.asm.vector(Vop::SQRTPS, Zmm(1), ALL, Zmm(0), a, None);
-                t.asm.load(Zmm(0), Rm::Constant(1f32.to_bits()));
-                t.asm.vector(Vop::DIVPS, Zmm(0), ALL, Zmm(0), Rm::Reg(Zmm(1)), None);
-                t.store_float(op.d, Zmm(0), h);
+                let a = t.float_operand(V(1), a);
+                t.asm.vector(Vop::SQRTPS, V(1), ALL, V(0), a, None);
+                t.asm.load(V(0), Rm::Constant(1f32.to_bits()));
+                t.asm.vector(Vop::DIVPS, V(0), ALL, V(0), Rm::Reg(V(1)), None);
+                t.store_float(op.d, V(0));
             }
             Name::srsqrt => {
-                t.float(Zmm(1), a, h);
-                t.asm.vector(Vop::SQRTPS, Zmm(0), ALL, Zmm(0), Rm::Reg(Zmm(1)), None);
-                t.asm.vector(Vop::DIVPS, Zmm(0), ALL, Zmm(0), Rm::Reg(Zmm(1)), None);
+                t.float(V(1), a);
+                t.asm.vector(Vop::SQRTPS, V(0), ALL, V(0), Rm::Reg(V(1)), None);
+                t.asm.vector(Vop::DIVPS, V(0), ALL, V(0), Rm::Reg(V(1)), None);
                 // 1 for zero, which subnormals are, and for infinity.
-                let (small, infinite) = (Mask(3), Mask(4));
+                let (small, infinite) = (t.mask(3), t.mask(4));
                 let inf = Rm::Constant(f32::INFINITY.to_bits());
-                t.asm.compare(Vop::PCMPD, infinite, ALL, Zmm(1), inf, integer::EQUAL);
-                t.and(Zmm(1), 0x7fff_ffff);
+                t.asm.compare(Vop::PCMPD, infinite, ALL, V(1), inf, integer::EQUAL);
+                t.and(V(1), 0x7fff_ffff);
                 let least = Rm::Constant(f32::MIN_POSITIVE.to_bits());
-                t.asm.compare(Vop::PCMPUD, small, ALL, Zmm(1), least, integer::LESS);
+                t.asm.compare(Vop::PCMPUD, small, ALL, V(1), least, integer::LESS);
                 t.asm.mask_op(Kop::Or, small, small, infinite);
                 let one = Rm::Constant(1f32.to_bits());
-                t.asm.vector(Vop::PBLENDMD, Zmm(0), small, Zmm(0), one, None);
-                t.store_float(op.d, Zmm(0), h);
+                t.asm.vector(Vop::PBLENDMD, V(0), small, V(0), one, None);
+                t.free_mask(small);
+                t.free_mask(infinite);
+                t.store_float(op.d, V(0));
             }
             Name::fcmpsel => {
-                t.float_condition(Mask(3), op, h);
-                t.select(op, h);
+                let yes = t.mask(3);
+                t.float_condition(yes, op);
+                t.select(op, yes);
             }
             Name::icmpsel => {
-                t.int_condition(Mask(3), op, h);
-                t.select(op, h);
+                let yes = t.mask(3);
+                t.int_condition(yes, op);
+                t.select(op, yes);
             }
-            Name::convert => t.convert(op, h),
-            Name::get_sr => t.special(op, h),
+            Name::convert => t.convert(op),
+            Name::get_sr => t.special(op),
             Name::mov_imm => {
-                t.asm.load(Zmm(0), Rm::Constant(op.imm as u32));
-                t.store(op.d, Zmm(0), h);
+                t.asm.load(V(0), Rm::Constant(op.imm as u32));
+                t.store(op.d, V(0));
             }
             Name::iadd => {
-                t.int(Zmm(0), a, h);
-                t.add_shifted(op, b, h);
+                t.int(V(0), a);
+                t.add_shifted(op, b);
             }
             Name::imad => {
-                t.int(Zmm(0), a, h);
-                let b = t.int_operand(Zmm(1), b, h);
-                t.asm.vector(Vop::PMULLD, Zmm(0), ALL, Zmm(0), b, None);
-                t.add_shifted(op, c, h);
+                t.int(V(0), a);
+                let b = t.int_operand(V(1), b);
+                t.asm.vector(Vop::PMULLD, V(0), ALL, V(0), b, None);
+                t.add_shifted(op, c);
             }
             Name::bitop => {
                 let table = match op.aux[0] {
@@ -261,100 +251,104 @@ impl Translator<'_> {
                     0b1100 | 0b0011 => 0b1010,
                     table => table,
                 };
-                // The host's table counts the first operand's bit by four, the second's by two.
-                let bit = |k: usize| (table >> (k >> 2 & 1 | (k >> 1 & 1) << 1) & 1) << k;
-                let truth = (0..8).map(bit).sum::<u16>() as u8;
-                t.int(Zmm(0), a, h);
-                let b = t.int_operand(Zmm(1), b, h);
-                let b = t.in_register(Zmm(1), b);
-                t.asm.vector(Vop::PTERNLOGD, Zmm(0), ALL, b, Rm::Reg(b), Some(truth));
-                t.store(op.d, Zmm(0), h);
+                t.int(V(0), a);
+                let b = t.int_operand(V(1), b);
+                let b = t.in_register(V(1), b);
+                t.asm.logic(table, V(0), b);
+                t.store(op.d, V(0));
             }
             Name::bfi => {
                 let mask = field_mask(op);
-                t.int(Zmm(1), b, h);
-                t.and(Zmm(1), mask);
-                t.shift_by(Zmm(1), Vop::PSLLVD, Shift::Left, c, h);
-                t.asm.load(Zmm(3), Rm::Constant(mask));
-                t.shift_by(Zmm(3), Vop::PSLLVD, Shift::Left, c, h);
-                t.int(Zmm(0), a, h);
-                let field = Rm::Reg(Zmm(3));
-                t.asm.vector(Vop::PTERNLOGD, Zmm(0), ALL, Zmm(1), field, Some(SELECT));
-                t.store(op.d, Zmm(0), h);
+                t.int(V(1), b);
+                t.and(V(1), mask);
+                t.shift_by(V(1), Vop::PSLLVD, Shift::Left, c);
+                t.asm.load(V(3), Rm::Constant(mask));
+                t.shift_by(V(3), Vop::PSLLVD, Shift::Left, c);
+                t.int(V(0), a);
+                let field = Rm::Reg(V(3));
+                t.asm.select(V(0), V(1), field);
+                t.store(op.d, V(0));
             }
             Name::bfeil => {
-                t.int(Zmm(1), b, h);
-                t.shift_by(Zmm(1), Vop::PSRLVD, Shift::Right, c, h);
+                t.int(V(1), b);
+                t.shift_by(V(1), Vop::PSRLVD, Shift::Right, c);
                 let mask = field_mask(op);
                 if mask == u32::MAX {
-                    t.store(op.d, Zmm(1), h);
+                    t.store(op.d, V(1));
                     return;
                 }
-                t.int(Zmm(0), a, h);
+                t.int(V(0), a);
                 let field = Rm::Constant(mask);
-                t.asm.vector(Vop::PTERNLOGD, Zmm(0), ALL, Zmm(1), field, Some(SELECT));
-                t.store(op.d, Zmm(0), h);
+                t.asm.select(V(0), V(1), field);
+                t.store(op.d, V(0));
             }
             Name::asr => {
-                t.int(Zmm(0), a, h);
-                t.shift_by(Zmm(0), Vop::PSRAVD, Shift::Arithmetic, b, h);
-                t.store(op.d, Zmm(0), h);
+                t.int(V(0), a);
+                t.shift_by(V(0), Vop::PSRAVD, Shift::Arithmetic, b);
+                t.store(op.d, V(0));
             }
+            Name::exp2 => t.exp2(op),
+            Name::log2 => t.log2(op),
+            Name::sin_pt_1 => t.fold_turn(op),
+            Name::sin_pt_2 => t.sinc_quarter(op),
+            // Left and right, top and bottom of each pixel's row or column.
+            Name::dfdx => t.derivative(op, [0b10_10_00_00, 0b11_11_01_01]),
+            Name::dfdy => t.derivative(op, [0b01_00_01_00, 0b11_10_11_10]),
             // `is_of_lanes` names no other but `nop`.
             _ => {}
         }
     }
 
     /// A special register that tells of the group's place.
-    fn special(&mut self, op: &Op, h: usize) {
+    fn special(&mut self, op: &Op) {
         let a = usize::from(op.aux[0] & 3);
         // A row whose address is in the group.
         let row = |field: usize| (field + a * size_of::<*const Row>()) as i32;
         let word = |field: usize| Rm::Broadcast(LANES, (field + a * size_of::<u32>()) as i32);
-        let half = Rm::Mem(Gpr::RAX, 64 * h as i32);
+        let piece = self.piece(Gpr::RAX, 0);
         match op.aux[0] {
-            0..=2 => self.asm.load(Zmm(0), word(place!(position.workgroup))),
-            4..=6 => self.asm.load(Zmm(0), word(place!(position.threads_here))),
-            8..=10 => self.asm.load(Zmm(0), word(place!(place.local_size))),
+            0..=2 => self.asm.load(V(0), word(place!(position.workgroup))),
+            4..=6 => self.asm.load(V(0), word(place!(position.threads_here))),
+            8..=10 => self.asm.load(V(0), word(place!(place.local_size))),
             48..=50 => {
                 self.asm.load_word(Gpr::RAX, LANES, row(place!(position.in_group)));
-                self.asm.load(Zmm(0), half);
+                self.asm.load(V(0), piece);
             }
             51 | 52 => {
                 self.asm.mov_constant(Gpr::RAX, (&raw const NUMBERS) as u64);
-                self.asm.load(Zmm(0), half);
+                self.asm.load(V(0), piece);
                 if op.aux[0] == 51 {
                     let first = Rm::Broadcast(LANES, place!(place.first_thread) as i32);
-                    self.asm.vector(Vop::PADDD, Zmm(0), ALL, Zmm(0), first, None);
+                    self.asm.vector(Vop::PADDD, V(0), ALL, V(0), first, None);
                 }
             }
-            53 => self.asm.load(Zmm(0), Rm::Broadcast(LANES, place!(place.index) as i32)),
+            53 => self.asm.load(V(0), Rm::Broadcast(LANES, place!(place.index) as i32)),
             // `is_of_lanes` names no other but 80 to 82.
             _ => {
                 self.asm.load_word(Gpr::RAX, LANES, row(place!(position.in_grid)));
-                self.asm.load(Zmm(0), half);
+                self.asm.load(V(0), piece);
                 let origin = word(place!(position.origin));
-                self.asm.vector(Vop::PADDD, Zmm(0), ALL, Zmm(0), origin, None);
+                self.asm.vector(Vop::PADDD, V(0), ALL, V(0), origin, None);
             }
         }
-        self.store(op.d, Zmm(0), h);
+        self.store(op.d, V(0));
     }
 
-    fn float_binary(&mut self, op: &Op, instruction: Vop, h: usize) {
-        self.float(Zmm(0), op.s[0], h);
-        let b = self.float_operand(Zmm(1), op.s[1], h);
-        self.asm.vector(instruction, Zmm(0), ALL, Zmm(0), b, None);
-        self.store_float(op.d, Zmm(0), h);
+    fn float_binary(&mut self, op: &Op, instruction: Vop) {
+        self.float(V(0), op.s[0]);
+        let b = self.float_operand(V(1), op.s[1]);
+        self.asm.vector(instruction, V(0), ALL, V(0), b, None);
+        self.store_float(op.d, V(0));
     }
 
-    fn round(&mut self, op: &Op, mode: u8, h: usize) {
-        let a = self.float_operand(Zmm(1), op.s[0], h);
-        self.asm.vector(Vop::RNDSCALEPS, Zmm(0), ALL, Zmm(0), a, Some(mode));
-        self.store_float(op.d, Zmm(0), h);
+    fn round(&mut self, op: &Op, mode: u8) {
+        let a = self.float_operand(V(1), op.s[0]);
+        self.asm.vector(Vop::RNDSCALEPS, V(0), ALL, V(0), a, Some(mode));
+        self.store_float(op.d, V(0));
     }
 
     /// An operand that must be a register.
-    fn in_register(&mut self, scratch: Zmm, operand: Rm) -> Zmm {
+    fn in_register(&mut self, scratch: V, operand: Rm) -> V {
         match operand {
             Rm::Reg(at) => at,
             _ => {
@@ -365,81 +359,83 @@ impl Translator<'_> {
     }
 
     /// Shifts by an amount that counts modulo 128; the host too shifts everything out from 32 on.
-    fn shift_by(&mut self, d: Zmm, variable: Vop, constant: Shift, by: Src, h: usize) {
+    fn shift_by(&mut self, d: V, variable: Vop, constant: Shift, by: Src) {
         if let Some(by) = self.program.constant(by) {
             self.asm.shift(constant, d, d, by as u8 & 0x7f);
             return;
         }
-        self.int(Zmm(2), by, h);
-        self.and(Zmm(2), 0x7f);
-        self.asm.vector(variable, d, ALL, d, Rm::Reg(Zmm(2)), None);
+        self.int(V(2), by);
+        self.and(V(2), 0x7f);
+        self.asm.vector(variable, d, ALL, d, Rm::Reg(V(2)), None);
     }
 
     /// Between integers and floats; `aux[1]` is 0 for rounding toward zero.
-    fn convert(&mut self, op: &Op, h: usize) {
+    fn convert(&mut self, op: &Op) {
         let t = self;
         match op.aux[0] {
             convert::U32_TO_F | convert::S32_TO_F => {
                 let unsigned = op.aux[0] == convert::U32_TO_F;
                 let instruction = if unsigned { Vop::CVTUDQ2PS } else { Vop::CVTDQ2PS };
-                let a = t.int_operand(Zmm(1), op.s[0], h);
-                t.asm.vector(instruction, Zmm(0), ALL, Zmm(0), a, None);
-                t.store_float(op.d, Zmm(0), h);
+                let a = t.int_operand(V(1), op.s[0]);
+                t.asm.vector(instruction, V(0), ALL, V(0), a, None);
+                t.store_float(op.d, V(0));
             }
             mode => {
-                t.float(Zmm(1), op.s[0], h);
+                t.float(V(1), op.s[0]);
                 if op.aux[1] != 0 {
-                    let a = Rm::Reg(Zmm(1));
-                    t.asm.vector(Vop::RNDSCALEPS, Zmm(1), ALL, Zmm(0), a, Some(8));
+                    let a = Rm::Reg(V(1));
+                    t.asm.vector(Vop::RNDSCALEPS, V(1), ALL, V(0), a, Some(8));
                 }
                 // Out of range, the host gives one value for all: what is too large becomes the
                 // largest, what is too small the smallest, a NaN zero.
-                let (a, wrong) = (Zmm(1), Mask(3));
+                let (a, wrong) = (V(1), t.mask(3));
                 let from = Rm::Reg(a);
                 if mode == convert::F_TO_S32 {
-                    t.asm.vector(Vop::CVTTPS2DQ, Zmm(0), ALL, Zmm(0), from, None);
+                    t.asm.vector(Vop::CVTTPS2DQ, V(0), ALL, V(0), from, None);
                     let end = Rm::Constant(2147483648f32.to_bits());
                     t.asm.compare(Vop::CMPPS, wrong, ALL, a, end, float::GREATER_EQUAL);
                     let largest = Rm::Constant(i32::MAX as u32);
-                    t.asm.vector(Vop::PBLENDMD, Zmm(0), wrong, Zmm(0), largest, None);
+                    t.asm.vector(Vop::PBLENDMD, V(0), wrong, V(0), largest, None);
                     t.asm.compare(Vop::CMPPS, wrong, ALL, a, from, float::UNORDERED);
                 } else {
-                    t.asm.vector(Vop::CVTTPS2UDQ, Zmm(0), ALL, Zmm(0), from, None);
+                    t.asm.vector(Vop::CVTTPS2UDQ, V(0), ALL, V(0), from, None);
                     let zero = Rm::Constant(0);
                     t.asm.compare(Vop::CMPPS, wrong, ALL, a, zero, float::NOT_GREATER_EQUAL);
                 }
-                t.asm.vector(Vop::PBLENDMD, Zmm(0), wrong, Zmm(0), Rm::Constant(0), None);
-                t.store(op.d, Zmm(0), h);
+                t.asm.vector(Vop::PBLENDMD, V(0), wrong, V(0), Rm::Constant(0), None);
+                t.free_mask(wrong);
+                t.store(op.d, V(0));
             }
         }
     }
 
     /// Adds `±c << aux[0]` to the first register and stores.
-    fn add_shifted(&mut self, op: &Op, c: Src, h: usize) {
+    fn add_shifted(&mut self, op: &Op, c: Src) {
         let instruction = if op.aux[1] != 0 { Vop::PSUBD } else { Vop::PADDD };
         let c = if op.aux[0] == 0 {
-            self.int_operand(Zmm(1), c, h)
+            self.int_operand(V(1), c)
         } else {
-            self.int(Zmm(1), c, h);
-            self.asm.shift(Shift::Left, Zmm(1), Zmm(1), op.aux[0] as u8);
-            Rm::Reg(Zmm(1))
+            self.int(V(1), c);
+            self.asm.shift(Shift::Left, V(1), V(1), op.aux[0] as u8);
+            Rm::Reg(V(1))
         };
-        self.asm.vector(instruction, Zmm(0), ALL, Zmm(0), c, None);
-        self.store(op.d, Zmm(0), h);
+        self.asm.vector(instruction, V(0), ALL, V(0), c, None);
+        self.store(op.d, V(0));
     }
 
-    /// Source 2 in the lanes of mask 3, source 3 in the others.
-    fn select(&mut self, op: &Op, h: usize) {
-        self.int(Zmm(0), op.s[3], h);
-        let x = self.int_operand(Zmm(1), op.s[2], h);
-        self.asm.vector(Vop::PBLENDMD, Zmm(0), Mask(3), Zmm(0), x, None);
-        self.store(op.d, Zmm(0), h);
+    /// Source 2 in the lanes of a mask, which is given back, source 3 in the others.
+    fn select(&mut self, op: &Op, yes: Mask) {
+        self.int(V(0), op.s[3]);
+        let x = self.int_operand(V(1), op.s[2]);
+        self.asm.vector(Vop::PBLENDMD, V(0), yes, V(0), x, None);
+        self.free_mask(yes);
+        self.store(op.d, V(0));
     }
 
-    /// The lanes in which a comparison of floats holds, as `fcompare`. Changes mask 7.
-    pub fn float_condition(&mut self, yes: Mask, op: &Op, h: usize) {
-        self.float(Zmm(0), op.s[0], h);
-        let b = self.float_operand(Zmm(1), op.s[1], h);
+    /// The lanes in which a comparison of floats holds, as `fcompare`.
+    pub fn float_condition(&mut self, yes: Mask, op: &Op) {
+        self.float(V(0), op.s[0]);
+        let b = self.float_operand(V(1), op.s[1]);
         let (predicate, or_nan) = match op.aux[0] {
             0 => (float::EQUAL, false),
             1 => (float::LESS, false),
@@ -449,21 +445,22 @@ impl Translator<'_> {
             6 => (float::LESS_EQUAL, false),
             _ => (float::GREATER, true),
         };
-        self.asm.compare(Vop::CMPPS, yes, ALL, Zmm(0), b, predicate);
+        self.asm.compare(Vop::CMPPS, yes, ALL, V(0), b, predicate);
         if or_nan {
-            let nan = Mask(7);
-            self.asm.load(Zmm(1), b);
-            self.asm.compare(Vop::CMPPS, nan, ALL, Zmm(1), Rm::Reg(Zmm(1)), float::UNORDERED);
+            let nan = self.mask(7);
+            self.asm.load(V(1), b);
+            self.asm.compare(Vop::CMPPS, nan, ALL, V(1), Rm::Reg(V(1)), float::UNORDERED);
             self.asm.mask_op(Kop::Or, yes, yes, nan);
+            self.free_mask(nan);
         }
     }
 
     /// The lanes in which a comparison of integers holds, as `icompare`.
-    pub fn int_condition(&mut self, yes: Mask, op: &Op, h: usize) {
+    pub fn int_condition(&mut self, yes: Mask, op: &Op) {
         let signed = op.aux[0] & 4 != 0;
         let wide = |s: Src| Src { sign_extend: signed && !s.constant, ..s };
-        self.int(Zmm(0), wide(op.s[0]), h);
-        let b = self.int_operand(Zmm(1), wide(op.s[1]), h);
+        self.int(V(0), wide(op.s[0]));
+        let b = self.int_operand(V(1), wide(op.s[1]));
         let (instruction, predicate) = match op.aux[0] {
             0 | 4 => (Vop::PCMPD, integer::EQUAL),
             1 => (Vop::PCMPUD, integer::LESS),
@@ -471,7 +468,7 @@ impl Translator<'_> {
             5 => (Vop::PCMPD, integer::LESS),
             _ => (Vop::PCMPD, integer::GREATER),
         };
-        self.asm.compare(instruction, yes, ALL, Zmm(0), b, predicate);
+        self.asm.compare(instruction, yes, ALL, V(0), b, predicate);
     }
 }
 

@@ -1,18 +1,10 @@
 //! Templates of loads and stores of local memory: gathers and scatters of words.
 
-use super::asm::{ALL, Condition, Gpr, Kop, Mask, Rm, Shift, Vop, Zmm};
-use super::lanes::integer;
-use super::translate::{ByHandler, Done, EXEC, LANES, REGISTERS, Translator, field, in_file};
+use super::asm::{ALL, Condition, Gpr, Kop, Rm, Shift, V, Vop, integer};
+use super::translate::{ByHandler, Done, LANES, REGISTERS, Translator, field};
 use crate::usc::exec::Name;
 use crate::usc::lanes::{Form, Op};
 use crate::usc::memory::Format;
-
-/// The offsets of each half.
-const OFFSETS: [Zmm; 2] = [Zmm(16), Zmm(17)];
-/// Lanes of each half whose access is not inside.
-const OUTSIDE: [Mask; 2] = [Mask(4), Mask(5)];
-/// The lanes that a gather has left to do.
-const LEFT: Mask = Mask(3);
 
 impl Translator<'_> {
     /// A load or store of words in whole registers, if all active lanes stay inside of local memory; the
@@ -24,47 +16,62 @@ impl Translator<'_> {
         }
         let elements = 8 - t.mask.leading_zeros();
         self.count();
-        for h in 0..2 {
-            let at = OFFSETS[h];
+        let parts = 0..self.asm.parts();
+        // The offsets of each part, and the lanes whose access is not inside: of the first part, to which
+        // the others' are added, and of another.
+        let offsets: Vec<V> = parts.clone().map(|part| self.keep(16 + part as u8)).collect();
+        let outside = [self.mask(4), self.mask(5)];
+        for part in parts.clone() {
+            self.part = part;
+            let at = offsets[part];
             match t.immediate {
                 Some(index) => self.asm.load(at, Rm::Constant((index as u32).wrapping_mul(4))),
                 None => {
-                    self.int(at, op.s[1], h);
+                    self.int(at, op.s[1]);
                     self.asm.shift(Shift::Left, at, at, 2);
                 }
             }
             if !t.no_base {
-                self.int(Zmm(1), op.s[0], h);
-                self.asm.vector(Vop::PADDD, at, ALL, at, Rm::Reg(Zmm(1)), None);
+                self.int(V(1), op.s[0]);
+                self.asm.vector(Vop::PADDD, at, ALL, at, Rm::Reg(V(1)), None);
             }
             self.rows.held.clear();
             // Offsets have 16 bits, and words are aligned: see the handler.
             self.and(at, 0xfffc);
             let size = Rm::Constant(4 * elements);
-            self.asm.vector(Vop::PADDD, Zmm(1), ALL, at, size, None);
+            self.asm.vector(Vop::PADDD, V(1), ALL, at, size, None);
             let end = Rm::Broadcast(LANES, field!(local_bytes));
-            let within = EXEC[h];
-            self.asm.compare(Vop::PCMPUD, OUTSIDE[h], within, Zmm(1), end, integer::GREATER);
+            let (all, here) = (outside[0], outside[part.min(1)]);
+            let within = self.exec();
+            self.asm.compare(Vop::PCMPUD, here, within, V(1), end, integer::GREATER);
+            if part > 0 {
+                self.asm.mask_op(Kop::Or, all, all, here);
+            }
         }
         let (slow, done) = (self.asm.label(), self.asm.label());
-        self.asm.mask_op(Kop::Or, OUTSIDE[0], OUTSIDE[0], OUTSIDE[1]);
-        self.asm.test_mask(OUTSIDE[0]);
+        self.asm.test_mask(outside[0]);
         self.asm.jump_if(Condition::NotZero, slow);
+        outside.into_iter().for_each(|mask| self.free_mask(mask));
+        // The lanes that a gather has left to do.
+        let left = self.mask(3);
         self.asm.load_word(Gpr::RAX, LANES, field!(local));
         // All lanes' words of a component before the next's: as the handler stores them.
         for (k, e) in (0..elements).filter(|e| t.mask >> e & 1 != 0).enumerate() {
-            for h in 0..2 {
-                let row = in_file(REGISTERS, t.register.row + k as u16, h);
-                self.asm.mask_move(LEFT, EXEC[h]);
+            for part in parts.clone() {
+                self.part = part;
+                let row = self.in_file(REGISTERS, t.register.row + k as u16);
+                self.asm.mask_move(left, self.exec());
                 if op.name == Name::local_load {
-                    self.asm.gather(Zmm(0), LEFT, Gpr::RAX, OFFSETS[h], 4 * e as i32);
-                    self.asm.store(row, EXEC[h], Zmm(0));
+                    self.asm.gather(V(0), left, Gpr::RAX, offsets[part], 4 * e as i32);
+                    self.asm.store(row, self.exec(), V(0));
                 } else {
-                    self.asm.load(Zmm(0), row);
-                    self.asm.scatter(Zmm(0), LEFT, Gpr::RAX, OFFSETS[h], 4 * e as i32);
+                    self.asm.load(V(0), row);
+                    self.asm.scatter(V(0), left, Gpr::RAX, offsets[part], 4 * e as i32);
                 }
             }
         }
+        self.free_mask(left);
+        offsets.into_iter().for_each(|at| self.free(at));
         self.asm.jump(done);
         self.asm.place(slow);
         self.by_handler();

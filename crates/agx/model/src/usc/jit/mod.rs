@@ -1,25 +1,31 @@
-//! Translates a program's operations to machine code of the host: x86-64 with AVX-512.
+//! Translates a program's operations to machine code of the host: x86-64 with AVX-512 or AVX2.
 //!
 //! The interpreter ([`super::run`]) spends most of an instruction's time on finding out what to do. The
 //! translator writes that down once: for each operation a few vector instructions over the rows of the
-//! register file, sixteen lanes at a time, with the execution mask in mask registers; control flow
-//! becomes jumps. Operations that it does not know are calls of the interpreter's handlers, so both
-//! ways run the same program to the same result and either can take over from the other at most places.
+//! register file, a part of the lanes at a time (sixteen of them with AVX-512, eight with AVX2), with the
+//! execution mask as a mask of vector instructions; control flow becomes jumps. Operations that it does not
+//! know are calls of the interpreter's handlers, so both ways run the same program to the same result and
+//! either can take over from the other at most places.
 //!
-//! Between two changes of the execution mask, operations of lanes run first for one half of the group, if
-//! any of its lanes executes, then for the other. So divergent code costs half, and all rows of a run
-//! fit in vector registers: they are loaded once, and written back at its end in the active lanes.
+//! Between two changes of the execution mask, operations of lanes run first for one part of the group, if
+//! any of its lanes executes, then for the next. So divergent code costs less, and the rows of a run fit in
+//! vector registers: they are loaded once, and written back at its end in the active lanes.
 //! (Cranelift would allocate registers over the whole program, but its vectors have 128 bits: a row
 //! would be eight of them.)
 //!
-//! `asm` encodes instructions, `translate` walks the program and keeps rows in vector registers, `lanes`,
-//! `local`, `device`, `fragment` and `control` have the templates, `code` holds what can be executed.
+//! `asm` has the instructions that templates are written in, and their encodings for each [`Target`];
+//! `translate` walks the program and keeps rows in vector registers; `lanes`, `approx`, `local`, `device`,
+//! `fragment` and `control` have the templates; `code` holds what can be executed. `golden` (a test) holds
+//! the code for AVX-512 to what it was, on hosts that cannot execute it.
 
+mod approx;
 mod asm;
 mod code;
 mod control;
 mod device;
 mod fragment;
+#[cfg(test)]
+mod golden;
 mod lanes;
 mod local;
 mod translate;
@@ -30,19 +36,23 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::program::Program;
+use super::target::Target;
 
 /// A program's translation, made when the program has run for a while.
 pub struct Lazy {
     /// Runs until then.
     left: AtomicU32,
+    target: Option<Target>,
     code: OnceLock<Option<Translated>>,
 }
 
 impl Lazy {
-    /// A translation that is made after so many runs of a SIMD-group; never after `u32::MAX`.
-    pub fn after(runs: u32) -> Lazy {
-        let code = if runs == u32::MAX { OnceLock::from(None) } else { OnceLock::new() };
-        Lazy { left: AtomicU32::new(runs), code }
+    /// A translation that is made after so many runs of a SIMD-group; never after `u32::MAX`, or without a
+    /// target.
+    pub fn after(runs: u32, target: Option<Target>) -> Lazy {
+        let never = runs == u32::MAX || target.is_none();
+        let code = if never { OnceLock::from(None) } else { OnceLock::new() };
+        Lazy { left: AtomicU32::new(runs), target, code }
     }
 
     /// The translation, once there is one.
@@ -55,13 +65,7 @@ impl Lazy {
         if self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() {
             return None;
         }
-        self.code.get_or_init(|| translate::translate(program)).as_ref()
+        let translate = || translate::translate(program, self.target?);
+        self.code.get_or_init(translate).as_ref()
     }
-}
-
-/// Can this host run translations?
-pub fn is_available() -> bool {
-    is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512dq")
 }

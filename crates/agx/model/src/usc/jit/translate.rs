@@ -1,11 +1,12 @@
 //! Chooses host instructions for each operation of a program.
 
-use super::asm::{Assembler, Condition, Gpr, Label, Mask, Rm, Zmm};
+use super::asm::{ALL, Assembler, Condition, Gpr, Label, Mask, Rm, V, Vop};
 use super::code::{Translated, exit};
 use super::lanes::is_of_lanes;
 use crate::usc::exec::Name;
-use crate::usc::lanes::{File, Lanes, Op, Row, Src};
+use crate::usc::lanes::{File, Form, Lanes, Op, Row, Src};
 use crate::usc::program::Program;
+use crate::usc::target::Target;
 
 /// The group.
 pub const LANES: Gpr = Gpr::RBX;
@@ -15,8 +16,6 @@ pub const REGISTERS: Gpr = Gpr::RBP;
 pub const SHARED: Gpr = Gpr::R13;
 /// The program's operations.
 const OPS: Gpr = Gpr::R15;
-/// The execution mask of each half of the group.
-pub const EXEC: [Mask; 2] = [Mask(1), Mask(2)];
 
 /// An operation that the interpreter's handler does.
 pub struct ByHandler;
@@ -30,17 +29,30 @@ extern "sysv64" fn step(l: &mut Lanes<'_, '_>, op: &Op) -> u32 {
 }
 
 /// Translates a program; `None` where the host cannot run the result.
-pub fn translate(program: &Program) -> Option<Translated> {
-    if !super::is_available() {
+pub fn translate(program: &Program, target: Target) -> Option<Translated> {
+    if !target.is_available() {
         return None;
     }
+    let (asm, places) = assemble(program, target);
+    let (code, labels) = asm.finish();
+    let places = places.into_iter().map(|label| match label {
+        Some(label) => labels[label.0 as usize],
+        None => u32::MAX,
+    });
+    Translated::new(&code, places.collect())
+}
+
+/// A program's code, and where execution can begin at each operation. Any host can do this for any target.
+pub fn assemble(program: &Program, target: Target) -> (Assembler, Vec<Option<Label>>) {
     let ops = program.ops();
     let mut t = Translator {
         program,
-        asm: Assembler::default(),
+        asm: Assembler::new(target),
         pending: 0,
         out: Label(0),
         index: 0,
+        part: 0,
+        ahead: 0..0,
         rows: Rows::default(),
     };
     t.out = t.asm.label();
@@ -64,12 +76,14 @@ pub fn translate(program: &Program) -> Option<Translated> {
         }
         begins[index] = t.pending == 0;
         t.asm.place(labels[index]);
-        let run =
-            1 + (index + 1..ops.len()).take_while(|&i| !targets[i] && is_of_lanes(&ops[i])).count();
-        let run = if is_of_lanes(&ops[index]) { run } else { 1 };
+        let run = 1
+            + (index + 1..ops.len())
+                .take_while(|&i| !targets[i] && is_of_lanes(&ops[i], target))
+                .count();
+        let run = if is_of_lanes(&ops[index], target) { run } else { 1 };
         t.index = index;
         t.pending += run as i32;
-        if is_of_lanes(&ops[index]) {
+        if is_of_lanes(&ops[index], target) {
             t.straight(&ops[index..index + run]);
         } else if t.control(&ops[index], &labels).is_err() {
             t.by_handler();
@@ -81,12 +95,8 @@ pub fn translate(program: &Program) -> Option<Translated> {
     let out = t.out;
     t.asm.place(out);
     t.exit();
-    let (code, places) = t.asm.finish();
-    let places = begins.iter().zip(&labels).map(|(&b, label)| match b {
-        true => places[label.0 as usize],
-        false => u32::MAX,
-    });
-    Translated::new(&code, places.collect())
+    let places = begins.iter().zip(labels).map(|(&begins, label)| begins.then_some(label));
+    (t.asm, places.collect())
 }
 
 pub struct Translator<'p> {
@@ -98,25 +108,30 @@ pub struct Translator<'p> {
     out: Label,
     /// The operation at hand.
     pub index: usize,
+    /// The part of the group's lanes at hand.
+    pub part: usize,
+    /// The next operations of the run, from the one at hand on.
+    ahead: std::ops::Range<usize>,
     /// Rows that are in vector registers.
     pub rows: Rows,
 }
 
-/// Vector registers that hold rows of the half at hand; the others are scratch.
-const POOL: std::ops::Range<u8> = 6..30;
-
-/// Rows of registers that are in vector registers, over a run of operations of one half of the lanes.
+/// Rows of registers that are in vector registers, over a run of operations of one part of the lanes.
 /// Lanes that do not execute hold anything there: only the active ones are written back.
 #[derive(Default)]
 pub struct Rows {
     pub held: Vec<Held>,
+    /// Registers that templates hold otherwise, a bit for each.
+    kept: u32,
     clock: u32,
+    /// The clock before the operation at hand.
+    begun: u32,
 }
 
 /// One of them.
 pub struct Held {
     row: u16,
-    at: Zmm,
+    at: V,
     changed: bool,
     used: u32,
 }
@@ -124,10 +139,9 @@ pub struct Held {
 /// Runs that are shorter are not worth a look at whether any lane executes.
 const WORTH_SKIPPING: usize = 3;
 
-/// 64 bytes of a file: half a row.
-pub fn in_file(file: Gpr, row: u16, h: usize) -> Rm {
-    Rm::Mem(file, (usize::from(row) * size_of::<Row>() + 64 * h) as i32)
-}
+/// Operations that are looked at to find the row that is needed last: so many that most runs are seen whole,
+/// and so few that long ones do not take their length squared.
+const LOOK_AHEAD: usize = 64;
 
 /// Offset of a field of the group.
 macro_rules! field {
@@ -149,7 +163,7 @@ impl Translator<'_> {
         self.asm.mov(REGISTERS, Gpr::RSI);
         self.asm.mov(SHARED, Gpr::RDX);
         self.asm.mov(OPS, Gpr::RCX);
-        self.masks();
+        self.asm.load_exec();
         self.asm.jump_register(Gpr(8));
     }
 
@@ -161,11 +175,19 @@ impl Translator<'_> {
         self.asm.ret();
     }
 
-    /// Loads the execution mask.
-    fn masks(&mut self) {
-        for h in 0..2 {
-            self.asm.mask_load(EXEC[h], LANES, field!(exec) + 2 * h as i32);
-        }
+    /// The lanes of the part at hand that execute.
+    pub fn exec(&self) -> Mask {
+        Mask::Exec(self.part as u8)
+    }
+
+    /// What lies for the part at hand in a row at a register plus an offset.
+    pub fn piece(&self, base: Gpr, offset: i32) -> Rm {
+        Rm::Mem(base, offset + self.asm.width() * self.part as i32)
+    }
+
+    /// The same of a row of a file.
+    pub fn in_file(&self, file: Gpr, row: u16) -> Rm {
+        self.piece(file, (usize::from(row) * size_of::<Row>()) as i32)
     }
 
     /// Counts the operations so far.
@@ -195,40 +217,76 @@ impl Translator<'_> {
         self.asm.mov(Gpr::RDI, LANES);
         self.asm.address(Gpr::RSI, OPS, (self.index * size_of::<Op>()) as i32);
         self.asm.mov_constant(Gpr::RAX, function);
+        if self.asm.target == Target::Avx2 {
+            // No vector register is in use. Handlers may have been compiled for older vectors.
+            self.asm.clear_upper();
+        }
         self.asm.call(Gpr::RAX);
         self.asm.test(Gpr::RAX);
         self.asm.jump_if(Condition::NotZero, self.out);
-        self.masks();
+        self.asm.load_exec();
     }
 
-    /// Operations of lanes, one after the other: first for one half of the group, then for the other,
-    /// each only if some lane of it executes.
+    /// Operations of lanes, one after the other: first for one part of the group, then for the next, each
+    /// only if some lane of it executes.
     fn straight(&mut self, ops: &[Op]) {
-        for h in 0..2 {
+        for part in 0..self.asm.parts() {
+            self.part = part;
             let skip = self.asm.label();
             if ops.len() >= WORTH_SKIPPING {
-                self.asm.test_mask(EXEC[h]);
+                self.asm.test_mask(self.exec());
                 self.asm.jump_if(Condition::Zero, skip);
             }
-            for op in ops {
-                self.lanes(op, h);
+            for (i, op) in ops.iter().enumerate() {
+                self.asm.forget();
+                let end = ops.len().min(i + LOOK_AHEAD);
+                self.ahead = self.index + i..self.index + end;
+                self.rows.begun = self.rows.clock;
+                self.lanes(op);
             }
-            self.write_back(h);
+            self.ahead = 0..0;
+            self.write_back();
             self.asm.place(skip);
         }
     }
 
-    /// Writes changed rows to the register file and forgets all.
-    pub fn write_back(&mut self, h: usize) {
-        for held in std::mem::take(&mut self.rows.held) {
-            if held.changed {
-                self.asm.store(in_file(REGISTERS, held.row, h), EXEC[h], held.at);
-            }
+    /// Writes changed rows to the register file and forgets all, scratch registers too.
+    pub fn write_back(&mut self) {
+        self.asm.forget();
+        let held = std::mem::take(&mut self.rows.held);
+        let changed = held.iter().filter(|held| held.changed).count();
+        if self.asm.target == Target::Avx512 || changed == 0 {
+            return held.iter().for_each(|held| self.write(held));
+        }
+        // Stores of some lanes are several instructions; mostly all execute.
+        let (some, done) = (self.asm.label(), self.asm.label());
+        self.asm.test_all_of_part(self.part as u8);
+        self.asm.jump_if(Condition::NotZero, some);
+        for held in held.iter().filter(|held| held.changed) {
+            self.asm.store(self.in_file(REGISTERS, held.row), ALL, held.at);
+        }
+        self.asm.jump(done);
+        self.asm.place(some);
+        let (exec, whole) = (Mask::In(0), V(1));
+        self.asm.mask_move(exec, self.exec());
+        for held in held.iter().filter(|held| held.changed) {
+            let row = self.in_file(REGISTERS, held.row);
+            self.asm.load(whole, row);
+            self.asm.vector(Vop::PBLENDMD, whole, exec, whole, Rm::Reg(held.at), None);
+            self.asm.store(row, ALL, whole);
+        }
+        self.asm.place(done);
+    }
+
+    /// Writes a row to the register file if it changed.
+    fn write(&mut self, held: &Held) {
+        if held.changed {
+            self.asm.store(self.in_file(REGISTERS, held.row), self.exec(), held.at);
         }
     }
 
     /// The vector register of a row, which is loaded unless it will be `overwritten`.
-    pub fn row(&mut self, row: u16, h: usize, overwritten: bool) -> Zmm {
+    pub fn row(&mut self, row: u16, overwritten: bool) -> V {
         self.rows.clock += 1;
         let clock = self.rows.clock;
         if let Some(held) = self.rows.held.iter_mut().find(|held| held.row == row) {
@@ -236,34 +294,105 @@ impl Translator<'_> {
             held.changed |= overwritten;
             return held.at;
         }
-        let free = POOL.map(Zmm).find(|z| self.rows.held.iter().all(|held| held.at != *z));
-        let at = match free {
-            Some(at) => at,
-            None => {
-                // The row that was used longest ago: those of the operation at hand are younger.
-                let oldest =
-                    (0..self.rows.held.len()).min_by_key(|&i| self.rows.held[i].used).unwrap_or(0);
-                let held = self.rows.held.swap_remove(oldest);
-                if held.changed {
-                    self.asm.store(in_file(REGISTERS, held.row, h), EXEC[h], held.at);
-                }
-                held.at
-            }
-        };
+        let at = self.vacate();
         if !overwritten {
-            self.asm.load(at, in_file(REGISTERS, row, h));
+            self.asm.load(at, self.in_file(REGISTERS, row));
         }
         self.rows.held.push(Held { row, at, changed: overwritten, used: clock });
         at
     }
 
+    /// A vector register for a row or a template; the first six are scratch, the others are free, or have
+    /// rows.
+    fn vacate(&mut self) -> V {
+        let mut pool = match self.asm.target {
+            Target::Avx512 => 6..30,
+            Target::Avx2 => 6..15,
+        };
+        let free = |at: &u8| {
+            self.rows.kept & 1 << at == 0 && self.rows.held.iter().all(|held| held.at.0 != *at)
+        };
+        if let Some(free) = pool.find(free) {
+            return V(free);
+        }
+        // The row that was used longest ago: those of the operation at hand are younger.
+        let oldest = (0..self.rows.held.len()).min_by_key(|&i| self.rows.held[i].used).unwrap_or(0);
+        let victim = match self.asm.target {
+            Target::Avx512 => oldest,
+            Target::Avx2 => self.least_needed().unwrap_or(oldest),
+        };
+        let held = self.rows.held.swap_remove(victim);
+        if self.asm.target == Target::Avx512 || self.next_use(held.row).is_some() {
+            self.write(&held);
+        }
+        held.at
+    }
+
+    /// The row that the operations ahead need last, among those that the one at hand has not asked for.
+    fn least_needed(&self) -> Option<usize> {
+        let others = self.rows.held.iter().enumerate();
+        let others = others.filter(|(_, held)| held.used <= self.rows.begun);
+        let need = |held: &Held| (self.next_use(held.row).unwrap_or(usize::MAX), !held.changed);
+        others.max_by_key(|(_, held)| need(held)).map(|(i, _)| i)
+    }
+
+    /// How many operations ahead a row is read, at the latest by those that are not looked at; `None` if it
+    /// is overwritten before.
+    fn next_use(&self, row: u16) -> Option<usize> {
+        let ahead = &self.program.ops()[self.ahead.clone()];
+        for (distance, op) in ahead.iter().enumerate() {
+            let part = matches!(op.d.form, Form::Low | Form::High);
+            let read = |s: &Src| {
+                let second = s.form == Form::Pair && s.row + 1 == row;
+                s.file == File::Registers && (s.row == row || second)
+            };
+            if op.s.iter().any(read) || op.d.row == row && part {
+                return Some(distance);
+            }
+            if op.d.row == row && op.name != Name::nop {
+                return None;
+            }
+        }
+        Some(ahead.len())
+    }
+
+    /// A vector register that stays until it is [`Translator::free`]: this one for AVX-512, which has enough
+    /// of them for each template to choose its own (beside rows, but after them).
+    pub fn keep(&mut self, number: u8) -> V {
+        match self.asm.target {
+            Target::Avx512 => V(number),
+            Target::Avx2 => {
+                let at = self.vacate();
+                self.rows.kept |= 1 << at.0;
+                at
+            }
+        }
+    }
+
+    /// Gives one back.
+    pub fn free(&mut self, at: V) {
+        self.rows.kept &= !(1 << at.0);
+    }
+
+    /// A mask that stays until it is [`Translator::free_mask`]: this mask register for AVX-512.
+    pub fn mask(&mut self, number: u8) -> Mask {
+        Mask::In(self.keep(number).0)
+    }
+
+    /// Gives one back.
+    pub fn free_mask(&mut self, mask: Mask) {
+        if let (Target::Avx2, Mask::In(at)) = (self.asm.target, mask) {
+            self.free(V(at));
+        }
+    }
+
     /// A source's row as an operand.
-    pub fn source(&mut self, s: Src, h: usize) -> Rm {
+    pub fn source(&mut self, s: Src) -> Rm {
         match s.file {
-            File::Registers => Rm::Reg(self.row(s.row, h, false)),
+            File::Registers => Rm::Reg(self.row(s.row, false)),
             File::Shared => match self.program.constant(s) {
                 Some(value) => Rm::Constant(value),
-                None => in_file(SHARED, s.row, h),
+                None => self.in_file(SHARED, s.row),
             },
         }
     }
