@@ -275,13 +275,16 @@ impl Plain {
     /// Writes the pixel of a lane to the start of `into`, which must have room for it.
     #[inline(always)]
     pub fn put(self, words: &[Row; 4], lane: usize, into: &mut [u8]) {
-        let [a, b, c, d] = [0, 1, 2, 3].map(|k| words[k][lane].to_le_bytes());
+        let first = words[0][lane].to_le_bytes();
         match self.bytes() {
-            1 => into[0] = a[0],
-            2 => into[..2].copy_from_slice(&a[..2]),
-            4 => into[..4].copy_from_slice(&a),
-            8 => into[..8].copy_from_slice([a, b].as_flattened()),
-            _ => into[..16].copy_from_slice([a, b, c, d].as_flattened()),
+            4 => into[..4].copy_from_slice(&first),
+            1 => into[0] = first[0],
+            2 => into[..2].copy_from_slice(&first[..2]),
+            bytes => {
+                for (to, word) in into[..bytes].as_chunks_mut().0.iter_mut().zip(words) {
+                    *to = word[lane].to_le_bytes();
+                }
+            }
         }
     }
 
