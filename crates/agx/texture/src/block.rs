@@ -7,13 +7,11 @@ use crate::error::Fault;
 use crate::image::Level;
 use crate::memory::Memory;
 use crate::pbe::{Block, BlockStore, Pbe, in_memory_order, put};
+use crate::rows::{self, MAX_SIDE};
 use crate::simd::Kernels;
 use crate::tile::{TileFormat, Tilebuffer, Value};
 use crate::unit::{self, Descriptor, Unit};
 use crate::{LANES, compression, half};
-
-/// The most pixels in a row of a tile.
-const MAX_SIDE: usize = 32;
 
 /// The most bytes of a texel.
 const MAX_BYTES: usize = 16;
@@ -124,11 +122,9 @@ impl Area<'_> {
             _ if (0..bytes).all(|i| usize::from(order[i]) == i) => Order::Same,
             _ => return false,
         };
-        let whole = [self.x, self.y].iter().flatten().all(|v| v % 4 == 0);
-        let squares = whole && self.level.is_morton();
         let samples_alike = image.samples == self.tile.samples
             && (image.samples == 1 || self.tile.sample_bytes == image.sample_bytes);
-        if !samples_alike || !(squares || self.level.is_linear()) {
+        if !samples_alike || !rows::suit(self.level, self.at(), self.size()) {
             return false;
         }
         let Some(span) = image.span.filter(|_| image.folios.is_none()) else { return false };
@@ -159,16 +155,17 @@ impl Area<'_> {
     /// `to` must be valid for writes of all texels of the level, which are of `T`'s size.
     unsafe fn rows<T: Copy + Default>(&self, to: *mut u8, change: impl Fn(T) -> T) -> bool {
         let step = (self.tile.samples * self.tile.sample_bytes) as usize;
-        let [width, height] = [self.x, self.y].map(|[from, to]| (to - from) as usize);
+        let [width, height] = self.size();
         let reach = (width - 1) * step + size_of::<T>();
-        let first = |y| self.tile.offset(0, y, 0) + self.block.offset as usize;
-        if width > MAX_SIDE || first(height as u32 - 1) + reach > self.local.len() {
+        let first = |y: usize| self.tile.offset(0, y as u32, 0) + self.block.offset as usize;
+        if first(height - 1) + reach > self.local.len() {
             return false;
         }
-        // The usual distances are known when this is compiled.
-        let read = |y: u32, row: &mut [T; MAX_SIDE]| {
+        let mut texels = [[T::default(); MAX_SIDE]; MAX_SIDE];
+        for (y, row) in texels[..height].iter_mut().enumerate() {
             let from = self.local[first(y)..].as_ptr();
-            let pixels = row.iter_mut().enumerate().take(width);
+            let pixels = row[..width].iter_mut().enumerate();
+            // The usual distances are known when this is compiled.
             if step == size_of::<T>() {
                 // SAFETY: the last pixel of the last row is inside of local memory.
                 pixels.for_each(|(x, pixel)| unsafe {
@@ -185,40 +182,20 @@ impl Area<'_> {
                     *pixel = change(from.add(x * step).cast::<T>().read_unaligned());
                 });
             }
-        };
-        // SAFETY: the caller's promise.
-        let texel = |element: u32| unsafe { to.add(element as usize * size_of::<T>()) };
-        if self.level.is_linear() {
-            let mut row = [T::default(); MAX_SIDE];
-            for y in 0..height as u32 {
-                read(y, &mut row);
-                let to = texel(self.level.element(self.x[0], self.y[0] + y));
-                // SAFETY: the caller's promise; a row's texels lie side by side.
-                unsafe { std::ptr::copy_nonoverlapping(row.as_ptr(), to.cast::<T>(), width) };
-            }
-            return true;
         }
-        let columns: [u32; MAX_SIDE / 4] = std::array::from_fn(|k| {
-            self.level.plain_column(self.x[0] + (4 * k as u32).min(width as u32 - 4))
-        });
-        for y in (0..height as u32).step_by(4) {
-            let mut rows = [[T::default(); MAX_SIDE]; 4];
-            for (k, row) in rows.iter_mut().enumerate() {
-                read(y + k as u32, row);
-            }
-            let line = self.level.plain_line(self.y[0] + y);
-            for (x, column) in (0..width).step_by(4).zip(&columns) {
-                let four = |y: usize, x: usize| {
-                    [rows[y][x], rows[y][x + 1], rows[y + 1][x], rows[y + 1][x + 1]]
-                };
-                let all = [four(0, x), four(0, x + 2), four(2, x), four(2, x + 2)];
-                let to = texel(line + column);
-                // SAFETY: the caller's promise; Morton order has sixteen texels of an aligned square side
-                // by side.
-                unsafe { to.cast::<[[T; 4]; 4]>().write_unaligned(all) };
-            }
-        }
+        // SAFETY: the caller's promise; the area is inside of the level.
+        unsafe { rows::write(self.level, to, self.at(), self.size(), &texels) };
         true
+    }
+
+    /// First column and line.
+    fn at(&self) -> [u32; 2] {
+        [self.x[0], self.y[0]]
+    }
+
+    /// Columns and lines.
+    fn size(&self) -> [usize; 2] {
+        [self.x, self.y].map(|[from, to]| (to - from) as usize)
     }
 
     /// Copies bytes. False if the image is not side by side in host memory: then nothing was done.

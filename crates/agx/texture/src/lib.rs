@@ -46,6 +46,7 @@ pub mod pack;
 pub mod pbe;
 mod plain;
 mod pvrtc;
+mod rows;
 mod sample;
 pub mod sampler;
 mod simd;
@@ -65,7 +66,7 @@ pub use pbe::{BlockStore, Store};
 pub use sample::{Kind, LodSource, Operands, Request};
 pub use sampler::SamplerState;
 pub use surface::{Surface, SurfaceShape};
-pub use tile::{TileFormat, Tilebuffer};
+pub use tile::{Plain, TileFormat, Tilebuffer};
 pub use unit::Unit;
 
 /// Lanes of a SIMD-group.

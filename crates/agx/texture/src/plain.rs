@@ -48,7 +48,7 @@ pub(crate) fn read<M: Memory>(
     sampler: &Sampler,
     operands: &Operands,
     exec: u32,
-    out: &mut [Row; 5],
+    out: &mut [Row],
 ) -> Option<()> {
     let Scratch { taps, axes, placed } = scratch;
     let image = &texture.image;
@@ -293,6 +293,7 @@ impl Place<'_> {
             words[0] = unsafe { from.cast::<Row>().read_unaligned() };
             return Some(());
         }
+        self.prefetch(level, x, y);
         for (pair, two) in words[0].chunks_exact_mut(2).enumerate() {
             let element = spread(2 * pair as u32) as usize;
             // SAFETY: so are the 31 others of the line; pairs lie side by side.
@@ -301,6 +302,22 @@ impl Place<'_> {
             two.copy_from_slice(&unsafe { texels.read_unaligned() });
         }
         Some(())
+    }
+
+    /// Asks the host for two of the squares of four by four texels that lie under those of a line: programs
+    /// that copy images read line after line.
+    #[inline(always)]
+    fn prefetch(&self, level: &Level, x: u32, y: u32) {
+        #[cfg(target_arch = "x86_64")]
+        if y | 3 < level.height - 1 {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            for square in [0, 1].map(|k| 2 * (y % 4) + k) {
+                let element = level.element(x + 4 * square, (y | 3) + 1);
+                let texel = self.host().wrapping_add((element as usize) << 2);
+                // SAFETY: SSE is part of x86-64; nothing is read, whatever the address.
+                unsafe { _mm_prefetch::<_MM_HINT_T0>(texel.cast()) };
+            }
+        }
     }
 
     /// The words of the four texels of two axes.

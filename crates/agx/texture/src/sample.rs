@@ -155,7 +155,7 @@ impl Unit {
         sampler: Option<&SamplerState>,
         operands: &Operands,
         exec: u32,
-        out: &mut [Row; 5],
+        out: &mut [Row],
     ) -> Outcome {
         let Unit { textures, samplers, blocks, scratch, kernels, notes, .. } = self;
         let texture = unit::texture(textures, texture)?;
@@ -192,7 +192,7 @@ impl General<'_> {
         request: &Request,
         operands: &Operands,
         exec: u32,
-        out: &mut [Row; 5],
+        out: &mut [Row],
     ) -> Outcome {
         let General { blocks, scratch, kernels, notes, texture, sampler } = self;
         let wanted = match request.kind {

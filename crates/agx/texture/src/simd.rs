@@ -177,9 +177,9 @@ kernels! {
     /// Layers, at most `last`, and whether those of the lanes of `exec` are the same.
     layers(layer: &Row, last: u32, exec: u32, out: &mut Row, same: &mut bool) = super::layers;
     /// The results of a load: a tap's channels, divided.
-    deliver_tap(tap: &Tap<'_>, result: &Result<'_>, out: &mut [Row; 5]) = super::deliver_tap::<FMA>;
+    deliver_tap(tap: &Tap<'_>, result: &Result<'_>, out: &mut [Row]) = super::deliver_tap::<FMA>;
     /// The results of a filter: rows of bits, divided if they are floats.
-    deliver(rows: &[Row; 4], divisor: &[f32; 4], result: &Result<'_>, out: &mut [Row; 5]) = super::deliver::<FMA>;
+    deliver(rows: &[Row; 4], divisor: &[f32; 4], result: &Result<'_>, out: &mut [Row]) = super::deliver::<FMA>;
     /// The weighted sum of four neighbours.
     quad(quad: &Quad<'_>, out: &mut [Row; 4]) = super::quad;
     /// Byte offsets of elements.
@@ -400,7 +400,7 @@ fn tap_floats(tap: &Tap<'_>, out: &mut [Row; 4]) {
 }
 
 #[inline(always)]
-fn deliver_tap<const FMA: bool>(tap: &Tap<'_>, result: &Result<'_>, out: &mut [Row; 5]) {
+fn deliver_tap<const FMA: bool>(tap: &Tap<'_>, result: &Result<'_>, out: &mut [Row]) {
     let mut rows = out.iter_mut();
     for c in (0..4).filter(|c| result.mask >> c & 1 != 0) {
         let Some(row) = rows.next() else { return };
@@ -444,7 +444,7 @@ fn deliver<const FMA: bool>(
     rows: &[Row; 4],
     divisor: &[f32; 4],
     result: &Result<'_>,
-    out: &mut [Row; 5],
+    out: &mut [Row],
 ) {
     let bits = if result.narrow { 0xffff } else { u32::MAX };
     let mut outs = out.iter_mut();

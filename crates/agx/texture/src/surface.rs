@@ -10,6 +10,7 @@ use crate::error::Unsupported;
 use crate::image::{Image, Shape};
 use crate::memory::Memory;
 use crate::notes::Notes;
+use crate::rows::{self, MAX_SIDE};
 
 /// What the registers say of a buffer.
 #[derive(Clone, Copy, Debug)]
@@ -130,61 +131,72 @@ impl Surface {
         Ok(())
     }
 
-    /// Prepares the pixels of a rectangle (x0, y0, x1, y1; the last two exclusive) to be written.
+    /// Prepares pixels to be written: `size` columns and rows from the one `at` on, all inside.
     pub fn open<M: Memory>(
         &self,
         memory: &mut M,
         notes: &mut Notes,
         layer: u32,
-        rectangle: [u32; 4],
+        at: [u32; 2],
+        size: [usize; 2],
     ) -> Result<(), Fault> {
         let level = self.image.level(0);
+        let end = [0, 1].map(|k| at[k] + size[k] as u32);
+        let rectangle = [at[0], at[1], end[0], end[1]];
         compression::open_tiles(memory, notes, &self.image, level, u64::from(layer), rectangle)
     }
 
-    /// Where columns x, x + 1, … lie, for [`Surface::store_row`].
-    pub fn columns<const N: usize>(&self, x: u32) -> [u32; N] {
-        let level = self.image.level(0);
-        std::array::from_fn(|i| level.column((x + i as u32).min(level.width - 1)))
-    }
-
-    /// Writes a sample of the pixels of rows y, y + 1, … from the first of `columns` on, as many as there
-    /// are columns. All must be inside and open.
-    pub fn store_rows<M: Memory, const N: usize>(
+    /// Writes a sample of pixels, `size` columns and rows from the one `at` on. All must be inside and
+    /// open.
+    pub fn store_rows<M: Memory>(
         &self,
         memory: &mut M,
         [layer, sample]: [u32; 2],
-        columns: &[u32],
-        y: u32,
-        rows: &[[u32; N]],
+        at: [u32; 2],
+        size: [usize; 2],
+        texels: &[[u32; MAX_SIDE]; MAX_SIDE],
     ) -> Result<(), Fault> {
         let level = self.image.level(0);
         let host = self.window(memory, layer, Access::Write);
-        for (y, values) in (y..).zip(rows) {
-            let line = level.line(y);
-            let texels =
-                columns.iter().map(|column| self.offset(line + column, sample)).zip(values);
-            // SAFETY: the window has the bytes of all texels of the layer.
+        if let Some(host) = host.filter(|_| self.image.samples == 1 && rows::suit(level, at, size))
+        {
+            // SAFETY: the window has the bytes of all texels of the layer, and pixels are inside.
             unsafe {
-                match (host, self.bytes()) {
-                    (Some(host), 4) => texels.for_each(|(offset, value)| {
-                        host.add(offset as usize).cast::<u32>().write_unaligned(*value);
-                    }),
-                    (Some(host), 2) => texels.for_each(|(offset, value)| {
-                        host.add(offset as usize).cast::<u16>().write_unaligned(*value as u16);
-                    }),
-                    (Some(host), 1) => texels.for_each(|(offset, value)| {
-                        host.add(offset as usize).write(*value as u8);
-                    }),
-                    (_, bytes) => {
-                        for (offset, value) in texels {
-                            let address = self.address(layer).wrapping_add(offset);
-                            memory.write(address, &value.to_le_bytes()[..bytes.min(4)])?;
-                        }
-                    }
+                match self.bytes() {
+                    4 => rows::write(level, host, at, size, texels),
+                    2 => rows::write(level, host, at, size, &narrowed(texels, |t| t as u16)),
+                    _ => rows::write(level, host, at, size, &narrowed(texels, |t| t as u8)),
+                }
+            }
+            return Ok(());
+        }
+        let bytes = self.bytes().min(4);
+        for (y, row) in (at[1]..).zip(&texels[..size[1]]) {
+            for (x, texel) in (at[0]..).zip(&row[..size[0]]) {
+                let offset = self.offset(level.element(x, y), sample);
+                let texel = &texel.to_le_bytes()[..bytes];
+                match host {
+                    // SAFETY: the window has the bytes of all texels of the layer, and the pixel is inside.
+                    Some(host) => unsafe {
+                        let to = host.add(offset as usize);
+                        std::ptr::copy_nonoverlapping(texel.as_ptr(), to, bytes);
+                    },
+                    None => memory.write(self.address(layer).wrapping_add(offset), texel)?,
                 }
             }
         }
         Ok(())
     }
+}
+
+/// Texels of fewer bits.
+fn narrowed<T: Copy + Default>(
+    texels: &[[u32; MAX_SIDE]; MAX_SIDE],
+    narrow: impl Fn(u32) -> T,
+) -> [[T; MAX_SIDE]; MAX_SIDE] {
+    let mut out = [[T::default(); MAX_SIDE]; MAX_SIDE];
+    for (to, &texel) in out.as_flattened_mut().iter_mut().zip(texels.as_flattened()) {
+        *to = narrow(texel);
+    }
+    out
 }

@@ -6,9 +6,9 @@
 //! keeps pixels row after row, the samples of a pixel side by side.
 
 use tepui_format::Format;
-use tepui_format::texel::TexelCodec;
+use tepui_format::texel::{TexelCodec, srgb};
 
-use crate::half;
+use crate::{LANES, Row, half};
 
 /// Where the samples of a tile lie in local memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +110,7 @@ impl TileFormat {
             TileFormat::U16Norm => f32_to_unorm(float, 16),
             TileFormat::S16Norm => f32_to_snorm(float, 16) as u32 & 0xffff,
             TileFormat::Srgba8 if channel == 3 => f32_to_unorm(float, 8),
-            TileFormat::Srgba8 => u32::from(tepui_format::texel::srgb::encode(float)),
+            TileFormat::Srgba8 => u32::from(srgb::encode(float)),
             _ => value,
         }
     }
@@ -125,7 +125,7 @@ impl TileFormat {
             TileFormat::U16Norm => unorm_to_f32(stored, 16),
             TileFormat::S16Norm => snorm_to_f32(i32::from(stored as u16 as i16), 16),
             TileFormat::Srgba8 if channel == 3 => unorm_to_f32(stored, 8),
-            TileFormat::Srgba8 => tepui_format::texel::srgb::decode_table()[stored as usize & 0xff],
+            TileFormat::Srgba8 => srgb::decode_table()[stored as usize & 0xff],
             _ => return stored,
         };
         float.to_bits()
@@ -175,5 +175,186 @@ impl TileFormat {
             *o = self.decode(c, u32::from_le_bytes(word));
         }
         Some(out)
+    }
+
+    /// How pixels of the channels of `mask` lie in the tile, if that is the same for each channel: one, two
+    /// or four channels from the first on, not in one word.
+    pub fn plain(self, mask: u8) -> Option<Plain> {
+        let channels = match mask {
+            1 => 1,
+            3 => 2,
+            15 => 4,
+            _ => return None,
+        };
+        self.packed().is_none().then_some(Plain { format: self, channels })
+    }
+}
+
+/// Pixels of all lanes whose channels lie side by side: with [`TileFormat::store`]'s and
+/// [`TileFormat::load`]'s results.
+#[derive(Clone, Copy, Debug)]
+pub struct Plain {
+    format: TileFormat,
+    channels: usize,
+}
+
+impl Plain {
+    /// Bytes of a pixel: a power of two of at most 16.
+    pub fn bytes(self) -> usize {
+        self.channels * self.format.unit()
+    }
+
+    /// Word and shift of a channel.
+    #[inline(always)]
+    fn place(self, channel: usize) -> (usize, usize) {
+        let bit = 8 * self.format.unit() * channel;
+        (bit / 32, bit % 32)
+    }
+
+    /// The words of pixels, those of a pixel one behind the other, from their channels.
+    #[inline(always)]
+    pub fn pack(self, channels: &[Row; 4]) -> [Row; 4] {
+        let mut words = [[0; LANES]; 4];
+        for (c, row) in channels.iter().enumerate().take(self.channels) {
+            let (word, shift) = self.place(c);
+            let word = &mut words[word];
+            // One loop for each format, so that it has no choice of its own.
+            macro_rules! each {
+                ($encode:expr) => {
+                    for i in 0..LANES {
+                        word[i] |= $encode(row[i]) << shift;
+                    }
+                };
+            }
+            match self.format {
+                TileFormat::I8 => each!(|v: u32| v & 0xff),
+                TileFormat::I16 => each!(|v: u32| v & 0xffff),
+                TileFormat::I32 => each!(|v: u32| v),
+                TileFormat::F16 => each!(|v: u32| half::narrow(f32::from_bits(v))),
+                TileFormat::Srgba8 if c < 3 => {
+                    each!(|v: u32| u32::from(srgb::encode(f32::from_bits(v))));
+                }
+                TileFormat::U8Norm | TileFormat::Srgba8 => each!(|v: u32| byte(f32::from_bits(v))),
+                format => each!(|v: u32| format.encode(c, v)),
+            }
+        }
+        words
+    }
+
+    /// The channels of pixels from their words.
+    #[inline(always)]
+    pub fn unpack(self, words: &[Row; 4]) -> [Row; 4] {
+        let mut channels = [[0; LANES]; 4];
+        let bits = u32::MAX >> (32 - 8 * self.format.unit());
+        for (c, row) in channels.iter_mut().enumerate().take(self.channels) {
+            let (word, shift) = self.place(c);
+            let word = &words[word];
+            macro_rules! each {
+                ($decode:expr) => {
+                    for i in 0..LANES {
+                        row[i] = $decode(word[i] >> shift & bits);
+                    }
+                };
+            }
+            match self.format {
+                TileFormat::I8 | TileFormat::I16 | TileFormat::I32 => each!(|v: u32| v),
+                TileFormat::F16 => each!(|v: u32| half::widen(v).to_bits()),
+                TileFormat::Srgba8 if c < 3 => {
+                    let table = srgb::decode_table();
+                    each!(|v: u32| table[(v & 0xff) as usize].to_bits());
+                }
+                TileFormat::U8Norm | TileFormat::Srgba8 => {
+                    each!(|v: u32| (v as i32 as f32 / 255.0).to_bits());
+                }
+                format => each!(|v: u32| format.decode(c, v)),
+            }
+        }
+        channels
+    }
+
+    /// Writes the pixel of a lane to the start of `into`, which must have room for it.
+    #[inline(always)]
+    pub fn put(self, words: &[Row; 4], lane: usize, into: &mut [u8]) {
+        let first = words[0][lane].to_le_bytes();
+        match self.bytes() {
+            4 => into[..4].copy_from_slice(&first),
+            1 => into[0] = first[0],
+            2 => into[..2].copy_from_slice(&first[..2]),
+            bytes => {
+                for (to, word) in into[..bytes].as_chunks_mut().0.iter_mut().zip(words) {
+                    *to = word[lane].to_le_bytes();
+                }
+            }
+        }
+    }
+
+    /// Reads the pixel of a lane from the start of `from`; what is not there is zero.
+    #[inline(always)]
+    pub fn get(self, from: &[u8], lane: usize, words: &mut [Row; 4]) {
+        match (self.bytes(), from.first_chunk::<4>()) {
+            (4, Some(word)) => words[0][lane] = u32::from_le_bytes(*word),
+            (bytes, _) => {
+                let mut all = [0; 16];
+                let there = from.len().min(bytes);
+                all[..there].copy_from_slice(&from[..there]);
+                for (row, word) in words.iter_mut().zip(all.as_chunks::<4>().0) {
+                    row[lane] = u32::from_le_bytes(*word);
+                }
+            }
+        }
+    }
+}
+
+/// A float as eight bits: as `f32_to_unorm`, in few steps.
+#[inline(always)]
+fn byte(value: f32) -> u32 {
+    // A NaN becomes 0. Adding 2^23 rounds to an integer, ties to even, in the low bits.
+    let value = if value > 0.0 { value } else { 0.0 };
+    let value = if value < 1.0 { value } else { 1.0 };
+    value.mul_add(255.0, 8_388_608.0).to_bits() & 0xff
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_lanes_agree_with_single_pixels() {
+        use TileFormat::*;
+        let mut seed = 1u32;
+        for format in [I8, I16, I32, F16, U8Norm, S8Norm, U16Norm, S16Norm, Srgba8] {
+            for mask in [1, 3, 15] {
+                let plain = format.plain(mask).unwrap();
+                let mut channels = [[0; LANES]; 4];
+                for (i, value) in channels.as_flattened_mut().iter_mut().enumerate() {
+                    seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    let unit = (seed >> 8) as f32 / (1 << 24) as f32;
+                    *value = match i % 5 {
+                        0 => seed,
+                        1 => (3.0 * unit - 1.0).to_bits(),
+                        _ => unit.to_bits(),
+                    };
+                }
+                let words = plain.pack(&channels);
+                let mut again = [[u32::MAX; LANES]; 4];
+                for lane in 0..LANES {
+                    let values = channels.map(|row| row[lane]);
+                    let (mut one, mut all) = ([0; 16], [0; 16]);
+                    assert!(format.store(mask, &values, &mut one));
+                    plain.put(&words, lane, &mut all);
+                    assert_eq!(one, all, "{format:?} {mask} {values:x?}");
+                    plain.get(&all, lane, &mut again);
+                }
+                let back = plain.unpack(&again);
+                for lane in 0..LANES {
+                    let mut pixel = [0; 16];
+                    plain.put(&words, lane, &mut pixel);
+                    let want = format.load(mask, &pixel).unwrap();
+                    assert_eq!(back.map(|row| row[lane]), want, "{format:?} {mask}");
+                }
+            }
+            assert!(format.plain(5).is_none());
+        }
+        assert!(Rgb10A2.plain(15).is_none());
     }
 }

@@ -14,8 +14,6 @@ pub struct Bins {
     lists: Vec<u32>,
     /// Shapes that every tile looks at.
     wide: Vec<u32>,
-    /// All shapes of the layer.
-    order: Vec<u32>,
 }
 
 /// The tiles that a shape may touch: first column, first row, one past the last of both.
@@ -27,19 +25,13 @@ fn touched(shape: &Shape, tile_px: [u32; 2]) -> [u32; 4] {
 
 impl Bins {
     /// Sorts shapes into the tiles of a layer; `members` are those of the layer, in order.
-    pub fn fill(
-        &mut self,
-        shapes: &[Shape],
-        members: impl Iterator<Item = u32> + Clone,
-        tiles: [u32; 2],
-        tile_px: [u32; 2],
-    ) {
+    pub fn fill(&mut self, shapes: &[Shape], members: &[u32], tiles: [u32; 2], tile_px: [u32; 2]) {
         let count = (tiles[0] * tiles[1]) as usize;
         self.starts.clear();
         self.starts.resize(count + 1, 0);
         self.wide.clear();
         let mut total = 0;
-        for index in members.clone() {
+        for &index in members {
             let [x0, y0, x1, y1] = touched(&shapes[index as usize], tile_px);
             let n = ((x1 - x0) * (y1 - y0)) as usize;
             if n > WIDE {
@@ -62,9 +54,7 @@ impl Bins {
         self.lists.clear();
         self.lists.resize(total, 0);
         // Lists are filled from their ends, so that the members have to come in reverse.
-        self.order.clear();
-        self.order.extend(members);
-        for &index in self.order.iter().rev() {
+        for &index in members.iter().rev() {
             let [x0, y0, x1, y1] = touched(&shapes[index as usize], tile_px);
             if ((x1 - x0) * (y1 - y0)) as usize > WIDE {
                 continue;
@@ -81,7 +71,7 @@ impl Bins {
 
     /// Bytes that the lists hold.
     pub fn bytes(&self) -> usize {
-        let lists = [&self.starts, &self.lists, &self.wide, &self.order];
+        let lists = [&self.starts, &self.lists, &self.wide];
         lists.into_iter().map(crate::recycle::bytes_of).sum()
     }
 
@@ -125,7 +115,7 @@ mod tests {
             shape([5, 5], [6, 40]),
         ];
         let mut bins = Bins::default();
-        bins.fill(&shapes, 0..5, [16, 16], [32, 32]);
+        bins.fill(&shapes, &[0, 1, 2, 3, 4], [16, 16], [32, 32]);
         let tile = |x: u32, y: u32| bins.tile(y * 16 + x).collect::<Vec<_>>();
         assert_eq!(tile(0, 0), [0, 1, 2, 3, 4]);
         assert_eq!(tile(1, 0), [1, 2, 3]);

@@ -6,9 +6,13 @@
 use tepui_agx_packets::ppp::{FragmentStencil, StencilOp};
 
 use crate::render::scene::State;
+use crate::usc::lanes::top_bits;
 
 /// Pixels of a row, and the most rows of a tile.
 pub const SIDE: usize = 32;
+
+/// Pixels of a row that are tested together: those of a small primitive are mostly in one part.
+const PART: usize = 8;
 
 /// Most samples of a pixel.
 pub const MAX_SAMPLES: usize = 4;
@@ -57,10 +61,29 @@ impl Planes {
         (&mut self.depth[at..at + SIDE]).try_into().expect("a row")
     }
 
-    /// The stencil of a row of one sample.
-    pub fn stencil_row(&mut self, sample: usize, y: usize) -> &mut [u8; SIDE] {
+    /// Takes the first depths of a row of one sample as their buffer keeps them.
+    pub fn put_depth(&mut self, sample: usize, y: usize, texels: &[u32]) {
+        let unorm16 = self.unorm16;
+        for (z, &texel) in self.depth_row(sample, y).iter_mut().zip(texels) {
+            *z = if unorm16 { texel as f32 / 65535.0 } else { f32::from_bits(texel) };
+        }
+    }
+
+    /// Takes the first stencils of a row of one sample.
+    pub fn put_stencil(&mut self, sample: usize, y: usize, texels: &[u32]) {
         let at = start(sample, y);
-        (&mut self.stencil[at..at + SIDE]).try_into().expect("a row")
+        for (stencil, &texel) in self.stencil[at..at + SIDE].iter_mut().zip(texels) {
+            *stencil = texel as u8;
+        }
+    }
+
+    /// The stencils of rows of one sample.
+    pub fn stencil_texels(&self, sample: usize, out: &mut [[u32; SIDE]]) {
+        let from = start(sample, 0);
+        let stencils = &self.stencil[from..from + SIDE * out.len()];
+        for (texel, &stencil) in out.as_flattened_mut().iter_mut().zip(stencils) {
+            *texel = u32::from(stencil);
+        }
     }
 
     /// The depths of rows of one sample as their buffer keeps them.
@@ -112,42 +135,56 @@ impl Planes {
         }
     }
 
-    /// Tests and updates the pixels `mask` of a row. Returns those that pass.
+    /// Tests and updates the pixels `mask` of a row, whose first pixel is at `x`, `y` of the plane of
+    /// depths, which are clamped to a range. Returns those that pass.
     #[inline(always)]
     pub fn test_row(
         &mut self,
         tests: &Tests,
-        sample: usize,
-        y: usize,
+        [sample, row]: [usize; 2],
         mask: u32,
-        z: &[f32; SIDE],
+        plane: &Plane,
+        [x, y]: [f32; 2],
+        [low, high]: [f32; 2],
     ) -> u32 {
+        let mut passed = 0;
+        for first in (0..SIDE).step_by(PART) {
+            let mask = mask >> first & ((1 << PART) - 1);
+            if mask == 0 {
+                continue;
+            }
+            let mut z = [0.0; PART];
+            for (i, z) in z.iter_mut().enumerate() {
+                // A NaN stays one.
+                *z = at(plane, x + (first + i) as f32, y).clamp(low, high);
+            }
+            passed |= self.test_part(tests, start(sample, row) + first, mask, &z) << first;
+        }
+        passed
+    }
+
+    /// Tests and updates those of the pixels from `place` on that `mask` has.
+    #[inline(always)]
+    fn test_part(&mut self, tests: &Tests, place: usize, mask: u32, z: &[f32; PART]) -> u32 {
         if tests.stencil.is_some() {
             let mut passed = 0;
-            for (x, &z) in z.iter().enumerate() {
-                if mask >> x & 1 != 0 {
-                    passed |= u32::from(self.test(tests, sample, x, y, z, None)) << x;
-                }
+            for (i, &z) in z.iter().enumerate().filter(|(i, _)| mask >> i & 1 != 0) {
+                passed |= u32::from(self.test_at(tests, place + i, z, None)) << i;
             }
             return passed;
         }
-        let unorm16 = self.unorm16;
-        let at = start(sample, y);
-        let row: &mut [f32; SIDE] = (&mut self.depth[at..at + SIDE]).try_into().expect("a row");
         let mut z = *z;
-        if unorm16 {
-            for z in &mut z {
-                if !z.is_nan() {
-                    *z = (z.clamp(0.0, 1.0) * 65535.0).round_ties_even() / 65535.0;
-                }
-            }
+        for z in &mut z {
+            *z = self.quantise(*z);
         }
-        let mut passed = 0u32;
-        // One comparison for each function, so that the loop has none of its own.
+        let old: &mut [f32; PART] =
+            (&mut self.depth[place..place + PART]).try_into().expect("a part of a row");
+        // All bits where the comparison holds; one loop for each function, so that it has none of its own.
+        let mut holds = [0; PART];
         macro_rules! compare {
             ($holds:expr) => {
-                for x in 0..SIDE {
-                    passed |= u32::from($holds(z[x], row[x])) << x;
+                for i in 0..PART {
+                    holds[i] = if $holds(z[i], old[i]) { u32::MAX } else { 0 };
                 }
             };
         }
@@ -161,88 +198,16 @@ impl Planes {
             Compare::GEQUAL => compare!(|a: f32, b: f32| a >= b),
             _ => compare!(|a: f32, _: f32| !a.is_nan()),
         }
-        passed &= mask;
+        for (i, holds) in holds.iter_mut().enumerate() {
+            *holds = if mask & 1 << i != 0 { *holds } else { 0 };
+        }
         if tests.write {
-            if passed == u32::MAX {
-                *row = z;
-            } else {
-                for x in 0..SIDE {
-                    row[x] = if passed >> x & 1 != 0 { z[x] } else { row[x] };
-                }
+            for i in 0..PART {
+                let kept = old[i].to_bits() & !holds[i];
+                old[i] = f32::from_bits(z[i].to_bits() & holds[i] | kept);
             }
         }
-        passed
-    }
-
-    /// Tests and updates the pixels `mask` of a row, whose first pixel is at `x`, `y` of the plane of
-    /// depths, which are clamped to a range. Returns those that pass. The tests must have no stencil.
-    ///
-    /// # Safety
-    /// The host must have AVX-512 F.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f")]
-    pub unsafe fn test_plane_wider(
-        &mut self,
-        tests: &Tests,
-        [sample, row]: [usize; 2],
-        mask: u32,
-        plane: &Plane,
-        [x, y]: [f32; 2],
-        range: [f32; 2],
-    ) -> u32 {
-        use std::arch::x86_64::{
-            _CMP_EQ_OQ, _CMP_GE_OQ, _CMP_GT_OQ, _CMP_LE_OQ, _CMP_LT_OQ, _CMP_NEQ_OQ, _CMP_ORD_Q,
-            _mm512_add_ps, _mm512_cmp_ps_mask, _mm512_div_ps, _mm512_loadu_ps,
-            _mm512_mask_storeu_ps, _mm512_max_ps, _mm512_min_ps, _mm512_mul_ps,
-            _mm512_roundscale_ps, _mm512_set1_ps, _mm512_setr_ps,
-        };
-        debug_assert!(tests.stencil.is_none());
-        const HALF: usize = SIDE / 2;
-        let steps = _mm512_setr_ps(
-            0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0,
-        );
-        // As `at`, each operation rounded.
-        let below = _mm512_set1_ps(plane[1] * y + plane[2]);
-        let slope = _mm512_set1_ps(plane[0]);
-        let [low, high] = range.map(|z| _mm512_set1_ps(z));
-        let from = start(sample, row);
-        let stored = &mut self.depth[from..from + SIDE];
-        let mut all = 0;
-        for h in 0..2 {
-            let mask = (mask >> (HALF * h)) as u16;
-            if mask == 0 {
-                continue;
-            }
-            let column = _mm512_add_ps(steps, _mm512_set1_ps(x + (HALF * h) as f32));
-            let z = _mm512_add_ps(_mm512_mul_ps(slope, column), below);
-            // The last operand if one is a NaN: it stays one.
-            let mut z = _mm512_min_ps(high, _mm512_max_ps(low, z));
-            if self.unorm16 {
-                let (zero, one) = (_mm512_set1_ps(0.0), _mm512_set1_ps(1.0));
-                let most = _mm512_set1_ps(65535.0);
-                z = _mm512_min_ps(one, _mm512_max_ps(zero, z));
-                z = _mm512_div_ps(_mm512_roundscale_ps::<8>(_mm512_mul_ps(z, most)), most);
-            }
-            let place = stored[HALF * h..].as_mut_ptr();
-            // SAFETY: the other half of the row, or this, is behind it.
-            let old = unsafe { _mm512_loadu_ps(place) };
-            let passed = match tests.depth {
-                Compare::NEVER => 0,
-                Compare::LESS => _mm512_cmp_ps_mask::<_CMP_LT_OQ>(z, old),
-                Compare::EQUAL => _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(z, old),
-                Compare::LEQUAL => _mm512_cmp_ps_mask::<_CMP_LE_OQ>(z, old),
-                Compare::GREATER => _mm512_cmp_ps_mask::<_CMP_GT_OQ>(z, old),
-                Compare::NOT_EQUAL => _mm512_cmp_ps_mask::<_CMP_NEQ_OQ>(z, old),
-                Compare::GEQUAL => _mm512_cmp_ps_mask::<_CMP_GE_OQ>(z, old),
-                _ => _mm512_cmp_ps_mask::<_CMP_ORD_Q>(z, z),
-            } & mask;
-            if tests.write {
-                // SAFETY: as for the load.
-                unsafe { _mm512_mask_storeu_ps(place, passed, z) };
-            }
-            all |= u32::from(passed) << (HALF * h);
-        }
-        all
+        top_bits(&holds)
     }
 
     /// Tests and updates one sample, with the stencil of the program if it emitted one. True if it
@@ -256,7 +221,10 @@ impl Planes {
         z: f32,
         emitted: Option<u8>,
     ) -> bool {
-        let at = start(sample, y) + x;
+        self.test_at(tests, start(sample, y) + x, z, emitted)
+    }
+
+    fn test_at(&mut self, tests: &Tests, at: usize, z: f32, emitted: Option<u8>) -> bool {
         let z = self.quantise(z);
         let depth_passes = tests.depth.holds(z, self.depth[at]);
         let mut passes = depth_passes;
@@ -353,11 +321,6 @@ impl Tests {
         self.depth == Compare::ALWAYS && !self.write && self.stencil.is_none()
     }
 
-    /// Is there a test of the stencil?
-    pub fn has_stencil(&self) -> bool {
-        self.stencil.is_some()
-    }
-
     /// The tests of front and back faces.
     pub fn of(state: &State) -> [Tests; 2] {
         let enabled = state.control.stencil_test_enable || state.control2.stencil_test_enable;
@@ -401,31 +364,6 @@ mod tests {
 
     #[test]
     fn a_row_and_a_sample_agree() {
-        let z: [f32; SIDE] = std::array::from_fn(|x| x as f32 / 32.0);
-        for bits in 0..8 {
-            let tests = Tests { depth: Compare(bits), write: true, stencil: None };
-            let (mut rows, mut singles) = (Planes::default(), Planes::default());
-            rows.clear(4, 0.5, 0);
-            singles.clear(4, 0.5, 0);
-            let mask = 0xf0ff_ff0f;
-            let passed = rows.test_row(&tests, 1, 3, mask, &z);
-            let mut expected = 0;
-            for (x, &z) in z.iter().enumerate() {
-                if mask >> x & 1 != 0 {
-                    expected |= u32::from(singles.test(&tests, 1, x, 3, z, None)) << x;
-                }
-            }
-            assert_eq!(passed, expected);
-            assert_eq!(rows.depth, singles.depth);
-        }
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[test]
-    fn wide_rows_agree_with_narrow_ones() {
-        if !is_x86_feature_detected!("avx512f") {
-            return;
-        }
         let planes =
             [[0.03, -0.01, 0.1], [0.0, 0.0, 0.5], [f32::NAN, 0.0, 0.0], [-0.02, 0.04, 0.7]];
         for (number, plane) in planes.iter().enumerate() {
@@ -433,23 +371,23 @@ mod tests {
                 .flat_map(|b| [(b, true, false), (b, true, true), (b, false, number & 1 != 0)])
             {
                 let tests = Tests { depth: Compare(bits), write, stencil: None };
-                let [mut narrow, mut wide] =
+                let [mut rows, mut singles] =
                     [0, 1].map(|_| Planes { unorm16, ..Planes::default() });
-                for p in [&mut narrow, &mut wide] {
+                for p in [&mut rows, &mut singles] {
                     p.clear(4, 0.5, 0);
                 }
                 for (y, mask) in [(3, u32::MAX), (3, 0xf0ff_ff0f), (7, 0xffff_0000), (8, 0x11)] {
                     let (x0, fy) = (16.5, y as f32 + 0.25);
-                    let z = std::array::from_fn(|x| at(plane, x0 + x as f32, fy).clamp(0.1, 0.9));
-                    let expected = narrow.test_row(&tests, 1, y, mask, &z);
-                    // SAFETY: the host has AVX-512.
-                    let passed = unsafe {
-                        wide.test_plane_wider(&tests, [1, y], mask, plane, [x0, fy], [0.1, 0.9])
-                    };
+                    let mut expected = 0;
+                    for x in (0..SIDE).filter(|x| mask >> x & 1 != 0) {
+                        let z = at(plane, x0 + x as f32, fy).clamp(0.1, 0.9);
+                        expected |= u32::from(singles.test(&tests, 1, x, y, z, None)) << x;
+                    }
+                    let passed = rows.test_row(&tests, [1, y], mask, plane, [x0, fy], [0.1, 0.9]);
                     assert_eq!(passed, expected, "{plane:?} {bits} {y}");
                 }
-                let [narrow, wide] = [narrow, wide].map(|p| p.depth.clone());
-                assert!(narrow.iter().zip(&wide).all(|(a, b)| a.to_bits() == b.to_bits()));
+                let [rows, singles] = [rows, singles].map(|p| p.depth);
+                assert!(rows.iter().zip(&singles).all(|(a, b)| a.to_bits() == b.to_bits()));
             }
         }
     }

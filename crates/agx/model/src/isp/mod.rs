@@ -48,6 +48,8 @@ use tile::TileWorker;
 pub struct FrameMemory {
     shapes: Vec<Shape>,
     setups: Vec<Setup>,
+    /// Shapes by layer, each layer's in order.
+    order: Vec<u32>,
     bins: Bins,
 }
 
@@ -55,10 +57,12 @@ impl Buffers for FrameMemory {
     fn clear(&mut self) {
         self.shapes.clear();
         self.setups.clear();
+        self.order.clear();
     }
 
     fn bytes(&self) -> usize {
-        bytes_of(&self.shapes) + bytes_of(&self.setups) + self.bins.bytes()
+        let lists = bytes_of(&self.shapes) + bytes_of(&self.setups) + bytes_of(&self.order);
+        lists + self.bins.bytes()
     }
 }
 
@@ -74,12 +78,12 @@ pub fn draw(
     stats: &mut JobStats,
 ) -> Result<(), JobFault> {
     let decoded = Programs::new(vm, job.usc_exec_base, &gpu.programs);
-    let FrameMemory { shapes, setups, mut bins } = gpu.frames.take();
+    let FrameMemory { shapes, setups, mut order, mut bins } = gpu.frames.take();
     let frame = Frame::new(gpu, vm, job, scene, &decoded, stats, (shapes, setups))?;
     let mut visible = vec![0; frame.states.len()];
-    let result = layers(gpu, &frame, &mut bins, stats, &mut visible);
+    let result = layers(gpu, &frame, (&mut order, &mut bins), stats, &mut visible);
     write_visibility(vm, job, &frame, &visible)?;
-    gpu.frames.put(FrameMemory { shapes: frame.shapes, setups: frame.setups, bins });
+    gpu.frames.put(FrameMemory { shapes: frame.shapes, setups: frame.setups, order, bins });
     result
 }
 
@@ -87,25 +91,27 @@ pub fn draw(
 fn layers(
     gpu: &Gpu,
     frame: &Frame<'_>,
-    bins: &mut Bins,
+    (order, bins): (&mut Vec<u32>, &mut Bins),
     stats: &mut JobStats,
     visible: &mut [u64],
 ) -> Result<(), JobFault> {
-    // Shapes by layer, each layer's in order.
-    let mut members: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    for (index, shape) in (0..).zip(&frame.shapes) {
-        let layer = u32::from(frame.scene.primitives[shape.primitive as usize].layer);
-        if layer < frame.layers {
-            members.entry(layer).or_default().push(index);
-        }
+    let layer_of = |shape: u32| {
+        let primitive = frame.shapes[shape as usize].primitive;
+        u32::from(frame.scene.primitives[primitive as usize].layer)
+    };
+    order.extend((0..frame.shapes.len() as u32).filter(|&shape| layer_of(shape) < frame.layers));
+    if frame.layers > 1 {
+        order.sort_by_key(|&shape| layer_of(shape));
     }
     let spent = AtomicU64::new(stats.instructions);
+    let mut rest = order.as_slice();
     for layer in 0..frame.layers {
-        let own = members.get(&layer).map_or(&[][..], Vec::as_slice);
+        let (own, behind) = rest.split_at(rest.partition_point(|&shape| layer_of(shape) <= layer));
+        rest = behind;
         if own.is_empty() && !frame.empty_tiles {
             continue;
         }
-        bins.fill(&frame.shapes, own.iter().copied(), frame.tiles, frame.tile_px);
+        bins.fill(&frame.shapes, own, frame.tiles, frame.tile_px);
         tiles(gpu, frame, (bins, layer), &spent, stats, visible)?;
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use super::depth::{MAX_SAMPLES, SIDE};
 use super::setup::{PIXEL, Shape};
-use crate::usc::lanes::Row;
+use crate::usc::lanes::top_bits;
 
 /// Where the samples of a pixel are.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,7 +45,7 @@ impl Default for Coverage {
     }
 }
 
-/// A side of a shape within a tile: the value at the centre (or sample) of column i is `row + a i`.
+/// A side of a shape within a tile: the value at a sample of column x and row y is `first + a x + b y`.
 struct Side {
     a: i32,
     b: i32,
@@ -67,35 +67,11 @@ impl Coverage {
         size: [u32; 2],
     ) -> bool {
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") {
-            // SAFETY: the host has both.
-            return unsafe { self.draw_wider(shape, samples, corner, size) };
-        }
-        #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the host has AVX2.
             return unsafe { self.draw_wide(shape, samples, corner, size) };
         }
-        self.draw_any(shape, samples, corner, size, rows_inside)
-    }
-
-    /// As [`Coverage::draw_any`], in wider vectors.
-    ///
-    /// # Safety
-    /// The host must have AVX-512 F and DQ.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f,avx512dq")]
-    unsafe fn draw_wider(
-        &mut self,
-        shape: &Shape,
-        samples: &Samples,
-        corner: [u32; 2],
-        size: [u32; 2],
-    ) -> bool {
-        self.draw_any(shape, samples, corner, size, |bits, y0, lanes, sides, columns| {
-            // SAFETY: the caller's promise.
-            unsafe { rows_inside_wider(bits, y0, lanes, sides, columns) }
-        })
+        self.draw_any(shape, samples, corner, size)
     }
 
     /// As [`Coverage::draw_any`], in wide vectors.
@@ -111,10 +87,9 @@ impl Coverage {
         corner: [u32; 2],
         size: [u32; 2],
     ) -> bool {
-        self.draw_any(shape, samples, corner, size, rows_inside)
+        self.draw_any(shape, samples, corner, size)
     }
 
-    /// `rows` is [`rows_inside`], or a faster one.
     #[inline(always)]
     fn draw_any(
         &mut self,
@@ -122,7 +97,6 @@ impl Coverage {
         samples: &Samples,
         corner: [u32; 2],
         size: [u32; 2],
-        rows: impl Fn(&mut [u32], i32, &[[i32; SIDE]; 4], &[Side], u32) -> u32,
     ) -> bool {
         let min = [0, 1].map(|k| u32::from(shape.min_px[k]).max(corner[k]));
         let max = [0, 1].map(|k| u32::from(shape.max_px[k]).min(corner[k] + size[k]));
@@ -170,13 +144,7 @@ impl Coverage {
                 any = columns;
                 continue;
             }
-            let mut lanes = [[0i32; SIDE]; 4];
-            for (lane, side) in lanes.iter_mut().zip(sides) {
-                for (i, v) in lane.iter_mut().enumerate() {
-                    *v = side.first[s].wrapping_add(side.a.wrapping_mul(i as i32));
-                }
-            }
-            any |= rows(&mut bits[y0..y1], y0 as i32, &lanes, sides, columns);
+            any |= rows_inside(&mut bits[y0..y1], y0 as i32, sides, s, columns);
         }
         for s in own..samples.count {
             self.bits[s] = self.bits[0];
@@ -185,73 +153,43 @@ impl Coverage {
     }
 }
 
-/// For rows y0, y0 + 1, … which columns are inside of all sides, whose values at row 0 are `lanes`.
-/// Returns the columns that are inside in some row.
-#[inline(always)]
-fn rows_inside(
-    bits: &mut [u32],
-    y0: i32,
-    lanes: &[[i32; SIDE]; 4],
-    sides: &[Side],
-    columns: u32,
-) -> u32 {
-    let mut any = 0;
-    for (y, row) in (y0..).zip(bits) {
-        let mut outside = Row::ZERO;
-        for (lane, side) in lanes.iter().zip(sides) {
-            let down = side.b.wrapping_mul(y);
-            for i in 0..SIDE {
-                outside.0[i] |= lane[i].wrapping_add(down) as u32;
-            }
-        }
-        *row = !outside.bits() & columns;
-        any |= *row;
-    }
-    any
-}
+/// Columns that are looked at together: those of a small shape are mostly in one part of a tile.
+const PART: usize = 8;
 
-/// As [`rows_inside`], in wider vectors.
-///
-/// # Safety
-/// The host must have AVX-512 F and DQ.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512dq")]
-unsafe fn rows_inside_wider(
-    bits: &mut [u32],
-    y0: i32,
-    lanes: &[[i32; SIDE]; 4],
-    sides: &[Side],
-    columns: u32,
-) -> u32 {
-    use std::arch::x86_64::{
-        _mm512_add_epi32, _mm512_loadu_si512, _mm512_movepi32_mask, _mm512_or_si512,
-        _mm512_set1_epi32, _mm512_setzero_si512,
-    };
-    // Sides that there are not are nowhere outside.
-    let zero = _mm512_setzero_si512();
-    let mut values = [[zero; 2]; 4];
-    let mut steps = [zero; 4];
-    for (k, (side, lane)) in sides.iter().zip(lanes).enumerate() {
-        steps[k] = _mm512_set1_epi32(side.b);
-        let start = _mm512_set1_epi32(side.b.wrapping_mul(y0));
-        for h in 0..2 {
-            // SAFETY: half of the lanes.
-            let lane = unsafe { _mm512_loadu_si512(lane.as_ptr().add(16 * h).cast()) };
-            values[k][h] = _mm512_add_epi32(lane, start);
-        }
-    }
+/// For rows y0, y0 + 1, … which of `columns` have sample `s` inside of all sides. Returns the columns that
+/// are inside in some row.
+#[inline(always)]
+fn rows_inside(bits: &mut [u32], y0: i32, sides: &[Side], s: usize, columns: u32) -> u32 {
+    bits.fill(0);
     let mut any = 0;
-    for row in bits {
-        let mut outside = [zero; 2];
-        for (value, step) in values.iter_mut().zip(steps) {
-            for (outside, value) in outside.iter_mut().zip(value) {
-                *outside = _mm512_or_si512(*outside, *value);
-                *value = _mm512_add_epi32(*value, step);
+    for first in (0..SIDE).step_by(PART) {
+        let columns = columns >> first & ((1 << PART) - 1);
+        if columns == 0 {
+            continue;
+        }
+        // Sides that there are not are nowhere outside.
+        let mut values = [[0; PART]; 4];
+        let mut steps = [0; 4];
+        for ((value, step), side) in values.iter_mut().zip(&mut steps).zip(sides) {
+            *step = side.b as u32;
+            let start = side.first[s].wrapping_add(side.b.wrapping_mul(y0));
+            for i in 0..PART {
+                let across = side.a.wrapping_mul((first + i) as i32);
+                value[i] = start.wrapping_add(across) as u32;
             }
         }
-        let [low, high] = outside.map(|v| u32::from(_mm512_movepi32_mask(v)));
-        *row = !(low | high << 16) & columns;
-        any |= *row;
+        for row in bits.iter_mut() {
+            let mut outside = [0; PART];
+            for (value, step) in values.iter_mut().zip(steps) {
+                for i in 0..PART {
+                    outside[i] |= value[i];
+                    value[i] = value[i].wrapping_add(step);
+                }
+            }
+            let inside = (!top_bits(&outside) & columns) << first;
+            *row |= inside;
+            any |= inside;
+        }
     }
     any
 }

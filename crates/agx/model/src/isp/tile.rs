@@ -3,9 +3,10 @@
 use tepui_softgpu::RangeCache;
 
 use super::bins::Bins;
-use super::depth::{MAX_SAMPLES, Plane, Planes, SIDE, Tests, at};
+use super::depth::{MAX_SAMPLES, Plane, Planes, SIDE, Tests};
 use super::frame::{Frame, Shader};
 use super::raster::{Coverage, Samples};
+use super::zls::Tile;
 use crate::Gpu;
 use crate::job::{JobFault, JobStats, Unit};
 use crate::render::coefficients::local;
@@ -123,10 +124,8 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
         self.fragments.corner = corner;
         let mut memory = View { vm: frame.vm, ranges: &mut self.ranges };
         let planes = &mut self.fragments.planes;
-        frame
-            .zls
-            .load(&mut memory, &mut self.notes, planes, layer, corner, frame.tile_px)
-            .map_err(zls)?;
+        let tile = Tile { layer, corner, size_px: frame.tile_px };
+        frame.zls.load(&mut memory, &mut self.notes, planes, &tile).map_err(zls)?;
         if let Some(core) = &mut self.core {
             let local = core.local();
             if !self.flat.is_empty() {
@@ -182,11 +181,8 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
             }
         }
         let mut memory = View { vm: frame.vm, ranges: &mut self.ranges };
-        let planes = &mut self.fragments.planes;
-        frame
-            .zls
-            .store(&mut memory, &mut self.notes, planes, layer, corner, frame.tile_px)
-            .map_err(zls)
+        let tile = Tile { layer, corner, size_px: frame.tile_px };
+        frame.zls.store(&mut memory, &mut self.notes, &self.fragments.planes, &tile).map_err(zls)
     }
 
     fn enter(&mut self, program: usize) {
@@ -359,36 +355,11 @@ impl Rows<'_> {
         passed: &mut [[u32; SIDE]; MAX_SAMPLES],
     ) -> (u64, u32) {
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx512f") && !self.tests.has_stencil() {
-            let row = |planes: &mut Planes, s: usize, y: usize, mask: u32| {
-                let [sx, sy] = self.samples.px[s];
-                let at = [self.offset[0] + sx, self.offset[1] + y as f32 + sy];
-                // SAFETY: the host has AVX-512.
-                unsafe {
-                    planes.test_plane_wider(self.tests, [s, y], mask, &self.depth, at, self.range)
-                }
-            };
-            return self.test_any(planes, coverage, passed, row);
-        }
-        #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the host has AVX2.
             return unsafe { self.test_wide(planes, coverage, passed) };
         }
-        self.test_any(planes, coverage, passed, |planes, s, y, mask| self.row(planes, s, y, mask))
-    }
-
-    /// Tests a row.
-    #[inline(always)]
-    fn row(&self, planes: &mut Planes, s: usize, y: usize, mask: u32) -> u32 {
-        let [sx, sy] = self.samples.px[s];
-        let fy = self.offset[1] + y as f32 + sy;
-        let mut z = [0.0; SIDE];
-        for (x, z) in z.iter_mut().enumerate() {
-            let v = at(&self.depth, self.offset[0] + x as f32 + sx, fy);
-            *z = v.clamp(self.range[0], self.range[1]);
-        }
-        planes.test_row(self.tests, s, y, mask, &z)
+        self.test_any(planes, coverage, passed)
     }
 
     /// As [`Rows::test_any`], in wide vectors.
@@ -403,24 +374,28 @@ impl Rows<'_> {
         coverage: &Coverage,
         passed: &mut [[u32; SIDE]; MAX_SAMPLES],
     ) -> (u64, u32) {
-        self.test_any(planes, coverage, passed, |planes, s, y, mask| self.row(planes, s, y, mask))
+        self.test_any(planes, coverage, passed)
     }
 
-    /// `row` is [`Rows::row`], or a faster one.
     #[inline(always)]
     fn test_any(
         &self,
         planes: &mut Planes,
         coverage: &Coverage,
         passed: &mut [[u32; SIDE]; MAX_SAMPLES],
-        row: impl Fn(&mut Planes, usize, usize, u32) -> u32,
     ) -> (u64, u32) {
         let (mut count, mut any) = (0, 0);
         let trivial = self.tests.is_trivial();
         for s in 0..self.samples.count {
+            let [sx, sy] = self.samples.px[s];
             for y in coverage.rows[0]..coverage.rows[1] {
                 let mask = coverage.bits[s][y];
-                let left = if mask == 0 || trivial { mask } else { row(planes, s, y, mask) };
+                let left = if mask == 0 || trivial {
+                    mask
+                } else {
+                    let at = [self.offset[0] + sx, self.offset[1] + y as f32 + sy];
+                    planes.test_row(self.tests, [s, y], mask, &self.depth, at, self.range)
+                };
                 passed[s][y] = left;
                 count += u64::from(left.count_ones());
                 any |= left;

@@ -125,36 +125,17 @@ impl Zls {
         memory: &mut M,
         notes: &mut Notes,
         planes: &mut Planes,
-        layer: u32,
-        corner: [u32; 2],
-        tile_px: [u32; 2],
+        tile: &Tile,
     ) -> Result<(), Fault> {
         planes.unorm16 = self.unorm16;
         planes.clear(self.samples, self.clear_depth, self.clear_stencil);
         if let Some(surface) = &self.depth.load {
-            self.rows(surface, corner, tile_px, |sample, y, n| {
-                let mut texels = [0; SIDE];
-                let at = [corner[0], corner[1] + y as u32];
-                surface.load_row(memory, notes, [layer, sample], at, &mut texels[..n])?;
-                let row = planes.depth_row(sample as usize, y);
-                for (z, texel) in row.iter_mut().zip(&texels[..n]) {
-                    *z =
-                        if self.unorm16 { *texel as f32 / 65535.0 } else { f32::from_bits(*texel) };
-                }
-                Ok(())
-            })?;
+            let put = |sample, y, texels: &_| planes.put_depth(sample, y, texels);
+            self.load_plane(surface, memory, notes, tile, put)?;
         }
         if let Some(surface) = &self.stencil.load {
-            self.rows(surface, corner, tile_px, |sample, y, n| {
-                let mut texels = [0; SIDE];
-                let at = [corner[0], corner[1] + y as u32];
-                surface.load_row(memory, notes, [layer, sample], at, &mut texels[..n])?;
-                let row = planes.stencil_row(sample as usize, y);
-                for (s, texel) in row.iter_mut().zip(&texels[..n]) {
-                    *s = *texel as u8;
-                }
-                Ok(())
-            })?;
+            let put = |sample, y, texels: &_| planes.put_stencil(sample, y, texels);
+            self.load_plane(surface, memory, notes, tile, put)?;
         }
         Ok(())
     }
@@ -164,71 +145,85 @@ impl Zls {
         &self,
         memory: &mut M,
         notes: &mut Notes,
-        planes: &mut Planes,
-        layer: u32,
-        corner: [u32; 2],
-        tile_px: [u32; 2],
+        planes: &Planes,
+        tile: &Tile,
     ) -> Result<(), Fault> {
-        let rectangle = |surface: &Surface| {
-            let [w, h] = surface.size_px();
-            let [x1, y1] = [(corner[0] + tile_px[0]).min(w), (corner[1] + tile_px[1]).min(h)];
-            (corner[0] < x1 && corner[1] < y1).then_some([corner[0], corner[1], x1, y1])
-        };
         if let Some(surface) = &self.depth.store {
-            if let Some(rectangle) = rectangle(surface) {
-                surface.open(memory, notes, layer, rectangle)?;
-            }
-            let columns: [u32; SIDE] = surface.columns(corner[0]);
-            let [w, h] = self.inside(surface, corner, tile_px);
-            let mut texels = [[0; SIDE]; SIDE];
-            for sample in 0..self.samples {
-                planes.depth_texels(sample, &mut texels[..h]);
-                let at = [layer, sample as u32];
-                surface.store_rows(memory, at, &columns[..w], corner[1], &texels[..h])?;
-            }
+            let texels = |sample, out: &mut _| planes.depth_texels(sample, out);
+            self.store_plane(surface, memory, notes, tile, texels)?;
         }
         if let Some(surface) = &self.stencil.store {
-            if let Some(rectangle) = rectangle(surface) {
-                surface.open(memory, notes, layer, rectangle)?;
-            }
-            let columns: [u32; SIDE] = surface.columns(corner[0]);
-            let [w, h] = self.inside(surface, corner, tile_px);
-            let mut texels = [[0; SIDE]; SIDE];
-            for sample in 0..self.samples {
-                for (y, row) in texels[..h].iter_mut().enumerate() {
-                    *row = planes.stencil_row(sample, y).map(u32::from);
-                }
-                let at = [layer, sample as u32];
-                surface.store_rows(memory, at, &columns[..w], corner[1], &texels[..h])?;
-            }
+            let texels = |sample, out: &mut _| planes.stencil_texels(sample, out);
+            self.store_plane(surface, memory, notes, tile, texels)?;
         }
         Ok(())
     }
 
-    /// Columns and rows of a tile that are inside of a buffer.
-    fn inside(&self, surface: &Surface, corner: [u32; 2], tile_px: [u32; 2]) -> [usize; 2] {
-        let size = surface.size_px();
-        [0, 1].map(|k| size[k].saturating_sub(corner[k]).min(tile_px[k]) as usize)
-    }
-
-    /// Calls `each` with sample, row and number of pixels for every row of a tile that is inside of
-    /// the buffer.
-    fn rows(
+    /// Hands the texels of each row of a tile that is inside of the buffer to `put`, with sample and row.
+    fn load_plane<M: Memory>(
         &self,
         surface: &Surface,
-        corner: [u32; 2],
-        tile_px: [u32; 2],
-        mut each: impl FnMut(u32, usize, usize) -> Result<(), Fault>,
+        memory: &mut M,
+        notes: &mut Notes,
+        tile: &Tile,
+        mut put: impl FnMut(usize, usize, &[u32]),
     ) -> Result<(), Fault> {
-        let [columns, rows] = self.inside(surface, corner, tile_px);
+        let [columns, rows] = tile.inside(surface);
         if columns == 0 {
             return Ok(());
         }
-        for sample in 0..self.samples as u32 {
+        let mut texels = [0; SIDE];
+        let texels = &mut texels[..columns];
+        for sample in 0..self.samples {
             for y in 0..rows {
-                each(sample, y, columns)?;
+                let at = [tile.corner[0], tile.corner[1] + y as u32];
+                surface.load_row(memory, notes, [tile.layer, sample as u32], at, texels)?;
+                put(sample, y, texels);
             }
         }
         Ok(())
+    }
+
+    /// Writes the part of a tile that is inside of the buffer; `texels` gives the rows of a sample.
+    fn store_plane<M: Memory>(
+        &self,
+        surface: &Surface,
+        memory: &mut M,
+        notes: &mut Notes,
+        tile: &Tile,
+        texels: impl Fn(usize, &mut [[u32; SIDE]]),
+    ) -> Result<(), Fault> {
+        let [columns, rows] = tile.inside(surface);
+        if columns == 0 || rows == 0 {
+            return Ok(());
+        }
+        let size = [columns, rows];
+        surface.open(memory, notes, tile.layer, tile.corner, size)?;
+        let mut all = [[0; SIDE]; SIDE];
+        for sample in 0..self.samples {
+            texels(sample, &mut all[..rows]);
+            let at = [tile.layer, sample as u32];
+            surface.store_rows(memory, at, tile.corner, size, &all)?;
+        }
+        Ok(())
+    }
+}
+
+/// The pixels that are loaded or stored.
+#[derive(Clone, Copy, Debug)]
+pub struct Tile {
+    /// Layer of the framebuffer.
+    pub layer: u32,
+    /// First column and row.
+    pub corner: [u32; 2],
+    /// Columns and rows.
+    pub size_px: [u32; 2],
+}
+
+impl Tile {
+    /// Columns and rows that are inside of a buffer.
+    fn inside(&self, surface: &Surface) -> [usize; 2] {
+        let size = surface.size_px();
+        [0, 1].map(|k| size[k].saturating_sub(self.corner[k]).min(self.size_px[k]) as usize)
     }
 }

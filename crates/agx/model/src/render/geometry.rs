@@ -347,16 +347,21 @@ impl<'a> Geometry<'a> {
     /// Sets up the batch's primitives.
     fn setup(&mut self, layout: Layout, assembler: &Assembler) -> Result<(), JobFault> {
         let cull = (self.ppp.cull.rasterizer_discard, self.ppp.cull2.rasterizer_discard);
-        let Some(state) = self.scene.states.last() else { return Ok(()) };
-        if cull.0 || cull.1 {
+        if cull.0 || cull.1 || self.scene.states.is_empty() {
             return Ok(());
         }
+        // What is set up follows what the scene has.
+        let mut out = Output {
+            primitives: std::mem::take(&mut self.scene.primitives),
+            pieces: std::mem::take(&mut self.scene.pieces),
+        };
+        let number = self.scene.states.len() - 1;
         let clamp_w = self.control.enable_w_clamp && self.ppp.cull2.clamp_w;
         let setup = Setup {
             outputs: &self.scene.outputs,
             layout,
             kind: assembler.kind(),
-            state: (state, (self.scene.states.len() - 1) as u32),
+            state: (&self.scene.states[number], number as u32),
             viewports: &self.ppp.viewports,
             opengl_depth: self.control.opengl,
             w_min: if clamp_w {
@@ -368,25 +373,29 @@ impl<'a> Geometry<'a> {
             layers: u32::from(self.job.layers).max(1),
         };
         let all = &self.batch.assembled;
-        let run = |part: &[Assembled]| {
-            let mut out = Output::default();
-            part.iter().for_each(|assembled| setup.primitive(assembled, &mut out));
-            out
+        let run = |part: &[Assembled], out: &mut Output| {
+            part.iter().for_each(|assembled| setup.primitive(assembled, out));
         };
-        let outputs: Vec<Output> = if all.len() <= SETUP_AT_A_TIME || self.gpu.workers() == 1 {
-            vec![run(all)]
+        if all.len() <= SETUP_AT_A_TIME || self.gpu.workers() == 1 {
+            run(all, &mut out);
         } else {
-            self.gpu.pool()?.install(|| all.par_chunks(SETUP_AT_A_TIME).map(run).collect())
-        };
-        let Scene { primitives, pieces, .. } = &mut self.scene;
-        for out in outputs {
-            let base = pieces.len() as u32;
-            pieces.extend_from_slice(&out.pieces);
-            primitives.extend(out.primitives.into_iter().map(|mut primitive| {
-                primitive.first_piece += base;
-                primitive
-            }));
+            let part = |part: &[Assembled]| {
+                let mut out = Output::default();
+                run(part, &mut out);
+                out
+            };
+            let parts: Vec<Output> =
+                self.gpu.pool()?.install(|| all.par_chunks(SETUP_AT_A_TIME).map(part).collect());
+            for part in parts {
+                let base = out.pieces.len() as u32;
+                out.pieces.extend_from_slice(&part.pieces);
+                out.primitives.extend(part.primitives.into_iter().map(|mut primitive| {
+                    primitive.first_piece += base;
+                    primitive
+                }));
+            }
         }
+        (self.scene.primitives, self.scene.pieces) = (out.primitives, out.pieces);
         Ok(())
     }
 }

@@ -36,21 +36,7 @@ impl Row {
     /// The lanes whose top bit is set.
     #[inline(always)]
     pub fn bits(&self) -> u32 {
-        #[cfg(target_arch = "x86_64")]
-        {
-            use std::arch::x86_64::{_mm_load_ps, _mm_movemask_ps};
-            let mut bits = 0;
-            for (i, four) in self.0.chunks_exact(4).enumerate() {
-                // SAFETY: SSE is part of x86-64; rows are aligned to 64 bytes.
-                let part = unsafe { _mm_movemask_ps(_mm_load_ps(four.as_ptr().cast())) };
-                bits |= (part as u32) << (4 * i);
-            }
-            bits
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        {
-            self.0.iter().enumerate().fold(0, |bits, (i, v)| bits | (v >> 31) << i)
-        }
+        top_bits(&self.0)
     }
 
     /// All bits in the lanes of `mask`, none elsewhere.
@@ -65,6 +51,27 @@ impl Row {
             *value = if mask & 1 << lane != 0 { u32::MAX } else { 0 };
         }
         row
+    }
+}
+
+/// Which of up to 32 values, a multiple of four, have their top bit set.
+#[inline(always)]
+pub fn top_bits<const N: usize>(values: &[u32; N]) -> u32 {
+    const { assert!(N <= LANES && N.is_multiple_of(4)) };
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_mm_loadu_ps, _mm_movemask_ps};
+        let mut bits = 0;
+        for (i, four) in values.chunks_exact(4).enumerate() {
+            // SAFETY: SSE is part of x86-64; these are 16 bytes.
+            let part = unsafe { _mm_movemask_ps(_mm_loadu_ps(four.as_ptr().cast())) };
+            bits |= (part as u32) << (4 * i);
+        }
+        bits
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        values.iter().enumerate().fold(0, |bits, (i, v)| bits | (v >> 31) << i)
     }
 }
 
@@ -406,12 +413,19 @@ impl<'a> Lanes<'a, '_> {
 }
 
 impl Lanes<'_, '_> {
-    /// The row behind one of [`Position`]'s.
+    /// Where the lanes are in their workgroup, along an axis.
     #[inline(always)]
-    pub fn position_row(&self, row: *const Row) -> Row {
+    pub fn in_group(&self, axis: usize) -> &Row {
         // SAFETY: the rows of a group's position are static, or live as long as its stage or the table of
         // threads that its worker holds.
-        unsafe { *row }
+        unsafe { &*self.position.in_group[axis] }
+    }
+
+    /// Where the lanes are in the grid, along an axis.
+    #[inline(always)]
+    pub fn in_grid(&self, axis: usize) -> &Row {
+        // SAFETY: as for `in_group`.
+        unsafe { &*self.position.in_grid[axis] }
     }
 
     /// Clears what the group may read before it writes; all registers, if the job is checked.

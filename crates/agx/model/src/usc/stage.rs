@@ -171,8 +171,8 @@ impl Fragments {
     /// Brings [`Ready`] up to date, for local memory of some bytes.
     pub fn prepare(&mut self, local_bytes: usize) {
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx512f") {
-            // SAFETY: the host has AVX-512.
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the host has AVX2.
             return unsafe { self.prepare_wide(local_bytes) };
         }
         self.prepare_any(local_bytes);
@@ -181,9 +181,9 @@ impl Fragments {
     /// As [`Fragments::prepare_any`], in wide vectors.
     ///
     /// # Safety
-    /// The host must have AVX-512.
+    /// The host must have AVX2.
     #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f")]
+    #[target_feature(enable = "avx2")]
     unsafe fn prepare_wide(&mut self, local_bytes: usize) {
         self.prepare_any(local_bytes);
     }

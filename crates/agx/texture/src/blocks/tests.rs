@@ -29,11 +29,8 @@ fn agrees_with_an_independent_decoder() {
         (Format::ASTC_4x4_UNORM_BLOCK, texture2ddecoder::decode_astc_4_4, 4, 1),
     ];
     for (format, theirs, channels, tolerance) in cases {
-        let Kind::Block(compression, numeric) = Unpacker::new(format).unwrap().kind else {
-            panic!("{format}")
-        };
         let block = format.info().block;
-        let (mut checked, mut agreed) = (0, 0);
+        let mut checked = 0;
         for mut bits in random_blocks().take(6000) {
             if format == Format::BC3_UNORM_BLOCK {
                 // BC3 has no colours of three: here the other decoder errs.
@@ -50,7 +47,7 @@ fn agrees_with_an_independent_decoder() {
             let done =
                 std::panic::catch_unwind(move || theirs(bytes, 4, 4, &mut image).map(|()| image));
             let Ok(Ok(image)) = done else { continue };
-            let ours = decode(format, compression, numeric, &bits);
+            let ours = decode(format, &bits);
             // The colour of illegal blocks, and of texels that need HDR.
             if format == Format::ASTC_4x4_UNORM_BLOCK && ours.contains(&[1.0, 0.0, 1.0, 1.0]) {
                 continue;
@@ -63,18 +60,10 @@ fn agrees_with_an_independent_decoder() {
                 let transparent = want[3] == 0 && got[3] == 0 && channels == 4;
                 same &= transparent || (0..channels).all(|c| (got[c] - want[c]).abs() <= tolerance);
             }
-            if format == Format::ASTC_4x4_UNORM_BLOCK {
-                agreed += u32::from(same);
-            } else {
-                assert!(same, "{format} {bits:x?}: {ours:?} {image:x?}");
-            }
+            assert!(same, "{format} {bits:x?}: {ours:?} {image:x?}");
             checked += 1;
         }
         assert!(checked > 100, "{format}: {checked}");
-        if format == Format::ASTC_4x4_UNORM_BLOCK {
-            // Of random blocks the two decoders read a few differently; which is right is open.
-            assert!(agreed * 100 >= checked * 95, "{format}: {agreed} of {checked}");
-        }
     }
 }
 
@@ -82,15 +71,9 @@ fn agrees_with_an_independent_decoder() {
 /// (The decoder above reads the bytes of these blocks in the wrong order.)
 #[test]
 fn eleven_bits_follow_the_alpha_of_etc2() {
-    let of = |format: Format, bits: &[u32; 4]| {
-        let Kind::Block(compression, numeric) = Unpacker::new(format).unwrap().kind else {
-            panic!("{format}")
-        };
-        decode(format, compression, numeric, bits)
-    };
     for bits in random_blocks().take(2000) {
-        let alpha = of(Format::ETC2_R8G8B8A8_UNORM_BLOCK, &bits);
-        let eleven = of(Format::EAC_R11G11_UNORM_BLOCK, &bits);
+        let alpha = decode(Format::ETC2_R8G8B8A8_UNORM_BLOCK, &bits);
+        let eleven = decode(Format::EAC_R11G11_UNORM_BLOCK, &bits);
         if bits[0] >> 12 & 15 == 0 {
             continue;
         }
@@ -102,10 +85,10 @@ fn eleven_bits_follow_the_alpha_of_etc2() {
     }
     // Base 100, multiplier 0: steps count single units. Table 13, indices 0 and 7.
     let bits = [u32::from_le_bytes([100, 0x0d, 0x1c, 0]), 0, 0, 0];
-    let red = of(Format::EAC_R11_UNORM_BLOCK, &bits);
+    let red = decode(Format::EAC_R11_UNORM_BLOCK, &bits);
     assert_eq!((red[0][0] * 2047.0).round(), 803.0);
     assert_eq!((red[4][0] * 2047.0).round(), 813.0);
-    let red = of(Format::EAC_R11_SNORM_BLOCK, &bits);
+    let red = decode(Format::EAC_R11_SNORM_BLOCK, &bits);
     assert_eq!((red[4][0] * 1023.0).round(), 809.0);
 }
 
@@ -114,12 +97,15 @@ fn blocks_of_any_bits_decode() {
     for format in Format::all() {
         let Ok(unpacker) = Unpacker::new(format) else { continue };
         let Kind::Block(compression, numeric) = unpacker.kind else { continue };
+        if compression == Compression::Pvrtc1 {
+            continue;
+        }
         let block = format.info().block;
         for mut bits in random_blocks().take(1500) {
             if bits[3] & 1 != 0 {
                 bits[0] &= 0x1fff;
             }
-            let texels = decode(format, compression, numeric, &bits);
+            let texels = decode(format, &bits);
             assert_eq!(texels.len() as u32, block.width_px * block.height_px);
             if numeric != Numeric::Sfloat && numeric != Numeric::Ufloat {
                 assert!(texels.iter().flatten().all(|v| (-1.0..=1.0).contains(v)), "{format}");
@@ -139,10 +125,7 @@ fn hdr_blocks_decode() {
         u32::from(halves[2]) | u32::from(halves[3]) << 16,
     ];
     for format in [Format::ASTC_4x4_SFLOAT_BLOCK, Format::ASTC_12x10_SFLOAT_BLOCK] {
-        let Kind::Block(compression, numeric) = Unpacker::new(format).unwrap().kind else {
-            panic!("{format}")
-        };
-        let texels = decode(format, compression, numeric, &bits);
+        let texels = decode(format, &bits);
         let want = [12.0, 0.5, 100.0, 1.0];
         assert!(texels.iter().all(|texel| *texel == want), "{format}: {:?}", texels[0]);
     }

@@ -4,10 +4,9 @@
 use super::memory::{register_at, register_bits_of};
 use super::texture::{Access2d, TilePixel};
 use super::{Lanes, Next, Op};
-use crate::usc::lanes::{Form, LANES, Row, f32_to_half, half_to_f32, saturate};
+use crate::usc::lanes::{Form, LANES, Row, f32_to_half, half_to_f32};
 use crate::usc::stage::{Fragments, QUADS, Stage};
-use tepui_agx_texture::TileFormat;
-use tepui_format::texel::srgb;
+use tepui_agx_texture::{Plain, TileFormat};
 
 /// Where values are interpolated. source: agx_opcodes.py, INTERPOLATION
 pub mod place {
@@ -141,7 +140,11 @@ pub fn ldcf<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
                 l.store_f32(d, value);
             } else {
                 // Flat integers are no floats.
-                l.store_u32(d, &Row(value.map(f32::to_bits)));
+                let mut row = Row::ZERO;
+                for i in 0..LANES {
+                    row.0[i] = value[i].to_bits();
+                }
+                l.store_u32(d, &row);
             }
         }
     }
@@ -198,7 +201,13 @@ pub fn special(l: &Lanes<'_, '_>, number: u16) -> Option<Row> {
             }
             row
         }
-        63 => Row(f.live.0.map(|live| u32::from(live != 0))),
+        63 => {
+            let mut row = Row::ZERO;
+            for i in 0..LANES {
+                row.0[i] = u32::from(f.live.0[i] != 0);
+            }
+            row
+        }
         124 => f.covered,
         _ => return None,
     })
@@ -224,73 +233,118 @@ fn outside(l: &mut Lanes<'_, '_>, t: &TilePixel) -> Next {
     l.fail(format!("byte {} of a sample is outside of the tilebuffer", t.offset))
 }
 
-/// Four channels of eight bits, all lanes.
+/// The channels that registers hold: floats of 32 bits, or bits.
 #[inline(always)]
-fn bytes_of(values: &[Row; 4], to_srgb: bool) -> Row {
-    let mut words = Row::ZERO;
-    for (c, value) in values.iter().enumerate() {
-        if to_srgb && c < 3 {
-            for i in 0..LANES {
-                let byte = srgb::encode(f32::from_bits(value.0[i]));
-                words.0[i] |= u32::from(byte) << (8 * c);
+pub(super) fn from_registers(l: &Lanes<'_, '_>, t: &TilePixel) -> [[u32; LANES]; 4] {
+    let mut values = [[0; LANES]; 4];
+    for (k, value) in values.iter_mut().enumerate().take(t.mask.count_ones() as usize) {
+        *value = register_bits_of(l, t.register, k).0;
+        if halves(t) {
+            for v in value {
+                *v = half_to_f32(*v as u16).to_bits();
             }
-            continue;
-        }
-        for i in 0..LANES {
-            // A NaN becomes 0. Adding 2^23 rounds to an integer, ties to even, in the low bits.
-            let v = saturate(f32::from_bits(value.0[i]));
-            words.0[i] |= (v.mul_add(255.0, 8_388_608.0).to_bits() & 0xff) << (8 * c);
         }
     }
-    words
+    values
+}
+
+/// The reverse of [`from_registers`].
+#[inline(always)]
+pub(super) fn to_registers(l: &mut Lanes<'_, '_>, t: &TilePixel, values: &[[u32; LANES]; 4]) {
+    for (k, value) in values.iter().enumerate().take(t.mask.count_ones() as usize) {
+        let mut row = Row(*value);
+        if halves(t) {
+            for v in &mut row.0 {
+                *v = u32::from(f32_to_half(f32::from_bits(*v)));
+            }
+        }
+        l.store_u32(register_at(t.register, k), &row);
+    }
+}
+
+/// Pixels on their way to the tile: all lanes' together if the format is plain.
+pub(super) enum Outgoing {
+    Plain(Plain, [[u32; LANES]; 4]),
+    Single([[u32; LANES]; 4]),
+}
+
+impl Outgoing {
+    /// The channels that registers hold, for samples with `room` bytes.
+    #[inline(always)]
+    pub fn new(l: &Lanes<'_, '_>, t: &TilePixel, room: usize) -> Outgoing {
+        let values = from_registers(l, t);
+        match t.format.plain(t.mask).filter(|plain| plain.bytes() <= room) {
+            Some(plain) => Outgoing::Plain(plain, plain.pack(&values)),
+            None => Outgoing::Single(values),
+        }
+    }
+
+    /// Writes the pixel of a lane. Channels past the end of the sample are dropped: drivers store four of
+    /// a pixel that has fewer. That silicon does the same is an assumption.
+    #[inline(always)]
+    pub fn put(&self, t: &TilePixel, lane: usize, pixel: &mut [u8]) {
+        match self {
+            Outgoing::Plain(plain, words) => plain.put(words, lane, pixel),
+            Outgoing::Single(values) => {
+                t.format.store(t.mask, &values.map(|row| row[lane]), pixel);
+            }
+        }
+    }
+}
+
+/// Pixels on their way from the tile, as [`Outgoing`].
+pub(super) struct Incoming {
+    plain: Option<Plain>,
+    /// Words, or channels.
+    rows: [[u32; LANES]; 4],
+}
+
+impl Incoming {
+    /// None yet.
+    #[inline(always)]
+    pub fn new(t: &TilePixel) -> Incoming {
+        Incoming { plain: t.format.plain(t.mask), rows: [[0; LANES]; 4] }
+    }
+
+    /// Takes the pixel of a lane; what is past the end of the sample is zero.
+    #[inline(always)]
+    pub fn take(&mut self, t: &TilePixel, lane: usize, pixel: &[u8]) {
+        if let Some(plain) = self.plain {
+            plain.get(pixel, lane, &mut self.rows);
+            return;
+        }
+        let mut whole = [0; 16];
+        let length = pixel.len().min(16);
+        whole[..length].copy_from_slice(&pixel[..length]);
+        let channels = t.format.load(t.mask, &whole).unwrap_or_default();
+        for (row, channel) in self.rows.iter_mut().zip(channels) {
+            row[lane] = channel;
+        }
+    }
+
+    /// The channels.
+    #[inline(always)]
+    pub fn channels(&self) -> [[u32; LANES]; 4] {
+        self.plain.map_or(self.rows, |plain| plain.unpack(&self.rows))
+    }
 }
 
 #[inline(always)]
 fn store(l: &mut Lanes<'_, '_>, t: &TilePixel) -> Next {
     let wanted = l.load_u32(t.samples);
-    let count = t.mask.count_ones() as usize;
-    let mut values = [Row::ZERO; 4];
-    for (k, value) in values.iter_mut().enumerate().take(count) {
-        *value = register_bits_of(l, t.register, k);
-        if halves(t) {
-            for v in &mut value.0 {
-                *v = half_to_f32(*v as u16).to_bits();
-            }
-        }
-    }
     let exec = l.exec;
+    let sample_bytes = fragments!(l).tile.sample_bytes as usize;
+    let out = Outgoing::new(l, t, sample_bytes.saturating_sub(usize::from(t.offset)));
     let f = fragments!(l);
-    let mut masks = Row::ZERO;
     for i in 0..LANES {
-        let runs = 0u32.wrapping_sub(exec >> i & 1);
-        masks.0[i] = f.live.0[i] & wanted.0[i] & runs;
-    }
-    let sample_bytes = f.tile.sample_bytes as usize;
-    let room = sample_bytes.saturating_sub(usize::from(t.offset));
-    // The usual case, all channels of eight bits: convert all lanes, then one word a sample.
-    let bytes = matches!(t.format, TileFormat::U8Norm | TileFormat::Srgba8);
-    let words = if bytes && t.mask == 15 && room >= 4 {
-        Some(bytes_of(&values, t.format == TileFormat::Srgba8))
-    } else {
-        None
-    };
-    for i in 0..LANES {
-        let mut mask = masks.0[i];
+        let mut mask = f.live.0[i] & wanted.0[i] & 0u32.wrapping_sub(exec >> i & 1);
         while mask != 0 {
             let sample = mask.trailing_zeros();
             mask &= mask - 1;
             let start = f.tile.offset(f.x.0[i], f.y.0[i], sample);
             let range = start + usize::from(t.offset)..start + sample_bytes;
             let Some(pixel) = l.shared.local.get_mut(range) else { return outside(l, t) };
-            match &words {
-                Some(words) => pixel[..4].copy_from_slice(&words.0[i].to_le_bytes()),
-                // Channels past the end of the sample are dropped: drivers store four of a pixel
-                // that has fewer. That silicon does the same is an assumption.
-                None => {
-                    let channels = std::array::from_fn(|k| values[k].0[i]);
-                    t.format.store(t.mask, &channels, pixel);
-                }
-            }
+            out.put(t, i, pixel);
         }
     }
     Next::Continue
@@ -299,46 +353,17 @@ fn store(l: &mut Lanes<'_, '_>, t: &TilePixel) -> Next {
 #[inline(always)]
 fn load(l: &mut Lanes<'_, '_>, t: &TilePixel) -> Next {
     let wanted = l.load_u32(t.samples);
-    let count = t.mask.count_ones() as usize;
     let exec = l.exec;
-    let linear = t.format == TileFormat::Srgba8;
-    let bytes = linear || t.format == TileFormat::U8Norm;
     let f = fragments!(l);
-    let mut values = [Row::ZERO; 4];
-    for i in 0..LANES {
-        if exec >> i & 1 == 0 {
-            continue;
-        }
+    let mut incoming = Incoming::new(t);
+    for i in (0..LANES).filter(|i| exec >> i & 1 != 0) {
         // Of several samples the first is loaded; 255 stands for all.
         let sample = wanted.0[i].trailing_zeros() & (f.samples.count as u32 - 1);
         let start = f.tile.offset(f.x.0[i], f.y.0[i], sample);
         let range = start + usize::from(t.offset)..start + f.tile.sample_bytes as usize;
         let Some(pixel) = l.shared.local.get(range) else { return outside(l, t) };
-        if bytes && t.mask == 15 && pixel.len() >= 4 {
-            for (c, (value, &byte)) in values.iter_mut().zip(pixel).enumerate() {
-                value.0[i] = if linear && c < 3 {
-                    srgb::decode_table()[usize::from(byte)].to_bits()
-                } else {
-                    (f32::from(byte) / 255.0).to_bits()
-                };
-            }
-            continue;
-        }
-        let mut whole = [0; 16];
-        let length = pixel.len().min(16);
-        whole[..length].copy_from_slice(&pixel[..length]);
-        let channels = t.format.load(t.mask, &whole).unwrap_or_default();
-        for (value, channel) in values.iter_mut().zip(channels) {
-            value.0[i] = channel;
-        }
+        incoming.take(t, i, pixel);
     }
-    for (k, value) in values.iter_mut().enumerate().take(count) {
-        if halves(t) {
-            for v in &mut value.0 {
-                *v = u32::from(f32_to_half(f32::from_bits(*v)));
-            }
-        }
-        l.store_u32(register_at(t.register, k), value);
-    }
+    to_registers(l, t, &incoming.channels());
     Next::Continue
 }

@@ -22,7 +22,7 @@ pub fn get_sr<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
         14 => {}
         20 => out = Row::splat(l.port.core),
         21 => {}
-        48..=50 => out = l.position_row(l.position.in_group[axis(48)]),
+        48..=50 => out = *l.in_group(axis(48)),
         51 => {
             for i in 0..LANES {
                 out.0[i] = place.first_thread + i as u32;
@@ -54,7 +54,7 @@ pub fn get_sr<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
         }
         80..=82 => {
             let a = axis(80);
-            out = l.position_row(l.position.in_grid[a]);
+            out = *l.in_grid(a);
             for v in &mut out.0 {
                 *v = v.wrapping_add(l.position.origin[a]);
             }

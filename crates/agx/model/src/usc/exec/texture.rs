@@ -5,10 +5,11 @@ use tepui_agx_texture::pbe::{Block, StoreOperands};
 use tepui_agx_texture::{BlockStore, LANES, Operands, Request, SamplerState, Store, TileFormat};
 use tepui_softgpu::{Access, AddressSpace, Fault, Protection, RangeCache};
 
+use super::fragment::{Incoming, Outgoing, to_registers};
 use super::memory::{register_at, register_bits_of};
 use super::{Lanes, Next, Op};
 use crate::job::{ProgramPoint, Report};
-use crate::usc::lanes::{Dst, Form, Row, Src, f32_to_half, half_to_f32};
+use crate::usc::lanes::{Dst, Form, Row, Src};
 use crate::usc::stage::Stage;
 
 /// Where a texture or image descriptor comes from.
@@ -291,10 +292,13 @@ const MAX_REPORTS: usize = 64;
 #[derive(Default)]
 pub struct TextureRows {
     operands: Operands,
+    /// Of layer, sample and level, which are zero unless given: those that are not, a bit each.
+    given: u8,
     result: [[u32; LANES]; 5],
 }
 
 /// Samples, loads, gathers or queries a texture.
+#[inline(always)]
 pub fn texture<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     let program = l.program;
     let Access2d::Read(t) = program.access(op.imm as usize) else {
@@ -302,70 +306,90 @@ pub fn texture<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     };
     // Kept from one instruction to the next: most of it is not written each time.
     let mut kept = l.port.texture.take().unwrap_or_default();
-    let TextureRows { operands, result } = &mut *kept;
-    let set = |to: &mut [u32; LANES], s: Option<Src>, integer: bool| {
-        *to = match s {
-            Some(s) if integer => l.load_u32(s).0,
-            Some(s) if s.is_word() && s.is_plain() => l.row(s).0,
-            Some(s) => l.load_f32(s).map(f32::to_bits),
-            None => [0; LANES],
-        };
-    };
+    let TextureRows { operands, given, result } = &mut *kept;
     for (to, s) in operands.coordinates.iter_mut().zip(t.coordinates) {
+        set(l, to, s, t.integer);
+    }
+    let before = std::mem::take(given);
+    let zero_unless_given = [
+        (&mut operands.layer, t.layer, true),
+        (&mut operands.sample, t.sample, true),
+        (&mut operands.lod, t.lod, t.integer),
+    ];
+    for (k, (to, s, integer)) in zero_unless_given.into_iter().enumerate() {
         if s.is_some() {
-            set(to, s, t.integer);
+            set(l, to, s, integer);
+            *given |= 1 << k;
+        } else if before >> k & 1 != 0 {
+            *to = [0; LANES];
         }
     }
-    set(&mut operands.layer, t.layer, true);
-    set(&mut operands.sample, t.sample, true);
-    set(&mut operands.lod, t.lod, t.integer);
-    if t.min_lod.is_some() {
-        set(&mut operands.min_lod, t.min_lod, false);
-    }
+    set(l, &mut operands.min_lod, t.min_lod, false);
     for (to, s) in operands.gradient.as_flattened_mut().iter_mut().zip(t.gradient.as_flattened()) {
-        if s.is_some() {
-            set(to, *s, false);
-        }
+        set(l, to, *s, false);
     }
-    if t.reference.is_some() {
-        set(&mut operands.reference, t.reference, false);
-    }
-    if t.offset.is_some() {
-        set(&mut operands.offset, t.offset, true);
-    }
+    set(l, &mut operands.reference, t.reference, false);
+    set(l, &mut operands.offset, t.offset, true);
     let samplers = match t.sampler {
         SamplerSource::State(_) => None,
         SamplerSource::Register(s) => Some(l.load_u32(s).0),
     };
+    let count = t.request.rows();
+    // If all lanes execute and have the same descriptor, results go to their registers at once.
+    let direct = l.full() && t.register.form == Form::Word;
+    let mut stored = false;
     let next = for_each_descriptor(l, t.texture, samplers.as_ref(), |l, descriptor, lanes, key| {
         let state = sampler(l, t.sampler, key)?;
-        let port = &mut *l.port;
-        let mut view = View { vm: port.vm, ranges: &mut port.ranges };
-        if lanes == l.exec {
-            return port
-                .sampler
-                .read(&mut view, &t.request, descriptor, state.as_ref(), operands, lanes, result)
-                .map_err(|fault| format!("texture unit: {fault}"));
-        }
-        let mut part = [[0; LANES]; 5];
-        port.sampler
-            .read(&mut view, &t.request, descriptor, state.as_ref(), operands, lanes, &mut part)
-            .map_err(|fault| format!("texture unit: {fault}"))?;
-        for (to, from) in result.iter_mut().zip(&part) {
-            for i in (0..LANES).filter(|i| lanes >> i & 1 != 0) {
-                to[i] = from[i];
+        let unit = |l: &mut Lanes<'_, '_>, out: &mut [[u32; LANES]]| {
+            let port = &mut *l.port;
+            let mut view = View { vm: port.vm, ranges: &mut port.ranges };
+            port.sampler
+                .read(&mut view, &t.request, descriptor, state.as_ref(), operands, lanes, out)
+                .map_err(|fault| format!("texture unit: {fault}"))
+        };
+        if lanes != l.exec {
+            let mut part = [[0; LANES]; 5];
+            unit(l, &mut part[..count])?;
+            for (to, from) in result.iter_mut().zip(&part) {
+                for i in (0..LANES).filter(|i| lanes >> i & 1 != 0) {
+                    to[i] = from[i];
+                }
             }
+            return Ok(());
         }
-        Ok(())
+        if !direct {
+            return unit(l, &mut result[..count]);
+        }
+        stored = true;
+        let first = l.register_mut(t.register.row) as *mut Row;
+        // SAFETY: `Program` admits only registers that the file has, whose rows lie side by side, and the
+        // texture unit has no other way to them.
+        unit(l, unsafe { std::slice::from_raw_parts_mut(first.cast(), count) })
     });
     if next == Next::Continue {
         report_notes(l);
-        for (k, values) in result.iter().enumerate().take(t.request.rows()) {
+        for (k, values) in result.iter().enumerate().take(if stored { 0 } else { count }) {
             l.store_u32(register_at(t.register, k), &Row(*values));
         }
     }
     l.port.texture = Some(kept);
     next
+}
+
+/// Brings an operand of a texture instruction to its row, if there is one.
+#[inline(always)]
+fn set(l: &Lanes<'_, '_>, to: &mut [u32; LANES], source: Option<Src>, integer: bool) {
+    let Some(s) = source else { return };
+    if s.is_word() && (integer || s.is_plain()) {
+        *to = l.row(s).0;
+    } else if integer {
+        *to = l.load_u32(s).0;
+    } else {
+        let value = l.load_f32(s);
+        for i in 0..LANES {
+            to[i] = value[i].to_bits();
+        }
+    }
 }
 
 /// Writes to an image.
@@ -434,6 +458,7 @@ pub fn image_write_block<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Ne
 }
 
 /// Registers to the tile in local memory (`aux[0]` is 0), or back (1).
+#[inline(always)]
 pub fn tile_pixel<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     let program = l.program;
     let Access2d::Pixel(t) = program.access(op.imm as usize) else {
@@ -449,24 +474,13 @@ pub fn tile_pixel<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     };
     let [x, y] = t.coordinates.map(|s| l.load_u32(s).0);
     let samples = l.load_u32(t.samples).0;
-    // Floats may be in 16-bit registers; the tile's formats take and give 32 bits.
-    let integer = matches!(t.format, TileFormat::I8 | TileFormat::I16 | TileFormat::I32);
-    let halves = !integer && matches!(t.register.form, Form::Low | Form::High);
-    let mut values: [Row; 4] = [Row::ZERO; 4];
-    if op.aux[0] == 0 {
-        for (k, value) in values.iter_mut().enumerate().take(t.mask.count_ones() as usize) {
-            *value = register_bits_of(l, t.register, k);
-            if halves {
-                for v in &mut value.0 {
-                    *v = half_to_f32(*v as u16).to_bits();
-                }
-            }
-        }
-    }
+    let out = (op.aux[0] == 0).then(|| {
+        let room = tile.sample_bytes as usize;
+        Outgoing::new(l, t, room.saturating_sub(usize::from(t.offset)))
+    });
+    let mut incoming = Incoming::new(t);
     for i in (0..LANES).filter(|i| l.exec >> i & 1 != 0) {
         for sample in (0..tile.samples).filter(|s| samples[i] >> s & 1 != 0) {
-            // Channels past the end of the sample are dropped: drivers store four of a pixel that has
-            // fewer. That silicon does the same is an assumption.
             let start = tile.offset(x[i], y[i], sample);
             let end = start + tile.sample_bytes as usize;
             let Some(pixel) = l.shared.local.get_mut(start + usize::from(t.offset)..end) else {
@@ -475,33 +489,14 @@ pub fn tile_pixel<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
                     x[i], y[i]
                 ));
             };
-            let count = t.mask.count_ones() as usize;
-            if op.aux[0] == 0 {
-                let mut channels = [0; 4];
-                for (channel, value) in channels.iter_mut().zip(&values).take(count) {
-                    *channel = value.0[i];
-                }
-                t.format.store(t.mask, &channels, pixel);
-            } else {
-                let mut whole = [0; 16];
-                let length = pixel.len().min(16);
-                whole[..length].copy_from_slice(&pixel[..length]);
-                let channels = t.format.load(t.mask, &whole).unwrap_or_default();
-                for (value, channel) in values.iter_mut().zip(channels).take(count) {
-                    value.0[i] = channel;
-                }
+            match &out {
+                Some(out) => out.put(t, i, pixel),
+                None => incoming.take(t, i, pixel),
             }
         }
     }
-    if op.aux[0] != 0 {
-        for (k, value) in values.iter_mut().enumerate().take(t.mask.count_ones() as usize) {
-            if halves {
-                for v in &mut value.0 {
-                    *v = u32::from(f32_to_half(f32::from_bits(*v)));
-                }
-            }
-            l.store_u32(register_at(t.register, k), value);
-        }
+    if out.is_none() {
+        to_registers(l, t, &incoming.channels());
     }
     Next::Continue
 }
