@@ -230,7 +230,7 @@ impl Printer<'_> {
         for (i, &a) in args.iter().enumerate() {
             write!(f, "{}{}", if i == 0 { " " } else { ", " }, self.use_(a))?;
         }
-        let names: Vec<_> = s.results(inst).iter().filter_map(|r| s.names.get(r)).collect();
+        let names: Vec<_> = s.results(inst).iter().filter_map(|&r| s.names[r].as_ref()).collect();
         if let [name] = names[..]
             && !name.contains('\n')
             && s.inst_regions(inst).next().is_none()

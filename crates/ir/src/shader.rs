@@ -7,8 +7,8 @@ use crate::attrs::{
 use crate::entity::{Inst, Loc, Region, Res, Value, Var};
 use crate::op::Op;
 use crate::types::Type;
-use cranelift_entity::{EntityList, ListPool, PrimaryMap};
-use std::collections::HashMap;
+use cranelift_entity::{EntityList, ListPool, PrimaryMap, SecondaryMap};
+use std::sync::Arc;
 
 named_enum! {
     /// A shader stage.
@@ -341,7 +341,7 @@ pub struct Shader {
     /// Vertex: what transform feedback captures.
     pub captures: Vec<Capture>,
     /// Names of values, where the source gave them.
-    pub names: HashMap<Value, String>,
+    pub names: SecondaryMap<Value, Option<Arc<str>>>,
     /// Storage of operand and result lists.
     pub pool: ListPool<Value>,
 }
@@ -367,7 +367,7 @@ impl Shader {
             inputs: Vec::new(),
             outputs: Vec::new(),
             captures: Vec::new(),
-            names: HashMap::new(),
+            names: SecondaryMap::new(),
             pool: ListPool::new(),
         }
     }
@@ -424,6 +424,15 @@ impl Shader {
     /// Replaces an instruction's operands.
     pub fn set_args(&mut self, inst: Inst, args: &[Value]) {
         self.insts[inst].args = EntityList::from_slice(args, &mut self.pool);
+    }
+
+    /// What stands for `old` from now on takes its name, unless it has one.
+    pub fn inherit_name(&mut self, new: Value, old: Value) {
+        if let Some(n) = &self.names[old]
+            && self.names[new].is_none()
+        {
+            self.names[new] = Some(n.clone());
+        }
     }
 
     /// A new empty region.

@@ -5,20 +5,23 @@ use tepui_ir::{Attrs, Inst, Region, Shader, Value};
 
 /// Copies an instruction; operands are looked up in `map`, which then also knows the new results.
 pub fn inst(s: &mut Shader, i: Inst, map: &mut HashMap<Value, Value>) -> Inst {
-    let d = s.insts[i].clone();
-    let args: Vec<Value> = s.args(i).iter().map(|a| *map.get(a).unwrap_or(a)).collect();
-    let attrs = match d.attrs {
+    let mut d = s.insts[i].clone();
+    d.attrs = match d.attrs {
         Attrs::If(a, b) => Attrs::If(region(s, a, map), region(s, b, map)),
         Attrs::Loop(b) => Attrs::Loop(region(s, b, map)),
         a => a,
     };
-    let results = s.results(i).to_vec();
-    let tys: Vec<_> = results.iter().map(|&r| s.ty(r)).collect();
-    let n = s.make_inst(d.op, attrs, &args, &tys);
-    s.insts[n].flags = d.flags;
-    s.insts[n].loc = d.loc;
-    for (k, r) in results.into_iter().enumerate() {
-        map.insert(r, s.results(n)[k]);
+    d.args = d.args.deep_clone(&mut s.pool);
+    for a in d.args.as_mut_slice(&mut s.pool) {
+        *a = *map.get(a).unwrap_or(a);
+    }
+    let old = d.results.take();
+    let n = s.insts.push(d);
+    for k in 0..old.len(&s.pool) {
+        let r = old.as_slice(&s.pool)[k];
+        let ty = s.ty(r);
+        let copy = s.add_result(n, ty);
+        map.insert(r, copy);
     }
     n
 }

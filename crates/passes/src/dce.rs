@@ -3,26 +3,41 @@
 
 use rustc_hash::FxHashMap;
 use tepui_ir::cranelift_entity::packed_option::PackedOption;
-use tepui_ir::cranelift_entity::{EntityRef, SecondaryMap};
+use tepui_ir::cranelift_entity::{EntityRef, EntitySet, SecondaryMap};
 use tepui_ir::{Access, Attrs, Inst, Op, Props, Region, Shader, Value, ValueDef};
 
 /// Runs the pass.
 pub fn run(s: &mut Shader) -> bool {
+    let gone = once(s);
+    // What only a load that is gone now has read need not be stored, nor waited for.
+    if gone.reads {
+        once(s);
+    }
+    gone.any
+}
+
+fn once(s: &mut Shader) -> Gone {
     let mut d = Dce {
         s,
-        parent: SecondaryMap::new(),
-        owner: SecondaryMap::new(),
+        parent: SecondaryMap::with_capacity(s.insts.len()),
+        owner: SecondaryMap::with_capacity(s.regions.len()),
         exits: FxHashMap::default(),
-        live: SecondaryMap::new(),
-        used: SecondaryMap::new(),
+        live: EntitySet::with_capacity(s.insts.len()),
+        used: EntitySet::with_capacity(s.values.len()),
         work: Vec::new(),
     };
     d.index(d.s.root, None, None);
     d.mark();
     let (live, used) = (d.live, d.used);
-    let mut changed = false;
-    sweep(s, s.root, &live, &used, &mut changed);
-    changed
+    sweep(s, s.root, &live, &used)
+}
+
+/// What a sweep has removed.
+#[derive(Default)]
+struct Gone {
+    any: bool,
+    /// Loads.
+    reads: bool,
 }
 
 /// What a shader reads again of what it may write.
@@ -83,8 +98,8 @@ struct Dce<'a> {
     owner: SecondaryMap<Region, PackedOption<Inst>>,
     /// The `break`s and `continue`s of a loop.
     exits: FxHashMap<Inst, Vec<Inst>>,
-    live: SecondaryMap<Inst, bool>,
-    used: SecondaryMap<Value, bool>,
+    live: EntitySet<Inst>,
+    used: EntitySet<Value>,
     work: Vec<Value>,
 }
 
@@ -114,7 +129,7 @@ impl Dce<'_> {
     fn need(&mut self, i: Inst) {
         let mut next = Some(i);
         while let Some(i) = next {
-            if std::mem::replace(&mut self.live[i], true) {
+            if !self.live.insert(i) {
                 return;
             }
             let d = &self.s.insts[i];
@@ -144,7 +159,7 @@ impl Dce<'_> {
             self.need(i);
         }
         while let Some(v) = self.work.pop() {
-            if std::mem::replace(&mut self.used[v], true) {
+            if !self.used.insert(v) {
                 continue;
             }
             match self.s.values[v].def {
@@ -197,13 +212,8 @@ fn filter(vals: &[Value], keep: &[bool]) -> Vec<Value> {
     vals.iter().zip(keep).filter(|(_, k)| **k).map(|(&v, _)| v).collect()
 }
 
-fn sweep(
-    s: &mut Shader,
-    root: Region,
-    live: &SecondaryMap<Inst, bool>,
-    used: &SecondaryMap<Value, bool>,
-    changed: &mut bool,
-) {
+fn sweep(s: &mut Shader, root: Region, live: &EntitySet<Inst>, used: &EntitySet<Value>) -> Gone {
+    let mut gone = Gone::default();
     let mut work = vec![(root, Keep::default())];
     while let Some((r, keep)) = work.pop() {
         let insts = std::mem::take(&mut s.regions[r].insts);
@@ -225,15 +235,20 @@ fn sweep(
                 out.push(i);
                 continue;
             }
-            if !live[i] {
+            if !live.contains(i) {
+                gone.reads |= op == Op::LoadVar || op.props().contains(Props::READS);
+                continue;
+            }
+            if op != Op::If && op != Op::Loop {
+                out.push(i);
                 continue;
             }
             let results = s.results(i).to_vec();
-            let kept: Vec<bool> = results.iter().map(|&v| used[v]).collect();
+            let kept: Vec<bool> = results.iter().map(|&v| used.contains(v)).collect();
             match s.insts[i].attrs {
                 Attrs::If(a, b) => {
                     if kept.contains(&false) {
-                        *changed = true;
+                        gone.any = true;
                         s.set_results(i, &filter(&results, &kept));
                     }
                     let k = Keep { yields: kept, ..keep.clone() };
@@ -242,9 +257,9 @@ fn sweep(
                 }
                 Attrs::Loop(body) => {
                     let params = s.regions[body].params.clone();
-                    let pk: Vec<bool> = params.iter().map(|&v| used[v]).collect();
+                    let pk: Vec<bool> = params.iter().map(|&v| used.contains(v)).collect();
                     if kept.contains(&false) || pk.contains(&false) {
-                        *changed = true;
+                        gone.any = true;
                         s.set_results(i, &filter(&results, &kept));
                         s.set_params(body, &filter(&params, &pk));
                         let args = filter(s.args(i), &pk);
@@ -256,7 +271,8 @@ fn sweep(
             }
             out.push(i);
         }
-        *changed |= out.len() != before;
+        gone.any |= out.len() != before;
         s.regions[r].insts = out;
     }
+    gone
 }

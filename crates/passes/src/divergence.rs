@@ -31,9 +31,12 @@ impl Divergence {
     #[must_use]
     pub fn new(s: &Shader) -> Divergence {
         let mut a = Analysis { s, d: Divergence::default(), changed: true, loops: Vec::new() };
+        // Without loops values come before their uses.
+        let loops = s.regions.values().flat_map(|r| &r.insts).any(|&i| s.insts[i].op == Op::Loop);
         while a.changed {
             a.changed = false;
             a.region(s.root, false);
+            a.changed &= loops;
         }
         a.d
     }

@@ -6,13 +6,12 @@
 //!
 //! The usual order ([`pipeline::optimise`]): [`split`] and [`promote`] turn variables into values, [`control`],
 //! [`simplify`] (constants, algebraic rules from [`mod@rules`], value numbering) and [`dce`] clean up until nothing changes,
-//! [`unroll`] opens short counted loops, [`if_convert`] flattens small arms, [`licm`] moves invariants out of loops,
+//! [`unroll`] writes out counted loops, [`if_convert`] flattens small arms, [`licm`] moves invariants out of loops,
 //! [`scalarise`] splits vectors and [`vectorise`] joins neighbouring memory accesses.
 //! [`subgroups`] asks other lanes only for what is not known without them.
 //! [`reassociate`] multiplies shared factors first.
 //! [`forward`] takes values that memory is known to hold, and [`hoist`] what both arms of an `if` compute.
-//! Analyses for backends: [`divergence`]. What a GPU asks for stands in a [`target::Target`], and [`target::lower`] runs the
-//! lowerings (`lower_*`) in order.
+//! Analyses for backends: [`divergence`]. A backend runs the lowerings (`lower_*`) that it wants.
 
 pub mod clone;
 pub mod control;
@@ -41,7 +40,6 @@ pub mod scalarise;
 pub mod simplify;
 pub mod split;
 pub mod subgroups;
-pub mod target;
 pub mod unroll;
 pub mod vectorise;
 

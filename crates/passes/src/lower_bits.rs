@@ -14,7 +14,9 @@ pub struct Options {
 
 /// Widens integer arithmetic below `min_int_bits`.
 pub fn run(s: &mut Shader, options: Options) -> bool {
-    rewrite::run(s, &mut options.clone())
+    let narrow = 2..options.min_int_bits;
+    s.values.values().any(|v| narrow.contains(&v.ty.bits()))
+        && rewrite::run(s, &mut options.clone())
 }
 
 /// How operands are widened so that the low bits of the wide result are the result; `None` for ops that are not widened.

@@ -9,7 +9,7 @@ use crate::rewrite::{self, Emit, Lowering, Step};
 use bitflags::bitflags;
 use rustc_hash::FxHashMap as HashMap;
 use tepui_ir::cranelift_entity::SecondaryMap;
-use tepui_ir::{Attrs, Inst, Op, Pat, Region, Shader, Type, Value, Var};
+use tepui_ir::{Attrs, Inst, Op, Pat, Region, Shader, Type, Value, ValueDef, Var};
 
 mod arith;
 
@@ -45,11 +45,10 @@ pub struct Options {
 
 /// Runs the pass.
 pub fn run(s: &mut Shader, options: Options) -> bool {
-    let mut any = false;
-    s.walk(|s, _, i| {
-        any |= s.args(i).iter().chain(s.results(i)).any(|&v| s.ty(v).bits() == 64);
-    });
-    if !any {
+    // Handles stay whole where nothing chooses between them.
+    let handle =
+        |d: ValueDef| matches!(d, ValueDef::Result(i, _) if s.insts[i].op == Op::Descriptor);
+    if !s.values.values().any(|v| v.ty.bits() == 64 && !handle(v.def)) {
         return false;
     }
     let whole = handles(s);

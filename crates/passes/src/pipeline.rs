@@ -20,6 +20,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "dce", run: crate::dce::run },
     Pass { name: "if_convert", run: crate::if_convert::run },
     Pass { name: "unroll", run: crate::unroll::run },
+    Pass { name: "unroll_partly", run: crate::unroll::run_partly },
     Pass { name: "reassociate", run: crate::reassociate::run },
     Pass { name: "licm", run: crate::licm::run },
     Pass { name: "forward", run: crate::forward::run },
@@ -67,20 +68,23 @@ pub fn find(name: &str) -> Option<Pass> {
 /// Most rounds of a clean-up.
 const ROUNDS: usize = 8;
 
-/// Runs passes over one shader. A pass that has seen the shader as it is, and left it so, does not look again.
+/// Passes that leave nothing to themselves: what they change, they change in one run.
+const THOROUGH: &[&str] = &["split", "promote", "simplify", "dce"];
+/// Passes to which the removal of what is unused gives nothing to do.
+const HEEDLESS_OF_DCE: &[&str] = &["promote", "simplify", "scalarise"];
+
+/// Runs passes over one shader. A pass that has nothing left to do, as far as is known, does not look again.
 pub struct Pipeline<'a> {
     /// Sees the shader after each pass that ran.
     after: &'a mut dyn FnMut(&'static str, &Shader),
-    /// Counts changes.
-    version: u32,
-    /// For each of [`PASSES`], the version that it left unchanged.
-    quiet: [u32; PASSES.len()],
+    /// For each of [`PASSES`], whether it has nothing to do.
+    quiet: [bool; PASSES.len()],
 }
 
 impl<'a> Pipeline<'a> {
     /// A pipeline that has seen nothing yet.
     pub fn new(after: &'a mut dyn FnMut(&'static str, &Shader)) -> Pipeline<'a> {
-        Pipeline { after, version: 0, quiet: [u32::MAX; PASSES.len()] }
+        Pipeline { after, quiet: [false; PASSES.len()] }
     }
 
     /// Runs one of [`PASSES`] unless that would change nothing; returns whether it changed something.
@@ -89,13 +93,17 @@ impl<'a> Pipeline<'a> {
     /// In debug builds, when the pass leaves an invalid shader.
     pub fn run(&mut self, s: &mut Shader, name: &'static str) -> bool {
         let Some(k) = PASSES.iter().position(|p| p.name == name) else { return false };
-        if self.quiet[k] == self.version {
+        if self.quiet[k] {
             return false;
         }
+        let before = self.quiet;
         let changed = self.with(s, name, PASSES[k].run);
-        if !changed {
-            self.quiet[k] = self.version;
+        if changed && name == "dce" {
+            for (n, p) in PASSES.iter().enumerate() {
+                self.quiet[n] = before[n] && HEEDLESS_OF_DCE.contains(&p.name);
+            }
         }
+        self.quiet[k] = !changed || THOROUGH.contains(&name);
         changed
     }
 
@@ -110,7 +118,9 @@ impl<'a> Pipeline<'a> {
         run: impl FnOnce(&mut Shader) -> bool,
     ) -> bool {
         let changed = run(s);
-        self.version += u32::from(changed);
+        if changed {
+            self.quiet = [false; PASSES.len()];
+        }
         if cfg!(debug_assertions)
             && let Err(e) = tepui_ir::validate(s)
         {
@@ -139,11 +149,15 @@ impl<'a> Pipeline<'a> {
         if self.run(s, "subgroups") {
             self.clean(s, &["control", "simplify", "dce"]);
         }
-        for _ in 0..3 {
+        // Loops in loops from the inside out, a round for each level.
+        for _ in 0..4 {
             if !self.run(s, "unroll") {
                 break;
             }
             self.clean(s, &["split", "promote", "control", "simplify", "dce", "forward"]);
+        }
+        if self.run(s, "unroll_partly") {
+            self.clean(s, &["simplify", "dce", "forward"]);
         }
         self.run(s, "hoist");
         self.run(s, "if_convert");

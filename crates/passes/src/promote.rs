@@ -5,6 +5,7 @@
 
 use crate::edit::{Consts, Renames};
 use rustc_hash::FxHashMap as HashMap;
+use std::sync::Arc;
 use tepui_ir::cranelift_entity::EntityRef;
 use tepui_ir::{Attrs, Inst, Op, Region, Shader, Value, Var};
 
@@ -24,6 +25,7 @@ pub fn run(s: &mut Shader) -> bool {
         consts: Consts::new(s),
         names: Renames::default(),
         loops: Vec::new(),
+        called: vec![None; s.vars.len()],
     };
     let mut cur = vec![None; s.vars.len()];
     p.region(s, s.root, &mut cur, &[]);
@@ -57,6 +59,8 @@ struct Promote {
     names: Renames,
     /// Variables that the enclosing loops carry.
     loops: Vec<Vec<Var>>,
+    /// Names of variables, as values have them.
+    called: Vec<Option<Arc<str>>>,
 }
 
 type Current = Vec<Option<Value>>;
@@ -86,9 +90,11 @@ impl Promote {
                 }
                 (Op::StoreVar, Attrs::Var(v)) if self.take[v.index()] => {
                     let x = s.arg(i, 0);
-                    if !s.vars[v].name.is_empty() && !s.names.contains_key(&x) {
-                        let name = s.vars[v].name.clone();
-                        s.names.insert(x, name);
+                    if s.names[x].is_none() && !s.vars[v].name.is_empty() {
+                        let name = &s.vars[v].name;
+                        let name =
+                            self.called[v.index()].get_or_insert_with(|| name.as_str().into());
+                        s.names[x] = Some(name.clone());
                     }
                     cur[v.index()] = Some(x);
                     continue;

@@ -68,9 +68,7 @@ impl Walk {
                     self.changed = true;
                     for (old, new) in s.results(i).to_vec().into_iter().zip(new) {
                         debug_assert_eq!(s.ty(old), s.ty(new), "{}", s.insts[i].op.name());
-                        if let Some(n) = s.names.get(&old).cloned() {
-                            s.names.entry(new).or_insert(n);
-                        }
+                        s.inherit_name(new, old);
                         self.names.set(old, new);
                     }
                 }

@@ -16,7 +16,10 @@ pub fn run(s: &mut Shader) -> bool {
     let mut p = Simplify {
         consts: Consts::new(s),
         names: Renames::default(),
-        table: FxHashMap::default(),
+        table: FxHashMap::with_capacity_and_hasher(
+            s.regions[s.root].insts.len(),
+            Default::default(),
+        ),
         undo: Vec::new(),
         group: FxHashMap::default(),
         changed: false,
@@ -100,9 +103,7 @@ impl Simplify {
                 Some(v) => {
                     self.changed = true;
                     let r = s.result(i);
-                    if let Some(n) = s.names.get(&r).cloned() {
-                        s.names.entry(v).or_insert(n);
-                    }
+                    s.inherit_name(v, r);
                     self.names.set(r, v);
                 }
                 None => {
@@ -113,8 +114,10 @@ impl Simplify {
         }
         s.regions[r].insts = out;
         self.group = outer;
-        for k in self.undo.drain(mark..) {
-            self.table.remove(&k);
+        if r != s.root {
+            for k in self.undo.drain(mark..) {
+                self.table.remove(&k);
+            }
         }
     }
 

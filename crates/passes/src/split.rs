@@ -4,7 +4,7 @@ use tepui_ir::cranelift_entity::EntityRef;
 use tepui_ir::{Attrs, Op, Shader, Var, VarData};
 
 /// Longest array that is split.
-const MAX_LEN: u32 = 256;
+pub(crate) const MAX_LEN: u32 = 256;
 
 /// Runs the pass.
 pub fn run(s: &mut Shader) -> bool {

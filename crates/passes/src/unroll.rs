@@ -1,69 +1,254 @@
-//! Counted loops with few iterations are written out.
+//! Counted loops are written out: whole where that is short or pays, else several iterations at a time.
 //!
 //! The number of iterations is found by running the loop's exit test on constants: the test must depend on parameters only whose
 //! first values are constants and whose next values follow from such parameters by ops with a meaning on constants.
+//!
+//! It pays where much of the body is then known, and most where that makes the indices of an array known: its elements
+//! become values, and need no memory.
 
 use crate::clone;
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use tepui_ir::cranelift_entity::EntityRef;
 use tepui_ir::op::fold;
 use tepui_ir::{Attrs, Inst, Op, Region, Shader, Value, ValueDef};
 
-/// Limits of what is unrolled.
+/// Limits of what is unrolled. Instructions are those of all iterations together, without those that become known.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Most iterations.
     pub iterations: usize,
-    /// Most instructions that the iterations have together.
+    /// Most instructions.
     pub instructions: usize,
+    /// Most instructions where a quarter of the body becomes known.
+    pub known: usize,
+    /// Most instructions, of all loops together, where the indices of arrays become known.
+    pub arrays: usize,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { iterations: 32, instructions: 256 }
+        Limits { iterations: 128, instructions: 256, known: 512, arrays: 5000 }
     }
 }
 
-/// Runs the pass.
+/// Iterations up to which the trips of a loop are counted that is unrolled in part.
+const COUNTED: usize = 1024;
+/// Most iterations that one turn of a loop does.
+const TURN: usize = 8;
+/// Most instructions of such a turn.
+const TURN_INSTRUCTIONS: usize = 96;
+
+/// Writes out loops within the default limits.
 pub fn run(s: &mut Shader) -> bool {
     run_with(s, Limits::default())
 }
 
-/// Runs the pass within limits.
+/// [`run`] within limits.
 pub fn run_with(s: &mut Shader, limits: Limits) -> bool {
-    let mut changed = false;
+    let mut u = Unroll { limits, counted: HashMap::default(), unknown: Vec::new() };
+    find(s, s.root, (limits.iterations, usize::MAX), &mut u.counted);
+    if u.counted.is_empty() {
+        return false;
+    }
+    u.unknown = u.unknown_indices(s);
     let root = s.root;
-    region(s, root, limits, &mut changed);
+    u.region(s, root)
+}
+
+/// Has each turn of the innermost loops with a known number of short iterations do several of them.
+pub fn run_partly(s: &mut Shader) -> bool {
+    let mut counted = HashMap::default();
+    find(s, s.root, (COUNTED, TURN_INSTRUCTIONS / 2), &mut counted);
+    let mut all: Vec<(Region, Counted)> = counted.into_iter().collect();
+    all.sort_unstable_by_key(|(body, _)| *body);
+    let mut changed = false;
+    for (body, Counted { exit, trips }) in all {
+        let n = size(s, body);
+        if dearness(s, body) > 1 {
+            continue;
+        }
+        let fits = |k: &usize| trips % k == 0 && trips > *k && k * n <= TURN_INSTRUCTIONS;
+        if let Some(k) = (2..=TURN).rev().find(fits) {
+            widen(s, body, exit, k);
+            changed = true;
+        }
+    }
     changed
 }
 
-fn region(s: &mut Shader, r: Region, limits: Limits, changed: &mut bool) {
-    let insts = std::mem::take(&mut s.regions[r].insts);
-    let mut out: Vec<Inst> = Vec::with_capacity(insts.len());
-    let mut map = HashMap::default();
-    for i in insts {
-        for inner in s.inst_regions(i).collect::<Vec<_>>() {
-            region(s, inner, limits, changed);
-        }
+/// A loop whose iterations are known.
+#[derive(Clone, Copy)]
+struct Counted {
+    /// The `if` that holds its only `break`.
+    exit: Inst,
+    /// Whole iterations.
+    trips: usize,
+}
+
+/// The loops within limits of iterations and of instructions in the body, by their bodies.
+fn find(s: &Shader, r: Region, most: (usize, usize), out: &mut HashMap<Region, Counted>) {
+    for &i in &s.regions[r].insts {
         if let Attrs::Loop(body) = s.insts[i].attrs
             && let Some(exit) = only_exit(s, body)
-            && let Some(n) = trips(s, i, body, exit, limits.iterations)
-            && n.saturating_mul(size(s, body)).saturating_mul(dearness(s, body))
-                <= limits.instructions
+            && (most.1 == usize::MAX || size(s, body) <= most.1)
+            && let Some(trips) = trips(s, i, body, exit, most.0)
         {
-            *changed = true;
-            expand(s, i, body, exit, n, &mut out, &mut map);
-            continue;
+            out.insert(body, Counted { exit, trips });
         }
-        out.push(i);
+        for q in s.inst_regions(i) {
+            find(s, q, most, out);
+        }
     }
-    s.regions[r].insts = out;
-    if !map.is_empty() {
-        let mut names = crate::Renames::default();
-        for (old, new) in map {
-            names.set(old, new);
+}
+
+struct Unroll {
+    limits: Limits,
+    counted: HashMap<Region, Counted>,
+    /// Variables with an index that no unrolling makes known.
+    unknown: Vec<bool>,
+}
+
+impl Unroll {
+    /// Returns whether anything was unrolled. A loop around an unrolled one waits until that is cleaned up.
+    fn region(&mut self, s: &mut Shader, r: Region) -> bool {
+        let insts = std::mem::take(&mut s.regions[r].insts);
+        let mut out: Vec<Inst> = Vec::with_capacity(insts.len());
+        let mut map = HashMap::default();
+        let mut changed = false;
+        for i in insts {
+            let mut inside = false;
+            for q in s.inst_regions(i).collect::<Vec<_>>() {
+                inside |= self.region(s, q);
+            }
+            changed |= inside;
+            if let Attrs::Loop(body) = s.insts[i].attrs
+                && !inside
+                && let Some(&c) = self.counted.get(&body)
+                && self.pays(s, i, body, c.trips)
+            {
+                changed = true;
+                expand(s, i, body, c.exit, c.trips, &mut out, &mut map);
+                continue;
+            }
+            out.push(i);
         }
-        // A loop's results are visible in its own region and below, and the rest of the tree may be taken apart just now.
-        rewrite(s, r, &names);
+        s.regions[r].insts = out;
+        if !map.is_empty() {
+            let mut names = crate::Renames::default();
+            for (old, new) in map {
+                names.set(old, new);
+            }
+            // A loop's results are visible in its own region and below, and the rest of the tree may be taken apart just now.
+            rewrite(s, r, &names);
+        }
+        changed
+    }
+
+    fn pays(&mut self, s: &Shader, l: Inst, body: Region, trips: usize) -> bool {
+        let mut g = Gain { known: known_params(s, l, body), ..Gain::default() };
+        self.gain(s, body, &mut g);
+        let left = trips.saturating_mul(g.size - g.known_insts);
+        if left.saturating_mul(dearness(s, body)) <= self.limits.instructions
+            || g.known_insts * 4 >= g.size && left <= self.limits.known
+        {
+            return true;
+        }
+        let arrays = g.arrays && left <= self.limits.arrays;
+        if arrays {
+            self.limits.arrays -= left;
+        }
+        arrays
+    }
+
+    /// Counts what a region has, and what of it becomes known.
+    fn gain(&self, s: &Shader, r: Region, g: &mut Gain) {
+        for &i in &s.regions[r].insts {
+            g.size += 1;
+            let known = |v: &Value| s.is_const(*v) || g.known.contains(v);
+            if let (Attrs::Var(v), Some(k)) = (s.insts[i].attrs, s.args(i).last())
+                && s.vars[v].len.is_some_and(|n| n <= crate::split::MAX_LEN)
+                && !self.unknown[v.index()]
+                && g.known.contains(k)
+            {
+                g.arrays = true;
+            }
+            if foldable(s, i) && s.args(i).iter().all(known) {
+                g.known_insts += 1;
+                let r = s.result(i);
+                g.known.insert(r);
+            }
+            for q in s.inst_regions(i) {
+                self.gain(s, q, g);
+            }
+        }
+    }
+
+    /// For each variable, whether one of its indices depends on more than constants and the parameters of counted loops.
+    fn unknown_indices(&self, s: &Shader) -> Vec<bool> {
+        let mut unknown = vec![false; s.vars.len()];
+        s.walk(|s, _, i| {
+            if let (Attrs::Var(v), Some(&k)) = (s.insts[i].attrs, s.args(i).last())
+                && s.vars[v].len.is_some()
+                && !unknown[v.index()]
+            {
+                unknown[v.index()] = !self.counts(s, k, 0);
+            }
+        });
+        unknown
+    }
+
+    fn counts(&self, s: &Shader, v: Value, depth: u32) -> bool {
+        match s.values[v].def {
+            ValueDef::Param(r, _) => self.counted.contains_key(&r),
+            ValueDef::Result(i, _) => {
+                s.is_const(v)
+                    || depth < 8
+                        && foldable(s, i)
+                        && s.args(i).iter().all(|&a| self.counts(s, a, depth + 1))
+            }
+        }
+    }
+}
+
+/// What unrolling a loop would bring.
+#[derive(Default)]
+struct Gain {
+    /// Values that are known in each iteration.
+    known: HashSet<Value>,
+    size: usize,
+    known_insts: usize,
+    /// An index of an array becomes known.
+    arrays: bool,
+}
+
+/// Whether an instruction has a value when its operands have.
+fn foldable(s: &Shader, i: Inst) -> bool {
+    s.insts[i].op.is_elementwise() && s.results(i).len() == 1 && !s.args(i).is_empty()
+}
+
+/// The parameters that are known in each iteration.
+fn known_params(s: &Shader, l: Inst, body: Region) -> HashSet<Value> {
+    let params = &s.regions[body].params;
+    let next = s.terminator(body).map_or(&[][..], |t| s.args(t));
+    let first = params.iter().zip(s.args(l)).filter(|(_, a)| s.is_const(**a));
+    let mut known: HashSet<Value> = first.map(|(&p, _)| p).collect();
+    // Those whose next value depends on something else go, and then those that depended on them.
+    loop {
+        let mut all = known.clone();
+        for &i in &s.regions[body].insts {
+            if foldable(s, i) && s.args(i).iter().all(|a| s.is_const(*a) || all.contains(a)) {
+                all.insert(s.result(i));
+            }
+        }
+        let before = known.len();
+        for (p, n) in params.iter().zip(next) {
+            if !s.is_const(*n) && !all.contains(n) {
+                known.remove(p);
+            }
+        }
+        if known.len() == before {
+            return known;
+        }
     }
 }
 
@@ -231,4 +416,25 @@ fn expand(
             out.push(c);
         }
     }
+}
+
+/// Has each turn of a loop do `k` iterations, which divides their number.
+fn widen(s: &mut Shader, body: Region, exit: Inst, k: usize) {
+    let insts = s.regions[body].insts.clone();
+    let params = s.regions[body].params.clone();
+    let Some((&last, rest)) = insts.split_last() else { return };
+    let next = s.args(last).to_vec();
+    let mut cur = next.clone();
+    let mut out = rest.to_vec();
+    for _ in 1..k {
+        let mut map: HashMap<Value, Value> = params.iter().copied().zip(cur).collect();
+        for &i in rest.iter().filter(|&&i| i != exit) {
+            let c = clone::inst(s, i, &mut map);
+            out.push(c);
+        }
+        cur = next.iter().map(|v| *map.get(v).unwrap_or(v)).collect();
+    }
+    s.set_args(last, &cur);
+    out.push(last);
+    s.regions[body].insts = out;
 }

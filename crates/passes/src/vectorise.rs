@@ -44,6 +44,10 @@ fn region(s: &mut Shader, r: Region, changed: &mut bool) {
         }
     }
     let insts = s.regions[r].insts.clone();
+    let all: Vec<Option<Parts>> = insts.iter().map(|&i| access(s, i)).collect();
+    if all.iter().flatten().count() < 2 {
+        return;
+    }
     let mut gone = vec![false; insts.len()];
     let mut before: Vec<Vec<Inst>> = vec![Vec::new(); insts.len()];
     let mut replace: Vec<Option<Vec<Inst>>> = vec![None; insts.len()];
@@ -51,14 +55,14 @@ fn region(s: &mut Shader, r: Region, changed: &mut bool) {
         if gone[at] || replace[at].is_some() {
             continue;
         }
-        let Some((op, lead, acc, bits, mem, comps)) = access(s, insts[at]) else { continue };
+        let Some((op, ref lead, acc, bits, mem, comps)) = all[at] else { continue };
         let store = op.info().results.is_empty();
         // Members of the group: position in the region, byte offset, components.
         let mut group = vec![(at, mem.offset, comps)];
         for (k, &i) in insts.iter().enumerate().skip(at + 1) {
             let props = s.insts[i].op.props();
-            if let Some((o, l, a, b, m, c)) = access(s, i)
-                && (o, &l, a, b) == (op, &lead, acc, bits)
+            if let Some((o, ref l, a, b, m, c)) = all[k]
+                && (o, l, a, b) == (op, lead, acc, bits)
                 && !gone[k]
                 && replace[k].is_none()
             {
@@ -132,7 +136,7 @@ fn region(s: &mut Shader, r: Region, changed: &mut bool) {
             replace[last] = Some(new);
         } else {
             let mut new = Vec::new();
-            let v = push(s, &mut new, first, op, Attrs::Mem(m), &lead, ty);
+            let v = push(s, &mut new, first, op, Attrs::Mem(m), lead, ty);
             let mut k0 = 0;
             for g in run {
                 let old = s.result(insts[g.0]);

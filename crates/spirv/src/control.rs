@@ -7,10 +7,9 @@
 //! the specification allows becomes `if` and `loop` with exits of one level, and no block is translated twice.
 
 use crate::error::Result;
-use crate::module::{Block, Id, IdMap, Inst, Merge};
+use crate::module::{Block, Id, IdMap, IdSet, Inst, Merge};
 use crate::translate::{Cx, Frame, Val};
 use rspirv::spirv::Op as S;
-use std::collections::HashSet;
 use tepui_ir::{Attrs, Op, Region, Type, Value, Var};
 
 /// Deepest nesting of regions.
@@ -185,7 +184,7 @@ impl Cx<'_> {
             ret: Vec::new(),
             ret_val: None,
             phis: IdMap::default(),
-            done: HashSet::new(),
+            done: IdSet::default(),
             preds: predecessors(m, &f.blocks, f.entry),
         });
         self.push_scope(Target::Return(self.frames.len()), ScopeKind::Merge);
@@ -635,7 +634,7 @@ impl Cx<'_> {
         place: &IdMap<usize>,
         merge: Option<Id>,
     ) -> Result<Option<usize>> {
-        let mut seen = HashSet::from([label]);
+        let mut seen = IdSet::from_iter([label]);
         let mut work = vec![label];
         let mut found = None;
         while let Some(b) = work.pop() {
@@ -694,7 +693,7 @@ fn successors(m: &crate::module::Module, b: &Block) -> Vec<Id> {
 fn predecessors(m: &crate::module::Module, blocks: &IdMap<Block>, entry: Id) -> IdMap<u32> {
     let mut count: IdMap<u32> = IdMap::default();
     let mut work = vec![entry];
-    let mut seen = HashSet::from([entry]);
+    let mut seen = IdSet::from_iter([entry]);
     while let Some(b) = work.pop() {
         let Some(block) = blocks.get(&b) else { continue };
         for s in successors(m, block) {

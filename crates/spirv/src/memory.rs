@@ -1,14 +1,13 @@
 //! Instructions that work on memory: variables, loads, stores, copies, access chains, atomics, barriers.
 
 use crate::error::Result;
-use crate::module::{Id, Inst};
+use crate::module::{Id, IdSet, Inst};
 use crate::pointer::{Place, Ptr, Space};
 use crate::translate::{Cx, Val};
 use crate::ty::Ty;
 use rspirv::spirv::{
     Decoration, MemoryAccess, MemorySemantics, Op as S, Scope as SScope, StorageClass,
 };
-use std::collections::HashSet;
 use std::rc::Rc;
 use tepui_ir::{
     Access, AtomicOp, Attrs, Barrier, Builtin, ImageFormat, MemSet, Op, ResKind, Resource, Scope,
@@ -17,7 +16,7 @@ use tepui_ir::{
 
 impl Cx<'_> {
     /// A module-scope `OpVariable`.
-    pub fn declare_variable(&mut self, i: &Inst, interface: &HashSet<Id>) -> Result<()> {
+    pub fn declare_variable(&mut self, i: &Inst, interface: &IdSet) -> Result<()> {
         let (class, ty) = self.pointee(i.ty)?;
         let mut access = self.var_access(i.id);
         let listed = interface.contains(&i.id) || self.m.version >= (1, 4);

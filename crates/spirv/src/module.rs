@@ -3,7 +3,7 @@
 use crate::error::{Error, Kind, Result};
 use rspirv::grammar::{INSTRUCTION_TABLE, OperandKind};
 use rspirv::spirv::{self, Op};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::LazyLock;
 
@@ -38,6 +38,8 @@ impl Hasher for IdHasher {
 
 /// A map keyed by ids.
 pub(crate) type IdMap<V> = HashMap<Id, V, BuildHasherDefault<IdHasher>>;
+/// A set of ids.
+pub(crate) type IdSet = HashSet<Id, BuildHasherDefault<IdHasher>>;
 /// A map keyed by something made of ids.
 pub(crate) type SmallMap<K, V> = HashMap<K, V, BuildHasherDefault<IdHasher>>;
 
@@ -116,8 +118,9 @@ pub(crate) struct Module<'a> {
     pub ext_sets: IdMap<String>,
     pub decor: IdMap<Vec<Decor>>,
     pub member_decor: SmallMap<(Id, u32), Vec<Decor>>,
-    pub names: IdMap<String>,
-    pub member_names: SmallMap<(Id, u32), String>,
+    /// `OpName` and `OpMemberName` of what has one that is not empty, as indices into [`Module::insts`].
+    names: IdMap<u32>,
+    member_names: SmallMap<(Id, u32), u32>,
     pub strings: IdMap<String>,
     pub entry_points: Vec<Inst>,
     pub modes: Vec<Inst>,
@@ -129,13 +132,19 @@ pub(crate) struct Module<'a> {
     pub version: (u32, u32),
 }
 
-/// Bit 0: has a result type; bit 1: has a result. Indexed by opcode.
-static SHAPES: LazyLock<Vec<u8>> = LazyLock::new(|| {
+/// Bit of [`SHAPES`]: declares a type.
+const TYPE: u32 = 4;
+
+/// Bit 0: has a result type; bit 1: has a result; [`TYPE`]. Indexed by opcode.
+static SHAPES: LazyLock<Vec<u32>> = LazyLock::new(|| {
     let mut shapes = Vec::new();
     for i in INSTRUCTION_TABLE.iter() {
         let at = i.opcode as usize;
         if shapes.len() <= at {
             shapes.resize(at + 1, 0);
+        }
+        if i.opname.starts_with("Type") {
+            shapes[at] |= TYPE;
         }
         for o in i.operands {
             match o.kind {
@@ -150,7 +159,7 @@ static SHAPES: LazyLock<Vec<u8>> = LazyLock::new(|| {
 
 /// The string that starts at the head of `words`, and how many words it takes.
 pub(crate) fn string(words: &[u32]) -> (String, usize) {
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(16);
     for (i, w) in words.iter().enumerate() {
         for b in w.to_le_bytes() {
             if b == 0 {
@@ -223,7 +232,7 @@ impl<'a> Module<'a> {
             }
             let shape = SHAPES.get(code as usize).copied().unwrap_or(0);
             let mut o = at + 1;
-            let need = (shape & 1) + (shape >> 1);
+            let need = (shape & 1) + (shape >> 1 & 1);
             if len <= need as usize {
                 return inst.invalid("the instruction has too few words for its result");
             }
@@ -363,14 +372,12 @@ impl<'a> Module<'a> {
                     self.strings.insert(inst.id, self.string(inst, 0).0);
                 }
                 Op::Name => {
-                    let name = self.string(inst, 1).0;
-                    if !name.is_empty() {
-                        self.names.insert(self.op(inst, 0)?, name);
+                    if self.op(inst, 1)? & 0xff != 0 {
+                        self.names.insert(self.op(inst, 0)?, n);
                     }
                 }
                 Op::MemberName => {
-                    self.member_names
-                        .insert((self.op(inst, 0)?, self.op(inst, 1)?), self.string(inst, 2).0);
+                    self.member_names.insert((self.op(inst, 0)?, self.op(inst, 1)?), n);
                 }
                 Op::Decorate | Op::DecorateId => {
                     if let Some(kind) = spirv::Decoration::from_u32(self.op(inst, 1)?) {
@@ -430,9 +437,20 @@ impl<'a> Module<'a> {
         self.member_decor.get(&(ty, n))?.iter().find(|d| d.kind == kind).map(|d| d.arg)
     }
 
+    /// Whether `id` has a name.
+    pub fn is_named(&self, id: Id) -> bool {
+        self.names.contains_key(&id)
+    }
+
     /// The name of `id`, or empty.
     pub fn name(&self, id: Id) -> String {
-        self.names.get(&id).cloned().unwrap_or_default()
+        self.names.get(&id).map_or_else(String::new, |&n| self.string(&self.insts[n as usize], 1).0)
+    }
+
+    /// The name of member `k` of structure `id`, if it has one.
+    pub fn member_name(&self, id: Id, k: u32) -> Option<String> {
+        let &n = self.member_names.get(&(id, k))?;
+        Some(self.string(&self.insts[n as usize], 2).0)
     }
 }
 
@@ -460,5 +478,5 @@ fn is_global(op: Op) -> bool {
         || (Op::ConstantTrue as u32..=Op::SpecConstantOp as u32).contains(&c)
         || matches!(op, Op::ConstantCompositeReplicateEXT | Op::SpecConstantCompositeReplicateEXT)
         || matches!(op, Op::Variable | Op::Undef | Op::ExtInst | Op::Line | Op::NoLine)
-        || format!("{op:?}").starts_with("Type")
+        || SHAPES.get(c as usize).is_some_and(|s| s & TYPE != 0)
 }

@@ -1,16 +1,17 @@
 //! The translation's state: values by id, emission into regions, constants, and the walk over the module.
 
+mod emit;
+
 use crate::error::{Error, Kind, Result};
-use crate::module::{Id, IdMap, Inst, Module, SmallMap};
+use crate::module::{Id, IdMap, IdSet, Inst, Module, SmallMap};
 use crate::pointer::Ptr;
 use crate::ty::{ImageTy, MAX_LEAVES, Ty, Types};
 use crate::{Options, control::Scope};
 use rspirv::spirv::{self, Decoration, Op as S};
-use std::collections::HashSet;
 use std::rc::Rc;
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::{
-    Access, Attrs, InstFlags, Loc, Op, Region, Shader, SrcLoc, Stage, Type, Value, Var, VarData,
+    Access, Attrs, InstFlags, Loc, Op, Region, Shader, SrcLoc, Stage, Type, Value, Var,
 };
 
 /// Most instructions of a translated shader: inlining may multiply what the module holds.
@@ -46,7 +47,7 @@ pub(crate) struct Frame {
     /// Variables of each phi's leaves.
     pub phis: IdMap<(Val, Vec<Var>)>,
     /// Blocks that have been translated: each may be once.
-    pub done: HashSet<Id>,
+    pub done: IdSet,
     /// How many reachable blocks branch to each block.
     pub preds: IdMap<u32>,
 }
@@ -57,7 +58,7 @@ pub(crate) struct Cx<'a> {
     pub options: &'a Options,
     pub s: Shader,
     pub types: Types,
-    pub forward: HashSet<Id>,
+    pub forward: IdSet,
     pub globals: IdMap<Val>,
     pub frames: Vec<Frame>,
     pub scopes: Vec<Scope>,
@@ -74,7 +75,7 @@ pub(crate) struct Cx<'a> {
     /// Constants and undefined values, at the head of the root region.
     prelude: Vec<tepui_ir::Inst>,
     consts: SmallMap<(u8, u64), Value>,
-    const_vecs: std::collections::HashMap<Vec<Value>, Value>,
+    const_vecs: SmallMap<Vec<Value>, Value>,
     undefs: SmallMap<(u8, u8), Value>,
     /// Region in which a value was defined.
     home: SecondaryMap<Value, Region>,
@@ -128,7 +129,7 @@ pub(crate) fn translate(m: &Module, options: &Options) -> Result<Shader> {
         options,
         s,
         types: Types::default(),
-        forward: HashSet::new(),
+        forward: IdSet::default(),
         globals: IdMap::default(),
         frames: Vec::new(),
         scopes: Vec::new(),
@@ -175,8 +176,7 @@ impl Cx<'_> {
     fn module(&mut self, entry: Inst) -> Result<()> {
         let m = self.m;
         let func = m.op(&entry, 1)?;
-        let interface: HashSet<Id> = m.ops(&entry)
-            [m.string(&entry, 2).1.min(m.ops(&entry).len())..]
+        let interface: IdSet = m.ops(&entry)[m.string(&entry, 2).1.min(m.ops(&entry).len())..]
             .iter()
             .copied()
             .collect();
@@ -328,8 +328,8 @@ impl Cx<'_> {
                     self.s.ty(*v)
                 ));
             }
-            if let Some(n) = self.m.names.get(&i.id) {
-                self.s.names.entry(*v).or_insert_with(|| n.clone());
+            if self.s.names[*v].is_none() && self.m.is_named(i.id) {
+                self.s.names[*v] = Some(self.m.name(i.id).into());
             }
         }
         match self.frames.last_mut() {
@@ -337,219 +337,6 @@ impl Cx<'_> {
             None => self.globals.insert(i.id, val),
         };
         Ok(())
-    }
-
-    // ---- emission ----
-
-    /// A value that may be used in the current region: through a variable when it was defined in a region that is closed.
-    fn visible(&mut self, v: Value) -> Value {
-        if self.open[self.home[v]] {
-            return v;
-        }
-        let ty = self.s.ty(v);
-        let var = match self.demoted.get(&Value32(v)) {
-            Some(&var) => var,
-            None => {
-                let name = self.s.names.get(&v).cloned().unwrap_or_default();
-                let var = self.s.vars.push(VarData { ty, len: None, name });
-                self.demoted.insert(Value32(v), var);
-                var
-            }
-        };
-        self.emit1(Op::LoadVar, Attrs::Var(var), &[], ty)
-    }
-
-    /// Appends an instruction.
-    pub fn emit(&mut self, op: Op, attrs: Attrs, args: &[Value], tys: &[Type]) -> tepui_ir::Inst {
-        let args: Vec<Value> = args.iter().map(|&a| self.visible(a)).collect();
-        let inst = self.s.make_inst(op, attrs, &args, tys);
-        self.s.insts[inst].loc = self.loc;
-        self.s.insts[inst].flags = self.flags | self.float_flags(op, &args, tys);
-        // Nothing that follows a terminator runs.
-        if !self.ended() {
-            self.s.regions[self.region].insts.push(inst);
-        }
-        for n in 0..tys.len() {
-            let r = self.s.results(inst)[n];
-            self.home[r] = self.region;
-        }
-        inst
-    }
-
-    /// What the execution modes ask of a float op for the sizes that it reads and writes.
-    fn float_flags(&self, op: Op, args: &[Value], tys: &[Type]) -> InstFlags {
-        let all = self.default_flags;
-        // `FPFastMathMode` on an instruction says it all for this instruction.
-        if all.iter().all(|f| f.is_empty()) || self.fast_math || !op.touches_floats() {
-            return InstFlags::empty();
-        }
-        let sizes = args.iter().map(|&a| self.s.ty(a)).chain(tys.iter().copied());
-        sizes.filter_map(|t| Some(all[float_size(t.bits())?])).collect()
-    }
-
-    /// Appends an instruction with one result; folds constants.
-    pub fn emit1(&mut self, op: Op, attrs: Attrs, args: &[Value], ty: Type) -> Value {
-        if op.is_pure()
-            && !args.is_empty()
-            && args.iter().all(|&a| self.s.as_const_comps(a).is_some())
-            && let Some(v) = self.try_fold(op, &attrs, args, ty)
-        {
-            return v;
-        }
-        let inst = self.emit(op, attrs, args, &[ty]);
-        self.s.result(inst)
-    }
-
-    fn try_fold(&mut self, op: Op, attrs: &Attrs, args: &[Value], ty: Type) -> Option<Value> {
-        if op == Op::Vec {
-            return Some(self.const_vec(args, ty));
-        }
-        let comps: Vec<_> = args
-            .iter()
-            .map(|&a| self.s.as_const_comps(a).map(|c| (self.s.ty(a), c)))
-            .collect::<Option<_>>()?;
-        let refs: Vec<_> = comps.iter().map(|(t, c)| (*t, c.as_slice())).collect();
-        let mut out = Vec::new();
-        tepui_ir::op::fold_under(&self.s.info, op, &refs, attrs, &[ty], &mut out).then(|| {
-            let parts: Vec<_> = out.iter().map(|&c| self.konst(ty, c)).collect();
-            if let [one] = parts[..] { one } else { self.const_vec(&parts, ty) }
-        })
-    }
-
-    /// One operand, result type given.
-    pub fn op1(&mut self, op: Op, a: Value, ty: Type) -> Value {
-        self.emit1(op, Attrs::None, &[a], ty)
-    }
-
-    /// An op whose result type follows from its operands.
-    pub fn alu(&mut self, op: Op, args: &[Value]) -> Result<Value> {
-        match tepui_ir::builder::infer(&self.s, op, args) {
-            Some(ty) => Ok(self.emit1(op, Attrs::None, args, ty)),
-            None => self.invalid(format!("the operands do not fix the type of {}", op.name())),
-        }
-    }
-
-    /// Component `i`, looking through `vec`.
-    pub fn extract(&mut self, v: Value, i: u32) -> Value {
-        let ty = self.s.ty(v);
-        if ty.is_scalar() {
-            return v;
-        }
-        if let Some(inst) = self.s.def_inst(v)
-            && self.s.insts[inst].op == Op::Vec
-        {
-            return self.s.arg(inst, i as usize);
-        }
-        self.emit1(Op::Extract, Attrs::Index(i), &[v], ty.elem())
-    }
-
-    /// All components.
-    pub fn split(&mut self, v: Value) -> Vec<Value> {
-        (0..u32::from(self.s.ty(v).comps())).map(|i| self.extract(v, i)).collect()
-    }
-
-    /// A vector of scalars.
-    pub fn vec(&mut self, parts: &[Value]) -> Result<Value> {
-        if let [one] = parts {
-            return Ok(*one);
-        }
-        let Some(&first) = parts.first() else { return self.invalid("a vector needs components") };
-        let elem = self.s.ty(first);
-        if parts.iter().any(|&p| self.s.ty(p) != elem) || !elem.is_scalar() {
-            return self.invalid("the components of a vector have different types");
-        }
-        match Type::new(u32::from(elem.bits()), parts.len() as u32) {
-            Some(ty) => Ok(self.emit1(Op::Vec, Attrs::None, parts, ty)),
-            None => self.invalid(format!("a vector of {} components", parts.len())),
-        }
-    }
-
-    /// A scalar constant of the component size of `ty`.
-    pub fn konst(&mut self, ty: Type, bits: u64) -> Value {
-        let bits = bits & ty.mask();
-        if let Some(&v) = self.consts.get(&(ty.bits(), bits)) {
-            return v;
-        }
-        let inst = self.s.make_inst(Op::Const, Attrs::Const(bits), &[], &[ty.elem()]);
-        self.prelude.push(inst);
-        let v = self.s.result(inst);
-        self.consts.insert((ty.bits(), bits), v);
-        v
-    }
-
-    pub fn u32(&mut self, v: u32) -> Value {
-        self.konst(Type::B32, u64::from(v))
-    }
-
-    pub fn f32(&mut self, v: f32) -> Value {
-        self.u32(v.to_bits())
-    }
-
-    pub fn const_val(&mut self, ty: Type, bits: u64) -> Val {
-        Val::Ssa(self.konst(ty, bits))
-    }
-
-    /// A float constant of the component size of `ty`, splatted to its shape.
-    pub fn fconst(&mut self, ty: Type, v: f64) -> Value {
-        let bits = match ty.bits() {
-            16 => u64::from(half_bits(v)),
-            32 => u64::from((v as f32).to_bits()),
-            _ => v.to_bits(),
-        };
-        let c = self.konst(ty, bits);
-        self.splat_const(c, ty)
-    }
-
-    /// An integer constant splatted to the shape of `ty`.
-    pub fn iconst(&mut self, ty: Type, v: u64) -> Value {
-        let c = self.konst(ty, v);
-        self.splat_const(c, ty)
-    }
-
-    pub fn splat_const(&mut self, c: Value, ty: Type) -> Value {
-        if ty.is_scalar() { c } else { self.const_vec(&vec![c; ty.comps() as usize], ty) }
-    }
-
-    /// A vector of constants in the prelude.
-    fn const_vec(&mut self, parts: &[Value], ty: Type) -> Value {
-        if let Some(&v) = self.const_vecs.get(parts) {
-            return v;
-        }
-        let inst = self.s.make_inst(Op::Vec, Attrs::None, parts, &[ty]);
-        self.prelude.push(inst);
-        let v = self.s.result(inst);
-        self.const_vecs.insert(parts.to_vec(), v);
-        v
-    }
-
-    pub fn undef(&mut self, ty: Type) -> Value {
-        if let Some(&v) = self.undefs.get(&(ty.bits(), ty.comps())) {
-            return v;
-        }
-        let inst = self.s.make_inst(Op::Undef, Attrs::None, &[], &[ty]);
-        self.prelude.push(inst);
-        let v = self.s.result(inst);
-        self.undefs.insert((ty.bits(), ty.comps()), v);
-        v
-    }
-
-    /// A scalar repeated to the shape of `ty`.
-    pub fn splat(&mut self, v: Value, comps: u8) -> Result<Value> {
-        self.vec(&vec![v; comps as usize])
-    }
-
-    /// A new variable.
-    pub fn var(&mut self, ty: Type, len: Option<u32>, name: &str) -> Var {
-        self.s.vars.push(VarData { ty, len, name: name.to_owned() })
-    }
-
-    pub fn load_var(&mut self, var: Var) -> Value {
-        let ty = self.s.vars[var].ty;
-        self.emit1(Op::LoadVar, Attrs::Var(var), &[], ty)
-    }
-
-    pub fn store_var(&mut self, var: Var, v: Value) {
-        self.emit(Op::StoreVar, Attrs::Var(var), &[v], &[]);
     }
 
     // ---- regions ----
@@ -803,10 +590,4 @@ pub(crate) fn fast_math_flags(mask: u32) -> InstFlags {
     f.set(InstFlags::STRICT, !has(NOT_NAN_INF_NSZ));
     f.set(InstFlags::EXACT, !has(CONTRACT_REASSOC));
     f
-}
-
-fn half_bits(v: f64) -> u16 {
-    let (t, mut out) = (Type::B64, Vec::new());
-    tepui_ir::op::fold(Op::F2F, &[(t, &[v.to_bits()])], &Attrs::None, &[Type::B16], &mut out);
-    out.first().copied().unwrap_or(0) as u16
 }

@@ -16,12 +16,15 @@ fn is_load(op: &Op) -> bool {
     matches!(op, Op::Isa(Inst::DeviceLoad(_) | Inst::StackLoad(_)))
 }
 
-/// Runs the pass; `pressure` is the number of half-registers alive at once, of which `limit` cost nothing.
-pub fn run(f: &mut Function, pressure: u32, limit: u32) {
+/// Runs the pass; `pressure` is the number of half-registers alive at once, of which `limit` cost nothing. Returns
+/// whether anything moved.
+pub fn run(f: &mut Function, pressure: u32, limit: u32) -> bool {
     let mut spare = limit.saturating_sub(pressure);
-    if spare < 8 {
-        return;
+    let loads = f.insts.values().filter(|i| is_load(&i.op)).count();
+    if spare < 8 || loads < 2 {
+        return false;
     }
+    let mut changed = false;
     // Position of each value's definition in the block at hand, counted from 1.
     let mut at: SecondaryMap<Val, (u32, u32)> = SecondaryMap::with_capacity(f.vals.len());
     for b in f.blocks.keys() {
@@ -60,7 +63,7 @@ pub fn run(f: &mut Function, pressure: u32, limit: u32) {
                             at[d] = (stamp, k as u32);
                         }
                     }
-                    moved = true;
+                    (moved, changed) = (true, true);
                 }
             }
             if !moved {
@@ -78,6 +81,7 @@ pub fn run(f: &mut Function, pressure: u32, limit: u32) {
         }
         f.blocks[b].insts = out;
     }
+    changed
 }
 
 /// Positions behind `q`, ascending, of what the load still needs; `None` when that cannot move.

@@ -325,16 +325,21 @@ fn finish(
         after("schedule", Made::Mir(&f));
         (pressure, _) = liveness::pressure(&f, &live);
     }
-    group_loads::run(&mut f, pressure + SLACK, u32::from(stats::tier(0).min(most)));
+    if group_loads::run(&mut f, pressure + SLACK, u32::from(stats::tier(0).min(most))) {
+        (pressure, _) = liveness::pressure(&f, &live);
+    }
     after("group_loads", Made::Mir(&f));
     if check {
         validate::run(&f)?;
     }
-    let (live, spilled) = spill::run(&mut f, u32::from(most) - SLACK, scratch_bytes)?;
-    if spilled.loads > 0 {
+    let room = u32::from(most) - SLACK;
+    let mut spilled = spill::Spilled { scratch_bytes, ..Default::default() };
+    let mut live = live;
+    if pressure > room {
+        (live, spilled) = spill::run(&mut f, room, scratch_bytes)?;
         after("spill", Made::Mir(&f));
+        (pressure, _) = liveness::pressure(&f, &live);
     }
-    let (pressure, _) = liveness::pressure(&f, &live);
     let limit = stats::tier((pressure + SLACK) as u16).min(most);
     let code = regalloc::run(&f, &live, limit, check)?;
     let mut listing = flow::run(&code, spilled.scratch_bytes);

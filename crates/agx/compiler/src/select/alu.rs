@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::mir::{HOLE, Room, Val};
 use tepui_agx_isa::Inst as Isa;
 use tepui_agx_isa::operand::{ConvertMode, Dst, FCond, ICond, Round, Size};
-use tepui_agx_isa::table::bitfield::{Asr, Bfeil, Bfi};
+use tepui_agx_isa::table::bitfield::{Asr, Bfeil, Bfi, Extr};
 use tepui_agx_isa::table::float::{Fadd16, Fadd32, Fmadd16, Fmadd32, Fmul16, Fmul32};
 use tepui_agx_isa::table::integer::{Bitop, Bitrev, Convert, Ffs, Iadd, Imadd, Popcount};
 use tepui_agx_isa::table::unary::{
@@ -269,8 +269,32 @@ impl Select<'_> {
                 }
             }
         }
+        if matches!(t, table::OR | table::XOR)
+            && bits == 32
+            && let Some(v) =
+                self.funnel(ops[0], ops[1], k).or_else(|| self.funnel(ops[1], ops[0], k))
+        {
+            return v;
+        }
         let (a, b) = (self.isrc(ops[0], k), self.isrc(ops[1], k));
         self.bitop(bits.max(16), t, a, b)
+    }
+
+    /// `x << n | y >> 32 - n`, a rotation where both are the same: one extraction from a pair of registers.
+    fn funnel(&mut self, high: Value, low: Value, k: usize) -> Option<Val> {
+        let shift = |v: Value, op: Op| {
+            let d =
+                self.s.def_inst(v).filter(|&d| self.s.insts[d].op == op && self.uses[v] == 1)?;
+            let n = self.s.as_const(self.s.arg(d, 1))? & 31;
+            Some((self.s.arg(d, 0), n))
+        };
+        let ((x, left), (y, right)) = (shift(high, Op::IShl)?, shift(low, Op::UShr)?);
+        if left + right != 32 {
+            return None;
+        }
+        let ops = [self.isrc(y, k), self.isrc(x, k), Opnd::imm(right as u8)];
+        let [a, b, c] = ops.map(|o| o.src());
+        Some(self.def(Extr { d: dst(32), a, b, c, ..Extr::default() }, Room::WORD, &ops))
     }
 
     /// Selects an arithmetic instruction, component by component.
