@@ -6,6 +6,7 @@
 
 pub mod draw;
 pub mod image;
+pub mod pair;
 mod scratch;
 pub mod shader;
 

@@ -8,5 +8,6 @@ mod outputs;
 mod reference;
 mod rig;
 mod samples;
+mod targets;
 mod tests;
 mod textures;
