@@ -7,7 +7,7 @@
 //! its inputs, since Mesa drops what no vertices write. Both count the main part, which leaves colours in registers: what tests, blends
 //! and stores them is the epilog's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::CString;
 use std::fmt;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ use tepui_agx_compiler::abi::attribute::Attribute;
 use tepui_agx_compiler::abi::{self, Attributes};
 use tepui_agx_compiler::{Interface, Program, Table as StageTable};
 use tepui_format::Format;
-use tepui_ir::{IoLoc, NumKind, Op, ResKind, Shader, Stage};
+use tepui_ir::{Attrs, Builtin, IoLoc, NumKind, Op, ResKind, Shader, Stage};
 
 use crate::gpu::{Error, Gpu, Result, State};
 
@@ -235,14 +235,43 @@ fn vertex_for(fragment: &Shader) -> std::result::Result<(Vec<u32>, u8), String> 
 /// Bytes of an attribute, which are all of one format.
 const ATTRIBUTE_B: u32 = 16;
 
-/// The fixed functions of a pipeline that a vertex or fragment shader goes into.
-fn state(attributes: u8) -> State {
+/// The fixed functions of a pipeline that a vertex or fragment shader goes into. Mesa drops a point's size where there are no points.
+fn state(attributes: u8, points: bool) -> State {
     let mut state = State::new([64, 64]);
+    if points {
+        state.topology = vk::PrimitiveTopology::POINT_LIST;
+    }
     state.colors = vec![vk::Format::R8G8B8A8_UNORM; 8];
     state.push_bytes = 128;
     let all = vec![(vk::Format::R32G32B32A32_SFLOAT, ATTRIBUTE_B); usize::from(attributes)];
     state.flags = vk::PipelineCreateFlags::CAPTURE_STATISTICS_KHR;
     if all.is_empty() { state } else { state.vertex_buffer(vk::VertexInputRate::VERTEX, &all) }
+}
+
+fn writes_point_size(s: &Shader) -> bool {
+    let mut found = false;
+    s.walk(|s, _, i| {
+        if let (Op::StoreOutput, Attrs::Io(slot)) = (s.insts[i].op, s.insts[i].attrs) {
+            found |= slot.loc == IoLoc::Builtin(Builtin::PointSize);
+        }
+    });
+    s.info.stage == Stage::Vertex && found
+}
+
+/// Whether arithmetic has an undefined operand: what compilers make of such shaders says nothing about them.
+fn computes_of_nothing(s: &Shader) -> bool {
+    let mut s = s.clone();
+    tepui_passes::pipeline::optimise(&mut s);
+    let (mut undefined, mut found) = (HashSet::new(), false);
+    s.walk(|s, _, i| {
+        let tainted = s.args(i).iter().any(|a| undefined.contains(a));
+        let op = s.insts[i].op;
+        if op == Op::Undef || op == Op::Vec && tainted {
+            undefined.extend(s.results(i).iter().copied());
+        }
+        found |= tainted && op.is_elementwise();
+    });
+    found
 }
 
 /// What Tepui compiles a shader for.
@@ -273,6 +302,7 @@ struct Subject<'a> {
     stage: Stage,
     interface: Interface,
     attributes: u8,
+    points: bool,
     entry: CString,
     module: vk::ShaderModule,
     /// What a fragment shader goes with.
@@ -292,6 +322,9 @@ impl<'a> Subject<'a> {
         let options =
             tepui_spirv::Options { entry: Some(name), stage: Some(stage), ..Default::default() };
         let s = tepui_spirv::translate(words, &options).map_err(|e| e.to_string())?;
+        if computes_of_nothing(&s) {
+            return Err("computes with what nobody wrote, which Mesa folds to a NaN".to_owned());
+        }
         let mut interlocks = false;
         s.walk(|s, _, i| interlocks |= s.insts[i].op == Op::InterlockBegin);
         if interlocks {
@@ -324,6 +357,7 @@ impl<'a> Subject<'a> {
             stage,
             interface,
             attributes,
+            points: writes_point_size(&s),
             entry,
             module,
             vertex,
@@ -358,8 +392,11 @@ impl<'a> Subject<'a> {
         let pipeline = match self.stage {
             Stage::Compute => self.compute_pipeline()?,
             _ => {
-                let made =
-                    self.gpu.graphics_pipeline(&stages, &state(self.attributes), self.layout);
+                let made = self.gpu.graphics_pipeline(
+                    &stages,
+                    &state(self.attributes, self.points),
+                    self.layout,
+                );
                 made.map_err(|e| e.to_string())?
             }
         };

@@ -7,6 +7,7 @@
 pub mod draw;
 pub mod image;
 pub mod pair;
+pub mod reference;
 mod scratch;
 pub mod shader;
 

@@ -74,13 +74,13 @@ fn region(s: &mut Shader, r: Region, names: &mut FxHashMap<Value, Value>) -> boo
     changed
 }
 
-/// A region that kills and does nothing else.
+/// A region that kills, and whose values nobody needs then.
 fn only_kills(s: &Shader, r: Region) -> bool {
     let mut kills = 0;
     s.regions[r].insts.iter().all(|&i| {
         let op = s.insts[i].op;
         kills += usize::from(op == Op::Demote);
-        matches!(op, Op::Demote | Op::Yield | Op::Const | Op::Undef)
+        matches!(op, Op::Demote | Op::Yield) || op.is_pure()
     }) && kills > 0
 }
 

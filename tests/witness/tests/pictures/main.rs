@@ -1,15 +1,16 @@
-//! Vertex and fragment shaders that nobody here wrote, drawn on lavapipe and by the compiler's machine code on the model: the same
-//! pictures, whether the programs are monolithic or linked from parts.
+//! Vertex and fragment shaders that nobody here wrote, drawn on lavapipe, by the interpreter of the IR, and by the compiler's machine
+//! code on the model: the same pictures, whether the programs are monolithic or linked from parts.
 
 mod pairs;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use tepui_agx_bare::Machine;
 use tepui_agx_bare::draw::{Draw, VertexBuffer};
 use tepui_agx_bare::image::{self, ImageInfo};
 use tepui_agx_bare::pair::{Making, Pair};
+use tepui_agx_bare::reference::{self, Words};
 use tepui_agx_bare::shader::Bindings;
 use tepui_agx_compiler::abi;
 use tepui_agx_compiler::abi::attribute::Attribute;
@@ -17,6 +18,7 @@ use tepui_agx_compiler::abi::tile::Tile;
 use tepui_agx_layout::Dimension;
 use tepui_agx_packets::sampler::{Filter, MipFilter, Sampler, Wrap};
 use tepui_format::Format;
+use tepui_ir::interp::{Filter as IrFilter, ImageData, Memory, SamplerData, Wrap as IrWrap};
 use tepui_ir::{Shader, Stage};
 use tepui_witness::draw::{Binding, Job, SIDE_PX, TEXTURE_PX, pixels};
 use tepui_witness::jobs;
@@ -138,6 +140,56 @@ fn bind(machine: &mut Machine, list: &[Binding]) -> Result<Bindings, tepui_agx_b
     Ok(out)
 }
 
+/// The picture of a job by the interpreter; a pixel at an edge is not a number.
+fn interpret(job: &Job) -> Result<Vec<[f32; 4]>, String> {
+    let vertex = shader(&job.stages[0], Stage::Vertex)?;
+    let fragment = shader(&job.stages[1], Stage::Fragment)?;
+    let mut memory = Memory::default();
+    let sampler = SamplerData {
+        mag: IrFilter::Linear,
+        min: IrFilter::Linear,
+        wrap: [IrWrap::Repeat; 3],
+        ..SamplerData::default()
+    };
+    for (n, b) in job.bindings.iter().enumerate() {
+        let slot = (0, n as u32, 0);
+        match b {
+            Binding::Uniform(bytes) => _ = memory.buffers.insert(slot, bytes.clone()),
+            Binding::Texture(layers) => {
+                let size = [TEXTURE_PX, TEXTURE_PX, 1];
+                let mut image = ImageData::new(size, layers.len() as u32, 1);
+                let bytes = layers.concat();
+                for (t, b) in image.levels[0].iter_mut().zip(bytes.chunks_exact(4)) {
+                    *t = [0, 1, 2, 3].map(|k| u64::from((f32::from(b[k]) / 255.0).to_bits()));
+                }
+                memory.images.insert(slot, image);
+                memory.samplers.insert(slot, sampler);
+            }
+        }
+    }
+    let attribute = |vertex: u32, location: u16, component: u8| {
+        let list = &job.vertices[vertex as usize];
+        let value = list.get(usize::from(location)).map_or(0.0, |a| a[usize::from(component)]);
+        value.to_bits()
+    };
+    let corners: Vec<Words> = reference::vertices(&vertex, &mut memory, (0, 3), 0, &attribute)
+        .map_err(|e| e.to_string())?;
+    let corners = [&corners[0], &corners[1], &corners[2]];
+    let framebuffer = HashMap::new();
+    let pixels = reference::triangle(&fragment, &mut memory, corners, [SIDE_PX; 2], &framebuffer)
+        .map_err(|e| e.to_string())?;
+    let location =
+        |p: &reference::Pixel, c: u8| p.colours.get(&(0, c)).map_or(0.0, |&w| f32::from_bits(w));
+    Ok(pixels
+        .iter()
+        .map(|p| match (p.doubtful, p.alive) {
+            (true, _) => [f32::NAN; 4],
+            (false, true) => [0, 1, 2, 3].map(|c| location(p, c)),
+            (false, false) => [0.0; 4],
+        })
+        .collect())
+}
+
 /// Pixels that are not near, of those that are numbers in both pictures; and how many of those are not black.
 fn differ(a: &[[f32; 4]], b: &[[f32; 4]]) -> (usize, usize, String) {
     let (mut far, mut seen, mut first) = (0, 0, String::new());
@@ -166,7 +218,7 @@ fn shaders_of_engines_draw_what_lavapipe_draws() {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pictures");
     let witness = Path::new(env!("CARGO_BIN_EXE_witness"));
     let pictures = jobs::ask(witness, "draw", &dir, &all);
-    let (mut same, mut wrong) = (0, Vec::new());
+    let (mut same, mut interpreted, mut wrong) = (0, 0, Vec::new());
     for (job, picture) in all.iter().zip(&pictures) {
         let want: &Vec<[f32; 4]> = match picture {
             Ok(p) => p,
@@ -175,6 +227,20 @@ fn shaders_of_engines_draw_what_lavapipe_draws() {
                 continue;
             }
         };
+        match interpret(job) {
+            // Lookups that pick a level by themselves, and others that the interpreter does not do.
+            Err(why) => {
+                let why = why.split_once(": ").map_or(why.as_str(), |w| w.1);
+                *left_out.entry(format!("not interpreted: {why}")).or_default() += 1;
+            }
+            Ok(got) => {
+                interpreted += 1;
+                let (far, _, first) = differ(&got, want);
+                if far * 1000 > want.len() * PERMILLE {
+                    wrong.push(format!("{}, interpreter: {far} pixels, {first}", job.name));
+                }
+            }
+        }
         let mut visible = true;
         for making in [Making::Monolithic, Making::Parts] {
             match draw(job, making) {
@@ -194,7 +260,7 @@ fn shaders_of_engines_draw_what_lavapipe_draws() {
             *left_out.entry(format!("shows little ({})", job.name)).or_default() += 1;
         }
     }
-    println!("{} pairs, of which {same} show something", all.len());
+    println!("{} pairs, of which {same} show something; {interpreted} interpreted", all.len());
     for (why, n) in &left_out {
         println!("{n:5} left out: {why}");
     }

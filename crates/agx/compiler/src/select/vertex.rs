@@ -290,8 +290,8 @@ impl Select<'_> {
         // Words that nothing is written to hold anything.
         stores.retain(|s| s.1 != Comp::Undef);
         let last = stores.len().wrapping_sub(1);
-        // One register for neighbours that store the same number.
-        let mut number: Option<(u64, Val)> = None;
+        // One register for neighbours that store the same number or uniform.
+        let mut before: Option<(Comp, Val)> = None;
         for (n, (word, c)) in stores.into_iter().enumerate() {
             let index = match word {
                 Word::At(at) => Comp::Const(u64::from(at)),
@@ -304,13 +304,11 @@ impl Select<'_> {
                     }
                 },
             };
-            let data = match (c, number) {
-                (Comp::Const(x), Some((y, v))) if x == y => v,
+            let data = match before {
+                Some((same, v)) if same == c => v,
                 _ => self.reg(c, Room::WORD),
             };
-            if let Comp::Const(x) = c {
-                number = Some((x, data));
-            }
+            before = Some((c, data));
             let (index, reg) = self.reg_or_imm(index);
             let srcs: Vec<Val> = std::iter::once(data).chain(reg).collect();
             let r = RegVec::new(HOLE, Size::B32, 1);

@@ -5,7 +5,6 @@ mod basics;
 mod blend;
 mod effects;
 mod outputs;
-mod reference;
 mod rig;
 mod samples;
 mod targets;

@@ -13,7 +13,7 @@ use tepui_format::Format;
 use tepui_ir::interp::Memory;
 use tepui_ir::{IoLoc, Shader, Stage};
 
-use super::reference::{self, Pixel, Words};
+use tepui_agx_bare::reference::{self, Pixel, Words};
 
 /// Side of the framebuffer.
 pub const SIDE: u16 = 32;
@@ -147,13 +147,15 @@ impl Case<'_> {
     pub fn reference(&self) -> Vec<Pixel> {
         let mut memory = Memory::default();
         let corners: Vec<Words> =
-            reference::vertices(&self.vs, &mut memory, (0, 3), 0, &|_, _, _| 0);
+            reference::vertices(&self.vs, &mut memory, (0, 3), 0, &|_, _, _| 0)
+                .expect("the interpreter runs the vertex shader");
         let mut framebuffer = HashMap::new();
         for c in 0..4u8 {
             framebuffer.insert((IoLoc::Location(0), c), self.clear[usize::from(c)]);
         }
         let corners = [&corners[0], &corners[1], &corners[2]];
         reference::triangle(&self.fs, &mut memory, corners, [u32::from(SIDE); 2], &framebuffer)
+            .expect("the interpreter runs the fragment shader")
     }
 
     pub fn check(&self) {
