@@ -436,12 +436,13 @@ impl Cx<'_> {
         }
         let rows = self.s.ty(cols[0]).comps();
         let mut sum: Option<Value> = None;
-        for (&c, s) in cols.iter().zip(scalars) {
+        // From the last column on: where the last number is 1, the sum begins with the column itself.
+        for (&c, s) in cols.iter().zip(scalars).rev() {
             let s = self.splat(s, rows)?;
             let p = self.checked(Op::FMul, &[c, s])?;
             sum = Some(match sum {
                 None => p,
-                Some(x) => self.checked(Op::FAdd, &[x, p])?,
+                Some(x) => self.checked(Op::FAdd, &[p, x])?,
             });
         }
         sum.map_or_else(|| self.invalid("an empty matrix"), Ok)

@@ -28,8 +28,7 @@ pub fn compile(shader: &Shader, cache: &Path) -> Result<Vec<u32>, String> {
         std::fs::create_dir_all(cache).map_err(|e| format!("{}: {e}", cache.display()))?;
         glslang(shader, &source, &binary)?;
     }
-    let bytes = std::fs::read(&binary).map_err(|e| format!("{}: {e}", binary.display()))?;
-    Ok(bytes.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]])).collect())
+    tepui_corpus::read(&binary).map_err(|e| format!("{}: {e}", binary.display()))
 }
 
 /// The files that shaders include.

@@ -1,10 +1,8 @@
 //! Compute shaders with given memory on a driver: what they leave in their buffers.
 
-use std::path::Path;
-
 use serde::{Deserialize, Serialize};
 
-use crate::gpu::{Bind, Buffer, Gpu, Result, Robustness};
+use crate::gpu::{Bind, Buffer, Gpu, Result};
 
 /// What stands at a binding of set 0.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -30,10 +28,14 @@ pub struct Job {
     pub bindings: Vec<Binding>,
 }
 
-/// What a dispatch left: the bytes of each element of each binding, or the driver's complaint.
-pub type Done = Result<Vec<Vec<Vec<u8>>>, String>;
+/// The bytes of each element of each binding.
+pub type Left = Vec<Vec<Vec<u8>>>;
 
-fn one(gpu: &Gpu, job: &Job) -> Result<Vec<Vec<Vec<u8>>>> {
+/// Dispatches; what it left.
+///
+/// # Errors
+/// What the driver complains about.
+pub fn one(gpu: &Gpu, job: &Job) -> Result<Left> {
     let buffers: Vec<Vec<Buffer>> = job
         .bindings
         .iter()
@@ -53,41 +55,4 @@ fn one(gpu: &Gpu, job: &Job) -> Result<Vec<Vec<Vec<u8>>>> {
         c.dispatch(&kernel, [x, y, z]);
     })?;
     Ok(buffers.iter().map(|l| l.iter().map(Buffer::bytes).collect()).collect())
-}
-
-/// Runs the jobs of a file one after the other; the answer to job `n` is written to `n.done` in a directory before the next begins.
-///
-/// # Errors
-/// When files or the device cannot be had.
-pub fn run(device: &str, jobs: &Path, out: &Path) -> Result<(), String> {
-    let bytes = std::fs::read(jobs).map_err(|e| format!("{}: {e}", jobs.display()))?;
-    let jobs: Vec<Job> = postcard::from_bytes(&bytes).map_err(|e| e.to_string())?;
-    let mut open: Option<Gpu> = None;
-    for (n, job) in jobs.iter().enumerate() {
-        let path = out.join(format!("{n}.done"));
-        if path.exists() {
-            continue;
-        }
-        // Objects live as long as the device: a new one now and then.
-        if n % 64 == 0 {
-            open = None;
-        }
-        let gpu = match open.take() {
-            Some(gpu) => gpu,
-            None => Gpu::open(device, Robustness::On).map_err(|e| e.to_string())?,
-        };
-        // A job that ends the process is known by what it leaves here.
-        let failed: Done = Err("the driver's process ended".to_owned());
-        let save = |done: &Done| -> Result<(), String> {
-            let bytes = postcard::to_stdvec(done).map_err(|e| e.to_string())?;
-            std::fs::write(&path, bytes).map_err(|e| format!("{}: {e}", path.display()))
-        };
-        save(&failed)?;
-        let done: Done = one(&gpu, job).map_err(|e| e.to_string());
-        save(&done)?;
-        if done.is_ok() {
-            open = Some(gpu);
-        }
-    }
-    Ok(())
 }

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
+use tepui_ir::Stage;
 use tepui_witness::case::{Bench, Case, Record};
 use tepui_witness::gpu::{Gpu, Robustness};
-use tepui_witness::{cases, compare, compile, pipelines};
+use tepui_witness::{cases, compare, compile, dispatch, draw, jobs, pipelines};
 
 /// Runs compute cases on one Vulkan device and records the buffers.
 ///
@@ -62,7 +63,7 @@ enum Cli {
         #[arg(long, default_value = "")]
         only: String,
     },
-    /// Compiles compute shaders with the driver and with Tepui, in turns, and prints what both make of them.
+    /// Compiles shaders with the driver and with Tepui, in turns, and prints what both make of them.
     Pipelines {
         /// Part of the device's name.
         #[arg(long)]
@@ -73,11 +74,24 @@ enum Cli {
         /// Prints JSON.
         #[arg(long)]
         json: bool,
+        /// The shaders of these stages.
+        #[arg(long, value_delimiter = ',', default_value = "compute", value_parser = stage)]
+        stages: Vec<Stage>,
         /// SPIR-V files, or folders of them.
         files: Vec<PathBuf>,
     },
     /// Runs dispatches with given memory, and keeps what they leave (see `tests/executors.rs`).
     Dispatch {
+        /// Part of the device's name.
+        #[arg(long)]
+        device: String,
+        /// File of the jobs.
+        jobs: PathBuf,
+        /// Directory for the answers.
+        out: PathBuf,
+    },
+    /// Draws triangles with given memory, and keeps the pictures (see `tests/pictures`).
+    Draw {
         /// Part of the device's name.
         #[arg(long)]
         device: String,
@@ -93,6 +107,21 @@ enum Cli {
         /// The record to judge.
         record: PathBuf,
     },
+}
+
+/// The end of a process that ran jobs.
+fn answered(done: Result<(), String>) -> ExitCode {
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("witness: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn stage(name: &str) -> Result<Stage, String> {
+    Stage::from_name(name).ok_or_else(|| "compute, vertex or fragment".to_owned())
 }
 
 fn main() -> ExitCode {
@@ -134,10 +163,10 @@ fn main() -> ExitCode {
                 }
             }
         }
-        Cli::Pipelines { device, n, json, files } => {
-            let rows = pipelines::modules(&files).map_err(|e| e.to_string()).and_then(|files| {
+        Cli::Pipelines { device, n, json, stages, files } => {
+            let rows = tepui_corpus::modules(&files).map_err(|e| e.to_string()).and_then(|files| {
                 Gpu::open(&device, Robustness::Off)
-                    .and_then(|gpu| pipelines::run(&gpu, &files, n))
+                    .and_then(|gpu| pipelines::run(&gpu, &files, &stages, n))
                     .map_err(|e| e.to_string())
             });
             let text = rows.and_then(|rows| {
@@ -159,14 +188,9 @@ fn main() -> ExitCode {
             }
         }
         Cli::Dispatch { device, jobs, out } => {
-            match tepui_witness::dispatch::run(&device, &jobs, &out) {
-                Ok(()) => ExitCode::SUCCESS,
-                Err(error) => {
-                    eprintln!("witness dispatch: {error}");
-                    ExitCode::FAILURE
-                }
-            }
+            answered(jobs::run(&device, &jobs, &out, dispatch::one))
         }
+        Cli::Draw { device, jobs, out } => answered(jobs::run(&device, &jobs, &out, draw::one)),
         Cli::Compare { peer, record } => match (load(&peer), load(&record)) {
             (Ok(peer), Ok(record)) => report("", &compare::against(&peer, &record), Verbosity::All),
             (Err(error), _) | (_, Err(error)) => {

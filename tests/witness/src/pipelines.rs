@@ -2,18 +2,31 @@
 //! and the statistics that both give of the result.
 //!
 //! Mesa counts the instructions of the main shader without its preamble, and registers and uniforms in 16-bit halves, as
-//! Tepui does.
+//! Tepui does. A vertex shader has a pipeline of its own, with attributes of 32-bit floats: both count the program that fetches
+//! attributes and stores varyings where uniforms say. A fragment shader goes with a vertex shader that hands on attributes as
+//! its inputs, since Mesa drops what no vertices write. Both count the main part, which leaves colours in registers: what tests, blends
+//! and stores them is the epilog's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::CString;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use ash::{khr, vk};
-use tepui_ir::{ResKind, Shader, Stage};
+use rspirv::binary::Assemble;
+use rspirv::dr::Operand;
+use rspirv::spirv::{
+    AddressingModel, Capability, Decoration, ExecutionModel, FunctionControl, MemoryModel,
+    StorageClass,
+};
+use tepui_agx_compiler::abi::attribute::Attribute;
+use tepui_agx_compiler::abi::{self, Attributes};
+use tepui_agx_compiler::{Interface, Program, Table as StageTable};
+use tepui_format::Format;
+use tepui_ir::{Attrs, Builtin, IoLoc, NumKind, Op, ResKind, Shader, Stage};
 
-use crate::gpu::{Error, Gpu, Result};
+use crate::gpu::{Error, Gpu, Result, State};
 
 /// What one compiler made of a shader.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -46,10 +59,19 @@ impl Made {
 pub struct Row {
     /// The file as given.
     pub file: String,
+    /// The stage, by its name.
+    pub stage: String,
     /// By the driver.
     pub driver: Made,
     /// By Tepui.
     pub tepui: Made,
+}
+
+impl Row {
+    /// The file without its folder, and the stage.
+    fn name(&self) -> String {
+        format!("{}, {}", self.file.rsplit('/').next().unwrap_or(&self.file), self.stage)
+    }
 }
 
 fn kind(k: ResKind) -> vk::DescriptorType {
@@ -67,7 +89,11 @@ fn kind(k: ResKind) -> vk::DescriptorType {
 }
 
 /// Set layouts for what a shader declares, from set 0 to the last.
-fn layout(gpu: &Gpu, s: &Shader) -> Result<(Vec<vk::DescriptorSetLayout>, vk::PipelineLayout)> {
+fn layout(
+    gpu: &Gpu,
+    s: &Shader,
+    stage: vk::ShaderStageFlags,
+) -> Result<(Vec<vk::DescriptorSetLayout>, vk::PipelineLayout)> {
     let sets = s.resources.values().map(|r| r.set + 1).max().unwrap_or(0);
     let mut layouts = Vec::new();
     for set in 0..sets {
@@ -80,7 +106,7 @@ fn layout(gpu: &Gpu, s: &Shader) -> Result<(Vec<vk::DescriptorSetLayout>, vk::Pi
                     .binding(r.binding)
                     .descriptor_type(kind(r.kind))
                     .descriptor_count(r.count.max(1))
-                    .stage_flags(vk::ShaderStageFlags::COMPUTE)
+                    .stage_flags(stage)
             })
             .collect();
         let create = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
@@ -90,8 +116,7 @@ fn layout(gpu: &Gpu, s: &Shader) -> Result<(Vec<vk::DescriptorSetLayout>, vk::Pi
             made.map_err(|result| Error::Vulkan { call: "vkCreateDescriptorSetLayout", result })?,
         );
     }
-    let push =
-        [vk::PushConstantRange::default().stage_flags(vk::ShaderStageFlags::COMPUTE).size(128)];
+    let push = [vk::PushConstantRange::default().stage_flags(stage).size(128)];
     let create =
         vk::PipelineLayoutCreateInfo::default().set_layouts(&layouts).push_constant_ranges(&push);
     // SAFETY: the set layouts are live.
@@ -99,9 +124,21 @@ fn layout(gpu: &Gpu, s: &Shader) -> Result<(Vec<vk::DescriptorSetLayout>, vk::Pi
     Ok((layouts, made.map_err(|result| Error::Vulkan { call: "vkCreatePipelineLayout", result })?))
 }
 
-fn statistics(gpu: &Gpu, pipeline: vk::Pipeline) -> Result<BTreeMap<String, f64>> {
+/// What the driver says of the executable of a stage.
+fn statistics(
+    gpu: &Gpu,
+    pipeline: vk::Pipeline,
+    stage: vk::ShaderStageFlags,
+) -> Result<BTreeMap<String, f64>> {
     let loader = khr::pipeline_executable_properties::Device::new(&gpu.instance, &gpu.device);
-    let info = vk::PipelineExecutableInfoKHR::default().pipeline(pipeline);
+    let of = vk::PipelineInfoKHR::default().pipeline(pipeline);
+    // SAFETY: the pipeline is live.
+    let all = unsafe { loader.get_pipeline_executable_properties(&of) }
+        .map_err(|result| Error::Vulkan { call: "vkGetPipelineExecutablePropertiesKHR", result })?;
+    let index = all.iter().position(|e| e.stages.contains(stage));
+    let index = index.ok_or_else(|| Error::Missing(format!("an executable for {stage:?}")))?;
+    let info =
+        vk::PipelineExecutableInfoKHR::default().pipeline(pipeline).executable_index(index as u32);
     // SAFETY: the pipeline is live and was made to be asked for statistics.
     let list = unsafe { loader.get_pipeline_executable_statistics(&info) }
         .map_err(|result| Error::Vulkan { call: "vkGetPipelineExecutableStatisticsKHR", result })?;
@@ -133,41 +170,203 @@ fn plain(name: &str) -> String {
     }
 }
 
-const NO_COMPUTE: &str = "has no compute entry point";
+fn flag(stage: Stage) -> vk::ShaderStageFlags {
+    match stage {
+        Stage::Compute => vk::ShaderStageFlags::COMPUTE,
+        Stage::Vertex => vk::ShaderStageFlags::VERTEX,
+        Stage::Fragment => vk::ShaderStageFlags::FRAGMENT,
+    }
+}
 
-/// A compute shader that the driver can make pipelines of.
+/// A vertex shader that hands on an attribute for each input of a fragment shader, and the number of attributes.
+fn vertex_for(fragment: &Shader) -> std::result::Result<(Vec<u32>, u8), String> {
+    let wrong = |e: rspirv::dr::Error| e.to_string();
+    let mut b = rspirv::dr::Builder::new();
+    b.set_version(1, 3);
+    b.capability(Capability::Shader);
+    b.memory_model(AddressingModel::Logical, MemoryModel::GLSL450);
+    let void = b.type_void();
+    let kind = b.type_function(void, []);
+    let (mut io, mut copies, mut attributes) = (Vec::new(), Vec::new(), 0);
+    for d in &fragment.inputs {
+        let IoLoc::Location(first) = d.slot.loc else {
+            return Err(format!("no vertices are made for an input of {:?}", d.slot.loc));
+        };
+        if d.ty.bits() != 32 {
+            return Err(format!("no vertices are made for an input of {}", d.ty));
+        }
+        let scalar = match d.slot.kind {
+            NumKind::Float => b.type_float(32, None),
+            NumKind::Sint => b.type_int(32, 1),
+            NumKind::Uint => b.type_int(32, 0),
+        };
+        let n = u32::from(d.ty.comps());
+        let ty = if n == 1 { scalar } else { b.type_vector(scalar, n) };
+        for location in u32::from(first)..u32::from(first) + d.locations {
+            let mut variable = |class, location, component| {
+                let pointer = b.type_pointer(None, class, ty);
+                let v = b.variable(pointer, None, class, None);
+                b.decorate(v, Decoration::Location, [Operand::LiteralBit32(location)]);
+                if component > 0 {
+                    b.decorate(v, Decoration::Component, [Operand::LiteralBit32(component)]);
+                }
+                io.push(v);
+                v
+            };
+            let from = variable(StorageClass::Input, attributes, 0);
+            let component = u32::from(d.slot.component);
+            copies.push((ty, from, variable(StorageClass::Output, location, component)));
+            attributes += 1;
+        }
+    }
+    let main = b.begin_function(void, None, FunctionControl::NONE, kind).map_err(wrong)?;
+    b.begin_block(None).map_err(wrong)?;
+    for (ty, from, to) in copies {
+        let v = b.load(ty, None, from, None, []).map_err(wrong)?;
+        b.store(to, v, None, []).map_err(wrong)?;
+    }
+    b.ret().map_err(wrong)?;
+    b.end_function().map_err(wrong)?;
+    b.entry_point(ExecutionModel::Vertex, main, "main", io);
+    let attributes = u8::try_from(attributes).ok().filter(|&n| n <= abi::MAX_ATTRIBUTES);
+    Ok((b.module().assemble(), attributes.ok_or("its inputs are more than attributes")?))
+}
+
+/// Bytes of an attribute, which are all of one format.
+const ATTRIBUTE_B: u32 = 16;
+
+/// The fixed functions of a pipeline that a vertex or fragment shader goes into. Mesa drops a point's size where there are no points.
+fn state(attributes: u8, points: bool) -> State {
+    let mut state = State::new([64, 64]);
+    if points {
+        state.topology = vk::PrimitiveTopology::POINT_LIST;
+    }
+    state.colors = vec![vk::Format::R8G8B8A8_UNORM; 8];
+    state.push_bytes = 128;
+    let all = vec![(vk::Format::R32G32B32A32_SFLOAT, ATTRIBUTE_B); usize::from(attributes)];
+    state.flags = vk::PipelineCreateFlags::CAPTURE_STATISTICS_KHR;
+    if all.is_empty() { state } else { state.vertex_buffer(vk::VertexInputRate::VERTEX, &all) }
+}
+
+fn writes_point_size(s: &Shader) -> bool {
+    let mut found = false;
+    s.walk(|s, _, i| {
+        if let (Op::StoreOutput, Attrs::Io(slot)) = (s.insts[i].op, s.insts[i].attrs) {
+            found |= slot.loc == IoLoc::Builtin(Builtin::PointSize);
+        }
+    });
+    s.info.stage == Stage::Vertex && found
+}
+
+/// Whether arithmetic has an undefined operand: what compilers make of such shaders says nothing about them.
+fn computes_of_nothing(s: &Shader) -> bool {
+    let mut s = s.clone();
+    tepui_passes::pipeline::optimise(&mut s);
+    let (mut undefined, mut found) = (HashSet::new(), false);
+    s.walk(|s, _, i| {
+        let tainted = s.args(i).iter().any(|a| undefined.contains(a));
+        let op = s.insts[i].op;
+        if op == Op::Undef || op == Op::Vec && tainted {
+            undefined.extend(s.results(i).iter().copied());
+        }
+        found |= tainted && op.is_elementwise();
+    });
+    found
+}
+
+/// What Tepui compiles a shader for.
+fn interface(s: &Shader) -> std::result::Result<Interface, String> {
+    if s.info.stage != Stage::Vertex {
+        return Ok(Interface::main(s.info.stage));
+    }
+    let main = tepui_agx_compiler::compile(&mut s.clone(), &Default::default());
+    let StageTable::Vertex(t) = main.map_err(|e| e.to_string())?.table else {
+        return Err("a vertex shader without its table".to_owned());
+    };
+    let attribute = Attribute {
+        format: Format::R32G32B32A32_SFLOAT,
+        stride: ATTRIBUTE_B * u32::from(t.attributes),
+        per_instance: None,
+    };
+    Ok(Interface::Vertex(abi::Vertex {
+        attributes: Attributes::Fetch(vec![Some(attribute); usize::from(t.attributes)]),
+        ..abi::Vertex::default()
+    }))
+}
+
+/// A shader that the driver can make pipelines of.
 struct Subject<'a> {
     gpu: &'a Gpu,
     words: &'a [u32],
     options: tepui_spirv::Options,
+    stage: Stage,
+    interface: Interface,
+    attributes: u8,
+    points: bool,
     entry: CString,
     module: vk::ShaderModule,
+    /// What a fragment shader goes with.
+    vertex: Option<vk::ShaderModule>,
     sets: Vec<vk::DescriptorSetLayout>,
     layout: vk::PipelineLayout,
 }
 
 impl<'a> Subject<'a> {
-    fn new(gpu: &'a Gpu, words: &'a [u32]) -> std::result::Result<Subject<'a>, String> {
-        let entries = tepui_spirv::entry_points(words).map_err(|e| e.to_string())?;
-        let (name, _) =
-            entries.iter().find(|(_, stage)| *stage == Some(Stage::Compute)).ok_or(NO_COMPUTE)?;
-        let options = tepui_spirv::Options {
-            entry: Some(name.clone()),
-            stage: Some(Stage::Compute),
-            ..Default::default()
-        };
-        let s = tepui_spirv::translate(words, &options).map_err(|e| e.to_string())?;
+    fn new(
+        gpu: &'a Gpu,
+        words: &'a [u32],
+        name: String,
+        stage: Stage,
+    ) -> std::result::Result<Subject<'a>, String> {
         let entry = CString::new(name.as_str()).map_err(|e| e.to_string())?;
-        let (sets, layout) = layout(gpu, &s).map_err(|e| e.to_string())?;
-        let create = vk::ShaderModuleCreateInfo::default().code(words);
-        // SAFETY: the front end has read the whole module.
-        let module = unsafe { gpu.device.create_shader_module(&create, None) }
-            .map_err(|e| format!("vkCreateShaderModule: {e:?}"))?;
-        Ok(Subject { gpu, words, options, entry, module, sets, layout })
+        let options =
+            tepui_spirv::Options { entry: Some(name), stage: Some(stage), ..Default::default() };
+        let s = tepui_spirv::translate(words, &options).map_err(|e| e.to_string())?;
+        if computes_of_nothing(&s) {
+            return Err("computes with what nobody wrote, which Mesa folds to a NaN".to_owned());
+        }
+        let mut interlocks = false;
+        s.walk(|s, _, i| interlocks |= s.insts[i].op == Op::InterlockBegin);
+        if interlocks {
+            return Err("has interlocks, on which Mesa's compiler ends the process".to_owned());
+        }
+        let module = |code: &[u32]| {
+            let create = vk::ShaderModuleCreateInfo::default().code(code);
+            // SAFETY: the front end has read the whole module; the empty one is well formed.
+            unsafe { gpu.device.create_shader_module(&create, None) }
+                .map_err(|e| format!("vkCreateShaderModule: {e:?}"))
+        };
+        let interface = interface(&s)?;
+        let mut attributes = match &interface {
+            Interface::Vertex(abi::Vertex { attributes: Attributes::Fetch(all), .. }) => {
+                all.len() as u8
+            }
+            _ => 0,
+        };
+        let mut vertex = None;
+        if stage == Stage::Fragment {
+            let (code, n) = vertex_for(&s)?;
+            (vertex, attributes) = (Some(module(&code)?), n);
+        }
+        let (sets, layout) = layout(gpu, &s, flag(stage)).map_err(|e| e.to_string())?;
+        let module = module(words)?;
+        Ok(Subject {
+            gpu,
+            words,
+            options,
+            stage,
+            interface,
+            attributes,
+            points: writes_point_size(&s),
+            entry,
+            module,
+            vertex,
+            sets,
+            layout,
+        })
     }
 
-    /// Milliseconds of the driver; its statistics when `made` has none yet.
-    fn driver(&self, made: &mut Made) -> std::result::Result<f64, String> {
+    fn compute_pipeline(&self) -> std::result::Result<vk::Pipeline, String> {
         let stage = vk::PipelineShaderStageCreateInfo::default()
             .stage(vk::ShaderStageFlags::COMPUTE)
             .module(self.module)
@@ -177,17 +376,37 @@ impl<'a> Subject<'a> {
             .stage(stage)
             .layout(self.layout);
         let device = &self.gpu.device;
-        let start = Instant::now();
         // SAFETY: module and layout outlive the call.
-        let pipelines =
+        let made =
             unsafe { device.create_compute_pipelines(vk::PipelineCache::null(), &[create], None) };
+        Ok(made.map_err(|(_, e)| format!("vkCreateComputePipelines: {e:?}"))?[0])
+    }
+
+    /// Milliseconds of the driver, with a pipeline's fixed functions and, for a fragment shader, its vertex shader; its statistics when
+    /// `made` has none yet.
+    fn driver(&self, made: &mut Made) -> std::result::Result<f64, String> {
+        let mut stages: Vec<_> =
+            self.vertex.map(|m| (flag(Stage::Vertex), m)).into_iter().collect();
+        stages.push((flag(self.stage), self.module));
+        let start = Instant::now();
+        let pipeline = match self.stage {
+            Stage::Compute => self.compute_pipeline()?,
+            _ => {
+                let made = self.gpu.graphics_pipeline(
+                    &stages,
+                    &state(self.attributes, self.points),
+                    self.layout,
+                );
+                made.map_err(|e| e.to_string())?
+            }
+        };
         let ms = start.elapsed().as_secs_f64() * 1e3;
-        let pipeline = pipelines.map_err(|(_, e)| format!("vkCreateComputePipelines: {e:?}"))?[0];
         if made.stats.is_empty() {
-            made.stats = statistics(self.gpu, pipeline).map_err(|e| e.to_string())?;
+            let stats = statistics(self.gpu, pipeline, flag(self.stage));
+            made.stats = stats.map_err(|e| e.to_string())?;
         }
         // SAFETY: nothing uses the pipeline.
-        unsafe { device.destroy_pipeline(pipeline, None) };
+        unsafe { self.gpu.device.destroy_pipeline(pipeline, None) };
         Ok(ms)
     }
 
@@ -195,8 +414,10 @@ impl<'a> Subject<'a> {
     fn tepui(&self, made: &mut Made) -> std::result::Result<f64, String> {
         let start = Instant::now();
         let mut s = tepui_spirv::translate(self.words, &self.options).map_err(|e| e.to_string())?;
-        let program = tepui_agx_compiler::compile(&mut s, &Default::default());
-        let program = program.map_err(|e| e.to_string())?;
+        let (options, interface) = (Default::default(), &self.interface);
+        let program: Program =
+            tepui_agx_compiler::compile_as(&mut s, &options, interface, &mut |_, _| {})
+                .map_err(|e| e.to_string())?;
         let ms = start.elapsed().as_secs_f64() * 1e3;
         if made.stats.is_empty() {
             let stats = serde_json::to_value(program.stats).map_err(|e| e.to_string())?;
@@ -211,7 +432,9 @@ impl Drop for Subject<'_> {
         let device = &self.gpu.device;
         // SAFETY: nothing uses them any more.
         unsafe {
-            device.destroy_shader_module(self.module, None);
+            for module in self.vertex.into_iter().chain([self.module]) {
+                device.destroy_shader_module(module, None);
+            }
             device.destroy_pipeline_layout(self.layout, None);
             for &s in &self.sets {
                 device.destroy_descriptor_set_layout(s, None);
@@ -222,74 +445,69 @@ impl Drop for Subject<'_> {
 
 /// Both compilers in turns. What Tepui refuses the driver is not asked for: Mesa's aborts on some shaders with 64-bit
 /// floats.
-fn one(gpu: &Gpu, words: &[u32], rounds: usize, row: &mut Row) -> std::result::Result<(), String> {
-    let subject = Subject::new(gpu, words)?;
+fn one(subject: &Subject<'_>, rounds: usize, row: &mut Row) {
     let (mut driver, mut tepui) = (Vec::with_capacity(rounds), Vec::with_capacity(rounds));
     for _ in 0..rounds.max(1) {
         match subject.tepui(&mut row.tepui) {
             Ok(ms) => tepui.push(ms),
             Err(e) => {
                 row.tepui.error = Some(e);
-                return Ok(());
+                return;
             }
         }
         match subject.driver(&mut row.driver) {
             Ok(ms) => driver.push(ms),
             Err(e) => {
                 row.driver.error = Some(e);
-                return Ok(());
+                return;
             }
         }
     }
     row.driver.times(driver);
     row.tepui.times(tepui);
-    Ok(())
 }
 
-/// The `.spv` files of some paths, folders with all that is below them.
-///
-/// # Errors
-/// When a folder cannot be read.
-pub fn modules(paths: &[PathBuf]) -> std::io::Result<Vec<PathBuf>> {
-    let mut out = Vec::new();
-    for path in paths {
-        if path.is_dir() {
-            let mut inner: Vec<PathBuf> = std::fs::read_dir(path)?
-                .map(|e| e.map(|e| e.path()))
-                .collect::<std::io::Result<_>>()?;
-            inner.retain(|p| p.is_dir() || p.extension().is_some_and(|e| e == "spv"));
-            inner.sort();
-            out.extend(modules(&inner)?);
-        } else {
-            out.push(path.clone());
-        }
-    }
-    Ok(out)
-}
-
-/// Has both compilers make each compute shader `rounds` times; modules without one are left out.
+/// Has both compilers make each shader of these stages `rounds` times. A graphics pipeline's entry point is called `main` here: others
+/// are left out.
 ///
 /// # Errors
 /// When the driver gives no statistics at all.
-pub fn run(gpu: &Gpu, files: &[PathBuf], rounds: usize) -> Result<Vec<Row>> {
+pub fn run(gpu: &Gpu, files: &[PathBuf], stages: &[Stage], rounds: usize) -> Result<Vec<Row>> {
     gpu.require(khr::pipeline_executable_properties::NAME)?;
     let mut rows = Vec::new();
     for f in files {
-        let mut row =
-            Row { file: f.display().to_string(), driver: Made::default(), tepui: Made::default() };
-        let done = std::fs::read(f).map_err(|e| e.to_string()).and_then(|bytes| {
-            let words: Vec<u32> = bytes
-                .chunks_exact(4)
-                .map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]]))
-                .collect();
-            one(gpu, &words, rounds, &mut row)
-        });
-        match done {
-            Err(e) if e == NO_COMPUTE => continue,
-            Err(e) => row.tepui.error = Some(e),
-            Ok(()) => {}
+        let words = tepui_corpus::read(f).map_err(|e| e.to_string());
+        let entries = words
+            .as_ref()
+            .map_err(Clone::clone)
+            .and_then(|words| tepui_spirv::entry_points(words).map_err(|e| e.to_string()));
+        let row = |stage: &str| Row {
+            file: f.display().to_string(),
+            stage: stage.to_owned(),
+            driver: Made::default(),
+            tepui: Made::default(),
+        };
+        match (words, entries) {
+            (Ok(words), Ok(entries)) => {
+                for (name, stage) in entries {
+                    let Some(stage) = stage.filter(|s| stages.contains(s)) else { continue };
+                    if stage != Stage::Compute && name != "main" {
+                        continue;
+                    }
+                    let mut row = row(stage.name());
+                    match Subject::new(gpu, &words, name, stage) {
+                        Ok(subject) => one(&subject, rounds, &mut row),
+                        Err(e) => row.tepui.error = Some(e),
+                    }
+                    rows.push(row);
+                }
+            }
+            (Err(e), _) | (_, Err(e)) => {
+                let mut row = row("none");
+                row.tepui.error = Some(e);
+                rows.push(row);
+            }
         }
-        rows.push(row);
     }
     Ok(rows)
 }
@@ -369,18 +587,17 @@ impl fmt::Display for Table<'_> {
             for (stat, _) in COLUMNS {
                 write!(f, "{:>7}{:>6} ", r.tepui.stat(stat), r.driver.stat(stat))?;
             }
-            let name = r.file.rsplit('/').next().unwrap_or(&r.file);
-            writeln!(f, "{:>8.3}{:>9.3}   {name}", r.tepui.ms_median, r.driver.ms_median)?;
+            writeln!(f, "{:>8.3}{:>9.3}   {}", r.tepui.ms_median, r.driver.ms_median, r.name())?;
         }
         for (stat, _) in COLUMNS {
             write!(f, "{:>10.3}    ", self.mean(stat))?;
         }
         writeln!(f, "{:>10.3}          geometric means of {} shaders", self.time(), self.len())?;
         for r in self.0 {
-            let name = r.file.rsplit('/').next().unwrap_or(&r.file);
             for (who, made) in [("the driver", &r.driver), ("Tepui", &r.tepui)] {
                 if let Some(e) = &made.error {
-                    writeln!(f, "{who} refuses {name}: {}", e.lines().next().unwrap_or(""))?;
+                    let why = e.lines().next().unwrap_or("");
+                    writeln!(f, "{who} refuses {}: {why}", r.name())?;
                 }
             }
         }

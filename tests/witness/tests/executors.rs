@@ -5,8 +5,7 @@
 //! compute shaders of `tools/corpus` that have buffers, whose floats may differ by what special functions may.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use tepui_agx_bare::{Machine, shader};
 use tepui_agx_compiler::{Options, compile_prepared, prepare};
@@ -14,8 +13,9 @@ use tepui_ir::interp::{Memory, dispatch};
 use tepui_ir::{Attrs, Builtin, InstFlags, Op, ResKind, Shader, Stage};
 use tepui_ir_gen::{Config, Rng, inputs, program};
 use tepui_passes::{lower_alu, pipeline};
-use tepui_witness::dispatch::{Binding, Done, Job};
-use tepui_witness::{compile as glsl, emit};
+use tepui_witness::dispatch::{Binding, Job, Left};
+use tepui_witness::emit;
+use tepui_witness::jobs::{self, Done};
 
 /// Generated programs.
 const PROGRAMS: u64 = 520;
@@ -68,17 +68,6 @@ fn generated() -> Vec<Subject> {
         .collect()
 }
 
-fn modules(dir: &Path, out: &mut Vec<PathBuf>) {
-    for e in std::fs::read_dir(dir).expect("the corpus can be read") {
-        let path = e.expect("the corpus can be read").path();
-        if path.is_dir() {
-            modules(&path, out);
-        } else if path.extension().is_some_and(|x| x == "spv") {
-            out.push(path);
-        }
-    }
-}
-
 /// Why a shader of the corpus cannot be compared with a driver of another GPU.
 fn unfit(s: &Shader) -> Option<&'static str> {
     let kinds = |k: ResKind| matches!(k, ResKind::UniformBuffer | ResKind::StorageBuffer);
@@ -127,25 +116,9 @@ fn unfit(s: &Shader) -> Option<&'static str> {
 }
 
 fn corpus(left_out: &mut BTreeMap<&'static str, usize>) -> Vec<Subject> {
-    let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/corpus");
-    let run = |verb: &str| {
-        let out = Command::new(&tool).arg(verb).output().expect("tools/corpus starts");
-        assert!(
-            out.status.success(),
-            "`tools/corpus {verb}` fails, and without the corpus there is nothing to test:\n{}",
-            String::from_utf8_lossy(&out.stderr)
-        );
-        String::from_utf8_lossy(&out.stdout).trim().to_owned()
-    };
-    run("fetch");
-    let mut files = Vec::new();
-    modules(&PathBuf::from(run("path")).join("spv"), &mut files);
-    files.sort();
     let mut all = Vec::new();
-    for f in files {
-        let bytes = std::fs::read(&f).expect("a module can be read");
-        let words: Vec<u32> =
-            bytes.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect();
+    for f in tepui_corpus::corpus("") {
+        let words = tepui_corpus::read(&f).expect("a module can be read");
         let options = tepui_spirv::Options {
             entry: Some("main".to_owned()),
             stage: Some(Stage::Compute),
@@ -187,47 +160,6 @@ fn memory(s: &Shader, seed: u64) -> Memory {
         }
     }
     m
-}
-
-/// Runs all jobs on lavapipe; a job that ends the process is left behind and the others go on.
-fn lavapipe(jobs: &[Job]) -> Vec<Done> {
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("executors");
-    let file = dir.join("jobs");
-    let bytes = postcard::to_stdvec(jobs).expect("jobs are plain");
-    // Answers of the same driver to the same jobs are kept: most of the time is LLVM's.
-    let version =
-        Command::new(glsl::mesa_tool()).arg("version").output().expect("tools/mesa starts");
-    let same = std::fs::read(&file).is_ok_and(|old| old == bytes)
-        && std::fs::read(dir.join("driver")).is_ok_and(|old| old == version.stdout);
-    if !same {
-        let _ = std::fs::remove_dir_all(&dir);
-        std::fs::create_dir_all(&dir).expect("a directory");
-        std::fs::write(&file, bytes).expect("a file");
-        std::fs::write(dir.join("driver"), version.stdout).expect("a file");
-    }
-    let done = |n: usize| dir.join(format!("{n}.done"));
-    let mut log = String::new();
-    while !done(jobs.len() - 1).exists() {
-        let before = (0..jobs.len()).filter(|&n| done(n).exists()).count();
-        let out = Command::new(glsl::mesa_tool())
-            .args(["run", "--icd", "lavapipe", "--"])
-            .arg(env!("CARGO_BIN_EXE_witness"))
-            .args(["dispatch", "--device", "llvmpipe"])
-            .arg(&file)
-            .arg(&dir)
-            .env("MESA_SHADER_CACHE_DISABLE", "true")
-            .output()
-            .expect("tools/mesa starts");
-        log = String::from_utf8_lossy(&out.stderr).into_owned();
-        let after = (0..jobs.len()).filter(|&n| done(n).exists()).count();
-        assert!(after > before, "lavapipe does not run: {log}");
-    }
-    (0..jobs.len())
-        .map(|n| {
-            let bytes = std::fs::read(done(n)).unwrap_or_else(|e| panic!("job {n}: {e}\n{log}"));
-            postcard::from_bytes(&bytes).expect("an answer")
-        })
-        .collect()
 }
 
 /// Whether two memories are the same, or as near as special functions ask; the first difference else.
@@ -296,7 +228,7 @@ struct Tally {
     wrong: Vec<String>,
 }
 
-fn judge(s: &Subject, lavapipe: &Done, t: &mut Tally) {
+fn judge(s: &Subject, lavapipe: &Done<Left>, t: &mut Tally) {
     let mut want = s.start.clone();
     let name = &s.job.name;
     if let Err(e) = dispatch(&s.shader, s.job.groups, &mut want, LIMIT) {
@@ -345,7 +277,9 @@ fn judge(s: &Subject, lavapipe: &Done, t: &mut Tally) {
 
 fn compare(subjects: &[Subject]) -> Tally {
     let jobs: Vec<Job> = subjects.iter().map(|s| s.job.clone()).collect();
-    let done = lavapipe(&jobs);
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("executors");
+    let witness = Path::new(env!("CARGO_BIN_EXE_witness"));
+    let done = jobs::ask(witness, "dispatch", &dir, &jobs);
     let mut t = Tally::default();
     for (s, d) in subjects.iter().zip(&done) {
         judge(s, d, &mut t);

@@ -15,16 +15,15 @@ use tepui_agx_model::{BgEot, Helper, JobStats, RenderJob};
 use tepui_agx_packets::pbe::Pbe;
 use tepui_agx_packets::ppp::{self, ZsFunc};
 use tepui_agx_packets::render::PppMultisampleControl;
-use tepui_agx_packets::texture::{
-    Channel, Channels, Layout as ImageLayout, TextureDimension, TextureType,
-};
+use tepui_agx_packets::texture::{Layout as ImageLayout, TextureDimension};
 use tepui_agx_packets::usc::{self, SharedLayout};
 use tepui_agx_packets::vdm::{self, Primitive};
-use tepui_format::{Encoding, Format, Numeric};
-use tepui_packets::Packet;
 
 use crate::shader::{Bindings, States, halves, states, uniforms};
 use crate::{Buffer, Error, Machine, USC_BASE};
+
+/// Multiple of which the layers of a linear image are apart. source: cmdbuf.xml, "PBE", "Layer stride (linear)"
+const LAYER_B: u64 = 128;
 
 /// Tiles that nothing is drawn to are cleared and stored, too. source: asahi_drm.h
 const PROCESS_EMPTY_TILES: u32 = 1 << 1;
@@ -103,6 +102,10 @@ pub struct Draw<'a> {
     pub blend_constant: [f32; 4],
     /// The pipeline's sample mask.
     pub sample_mask: u16,
+    /// The view that is drawn.
+    pub view: u16,
+    /// Viewports: left, top, width and height in pixels; the whole framebuffer when there is none.
+    pub viewports: Vec<[f32; 4]>,
 }
 
 impl<'a> Draw<'a> {
@@ -132,13 +135,15 @@ impl<'a> Draw<'a> {
             clear: [0; 4],
             blend_constant: [0.0; 4],
             sample_mask: u16::MAX,
+            view: 0,
+            viewports: Vec::new(),
         }
     }
 }
 
 /// What a draw leaves.
 pub struct Picture {
-    /// Bytes of each colour image by location, row after row.
+    /// Bytes of each colour image by location, row after row, layer after layer; layers begin at multiples of 128 bytes.
     pub colours: HashMap<u8, Vec<u8>>,
     /// What the model counted and found.
     pub stats: JobStats,
@@ -151,35 +156,6 @@ fn sample_places(samples: u8) -> [[u64; 2]; 4] {
         2 => [[12, 12], [4, 4], [8, 8], [8, 8]],
         _ => [[6, 2], [14, 6], [2, 10], [10, 14]],
     }
-}
-
-fn image_format(format: Format) -> Option<(Channels, TextureType)> {
-    let Encoding::Plain(c) = &format.info().encoding else { return None };
-    let first = c.as_slice().first()?;
-    let channels = match (c.as_slice().len(), first.bits) {
-        (1, 8) => Channels::R8,
-        (2, 8) => Channels::R8G8,
-        (4, 8) => Channels::R8G8B8A8,
-        (1, 16) => Channels::R16,
-        (2, 16) => Channels::R16G16,
-        (4, 16) => Channels::R16G16B16A16,
-        (1, 32) => Channels::R32,
-        (2, 32) => Channels::R32G32,
-        (4, 32) => Channels::R32G32B32A32,
-        (4, 10) => Channels::R10G10B10A2,
-        (3, 11) => Channels::R11G11B10,
-        (3, 5) => Channels::R5G6B5,
-        _ => return None,
-    };
-    let type_ = match first.numeric {
-        Numeric::Unorm | Numeric::Srgb => TextureType::Unorm,
-        Numeric::Snorm => TextureType::Snorm,
-        Numeric::Uint => TextureType::Uint,
-        Numeric::Sint => TextureType::Sint,
-        Numeric::Sfloat | Numeric::Ufloat => TextureType::Float,
-        Numeric::Uscaled | Numeric::Sscaled => return None,
-    };
-    Some((channels, type_))
 }
 
 fn shared(layout: &Layout, samples: u8) -> usc::Shared {
@@ -377,7 +353,9 @@ impl Machine {
         fragment: u64,
         bindings: u64,
     ) -> Result<(u64, u32), Error> {
-        let viewport = [f32::from(d.size_px[0]) / 2.0, f32::from(d.size_px[1]) / 2.0];
+        let [width, height] = d.size_px.map(f32::from);
+        let whole = [[0.0, 0.0, width, height]];
+        let viewports = if d.viewports.is_empty() { &whole[..] } else { &d.viewports };
         let stencil = d.tests.stencil;
         let mut r = Vec::new();
         let header = ppp::Header {
@@ -390,7 +368,7 @@ impl Machine {
             fragment_back_face_2: true,
             fragment_back_stencil: true,
             viewport: true,
-            viewport_count: 1,
+            viewport_count: viewports.len() as u32,
             output_select: true,
             varying_counts_32: true,
             varying_counts_16: true,
@@ -442,15 +420,17 @@ impl Machine {
             r.extend(stencil.pack()?);
         }
         r.extend(ppp::ViewportControl {}.pack()?);
-        let window = ppp::Viewport {
-            translate_x: viewport[0],
-            scale_x: viewport[0],
-            translate_y: viewport[1],
-            scale_y: viewport[1],
-            translate_z: 0.0,
-            scale_z: 1.0,
-        };
-        r.extend(window.pack()?);
+        for &[x, y, width, height] in viewports {
+            let window = ppp::Viewport {
+                translate_x: x + width / 2.0,
+                scale_x: width / 2.0,
+                translate_y: y + height / 2.0,
+                scale_y: height / 2.0,
+                translate_z: 0.0,
+                scale_z: 1.0,
+            };
+            r.extend(window.pack()?);
+        }
         r.extend(linked.select.clone().pack()?);
         r.extend(linked.counts_32.clone().pack()?);
         r.extend(linked.counts_16.clone().pack()?);
@@ -563,30 +543,35 @@ impl Machine {
         let (mut images, mut code, mut descriptors) = (Vec::new(), String::new(), Vec::new());
         for (n, slot) in layout.slots.iter().enumerate() {
             let Some(slot) = slot else { continue };
-            let Some((channels, type_)) = image_format(slot.format) else {
-                return Err(Error::Stages(format!("{} is not read back", slot.format.name())));
-            };
             let stride = width * slot.format.info().block.bytes;
-            let image = self.buffer((stride * height) as usize)?;
-            let mut zero = Pbe::unpack(&[0; 24])?;
-            zero.dimension = TextureDimension::D2;
-            let pbe = Pbe {
+            let layer_stride = u64::from(stride * height).next_multiple_of(LAYER_B);
+            let image = self.buffer((layer_stride * u64::from(d.layers)) as usize)?;
+            let layered = d.layers > 1;
+            let (dimension, name) = match layered {
+                true => (TextureDimension::D2Array, "tex_2d_array"),
+                false => (TextureDimension::D2, "tex_2d"),
+            };
+            let mut pbe = Pbe {
+                dimension,
                 layout: ImageLayout::Linear,
-                channels,
-                type_,
-                swizzle_r: Channel::R,
-                swizzle_g: Channel::G,
-                swizzle_b: Channel::B,
-                swizzle_a: Channel::A,
                 width,
                 height,
                 buffer: image.address(),
                 stride,
-                ..zero
+                // The tile holds the image's bits already.
+                srgb: false,
+                ..crate::image::descriptors(slot.format)?.1
             };
+            if layered {
+                pbe.extended = true;
+                (pbe.depth_linear, pbe.layer_stride_linear) = (u32::from(d.layers), layer_stride);
+            }
             descriptors.extend(pbe.pack()?);
+            // Coordinates are the tile's own but for the layer.
+            let place = if layered { "r1l_r1h_r2l_r2h_r3l" } else { "r1_r2" };
             code += &format!(
-                "mov_imm r0, {}, 0b0\nimage_write_block r0l, r0_r1, 0, ts{}, tex_2d, rte, {}, 0, 9, 1\n",
+                "mov_imm r0, {}, 0b0\nget_sr r1, sr2 (threadgroup_position_in_grid.z)\n\
+                 image_write_block r0l, {place}, 0, ts{}, {name}, rte, {}, 0, 9, 1\n",
                 slot.offset,
                 images.len(),
                 text(slot.isa),
@@ -637,7 +622,8 @@ fn vertex_source(d: &Draw<'_>, linked: &Varyings, s: Source) -> Option<Vec<u16>>
         }
         Source::BaseVertex => halves(d.first_vertex).to_vec(),
         Source::BaseInstance => halves(d.first_instance).to_vec(),
-        Source::DrawIndex | Source::ViewIndex => vec![0],
+        Source::DrawIndex => vec![0],
+        Source::ViewIndex => vec![d.view],
         Source::VaryingWord { varying } => {
             vec![linked.places.iter().find(|p| p.0 == varying).map_or(0, |p| p.1)]
         }
@@ -647,7 +633,8 @@ fn vertex_source(d: &Draw<'_>, linked: &Varyings, s: Source) -> Option<Vec<u16>>
 
 fn fragment_source(d: &Draw<'_>, s: Source) -> Option<Vec<u16>> {
     Some(match s {
-        Source::FirstFan | Source::ViewIndex => vec![0],
+        Source::FirstFan => vec![0],
+        Source::ViewIndex => vec![d.view],
         Source::SampleMask => vec![d.sample_mask],
         Source::SamplePositions => {
             let places = sample_places(d.tile.samples);

@@ -83,19 +83,43 @@ pub struct Image {
     buffer: Buffer,
 }
 
-const RGBA: [Channel; 4] = [Channel::R, Channel::G, Channel::B, Channel::A];
-
 fn count(samples: u32) -> SampleCount {
     if samples == 4 { SampleCount::Four } else { SampleCount::Two }
 }
 
-fn fields(
-    format: Format,
-) -> Result<
-    (tepui_agx_packets::texture::Channels, tepui_agx_packets::texture::TextureType, bool),
-    Error,
-> {
-    fields_of(format).ok_or(Error::Format(format))
+/// Both descriptors of images of a format, with channels in order; shape and place are left open.
+pub(crate) fn descriptors(format: Format) -> Result<(Texture, Pbe), Error> {
+    let (channels, type_, srgb) = fields_of(format).ok_or(Error::Format(format))?;
+    let [swizzle_r, swizzle_g, swizzle_b, swizzle_a] =
+        [Channel::R, Channel::G, Channel::B, Channel::A];
+    macro_rules! descriptor {
+        ($Name:ident) => {
+            $Name {
+                channels,
+                type_,
+                srgb,
+                swizzle_r,
+                swizzle_g,
+                swizzle_b,
+                swizzle_a,
+                ..$Name::default()
+            }
+        };
+    }
+    Ok((descriptor!(Texture), descriptor!(Pbe)))
+}
+
+/// Texels one behind the other, as images of [`BUFFER_WIDTH`] columns.
+fn in_a_row(format: Format, address: u64, texels: u32) -> Result<(Texture, Pbe), Error> {
+    let (texture, pbe) = descriptors(format)?;
+    let (dimension, layout) = (TextureDimension::D2, Arrangement::Linear);
+    let (width, height) = (BUFFER_WIDTH, texels.div_ceil(BUFFER_WIDTH).max(1));
+    let stride = BUFFER_WIDTH * format.info().block.bytes;
+    let buffer_size_sw = texels;
+    Ok((
+        Texture { dimension, layout, width, height, address, stride, buffer_size_sw, ..texture },
+        Pbe { dimension, layout, width, height, buffer: address, stride, ..pbe },
+    ))
 }
 
 impl Machine {
@@ -120,7 +144,7 @@ impl Machine {
             usage: Usage { renderable: false, writable: info.storage },
             linear_stride_B: None,
         })?;
-        fields(info.format)?;
+        descriptors(info.format)?;
         let buffer = self.buffer(layout.size_B as usize)?;
         Ok(Image { info: *info, layout, buffer })
     }
@@ -180,18 +204,9 @@ impl Image {
     /// When a value does not fit.
     pub fn texture(&self) -> Result<[u8; 24], Error> {
         let i = &self.info;
-        let (channels, type_, srgb) = fields(i.format)?;
-        let [swizzle_r, swizzle_g, swizzle_b, swizzle_a] = RGBA;
         let d = Texture {
             dimension: i.dimension(),
             layout: Arrangement::Gpu,
-            channels,
-            type_,
-            srgb,
-            swizzle_r,
-            swizzle_g,
-            swizzle_b,
-            swizzle_a,
             width: i.size[0],
             height: i.size[1],
             first_level: 0,
@@ -205,45 +220,34 @@ impl Image {
                 _ => i.layers,
             },
             page_aligned_layers: self.layout.page_aligned_layers,
-            ..Texture::default()
+            ..descriptors(i.format)?.0
         };
         Ok(array(&d.pack()?))
     }
 
     fn pbe(&self) -> Result<[u8; 24], Error> {
         let i = &self.info;
-        let (channels, type_, srgb) = fields(i.format)?;
-        let [swizzle_r, swizzle_g, swizzle_b, swizzle_a] = RGBA;
-        let mut d = Pbe {
-            channels,
-            type_,
-            srgb,
-            swizzle_r,
-            swizzle_g,
-            swizzle_b,
-            swizzle_a,
-            buffer: self.buffer.address(),
-            ..Pbe::default()
-        };
         if i.samples > 1 {
             // Shaders store sample by sample.
-            let bytes = i.format.info().block.bytes;
-            let samples = (self.layout.size_B / u64::from(bytes)) as u32;
-            d.dimension = TextureDimension::D2;
-            d.layout = Arrangement::Linear;
-            (d.width, d.height) = (BUFFER_WIDTH, samples.div_ceil(BUFFER_WIDTH));
-            d.stride = BUFFER_WIDTH * bytes;
-        } else {
-            d.dimension = i.dimension();
-            d.layout = Arrangement::Gpu;
-            (d.width, d.height) = (i.size[0], i.size[1]);
-            d.unk_mipmapped = i.levels > 1;
-            d.levels = i.levels;
-            d.layers = if i.dimension == Dimension::D3 { i.size[2] } else { i.layers };
-            d.page_aligned_layers = self.layout.page_aligned_layers;
-            // What the compiler does not read stays at its smallest legal value.
-            (d.tile_width_sw, d.tile_height_sw) = (1, 1);
+            let bytes = u64::from(i.format.info().block.bytes);
+            let samples = (self.layout.size_B / bytes) as u32;
+            return Ok(array(&in_a_row(i.format, self.buffer.address(), samples)?.1.pack()?));
         }
+        let d = Pbe {
+            dimension: i.dimension(),
+            layout: Arrangement::Gpu,
+            width: i.size[0],
+            height: i.size[1],
+            buffer: self.buffer.address(),
+            unk_mipmapped: i.levels > 1,
+            levels: i.levels,
+            layers: if i.dimension == Dimension::D3 { i.size[2] } else { i.layers },
+            page_aligned_layers: self.layout.page_aligned_layers,
+            // What the compiler does not read stays at its smallest legal value.
+            tile_width_sw: 1,
+            tile_height_sw: 1,
+            ..descriptors(i.format)?.1
+        };
         Ok(array(&d.pack()?))
     }
 
@@ -274,45 +278,9 @@ impl Image {
 /// # Errors
 /// When the format is none of the hardware's, or a value does not fit.
 pub fn texel_buffer(format: Format, buffer: &Buffer, texels: u32) -> Result<Row, Error> {
-    let (channels, type_, srgb) = fields(format)?;
-    let [swizzle_r, swizzle_g, swizzle_b, swizzle_a] = RGBA;
-    let bytes = format.info().block.bytes;
-    let height = texels.div_ceil(BUFFER_WIDTH).max(1);
-    let texture = Texture {
-        dimension: TextureDimension::D2,
-        layout: Arrangement::Linear,
-        channels,
-        type_,
-        srgb,
-        swizzle_r,
-        swizzle_g,
-        swizzle_b,
-        swizzle_a,
-        width: BUFFER_WIDTH,
-        height,
-        address: buffer.address(),
-        stride: BUFFER_WIDTH * bytes,
-        buffer_size_sw: texels,
-        ..Texture::default()
-    };
+    let (texture, pbe) = in_a_row(format, buffer.address(), texels)?;
     let mut row: Row = [0; ROW_B as usize];
     put(&mut row, descriptor::TEXTURE_B, &texture.pack()?);
-    let pbe = Pbe {
-        dimension: TextureDimension::D2,
-        layout: Arrangement::Linear,
-        channels,
-        type_,
-        srgb,
-        swizzle_r,
-        swizzle_g,
-        swizzle_b,
-        swizzle_a,
-        width: BUFFER_WIDTH,
-        height,
-        buffer: buffer.address(),
-        stride: BUFFER_WIDTH * bytes,
-        ..Pbe::default()
-    };
     put(&mut row, descriptor::PBE_B, &pbe.pack()?);
     Ok(row)
 }

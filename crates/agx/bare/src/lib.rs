@@ -6,6 +6,8 @@
 
 pub mod draw;
 pub mod image;
+pub mod pair;
+pub mod reference;
 mod scratch;
 pub mod shader;
 

@@ -4,7 +4,7 @@
 //! IR ─ passes ─ legalise ─▶ IR ─ select ─▶ machine IR ─ dce ─ regalloc ─▶ code ─ flow ─ waits ─ pack ─▶ bytes
 //! ```
 //!
-//! - [`lower_quads`]: squares of compute invocations
+//! - [`lower_quads`]: squares of compute invocations; [`flatten_kills`]: kills without a branch
 //! - [`lower_images`]: images as the texture unit takes them; [`descriptor`]: how they are described in memory
 //! - [`legalise`]: operations that the machine lacks, in terms of those it has
 //! - [`select`](mod@select): instructions, with everything that the hardware does for free
@@ -25,6 +25,7 @@ pub mod dce;
 pub mod descriptor;
 pub mod dot;
 pub mod error;
+pub mod flatten_kills;
 pub mod flow;
 pub mod fold_offsets;
 pub mod group_loads;
@@ -120,6 +121,9 @@ pub fn prepare(s: &mut Shader, options: &Options, after: &mut dyn FnMut(&'static
     let mut p = Pipeline::new(&mut look);
     p.with(s, "lower_quads", lower_quads::run);
     p.optimise(s);
+    if p.with(s, "flatten_kills", flatten_kills::run) {
+        p.optimise(s);
+    }
     let images = images(s, &mut p);
     // Offsets in the terms of the machine, then what that brings closer together.
     let folded = p.with(s, "fold_offsets", fold_offsets::run);
@@ -194,6 +198,7 @@ pub fn compile_as(
     after: &mut dyn FnMut(&'static str, Made<'_>),
 ) -> Result<Program> {
     abi::colour::run(s, interface)?;
+    abi::views::run(s, interface);
     prepare(s, options, after);
     compile_part(s, options, interface, after)
 }

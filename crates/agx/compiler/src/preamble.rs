@@ -61,7 +61,11 @@ fn kind(s: &Shader, i: Inst, kinds: &SecondaryMap<Value, Kind>, top: bool) -> Ki
             Builtin::NumWorkgroups
             | Builtin::WorkgroupSize
             | Builtin::NumSubgroups
-            | Builtin::SubgroupSize => Kind::Free,
+            | Builtin::SubgroupSize
+            | Builtin::BaseVertex
+            | Builtin::BaseInstance
+            | Builtin::DrawIndex
+            | Builtin::ViewIndex => Kind::Free,
             _ => Kind::Varying,
         },
         (Op::LoadGlobal | Op::LoadBuffer, Attrs::Mem(m))

@@ -8,8 +8,7 @@ mod bind;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
 use tepui_agx_bare::{Machine, shader};
 use tepui_agx_compiler::{Error, Options, compile};
@@ -23,32 +22,13 @@ const LIMIT: u64 = 60_000;
 const BUFFER: usize = 1 << 14;
 const GROUPS: [u32; 3] = [2, 1, 1];
 
-fn directories() -> Vec<PathBuf> {
-    if let Ok(list) = std::env::var("TEPUI_SHADERS") {
-        return list.split(':').map(PathBuf::from).collect();
-    }
-    let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tools/corpus");
-    let run = |verb: &str| {
-        let out = Command::new(&tool).arg(verb).output().expect("tools/corpus starts");
-        assert!(
-            out.status.success(),
-            "`tools/corpus {verb}` fails, and without the corpus there is nothing to test:\n{}",
-            String::from_utf8_lossy(&out.stderr)
-        );
-        String::from_utf8_lossy(&out.stdout).trim().to_owned()
-    };
-    run("fetch");
-    vec![PathBuf::from(run("path")).join("spv")]
-}
-
-fn modules(dir: &Path, out: &mut Vec<PathBuf>) {
-    for e in std::fs::read_dir(dir).expect("the directory can be read") {
-        let path = e.expect("the directory can be read").path();
-        if path.is_dir() {
-            modules(&path, out);
-        } else if path.extension().is_some_and(|x| x == "spv") {
-            out.push(path);
+fn files() -> Vec<PathBuf> {
+    match std::env::var("TEPUI_SHADERS") {
+        Ok(list) => {
+            let dirs: Vec<PathBuf> = list.split(':').map(PathBuf::from).collect();
+            tepui_corpus::modules(&dirs).expect("the directories can be read")
         }
+        Err(_) => tepui_corpus::corpus(""),
     }
 }
 
@@ -272,14 +252,9 @@ fn one(s: &Shader, seed: u64, tally: &mut Tally, name: &str) {
 
 #[test]
 fn compute_shaders_of_the_corpus_leave_what_the_interpreter_leaves() {
-    let mut files = Vec::new();
-    directories().iter().for_each(|d| modules(d, &mut files));
-    files.sort();
     let mut t = Tally::default();
-    for f in &files {
-        let bytes = std::fs::read(f).expect("a module can be read");
-        let words: Vec<u32> =
-            bytes.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect();
+    for f in files() {
+        let words = tepui_corpus::read(&f).expect("a module can be read");
         let Ok(entries) = tepui_spirv::entry_points(&words) else { continue };
         for (entry, stage) in entries {
             if stage != Some(Stage::Compute) {

@@ -49,6 +49,7 @@ pub struct State {
     pub stencil_format: vk::Format,
     pub view_mask: u32,
     pub push_bytes: u32,
+    pub flags: vk::PipelineCreateFlags,
     /// The subpass that the pipeline draws in; without, it draws in a dynamic rendering.
     pub subpass: Option<(vk::RenderPass, u32)>,
 }
@@ -101,6 +102,7 @@ impl State {
             stencil_format: vk::Format::UNDEFINED,
             view_mask: 0,
             push_bytes: 0,
+            flags: vk::PipelineCreateFlags::empty(),
             subpass: None,
         }
     }
@@ -184,7 +186,8 @@ impl Gpu {
         Ok(Graphics { pipeline, layout, set: descriptors.set(self, set_layout)? })
     }
 
-    fn graphics_pipeline(
+    /// A pipeline of modules whose entry points are called `main`; whoever asks for it destroys it.
+    pub(crate) fn graphics_pipeline(
         &self,
         modules: &[(vk::ShaderStageFlags, vk::ShaderModule)],
         state: &State,
@@ -279,6 +282,7 @@ impl Gpu {
             .stencil_attachment_format(state.stencil_format)
             .view_mask(state.view_mask);
         let mut create = vk::GraphicsPipelineCreateInfo::default()
+            .flags(state.flags)
             .stages(&stages)
             .vertex_input_state(&input)
             .input_assembly_state(&assembly)

@@ -1,13 +1,13 @@
-//! Colours on their way to the tile: blending, and integers made to fit.
+//! Colours on their way from and to the tile: input attachments, blending, and integers made to fit.
 
 use super::tile::{self, TARGETS, Tile};
-use super::{Colours, Interface, Prolog, parts};
+use super::{Colours, Interface, Prolog, attachment, parts};
 use crate::error::{Error, Result};
 use tepui_format::Numeric;
 use tepui_ir::{Attrs, Builder, Builtin, IoLoc, Op, Shader};
 use tepui_passes::lower_blend::{self, Range, Target};
 
-/// Blends what a shader stores to a tile; other shaders stay as they are.
+/// Reads what the tile holds of input attachments and blends what a shader stores to it; other shaders stay as they are.
 ///
 /// # Errors
 /// When a render target's format cannot be drawn to.
@@ -16,7 +16,8 @@ pub fn run(s: &mut Shader, interface: &Interface) -> Result<bool> {
     let Colours::Tile(tile) = &f.colours else { return Ok(false) };
     let targets = targets(tile)?;
     prolog(s, f.prolog);
-    Ok(lower_blend::run(s, &tile.blend, &targets, tile.samples))
+    let reads = attachment::run(s, tile);
+    Ok(reads | lower_blend::run(s, &tile.blend, &targets, tile.samples))
 }
 
 fn targets(tile: &Tile) -> Result<[Option<Target>; TARGETS]> {

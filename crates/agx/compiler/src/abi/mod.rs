@@ -9,11 +9,13 @@
 //! `r1l` holds the sample's bit. A monolithic program is one part that does everything, and is optimised as one.
 //! source: Mesa's compiler/README.md, "ABI", and lib/agx_abi.h
 
+pub mod attachment;
 pub mod attribute;
 pub mod colour;
 pub mod effects;
 pub mod parts;
 pub mod tile;
+pub mod views;
 
 use crate::uniforms::{Source, Uniform, Uniforms};
 use crate::varyings::FragmentTable;
@@ -81,6 +83,8 @@ pub struct Vertex {
     pub attributes: Attributes,
     /// Results.
     pub results: VertexResults,
+    /// The draw is repeated for each view of the render pass.
+    pub multiview: bool,
 }
 
 /// Where colours go.

@@ -19,6 +19,8 @@ pub struct Tile {
     pub formats: [Option<Format>; TARGETS],
     /// Samples of a pixel: 1, 2 or 4.
     pub samples: u8,
+    /// The colour location that an input attachment reads, by `InputAttachmentIndex`.
+    pub attachments: [Option<u8>; TARGETS],
     /// Blending.
     pub blend: Blend,
 }
@@ -29,7 +31,7 @@ impl Tile {
     pub fn single(format: Format) -> Tile {
         let mut formats = [None; TARGETS];
         formats[0] = Some(format);
-        Tile { formats, samples: 1, blend: Blend::default() }
+        Tile { formats, samples: 1, ..Tile::default() }
     }
 }
 

@@ -101,7 +101,16 @@ fn wishes(f: &Function, wish: &mut SecondaryMap<Val, u16>) {
                         at += u16::from(f.vals[s].halves);
                     }
                 }
-                (Op::Split, &[first, ..], &[s]) if wish[s] == NONE => wish[s] = wish[first],
+                (Op::Split, parts, &[s]) if wish[s] == NONE => {
+                    let mut at = 0;
+                    for &p in parts {
+                        if wish[p] != NONE && wish[p] >= at {
+                            wish[s] = wish[p] - at;
+                            break;
+                        }
+                        at += u16::from(f.vals[p].halves);
+                    }
+                }
                 _ => {}
             }
         }

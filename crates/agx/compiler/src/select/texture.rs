@@ -434,47 +434,32 @@ impl Select<'_> {
         let out = RegVec::new(HOLE, Size::B32, count);
         let mode = if query { TexMode::QueryLod } else { TexMode::Sample };
         let compare = t.dref.is_some();
-        let (base, texture_, tv) = (texture.base, texture.texture, texture.val);
-        let inst: tepui_agx_isa::Inst = if sampled {
-            TextureSample {
-                compare,
-                mode,
-                cache,
-                gather,
-                mask,
-                r: out,
-                base,
-                texture: texture_,
-                sampler,
-                dim,
-                coords,
-                lod_mode,
-                lod,
-                compare_offset,
-                ..TextureSample::default()
-            }
-            .into()
-        } else {
-            TextureLoad {
-                compare,
-                mode,
-                cache,
-                gather,
-                mask,
-                r: out,
-                base,
-                texture: texture_,
-                sampler,
-                dim,
-                coords,
-                lod_mode,
-                lod,
-                compare_offset,
-                ..TextureLoad::default()
-            }
-            .into()
-        };
-        let srcs: Vec<Val> = [tv, sampler_val, Some(coords_val), lod_val, compare_val]
+        let Reference { texture, base, val } = texture;
+        macro_rules! instruction {
+            ($Name:ident) => {
+                $Name {
+                    compare,
+                    mode,
+                    cache,
+                    gather,
+                    mask,
+                    r: out,
+                    base,
+                    texture,
+                    sampler,
+                    dim,
+                    coords,
+                    lod_mode,
+                    lod,
+                    compare_offset,
+                    ..$Name::default()
+                }
+                .into()
+            };
+        }
+        let inst: tepui_agx_isa::Inst =
+            if sampled { instruction!(TextureSample) } else { instruction!(TextureLoad) };
+        let srcs: Vec<Val> = [val, sampler_val, Some(coords_val), lod_val, compare_val]
             .into_iter()
             .flatten()
             .collect();

@@ -286,8 +286,12 @@ impl Select<'_> {
             let at = Word::At(self.vertex().table.target_at());
             self.vertex().stores.push((at, Comp::Val(word)));
         }
-        let stores = std::mem::take(&mut self.vertex().stores);
+        let mut stores = std::mem::take(&mut self.vertex().stores);
+        // Words that nothing is written to hold anything.
+        stores.retain(|s| s.1 != Comp::Undef);
         let last = stores.len().wrapping_sub(1);
+        // One register for neighbours that store the same number or uniform.
+        let mut before: Option<(Comp, Val)> = None;
         for (n, (word, c)) in stores.into_iter().enumerate() {
             let index = match word {
                 Word::At(at) => Comp::Const(u64::from(at)),
@@ -300,7 +304,11 @@ impl Select<'_> {
                     }
                 },
             };
-            let data = self.reg(c, Room::WORD);
+            let data = match before {
+                Some((same, v)) if same == c => v,
+                _ => self.reg(c, Room::WORD),
+            };
+            before = Some((c, data));
             let (index, reg) = self.reg_or_imm(index);
             let srcs: Vec<Val> = std::iter::once(data).chain(reg).collect();
             let r = RegVec::new(HOLE, Size::B32, 1);

@@ -9,7 +9,7 @@ use tepui_format::Format::R32G32B32A32_SFLOAT;
 use tepui_ir::{Attrs, Builtin, IoLoc, Shader, Stage};
 
 /// Turns locations from 9 on into components of a built-in, which the GLSL front end does not have.
-fn distances(s: &mut Shader, b: Builtin) {
+pub fn special(s: &mut Shader, b: Builtin) {
     for d in s.insts.values_mut() {
         if let Attrs::Io(slot) = &mut d.attrs
             && let IoLoc::Location(n @ 9..) = slot.loc
@@ -27,18 +27,18 @@ fn red(vs: &str, fs: &str, making: Making, change: &dyn Fn(&mut Draw<'_>)) -> Ve
     red_of(vs, fs, Builtin::ClipDistance, Prolog::default(), making, change)
 }
 
-/// [`red`] with locations from 9 on that are `special`.
+/// [`red`] with locations from 9 on that are components of a built-in.
 fn red_of(
     vs: &str,
     fs: &str,
-    special: Builtin,
+    special_locations: Builtin,
     prolog: Prolog,
     making: Making,
     change: &dyn Fn(&mut Draw<'_>),
 ) -> Vec<f32> {
     let (mut vs, mut fs) = (shader(Stage::Vertex, vs), shader(Stage::Fragment, fs));
-    distances(&mut vs, special);
-    distances(&mut fs, special);
+    special(&mut vs, special_locations);
+    special(&mut fs, special_locations);
     let tile = Tile::single(R32G32B32A32_SFLOAT);
     let (v, f) = programs_behind(&vs, &fs, &tile, &[], prolog, making);
     let none = Bindings::default();
@@ -105,7 +105,7 @@ fn the_vertex_store_has_everything_in_order() {
     layout(location = 0) out vec4 o;
     void main() { o = vec4(a.y, float(b), c.z, c.x * a.x); }";
     let mut case = Case::new(vs, fs, R32G32B32A32_SFLOAT);
-    distances(&mut case.vs, Builtin::ClipDistance);
+    special(&mut case.vs, Builtin::ClipDistance);
     case.check();
 }
 

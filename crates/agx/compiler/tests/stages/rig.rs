@@ -4,15 +4,16 @@ use std::collections::HashMap;
 
 use tepui_agx_bare::Machine;
 use tepui_agx_bare::draw::{Draw, Picture};
+pub use tepui_agx_bare::pair::Making;
+use tepui_agx_bare::pair::Pair;
 use tepui_agx_bare::shader::Bindings;
 use tepui_agx_compiler::abi::tile::Tile;
-use tepui_agx_compiler::abi::{self, Attributes, Colours, Interface, VertexResults, parts};
-use tepui_agx_compiler::{Options, Program, Table, compile_as, link};
+use tepui_agx_compiler::{Program, abi};
 use tepui_format::Format;
 use tepui_ir::interp::Memory;
-use tepui_ir::{IoLoc, NumKind, Shader, Stage};
+use tepui_ir::{IoLoc, Shader, Stage};
 
-use super::reference::{self, Pixel, Words};
+use tepui_agx_bare::reference::{self, Pixel, Words};
 
 /// Side of the framebuffer.
 pub const SIDE: u16 = 32;
@@ -57,26 +58,11 @@ pub fn wgsl(stage: Stage, source: &str) -> Shader {
     spirv(&module, stage)
 }
 
-fn compile(s: &Shader, interface: &Interface) -> Program {
-    let options = Options { check: true, ..Options::default() };
-    compile_as(&mut s.clone(), &options, interface, &mut |_, _| {})
-        .unwrap_or_else(|e| panic!("{e}\n{s}"))
-}
-
 pub fn listing(p: &Program) -> String {
     tepui_agx_isa::disasm::Disassembler::new(&p.code)
         .map(|l| format!("{l}\n"))
         .take_while(|l| !l.contains(" trap"))
         .collect()
-}
-
-/// How programs are made.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Making {
-    /// Each stage one program that knows the other.
-    Monolithic,
-    /// Parts that are compiled apart and linked.
-    Parts,
 }
 
 /// Both programs of a pair of shaders.
@@ -93,69 +79,16 @@ pub fn programs(
 
 /// [`programs`] with what the pipeline's state asks of fragments.
 pub fn programs_behind(
-    vs: &Shader,
-    fs: &Shader,
+    vertex: &Shader,
+    fragment: &Shader,
     tile: &Tile,
     attributes: &[Option<abi::attribute::Attribute>],
     prolog: abi::Prolog,
     making: Making,
 ) -> (Program, Program) {
-    match making {
-        Making::Monolithic => {
-            let colours = Colours::Tile(Box::new(tile.clone()));
-            let i = Interface::Fragment(abi::Fragment { colours, prolog, ..Default::default() });
-            let f = compile(fs, &i);
-            let Table::Fragment(t) = &f.table else { panic!("no fragment table") };
-            let v = Interface::Vertex(abi::Vertex {
-                attributes: Attributes::Fetch(attributes.to_vec()),
-                results: VertexResults::StoreFor(t.clone()),
-            });
-            (compile(vs, &v), f)
-        }
-        Making::Parts => {
-            let main = compile(vs, &Interface::main(Stage::Vertex));
-            let Table::Vertex(t) = &main.table else { panic!("no vertex table") };
-            let fetches = compile(
-                &parts::vertex_prolog(t),
-                &Interface::Vertex(abi::Vertex {
-                    attributes: Attributes::Fetch(attributes.to_vec()),
-                    results: VertexResults::Registers,
-                }),
-            );
-            let v = link::vertex(Some(&fetches), &main).unwrap_or_else(|e| panic!("{e}"));
-            let main = compile(fs, &Interface::main(Stage::Fragment));
-            let Table::Fragment(t) = &main.table else { panic!("no fragment table") };
-            let mut kinds = [NumKind::Float; 8];
-            for d in &fs.outputs {
-                if let IoLoc::Location(n @ 0..8) = d.slot.loc {
-                    kinds[usize::from(n)] = d.slot.kind;
-                }
-            }
-            let first = (prolog != abi::Prolog::default()).then(|| {
-                let i = Interface::Fragment(abi::Fragment {
-                    colours: Colours::None,
-                    first_coefficient: t.registers(),
-                    ..Default::default()
-                });
-                compile(&parts::fragment_prolog(prolog), &i)
-            });
-            let mut t = t.clone();
-            if let Some(Table::Fragment(p)) = first.as_ref().map(|p| &p.table) {
-                t = p.before(&t);
-            }
-            let epilog = compile(
-                &parts::fragment_epilog(&t, &kinds),
-                &Interface::Fragment(abi::Fragment {
-                    behind: Some(t.clone()),
-                    colours: Colours::Tile(Box::new(tile.clone())),
-                    ..Default::default()
-                }),
-            );
-            let f = link::fragment(first.as_ref(), &main, &epilog, tile.samples)
-                .unwrap_or_else(|e| panic!("{e}"));
-            (v, f)
-        }
-    }
+    Pair { vertex, fragment, tile, attributes, prolog, multiview: false }
+        .programs(making)
+        .unwrap_or_else(|e| panic!("{e}\n{vertex}\n{fragment}"))
 }
 
 /// Draws one triangle of two shaders and compares every pixel with the interpreter, both ways of making programs. Returns the pictures.
@@ -214,13 +147,15 @@ impl Case<'_> {
     pub fn reference(&self) -> Vec<Pixel> {
         let mut memory = Memory::default();
         let corners: Vec<Words> =
-            reference::vertices(&self.vs, &mut memory, (0, 3), 0, &|_, _, _| 0);
+            reference::vertices(&self.vs, &mut memory, (0, 3), 0, &|_, _, _| 0)
+                .expect("the interpreter runs the vertex shader");
         let mut framebuffer = HashMap::new();
         for c in 0..4u8 {
             framebuffer.insert((IoLoc::Location(0), c), self.clear[usize::from(c)]);
         }
         let corners = [&corners[0], &corners[1], &corners[2]];
         reference::triangle(&self.fs, &mut memory, corners, [u32::from(SIDE); 2], &framebuffer)
+            .expect("the interpreter runs the fragment shader")
     }
 
     pub fn check(&self) {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tepui_ir::interp::{Group, Memory, run};
+use tepui_ir::interp::{Fault, Group, Memory, run};
 use tepui_ir::{Attrs, Builtin, Interp, IoLoc, IoSlot, Op, Shader};
 
 /// Steps of a run.
@@ -12,13 +12,16 @@ const LIMIT: u64 = 1 << 24;
 pub type Words = HashMap<(IoLoc, u8), u32>;
 
 /// Runs a vertex shader for vertices `first..first + count` of instance `instance`; `attribute` gives input words.
+///
+/// # Errors
+/// When the interpreter does not run it.
 pub fn vertices(
     s: &Shader,
     memory: &mut Memory,
     (first, count): (u32, u32),
     instance: u32,
     attribute: &dyn Fn(u32, u16, u8) -> u32,
-) -> Vec<Words> {
+) -> Result<Vec<Words>, Fault> {
     let n = count as usize;
     let mut g = Group::plain(n);
     let each = |f: &dyn Fn(u32) -> u64| (0..count).map(|k| vec![f(k)]).collect::<Vec<_>>();
@@ -33,7 +36,7 @@ pub fn vertices(
             g.inputs.insert((IoLoc::Location(loc), c), words);
         }
     }
-    let out = run(s, &g, memory, LIMIT).expect("the interpreter runs the vertex shader");
+    let out = run(s, &g, memory, LIMIT)?;
     let mut all = vec![Words::new(); n];
     for ((loc, c, _), words) in out.outputs {
         for (v, w) in all.iter_mut().zip(words) {
@@ -42,7 +45,7 @@ pub fn vertices(
             }
         }
     }
-    all
+    Ok(all)
 }
 
 /// What the interpreter says of a pixel.
@@ -74,13 +77,16 @@ fn slots(s: &Shader) -> Vec<(IoSlot, u8)> {
 }
 
 /// Shades the pixels of a framebuffer with one triangle; pixels in rows.
+///
+/// # Errors
+/// As [`vertices`].
 pub fn triangle(
     s: &Shader,
     memory: &mut Memory,
     corners: [&Words; 3],
     [width, height]: [u32; 2],
     framebuffer: &HashMap<(IoLoc, u8), u32>,
-) -> Vec<Pixel> {
+) -> Result<Vec<Pixel>, Fault> {
     let position = IoLoc::Builtin(Builtin::Position);
     let clip = corners.map(|w| [0, 1, 2, 3].map(|c| float(w, position, c)));
     let window = clip.map(|[x, y, z, w]| {
@@ -153,7 +159,7 @@ pub fn triangle(
     for (&key, &w) in framebuffer {
         g.framebuffer.insert(key, vec![w; n]);
     }
-    let out = run(s, &g, memory, LIMIT).expect("the interpreter runs the fragment shader");
+    let out = run(s, &g, memory, LIMIT)?;
     for ((loc, c, index), words) in out.outputs {
         for (l, w) in words.into_iter().enumerate() {
             let Some(w) = w else { continue };
@@ -176,5 +182,5 @@ pub fn triangle(
         let [x, y] = place(lane as u32);
         rows[(y * width + x) as usize] = p;
     }
-    rows
+    Ok(rows)
 }

@@ -1,0 +1,68 @@
+//! Input attachments that the tile holds: a load becomes one of the pixel's colour there, and no memory is read.
+//!
+//! Where attachments and render targets are not known, or an attachment is none of them (depth, a colour of an earlier render pass),
+//! it stays an image in memory. So does a sample that is not the one being shaded.
+
+use super::tile::{TARGETS, Tile};
+use tepui_ir::{
+    Attrs, Builtin, Dim, Inst, Interp, IoLoc, IoSlot, Op, ResKind, Sampling, Shader, Value,
+};
+use tepui_passes::rewrite::{self, Emit, Lowering, Step};
+
+/// Runs the pass; true when it changed the shader.
+pub fn run(s: &mut Shader, tile: &Tile) -> bool {
+    tile.attachments.iter().any(Option::is_some) && rewrite::run(s, &mut Attachments { tile })
+}
+
+struct Attachments<'a> {
+    tile: &'a Tile,
+}
+
+impl Attachments<'_> {
+    /// Where the colour is that a load reads.
+    fn slot(&self, s: &Shader, load: Inst) -> Option<IoSlot> {
+        let (Op::ImageLoad, Attrs::Image(image)) = (s.insts[load].op, s.insts[load].attrs) else {
+            return None;
+        };
+        let d = s.def_inst(s.arg(load, 0))?;
+        let (Op::Descriptor, Attrs::Res(r, _)) = (s.insts[d].op, s.insts[d].attrs) else {
+            return None;
+        };
+        let resource = &s.resources[r];
+        if image.dim != Dim::Subpass || resource.kind != ResKind::InputAttachment {
+            return None;
+        }
+        let sample = s.tex_args(load).and_then(|t| t.1.sample);
+        if image.ms && !sample.is_some_and(|v| is_own_sample(s, v)) {
+            return None;
+        }
+        let element = u32::try_from(s.as_const(s.arg(d, 0))?).ok()?;
+        let index = resource.input_attachment.checked_add(element)? as usize;
+        let location = self.tile.attachments.get(index).copied().flatten()?;
+        (usize::from(location) < TARGETS).then_some(IoSlot {
+            loc: IoLoc::Location(u16::from(location)),
+            component: 0,
+            index: 0,
+            kind: resource.texels,
+            interp: Interp::Flat,
+            sampling: Sampling::Center,
+        })
+    }
+}
+
+/// The sample that a program is run for when it reads this.
+fn is_own_sample(s: &Shader, v: Value) -> bool {
+    s.def_inst(v).is_some_and(|d| s.insts[d].attrs == Attrs::Builtin(Builtin::SampleId))
+}
+
+impl Lowering for Attachments<'_> {
+    fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
+        let Some(slot) = self.slot(e.s, i) else { return Step::Keep };
+        let ty = e.ty(e.s.result(i));
+        if ty.bits() != 32 {
+            return Step::Keep;
+        }
+        let load = e.inst(Op::LoadOutput, Attrs::Io(slot), &[], &[ty]);
+        Step::Replace(vec![e.s.result(load)])
+    }
+}

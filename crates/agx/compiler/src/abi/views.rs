@@ -1,0 +1,30 @@
+//! Views: a draw is repeated for each of them, and each goes to the layer of its number.
+//! source: Mesa, hk_shader.c, hk_lower_multiview
+
+use super::Interface;
+use tepui_ir::{
+    Attrs, Builder, Builtin, Interp, IoLoc, IoSlot, NumKind, Op, Sampling, Shader, Type,
+};
+
+/// Runs the pass; true when it changed the shader.
+pub fn run(s: &mut Shader, interface: &Interface) -> bool {
+    if !matches!(interface, Interface::Vertex(v) if v.multiview) {
+        return false;
+    }
+    let root = s.root;
+    let end = s.regions[root].insts.pop();
+    let mut b = Builder::at(s, root);
+    let view = b.value(Op::LoadBuiltin, Attrs::Builtin(Builtin::ViewIndex), &[], Type::B32);
+    let zero = b.u32(0);
+    let layer = IoSlot {
+        loc: IoLoc::Builtin(Builtin::Layer),
+        component: 0,
+        index: 0,
+        kind: NumKind::Uint,
+        interp: Interp::Flat,
+        sampling: Sampling::Center,
+    };
+    b.effect(Op::StoreOutput, Attrs::Io(layer), &[view, zero]);
+    s.regions[root].insts.extend(end);
+    true
+}
