@@ -266,7 +266,7 @@ fn computes_of_nothing(s: &Shader) -> bool {
     s.walk(|s, _, i| {
         let tainted = s.args(i).iter().any(|a| undefined.contains(a));
         let op = s.insts[i].op;
-        if op == Op::Undef || op == Op::Vec && tainted {
+        if op == Op::Undef || matches!(op, Op::Vec | Op::Extract) && tainted {
             undefined.extend(s.results(i).iter().copied());
         }
         found |= tainted && op.is_elementwise();
