@@ -67,7 +67,7 @@ pub fn run_partly(s: &mut Shader) -> bool {
         if dearness(s, body) > 1 {
             continue;
         }
-        let fits = |k: &usize| trips % k == 0 && trips > *k && k * n <= TURN_INSTRUCTIONS;
+        let fits = |k: &usize| trips.is_multiple_of(*k) && trips > *k && k * n <= TURN_INSTRUCTIONS;
         if let Some(k) = (2..=TURN).rev().find(fits) {
             widen(s, body, exit, k);
             changed = true;

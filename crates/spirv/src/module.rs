@@ -371,10 +371,8 @@ impl<'a> Module<'a> {
                 Op::String => {
                     self.strings.insert(inst.id, self.string(inst, 0).0);
                 }
-                Op::Name => {
-                    if self.op(inst, 1)? & 0xff != 0 {
-                        self.names.insert(self.op(inst, 0)?, n);
-                    }
+                Op::Name if self.op(inst, 1)? & 0xff != 0 => {
+                    self.names.insert(self.op(inst, 0)?, n);
                 }
                 Op::MemberName => {
                     self.member_names.insert((self.op(inst, 0)?, self.op(inst, 1)?), n);
