@@ -1,11 +1,17 @@
 //! What becomes of a SPIR-V module: translated, validated, optimised, lowered, and run before and after.
 //!
-//! [`check`] takes one module, [`Report`] counts and prints. The test runs both over the corpus of `tools/corpus`; the
-//! program `tepui-corpus` takes files.
+//! [`corpus`] brings the modules of `tools/corpus`. [`check`] takes one, [`Report`] counts and prints. The test runs both over
+//! all; the program `tepui-corpus` takes files.
 
+mod files;
+mod inputs;
+mod near;
 mod report;
 mod run;
 
+pub use files::{corpus, modules, read, words};
+pub use inputs::{Words, memory};
+pub use near::{Same, compare};
 pub use report::Report;
 pub use run::Ran;
 
@@ -45,12 +51,6 @@ pub struct Entry {
     pub vendor: Option<String>,
     /// What became of it.
     pub outcome: Outcome,
-}
-
-/// SPIR-V words of a file's bytes.
-#[must_use]
-pub fn words(bytes: &[u8]) -> Vec<u32> {
-    bytes.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect()
 }
 
 /// The first extension with a vendor's prefix that a module declares.

@@ -1,43 +1,12 @@
 //! glslang's test shaders: at least 95 in 100 of those that any Vulkan 1.3 GPU may be given compile, none is wrong, none crashes.
 
 use rayon::prelude::*;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use tepui_corpus::{Report, check, words};
+use std::path::PathBuf;
+use tepui_corpus::{Report, check, corpus, read};
 use tepui_ir_gen::Rng;
 
-/// The corpus' directory; brings it first when it is not there.
-fn corpus() -> PathBuf {
-    let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/corpus");
-    let run = |verb: &str| {
-        let out = Command::new(&tool).arg(verb).output().expect("tools/corpus starts");
-        let text = String::from_utf8_lossy(&out.stdout).trim().to_owned();
-        assert!(
-            out.status.success(),
-            "`tools/corpus {verb}` fails, and without the corpus there is nothing to test:\n{}",
-            String::from_utf8_lossy(&out.stderr)
-        );
-        text
-    };
-    run("fetch");
-    PathBuf::from(run("path"))
-}
-
-fn modules(dir: &Path, out: &mut Vec<PathBuf>) {
-    for e in std::fs::read_dir(dir).expect("the corpus can be read") {
-        let path = e.expect("the corpus can be read").path();
-        if path.is_dir() {
-            modules(&path, out);
-        } else if path.extension().is_some_and(|x| x == "spv") {
-            out.push(path);
-        }
-    }
-}
-
 fn files() -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    modules(&corpus().join("spv/glslang"), &mut files);
-    files.sort();
+    let files = corpus("glslang");
     assert!(files.len() > 400, "{} shaders are not the corpus", files.len());
     files
 }
@@ -62,7 +31,7 @@ fn mutated_shaders_give_errors_or_valid_shaders() {
         .par_iter()
         .enumerate()
         .map(|(n, file)| {
-            let first = words(&std::fs::read(file).expect("a module can be read"));
+            let first = read(file).expect("a module can be read");
             let mut rng = Rng::new(n as u64);
             let mut ok = 0;
             for turn in 0..40 {
@@ -95,7 +64,7 @@ fn mutated_shaders_give_errors_or_valid_shaders() {
 fn glslang_shaders_compile_and_keep_their_meaning() {
     let entries: Vec<_> = files()
         .par_iter()
-        .flat_map_iter(|f| check(f, &words(&std::fs::read(f).expect("a module can be read"))))
+        .flat_map_iter(|f| check(f, &read(f).expect("a module can be read")))
         .collect();
     let mut report = Report::default();
     entries.iter().for_each(|e| report.add(e));

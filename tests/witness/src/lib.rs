@@ -26,6 +26,7 @@ pub mod compile;
 pub mod dispatch;
 pub mod emit;
 pub mod gpu;
+pub mod jobs;
 pub mod number;
 pub mod pipelines;
 pub mod speed;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use tepui_witness::case::{Bench, Case, Record};
 use tepui_witness::gpu::{Gpu, Robustness};
-use tepui_witness::{cases, compare, compile, pipelines};
+use tepui_witness::{cases, compare, compile, dispatch, jobs, pipelines};
 
 /// Runs compute cases on one Vulkan device and records the buffers.
 ///
@@ -95,6 +95,17 @@ enum Cli {
     },
 }
 
+/// The end of a process that ran jobs.
+fn answered(done: Result<(), String>) -> ExitCode {
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("witness: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
 fn main() -> ExitCode {
     match Cli::parse() {
         Cli::List { names } => {
@@ -159,13 +170,7 @@ fn main() -> ExitCode {
             }
         }
         Cli::Dispatch { device, jobs, out } => {
-            match tepui_witness::dispatch::run(&device, &jobs, &out) {
-                Ok(()) => ExitCode::SUCCESS,
-                Err(error) => {
-                    eprintln!("witness dispatch: {error}");
-                    ExitCode::FAILURE
-                }
-            }
+            answered(jobs::run(&device, &jobs, &out, dispatch::one))
         }
         Cli::Compare { peer, record } => match (load(&peer), load(&record)) {
             (Ok(peer), Ok(record)) => report("", &compare::against(&peer, &record), Verbosity::All),

@@ -1,0 +1,105 @@
+//! Work for a driver in another process: a file of jobs, and a file for the answer to each.
+//!
+//! Drivers live in processes of their own, some with a virtual render node preloaded, and a job may end the process. [`ask`] is the
+//! test's side, [`run`] the client's: `witness dispatch` and `witness draw`.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::compile::mesa_tool;
+use crate::gpu::{Gpu, Result as GpuResult, Robustness};
+
+/// What a job left, or the driver's complaint.
+pub type Done<T> = Result<T, String>;
+
+/// Runs the jobs of a file one after the other; the answer to job `n` is written to `n.done` in a directory before the next begins.
+///
+/// # Errors
+/// When files or the device cannot be had.
+pub fn run<J: DeserializeOwned, T: Serialize>(
+    device: &str,
+    jobs: &Path,
+    out: &Path,
+    one: impl Fn(&Gpu, &J) -> GpuResult<T>,
+) -> Result<(), String> {
+    let bytes = std::fs::read(jobs).map_err(|e| format!("{}: {e}", jobs.display()))?;
+    let jobs: Vec<J> = postcard::from_bytes(&bytes).map_err(|e| e.to_string())?;
+    let mut open: Option<Gpu> = None;
+    for (n, job) in jobs.iter().enumerate() {
+        let path = out.join(format!("{n}.done"));
+        if path.exists() {
+            continue;
+        }
+        // Objects live as long as the device: a new one now and then.
+        if n % 64 == 0 {
+            open = None;
+        }
+        let gpu = match open.take() {
+            Some(gpu) => gpu,
+            None => Gpu::open(device, Robustness::On).map_err(|e| e.to_string())?,
+        };
+        let save = |done: &Done<T>| -> Result<(), String> {
+            let bytes = postcard::to_stdvec(done).map_err(|e| e.to_string())?;
+            std::fs::write(&path, bytes).map_err(|e| format!("{}: {e}", path.display()))
+        };
+        // A job that ends the process is known by what it leaves here.
+        save(&Err("the driver's process ended".to_owned()))?;
+        let done = one(&gpu, job).map_err(|e| e.to_string());
+        save(&done)?;
+        if done.is_ok() {
+            open = Some(gpu);
+        }
+    }
+    Ok(())
+}
+
+/// Has lavapipe run jobs through a command of `witness`; a job that ends the process is left behind and the others go on.
+///
+/// Answers of the same driver to the same jobs are kept in `dir`: most of the time is LLVM's.
+///
+/// # Panics
+/// When the driver does not run.
+pub fn ask<J: Serialize, T: DeserializeOwned>(
+    witness: &Path,
+    command: &str,
+    dir: &Path,
+    jobs: &[J],
+) -> Vec<Done<T>> {
+    let file = dir.join("jobs");
+    let bytes = postcard::to_stdvec(jobs).expect("jobs are plain");
+    let version = Command::new(mesa_tool()).arg("version").output().expect("tools/mesa starts");
+    let same = std::fs::read(&file).is_ok_and(|old| old == bytes)
+        && std::fs::read(dir.join("driver")).is_ok_and(|old| old == version.stdout);
+    if !same {
+        let _ = std::fs::remove_dir_all(dir);
+        std::fs::create_dir_all(dir).expect("a directory");
+        std::fs::write(&file, bytes).expect("a file");
+        std::fs::write(dir.join("driver"), version.stdout).expect("a file");
+    }
+    let done = |n: usize| dir.join(format!("{n}.done"));
+    let count = || (0..jobs.len()).filter(|&n| done(n).exists()).count();
+    let mut log = String::new();
+    while count() < jobs.len() {
+        let before = count();
+        let out = Command::new(mesa_tool())
+            .args(["run", "--icd", "lavapipe", "--"])
+            .arg(witness)
+            .args([command, "--device", "llvmpipe"])
+            .arg(&file)
+            .arg(dir)
+            .env("MESA_SHADER_CACHE_DISABLE", "true")
+            .output()
+            .expect("tools/mesa starts");
+        log = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(count() > before, "lavapipe does not run: {log}");
+    }
+    (0..jobs.len())
+        .map(|n| {
+            let bytes = std::fs::read(done(n)).unwrap_or_else(|e| panic!("job {n}: {e}\n{log}"));
+            postcard::from_bytes(&bytes).expect("an answer")
+        })
+        .collect()
+}
