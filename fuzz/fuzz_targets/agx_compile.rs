@@ -17,7 +17,7 @@ fuzz_target!(|data: &[u8]| {
         for (a, b) in seed.iter_mut().zip(rest) {
             *a = *b;
         }
-        program(u64::from_le_bytes(seed), &Config::all())
+        program(u64::from_le_bytes(seed), &Config { images: first & 4 != 0, ..Config::all() })
     } else {
         match tepui_spirv::translate_bytes(rest, &tepui_spirv::Options::default()) {
             Ok(s) if s.inst_count() <= LARGEST => s,

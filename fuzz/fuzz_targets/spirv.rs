@@ -5,6 +5,9 @@ use libfuzzer_sys::fuzz_target;
 use tepui_spirv::{Options, translate_bytes};
 
 fuzz_target!(|data: &[u8]| {
+    let words: Vec<u32> =
+        data.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect();
+    let _ = (tepui_spirv::entry_points(&words), tepui_spirv::sources(&words));
     if let Ok(mut s) = translate_bytes(data, &Options::default()) {
         if let Err(e) = tepui_ir::validate(&s) {
             panic!("{e}");

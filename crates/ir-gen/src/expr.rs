@@ -147,7 +147,7 @@ impl Gen<'_> {
                     _ => self.b.alu(Op::SBitExtract, &[x, o, n]),
                 }
             }
-            18 if self.config.floats => self.through_float(bits, d),
+            18 if self.config.floats || self.config.halves => self.through_float(bits, d),
             19 if self.config.subgroups => self.subgroup(bits, d),
             _ => {
                 // The same bits in another shape, and back.
@@ -172,26 +172,41 @@ impl Gen<'_> {
         self.pools[k].bits
     }
 
-    fn float(&mut self, depth: u32) -> Value {
+    /// A float expression of 16 or 32 bits.
+    fn float(&mut self, bits: u8, depth: u32) -> Value {
         if depth >= 5 || self.rng.one_in(3) {
             let from = self.size();
             let x = self.int(from, depth + 1);
             let op = self.rng.pick(&[Op::S2F, Op::U2F]);
-            return self.b.convert(op, x, 32);
+            return self.b.convert(op, x, bits);
+        }
+        if self.config.halves && self.config.floats && self.rng.one_in(6) {
+            let x = self.float(48 - bits, depth + 1);
+            return self.b.convert(Op::F2F, x, bits);
         }
         if self.rng.one_in(4) {
             let op = self.rng.pick(ROUND);
-            let x = self.float(depth + 1);
+            let x = self.float(bits, depth + 1);
             return self.b.unary(op, x);
         }
         let op = self.rng.pick(FLOAT);
-        let (x, y) = (self.float(depth + 1), self.float(depth + 1));
+        let (x, y) = (self.float(bits, depth + 1), self.float(bits, depth + 1));
         self.b.binary(op, x, y)
+    }
+
+    /// The size of a float expression.
+    fn float_size(&mut self) -> u8 {
+        match (self.config.floats, self.config.halves) {
+            (true, true) => self.rng.pick(&[16, 32]),
+            (true, false) => 32,
+            _ => 16,
+        }
     }
 
     fn through_float(&mut self, bits: u8, depth: u32) -> Value {
         let flags = std::mem::replace(&mut self.b.flags, InstFlags::EXACT | InstFlags::STRICT);
-        let f = self.float(depth);
+        let from = self.float_size();
+        let f = self.float(from, depth);
         let op = self.rng.pick(&[Op::F2S, Op::F2U]);
         let x = self.b.convert(op, f, bits);
         self.b.flags = flags;
@@ -292,7 +307,8 @@ impl Gen<'_> {
                     ReduceOp::UMax,
                     ReduceOp::Xor,
                 ]);
-                let cluster = self.rng.pick(&[2, 4, 8, 16]);
+                // No more lanes than the smallest sub-groups have.
+                let cluster = self.rng.pick(&[2, 4, 8]);
                 self.b.value(Op::Reduce, Attrs::Reduce(Reduce { op, cluster }), &[x], ty)
             }
         }
@@ -319,11 +335,12 @@ impl Gen<'_> {
                 let c = self.rng.one_in(2);
                 self.b.bool(c)
             }
-            4 if self.config.floats && depth < 4 => {
+            4 if (self.config.floats || self.config.halves) && depth < 4 => {
                 let flags =
                     std::mem::replace(&mut self.b.flags, InstFlags::EXACT | InstFlags::STRICT);
                 let op = self.rng.pick(&[Op::FLt, Op::FGe, Op::FEq, Op::FNeu]);
-                let (x, y) = (self.float(depth + 1), self.float(depth + 1));
+                let bits = self.float_size();
+                let (x, y) = (self.float(bits, depth + 1), self.float(bits, depth + 1));
                 let c = self.b.binary(op, x, y);
                 self.b.flags = flags;
                 c

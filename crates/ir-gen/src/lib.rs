@@ -2,8 +2,10 @@
 //!
 //! A program depends on its seed and [`Config`] only. It ends (loops are counted), touches only memory that exists, and its results do
 //! not depend on the order of lanes: each lane has its own [`SLOT`] bytes of the buffer at set 0, binding 0, atomics stay there, and
-//! workgroup memory is written by its owner and read by others across barriers. Floats take only ops that are
-//! rounded correctly, are marked exact, and leave as integers, so that neither contraction nor the bits of a NaN show.
+//! workgroup memory is written by its owner and read by others across barriers, and of the storage image each lane has its own column.
+//! Floats take only ops that are rounded correctly, are marked exact, and leave as integers, so that neither contraction nor the bits
+//! of a NaN show. What a lane that is not there or not active holds is never looked at, so that sub-groups may have
+//! any number of lanes from 8 on.
 //!
 //! ```
 //! use tepui_ir_gen::{Config, program, run};
@@ -13,6 +15,7 @@
 //! ```
 
 mod expr;
+mod image;
 mod stmt;
 
 use tepui_ir::interp::{Fault, Group, Memory};
@@ -38,6 +41,10 @@ pub struct Config {
     pub small: bool,
     /// 32-bit floats.
     pub floats: bool,
+    /// 16-bit floats.
+    pub halves: bool,
+    /// A storage image at binding 1 and a sampled one at binding 2 ([`memory`] has both).
+    pub images: bool,
     /// Atomics on the lane's own memory.
     pub atomics: bool,
     /// Workgroup memory and barriers.
@@ -57,6 +64,8 @@ impl Config {
             int64: false,
             small: false,
             floats: false,
+            halves: false,
+            images: false,
             atomics: false,
             shared: false,
             subgroups: false,
@@ -64,7 +73,7 @@ impl Config {
         }
     }
 
-    /// Everything.
+    /// Everything but images.
     #[must_use]
     pub const fn all() -> Config {
         Config {
@@ -72,6 +81,8 @@ impl Config {
             int64: true,
             small: true,
             floats: true,
+            halves: true,
+            images: false,
             atomics: true,
             shared: true,
             subgroups: true,
@@ -150,6 +161,7 @@ struct Gen<'a> {
     bools: Vec<Var>,
     /// The buffer's handle, and the offset of the lane's slot.
     handle: Value,
+    images: Option<image::Images>,
     base: Value,
     lane: Value,
     budget: usize,
@@ -170,6 +182,7 @@ pub fn program(seed: u64, config: &Config) -> Shader {
         s.info.shared_bytes = LANES * 4;
     }
     let res = s.resources.push(Resource::new(ResKind::StorageBuffer, 0, 0));
+    let image_resources = config.images.then(|| image::resources(&mut s));
     let mut sizes = vec![32];
     if config.small {
         sizes.extend([16, 8]);
@@ -194,6 +207,7 @@ pub fn program(seed: u64, config: &Config) -> Shader {
     let lane = b.builtin(Builtin::LocalInvocationIndex, Type::B32);
     let zero = b.u32(0);
     let handle = b.descriptor(res, zero, Default::default());
+    let images = image_resources.map(|r| image::Images::new(&mut b, r));
     let slot = b.u32(SLOT);
     let base = b.binary(Op::IMul, lane, slot);
     let mut g = Gen {
@@ -203,6 +217,7 @@ pub fn program(seed: u64, config: &Config) -> Shader {
         pools,
         bools,
         handle,
+        images,
         base,
         lane,
         budget: config.size,
@@ -233,13 +248,21 @@ pub fn inputs(seed: u64) -> Vec<u8> {
     bytes
 }
 
+/// The buffer and the images for a seed.
+#[must_use]
+pub fn memory(seed: u64) -> Memory {
+    let mut m = Memory::default();
+    m.buffers.insert((0, 0, 0), inputs(seed));
+    image::fill(seed, &mut m);
+    m
+}
+
 /// Runs a program on the inputs of a seed.
 ///
 /// # Errors
 /// When the interpreter stops early.
 pub fn run(s: &Shader, seed: u64) -> Result<Memory, Fault> {
-    let mut m = Memory::default();
-    m.buffers.insert((0, 0, 0), inputs(seed));
+    let mut m = memory(seed);
     tepui_ir::interp::run(s, &Group::workgroup(s, [0; 3], [1; 3]), &mut m, 2_000_000)?;
     Ok(m)
 }
@@ -330,7 +353,7 @@ mod tests {
     fn programs_are_valid_end_and_differ() {
         let mut seen = std::collections::HashSet::new();
         for seed in 0..200 {
-            for config in [Config::plain(), Config::all()] {
+            for config in [Config::plain(), Config { images: true, ..Config::all() }] {
                 let s = program(seed, &config);
                 tepui_ir::validate(&s).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{s}"));
                 let m = run(&s, seed).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{s}"));

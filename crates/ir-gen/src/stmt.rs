@@ -9,7 +9,7 @@ pub(crate) const HEAP: u32 = SLOT - 32;
 impl Gen<'_> {
     pub(crate) fn statement(&mut self, depth: u32) {
         self.budget = self.budget.saturating_sub(1);
-        match self.rng.below(if depth < 3 { 16 } else { 11 }) {
+        match self.rng.below(if depth < 3 { 17 } else { 11 }) {
             0..=3 => {
                 let bits = self.size();
                 let x = self.int(bits, 0);
@@ -30,6 +30,7 @@ impl Gen<'_> {
                 self.b.store_var(v, c, None);
             }
             6 => self.vector(),
+            7 if self.config.images && self.rng.one_in(2) => self.image(),
             7 | 8 => self.memory(),
             9 if self.config.atomics => self.atomic(),
             10 if self.config.shared && depth == 0 => self.exchange(),
@@ -44,6 +45,7 @@ impl Gen<'_> {
                 self.b.if_(c, then, els, &[]);
             }
             14 | 15 => self.counted_loop(depth),
+            16 => self.switch(depth),
             _ => {}
         }
     }
@@ -237,6 +239,32 @@ impl Gen<'_> {
                 _ => g.b.yield_(&[]),
             }
         })
+    }
+
+    /// What a `switch` becomes: a chain of tests of one value for constants.
+    fn switch(&mut self, depth: u32) {
+        let (x, m) = (self.int(32, 1), self.b.u32(3));
+        let x = self.b.binary(Op::IAnd, x, m);
+        let tests: Vec<Value> = (0..2 + self.rng.below(2) as u32)
+            .map(|k| {
+                let k = self.b.u32(k);
+                self.b.binary(Op::IEq, x, k)
+            })
+            .collect();
+        self.arms(&tests, depth);
+    }
+
+    fn arms(&mut self, tests: &[Value], depth: u32) {
+        let [first, rest @ ..] = tests else { return };
+        let then = self.block(depth + 1);
+        let els = match rest.is_empty() {
+            true => self.block(depth + 1),
+            false => self.nested(|g| {
+                g.arms(rest, depth);
+                g.b.yield_(&[]);
+            }),
+        };
+        self.b.if_(*first, then, els, &[]);
     }
 
     /// A loop that counts before it does anything else, so that `continue` cannot make it endless.

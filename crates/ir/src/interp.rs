@@ -3,7 +3,7 @@
 //! [`run`] executes one group of lanes in lockstep: a whole workgroup, or vertices, or a batch of fragment quads.
 //! Divergence follows the regions: an `if` runs both arms under masks and reconverges after it; a loop runs until every lane
 //! has left. Because all lanes of the group step together, a barrier is met by all of them at once. Sub-groups are
-//! runs of [`SUBGROUP`] lanes; quads are runs of four lanes, bit 0 of the number counting x and bit 1 y.
+//! runs of [`Group::subgroup`] lanes; quads are runs of four lanes, bit 0 of the number counting x and bit 1 y.
 //!
 //! What SPIR-V leaves undefined is defined here, so that runs can be compared: `undef` is zero,
 //! reads out of bounds give zero, writes out of bounds are dropped.
@@ -16,7 +16,7 @@ mod texel;
 mod wave;
 
 pub use image::{Filter, ImageData, SamplerData, Wrap};
-pub use memory::{Memory, MemoryError, buffer_address};
+pub use memory::{Memory, MemoryError, Slot, buffer_address};
 pub use sample::Compare;
 pub use wave::operator;
 
@@ -28,7 +28,7 @@ use crate::types::{Type, mask};
 use cranelift_entity::SecondaryMap;
 use std::collections::HashMap;
 
-/// Lanes of a sub-group.
+/// Lanes of a sub-group where nothing else is said.
 pub const SUBGROUP: usize = 32;
 
 /// Why a run stopped.
@@ -59,10 +59,12 @@ pub enum Fault {
 }
 
 /// What the lanes of one group see.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Group {
     /// Number of lanes.
     pub lanes: usize,
+    /// Lanes of a sub-group: a power of two up to 64.
+    pub subgroup: usize,
     /// Built-ins by lane: components of each lane in turn. Those of compute are set by [`Group::workgroup`].
     pub builtins: HashMap<Builtin, Vec<Vec<u64>>>,
     /// Inputs by location (or built-in) and component, one word for each lane.
@@ -73,13 +75,32 @@ pub struct Group {
     pub framebuffer: HashMap<(IoLoc, u8), Vec<u32>>,
 }
 
+impl Default for Group {
+    fn default() -> Group {
+        Group {
+            lanes: 0,
+            subgroup: SUBGROUP,
+            builtins: HashMap::new(),
+            inputs: HashMap::new(),
+            helpers: Vec::new(),
+            framebuffer: HashMap::new(),
+        }
+    }
+}
+
 impl Group {
     /// The lanes of workgroup `id` of a dispatch of `count` workgroups.
     #[must_use]
     pub fn workgroup(s: &Shader, id: [u32; 3], count: [u32; 3]) -> Group {
+        Group::workgroup_of(s, id, count, SUBGROUP)
+    }
+
+    /// The same with sub-groups of another size.
+    #[must_use]
+    pub fn workgroup_of(s: &Shader, id: [u32; 3], count: [u32; 3], subgroup: usize) -> Group {
         let [x, y, z] = s.info.workgroup_size;
         let lanes = x as usize * y as usize * z as usize;
-        let mut g = Group { lanes, ..Group::default() };
+        let mut g = Group { lanes, subgroup, ..Group::default() };
         let words = |v: [u32; 3]| v.iter().map(|&c| u64::from(c)).collect::<Vec<_>>();
         // Lanes in order of the local index; where derivatives want squares, lanes 4n to 4n + 3 are one.
         let local = |l: usize| {
@@ -106,8 +127,8 @@ impl Group {
         set(Builtin::WorkgroupId, &|_| words(id));
         set(Builtin::NumWorkgroups, &|_| words(count));
         set(Builtin::WorkgroupSize, &|_| words([x, y, z]));
-        set(Builtin::SubgroupId, &|l| vec![(l / SUBGROUP) as u64]);
-        set(Builtin::NumSubgroups, &|_| vec![lanes.div_ceil(SUBGROUP) as u64]);
+        set(Builtin::SubgroupId, &|l| vec![(l / subgroup) as u64]);
+        set(Builtin::NumSubgroups, &|_| vec![lanes.div_ceil(subgroup) as u64]);
         g
     }
 
@@ -178,12 +199,27 @@ pub fn dispatch(
     memory: &mut Memory,
     limit: u64,
 ) -> Result<u64, Fault> {
+    dispatch_of(s, count, SUBGROUP, memory, limit)
+}
+
+/// [`dispatch`] with sub-groups of another size.
+///
+/// # Errors
+/// The first [`Fault`].
+pub fn dispatch_of(
+    s: &Shader,
+    count: [u32; 3],
+    subgroup: usize,
+    memory: &mut Memory,
+    limit: u64,
+) -> Result<u64, Fault> {
     debug_assert_eq!(s.info.stage, Stage::Compute);
     let mut steps = 0;
     for z in 0..count[2] {
         for y in 0..count[1] {
             for x in 0..count[0] {
-                steps += run(s, &Group::workgroup(s, [x, y, z], count), memory, limit)?.steps;
+                let group = Group::workgroup_of(s, [x, y, z], count, subgroup);
+                steps += run(s, &group, memory, limit)?.steps;
             }
         }
     }

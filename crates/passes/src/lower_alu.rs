@@ -1,6 +1,6 @@
 //! Arithmetic that a GPU lacks, in terms of simpler ops; a switch for each family.
 //!
-//! Works on scalars of up to 32 bits (64-bit integers: [`crate::lower_int64`]). Integer lowerings give the same bits, except that what
+//! Works on scalars of up to 32 bits (64-bit integers: [`crate::lower_int64`], or [`run_long`]). Integer lowerings give the same bits, except that what
 //! x / 0 and x mod 0 are is given up: shading languages leave it undefined. Float lowerings keep the precision that
 //! Vulkan asks for.
 
@@ -80,10 +80,16 @@ bitflags! {
 
 /// Runs the pass.
 pub fn run(s: &mut Shader, lower: Alu) -> bool {
-    rewrite::run(s, &mut Pass(lower))
+    rewrite::run(s, &mut Pass(lower, false))
 }
 
-struct Pass(Alu);
+/// The same with 64-bit integers, for the families that are of any size: not division, bit counts and products.
+pub fn run_long(s: &mut Shader, lower: Alu) -> bool {
+    rewrite::run(s, &mut Pass(lower, true))
+}
+
+/// The families, and whether 64-bit integers are lowered, too.
+struct Pass(Alu, bool);
 
 impl Lowering for Pass {
     fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
@@ -107,7 +113,8 @@ impl Lowering for Pass {
             return Step::Replace(vec![v]);
         }
         let scalar = ty.is_scalar() && e.ty(a[0]).is_scalar();
-        if !scalar || e.ty(a[0]).bits() == 64 || ty.bits() == 64 {
+        let long = e.ty(a[0]).bits() == 64 || ty.bits() == 64;
+        if !scalar || (long && !self.1) {
             return Step::Keep;
         }
         match self.scalar(e, op, a, ty) {

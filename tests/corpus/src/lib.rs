@@ -4,10 +4,14 @@
 //! all; the program `tepui-corpus` takes files.
 
 mod files;
+mod inputs;
+mod near;
 mod report;
 mod run;
 
 pub use files::{corpus, modules, read, words};
+pub use inputs::{Words, memory};
+pub use near::{Same, compare};
 pub use report::Report;
 pub use run::Ran;
 

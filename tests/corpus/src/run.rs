@@ -1,8 +1,9 @@
 //! Shaders in the interpreter, before and after the passes, on the same random memory and inputs.
 
+use crate::inputs::{Words, memory};
 use std::collections::HashMap;
-use tepui_ir::interp::{Fault, Group, ImageData, Memory, dispatch, run};
-use tepui_ir::{Builtin, InstFlags, IoLoc, ResKind, Shader, Stage, validate};
+use tepui_ir::interp::{Fault, Group, Memory, dispatch, run};
+use tepui_ir::{Builtin, InstFlags, IoLoc, Shader, Stage, validate};
 use tepui_ir_gen::Rng;
 use tepui_passes::lower_alu::Alu;
 use tepui_passes::pipeline;
@@ -19,41 +20,6 @@ pub enum Ran {
 
 /// Steps of a run, each for all lanes of a workgroup.
 const LIMIT: u64 = 100_000;
-/// Bytes of each buffer.
-const BUFFER: usize = 1 << 14;
-
-fn memory(s: &Shader, seed: u64) -> Memory {
-    let mut rng = Rng::new(seed);
-    let mut word = || -> u32 {
-        match rng.below(3) {
-            // A float of moderate size, a small number, anything.
-            0 => ((rng.below(4096) as f32 - 2048.0) / 64.0).to_bits(),
-            1 => rng.below(16) as u32,
-            _ => rng.int(32) as u32,
-        }
-    };
-    let mut m = Memory { push: (0..256).map(|_| word() as u8 & 15).collect(), ..Memory::default() };
-    for r in s.resources.values() {
-        for k in 0..r.count.clamp(1, 8) {
-            let slot = (r.set, r.binding, k);
-            match r.kind {
-                ResKind::UniformBuffer | ResKind::StorageBuffer => {
-                    let bytes = (0..BUFFER / 4).flat_map(|_| word().to_le_bytes()).collect();
-                    m.buffers.insert(slot, bytes);
-                }
-                _ => {
-                    let mut image = ImageData::new([8, 8, 2], 4, 1);
-                    for texel in image.levels.iter_mut().flatten() {
-                        *texel = [0; 4].map(|_: u64| u64::from(word()));
-                    }
-                    m.images.insert(slot, image);
-                }
-            }
-        }
-    }
-    m
-}
-
 /// Lanes of a vertex or fragment shader's run: fragments come as whole quads.
 const LANES: usize = 16;
 
@@ -108,7 +74,7 @@ pub(crate) fn compare(first: &Shader, seed: u64) -> Result<Option<Ran>, String> 
     for d in s.insts.values_mut() {
         d.flags |= InstFlags::EXACT | InstFlags::STRICT;
     }
-    let start = memory(&s, seed);
+    let start = memory(&s, seed, Words::Any);
     let group = inputs(seed);
     let with_limit = |s: &Shader, limit: u64| -> Result<End, Fault> {
         let mut memory = start.clone();
@@ -118,8 +84,8 @@ pub(crate) fn compare(first: &Shader, seed: u64) -> Result<Option<Ran>, String> 
         } else {
             outputs = run(s, &group, &mut memory, limit)?.outputs;
         }
-        // Reads out of bounds may come and go with what is dead.
-        memory.out_of_bounds = 0;
+        // Reads out of bounds and of other lanes may come and go with what is dead, and stores become one.
+        (memory.out_of_bounds, memory.absent_lanes, memory.conflicts) = (0, 0, 0);
         Ok(End { memory, outputs })
     };
     // Lowered sub-group operations are loops.

@@ -1,16 +1,65 @@
-//! Compute shaders with given memory on a driver: what they leave in their buffers.
+//! Compute shaders with given memory on a driver: what they leave in their buffers and images.
 
+use ash::vk;
 use serde::{Deserialize, Serialize};
 
-use crate::gpu::{Bind, Buffer, Gpu, Result};
+use crate::gpu::{Bind, Buffer, Gpu, Image, ImageSpec, Result, SamplerSpec, Shape, Transfer};
 
-/// What stands at a binding of set 0.
+/// An image with its texels.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Binding {
-    /// A uniform buffer, else a storage buffer.
-    pub uniform: bool,
-    /// Bytes of each element.
-    pub elements: Vec<Vec<u8>>,
+pub struct Picture {
+    /// Shaders store to it.
+    pub storage: bool,
+    /// Number of the `VkFormat`.
+    pub format: i32,
+    /// Dimensions: 1 to 3, or 4 for a cube.
+    pub dimensions: u8,
+    /// Layers are an array.
+    pub array: bool,
+    /// Width, height and depth of level 0.
+    pub size_px: [u32; 3],
+    /// Layers; six for each cube.
+    pub layers: u32,
+    /// Texels of each level: x fastest, then y, z, layer.
+    pub levels: Vec<Vec<u8>>,
+}
+
+/// A sampler, in the numbers of `VkSamplerCreateInfo`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names are Vulkan's")]
+pub struct Sampler {
+    pub mag: i32,
+    pub min: i32,
+    pub mip: i32,
+    pub wrap: [i32; 3],
+    pub lod: [f32; 2],
+    pub border: i32,
+    pub compare: Option<i32>,
+    pub unnormalized: bool,
+}
+
+/// What stands at an element of a binding.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Element {
+    /// Uniform buffer.
+    Uniform(Vec<u8>),
+    /// Storage buffer.
+    Storage(Vec<u8>),
+    /// Texel buffer.
+    Texels {
+        /// Shaders store to it.
+        storage: bool,
+        /// Number of the `VkFormat`.
+        format: i32,
+        /// Its texels.
+        bytes: Vec<u8>,
+    },
+    /// Storage image or sampled image.
+    Image(Picture),
+    /// Sampler alone.
+    Sampler(Sampler),
+    /// Sampled image with its sampler.
+    Texture(Picture, Sampler),
 }
 
 /// A dispatch.
@@ -18,33 +67,129 @@ pub struct Binding {
 pub struct Job {
     /// Its name, for messages.
     pub name: String,
-    /// The module; its entry point is `main`.
+    /// The module.
     pub spirv: Vec<u32>,
+    /// Its entry point.
+    pub entry: String,
+    /// Specialisation constants of 32 bits by their ids.
+    pub constants: Vec<(u32, u32)>,
     /// Workgroups in each direction.
     pub groups: [u32; 3],
     /// Push constants.
     pub push: Vec<u8>,
-    /// Bindings 0, 1, 2, … of set 0.
-    pub bindings: Vec<Binding>,
+    /// Elements of bindings 0, 1, 2, … of set 0.
+    pub bindings: Vec<Vec<Element>>,
 }
 
-/// The bytes of each element of each binding.
-pub type Left = Vec<Vec<Vec<u8>>>;
+/// What a dispatch left.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Left {
+    /// Lanes of the driver's sub-groups.
+    pub subgroup: u32,
+    /// The bytes of each element of each binding: buffers, and level 0 of storage images. Empty for what cannot be written.
+    pub bindings: Vec<Vec<Vec<u8>>>,
+}
+
+/// An element in the driver's memory.
+enum Made {
+    Buffer(Buffer, bool),
+    Texels(Buffer, bool, vk::BufferView),
+    Image(Image, bool, usize),
+    Sampler(vk::Sampler),
+    Texture(Image, vk::Sampler),
+}
+
+impl Made {
+    fn new(gpu: &Gpu, e: &Element) -> Result<Made> {
+        Ok(match e {
+            Element::Uniform(bytes) => Made::Buffer(gpu.buffer(bytes)?, true),
+            Element::Storage(bytes) => Made::Buffer(gpu.buffer(bytes)?, false),
+            Element::Texels { storage, format, bytes } => {
+                let buffer = gpu.buffer(bytes)?;
+                let format = vk::Format::from_raw(*format);
+                let view = gpu.buffer_view(&buffer, format, 0, bytes.len() as u64)?;
+                Made::Texels(buffer, *storage, view)
+            }
+            Element::Image(p) => {
+                Made::Image(image(gpu, p)?, p.storage, p.levels.first().map_or(0, Vec::len))
+            }
+            Element::Sampler(s) => Made::Sampler(sampler(gpu, s)?),
+            Element::Texture(p, s) => Made::Texture(image(gpu, p)?, sampler(gpu, s)?),
+        })
+    }
+
+    fn bind(&self) -> Bind<'_> {
+        match self {
+            Made::Buffer(b, true) => Bind::Uniform(b),
+            Made::Buffer(b, false) => Bind::Storage(b),
+            Made::Texels(_, true, view) => Bind::StorageTexel(*view),
+            Made::Texels(_, false, view) => Bind::UniformTexel(*view),
+            Made::Image(i, true, _) => Bind::StorageImage(i.view),
+            Made::Image(i, false, _) => Bind::Sampled(i.view),
+            Made::Sampler(s) => Bind::Sampler(*s),
+            Made::Texture(i, s) => Bind::Texture(i.view, *s),
+        }
+    }
+
+    fn bytes(&self, gpu: &Gpu) -> Result<Vec<u8>> {
+        match self {
+            Made::Buffer(b, _) | Made::Texels(b, ..) => Ok(b.bytes()),
+            Made::Image(i, true, len) => gpu.read_image(i, 0, *len),
+            _ => Ok(Vec::new()),
+        }
+    }
+}
+
+fn image(gpu: &Gpu, p: &Picture) -> Result<Image> {
+    let shape = match (p.dimensions, p.array) {
+        (1, false) => Shape::D1,
+        (1, true) => Shape::D1Array,
+        (3, _) => Shape::D3,
+        (4, false) => Shape::Cube,
+        (4, true) => Shape::CubeArray,
+        (_, false) => Shape::D2,
+        (_, true) => Shape::D2Array,
+    };
+    let format = vk::Format::from_raw(p.format);
+    let spec = match p.storage {
+        true => ImageSpec::storage(format, shape, p.size_px),
+        false => ImageSpec::sampled(format, shape, p.size_px),
+    };
+    let spec = spec.layers(p.layers).levels(p.levels.len() as u32).through(Transfer::Gpu);
+    gpu.image_of(spec, &p.levels)
+}
+
+fn sampler(gpu: &Gpu, s: &Sampler) -> Result<vk::Sampler> {
+    let filter = vk::Filter::from_raw(s.mag);
+    gpu.sampler(SamplerSpec {
+        min: vk::Filter::from_raw(s.min),
+        mip: vk::SamplerMipmapMode::from_raw(s.mip),
+        wrap: s.wrap.map(vk::SamplerAddressMode::from_raw),
+        border: vk::BorderColor::from_raw(s.border),
+        compare: s.compare.map(vk::CompareOp::from_raw),
+        lod: s.lod,
+        unnormalized: s.unnormalized,
+        ..SamplerSpec::new(filter, vk::SamplerAddressMode::REPEAT)
+    })
+}
 
 /// Dispatches; what it left.
 ///
 /// # Errors
 /// What the driver complains about.
 pub fn one(gpu: &Gpu, job: &Job) -> Result<Left> {
-    let buffers: Vec<Vec<Buffer>> = job
+    let made: Vec<Vec<Made>> = job
         .bindings
         .iter()
-        .map(|b| b.elements.iter().map(|bytes| gpu.buffer(bytes)).collect::<Result<_>>())
+        .map(|b| b.iter().map(|e| Made::new(gpu, e)).collect::<Result<_>>())
         .collect::<Result<_>>()?;
-    let mut kernel = gpu.kernel(&job.spirv).push_bytes(job.push.len() as u32);
-    for (binding, list) in job.bindings.iter().zip(&buffers) {
-        let bind = |b| if binding.uniform { Bind::Uniform(b) } else { Bind::Storage(b) };
-        kernel = kernel.bind_array(list.iter().map(bind).collect());
+    let mut kernel = gpu
+        .kernel(&job.spirv)
+        .entry(&job.entry)
+        .specialized(&job.constants)
+        .push_bytes(job.push.len() as u32);
+    for list in &made {
+        kernel = kernel.bind_array(list.iter().map(Made::bind).collect());
     }
     let kernel = kernel.build()?;
     let [x, y, z] = job.groups;
@@ -54,5 +199,9 @@ pub fn one(gpu: &Gpu, job: &Job) -> Result<Left> {
         }
         c.dispatch(&kernel, [x, y, z]);
     })?;
-    Ok(buffers.iter().map(|l| l.iter().map(Buffer::bytes).collect()).collect())
+    let bytes = |list: &Vec<Made>| list.iter().map(|m| m.bytes(gpu)).collect::<Result<_>>();
+    Ok(Left {
+        subgroup: gpu.subgroup_size,
+        bindings: made.iter().map(bytes).collect::<Result<_>>()?,
+    })
 }

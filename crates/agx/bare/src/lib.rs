@@ -4,6 +4,7 @@
 //! [`Machine::dispatch`] writes USC words and a compute control stream around a program, as a driver
 //! would, and submits it. Demonstrations, benchmarks and instruction tests stand on it.
 
+pub mod bind;
 pub mod draw;
 pub mod image;
 pub mod pair;
@@ -53,6 +54,9 @@ pub enum Error {
     /// The hardware does not read the format without a swizzle.
     #[error("the texture unit has no format {0}")]
     Format(tepui_format::Format),
+    /// The hardware has no images whose shaders declare this format, or none.
+    #[error("there are no images of {0}")]
+    Texels(tepui_ir::ImageFormat),
     /// The image has no such level or layer.
     #[error("the image has no level {0}")]
     NoLevel(u32),

@@ -1,7 +1,7 @@
 //! Instructions that are not control flow.
 
 use super::memory::{Slot, buffer_address, read, write};
-use super::{Fault, Machine, Mask, MemoryError, SUBGROUP};
+use super::{Fault, Machine, Mask, MemoryError};
 use crate::attrs::{AtomicOp, Attrs, Builtin, IoLoc, IoSlot, Mem};
 use crate::entity::{Inst, Value};
 use crate::op::{Fold, Op, fold, is_denormal};
@@ -276,6 +276,8 @@ impl Machine<'_> {
         let v = self.s.arg(inst, Self::leading(space));
         let (n, comps) = (self.ty(v).elem_bytes() as usize, self.ty(v).comps() as usize);
         let private = matches!(space, Space::Scratch);
+        // Where bytes lie in the host's memory, and what was stored there.
+        let mut places: Vec<(usize, u64)> = Vec::new();
         for lane in (0..self.n).filter(|&l| live[l]) {
             if self.helpers[lane] && !private {
                 continue;
@@ -284,9 +286,15 @@ impl Machine<'_> {
             for c in 0..comps {
                 let x = self.get(v, c, lane);
                 self.with_bytes(inst, space, lane, off + (c * n) as i64, n, |b, o| {
-                    write(b, o, n, x).then_some(())
+                    let place = (b.as_ptr() as usize).wrapping_add(o as usize);
+                    write(b, o, n, x).then(|| places.push((place, x)))
                 })?;
             }
+        }
+        if !private {
+            places.sort_unstable();
+            let differ = |w: &&[(usize, u64)]| w[0].0 == w[1].0 && w[0].1 != w[1].1;
+            self.memory.conflicts += places.windows(2).filter(differ).count() as u64;
         }
         Ok(())
     }
@@ -329,9 +337,9 @@ impl Machine<'_> {
                 self.each(live, r, |c, l| v.get(l).and_then(|x| x.get(c)).copied().unwrap_or(0));
             }
             (None, Builtin::SubgroupInvocationId) => {
-                self.each(live, r, |_, l| (l % SUBGROUP) as u64)
+                self.each(live, r, |_, l| (l % group.subgroup) as u64)
             }
-            (None, Builtin::SubgroupSize) => self.each(live, r, |_, _| SUBGROUP as u64),
+            (None, Builtin::SubgroupSize) => self.each(live, r, |_, _| group.subgroup as u64),
             (None, Builtin::HelperInvocation) => {
                 self.each(live, r, |_, l| {
                     u64::from(group.helpers.get(l).copied().unwrap_or(false))

@@ -35,6 +35,10 @@ pub struct Memory {
     pub samplers: HashMap<Slot, SamplerData>,
     /// Accesses that were out of bounds.
     pub out_of_bounds: u64,
+    /// Reads of lanes that are not there or not active.
+    pub absent_lanes: u64,
+    /// Places to which lanes of one store gave different values: which one stays is open.
+    pub conflicts: u64,
 }
 
 impl Memory {

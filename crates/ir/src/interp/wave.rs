@@ -1,6 +1,6 @@
 //! Ops across lanes: sub-groups, quads, derivatives.
 
-use super::{Fault, Machine, Mask, SUBGROUP};
+use super::{Fault, Machine, Mask};
 use crate::attrs::{Attrs, QuadDir, ReduceOp};
 use crate::entity::{Inst, Value};
 use crate::op::{Op, fold};
@@ -48,8 +48,9 @@ impl Machine<'_> {
         lane: usize,
         live: &'m Mask,
     ) -> impl Iterator<Item = usize> + Clone + use<'m> {
-        let start = lane / SUBGROUP * SUBGROUP;
-        (start..(start + SUBGROUP).min(self.n)).filter(move |&l| live[l])
+        let size = self.group.subgroup;
+        let start = lane / size * size;
+        (start..(start + size).min(self.n)).filter(move |&l| live[l])
     }
 
     pub(super) fn cross_lane(&mut self, inst: Inst, live: &Mask) -> Result<(), Fault> {
@@ -60,19 +61,20 @@ impl Machine<'_> {
         };
         let comps = self.ty(r).comps() as usize;
         let lanes: Vec<usize> = (0..self.n).filter(|&l| live[l]).collect();
+        let size = self.group.subgroup;
         let mut out: Vec<(usize, usize, u64)> = Vec::with_capacity(lanes.len() * comps);
+        let mut absent = 0;
         for &lane in &lanes {
             let mut put = |c: usize, x: u64| out.push((lane, c, x));
+            let start = lane / size * size;
             let in_group = |l: u64| {
-                let start = lane / SUBGROUP * SUBGROUP;
-                let at = start + (l as usize).min(SUBGROUP);
-                if at < (start + SUBGROUP).min(self.n) { Some(at) } else { None }
+                let at = start + (l as usize).min(size);
+                if at < (start + size).min(self.n) { Some(at) } else { None }
             };
-            let own = (lane % SUBGROUP) as u64;
+            let own = (lane % size) as u64;
             let quad = lane & !3;
             match (d.op, d.attrs) {
                 (Op::Ballot, _) => {
-                    let start = lane / SUBGROUP * SUBGROUP;
                     let m = self
                         .peers(lane, live)
                         .filter(|&l| self.get(args[0], 0, l) != 0)
@@ -117,6 +119,7 @@ impl Machine<'_> {
                     };
                     // A lane that is not there, or not active, gives zero.
                     let from = from.and_then(in_group).filter(|&l| live[l]);
+                    absent += u64::from(from.is_none());
                     (0..comps).for_each(|c| put(c, from.map_or(0, |l| self.get(args[0], c, l))));
                 }
                 (Op::Reduce | Op::InclusiveScan | Op::ExclusiveScan, Attrs::Reduce(red)) => {
@@ -141,6 +144,7 @@ impl Machine<'_> {
                 }
                 (Op::QuadBroadcast, _) => {
                     let k = self.get(args[1], 0, lane) as usize & 3;
+                    absent += u64::from(!self.there(quad + k, live));
                     (0..comps).for_each(|c| put(c, self.lane_or_zero(args[0], c, quad + k, live)));
                 }
                 (Op::QuadSwap, Attrs::Quad(dir)) => {
@@ -149,6 +153,7 @@ impl Machine<'_> {
                         QuadDir::Vertical => 2,
                         QuadDir::Diagonal => 3,
                     };
+                    absent += u64::from(!self.there(lane ^ x, live));
                     (0..comps).for_each(|c| put(c, self.lane_or_zero(args[0], c, lane ^ x, live)));
                 }
                 (Op::DdxFine | Op::DdyFine | Op::DdxCoarse | Op::DdyCoarse, _) => {
@@ -173,12 +178,17 @@ impl Machine<'_> {
         for (lane, c, x) in out {
             self.set(r, c, lane, x);
         }
+        self.memory.absent_lanes += absent;
         Ok(())
+    }
+
+    fn there(&self, lane: usize, live: &Mask) -> bool {
+        lane < self.n && live[lane]
     }
 
     /// A lane that is not there, or not active, gives zero: what is undefined must not depend on what registers held before.
     fn lane_or_zero(&self, v: Value, c: usize, lane: usize, live: &Mask) -> u64 {
-        if lane < self.n && live[lane] { self.get(v, c, lane) } else { 0 }
+        if self.there(lane, live) { self.get(v, c, lane) } else { 0 }
     }
 }
 

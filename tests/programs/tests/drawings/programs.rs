@@ -38,6 +38,10 @@ pub struct Program {
     pub plain: bool,
     /// Whether it prints the name of the renderer.
     pub says_device: bool,
+    /// The same with floats of 32 bits, when it asks for mediump.
+    high: Option<&'static str>,
+    /// What the name has behind the line.
+    suffix: &'static str,
 }
 
 /// A frame from the middle of the animation.
@@ -47,22 +51,27 @@ const EARLY: Frame = Frame::Calls(14);
 
 /// At most one pixel in a thousand differs. Nearly all pictures are the same in every pixel.
 const fn close(line: &'static str, frame: Frame) -> Program {
-    Program { line, frame, percent: 0.1, plain: false, says_device: true }
+    Program { line, frame, percent: 0.1, plain: false, says_device: true, high: None, suffix: "" }
 }
 
 /// At most one pixel in a hundred differs: `why` is for the reader.
 const fn near(line: &'static str, frame: Frame, why: &'static str) -> Program {
     let _ = why;
-    Program { line, frame, percent: 1.0, plain: false, says_device: true }
+    Program { line, frame, percent: 1.0, plain: false, says_device: true, high: None, suffix: "" }
 }
 
 /// A scene of one colour.
 const fn plain(line: &'static str, frame: Frame) -> Program {
-    Program { line, frame, percent: 0.0, plain: true, says_device: true }
+    Program { line, frame, percent: 0.0, plain: true, says_device: true, high: None, suffix: "" }
 }
 
-/// Shaders of OpenGL ES with floats of 32 bits. By default the scenes ask for mediump, which has 16
-/// bits on the M1 and 32 in llvmpipe: enough to differ where a picture hangs on the lowest bits.
+/// A scene whose picture hangs on the lowest bits of floats, with mediump: 16 bits both on the M1 and in llvmpipe, which do not
+/// round in the same places. `high` is the same scene with 32 bits, which says how much that is.
+const fn mediump(line: &'static str, high: &'static str, frame: Frame) -> Program {
+    Program { high: Some(high), ..close(line, frame) }
+}
+
+/// Shaders of OpenGL ES with floats of 32 bits. By default the scenes ask for mediump.
 macro_rules! high {
     () => {
         "fragment-precision=high,high,high,high"
@@ -119,10 +128,15 @@ pub const PROGRAMS: &[Program] = &[
         MIDDLE,
         "a mapped picture refracted twice: a unit of the normals' 8 bits moves it by pixels",
     ),
+    mediump("glmark2-es2 refract", concat!("glmark2-es2 refract:", high!()), MIDDLE),
     close("glmark2-es2 shading:shading=gouraud", MIDDLE),
     close("glmark2-es2 shading:shading=blinn-phong-inf", MIDDLE),
-    near("glmark2-es2 shading:shading=phong:num-lights=3", MIDDLE, "mediump is 16 bits on the M1"),
     close(concat!("glmark2-es2 shading:shading=phong:num-lights=3:", high!()), MIDDLE),
+    mediump(
+        "glmark2-es2 shading:shading=phong:num-lights=3",
+        concat!("glmark2-es2 shading:shading=phong:num-lights=3:", high!()),
+        MIDDLE,
+    ),
     close("glmark2-es2 shading:shading=cel", MIDDLE),
     close("glmark2-es2 shadow", MIDDLE),
     near("glmark2 terrain", EARLY, "noise from the lowest bits of floats"),
@@ -135,7 +149,13 @@ pub const PROGRAMS: &[Program] = &[
 impl Program {
     /// The name of the test.
     pub fn name(&self) -> String {
-        self.line.replacen(' ', "/", 1)
+        self.line.replacen(' ', "/", 1) + self.suffix
+    }
+
+    /// The same program with floats of 32 bits, when it asks for mediump.
+    pub fn high(&self) -> Option<Program> {
+        // With a folder of its own: the scene is among the programs, too, and tests run at once.
+        self.high.map(|line| Program { suffix: "_for_mediump", ..close(line, self.frame) })
     }
 
     fn split(&self) -> (&'static str, &'static str) {

@@ -1,5 +1,7 @@
 //! A compute pipeline together with the descriptor set that it runs with.
 
+use std::ffi::CString;
+
 use ash::vk;
 
 use super::descriptors::{Bind, Descriptors};
@@ -16,17 +18,20 @@ pub struct Kernel {
 pub struct KernelBuilder<'a> {
     gpu: &'a Gpu,
     spirv: &'a [u32],
+    entry: &'a str,
     descriptors: Descriptors<'a>,
     push_bytes: u32,
-    constants: Vec<u32>,
+    /// Id and bits.
+    constants: Vec<(u32, u32)>,
 }
 
 impl Gpu {
-    /// Begins a kernel of a SPIR-V module whose entry point is `main`.
+    /// Begins a kernel of a SPIR-V module, whose entry point is `main` unless another is named.
     pub fn kernel<'a>(&'a self, spirv: &'a [u32]) -> KernelBuilder<'a> {
         KernelBuilder {
             gpu: self,
             spirv,
+            entry: "main",
             descriptors: Descriptors::default(),
             push_bytes: 0,
             constants: Vec::new(),
@@ -62,7 +67,19 @@ impl<'a> KernelBuilder<'a> {
 
     /// 32-bit specialization constants with ids 0, 1, 2, ….
     pub fn constants(mut self, constants: &[u32]) -> Self {
+        self.constants = (0..).zip(constants.iter().copied()).collect();
+        self
+    }
+
+    /// 32-bit specialization constants by their ids.
+    pub fn specialized(mut self, constants: &[(u32, u32)]) -> Self {
         self.constants = constants.to_vec();
+        self
+    }
+
+    /// Another entry point.
+    pub fn entry(mut self, name: &'a str) -> Self {
+        self.entry = name;
         self
     }
 
@@ -88,10 +105,12 @@ impl<'a> KernelBuilder<'a> {
 
     fn pipeline(&self, layout: vk::PipelineLayout) -> Result<vk::Pipeline> {
         let device = &self.gpu.device;
-        let entries: Vec<_> = (0..self.constants.len() as u32)
-            .map(|i| vk::SpecializationMapEntry::default().constant_id(i).offset(4 * i).size(4))
-            .collect();
-        let constants: Vec<u8> = self.constants.iter().flat_map(|c| c.to_le_bytes()).collect();
+        let entry = |(i, &(id, _)): (usize, &(u32, u32))| {
+            vk::SpecializationMapEntry::default().constant_id(id).offset(4 * i as u32).size(4)
+        };
+        let entries: Vec<_> = self.constants.iter().enumerate().map(entry).collect();
+        let constants: Vec<u8> = self.constants.iter().flat_map(|c| c.1.to_le_bytes()).collect();
+        let name = CString::new(self.entry).map_err(|e| Error::Case(e.to_string()))?;
         let specialization =
             vk::SpecializationInfo::default().map_entries(&entries).data(&constants);
         let module = vk::ShaderModuleCreateInfo::default().code(self.spirv);
@@ -101,7 +120,7 @@ impl<'a> KernelBuilder<'a> {
         let stage = vk::PipelineShaderStageCreateInfo::default()
             .stage(vk::ShaderStageFlags::COMPUTE)
             .module(module)
-            .name(c"main")
+            .name(&name)
             .specialization_info(&specialization);
         let create = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout);
         // SAFETY: module, layout and constants outlive the call; the module may go after it.

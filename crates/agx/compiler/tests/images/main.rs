@@ -1,14 +1,14 @@
 //! Random image instructions: what the machine code leaves in buffers and images is what the interpreter leaves.
 
-#[path = "../common/bind.rs"]
-mod bind;
 mod program;
 
 use program::{ELEMENTS, INPUTS, LANES, Program, RESULTS, program};
+use tepui_agx_bare::bind::{Bound, quantise};
+use tepui_agx_bare::image::format_of;
 use tepui_agx_bare::{Machine, shader};
 use tepui_agx_compiler::{Made, Options, compile_prepared, lower, prepare};
+use tepui_ir::NumKind;
 use tepui_ir::interp::{Group, ImageData, Memory, run};
-use tepui_ir::{Dim, NumKind};
 use tepui_ir_gen::Rng;
 
 /// Memory with random texels.
@@ -27,7 +27,8 @@ fn memory(p: &Program, seed: u64) -> Memory {
                 _ => rng.below(100) as u64,
             });
         }
-        bind::quantise(&mut image, bind::format_of(s.format).expect("known"), s.kind);
+        let format = format_of(s.format).expect("known");
+        quantise(&mut image, format, s.kind).expect("a plain format");
         m.images.insert((0, 2, e), image);
         m.samplers.insert((0, 3, e), p.sampler);
     }
@@ -59,6 +60,7 @@ fn check(seed: u64, storage: bool, optimised: bool) {
     let mut want = start.clone();
     let group = Group::workgroup(&s, [0; 3], [1; 3]);
     run(&s, &group, &mut want, 1 << 20).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{}", p.text));
+    let first = s.clone();
     let options = Options::default();
     if optimised {
         prepare(&mut s, &options, &mut |_, _| {});
@@ -80,37 +82,15 @@ fn check(seed: u64, storage: bool, optimised: bool) {
         ..Default::default()
     };
     let mut machine = Machine::new(options).expect("a machine");
-    let mut b = shader::Bindings::default();
-    for (slot, bytes) in &start.buffers {
-        let buffer = machine.buffer(bytes.len()).expect("memory");
-        buffer.write(bytes).expect("as large");
-        b.buffers.insert(*slot, buffer);
-    }
-    let format = bind::format_of(p.shape.format).expect("known");
-    let mut images = Vec::new();
-    let mut buffers = Vec::new();
-    for e in 0..ELEMENTS {
-        let slot = (0, 2, e);
-        let data = &start.images[&slot];
-        if p.shape.dim == Dim::Buffer {
-            let (buffer, row) = bind::buffer(&mut machine, data, format, p.shape.kind);
-            b.images.insert(slot, row);
-            buffers.push((slot, buffer));
-        } else {
-            let shape = (p.shape.dim, p.shape.array);
-            let image = bind::image(&mut machine, data, format, p.shape.kind, shape, storage);
-            b.images.insert(slot, image.row().expect("descriptors"));
-            images.push((slot, image));
-        }
-        b.samplers.insert((0, 3, e), bind::sampler(&p.sampler));
-    }
-    let stats = shader::run(&mut machine, &compiled, &b, [1; 3])
+    let bound = Bound::new(&mut machine, &first, &start).expect("memory");
+    let stats = shader::run(&mut machine, &compiled, &bound.bindings, [1; 3])
         .unwrap_or_else(|e| panic!("seed {seed}: {e}\n{}\n{code}", p.text));
     // Whole registers are read where the instruction looks at a half.
     if let Some(r) = stats.reports.iter().find(|r| !r.what.contains("never written")) {
         panic!("seed {seed}: {}: {}\n{}\n{code}", r.at.text, r.what, p.text);
     }
-    let got = b.buffers[&(0, 1, 0)].read_words().expect("bound");
+    let now = bound.memory(&start).expect("bound");
+    let got = now.words(0, 1);
     let floats = |v: &[u32]| v.iter().map(|&x| f32::from_bits(x)).collect::<Vec<_>>();
     for (k, (&g, &w)) in got.iter().zip(&want.words(0, 1)).enumerate() {
         assert!(
@@ -131,13 +111,7 @@ fn check(seed: u64, storage: bool, optimised: bool) {
             p.text
         );
     }
-    let now = images
-        .iter()
-        .map(|(slot, i)| (slot, bind::download(i, &start.images[slot], p.shape.kind)))
-        .chain(buffers.iter().map(|(slot, x)| {
-            (slot, bind::download_buffer(x, &start.images[slot], format, p.shape.kind))
-        }));
-    for (slot, now) in now {
+    for (slot, now) in &now.images {
         let wanted = &want.images[slot];
         for (k, (g, w)) in
             now.levels.iter().flatten().zip(wanted.levels.iter().flatten()).enumerate()
