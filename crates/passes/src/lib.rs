@@ -11,7 +11,7 @@
 //! [`subgroups`] asks other lanes only for what is not known without them.
 //! [`reassociate`] multiplies shared factors first.
 //! [`forward`] takes values that memory is known to hold, and [`hoist`] what both arms of an `if` compute.
-//! Analyses for backends: [`divergence`]. A backend runs the lowerings (`lower_*`) that it wants.
+//! Analyses for backends: [`divergence`]. A backend runs the lowerings (`lower_*`) that it wants; [`target::lower`] runs all in order.
 
 pub mod clone;
 pub mod control;
@@ -40,6 +40,7 @@ pub mod scalarise;
 pub mod simplify;
 pub mod split;
 pub mod subgroups;
+pub mod target;
 pub mod unroll;
 pub mod vectorise;
 

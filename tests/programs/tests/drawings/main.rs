@@ -50,7 +50,7 @@ fn compare(program: &Program) -> Result<(), String> {
 fn rounds_alike(program: &Program, high: &Program) -> Result<(), String> {
     let [cpu, m1, cpu_high, m1_high] =
         [(program, Driver::Cpu), (program, Driver::M1), (high, Driver::Cpu), (high, Driver::M1)]
-            .map(|(program, driver)| draw(program, driver));
+            .map(|(program, driver)| draw(program, driver, None));
     let (cpu, m1, cpu_high, m1_high) = (cpu?, m1?, cpu_high?, m1_high?);
     let differ = |a: &Picture, b: &Picture| a.differing(b).ok_or("sizes differ");
     let (got, moved, apart) =

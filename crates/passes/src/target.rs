@@ -1,0 +1,117 @@
+//! What a GPU wants from the passes: one value for each backend.
+
+use crate::lower_alu::Alu;
+use crate::lower_subgroups::Subgroups;
+use crate::lower_tex::Tex;
+use crate::pipeline::Pipeline;
+use crate::{lower_addresses, lower_alu, lower_bits, lower_int64, lower_subgroups, lower_tex};
+use tepui_ir::{Op, Shader, SrcLoc};
+
+/// A GPU's wishes. The default asks for every lowering that there is.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Arithmetic that it lacks.
+    pub alu: Alu,
+    /// What it does in 64 bits.
+    pub int64: lower_int64::Options,
+    /// Integer arithmetic on fewer bits is widened to this size: 16 or 32, 8 for none.
+    pub min_int_bits: u8,
+    /// What its loads and stores add to an address; `None` leaves 64-bit addresses.
+    pub addresses: Option<lower_addresses::Options>,
+    /// Sub-group operations that it lacks.
+    pub subgroups: Subgroups,
+    /// Texture operands that it lacks.
+    pub tex: Tex,
+    /// Descriptor-bound buffers become addresses with bounds checks.
+    pub buffers: bool,
+    /// It has no 64-bit float arithmetic, and shaders that need it are refused.
+    pub no_f64: bool,
+}
+
+impl Default for Target {
+    fn default() -> Target {
+        Target {
+            alu: Alu::all(),
+            int64: lower_int64::Options::default(),
+            min_int_bits: 16,
+            addresses: Some(lower_addresses::Options::default()),
+            subgroups: Subgroups::all(),
+            tex: Tex::all(),
+            buffers: true,
+            no_f64: true,
+        }
+    }
+}
+
+/// A shader that a target cannot run.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("line {}: {} on {bits}-bit floats is not supported", loc.line, op.name())]
+pub struct Unsupported {
+    /// The first instruction that is not supported.
+    pub op: Op,
+    /// Its float size.
+    pub bits: u8,
+    /// Where it stands in the source; line 0 when that is not known.
+    pub loc: SrcLoc,
+}
+
+/// The first instruction that computes with 64-bit floats.
+fn f64_op(s: &Shader) -> Option<Unsupported> {
+    let mut found = None;
+    s.walk(|s, _, i| {
+        let d = &s.insts[i];
+        let wide = || s.args(i).iter().chain(s.results(i)).any(|&v| s.ty(v).bits() == 64);
+        // A conversion between 64-bit integers and smaller floats is none.
+        let float = match d.op {
+            Op::S2F | Op::U2F => s.results(i).iter().any(|&v| s.ty(v).bits() == 64),
+            Op::F2S | Op::F2U => s.args(i).iter().any(|&v| s.ty(v).bits() == 64),
+            op => op.touches_floats() && wide(),
+        };
+        if found.is_none() && float {
+            found = Some(Unsupported { op: d.op, bits: 64, loc: s.locs[d.loc] });
+        }
+    });
+    found
+}
+
+/// Brings an optimised shader into a target's form. `after` sees the shader after each pass.
+///
+/// # Errors
+/// When the target cannot run the shader.
+pub fn lower(
+    s: &mut Shader,
+    t: &Target,
+    after: &mut dyn FnMut(&'static str, &Shader),
+) -> Result<(), Unsupported> {
+    if t.no_f64
+        && let Some(e) = f64_op(s)
+    {
+        return Err(e);
+    }
+    let mut p = Pipeline::new(after);
+    p.run(s, "lower_vars");
+    p.run(s, "lower_io");
+    p.with(s, "lower_tex", |s| lower_tex::run(s, t.tex));
+    p.with(s, "lower_subgroups", |s| lower_subgroups::run(s, t.subgroups));
+    if t.buffers {
+        p.run(s, "lower_buffers");
+    }
+    p.run(s, "simplify");
+    p.run(s, "dce");
+    if let Some(o) = t.addresses {
+        p.with(s, "lower_addresses", |s| lower_addresses::run(s, o));
+    }
+    let bits = lower_bits::Options { min_int_bits: t.min_int_bits };
+    p.with(s, "lower_bits", |s| lower_bits::run(s, bits));
+    p.run(s, "scalarise");
+    p.with(s, "lower_int64", |s| lower_int64::run(s, t.int64));
+    // What one lowering makes another may have to take further: pack, then its divisions.
+    for _ in 0..2 {
+        p.with(s, "lower_alu", |s| lower_alu::run(s, t.alu));
+    }
+    for _ in 0..2 {
+        p.run(s, "simplify");
+        p.run(s, "dce");
+    }
+    Ok(())
+}
