@@ -13,7 +13,7 @@ use tepui_witness::emit;
 use crate::module::{flatten, other_constants};
 
 /// Generated programs.
-const PROGRAMS: u64 = 520;
+const PROGRAMS: u64 = 560;
 /// Steps of the interpreter.
 pub const LIMIT: u64 = 2_000_000;
 /// Words of the largest module: LLVM takes minutes for more.
