@@ -9,7 +9,7 @@ const LENGTH: u64 = 48;
 
 /// `i` is a register of integers, `f` one of floats, `h` half of one. They do not mix, except where any NaN
 /// gives the same: which NaN comes of several may differ.
-const FORMS: [&str; 21] = [
+const FORMS: [&str; 26] = [
     "iadd i, i, i",
     "isub i, i, 77",
     "imadd i, i, i, i",
@@ -24,12 +24,17 @@ const FORMS: [&str; 21] = [
     "mov i, i",
     "convert f_to_u32, i, f, rtz",
     "convert u32_to_f, f, i, rte",
+    "fmadd32 f, f, f, f",
+    "fmadd32 f, f.neg, f, 20.0",
     "fmadd32 f, f, f.neg, f",
     "fmadd32 f, f, h, 0.5",
+    "fadd32 f, f, f",
     "fadd32 f, f.abs, f",
     "fadd32 h, f, h.neg",
     "fmul32 h, h, f",
+    "fmul32 f, f, f",
     "rcp f, f",
+    "rsqrt f, f",
     "exp2 f, f",
 ];
 

@@ -135,17 +135,17 @@ impl Assembler {
                 self.encode(op, w, [d.0, a.0], b, constant, immediate);
             }
             What::MultiplyAdd { x, a, b } => {
-                let (op, other, b) = if d == a {
-                    (Vop::FMADD213PS, x, b)
+                let (op, other, b, copy) = if d == a {
+                    (Vop::FMADD213PS, x, b, false)
                 } else if b == Rm::Reg(d) {
-                    (FMADD231PS, x, Rm::Reg(a))
+                    (FMADD231PS, x, Rm::Reg(a), false)
                 } else if x != from {
-                    (Vop::FMADD213PS, a, b)
+                    (Vop::FMADD213PS, a, b, x != d)
                 } else {
                     return false;
                 };
                 again(self);
-                if other == a && x != d {
+                if copy {
                     self.copy(d, x);
                 }
                 self.encode(op, false, [d.0, other.0], b, constant(b), None);
