@@ -216,7 +216,7 @@ impl Machine<'_> {
                     continue;
                 }
                 Op::TexSample | Op::TexSampleLod | Op::TexGather | Op::TexQueryLod => {
-                    self.sampled(inst, &i, t, lane)?
+                    self.sampled(inst, &i, t, lane, live)?
                 }
                 _ => return self.unsupported(inst, format!("{} with these operands", d.op.name())),
             };
@@ -293,7 +293,14 @@ impl Machine<'_> {
     }
 
     /// What a lookup through a sampler gives one lane.
-    fn sampled(&self, inst: Inst, i: &Image, t: TexArgs, lane: usize) -> Result<Vec<u64>, Fault> {
+    fn sampled(
+        &self,
+        inst: Inst,
+        i: &Image,
+        t: TexArgs,
+        lane: usize,
+        live: &Mask,
+    ) -> Result<Vec<u64>, Fault> {
         let s = self.s;
         let args = s.args(inst);
         let op = s.insts[inst].op;
@@ -335,8 +342,10 @@ impl Machine<'_> {
             // Those of the quad's first lane: one level of detail for all four. The specification also allows each row
             // and column its own.
             let quad = lane & !3;
+            // What is undefined must not depend on what registers held before.
+            let at = |lane: usize| if self.there(lane, live) { at(lane) } else { [0.0; 3] };
             let side = |k: usize| {
-                let (x, y) = (at(quad), at((quad + k).min(self.n - 1)));
+                let (x, y) = (at(quad), at(quad + k));
                 [0, 1, 2].map(|c| y[c] - x[c])
             };
             [side(1), side(2)]

@@ -182,7 +182,8 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn there(&self, lane: usize, live: &Mask) -> bool {
+    /// Is it there, and active?
+    pub(super) fn there(&self, lane: usize, live: &Mask) -> bool {
         lane < self.n && live[lane]
     }
 
