@@ -58,7 +58,7 @@ pub struct Common {
     /// Entry point.
     #[arg(long)]
     pub entry: Option<String>,
-    /// Specialisation constant: number and value (a number, or a float with a point).
+    /// Specialisation constant: number and value (a number, or a float with a point); for WGSL an override's name or number.
     #[arg(long, value_name = "ID=VALUE")]
     pub spec: Vec<String>,
     /// Macro for GLSL.
@@ -154,19 +154,20 @@ impl Common {
 
     /// Reads a file as SPIR-V.
     pub fn load(&self, path: &Path) -> Result<frontend::Module, String> {
-        frontend::load(path, self.stage()?, &self.define)
+        frontend::load(path, self.stage()?, &self.define, &self.spec)
     }
 
     /// Reads a file and translates its entry point.
     pub fn translate(&self, path: &Path) -> Result<Shader, String> {
         let module = self.load(path)?;
-        self.translate_words(&module.words, module.stage)
+        self.translate_module(&module)
     }
 
-    /// SPIR-V words to IR.
-    pub fn translate_words(&self, words: &[u32], stage: Option<Stage>) -> Result<Shader, String> {
+    /// The SPIR-V of a file to IR.
+    pub fn translate_module(&self, module: &frontend::Module) -> Result<Shader, String> {
+        let (words, stage) = (&module.words, module.stage);
         let mut spec = Vec::new();
-        for s in &self.spec {
+        for s in self.spec.iter().filter(|_| !module.specialised) {
             let (id, value) = s.split_once('=').ok_or_else(|| format!("`{s}`: write ID=VALUE"))?;
             let id = id.parse().map_err(|_| format!("`{id}` is no number"))?;
             let bits = if value.contains('.') {
@@ -318,7 +319,7 @@ fn one(args: &Args, path: &Path, look: bool) -> (Report, String, Vec<u8>) {
     };
     let module = args.common.load(path);
     let translated = module.and_then(|m| {
-        let shader = args.common.translate_words(&m.words, m.stage)?;
+        let shader = args.common.translate_module(&m)?;
         Ok((shader, m.words))
     });
     let (mut shader, words) = match translated {

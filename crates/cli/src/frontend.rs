@@ -12,6 +12,8 @@ pub struct Module {
     pub words: Vec<u32>,
     /// The stage that the file's name tells.
     pub stage: Option<Stage>,
+    /// Specialisation constants have their values already.
+    pub specialised: bool,
 }
 
 fn words(bytes: &[u8]) -> Result<Vec<u32>, String> {
@@ -102,11 +104,27 @@ fn by_glslang(
     words(&std::fs::read(&out).map_err(|e| e.to_string())?)
 }
 
+/// The values of WGSL's overrides, by their names or the numbers of `@id`.
+fn overrides(spec: &[String]) -> Result<naga::back::PipelineConstants, String> {
+    let mut constants = naga::back::PipelineConstants::default();
+    for s in spec {
+        let (name, value) = s.split_once('=').ok_or_else(|| format!("`{s}`: write NAME=VALUE"))?;
+        let value = match value {
+            "true" => 1.0,
+            "false" => 0.0,
+            number => number.parse().map_err(|_| format!("`{number}` is no number"))?,
+        };
+        constants.insert(name.to_owned(), value);
+    }
+    Ok(constants)
+}
+
 fn by_naga(
     module: &naga::Module,
     path: &Path,
     text: &str,
     language: Language,
+    spec: &[String],
 ) -> Result<Vec<u32>, String> {
     let info = naga::valid::Validator::new(
         naga::valid::ValidationFlags::all(),
@@ -114,6 +132,9 @@ fn by_naga(
     )
     .validate(module)
     .map_err(|e| format!("naga: {e:?}"))?;
+    let (module, info) =
+        naga::back::pipeline_constants::process_overrides(module, &info, None, &overrides(spec)?)
+            .map_err(|e| format!("{e}: give it with --spec NAME=VALUE"))?;
     let name = path.display().to_string();
     // Names and lines for the listing; the loops that the source has, no more.
     let options = naga::back::spv::Options {
@@ -125,35 +146,44 @@ fn by_naga(
         }),
         lang_version: (1, 3),
         force_loop_bounding: false,
+        // By all threads together: the other way is a store for each element by one of them.
+        zero_initialize_workgroup_memory:
+            naga::back::spv::ZeroInitializeWorkgroupMemoryMode::Native,
         ..Default::default()
     };
-    naga::back::spv::write_vec(module, &info, &options, None).map_err(|e| format!("naga: {e}"))
+    naga::back::spv::write_vec(&module, &info, &options, None).map_err(|e| format!("naga: {e}"))
 }
 
 /// Reads a shader file.
 ///
 /// # Errors
 /// When the file cannot be read, or no front end takes it.
-pub fn load(path: &Path, stage: Option<Stage>, defines: &[String]) -> Result<Module, String> {
+pub fn load(
+    path: &Path,
+    stage: Option<Stage>,
+    defines: &[String],
+    spec: &[String],
+) -> Result<Module, String> {
     let bytes = std::fs::read(path).map_err(|e| e.to_string())?;
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
     if bytes.starts_with(&[0x03, 0x02, 0x23, 0x07])
         || bytes.starts_with(&[0x07, 0x23, 0x02, 0x03])
         || extension == "spv"
     {
-        return Ok(Module { words: words(&bytes)?, stage });
+        return Ok(Module { words: words(&bytes)?, stage, specialised: false });
     }
     let text = String::from_utf8(bytes).map_err(|_| "is neither SPIR-V nor text".to_owned())?;
     if extension == "wgsl" {
         let module = naga::front::wgsl::parse_str(&text).map_err(|e| e.emit_to_string(&text))?;
-        return Ok(Module { words: by_naga(&module, path, &text, Language::WGSL)?, stage });
+        let words = by_naga(&module, path, &text, Language::WGSL, spec)?;
+        return Ok(Module { words, stage, specialised: true });
     }
     let Some(stage) = stage.or_else(|| stage_of(path)) else {
         return Err("the name tells no stage: give --stage compute, vertex or fragment".to_owned());
     };
     let first = match glslang() {
         Some(tool) => match by_glslang(tool, path, stage, defines) {
-            Ok(words) => return Ok(Module { words, stage: Some(stage) }),
+            Ok(words) => return Ok(Module { words, stage: Some(stage), specialised: false }),
             Err(e) => e,
         },
         None => {
@@ -172,9 +202,9 @@ pub fn load(path: &Path, stage: Option<Stage>, defines: &[String]) -> Result<Mod
     let parsed = naga::front::glsl::Frontend::default().parse(&options, &text);
     match parsed
         .map_err(|e| format!("naga: {}", e.emit_to_string(&text)))
-        .and_then(|m| by_naga(&m, path, &text, Language::GLSL))
+        .and_then(|m| by_naga(&m, path, &text, Language::GLSL, spec))
     {
-        Ok(words) => Ok(Module { words, stage: Some(stage) }),
+        Ok(words) => Ok(Module { words, stage: Some(stage), specialised: true }),
         Err(second) => Err(format!("no front end takes it.\n{first}\n{second}")),
     }
 }

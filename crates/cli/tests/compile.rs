@@ -131,3 +131,37 @@ fn the_control_flow_graph_is_one_for_graphviz() {
     assert!(graph.contains("label=\"next\"") && graph.contains("label=\"then\""), "{graph}");
     assert!(graph.contains("device_store"), "{graph}");
 }
+
+const OVERRIDES: &str = "\
+override scale: u32;
+@id(7) override flip: bool = false;
+@group(0) @binding(0) var<storage, read_write> data: array<u32>;
+var<workgroup> sums: array<u32, 2048>;
+@compute @workgroup_size(64) fn main(@builtin(local_invocation_index) i: u32) {
+    sums[i] += i * scale;
+    workgroupBarrier();
+    data[i] = sums[select(i, 63u - i, flip)] + sums[2047u - i];
+}
+";
+
+#[test]
+fn wgsl_takes_overrides_and_clears_workgroup_memory_with_all_threads() {
+    let d = dir();
+    std::fs::write(d.path().join("o.wgsl"), OVERRIDES).expect("written");
+    std::fs::write(d.path().join("zero.bin"), [0; 256]).expect("written");
+    let missing = tepui(d.path(), &["compile", "o.wgsl"]);
+    assert!(!missing.status.success());
+    assert!(String::from_utf8_lossy(&missing.stderr).contains("--spec"), "{missing:?}");
+    let stats = text(&tepui(d.path(), &["compile", "o.wgsl", "--spec", "scale=3", "--json"]));
+    let stats: serde_json::Value = serde_json::from_str(&stats).expect("JSON");
+    let stats = if stats.is_array() { &stats[0] } else { &stats };
+    let instructions = stats["stats"]["instructions"].as_u64().expect("a number");
+    assert!(instructions < 100, "{instructions} instructions");
+    let run = ["exec", "o.wgsl", "--groups", "1", "--buffer", "0=zero.bin", "--out", "0=out.bin"];
+    let run: Vec<&str> = run.into_iter().chain(["--spec", "scale=3", "--spec", "7=true"]).collect();
+    text(&tepui(d.path(), &run));
+    let out = std::fs::read(d.path().join("out.bin")).expect("written");
+    let words: Vec<u32> =
+        out.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect();
+    assert_eq!(words, (0..64).map(|i| 3 * (63 - i)).collect::<Vec<u32>>());
+}

@@ -49,7 +49,7 @@ fn one(args: &Args, path: &std::path::Path) -> Row {
         error: None,
     };
     let stage = None;
-    let module = match frontend::load(path, stage, &args.common.define) {
+    let module = match frontend::load(path, stage, &args.common.define, &args.common.spec) {
         Ok(m) => m,
         Err(e) => {
             row.error = Some(e);
@@ -59,11 +59,10 @@ fn one(args: &Args, path: &std::path::Path) -> Row {
     let mut times = Vec::with_capacity(args.n);
     for _ in 0..args.n.max(1) {
         let start = Instant::now();
-        let compiled =
-            args.common.translate_words(&module.words, module.stage).and_then(|mut s| {
-                let p = tepui_agx_compiler::compile(&mut s, &args.common.options());
-                p.map(|p| (s.info.stage, p)).map_err(|e| e.to_string())
-            });
+        let compiled = args.common.translate_module(&module).and_then(|mut s| {
+            let p = tepui_agx_compiler::compile(&mut s, &args.common.options());
+            p.map(|p| (s.info.stage, p)).map_err(|e| e.to_string())
+        });
         times.push(start.elapsed().as_secs_f64() * 1e3);
         match compiled {
             Ok((stage, p)) => {
