@@ -128,6 +128,7 @@ pub const PROGRAMS: &[Program] = &[
         MIDDLE,
         "a mapped picture refracted twice: a unit of the normals' 8 bits moves it by pixels",
     ),
+    near("glmark2 refract", MIDDLE, "as above"),
     mediump("glmark2-es2 refract", concat!("glmark2-es2 refract:", high!()), MIDDLE),
     close("glmark2-es2 shading:shading=gouraud", MIDDLE),
     close("glmark2-es2 shading:shading=blinn-phong-inf", MIDDLE),
