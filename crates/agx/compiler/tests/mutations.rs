@@ -80,6 +80,18 @@ fn drawing() -> Vec<u32> {
     )
 }
 
+/// Changes up to three words behind the header: to another word of the module, by a bit, or to a small number.
+fn mutate(words: &mut [u32], rng: &mut Rng) {
+    for _ in 0..1 + rng.below(3) {
+        let at = 5 + rng.below(words.len() - 5);
+        words[at] = match rng.below(3) {
+            0 => words[5 + rng.below(words.len() - 5)],
+            1 => words[at] ^ 1 << rng.below(32),
+            _ => rng.below(64) as u32,
+        };
+    }
+}
+
 #[test]
 fn mutated_drawings_are_compiled_or_refused() {
     use tepui_ir::Stage::{Fragment, Vertex};
@@ -89,14 +101,7 @@ fn mutated_drawings_are_compiled_or_refused() {
     let mut taken = 0;
     for _ in 0..400 {
         let mut words = first.clone();
-        for _ in 0..1 + rng.below(3) {
-            let at = 5 + rng.below(words.len() - 5);
-            words[at] = match rng.below(3) {
-                0 => words[5 + rng.below(first.len() - 5)],
-                1 => words[at] ^ 1 << rng.below(32),
-                _ => rng.below(64) as u32,
-            };
-        }
+        mutate(&mut words, &mut rng);
         for stage in [Vertex, Fragment] {
             taken += usize::from(attempt_stage(&words, rng.below(2) == 0, Some(stage)));
         }
@@ -112,14 +117,7 @@ fn mutated_modules_are_compiled_or_refused() {
     let mut taken = 0;
     for _ in 0..600 {
         let mut words = first.clone();
-        for _ in 0..1 + rng.below(3) {
-            let at = 5 + rng.below(words.len() - 5);
-            words[at] = match rng.below(3) {
-                0 => words[5 + rng.below(first.len() - 5)],
-                1 => words[at] ^ 1 << rng.below(32),
-                _ => rng.below(64) as u32,
-            };
-        }
+        mutate(&mut words, &mut rng);
         taken += usize::from(attempt(&words, rng.one_in(2)));
     }
     assert!(taken > 10, "{taken}");
