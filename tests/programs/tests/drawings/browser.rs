@@ -43,7 +43,10 @@ pub fn draw(driver: Driver) -> Result<Picture, String> {
     command.arg(format!("--user-data-dir={}", directory.join("profile").display()));
     command.arg(format!("--screenshot={}", picture.display()));
     command.arg(format!("file://{}", directory.join("page.html").display()));
-    command.env("HOME", &directory);
+    // What Chromium leaves in its home stays here; the Mesa that the real home may hold is named.
+    let sysroot = session::sysroot(&mesa)?;
+    let cache = sysroot.parent().ok_or("the sysroot is not inside Mesa's cache")?;
+    command.env("HOME", &directory).env("TEPUI_MESA_DIR", cache);
     command.stdin(Stdio::null()).stdout(file.try_clone().map_err(say)?).stderr(file);
     let status = command.status().map_err(|e| format!("{command:?}: {e}"))?;
 

@@ -186,7 +186,7 @@ pub fn mesa() -> PathBuf {
 }
 
 /// The directory of Debian's Mesa.
-fn sysroot(mesa: &Path) -> Result<PathBuf, String> {
+pub fn sysroot(mesa: &Path) -> Result<PathBuf, String> {
     let output = Command::new(mesa).arg("path").output();
     let output = output.map_err(|e| format!("{}: {e}", mesa.display()))?;
     if !output.status.success() {
