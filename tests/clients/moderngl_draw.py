@@ -6,17 +6,14 @@ usage: moderngl_draw.py DEVICE WITNESS DIRECTORY
   DIRECTORY        where the pictures go, as PNG
 """
 
-import os
-import struct
 import sys
-import zlib
 
 import moderngl
 import numpy as np
 
+import pictures
+
 SIZE = WIDTH, HEIGHT = 480, 360
-# A channel that differs by this much or less counts as equal, and so many pixels may differ.
-TOLERANCE, SHARE = 8, 0.01
 
 CAMERA = """#version 430
 mat4 camera() {
@@ -262,39 +259,16 @@ class Painter:
         return self.picture(final)
 
 
-def save(path, texels):
-    def chunk(kind, data):
-        crc = struct.pack(">I", zlib.crc32(kind + data))
-        return struct.pack(">I", len(data)) + kind + data + crc
-
-    rows = np.zeros((HEIGHT, 1 + 3 * WIDTH), np.uint8)
-    rows[:, 1:] = texels[..., :3].reshape(HEIGHT, -1)
-    header = struct.pack(">2I5B", WIDTH, HEIGHT, 8, 2, 0, 0, 0)
-    with open(path, "wb") as file:
-        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header))
-        file.write(chunk(b"IDAT", zlib.compress(rows.tobytes())) + chunk(b"IEND", b""))
-
-
 def main():
     *names, directory = sys.argv[1:]
-    os.makedirs(directory, exist_ok=True)
-    pictures = {}
+    drawn = {}
     # One after the other: a context is current until it is released.
     for who, name in zip(("m1", "cpu"), names):
         painter = Painter(name)
         for title in ("triangle", "scene"):
-            pictures[title, who] = getattr(painter, title)()
-            save(os.path.join(directory, f"{title}-{who}.png"), pictures[title, who])
+            drawn[title, who] = getattr(painter, title)()
         painter.gl.release()
-    failed = 0
-    for title in ("triangle", "scene"):
-        ours, theirs = pictures[title, "m1"], pictures[title, "cpu"]
-        apart = np.abs(ours.astype(int) - theirs).max(-1) > TOLERANCE
-        plain = (ours == ours[0, 0]).all()
-        right = apart.mean() <= SHARE and not plain
-        failed += not right
-        print(f"{'ok' if right else 'WRONG'}: {title}, {100 * apart.mean():.3f} % of pixels differ")
-    sys.exit(failed > 0)
+    pictures.compare(drawn, directory)
 
 
 main()

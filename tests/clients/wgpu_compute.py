@@ -8,6 +8,8 @@ import sys
 import numpy as np
 import wgpu
 
+from adapter import device_named
+
 rng = np.random.default_rng(7)
 
 
@@ -15,12 +17,7 @@ class Runner:
     """One device, and kernels over storage buffers."""
 
     def __init__(self, name):
-        adapters = wgpu.gpu.enumerate_adapters_sync()
-        found = [a for a in adapters if a.info["backend_type"] == "Vulkan" and name in a.summary]
-        if not found:
-            sys.exit(f"no Vulkan adapter named {name}: {[a.summary for a in adapters]}")
-        self.device = found[0].request_device_sync()
-        print(f"adapter: {found[0].summary}")
+        self.device = device_named(name)
 
     def run(self, code, inputs, out_bytes, groups, textures=()):
         """Runs `main` with storage buffers 0 … n-1, the result at n, textures from n + 1."""

@@ -9,17 +9,17 @@ import math
 import os
 import struct
 import sys
-import zlib
 
 import numpy as np
 import wgpu
+
+import pictures
+from adapter import device_named
 
 WIDTH, HEIGHT = 640, 480
 SCENE = open(os.path.join(os.path.dirname(__file__), "scene.wgsl")).read()
 HDR = "rgba16float"
 DEPTH = "depth24plus"
-# A channel that differs by this much or less counts as equal, and so many pixels may differ.
-TOLERANCE, SHARE = 8, 0.01
 
 
 def ring(around=48, across=24):
@@ -76,13 +76,8 @@ class Painter:
     """One device and its pipelines."""
 
     def __init__(self, name):
-        adapters = wgpu.gpu.enumerate_adapters_sync()
-        found = [a for a in adapters if a.info["backend_type"] == "Vulkan" and name in a.summary]
-        if not found:
-            sys.exit(f"no Vulkan adapter named {name}: {[a.summary for a in adapters]}")
-        self.device = found[0].request_device_sync()
+        self.device = device_named(name)
         self.module = self.device.create_shader_module(code=SCENE)
-        print(f"adapter: {found[0].summary}")
 
     def texture(self, size, format, usage, **more):
         return self.device.create_texture(size=(*size, 1), format=format, usage=usage, **more)
@@ -254,36 +249,15 @@ class Painter:
         return self.read(target)
 
 
-def save(path, texels):
-    def chunk(kind, data):
-        crc = struct.pack(">I", zlib.crc32(kind + data))
-        return struct.pack(">I", len(data)) + kind + data + crc
-
-    height, width, _ = texels.shape
-    rows = np.zeros((height, 1 + 3 * width), np.uint8)
-    rows[:, 1:] = texels[..., :3].reshape(height, -1)
-    header = struct.pack(">2I5B", width, height, 8, 2, 0, 0, 0)
-    with open(path, "wb") as file:
-        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header))
-        file.write(chunk(b"IDAT", zlib.compress(rows.tobytes())) + chunk(b"IEND", b""))
-
-
 def main():
     device, witness, directory = sys.argv[1:]
-    os.makedirs(directory, exist_ok=True)
     painters = {"m1": Painter(device), "cpu": Painter(witness)}
-    failed = 0
-    for name in ("triangle", "scene"):
-        pictures = {}
-        for who, painter in painters.items():
-            pictures[who] = getattr(painter, name)()
-            save(os.path.join(directory, f"{name}-{who}.png"), pictures[who])
-        apart = np.abs(pictures["m1"].astype(int) - pictures["cpu"]).max(-1) > TOLERANCE
-        plain = (pictures["m1"] == pictures["m1"][0, 0]).all()
-        right = apart.mean() <= SHARE and not plain
-        failed += not right
-        print(f"{'ok' if right else 'WRONG'}: {name}, {100 * apart.mean():.3f} % of pixels differ")
-    sys.exit(failed > 0)
+    drawn = {
+        (title, who): getattr(painter, title)()
+        for title in ("triangle", "scene")
+        for who, painter in painters.items()
+    }
+    pictures.compare(drawn, directory)
 
 
 main()

@@ -8,7 +8,7 @@ use tepui_format::{Format, Numeric};
 use crate::image::Image;
 
 /// The first bytes of every PNG.
-const PNG_SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
+pub const PNG_SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 
 /// Why a file and a format do not go together.
 #[derive(Debug, thiserror::Error)]
@@ -75,19 +75,25 @@ fn from_png(
     (width_px, height_px): (u32, u32),
     content: &[u8],
 ) -> Result<Vec<u8>, RasterError> {
-    let format = image.format();
-    let codec = codec(image)?;
-    let mut decoder = png::Decoder::new(Cursor::new(content));
-    decoder.set_transformations(png::Transformations::normalize_to_color8());
-    let mut reader = decoder.read_info()?;
-    let (w, h) = reader.info().size();
+    single_sampled(image)?;
+    let ((w, h), raw) = texels_of_png(image.format(), content)?;
     if (w, h) != (width_px, height_px) {
         return Err(RasterError::PngSize(w, h, width_px, height_px));
     }
-    let bytes_per_pixel = reader.output_color_type().0.samples();
-    let mut raw = Vec::with_capacity(w as usize * h as usize * codec.bytes());
+    Ok(raw)
+}
+
+/// Size in pixels of a PNG, and its pixels packed into texels of `format`, row after row.
+pub fn texels_of_png(format: Format, content: &[u8]) -> Result<((u32, u32), Vec<u8>), RasterError> {
+    let codec = TexelCodec::new(format)?;
+    let mut decoder = png::Decoder::new(Cursor::new(content));
+    decoder.set_transformations(png::Transformations::normalize_to_color8());
+    let mut reader = decoder.read_info()?;
+    let size = reader.info().size();
+    let samples = reader.output_color_type().0.samples();
+    let mut raw = Vec::new();
     while let Some(row) = reader.next_row()? {
-        for pixel in row.data().chunks_exact(bytes_per_pixel) {
+        for pixel in row.data().chunks_exact(samples) {
             let rgba = match *pixel {
                 [v] => [v, v, v, 255],
                 [v, a] => [v, v, v, a],
@@ -103,18 +109,23 @@ fn from_png(
             raw.extend_from_slice(&packed.to_le_bytes()[..codec.bytes()]);
         }
     }
-    Ok(raw)
+    Ok((size, raw))
 }
 
-/// Raw rows as a PNG of 8 bits a component. Integers above 255 become 255; floats are clamped to
-/// 0…1.
-pub fn to_png(
-    image: &Image,
+/// Raw rows as a PNG: [`png_of_texels`] for images of one sample a pixel.
+pub fn to_png(image: &Image, size_px: (u32, u32), raw: &[u8]) -> Result<Vec<u8>, RasterError> {
+    single_sampled(image)?;
+    png_of_texels(image.format(), size_px, raw)
+}
+
+/// Rows of texels as a PNG of 8 bits a component. Integers above 255 become 255; floats are clamped
+/// to 0…1.
+pub fn png_of_texels(
+    format: Format,
     (width_px, height_px): (u32, u32),
     raw: &[u8],
 ) -> Result<Vec<u8>, RasterError> {
-    let format = image.format();
-    let codec = codec(image)?;
+    let codec = TexelCodec::new(format)?;
     let mut pixels = Vec::with_capacity(width_px as usize * height_px as usize * 4);
     for texel in raw.chunks_exact(codec.bytes()) {
         let bits = load(texel);
@@ -136,12 +147,11 @@ pub fn to_png(
     Ok(out)
 }
 
-fn codec(image: &Image) -> Result<TexelCodec, RasterError> {
-    let codec = TexelCodec::new(image.format())?;
-    if codec.bytes() != image.element_B() as usize {
+fn single_sampled(image: &Image) -> Result<(), RasterError> {
+    if image.format().info().block.bytes != image.element_B() {
         return Err(RasterError::Multisampled);
     }
-    Ok(codec)
+    Ok(())
 }
 
 /// A PNG's components as what a shader would read: of an sRGB format, linear light.

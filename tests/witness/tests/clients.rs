@@ -57,7 +57,7 @@ fn python(script: &str, drivers: &str) -> Command {
     let mut command = on_m1("python3", drivers);
     command.arg(clients().join(script)).arg("Apple M1");
     command.env("PYTHONHOME", Path::new(root.trim()).join("usr"));
-    command.env("PYTHONPATH", installed.join("python"));
+    command.env("PYTHONPATH", installed.join("python")).env("PYTHONDONTWRITEBYTECODE", "1");
     command
 }
 

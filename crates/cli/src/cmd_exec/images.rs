@@ -1,14 +1,13 @@
 //! Images and samplers of `tepui exec`: from words and files to descriptors, and back to files.
 
-use std::io::Cursor;
-
 use tepui_agx_bare::image::{self, Image, ImageInfo, Row, format_of};
 use tepui_agx_bare::{Buffer, Machine};
 use tepui_agx_layout::Dimension;
 use tepui_agx_packets::sampler::{BorderColour, CompareFunc, Filter, MipFilter, Sampler, Wrap};
 use tepui_format::Format;
-use tepui_format::texel::{TexelCodec, load};
 use tepui_ir::{Dim, NumKind, ResKind, Resource};
+
+use crate::raster;
 
 /// What `--image` asks for.
 pub struct Request<'a> {
@@ -134,7 +133,8 @@ impl Bound {
     pub fn file(&self, name: &str) -> Result<Vec<u8>, String> {
         let raster = self.read()?;
         if name.to_ascii_lowercase().ends_with(".png") {
-            to_png(self.format(), self.picture(), &raster)
+            let [w, h] = self.picture();
+            raster::png_of_texels(self.format(), (w, h), &raster).map_err(|e| e.to_string())
         } else {
             Ok(raster)
         }
@@ -159,8 +159,9 @@ pub fn bind(machine: &mut Machine, r: &Resource, q: &Request<'_>) -> Result<Boun
         Some(_) => None,
         None => Some(std::fs::read(q.what).map_err(|e| format!("{}: {e}", q.what))?),
     };
-    let png = file.as_deref().filter(|f| f.starts_with(b"\x89PNG"));
-    let picture = png.map(|f| from_png(format, f)).transpose()?;
+    let png = file.as_deref().filter(|f| f.starts_with(raster::PNG_SIGNATURE));
+    let picture = png.map(|f| raster::texels_of_png(format, f)).transpose();
+    let picture = picture.map_err(|e| format!("{}: {e}", q.what))?;
     let texel = format.info().block.bytes as usize;
     let default_layers = if r.dim == Dim::Cube { 6 } else { 1 };
     let layers = q.layers.unwrap_or(default_layers);
@@ -179,11 +180,11 @@ pub fn bind(machine: &mut Machine, r: &Resource, q: &Request<'_>) -> Result<Boun
     let stacked = r.array || matches!(r.dim, Dim::D3 | Dim::Cube);
     let size = match (q.size, &picture) {
         (Some(s), _) => s,
-        (None, Some(([w, h], _))) if stacked && h % layers == 0 => match r.dim {
+        (None, Some(((w, h), _))) if stacked && h % layers == 0 => match r.dim {
             Dim::D3 => [*w, h / layers, layers],
             _ => [*w, h / layers, 1],
         },
-        (None, Some(([w, h], _))) => [*w, *h, 1],
+        (None, Some(((w, h), _))) => [*w, *h, 1],
         (None, None) => {
             return Err(format!("{}: raw texels need size=WIDTHxHEIGHT", q.what));
         }
@@ -269,57 +270,4 @@ pub fn sampler(text: &str) -> Result<[u8; 8], String> {
         }
     }
     image::sampler(&s).map_err(|e| e.to_string())
-}
-
-/// Size and texels of a PNG.
-fn from_png(format: Format, content: &[u8]) -> Result<([u32; 2], Vec<u8>), String> {
-    let codec = TexelCodec::new(format).map_err(|e| e.to_string())?;
-    let mut decoder = png::Decoder::new(Cursor::new(content));
-    decoder.set_transformations(png::Transformations::normalize_to_color8());
-    let mut reader = decoder.read_info().map_err(|e| e.to_string())?;
-    let (w, h) = reader.info().size();
-    let samples = reader.output_color_type().0.samples();
-    let mut raw = Vec::new();
-    while let Some(row) = reader.next_row().map_err(|e| e.to_string())? {
-        for pixel in row.data().chunks_exact(samples) {
-            let rgba = match *pixel {
-                [v] => [v, v, v, 255],
-                [v, a] => [v, v, v, a],
-                [r, g, b] => [r, g, b, 255],
-                [r, g, b, a] => [r, g, b, a],
-                _ => [0; 4],
-            };
-            let packed = if codec.is_float() {
-                codec.pack_f32(rgba.map(|v| f32::from(v) / 255.0))
-            } else {
-                codec.pack_u32(rgba.map(u32::from))
-            };
-            raw.extend_from_slice(&packed.to_le_bytes()[..codec.bytes()]);
-        }
-    }
-    Ok(([w, h], raw))
-}
-
-/// Texels as a PNG of 8 bits a component: floats from 0 to 1, integers up to 255.
-fn to_png(format: Format, [w, h]: [u32; 2], raster: &[u8]) -> Result<Vec<u8>, String> {
-    let codec = TexelCodec::new(format).map_err(|e| e.to_string())?;
-    let pixels: Vec<u8> = raster
-        .chunks_exact(codec.bytes())
-        .flat_map(|t| {
-            let bits = load(t);
-            if codec.is_float() {
-                codec.unpack_f32(bits).map(|v| (v.clamp(0.0, 1.0) * 255.0).round_ties_even() as u8)
-            } else {
-                codec.unpack_u32(bits).map(|v| v.min(255) as u8)
-            }
-        })
-        .collect();
-    let mut out = Vec::new();
-    let mut encoder = png::Encoder::new(&mut out, w, h);
-    encoder.set_color(png::ColorType::Rgba);
-    encoder.set_depth(png::BitDepth::Eight);
-    let mut writer = encoder.write_header().map_err(|e| e.to_string())?;
-    writer.write_image_data(&pixels).map_err(|e| e.to_string())?;
-    writer.finish().map_err(|e| e.to_string())?;
-    Ok(out)
 }

@@ -10,7 +10,7 @@ use tepui_agx_packets::usc::{self, SharedLayout};
 use tepui_packets::Packet;
 use tepui_softgpu::{AddressSpace, Memory, Protection};
 
-use super::testing;
+use super::testing::{self, Changes, pack};
 use crate::job::{BgEot, JobFault, JobStats, RenderJob};
 use crate::render::scene::{Piece, Primitive, Scene, State};
 use crate::{Gpu, Options, Target};
@@ -86,12 +86,6 @@ const COEFFICIENTS: &str = "
     st_tile r4_r5_r6_r7, u8norm, 0, xyzw, 0, 255, 0
     stop
 ";
-fn pack<P: Packet>(packet: P) -> Vec<u8> {
-    let mut bytes = vec![0; P::INFO.size_bytes];
-    packet.pack_into(&mut bytes).unwrap_or_else(|problem| panic!("{problem}"));
-    bytes
-}
-
 fn vertex(position: [f32; 4], color: [f32; 4]) -> [f32; 8] {
     let mut out = [0.0; 8];
     out[..4].copy_from_slice(&position);
@@ -393,32 +387,16 @@ fn translated_and_interpreted_programs_draw_the_same() {
 /// the same to whole commands, for longer.
 #[test]
 fn any_bytes_end_in_a_picture_or_a_fault() {
-    let mut seed = 0x2545_f491u32;
-    let mut next = move || {
-        seed ^= seed << 13;
-        seed ^= seed >> 17;
-        seed ^= seed << 5;
-        seed
-    };
+    let mut changes = Changes::new(0x2545_f491);
     let (mut drawn, mut faults) = (0, 0);
     for round in 0..1500 {
-        let rig = two_triangles(if round % 2 == 0 { EARLY } else { LATE });
-        for _ in 0..1 + next() % 3 {
-            let (base, length) = match next() % 6 {
-                0 => (DESCRIPTOR, 24),
-                1 => (USC + BINDINGS, 12),
-                2 => (USC + BACKGROUND, 40),
-                3 => (USC + END, 40),
-                4 => (USC + if round % 2 == 0 { EARLY } else { LATE }, 40),
-                _ => (USC + PAGE + 0x400 * u64::from(next() % 4), 48),
-            };
-            let at = base + u64::from(next() % length);
-            let byte = match next() % 3 {
-                0 => next() as u8,
-                _ => rig.vm.read_array::<1>(at).unwrap()[0] ^ 1 << (next() % 8),
-            };
-            rig.vm.write(at, &[byte]).unwrap();
-        }
+        let pipeline = if round % 2 == 0 { EARLY } else { LATE };
+        let rig = two_triangles(pipeline);
+        let code = (0..4).map(|program| (USC + PAGE + 0x400 * program, 48));
+        let words = [(USC + BACKGROUND, 40), (USC + END, 40), (USC + pipeline, 40)];
+        let state = [(DESCRIPTOR, 24), (USC + BINDINGS, 12)];
+        let places: Vec<(u64, u32)> = code.chain(words).chain(state).collect();
+        changes.make(&rig.vm, &places, 3);
         let options = Options {
             threads: 1,
             instruction_budget: 2000,

@@ -16,6 +16,7 @@ use tepui_softgpu::{AddressSpace, Memory, Protection};
 
 use super::geometry::Geometry;
 use super::scene::{Kind, Scene};
+use crate::isp::testing::{Changes, pack};
 use crate::job::{JobFault, JobStats, RenderJob};
 use crate::usc::program::Programs;
 use crate::{Gpu, Options};
@@ -47,12 +48,6 @@ struct Rig {
     stream: Vec<u8>,
     record: Vec<u8>,
     job: RenderJob,
-}
-
-fn pack<P: Packet>(packet: P) -> Vec<u8> {
-    let mut bytes = vec![0; P::INFO.size_bytes];
-    packet.pack_into(&mut bytes).unwrap_or_else(|problem| panic!("{problem}"));
-    bytes
 }
 
 impl Rig {
@@ -324,13 +319,7 @@ fn records_must_be_as_long_as_their_header_says() {
 /// and primitives keep to the scene that they are in.
 #[test]
 fn any_bytes_end_in_a_scene_or_a_fault() {
-    let mut seed = 0x9e37_79b9u32;
-    let mut next = move || {
-        seed ^= seed << 13;
-        seed ^= seed >> 17;
-        seed ^= seed << 5;
-        seed
-    };
+    let mut changes = Changes::new(0x9e37_79b9);
     let mut drawn = 0;
     for _ in 0..4000 {
         let mut rig = Rig::new(&CORNERS);
@@ -338,20 +327,9 @@ fn any_bytes_end_in_a_scene_or_a_fault() {
         rig.draw(Primitive::TriangleStrip, 4, 2);
         rig.draw_indexed(Primitive::LineLoop, &[0, 1, 2, 3, 0xffff, 3, 1, 0], 0);
         rig.write();
-        for _ in 0..1 + next() % 4 {
-            let (base, length) = match next() % 5 {
-                0 | 1 => (STREAM, rig.stream.len() as u32),
-                2 => (RECORD, rig.record.len() as u32),
-                3 => (USC, 24),
-                _ => (DATA, 64),
-            };
-            let at = base + u64::from(next() % length);
-            let byte = match next() % 3 {
-                0 => next() as u8,
-                _ => rig.vm.read_array::<1>(at).unwrap()[0] ^ 1 << (next() % 8),
-            };
-            rig.vm.write(at, &[byte]).unwrap();
-        }
+        let stream = (STREAM, rig.stream.len() as u32);
+        let record = (RECORD, rig.record.len() as u32);
+        changes.make(&rig.vm, &[stream, stream, record, (USC, 24), (DATA, 64)], 4);
         let options = Options {
             threads: 1,
             instruction_budget: 2000,

@@ -20,6 +20,9 @@ pub const UNIFORM_ROWS: usize = super::launch::UNIFORM_HALVES / 2;
 /// The longest program that is decoded, in bytes: code without an end stops here.
 const MAX_BYTES: usize = 1 << 22;
 
+/// Different constants of a program: operations name the rows of the shared file with 16 bits.
+const MAX_CONSTANTS: usize = (1 << 16) - UNIFORM_ROWS;
+
 /// One instruction where it stands.
 #[derive(Clone, Copy, Debug)]
 pub struct Placed {
@@ -65,18 +68,20 @@ pub struct Builder<'a> {
     /// Reasons why an instruction cannot be executed.
     pub notes: Vec<String>,
     constants: Vec<u32>,
+    rows_of_constants: HashMap<u32, u16>,
     uniform_rows: Vec<bool>,
     register_rows: usize,
 }
 
 impl Builder<'_> {
-    /// The shared row of a constant.
+    /// The shared row of a constant. Rows of a program with more than [`MAX_CONSTANTS`] mean nothing:
+    /// it is not executed.
     pub fn constant(&mut self, value: u32) -> u16 {
-        let index = self.constants.iter().position(|&c| c == value).unwrap_or_else(|| {
+        *self.rows_of_constants.entry(value).or_insert_with(|| {
+            let row = UNIFORM_ROWS + self.constants.len();
             self.constants.push(value);
-            self.constants.len() - 1
-        });
-        (UNIFORM_ROWS + index) as u16
+            row as u16
+        })
     }
 
     /// Notes that uniform rows are read, and that they exist.
@@ -117,6 +122,7 @@ impl Program {
             accesses: Vec::new(),
             notes: Vec::new(),
             constants: vec![0],
+            rows_of_constants: HashMap::from([(0, UNIFORM_ROWS as u16)]),
             // A pair may start at the last row.
             uniform_rows: vec![false; UNIFORM_ROWS],
             register_rows: 2,
@@ -132,6 +138,9 @@ impl Program {
                     super::lower::refuse(&mut builder, why)
                 }
             });
+        }
+        if builder.constants.len() > MAX_CONSTANTS {
+            return Err(format!("a program of more than {MAX_CONSTANTS} different constants"));
         }
         #[cfg(not(target_arch = "x86_64"))]
         let _ = (translation.after, translation.target);
@@ -354,10 +363,33 @@ fn extend(vm: &AddressSpace, address: u64, bytes: &mut Vec<u8>, want: usize) -> 
     Ok(())
 }
 
-/// Programs that a GPU has decoded, by address; checked against memory once a job, since a driver
-/// may put another shader in the same place.
+/// Decoded programs by address. An operation takes more room than the bytes that it is made of, and
+/// programs may lie in each other, so what is kept is limited.
+#[derive(Default)]
+struct Decoded {
+    programs: HashMap<u64, Arc<Program>>,
+    code_bytes: usize,
+}
+
+impl Decoded {
+    /// Bytes of machine code beyond which the map starts anew.
+    const LIMIT_BYTES: usize = 4 * MAX_BYTES;
+
+    fn insert(&mut self, program: Arc<Program>) {
+        if self.code_bytes + program.bytes.len() > Self::LIMIT_BYTES {
+            *self = Decoded::default();
+        }
+        self.code_bytes += program.bytes.len();
+        if let Some(old) = self.programs.insert(program.address, program) {
+            self.code_bytes -= old.bytes.len();
+        }
+    }
+}
+
+/// Programs that a GPU has decoded; checked against memory once a job, since a driver may put another
+/// shader in the same place.
 pub struct Cache {
-    programs: Mutex<HashMap<u64, Arc<Program>>>,
+    decoded: Mutex<Decoded>,
     translation: Translation,
 }
 
@@ -379,19 +411,16 @@ impl Translation {
 impl Cache {
     /// No program yet.
     pub fn new(translation: Translation) -> Cache {
-        Cache { programs: Mutex::default(), translation }
+        Cache { decoded: Mutex::default(), translation }
     }
 }
-
-/// Decoded programs beyond which the cache starts anew.
-const CACHE_LIMIT: usize = 4096;
 
 /// The programs of one job.
 pub struct Programs<'v> {
     vm: &'v AddressSpace,
     usc_exec_base: u64,
     cache: &'v Cache,
-    checked: Mutex<HashMap<u64, Arc<Program>>>,
+    checked: Mutex<Decoded>,
 }
 
 impl<'v> Programs<'v> {
@@ -403,24 +432,77 @@ impl<'v> Programs<'v> {
     /// The program at an address, decoded at most once.
     pub fn get(&self, address: u64) -> Result<Arc<Program>, String> {
         let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(program) = checked.get(&address) {
+        if let Some(program) = checked.programs.get(&address) {
             return Ok(program.clone());
         }
-        let mut cache = self.cache.programs.lock().unwrap_or_else(PoisonError::into_inner);
-        let program = match cache.get(&address).filter(|p| p.still_at(self.vm, self.usc_exec_base))
-        {
+        let mut cache = self.cache.decoded.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = cache.programs.get(&address);
+        let program = match known.filter(|p| p.still_at(self.vm, self.usc_exec_base)) {
             Some(program) => program.clone(),
             None => {
-                if cache.len() >= CACHE_LIMIT {
-                    cache.clear();
-                }
                 let how = self.cache.translation;
                 let program = Arc::new(Program::load(self.vm, address, self.usc_exec_base, how)?);
-                cache.insert(address, program.clone());
+                cache.insert(program.clone());
                 program
             }
         };
-        checked.insert(address, program.clone());
+        checked.insert(program.clone());
         Ok(program)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tepui_agx_isa::asm::assemble;
+    use tepui_softgpu::{Memory, Protection};
+
+    const BASE: u64 = 1 << 32;
+
+    /// An address space with code at [`BASE`].
+    fn with_code(code: &[u8]) -> AddressSpace {
+        let vm = AddressSpace::new(14, 40);
+        let size = code.len().next_multiple_of(1 << 14);
+        let memory = Arc::new(Memory::new(size).unwrap());
+        vm.bind(BASE, memory, 0, size as u64, Protection::READ | Protection::WRITE).unwrap();
+        vm.write(BASE, code).unwrap();
+        vm
+    }
+
+    /// A program of so many different constants: offsets are the widest that there are.
+    fn constants(count: usize) -> Vec<u8> {
+        let line = |n| format!("tex_state_store ts0, u0_u1, {n}, 0\n");
+        let code: String = (0..count).map(line).collect();
+        assemble(&(code + "stop\n")).unwrap()
+    }
+
+    #[test]
+    fn constants_are_limited_by_what_operations_can_name() {
+        for (count, loads) in [(MAX_CONSTANTS, true), (MAX_CONSTANTS + 1, false)] {
+            let vm = with_code(&constants(count));
+            let program = Program::load(&vm, BASE, BASE, Translation::NEVER);
+            assert_eq!(program.is_ok(), loads, "{count} constants");
+            let Ok(program) = program else { continue };
+            let last = program.shared_rows(&[])[UNIFORM_ROWS + count - 1];
+            assert_eq!(last.0, [count as u32 - 1; 32]);
+        }
+    }
+
+    #[test]
+    fn programs_that_lie_in_each_other_do_not_pile_up() {
+        let vm = with_code(&constants(1 << 15));
+        let cache = Cache::new(Translation::NEVER);
+        let programs = Programs::new(&vm, BASE, &cache);
+        let mut most = 0;
+        for start in 0..100 {
+            assert!(programs.get(BASE + 8 * start).is_ok());
+            for map in [&cache.decoded, &programs.checked] {
+                let map = map.lock().unwrap();
+                let kept: usize = map.programs.values().map(|p| p.bytes.len()).sum();
+                assert!(kept == map.code_bytes && kept <= Decoded::LIMIT_BYTES);
+                most = most.max(map.programs.len());
+            }
+        }
+        assert!(most > 1);
     }
 }
