@@ -10,6 +10,7 @@
 //! [`scalarise`] splits vectors and [`vectorise`] joins neighbouring memory accesses.
 //! [`subgroups`] asks other lanes only for what is not known without them.
 //! [`reassociate`] multiplies shared factors first.
+//! [`invariance`] keeps invariant outputs from all that changes roundings.
 //! [`forward`] takes values that memory is known to hold, and [`hoist`] what both arms of an `if` compute.
 //! Analyses for backends: [`divergence`]. A backend runs the lowerings (`lower_*`) that it wants; [`target::lower`] runs all in order.
 
@@ -20,6 +21,7 @@ pub mod divergence;
 pub mod forward;
 pub mod hoist;
 pub mod if_convert;
+pub mod invariance;
 pub mod licm;
 pub mod lower_addresses;
 pub mod lower_alu;

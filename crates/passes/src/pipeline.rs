@@ -13,6 +13,7 @@ pub struct Pass {
 
 /// Every pass that needs no options.
 pub const PASSES: &[Pass] = &[
+    Pass { name: "invariance", run: crate::invariance::run },
     Pass { name: "split", run: crate::split::run },
     Pass { name: "promote", run: crate::promote::run },
     Pass { name: "control", run: crate::control::run },
@@ -143,6 +144,7 @@ impl<'a> Pipeline<'a> {
 
     /// The optimisations that every backend wants, in order.
     pub fn optimise(&mut self, s: &mut Shader) {
+        self.run(s, "invariance");
         self.clean(s, &["split", "promote", "control", "simplify", "dce"]);
         self.run(s, "scalarise");
         self.clean(s, &["control", "simplify", "dce", "forward"]);

@@ -535,7 +535,8 @@ impl Cx<'_> {
             };
             let Place::Local { tree, .. } = &o.ptr.place else { continue };
             let tree = tree.clone();
-            self.store_output(o.id, &o.ptr, &tree, slot, &written)?;
+            let invariant = self.m.decoration(o.id, D::Invariant).is_some();
+            self.store_output(o.id, &o.ptr, &tree, slot, &written, invariant)?;
         }
         Ok(())
     }
@@ -588,6 +589,7 @@ impl Cx<'_> {
         tree: &Rc<Tree>,
         slot: IoSlot,
         written: &HashSet<tepui_ir::Var>,
+        invariant: bool,
     ) -> Result<()> {
         let is_block = matches!(self.ty(p.ty)?, Ty::Struct { .. });
         if !is_block && let Tree::Leaf { var, dims } = &**tree {
@@ -607,10 +609,10 @@ impl Cx<'_> {
             if t.bits() == 64 && t.comps() > 2 {
                 let parts = self.split(v);
                 let (lo, hi) = (self.vec(&parts[..2])?, self.vec(&parts[2..])?);
-                self.emit(Op::StoreOutput, Attrs::Io(slot), &[lo, zero], &[]);
-                self.emit(Op::StoreOutput, Attrs::Io(advance(slot, 1)), &[hi, zero], &[]);
+                self.write_output(slot, lo, zero, invariant);
+                self.write_output(advance(slot, 1), hi, zero, invariant);
             } else {
-                self.emit(Op::StoreOutput, Attrs::Io(slot), &[v, zero], &[]);
+                self.write_output(slot, v, zero, invariant);
             }
             return Ok(());
         }
@@ -634,7 +636,9 @@ impl Cx<'_> {
             } else {
                 at
             };
-            self.store_output(id, &sub, &sub_tree, s, written)?;
+            let invariant =
+                invariant || is_block && self.m.member_decoration(p.ty, k, D::Invariant).is_some();
+            self.store_output(id, &sub, &sub_tree, s, written, invariant)?;
             at = s;
             match at.loc {
                 IoLoc::Location(_) => {
@@ -647,6 +651,12 @@ impl Cx<'_> {
             }
         }
         Ok(())
+    }
+
+    fn write_output(&mut self, slot: IoSlot, v: Value, zero: Value, invariant: bool) {
+        self.flags.set(InstFlags::EXACT, invariant);
+        self.emit(Op::StoreOutput, Attrs::Io(slot), &[v, zero], &[]);
+        self.flags.remove(InstFlags::EXACT);
     }
 
     fn step_local(&mut self, p: &Ptr, index: Value, elem: Id, member: Option<u32>) -> Result<Ptr> {

@@ -228,3 +228,30 @@ fn atomics_and_matrices() {
         (x + 2.0 * y + 3.0 * z) + (4.0 * x + 5.0 * y + 6.0 * z) + (7.0 * x + 8.0 * y + 31.0 * z);
     check(&wgsl(src), &[0; 4], &[496, max as u32, u32::MAX, 0]);
 }
+
+/// Two shaders compute an invariant position alike, and other things around it that would have it rounded differently.
+#[test]
+fn invariant_positions_are_computed_alike() {
+    let position = |rest: &str| {
+        let words = wgsl(&format!(
+            "struct Out {{ @builtin(position) @invariant at: vec4<f32>, @location(0) more: f32 }}
+            @group(0) @binding(0) var<uniform> m: mat4x4<f32>;
+            @vertex fn main(@location(0) p: vec4<f32>) -> Out {{
+                var out: Out;
+                let q = m * p;
+                out.at = q * 3.0 + q.wzyx;
+                {rest}
+                return out;
+            }}"
+        ));
+        let mut s = translate(&words, &Options::default()).unwrap();
+        pipeline::optimise(&mut s);
+        let text = s.to_string();
+        text.lines().filter(|line| line.contains(".exact")).count()
+    };
+    let alone = position("out.more = 1.0;");
+    assert!(alone > 16, "{alone} exact instructions");
+    for rest in ["out.more = q.x * q.y + q.z;", "out.more = (m * p).w * p.x * 3.0;"] {
+        assert_eq!(position(rest), alone, "{rest}");
+    }
+}
