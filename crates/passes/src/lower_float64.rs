@@ -2,7 +2,8 @@
 //!
 //! Runs on scalars (after [`crate::scalarise`]) and before [`crate::lower_int64`], which takes the 64-bit integers further: values keep their
 //! type, as types say only how many bits there are. Results are those of IEEE 754: rounded once to nearest even, denormals kept whatever
-//! the float controls ask (flushing is a permission that 64-bit floats do not need), and every not-a-number is the same one. `frsq` and
+//! the float controls ask (flushing is a permission that 64-bit floats do not need), and every
+//! not-a-number that arithmetic gives is the same one. `frsq` and
 //! `fmod` are what their definitions make of correctly rounded steps. Exponentials, logarithms and trigonometry of 64 bits exist in no
 //! shading language and stay.
 //!
@@ -86,8 +87,10 @@ const BIAS: i32 = 1023;
 const INF_EXP: i32 = 0x7ff;
 /// Infinity.
 const INF: u64 = 0x7ff << 52;
-/// The not-a-number that every op gives.
+/// The not-a-number that arithmetic gives.
 const NAN: u64 = 0x7ff8 << 48;
+/// What makes a not-a-number a quiet one: conversions and powers of two keep the others of its bits.
+const QUIET: u64 = 1 << 51;
 /// 1.0.
 const ONE: u64 = 0x3ff << 52;
 

@@ -1,8 +1,8 @@
 //! Sums, products, quotients, roots, remainders and powers of two.
 
 use super::{
-    BIAS, INF, NAN, Num, SIGN, abs, bit64, extend, high, low, round, shift_jam, sign_of, unpack,
-    unpack_normal, with_sign,
+    BIAS, INF, NAN, Num, QUIET, SIGN, abs, bit64, extend, high, low, round, shift_jam, sign_of,
+    unpack, unpack_normal, with_sign,
 };
 use crate::rewrite::Emit;
 use tepui_ir::{Op, Type, Value};
@@ -294,7 +294,7 @@ pub(super) fn ldexp(e: &mut Emit, a: Value, n: Value) -> Value {
     let exp = ir!(e, (IAdd exp n));
     let sign = sign_of(e, a);
     let finite = ir!(e, (fn round sign exp (UShr sig 1u32)));
-    let special = ir!(e, (if (ULt INF xa) NAN a));
+    let special = ir!(e, (if (ULt INF xa) (IOr a QUIET) a));
     ir!(e, (if (ULt xa INF) finite special))
 }
 

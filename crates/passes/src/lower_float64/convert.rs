@@ -1,7 +1,7 @@
 //! Conversions between 64-bit floats, smaller floats and integers.
 
 use super::{
-    BIAS, FRACTION, INF, INF_EXP, NAN, Num, abs, bit, high, join, low, round, shift_jam, sign_of,
+    BIAS, FRACTION, INF, INF_EXP, Num, QUIET, abs, bit, high, join, low, round, shift_jam, sign_of,
     unpack, with_sign,
 };
 use crate::rewrite::Emit;
@@ -40,7 +40,9 @@ pub(super) fn narrow(e: &mut Emit, a: Value, ty: Type, to_zero: bool) -> Value {
     // The largest number stands for what is larger where nothing may be rounded up; 16 bits see to that themselves.
     let end = if to_zero || half { inf - 1 } else { inf };
     let bits = ir!(e, (if (SLt exp 255u32) bits end));
-    let special = ir!(e, (if (IEq xa INF) inf 0x7fc0_0000u32));
+    // A not-a-number keeps the bits that there is room for.
+    let payload = ir!(e, (IOr (IAnd (UShr top 7u32) 0x7f_ffffu32) 0x7fc0_0000u32));
+    let special = ir!(e, (if (IEq xa INF) inf payload));
     let bits = ir!(e, (if (ULt xa INF) bits special));
     let bits = ir!(e, (IOr bits sign));
     if !half {
@@ -65,7 +67,8 @@ pub(super) fn widen(e: &mut Emit, a: Value) -> Value {
     let fraction = ir!(e, (IAnd (IShl xa n) 0x7f_ffffu32));
     let hi = ir!(e, (IOr (IShl exp 20u32) (UShr fraction 3u32)));
     let bits = ir!(e, (fn join (IShl fraction 29u32) (IOr hi sign)));
-    ir!(e, (if (ULt 0x7f80_0000u32 xa) NAN bits))
+    let nan = ir!(e, (ULt 0x7f80_0000u32 xa));
+    ir!(e, (if nan (IOr bits QUIET) bits))
 }
 
 /// To an integer: towards zero, saturating; not-a-numbers give 0.
