@@ -357,6 +357,7 @@ fn one(args: &Args, path: &Path, look: bool) -> (Report, String, Vec<u8>) {
             return (report, String::new(), Vec::new());
         }
     };
+    let first = shader.clone();
     let program = compile_as(&mut shader, &args.common.options(), &interface, &mut after);
     if look && want == Some("list") {
         names.dedup();
@@ -380,10 +381,26 @@ fn one(args: &Args, path: &Path, look: bool) -> (Report, String, Vec<u8>) {
                 text.push_str(&p.stats.line(&report.stage.to_uppercase()));
                 text.push('\n');
             }
+            if emit == Emit::Asm && !first.captures.is_empty() {
+                match capture(args, first, &words) {
+                    Ok(t) => text.push_str(&t),
+                    Err(e) => report.error = Some(e),
+                }
+            }
             return (report, text, p.code);
         }
     }
     (report, text, Vec::new())
+}
+
+/// The compute program that writes what transform feedback captures.
+fn capture(args: &Args, mut shader: Shader, words: &[u32]) -> Result<String, String> {
+    let results = abi::VertexResults::Memory;
+    let interface = Interface::Vertex(abi::Vertex { results, ..abi::Vertex::default() });
+    let p = compile_as(&mut shader, &args.common.options(), &interface, &mut |_, _| {})
+        .map_err(|e| format!("transform feedback: {e}"))?;
+    let code = listing(&p, &shader, &source_lines(words));
+    Ok(format!("# transform feedback, as a compute program\n{code}{}\n", p.stats.line("CAPTURE")))
 }
 
 fn write(output: &Option<PathBuf>, bytes: &[u8]) -> Result<(), String> {

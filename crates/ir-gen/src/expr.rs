@@ -30,6 +30,8 @@ const UNARY: &[Op] = &[Op::INeg, Op::INot, Op::IAbs, Op::ISign, Op::BitReverse];
 const COUNT: &[Op] = &[Op::BitCount, Op::FindLsb, Op::UFindMsb, Op::SFindMsb];
 const COMPARE: &[Op] = &[Op::IEq, Op::INe, Op::SLt, Op::SGe, Op::ULt, Op::UGe];
 const FLOAT: &[Op] = &[Op::FAdd, Op::FMul, Op::FSub, Op::FMin, Op::FMax];
+/// What every implementation rounds correctly in 64 bits.
+const DOUBLE: &[Op] = &[Op::FDiv, Op::FSqrt, Op::FFma, Op::FSign];
 const ROUND: &[Op] = &[Op::FFloor, Op::FCeil, Op::FTrunc, Op::FRoundEven, Op::FNeg, Op::FAbs];
 
 impl Gen<'_> {
@@ -172,7 +174,7 @@ impl Gen<'_> {
         self.pools[k].bits
     }
 
-    /// A float expression of 16 or 32 bits.
+    /// A float expression.
     fn float(&mut self, bits: u8, depth: u32) -> Value {
         if depth >= 5 || self.rng.one_in(3) {
             let from = self.size();
@@ -181,8 +183,22 @@ impl Gen<'_> {
             return self.b.convert(op, x, bits);
         }
         if self.config.halves && self.config.floats && self.rng.one_in(6) {
-            let x = self.float(48 - bits, depth + 1);
+            let from = if bits == 64 { self.rng.pick(&[16, 32]) } else { 48 - bits };
+            let x = self.float(from, depth + 1);
             return self.b.convert(Op::F2F, x, bits);
+        }
+        if self.config.doubles && bits < 64 && self.rng.one_in(4) {
+            let x = self.float(64, depth + 1);
+            return self.b.convert(Op::F2F, x, bits);
+        }
+        if bits == 64 && self.rng.one_in(3) {
+            let x = self.float(bits, depth + 1);
+            let op = self.rng.pick(DOUBLE);
+            let mut args = vec![x];
+            while args.len() < op.info().operands.len() {
+                args.push(self.float(bits, depth + 2));
+            }
+            return self.b.alu(op, &args);
         }
         if self.rng.one_in(4) {
             let op = self.rng.pick(ROUND);
@@ -196,6 +212,9 @@ impl Gen<'_> {
 
     /// The size of a float expression.
     fn float_size(&mut self) -> u8 {
+        if self.config.doubles && self.rng.one_in(2) {
+            return 64;
+        }
         match (self.config.floats, self.config.halves) {
             (true, true) => self.rng.pick(&[16, 32]),
             (true, false) => 32,

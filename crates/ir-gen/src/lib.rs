@@ -43,6 +43,8 @@ pub struct Config {
     pub floats: bool,
     /// 16-bit floats.
     pub halves: bool,
+    /// 64-bit floats.
+    pub doubles: bool,
     /// A storage image at binding 1 and a sampled one at binding 2 ([`memory`] has both).
     pub images: bool,
     /// Atomics on the lane's own memory.
@@ -65,6 +67,7 @@ impl Config {
             small: false,
             floats: false,
             halves: false,
+            doubles: false,
             images: false,
             atomics: false,
             shared: false,
@@ -73,7 +76,7 @@ impl Config {
         }
     }
 
-    /// Everything but images.
+    /// Everything but images and 64-bit floats.
     #[must_use]
     pub const fn all() -> Config {
         Config {
@@ -82,6 +85,7 @@ impl Config {
             small: true,
             floats: true,
             halves: true,
+            doubles: false,
             images: false,
             atomics: true,
             shared: true,

@@ -51,7 +51,7 @@ pub fn run(s: &mut Shader, options: Options) -> bool {
     if !s.values.values().any(|v| v.ty.bits() == 64 && !handle(v.def)) {
         return false;
     }
-    let whole = handles(s);
+    let whole = handles(s, |_| true);
     let mut p = Pairs {
         options,
         whole,
@@ -69,8 +69,8 @@ pub fn run(s: &mut Shader, options: Options) -> bool {
     changed
 }
 
-/// Values that reach a handle operand through selects, `if`s and loops: they stay whole.
-fn handles(s: &Shader) -> SecondaryMap<Value, bool> {
+/// Values that reach a handle operand of some ops through selects, `if`s and loops: they stay whole.
+pub(crate) fn handles(s: &Shader, of: impl Fn(Op) -> bool) -> SecondaryMap<Value, bool> {
     let mut whole = SecondaryMap::new();
     let mut work: Vec<Value> = Vec::new();
     // What `break`, `continue` and `yield` carry to each result and parameter.
@@ -86,7 +86,7 @@ fn handles(s: &Shader) -> SecondaryMap<Value, bool> {
     }
     s.walk(|s, _, i| {
         for (p, &a) in s.insts[i].op.info().operands.iter().zip(s.args(i)) {
-            if *p == Pat::H {
+            if *p == Pat::H && of(s.insts[i].op) {
                 work.push(a);
             }
         }

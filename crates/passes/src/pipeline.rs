@@ -46,6 +46,9 @@ pub const PASSES: &[Pass] = &[
         run: |s| crate::lower_subgroups::run(s, crate::lower_subgroups::Subgroups::CLUSTERED),
     },
     Pass { name: "lower_alu", run: |s| crate::lower_alu::run(s, crate::lower_alu::Alu::all()) },
+    Pass { name: "lower_handles", run: crate::lower_handles::run },
+    Pass { name: "lower_atomics", run: crate::lower_atomics::run },
+    Pass { name: "lower_float64", run: crate::lower_float64::run },
     Pass {
         name: "lower_int64",
         run: |s| crate::lower_int64::run(s, crate::lower_int64::Options::default()),

@@ -17,7 +17,7 @@ pub enum When {
     Loose,
     /// Unless the instruction is exact or strict: rounding and special values may differ.
     Inexact,
-    /// Unless the instruction is exact ([`InstFlags::EXACT`]): two roundings become one.
+    /// Unless the instruction is exact ([`InstFlags::EXACT`]): two roundings become one. Not on 64 bits, where that costs more in software.
     Contract,
 }
 
@@ -207,12 +207,12 @@ pub static BY_OP: LazyLock<Vec<Vec<Rule>>> = LazyLock::new(|| {
 });
 
 impl Rule {
-    /// Whether the rule may rewrite an instruction with these flags.
+    /// Whether the rule may rewrite an instruction with these flags and results of this many bits.
     #[must_use]
-    pub fn allowed(&self, f: InstFlags) -> bool {
+    pub fn allowed(&self, f: InstFlags, bits: u8) -> bool {
         match self.when {
             When::Always => true,
-            When::Contract => !f.contains(InstFlags::EXACT),
+            When::Contract => !f.contains(InstFlags::EXACT) && bits < 64,
             When::Loose | When::Inexact => !f.intersects(InstFlags::STRICT | InstFlags::EXACT),
         }
     }

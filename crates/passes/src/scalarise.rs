@@ -147,9 +147,11 @@ impl Scalarise {
             Op::FDot if vector => {
                 let (a, b) = (self.split(s, out, i, args[0]), self.split(s, out, i, args[1]));
                 let ty = s.ty(a[0]);
-                let exact = s.insts[i]
-                    .flags
-                    .intersects(tepui_ir::InstFlags::EXACT | tepui_ir::InstFlags::STRICT);
+                // 64-bit floats are software on most GPUs, where one rounding costs more than two.
+                let exact = ty.bits() == 64
+                    || s.insts[i]
+                        .flags
+                        .intersects(tepui_ir::InstFlags::EXACT | tepui_ir::InstFlags::STRICT);
                 let mut sum = push(s, out, i, Op::FMul, Attrs::None, &[a[0], b[0]], ty);
                 for k in 1..a.len() {
                     sum = if exact {

@@ -215,7 +215,7 @@ impl Simplify {
         }
         if depth < 8 {
             for rule in &BY_OP[op as usize] {
-                if !rule.allowed(s.insts[i].flags) {
+                if !rule.allowed(s.insts[i].flags, s.ty(s.result(i)).bits()) {
                     continue;
                 }
                 let mut binds = [None; 4];
@@ -279,7 +279,7 @@ impl Simplify {
     ) -> bool {
         let Expr::Op(op, pats) = e else { return false };
         let d = &s.insts[i];
-        if d.op != *op || !rule.allowed(d.flags) {
+        if d.op != *op || !rule.allowed(d.flags, s.ty(s.result(i)).bits()) {
             return false;
         }
         let args = s.args(i);

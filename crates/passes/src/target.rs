@@ -24,8 +24,8 @@ pub struct Target {
     pub tex: Tex,
     /// Descriptor-bound buffers become addresses with bounds checks.
     pub buffers: bool,
-    /// It has no 64-bit float arithmetic, and shaders that need it are refused.
-    pub no_f64: bool,
+    /// It has 64-bit float arithmetic.
+    pub float64: bool,
 }
 
 impl Default for Target {
@@ -38,7 +38,7 @@ impl Default for Target {
             subgroups: Subgroups::all(),
             tex: Tex::all(),
             buffers: true,
-            no_f64: true,
+            float64: false,
         }
     }
 }
@@ -83,11 +83,6 @@ pub fn lower(
     t: &Target,
     after: &mut dyn FnMut(&'static str, &Shader),
 ) -> Result<(), Unsupported> {
-    if t.no_f64
-        && let Some(e) = f64_op(s)
-    {
-        return Err(e);
-    }
     let mut p = Pipeline::new(after);
     p.run(s, "lower_vars");
     p.run(s, "lower_io");
@@ -104,6 +99,14 @@ pub fn lower(
     let bits = lower_bits::Options { min_int_bits: t.min_int_bits };
     p.with(s, "lower_bits", |s| lower_bits::run(s, bits));
     p.run(s, "scalarise");
+    if !t.float64 {
+        if p.run(s, "lower_float64") {
+            p.run(s, "simplify");
+        }
+        if let Some(e) = f64_op(s) {
+            return Err(e);
+        }
+    }
     p.with(s, "lower_int64", |s| lower_int64::run(s, t.int64));
     // What one lowering makes another may have to take further: pack, then its divisions.
     for _ in 0..2 {

@@ -7,7 +7,7 @@ use tepui_ir::{
 };
 use tepui_ir_gen::Rng;
 use tepui_passes::lower_alu::{self, Alu};
-use tepui_passes::lower_int64;
+use tepui_passes::{lower_float64, lower_int64};
 
 const LANES: u32 = 512;
 /// Bytes of a lane: four operands and the results.
@@ -277,4 +277,110 @@ fn conversions_of_64_bits() {
             lower_int64::run(s, Default::default());
         }));
     }
+}
+
+/// Bits of a 64-bit float of every kind: specials, denormals, few bits, neighbours of powers of two, halves and integers.
+fn double(rng: &mut Rng) -> u64 {
+    let sign = (rng.below(2) as u64) << 63;
+    let near = |rng: &mut Rng| 1023 - 60 + rng.below(120) as u64;
+    let bits = match rng.below(12) {
+        0 => rng.pick(&[0, 1, 0x7ff << 52, 0x7ff8 << 48, 0x7ff << 52 | 1, (1 << 52) - 1, 1 << 52]),
+        1 => (0x7ff << 52) - 1 - rng.below(2) as u64,
+        2 => rng.bits() >> (12 + rng.below(52)),
+        3 => rng.bits() >> 1,
+        4 => (rng.below(4096) as f64 / 2.0 - 1024.0).to_bits(),
+        5 => near(rng) << 52,
+        6 => (near(rng) << 52).wrapping_add(rng.below(5) as u64).wrapping_sub(2),
+        7 => near(rng) << 52 | (1u64 << rng.below(52)) | (1u64 << rng.below(52)),
+        8 => (rng.bits() as f64).to_bits(),
+        9 => f64::from(f32::from_bits(rng.bits() as u32)).to_bits(),
+        10 => f64::from_bits(near(rng) << 52 | rng.bits() >> 12).round().to_bits(),
+        _ => near(rng) << 52 | rng.bits() >> 12,
+    };
+    bits ^ sign
+}
+
+/// An operand of a type beside or of 64-bit floats.
+fn operand(rng: &mut Rng, op: Op, ty: Type) -> u64 {
+    match (op, ty.bits()) {
+        (Op::FLdexp, 32) => (rng.below(5000) as i64 - 2500) as u64,
+        (Op::S2F | Op::U2F, n) => {
+            let x = if rng.one_in(2) { rng.int(n) } else { rng.bits() >> rng.below(64) };
+            x & ty.mask()
+        }
+        (_, 64) => double(rng),
+        (_, n) => {
+            rng.bits() & ty.mask() & if rng.one_in(4) { !(0x7c00 << (n - 16)) } else { u64::MAX }
+        }
+    }
+}
+
+#[test]
+fn floats_of_64_bits() {
+    let mut rng = Rng::new(6);
+    let skipped = [Op::FExp2, Op::FLog2, Op::FSin, Op::FCos, Op::FPow, Op::FDot];
+    let mut cases: Vec<(Op, Vec<Type>, Type)> = Vec::new();
+    for info in OPS {
+        let float = info.operands.contains(&Pat::F) && !matches!(info.fold, tepui_ir::Fold::None);
+        if !float || info.attrs != tepui_ir::AttrKind::None || skipped.contains(&info.op) {
+            continue;
+        }
+        if let Some((args, result)) = types(info.op, 64) {
+            cases.push((info.op, args, result));
+        }
+    }
+    assert!(cases.len() > 25, "{cases:?}");
+    for n in [8, 16, 32, 64] {
+        let (int, float) = (Type::scalar(n), Type::B64);
+        cases.extend([Op::F2S, Op::F2U].map(|op| (op, vec![float], int)));
+        cases.extend([Op::S2F, Op::U2F].map(|op| (op, vec![int], float)));
+        if n == 16 || n == 32 {
+            cases.extend([Op::F2F, Op::F2FRtz].map(|op| (op, vec![float], int)));
+            cases.push((Op::F2F, vec![int], float));
+        }
+    }
+    for (op, args, result) in cases {
+        // C's remainder takes a turn for each bit of the quotient.
+        for _ in 0..if op == Op::FRem { 1 } else { 16 } {
+            let mut input = Vec::new();
+            for _ in 0..LANES {
+                let start = input.len();
+                for (k, &t) in args.iter().enumerate() {
+                    input.resize(start + 16 * k, 0);
+                    let mut x = operand(&mut rng, op, t);
+                    // Often close to the operand before: sums cancel, quotients are near 1.
+                    if k > 0 && t.bits() == 64 && rng.one_in(4) {
+                        let at = start + 16 * (k - 1);
+                        let before = u64::from_le_bytes(input[at..at + 8].try_into().unwrap());
+                        x = (before ^ (rng.below(2) as u64) << 63)
+                            .wrapping_add(rng.int(64) >> rng.below(64));
+                    }
+                    input.extend(x.to_le_bytes());
+                }
+                input.resize(start + STRIDE as usize, 0);
+            }
+            let s = shader(op, &args, result, &[]);
+            let changed = check_bits(op, s, &input);
+            assert!(changed, "{}", op.name());
+        }
+    }
+}
+
+/// [`check`] of 64-bit floats, every bit; then without any 64-bit value.
+fn check_bits(op: Op, s: Shader, input: &[u8]) -> bool {
+    let mut lowered = s.clone();
+    let changed = lower_float64::run(&mut lowered);
+    let mut pairs = lowered.clone();
+    lower_int64::run(&mut pairs, Default::default());
+    let want = results(&s, input);
+    for after in [&lowered, &pairs] {
+        tepui_ir::validate(after).unwrap_or_else(|e| panic!("{}: {e}\n{after}", op.name()));
+        for (lane, (w, g)) in want.iter().zip(&results(after, input)).enumerate() {
+            let row = &input[lane * STRIDE as usize..][..64];
+            let args: Vec<f64> =
+                row.chunks(16).map(|c| f64::from_le_bytes(c[..8].try_into().unwrap())).collect();
+            assert!(w == g, "{}: {w:x?}, lowered {g:x?}, operands {row:x?} = {args:?}", op.name());
+        }
+    }
+    changed
 }

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::module::Inst;
 use crate::pointer::{Place, Ptr};
 use crate::translate::{Cx, Val};
-use crate::ty::ImageTy;
+use crate::ty::{ImageTy, Ty};
 use rspirv::spirv::{Decoration, ImageOperands as IO, Op as S};
 use std::rc::Rc;
 use tepui_ir::{Access, AtomicOp, Attrs, Dim, Image, NumKind, Op, TexOperands, Type, Value};
@@ -48,6 +48,21 @@ impl Optional {
         put(TexOperands::OFFSETS, self.offsets.as_slice());
         (flags, args)
     }
+}
+
+/// The instruction that a lookup with a residency code has beside it.
+fn plain(op: S) -> Option<S> {
+    Some(match op {
+        S::ImageSparseSampleImplicitLod => S::ImageSampleImplicitLod,
+        S::ImageSparseSampleExplicitLod => S::ImageSampleExplicitLod,
+        S::ImageSparseSampleDrefImplicitLod => S::ImageSampleDrefImplicitLod,
+        S::ImageSparseSampleDrefExplicitLod => S::ImageSampleDrefExplicitLod,
+        S::ImageSparseFetch => S::ImageFetch,
+        S::ImageSparseGather => S::ImageGather,
+        S::ImageSparseDrefGather => S::ImageDrefGather,
+        S::ImageSparseRead => S::ImageRead,
+        _ => return None,
+    })
 }
 
 impl Cx<'_> {
@@ -160,12 +175,12 @@ impl Cx<'_> {
     }
 
     /// Brings a texel in the image's own size to the type that the instruction gives.
-    fn texel_result(&mut self, v: Value, ty: &ImageTy, to: Type) -> Result<Value> {
+    fn texel_result(&mut self, v: Value, kind: NumKind, to: Type) -> Result<Value> {
         let v = self.take(v, to.comps())?;
         if self.s.ty(v) == to {
             return Ok(v);
         }
-        match ty.kind {
+        match kind {
             NumKind::Float => self.convert(Op::F2F, v, to),
             NumKind::Sint => self.convert(Op::S2S, v, to),
             NumKind::Uint => self.convert(Op::U2U, v, to),
@@ -173,8 +188,25 @@ impl Cx<'_> {
     }
 
     /// Translates an instruction of this family; false when it is of another.
-    pub fn image_inst(&mut self, i: Inst) -> Result<bool> {
+    pub fn image_inst(&mut self, mut i: Inst) -> Result<bool> {
+        // No memory here is sparse: all texels are resident, which the code 0 says.
+        let mut residency = None;
+        if let Some(op) = plain(i.op) {
+            let (Ty::Struct { members }, id) = (self.ty(i.ty)?, i.ty) else {
+                return self.invalid("the result is a structure of a code and a texel");
+            };
+            let &[code, texel] = &**members else {
+                return self.invalid(format!("%{id} has other members than a code and a texel"));
+            };
+            residency = Some(self.ir_ty(code)?);
+            (i.op, i.ty) = (op, texel);
+        }
         let v = match i.op {
+            S::ImageSparseTexelsResident => {
+                let code = self.arg_ssa(0)?;
+                let zero = self.konst(self.s.ty(code), 0);
+                self.checked(Op::IEq, &[code, zero])?
+            }
             S::SampledImage => {
                 let (image, _, ty, access) = self.image_arg(0)?;
                 let sampler = match self.arg(1)? {
@@ -229,7 +261,7 @@ impl Cx<'_> {
                     &args,
                     t,
                 );
-                self.texel_result(v, &ty, to)?
+                self.texel_result(v, ty.kind, to)?
             }
             S::ImageRead => self.read(i)?,
             S::ImageWrite => {
@@ -299,12 +331,30 @@ impl Cx<'_> {
                     Type::vec(32, 2),
                 )
             }
-            op if format!("{op:?}").starts_with("ImageSparse") => {
-                return self.unsupported(i.name());
+            S::ColorAttachmentReadEXT => {
+                let Val::Tile(slot) = self.arg(0)? else {
+                    return self.invalid("operand 0 is not a tile image");
+                };
+                if self.m.ops(&i).len() > 1 {
+                    // A program that names its own sample runs for each, and finds that sample in the tile.
+                    let sample = self.arg_ssa(1)?;
+                    let own = Attrs::Builtin(tepui_ir::Builtin::SampleId);
+                    let is_own = |d| self.s.insts[d].attrs == own;
+                    if !self.s.def_inst(sample).is_some_and(is_own) {
+                        return self.unsupported("the colour of another sample");
+                    }
+                }
+                let to = self.ir_ty(i.ty)?;
+                let v = self.emit1(Op::LoadOutput, Attrs::Io(slot), &[], Type::vec(32, 4));
+                self.texel_result(v, slot.kind, to)?
             }
             _ => return Ok(false),
         };
-        self.bind(Val::Ssa(v))?;
+        let mut result = Val::Ssa(v);
+        if let Some(ty) = residency {
+            result = Val::Agg(Rc::new([Val::Ssa(self.konst(ty, 0)), result]));
+        }
+        self.bind(result)?;
         Ok(true)
     }
 
@@ -359,7 +409,7 @@ impl Cx<'_> {
             t,
         );
         let to = self.ir_ty(i.ty)?;
-        self.texel_result(v, &ty, to)
+        self.texel_result(v, ty.kind, to)
     }
 
     fn gather(&mut self, i: Inst) -> Result<Value> {
@@ -379,7 +429,7 @@ impl Cx<'_> {
         let a = Self::attrs(&ty, access | o.access, component, flags);
         let v = self.with_attrs(Op::TexGather, Attrs::Image(a), &args, Type::vec(32, 4));
         let to = self.ir_ty(i.ty)?;
-        self.texel_result(v, &ty, to)
+        self.texel_result(v, ty.kind, to)
     }
 
     fn read(&mut self, i: Inst) -> Result<Value> {
@@ -402,7 +452,7 @@ impl Cx<'_> {
         let a = Self::attrs(&ty, access | o.access, 0, flags);
         let v = self.emit1(Op::ImageLoad, Attrs::Image(a), &args, t);
         let to = self.ir_ty(i.ty)?;
-        self.texel_result(v, &ty, to)
+        self.texel_result(v, ty.kind, to)
     }
 
     /// An atomic on a texel. Loads and stores are exchanges by neutral means: `or 0`, `xchg`.

@@ -10,8 +10,8 @@ use rspirv::spirv::{
 };
 use std::rc::Rc;
 use tepui_ir::{
-    Access, AtomicOp, Attrs, Barrier, Builtin, ImageFormat, MemSet, Op, ResKind, Resource, Scope,
-    Type, Value,
+    Access, AtomicOp, Attrs, Barrier, Builtin, ImageFormat, Interp, IoLoc, IoSlot, MemSet, Op,
+    ResKind, Resource, Sampling, Scope, Type, Value,
 };
 
 impl Cx<'_> {
@@ -67,6 +67,7 @@ impl Cx<'_> {
             StorageClass::Uniform | StorageClass::UniformConstant | StorageClass::StorageBuffer => {
                 self.declare_resource(i, class, ty, &mut access)?
             }
+            StorageClass::TileImageEXT => Place::Tile(self.tile_image(i, ty)?),
             StorageClass::Input if !listed => return Ok(()),
             StorageClass::Output if !listed => return Ok(()),
             StorageClass::Input => return self.declare_input(i, ty),
@@ -75,6 +76,29 @@ impl Cx<'_> {
         };
         self.globals.insert(i.id, Val::Ptr(Rc::new(Ptr { place, ty, access })));
         Ok(())
+    }
+
+    /// Where a tile image lies: the fragment output of the same location.
+    fn tile_image(&mut self, i: &Inst, ty: Id) -> Result<IoSlot> {
+        let mut base = ty;
+        while let Ty::Array { elem, .. } = self.ty(base)? {
+            base = *elem;
+        }
+        let Ty::TileImage { kind } = *self.ty(base)? else {
+            return self.invalid("not a tile image");
+        };
+        let location = self.m.decoration(i.id, Decoration::Location).unwrap_or(0);
+        let Ok(location) = u16::try_from(location) else {
+            return self.invalid("no such location");
+        };
+        Ok(IoSlot {
+            loc: IoLoc::Location(location),
+            component: 0,
+            index: 0,
+            kind,
+            interp: Interp::Flat,
+            sampling: Sampling::Center,
+        })
     }
 
     fn declare_resource(

@@ -8,7 +8,7 @@ use crate::translate::{Cx, Val};
 use crate::ty::{MAX_LEAVES, Ty};
 use rspirv::spirv::{Decoration, StorageClass};
 use std::rc::Rc;
-use tepui_ir::{Access, Attrs, IoSlot, Op, Res, Type, Value, Var};
+use tepui_ir::{Access, Attrs, IoLoc, IoSlot, Op, Res, Type, Value, Var};
 
 /// A variable split into one IR variable per scalar or vector leaf.
 #[derive(Clone, Debug)]
@@ -54,6 +54,8 @@ pub(crate) enum Place {
     Builtin { which: rspirv::spirv::BuiltIn, comp: Option<Value> },
     /// A descriptor, or an array of them that `index` has not reached the end of.
     Resource { res: Res, index: Option<Value> },
+    /// A colour of the tile.
+    Tile(IoSlot),
     /// A texel of a storage image.
     Texel { image: Val, coord: Value, sample: Value },
 }
@@ -213,6 +215,16 @@ impl Cx<'_> {
                 });
             }
             p = self.block_pointer(&p)?;
+        }
+        if let Place::Tile(mut slot) = p.place {
+            let (Ty::Array { elem, .. }, Some(k)) = (self.ty(p.ty)?, self.s.as_const(index)) else {
+                return self.unsupported("a tile image that is chosen at run time");
+            };
+            let ty = *elem;
+            if let IoLoc::Location(n) = &mut slot.loc {
+                *n = n.saturating_add(u16::try_from(k).unwrap_or(u16::MAX));
+            }
+            return Ok(Ptr { place: Place::Tile(slot), ty, access: p.access });
         }
         let ty = p.ty;
         let member = match self.ty(ty)? {

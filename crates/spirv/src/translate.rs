@@ -11,7 +11,7 @@ use rspirv::spirv::{self, Decoration, Op as S};
 use std::rc::Rc;
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::{
-    Access, Attrs, InstFlags, Loc, Op, Region, Shader, SrcLoc, Stage, Type, Value, Var,
+    Access, Attrs, InstFlags, IoSlot, Loc, Op, Region, Shader, SrcLoc, Stage, Type, Value, Var,
 };
 
 /// Most instructions of a translated shader: inlining may multiply what the module holds.
@@ -34,6 +34,8 @@ pub(crate) enum Val {
         access: Access,
     },
     Sampler(Value),
+    /// A colour of the tile.
+    Tile(IoSlot),
 }
 
 /// One activation of a (function-)inlined body.
@@ -440,6 +442,7 @@ impl Cx<'_> {
                 out.extend(sampler);
             }
             Val::Sampler(v) => out.push(*v),
+            Val::Tile(_) => return self.unsupported("a tile image as a run-time value"),
         }
         Ok(())
     }
@@ -459,6 +462,7 @@ impl Cx<'_> {
                 access: *access,
             },
             Val::Sampler(v) => Val::Sampler(next(*v)),
+            Val::Tile(slot) => Val::Tile(*slot),
         }
     }
 

@@ -31,17 +31,44 @@ pub(crate) struct ImageTy {
 pub(crate) enum Ty {
     Void,
     Bool,
-    Int { bits: u8, signed: bool },
-    Float { bits: u8 },
-    Vector { elem: Id, n: u8 },
-    Matrix { col: Id, n: u8 },
-    Array { elem: Id, len: u32 },
-    RuntimeArray { elem: Id },
-    Struct { members: Rc<[Id]> },
-    Pointer { class: spirv::StorageClass, to: Id },
+    Int {
+        bits: u8,
+        signed: bool,
+    },
+    Float {
+        bits: u8,
+    },
+    Vector {
+        elem: Id,
+        n: u8,
+    },
+    Matrix {
+        col: Id,
+        n: u8,
+    },
+    Array {
+        elem: Id,
+        len: u32,
+    },
+    RuntimeArray {
+        elem: Id,
+    },
+    Struct {
+        members: Rc<[Id]>,
+    },
+    Pointer {
+        class: spirv::StorageClass,
+        to: Id,
+    },
     Image(ImageTy),
+    /// A colour of the tile (`VK_EXT_shader_tile_image`), and what its components are.
+    TileImage {
+        kind: NumKind,
+    },
     Sampler,
-    SampledImage { image: Id },
+    SampledImage {
+        image: Id,
+    },
     Function,
 }
 
@@ -191,6 +218,9 @@ impl Cx<'_> {
             Op::TypeForwardPointer => {
                 self.forward.insert(op(0)?);
                 return Ok(());
+            }
+            Op::TypeImage if op(1)? == spirv::Dim::DimTileImageDataEXT as u32 => {
+                Ty::TileImage { kind: self.types.num_kind(op(0)?) }
             }
             Op::TypeImage => {
                 let kind = self.types.num_kind(op(0)?);

@@ -11,6 +11,20 @@ use std::process::Command;
 /// When it cannot be had: without it there is nothing to test.
 #[must_use]
 pub fn corpus(package: &str) -> Vec<PathBuf> {
+    modules(&[directory().join("spv").join(package)]).expect("the corpus can be read")
+}
+
+/// The WGSL of crates that `tools/corpus` brings, sorted; of one crate when `package` names it.
+///
+/// # Panics
+/// As [`corpus`].
+#[must_use]
+pub fn wgsl(package: &str) -> Vec<PathBuf> {
+    files(&[directory().join("wgsl").join(package)], "wgsl").expect("the corpus can be read")
+}
+
+/// Where the corpus is.
+fn directory() -> PathBuf {
     let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/corpus");
     let run = |verb: &str| {
         let out = Command::new(&tool).arg(verb).output().expect("tools/corpus starts");
@@ -22,8 +36,7 @@ pub fn corpus(package: &str) -> Vec<PathBuf> {
         String::from_utf8_lossy(&out.stdout).trim().to_owned()
     };
     run("fetch");
-    let dir = Path::new(&run("path")).join("spv").join(package);
-    modules(&[dir]).expect("the corpus can be read")
+    PathBuf::from(run("path"))
 }
 
 /// The `.spv` files among some paths, sorted, folders with all that is below them.
@@ -31,17 +44,22 @@ pub fn corpus(package: &str) -> Vec<PathBuf> {
 /// # Errors
 /// When a folder cannot be read.
 pub fn modules(paths: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
+    files(paths, "spv")
+}
+
+fn files(paths: &[PathBuf], extension: &str) -> io::Result<Vec<PathBuf>> {
     let mut out = Vec::new();
     for path in paths {
         if path.is_dir() {
             let inner: Vec<PathBuf> = std::fs::read_dir(path)?
                 .map(|e| e.map(|e| e.path()))
                 .filter(|p| {
-                    p.as_ref()
-                        .map_or(true, |p| p.is_dir() || p.extension().is_some_and(|x| x == "spv"))
+                    p.as_ref().map_or(true, |p| {
+                        p.is_dir() || p.extension().is_some_and(|x| x == extension)
+                    })
                 })
                 .collect::<io::Result<_>>()?;
-            out.extend(modules(&inner)?);
+            out.extend(files(&inner, extension)?);
         } else {
             out.push(path.clone());
         }
@@ -50,12 +68,36 @@ pub fn modules(paths: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
     Ok(out)
 }
 
-/// A module's words.
+/// A module's words: of SPIR-V, or what naga makes of WGSL.
 ///
 /// # Errors
-/// When the file cannot be read.
+/// When the file cannot be read, or naga does not take it.
 pub fn read(file: &Path) -> io::Result<Vec<u32>> {
-    Ok(words(&std::fs::read(file)?))
+    let bytes = std::fs::read(file)?;
+    if file.extension().is_none_or(|e| e != "wgsl") {
+        return Ok(words(&bytes));
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    by_naga(&text).map_err(|e| io::Error::other(format!("{}: {e}", file.display())))
+}
+
+fn by_naga(text: &str) -> Result<Vec<u32>, String> {
+    use naga::back::{pipeline_constants::process_overrides, spv};
+    use naga::valid::{Capabilities, ValidationFlags, Validator};
+    let module = naga::front::wgsl::parse_str(text).map_err(|e| e.emit_to_string(text))?;
+    let info = Validator::new(ValidationFlags::all(), Capabilities::all())
+        .validate(&module)
+        .map_err(|e| e.emit_to_string(text))?;
+    // What a pipeline must give and the source does not is 0.
+    let missing = module.overrides.iter().filter(|(_, o)| o.init.is_none());
+    let key = |o: &naga::Override| {
+        o.id.map(|id| id.to_string()).or_else(|| o.name.clone()).unwrap_or_default()
+    };
+    let constants = missing.map(|(_, o)| (key(o), 0.0)).collect();
+    let (module, info) =
+        process_overrides(&module, &info, None, &constants).map_err(|e| e.to_string())?;
+    let options = spv::Options { lang_version: (1, 3), ..Default::default() };
+    spv::write_vec(&module, &info, &options, None).map_err(|e| e.to_string())
 }
 
 /// SPIR-V words of a file's bytes.

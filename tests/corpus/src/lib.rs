@@ -9,7 +9,7 @@ mod near;
 mod report;
 mod run;
 
-pub use files::{corpus, modules, read, words};
+pub use files::{corpus, modules, read, wgsl, words};
 pub use inputs::{Words, memory};
 pub use near::{Same, compare};
 pub use report::Report;
@@ -30,7 +30,7 @@ pub enum Outcome {
         /// What two runs said.
         ran: Option<Ran>,
         /// What the AGX back end made of it: instructions, or why it refused.
-        agx: Result<u32, String>,
+        agx: Result<u32, NotForAgx>,
     },
     /// The front end refused it and said why.
     Refused(Error),
@@ -38,6 +38,15 @@ pub enum Outcome {
     Wrong(String),
     /// A panic.
     Crashed(String),
+}
+
+/// Why the AGX back end does not compile a shader.
+#[derive(Debug)]
+pub struct NotForAgx {
+    /// Its own words.
+    pub why: String,
+    /// The shader is larger than Vulkan's limits for the GPU: nobody may give it to one.
+    pub too_large: bool,
 }
 
 /// One entry point of one module.
@@ -147,13 +156,23 @@ fn one(words: &[u32], options: &Options, seed: u64) -> Outcome {
     Outcome::Compiled { instructions, ran, agx }
 }
 
-/// Compiles a shader for AGX as the main part of its stage, and fragment shaders for a picture as well; the number of instructions, or
+/// Compiles a shader for AGX as the main part of its stage, fragment shaders for a picture and transform feedback as well; the number of instructions, or
 /// why it is refused.
-fn agx(first: &Shader) -> Result<Result<u32, String>, String> {
+fn agx(first: &Shader) -> Result<Result<u32, NotForAgx>, String> {
     use tepui_agx_compiler::abi::tile::Tile;
-    use tepui_agx_compiler::abi::{Colours, Fragment};
+    use tepui_agx_compiler::abi::{Colours, Fragment, Vertex, VertexResults};
     use tepui_agx_compiler::{Error as Agx, Interface, Options, compile_as};
-    let mut interfaces = vec![Interface::main(first.info.stage)];
+    // What reads the tile is compiled with its render targets known.
+    let mut reads_tile = false;
+    first.walk(|s, _, i| reads_tile |= s.insts[i].op == tepui_ir::Op::LoadOutput);
+    let mut interfaces = Vec::new();
+    if !reads_tile {
+        interfaces.push(Interface::main(first.info.stage));
+    }
+    if !first.captures.is_empty() {
+        let results = VertexResults::Memory;
+        interfaces.push(Interface::Vertex(Vertex { results, ..Vertex::default() }));
+    }
     if first.info.stage == tepui_ir::Stage::Fragment {
         let tile = Tile::single(tepui_format::Format::R8G8B8A8_UNORM);
         let colours = Colours::Tile(Box::new(tile));
@@ -165,8 +184,14 @@ fn agx(first: &Shader) -> Result<Result<u32, String>, String> {
             Ok(p) => out = Ok(p.stats.instructions),
             Err(e @ (Agx::Internal(_) | Agx::Encode(_))) => return Err(e.to_string()),
             // Without the place, so that equal reasons count together.
-            Err(Agx::Op { op, why, .. }) => return Ok(Err(format!("`{}` {why}", op.name()))),
-            Err(e) => return Ok(Err(e.to_string())),
+            Err(Agx::Op { op, why, .. }) => {
+                let why = format!("`{}` {why}", op.name());
+                return Ok(Err(NotForAgx { why, too_large: false }));
+            }
+            Err(e) => {
+                let too_large = matches!(e, Agx::Limit { .. });
+                return Ok(Err(NotForAgx { why: e.to_string(), too_large }));
+            }
         }
     }
     Ok(out)

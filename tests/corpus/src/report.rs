@@ -23,8 +23,12 @@ pub struct Report {
     pub not_run: BTreeMap<String, usize>,
     /// Refusals: number, whether all are of one vendor, and a file.
     pub reasons: BTreeMap<String, (usize, bool, String)>,
-    /// Compiled and refused by the AGX back end, of what the front end took.
+    /// Compiled and refused by the AGX back end, of what the front end took of those that any Vulkan 1.3 GPU may be given.
     pub agx: [usize; 2],
+    /// The same of those with an extension of one vendor.
+    pub agx_vendor: [usize; 2],
+    /// Those of the refused that are larger than Vulkan's limits for the GPU.
+    pub too_large: usize,
     /// The back end's refusals: number and a file.
     pub agx_reasons: BTreeMap<String, (usize, String)>,
     /// IR instructions before and after the passes, together.
@@ -38,11 +42,13 @@ impl Report {
         let vendor = e.vendor.is_some();
         match &e.outcome {
             Outcome::Compiled { instructions, ran, agx } => {
+                let counts = if vendor { &mut self.agx_vendor } else { &mut self.agx };
                 match agx {
-                    Ok(_) => self.agx[0] += 1,
-                    Err(why) => {
-                        self.agx[1] += 1;
-                        self.agx_reasons.entry(why.clone()).or_insert((0, file.clone())).0 += 1;
+                    Ok(_) => counts[0] += 1,
+                    Err(not) => {
+                        counts[1] += 1;
+                        self.too_large += usize::from(not.too_large && !vendor);
+                        self.agx_reasons.entry(not.why.clone()).or_insert((0, file.clone())).0 += 1;
                     }
                 }
                 *(if vendor { &mut self.vendor[0] } else { &mut self.compiled }) += 1;
@@ -69,8 +75,17 @@ impl Report {
     /// The part of the shaders that any Vulkan 1.3 GPU may be given which compile, in 0–1.
     #[must_use]
     pub fn share(&self) -> f64 {
-        let all = self.compiled + self.refused + self.wrong.len() + self.crashed.len();
-        self.compiled as f64 / all.max(1) as f64
+        self.compiled as f64 / self.all().max(1) as f64
+    }
+
+    /// The part of them that becomes AGX machine code, in 0–1, without those that are larger than the GPU's limits.
+    #[must_use]
+    pub fn agx_share(&self) -> f64 {
+        self.agx[0] as f64 / (self.all() - self.too_large).max(1) as f64
+    }
+
+    fn all(&self) -> usize {
+        self.compiled + self.refused + self.wrong.len() + self.crashed.len()
     }
 }
 
@@ -94,7 +109,16 @@ impl fmt::Display for Report {
         for (why, (n, file)) in &self.agx_reasons {
             writeln!(f, "{n:4}  refused by the AGX back end: {why} ({file})")?;
         }
-        writeln!(f, "AGX: compiled {}, refused {}", self.agx[0], self.agx[1])?;
+        writeln!(
+            f,
+            "AGX: compiled {}, refused {}, larger than its limits {} ({:.1} % compiled); one vendor's: compiled {}, refused {}",
+            self.agx[0],
+            self.all() - self.agx[0] - self.too_large,
+            self.too_large,
+            100.0 * self.agx_share(),
+            self.agx_vendor[0],
+            self.agx_vendor[1],
+        )?;
         let [before, after] = self.instructions;
         writeln!(
             f,

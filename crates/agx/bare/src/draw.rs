@@ -41,7 +41,7 @@ pub struct VertexBuffer {
 
 impl VertexBuffer {
     /// The last element that lies in the buffer.
-    fn clamp(&self) -> u32 {
+    pub(crate) fn clamp(&self) -> u32 {
         let size = self.attribute.format.info().block.bytes as usize;
         let room = self.buffer.size().saturating_sub(self.offset as usize + size);
         match self.attribute.stride {

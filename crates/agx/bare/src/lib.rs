@@ -6,6 +6,7 @@
 
 pub mod bind;
 pub mod draw;
+pub mod feedback;
 pub mod image;
 pub mod pair;
 pub mod reference;

@@ -174,19 +174,33 @@ pub fn run(
         Source::NumWorkgroups { axis } => Some(halves(groups[usize::from(axis)]).to_vec()),
         _ => None,
     };
-    let uniforms = uniforms(machine, program, bindings, &own)?;
+    let local = program.workgroup_size;
+    let threads = [0, 1, 2].map(|k| groups[k].saturating_mul(local[k]));
+    launch(machine, program, bindings, threads, &own)
+}
+
+/// Runs so many threads of a program; `own` knows the uniforms that belong to the launch.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn launch(
+    machine: &mut Machine,
+    program: &Program,
+    bindings: &Bindings,
+    global: [u32; 3],
+    own: &dyn Fn(Source) -> Option<Vec<u16>>,
+) -> Result<JobStats, Error> {
+    let uniforms = uniforms(machine, program, bindings, own)?;
     let states = states(program, bindings)?;
     if program.stats.scratch > 0 {
         machine.scratch(program.stats.scratch)?;
     }
-    let local = program.workgroup_size;
-    let global = [0, 1, 2].map(|k| groups[k].saturating_mul(local[k]));
     machine.dispatch(&Dispatch {
         code: &program.code,
         preshader: program.preamble.as_deref(),
         uniforms: &uniforms,
         global,
-        local,
+        local: program.workgroup_size,
         local_bytes: program.shared_bytes,
         textures: &states.textures,
         samplers: &states.samplers,

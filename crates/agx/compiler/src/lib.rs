@@ -146,7 +146,8 @@ pub fn lower(s: &mut Shader, options: &Options, look: &mut dyn FnMut(&'static st
 /// Images and textures in the form that the machine takes.
 fn images(s: &mut Shader, p: &mut Pipeline<'_>) -> bool {
     p.run(s, "lower_tex");
-    p.with(s, "lower_images", lower_images::run)
+    let images = p.with(s, "lower_images", lower_images::run);
+    p.run(s, "lower_atomics") || images
 }
 
 fn lower_rest(s: &mut Shader, options: &Options, p: &mut Pipeline<'_>) {
@@ -162,9 +163,13 @@ fn lower_rest(s: &mut Shader, options: &Options, p: &mut Pipeline<'_>) {
     if options.robust {
         p.run(s, "lower_buffers");
     }
+    p.run(s, "lower_handles");
     p.run(s, "scalarise");
     let groups = Subgroups::CLUSTERED | Subgroups::REDUCE_64 | Subgroups::IMUL | Subgroups::VOTE_EQ;
     p.with(s, "lower_subgroups", |s| lower_subgroups::run(s, groups));
+    if p.run(s, "lower_float64") {
+        p.run(s, "simplify");
+    }
     let int64 = lower_int64::Options { native: Int64::ADD | Int64::MUL_32X32 };
     p.with(s, "lower_int64", |s| lower_int64::run(s, int64));
     p.run(s, "lower_bits16");
@@ -199,6 +204,7 @@ pub fn compile_as(
 ) -> Result<Program> {
     abi::colour::run(s, interface)?;
     abi::views::run(s, interface);
+    abi::capture::run(s, interface);
     prepare(s, options, after);
     compile_part(s, options, interface, after)
 }

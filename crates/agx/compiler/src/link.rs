@@ -203,6 +203,14 @@ fn body(p: &Program) -> &[u8] {
     &p.code[..end.min(p.code.len())]
 }
 
+/// Bytes of the instruction that makes room on the stack, with which a program that needs any begins.
+fn stack_bytes(p: &Program) -> usize {
+    match Inst::decode(&p.code) {
+        Ok((Inst::StackAdjust(_), bytes)) => bytes,
+        _ => 0,
+    }
+}
+
 fn join(
     prolog: Option<&Program>,
     main: &Program,
@@ -217,8 +225,8 @@ fn join(
         Ok(())
     };
     if samples.is_some() {
-        if main.stats.scratch > 0 || epilog.is_some_and(|e| e.stats.scratch > 0) {
-            let what = "a main part that uses scratch memory runs for each sample";
+        if epilog.is_some_and(|e| e.stats.scratch > 0) {
+            let what = "an epilog that uses scratch memory runs for each sample";
             return Err(Error::Link(what.to_owned()));
         }
         let zero = Dst::new(0, Size::B16);
@@ -244,7 +252,9 @@ fn join(
         let more =
             WhileIcmp { cc: ICond::Ult, a: bit, b: Src::imm(1 << n), n: 1, ..WhileIcmp::default() };
         append(more.into(), &mut code)?;
-        let off = start as i32 - code.len() as i32;
+        // The stack is made once.
+        let again = start + stack_bytes(main);
+        let off = again as i32 - code.len() as i32;
         append(JmpExecAny { off, ..JmpExecAny::default() }.into(), &mut code)?;
         append(PopExec { n: 1, ..PopExec::default() }.into(), &mut code)?;
     }

@@ -24,7 +24,7 @@ pub struct Spilled {
 }
 
 /// Rounds before giving up.
-const ROUNDS: usize = 64;
+const ROUNDS: usize = 512;
 /// A loop makes what is in it this much dearer.
 const LOOP_WEIGHT: u32 = 8;
 

@@ -90,6 +90,8 @@ pub enum Source {
         /// Which.
         varying: Varying,
     },
+    /// Transform feedback: 64-bit address of the numbers of the vertices to capture, 32 bits each ([`crate::abi::capture`]).
+    CaptureIndices,
     /// Fragment: not zero where the second number of a coefficient register is the flat value (triangle fans whose
     /// first vertex is provoking), 16 bits.
     FirstFan,
@@ -136,7 +138,8 @@ impl Source {
             | Source::Descriptor { .. }
             | Source::PushLong { .. }
             | Source::PushAddress
-            | Source::AttributeBase { .. } => 4,
+            | Source::AttributeBase { .. }
+            | Source::CaptureIndices => 4,
             Source::Constant16 { .. }
             | Source::DrawIndex
             | Source::ViewIndex

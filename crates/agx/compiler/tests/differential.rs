@@ -209,3 +209,157 @@ fn programs_with_bounds_checks() {
     let t = check(seeds(3000, 100), &EVERYTHING, options, true);
     println!("{t:?}");
 }
+
+#[test]
+fn programs_with_doubles() {
+    let config = Config { doubles: true, size: 12, ..EVERYTHING };
+    let t = check(seeds(5000, 60), &config, Options { check: true, ..Options::default() }, true);
+    println!("{t:?}");
+    assert!(t.same >= 50 || std::env::var_os("TEPUI_SEEDS").is_some(), "{t:?}");
+}
+
+/// All lanes add to one place, and take the minimum and maximum of another; sums of small numbers are exact in any order.
+#[test]
+fn float_atomics() {
+    use tepui_ir::{
+        AtomicOp, Attrs, Barrier, Builder, Builtin, Mem, MemSet, Op, ResKind, Resource, Scope,
+        Stage, Type,
+    };
+    for (bits, robust) in [(32u8, false), (32, true), (16, false), (16, true)] {
+        let ty = Type::scalar(bits);
+        let bytes = u32::from(bits) / 8;
+        let mut s = Shader::new(Stage::Compute);
+        s.info.workgroup_size = [64, 1, 1];
+        s.info.shared_bytes = 64;
+        let res = s.resources.push(Resource::new(ResKind::StorageBuffer, 0, 0));
+        let mut b = Builder::new(&mut s);
+        let lane = b.builtin(Builtin::LocalInvocationIndex, Type::B32);
+        let zero = b.u32(0);
+        let handle = b.descriptor(res, zero, Default::default());
+        let x = b.convert(Op::U2F, lane, bits);
+        let one = b.u32(1);
+        let odd = b.binary(Op::IAnd, lane, one);
+        let size = b.u32(bytes);
+        let at = b.binary(Op::IMul, odd, size);
+        let mem = |offset: u32| Mem {
+            align_log2: bytes.trailing_zeros() as u8,
+            offset: offset as i32,
+            ..Mem::default()
+        };
+        let barrier = Barrier {
+            exec: Scope::Workgroup,
+            mem: Scope::Workgroup,
+            spaces: MemSet::SHARED | MemSet::BUFFER,
+        };
+        let fours = b.u32(4);
+        let own = b.binary(Op::IMul, lane, fours);
+        let first = b.u32(16);
+        let few = b.binary(Op::ULt, lane, first);
+        let clear = b.select(few, own, zero);
+        b.effect(
+            Op::StoreShared,
+            Attrs::Mem(Mem { align_log2: 2, ..Mem::default() }),
+            &[clear, zero],
+        );
+        let word = Attrs::Mem(Mem { align_log2: 2, ..Mem::default() });
+        b.effect(Op::StoreBuffer, word, &[handle, clear, zero]);
+        b.effect(Op::Barrier, Attrs::Barrier(barrier), &[]);
+        for (k, op) in [AtomicOp::FAdd, AtomicOp::FMin, AtomicOp::FMax].into_iter().enumerate() {
+            let k = k as u32 * 4;
+            // Two places, of odd and of even lanes: halves of one word where they have 16 bits.
+            b.value(Op::AtomicBuffer, Attrs::Atomic(op, mem(8 + 2 * k)), &[handle, at, x], ty);
+            b.value(Op::AtomicShared, Attrs::Atomic(op, mem(2 * k)), &[at, x], ty);
+        }
+        b.effect(Op::Barrier, Attrs::Barrier(barrier), &[]);
+        let sum = b.value(Op::LoadShared, word, &[clear], Type::B32);
+        let to = Attrs::Mem(Mem { align_log2: 2, offset: 64, ..Mem::default() });
+        b.effect(Op::StoreBuffer, to, &[handle, clear, sum]);
+        b.finish();
+        tepui_ir::validate(&s).unwrap_or_else(|e| panic!("{e}\n{s}"));
+        let want = run(&s, 1).unwrap_or_else(|e| panic!("{e}\n{s}"));
+        let want = &want.buffers[&(0, 0, 0)];
+        let options = Options { check: true, robust, ..Options::default() };
+        let p = tepui_agx_compiler::compile(&mut s.clone(), &options)
+            .unwrap_or_else(|e| panic!("{e}\n{s}"));
+        let got = execute(&mut machine(), &p, 1).unwrap_or_else(|e| panic!("{e}\n{}", listing(&p)));
+        assert_eq!(got[..256], want[..256], "{bits} bits\n{}", listing(&p));
+    }
+}
+
+/// A buffer that each lane chooses from two, by a select and by what a loop carries.
+#[test]
+fn chosen_buffers() {
+    use tepui_ir::{AtomicOp, Attrs, Builder, Builtin, Mem, Op, ResKind, Resource, Stage, Type};
+    let mut s = Shader::new(Stage::Compute);
+    s.info.workgroup_size = [32, 1, 1];
+    let all = [0, 1].map(|n| s.resources.push(Resource::new(ResKind::StorageBuffer, 0, n)));
+    let mut b = Builder::new(&mut s);
+    let lane = b.builtin(Builtin::LocalInvocationIndex, Type::B32);
+    let (zero, one, four) = (b.u32(0), b.u32(1), b.u32(4));
+    let [x, y] = all.map(|r| b.descriptor(r, zero, Default::default()));
+    let odd = b.binary(Op::IAnd, lane, one);
+    let odd = b.binary(Op::INe, odd, zero);
+    let chosen = b.select(odd, x, y);
+    let at = b.binary(Op::IMul, lane, four);
+    let mem = |offset| Attrs::Mem(Mem { align_log2: 2, offset, ..Mem::default() });
+    let old = b.value(Op::LoadBuffer, mem(0), &[chosen, at], Type::B32);
+    b.effect(Op::StoreBuffer, mem(128), &[chosen, at, old]);
+    // The buffers change places with each turn.
+    let body = b.shader.make_region();
+    let params = [Type::B32, Type::B64, Type::B64].map(|t| b.shader.add_param(body, t));
+    let args = [zero, chosen, x];
+    let l = b.shader.make_inst(Op::Loop, Attrs::Loop(body), &args, &[Type::B64]);
+    let root = b.shader.root;
+    b.shader.regions[root].insts.push(l);
+    let last = b.shader.result(l);
+    let mut inner = Builder::at(b.shader, body);
+    let three = inner.u32(3);
+    let more = inner.binary(Op::ULt, params[0], three);
+    let (go, stop) = (inner.shader.make_region(), inner.shader.make_region());
+    inner.if_(more, go, stop, &[]);
+    let how = Attrs::Atomic(AtomicOp::Add, Mem { align_log2: 2, offset: 256, ..Mem::default() });
+    inner.value(Op::AtomicBuffer, how, &[params[1], at, lane], Type::B32);
+    let one = inner.u32(1);
+    let next = inner.binary(Op::IAdd, params[0], one);
+    inner.effect(Op::Continue, Attrs::None, &[next, params[2], params[1]]);
+    Builder::at(b.shader, go).yield_(&[]);
+    Builder::at(b.shader, stop).effect(Op::Break, Attrs::None, &[params[1]]);
+    let mut b = Builder::at(&mut s, root);
+    let size = b.value(Op::BufferSize, Attrs::None, &[last], Type::B32);
+    b.effect(Op::StoreBuffer, mem(384), &[last, at, size]);
+    b.finish();
+    tepui_ir::validate(&s).unwrap_or_else(|e| panic!("{e}\n{s}"));
+    let sizes = [512u32, 640];
+    let data = |n: usize| -> Vec<u8> {
+        (0..sizes[n] / 4).flat_map(|k| (k * 7 + n as u32).to_le_bytes()).collect()
+    };
+    let mut m = tepui_ir::interp::Memory::default();
+    for n in 0..2 {
+        m.buffers.insert((0, n as u32, 0), data(n));
+    }
+    let group = tepui_ir::interp::Group::workgroup(&s, [0; 3], [1; 3]);
+    tepui_ir::interp::run(&s, &group, &mut m, 100_000).unwrap_or_else(|e| panic!("{e}\n{s}"));
+    for robust in [false, true] {
+        let options = Options { check: true, robust, ..Options::default() };
+        let p = tepui_agx_compiler::compile(&mut s.clone(), &options)
+            .unwrap_or_else(|e| panic!("{e}\n{s}"));
+        let mut gpu = machine();
+        let mut bindings = shader::Bindings::default();
+        for n in 0..2 {
+            let buffer = gpu.buffer(sizes[n] as usize).expect("a buffer");
+            buffer.write(&data(n)).expect("the buffer");
+            bindings.buffers.insert((0, n as u32, 0), buffer);
+        }
+        shader::run(&mut gpu, &p, &bindings, [1; 3])
+            .unwrap_or_else(|e| panic!("{e}\n{}", listing(&p)));
+        for (k, b) in &bindings.buffers {
+            let want = &m.buffers[k];
+            assert_eq!(
+                b.read().expect("the buffer")[..want.len()],
+                want[..],
+                "{k:?}\n{}",
+                listing(&p)
+            );
+        }
+    }
+}

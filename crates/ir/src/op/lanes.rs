@@ -78,9 +78,20 @@ fn to_f64(bits: u8, v: u64) -> f64 {
     }
 }
 
+/// Rounded to an odd 32-bit float first, which knows of every bit: `half` looks at the high word of the number only.
+fn half_from_f64(v: f64) -> f16 {
+    let near = v as f32;
+    let back = f64::from(near);
+    if v.is_nan() || back == v {
+        return f16::from_f32(near);
+    }
+    let below = if back.abs() > v.abs() { near.to_bits() - 1 } else { near.to_bits() };
+    f16::from_f32(f32::from_bits(below | 1))
+}
+
 fn from_f64(bits: u8, v: f64) -> u64 {
     match bits {
-        16 => u64::from(f16::from_f64(v).to_bits()),
+        16 => u64::from(half_from_f64(v).to_bits()),
         32 => u64::from((v as f32).to_bits()),
         _ => v.to_bits(),
     }

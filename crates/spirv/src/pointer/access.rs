@@ -23,6 +23,9 @@ impl Cx<'_> {
             Ty::Sampler => return Ok(Val::Sampler(self.handle(p)?)),
             _ => {}
         }
+        if let (Place::Tile(slot), Ty::TileImage { .. }) = (&p.place, self.ty(p.ty)?) {
+            return Ok(Val::Tile(*slot));
+        }
         let p = if matches!(p.place, Place::Resource { .. })
             && matches!(self.ty(p.ty)?, Ty::Struct { .. })
         {

@@ -11,6 +11,7 @@
 
 pub mod attachment;
 pub mod attribute;
+pub mod capture;
 pub mod colour;
 pub mod effects;
 pub mod parts;
@@ -74,6 +75,8 @@ pub enum VertexResults {
     StoreFor(FragmentTable),
     /// To the registers where the main part looks for attributes: this is a prolog.
     Registers,
+    /// What transform feedback captures, to memory: the program is launched as a compute program ([`capture`]).
+    Memory,
 }
 
 /// What a vertex part is compiled for.

@@ -535,6 +535,12 @@ impl Select<'_> {
             Builtin::HelperInvocation => {
                 vec![self.fragment().helper.map_or(Comp::Undef, Comp::Val)]
             }
+            // Each pixel is shaded: the rate is 0, one by one, and so is the size of what is shaded.
+            Builtin::ShadingRate => vec![Comp::Const(0)],
+            Builtin::FragSize => vec![Comp::Const(1); 2],
+            Builtin::FragInvocationCount if self.fragment().sample.is_none() => {
+                vec![Comp::Const(1)]
+            }
             Builtin::SubgroupSize | Builtin::SubgroupInvocationId | Builtin::DeviceIndex => {
                 return Ok(None);
             }

@@ -22,7 +22,7 @@ use tepui_passes::divergence::Divergence;
 /// Lanes of a SIMD-group.
 const LANES: u32 = 32;
 /// Special registers. source: applegpu.py, SR_NAMES
-mod sr {
+pub(super) mod sr {
     pub const WORKGROUP: u8 = 0;
     pub const LOCAL: u8 = 48;
     pub const LOCAL_INDEX: u8 = 51;
@@ -169,7 +169,7 @@ impl Select<'_> {
         Ok(true)
     }
 
-    fn special(&mut self, sr: u8, room: Room) -> Val {
+    pub(super) fn special(&mut self, sr: u8, room: Room) -> Val {
         let size = if room.halves == 1 { Size::B16 } else { Size::B32 };
         let inst = GetSr { d: Dst::new(HOLE, size), sr: SpecialReg(sr), ..GetSr::default() };
         self.def(inst, room, &[])

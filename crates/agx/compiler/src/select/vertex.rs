@@ -1,5 +1,6 @@
 //! Vertex shaders: attributes, ids, and the words of the vertex store.
 
+use super::group::sr;
 use super::stage::{Io, name, used_inputs, words};
 use super::{Comp, Opnd, Select, cond::Cond};
 use crate::abi::{self, Attributes, VertexResults};
@@ -9,7 +10,8 @@ use crate::uniforms::Source;
 use crate::varyings::{Shading, Varying, VertexTable};
 use std::collections::{BTreeMap, BTreeSet};
 use tepui_agx_isa::Inst as Isa;
-use tepui_agx_isa::operand::{FCond, RegVec, Size};
+use tepui_agx_isa::operand::{Base64, Extend, FCond, Format, Index, RegVec, Size};
+use tepui_agx_isa::table::device::DeviceLoad;
 use tepui_agx_isa::table::varying::{NoVar, StVar, StVarFinal};
 use tepui_ir::{Attrs, Builtin, Inst, IoLoc, IoSlot, Op, Shader};
 
@@ -40,9 +42,6 @@ enum Word {
 
 impl State {
     pub fn new(s: &Shader, interface: &abi::Vertex) -> Result<State> {
-        if !s.captures.is_empty() {
-            return Err(Error::Feature("transform feedback"));
-        }
         let mut t = VertexTable::default();
         for (i, slot, used) in used_inputs(s) {
             let IoLoc::Location(n) = slot.loc else {
@@ -136,6 +135,7 @@ impl Select<'_> {
     pub(super) fn begin_vertex(&mut self) -> Result<()> {
         let s = self.s;
         let prolog = self.vertex().interface.results == VertexResults::Registers;
+        let memory = self.vertex().interface.results == VertexResults::Memory;
         let mut ids: BTreeSet<bool> = BTreeSet::new();
         s.walk(|s, _, i| match s.insts[i].attrs {
             Attrs::Builtin(Builtin::VertexIndex) => _ = ids.insert(false),
@@ -152,7 +152,11 @@ impl Select<'_> {
                 || prolog
                 || all.iter().flatten().any(|a| a.per_instance.is_some() == (k == 1));
             if wanted {
-                let v = self.preload(half, Room::WORD);
+                let v = match (memory && fetches, k) {
+                    (false, _) => self.preload(half, Room::WORD),
+                    (true, 0) => self.captured_vertex()?,
+                    (true, _) => self.special(sr::GLOBAL + 1, Room::WORD),
+                };
                 self.vertex().ids[k] = Some(v);
             }
         }
@@ -176,6 +180,24 @@ impl Select<'_> {
             self.vertex().attributes.insert(loc, comps);
         }
         Ok(())
+    }
+
+    /// The number of the vertex that a thread captures, from the driver's list.
+    fn captured_vertex(&mut self) -> Result<Val> {
+        let base = self.uniform(Source::CaptureIndices)?;
+        let number = self.special(sr::GLOBAL, Room::WORD);
+        let inst = DeviceLoad {
+            format: Format::I32,
+            mask: 1,
+            r: RegVec::new(HOLE, Size::B32, 1),
+            base: Base64::Uniform(base),
+            index: Index::Reg(HOLE),
+            extend: Extend::Unsigned,
+            ..DeviceLoad::default()
+        };
+        let v = self.f.val(Room::WORD);
+        self.emit(MOp::Isa(inst.into()), &[v], &[number]);
+        Ok(v)
     }
 
     pub(super) fn vertex_io(&mut self, i: Inst) -> Result<bool> {
@@ -272,8 +294,10 @@ impl Select<'_> {
     }
 
     pub(super) fn end_vertex(&mut self) -> Result<()> {
-        if self.vertex().interface.results == VertexResults::Registers {
-            return self.end_prolog();
+        match self.vertex().interface.results {
+            VertexResults::Registers => return self.end_prolog(),
+            VertexResults::Memory => return Ok(()),
+            _ => {}
         }
         let [layer, viewport] = self.vertex().target;
         if layer.is_some() || viewport.is_some() {

@@ -4,6 +4,7 @@ mod attributes;
 mod basics;
 mod blend;
 mod effects;
+mod feedback;
 mod outputs;
 mod rig;
 mod samples;

@@ -74,6 +74,38 @@ fn a_program_for_each_sample() {
 }
 
 #[test]
+fn a_program_with_scratch_memory_for_each_sample() {
+    // An array that is indexed at run time and too large for registers, filled anew for each sample.
+    let fs = "@fragment fn fs(v: V, @builtin(sample_index) s: u32) -> @location(0) vec4f {
+        var a: array<u32, 64>;
+        let x = u32(v.at.x);
+        for (var k = 0u; k < 64u; k++) { a[(k * 5u + x) % 64u] = a[(k * 3u) % 64u] + k * (s + 1u); }
+        let at = (u32(v.at.y) * 32u + x) * 4u + s;
+        b[at] = 1u + a[(x * 7u + s) % 64u];
+        return vec4f(1.0);
+    }";
+    let [whole, parts] = [Making::Monolithic, Making::Parts].map(|m| draw(fs, 4, u16::MAX, m));
+    assert!(whole.iter().filter(|&&w| w > 1).count() > 1000);
+    for y in 0..32u32 {
+        for x in 0..32u32 {
+            for (s, place) in PLACES.iter().enumerate() {
+                let at = (y * 32 + x) as usize * 4 + s;
+                let mut a = [0u32; 64];
+                for k in 0..64u32 {
+                    a[((k * 5 + x) % 64) as usize] = a[(k * 3 % 64) as usize] + k * (s as u32 + 1);
+                }
+                let want = match covers(x as f32 + place[0], y as f32 + place[1]) {
+                    Some(true) => 1 + a[((x * 7 + s as u32) % 64) as usize],
+                    Some(false) => 0,
+                    None => continue,
+                };
+                assert_eq!([whole[at], parts[at]], [want; 2], "{x} {y} {s}");
+            }
+        }
+    }
+}
+
+#[test]
 fn the_mask_of_covered_samples() {
     let fs = "@fragment fn fs(v: V2, @builtin(sample_mask) m: u32) -> @location(0) vec4f {
         b[u32(v.at.y) * 32u + u32(v.at.x)] = m + 256u;

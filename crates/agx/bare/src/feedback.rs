@@ -1,0 +1,63 @@
+//! Runs the compute program of transform feedback, as a driver does before the draw.
+
+use tepui_agx_compiler::abi::capture::{ADDRESSES, LIMIT, VERTICES};
+use tepui_agx_compiler::{Program, Source};
+use tepui_agx_model::JobStats;
+
+use crate::draw::VertexBuffer;
+use crate::shader::{Bindings, halves};
+use crate::{Buffer, Error, Machine, address_halves};
+
+/// What is captured.
+pub struct Feedback<'a> {
+    /// Vertices of an instance, in the order of its primitives.
+    pub vertices: &'a [u32],
+    /// Instances, from 0 on.
+    pub instances: u32,
+    /// Vertices that are written at most.
+    pub limit: u32,
+    /// Buffers by number.
+    pub buffers: [Option<Buffer>; 4],
+    /// Attributes by location.
+    pub attributes: Vec<Option<VertexBuffer>>,
+    /// What else the shader reads.
+    pub bindings: &'a Bindings,
+}
+
+/// Captures.
+///
+/// # Errors
+/// When memory cannot be bound or the job faults.
+pub fn run(machine: &mut Machine, program: &Program, f: &Feedback<'_>) -> Result<JobStats, Error> {
+    let list = machine.buffer(f.vertices.len().max(1) * 4)?;
+    list.write_words(f.vertices)?;
+    let count = f.vertices.len() as u32;
+    let driver = |offset: u32| match offset {
+        VERTICES => count,
+        LIMIT => f.limit,
+        _ => {
+            let at = offset - ADDRESSES;
+            let buffer = f.buffers.get(at as usize / 8).and_then(Option::as_ref);
+            let address = buffer.map_or(0, Buffer::address);
+            (address >> (8 * (at % 8))) as u32
+        }
+    };
+    let attribute = |n: u8| f.attributes.get(usize::from(n)).and_then(Option::as_ref);
+    let own = |s| {
+        Some(match s {
+            Source::Driver { offset } => halves(driver(offset)).to_vec(),
+            Source::CaptureIndices => address_halves(list.address()).to_vec(),
+            Source::AttributeBase { index } => {
+                let at = attribute(index).map_or(0, |a| a.buffer.address() + a.offset);
+                address_halves(at).to_vec()
+            }
+            Source::AttributeClamp { index } => {
+                halves(attribute(index).map_or(0, VertexBuffer::clamp)).to_vec()
+            }
+            Source::BaseVertex | Source::BaseInstance => halves(0).to_vec(),
+            Source::DrawIndex => vec![0],
+            _ => return None,
+        })
+    };
+    crate::shader::launch(machine, program, f.bindings, [count, f.instances, 1], &own)
+}

@@ -1,0 +1,107 @@
+//! Transform feedback. The hardware stores no vertices to memory, so the driver runs the vertex program a second time, as a compute
+//! program before the draw: this pass makes stores of what is captured, and nothing else is left of the outputs.
+//!
+//! One thread makes one vertex, in the order of the primitives: x counts the vertices of an instance, y the instances. Which vertex that is
+//! stands in a list of 32-bit numbers ([`crate::Source::CaptureIndices`]): the driver writes strips, fans and restarts out as points, lines
+//! or triangles, as Mesa does for its geometry pipeline. (source: Mesa, hk_cmd_draw.c and libagx/geometry.cl, "unroll")
+//! Primitives that do not fit are the driver's to count: no vertex from [`LIMIT`] on is written.
+
+use super::{Interface, VertexResults};
+use tepui_ir::{Attrs, Builtin, Capture, Inst, IoLoc, IoSlot, Mem, Op, Shader, Type, Value};
+use tepui_passes::lower_io;
+use tepui_passes::rewrite::{self, Emit, Lowering, Step};
+
+/// Words of the driver's data ([`crate::Source::Driver`]): the addresses of the four buffers, where their first vertex goes.
+pub const ADDRESSES: u32 = 0;
+/// The number of vertices of an instance.
+pub const VERTICES: u32 = 32;
+/// The number of vertices that have room in every buffer.
+pub const LIMIT: u32 = 36;
+
+/// Threads of a workgroup: one SIMD-group, as they share nothing.
+const THREADS: u32 = 32;
+
+/// Runs the pass; true when it changed the shader.
+pub fn run(s: &mut Shader, interface: &Interface) -> bool {
+    if !matches!(interface, Interface::Vertex(v) if v.results == VertexResults::Memory) {
+        return false;
+    }
+    // Arrays that are indexed at run time are stored element by element.
+    lower_io::run(s);
+    s.info.workgroup_size = [THREADS, 1, 1];
+    let captures = std::mem::take(&mut s.captures);
+    rewrite::run(s, &mut Stores(captures))
+}
+
+struct Stores(Vec<Capture>);
+
+impl Lowering for Stores {
+    fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
+        let (Op::StoreOutput, Attrs::Io(slot)) = (e.s.insts[i].op, e.s.insts[i].attrs) else {
+            return Step::Keep;
+        };
+        let value = e.s.arg(i, 0);
+        for c in &self.0 {
+            if let Some(offset) = place(c, slot) {
+                store(e, c, offset, value);
+            }
+        }
+        Step::Remove
+    }
+}
+
+/// The byte of a vertex where an output goes.
+fn place(c: &Capture, slot: IoSlot) -> Option<u32> {
+    let component = u32::from(slot.component.checked_sub(c.slot.component)?);
+    let word = c.ty.elem_bytes().min(4);
+    let inside = match (c.slot.loc, slot.loc) {
+        (IoLoc::Location(first), IoLoc::Location(at)) => {
+            let k = u32::from(at.checked_sub(first)?);
+            // Vectors of more than two 64-bit components take two locations.
+            let wide = c.ty.size_bytes() > 16;
+            let (element, half) = if wide { (k / 2, k % 2) } else { (k, 0) };
+            (k < c.locations && component < 4)
+                .then(|| element * c.ty.size_bytes() + 16 * half + component * word)
+        }
+        // Elements of built-in arrays are components.
+        (IoLoc::Builtin(a), IoLoc::Builtin(b)) => (a == b
+            && component < c.locations * u32::from(c.ty.comps()))
+        .then_some(component * word),
+        _ => None,
+    };
+    Some(c.offset + inside?)
+}
+
+/// Writes an output of the vertex that the thread makes, if there is room for it.
+fn store(e: &mut Emit, c: &Capture, offset: u32, value: Value) {
+    let id = e.value(
+        Op::LoadBuiltin,
+        Attrs::Builtin(Builtin::GlobalInvocationId),
+        &[],
+        Type::vec(32, 3),
+    );
+    let (x, y) = (e.extract(id, 0), e.extract(id, 1));
+    let (per_instance, limit) = (driver(e, VERTICES, Type::B32), driver(e, LIMIT, Type::B32));
+    let before = e.op(Op::IMul, &[y, per_instance]);
+    let number = e.op(Op::IAdd, &[before, x]);
+    let room = e.op(Op::ULt, &[number, limit]);
+    let base = driver(e, ADDRESSES + 8 * c.buffer, Type::B64);
+    let stride = e.u32(c.stride);
+    let [number, stride] = [number, stride].map(|v| e.convert(Op::U2U, v, Type::B64));
+    let at = e.op(Op::IMul, &[number, stride]);
+    let at = e.op(Op::IAdd, &[base, at]);
+    let mem = Mem {
+        align_log2: e.ty(value).elem_bytes().min(4).trailing_zeros() as u8,
+        offset: offset as i32,
+        ..Mem::default()
+    };
+    e.if_then(room, |e| {
+        e.inst(Op::StoreGlobal, Attrs::Mem(mem), &[at, value], &[]);
+    });
+}
+
+/// A word, or two, of the driver's data.
+fn driver(e: &mut Emit, offset: u32, ty: Type) -> Value {
+    let at = e.u32(offset);
+    e.value(Op::LoadUniform, Attrs::Mem(Mem { align_log2: 2, ..Mem::default() }), &[at], ty)
+}

@@ -1,0 +1,177 @@
+//! Buffers whose handle is chosen between bindings at run time: the address and the size are chosen instead.
+//!
+//! Runs behind [`crate::lower_buffers`], if that runs: accesses through such a handle become accesses of memory. Handles of
+//! images and samplers are not touched.
+
+use crate::lower_int64::handles;
+use crate::rewrite::{self, Emit, Lowering, Step};
+use rustc_hash::FxHashMap as HashMap;
+use tepui_ir::cranelift_entity::SecondaryMap;
+use tepui_ir::{Attrs, Inst, Mem, Op, Shader, Type, Value};
+
+/// Runs the pass.
+pub fn run(s: &mut Shader) -> bool {
+    let used = handles(s, buffer_op);
+    let chosen = |v: Value| used[v] && !is_descriptor(s, v);
+    if !s.values.keys().any(chosen) {
+        return false;
+    }
+    rewrite::run(s, &mut Handles { used, parts: HashMap::default(), yields: vec![], loops: vec![] })
+}
+
+fn buffer_op(op: Op) -> bool {
+    matches!(
+        op,
+        Op::LoadBuffer | Op::StoreBuffer | Op::AtomicBuffer | Op::BufferAddress | Op::BufferSize
+    )
+}
+
+fn is_descriptor(s: &Shader, v: Value) -> bool {
+    s.def_inst(v).is_some_and(|d| s.insts[d].op == Op::Descriptor)
+}
+
+struct Handles {
+    /// Values that reach a buffer instruction as its handle.
+    used: SecondaryMap<Value, bool>,
+    /// Address and size of those that are chosen.
+    parts: HashMap<Value, [Value; 2]>,
+    /// Old results of the `if`s around this place.
+    yields: Vec<Vec<Value>>,
+    /// Old results and parameters of the loops around this place.
+    loops: Vec<[Vec<Value>; 2]>,
+}
+
+impl Handles {
+    fn chosen(&self, s: &Shader, v: Value) -> bool {
+        self.used[v] && !is_descriptor(s, v)
+    }
+
+    fn get(&self, e: &mut Emit, v: Value) -> [Value; 2] {
+        self.parts
+            .get(&v)
+            .copied()
+            .unwrap_or_else(|| [e.op(Op::BufferAddress, &[v]), e.op(Op::BufferSize, &[v])])
+    }
+
+    /// What is carried to `targets`: two values for each handle that is chosen.
+    fn flatten(&self, e: &mut Emit, i: Inst, targets: &[Value]) {
+        let mut new = Vec::new();
+        for (v, &t) in e.s.args(i).to_vec().into_iter().zip(targets) {
+            if self.chosen(e.s, t) { new.extend(self.get(e, v)) } else { new.push(v) }
+        }
+        e.s.set_args(i, &new);
+    }
+
+    /// New results or parameters in place of chosen handles; `add` makes one.
+    fn spread(
+        &mut self,
+        s: &mut Shader,
+        old: &[Value],
+        mut add: impl FnMut(&mut Shader, Type) -> Value,
+    ) -> Vec<Value> {
+        let mut new = Vec::new();
+        for &v in old {
+            if self.chosen(s, v) {
+                let parts = [add(s, Type::B64), add(s, Type::B32)];
+                new.extend(parts);
+                self.parts.insert(v, parts);
+            } else {
+                new.push(v);
+            }
+        }
+        new
+    }
+}
+
+impl Lowering for Handles {
+    fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
+        let (op, attrs) = (e.s.insts[i].op, e.s.insts[i].attrs);
+        let results = e.s.results(i).to_vec();
+        match (op, attrs) {
+            (Op::If, Attrs::If(..)) => {
+                e.s.set_results(i, &[]);
+                let new = self.spread(e.s, &results, |s, t| s.add_result(i, t));
+                e.s.set_results(i, &new);
+                self.yields.push(results);
+                return Step::Keep;
+            }
+            (Op::Loop, Attrs::Loop(body)) => {
+                let params = e.s.regions[body].params.clone();
+                self.flatten(e, i, &params);
+                e.s.set_params(body, &[]);
+                let new = self.spread(e.s, &params, |s, t| s.add_param(body, t));
+                e.s.set_params(body, &new);
+                e.s.set_results(i, &[]);
+                let new = self.spread(e.s, &results, |s, t| s.add_result(i, t));
+                e.s.set_results(i, &new);
+                self.loops.push([results, params]);
+                return Step::Keep;
+            }
+            (Op::Yield | Op::Break | Op::Continue, _) => {
+                let targets = match op {
+                    Op::Yield => self.yields.last().cloned(),
+                    Op::Break => self.loops.last().map(|l| l[0].clone()),
+                    _ => self.loops.last().map(|l| l[1].clone()),
+                };
+                if let Some(targets) = targets {
+                    self.flatten(e, i, &targets);
+                }
+                return Step::Keep;
+            }
+            _ => {}
+        }
+        let args = e.s.args(i).to_vec();
+        if let [r] = results[..]
+            && self.chosen(e.s, r)
+        {
+            let parts = match op {
+                Op::Select => {
+                    let (a, b) = (self.get(e, args[1]), self.get(e, args[2]));
+                    [e.select(args[0], a[0], b[0]), e.select(args[0], a[1], b[1])]
+                }
+                Op::Copy => self.get(e, args[0]),
+                Op::ReadFirst | Op::ReadLane => self.get(e, args[0]).map(|x| {
+                    let mut all = args.clone();
+                    all[0] = x;
+                    e.op(op, &all)
+                }),
+                _ => return Step::Keep,
+            };
+            self.parts.insert(r, parts);
+            return Step::Remove;
+        }
+        let Some(&[address, size]) = args.first().and_then(|h| self.parts.get(h)) else {
+            return Step::Keep;
+        };
+        let global = match op {
+            Op::BufferAddress => return Step::Replace(vec![address]),
+            Op::BufferSize => return Step::Replace(vec![size]),
+            Op::LoadBuffer => Op::LoadGlobal,
+            Op::StoreBuffer => Op::StoreGlobal,
+            Op::AtomicBuffer => Op::AtomicGlobal,
+            _ => return Step::Keep,
+        };
+        // Offsets wrap in 32 bits.
+        let (attrs, konst) = match attrs {
+            Attrs::Mem(m) => (Attrs::Mem(Mem { offset: 0, ..m }), m.offset),
+            Attrs::Atomic(how, m) => (Attrs::Atomic(how, Mem { offset: 0, ..m }), m.offset),
+            _ => return Step::Keep,
+        };
+        let konst = e.u32(konst as u32);
+        let offset = e.op(Op::IAdd, &[args[1], konst]);
+        let offset = e.convert(Op::U2U, offset, Type::B64);
+        let mut new = vec![e.op(Op::IAdd, &[address, offset])];
+        new.extend_from_slice(&args[2..]);
+        let tys: Vec<Type> = results.iter().map(|&r| e.ty(r)).collect();
+        let access = e.inst(global, attrs, &new, &tys);
+        Step::Replace(e.s.results(access).to_vec())
+    }
+
+    fn after(&mut self, e: &mut Emit, i: Inst) {
+        if e.s.insts[i].op == Op::If {
+            self.yields.pop();
+        } else {
+            self.loops.pop();
+        }
+    }
+}
