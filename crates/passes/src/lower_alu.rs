@@ -429,8 +429,12 @@ fn ldexp(e: &mut Emit, a: Value, b: Value) -> Value {
     let (one, two) = (e.u32(1), e.u32(2));
     let quarter = e.op(Op::SShr, &[b, two]);
     let half = e.op(Op::SShr, &[b, one]);
-    let first = e.op(Op::ISub, &[half, quarter]);
     let rest = e.op(Op::ISub, &[b, half]);
+    let (least, most) = (e.u32(-126i32 as u32), e.u32(127));
+    let rest = e.op(Op::SMax, &[rest, least]);
+    let rest = e.op(Op::SMin, &[rest, most]);
+    let first = e.op(Op::ISub, &[b, quarter]);
+    let first = e.op(Op::ISub, &[first, rest]);
     // Growing numbers grow in the first steps, shrinking ones shrink as late as they can: their denormals round once.
     let mut x = a;
     for n in [first, quarter] {

@@ -96,7 +96,7 @@ fn inputs(rng: &mut Rng, op: Op, args: &[Type]) -> Vec<u8> {
 fn float_input(rng: &mut Rng, bits: u8, op: Op) -> u64 {
     let any = rng.int(bits);
     if op == Op::FLdexp && rng.one_in(2) {
-        return (rng.below(400) as i64 - 200) as u64 & tepui_ir::mask(bits);
+        return (rng.below(700) as i64 - 350) as u64 & tepui_ir::mask(bits);
     }
     // Bits of any float: specials and denormals turn up. Else a number of moderate size.
     let exact = matches!(

@@ -198,8 +198,17 @@ impl Cx<'_> {
                 return self.two_results(i, g == G::FrexpStruct, sig, exp);
             }
             G::Ldexp => {
-                let (a, e) = (self.arg_ssa(2)?, self.arg_ssa(3)?);
-                let w = self.s.ty(e).with_bits(32);
+                let (a, mut e) = (self.arg_ssa(2)?, self.arg_ssa(3)?);
+                let ty = self.s.ty(e);
+                if ty.bits() == 64 {
+                    // Beyond every float's exponents, so that 32 bits of it say the same.
+                    for (op, limit) in [(Op::SMax, -0x4000i64), (Op::SMin, 0x4000)] {
+                        let limit = self.konst(ty.elem(), limit as u64);
+                        let limit = self.vec(&vec![limit; usize::from(ty.comps())])?;
+                        e = self.checked(op, &[e, limit])?;
+                    }
+                }
+                let w = ty.with_bits(32);
                 let e = self.convert(Op::S2S, e, w)?;
                 self.checked(Op::FLdexp, &[a, e])?
             }

@@ -9,8 +9,8 @@ use rspirv::spirv::{BuiltIn as B, Decoration as D, ExecutionMode as M, GlslStd45
 use std::collections::HashSet;
 use std::rc::Rc;
 use tepui_ir::{
-    Access, Attrs, Builtin, Capture, DepthMode, DerivativeGroup, InstFlags, Interp, IoDecl, IoLoc,
-    IoSlot, NumKind, Op, Sampling, Stage, Type, Value,
+    Attrs, Builtin, Capture, DepthMode, DerivativeGroup, InstFlags, Interp, IoDecl, IoLoc, IoSlot,
+    NumKind, Op, Sampling, Stage, Type, Value,
 };
 
 /// An output variable: written through a shadow, stored when the shader ends.
@@ -280,7 +280,7 @@ impl Cx<'_> {
                 Place::Input { slot, dynamic: None, comp: None, vertex: None }
             }
         };
-        let p = Ptr { place, ty, access: Access::empty() };
+        let p = Ptr { place, ty, access: self.var_access(i.id) };
         self.globals.insert(i.id, Val::Ptr(Rc::new(p)));
         Ok(())
     }

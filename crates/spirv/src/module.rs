@@ -356,6 +356,12 @@ impl<'a> Module<'a> {
                             return inst.invalid(format!("block %{l} is defined twice"));
                         }
                     }
+                    // What has no meaning may stand behind a terminator.
+                    Op::ExtInst
+                        if ops
+                            .first()
+                            .and_then(|set| self.ext_sets.get(set))
+                            .is_some_and(|s| s.starts_with("NonSemantic.")) => {}
                     _ if label.is_none() => return inst.invalid("outside any block"),
                     _ => {}
                 }

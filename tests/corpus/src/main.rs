@@ -1,14 +1,18 @@
-//! `tepui-corpus FILE…`: what becomes of each shader, and the report.
+//! `tepui-corpus PATH…`: what becomes of each shader, and the report.
 
 use clap::Parser;
-use std::path::PathBuf;
+use rayon::prelude::*;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use tepui_corpus::{Outcome, Report, check, words};
+use tepui_corpus::{Entry, Outcome, Report, check, modules, read};
 
-/// Takes SPIR-V files through the front end, the passes and the interpreter, and reports.
+/// Takes SPIR-V files through the front end, the passes, the interpreter and the AGX back end, and reports.
 #[derive(Parser)]
+#[command(after_help = "Example:
+  tepui-corpus FOLDER --json")]
 struct Args {
-    /// SPIR-V modules; every entry point of a supported stage is taken.
+    /// SPIR-V modules, or folders of them; every entry point of a supported stage is taken.
+    #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Print the IR after translation, or after this pass of the optimisations.
     #[arg(long, value_name = "PASS", num_args = 0..=1, default_missing_value = "")]
@@ -16,6 +20,9 @@ struct Args {
     /// Print a line for each entry point.
     #[arg(long)]
     each: bool,
+    /// Print the report as JSON.
+    #[arg(long, conflicts_with_all = ["each", "print", "time"])]
+    json: bool,
     /// Translate and optimise each file this many times and print the median times.
     #[arg(long, value_name = "N")]
     time: Option<usize>,
@@ -25,45 +32,52 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    let args = Args::parse();
-    let mut report = Report::default();
-    for file in &args.files {
-        let bytes = match std::fs::read(file) {
-            Ok(b) => b,
-            Err(e) => {
-                eprintln!("{}: {e}", file.display());
-                return ExitCode::FAILURE;
-            }
-        };
-        let words = words(&bytes);
-        if let Some(n) = args.time {
-            time(file, &words, n, args.passes);
-            continue;
+    match run(&Args::parse()) {
+        Ok(code) => code,
+        Err(e) => {
+            eprintln!("tepui-corpus: {e}");
+            ExitCode::FAILURE
         }
-        if let Some(pass) = &args.print {
-            print(&words, pass);
-        }
-        for e in check(file, &words) {
-            if args.each {
-                println!("{} {}: {:?}", file.display(), e.name, e.outcome);
-            } else if let Outcome::Refused(why) = &e.outcome {
-                println!("{} {}: {why}", file.display(), e.name);
-            }
-            report.add(&e);
-        }
-    }
-    if args.time.is_some() {
-        return ExitCode::SUCCESS;
-    }
-    print!("{report}");
-    if report.wrong.is_empty() && report.crashed.is_empty() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
     }
 }
 
-fn time(file: &std::path::Path, words: &[u32], n: usize, passes: bool) {
+fn run(args: &Args) -> Result<ExitCode, String> {
+    let load = |f: &Path| read(f).map_err(|e| format!("{}: {e}", f.display()));
+    let files = modules(&args.files).map_err(|e| e.to_string())?;
+    if args.time.is_some() || args.print.is_some() {
+        for f in &files {
+            let words = load(f)?;
+            if let Some(n) = args.time {
+                time(f, &words, n, args.passes);
+            }
+            if let Some(pass) = &args.print {
+                print(&words, pass);
+            }
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let entries: Vec<Vec<Entry>> =
+        files.par_iter().map(|f| Ok(check(f, &load(f)?))).collect::<Result<_, String>>()?;
+    let mut report = Report::default();
+    for e in entries.iter().flatten() {
+        if args.each {
+            println!("{} {}: {:?}", e.file.display(), e.name, e.outcome);
+        } else if let (Outcome::Refused(why), false) = (&e.outcome, args.json) {
+            println!("{} {}: {why}", e.file.display(), e.name);
+        }
+        report.add(e);
+    }
+    match args.json {
+        true => {
+            println!("{}", serde_json::to_string_pretty(&report).map_err(|e| e.to_string())?);
+        }
+        false => print!("{report}"),
+    }
+    let sound = report.wrong.is_empty() && report.crashed.is_empty();
+    Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn time(file: &Path, words: &[u32], n: usize, passes: bool) {
     let mut times = Vec::new();
     for _ in 0..n.max(1) {
         let start = std::time::Instant::now();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// What became of a set of shaders.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, serde::Serialize)]
 pub struct Report {
     /// Compiled, of those that any Vulkan 1.3 GPU may be given.
     pub compiled: usize,
@@ -67,8 +67,8 @@ impl Report {
                 r.0 += 1;
                 r.1 &= vendor;
             }
-            Outcome::Wrong(what) => self.wrong.push(format!("{file}: {what}")),
-            Outcome::Crashed(what) => self.crashed.push(format!("{file}: {what}")),
+            Outcome::Wrong(what) => self.wrong.push(format!("{}: {what}", e.file.display())),
+            Outcome::Crashed(what) => self.crashed.push(format!("{}: {what}", e.file.display())),
         }
     }
 

@@ -5,7 +5,7 @@
 //! looked.
 
 use rustc_hash::FxHashMap;
-use tepui_ir::{Attrs, Inst, Op, Region, Shader, Stage, Value};
+use tepui_ir::{Attrs, Inst, Op, Props, Region, Shader, Stage, Value};
 
 /// Instructions of the rest, at most: with more, groups that are killed as a whole had better jump over it.
 const MOST: usize = 48;
@@ -97,10 +97,26 @@ fn harmless(s: &Shader, r: Region, count: &mut usize) -> bool {
         let stays = match op {
             Op::Loop | Op::Break | Op::Continue => false,
             Op::LoadBuffer | Op::LoadGlobal | Op::LoadOffset => at_constant_place(s, i),
-            _ => true,
+            _ => !counts_lanes(op),
         };
         stays && s.inst_regions(i).all(|q| harmless(s, q, count))
     })
+}
+
+/// Killed invocations are no active lanes of a sub-group any more. Quads keep them for derivatives.
+fn counts_lanes(op: Op) -> bool {
+    let quad = matches!(
+        op,
+        Op::DdxFine
+            | Op::DdyFine
+            | Op::DdxCoarse
+            | Op::DdyCoarse
+            | Op::QuadBroadcast
+            | Op::QuadSwap
+            | Op::TexSample
+            | Op::TexQueryLod
+    );
+    op.props().contains(Props::CONVERGENT) && op.is_pure() && !quad
 }
 
 /// A load whose address does not depend on the invocation.

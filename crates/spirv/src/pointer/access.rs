@@ -4,8 +4,9 @@ use super::{Place, Ptr, Space, Tree, low_bit};
 use crate::error::Result;
 use crate::translate::{Cx, Val};
 use crate::ty::Ty;
+use rspirv::spirv::BuiltIn;
 use std::rc::Rc;
-use tepui_ir::{Attrs, Mem, Op, Type, Value};
+use tepui_ir::{Access, Attrs, Mem, Op, Type, Value};
 
 impl Cx<'_> {
     /// The value at a pointer.
@@ -53,6 +54,12 @@ impl Cx<'_> {
             }
             Place::Mem { .. } => self.load_mem(p, t, align)?,
             Place::Input { .. } => self.load_input(p, t)?,
+            // Volatile, it knows who was demoted.
+            Place::Builtin { which: BuiltIn::HelperInvocation, .. }
+                if p.access.contains(Access::VOLATILE) =>
+            {
+                self.emit1(Op::IsHelper, Attrs::None, &[], Type::B1)
+            }
             Place::Builtin { which, comp } => {
                 let v = self.load_builtin(*which, if comp.is_some() { None } else { Some(t) })?;
                 self.component(v, *comp)?

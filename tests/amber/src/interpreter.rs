@@ -1,0 +1,27 @@
+//! Compute shaders in the interpreter of the IR.
+
+use tepui_ir::interp::{Fault, dispatch};
+
+use crate::pipeline::{Memories, translate};
+use crate::run::{Content, Engine, Job};
+use crate::{Refusal, failed, refused};
+
+/// Steps of a run, each for all lanes of a workgroup.
+const LIMIT: u64 = 1 << 20;
+
+/// Runs compute shaders as the front end translates them, without any pass.
+pub struct Interpreter;
+
+impl Engine for Interpreter {
+    fn run(&mut self, job: &Job, buffers: &mut [Content]) -> Result<(), Refusal> {
+        let [code] = &job.stages[..] else { return refused("draws in the interpreter") };
+        let s = translate(code)?;
+        let mut memory = Memories::new(job, buffers, &s)?.start;
+        match dispatch(&s, job.groups, &mut memory, LIMIT) {
+            Ok(_) => Memories::store(job, &memory, &s, buffers),
+            Err(Fault::Unsupported { what, .. }) => refused(format!("{what} in the interpreter")),
+            Err(e @ Fault::Steps { .. }) => refused(e.to_string()),
+            Err(e) => Err(failed(e)),
+        }
+    }
+}
