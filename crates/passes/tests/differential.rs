@@ -46,8 +46,10 @@ fn each_pass_keeps_the_meaning() {
             350..500,
             &[CLEAN, &["scalarise", "simplify", "control", "dce"]].concat(),
         );
-        // The programs have neither inputs nor textures, nor floats whose roundings may change: these have filetests, and the corpus.
-        let idle = ["lower_io", "lower_tex", "reassociate"].contains(&p.name);
+        // The programs have neither inputs nor textures, nor floats whose roundings may change, and all of them store: the rest has
+        // filetests, and the corpus.
+        let idle = ["constant_loads", "lower_io", "lower_tex", "reassociate", "sums"];
+        let idle = idle.contains(&p.name);
         assert!(raw + clean + scalar > 0 || idle, "{} never changed anything", p.name);
     }
 }
