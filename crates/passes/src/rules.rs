@@ -180,6 +180,10 @@ pub struct Rule {
     pub from: Expr,
     /// What stands there instead.
     pub to: Expr,
+    /// The pattern has a constant among its operands.
+    pub wants_const: bool,
+    /// An op that makes one of its operands.
+    pub wants_op: Option<Op>,
 }
 
 fn expr(words: &mut std::iter::Peekable<std::vec::IntoIter<String>>) -> Expr {
@@ -221,9 +225,15 @@ pub static BY_OP: LazyLock<Vec<Vec<Rule>>> = LazyLock::new(|| {
     let mut by: Vec<Vec<Rule>> = vec![Vec::new(); tepui_ir::op::OPS.len()];
     for &(when, from, to) in RULES {
         let (from, to) = (parse(from), parse(to));
-        if let Expr::Op(op, _) = &from {
+        if let Expr::Op(op, args) = &from {
             let at = *op as usize;
-            by[at].push(Rule { when, from, to });
+            let constant = |e: &Expr| !matches!(e, Expr::Var(_) | Expr::Op(..));
+            let wants_const = args.iter().any(constant);
+            let wants_op = args.iter().find_map(|e| match e {
+                Expr::Op(op, _) => Some(*op),
+                _ => None,
+            });
+            by[at].push(Rule { when, from, to, wants_const, wants_op });
         }
     }
     by
