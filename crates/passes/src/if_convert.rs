@@ -1,31 +1,52 @@
 //! Small `if`s without effects become selects.
+//!
+//! What all invocations have alike costs nothing: a back end computes it once. Where one arm has nothing else, and the selects are no dearer than
+//! the branch and the moves into the joint results, the other arm may be longer.
 
+use crate::same::{Same, is_always_there};
 use tepui_ir::{Attrs, Inst, Op, Props, Region, Shader};
 
 /// Most instructions of both arms together.
 const MAX_COST: usize = 12;
+/// The same where one arm is free.
+const MAX_COST_OF_ONE: usize = 20;
+/// Instructions that open and close an `if`.
+const BRANCH: usize = 2;
 
 /// Runs the pass.
 pub fn run(s: &mut Shader) -> bool {
+    let mut ifs = false;
+    s.walk(|s, _, i| ifs |= s.insts[i].op == Op::If);
+    if !ifs {
+        return false;
+    }
+    let same = Same::new(s);
     let mut changed = false;
     let root = s.root;
-    region(s, root, &mut changed);
+    region(s, root, &same, &mut changed);
     changed
 }
 
-/// The cost of running an arm always; `None` when it must not.
-fn cost(s: &Shader, r: Region) -> Option<usize> {
+/// The cost of running an arm always, and whether it loads; `None` when it must not.
+fn cost(s: &Shader, r: Region, same: &Same) -> Option<(usize, bool)> {
     let insts = &s.regions[r].insts;
     let (&last, body) = insts.split_last()?;
     if s.insts[last].op != Op::Yield {
         return None;
     }
-    let mut sum = 0;
+    let (mut sum, mut loads) = (0, false);
     for &i in body {
         let op = s.insts[i].op;
+        if is_always_there(s, i) {
+            loads = true;
+            continue;
+        }
         let load = matches!(op, Op::TexFetch | Op::TexSampleLod | Op::TexGather);
         if !op.is_pure() || op.props().contains(Props::CONVERGENT) || load {
             return None;
+        }
+        if s.results(i).iter().all(|&v| same.has(v)) {
+            continue;
         }
         sum += match op {
             Op::Const | Op::Copy | Op::Vec | Op::Extract | Op::Bitcast | Op::FNeg | Op::FAbs => 0,
@@ -35,26 +56,37 @@ fn cost(s: &Shader, r: Region) -> Option<usize> {
             _ => usize::from(s.ty(s.result(i)).comps()),
         };
     }
-    Some(sum)
+    Some((sum, loads))
 }
 
-fn region(s: &mut Shader, r: Region, changed: &mut bool) {
+fn region(s: &mut Shader, r: Region, same: &Same, changed: &mut bool) {
     let insts = std::mem::take(&mut s.regions[r].insts);
     let mut out: Vec<Inst> = Vec::with_capacity(insts.len());
     for i in insts {
         for inner in s.inst_regions(i).collect::<Vec<_>>() {
-            region(s, inner, changed);
+            region(s, inner, same, changed);
         }
         let Attrs::If(a, b) = s.insts[i].attrs else {
             out.push(i);
             continue;
         };
-        let (Some(ca), Some(cb)) = (cost(s, a), cost(s, b)) else {
+        let (Some((ca, la)), Some((cb, lb))) = (cost(s, a, same), cost(s, b, same)) else {
             out.push(i);
             continue;
         };
         let selects: usize = s.results(i).iter().map(|&v| s.ty(v).comps() as usize).sum();
-        if ca + cb + selects > MAX_COST {
+        // Against the selects stand the branch and the moves of an arm that has nothing else.
+        let free = if ca == 0 { a } else { b };
+        let moves: usize = s.terminator(free).map_or(0, |t| {
+            let moved = s.args(t).iter().filter(|&&v| same.has(v));
+            moved.map(|&v| usize::from(s.ty(v).comps())).sum()
+        });
+        let most = match ca.min(cb) {
+            0 if selects <= moves + BRANCH => MAX_COST_OF_ONE,
+            _ if la || lb => 0,
+            _ => MAX_COST,
+        };
+        if ca + cb + selects > most {
             out.push(i);
             continue;
         }

@@ -4,17 +4,18 @@
 //! names them, runs them in order, and can show the shader after each. Every pass keeps the shader valid
 //! and its meaning: `tests/` runs the interpreter before and after each of them on random programs.
 //!
-//! The usual order ([`pipeline::optimise`]): [`split`] and [`promote`] turn variables into values, [`control`],
+//! The usual order ([`pipeline::optimise`]): [`constant_loads`] finds what is never written, [`split`] and [`promote`] turn variables into values, [`control`],
 //! [`simplify`] (constants, algebraic rules from [`mod@rules`], value numbering) and [`dce`] clean up until nothing changes,
 //! [`unroll`] writes out counted loops, [`if_convert`] flattens small arms, [`licm`] moves invariants out of loops,
 //! [`scalarise`] splits vectors and [`vectorise`] joins neighbouring memory accesses.
 //! [`subgroups`] asks other lanes only for what is not known without them.
-//! [`reassociate`] multiplies shared factors first.
+//! [`reassociate`] multiplies shared factors first, [`sums`] adds what can be fused with products.
 //! [`invariance`] keeps invariant outputs from all that changes roundings.
 //! [`forward`] takes values that memory is known to hold, and [`hoist`] what both arms of an `if` compute.
-//! Analyses for backends: [`divergence`]. A backend runs the lowerings (`lower_*`) that it wants; [`target::lower`] runs all in order.
+//! Analyses: [`divergence`], and [`same`]: what all invocations have alike. A backend runs the lowerings (`lower_*`) that it wants; [`target::lower`] runs all in order.
 
 pub mod clone;
+pub mod constant_loads;
 pub mod control;
 pub mod dce;
 pub mod divergence;
@@ -41,10 +42,12 @@ pub mod promote;
 pub mod reassociate;
 pub mod rewrite;
 pub mod rules;
+pub mod same;
 pub mod scalarise;
 pub mod simplify;
 pub mod split;
 pub mod subgroups;
+pub mod sums;
 pub mod target;
 pub mod unroll;
 pub mod vectorise;

@@ -14,6 +14,7 @@ pub struct Pass {
 /// Every pass that needs no options.
 pub const PASSES: &[Pass] = &[
     Pass { name: "invariance", run: crate::invariance::run },
+    Pass { name: "constant_loads", run: crate::constant_loads::run },
     Pass { name: "split", run: crate::split::run },
     Pass { name: "promote", run: crate::promote::run },
     Pass { name: "control", run: crate::control::run },
@@ -23,6 +24,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "unroll", run: crate::unroll::run },
     Pass { name: "unroll_partly", run: crate::unroll::run_partly },
     Pass { name: "reassociate", run: crate::reassociate::run },
+    Pass { name: "sums", run: crate::sums::run },
     Pass { name: "licm", run: crate::licm::run },
     Pass { name: "forward", run: crate::forward::run },
     Pass { name: "hoist", run: crate::hoist::run },
@@ -148,6 +150,7 @@ impl<'a> Pipeline<'a> {
     /// The optimisations that every backend wants, in order.
     pub fn optimise(&mut self, s: &mut Shader) {
         self.run(s, "invariance");
+        self.run(s, "constant_loads");
         self.clean(s, &["split", "promote", "control", "simplify", "dce"]);
         self.run(s, "scalarise");
         self.clean(s, &["control", "simplify", "dce", "forward"]);
@@ -167,9 +170,11 @@ impl<'a> Pipeline<'a> {
         self.run(s, "hoist");
         self.run(s, "if_convert");
         self.clean(s, &["control", "simplify", "dce"]);
-        if self.run(s, "reassociate") {
-            self.run(s, "simplify");
-            self.run(s, "dce");
+        for name in ["reassociate", "sums"] {
+            if self.run(s, name) {
+                self.run(s, "simplify");
+                self.run(s, "dce");
+            }
         }
         self.run(s, "licm");
         self.run(s, "vectorise");

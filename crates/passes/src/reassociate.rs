@@ -9,9 +9,10 @@
 use rustc_hash::FxHashMap as HashMap;
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::cranelift_entity::packed_option::PackedOption;
-use tepui_ir::{Access, Attrs, Inst, InstFlags, Op, Props, Region, Shader, Value};
+use tepui_ir::{Attrs, Inst, InstFlags, Op, Region, Shader, Value};
 
 use crate::edit::push;
+use crate::same::Same;
 
 /// Most factors of a product that is taken apart.
 const MAX_FACTORS: usize = 8;
@@ -22,7 +23,7 @@ pub fn run(s: &mut Shader) -> bool {
         uses: SecondaryMap::with_capacity(s.values.len()),
         user: SecondaryMap::with_capacity(s.values.len()),
         home: SecondaryMap::with_capacity(s.insts.len()),
-        same: SecondaryMap::with_capacity(s.values.len()),
+        same: Same::default(),
         changed: false,
     };
     let mut any = 0;
@@ -33,28 +34,13 @@ pub fn run(s: &mut Shader) -> bool {
             p.uses[a] += 1;
             p.user[a] = i.into();
         }
-        let same = is_same(s, i, &p.same);
-        for &v in s.results(i) {
-            p.same[v] = same;
-        }
+        p.same.visit(s, i);
     });
     if any > 1 {
         let root = s.root;
         p.region(s, root);
     }
     p.changed
-}
-
-/// Whether an instruction gives every invocation the same.
-fn is_same(s: &Shader, i: Inst, same: &SecondaryMap<Value, bool>) -> bool {
-    let d = &s.insts[i];
-    let known = s.args(i).iter().all(|&a| same[a]);
-    match (d.op, d.attrs) {
-        (Op::LoadBuffer, Attrs::Mem(m)) => known && m.access.contains(Access::CONST),
-        (Op::LoadPush | Op::LoadUniform | Op::Descriptor, _) => known,
-        (Op::LoadBuiltin, _) => false,
-        (op, _) => known && op.is_pure() && !op.props().contains(Props::CONVERGENT),
-    }
 }
 
 /// A product to be made anew.
@@ -70,11 +56,12 @@ struct Pass {
     uses: SecondaryMap<Value, u32>,
     user: SecondaryMap<Value, PackedOption<Inst>>,
     home: SecondaryMap<Inst, PackedOption<Region>>,
-    same: SecondaryMap<Value, bool>,
+    same: Same,
     changed: bool,
 }
 
-fn loose(s: &Shader, i: Inst) -> bool {
+/// Whether an instruction makes a scalar float whose rounding may change.
+pub(crate) fn loose(s: &Shader, i: Inst) -> bool {
     let d = &s.insts[i];
     let t = s.results(i).first().map(|&r| s.ty(r));
     !d.flags.intersects(InstFlags::EXACT | InstFlags::STRICT)
@@ -93,13 +80,14 @@ impl Pass {
     }
 
     fn factors(&self, s: &Shader, v: Value, r: Region, out: &mut Vec<Value>) {
-        match self.inner(s, v, r) {
-            Some(d) if out.len() < MAX_FACTORS => {
-                for k in 0..2 {
-                    self.factors(s, s.arg(d, k), r, out);
+        let mut todo = vec![v];
+        while let Some(v) = todo.pop() {
+            match self.inner(s, v, r) {
+                Some(d) if out.len() + todo.len() < MAX_FACTORS => {
+                    todo.extend([s.arg(d, 1), s.arg(d, 0)]);
                 }
+                _ => out.push(v),
             }
-            _ => out.push(v),
         }
     }
 
@@ -139,13 +127,13 @@ impl Pass {
         let mut before: HashMap<usize, Vec<Inst>> = HashMap::default();
         while self.share(s, &mut products, &mut before) {}
         for p in &mut products {
-            let same = p.factors.iter().filter(|&&v| self.same[v]).count();
+            let same = p.factors.iter().filter(|&&v| self.same.has(v)).count();
             let apart = same > 1 && same < p.factors.len();
             if !p.shared && !apart {
                 continue;
             }
             self.changed = true;
-            p.factors.sort_by_key(|&v| !self.same[v]);
+            p.factors.sort_by_key(|&v| !self.same.has(v));
             let (&last, rest) = match p.factors.split_last() {
                 Some(x) => x,
                 None => continue,
@@ -211,7 +199,7 @@ impl Pass {
             let (at, like, ty) = (products[first].at, products[first].inst, s.ty(a));
             let out = before.entry(at).or_default();
             let both = push(s, out, like, Op::FMul, Attrs::None, &[a, b], ty);
-            self.same[both] = self.same[a] && self.same[b];
+            self.same.set(both, self.same.has(a) && self.same.has(b));
             for n in list {
                 let p = &mut products[n];
                 p.shared = true;

@@ -33,6 +33,7 @@ pub const RULES: &[(When, &str, &str)] = &[
     (When::Always, "(ineg (ineg a))", "a"),
     (When::Always, "(iadd (iadd a #b) #c)", "(iadd a (iadd b c))"),
     (When::Always, "(isub a #b)", "(iadd a (ineg b))"),
+    (When::Always, "(ineg (isub a b))", "(isub b a)"),
     (When::Always, "(iadd (isub a b) b)", "a"),
     (When::Always, "(isub (iadd a b) b)", "a"),
     (When::Always, "(imul a 0)", "0"),
@@ -54,6 +55,7 @@ pub const RULES: &[(When, &str, &str)] = &[
     (When::Always, "(ixor a -1)", "(inot a)"),
     (When::Always, "(inot (inot a))", "a"),
     (When::Always, "(iand a (inot a))", "0"),
+    (When::Always, "(ior a (inot a))", "-1"),
     (When::Always, "(iand (iand a #b) #c)", "(iand a (iand b c))"),
     (When::Always, "(ior (ior a #b) #c)", "(ior a (ior b c))"),
     (When::Always, "(ior a (iand a b))", "a"),
@@ -80,6 +82,8 @@ pub const RULES: &[(When, &str, &str)] = &[
     (When::Always, "(uge a 0)", "-1"),
     (When::Always, "(ult a a)", "0"),
     (When::Always, "(ult a 0)", "0"),
+    (When::Always, "(ieq (isub a b) 0)", "(ieq a b)"),
+    (When::Always, "(ine (isub a b) 0)", "(ine a b)"),
     (When::Always, "(inot (ieq a b))", "(ine a b)"),
     (When::Always, "(inot (ine a b))", "(ieq a b)"),
     (When::Always, "(inot (slt a b))", "(sge a b)"),
@@ -88,6 +92,8 @@ pub const RULES: &[(When, &str, &str)] = &[
     (When::Always, "(inot (uge a b))", "(ult a b)"),
     (When::Always, "(inot (feq a b))", "(fneu a b)"),
     (When::Always, "(inot (fneu a b))", "(feq a b)"),
+    (When::Always, "(select -1 a b)", "a"),
+    (When::Always, "(select 0 a b)", "b"),
     (When::Always, "(select a b b)", "b"),
     (When::Always, "(select (inot a) b c)", "(select a c b)"),
     (When::Always, "(select a (select a b c) d)", "(select a b d)"),
@@ -108,13 +114,23 @@ pub const RULES: &[(When, &str, &str)] = &[
     (When::Loose, "(fmul a 1.0)", "a"),
     (When::Loose, "(fmul a -1.0)", "(fneg a)"),
     (When::Loose, "(fmul (fneg a) (fneg b))", "(fmul a b)"),
+    // Signs outwards, so that products which differ in them are one.
+    (When::Loose, "(fmul a (fneg b))", "(fneg (fmul a b))"),
+    (When::Loose, "(ffma a (fneg b) (fneg c))", "(fneg (ffma a b c))"),
     (When::Loose, "(fdiv a 1.0)", "a"),
     (When::Loose, "(fdiv 1.0 a)", "(frcp a)"),
     (When::Inexact, "(frcp (frcp a))", "a"),
+    (When::Loose, "(fsub a a)", "0.0"),
+    (When::Loose, "(ffma a 0.0 b)", "b"),
     (When::Loose, "(ffma a 1.0 b)", "(fadd a b)"),
+    (When::Loose, "(ffma a -1.0 b)", "(fsub b a)"),
     (When::Loose, "(ffma a b 0.0)", "(fmul a b)"),
     (When::Loose, "(fmin a a)", "a"),
     (When::Loose, "(fmax a a)", "a"),
+    (When::Loose, "(fmax a (fneg a))", "(fabs a)"),
+    (When::Loose, "(fmin (fmin a #b) #c)", "(fmin a (fmin b c))"),
+    (When::Loose, "(fmax (fmax a #b) #c)", "(fmax a (fmax b c))"),
+    (When::Loose, "(fmul (fabs a) (fabs a))", "(fmul a a)"),
     (When::Always, "(fsat (fsat a))", "(fsat a)"),
     (When::Loose, "(fmin (fmax a 0.0) 1.0)", "(fsat a)"),
     (When::Loose, "(fmax (fmin a 1.0) 0.0)", "(fsat a)"),
@@ -126,9 +142,16 @@ pub const RULES: &[(When, &str, &str)] = &[
     (When::Inexact, "(fexp2 (flog2 a))", "a"),
     (When::Inexact, "(flog2 (fexp2 a))", "a"),
     (When::Inexact, "(fmul (fmul a #b) #c)", "(fmul a (fmul b c))"),
+    (When::Inexact, "(fadd (fadd a #b) #c)", "(fadd a (fadd b c))"),
+    (When::Inexact, "(ffma #a #b c)", "(fadd c (fmul a b))"),
+    // mixtures
+    (When::Inexact, "(ffma (fsub 1.0 a) b (fmul a c))", "(ffma a c (ffma (fneg a) b b))"),
+    (When::Inexact, "(ffma a c (fmul (fsub 1.0 a) b))", "(ffma a c (ffma (fneg a) b b))"),
+    (When::Inexact, "(ffma a #c (ffma (fneg a) #b #b))", "(ffma a (fsub c b) b)"),
+    (When::Inexact, "(fadd (fsub a b) b)", "a"),
     (When::Contract, "(fadd (fmul a b) c)", "(ffma a b c)"),
-    (When::Contract, "(fsub (fmul a b) c)", "(ffma a b (fneg c))"),
     (When::Contract, "(fsub c (fmul a b))", "(ffma (fneg a) b c)"),
+    (When::Contract, "(fsub (fmul a b) c)", "(ffma a b (fneg c))"),
 ];
 
 /// A parsed pattern.
@@ -157,6 +180,10 @@ pub struct Rule {
     pub from: Expr,
     /// What stands there instead.
     pub to: Expr,
+    /// The pattern has a constant among its operands.
+    pub wants_const: bool,
+    /// An op that makes one of its operands.
+    pub wants_op: Option<Op>,
 }
 
 fn expr(words: &mut std::iter::Peekable<std::vec::IntoIter<String>>) -> Expr {
@@ -198,9 +225,15 @@ pub static BY_OP: LazyLock<Vec<Vec<Rule>>> = LazyLock::new(|| {
     let mut by: Vec<Vec<Rule>> = vec![Vec::new(); tepui_ir::op::OPS.len()];
     for &(when, from, to) in RULES {
         let (from, to) = (parse(from), parse(to));
-        if let Expr::Op(op, _) = &from {
+        if let Expr::Op(op, args) = &from {
             let at = *op as usize;
-            by[at].push(Rule { when, from, to });
+            let constant = |e: &Expr| !matches!(e, Expr::Var(_) | Expr::Op(..));
+            let wants_const = args.iter().any(constant);
+            let wants_op = args.iter().find_map(|e| match e {
+                Expr::Op(op, _) => Some(*op),
+                _ => None,
+            });
+            by[at].push(Rule { when, from, to, wants_const, wants_op });
         }
     }
     by

@@ -213,9 +213,15 @@ impl Simplify {
             }
             _ => {}
         }
-        if depth < 8 {
+        if depth < 8 && !BY_OP[op as usize].is_empty() {
+            // Most rules are out of the question for want of a constant, or of the op that makes an operand.
+            let consts = s.args(i).iter().any(|&a| s.is_const(a));
             for rule in &BY_OP[op as usize] {
-                if !rule.allowed(s.insts[i].flags, s.ty(s.result(i)).bits()) {
+                let made = |op| s.args(i).iter().any(|&a| s.def_op(a) == Some(op));
+                if rule.wants_const && !consts
+                    || rule.wants_op.is_some_and(|op| !made(op))
+                    || !rule.allowed(s.insts[i].flags, s.ty(s.result(i)).bits())
+                {
                     continue;
                 }
                 let mut binds = [None; 4];

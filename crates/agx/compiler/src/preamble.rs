@@ -6,7 +6,8 @@
 //! with its user.
 
 use tepui_ir::cranelift_entity::SecondaryMap;
-use tepui_ir::{Access, Attrs, Builtin, Inst, Op, Region, ResKind, Shader, Type, Value};
+use tepui_ir::{Access, Attrs, Inst, Op, Props, Region, Shader, Type, Value};
+use tepui_passes::same::{is_always_there, is_same_builtin};
 
 /// What moves to the preamble.
 #[derive(Clone, Debug, Default)]
@@ -57,28 +58,20 @@ fn kind(s: &Shader, i: Inst, kinds: &SecondaryMap<Value, Kind>, top: bool) -> Ki
             });
             if known { Kind::Free } else { Kind::Varying }
         }
-        (Op::LoadBuiltin, Attrs::Builtin(b)) => match b {
-            Builtin::NumWorkgroups
-            | Builtin::WorkgroupSize
-            | Builtin::NumSubgroups
-            | Builtin::SubgroupSize
-            | Builtin::BaseVertex
-            | Builtin::BaseInstance
-            | Builtin::DrawIndex
-            | Builtin::ViewIndex => Kind::Free,
-            _ => Kind::Varying,
-        },
+        (Op::LoadBuiltin, Attrs::Builtin(b)) if is_same_builtin(b) => Kind::Free,
         (Op::LoadGlobal | Op::LoadBuffer, Attrs::Mem(m))
-            if (top || from_descriptor(s, i) || is_bound(s, i))
+            if (top || from_descriptor(s, i) || is_always_there(s, i))
                 && m.access.contains(Access::CONST)
                 && !m.access.contains(Access::VOLATILE) =>
         {
             Kind::Work
         }
-        (op, _) if !op.is_pure() || op.props().contains(tepui_ir::Props::CONVERGENT) => {
-            Kind::Varying
+        // Without derivatives one lane gets what all get. Only where every thread would look: elsewhere nothing may be bound.
+        (Op::TexSampleLod | Op::TexGather | Op::TexFetch, _) if top => Kind::Work,
+        (op, _) if !op.is_pure() || op.props().contains(Props::CONVERGENT) => Kind::Varying,
+        (Op::Vec | Op::Extract | Op::Copy | Op::Bitcast | Op::FNeg | Op::FAbs | Op::INot, _) => {
+            Kind::Free
         }
-        (Op::Vec | Op::Extract | Op::Copy | Op::FNeg | Op::FAbs | Op::INot, _) => Kind::Free,
         (
             Op::IEq
             | Op::INe
@@ -101,6 +94,8 @@ fn kind(s: &Shader, i: Inst, kinds: &SecondaryMap<Value, Kind>, top: bool) -> Ki
 
 /// How many moves into registers are as dear as a load; its wait others share.
 const LOAD: u32 = 1;
+/// The same of a lookup, which wants its coordinates in registers and takes longer.
+const LOOKUP: u32 = 4;
 
 /// For each value, how many of its components some user wants in registers: not arithmetic, which takes uniforms as they are.
 fn moves(s: &Shader, order: &[(Inst, bool)]) -> SecondaryMap<Value, u32> {
@@ -128,18 +123,6 @@ fn moves(s: &Shader, order: &[(Inst, bool)]) -> SecondaryMap<Value, u32> {
         }
     }
     moves
-}
-
-/// Whether a load reads a uniform buffer at a place that the shader declares: that can be read even where no thread would.
-fn is_bound(s: &Shader, i: Inst) -> bool {
-    let d = s.def_inst(s.arg(i, 0));
-    let resource = d.and_then(|d| match s.insts[d].attrs {
-        Attrs::Res(r, _) if s.as_const(s.arg(d, 0)).is_some() => Some(r),
-        _ => None,
-    });
-    s.insts[i].op == Op::LoadBuffer
-        && resource.is_some_and(|r| s.resources[r].kind == ResKind::UniformBuffer)
-        && s.as_const(s.arg(i, 1)).is_some()
 }
 
 /// Plans a preamble.
@@ -172,7 +155,9 @@ pub fn plan(s: &Shader) -> Plan {
                 let r = s.result(i);
                 let h = halves(s.ty(r));
                 // A vector that is wanted in registers is loaded for less than it is moved there.
-                let dear = !s.ty(r).is_scalar() && moves[r] > LOAD;
+                let spared =
+                    if matches!(s.insts[i].attrs, Attrs::Image(_)) { LOOKUP } else { LOAD };
+                let dear = !s.ty(r).is_scalar() && moves[r] > spared;
                 if own && h <= room && !dear {
                     room -= h;
                     results.push(r);

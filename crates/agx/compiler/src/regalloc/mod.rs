@@ -137,6 +137,8 @@ struct Alloc<'a> {
     used: SecondaryMap<Val, bool>,
     /// Where a phi or vector would like to be.
     wish: SecondaryMap<Val, u16>,
+    /// Where what is exported goes.
+    export: SecondaryMap<Val, u16>,
     edges: Vec<Edges>,
     out: Vec<CodeBlock>,
     highest: u16,
@@ -180,6 +182,7 @@ impl<'a> Alloc<'a> {
         }
         let mut wish = SecondaryMap::with_default(NONE);
         wishes(f, &mut wish);
+        let export = wish.clone();
         Alloc {
             f,
             l,
@@ -192,6 +195,7 @@ impl<'a> Alloc<'a> {
             into,
             used,
             wish,
+            export,
             edges: vec![Edges::default(); f.blocks.len()],
             out: vec![CodeBlock::default(); f.blocks.len()],
             highest: 0,
@@ -289,22 +293,29 @@ impl<'a> Alloc<'a> {
             })
     }
 
-    /// The place for a joined vector where most of its parts are already, and the rest is free. Parts that live on stay there with it.
+    /// The place for a joined vector that saves most copies: where many of its parts are already, or where it is exported from, if the rest is
+    /// free. Parts that live on stay there with it.
     fn around(&self, w: Val, parts: &[Val]) -> Option<u16> {
         let room = self.f.vals[w];
         let n = u16::from(room.halves);
         let mut best: Option<(u16, u16)> = None;
         let mut at = 0;
-        for &first in parts {
-            let base = self.loc[first].checked_sub(at).filter(|&b| {
-                self.loc[first] != NONE
-                    && b >= self.first
-                    && b + n <= self.limit
-                    && (!room.even || b.is_multiple_of(2))
-            });
-            at += u16::from(self.f.vals[first].halves);
-            let Some(base) = base else { continue };
-            let (mut to, mut there, mut good) = (base, 0, true);
+        let of_parts = parts.iter().map(|&p| {
+            let base = self.loc[p].checked_sub(at);
+            at += u16::from(self.f.vals[p].halves);
+            base.filter(|_| self.loc[p] != NONE)
+        });
+        let export = self.export[w];
+        for base in of_parts.chain([Some(export)]).flatten() {
+            let fits = base >= self.first
+                && base.saturating_add(n) <= self.limit
+                && (!room.even || base.is_multiple_of(2));
+            if !fits {
+                continue;
+            }
+            // Elsewhere all of it is copied once more.
+            let mut there = if base == export { n } else { 0 };
+            let (mut to, mut good) = (base, true);
             for &p in parts {
                 let halves = u16::from(self.f.vals[p].halves);
                 let free = self.is_free(to, halves);

@@ -12,7 +12,7 @@ use tepui_agx_isa::table::integer::{Bitop, Bitrev, Convert, Ffs, Iadd, Imadd, Po
 use tepui_agx_isa::table::unary::{
     Ceil, Exp2, Floor, Log2, Rcp, Rint, Rsqrt, RsqrtSpecial, SinPt1, SinPt2, Trunc,
 };
-use tepui_ir::{Inst, Op, Type, Value};
+use tepui_ir::{Inst, InstFlags, Op, Type, Value};
 
 /// Truth tables: bit `a + 2 b`.
 pub(super) mod table {
@@ -93,6 +93,28 @@ impl Select<'_> {
         self.def(inst, Room::of(bits, 1), &[a, b])
     }
 
+    /// A product that only its negative is made of: the sign can go to its operands.
+    fn negatable(&self, v: Value) -> Option<Inst> {
+        let d = self.def_inst(v).filter(|_| self.uses[v] == 1 && self.ty(v).bits() <= 32)?;
+        // Where a fused product is zero, the sign would be another.
+        let loose = !self.s.insts[d].flags.intersects(InstFlags::EXACT | InstFlags::STRICT);
+        let op = self.s.insts[d].op;
+        (op == Op::FMul || op == Op::FFma && loose).then_some(d)
+    }
+
+    fn negated_product(&mut self, product: Inst, t: &Target, k: usize) -> Comp {
+        let args = self.s.args(product);
+        let half = self.ty(args[0]).bits() == 16;
+        let (a, b) = (self.fsrc(args[0], k).negated(), self.fsrc(args[1], k));
+        match args.get(2) {
+            Some(&c) => {
+                let c = self.fsrc(c, k).negated();
+                self.float3(t, half, a, b, c)
+            }
+            None => Comp::Val(self.fmul(t.sat, t.bits, half, a, b)),
+        }
+    }
+
     pub(super) fn iadd(&mut self, bits: u8, negate: bool, a: Opnd, b: Opnd, shift: u8) -> Val {
         let inst = Iadd { negate, d: dst(bits), a: a.src(), b: b.src(), shift, ..Iadd::default() };
         self.def(inst, Room::of(bits, 1), &[a, b])
@@ -137,7 +159,7 @@ impl Select<'_> {
             |op| matches!(op, Op::LoadBuffer | Op::LoadGlobal | Op::LoadShared | Op::LoadScratch);
         let def = self.s.def_op(v);
         if def == Some(Op::Extract) {
-            let d = self.s.def_inst(v).map(|d| self.s.arg(d, 0));
+            let d = self.def_inst(v).map(|d| self.s.arg(d, 0));
             return d.and_then(|x| self.s.def_op(x)).is_some_and(load);
         }
         def.is_some_and(load)
@@ -162,7 +184,7 @@ impl Select<'_> {
             return Opnd::imm((c & last) as u8);
         }
         let o = self.isrc(v, k);
-        if let Some(d) = self.s.def_inst(v)
+        if let Some(d) = self.def_inst(v)
             && self.s.insts[d].op == Op::IAnd
             && self
                 .s
@@ -180,7 +202,7 @@ impl Select<'_> {
 
     /// A shift left by 1 to 4, when `v` is one: the value shifted and the shift.
     fn shifted(&self, v: Value) -> Option<(Value, u8)> {
-        let d = self.s.def_inst(v)?;
+        let d = self.def_inst(v)?;
         if self.s.insts[d].op != Op::IShl || self.ty(v).bits() == 64 {
             return None;
         }
@@ -192,7 +214,7 @@ impl Select<'_> {
 
     /// A product that nothing else uses.
     fn product(&self, v: Value) -> Option<(Value, Value)> {
-        let d = self.s.def_inst(v)?;
+        let d = self.def_inst(v)?;
         (self.s.insts[d].op == Op::IMul && self.uses[v] == 1 && self.ty(v).bits() <= 32)
             .then(|| (self.s.arg(d, 0), self.s.arg(d, 1)))
     }
@@ -238,7 +260,7 @@ impl Select<'_> {
         };
         let mut ops = [args[0], args[1]];
         for (n, o) in ops.iter_mut().enumerate() {
-            if let Some(d) = self.s.def_inst(*o)
+            if let Some(d) = self.def_inst(*o)
                 && self.s.insts[d].op == Op::INot
                 && bits > 1
             {
@@ -255,7 +277,7 @@ impl Select<'_> {
                 if let Comp::Const(m) = self.comp(m, k)
                     && (m + 1).is_power_of_two()
                     && m != 0
-                    && let Some(d) = self.s.def_inst(x)
+                    && let Some(d) = self.def_inst(x)
                     && self.s.insts[d].op == Op::UShr
                     && let Some(n) = self.s.as_const(self.s.arg(d, 1))
                 {
@@ -283,8 +305,7 @@ impl Select<'_> {
     /// `x << n | y >> 32 - n`, a rotation where both are the same: one extraction from a pair of registers.
     fn funnel(&mut self, high: Value, low: Value, k: usize) -> Option<Val> {
         let shift = |v: Value, op: Op| {
-            let d =
-                self.s.def_inst(v).filter(|&d| self.s.insts[d].op == op && self.uses[v] == 1)?;
+            let d = self.def_inst(v).filter(|&d| self.s.insts[d].op == op && self.uses[v] == 1)?;
             let n = self.s.as_const(self.s.arg(d, 1))? & 31;
             Some((self.s.arg(d, 0), n))
         };
@@ -313,7 +334,8 @@ impl Select<'_> {
             return self.refuse(i, "is not known to the back end");
         }
         // Free saturation and conversion move the result to a later value.
-        let target = if foldable(op) && ty.bits() <= 32 {
+        let folds = foldable(op) || op == Op::FNeg && self.negatable(s.arg(i, 0)).is_some();
+        let target = if folds && ty.bits() <= 32 {
             self.target(result)
         } else {
             Target { value: result, sat: false, bits: ty.bits() }
@@ -381,6 +403,7 @@ impl Select<'_> {
                 let a = self.fsrc(args[0], k);
                 Comp::Val(self.fadd(t.sat, t.bits, false, a, Opnd::NEG_ZERO))
             }
+            Op::FNeg if let Some(p) = self.negatable(args[0]) => self.negated_product(p, t, k),
             Op::FNeg | Op::FAbs => {
                 let a = self.isrc(args[0], k);
                 let sign = 1u64 << (bits - 1);
@@ -564,7 +587,7 @@ impl Select<'_> {
             }
             Op::IAnd | Op::IOr | Op::IXor => Comp::Val(self.logic(op, args, k, false)),
             Op::INot => {
-                if let Some(d) = s.def_inst(args[0])
+                if let Some(d) = self.def_inst(args[0])
                     && matches!(s.insts[d].op, Op::IAnd | Op::IOr | Op::IXor)
                     && bits > 1
                 {

@@ -48,7 +48,7 @@ impl Select<'_> {
     }
 
     pub(crate) fn cond_comp(&mut self, v: Value, k: usize) -> Cond {
-        if let Some(d) = self.s.def_inst(v) {
+        if let Some(d) = self.def_inst(v) {
             let args = self.s.args(d);
             match self.s.insts[d].op {
                 Op::INot => return self.cond_comp(args[0], k).inverted(),

@@ -361,30 +361,25 @@ impl Select<'_> {
 
     fn kill(&mut self, i: Inst) {
         let s = self.s;
-        let killed = match s.insts[i].op {
-            Op::Demote => Comp::Const(ALL),
+        // The last kill tests what lives on at once; the others name what dies.
+        let last = self.fragment().tests == Tests::Behind(i);
+        let (dead, alive) = if last { (0, ALL) } else { (ALL, 0) };
+        let mask = match s.insts[i].op {
+            Op::Demote => Comp::Const(dead),
             _ => match self.comp(s.arg(i, 0), 0) {
-                Comp::Const(c) => Comp::Const(if c & 1 != 0 { ALL } else { 0 }),
+                Comp::Const(c) => Comp::Const(if c & 1 != 0 { dead } else { alive }),
                 _ => {
                     let c = self.cond(s.arg(i, 0));
-                    let v = self.cond_select(c, Opnd::imm(255), Opnd::imm(0), Room::HALF);
-                    Comp::Val(v)
+                    let [yes, no] = [dead, alive].map(|m| Opnd::imm(m as u8));
+                    Comp::Val(self.cond_select(c, yes, no, Room::HALF))
                 }
             },
         };
-        if self.fragment().tests != Tests::Behind(i) {
-            return self.decide(killed, Comp::Const(0));
+        if !last {
+            return self.decide(mask, Comp::Const(0));
         }
-        // The last kill: what lives on is tested at once.
-        let live = match killed {
-            Comp::Const(k) => Comp::Const(k ^ ALL),
-            k => {
-                let a = self.comp_src(k, 16);
-                Comp::Val(self.bitop(16, table::XOR, a, Opnd::imm(255)))
-            }
-        };
         self.wait(fence::TESTS);
-        self.decide(Comp::Const(ALL), live);
+        self.decide(Comp::Const(ALL), mask);
     }
 
     pub(super) fn fragment_io(&mut self, i: Inst) -> Result<bool> {

@@ -52,7 +52,7 @@ impl Select<'_> {
         }
         // An index in elements where the offset is a shift by exactly their size.
         if m.offset == 0
-            && let Some(d) = self.s.def_inst(off)
+            && let Some(d) = self.def_inst(off)
             && self.s.insts[d].op == Op::IShl
             && self.s.as_const(self.s.arg(d, 1)) == Some(u64::from(log))
         {

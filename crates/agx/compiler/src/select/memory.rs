@@ -149,7 +149,7 @@ impl Select<'_> {
 
     /// The descriptor behind a handle: set, binding, and the element as an operand or a number.
     pub(super) fn handle(&self, i: Inst, v: Value) -> Result<(u32, u32, Value)> {
-        if let Some(d) = self.s.def_inst(v)
+        if let Some(d) = self.def_inst(v)
             && let (Op::Descriptor, Attrs::Res(res, _)) =
                 (self.s.insts[d].op, self.s.insts[d].attrs)
         {
@@ -225,7 +225,7 @@ impl Select<'_> {
         if log == 0 {
             return Some((self.isrc(v, 0), 0));
         }
-        let d = self.s.def_inst(v)?;
+        let d = self.def_inst(v)?;
         let args = self.s.args(d);
         match self.s.insts[d].op {
             Op::IShl => {
@@ -362,14 +362,14 @@ impl Select<'_> {
         };
         // base + 32-bit offset, the base in uniforms.
         if m.offset == 0
-            && let Some(d) = self.s.def_inst(addr)
+            && let Some(d) = self.def_inst(addr)
             && self.s.insts[d].op == Op::IAdd
         {
             let args = [self.s.arg(d, 0), self.s.arg(d, 1)];
             for (base, off) in [(args[0], args[1]), (args[1], args[0])] {
                 if let Comp::Uni(h) = self.comp(base, 0)
                     && h < 256
-                    && let Some(e) = self.s.def_inst(off)
+                    && let Some(e) = self.def_inst(off)
                     && self.s.insts[e].op == Op::U2U
                     && self.ty(self.s.arg(e, 0)).bits() == 32
                 {
@@ -387,7 +387,7 @@ impl Select<'_> {
             }
         }
         let (mut root, mut offset) = (addr, i64::from(m.offset));
-        while let Some(d) = self.s.def_inst(root)
+        while let Some(d) = self.def_inst(root)
             && self.s.insts[d].op == Op::IAdd
         {
             let (a, b) = (self.s.arg(d, 0), self.s.arg(d, 1));

@@ -202,6 +202,11 @@ impl<'a> Select<'a> {
         }
     }
 
+    /// The instruction that makes a value, for those that look how it was made: none when it is in a uniform already.
+    pub(crate) fn def_inst(&self, v: Value) -> Option<Inst> {
+        if matches!(self.comp(v, 0), Comp::Uni(_)) { None } else { self.s.def_inst(v) }
+    }
+
     fn is_set(&self, v: Value) -> bool {
         self.at[v] != 0
     }

@@ -125,7 +125,7 @@ impl Select<'_> {
 
     /// The low bits of a wider value, when `v` is such.
     fn truncated(&self, v: Value, k: usize, bits: u8) -> Option<(Comp, u8)> {
-        let d = self.s.def_inst(v)?;
+        let d = self.def_inst(v)?;
         if !matches!(self.s.insts[d].op, Op::U2U | Op::S2S) {
             return None;
         }
@@ -156,7 +156,7 @@ impl Select<'_> {
     /// Integer operand of an add or multiply, with extension from 16 (or, for 64 bits, 32) bits for free.
     pub(crate) fn esrc(&mut self, v: Value, k: usize) -> Opnd {
         let bits = self.ty(v).bits();
-        if let Some(d) = self.s.def_inst(v) {
+        if let Some(d) = self.def_inst(v) {
             let op = self.s.insts[d].op;
             if matches!(op, Op::U2U | Op::S2S | Op::B2I) {
                 let a = self.s.arg(d, 0);
@@ -183,7 +183,7 @@ impl Select<'_> {
     pub(crate) fn fsrc(&mut self, v: Value, k: usize) -> Opnd {
         let (mut v, mut neg, mut abs) = (v, false, false);
         let bits = self.ty(v).bits();
-        while let Some(d) = self.s.def_inst(v) {
+        while let Some(d) = self.def_inst(v) {
             let a = match self.s.insts[d].op {
                 Op::FNeg => {
                     neg ^= !abs;

@@ -1,0 +1,214 @@
+//! Sums of several terms, added in the order that takes the fewest instructions.
+//!
+//! `dot(a, b) + c` is a product, two fused products and a sum; begun with `c` it is three fused products. What all invocations have
+//! alike is added first, so that a back end can do it once: `M * p + u + v` costs each invocation no more than `M * p + u`.
+//!
+//! Takes floats whose roundings may change ([`When::Inexact`](crate::rules::When)), within one region.
+
+use crate::edit::push;
+use crate::reassociate::loose;
+use crate::same::Same;
+use rustc_hash::FxHashMap as HashMap;
+use tepui_ir::cranelift_entity::SecondaryMap;
+use tepui_ir::cranelift_entity::packed_option::PackedOption;
+use tepui_ir::{Attrs, Inst, Op, Region, Shader, Value};
+
+/// Most terms of a sum that is taken apart.
+const MAX_TERMS: usize = 12;
+
+/// Runs the pass.
+pub fn run(s: &mut Shader) -> bool {
+    let mut sums = 0;
+    let mut p = Pass {
+        uses: SecondaryMap::with_capacity(s.values.len()),
+        user: SecondaryMap::with_capacity(s.values.len()),
+        home: SecondaryMap::with_capacity(s.insts.len()),
+        same: Same::default(),
+        changed: false,
+    };
+    s.walk(|s, r, i| {
+        sums += u32::from(is_sum(s.insts[i].op));
+        p.home[i] = r.into();
+        for &a in s.args(i) {
+            p.uses[a] += 1;
+            p.user[a] = i.into();
+        }
+        p.same.visit(s, i);
+    });
+    if sums > 1 {
+        let root = s.root;
+        p.region(s, root);
+    }
+    p.changed
+}
+
+fn is_sum(op: Op) -> bool {
+    matches!(op, Op::FAdd | Op::FSub | Op::FFma)
+}
+
+/// `±a`, or `±a * b`.
+#[derive(Clone, Copy)]
+struct Term {
+    negative: bool,
+    a: Value,
+    b: Option<Value>,
+}
+
+/// What of a sum is still to be looked at.
+enum Part {
+    Inst(Inst),
+    Value(Value),
+    Product(Value, Value),
+}
+
+struct Pass {
+    uses: SecondaryMap<Value, u32>,
+    user: SecondaryMap<Value, PackedOption<Inst>>,
+    home: SecondaryMap<Inst, PackedOption<Region>>,
+    same: Same,
+    changed: bool,
+}
+
+/// A sum under construction: new instructions, and what it is so far.
+struct Sum<'a> {
+    s: &'a mut Shader,
+    like: Inst,
+    out: Vec<Inst>,
+    so_far: Option<Value>,
+}
+
+impl Sum<'_> {
+    fn op(&mut self, op: Op, args: &[Value]) -> Value {
+        let ty = self.s.ty(args[0]);
+        push(self.s, &mut self.out, self.like, op, Attrs::None, args, ty)
+    }
+
+    fn add(&mut self, t: Term) {
+        let sum = match (self.so_far, t.b) {
+            (None, None) if t.negative => self.op(Op::FNeg, &[t.a]),
+            (None, None) => t.a,
+            (Some(x), None) => self.op(if t.negative { Op::FSub } else { Op::FAdd }, &[x, t.a]),
+            (x, Some(b)) => {
+                let a = if t.negative { self.op(Op::FNeg, &[t.a]) } else { t.a };
+                match x {
+                    Some(x) => self.op(Op::FFma, &[a, b, x]),
+                    None => self.op(Op::FMul, &[a, b]),
+                }
+            }
+        };
+        self.so_far = Some(sum);
+    }
+}
+
+impl Pass {
+    fn is_same(&self, t: &Term) -> bool {
+        self.same.has(t.a) && t.b.is_none_or(|b| self.same.has(b))
+    }
+
+    /// Whether a value is a part of the only sum that wants it, or a product in it.
+    fn inner(&self, s: &Shader, v: Value, r: Region) -> Option<Inst> {
+        let d = s.def_inst(v)?;
+        ((is_sum(s.insts[d].op) || matches!(s.insts[d].op, Op::FMul | Op::FNeg))
+            && self.uses[v] == 1
+            && self.home[d].expand() == Some(r)
+            && loose(s, d))
+        .then_some(d)
+    }
+
+    /// The terms of an instruction's result, and how many instructions that are not the same for all they take now.
+    fn terms(&self, s: &Shader, root: Inst, r: Region) -> (Vec<Term>, usize) {
+        let (mut out, mut cost) = (Vec::new(), 0);
+        let mut todo = vec![(Part::Inst(root), false)];
+        while let Some((part, negative)) = todo.pop() {
+            let i = match part {
+                Part::Inst(i) => i,
+                Part::Value(v) => match self.inner(s, v, r) {
+                    Some(d) if out.len() + todo.len() < MAX_TERMS => d,
+                    _ => {
+                        out.push(Term { negative, a: v, b: None });
+                        continue;
+                    }
+                },
+                Part::Product(a, b) => {
+                    out.push(Term { negative, a, b: Some(b) });
+                    continue;
+                }
+            };
+            let (op, args) = (s.insts[i].op, s.args(i));
+            // A sign is free.
+            cost += usize::from(op != Op::FNeg && !self.same.has(s.result(i)));
+            // What is put last comes first.
+            match op {
+                Op::FNeg => todo.push((Part::Value(args[0]), !negative)),
+                Op::FAdd | Op::FSub => {
+                    todo.push((Part::Value(args[1]), negative ^ (op == Op::FSub)));
+                    todo.push((Part::Value(args[0]), negative));
+                }
+                _ => {
+                    todo.push((Part::Product(args[0], args[1]), negative));
+                    todo.extend(args.get(2).map(|&c| (Part::Value(c), negative)));
+                }
+            }
+        }
+        (out, cost)
+    }
+
+    /// Whether a sum is a term of another one, which takes it apart.
+    fn is_below(&self, s: &Shader, i: Inst, r: Region) -> bool {
+        let v = s.result(i);
+        self.uses[v] == 1
+            && self.user[v].expand().is_some_and(|u| {
+                let adds = match s.insts[u].op {
+                    Op::FAdd | Op::FSub => true,
+                    Op::FFma => s.arg(u, 2) == v,
+                    _ => false,
+                };
+                adds && self.home[u].expand() == Some(r) && loose(s, u)
+            })
+    }
+
+    fn region(&mut self, s: &mut Shader, r: Region) {
+        let insts = std::mem::take(&mut s.regions[r].insts);
+        let mut new: HashMap<Inst, Vec<Inst>> = HashMap::default();
+        for &i in &insts {
+            for q in s.inst_regions(i).collect::<Vec<_>>() {
+                self.region(s, q);
+            }
+            if is_sum(s.insts[i].op)
+                && loose(s, i)
+                && !self.same.has(s.result(i))
+                && !self.is_below(s, i, r)
+                && let Some(before) = self.sum(s, i, r)
+            {
+                new.insert(i, before);
+                self.changed = true;
+            }
+        }
+        let with_new = |i| new.remove(&i).unwrap_or_default().into_iter().chain([i]);
+        s.regions[r].insts = insts.into_iter().flat_map(with_new).collect();
+    }
+
+    /// Makes a sum anew if that is less work; returns what comes before its last instruction.
+    fn sum(&self, s: &mut Shader, i: Inst, r: Region) -> Option<Vec<Inst>> {
+        let (terms, before) = self.terms(s, i, r);
+        let (same, own): (Vec<Term>, Vec<Term>) = terms.iter().partition(|t| self.is_same(t));
+        let products = own.iter().filter(|t| t.b.is_some()).count();
+        let values = own.len() - products + usize::from(!same.is_empty());
+        if products + values.saturating_sub(1) >= before {
+            return None;
+        }
+        let mut sum = Sum { s, like: i, out: Vec::new(), so_far: None };
+        let in_order =
+            own.iter().filter(|t| t.b.is_none()).chain(own.iter().filter(|t| t.b.is_some()));
+        for &t in same.iter().chain(in_order) {
+            sum.add(t);
+        }
+        // The last instruction takes the place of the old one.
+        let mut out = sum.out;
+        let last = out.pop()?;
+        let (op, args) = (s.insts[last].op, s.args(last).to_vec());
+        s.insts[i].op = op;
+        s.set_args(i, &args);
+        Some(out)
+    }
+}
