@@ -4,6 +4,7 @@ use tepui_ir::interp::{Fault, dispatch};
 
 use crate::pipeline::{Memories, translate};
 use crate::run::{Content, Engine, Job};
+use crate::script::Usage;
 use crate::{Refusal, failed, refused};
 
 /// Steps of a run, each for all lanes of a workgroup.
@@ -15,6 +16,11 @@ pub struct Interpreter;
 impl Engine for Interpreter {
     fn run(&mut self, job: &Job, buffers: &mut [Content]) -> Result<(), Refusal> {
         let [code] = &job.stages[..] else { return refused("draws in the interpreter") };
+        let stored = |k: usize| job.bindings[k].usage == Usage::Storage;
+        let alias = |a: usize, b: usize| job.bindings[a].buffer == job.bindings[b].buffer;
+        if (0..job.bindings.len()).any(|b| (0..b).any(|a| stored(a) && stored(b) && alias(a, b))) {
+            return refused("one storage buffer at two bindings in the interpreter");
+        }
         let s = translate(code)?;
         let mut memory = Memories::new(job, buffers, &s)?.start;
         match dispatch(&s, job.groups, &mut memory, LIMIT) {
