@@ -357,7 +357,7 @@ fn one(args: &Args, path: &Path, look: bool) -> (Report, String, Vec<u8>) {
             return (report, String::new(), Vec::new());
         }
     };
-    let first = shader.clone();
+    let feedback = (emit == Emit::Asm && !shader.captures.is_empty()).then(|| shader.clone());
     let program = compile_as(&mut shader, &args.common.options(), &interface, &mut after);
     if look && want == Some("list") {
         names.dedup();
@@ -381,11 +381,10 @@ fn one(args: &Args, path: &Path, look: bool) -> (Report, String, Vec<u8>) {
                 text.push_str(&p.stats.line(&report.stage.to_uppercase()));
                 text.push('\n');
             }
-            if emit == Emit::Asm && !first.captures.is_empty() {
-                match capture(args, first, &words) {
-                    Ok(t) => text.push_str(&t),
-                    Err(e) => report.error = Some(e),
-                }
+            match feedback.map(|shader| capture(args, shader, &words)) {
+                Some(Ok(listing)) => text.push_str(&listing),
+                Some(Err(e)) => report.error = Some(e),
+                None => {}
             }
             return (report, text, p.code);
         }

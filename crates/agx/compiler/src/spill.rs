@@ -3,6 +3,9 @@
 //! At the place where most half-registers are alive, values are chosen that cost least to give up: constants, special registers and
 //! uniforms are made again before each use; others are stored after their definition and loaded before each use. Repeated
 //! until everything fits. SSA stays SSA: each load is a new value with one use.
+//!
+//! Phis of a block are alive at once even if each is stored at once; where they are too many for that, they become loads of places in
+//! memory that their sources are stored to ([`memory_phis`]).
 
 use crate::error::{Error, Result};
 use crate::liveness::Liveness;
@@ -45,13 +48,12 @@ pub fn run(f: &mut Function, limit: u32, scratch_bytes: u32) -> Result<(Liveness
         let costs = costs(f);
         let mut chosen: SecondaryMap<Val, Option<Cost>> = SecondaryMap::new();
         let mut any = false;
-        for (alive, over) in worst {
-            any |= choose(f, &alive, over, &costs, &mut fixed, &mut chosen);
+        for (alive, over) in &worst {
+            any |= choose(f, alive, *over, &costs, &mut fixed, &mut chosen);
         }
         if any {
             rewrite(f, &mut chosen, &mut fixed, &mut done);
-        }
-        if !any {
+        } else if !memory_phis(f, &worst[0], &fixed, &mut done) {
             let (needed, _) = crate::liveness::pressure(f, &live);
             return Err(Error::Limit {
                 what: "half-registers",
@@ -158,6 +160,104 @@ fn choose(
     any
 }
 
+/// Phis that were given up go through memory from their sources on, until `over` half-registers of what is `alive` are freed; whether
+/// there were any.
+///
+/// Their places are only read where their block begins, so it does not matter in which order the sources are stored.
+fn memory_phis(
+    f: &mut Function,
+    (alive, over): &(Vec<Val>, u32),
+    fixed: &SecondaryMap<Val, bool>,
+    done: &mut Spilled,
+) -> bool {
+    let mut here: SecondaryMap<Val, bool> = SecondaryMap::new();
+    for &v in alive {
+        here[v] = true;
+    }
+    let mut phis: Vec<(Block, Ins, Val)> = Vec::new();
+    for (b, data) in f.blocks.iter() {
+        for &i in data.insts.iter().filter(|&&i| matches!(f.insts[i].op, Op::Phi)) {
+            let given_up = |v: Val| fixed[v] && f.vals[v].halves <= 8;
+            let there = |v: &Val| here[*v];
+            if let [v] = *f.dsts(i)
+                && given_up(v)
+                && (here[v] || f.srcs(i).iter().any(there))
+            {
+                phis.push((b, i, v));
+            }
+        }
+    }
+    let mut freed = 0;
+    for &(block, phi, v) in &phis {
+        if freed >= *over {
+            break;
+        }
+        freed += u32::from(f.vals[v].halves);
+        let (place, loc) = (new_place(f, v, done), f.insts[phi].loc);
+        let preds = f.blocks[block].preds.clone();
+        for (n, pred) in preds.into_iter().enumerate() {
+            let source = f.srcs(phi)[n];
+            let body = &f.blocks[pred].insts;
+            let made = body.iter().position(|&i| f.dsts(i).contains(&source));
+            // Right behind what makes it, if that is here, so that it need not live on.
+            let at = made
+                .filter(|&k| !is_head(&f.insts[body[k]].op))
+                .map_or(f.body_end(pred), |k| k + 1);
+            let store = stack_store(f, source, place);
+            let store = f.make(Op::Isa(store), &[], &[source], loc);
+            f.blocks[pred].insts.insert(at, store);
+            done.stores += 1;
+        }
+        let load = stack_load(f, v, place);
+        let load = f.make(Op::Isa(load), &[v], &[], loc);
+        done.loads += 1;
+        let mut insts = std::mem::take(&mut f.blocks[block].insts);
+        insts.retain(|&i| i != phi);
+        let uses = |&i: &Ins| !is_head(&f.insts[i].op) && f.srcs(i).contains(&v);
+        let behind = |&i: &Ins| !is_head(&f.insts[i].op);
+        let at = insts.iter().position(uses).or_else(|| insts.iter().position(behind));
+        insts.insert(at.unwrap_or(insts.len()), load);
+        f.blocks[block].insts = insts;
+    }
+    !phis.is_empty()
+}
+
+/// What stands before everything else in a block.
+fn is_head(op: &Op) -> bool {
+    matches!(op, Op::Phi | Op::Ctl(Ctl::Else | Ctl::EndIf))
+}
+
+/// A place in scratch memory for a value.
+fn new_place(f: &Function, v: Val, done: &mut Spilled) -> u32 {
+    let at = done.scratch_bytes.next_multiple_of(4);
+    done.scratch_bytes = at + u32::from(f.vals[v].halves) * 2;
+    at
+}
+
+fn stack_store(f: &Function, v: Val, place: u32) -> Inst {
+    let (format, size, count) = slot_format(f, v);
+    let inst = StackStore {
+        format,
+        mask: (1 << count) - 1,
+        r: RegVec::new(HOLE, size, count),
+        index: Index::Imm(place as i16),
+        ..StackStore::default()
+    };
+    inst.into()
+}
+
+fn stack_load(f: &Function, v: Val, place: u32) -> Inst {
+    let (format, size, count) = slot_format(f, v);
+    let inst = StackLoad {
+        format,
+        mask: (1 << count) - 1,
+        r: RegVec::new(HOLE, size, count),
+        index: Index::Imm(place as i16),
+        ..StackLoad::default()
+    };
+    inst.into()
+}
+
 fn slot_format(f: &Function, v: Val) -> (Format, Size, u8) {
     let room = f.vals[v];
     if room.even {
@@ -183,10 +283,7 @@ fn rewrite(
                 if let Some(c) = &mut chosen[d] {
                     c.def = Some((b, i));
                     if !again {
-                        let bytes = u32::from(f.vals[d].halves) * 2;
-                        let at = done.scratch_bytes.next_multiple_of(4);
-                        place[d] = at;
-                        done.scratch_bytes = at + bytes;
+                        place[d] = new_place(f, d, done);
                     }
                 }
             }
@@ -199,7 +296,7 @@ fn rewrite(
         let mut stores: Vec<Ins> = Vec::new();
         for i in insts {
             let op = f.insts[i].op;
-            let head = matches!(op, Op::Phi | Op::Ctl(Ctl::Else | Ctl::EndIf));
+            let head = is_head(&op);
             if !head {
                 out.append(&mut stores);
             }
@@ -225,16 +322,9 @@ fn rewrite(
             for n in 0..f.dsts(i).len() {
                 let d = f.dsts(i)[n];
                 if chosen[d].is_some() && place[d] != u32::MAX {
-                    let (format, size, count) = slot_format(f, d);
-                    let inst = StackStore {
-                        format,
-                        mask: (1 << count) - 1,
-                        r: RegVec::new(HOLE, size, count),
-                        index: Index::Imm(place[d] as i16),
-                        ..StackStore::default()
-                    };
                     let loc = f.insts[i].loc;
-                    stores.push(f.make(Op::Isa(inst.into()), &[], &[d], loc));
+                    let store = stack_store(f, d, place[d]);
+                    stores.push(f.make(Op::Isa(store), &[], &[d], loc));
                     done.stores += 1;
                 }
             }
@@ -274,16 +364,9 @@ fn reload(
         out.push(f.make(op, &[r], &[], loc));
         return r;
     }
-    let (format, size, count) = slot_format(f, s);
-    let inst = StackLoad {
-        format,
-        mask: (1 << count) - 1,
-        r: RegVec::new(HOLE, size, count),
-        index: Index::Imm(place[s] as i16),
-        ..StackLoad::default()
-    };
     let loc = def.map_or_else(Default::default, |(_, d)| f.insts[d].loc);
-    out.push(f.make(Op::Isa(inst.into()), &[r], &[], loc));
+    let load = stack_load(f, s, place[s]);
+    out.push(f.make(Op::Isa(load), &[r], &[], loc));
     done.loads += 1;
     r
 }

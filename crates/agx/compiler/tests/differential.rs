@@ -363,3 +363,67 @@ fn chosen_buffers() {
         }
     }
 }
+
+/// A loop that hands on more values than there are registers, each in another one's place.
+#[test]
+fn loops_that_carry_more_than_registers_hold() {
+    const COUNT: usize = 300;
+    let list = |f: &dyn Fn(usize) -> String| (0..COUNT).map(f).collect::<Vec<_>>().join(", ");
+    let lines = |f: &dyn Fn(usize) -> String| (0..COUNT).map(|k| f(k) + "\n").collect::<String>();
+    let next = |k: usize| 2000 + (k + 1) % COUNT;
+    let text = format!(
+        "shader compute \"main\" {{
+          workgroup_size 16 1 1
+          resource storage_buffer set 0 binding 0 count 1 2d float \"\"
+          body {{
+            %0:b32 = const[0x0]
+            %1:b32 = const[0x1]
+            %2:b64 = descriptor[@r0] %0
+            %3:b32 = load_builtin[local_invocation_index]
+            %4:b32 = const[0x9]
+            %5:b32 = ishl %3, %4
+            {}
+            {} = loop ({}, %4999:b32 = %0) {{
+              %5000:b1 = sge %4999, %4
+              if %5000 {{
+                break {}
+              }}
+              {}
+              %4998:b32 = iadd %4999, %1
+              continue {}, %4998
+            }}
+            %9000:b32 = iadd %0, %0
+            {}
+            store_buffer[align 4 offset 64] %2, %5, %{}
+            yield
+          }}
+        }}",
+        lines(&|k| format!(
+            "%{}:b32 = load_buffer[align 4 offset {}] %2, %5",
+            1000 + k,
+            k % 16 * 4
+        )),
+        list(&|k| format!("%{}:b32", 4000 + k)),
+        list(&|k| format!("%{}:b32 = %{}", 2000 + k, 1000 + k)),
+        list(&|k| format!("%{}", 2000 + k)),
+        lines(&|k| format!("%{}:b32 = iadd %{}, %4999", 6000 + k, next(k))),
+        list(&|k| format!("%{}", 6000 + k)),
+        lines(&|k| format!(
+            "%{}:b32 = imul %{}, %4\n%{}:b32 = iadd %{}, %{}",
+            9001 + 2 * k,
+            9000 + 2 * k,
+            9002 + 2 * k,
+            9001 + 2 * k,
+            4000 + k
+        )),
+        9000 + 2 * COUNT,
+    );
+    let mut s = tepui_ir::parse(&text).unwrap_or_else(|e| panic!("{e}"));
+    tepui_ir::validate(&s).unwrap_or_else(|e| panic!("{e}"));
+    let want = run(&s, 3).unwrap();
+    lower(&mut s, &Options::default(), &mut |_, _| ());
+    let p = compile_prepared(&s, &Options::default(), &mut |_, _| ()).unwrap();
+    assert!(p.stats.spills as usize > COUNT, "{:?}", p.stats);
+    let got = execute(&mut machine(), &p, 3).unwrap_or_else(|e| panic!("{e}\n{}", listing(&p)));
+    assert!(got == want.buffers[&(0, 0, 0)], "{}", listing(&p));
+}
