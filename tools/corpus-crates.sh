@@ -7,6 +7,7 @@
 set -euo pipefail
 tools=$(cd "$(dirname "$0")" && pwd)
 base=$1
+host=$(rustc -vV | sed -n 's/^host: //p')
 
 # Name here, crate, version, folder with the shaders.
 crates=(
@@ -52,9 +53,10 @@ path = "lib.rs"
 [dependencies]
 $crate = { version = "=$version", default-features = false }
 TOML
-  (cd "$dir" && cargo fetch --quiet >"$dir/log" 2>&1) \
+  # For this machine alone: other systems' crates are most of what these depend on.
+  (cd "$dir" && cargo fetch --quiet --target "$host" >"$dir/log" 2>&1) \
     || { tail -n 20 "$dir/log" >&2; die "$crate $version cannot be had"; }
-  manifest=$(cd "$dir" && cargo metadata --format-version 1 --offline 2>/dev/null \
+  manifest=$(cd "$dir" && cargo metadata --format-version 1 --offline --filter-platform "$host" 2>/dev/null \
     | grep -o "\"manifest_path\":\"[^\"]*/$crate-$version/Cargo.toml\"" | head -n 1 | cut -d'"' -f4) \
     || die "cargo has not unpacked $crate"
   dirname "$manifest"
