@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::module::Inst;
 use crate::pointer::{Place, Ptr};
 use crate::translate::{Cx, Val};
-use crate::ty::{ImageTy, Ty};
+use crate::ty::ImageTy;
 use rspirv::spirv::{Decoration, ImageOperands as IO, Op as S};
 use std::rc::Rc;
 use tepui_ir::{Access, AtomicOp, Attrs, Dim, Image, NumKind, Op, TexOperands, Type, Value};
@@ -48,21 +48,6 @@ impl Optional {
         put(TexOperands::OFFSETS, self.offsets.as_slice());
         (flags, args)
     }
-}
-
-/// The instruction that a lookup with a residency code has beside it.
-fn plain(op: S) -> Option<S> {
-    Some(match op {
-        S::ImageSparseSampleImplicitLod => S::ImageSampleImplicitLod,
-        S::ImageSparseSampleExplicitLod => S::ImageSampleExplicitLod,
-        S::ImageSparseSampleDrefImplicitLod => S::ImageSampleDrefImplicitLod,
-        S::ImageSparseSampleDrefExplicitLod => S::ImageSampleDrefExplicitLod,
-        S::ImageSparseFetch => S::ImageFetch,
-        S::ImageSparseGather => S::ImageGather,
-        S::ImageSparseDrefGather => S::ImageDrefGather,
-        S::ImageSparseRead => S::ImageRead,
-        _ => return None,
-    })
 }
 
 impl Cx<'_> {
@@ -188,25 +173,8 @@ impl Cx<'_> {
     }
 
     /// Translates an instruction of this family; false when it is of another.
-    pub fn image_inst(&mut self, mut i: Inst) -> Result<bool> {
-        // No memory here is sparse: all texels are resident, which the code 0 says.
-        let mut residency = None;
-        if let Some(op) = plain(i.op) {
-            let (Ty::Struct { members }, id) = (self.ty(i.ty)?, i.ty) else {
-                return self.invalid("the result is a structure of a code and a texel");
-            };
-            let &[code, texel] = &**members else {
-                return self.invalid(format!("%{id} has other members than a code and a texel"));
-            };
-            residency = Some(self.ir_ty(code)?);
-            (i.op, i.ty) = (op, texel);
-        }
+    pub fn image_inst(&mut self, i: Inst) -> Result<bool> {
         let v = match i.op {
-            S::ImageSparseTexelsResident => {
-                let code = self.arg_ssa(0)?;
-                let zero = self.konst(self.s.ty(code), 0);
-                self.checked(Op::IEq, &[code, zero])?
-            }
             S::SampledImage => {
                 let (image, _, ty, access) = self.image_arg(0)?;
                 let sampler = match self.arg(1)? {
@@ -331,6 +299,9 @@ impl Cx<'_> {
                     Type::vec(32, 2),
                 )
             }
+            op if format!("{op:?}").starts_with("ImageSparse") => {
+                return self.unsupported(i.name());
+            }
             S::ColorAttachmentReadEXT => {
                 let Val::Tile(slot) = self.arg(0)? else {
                     return self.invalid("operand 0 is not a tile image");
@@ -350,11 +321,7 @@ impl Cx<'_> {
             }
             _ => return Ok(false),
         };
-        let mut result = Val::Ssa(v);
-        if let Some(ty) = residency {
-            result = Val::Agg(Rc::new([Val::Ssa(self.konst(ty, 0)), result]));
-        }
-        self.bind(result)?;
+        self.bind(Val::Ssa(v))?;
         Ok(true)
     }
 

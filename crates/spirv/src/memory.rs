@@ -64,6 +64,9 @@ impl Cx<'_> {
                     row_major: false,
                 }
             }
+            StorageClass::UniformConstant if matches!(self.ty(ty)?, Ty::AccelerationStructure) => {
+                return Ok(());
+            }
             StorageClass::Uniform | StorageClass::UniformConstant | StorageClass::StorageBuffer => {
                 self.declare_resource(i, class, ty, &mut access)?
             }

@@ -69,6 +69,8 @@ pub(crate) enum Ty {
     SampledImage {
         image: Id,
     },
+    /// What rays are traced through. It can only be declared: ray queries are refused by their own type.
+    AccelerationStructure,
     Function,
 }
 
@@ -252,6 +254,7 @@ impl Cx<'_> {
                 })
             }
             Op::TypeSampler => Ty::Sampler,
+            Op::TypeAccelerationStructureKHR => Ty::AccelerationStructure,
             Op::TypeSampledImage => match self.types.get(op(0)?) {
                 Some(Ty::Image(_)) => Ty::SampledImage { image: op(0)? },
                 _ => return i.invalid("needs an image type"),

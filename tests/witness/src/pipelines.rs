@@ -13,7 +13,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use ash::{khr, vk};
+use ash::{ext, khr, vk};
 use rspirv::binary::Assemble;
 use rspirv::dr::Operand;
 use rspirv::spirv::{
@@ -274,6 +274,29 @@ fn computes_of_nothing(s: &Shader) -> bool {
     found
 }
 
+/// A capability of a module that the device is not made with: no driver has to take such a shader, and Mesa's compiler ends the
+/// process on some.
+fn not_offered(gpu: &Gpu, words: &[u32]) -> Option<Capability> {
+    const CAPABILITY: u32 = 2 << 16 | 17;
+    let has = |extension| gpu.require(extension).is_ok();
+    let declared = words.get(5..).unwrap_or(&[]).chunks_exact(2).take_while(|w| w[0] == CAPABILITY);
+    declared.filter_map(|w| Capability::from_u32(w[1])).find(|c| {
+        !match c {
+            Capability::Float64 => gpu.float64,
+            Capability::StorageInputOutput16 => gpu.io16,
+            Capability::AtomicFloat32AddEXT => has(ext::shader_atomic_float::NAME),
+            Capability::AtomicFloat16AddEXT
+            | Capability::AtomicFloat16MinMaxEXT
+            | Capability::AtomicFloat32MinMaxEXT => has(ext::shader_atomic_float2::NAME),
+            // These extensions are never enabled.
+            Capability::FragmentShadingRateKHR
+            | Capability::FragmentDensityEXT
+            | Capability::TileImageColorReadAccessEXT => false,
+            _ => true,
+        }
+    })
+}
+
 /// What Tepui compiles a shader for.
 fn interface(s: &Shader) -> std::result::Result<Interface, String> {
     if s.info.stage != Stage::Vertex {
@@ -322,6 +345,9 @@ impl<'a> Subject<'a> {
         let options =
             tepui_spirv::Options { entry: Some(name), stage: Some(stage), ..Default::default() };
         let s = tepui_spirv::translate(words, &options).map_err(|e| e.to_string())?;
+        if let Some(capability) = not_offered(gpu, words) {
+            return Err(format!("wants {capability:?}, which the device does not offer"));
+        }
         if computes_of_nothing(&s) {
             return Err("computes with what nobody wrote, which Mesa folds to a NaN".to_owned());
         }
@@ -443,8 +469,7 @@ impl Drop for Subject<'_> {
     }
 }
 
-/// Both compilers in turns. What Tepui refuses the driver is not asked for: Mesa's aborts on some shaders with 64-bit
-/// floats.
+/// Both compilers in turns. What Tepui refuses the driver is not asked for.
 fn one(subject: &Subject<'_>, rounds: usize, row: &mut Row) {
     let (mut driver, mut tepui) = (Vec::with_capacity(rounds), Vec::with_capacity(rounds));
     for _ in 0..rounds.max(1) {

@@ -137,6 +137,10 @@ pub struct Gpu {
     pub timestamp_period_ns: f32,
     /// Extensions that are enabled.
     pub extensions: Vec<&'static CStr>,
+    /// Whether shaders may have 64-bit floats.
+    pub float64: bool,
+    /// Whether inputs and outputs of shaders may have 16 bits.
+    pub io16: bool,
 }
 
 /// Whether out-of-bounds accesses are defined.
@@ -323,6 +327,8 @@ impl Gpu {
             subgroup_size,
             timestamp_period_ns,
             extensions,
+            float64: core.shader_float64 != 0,
+            io16: v11.storage_input_output16 != 0,
         })
     }
 
