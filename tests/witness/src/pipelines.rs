@@ -276,13 +276,14 @@ fn computes_of_nothing(s: &Shader) -> bool {
 
 /// A capability of a module that the device is not made with: no driver has to take such a shader, and Mesa's compiler ends the
 /// process on some.
-fn not_offered(gpu: &Gpu, words: &[u32]) -> Option<Capability> {
+fn not_offered(gpu: &Gpu, words: &[u32], s: &Shader) -> Option<Capability> {
     const CAPABILITY: u32 = 2 << 16 | 17;
     let has = |extension| gpu.require(extension).is_ok();
     let declared = words.get(5..).unwrap_or(&[]).chunks_exact(2).take_while(|w| w[0] == CAPABILITY);
     declared.filter_map(|w| Capability::from_u32(w[1])).find(|c| {
         !match c {
-            Capability::Float64 => gpu.float64,
+            // Many declare it and move 64 bits at most.
+            Capability::Float64 => gpu.float64 || !computes_with_doubles(s),
             Capability::StorageInputOutput16 => gpu.io16,
             Capability::AtomicFloat32AddEXT => has(ext::shader_atomic_float::NAME),
             Capability::AtomicFloat16AddEXT
@@ -295,6 +296,19 @@ fn not_offered(gpu: &Gpu, words: &[u32]) -> Option<Capability> {
             _ => true,
         }
     })
+}
+
+/// Whether there are 64-bit floats to be written in integers.
+fn computes_with_doubles(s: &Shader) -> bool {
+    let mut s = s.clone();
+    tepui_passes::pipeline::optimise(&mut s);
+    let (mut before, mut found) = (String::new(), false);
+    tepui_agx_compiler::lower(&mut s, &Default::default(), &mut |pass, s| {
+        let now = s.to_string();
+        found |= pass == "lower_float64" && now != before;
+        before = now;
+    });
+    found
 }
 
 /// What Tepui compiles a shader for.
@@ -345,7 +359,7 @@ impl<'a> Subject<'a> {
         let options =
             tepui_spirv::Options { entry: Some(name), stage: Some(stage), ..Default::default() };
         let s = tepui_spirv::translate(words, &options).map_err(|e| e.to_string())?;
-        if let Some(capability) = not_offered(gpu, words) {
+        if let Some(capability) = not_offered(gpu, words, &s) {
             return Err(format!("wants {capability:?}, which the device does not offer"));
         }
         if computes_of_nothing(&s) {
