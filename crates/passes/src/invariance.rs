@@ -4,10 +4,14 @@
 //! conditions that choose between them. What is left of a shader around it then has no say in how it is rounded.
 
 use tepui_ir::cranelift_entity::SecondaryMap;
-use tepui_ir::{Attrs, Inst, InstFlags, Op, Props, Region, Shader, Value, ValueDef, Var};
+use tepui_ir::{Attrs, Inst, InstData, InstFlags, Op, Props, Region, Shader, Value, ValueDef, Var};
 
 /// Runs the pass.
 pub fn run(s: &mut Shader) -> bool {
+    let is_root = |d: &InstData| d.op == Op::StoreOutput && d.flags.contains(InstFlags::EXACT);
+    if !s.insts.values().any(is_root) {
+        return false;
+    }
     let mut p = Pass::default();
     s.walk(|s, r, i| {
         let d = &s.insts[i];
@@ -17,13 +21,10 @@ pub fn run(s: &mut Shader) -> bool {
         }
         match (d.op, d.attrs) {
             (Op::StoreVar, Attrs::Var(v)) => p.stores[v].push(i),
-            (Op::StoreOutput, _) if d.flags.contains(InstFlags::EXACT) => p.effects.push(i),
+            _ if is_root(d) => p.effects.push(i),
             _ => {}
         }
     });
-    if p.effects.is_empty() {
-        return false;
-    }
     p.follow(s);
     let mut changed = false;
     for i in p.exact {

@@ -8,7 +8,8 @@ use tepui_ir::{AtomicOp, Attrs, Inst, Mem, Op, Shader, Type, Value};
 
 /// Runs the pass.
 pub fn run(s: &mut Shader) -> bool {
-    rewrite::run(s, &mut Atomics)
+    let is_ours = |a: &Attrs| matches!(*a, Attrs::Atomic(how, _) if combines(how, 16).is_some());
+    s.insts.values().any(|d| is_ours(&d.attrs)) && rewrite::run(s, &mut Atomics)
 }
 
 struct Atomics;

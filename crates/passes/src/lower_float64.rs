@@ -12,6 +12,7 @@
 //!
 //! Everything is written where it stands, without calls: the IR has none. What that costs is in `docs/compiler.md`.
 
+use crate::lower_int64::has_wide;
 use crate::rewrite::{self, Emit, Lowering, Step};
 use tepui_ir::{Inst, Op, Shader, Type, Value};
 
@@ -96,7 +97,7 @@ const ONE: u64 = 0x3ff << 52;
 
 /// Runs the pass.
 pub fn run(s: &mut Shader) -> bool {
-    s.values.values().any(|v| v.ty.bits() == 64) && rewrite::run(s, &mut Pass)
+    has_wide(s) && rewrite::run(s, &mut Pass)
 }
 
 struct Pass;

@@ -11,6 +11,13 @@ use tepui_ir::{Attrs, Inst, Mem, Op, Shader, Type, Value};
 
 /// Runs the pass.
 pub fn run(s: &mut Shader) -> bool {
+    // Nearly always each access has its descriptor before it.
+    let far = |i: Inst| {
+        buffer_op(s.insts[i].op) && s.args(i).first().is_some_and(|&h| !is_descriptor(s, h))
+    };
+    if !s.insts.keys().any(far) {
+        return false;
+    }
     let used = handles(s, buffer_op);
     let chosen = |v: Value| used[v] && !is_descriptor(s, v);
     if !s.values.keys().any(chosen) {

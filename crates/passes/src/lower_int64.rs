@@ -45,10 +45,7 @@ pub struct Options {
 
 /// Runs the pass.
 pub fn run(s: &mut Shader, options: Options) -> bool {
-    // Handles stay whole where nothing chooses between them.
-    let handle =
-        |d: ValueDef| matches!(d, ValueDef::Result(i, _) if s.insts[i].op == Op::Descriptor);
-    if !s.values.values().any(|v| v.ty.bits() == 64 && !handle(v.def)) {
+    if !has_wide(s) {
         return false;
     }
     let whole = handles(s, |_| true);
@@ -67,6 +64,13 @@ pub fn run(s: &mut Shader, options: Options) -> bool {
         s.vars[v].ty = halves(s.vars[v].ty);
     }
     changed
+}
+
+/// Whether there are 64-bit values beside handles, which stay whole where nothing chooses between them.
+pub(crate) fn has_wide(s: &Shader) -> bool {
+    let handle =
+        |d: ValueDef| matches!(d, ValueDef::Result(i, _) if s.insts[i].op == Op::Descriptor);
+    s.values.values().any(|v| v.ty.bits() == 64 && !handle(v.def))
 }
 
 /// Values that reach a handle operand of some ops through selects, `if`s and loops: they stay whole.
