@@ -49,6 +49,7 @@ pub mod split;
 pub mod subgroups;
 pub mod sums;
 pub mod target;
+mod terms;
 pub mod unroll;
 pub mod vectorise;
 

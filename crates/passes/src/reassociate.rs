@@ -7,39 +7,24 @@
 //! Takes floats whose roundings may change ([`When::Inexact`](crate::rules::When)), within one region.
 
 use rustc_hash::FxHashMap as HashMap;
-use tepui_ir::cranelift_entity::SecondaryMap;
-use tepui_ir::cranelift_entity::packed_option::PackedOption;
-use tepui_ir::{Attrs, Inst, InstFlags, Op, Region, Shader, Value};
+use tepui_ir::{Attrs, Inst, Op, Region, Shader, Value};
 
 use crate::edit::push;
-use crate::same::Same;
+use crate::terms::{Terms, loose};
 
 /// Most factors of a product that is taken apart.
 const MAX_FACTORS: usize = 8;
 
 /// Runs the pass.
 pub fn run(s: &mut Shader) -> bool {
-    let mut p = Pass {
-        uses: SecondaryMap::with_capacity(s.values.len()),
-        user: SecondaryMap::with_capacity(s.values.len()),
-        home: SecondaryMap::with_capacity(s.insts.len()),
-        same: Same::default(),
-        changed: false,
-    };
     let mut any = 0;
-    s.walk(|s, r, i| {
-        any += u32::from(s.insts[i].op == Op::FMul);
-        p.home[i] = r.into();
-        for &a in s.args(i) {
-            p.uses[a] += 1;
-            p.user[a] = i.into();
-        }
-        p.same.visit(s, i);
-    });
-    if any > 1 {
-        let root = s.root;
-        p.region(s, root);
+    s.walk(|s, _, i| any += u32::from(s.insts[i].op == Op::FMul));
+    if any < 2 {
+        return false;
     }
+    let mut p = Pass { terms: Terms::new(s), changed: false };
+    let root = s.root;
+    p.region(s, root);
     p.changed
 }
 
@@ -53,30 +38,14 @@ struct Product {
 }
 
 struct Pass {
-    uses: SecondaryMap<Value, u32>,
-    user: SecondaryMap<Value, PackedOption<Inst>>,
-    home: SecondaryMap<Inst, PackedOption<Region>>,
-    same: Same,
+    terms: Terms,
     changed: bool,
-}
-
-/// Whether an instruction makes a scalar float whose rounding may change.
-pub(crate) fn loose(s: &Shader, i: Inst) -> bool {
-    let d = &s.insts[i];
-    let t = s.results(i).first().map(|&r| s.ty(r));
-    !d.flags.intersects(InstFlags::EXACT | InstFlags::STRICT)
-        && t.is_some_and(|t| t.is_scalar() && t.bits() <= 32)
 }
 
 impl Pass {
     /// Whether a factor is itself a product that only this one wants.
     fn inner(&self, s: &Shader, v: Value, r: Region) -> Option<Inst> {
-        let d = s.def_inst(v)?;
-        (s.insts[d].op == Op::FMul
-            && self.uses[v] == 1
-            && self.home[d].expand() == Some(r)
-            && loose(s, d))
-        .then_some(d)
+        self.terms.inner(s, v, r).filter(|&d| s.insts[d].op == Op::FMul)
     }
 
     fn factors(&self, s: &Shader, v: Value, r: Region, out: &mut Vec<Value>) {
@@ -104,7 +73,7 @@ impl Pass {
             }
             let v = s.result(inst);
             // A factor of a later product is taken apart there.
-            let below = self.user[v].expand().is_some_and(|u| match s.insts[u].op {
+            let below = self.terms.user[v].expand().is_some_and(|u| match s.insts[u].op {
                 Op::FMul => true,
                 Op::FFma => s.arg(u, 2) != v,
                 _ => false,
@@ -127,13 +96,13 @@ impl Pass {
         let mut before: HashMap<usize, Vec<Inst>> = HashMap::default();
         while self.share(s, &mut products, &mut before) {}
         for p in &mut products {
-            let same = p.factors.iter().filter(|&&v| self.same.has(v)).count();
+            let same = p.factors.iter().filter(|&&v| self.terms.same.has(v)).count();
             let apart = same > 1 && same < p.factors.len();
             if !p.shared && !apart {
                 continue;
             }
             self.changed = true;
-            p.factors.sort_by_key(|&v| !self.same.has(v));
+            p.factors.sort_by_key(|&v| !self.terms.same.has(v));
             let (&last, rest) = match p.factors.split_last() {
                 Some(x) => x,
                 None => continue,
@@ -158,7 +127,7 @@ impl Pass {
     }
 
     fn user_is_here(&self, v: Value, r: Region) -> bool {
-        self.user[v].expand().is_some_and(|u| self.home[u].expand() == Some(r))
+        self.terms.user[v].expand().is_some_and(|u| self.terms.home[u].expand() == Some(r))
     }
 
     /// Makes the pair that most products have in common one factor of each; false when none have.
@@ -199,7 +168,7 @@ impl Pass {
             let (at, like, ty) = (products[first].at, products[first].inst, s.ty(a));
             let out = before.entry(at).or_default();
             let both = push(s, out, like, Op::FMul, Attrs::None, &[a, b], ty);
-            self.same.set(both, self.same.has(a) && self.same.has(b));
+            self.terms.same.set(both, self.terms.same.has(a) && self.terms.same.has(b));
             for n in list {
                 let p = &mut products[n];
                 p.shared = true;

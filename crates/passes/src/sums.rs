@@ -6,11 +6,8 @@
 //! Takes floats whose roundings may change ([`When::Inexact`](crate::rules::When)), within one region.
 
 use crate::edit::push;
-use crate::reassociate::loose;
-use crate::same::Same;
+use crate::terms::{Terms, loose};
 use rustc_hash::FxHashMap as HashMap;
-use tepui_ir::cranelift_entity::SecondaryMap;
-use tepui_ir::cranelift_entity::packed_option::PackedOption;
 use tepui_ir::{Attrs, Inst, Op, Region, Shader, Value};
 
 /// Most terms of a sum that is taken apart.
@@ -19,26 +16,13 @@ const MAX_TERMS: usize = 12;
 /// Runs the pass.
 pub fn run(s: &mut Shader) -> bool {
     let mut sums = 0;
-    let mut p = Pass {
-        uses: SecondaryMap::with_capacity(s.values.len()),
-        user: SecondaryMap::with_capacity(s.values.len()),
-        home: SecondaryMap::with_capacity(s.insts.len()),
-        same: Same::default(),
-        changed: false,
-    };
-    s.walk(|s, r, i| {
-        sums += u32::from(is_sum(s.insts[i].op));
-        p.home[i] = r.into();
-        for &a in s.args(i) {
-            p.uses[a] += 1;
-            p.user[a] = i.into();
-        }
-        p.same.visit(s, i);
-    });
-    if sums > 1 {
-        let root = s.root;
-        p.region(s, root);
+    s.walk(|s, _, i| sums += u32::from(is_sum(s.insts[i].op)));
+    if sums < 2 {
+        return false;
     }
+    let mut p = Pass { terms: Terms::new(s), changed: false };
+    let root = s.root;
+    p.region(s, root);
     p.changed
 }
 
@@ -62,10 +46,7 @@ enum Part {
 }
 
 struct Pass {
-    uses: SecondaryMap<Value, u32>,
-    user: SecondaryMap<Value, PackedOption<Inst>>,
-    home: SecondaryMap<Inst, PackedOption<Region>>,
-    same: Same,
+    terms: Terms,
     changed: bool,
 }
 
@@ -102,17 +83,13 @@ impl Sum<'_> {
 
 impl Pass {
     fn is_same(&self, t: &Term) -> bool {
-        self.same.has(t.a) && t.b.is_none_or(|b| self.same.has(b))
+        self.terms.same.has(t.a) && t.b.is_none_or(|b| self.terms.same.has(b))
     }
 
     /// Whether a value is a part of the only sum that wants it, or a product in it.
     fn inner(&self, s: &Shader, v: Value, r: Region) -> Option<Inst> {
-        let d = s.def_inst(v)?;
-        ((is_sum(s.insts[d].op) || matches!(s.insts[d].op, Op::FMul | Op::FNeg))
-            && self.uses[v] == 1
-            && self.home[d].expand() == Some(r)
-            && loose(s, d))
-        .then_some(d)
+        let part = |op| is_sum(op) || matches!(op, Op::FMul | Op::FNeg);
+        self.terms.inner(s, v, r).filter(|&d| part(s.insts[d].op))
     }
 
     /// The terms of an instruction's result, and how many instructions that are not the same for all they take now.
@@ -136,7 +113,7 @@ impl Pass {
             };
             let (op, args) = (s.insts[i].op, s.args(i));
             // A sign is free.
-            cost += usize::from(op != Op::FNeg && !self.same.has(s.result(i)));
+            cost += usize::from(op != Op::FNeg && !self.terms.same.has(s.result(i)));
             // What is put last comes first.
             match op {
                 Op::FNeg => todo.push((Part::Value(args[0]), !negative)),
@@ -156,14 +133,14 @@ impl Pass {
     /// Whether a sum is a term of another one, which takes it apart.
     fn is_below(&self, s: &Shader, i: Inst, r: Region) -> bool {
         let v = s.result(i);
-        self.uses[v] == 1
-            && self.user[v].expand().is_some_and(|u| {
+        self.terms.uses[v] == 1
+            && self.terms.user[v].expand().is_some_and(|u| {
                 let adds = match s.insts[u].op {
                     Op::FAdd | Op::FSub => true,
                     Op::FFma => s.arg(u, 2) == v,
                     _ => false,
                 };
-                adds && self.home[u].expand() == Some(r) && loose(s, u)
+                adds && self.terms.home[u].expand() == Some(r) && loose(s, u)
             })
     }
 
@@ -176,7 +153,7 @@ impl Pass {
             }
             if is_sum(s.insts[i].op)
                 && loose(s, i)
-                && !self.same.has(s.result(i))
+                && !self.terms.same.has(s.result(i))
                 && !self.is_below(s, i, r)
                 && let Some(before) = self.sum(s, i, r)
             {
