@@ -26,6 +26,10 @@ mod size;
 
 use clap::Parser;
 
+/// The compiler makes and drops many small vectors.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// GPU drivers and virtual GPUs: Apple AGX, Arm Mali, Intel.
 #[derive(Parser)]
 #[command(name = "tepui", version, arg_required_else_help = true)]

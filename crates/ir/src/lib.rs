@@ -80,7 +80,7 @@ pub use entity::{Inst, Loc, Region, Res, Value, Var};
 pub use op::{Fold, Op, OpInfo, Pat, Props};
 pub use parse::{ParseError, parse};
 pub use shader::{
-    Capture, DepthMode, DerivativeGroup, FloatControls, Info, InstData, IoDecl, RegionData,
+    Capture, Comps, DepthMode, DerivativeGroup, FloatControls, Info, InstData, IoDecl, RegionData,
     ResKind, Resource, Shader, SrcLoc, Stage, TexArgs, ValueData, ValueDef, VarData,
 };
 pub use types::{Type, mask, sext};

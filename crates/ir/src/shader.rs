@@ -5,9 +5,10 @@ use crate::attrs::{
     named_enum,
 };
 use crate::entity::{Inst, Loc, Region, Res, Value, Var};
-use crate::op::Op;
+use crate::op::{Op, fold_under};
 use crate::types::Type;
-use cranelift_entity::{EntityList, ListPool, PrimaryMap, SecondaryMap};
+use arrayvec::ArrayVec;
+use cranelift_entity::{EntityList, EntityRef, ListPool, PrimaryMap, SecondaryMap};
 use std::sync::Arc;
 
 named_enum! {
@@ -311,6 +312,9 @@ pub struct TexArgs {
     pub offsets: Option<Value>,
 }
 
+/// The bits of each component of a constant.
+pub type Comps = ArrayVec<u64, { Type::MAX_COMPS }>;
+
 /// A shader of one entry point, everything inlined: one tree of regions under [`Shader::root`].
 ///
 /// Entities are never freed; a pass that removes an instruction takes it out of its region.
@@ -350,6 +354,14 @@ impl Shader {
     /// A shader with an empty root region.
     #[must_use]
     pub fn new(stage: Stage) -> Shader {
+        Shader::with_capacity(stage, 0)
+    }
+
+    /// [`Shader::new`] with room for about so many instructions.
+    #[must_use]
+    pub fn with_capacity(stage: Stage, insts: usize) -> Shader {
+        // Most have one result, in a block of four words of the pool, and operands in another.
+        const POOL_WORDS: usize = 8;
         let mut regions = PrimaryMap::new();
         let root = regions.push(RegionData::default());
         let mut locs = PrimaryMap::new();
@@ -357,8 +369,8 @@ impl Shader {
         Shader {
             info: Info::new(stage),
             root,
-            insts: PrimaryMap::new(),
-            values: PrimaryMap::new(),
+            insts: PrimaryMap::with_capacity(insts),
+            values: PrimaryMap::with_capacity(insts),
             regions,
             vars: PrimaryMap::new(),
             resources: PrimaryMap::new(),
@@ -368,25 +380,24 @@ impl Shader {
             outputs: Vec::new(),
             captures: Vec::new(),
             names: SecondaryMap::new(),
-            pool: ListPool::new(),
+            pool: ListPool::with_capacity(POOL_WORDS * insts),
         }
     }
 
     /// Makes an instruction that is in no region yet, with results of the given types.
     pub fn make_inst(&mut self, op: Op, attrs: Attrs, args: &[Value], tys: &[Type]) -> Inst {
         let args = EntityList::from_slice(args, &mut self.pool);
-        let inst = self.insts.push(InstData {
-            op,
-            flags: InstFlags::empty(),
-            loc: Loc::default(),
-            attrs,
-            args,
-            results: EntityList::new(),
-        });
-        for &ty in tys {
-            self.add_result(inst, ty);
+        let inst = self.insts.next_key();
+        let first = self.values.len();
+        for (n, &ty) in tys.iter().enumerate() {
+            self.values.push(ValueData { ty, def: ValueDef::Result(inst, n as u32) });
         }
-        inst
+        let results = match *tys {
+            [_] => EntityList::from_slice(&[Value::new(first)], &mut self.pool),
+            _ => EntityList::from_iter((first..first + tys.len()).map(Value::new), &mut self.pool),
+        };
+        let (flags, loc) = (InstFlags::empty(), Loc::default());
+        self.insts.push(InstData { op, flags, loc, attrs, args, results })
     }
 
     /// Appends a result to an instruction.
@@ -513,14 +524,39 @@ impl Shader {
 
     /// The components of `v` when it is a constant or a `vec` (or `copy`) of constants.
     #[must_use]
-    pub fn as_const_comps(&self, v: Value) -> Option<Vec<u64>> {
+    pub fn as_const_comps(&self, v: Value) -> Option<Comps> {
         let inst = self.def_inst(v)?;
         match self.insts[inst].op {
-            Op::Const => Some(vec![self.as_const(v)?]),
+            Op::Const => self.as_const(v).into_iter().map(Some).collect(),
             Op::Copy => self.as_const_comps(self.arg(inst, 0)),
             Op::Vec => self.args(inst).iter().map(|&a| self.as_const(a)).collect(),
             _ => None,
         }
+    }
+
+    /// What a pure op with one result makes of constants, under the execution modes; `None` when an operand is none.
+    #[must_use]
+    pub fn fold(&self, op: Op, attrs: &Attrs, args: &[Value], ty: Type) -> Option<Comps> {
+        if args.is_empty() || args.len() > Type::MAX_COMPS || !op.is_pure() {
+            return None;
+        }
+        // Nearly always one is not: what follows is kept out of the way.
+        if !args.iter().all(|&a| self.is_const(a)) {
+            return None;
+        }
+        self.fold_consts(op, attrs, args, ty)
+    }
+
+    #[inline(never)]
+    fn fold_consts(&self, op: Op, attrs: &Attrs, args: &[Value], ty: Type) -> Option<Comps> {
+        let parts: ArrayVec<(Type, Comps), { Type::MAX_COMPS }> = args
+            .iter()
+            .map(|&a| Some((self.ty(a), self.as_const_comps(a)?)))
+            .collect::<Option<_>>()?;
+        let refs: ArrayVec<(Type, &[u64]), { Type::MAX_COMPS }> =
+            parts.iter().map(|(t, c)| (*t, c.as_slice())).collect();
+        let mut out = Vec::new();
+        fold_under(&self.info, op, &refs, attrs, &[ty], &mut out).then(|| out.into_iter().collect())
     }
 
     /// Whether [`Shader::as_const_comps`] gives something, and `f` holds for every component.
@@ -595,16 +631,34 @@ impl Shader {
 
     /// Every region in pre-order with its instructions: calls `f` for each instruction, outer before inner.
     pub fn walk(&self, mut f: impl FnMut(&Shader, Region, Inst)) {
-        let mut stack = vec![(self.root, 0usize)];
-        while let Some((region, at)) = stack.pop() {
-            if let Some(&inst) = self.regions[region].insts.get(at) {
-                stack.push((region, at + 1));
-                f(self, region, inst);
-                let at = stack.len();
-                stack.extend(self.inst_regions(inst).map(|r| (r, 0)));
-                stack[at..].reverse();
+        self.any(|s, r, i| {
+            f(s, r, i);
+            false
+        });
+    }
+
+    /// Whether `f` holds for an instruction; asks in the order of [`Shader::walk`], up to the first.
+    pub fn any(&self, mut f: impl FnMut(&Shader, Region, Inst) -> bool) -> bool {
+        // Where to go on, innermost last.
+        let mut stack = Vec::new();
+        let mut next = Some((self.root, 0));
+        while let Some((region, first)) = next {
+            next = None;
+            for (at, &inst) in self.regions[region].insts.iter().enumerate().skip(first) {
+                if f(self, region, inst) {
+                    return true;
+                }
+                let mut inner = self.inst_regions(inst);
+                if let Some(r) = inner.next() {
+                    stack.push((region, at + 1));
+                    stack.extend(inner.map(|r| (r, 0)));
+                    next = Some((r, 0));
+                    break;
+                }
             }
+            next = next.or_else(|| stack.pop());
         }
+        false
     }
 
     /// Elements from a slot to the end of the declared input or output that it is in: what an offset operand can reach. Clip and cull
@@ -637,8 +691,6 @@ impl Shader {
     /// Whether the shader reads the built-in.
     #[must_use]
     pub fn reads_builtin(&self, b: Builtin) -> bool {
-        let mut found = false;
-        self.walk(|s, _, i| found |= s.insts[i].attrs == Attrs::Builtin(b));
-        found
+        self.any(|s, _, i| s.insts[i].attrs == Attrs::Builtin(b))
     }
 }

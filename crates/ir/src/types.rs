@@ -35,10 +35,13 @@ impl Type {
         Type { bits, comps: 1 }
     }
 
+    /// Most components of a type.
+    pub const MAX_COMPS: usize = 16;
+
     /// `comps` components of `bits`, or `None` when there is no such type.
     #[must_use]
     pub const fn new(bits: u32, comps: u32) -> Option<Type> {
-        if matches!(bits, 1 | 8 | 16 | 32 | 64) && comps >= 1 && comps <= 16 {
+        if matches!(bits, 1 | 8 | 16 | 32 | 64) && comps >= 1 && comps <= Self::MAX_COMPS as u32 {
             Some(Type { bits: bits as u8, comps: comps as u8 })
         } else {
             None

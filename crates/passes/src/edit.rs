@@ -1,5 +1,6 @@
 //! What passes share: replaced values, and constants at the head of the root region.
 
+use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::cranelift_entity::packed_option::PackedOption;
@@ -61,6 +62,8 @@ impl Renames {
 /// Constants by bit size and value. New ones are put at the head of the root region by [`Consts::finish`].
 #[derive(Default)]
 pub struct Consts {
+    /// Constants at the head of the root region that `known` does not hold yet: most passes ask for none.
+    head: Vec<Inst>,
     known: FxHashMap<(u8, u64), Value>,
     undefs: FxHashMap<Type, Value>,
     new: Vec<Inst>,
@@ -72,22 +75,31 @@ impl Consts {
     /// Knows the constants that stand in the root region.
     #[must_use]
     pub fn new(s: &Shader) -> Consts {
-        let mut c = Consts::default();
-        for &i in &s.regions[s.root].insts {
-            let d = &s.insts[i];
-            if let Attrs::Const(bits) = d.attrs {
+        // Constants further down do not reach everything.
+        let insts = s.regions[s.root].insts.iter().copied();
+        let head = insts
+            .take_while(|&i| matches!(s.insts[i].op, Op::Const | Op::Undef | Op::Vec))
+            .filter(|&i| s.insts[i].op == Op::Const)
+            .collect();
+        Consts { head, ..Consts::default() }
+    }
+
+    /// Puts the constants of the head into `known`.
+    fn learn(&mut self, s: &Shader) {
+        self.known.reserve(self.head.len());
+        for i in self.head.drain(..) {
+            if let Attrs::Const(bits) = s.insts[i].attrs {
                 let r = s.result(i);
-                c.known.entry((s.ty(r).bits(), bits)).or_insert(r);
-            } else if d.op != Op::Vec && d.op != Op::Undef {
-                // Constants further down do not reach everything.
-                break;
+                self.known.entry((s.ty(r).bits(), bits)).or_insert(r);
             }
         }
-        c
     }
 
     /// The scalar constant of `ty`'s component size.
     pub fn get(&mut self, s: &mut Shader, ty: Type, bits: u64) -> Value {
+        if !self.head.is_empty() {
+            self.learn(s);
+        }
         let bits = bits & ty.mask();
         if let Some(&v) = self.known.get(&(ty.bits(), bits)) {
             return v;
@@ -102,7 +114,14 @@ impl Consts {
     /// A constant of `ty`'s shape with the same bits in every component.
     pub fn splat(&mut self, s: &mut Shader, ty: Type, bits: u64) -> Value {
         let c = self.get(s, ty, bits);
-        self.vec(s, &vec![c; ty.comps() as usize])
+        self.vec(s, &[c; Type::MAX_COMPS][..ty.comps() as usize])
+    }
+
+    /// A constant of `ty` with these components.
+    pub fn comps(&mut self, s: &mut Shader, ty: Type, bits: &[u64]) -> Value {
+        let parts: ArrayVec<Value, { Type::MAX_COMPS }> =
+            bits.iter().map(|&b| self.get(s, ty, b)).collect();
+        self.vec(s, &parts)
     }
 
     /// A vector of constants.
@@ -130,6 +149,9 @@ impl Consts {
 
     /// Puts the new constants in place.
     pub fn finish(self, s: &mut Shader) {
+        if self.new.is_empty() && self.vecs.is_empty() {
+            return;
+        }
         let root = s.root;
         let insts = &s.regions[root].insts;
         let head = insts

@@ -115,7 +115,7 @@ fn dead_stores(s: &mut Shader, r: Region, changed: &mut bool) {
     let mut over: Vec<Place> = Vec::new();
     let mut dead = vec![false; insts.len()];
     for (n, &i) in insts.iter().enumerate().rev() {
-        for q in s.inst_regions(i).collect::<Vec<_>>() {
+        for q in s.inst_regions(i) {
             dead_stores(s, q, changed);
             over.clear();
         }

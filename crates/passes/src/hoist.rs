@@ -33,7 +33,7 @@ fn region(s: &mut Shader, r: Region, names: &mut Renames, changed: &mut bool) {
     let mut out: Vec<Inst> = Vec::with_capacity(insts.len());
     for i in insts {
         names.apply(s, i);
-        for q in s.inst_regions(i).collect::<Vec<_>>() {
+        for q in s.inst_regions(i) {
             region(s, q, names, changed);
         }
         if let Attrs::If(a, b) = s.insts[i].attrs {

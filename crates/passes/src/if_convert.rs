@@ -15,9 +15,7 @@ const BRANCH: usize = 2;
 
 /// Runs the pass.
 pub fn run(s: &mut Shader) -> bool {
-    let mut ifs = false;
-    s.walk(|s, _, i| ifs |= s.insts[i].op == Op::If);
-    if !ifs {
+    if !s.any(|s, _, i| s.insts[i].op == Op::If) {
         return false;
     }
     let same = Same::new(s);
@@ -63,7 +61,7 @@ fn region(s: &mut Shader, r: Region, same: &Same, changed: &mut bool) {
     let insts = std::mem::take(&mut s.regions[r].insts);
     let mut out: Vec<Inst> = Vec::with_capacity(insts.len());
     for i in insts {
-        for inner in s.inst_regions(i).collect::<Vec<_>>() {
+        for inner in s.inst_regions(i) {
             region(s, inner, same, changed);
         }
         let Attrs::If(a, b) = s.insts[i].attrs else {

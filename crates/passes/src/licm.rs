@@ -17,7 +17,7 @@ fn region(s: &mut Shader, r: Region, changed: &mut bool) {
     let mut out: Vec<Inst> = Vec::with_capacity(insts.len());
     for i in insts {
         // Inner loops first: what leaves them may leave this one too.
-        for inner in s.inst_regions(i).collect::<Vec<_>>() {
+        for inner in s.inst_regions(i) {
             region(s, inner, changed);
         }
         if let Attrs::Loop(body) = s.insts[i].attrs {
@@ -95,7 +95,7 @@ fn hoist(
             continue;
         }
         let inner = s.insts[i].op == Op::Loop;
-        for q in s.inst_regions(i).collect::<Vec<_>>() {
+        for q in s.inst_regions(i) {
             hoist(s, q, inside, writes, false, out, changed);
             surely &= inner || !leaves(s, q);
         }

@@ -92,13 +92,13 @@ pub fn run_long(s: &mut Shader, lower: Alu) -> bool {
 struct Pass(Alu, bool);
 
 impl Lowering for Pass {
+    fn wants(&self, s: &Shader, i: Inst) -> bool {
+        (1..=4).contains(&s.args(i).len()) && s.results(i).len() == 1 && s.insts[i].op.is_pure()
+    }
+
     fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
         let op = e.s.insts[i].op;
-        let (args, results) = (e.s.args(i), e.s.results(i));
-        let [r] = *results else { return Step::Keep };
-        if args.is_empty() || args.len() > 4 || !op.is_pure() {
-            return Step::Keep;
-        }
+        let (args, r) = (e.s.args(i), e.s.result(i));
         let mut a = [args[0]; 4];
         a[..args.len()].copy_from_slice(args);
         let ty = e.ty(r);

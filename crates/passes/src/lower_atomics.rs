@@ -8,8 +8,7 @@ use tepui_ir::{AtomicOp, Attrs, Inst, Mem, Op, Shader, Type, Value};
 
 /// Runs the pass.
 pub fn run(s: &mut Shader) -> bool {
-    let is_ours = |a: &Attrs| matches!(*a, Attrs::Atomic(how, _) if combines(how, 16).is_some());
-    s.insts.values().any(|d| is_ours(&d.attrs)) && rewrite::run(s, &mut Atomics)
+    rewrite::run(s, &mut Atomics)
 }
 
 struct Atomics;
@@ -26,6 +25,10 @@ fn combines(op: AtomicOp, bits: u8) -> Option<Option<Op>> {
 }
 
 impl Lowering for Atomics {
+    fn wants(&self, s: &Shader, i: Inst) -> bool {
+        matches!(s.insts[i].attrs, Attrs::Atomic(how, _) if combines(how, 16).is_some())
+    }
+
     fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
         let Attrs::Atomic(how, mem) = e.s.insts[i].attrs else { return Step::Keep };
         let load = match e.s.insts[i].op {

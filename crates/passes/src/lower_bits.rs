@@ -75,13 +75,14 @@ fn extend(op: Op) -> Option<Op> {
 }
 
 impl Lowering for Options {
+    fn wants(&self, s: &Shader, i: Inst) -> bool {
+        let narrow = |a: &Value| (8..self.min_int_bits).contains(&s.ty(*a).bits());
+        s.results(i).len() == 1 && s.args(i).first().is_some_and(narrow)
+    }
+
     fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
         let (op, attrs) = (e.s.insts[i].op, e.s.insts[i].attrs);
-        let ([r], Some(&a)) = (e.s.results(i), e.s.args(i).first()) else { return Step::Keep };
-        let (r, narrow) = (*r, e.ty(a));
-        if !(8..self.min_int_bits).contains(&narrow.bits()) {
-            return Step::Keep;
-        }
+        let (r, narrow) = (e.s.result(i), e.ty(e.s.arg(i, 0)));
         let ext = match (op, attrs) {
             (Op::Reduce | Op::InclusiveScan | Op::ExclusiveScan, Attrs::Reduce(reduce)) => {
                 match reduce.op {

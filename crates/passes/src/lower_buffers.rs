@@ -26,7 +26,7 @@ impl Lower {
         let insts = std::mem::take(&mut s.regions[r].insts);
         let mut out = Vec::with_capacity(insts.len());
         for i in insts {
-            for q in s.inst_regions(i).collect::<Vec<_>>() {
+            for q in s.inst_regions(i) {
                 self.region(s, q);
             }
             match (s.insts[i].op, s.insts[i].attrs) {

@@ -12,7 +12,6 @@
 //!
 //! Everything is written where it stands, without calls: the IR has none. What that costs is in `docs/compiler.md`.
 
-use crate::lower_int64::has_wide;
 use crate::rewrite::{self, Emit, Lowering, Step};
 use tepui_ir::{Inst, Op, Shader, Type, Value};
 
@@ -97,21 +96,22 @@ const ONE: u64 = 0x3ff << 52;
 
 /// Runs the pass.
 pub fn run(s: &mut Shader) -> bool {
-    has_wide(s) && rewrite::run(s, &mut Pass)
+    rewrite::run(s, &mut Pass)
 }
 
 struct Pass;
 
 impl Lowering for Pass {
+    fn wants(&self, s: &Shader, i: Inst) -> bool {
+        let wide = |v: &Value| s.ty(*v) == Type::B64;
+        matches!(s.results(i), [r] if s.ty(*r).is_scalar())
+            && s.args(i).iter().chain(s.results(i)).any(wide)
+    }
+
     fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
         let op = e.s.insts[i].op;
-        let [r] = *e.s.results(i) else { return Step::Keep };
-        let ty = e.ty(r);
+        let ty = e.ty(e.s.result(i));
         let args = e.s.args(i).to_vec();
-        let wide = |v: Value| e.ty(v) == Type::B64;
-        if !ty.is_scalar() || !(wide(r) || args.iter().any(|&a| wide(a))) {
-            return Step::Keep;
-        }
         match lower(e, op, &args, ty) {
             Some(v) => Step::Replace(vec![v]),
             None => Step::Keep,

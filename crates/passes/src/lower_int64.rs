@@ -306,18 +306,18 @@ impl Lowering for Pairs {
             }
             _ => {}
         }
-        let args = e.s.args(i).to_vec();
-        let results = e.s.results(i).to_vec();
-        if !args.iter().chain(&results).any(|&v| is64(e, v)) {
+        if !e.s.args(i).iter().chain(e.s.results(i)).any(|&v| is64(e, v)) {
             return Step::Keep;
         }
-        let new = match results[..] {
-            [r] if !self.whole[r] => self.value(e, i, op, &args, e.ty(r)),
-            [] => self.effect(e, i, op, &args),
+        let args = e.s.args(i).to_vec();
+        let (first, more) = (e.s.results(i).first().copied(), e.s.results(i).len() > 1);
+        let new = match first {
+            Some(r) if !more && !self.whole[r] => self.value(e, i, op, &args, e.ty(r)),
+            None => self.effect(e, i, op, &args),
             _ => None,
         };
-        match (new, results.first()) {
-            (Some(New::Pairs(p)), Some(&r)) => {
+        match (new, first) {
+            (Some(New::Pairs(p)), Some(r)) => {
                 self.parts.insert(r, p);
                 Step::Remove
             }

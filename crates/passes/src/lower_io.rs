@@ -26,13 +26,15 @@ fn advance(mut slot: IoSlot, k: u32) -> Option<IoSlot> {
 }
 
 impl Lowering for Io {
+    fn wants(&self, s: &Shader, i: Inst) -> bool {
+        matches!(s.insts[i].op, Op::LoadInput | Op::StoreOutput)
+            && s.args(i).last().is_some_and(|&offset| s.as_const(offset) != Some(0))
+    }
+
     fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
         let (op, Attrs::Io(slot)) = (e.s.insts[i].op, e.s.insts[i].attrs) else {
             return Step::Keep;
         };
-        if op == Op::LoadOutput {
-            return Step::Keep;
-        }
         let store = op == Op::StoreOutput;
         let at = usize::from(store);
         let mut args = e.s.args(i).to_vec();
@@ -40,9 +42,6 @@ impl Lowering for Io {
         let zero = e.u32(0);
         args[at] = zero;
         if let Some(k) = e.s.as_const(offset) {
-            if k == 0 {
-                return Step::Keep;
-            }
             let Some(slot) = advance(slot, k as u32) else { return Step::Keep };
             return replace(e, i, op, slot, &args);
         }

@@ -7,7 +7,7 @@
 
 use crate::rewrite::{self, Emit, Lowering, Step};
 use bitflags::bitflags;
-use tepui_ir::{Attrs, Builtin, Inst, Op, QuadDir, Reduce, ReduceOp, Shader, Type, Value};
+use tepui_ir::{Attrs, Builtin, Inst, Op, Props, QuadDir, Reduce, ReduceOp, Shader, Type, Value};
 
 bitflags! {
     /// What to lower.
@@ -69,11 +69,14 @@ fn is_zero(e: &mut Emit, v: Value) -> Value {
 }
 
 impl Lowering for Pass {
+    fn wants(&self, s: &Shader, i: Inst) -> bool {
+        s.insts[i].op.props().contains(Props::CONVERGENT) && s.results(i).len() == 1
+    }
+
     fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
         let (op, attrs) = (e.s.insts[i].op, e.s.insts[i].attrs);
         let on = |f: Subgroups| self.0.contains(f);
-        let [r] = *e.s.results(i) else { return Step::Keep };
-        let ty = e.ty(r);
+        let ty = e.ty(e.s.result(i));
         let args = e.s.args(i).to_vec();
         let shuffle = |e: &mut Emit, from: Value| e.op(Op::Shuffle, &[args[0], from]);
         let v = match (op, attrs) {

@@ -70,6 +70,10 @@ impl Lookup {
 }
 
 impl Lowering for Pass {
+    fn wants(&self, s: &Shader, i: Inst) -> bool {
+        matches!(s.insts[i].attrs, Attrs::Image(_))
+    }
+
     fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
         let (op, Attrs::Image(image)) = (e.s.insts[i].op, e.s.insts[i].attrs) else {
             return Step::Keep;

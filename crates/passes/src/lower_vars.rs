@@ -43,7 +43,7 @@ fn region(s: &mut Shader, r: Region, base: &[Option<u32>], consts: &mut Consts) 
     let insts = std::mem::take(&mut s.regions[r].insts);
     let mut out: Vec<Inst> = Vec::with_capacity(insts.len());
     for i in insts {
-        for q in s.inst_regions(i).collect::<Vec<_>>() {
+        for q in s.inst_regions(i) {
             region(s, q, base, consts);
         }
         let Attrs::Var(v) = s.insts[i].attrs else {

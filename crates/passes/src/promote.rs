@@ -13,9 +13,7 @@ use tepui_ir::{Attrs, Inst, Op, Region, Shader, Value, Var};
 pub fn run(s: &mut Shader) -> bool {
     let take: Vec<bool> = s.vars.values().map(|v| v.len.is_none()).collect();
     let mut stored = HashMap::default();
-    let mut any = false;
-    s.walk(|s, _, i| any |= matches!(s.insts[i].attrs, Attrs::Var(v) if take[v.index()]));
-    if !any {
+    if !s.any(|s, _, i| matches!(s.insts[i].attrs, Attrs::Var(v) if take[v.index()])) {
         return false;
     }
     collect(s, s.root, &take, &mut stored);

@@ -64,7 +64,7 @@ impl Pass {
         let insts = s.regions[r].insts.clone();
         let mut products: Vec<Product> = Vec::new();
         for (at, &inst) in insts.iter().enumerate() {
-            for q in s.inst_regions(inst).collect::<Vec<_>>() {
+            for q in s.inst_regions(inst) {
                 self.region(s, q);
             }
             let op = s.insts[inst].op;

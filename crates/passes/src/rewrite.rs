@@ -2,7 +2,6 @@
 //! appends what stands for it.
 
 use crate::edit::{Consts, Renames};
-use tepui_ir::op::fold_under;
 use tepui_ir::{Attrs, Inst, InstFlags, Loc, Op, Region, Shader, Type, Value, builder};
 
 /// What a lowering does with an instruction.
@@ -17,7 +16,13 @@ pub enum Step {
 
 /// A lowering.
 pub trait Lowering {
-    /// Looks at one instruction whose regions have not been walked yet.
+    /// Whether the lowering may do something with an instruction; it is asked about no other, and does not run when there
+    /// is none.
+    fn wants(&self, _s: &Shader, _i: Inst) -> bool {
+        true
+    }
+
+    /// Looks at an instruction that is wanted, whose regions have not been walked yet.
     fn inst(&mut self, e: &mut Emit, i: Inst) -> Step;
 
     /// Called when the regions of an instruction that stays have been walked, before what follows it.
@@ -29,6 +34,9 @@ pub trait Lowering {
 
 /// Walks the shader; true when anything was replaced or removed.
 pub fn run(s: &mut Shader, pass: &mut impl Lowering) -> bool {
+    if !s.any(|s, _, i| pass.wants(s, i)) {
+        return false;
+    }
     let mut consts = Consts::new(s);
     let mut w = Walk { names: Renames::default(), changed: false };
     let root = s.root;
@@ -52,12 +60,16 @@ impl Walk {
         }
         for i in insts {
             self.names.apply(s, i);
-            let mut e = Emit::new(s, c, &mut out, i);
-            match pass.inst(&mut e, i) {
+            let step = if pass.wants(s, i) {
+                pass.inst(&mut Emit::new(s, c, &mut out, i), i)
+            } else {
+                Step::Keep
+            };
+            match step {
                 Step::Keep => {
                     out.push(i);
                     if s.inst_regions(i).next().is_some() {
-                        for q in s.inst_regions(i).collect::<Vec<_>>() {
+                        for q in s.inst_regions(i) {
                             self.region(s, c, pass, q);
                         }
                         let mut e = Emit::new(s, c, &mut out, i);
@@ -121,22 +133,10 @@ impl<'a> Emit<'a> {
 
     /// An instruction with one result.
     pub fn value(&mut self, op: Op, attrs: Attrs, args: &[Value], ty: Type) -> Value {
-        if ty.is_scalar() && op.is_pure() && !args.is_empty() && args.len() <= 4 {
-            let mut bits = [0u64; 4];
-            let known = args.iter().zip(&mut bits).all(|(&a, b)| {
-                self.ty(a).is_scalar() && self.s.as_const(a).map(|c| *b = c).is_some()
-            });
-            if known {
-                let parts: Vec<_> = args
-                    .iter()
-                    .zip(&bits)
-                    .map(|(&a, b)| (self.ty(a), std::slice::from_ref(b)))
-                    .collect();
-                let mut out = Vec::new();
-                if fold_under(&self.s.info, op, &parts, &attrs, &[ty], &mut out) {
-                    return self.konst(ty, out[0]);
-                }
-            }
+        if ty.is_scalar()
+            && let Some(bits) = self.s.fold(op, &attrs, args, ty)
+        {
+            return self.konst(ty, bits[0]);
         }
         let i = self.inst(op, attrs, args, &[ty]);
         self.s.result(i)

@@ -6,7 +6,7 @@
 //! Every rule is tested against [`tepui_ir::op::fold`] on random operands of every size it takes.
 
 use std::sync::LazyLock;
-use tepui_ir::{InstFlags, Op, Props};
+use tepui_ir::{InstFlags, Op, Props, Shader, Value};
 
 /// When a rule holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -180,10 +180,59 @@ pub struct Rule {
     pub from: Expr,
     /// What stands there instead.
     pub to: Expr,
-    /// The pattern has a constant among its operands.
-    pub wants_const: bool,
-    /// An op that makes one of its operands.
-    pub wants_op: Option<Op>,
+}
+
+/// The rules whose pattern has one op at its root, in order; sets of them as bits.
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    /// The rules.
+    pub rules: Vec<Rule>,
+    /// Those with a constant among the pattern's operands.
+    with_const: u64,
+    /// Those with an operand that this op must make.
+    with_op: Vec<(Op, u64)>,
+}
+
+impl Rules {
+    fn push(&mut self, rule: Rule) {
+        assert!(self.rules.len() < 63, "sets of rules are bits of a word");
+        let bit = 1 << self.rules.len();
+        if let Expr::Op(_, operands) = &rule.from {
+            for e in operands {
+                match e {
+                    Expr::Var(_) => {}
+                    Expr::Op(op, _) => match self.with_op.iter_mut().find(|w| w.0 == *op) {
+                        Some(w) => w.1 |= bit,
+                        None => self.with_op.push((*op, bit)),
+                    },
+                    _ => self.with_const |= bit,
+                }
+            }
+        }
+        self.rules.push(rule);
+    }
+
+    /// The rules that an instruction's operands do not rule out: most want a constant, or an operand that some op has made.
+    pub fn for_operands(
+        &self,
+        s: &Shader,
+        args: &[Value],
+    ) -> impl Iterator<Item = &Rule> + use<'_> {
+        let mut left = (1u64 << self.rules.len()) - 1;
+        if left & self.with_const != 0 && !args.iter().any(|&a| s.is_const(a)) {
+            left &= !self.with_const;
+        }
+        for &(op, rules) in &self.with_op {
+            if !args.iter().any(|&a| s.def_op(a) == Some(op)) {
+                left &= !rules;
+            }
+        }
+        std::iter::from_fn(move || {
+            let n = left.trailing_zeros();
+            left &= left.wrapping_sub(1);
+            self.rules.get(n as usize)
+        })
+    }
 }
 
 fn expr(words: &mut std::iter::Peekable<std::vec::IntoIter<String>>) -> Expr {
@@ -221,19 +270,12 @@ pub fn parse(text: &str) -> Expr {
 }
 
 /// Rules by the op at the root of their pattern.
-pub static BY_OP: LazyLock<Vec<Vec<Rule>>> = LazyLock::new(|| {
-    let mut by: Vec<Vec<Rule>> = vec![Vec::new(); tepui_ir::op::OPS.len()];
+pub static BY_OP: LazyLock<Vec<Rules>> = LazyLock::new(|| {
+    let mut by = vec![Rules::default(); tepui_ir::op::OPS.len()];
     for &(when, from, to) in RULES {
         let (from, to) = (parse(from), parse(to));
-        if let Expr::Op(op, args) = &from {
-            let at = *op as usize;
-            let constant = |e: &Expr| !matches!(e, Expr::Var(_) | Expr::Op(..));
-            let wants_const = args.iter().any(constant);
-            let wants_op = args.iter().find_map(|e| match e {
-                Expr::Op(op, _) => Some(*op),
-                _ => None,
-            });
-            by[at].push(Rule { when, from, to, wants_const, wants_op });
+        if let Expr::Op(op, _) = from {
+            by[op as usize].push(Rule { when, from, to });
         }
     }
     by

@@ -103,7 +103,7 @@ impl Scalarise {
             self.carry(s, out, i);
         }
         if let Attrs::If(..) | Attrs::Loop(_) = attrs {
-            for q in s.inst_regions(i).collect::<Vec<_>>() {
+            for q in s.inst_regions(i) {
                 self.region(s, q);
             }
             out.push(i);

@@ -8,7 +8,7 @@ use crate::rules::{BY_OP, Expr, Rule, commutes};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
-use tepui_ir::op::{fold, fold_under};
+use tepui_ir::op::fold;
 use tepui_ir::{Access, Attrs, Builtin, Inst, Op, Props, Region, Shader, Stage, Type, Value};
 
 /// Runs the pass.
@@ -76,7 +76,7 @@ impl Simplify {
         for i in insts {
             self.names.apply(s, i);
             if s.inst_regions(i).next().is_some() {
-                for inner in s.inst_regions(i).collect::<Vec<_>>() {
+                for inner in s.inst_regions(i) {
                     self.region(s, inner);
                 }
                 out.push(i);
@@ -134,8 +134,7 @@ impl Simplify {
             Op::LoadBuiltin => {
                 if let Some(comps) = known_builtin(s, i) {
                     let ty = s.ty(s.result(i));
-                    let vals: Vec<_> = comps.iter().map(|&c| self.consts.get(s, ty, c)).collect();
-                    return Some(self.consts.vec(s, &vals));
+                    return Some(self.consts.comps(s, ty, &comps));
                 }
             }
             Op::IAnd => {
@@ -213,17 +212,9 @@ impl Simplify {
             }
             _ => {}
         }
-        if depth < 8 && !BY_OP[op as usize].is_empty() {
-            // Most rules are out of the question for want of a constant, or of the op that makes an operand.
-            let consts = s.args(i).iter().any(|&a| s.is_const(a));
-            for rule in &BY_OP[op as usize] {
-                let made = |op| s.args(i).iter().any(|&a| s.def_op(a) == Some(op));
-                if rule.wants_const && !consts
-                    || rule.wants_op.is_some_and(|op| !made(op))
-                    || !rule.allowed(s.insts[i].flags, s.ty(s.result(i)).bits())
-                {
-                    continue;
-                }
+        let rules = &BY_OP[op as usize];
+        if depth < 8 && !rules.rules.is_empty() {
+            for rule in rules.for_operands(s, s.args(i)) {
                 let mut binds = [None; 4];
                 if self.matches_inst(s, rule, &rule.from, i, &mut binds)
                     && still_flushes(s, i, &rule.to, &binds)
@@ -253,26 +244,13 @@ impl Simplify {
     }
 
     fn fold(&mut self, s: &mut Shader, i: Inst) -> Option<Value> {
-        let op = s.insts[i].op;
-        let args = s.args(i);
-        if args.is_empty() || !op.is_pure() || !args.iter().all(|&a| s.is_const(a)) {
+        let d = &s.insts[i];
+        if d.op == Op::Vec {
             return None;
         }
-        let parts: Vec<_> = args
-            .iter()
-            .map(|&a| s.as_const_comps(a).map(|c| (s.ty(a), c)))
-            .collect::<Option<_>>()?;
-        if op == Op::Vec {
-            return None;
-        }
-        let refs: Vec<_> = parts.iter().map(|(t, c)| (*t, c.as_slice())).collect();
-        let (ty, mut bits) = (s.ty(s.result(i)), Vec::new());
-        let attrs = s.insts[i].attrs;
-        if !fold_under(&s.info, op, &refs, &attrs, &[ty], &mut bits) {
-            return None;
-        }
-        let vals: Vec<_> = bits.iter().map(|&b| self.consts.get(s, ty, b)).collect();
-        Some(self.consts.vec(s, &vals))
+        let ty = s.ty(s.result(i));
+        let bits = s.fold(d.op, &d.attrs, s.args(i), ty)?;
+        Some(self.consts.comps(s, ty, &bits))
     }
 
     fn matches_inst(

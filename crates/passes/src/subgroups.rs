@@ -18,9 +18,7 @@ const LANES: u32 = SUBGROUP as u32;
 
 /// Runs the pass.
 pub fn run(s: &mut Shader) -> bool {
-    let mut any = false;
-    s.walk(|s, _, i| any |= asks(s.insts[i].op) || s.insts[i].attrs == SIZE);
-    if !any {
+    if !s.any(|s, _, i| wanted(s, i)) {
         return false;
     }
     let divergence = Divergence::new(s);
@@ -38,7 +36,12 @@ pub fn run(s: &mut Shader) -> bool {
 
 const SIZE: Attrs = Attrs::Builtin(Builtin::SubgroupSize);
 
-/// Whether the pass may do something with it.
+/// Whether the pass may do something with an instruction.
+fn wanted(s: &Shader, i: Inst) -> bool {
+    asks(s.insts[i].op) || s.insts[i].attrs == SIZE
+}
+
+/// Whether the op asks other lanes.
 fn asks(op: Op) -> bool {
     op.is_pure() && op.props().contains(Props::CONVERGENT)
 }
@@ -87,14 +90,15 @@ impl Pass {
 }
 
 impl Lowering for Pass {
+    fn wants(&self, s: &Shader, i: Inst) -> bool {
+        wanted(s, i)
+    }
+
     fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
         let op = e.s.insts[i].op;
         let attrs = e.s.insts[i].attrs;
         if attrs == SIZE {
             return Step::Replace(vec![e.u32(LANES)]);
-        }
-        if !asks(op) {
-            return Step::Keep;
         }
         let args = e.s.args(i).to_vec();
         let [r] = *e.s.results(i) else { return Step::Keep };

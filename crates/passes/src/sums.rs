@@ -148,7 +148,7 @@ impl Pass {
         let insts = std::mem::take(&mut s.regions[r].insts);
         let mut new: HashMap<Inst, Vec<Inst>> = HashMap::default();
         for &i in &insts {
-            for q in s.inst_regions(i).collect::<Vec<_>>() {
+            for q in s.inst_regions(i) {
                 self.region(s, q);
             }
             if is_sum(s.insts[i].op)

@@ -117,7 +117,7 @@ impl Unroll {
         let mut changed = false;
         for i in insts {
             let mut inside = false;
-            for q in s.inst_regions(i).collect::<Vec<_>>() {
+            for q in s.inst_regions(i) {
                 inside |= self.region(s, q);
             }
             changed |= inside;
@@ -255,7 +255,7 @@ fn known_params(s: &Shader, l: Inst, body: Region) -> HashSet<Value> {
 fn rewrite(s: &mut Shader, r: Region, names: &crate::Renames) {
     for i in s.regions[r].insts.clone() {
         names.apply(s, i);
-        for q in s.inst_regions(i).collect::<Vec<_>>() {
+        for q in s.inst_regions(i) {
             rewrite(s, q, names);
         }
     }

@@ -39,7 +39,7 @@ fn access(s: &Shader, i: Inst) -> Option<Parts> {
 
 fn region(s: &mut Shader, r: Region, changed: &mut bool) {
     for i in s.regions[r].insts.clone() {
-        for q in s.inst_regions(i).collect::<Vec<_>>() {
+        for q in s.inst_regions(i) {
             region(s, q, changed);
         }
     }

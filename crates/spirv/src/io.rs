@@ -137,12 +137,10 @@ impl Cx<'_> {
             }
         }
         // A constant decorated WorkgroupSize wins over the mode.
-        let from_constant = m.decor.iter().find_map(|(&id, d)| {
-            let hit = d.iter().any(|d| d.kind == D::BuiltIn && d.arg == B::WorkgroupSize as u32);
-            match self.globals.get(&id) {
-                Some(Val::Ssa(v)) if hit => self.s.as_const_comps(*v),
-                _ => None,
-            }
+        let mut sizes = m.decor.ids_with(D::BuiltIn, B::WorkgroupSize as u32);
+        let from_constant = sizes.find_map(|id| match self.globals.get(&id) {
+            Some(Val::Ssa(v)) => self.s.as_const_comps(*v),
+            _ => None,
         });
         if let Some(&[x, y, z]) = from_constant.as_deref() {
             size = Some([x as u32, y as u32, z as u32]);

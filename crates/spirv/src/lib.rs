@@ -18,6 +18,7 @@
 
 mod alu;
 mod control;
+mod decor;
 mod error;
 mod glsl;
 mod image;

@@ -1,5 +1,6 @@
 //! The module as sections: instructions over the words, decorations, names, functions and their blocks.
 
+use crate::decor::{Decor, Decors, Target};
 use crate::error::{Error, Kind, Result};
 use rspirv::grammar::{INSTRUCTION_TABLE, OperandKind};
 use rspirv::spirv::{self, Op};
@@ -101,13 +102,6 @@ pub(crate) struct Function {
     pub blocks: IdMap<Block>,
 }
 
-/// A decoration with its literal operands in the module's words.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Decor {
-    pub kind: spirv::Decoration,
-    pub arg: u32,
-}
-
 /// The extended instruction set of source lines, variables and types.
 pub(crate) const DEBUG_INFO: &str = "NonSemantic.Shader.DebugInfo.100";
 
@@ -116,11 +110,10 @@ pub(crate) struct Module<'a> {
     pub words: &'a [u32],
     pub insts: Vec<Inst>,
     pub ext_sets: IdMap<String>,
-    pub decor: IdMap<Vec<Decor>>,
-    pub member_decor: SmallMap<(Id, u32), Vec<Decor>>,
-    /// `OpName` and `OpMemberName` of what has one that is not empty, as indices into [`Module::insts`].
-    names: IdMap<u32>,
-    member_names: SmallMap<(Id, u32), u32>,
+    pub decor: Decors,
+    /// `OpName` and `OpMemberName` of what has one that is not empty, as indices into [`Module::insts`], in the order of
+    /// what they name.
+    names: Vec<(Target, u32)>,
     pub strings: IdMap<String>,
     pub entry_points: Vec<Inst>,
     pub modes: Vec<Inst>,
@@ -197,10 +190,8 @@ impl<'a> Module<'a> {
             words,
             insts: Vec::with_capacity(words.len() / 4),
             ext_sets: IdMap::default(),
-            decor: IdMap::default(),
-            member_decor: SmallMap::default(),
-            names: IdMap::default(),
-            member_names: SmallMap::default(),
+            decor: Decors::default(),
+            names: Vec::new(),
             strings: IdMap::default(),
             entry_points: Vec::new(),
             modes: Vec::new(),
@@ -314,7 +305,7 @@ impl<'a> Module<'a> {
         let insts = std::mem::take(&mut self.insts);
         let mut function: Option<(Id, Function)> = None;
         let mut label: Option<(Id, u32, Option<Merge>)> = None;
-        let mut group_decor: Vec<(Id, Vec<Id>)> = Vec::new();
+        let mut groups: Vec<(Id, Target)> = Vec::new();
         for (n, inst) in insts.iter().enumerate() {
             let n = n as u32;
             let ops = self.ops(inst);
@@ -378,32 +369,31 @@ impl<'a> Module<'a> {
                     self.strings.insert(inst.id, self.string(inst, 0).0);
                 }
                 Op::Name if self.op(inst, 1)? & 0xff != 0 => {
-                    self.names.insert(self.op(inst, 0)?, n);
+                    self.names.push(((ops[0], None), n));
                 }
                 Op::MemberName => {
-                    self.member_names.insert((self.op(inst, 0)?, self.op(inst, 1)?), n);
+                    self.names.push(((self.op(inst, 0)?, Some(self.op(inst, 1)?)), n));
                 }
                 Op::Decorate | Op::DecorateId => {
                     if let Some(kind) = spirv::Decoration::from_u32(self.op(inst, 1)?) {
                         let arg = ops.get(2).copied().unwrap_or(0);
-                        self.decor.entry(ops[0]).or_default().push(Decor { kind, arg });
+                        self.decor.push((ops[0], None), Decor { kind, arg });
                     }
                 }
                 Op::MemberDecorate => {
                     if let Some(kind) = spirv::Decoration::from_u32(self.op(inst, 2)?) {
                         let arg = ops.get(3).copied().unwrap_or(0);
-                        self.member_decor
-                            .entry((ops[0], ops[1]))
-                            .or_default()
-                            .push(Decor { kind, arg });
+                        self.decor.push((ops[0], Some(ops[1])), Decor { kind, arg });
                     }
                 }
-                Op::GroupDecorate => group_decor.push((self.op(inst, 0)?, ops[1..].to_vec())),
+                Op::GroupDecorate => {
+                    let group = self.op(inst, 0)?;
+                    groups.extend(ops[1..].iter().map(|&id| (group, (id, None))));
+                }
                 Op::GroupMemberDecorate => {
-                    for pair in ops.get(1..).unwrap_or(&[]).chunks_exact(2) {
-                        let d = self.decor.get(&ops[0]).cloned().unwrap_or_default();
-                        self.member_decor.entry((pair[0], pair[1])).or_default().extend(d);
-                    }
+                    let group = self.op(inst, 0)?;
+                    let pairs = ops[1..].chunks_exact(2);
+                    groups.extend(pairs.map(|p| (group, (p[0], Some(p[1])))));
                 }
                 Op::MemoryModel
                     if self.op(inst, 0)? == spirv::AddressingModel::Physical32 as u32 =>
@@ -421,40 +411,43 @@ impl<'a> Module<'a> {
                 kind: Kind::Invalid("the last function has no OpFunctionEnd".to_owned()),
             });
         }
-        for (group, targets) in group_decor {
-            let d = self.decor.get(&group).cloned().unwrap_or_default();
-            for t in targets {
-                self.decor.entry(t).or_default().extend_from_slice(&d);
-            }
-        }
+        self.decor.spread(&groups);
+        self.decor.sort();
+        self.names.sort_by_key(|n| n.0);
         self.insts = insts;
         Ok(())
     }
 
     /// The operand of a decoration on `id`, 0 when it has none.
     pub fn decoration(&self, id: Id, kind: spirv::Decoration) -> Option<u32> {
-        self.decor.get(&id)?.iter().find(|d| d.kind == kind).map(|d| d.arg)
+        self.decor.arg((id, None), kind)
     }
 
     /// The operand of a decoration on member `n` of structure `ty`.
     pub fn member_decoration(&self, ty: Id, n: u32, kind: spirv::Decoration) -> Option<u32> {
-        self.member_decor.get(&(ty, n))?.iter().find(|d| d.kind == kind).map(|d| d.arg)
+        self.decor.arg((ty, Some(n)), kind)
+    }
+
+    /// The instruction that names a target; the last one when there are more.
+    fn named(&self, target: Target) -> Option<&Inst> {
+        let end = self.names.partition_point(|n| n.0 <= target);
+        let &(found, inst) = self.names[..end].last()?;
+        (found == target).then(|| &self.insts[inst as usize])
     }
 
     /// Whether `id` has a name.
     pub fn is_named(&self, id: Id) -> bool {
-        self.names.contains_key(&id)
+        self.named((id, None)).is_some()
     }
 
     /// The name of `id`, or empty.
     pub fn name(&self, id: Id) -> String {
-        self.names.get(&id).map_or_else(String::new, |&n| self.string(&self.insts[n as usize], 1).0)
+        self.named((id, None)).map_or_else(String::new, |i| self.string(i, 1).0)
     }
 
     /// The name of member `k` of structure `id`, if it has one.
     pub fn member_name(&self, id: Id, k: u32) -> Option<String> {
-        let &n = self.member_names.get(&(id, k))?;
-        Some(self.string(&self.insts[n as usize], 2).0)
+        self.named((id, Some(k))).map(|i| self.string(i, 2).0)
     }
 }
 

@@ -420,18 +420,12 @@ impl Cx<'_> {
     }
 
     fn member_access(&self, ty: Id, n: u32) -> Access {
-        self.m
-            .member_decor
-            .get(&(ty, n))
-            .map_or(Access::empty(), |d| d.iter().map(|d| access_of(d.kind)).collect())
+        self.m.decor.of((ty, Some(n))).map(|d| access_of(d.kind)).collect()
     }
 
     /// Access flags from the decorations of a variable.
     pub fn var_access(&self, id: Id) -> Access {
-        self.m
-            .decor
-            .get(&id)
-            .map_or(Access::empty(), |d| d.iter().map(|d| access_of(d.kind)).collect())
+        self.m.decor.of((id, None)).map(|d| access_of(d.kind)).collect()
     }
 
     // ---- pointers as values ----

@@ -124,7 +124,8 @@ pub(crate) fn translate(m: &Module, options: &Options) -> Result<Shader> {
             ..header(Kind::Unsupported(format!("execution model {name}")))
         });
     };
-    let s = Shader::new(st);
+    // Passes add about as many as the front end makes.
+    let s = Shader::with_capacity(st, m.insts.len() * 2);
     let region = s.root;
     let mut cx = Cx {
         m,
@@ -491,14 +492,12 @@ impl Cx<'_> {
     /// Reads the decorations that change how the current instruction may be optimised.
     fn inst_flags(&self, id: Id) -> InstFlags {
         let mut f = InstFlags::empty();
-        if let Some(d) = self.m.decor.get(&id) {
-            for d in d {
-                match d.kind {
-                    Decoration::NoContraction => f |= InstFlags::EXACT,
-                    Decoration::RelaxedPrecision => f |= InstFlags::RELAXED,
-                    Decoration::FPFastMathMode => f |= fast_math_flags(d.arg),
-                    _ => {}
-                }
+        for d in self.m.decor.of((id, None)) {
+            match d.kind {
+                Decoration::NoContraction => f |= InstFlags::EXACT,
+                Decoration::RelaxedPrecision => f |= InstFlags::RELAXED,
+                Decoration::FPFastMathMode => f |= fast_math_flags(d.arg),
+                _ => {}
             }
         }
         f

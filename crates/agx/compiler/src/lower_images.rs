@@ -161,6 +161,10 @@ impl Descriptors for Emit<'_> {
 }
 
 impl Lowering for Images {
+    fn wants(&self, s: &Shader, i: Inst) -> bool {
+        matches!(s.insts[i].attrs, Attrs::Image(_) | Attrs::ImageAtomic(..))
+    }
+
     fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
         let (op, attrs) = (e.s.insts[i].op, e.s.insts[i].attrs);
         let image = match attrs {

@@ -3,6 +3,7 @@
 
 use super::{Cx, Val, Value32, float_size};
 use crate::error::Result;
+use arrayvec::ArrayVec;
 use tepui_ir::{Attrs, InstFlags, Op, Type, Value, Var, VarData};
 
 impl Cx<'_> {
@@ -26,10 +27,13 @@ impl Cx<'_> {
 
     /// Appends an instruction.
     pub fn emit(&mut self, op: Op, attrs: Attrs, args: &[Value], tys: &[Type]) -> tepui_ir::Inst {
-        let args: Vec<Value> = args.iter().map(|&a| self.visible(a)).collect();
-        let inst = self.s.make_inst(op, attrs, &args, tys);
+        if !args.iter().all(|&a| self.open[self.home[a]]) {
+            let seen: Vec<Value> = args.iter().map(|&a| self.visible(a)).collect();
+            return self.emit(op, attrs, &seen, tys);
+        }
+        let inst = self.s.make_inst(op, attrs, args, tys);
         self.s.insts[inst].loc = self.loc;
-        self.s.insts[inst].flags = self.flags | self.float_flags(op, &args, tys);
+        self.s.insts[inst].flags = self.flags | self.float_flags(op, args, tys);
         // Nothing that follows a terminator runs.
         if !self.ended() {
             self.s.regions[self.region].insts.push(inst);
@@ -54,31 +58,16 @@ impl Cx<'_> {
 
     /// Appends an instruction with one result; folds constants.
     pub fn emit1(&mut self, op: Op, attrs: Attrs, args: &[Value], ty: Type) -> Value {
-        if op.is_pure()
-            && !args.is_empty()
-            && args.iter().all(|&a| self.s.as_const_comps(a).is_some())
-            && let Some(v) = self.try_fold(op, &attrs, args, ty)
-        {
-            return v;
+        if op == Op::Vec && args.iter().all(|&a| self.s.is_const(a)) {
+            return self.const_vec(args, ty);
+        }
+        if let Some(bits) = self.s.fold(op, &attrs, args, ty) {
+            let parts: ArrayVec<Value, { Type::MAX_COMPS }> =
+                bits.iter().map(|&c| self.konst(ty, c)).collect();
+            return if let [one] = parts[..] { one } else { self.const_vec(&parts, ty) };
         }
         let inst = self.emit(op, attrs, args, &[ty]);
         self.s.result(inst)
-    }
-
-    fn try_fold(&mut self, op: Op, attrs: &Attrs, args: &[Value], ty: Type) -> Option<Value> {
-        if op == Op::Vec {
-            return Some(self.const_vec(args, ty));
-        }
-        let comps: Vec<_> = args
-            .iter()
-            .map(|&a| self.s.as_const_comps(a).map(|c| (self.s.ty(a), c)))
-            .collect::<Option<_>>()?;
-        let refs: Vec<_> = comps.iter().map(|(t, c)| (*t, c.as_slice())).collect();
-        let mut out = Vec::new();
-        tepui_ir::op::fold_under(&self.s.info, op, &refs, attrs, &[ty], &mut out).then(|| {
-            let parts: Vec<_> = out.iter().map(|&c| self.konst(ty, c)).collect();
-            if let [one] = parts[..] { one } else { self.const_vec(&parts, ty) }
-        })
     }
 
     /// One operand, result type given.

@@ -39,16 +39,12 @@ pub fn run(s: &mut Shader) -> bool {
 
 /// Whether a shader writes memory that others see.
 pub(crate) fn writes_memory(s: &Shader) -> bool {
-    let mut found = false;
-    s.walk(|s, _, i| found |= is_write(s.insts[i].op));
-    found
+    s.any(|s, _, i| is_write(s.insts[i].op))
 }
 
 /// Whether a shader looks at other lanes.
 pub(crate) fn reads_lanes(s: &Shader) -> bool {
-    let mut found = false;
-    s.walk(|s, _, i| found |= s.insts[i].op.props().contains(Props::CONVERGENT));
-    found
+    s.any(|s, _, i| s.insts[i].op.props().contains(Props::CONVERGENT))
 }
 
 fn is_write(op: Op) -> bool {

@@ -15,6 +15,9 @@ pub struct Copy {
 
 /// Appends steps that do all copies at once. What several of them write to the same half-register is the same.
 pub fn sequence(copies: &[Copy], mut out: impl FnMut(Step)) {
+    if copies.iter().all(|c| c.to == c.from) {
+        return;
+    }
     let mut rest: Vec<Copy> = Vec::with_capacity(copies.len());
     let mut written = [false; 256];
     // What stays where it is counts as written: another copy brings the same there.

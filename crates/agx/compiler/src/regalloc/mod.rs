@@ -144,6 +144,8 @@ struct Alloc<'a> {
     highest: u16,
     places: Places,
     loc_now: Loc,
+    /// The copies that an instruction becomes; empty between instructions.
+    scratch: Vec<Copy>,
     checked: bool,
 }
 
@@ -201,6 +203,7 @@ impl<'a> Alloc<'a> {
             highest: 0,
             places: Places { regs: Vec::new(), starts: vec![Vec::new(); f.blocks.len()] },
             loc_now: Loc::default(),
+            scratch: Vec::new(),
             checked: false,
         }
     }
@@ -485,12 +488,13 @@ impl<'a> Alloc<'a> {
                 self.release(s);
             }
         }
-        let old: Vec<u16> = srcs.iter().map(|&s| self.loc[s]).collect();
+        // Where the first operand is before anything is moved.
+        let old = srcs.first().map_or(NONE, |&s| self.loc[s]);
         let mut moved = Vec::new();
         match f.insts[i].op {
             Op::Split => {
                 // Parts stay where they are if they can.
-                let mut reg = old[0];
+                let mut reg = old;
                 for &d in dsts {
                     if self.suits(reg, f.vals[d]) || self.may_share(d, reg, srcs[0]) {
                         self.take(d, reg);
@@ -504,7 +508,7 @@ impl<'a> Alloc<'a> {
                 }
             }
             Op::Collect if let Some(reg) = self.around(dsts[0], srcs) => self.take(dsts[0], reg),
-            Op::Copy if self.suits(old[0], f.vals[dsts[0]]) => self.take(dsts[0], old[0]),
+            Op::Copy if self.suits(old, f.vals[dsts[0]]) => self.take(dsts[0], old),
             Op::Preload(_) => {}
             _ => {
                 for &d in dsts {
@@ -514,67 +518,54 @@ impl<'a> Alloc<'a> {
                 }
             }
         }
-        if !moved.is_empty() {
-            let mut steps = Vec::new();
-            copies::sequence(&moved, |s| steps.push(s));
-            for s in steps {
-                self.step(b, s);
-            }
-        }
-        let from: Vec<u16> = srcs.iter().map(|&s| self.loc[s]).collect();
-        let to: Vec<u16> = dsts.iter().map(|&d| self.loc[d]).collect();
-        let mut copies = Vec::new();
+        self.copies(b, &moved);
+        let mut copies = std::mem::take(&mut self.scratch);
+        let halves = |v: Val| u16::from(f.vals[v].halves);
         match f.insts[i].op {
             Op::Isa(mut inst) => {
-                let (mut d, mut s) = (to.iter(), from.iter());
+                let (mut d, mut s) = (dsts.iter(), srcs.iter());
                 mir::fill(&mut inst, |w| {
-                    if w { d.next() } else { s.next() }.copied().unwrap_or(NONE)
+                    if w { d.next() } else { s.next() }.map_or(NONE, |&v| self.loc[v])
                 });
                 self.step(b, Step::Inst(inst));
             }
             Op::Ctl(Ctl::If(mut inst)) => {
-                let mut s = from.iter();
-                mir::fill(&mut inst, |_| s.next().copied().unwrap_or(NONE));
+                let mut s = srcs.iter();
+                mir::fill(&mut inst, |_| s.next().map_or(NONE, |&v| self.loc[v]));
                 self.step(b, Step::Ctl(Ctl::If(inst)));
             }
             Op::Ctl(c) => self.step(b, Step::Ctl(c)),
             Op::Collect => {
-                let mut at = to[0];
-                for (&s, &reg) in srcs.iter().zip(&from) {
-                    let halves = u16::from(f.vals[s].halves);
-                    copies.push(Copy { to: at, from: reg, halves });
-                    at += halves;
+                let mut to = self.loc[dsts[0]];
+                for &s in srcs {
+                    copies.push(Copy { to, from: self.loc[s], halves: halves(s) });
+                    to += halves(s);
                 }
             }
             Op::Split => {
-                let mut at = from[0];
-                for (&d, &reg) in dsts.iter().zip(&to) {
-                    let halves = u16::from(f.vals[d].halves);
-                    copies.push(Copy { to: reg, from: at, halves });
-                    at += halves;
+                let mut from = self.loc[srcs[0]];
+                for &d in dsts {
+                    copies.push(Copy { to: self.loc[d], from, halves: halves(d) });
+                    from += halves(d);
                 }
             }
-            Op::Copy => copies.push(Copy {
-                to: to[0],
-                from: from[0],
-                halves: u16::from(f.vals[dsts[0]].halves),
-            }),
+            Op::Copy => {
+                let (d, s) = (dsts[0], srcs[0]);
+                copies.push(Copy { to: self.loc[d], from: self.loc[s], halves: halves(d) });
+            }
             Op::Exports => {
-                for ((&s, &reg), &at) in srcs.iter().zip(&from).zip(&f.exports) {
-                    let halves = u16::from(f.vals[s].halves);
-                    copies.push(Copy { to: at, from: reg, halves });
-                    self.highest = self.highest.max(at + halves);
+                for (&s, &to) in srcs.iter().zip(&f.exports) {
+                    copies.push(Copy { to, from: self.loc[s], halves: halves(s) });
+                    self.highest = self.highest.max(to + halves(s));
                 }
             }
             Op::Undef | Op::Phi | Op::Preload(_) => {}
         }
-        let mut steps = Vec::new();
-        copies::sequence(&copies, |s| steps.push(s));
-        for s in steps {
-            self.step(b, s);
-        }
+        self.copies(b, &copies);
+        copies.clear();
+        self.scratch = copies;
         if self.checked {
-            let regs = to.iter().chain(&from).copied().collect();
+            let regs = dsts.iter().chain(srcs).map(|&v| self.loc[v]).collect();
             self.places.regs.push((i, regs, self.out[b.index()].steps.len() - before));
         }
         // What is written and never read goes at once.
@@ -584,6 +575,12 @@ impl<'a> Alloc<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Appends the steps of parallel copies.
+    fn copies(&mut self, b: Block, copies: &[Copy]) {
+        let (loc, steps) = (self.loc_now, &mut self.out[b.index()].steps);
+        copies::sequence(copies, |s| steps.push((s, loc)));
     }
 
     /// Gives `d` a place, moving others away if need be; `moved` collects those moves, which happen before the instruction.
