@@ -165,3 +165,28 @@ fn wgsl_takes_overrides_and_clears_workgroup_memory_with_all_threads() {
         out.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect();
     assert_eq!(words, (0..64).map(|i| 3 * (63 - i)).collect::<Vec<u32>>());
 }
+
+const DOUBLE: &str = "\
+#version 450
+layout(local_size_x = 64) in;
+layout(binding = 0) readonly buffer In { uint from[]; };
+layout(binding = 1) writeonly buffer Out { uint to[]; };
+void main() { to[gl_GlobalInvocationID.x] = 2 * from[gl_GlobalInvocationID.x]; }
+";
+
+#[test]
+fn a_buffer_that_is_only_saved_needs_no_size() {
+    let d = dir();
+    std::fs::write(d.path().join("double.comp"), DOUBLE).expect("written");
+    let words: Vec<u8> = (0..128u32).flat_map(u32::to_le_bytes).collect();
+    std::fs::write(d.path().join("in.bin"), words).expect("written");
+    let run = ["exec", "double.comp", "--gpu", "m1", "--groups", "2,1,1", "--buffer", "0=in.bin"];
+    let run: Vec<&str> = run.into_iter().chain(["--out", "1=out.bin"]).collect();
+    text(&tepui(d.path(), &run));
+    let out = std::fs::read(d.path().join("out.bin")).expect("written");
+    let doubled: Vec<u8> = (0..128u32).flat_map(|n| (2 * n).to_le_bytes()).collect();
+    assert_eq!(out, doubled);
+    let absent = tepui(d.path(), &["exec", "double.comp", "--out", "7=out.bin"]);
+    assert!(!absent.status.success());
+    assert!(String::from_utf8_lossy(&absent.stderr).contains("no such buffer"), "{absent:?}");
+}

@@ -9,6 +9,10 @@ use tepui_witness::case::{Bench, Case, Record};
 use tepui_witness::gpu::{Gpu, Robustness};
 use tepui_witness::{cases, compare, compile, dispatch, draw, jobs, pipelines};
 
+/// As in `tepui`, whose compiler is measured here.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Runs compute cases on one Vulkan device and records the buffers.
 ///
 /// Examples:

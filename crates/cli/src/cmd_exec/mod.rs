@@ -8,14 +8,15 @@ use std::process::ExitCode;
 use tepui_agx_bare::{Machine, shader};
 use tepui_agx_compiler::compile;
 use tepui_agx_model::Options;
-use tepui_ir::ResKind;
+use tepui_ir::{ResKind, Resource};
 
 use crate::cmd_compile::Common;
 
 /// Compiles a compute shader and runs it on the virtual GPU.
 ///
 /// Buffers are named by binding (`0=in.bin`), or by set and binding (`1.0=in.bin`). A number instead of a file is a buffer of so many zero
-/// bytes (`1=4096`). After the run `--out` saves buffers; without it the changed buffers are printed as words.
+/// bytes (`1=4096`). After the run `--out` saves buffers; without it the changed buffers are printed as words. A buffer
+/// that is only saved begins as zeros, as many as the largest other buffer has bytes.
 ///
 /// Images are PNG files, files of raw texels, or a size (`2=640x480`: zeros); behind that may stand `format=R16G16_SFLOAT`, `size=64x64`
 /// and `layers=6`, separated by commas. Shape and, for most images that are stored to, format are those that the
@@ -24,7 +25,7 @@ use crate::cmd_compile::Common;
 /// PNG if the file is named so, else its texels.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  tepui exec double.comp --groups 4 --buffer 0=in.bin --out 0=out.bin
+  tepui exec double.comp --groups 4 --buffer 0=in.bin --out 1=out.bin
   tepui exec mandelbrot.comp --groups 8,8 --buffer 0=16384 --push view.bin --out 0=counts.bin
   tepui exec shrink.wgsl --groups 40,25 --image 0=in.png --sampler 1=linear,repeat --image 2=320x200 --out-image 2=out.png")]
 pub struct Args {
@@ -60,6 +61,11 @@ pub struct Args {
 
 type Slot = (u32, u32, u32);
 
+/// Bytes for each thread of a buffer that is saved, when nothing else tells its size: a vector of four words.
+const PER_THREAD_B: u64 = 16;
+/// Most bytes of such a buffer.
+const MOST_B: u64 = 1 << 30;
+
 fn slot(text: &str) -> Result<(Slot, &str), String> {
     let bad = || format!("`{text}`: write BINDING=FILE or SET.BINDING=FILE");
     let (name, rest) = text.split_once('=').ok_or_else(bad)?;
@@ -71,6 +77,10 @@ fn slot(text: &str) -> Result<(Slot, &str), String> {
         [s, b, k] => Ok(((s, b, k), rest)),
         _ => Err(bad()),
     }
+}
+
+fn is_buffer(k: ResKind) -> bool {
+    matches!(k, ResKind::UniformBuffer | ResKind::StorageBuffer)
 }
 
 fn is_image(k: ResKind) -> bool {
@@ -100,14 +110,37 @@ fn try_run(args: &Args) -> Result<(), String> {
             Ok(n) => vec![0; n],
             Err(_) => std::fs::read(what).map_err(|e| format!("{what}: {e}"))?,
         };
-        let buffer = machine.buffer(bytes.len()).map_err(|e| e.to_string())?;
-        buffer.write(&bytes).map_err(|e| e.to_string())?;
         before.push((slot, bytes));
-        bindings.buffers.insert(slot, buffer);
+    }
+    let groups = groups(&args.groups)?;
+    let sizes = groups.iter().chain(&s.info.workgroup_size);
+    let threads = sizes.fold(1u64, |all, &n| all.saturating_mul(u64::from(n)));
+    let largest = before.iter().map(|(_, bytes)| bytes.len()).max();
+    for o in &args.out {
+        let (slot, _) = slot(o)?;
+        if before.iter().any(|b| b.0 == slot) {
+            continue;
+        }
+        let declared = |r: &&Resource| is_buffer(r.kind) && (r.set, r.binding) == (slot.0, slot.1);
+        let Some(r) = s.resources.values().find(declared) else {
+            return Err(format!("`{o}`: the shader has no such buffer"));
+        };
+        let size = largest.unwrap_or(threads.saturating_mul(PER_THREAD_B).min(MOST_B) as usize);
+        let name =
+            if slot.0 == 0 { r.binding.to_string() } else { format!("{}.{}", r.set, r.binding) };
+        eprintln!(
+            "tepui exec: {} is {size} zero bytes; --buffer {name}=SIZE for another size",
+            r.name
+        );
+        before.push((slot, vec![0; size]));
+    }
+    for (slot, bytes) in &before {
+        let buffer = machine.buffer(bytes.len()).map_err(|e| e.to_string())?;
+        buffer.write(bytes).map_err(|e| e.to_string())?;
+        bindings.buffers.insert(*slot, buffer);
     }
     for r in s.resources.values() {
-        let wanted = matches!(r.kind, ResKind::UniformBuffer | ResKind::StorageBuffer);
-        if wanted && !bindings.buffers.contains_key(&(r.set, r.binding, 0)) {
+        if is_buffer(r.kind) && !bindings.buffers.contains_key(&(r.set, r.binding, 0)) {
             eprintln!(
                 "tepui exec: set {} binding {} ({}) has no --buffer; it is empty",
                 r.set, r.binding, r.name
@@ -152,8 +185,8 @@ fn try_run(args: &Args) -> Result<(), String> {
     if let Some(p) = &args.push {
         bindings.push = std::fs::read(p).map_err(|e| format!("{}: {e}", p.display()))?;
     }
-    let stats = shader::run(&mut machine, &program, &bindings, groups(&args.groups)?)
-        .map_err(|e| e.to_string())?;
+    let stats =
+        shader::run(&mut machine, &program, &bindings, groups).map_err(|e| e.to_string())?;
     for r in &stats.reports {
         eprintln!("tepui exec: {:#x}: {}: {}", r.at.offset, r.at.text, r.what);
     }
