@@ -14,6 +14,7 @@
 //! [`forward`] takes values that memory is known to hold, and [`hoist`] what both arms of an `if` compute.
 //! Analyses: [`divergence`], and [`same`]: what all invocations have alike. A backend runs the lowerings (`lower_*`) that it wants; [`target::lower`] runs all in order.
 
+mod carry;
 pub mod clone;
 pub mod constant_loads;
 pub mod control;

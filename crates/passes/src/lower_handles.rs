@@ -3,8 +3,9 @@
 //! Runs behind [`crate::lower_buffers`], if that runs: accesses through such a handle become accesses of memory. Handles of
 //! images and samplers are not touched.
 
+use crate::carry::{self, Parts};
 use crate::lower_int64::handles;
-use crate::rewrite::{self, Emit, Lowering, Step};
+use crate::rewrite::{Emit, Step};
 use rustc_hash::FxHashMap as HashMap;
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::{Attrs, Inst, Mem, Op, Shader, Type, Value};
@@ -23,7 +24,7 @@ pub fn run(s: &mut Shader) -> bool {
     if !s.values.keys().any(chosen) {
         return false;
     }
-    rewrite::run(s, &mut Handles { used, parts: HashMap::default(), yields: vec![], loops: vec![] })
+    carry::run(s, &mut Handles { used, parts: HashMap::default() })
 }
 
 fn buffer_op(op: Op) -> bool {
@@ -42,10 +43,6 @@ struct Handles {
     used: SecondaryMap<Value, bool>,
     /// Address and size of those that are chosen.
     parts: HashMap<Value, [Value; 2]>,
-    /// Old results of the `if`s around this place.
-    yields: Vec<Vec<Value>>,
-    /// Old results and parameters of the loops around this place.
-    loops: Vec<[Vec<Value>; 2]>,
 }
 
 impl Handles {
@@ -59,74 +56,28 @@ impl Handles {
             .copied()
             .unwrap_or_else(|| [e.op(Op::BufferAddress, &[v]), e.op(Op::BufferSize, &[v])])
     }
-
-    /// What is carried to `targets`: two values for each handle that is chosen.
-    fn flatten(&self, e: &mut Emit, i: Inst, targets: &[Value]) {
-        let mut new = Vec::new();
-        for (v, &t) in e.s.args(i).to_vec().into_iter().zip(targets) {
-            if self.chosen(e.s, t) { new.extend(self.get(e, v)) } else { new.push(v) }
-        }
-        e.s.set_args(i, &new);
-    }
-
-    /// New results or parameters in place of chosen handles; `add` makes one.
-    fn spread(
-        &mut self,
-        s: &mut Shader,
-        old: &[Value],
-        mut add: impl FnMut(&mut Shader, Type) -> Value,
-    ) -> Vec<Value> {
-        let mut new = Vec::new();
-        for &v in old {
-            if self.chosen(s, v) {
-                let parts = [add(s, Type::B64), add(s, Type::B32)];
-                new.extend(parts);
-                self.parts.insert(v, parts);
-            } else {
-                new.push(v);
-            }
-        }
-        new
-    }
 }
 
-impl Lowering for Handles {
+impl Parts for Handles {
+    fn types(&self, s: &Shader, v: Value) -> Option<Vec<Type>> {
+        self.chosen(s, v).then(|| vec![Type::B64, Type::B32])
+    }
+
+    fn parts(&mut self, e: &mut Emit, v: Value) -> Vec<Value> {
+        self.get(e, v).to_vec()
+    }
+
+    fn whole(&mut self, _e: &mut Emit, v: Value) -> Value {
+        v
+    }
+
+    fn put(&mut self, v: Value, parts: &[Value]) {
+        self.parts.insert(v, [parts[0], parts[1]]);
+    }
+
     fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
         let (op, attrs) = (e.s.insts[i].op, e.s.insts[i].attrs);
         let results = e.s.results(i).to_vec();
-        match (op, attrs) {
-            (Op::If, Attrs::If(..)) => {
-                e.s.set_results(i, &[]);
-                let new = self.spread(e.s, &results, |s, t| s.add_result(i, t));
-                e.s.set_results(i, &new);
-                self.yields.push(results);
-                return Step::Keep;
-            }
-            (Op::Loop, Attrs::Loop(body)) => {
-                let params = e.s.regions[body].params.clone();
-                self.flatten(e, i, &params);
-                e.s.set_params(body, &[]);
-                let new = self.spread(e.s, &params, |s, t| s.add_param(body, t));
-                e.s.set_params(body, &new);
-                e.s.set_results(i, &[]);
-                let new = self.spread(e.s, &results, |s, t| s.add_result(i, t));
-                e.s.set_results(i, &new);
-                self.loops.push([results, params]);
-                return Step::Keep;
-            }
-            (Op::Yield | Op::Break | Op::Continue, _) => {
-                let targets = match op {
-                    Op::Yield => self.yields.last().cloned(),
-                    Op::Break => self.loops.last().map(|l| l[0].clone()),
-                    _ => self.loops.last().map(|l| l[1].clone()),
-                };
-                if let Some(targets) = targets {
-                    self.flatten(e, i, &targets);
-                }
-                return Step::Keep;
-            }
-            _ => {}
-        }
         let args = e.s.args(i).to_vec();
         if let [r] = results[..]
             && self.chosen(e.s, r)
@@ -172,13 +123,5 @@ impl Lowering for Handles {
         let tys: Vec<Type> = results.iter().map(|&r| e.ty(r)).collect();
         let access = e.inst(global, attrs, &new, &tys);
         Step::Replace(e.s.results(access).to_vec())
-    }
-
-    fn after(&mut self, e: &mut Emit, i: Inst) {
-        if e.s.insts[i].op == Op::If {
-            self.yields.pop();
-        } else {
-            self.loops.pop();
-        }
     }
 }

@@ -5,7 +5,8 @@
 //! whole — an address, a descriptor handle, the operand of an op that the GPU has for 64 bits ([`Options::native`]) — is a
 //! `bitcast` of such a vector, which the clean-up removes where both sides meet. 64-bit floats are not touched.
 
-use crate::rewrite::{self, Emit, Lowering, Step};
+use crate::carry::{self, Parts};
+use crate::rewrite::{Emit, Step};
 use bitflags::bitflags;
 use rustc_hash::FxHashMap as HashMap;
 use tepui_ir::cranelift_entity::SecondaryMap;
@@ -49,15 +50,8 @@ pub fn run(s: &mut Shader, options: Options) -> bool {
         return false;
     }
     let whole = handles(s, |_| true);
-    let mut p = Pairs {
-        options,
-        whole,
-        parts: HashMap::default(),
-        vars: Vec::new(),
-        yields: Vec::new(),
-        loops: Vec::new(),
-    };
-    let changed = rewrite::run(s, &mut p);
+    let mut p = Pairs { options, whole, parts: HashMap::default(), vars: Vec::new() };
+    let changed = carry::run(s, &mut p);
     p.vars.sort_unstable();
     p.vars.dedup();
     for v in p.vars {
@@ -156,10 +150,6 @@ struct Pairs {
     parts: HashMap<Value, Vec<Pair>>,
     /// Variables that change their type.
     vars: Vec<Var>,
-    /// Old results of the `if`s around this place.
-    yields: Vec<Vec<Value>>,
-    /// Old results and parameters of the loops around this place.
-    loops: Vec<(Vec<Value>, Vec<Value>)>,
 }
 
 /// The type that holds the same bytes in 32-bit components.
@@ -204,6 +194,25 @@ impl Pairs {
         e.value(Op::Bitcast, Attrs::None, &[v], Type::vec(64, parts.len() as u8))
     }
 
+    fn make_args_whole(&mut self, e: &mut Emit, i: Inst) {
+        let args = e.s.args(i).to_vec();
+        if args.iter().any(|a| self.parts.contains_key(a)) {
+            let new: Vec<Value> = args.iter().map(|&a| self.whole(e, a)).collect();
+            e.s.set_args(i, &new);
+        }
+    }
+}
+
+impl Parts for Pairs {
+    fn types(&self, s: &Shader, v: Value) -> Option<Vec<Type>> {
+        let ty = s.ty(v);
+        (ty.bits() == 64 && !self.whole[v]).then(|| vec![Type::B32; 2 * usize::from(ty.comps())])
+    }
+
+    fn parts(&mut self, e: &mut Emit, v: Value) -> Vec<Value> {
+        self.all(e, v).into_iter().flatten().collect()
+    }
+
     /// The value whole, as an operand of an instruction that stays.
     fn whole(&mut self, e: &mut Emit, v: Value) -> Value {
         match self.parts.get(&v) {
@@ -215,97 +224,12 @@ impl Pairs {
         }
     }
 
-    fn make_args_whole(&mut self, e: &mut Emit, i: Inst) {
-        let args = e.s.args(i).to_vec();
-        if args.iter().any(|a| self.parts.contains_key(a)) {
-            let new: Vec<Value> = args.iter().map(|&a| self.whole(e, a)).collect();
-            e.s.set_args(i, &new);
-        }
+    fn put(&mut self, v: Value, parts: &[Value]) {
+        self.parts.insert(v, parts.chunks_exact(2).map(|p| [p[0], p[1]]).collect());
     }
 
-    /// Flattens carried values: two for each 64-bit scalar that is taken apart.
-    fn flatten(&mut self, e: &mut Emit, vals: &[Value], targets: &[Value]) -> Vec<Value> {
-        let mut new = Vec::with_capacity(vals.len() * 2);
-        for (&v, &t) in vals.iter().zip(targets) {
-            if self.carried_apart(e, t) {
-                for p in self.all(e, v) {
-                    new.extend(p);
-                }
-            } else {
-                let w = self.whole(e, v);
-                new.push(w);
-            }
-        }
-        new
-    }
-
-    fn carried_apart(&self, e: &Emit, target: Value) -> bool {
-        is64(e, target) && !self.whole[target]
-    }
-
-    /// New results or parameters in place of 64-bit ones; `add` makes one.
-    fn spread(
-        &mut self,
-        e: &mut Emit,
-        old: &[Value],
-        mut add: impl FnMut(&mut Shader, Type) -> Value,
-    ) -> Vec<Value> {
-        let mut new = Vec::new();
-        for &v in old {
-            if !self.carried_apart(e, v) {
-                new.push(v);
-                continue;
-            }
-            let pairs: Vec<Pair> =
-                (0..e.ty(v).comps()).map(|_| [add(e.s, Type::B32), add(e.s, Type::B32)]).collect();
-            new.extend(pairs.iter().flatten());
-            self.parts.insert(v, pairs);
-        }
-        new
-    }
-}
-
-impl Lowering for Pairs {
     fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
-        let (op, attrs) = (e.s.insts[i].op, e.s.insts[i].attrs);
-        match (op, attrs) {
-            (Op::If, Attrs::If(..)) => {
-                let old = e.s.results(i).to_vec();
-                if old.iter().any(|&v| self.carried_apart(e, v)) {
-                    e.s.set_results(i, &[]);
-                    let new = self.spread(e, &old, |s, t| s.add_result(i, t));
-                    e.s.set_results(i, &new);
-                }
-                self.yields.push(old);
-                return Step::Keep;
-            }
-            (Op::Loop, Attrs::Loop(body)) => {
-                let (results, params) = (e.s.results(i).to_vec(), e.s.regions[body].params.clone());
-                let args = e.s.args(i).to_vec();
-                let new = self.flatten(e, &args, &params);
-                e.s.set_args(i, &new);
-                e.s.set_params(body, &[]);
-                let new = self.spread(e, &params, |s, t| s.add_param(body, t));
-                e.s.set_params(body, &new);
-                e.s.set_results(i, &[]);
-                let new = self.spread(e, &results, |s, t| s.add_result(i, t));
-                e.s.set_results(i, &new);
-                self.loops.push((results, params));
-                return Step::Keep;
-            }
-            (Op::Yield | Op::Break | Op::Continue, _) => {
-                let targets = match op {
-                    Op::Yield => self.yields.last().cloned(),
-                    Op::Break => self.loops.last().map(|l| l.0.clone()),
-                    _ => self.loops.last().map(|l| l.1.clone()),
-                };
-                let args = e.s.args(i).to_vec();
-                let new = self.flatten(e, &args, &targets.unwrap_or_default());
-                e.s.set_args(i, &new);
-                return Step::Keep;
-            }
-            _ => {}
-        }
+        let op = e.s.insts[i].op;
         if !e.s.args(i).iter().chain(e.s.results(i)).any(|&v| is64(e, v)) {
             return Step::Keep;
         }
@@ -327,14 +251,6 @@ impl Lowering for Pairs {
                 self.make_args_whole(e, i);
                 Step::Keep
             }
-        }
-    }
-
-    fn after(&mut self, e: &mut Emit, i: Inst) {
-        if e.s.insts[i].op == Op::If {
-            self.yields.pop();
-        } else {
-            self.loops.pop();
         }
     }
 }
