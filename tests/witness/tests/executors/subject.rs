@@ -10,6 +10,7 @@ use tepui_ir_gen::{Config, program};
 use tepui_passes::lower_alu;
 use tepui_witness::emit;
 
+use crate::lookups;
 use crate::module::{flatten, other_constants};
 
 /// Generated programs.
@@ -35,6 +36,8 @@ pub struct Subject {
     pub loose: bool,
     /// The result may depend on the number of lanes of a sub-group.
     pub sub_groups: bool,
+    /// Lavapipe is asked.
+    pub lavapipe: bool,
     /// Why lavapipe may leave something else.
     pub open: Option<&'static str>,
 }
@@ -75,6 +78,7 @@ pub fn generated() -> Vec<Subject> {
                 shader,
                 start,
                 loose: false,
+                lavapipe: true,
                 // From integers to 16 bits, however it is written: Mesa makes one conversion of two, and LLVM takes integers that do not
                 // fit for undefined.
                 open: config.halves.then_some("has 16-bit floats, of which lavapipe makes others"),
@@ -226,6 +230,7 @@ pub fn corpus(left_out: &mut LeftOut) -> Vec<Subject> {
                         shader,
                         start,
                         loose: true,
+                        lavapipe: true,
                         open: races.then_some(
                             "stores several values to one place, of which lavapipe keeps another",
                         ),
@@ -235,6 +240,39 @@ pub fn corpus(left_out: &mut LeftOut) -> Vec<Subject> {
         }
     }
     all
+}
+
+/// Every image operation of Vulkan.
+pub fn lookups(left_out: &mut LeftOut) -> Vec<Subject> {
+    lookups::all()
+        .into_iter()
+        .filter_map(|l| {
+            let mut shader = match tepui_spirv::translate(&l.spirv, &Default::default()) {
+                Ok(s) => s,
+                Err(e) => {
+                    let why = format!("refused by the front end: {}: {}", e.inst, e.kind);
+                    left_out.entry(why).or_default().push(l.name);
+                    return None;
+                }
+            };
+            for d in shader.insts.values_mut() {
+                d.flags |= InstFlags::EXACT | InstFlags::STRICT;
+            }
+            Some(Subject {
+                name: l.name,
+                spirv: l.spirv,
+                entry: "main".to_owned(),
+                constants: Vec::new(),
+                groups: [1; 3],
+                sub_groups: false,
+                shader,
+                start: l.start,
+                loose: l.loose,
+                lavapipe: l.fillable,
+                open: None,
+            })
+        })
+        .collect()
 }
 
 /// Variables that nobody wrote are zero in the interpreter and in the modules; here they must be, too.
