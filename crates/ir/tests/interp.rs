@@ -1,7 +1,7 @@
 //! What lanes see of each other: quads, sub-groups, workgroups; and what ends a run.
 
 use tepui_ir::interp::{Fault, Group, Memory, run};
-use tepui_ir::{IoLoc, parse, validate};
+use tepui_ir::{Attrs, IoLoc, Op, Type, parse, validate};
 
 fn shader(stage: &str, head: &str, body: &str) -> tepui_ir::Shader {
     let text = format!("shader {stage} \"main\" {{ {head} body {{ {body} }} }}");

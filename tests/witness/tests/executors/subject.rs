@@ -9,6 +9,7 @@ use tepui_ir::{Attrs, Builtin, InstFlags, Op, Props, ResKind, Shader, Stage};
 use tepui_ir_gen::{Config, program};
 use tepui_passes::lower_alu;
 use tepui_witness::emit;
+use tepui_witness::jobs::Driver;
 
 use crate::lookups;
 use crate::module::{flatten, other_constants};
@@ -36,8 +37,8 @@ pub struct Subject {
     pub loose: bool,
     /// The result may depend on the number of lanes of a sub-group.
     pub sub_groups: bool,
-    /// Lavapipe is asked.
-    pub lavapipe: bool,
+    /// Who else is asked.
+    pub drivers: Vec<Driver>,
     /// Why lavapipe may leave something else.
     pub open: Option<&'static str>,
 }
@@ -78,7 +79,7 @@ pub fn generated() -> Vec<Subject> {
                 shader,
                 start,
                 loose: false,
-                lavapipe: true,
+                drivers: vec![Driver::Lavapipe],
                 // From integers to 16 bits, however it is written: Mesa makes one conversion of two, and LLVM takes integers that do not
                 // fit for undefined.
                 open: config.halves.then_some("has 16-bit floats, of which lavapipe makes others"),
@@ -230,7 +231,7 @@ pub fn corpus(left_out: &mut LeftOut) -> Vec<Subject> {
                         shader,
                         start,
                         loose: true,
-                        lavapipe: true,
+                        drivers: vec![Driver::Lavapipe],
                         open: races.then_some(
                             "stores several values to one place, of which lavapipe keeps another",
                         ),
@@ -258,6 +259,15 @@ pub fn lookups(left_out: &mut LeftOut) -> Vec<Subject> {
             for d in shader.insts.values_mut() {
                 d.flags |= InstFlags::EXACT | InstFlags::STRICT;
             }
+            let mut drivers = Vec::new();
+            // Sampled lookups with residency codes end lavapipe's process.
+            if l.fillable && !l.sampled_residency {
+                drivers.push(Driver::Lavapipe);
+            }
+            // Honeykrisp has no derivatives in compute shaders.
+            if l.fillable && !l.derivatives {
+                drivers.push(Driver::M1);
+            }
             Some(Subject {
                 name: l.name,
                 spirv: l.spirv,
@@ -268,7 +278,7 @@ pub fn lookups(left_out: &mut LeftOut) -> Vec<Subject> {
                 shader,
                 start: l.start,
                 loose: l.loose,
-                lavapipe: l.fillable,
+                drivers,
                 open: None,
             })
         })

@@ -31,8 +31,10 @@ pub struct Lookup {
     pub spirv: Vec<Word>,
     /// Inputs at binding 0, results at binding 1, the image at binding 2, its sampler at binding 3.
     pub start: Memory,
-    /// Names of the forms in the order of their results.
-    pub forms: Vec<String>,
+    /// Derivatives count, between lanes of squares.
+    pub derivatives: bool,
+    /// A sampled image is read with residency codes.
+    pub sampled_residency: bool,
     /// Results are computed, and not only copied.
     pub loose: bool,
     /// A driver's copies can fill the image.
@@ -217,13 +219,13 @@ fn memory(
     s: Shape,
     (format, kind): (ImageFormat, NumKind),
     levels: u32,
-    forms: usize,
+    forms: u32,
     compare: Option<Compare>,
 ) -> Memory {
     let mut rng = Rng::new(seed);
     let mut m = Memory::default();
     m.set_words(0, 0, &inputs(&mut rng, s, format, kind, levels));
-    m.buffers.insert((0, 1, 0), vec![0; forms * (LANES * RESULTS * 4) as usize]);
+    m.buffers.insert((0, 1, 0), vec![0; (forms * LANES * RESULTS * 4) as usize]);
     let (size, layers) = s.extent();
     let mut image = ImageData::multisampled(size, layers, levels, s.samples());
     image.format = format;

@@ -53,7 +53,7 @@ pub struct Writer {
     lane_var: Word,
     main: Word,
     implicit: bool,
-    forms: Vec<String>,
+    forms: u32,
 }
 
 fn capabilities(i: &Image) -> Vec<Capability> {
@@ -173,7 +173,7 @@ impl Writer {
             lane_var,
             main,
             implicit: false,
-            forms: Vec::new(),
+            forms: 0,
         }
     }
 
@@ -276,7 +276,7 @@ impl Writer {
     fn store(&mut self, component: Word, v: Word, at: u32) {
         let v = if component == self.word { v } else { self.ids(S::Bitcast, self.word, &[v]) };
         let stride = self.konst(RESULTS);
-        let place = self.konst(self.forms.len() as u32 * LANES * RESULTS + at);
+        let place = self.konst(self.forms * LANES * RESULTS + at);
         let first = self.ids(S::IMul, self.word, &[self.lane, stride]);
         let place = self.ids(S::IAdd, self.word, &[first, place]);
         let pointer = self.element(1, place);
@@ -400,7 +400,7 @@ impl Writer {
             let v = self.value(form.op, ty, operands);
             self.store_all(self.component, v, n);
         }
-        self.forms.push(format!("{:?} {:?}", form.op, form.operands));
+        self.forms += 1;
     }
 
     /// A query without coordinates.
@@ -420,7 +420,7 @@ impl Writer {
         }
         let v = self.ids(op, ty, &args);
         self.store_all(self.word, v, n);
-        self.forms.push(format!("{op:?}"));
+        self.forms += 1;
     }
 
     /// The level of detail that a lookup without one would have.
@@ -431,7 +431,7 @@ impl Writer {
         let ty = self.b.type_vector(self.float, 2);
         let v = self.ids(S::ImageQueryLod, ty, &[both, at]);
         self.store_all(self.float, v, 2);
-        self.forms.push("ImageQueryLod".to_owned());
+        self.forms += 1;
     }
 
     pub fn image_write(&mut self, at: Word, operands: IO, sample: Word) {
@@ -451,7 +451,7 @@ impl Writer {
         };
         let operands = (!operands.is_empty()).then_some(operands);
         self.b.image_write(image, at, texel, operands, list).expect("in a block");
-        self.forms.push("ImageWrite".to_owned());
+        self.forms += 1;
     }
 
     /// An atomic on a texel of 32-bit integers.
@@ -461,7 +461,7 @@ impl Writer {
         let texel = self.ids(S::ImageTexelPointer, pointer, &[self.image_var, at, zero]);
         // Of the device, relaxed.
         let (scope, order) = (self.konst(1), self.konst(0));
-        let word = self.input(input::TEXEL + self.forms.len() as u32 % 4);
+        let word = self.input(input::TEXEL + self.forms % 4);
         let data = match self.component == self.word {
             true => word,
             false => self.ids(S::Bitcast, self.component, &[word]),
@@ -495,11 +495,11 @@ impl Writer {
             let v = self.ids(op, self.component, &args);
             self.store_all(self.component, v, 1);
         }
-        self.forms.push(format!("{op:?}"));
+        self.forms += 1;
     }
 
-    /// The module, and the names of its forms.
-    pub fn finish(mut self) -> (Vec<Word>, Vec<String>) {
+    /// The module, how many forms it has, and whether derivatives count.
+    pub fn finish(mut self) -> (Vec<Word>, u32, bool) {
         self.b.ret().expect("in a block");
         self.b.end_function().expect("in a function");
         self.b.entry_point(ExecutionModel::GLCompute, self.main, "main", [self.lane_var]);
@@ -509,6 +509,6 @@ impl Writer {
             self.b.extension("SPV_KHR_compute_shader_derivatives");
             self.b.execution_mode(self.main, ExecutionMode::DerivativeGroupQuadsKHR, []);
         }
-        (self.b.module().assemble(), self.forms)
+        (self.b.module().assemble(), self.forms, self.implicit)
     }
 }

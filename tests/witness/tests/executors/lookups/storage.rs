@@ -165,12 +165,13 @@ fn module(
         Use::Atomics => "atomics",
     };
     let how = if declared { "" } else { ", not declared" };
-    let (spirv, forms) = w.finish();
+    let (spirv, forms, derivatives) = w.finish();
     Lookup {
         name: format!("{verb} {} {}{how}", s.name(), format.0),
         spirv,
-        start: memory(seed, s, (format.0, kind), 1, forms.len(), None),
-        forms,
+        start: memory(seed, s, (format.0, kind), 1, forms, None),
+        derivatives,
+        sampled_residency: false,
         // Fixed-point numbers are quotients.
         loose: kind == NumKind::Float,
         fillable: !s.ms,

@@ -140,12 +140,13 @@ fn module(seed: u64, s: Shape, kind: NumKind, op: S) -> Lookup {
     };
     let levels = if s.ms || s.dim == Dim::Buffer { 1 } else { 3 };
     let compare = k.dref.then_some(Compare::LessOrEqual);
-    let (spirv, forms) = w.finish();
+    let (spirv, forms, derivatives) = w.finish();
     Lookup {
         name: format!("{op:?} {} {kind}", s.name()),
         spirv,
-        start: memory(seed, s, (format, kind), levels, forms.len(), compare),
-        forms,
+        start: memory(seed, s, (format, kind), levels, forms, compare),
+        derivatives,
+        sampled_residency: format!("{op:?}").contains("Sparse"),
         loose: op == S::ImageQueryLod,
         fillable: !s.ms,
     }
