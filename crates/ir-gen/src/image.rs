@@ -25,6 +25,7 @@ const fn image(format: ImageFormat, operands: TexOperands) -> Image {
         kind: NumKind::Uint,
         operands,
         component: 0,
+        residency: false,
         format,
         access: tepui_ir::Access::empty(),
     }

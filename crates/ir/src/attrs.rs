@@ -316,6 +316,8 @@ pub struct Image {
     pub operands: TexOperands,
     /// Gather: which component (0–3).
     pub component: u8,
+    /// Reads: the result has one more component, the residency code, 0 when every texel that was read is there.
+    pub residency: bool,
     /// Storage image format from the shader, [`ImageFormat::Unknown`] when not declared.
     pub format: ImageFormat,
     /// How the access may be treated.

@@ -556,6 +556,7 @@ impl<'a> Parser<'a> {
             ms: false,
             operands: TexOperands::empty(),
             component: 0,
+            residency: false,
             format: ImageFormat::Unknown,
             access: Access::empty(),
         };
@@ -563,6 +564,7 @@ impl<'a> Parser<'a> {
             match self.word()? {
                 "array" => i.array = true,
                 "ms" => i.ms = true,
+                "residency" => i.residency = true,
                 "format" => i.format = self.named(ImageFormat::from_name, "an image format")?,
                 "component" => i.component = self.number()?,
                 w => {

@@ -317,6 +317,9 @@ impl Display for ImageText<'_> {
         if i.component != 0 {
             write!(f, " component {}", i.component)?;
         }
+        if i.residency {
+            write!(f, " residency")?;
+        }
         for (flag, name) in TexOperands::NAMES {
             if i.operands.contains(*flag) {
                 write!(f, " {name}")?;

@@ -375,6 +375,15 @@ impl Validator<'_> {
                     Op::TexFetch | Op::ImageLoad | Op::ImageStore => Some((1, i.coord_comps())),
                     _ => None,
                 };
+                let reads = matches!(
+                    op,
+                    Op::TexSample | Op::TexSampleLod | Op::TexGather | Op::TexFetch | Op::ImageLoad
+                );
+                if i.residency
+                    && !(reads && self.s.results(inst).iter().all(|&r| self.s.ty(r).comps() > 1))
+                {
+                    return bad("a residency code stands behind a texel that was read");
+                }
                 if let Some((at, want)) = coord
                     && ty(at).comps() != want
                 {

@@ -1,7 +1,7 @@
 //! What lanes see of each other: quads, sub-groups, workgroups; and what ends a run.
 
 use tepui_ir::interp::{Fault, Group, Memory, run};
-use tepui_ir::{IoLoc, parse, validate};
+use tepui_ir::{Attrs, IoLoc, Op, Type, parse, validate};
 
 fn shader(stage: &str, head: &str, body: &str) -> tepui_ir::Shader {
     let text = format!("shader {stage} \"main\" {{ {head} body {{ {body} }} }}");
@@ -126,4 +126,16 @@ fn out_of_bounds_reads_zero_and_writes_nothing() {
         "%6:b64 = descriptor[@r0] %0 %7:b32 = const[0x1000] store_buffer[align 4] %6, %7, %3 %9:b32 = load_buffer[align 4 offset -4] %6, %0",
     );
     assert_eq!(w, [0; 64]);
+}
+
+/// 545 * 481 is 2^18 + 1: the sum lies just above the middle of two 16-bit floats, which only the last bits of its 64 tell.
+#[test]
+fn sixteen_bits_are_rounded_once() {
+    let h = |x: f32| u64::from(half::f16::from_f32(x).to_bits());
+    let (a, b, c) = (h(545.0), h(481.0 / 16384.0), h(32768.0));
+    let args: Vec<(Type, &[u64])> =
+        [&a, &b, &c].map(|x| (Type::B16, std::slice::from_ref(x))).to_vec();
+    let mut out = Vec::new();
+    assert!(tepui_ir::op::fold(Op::FFma, &args, &Attrs::None, &[Type::B16], &mut out));
+    assert_eq!(out, [h(32800.0)]);
 }

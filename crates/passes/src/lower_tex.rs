@@ -113,16 +113,21 @@ impl Lowering for Pass {
             && let Some(o) = l.take(TexOperands::OFFSETS)
         {
             let o = e.split(o);
-            // Each offset's own texel is the last of the four that a gather gives.
-            let texels: Vec<Value> = (0..4)
-                .map(|k| {
-                    let mut one = Lookup { op, image: l.image, args: l.args.clone() };
-                    let offset = e.vec(&o[2 * k..2 * k + 2]);
-                    one.put(TexOperands::OFFSET, offset);
-                    let v = one.emit(e, ty);
-                    e.extract(v, 3)
-                })
-                .collect();
+            let mut texels = Vec::with_capacity(5);
+            let mut code = None;
+            for k in 0..4 {
+                let mut one = Lookup { op, image: l.image, args: l.args.clone() };
+                let offset = e.vec(&o[2 * k..2 * k + 2]);
+                one.put(TexOperands::OFFSET, offset);
+                let v = one.emit(e, ty);
+                // Each offset's own texel is the last of the four that a gather gives.
+                texels.push(e.extract(v, 3));
+                if image.residency {
+                    let own = e.extract(v, 4);
+                    code = Some(code.map_or(own, |c| e.op(Op::IOr, &[c, own])));
+                }
+            }
+            texels.extend(code);
             return Step::Replace(vec![e.vec(&texels)]);
         }
         if !changed {

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::module::Inst;
 use crate::pointer::{Place, Ptr};
 use crate::translate::{Cx, Val};
-use crate::ty::ImageTy;
+use crate::ty::{ImageTy, Ty};
 use rspirv::spirv::{Decoration, ImageOperands as IO, Op as S};
 use std::rc::Rc;
 use tepui_ir::{Access, AtomicOp, Attrs, Dim, Image, NumKind, Op, TexOperands, Type, Value};
@@ -50,6 +50,21 @@ impl Optional {
     }
 }
 
+/// The instruction that one with a residency code has beside it.
+fn without_residency(op: S) -> Option<S> {
+    Some(match op {
+        S::ImageSparseSampleImplicitLod => S::ImageSampleImplicitLod,
+        S::ImageSparseSampleExplicitLod => S::ImageSampleExplicitLod,
+        S::ImageSparseSampleDrefImplicitLod => S::ImageSampleDrefImplicitLod,
+        S::ImageSparseSampleDrefExplicitLod => S::ImageSampleDrefExplicitLod,
+        S::ImageSparseFetch => S::ImageFetch,
+        S::ImageSparseGather => S::ImageGather,
+        S::ImageSparseDrefGather => S::ImageDrefGather,
+        S::ImageSparseRead => S::ImageRead,
+        _ => return None,
+    })
+}
+
 impl Cx<'_> {
     fn image_arg(&self, n: usize) -> Result<(Value, Option<Value>, ImageTy, Access)> {
         match self.arg(n)? {
@@ -72,6 +87,7 @@ impl Cx<'_> {
             kind: ty.kind,
             operands,
             component,
+            residency: false,
             format: ty.format,
             access,
         }
@@ -172,8 +188,60 @@ impl Cx<'_> {
         }
     }
 
+    /// Emits a read of a texel of type `t`. Its result is the texel, or a structure of the residency code and the texel.
+    fn texel(&mut self, i: Inst, op: Op, mut image: Image, args: &[Value], t: Type) -> Result<Val> {
+        if without_residency(i.op).is_none() {
+            let v = self.with_attrs(op, Attrs::Image(image), args, t);
+            let to = self.ir_ty(i.ty)?;
+            return Ok(Val::Ssa(self.texel_result(v, image.kind, to)?));
+        }
+        let Ty::Struct { members } = self.ty(i.ty)? else {
+            return self.invalid("the result is a structure of a code and a texel");
+        };
+        let &[code_ty, texel_ty] = &**members else {
+            return self.invalid("the result has other members than a code and a texel");
+        };
+        image.residency = true;
+        let n = t.comps();
+        let v = self.with_attrs(op, Attrs::Image(image), args, t.with_comps(n + 1));
+        let code = self.extract(v, u32::from(n));
+        let to = self.ir_ty(code_ty)?;
+        let code = self.convert(Op::U2U, code, to)?;
+        let to = self.ir_ty(texel_ty)?;
+        let texel = self.texel_result(v, image.kind, to)?;
+        Ok(Val::Agg([Val::Ssa(code), Val::Ssa(texel)].into()))
+    }
+
     /// Translates an instruction of this family; false when it is of another.
     pub fn image_inst(&mut self, i: Inst) -> Result<bool> {
+        let v = match without_residency(i.op).unwrap_or(i.op) {
+            S::ImageSampleImplicitLod => self.sample(i, false, false, false)?,
+            S::ImageSampleExplicitLod => self.sample(i, true, false, false)?,
+            S::ImageSampleDrefImplicitLod => self.sample(i, false, true, false)?,
+            S::ImageSampleDrefExplicitLod => self.sample(i, true, true, false)?,
+            S::ImageSampleProjImplicitLod => self.sample(i, false, false, true)?,
+            S::ImageSampleProjExplicitLod => self.sample(i, true, false, true)?,
+            S::ImageSampleProjDrefImplicitLod => self.sample(i, false, true, true)?,
+            S::ImageSampleProjDrefExplicitLod => self.sample(i, true, true, true)?,
+            S::ImageGather => self.gather(i, false)?,
+            S::ImageDrefGather => self.gather(i, true)?,
+            S::ImageFetch => self.fetch(i)?,
+            S::ImageRead => self.read(i)?,
+            S::ImageWrite => {
+                self.write()?;
+                return Ok(true);
+            }
+            _ => match self.other_image_inst(i)? {
+                Some(v) => v,
+                None => return Ok(false),
+            },
+        };
+        self.bind(v)?;
+        Ok(true)
+    }
+
+    /// What an instruction gives that reads no texels; `None` when it is of another family.
+    fn other_image_inst(&mut self, i: Inst) -> Result<Option<Val>> {
         let v = match i.op {
             S::SampledImage => {
                 let (image, _, ty, access) = self.image_arg(0)?;
@@ -181,13 +249,11 @@ impl Cx<'_> {
                     Val::Sampler(s) => Some(s),
                     _ => return self.invalid("operand 1 is not a sampler"),
                 };
-                self.bind(Val::Image { image, sampler, ty, access })?;
-                return Ok(true);
+                return Ok(Some(Val::Image { image, sampler, ty, access }));
             }
             S::Image => {
                 let (image, _, ty, access) = self.image_arg(0)?;
-                self.bind(Val::Image { image, sampler: None, ty, access })?;
-                return Ok(true);
+                return Ok(Some(Val::Image { image, sampler: None, ty, access }));
             }
             S::ImageTexelPointer => {
                 let p = self.arg_ptr(0)?;
@@ -199,65 +265,12 @@ impl Cx<'_> {
                 let sample = self.arg_u32(2)?;
                 let (_, to) = self.pointee(i.ty)?;
                 let place = Place::Texel { image, coord, sample };
-                self.bind(Val::Ptr(Rc::new(Ptr { place, ty: to, access: p.access })))?;
-                return Ok(true);
+                return Ok(Some(Val::Ptr(Rc::new(Ptr { place, ty: to, access: p.access }))));
             }
-            S::ImageSampleImplicitLod => self.sample(i, false, false, false)?,
-            S::ImageSampleExplicitLod => self.sample(i, true, false, false)?,
-            S::ImageSampleDrefImplicitLod => self.sample(i, false, true, false)?,
-            S::ImageSampleDrefExplicitLod => self.sample(i, true, true, false)?,
-            S::ImageSampleProjImplicitLod => self.sample(i, false, false, true)?,
-            S::ImageSampleProjExplicitLod => self.sample(i, true, false, true)?,
-            S::ImageSampleProjDrefImplicitLod => self.sample(i, false, true, true)?,
-            S::ImageSampleProjDrefExplicitLod => self.sample(i, true, true, true)?,
-            S::ImageGather | S::ImageDrefGather => self.gather(i)?,
-            S::ImageFetch => {
-                let (image, _, ty, access) = self.image_arg(0)?;
-                let coord = self.texel_coord(1, &ty)?;
-                let mut o = self.optional(2, &ty, true)?;
-                if o.lod.is_none() && !ty.ms && ty.dim != Dim::Buffer {
-                    o.lod = Some(self.u32(0));
-                }
-                let (flags, extra) = o.pack();
-                let mut args = vec![image, coord];
-                args.extend(extra);
-                let to = self.ir_ty(i.ty)?;
-                let t = Type::vec(32, 4);
-                let v = self.with_attrs(
-                    Op::TexFetch,
-                    Attrs::Image(Self::attrs(&ty, access | o.access, 0, flags)),
-                    &args,
-                    t,
-                );
-                self.texel_result(v, ty.kind, to)?
-            }
-            S::ImageRead => self.read(i)?,
-            S::ImageWrite => {
-                let (image, _, ty, access) = self.image_arg(0)?;
-                let coord = self.texel_coord(1, &ty)?;
-                let mut texel = self.arg_ssa(2)?;
-                let o = self.optional(3, &ty, true)?;
-                let mut parts = self.split(texel);
-                let zero = self.konst(self.s.ty(texel).elem(), 0);
-                parts.resize(4, zero);
-                texel = self.vec(&parts)?;
-                let bits = ty.bits.max(32);
-                let want = Type::vec(bits, 4);
-                if self.s.ty(texel) != want {
-                    let op = match ty.kind {
-                        NumKind::Float => Op::F2F,
-                        NumKind::Sint => Op::S2S,
-                        NumKind::Uint => Op::U2U,
-                    };
-                    texel = self.convert(op, texel, want)?;
-                }
-                let o = Optional { sample: o.sample, access: o.access, ..Default::default() };
-                let (flags, extra) = o.pack();
-                let mut args = vec![image, coord, texel];
-                args.extend(extra);
-                let a = Self::attrs(&ty, access | o.access, 0, flags);
-                self.emit(Op::ImageStore, Attrs::Image(a), &args, &[]);
-                return Ok(true);
+            S::ImageSparseTexelsResident => {
+                let code = self.arg_ssa(0)?;
+                let zero = self.konst(self.s.ty(code), 0);
+                self.checked(Op::IEq, &[code, zero])?
             }
             S::ImageQuerySizeLod | S::ImageQuerySize => {
                 let (image, _, ty, access) = self.image_arg(0)?;
@@ -299,9 +312,6 @@ impl Cx<'_> {
                     Type::vec(32, 2),
                 )
             }
-            op if format!("{op:?}").starts_with("ImageSparse") => {
-                return self.unsupported(i.name());
-            }
             S::ColorAttachmentReadEXT => {
                 let Val::Tile(slot) = self.arg(0)? else {
                     return self.invalid("operand 0 is not a tile image");
@@ -319,13 +329,26 @@ impl Cx<'_> {
                 let v = self.emit1(Op::LoadOutput, Attrs::Io(slot), &[], Type::vec(32, 4));
                 self.texel_result(v, slot.kind, to)?
             }
-            _ => return Ok(false),
+            _ => return Ok(None),
         };
-        self.bind(Val::Ssa(v))?;
-        Ok(true)
+        Ok(Some(Val::Ssa(v)))
     }
 
-    fn sample(&mut self, i: Inst, explicit: bool, dref: bool, proj: bool) -> Result<Value> {
+    fn fetch(&mut self, i: Inst) -> Result<Val> {
+        let (image, _, ty, access) = self.image_arg(0)?;
+        let coord = self.texel_coord(1, &ty)?;
+        let mut o = self.optional(2, &ty, true)?;
+        if o.lod.is_none() && !ty.ms && ty.dim != Dim::Buffer {
+            o.lod = Some(self.u32(0));
+        }
+        let (flags, extra) = o.pack();
+        let mut args = vec![image, coord];
+        args.extend(extra);
+        let a = Self::attrs(&ty, access | o.access, 0, flags);
+        self.texel(i, Op::TexFetch, a, &args, Type::vec(32, 4))
+    }
+
+    fn sample(&mut self, i: Inst, explicit: bool, dref: bool, proj: bool) -> Result<Val> {
         let (image, sampler, ty, access) = self.image_arg(0)?;
         let Some(sampler) = sampler else { return self.invalid("needs a sampler") };
         let comps = ty.dim.coords() + u8::from(ty.array);
@@ -369,23 +392,20 @@ impl Cx<'_> {
         let mut args = vec![image, sampler, coord];
         args.extend(extra);
         let t = if dref { Type::B32 } else { Type::vec(32, 4) };
-        let v = self.with_attrs(
-            op,
-            Attrs::Image(Self::attrs(&ty, access | o.access, 0, flags)),
-            &args,
-            t,
-        );
-        let to = self.ir_ty(i.ty)?;
-        self.texel_result(v, ty.kind, to)
+        self.texel(i, op, Self::attrs(&ty, access | o.access, 0, flags), &args, t)
     }
 
-    fn gather(&mut self, i: Inst) -> Result<Value> {
+    fn gather(&mut self, i: Inst, dref: bool) -> Result<Val> {
         let (image, sampler, ty, access) = self.image_arg(0)?;
         let Some(sampler) = sampler else { return self.invalid("needs a sampler") };
         let coord = self.float32(1, ty.dim.coords() + u8::from(ty.array))?;
         let mut o = self.optional(3, &ty, false)?;
         let mut component = 0;
-        if i.op == S::ImageDrefGather {
+        if o.bias.is_some() || o.lod.is_some() {
+            return self
+                .unsupported("a gather with a level of detail (AMD_texture_gather_bias_lod)");
+        }
+        if dref {
             o.dref = Some(self.float32(2, 1)?);
         } else {
             component = self.arg_const(2)?.min(3) as u8;
@@ -394,12 +414,10 @@ impl Cx<'_> {
         let mut args = vec![image, sampler, coord];
         args.extend(extra);
         let a = Self::attrs(&ty, access | o.access, component, flags);
-        let v = self.with_attrs(Op::TexGather, Attrs::Image(a), &args, Type::vec(32, 4));
-        let to = self.ir_ty(i.ty)?;
-        self.texel_result(v, ty.kind, to)
+        self.texel(i, Op::TexGather, a, &args, Type::vec(32, 4))
     }
 
-    fn read(&mut self, i: Inst) -> Result<Value> {
+    fn read(&mut self, i: Inst) -> Result<Val> {
         let (image, _, ty, access) = self.image_arg(0)?;
         let mut coord = self.texel_coord(1, &ty)?;
         let o = self.optional(2, &ty, true)?;
@@ -417,9 +435,35 @@ impl Cx<'_> {
         args.extend(extra);
         let t = Type::vec(ty.bits.max(32), 4);
         let a = Self::attrs(&ty, access | o.access, 0, flags);
-        let v = self.emit1(Op::ImageLoad, Attrs::Image(a), &args, t);
-        let to = self.ir_ty(i.ty)?;
-        self.texel_result(v, ty.kind, to)
+        self.texel(i, Op::ImageLoad, a, &args, t)
+    }
+
+    fn write(&mut self) -> Result<()> {
+        let (image, _, ty, access) = self.image_arg(0)?;
+        let coord = self.texel_coord(1, &ty)?;
+        let mut texel = self.arg_ssa(2)?;
+        let o = self.optional(3, &ty, true)?;
+        let mut parts = self.split(texel);
+        let zero = self.konst(self.s.ty(texel).elem(), 0);
+        parts.resize(4, zero);
+        texel = self.vec(&parts)?;
+        let bits = ty.bits.max(32);
+        let want = Type::vec(bits, 4);
+        if self.s.ty(texel) != want {
+            let op = match ty.kind {
+                NumKind::Float => Op::F2F,
+                NumKind::Sint => Op::S2S,
+                NumKind::Uint => Op::U2U,
+            };
+            texel = self.convert(op, texel, want)?;
+        }
+        let o = Optional { sample: o.sample, access: o.access, ..Default::default() };
+        let (flags, extra) = o.pack();
+        let mut args = vec![image, coord, texel];
+        args.extend(extra);
+        let a = Self::attrs(&ty, access | o.access, 0, flags);
+        self.emit(Op::ImageStore, Attrs::Image(a), &args, &[]);
+        Ok(())
     }
 
     /// An atomic on a texel. Loads and stores are exchanges by neutral means: `or 0`, `xchg`.

@@ -12,6 +12,60 @@ use serde::de::DeserializeOwned;
 use crate::compile::mesa_tool;
 use crate::gpu::{Gpu, Result as GpuResult, Robustness};
 
+/// Who does the work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Driver {
+    /// The reference, on the CPU.
+    Lavapipe,
+    /// Honeykrisp on the virtual M1.
+    M1,
+}
+
+impl Driver {
+    /// Its name in paths and messages.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Driver::Lavapipe => "lavapipe",
+            Driver::M1 => "m1",
+        }
+    }
+
+    /// What its device's name contains.
+    #[must_use]
+    pub fn device(self) -> &'static str {
+        match self {
+            Driver::Lavapipe => "llvmpipe",
+            Driver::M1 => "Apple M1",
+        }
+    }
+
+    /// The command that runs the witness on this driver, up to the witness's own arguments.
+    ///
+    /// # Errors
+    /// When the virtual GPU has not been built.
+    pub fn command(self, witness: &Path) -> Result<Command, String> {
+        let (mut command, icd) = match self {
+            Driver::Lavapipe => (Command::new(mesa_tool()), "lavapipe"),
+            Driver::M1 => {
+                let tepui = witness.with_file_name("tepui");
+                if !tepui.exists() {
+                    return Err(format!(
+                        "{}: missing; build it first: cargo build --release -p tepui -p tepui-shim",
+                        tepui.display()
+                    ));
+                }
+                let mut command = Command::new(tepui);
+                command.args(["shim", "--gpu", "m1", "--"]).arg(mesa_tool());
+                (command, "honeykrisp")
+            }
+        };
+        command.args(["run", "--icd", icd, "--"]).arg(witness);
+        command.env("MESA_SHADER_CACHE_DISABLE", "true");
+        Ok(command)
+    }
+}
+
 /// What a job left, or the driver's complaint.
 pub type Done<T> = Result<T, String>;
 
@@ -56,13 +110,14 @@ pub fn run<J: DeserializeOwned, T: Serialize>(
     Ok(())
 }
 
-/// Has lavapipe run jobs through a command of `witness`; a job that ends the process is left behind and the others go on.
+/// Has a driver run jobs through a command of `witness`; a job that ends the process is left behind and the others go on.
 ///
-/// Answers of the same driver to the same jobs are kept in `dir`: most of the time is LLVM's.
+/// Lavapipe's answers to the same jobs are kept in `dir`: most of the time is LLVM's.
 ///
 /// # Panics
 /// When the driver does not run.
 pub fn ask<J: Serialize, T: DeserializeOwned>(
+    driver: Driver,
     witness: &Path,
     command: &str,
     dir: &Path,
@@ -71,7 +126,8 @@ pub fn ask<J: Serialize, T: DeserializeOwned>(
     let file = dir.join("jobs");
     let bytes = postcard::to_stdvec(jobs).expect("jobs are plain");
     let version = Command::new(mesa_tool()).arg("version").output().expect("tools/mesa starts");
-    let same = std::fs::read(&file).is_ok_and(|old| old == bytes)
+    let same = driver == Driver::Lavapipe
+        && std::fs::read(&file).is_ok_and(|old| old == bytes)
         && std::fs::read(dir.join("driver")).is_ok_and(|old| old == version.stdout);
     if !same {
         let _ = std::fs::remove_dir_all(dir);
@@ -84,17 +140,16 @@ pub fn ask<J: Serialize, T: DeserializeOwned>(
     let mut log = String::new();
     while count() < jobs.len() {
         let before = count();
-        let out = Command::new(mesa_tool())
-            .args(["run", "--icd", "lavapipe", "--"])
-            .arg(witness)
-            .args([command, "--device", "llvmpipe"])
+        let out = driver
+            .command(witness)
+            .unwrap_or_else(|e| panic!("{e}"))
+            .args([command, "--device", driver.device()])
             .arg(&file)
             .arg(dir)
-            .env("MESA_SHADER_CACHE_DISABLE", "true")
             .output()
             .expect("tools/mesa starts");
         log = String::from_utf8_lossy(&out.stderr).into_owned();
-        assert!(count() > before, "lavapipe does not run: {log}");
+        assert!(count() > before, "{} does not run: {log}", driver.name());
     }
     (0..jobs.len())
         .map(|n| {

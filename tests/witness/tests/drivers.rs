@@ -10,61 +10,18 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{ExitCode, Stdio};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use tepui_witness::case::Record;
 use tepui_witness::compare::{self, Finding};
+use tepui_witness::jobs::Driver;
 use tepui_witness::{cases, compile};
 
 /// How long the cases of a group may take together on one driver.
 const TIMEOUT: Duration = Duration::from_secs(30 * 60);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Driver {
-    Lavapipe,
-    M1,
-}
-
-impl Driver {
-    fn name(self) -> &'static str {
-        match self {
-            Driver::Lavapipe => "lavapipe",
-            Driver::M1 => "m1",
-        }
-    }
-
-    /// The command that runs the witness on this driver, up to the witness's own arguments.
-    fn command(self) -> Result<Command, String> {
-        let witness = Path::new(env!("CARGO_BIN_EXE_witness"));
-        let mesa = compile::mesa_tool();
-        let mut command = match self {
-            Driver::Lavapipe => Command::new(&mesa),
-            Driver::M1 => {
-                let tepui = witness.with_file_name("tepui");
-                if !tepui.exists() {
-                    return Err(format!(
-                        "{}: missing; build it first: cargo build --release -p tepui -p tepui-shim",
-                        tepui.display()
-                    ));
-                }
-                let mut command = Command::new(tepui);
-                command.args(["shim", "--gpu", "m1", "--"]).arg(&mesa);
-                command
-            }
-        };
-        let (icd, device) = match self {
-            Driver::Lavapipe => ("lavapipe", "llvmpipe"),
-            Driver::M1 => ("honeykrisp", "Apple M1"),
-        };
-        command.args(["run", "--icd", icd, "--"]).arg(witness);
-        command.args(["run", "--exact", "--device", device]);
-        command.env("MESA_SHADER_CACHE_DISABLE", "true");
-        Ok(command)
-    }
-}
 
 /// How a process ended, and what it and the driver printed.
 #[derive(Default)]
@@ -119,7 +76,8 @@ impl Bench {
         std::fs::create_dir_all(&out).map_err(|e| format!("{}: {e}", out.display()))?;
         let file = std::fs::File::create(log).map_err(|e| format!("{}: {e}", log.display()))?;
         let mut child = driver
-            .command()?
+            .command(Path::new(env!("CARGO_BIN_EXE_witness")))?
+            .args(["run", "--exact", "--device", driver.device()])
             .arg("--out")
             .arg(&out)
             .arg("--spirv")

@@ -30,13 +30,13 @@ pub(crate) fn adjust(inst: &Inst, list: &mut Accesses) {
             push(list, uniforms_written(store.index, store.shift, store.r.halves()));
         }
         Inst::TextureSample(tex) => {
-            clobbered(list, tex.r);
+            texels(list, tex.r, tex.kill & 2 != 0);
             if tex.mode == TexMode::QueryLod {
                 query_lod(list, tex.coords);
             }
         }
         Inst::TextureLoad(tex) => {
-            clobbered(list, tex.r);
+            texels(list, tex.r, tex.kill & 2 != 0);
             if tex.mode == TexMode::QueryLod {
                 query_lod(list, tex.coords);
             }
@@ -97,11 +97,16 @@ fn packed(list: &mut Accesses, r: RegVec, format: Format, role: Role) {
     }
 }
 
-/// Texture instructions leave the rest of four destination registers undefined.
+/// A residency word follows the channels. Texture instructions leave the rest of four destination registers undefined.
 /// source: agx_validate.c, agx_write_registers
-fn clobbered(list: &mut Accesses, r: RegVec) {
-    let (start, size) = (r.reg + r.halves(), r.size.halves());
-    let count = (size * 4).saturating_sub(r.halves()).min(REGISTER_HALVES.saturating_sub(start));
+fn texels(list: &mut Accesses, r: RegVec, residency: bool) {
+    let size = r.size.halves();
+    let (mut start, mut left) = (r.reg + r.halves(), (size * 4).saturating_sub(r.halves()));
+    if residency && start + size <= REGISTER_HALVES {
+        push(list, Access::new(Role::Write, File::Reg, start, size));
+        (start, left) = (start + size, left.saturating_sub(size));
+    }
+    let count = left.min(REGISTER_HALVES.saturating_sub(start));
     if count != 0 {
         push(list, Access::new(Role::Clobber, File::Reg, start, count));
     }

@@ -189,7 +189,7 @@ impl Machine<'_> {
             _ => unreachable!("image() is called for image attributes only"),
         };
         for lane in (0..self.n).filter(|&l| live[l]) {
-            let texel: Vec<u64> = match d.op {
+            let mut texel: Vec<u64> = match d.op {
                 Op::TexFetch | Op::ImageLoad => {
                     let (at, layer) = self.integer_place(args[1], &i, t.offset, lane);
                     let sample = self.opt(t.sample, 0, lane).unwrap_or(0) as u32;
@@ -221,6 +221,11 @@ impl Machine<'_> {
                 _ => return self.unsupported(inst, format!("{} with these operands", d.op.name())),
             };
             let r = s.result(inst);
+            if i.residency {
+                // All of an image that is bound is there.
+                texel.truncate(usize::from(s.ty(r).comps()) - 1);
+                texel.push(0);
+            }
             for (c, x) in texel.into_iter().take(s.ty(r).comps() as usize).enumerate() {
                 self.set(r, c, lane, x);
             }

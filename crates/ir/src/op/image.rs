@@ -3,6 +3,7 @@
 //! Optional operands follow the fixed ones in the order of [`TexOperands`](crate::attrs::TexOperands);
 //! [`Shader::tex_args`](crate::Shader::tex_args) gives them by name. Coordinates are floats for sampling and gathering,
 //! integers for fetches and storage images; the array layer is the last coordinate. Projection has been divided out.
+//! Reads with `residency` have one more component behind the texel: 0 when all of what was read is in memory.
 
 macro_rules! image_ops { ([$($acc:tt)*] $($rest:ident)*) => { chain! { [$($acc)*
     /// Sampled lookup with implicit derivatives (or bias): (texture, sampler, coordinates, optional …). One component with `dref`, else four.

@@ -10,7 +10,7 @@ macro_rules! float {
                 16 => {
                     $(let $a = half::f16::from_bits($a as u16).to_f64();)+
                     let r: f64 = $e;
-                    if r.is_nan() { 0x7e00 } else { u64::from(half::f16::from_f64(r).to_bits()) }
+                    if r.is_nan() { 0x7e00 } else { u64::from($crate::op::lanes::half_from_f64(r).to_bits()) }
                 }
                 32 => {
                     $(let $a = f32::from_bits($a as u32);)+
@@ -79,7 +79,7 @@ fn to_f64(bits: u8, v: u64) -> f64 {
 }
 
 /// Rounded to an odd 32-bit float first, which knows of every bit: `half` looks at the high word of the number only.
-fn half_from_f64(v: f64) -> f16 {
+pub(super) fn half_from_f64(v: f64) -> f16 {
     let near = v as f32;
     let back = f64::from(near);
     if v.is_nan() || back == v {

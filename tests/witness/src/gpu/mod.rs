@@ -115,7 +115,11 @@ const EXTENSIONS: &[&CStr] = &[
     khr::sampler_mirror_clamp_to_edge::NAME,
     khr::pipeline_executable_properties::NAME,
     khr::dynamic_rendering_local_read::NAME,
+    COMPUTE_DERIVATIVES,
 ];
+
+/// Later than `ash`, which has the vendor's extension that it comes from, with the same structure.
+const COMPUTE_DERIVATIVES: &CStr = c"VK_KHR_compute_shader_derivatives";
 
 /// One Vulkan device with one queue that computes.
 pub struct Gpu {
@@ -238,6 +242,7 @@ impl Gpu {
         let mut reconverge = vk::PhysicalDeviceShaderMaximalReconvergenceFeaturesKHR::default();
         let mut shared_layout =
             vk::PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR::default();
+        let mut derivatives = vk::PhysicalDeviceComputeShaderDerivativesFeaturesNV::default();
         let mut local_read = vk::PhysicalDeviceDynamicRenderingLocalReadFeaturesKHR::default();
         let mut executables = vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default();
         // Used twice: to ask what there is, and to enable it.
@@ -266,6 +271,7 @@ impl Gpu {
                     has(khr::workgroup_memory_explicit_layout::NAME) => shared_layout,
                     has(khr::pipeline_executable_properties::NAME) => executables,
                     has(khr::dynamic_rendering_local_read::NAME) => local_read,
+                    has(COMPUTE_DERIVATIVES) => derivatives,
                 }
             };
             ($features:ident, $($enabled:expr => $structure:ident,)*) => {

@@ -1,5 +1,5 @@
 //! Six executors, one memory: each compute shader runs in the interpreter of the IR before and after all passes, as machine code on
-//! the model, and on lavapipe, with the same inputs.
+//! the model, and on lavapipe or Honeykrisp, with the same inputs.
 //!
 //! Shaders ([`subject`]): generated programs, written as SPIR-V by [`tepui_witness::emit`], which must leave the same bits, also as the
 //! front end reads that SPIR-V back; and the
@@ -8,7 +8,8 @@
 //! Sub-groups have 32 lanes on the model and as many as a vector of the host's on lavapipe (8 with AVX2). The interpreter takes either
 //! number: what it leaves at 32 is what the passes and the model must leave, what it leaves at lavapipe's number is what lavapipe must.
 
-mod lavapipe;
+mod drivers;
+mod lookups;
 mod module;
 mod subject;
 
@@ -23,7 +24,7 @@ use tepui_ir::interp::{Memory, SUBGROUP, dispatch, dispatch_of};
 use tepui_ir::{InstFlags, Shader};
 use tepui_passes::pipeline;
 use tepui_witness::dispatch::Left;
-use tepui_witness::jobs::Done;
+use tepui_witness::jobs::{Done, Driver};
 
 /// Whether two memories are the same, or as near as special functions ask; the first difference else.
 fn differ(s: &Subject, want: &Memory, got: &Memory) -> Result<(), String> {
@@ -74,7 +75,7 @@ fn front_end(s: &Subject) -> Result<Shader, String> {
     Ok(shader)
 }
 
-fn judge(s: &Subject, lavapipe: &Done<Left>) -> Result<(), Wrong> {
+fn judge(s: &Subject, answers: &[(Driver, Done<Left>)]) -> Result<(), Wrong> {
     let run = |shader: &Shader, lanes| -> Result<Memory, String> {
         let mut m = s.start.clone();
         dispatch_of(shader, s.groups, lanes, &mut m, LIMIT).map_err(|e| e.to_string())?;
@@ -101,25 +102,33 @@ fn judge(s: &Subject, lavapipe: &Done<Left>) -> Result<(), Wrong> {
     if let Some(wrong @ Wrong::Result(..)) = refused {
         return Err(wrong);
     }
-    let left = lavapipe.as_ref().map_err(|e| Wrong::Result("lavapipe", e.clone()))?;
-    let want = match s.sub_groups && left.subgroup as usize != SUBGROUP {
-        true if subject::clusters_beyond(&s.shader, left.subgroup) => {
-            return Err(Wrong::NotAsked("clusters larger than lavapipe's sub-groups"));
-        }
-        true => {
-            let m = run(&s.shader, left.subgroup as usize).map_err(wrong("interpreter"))?;
-            if s.loose && m.absent_lanes > 0 {
-                return Err(Wrong::NotAsked("reads lanes that lavapipe's sub-groups lack"));
-            }
-            m
-        }
-        false => want,
-    };
-    match (differ(s, &want, &lavapipe::memory(s, left)), s.open) {
-        (Err(_), Some(why)) => return Err(Wrong::NotAsked(why)),
-        (done, _) => done.map_err(wrong("lavapipe"))?,
+    for (driver, left) in answers {
+        let left = left.as_ref().map_err(|e| Wrong::Result(driver.name(), e.clone()))?;
+        drove(s, &want, *driver, left)?;
     }
     refused.map_or(Ok(()), Err)
+}
+
+/// Whether a driver left the same; `want` is what sub-groups of 32 lanes leave.
+fn drove(s: &Subject, want: &Memory, driver: Driver, left: &Left) -> Result<(), Wrong> {
+    let mut own = None;
+    if s.sub_groups && left.subgroup as usize != SUBGROUP {
+        if subject::clusters_beyond(&s.shader, left.subgroup) {
+            return Err(Wrong::NotAsked("clusters larger than lavapipe's sub-groups"));
+        }
+        let mut m = s.start.clone();
+        dispatch_of(&s.shader, s.groups, left.subgroup as usize, &mut m, LIMIT)
+            .map_err(|e| Wrong::Result("interpreter", e.to_string()))?;
+        if s.loose && m.absent_lanes > 0 {
+            return Err(Wrong::NotAsked("reads lanes that lavapipe's sub-groups lack"));
+        }
+        own = Some(m);
+    }
+    let want = own.as_ref().unwrap_or(want);
+    match (differ(s, want, &drivers::memory(s, left)), s.open) {
+        (Err(_), Some(why)) => Err(Wrong::NotAsked(why)),
+        (done, _) => done.map_err(|e| Wrong::Result(driver.name(), e)),
+    }
 }
 
 #[derive(Default, Debug)]
@@ -132,12 +141,22 @@ struct Tally {
 }
 
 fn compare(name: &str, subjects: &[Subject], left_out: &mut LeftOut) -> Tally {
-    let jobs: Vec<_> = subjects.iter().map(lavapipe::job).collect();
-    let done = lavapipe::run(name, &jobs);
+    // Each driver's answers, in the order of those subjects that it is asked for.
+    let mut done = [Driver::Lavapipe, Driver::M1].map(|d| {
+        let asked = subjects.iter().filter(|s| s.drivers.contains(&d));
+        let jobs: Vec<_> = asked.map(drivers::job).collect();
+        (d, drivers::run(d, name, &jobs).into_iter())
+    });
     let mut t = Tally::default();
-    for (s, d) in subjects.iter().zip(&done) {
+    for s in subjects {
+        let mut answers = Vec::new();
+        for (driver, done) in &mut done {
+            if s.drivers.contains(driver) {
+                answers.push((*driver, done.next().expect("an answer to each job")));
+            }
+        }
         let mut leave = |why: String| left_out.entry(why).or_default().push(s.name.clone());
-        match judge(s, d) {
+        match judge(s, &answers) {
             Ok(()) => {
                 t.agree += 1;
                 t.sub_groups += usize::from(s.sub_groups);
@@ -161,6 +180,17 @@ fn generated_programs_leave_the_same() {
     report(&programs, &t, &left_out);
     assert!(t.wrong.is_empty(), "{:#?}", t.wrong);
     assert!(t.agree >= 500, "{t:?}");
+}
+
+/// Nothing is left out: each operation of the specifications runs in every executor; which drivers are asked, [`subject::lookups`] says.
+#[test]
+fn image_operations_leave_the_same() {
+    let mut left_out = BTreeMap::new();
+    let operations = subject::lookups(&mut left_out);
+    let t = compare("lookups", &operations, &mut left_out);
+    report(&operations, &t, &left_out);
+    assert!(t.wrong.is_empty(), "{:#?}", t.wrong);
+    assert!(left_out.is_empty(), "{left_out:#?}");
 }
 
 #[test]

@@ -9,7 +9,9 @@ use tepui_ir::{Attrs, Builtin, InstFlags, Op, Props, ResKind, Shader, Stage};
 use tepui_ir_gen::{Config, program};
 use tepui_passes::lower_alu;
 use tepui_witness::emit;
+use tepui_witness::jobs::Driver;
 
+use crate::lookups;
 use crate::module::{flatten, other_constants};
 
 /// Generated programs.
@@ -35,6 +37,8 @@ pub struct Subject {
     pub loose: bool,
     /// The result may depend on the number of lanes of a sub-group.
     pub sub_groups: bool,
+    /// Who else is asked.
+    pub drivers: Vec<Driver>,
     /// Why lavapipe may leave something else.
     pub open: Option<&'static str>,
 }
@@ -75,6 +79,7 @@ pub fn generated() -> Vec<Subject> {
                 shader,
                 start,
                 loose: false,
+                drivers: vec![Driver::Lavapipe],
                 // From integers to 16 bits, however it is written: Mesa makes one conversion of two, and LLVM takes integers that do not
                 // fit for undefined.
                 open: config.halves.then_some("has 16-bit floats, of which lavapipe makes others"),
@@ -226,6 +231,7 @@ pub fn corpus(left_out: &mut LeftOut) -> Vec<Subject> {
                         shader,
                         start,
                         loose: true,
+                        drivers: vec![Driver::Lavapipe],
                         open: races.then_some(
                             "stores several values to one place, of which lavapipe keeps another",
                         ),
@@ -235,6 +241,48 @@ pub fn corpus(left_out: &mut LeftOut) -> Vec<Subject> {
         }
     }
     all
+}
+
+/// Every image operation of Vulkan.
+pub fn lookups(left_out: &mut LeftOut) -> Vec<Subject> {
+    lookups::all()
+        .into_iter()
+        .filter_map(|l| {
+            let mut shader = match tepui_spirv::translate(&l.spirv, &Default::default()) {
+                Ok(s) => s,
+                Err(e) => {
+                    let why = format!("refused by the front end: {}: {}", e.inst, e.kind);
+                    left_out.entry(why).or_default().push(l.name);
+                    return None;
+                }
+            };
+            for d in shader.insts.values_mut() {
+                d.flags |= InstFlags::EXACT | InstFlags::STRICT;
+            }
+            let mut drivers = Vec::new();
+            // Sampled lookups with residency codes end lavapipe's process.
+            if l.fillable && !l.sampled_residency {
+                drivers.push(Driver::Lavapipe);
+            }
+            // Honeykrisp has no derivatives in compute shaders.
+            if l.fillable && !l.derivatives {
+                drivers.push(Driver::M1);
+            }
+            Some(Subject {
+                name: l.name,
+                spirv: l.spirv,
+                entry: "main".to_owned(),
+                constants: Vec::new(),
+                groups: [1; 3],
+                sub_groups: false,
+                shader,
+                start: l.start,
+                loose: l.loose,
+                drivers,
+                open: None,
+            })
+        })
+        .collect()
 }
 
 /// Variables that nobody wrote are zero in the interpreter and in the modules; here they must be, too.

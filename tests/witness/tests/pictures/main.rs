@@ -217,7 +217,7 @@ fn shaders_of_engines_draw_what_lavapipe_draws() {
     all.extend(jobs_of("babylon", &mut left_out));
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pictures");
     let witness = Path::new(env!("CARGO_BIN_EXE_witness"));
-    let pictures = jobs::ask(witness, "draw", &dir, &all);
+    let pictures = jobs::ask(jobs::Driver::Lavapipe, witness, "draw", &dir, &all);
     let (mut same, mut interpreted, mut wrong) = (0, 0, Vec::new());
     for (job, picture) in all.iter().zip(&pictures) {
         let want: &Vec<[f32; 4]> = match picture {

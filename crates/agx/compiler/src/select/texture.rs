@@ -26,6 +26,8 @@ const LOD_UNIFORMS: u16 = 256;
 const CACHE: u8 = 12;
 const CACHE_IMAGE: u8 = 1;
 const CACHE_COHERENT: u8 = 2;
+/// Asks for a residency word. source: Mesa 26.1, agx_pack.c, `sparse`
+const RESIDENCY: u8 = 2;
 
 /// A 16-bit operand.
 #[derive(Clone, Copy)]
@@ -417,10 +419,11 @@ impl Select<'_> {
             (Op::TexGather, _) => Gather::R,
             _ => Gather::None,
         };
+        let channels = ty.comps() - u8::from(a.residency);
         // A mask does not work with gathers.
         let wanted = match op {
             Op::TexGather => 15,
-            _ => (self.parts[r] as u8 & 15) & ((1 << ty.comps()) - 1),
+            _ => self.parts[r] as u8 & ((1 << channels) - 1),
         };
         let mask = wanted.max(1);
         let count = mask.count_ones() as u8;
@@ -443,6 +446,7 @@ impl Select<'_> {
                     cache,
                     gather,
                     mask,
+                    kill: if a.residency { RESIDENCY } else { 0 },
                     r: out,
                     base,
                     texture,
@@ -464,18 +468,18 @@ impl Select<'_> {
             .flatten()
             .collect();
         // Four registers are written, whatever the mask. source: applegpu, docs.html on texture_sample
-        let whole = self.f.val(Room::of(32, 4));
+        let written = 4 + u8::from(a.residency);
+        let whole = self.f.val(Room::of(32, written));
         self.emit(MOp::Isa(inst), &[whole], &srcs);
-        let parts = [(); 4].map(|()| self.f.val(Room::WORD));
+        let parts: Vec<Val> = (0..written).map(|_| self.f.val(Room::WORD)).collect();
         self.emit(MOp::Split, &parts, &[whole]);
-        let mut next = 0;
+        // What is returned stands side by side, the residency word behind it.
+        let returned = mask | u8::from(a.residency) << channels;
+        let mut next = parts.into_iter();
         let comps: Vec<Comp> = (0..ty.comps())
-            .map(|k| {
-                if mask >> k & 1 == 0 {
-                    return Comp::Undef;
-                }
-                next += 1;
-                Comp::Val(parts[next - 1])
+            .map(|k| match returned >> k & 1 {
+                0 => Comp::Undef,
+                _ => next.next().map_or(Comp::Undef, Comp::Val),
             })
             .collect();
         self.set(r, &comps);

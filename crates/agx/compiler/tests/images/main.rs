@@ -1,6 +1,7 @@
 //! Random image instructions: what the machine code leaves in buffers and images is what the interpreter leaves.
 
 mod program;
+mod residency;
 
 use program::{ELEMENTS, INPUTS, LANES, Program, RESULTS, program};
 use tepui_agx_bare::bind::{Bound, quantise};

@@ -438,8 +438,17 @@ fn fetch_op(w: &mut Writer<'_>, s: &Shape, image: u32) {
         let sample = w.v("b32", &format!("smax %{sample}, %{zero}"));
         let _ = write!(args, ", %{sample}");
     }
-    let v = w.v("b32x4", &format!("tex_fetch[{words}] %{image}, %{at}{args}"));
-    w.store(v, 4);
+    let (n, words) = residency(w, 4, words);
+    let v = w.v(&format!("b32x{n}"), &format!("tex_fetch[{words}] %{image}, %{at}{args}"));
+    w.store(v, n);
+}
+
+/// Components and attributes of a read that may ask for a residency code.
+fn residency(w: &mut Writer<'_>, comps: u32, words: String) -> (u32, String) {
+    match w.rng.below(4) {
+        0 => (comps + 1, words + " residency"),
+        _ => (comps, words),
+    }
 }
 
 fn offsets(w: &mut Writer<'_>, n: u32) -> u32 {
@@ -504,7 +513,6 @@ fn sample_op(
     let four = s.dim == Dim::D2 || (s.dim == Dim::Cube && s.kind == NumKind::Float);
     let gather = four && w.rng.below(4) == 0;
     let can_offset = s.dim != Dim::Cube;
-    let ty = if compare && !gather { "b32" } else { "b32x4" };
     if gather {
         if !compare {
             words = format!("{} component {}", s.words(), w.rng.below(4));
@@ -528,8 +536,10 @@ fn sample_op(
                 _ => {}
             }
         }
-        let v = w.v(ty, &format!("tex_gather[{words}] %{image}, %{sampler}, %{at}{args}"));
-        return w.store(v, 4);
+        let (n, words) = residency(w, 4, words);
+        let text = format!("tex_gather[{words}] %{image}, %{sampler}, %{at}{args}");
+        let v = w.v(&format!("b32x{n}"), &text);
+        return w.store(v, n);
     }
     let op = if implicit && s.kind == NumKind::Float {
         if w.rng.below(3) == 0 {
@@ -573,8 +583,10 @@ fn sample_op(
             put(&mut words, "min_lod", &[m]);
         }
     }
-    let v = w.v(ty, &format!("{op}[{words}] %{image}, %{sampler}, %{at}{args}"));
-    w.store(v, if ty == "b32" { 1 } else { 4 });
+    let (n, words) = residency(w, if compare { 1 } else { 4 }, words);
+    let ty = if n == 1 { "b32".to_owned() } else { format!("b32x{n}") };
+    let v = w.v(&ty, &format!("{op}[{words}] %{image}, %{sampler}, %{at}{args}"));
+    w.store(v, n);
 }
 
 /// Loads, stores, atomics. Each lane has a texel of its own for stores; what others load is never stored in the same program.
@@ -602,8 +614,9 @@ fn image_op(w: &mut Writer<'_>, s: &Shape, image: u32, lane: u32, n: u32) {
         } else {
             (words, String::new())
         };
-        let v = w.v("b32x4", &format!("image_load[{words}] %{image}, %{at}{extra}"));
-        return w.store(v, 4);
+        let (n, words) = residency(w, 4, words);
+        let v = w.v(&format!("b32x{n}"), &format!("image_load[{words}] %{image}, %{at}{extra}"));
+        return w.store(v, n);
     }
     // The lane's texel of the image by number; past the end, outside.
     let mut rest = lane;

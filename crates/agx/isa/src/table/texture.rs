@@ -25,7 +25,8 @@ macro_rules! texture_rows {
                 gather: Gather = operand choice(86, 5);
                 /// Channels returned.
                 mask: u8 = operand texture_mask(48), 1;
-                /// Helper invocations end here: 1; 2 is unknown.
+                /// Helper invocations end here: 1. A residency word follows the channels: 2.
+                // source: Mesa 26.1, agx_pack.c, `sparse`
                 kill: u8 = operand bin(69, 2);
                 /// Destination.
                 r: RegVec = operand data(9, 72, 8, 48).out(), RegVec::new(0, Size::B16, 1);
@@ -66,6 +67,8 @@ texture_rows! {
     /// - Gathers return four texels' channel; the mask does not work with them (Mesa).
     /// - Queries of the level (`query_lod`) take no layer and return two floats: clamped,
     ///   unclamped.
+    /// - The residency word has bit 0 clear if all texels that were read are in memory; what its
+    ///   other bits say is not known.
     /// - Four registers are clobbered even if the mask has fewer channels (Mesa).
     ///
     /// Bindless: `base` is a 64-bit uniform, the texture operand a 32-bit register with a byte

@@ -303,9 +303,6 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
     macro_rules! texture {
         ($i:expr, $load:literal) => {{
             let i = $i;
-            if i.kill & 2 != 0 {
-                return refuse(b, "a texture operation with the unknown bit 70".to_owned());
-            }
             let Some(texture) = descriptor(b, i.base, i.texture) else { return unknown_texture(b) };
             let Some(kind) = texture_kind(i.mode, i.gather, $load) else {
                 return unknown_texture(b);
@@ -333,8 +330,8 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
                     offset: offset.is_some(),
                     lod: source,
                     narrow: i.r.size == isa::Size::B16,
-                    mask: i.mask & 15,
-                    residency: i.mask & 16 != 0,
+                    mask: i.mask,
+                    residency: i.kill & 2 != 0,
                 },
                 register: vector(b, i.r),
                 texture,

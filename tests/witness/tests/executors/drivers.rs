@@ -1,4 +1,4 @@
-//! Lavapipe: jobs out of the interpreter's memory, and memory out of what they leave.
+//! Drivers: jobs out of the interpreter's memory, and memory out of what they leave.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use tepui_format::Format;
 use tepui_ir::interp::{Compare, Filter, ImageData, Memory, SamplerData, Slot, Wrap};
 use tepui_ir::{Dim, NumKind, ResKind, Resource};
 use tepui_witness::dispatch::{Element, Job, Left, Picture, Sampler};
-use tepui_witness::jobs::{self, Done};
+use tepui_witness::jobs::{self, Done, Driver};
 
 use crate::subject::Subject;
 
@@ -141,8 +141,9 @@ pub fn memory(s: &Subject, left: &Left) -> Memory {
     now
 }
 
-/// What lavapipe leaves; answers are kept under a name.
-pub fn run(name: &str, jobs: &[Job]) -> Vec<Done<Left>> {
+/// What a driver leaves; answers are kept under a name.
+pub fn run(driver: Driver, name: &str, jobs: &[Job]) -> Vec<Done<Left>> {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("executors").join(name);
-    jobs::ask(Path::new(env!("CARGO_BIN_EXE_witness")), "dispatch", &dir, jobs)
+    let dir = dir.join(driver.name());
+    jobs::ask(driver, Path::new(env!("CARGO_BIN_EXE_witness")), "dispatch", &dir, jobs)
 }
