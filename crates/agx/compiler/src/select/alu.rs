@@ -564,13 +564,14 @@ impl Select<'_> {
                 Comp::Val(self.def(inst, Self::room(ty), &[a, b]))
             }
             Op::IAnd | Op::IOr if bits == 1 => {
-                // A comparison that nothing else wants is the select of the other operand.
-                let single = |x: Value| {
-                    self.uses[x] == 1
-                        && s.def_op(x).is_some_and(|op| op.info().results == [tepui_ir::Pat::B])
+                // A comparison is the select of the other operand: of several users, each costs the same as with its truth value.
+                let compares = |x: Value| {
+                    s.def_op(x).is_some_and(|op| op.info().results == [tepui_ir::Pat::B])
                 };
-                let (x, y) = if single(args[0]) { (args[0], args[1]) } else { (args[1], args[0]) };
-                if !single(x) {
+                let single = |x: Value| self.uses[x] == 1 && compares(x);
+                let first = single(args[0]) || !single(args[1]) && compares(args[0]);
+                let (x, y) = if first { (args[0], args[1]) } else { (args[1], args[0]) };
+                if !compares(x) {
                     return Ok(Comp::Val(self.logic(op, args, k, false)));
                 }
                 let other = if single(y) {
