@@ -2,9 +2,12 @@
 //!
 //! What all invocations have alike costs nothing: a back end computes it once. Where one arm has nothing else, and the selects are no dearer than
 //! the branch and the moves into the joint results, the other arm may be longer.
+//!
+//! Of a chain of `if`s whose arms but one are free, that one alone stays under a branch: the values of the others are selected behind it.
 
+use crate::edit::push;
 use crate::same::{Same, is_always_there};
-use tepui_ir::{Attrs, Inst, Op, Props, Region, Shader};
+use tepui_ir::{Attrs, Inst, Op, Props, Region, Shader, Type, Value};
 
 /// Most instructions of both arms together.
 const MAX_COST: usize = 12;
@@ -12,6 +15,8 @@ const MAX_COST: usize = 12;
 const MAX_COST_OF_ONE: usize = 20;
 /// Instructions that open and close an `if`.
 const BRANCH: usize = 2;
+/// Most instructions beside the branch of a chain.
+const MAX_COST_OF_CHAIN: usize = 32;
 
 /// Runs the pass.
 pub fn run(s: &mut Shader) -> bool {
@@ -27,11 +32,15 @@ pub fn run(s: &mut Shader) -> bool {
 
 /// The cost of running an arm always, and whether it loads; `None` when it must not.
 fn cost(s: &Shader, r: Region, same: &Same) -> Option<(usize, bool)> {
-    let insts = &s.regions[r].insts;
-    let (&last, body) = insts.split_last()?;
+    let (&last, body) = s.regions[r].insts.split_last()?;
     if s.insts[last].op != Op::Yield {
         return None;
     }
+    cost_of(s, body, same)
+}
+
+/// The cost of instructions, and whether they load; `None` for those that must not run always.
+fn cost_of(s: &Shader, body: &[Inst], same: &Same) -> Option<(usize, bool)> {
     let (mut sum, mut loads) = (0, false);
     for &i in body {
         let op = s.insts[i].op;
@@ -69,7 +78,10 @@ fn region(s: &mut Shader, r: Region, same: &Same, changed: &mut bool) {
             continue;
         };
         let (Some((ca, la)), Some((cb, lb))) = (cost(s, a, same), cost(s, b, same)) else {
-            out.push(i);
+            match merge(s, i, same, &mut out) {
+                true => *changed = true,
+                false => out.push(i),
+            }
             continue;
         };
         let selects: usize = s.results(i).iter().map(|&v| s.ty(v).comps() as usize).sum();
@@ -99,26 +111,77 @@ fn region(s: &mut Shader, r: Region, same: &Same, changed: &mut bool) {
         let results = s.results(i).to_vec();
         s.set_results(i, &[]);
         for (k, v) in results.into_iter().enumerate() {
-            let (x, y, comps) = (s.arg(ta, k), s.arg(tb, k), s.ty(v).comps());
-            let cond = if comps == 1 {
-                c
-            } else {
-                let ty = tepui_ir::Type::vec(1, comps);
-                crate::edit::push(
-                    s,
-                    &mut out,
-                    i,
-                    Op::Vec,
-                    Attrs::None,
-                    &vec![c; comps as usize],
-                    ty,
-                )
-            };
-            let sel = s.make_inst(Op::Select, Attrs::None, &[cond, x, y], &[]);
-            s.insts[sel].loc = s.insts[i].loc;
-            s.set_results(sel, &[v]);
-            out.push(sel);
+            let (x, y) = (s.arg(ta, k), s.arg(tb, k));
+            select(s, i, [c, x, y], v, &mut out);
         }
     }
     s.regions[r].insts = out;
+}
+
+/// Defines the result of `i` by a select.
+fn select(s: &mut Shader, i: Inst, [c, x, y]: [Value; 3], result: Value, out: &mut Vec<Inst>) {
+    let comps = s.ty(result).comps();
+    let cond = if comps == 1 {
+        c
+    } else {
+        let parts = vec![c; comps as usize];
+        push(s, out, i, Op::Vec, Attrs::None, &parts, Type::vec(1, comps))
+    };
+    let sel = s.make_inst(Op::Select, Attrs::None, &[cond, x, y], &[]);
+    s.insts[sel].loc = s.insts[i].loc;
+    s.set_results(sel, &[result]);
+    out.push(sel);
+}
+
+/// Takes the only `if` in an arm out of it where the other arm is free, and so is one of that `if`'s: it then goes there in the lanes of both.
+fn merge(s: &mut Shader, i: Inst, same: &Same, out: &mut Vec<Inst>) -> bool {
+    let Attrs::If(a, b) = s.insts[i].attrs else { return false };
+    let free = |s: &Shader, r: Region| matches!(cost(s, r, same), Some((0, _)));
+    let (easy, hard, first) = match (free(s, a), free(s, b)) {
+        (true, false) => (a, b, true),
+        (false, true) => (b, a, false),
+        _ => return false,
+    };
+    let is_if = |&n: &Inst| s.insts[n].op == Op::If;
+    let body = &s.regions[hard].insts;
+    let Some(at) = body.iter().position(is_if) else { return false };
+    let (Some((&last, rest)), inner) = (body.split_last(), body[at]) else { return false };
+    let Attrs::If(x, y) = s.insts[inner].attrs else { return false };
+    let around = [&rest[..at], rest.get(at + 1..).unwrap_or(&[])].map(|p| cost_of(s, p, same));
+    let [Some((before, _)), Some((behind, _))] = around else { return false };
+    let inner_first = match (free(s, x), free(s, y)) {
+        (true, false) => true,
+        (false, true) => false,
+        _ => return false,
+    };
+    let selects: usize = s.results(i).iter().map(|&v| s.ty(v).comps() as usize).sum();
+    if s.insts[last].op != Op::Yield
+        || selects > BRANCH
+        || before + behind + selects >= MAX_COST_OF_CHAIN
+    {
+        return false;
+    }
+    let (c, d, rest) = (s.arg(i, 0), s.arg(inner, 0), rest.to_vec());
+    // Whether the lanes of the free arm go to the first arm of the inner `if`, too.
+    let goes = if first { c } else { push(s, out, i, Op::INot, Attrs::None, &[c], Type::B1) };
+    out.extend(&rest[..at]);
+    let cond = if inner_first {
+        push(s, out, i, Op::IOr, Attrs::None, &[goes, d], Type::B1)
+    } else {
+        let not = push(s, out, i, Op::INot, Attrs::None, &[goes], Type::B1);
+        push(s, out, i, Op::IAnd, Attrs::None, &[not, d], Type::B1)
+    };
+    s.set_args(inner, &[cond]);
+    out.extend(&rest[at..]);
+    let yielded = s.regions[easy].insts.pop();
+    out.append(&mut s.regions[easy].insts);
+    let Some(yielded) = yielded else { return false };
+    let results = s.results(i).to_vec();
+    s.set_results(i, &[]);
+    for (k, v) in results.into_iter().enumerate() {
+        let (x, y) = (s.arg(yielded, k), s.arg(last, k));
+        let (x, y) = if first { (x, y) } else { (y, x) };
+        select(s, i, [c, x, y], v, out);
+    }
+    true
 }

@@ -2,6 +2,7 @@
 //!
 //! `dot(a, b) + c` is a product, two fused products and a sum; begun with `c` it is three fused products. What all invocations have
 //! alike is added first, so that a back end can do it once: `M * p + u + v` costs each invocation no more than `M * p + u`.
+//! A factor that several products of three have is multiplied once: `dot(a, k * b)` is `k * dot(a, b)`.
 //!
 //! Takes floats whose roundings may change ([`When::Inexact`](crate::rules::When)), within one region.
 
@@ -12,6 +13,8 @@ use tepui_ir::{Attrs, Inst, Op, Region, Shader, Value};
 
 /// Most terms of a sum that is taken apart.
 const MAX_TERMS: usize = 12;
+/// Most factors of a term that is.
+const MAX_FACTORS: usize = 4;
 
 /// Runs the pass.
 pub fn run(s: &mut Shader) -> bool {
@@ -165,18 +168,70 @@ impl Pass {
         s.regions[r].insts = insts.into_iter().flat_map(with_new).collect();
     }
 
+    /// The factors of a product that only this sum wants.
+    fn factors(&self, s: &Shader, t: &Term, r: Region) -> Vec<Value> {
+        let mut todo: Vec<Value> = t.b.into_iter().chain([t.a]).collect();
+        let mut out = Vec::new();
+        while let Some(v) = todo.pop() {
+            let product = |&d: &Inst| s.insts[d].op == Op::FMul && !self.terms.same.has(v);
+            match self.terms.inner(s, v, r).filter(product) {
+                Some(d) if out.len() + todo.len() + 2 <= MAX_FACTORS => {
+                    todo.extend([s.arg(d, 1), s.arg(d, 0)]);
+                }
+                _ => out.push(v),
+            }
+        }
+        out
+    }
+
+    /// The factor that is best multiplied once, and the instructions that spares. Of products of two that have it, one becomes a value that
+    /// the sum of the others begins with.
+    fn shared(&self, products: &[Vec<Value>]) -> Option<(Value, usize)> {
+        let mut best: Option<(Value, usize)> = None;
+        for &x in products.iter().flatten() {
+            let with = || products.iter().filter(|f| f.contains(&x));
+            let long = with().filter(|f| f.len() > 2).count();
+            let gain = (long + usize::from(with().count() > long)).saturating_sub(1);
+            if gain > best.map_or(0, |b| b.1) {
+                best = Some((x, gain));
+            }
+        }
+        best
+    }
+
     /// Makes a sum anew if that is less work; returns what comes before its last instruction.
     fn sum(&self, s: &mut Shader, i: Inst, r: Region) -> Option<Vec<Inst>> {
         let (terms, before) = self.terms(s, i, r);
         let (same, own): (Vec<Term>, Vec<Term>) = terms.iter().partition(|t| self.is_same(t));
         let products = own.iter().filter(|t| t.b.is_some()).count();
         let values = own.len() - products + usize::from(!same.is_empty());
-        if products + values.saturating_sub(1) >= before {
+        let factors: Vec<Vec<Value>> = own
+            .iter()
+            .map(|t| if t.b.is_some() { self.factors(s, t, r) } else { Vec::new() })
+            .collect();
+        let shared = self.shared(&factors);
+        if products + values.saturating_sub(1) >= before + shared.map_or(0, |s| s.1) {
             return None;
         }
         let mut sum = Sum { s, like: i, out: Vec::new(), so_far: None };
+        let (mut rest, mut kept) = (Vec::new(), Vec::new());
+        for (&t, mut f) in own.iter().zip(factors) {
+            let Some(k) = f.iter().position(|&v| shared.is_some_and(|s| s.0 == v)) else {
+                kept.push(t);
+                continue;
+            };
+            f.remove(k);
+            let last = if f.len() > 1 { f.pop() } else { None };
+            let a = f.into_iter().reduce(|a, b| sum.op(Op::FMul, &[a, b]))?;
+            rest.push(Term { negative: t.negative, a, b: last });
+        }
+        if let Some((x, _)) = shared {
+            rest.sort_by_key(|t| t.b.is_some());
+            rest.into_iter().for_each(|t| sum.add(t));
+            kept.push(Term { negative: false, a: x, b: sum.so_far.take() });
+        }
         let in_order =
-            own.iter().filter(|t| t.b.is_none()).chain(own.iter().filter(|t| t.b.is_some()));
+            kept.iter().filter(|t| t.b.is_none()).chain(kept.iter().filter(|t| t.b.is_some()));
         for &t in same.iter().chain(in_order) {
             sum.add(t);
         }

@@ -4,7 +4,7 @@
 //! first values are constants and whose next values follow from such parameters by ops with a meaning on constants.
 //!
 //! It pays where much of the body is then known, and most where that makes the indices of an array known: its elements
-//! become values, and need no memory.
+//! become values, and need no memory. Of an array of inputs one element is interpolated then, not all.
 
 use crate::clone;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -170,6 +170,10 @@ impl Unroll {
                 && !self.unknown[v.index()]
                 && g.known.contains(k)
             {
+                g.arrays = true;
+            }
+            // Of inputs that a number chooses, all are interpolated.
+            if s.insts[i].op == Op::LoadInput && s.args(i).iter().any(|v| g.known.contains(v)) {
                 g.arrays = true;
             }
             if foldable(s, i) && s.args(i).iter().all(known) {

@@ -332,7 +332,7 @@ fn finish(
     let live = liveness::Liveness::new(&f);
     let (mut pressure, _) = liveness::pressure(&f, &live);
     let free = u32::from(stats::tier(0).min(most)) - SLACK;
-    if pressure > free && schedule::run(&mut f, &live, free) {
+    if schedule::run(&mut f, &live, free) {
         after("schedule", Made::Mir(&f));
         (pressure, _) = liveness::pressure(&f, &live);
     }

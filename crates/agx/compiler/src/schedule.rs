@@ -1,25 +1,30 @@
 //! Instructions of a block in an order that keeps less alive at once.
 //!
 //! From the end of the block upwards, of the instructions whose users are all placed the one is taken that frees most registers: its
-//! results die above it, its operands begin to live. Kept only where the block's peak becomes lower. Run where the peak
-//! costs threads or would be spilled: below that, loads are better left early, so that others hide their latency.
+//! results die above it, its operands begin to live. Kept only where the block's peak becomes lower.
+//!
+//! Loads and lookups that were under way together stay so, and hide each other's latency, unless the peak costs threads, which hide more.
+//!
+//! What an instruction costs changes only when a value that it reads begins to live, so that a heap holds those that are ready:
+//! `n log n` in the block's operands.
 //! source: the method of Mesa's agx_pressure_schedule.c
 
 use crate::liveness::{Liveness, ValSet};
-use crate::mir::{Ctl, Effect, Function, Ins, Op, Val, effect};
+use crate::mir::{Ctl, Effect, Function, Ins, Op, Val, effect, isa};
 use cranelift_entity::{EntityRef, SecondaryMap};
+use std::collections::BinaryHeap;
 
-/// Longest block that is looked at: the search is quadratic in the worst case.
-const MAX_INSTS: usize = 1500;
+/// Half-registers alive at once that are not worth a look.
+const FEW: u32 = 16;
 
-/// Runs the pass on blocks with more than `limit` half-registers alive at once; returns whether anything moved.
+/// Runs the pass; more than `limit` half-registers alive at once cost threads. Returns whether anything moved.
 pub fn run(f: &mut Function, live: &Liveness, limit: u32) -> bool {
-    let mut at: SecondaryMap<Val, u32> = SecondaryMap::with_capacity(f.vals.len());
+    let mut places = SecondaryMap::with_capacity(f.vals.len());
     let mut changed = false;
     for b in f.blocks.keys() {
         let end = f.body_end(b);
         let head = f.blocks[b].insts.iter().take_while(|&&i| is_head(&f.insts[i].op)).count();
-        if head >= end || end - head > MAX_INSTS {
+        if head + 2 > end {
             continue;
         }
         let mut out = live.outs[b.index()].clone();
@@ -28,12 +33,12 @@ pub fn run(f: &mut Function, live: &Liveness, limit: u32) -> bool {
                 out.insert(s);
             }
         }
-        let body: Vec<Ins> = f.blocks[b].insts[head..end].to_vec();
-        let before = peak(f, &body, out.clone());
-        if before <= limit {
+        let body = &f.blocks[b].insts[head..end];
+        let before = peak(f, body, out.clone());
+        if before <= FEW {
             continue;
         }
-        let order = order(f, &body, out.clone(), &mut at);
+        let order = Ready::new(f, body, &mut places, before <= limit).order(out.clone());
         if peak(f, &order, out) < before {
             f.blocks[b].insts[head..end].copy_from_slice(&order);
             changed = true;
@@ -44,6 +49,11 @@ pub fn run(f: &mut Function, live: &Liveness, limit: u32) -> bool {
 
 fn is_head(op: &Op) -> bool {
     matches!(op, Op::Phi | Op::Preload(_) | Op::Ctl(Ctl::Else | Ctl::EndIf))
+}
+
+/// Whether the results come later, and must be waited for.
+fn is_load(op: &Op) -> bool {
+    isa(op).is_some_and(|i| i.scoreboard().is_some())
 }
 
 fn room(f: &Function, v: Val) -> i32 {
@@ -72,79 +82,191 @@ fn peak(f: &Function, insts: &[Ins], mut live: ValSet) -> u32 {
     most as u32
 }
 
-/// The new order of a block's instructions.
-fn order(
-    f: &Function,
-    body: &[Ins],
-    mut live: ValSet,
-    at: &mut SecondaryMap<Val, u32>,
-) -> Vec<Ins> {
-    // For each instruction, which it must follow; and how many must follow it.
-    let mut before: Vec<Vec<u32>> = vec![Vec::new(); body.len()];
-    let mut after = vec![0u32; body.len()];
-    let mut fixed: Option<u32> = None;
-    let mut since: Vec<u32> = Vec::new();
-    for (n, &i) in body.iter().enumerate() {
-        let mut needs = |k: u32| {
-            if !before[n].contains(&k) {
-                before[n].push(k);
-                after[k as usize] += 1;
+/// Where a block has a value, as positions counted from 1; 0 for none.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    /// The definition.
+    def: u32,
+    /// The last of the links to its users.
+    users: u32,
+    /// The batch of loads that it comes with.
+    batch: u32,
+}
+
+/// The choice between a block's instructions whose users are all placed.
+struct Ready<'a> {
+    f: &'a Function,
+    body: &'a [Ins],
+    places: &'a mut SecondaryMap<Val, Place>,
+    /// Users of values, and the next link of the same value.
+    links: Vec<(u32, u32)>,
+    /// For each instruction, which it must follow beside those that it reads from.
+    before: Vec<Vec<u32>>,
+    /// How many must follow it.
+    after: Vec<u32>,
+    /// Half-registers that it begins to need, less those that it frees.
+    cost: Vec<i32>,
+    /// Costs, negative, and positions; what stood last stays last where nothing is gained. Costs fall: the higher ones are void.
+    heap: BinaryHeap<(i32, u32)>,
+}
+
+impl<'a> Ready<'a> {
+    fn new(
+        f: &'a Function,
+        body: &'a [Ins],
+        places: &'a mut SecondaryMap<Val, Place>,
+        batches: bool,
+    ) -> Ready<'a> {
+        let n = body.len();
+        for &i in body {
+            for &v in f.srcs(i).iter().chain(f.dsts(i)) {
+                places[v] = Place::default();
             }
+        }
+        let mut r = Ready {
+            f,
+            body,
+            places,
+            links: Vec::with_capacity(2 * n),
+            before: vec![Vec::new(); n],
+            after: vec![0; n],
+            cost: vec![0; n],
+            heap: BinaryHeap::new(),
         };
-        for &s in f.srcs(i) {
-            // Position and block of the definition, from one block on.
-            let k = at[s];
-            if k != 0 && body.get(k as usize - 1).is_some_and(|&d| f.dsts(d).contains(&s)) {
-                needs(k - 1);
+        let mut fixed: Option<u32> = None;
+        let mut since: Vec<u32> = Vec::new();
+        // The last load of each batch, and whether more may join the last batch.
+        let (mut last, mut open) = (Vec::<u32>::new(), false);
+        for (n, &i) in (0u32..).zip(body) {
+            let srcs = f.srcs(i);
+            let op = &f.insts[i].op;
+            let before = &mut r.before[n as usize];
+            if batches && matches!(op, Op::Split) {
+                for &d in f.dsts(i) {
+                    r.places[d].batch = r.places[srcs[0]].batch;
+                }
+            } else if batches {
+                for s in srcs {
+                    let batch = r.places[*s].batch as usize;
+                    if batch != 0 {
+                        open &= batch != last.len();
+                        before.push(last[batch - 1]);
+                    }
+                }
+                if is_load(op) && !f.dsts(i).is_empty() {
+                    if open && let Some(k) = last.last_mut() {
+                        before.push(std::mem::replace(k, n));
+                    } else {
+                        last.push(n);
+                    }
+                    open = true;
+                    for &d in f.dsts(i) {
+                        r.places[d].batch = last.len() as u32;
+                    }
+                }
+            }
+            for (k, &s) in srcs.iter().enumerate() {
+                if srcs[..k].contains(&s) {
+                    continue;
+                }
+                let place = &mut r.places[s];
+                r.links.push((n, place.users));
+                place.users = r.links.len() as u32;
+                if place.def != 0 {
+                    r.after[place.def as usize - 1] += 1;
+                }
+            }
+            match effect(op) {
+                Effect::Pure => {}
+                Effect::Read | Effect::Group => {
+                    before.extend(fixed);
+                    since.push(n);
+                }
+                Effect::Fixed => {
+                    before.extend(fixed);
+                    before.append(&mut since);
+                    fixed = Some(n);
+                }
+            }
+            for &k in before.iter() {
+                r.after[k as usize] += 1;
+            }
+            for &d in f.dsts(i) {
+                r.places[d].def = n + 1;
             }
         }
-        match effect(&f.insts[i].op) {
-            Effect::Pure => {}
-            Effect::Read | Effect::Group => {
-                fixed.into_iter().for_each(&mut needs);
-                since.push(n as u32);
-            }
-            Effect::Fixed => {
-                fixed.into_iter().for_each(&mut needs);
-                since.drain(..).for_each(&mut needs);
-                fixed = Some(n as u32);
+        r
+    }
+
+    /// The new order, when `live` are alive behind it.
+    fn order(mut self, mut live: ValSet) -> Vec<Ins> {
+        let f = self.f;
+        for n in 0..self.body.len() as u32 {
+            if self.after[n as usize] == 0 {
+                self.offer(n, &live);
             }
         }
-        for &d in f.dsts(i) {
-            at[d] = n as u32 + 1;
+        let mut out = Vec::with_capacity(self.body.len());
+        while let Some((cost, n)) = self.heap.pop() {
+            // Placed, or offered again for less.
+            if self.cost[n as usize] != -cost || self.after[n as usize] != 0 {
+                continue;
+            }
+            self.after[n as usize] = u32::MAX;
+            let i = self.body[n as usize];
+            out.push(i);
+            for &d in f.dsts(i) {
+                live.remove(d);
+            }
+            for &s in f.srcs(i) {
+                if live.insert(s) {
+                    self.begins(s);
+                }
+            }
+            let srcs = f.srcs(i);
+            for (k, s) in srcs.iter().enumerate() {
+                let def = self.places[*s].def;
+                if def != 0 && !srcs[..k].contains(s) {
+                    self.follows(def - 1, &live);
+                }
+            }
+            for k in std::mem::take(&mut self.before[n as usize]) {
+                self.follows(k, &live);
+            }
+        }
+        out.reverse();
+        out
+    }
+
+    /// One less must follow an instruction.
+    fn follows(&mut self, n: u32, live: &ValSet) {
+        self.after[n as usize] -= 1;
+        if self.after[n as usize] == 0 {
+            self.offer(n, live);
         }
     }
-    let mut ready: Vec<u32> = (0..body.len() as u32).filter(|&n| after[n as usize] == 0).collect();
-    let mut out = Vec::with_capacity(body.len());
-    while !ready.is_empty() {
-        let cost = |n: u32| {
-            let i = body[n as usize];
-            let (dsts, srcs) = (f.dsts(i), f.srcs(i));
-            let gone: i32 = dsts.iter().filter(|&&d| live.contains(d)).map(|&d| room(f, d)).sum();
-            let new = srcs
-                .iter()
-                .enumerate()
-                .filter(|(k, s)| !live.contains(**s) && !srcs[..*k].contains(s));
-            new.map(|(_, &s)| room(f, s)).sum::<i32>() - gone
-        };
-        // What stood last stays last where nothing is gained.
-        let best = (0..ready.len()).min_by_key(|&k| (cost(ready[k]), std::cmp::Reverse(ready[k])));
-        let Some(k) = best else { break };
-        let n = ready.swap_remove(k) as usize;
-        for &d in f.dsts(body[n]) {
-            live.remove(d);
-        }
-        for &s in f.srcs(body[n]) {
-            live.insert(s);
-        }
-        out.push(body[n]);
-        for &p in &before[n] {
-            after[p as usize] -= 1;
-            if after[p as usize] == 0 {
-                ready.push(p);
+
+    fn offer(&mut self, n: u32, live: &ValSet) {
+        let f = self.f;
+        let (dsts, srcs) = (f.dsts(self.body[n as usize]), f.srcs(self.body[n as usize]));
+        let gone: i32 = dsts.iter().filter(|&&d| live.contains(d)).map(|&d| room(f, d)).sum();
+        let new =
+            srcs.iter().enumerate().filter(|(k, s)| !live.contains(**s) && !srcs[..*k].contains(s));
+        let cost = new.map(|(_, &s)| room(f, s)).sum::<i32>() - gone;
+        self.cost[n as usize] = cost;
+        self.heap.push((-cost, n));
+    }
+
+    /// A value is alive from here on: its other users need less.
+    fn begins(&mut self, v: Val) {
+        let mut link = self.places[v].users;
+        while link != 0 {
+            let (n, next) = self.links[link as usize - 1];
+            if self.after[n as usize] == 0 {
+                self.cost[n as usize] -= room(self.f, v);
+                self.heap.push((-self.cost[n as usize], n));
             }
+            link = next;
         }
     }
-    out.reverse();
-    out
 }

@@ -12,7 +12,7 @@ const SLOTS: usize = 2;
 const MAX_PENDING: u8 = 8;
 
 /// Farthest that two loads stand apart, in lines, to count as beside each other.
-const NEAR: usize = 2;
+const NEAR: usize = 4;
 
 /// Whether an asynchronous instruction brings something.
 fn is_load(inst: &Inst) -> bool {

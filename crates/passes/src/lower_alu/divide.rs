@@ -136,35 +136,33 @@ fn variable(e: &mut Emit, op: Op, a: Value, b: Value) -> Value {
         let (q, r) = udivmod(e, a, b);
         return if op == Op::UDiv { q } else { r };
     }
-    let last = e.u32(31);
+    let zero = e.u32(0);
     let size = |e: &mut Emit, x: Value| {
         let n = e.op(Op::INeg, &[x]);
         e.op(Op::SMax, &[x, n])
     };
-    // Negated where the sign is all ones.
+    // Negated where `sign` is negative.
     let signed = |e: &mut Emit, x: Value, sign: Value| {
-        let x = e.op(Op::IXor, &[x, sign]);
-        e.op(Op::ISub, &[x, sign])
+        let (minus, n) = (e.op(Op::SLt, &[sign, zero]), e.op(Op::INeg, &[x]));
+        e.select(minus, n, x)
     };
     let (ua, ub) = (size(e, a), size(e, b));
     let (q, r) = udivmod(e, ua, ub);
     if op == Op::SDiv {
         let sign = e.op(Op::IXor, &[a, b]);
-        let sign = e.op(Op::SShr, &[sign, last]);
         return signed(e, q, sign);
     }
-    let sign = e.op(Op::SShr, &[a, last]);
-    let r = signed(e, r, sign);
+    let r = signed(e, r, a);
     if op == Op::SRem {
         return r;
     }
-    let zero = e.u32(0);
-    let x = e.op(Op::IXor, &[r, b]);
+    // What is left of `a` has its sign.
+    let x = e.op(Op::IXor, &[a, b]);
     let differ = e.op(Op::SLt, &[x, zero]);
-    let some = e.op(Op::INe, &[r, zero]);
-    let wrong = e.op(Op::IAnd, &[differ, some]);
     let moved = e.op(Op::IAdd, &[r, b]);
-    e.select(wrong, moved, r)
+    let moved = e.select(differ, moved, r);
+    let none = e.op(Op::IEq, &[r, zero]);
+    e.select(none, r, moved)
 }
 
 fn udivmod(e: &mut Emit, a: Value, b: Value) -> (Value, Value) {

@@ -17,6 +17,7 @@ use crate::mir::{self, Block, Ctl, Function, Ins, Op, Room, Val};
 use copies::Copy;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
+use std::ops::Range;
 use tepui_ir::Loc;
 
 pub use check::check;
@@ -117,6 +118,16 @@ fn wishes(f: &Function, wish: &mut SecondaryMap<Val, u16>) {
     }
 }
 
+/// From the first to the last half-register that something is exported in.
+fn exports(f: &Function) -> Range<u16> {
+    let all = f.insts.values().filter(|i| i.op == Op::Exports);
+    let ends = all.flat_map(|i| {
+        let srcs = i.srcs.as_slice(&f.pool).iter().zip(&f.exports);
+        srcs.map(|(&s, &at)| (at, at + u16::from(f.vals[s].halves)))
+    });
+    ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).map_or(0..0, |(start, end)| start..end)
+}
+
 fn has_control(f: &Function) -> bool {
     f.insts.values().any(|i| matches!(i.op, Op::Ctl(_)))
 }
@@ -139,6 +150,8 @@ struct Alloc<'a> {
     wish: SecondaryMap<Val, u16>,
     /// Where what is exported goes.
     export: SecondaryMap<Val, u16>,
+    /// The half-registers of exports.
+    kept: Range<u16>,
     edges: Vec<Edges>,
     out: Vec<CodeBlock>,
     highest: u16,
@@ -198,6 +211,7 @@ impl<'a> Alloc<'a> {
             used,
             wish,
             export,
+            kept: exports(f),
             edges: vec![Edges::default(); f.blocks.len()],
             out: vec![CodeBlock::default(); f.blocks.len()],
             highest: 0,
@@ -238,12 +252,27 @@ impl<'a> Alloc<'a> {
             }
             return whole;
         }
+        // What will be exported finds its place free where others do without.
+        let kept = self.kept.clone();
+        if !kept.is_empty()
+            && let Some(reg) =
+                self.first_free(room, self.highest.max(kept.end), |h| kept.contains(&h))
+        {
+            return Some(reg);
+        }
+        self.first_free(room, self.limit, |_| false)
+    }
+
+    /// The first free place before `end` without what is kept.
+    fn first_free(&self, room: Room, end: u16, kept: impl Fn(u16) -> bool) -> Option<u16> {
+        let n = u16::from(room.halves);
         let step = if room.even { 2 } else { 1 };
-        let mut reg = if room.even { self.first.next_multiple_of(2) } else { self.first };
-        while reg + n <= self.limit {
-            match (reg..reg + n).rev().find(|&h| self.owner[usize::from(h)].is_some()) {
+        let taken = |&h: &u16| self.owner[usize::from(h)].is_some() || kept(h);
+        let mut reg = self.first.next_multiple_of(step);
+        while reg + n <= end {
+            match (reg..reg + n).rev().find(taken) {
                 None => return Some(reg),
-                Some(h) => reg = if step == 2 { (h + 1).next_multiple_of(2) } else { h + 1 },
+                Some(h) => reg = (h + 1).next_multiple_of(step),
             }
         }
         None

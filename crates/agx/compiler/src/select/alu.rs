@@ -12,7 +12,7 @@ use tepui_agx_isa::table::integer::{Bitop, Bitrev, Convert, Ffs, Iadd, Imadd, Po
 use tepui_agx_isa::table::unary::{
     Ceil, Exp2, Floor, Log2, Rcp, Rint, Rsqrt, RsqrtSpecial, SinPt1, SinPt2, Trunc,
 };
-use tepui_ir::{Inst, InstFlags, Op, Type, Value};
+use tepui_ir::{Attrs, Builtin, Inst, InstFlags, Op, Type, Value};
 
 /// Truth tables: bit `a + 2 b`.
 pub(super) mod table {
@@ -564,13 +564,14 @@ impl Select<'_> {
                 Comp::Val(self.def(inst, Self::room(ty), &[a, b]))
             }
             Op::IAnd | Op::IOr if bits == 1 => {
-                // A comparison that nothing else wants is the select of the other operand.
-                let single = |x: Value| {
-                    self.uses[x] == 1
-                        && s.def_op(x).is_some_and(|op| op.info().results == [tepui_ir::Pat::B])
+                // A comparison is the select of the other operand: of several users, each costs the same as with its truth value.
+                let compares = |x: Value| {
+                    s.def_op(x).is_some_and(|op| op.info().results == [tepui_ir::Pat::B])
                 };
-                let (x, y) = if single(args[0]) { (args[0], args[1]) } else { (args[1], args[0]) };
-                if !single(x) {
+                let single = |x: Value| self.uses[x] == 1 && compares(x);
+                let first = single(args[0]) || !single(args[1]) && compares(args[0]);
+                let (x, y) = if first { (args[0], args[1]) } else { (args[1], args[0]) };
+                if !compares(x) {
                     return Ok(Comp::Val(self.logic(op, args, k, false)));
                 }
                 let other = if single(y) {
@@ -669,6 +670,12 @@ impl Select<'_> {
                 };
                 Comp::Val(self.def(inst, Self::room(ty), &[src]))
             }
+            Op::F2U | Op::F2S
+                if bits == 32
+                    && let Some(axis) = self.pixel_axis(args[0], k) =>
+            {
+                Comp::Val(self.sr(super::fragment::sr::X + axis, Size::B32))
+            }
             Op::F2U | Op::F2S => {
                 let c = self.comp(args[0], k);
                 let src = match c {
@@ -694,6 +701,19 @@ impl Select<'_> {
             Op::U2U | Op::S2S => self.resize(op, args[0], k, from, bits),
             _ => return self.refuse(i, format!("of {ty} is not compiled")),
         })
+    }
+
+    /// The axis of the pixel's place, if a value is that of the fragment in it.
+    fn pixel_axis(&self, v: Value, k: usize) -> Option<u8> {
+        let s = self.s;
+        let mut i = s.def_inst(v)?;
+        let mut k = u8::try_from(k).ok()?;
+        if let Attrs::Index(n) = s.insts[i].attrs {
+            k = u8::try_from(n).ok()?;
+            i = s.def_inst(s.arg(i, 0))?;
+        }
+        let place = s.insts[i].attrs == Attrs::Builtin(Builtin::FragCoord);
+        (place && k < 2).then_some(k)
     }
 
     /// A float operand as it stands, without modifiers from behind it.

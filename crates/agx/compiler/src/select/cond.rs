@@ -86,6 +86,9 @@ impl Select<'_> {
             }
         }
         let c = self.comp(v, k);
+        if let Some(known) = self.truths.iter().find(|(t, _)| c == Comp::Val(*t)) {
+            return known.1;
+        }
         let a = self.comp_src(c, 1);
         Cond::Int { cc: ICond::Ueq, a, b: Opnd::imm(0), inv: true }
     }
@@ -158,5 +161,12 @@ impl Select<'_> {
     /// A truth value as 0 or 1 in half a register.
     pub(crate) fn truth(&mut self, c: Cond) -> Comp {
         Comp::Val(self.cond_select(c, Opnd::imm(1), Opnd::imm(0), Room::HALF))
+    }
+
+    /// The same, which those that compare do without.
+    pub(crate) fn known_truth(&mut self, c: Cond) -> Comp {
+        let v = self.cond_select(c, Opnd::imm(1), Opnd::imm(0), Room::HALF);
+        self.truths.push((v, c));
+        Comp::Val(v)
     }
 }

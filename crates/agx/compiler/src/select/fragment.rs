@@ -412,7 +412,7 @@ impl Select<'_> {
             (Op::Demote | Op::DemoteIf, _) => self.kill(i),
             (Op::IsHelper, _) => {
                 let c = self.helper_cond();
-                let t = self.truth(c);
+                let t = self.known_truth(c);
                 self.set(s.result(i), &[t]);
             }
             (Op::LoadBuiltin, Attrs::Builtin(b)) => {
@@ -476,8 +476,7 @@ impl Select<'_> {
             Builtin::FrontFacing => {
                 let v = self.sr(sr::BACK, Size::B32);
                 let (a, b) = (Opnd::of(v, Size::B32), Opnd::imm(0));
-                let t = self.truth(Cond::Int { cc: ICond::Ueq, a, b, inv: false });
-                vec![t]
+                vec![self.known_truth(Cond::Int { cc: ICond::Ueq, a, b, inv: false })]
             }
             Builtin::PointCoord => {
                 let cf = self.fragment().coefficient(Origin::PointCoord, Shading::Smooth);

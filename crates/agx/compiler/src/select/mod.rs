@@ -69,6 +69,8 @@ pub(crate) struct Select<'a> {
     /// Components that are extracted from a vector, as bits; all when it is used as a whole.
     parts: SecondaryMap<Value, u16>,
     frames: Vec<Frame>,
+    /// What truth values of the stage stand for, so that branches and selects compare by themselves.
+    truths: Vec<(Val, cond::Cond)>,
     /// Which values differ between lanes; found out when something asks.
     divergence: Option<tepui_passes::divergence::Divergence>,
     /// Regions around, the outermost one included.
@@ -176,6 +178,7 @@ impl<'a> Select<'a> {
             user,
             parts,
             frames: Vec::new(),
+            truths: Vec::new(),
             divergence: None,
             nest: 0,
             io: stage::Io::default(),
