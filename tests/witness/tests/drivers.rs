@@ -87,6 +87,9 @@ impl Ran {
     }
 }
 
+/// A group's run, as soon as one of its tests asked for it.
+type Slot = Arc<OnceLock<Ran>>;
+
 /// What the tests share.
 struct Bench {
     /// Names of the cases that this run needs, by driver and group.
@@ -96,7 +99,7 @@ struct Bench {
     /// Where SPIR-V and records go.
     directory: PathBuf,
     /// Groups that ran on a driver.
-    runs: Mutex<HashMap<(Driver, String), Arc<OnceLock<Ran>>>>,
+    runs: Mutex<HashMap<(Driver, String), Slot>>,
     /// Findings on the virtual GPU, for the table.
     findings: Mutex<HashMap<String, Result<Vec<Finding>, String>>>,
 }
@@ -150,7 +153,7 @@ impl Bench {
     }
 
     /// Runs the case's whole group on a driver when first asked.
-    fn group(&self, driver: Driver, case: &str) -> Arc<OnceLock<Ran>> {
+    fn group(&self, driver: Driver, case: &str) -> Slot {
         let key = (driver, group_of(case));
         let run = {
             let mut runs = self.runs.lock().unwrap_or_else(|e| e.into_inner());
@@ -215,7 +218,7 @@ fn group_of(case: &str) -> String {
 }
 
 fn verdict(findings: &Result<Vec<Finding>, String>) -> Result<(), Failed> {
-    let findings = findings.as_ref().map_err(|error| Failed::from(error))?;
+    let findings = findings.as_ref().map_err(Failed::from)?;
     let mut text = String::new();
     for f in findings.iter().filter(|f| !f.passed) {
         let first = f.first.as_deref().unwrap_or_default();

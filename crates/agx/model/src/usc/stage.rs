@@ -50,10 +50,10 @@ impl VertexStage<'_> {
     #[inline(always)]
     pub fn store(&mut self, lane: usize, word: usize, value: u32) {
         debug_assert!(lane < LANES);
-        if word < self.stride {
-            if let Some(slot) = self.outputs.get_mut(lane * self.stride + word) {
-                *slot = value;
-            }
+        if word < self.stride
+            && let Some(slot) = self.outputs.get_mut(lane * self.stride + word)
+        {
+            *slot = value;
         }
     }
 }

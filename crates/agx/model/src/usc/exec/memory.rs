@@ -309,32 +309,31 @@ fn near_addresses(l: &Lanes<'_, '_>, op: &Op, t: &Transfer) -> Option<Near> {
 #[inline(always)]
 pub fn device_load<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     let t = transfer(l, op);
-    if t.format.is_raw() && is_wide(t) {
-        if let Some(near) = near_addresses(l, op, t) {
-            let unit = t.format.stride();
-            let elements = 8 - t.mask.leading_zeros();
-            let size = near.size() + u64::from(unit * elements);
-            if let Some(host) = l.port.ranges_lookup(near.address(), size) {
-                if let Some(parts) = parts_of_a_word(t) {
-                    // SAFETY: as below; the elements are the four bytes.
-                    let word = unsafe { fetch(host, &near.offsets, 4) };
-                    for k in 0..parts {
-                        let mut row = word;
-                        row.0
-                            .iter_mut()
-                            .for_each(|v| *v = *v >> (8 * unit * k) & element_mask(unit));
-                        l.store_row(t.register.row + k as u16, &row);
-                    }
-                    return Next::Continue;
-                }
-                for (k, e) in (0..elements).filter(|e| t.mask >> e & 1 != 0).enumerate() {
-                    // SAFETY: every offset, plus the element's, plus its bytes, lies in the span that
-                    // was looked up; a client may write at the same time, then the bytes are either.
-                    let row = unsafe { fetch(host.add((e * unit) as usize), &near.offsets, unit) };
+    if t.format.is_raw()
+        && is_wide(t)
+        && let Some(near) = near_addresses(l, op, t)
+    {
+        let unit = t.format.stride();
+        let elements = 8 - t.mask.leading_zeros();
+        let size = near.size() + u64::from(unit * elements);
+        if let Some(host) = l.port.ranges_lookup(near.address(), size) {
+            if let Some(parts) = parts_of_a_word(t) {
+                // SAFETY: as below; the elements are the four bytes.
+                let word = unsafe { fetch(host, &near.offsets, 4) };
+                for k in 0..parts {
+                    let mut row = word;
+                    row.0.iter_mut().for_each(|v| *v = *v >> (8 * unit * k) & element_mask(unit));
                     l.store_row(t.register.row + k as u16, &row);
                 }
                 return Next::Continue;
             }
+            for (k, e) in (0..elements).filter(|e| t.mask >> e & 1 != 0).enumerate() {
+                // SAFETY: every offset, plus the element's, plus its bytes, lies in the span that
+                // was looked up; a client may write at the same time, then the bytes are either.
+                let row = unsafe { fetch(host.add((e * unit) as usize), &near.offsets, unit) };
+                l.store_row(t.register.row + k as u16, &row);
+            }
+            return Next::Continue;
         }
     }
     let addresses = device_addresses(l, op, t);
@@ -346,33 +345,33 @@ pub fn device_load<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
 #[inline(always)]
 pub fn device_store<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     let t = transfer(l, op);
-    if matches!(t.format, Format::I8 | Format::I16 | Format::I32) {
-        if let Some(near) = near_addresses(l, op, t) {
-            let unit = t.format.stride();
-            let elements = 8 - t.mask.leading_zeros();
-            let size = near.size() + u64::from(unit * elements);
-            if let Some(host) = l.port.ranges_lookup_write(near.address(), size) {
-                let writers = l.writers();
-                if let Some(parts) = parts_of_a_word(t) {
-                    let mut word = Row::ZERO;
-                    for k in 0..parts {
-                        let part = register_bits(l, t, k as usize);
-                        for (v, part) in word.0.iter_mut().zip(part.0) {
-                            *v |= (part & element_mask(unit)) << (8 * unit * k);
-                        }
+    if matches!(t.format, Format::I8 | Format::I16 | Format::I32)
+        && let Some(near) = near_addresses(l, op, t)
+    {
+        let unit = t.format.stride();
+        let elements = 8 - t.mask.leading_zeros();
+        let size = near.size() + u64::from(unit * elements);
+        if let Some(host) = l.port.ranges_lookup_write(near.address(), size) {
+            let writers = l.writers();
+            if let Some(parts) = parts_of_a_word(t) {
+                let mut word = Row::ZERO;
+                for k in 0..parts {
+                    let part = register_bits(l, t, k as usize);
+                    for (v, part) in word.0.iter_mut().zip(part.0) {
+                        *v |= (part & element_mask(unit)) << (8 * unit * k);
                     }
-                    // SAFETY: as below; the elements are the four bytes.
-                    unsafe { spread(host, &near.offsets, writers, &word, 4) };
-                    return Next::Continue;
                 }
-                for (k, e) in (0..elements).filter(|e| t.mask >> e & 1 != 0).enumerate() {
-                    let row = register_bits(l, t, k);
-                    let to = (e * unit) as usize;
-                    // SAFETY: as for loads.
-                    unsafe { spread(host.add(to), &near.offsets, writers, &row, unit) };
-                }
+                // SAFETY: as below; the elements are the four bytes.
+                unsafe { spread(host, &near.offsets, writers, &word, 4) };
                 return Next::Continue;
             }
+            for (k, e) in (0..elements).filter(|e| t.mask >> e & 1 != 0).enumerate() {
+                let row = register_bits(l, t, k);
+                let to = (e * unit) as usize;
+                // SAFETY: as for loads.
+                unsafe { spread(host.add(to), &near.offsets, writers, &row, unit) };
+            }
+            return Next::Continue;
         }
     }
     let addresses = device_addresses(l, op, t);

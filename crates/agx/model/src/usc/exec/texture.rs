@@ -127,7 +127,6 @@ pub struct TilePixel {
 
 /// Further fields of texture and image instructions, kept beside the operations.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::large_enum_variant, reason = "programs have few of any kind")]
 pub enum Access2d {
     /// Sample, load, gather or query.
     Read(TextureRead),
