@@ -6,7 +6,7 @@
 use tepui_agx_packets::ppp::{FragmentStencil, StencilOp};
 
 use crate::render::scene::State;
-use crate::usc::lanes::top_bits;
+use crate::usc::row::top_bits;
 
 /// Pixels of a row, and the most rows of a tile.
 pub const SIDE: usize = 32;

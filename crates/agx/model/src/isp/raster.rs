@@ -2,7 +2,7 @@
 
 use super::depth::{MAX_SAMPLES, SIDE};
 use super::setup::{PIXEL, Shape};
-use crate::usc::lanes::top_bits;
+use crate::usc::row::top_bits;
 
 /// Where the samples of a pixel are.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -11,7 +11,7 @@ use crate::Gpu;
 use crate::job::{JobFault, JobStats, Unit};
 use crate::render::coefficients::local;
 use crate::usc::exec::texture::View;
-use crate::usc::lanes::LANES;
+use crate::usc::row::LANES;
 use crate::usc::stage::{EndOfTile, Fragments, QUADS, Quad, Stage};
 use crate::usc::workgroup::Worker;
 

@@ -1,6 +1,7 @@
 //! The run loop.
 
-use super::lanes::{Lanes, Next};
+use super::lanes::Lanes;
+use super::op::Next;
 
 /// Why a SIMD-group no longer runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

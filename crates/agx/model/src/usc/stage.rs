@@ -3,7 +3,7 @@
 
 use tepui_agx_texture::Tilebuffer;
 
-use super::lanes::{LANES, Row};
+use super::row::{LANES, Row};
 use crate::isp::depth::{Plane, Planes, Tests, at};
 use crate::isp::raster::Samples;
 

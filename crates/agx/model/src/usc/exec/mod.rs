@@ -17,7 +17,8 @@ pub mod subgroup;
 pub mod texture;
 pub mod vertex;
 
-pub use super::lanes::{Handler, Lanes, Next, Op};
+pub use super::lanes::Lanes;
+pub use super::op::{Handler, Next, Op};
 
 /// A handler's name and its two entries: for any operands, and for whole rows.
 pub type Entries = (Name, [Handler; 2]);
