@@ -65,7 +65,7 @@ impl Memories {
             let Some(r) = resource(s, b.slot) else { continue };
             let content = buffers.get(b.buffer);
             if let Usage::Combined(n) | Usage::Sampler(n) = b.usage {
-                m.samplers.insert(b.slot, job.samplers[n].clone());
+                m.samplers.insert(b.slot, job.samplers[n]);
             }
             let Some(content) = content else { continue };
             match b.usage {

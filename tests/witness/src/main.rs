@@ -273,11 +273,11 @@ fn run(device: &str, spirv: &Path, out: Option<&Path>, quiet: bool, cases: &[Cas
             // A fault need not show in a call's result: the next case starts afresh.
             open = None;
         }
-        if let Some(out) = out {
-            if let Err(error) = save(&record, &out.join(case.name.replace('/', "."))) {
-                eprintln!("{}: {error}", case.name);
-                return ExitCode::FAILURE;
-            }
+        if let Some(out) = out
+            && let Err(error) = save(&record, &out.join(case.name.replace('/', ".")))
+        {
+            eprintln!("{}: {error}", case.name);
+            return ExitCode::FAILURE;
         }
     }
     worst

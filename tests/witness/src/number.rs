@@ -210,7 +210,7 @@ scalar! {
     i8, I8, "int8_t", int_edges!(i8), |b| b as i8, |x| x as i8;
     u16, U16, "uint16_t", int_edges!(u16), |b| b as u16, |x| x as u16;
     i16, I16, "int16_t", int_edges!(i16), |b| b as i16, |x| x as i16;
-    u32, U32, "uint", int_edges!(u32), |b| b as u32, |x| x as u32;
+    u32, U32, "uint", int_edges!(u32), |b| b as u32, |x| x;
     i32, I32, "int", int_edges!(i32), |b| b as i32, |x| x as i32;
     u64, U64, "uint64_t", int_edges!(u64), |b| b, |x| x as u64;
     i64, I64, "int64_t", int_edges!(i64), |b| b as i64, |x| x as i64;

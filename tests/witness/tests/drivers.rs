@@ -18,7 +18,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use tepui_witness::case::Record;
 use tepui_witness::compare::{self, Finding};
 use tepui_witness::jobs::Driver;
-use tepui_witness::{cases, compile};
+use tepui_witness::{cases};
 
 /// How long the cases of a group may take together on one driver.
 const TIMEOUT: Duration = Duration::from_secs(30 * 60);
@@ -44,6 +44,9 @@ impl Ran {
     }
 }
 
+/// A group's run, as soon as one of its tests asked for it.
+type Slot = Arc<OnceLock<Ran>>;
+
 /// What the tests share.
 struct Bench {
     /// Names of the cases that this run needs, by driver and group.
@@ -53,7 +56,7 @@ struct Bench {
     /// Where SPIR-V and records go.
     directory: PathBuf,
     /// Groups that ran on a driver.
-    runs: Mutex<HashMap<(Driver, String), Arc<OnceLock<Ran>>>>,
+    runs: Mutex<HashMap<(Driver, String), Slot>>,
     /// Findings on the virtual GPU, for the table.
     findings: Mutex<HashMap<String, Result<Vec<Finding>, String>>>,
 }
@@ -108,7 +111,7 @@ impl Bench {
     }
 
     /// Runs the case's whole group on a driver when first asked.
-    fn group(&self, driver: Driver, case: &str) -> Arc<OnceLock<Ran>> {
+    fn group(&self, driver: Driver, case: &str) -> Slot {
         let key = (driver, group_of(case));
         let run = {
             let mut runs = self.runs.lock().unwrap_or_else(|e| e.into_inner());
@@ -173,7 +176,7 @@ fn group_of(case: &str) -> String {
 }
 
 fn verdict(findings: &Result<Vec<Finding>, String>) -> Result<(), Failed> {
-    let findings = findings.as_ref().map_err(|error| Failed::from(error))?;
+    let findings = findings.as_ref().map_err(Failed::from)?;
     let mut text = String::new();
     for f in findings.iter().filter(|f| !f.passed) {
         let first = f.first.as_deref().unwrap_or_default();

@@ -28,6 +28,9 @@ const LAYER_B: u64 = 128;
 /// Tiles that nothing is drawn to are cleared and stored, too. source: asahi_drm.h
 const PROCESS_EMPTY_TILES: u32 = 1 << 1;
 
+/// Images that tiles are stored to, by the colour's number.
+type Images = Vec<(u8, Buffer)>;
+
 /// A vertex attribute's buffer.
 #[derive(Clone)]
 pub struct VertexBuffer {
@@ -449,7 +452,7 @@ impl Machine {
         r.extend(word0.pack()?);
         r.extend(ppp::FragmentShaderWord1 { pipeline: fragment, ..Default::default() }.pack()?);
         let cf_bindings = if linked.bindings.is_empty() { 0 } else { bindings };
-        r.extend(ppp::FragmentShaderWord2 { cf_bindings, ..Default::default() }.pack()?);
+        r.extend(ppp::FragmentShaderWord2 { cf_bindings }.pack()?);
         r.extend(ppp::FragmentShaderWord3::default().pack()?);
         r.extend(ppp::OutputSize { count: u32::from(v.words()) }.pack()?);
         let buffer = self.buffer(r.len())?;
@@ -535,7 +538,7 @@ impl Machine {
         &mut self,
         d: &Draw<'_>,
         layout: &Layout,
-    ) -> Result<(Option<u32>, Vec<(u8, Buffer)>), Error> {
+    ) -> Result<(Option<u32>, Images), Error> {
         if d.tile.samples > 1 {
             return Ok((None, Vec::new()));
         }

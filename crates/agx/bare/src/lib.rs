@@ -305,7 +305,6 @@ impl Machine {
                 sampler_heap: if d.heap.is_empty() { 0 } else { heap.address() },
                 sampler_count: d.heap.len() as u32,
                 helper: self.helper,
-                ..ComputeRegisters::default()
             },
         })
     }

@@ -15,8 +15,8 @@ use crate::Gpu;
 use crate::dispatch::add;
 use crate::job::{JobFault, JobStats, Unit};
 use crate::usc::fpmode::FlushSubnormals;
-use crate::usc::lanes::{LANES, Row};
 use crate::usc::launch::Launch;
+use crate::usc::row::{LANES, Row};
 use crate::usc::stage::{INSTANCE_REGISTER, Stage, VERTEX_REGISTER, VertexStage};
 use crate::usc::workgroup::Worker;
 

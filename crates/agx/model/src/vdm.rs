@@ -139,7 +139,7 @@ fn state_update(geometry: &mut Geometry<'_>, stream: &Stream<'_>) -> Result<u64,
     let mut words = Words { stream, offset: size_of::<State>() };
     let state = &mut geometry.state;
     if let Some(restart) = words.next::<StateRestartIndex>(has.restart_index_present)? {
-        state.restart_index = restart.value as u32;
+        state.restart_index = restart.value;
     }
     words.latch(has.vertex_shader_word_0_present, &mut state.word0)?;
     words.latch(has.vertex_shader_word_1_present, &mut state.word1)?;
@@ -170,7 +170,7 @@ fn index_list(stream: &Stream<'_>, restart_index: u32) -> Result<(Draw, u64), Jo
     let bytes: Option<IndexListBufferSize> = words.next(head.index_buffer_size_present)?;
     let width = 1u64 << head.index_size as u32;
     let mut indices = buffer.map(|low| Indices {
-        address: u64::from(head.index_buffer_hi as u32) << 32 | u64::from(low.buffer_lo as u32),
+        address: u64::from(head.index_buffer_hi) << 32 | u64::from(low.buffer_lo),
         size: head.index_size,
         bound: bytes.map(|bytes| bytes.size / width),
         restart: head.restart_enable.then_some(restart_index),

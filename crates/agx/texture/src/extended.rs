@@ -75,8 +75,8 @@ impl Extended {
             (_, false) => value,
             (_, true) => curve(value, to_stored),
         };
-        // A NaN becomes the smallest.
-        (stored * UNIT + ZERO).round_ties_even().max(0.0).min(LARGEST) as u32
+        // A NaN stays one here and becomes the smallest as an integer.
+        (stored * UNIT + ZERO).round_ties_even().clamp(0.0, LARGEST) as u32
     }
 
     /// The words of a texel.

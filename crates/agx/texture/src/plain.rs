@@ -4,7 +4,6 @@
 //! Every function gives `None` where it is not that case; the general way ([`crate::filter`],
 //! [`crate::fetch`]) has the same results.
 
-use tepui_agx_layout::address::spread;
 use tepui_agx_packets::sampler::{Filter as Kernel, Wrap};
 use tepui_softgpu::Access;
 
@@ -14,9 +13,9 @@ use crate::fetch::Fetcher;
 use crate::filter::{Channels, Filter};
 use crate::image::{Image, Level};
 use crate::memory::Memory;
-use crate::sample::{Kind, LodSource, Operands, Request};
+use crate::request::{Kind, LodSource, Operands, Request};
 use crate::sampler::Sampler;
-use crate::simd::{Kernels, Placed, Quad, Result, Tap};
+use crate::simd::{Apart, Kernels, Line, Placed, Quad, Result, Tap};
 use crate::texture::Texture;
 use crate::{Ints, LANES, Row, floats};
 
@@ -243,7 +242,8 @@ impl Place<'_> {
         let mut offsets = [0; LANES];
         self.kernels.texel_offsets(level, image.element_shift, keep, at, &mut offsets);
         // SAFETY: the texels are inside of the level.
-        unsafe { gather(self.host(), &offsets, self.exec, image.sample_bytes, words) };
+        let texels = unsafe { Apart::new(self.host(), &offsets, self.exec, image.sample_bytes) };
+        self.kernels.texels(&texels, words);
         Some(())
     }
 
@@ -286,21 +286,18 @@ impl Place<'_> {
             }
             return Some(());
         }
+        let texel = |x, y| ((level.plain_column(x) + level.plain_line(y)) as usize) << 2;
         // SAFETY: the texel is inside of the level.
-        let from = unsafe { self.host().add((level.element(x, y) as usize) << 2) };
+        let from = unsafe { self.host().add(texel(x, y)) };
         if linear {
             // SAFETY: so are the 31 others of the row.
             words[0] = unsafe { from.cast::<Row>().read_unaligned() };
             return Some(());
         }
         self.prefetch(level, x, y);
-        for (pair, two) in words[0].chunks_exact_mut(2).enumerate() {
-            let element = spread(2 * pair as u32) as usize;
-            // SAFETY: so are the 31 others of the line; pairs lie side by side.
-            let texels = unsafe { from.cast::<u32>().add(element).cast::<[u32; 2]>() };
-            // SAFETY: as before.
-            two.copy_from_slice(&unsafe { texels.read_unaligned() });
-        }
+        // SAFETY: so are the 31 others of the line.
+        let texels = unsafe { Line::new(from.cast()) };
+        self.kernels.line(&texels, &mut words[0]);
         Some(())
     }
 
@@ -311,8 +308,9 @@ impl Place<'_> {
         #[cfg(target_arch = "x86_64")]
         if y | 3 < level.height - 1 {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let line = level.plain_line((y | 3) + 1);
             for square in [0, 1].map(|k| 2 * (y % 4) + k) {
-                let element = level.element(x + 4 * square, (y | 3) + 1);
+                let element = level.plain_column(x + 4 * square) + line;
                 let texel = self.host().wrapping_add((element as usize) << 2);
                 // SAFETY: SSE is part of x86-64; nothing is read, whatever the address.
                 unsafe { _mm_prefetch::<_MM_HINT_T0>(texel.cast()) };
@@ -337,57 +335,10 @@ impl Place<'_> {
         self.kernels.corners(level, image.element_shift, keep, axes, &mut offsets);
         for (offsets, words) in offsets.iter().zip(taps.iter_mut()) {
             // SAFETY: texels of axes are inside of the level.
-            unsafe { gather(self.host(), offsets, self.exec, image.sample_bytes, words) };
+            let texels = unsafe { Apart::new(self.host(), offsets, self.exec, image.sample_bytes) };
+            self.kernels.texels(&texels, words);
         }
         use_them(taps);
         Some(())
-    }
-}
-
-/// Reads a texel for each lane of each half of the group that has a lane in `exec`.
-///
-/// # Safety
-/// `host` must be valid for reads of `bytes` bytes at each offset.
-#[inline(always)]
-unsafe fn gather(host: *const u8, offsets: &Row, exec: u32, bytes: u32, words: &mut Words) {
-    for h in (0..LANES).step_by(LANES / 2).filter(|h| exec >> h & 0xffff != 0) {
-        let lanes = h..h + LANES / 2;
-        // SAFETY: the caller's promise.
-        unsafe {
-            match bytes {
-                1 => {
-                    for i in lanes {
-                        words[0][i] = u32::from(host.add(offsets[i] as usize).read());
-                    }
-                }
-                2 => {
-                    for i in lanes {
-                        let texel = host.add(offsets[i] as usize).cast::<u16>();
-                        words[0][i] = u32::from(texel.read_unaligned());
-                    }
-                }
-                4 => {
-                    for i in lanes {
-                        let texel = host.add(offsets[i] as usize).cast::<u32>();
-                        words[0][i] = texel.read_unaligned();
-                    }
-                }
-                8 => {
-                    for i in lanes {
-                        let texel = host.add(offsets[i] as usize).cast::<u64>().read_unaligned();
-                        words[0][i] = texel as u32;
-                        words[1][i] = (texel >> 32) as u32;
-                    }
-                }
-                _ => {
-                    for i in lanes {
-                        let texel = host.add(offsets[i] as usize).cast::<[u32; 4]>();
-                        for (word, value) in words.iter_mut().zip(texel.read_unaligned()) {
-                            word[i] = value;
-                        }
-                    }
-                }
-            }
-        }
     }
 }

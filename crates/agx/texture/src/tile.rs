@@ -32,9 +32,9 @@ impl Tilebuffer {
     }
 }
 
-/// How the channels of a pixel are kept in the tile.
+/// How the channels of a pixel are kept in the tile, and elements in memory.
 ///
-// source: applegpu.py, MEMORY_FORMATS; Mesa's agx_tilebuffer.c, formats.c
+// source: applegpu.py, MEMORY_FORMATS; Mesa's agx_compiler.h, `enum agx_format`; agx_tilebuffer.c, formats.c
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum TileFormat {
@@ -78,6 +78,16 @@ impl TileFormat {
             TileFormat::Rg11B10F | TileFormat::Rgb9E5 => Some(3),
             _ => None,
         }
+    }
+
+    /// Bytes that an index of memory instructions counts: those of a channel, one in packed formats.
+    pub const fn stride(self) -> u32 {
+        if self.packed().is_some() { 1 } else { self.unit() as u32 }
+    }
+
+    /// Whether memory instructions load a channel as the bits that it is.
+    pub const fn is_raw(self) -> bool {
+        matches!(self, TileFormat::I8 | TileFormat::I16 | TileFormat::I32 | TileFormat::F16)
     }
 
     /// What registers hold that are stored to it.

@@ -11,6 +11,7 @@ use crate::blocks;
 use crate::error::Unsupported;
 use crate::extended::{Extended, UNIT};
 use crate::half;
+use crate::simd::look_up;
 use crate::{Floats, LANES, Row};
 
 /// How the bits of a texel become channels. The channels are in the order of memory, named by the
@@ -170,9 +171,15 @@ impl Unpacker {
         }
     }
 
-    /// A channel as floats, not yet divided. `x` are the texels' columns.
+    /// A channel as floats, not yet divided. `x` are the texels' columns. The width is that of the vectors of
+    /// hosts that the caller is compiled for.
     #[inline(always)]
-    pub fn float(&self, words: &[Row; 4], x: &Row, channel: usize) -> Floats {
+    pub(crate) fn float<const WIDTH: usize>(
+        &self,
+        words: &[Row; 4],
+        x: &Row,
+        channel: usize,
+    ) -> Floats {
         let f = self.fields[channel];
         let word = &words[f.word as usize];
         let mut out = [0.0; LANES];
@@ -226,10 +233,7 @@ impl Unpacker {
                         out[i] = ((word[i] >> f.shift) & 0xff) as i32 as f32;
                     }
                 } else {
-                    let table = decode_table();
-                    for i in 0..LANES {
-                        out[i] = table[((word[i] >> f.shift) & 0xff) as usize];
-                    }
+                    look_up::<WIDTH>(decode_table(), word, f.shift, &mut out);
                 }
             }
             Kind::SharedExponent => {
@@ -368,7 +372,7 @@ mod tests {
                     }
                 }
                 for c in 0..unpacker.count as usize {
-                    let floats = unpacker.float(&words, &[0; LANES], c);
+                    let floats = unpacker.float::<4>(&words, &[0; LANES], c);
                     let ints = unpacker.integer(&words, c);
                     for lane in 0..LANES {
                         let raw = load(&bytes[lane][..codec.bytes()]);

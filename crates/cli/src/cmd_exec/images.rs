@@ -60,7 +60,7 @@ impl Request<'_> {
 
 /// An image or texel buffer that a shader runs with.
 pub enum Bound {
-    Image(Image),
+    Image(Box<Image>),
     Buffer { buffer: Buffer, row: Row, format: Format, texels: u32 },
 }
 
@@ -205,7 +205,7 @@ pub fn bind(machine: &mut Machine, r: &Resource, q: &Request<'_>) -> Result<Boun
         storage: r.kind == ResKind::StorageImage,
     };
     let image = machine.image(&info).map_err(|e| e.to_string())?;
-    fill(Bound::Image(image), q, content.map(Vec::as_slice))
+    fill(Bound::Image(Box::new(image)), q, content.map(Vec::as_slice))
 }
 
 fn fill(bound: Bound, q: &Request<'_>, content: Option<&[u8]>) -> Result<Bound, String> {

@@ -111,8 +111,8 @@ impl PvrtcCodec {
         let along = || self.stored(quad, qx, qy - 1) + self.stored(quad, qx, qy + 1);
         let mean = match (word & 1 != 0, word >> 20 & 1 != 0) {
             (false, _) => (across() + along() + 2) / 4,
-            (true, true) => (along() + 1) / 2,
-            (true, false) => (across() + 1) / 2,
+            (true, true) => along().div_ceil(2),
+            (true, false) => across().div_ceil(2),
         };
         (mean, false)
     }

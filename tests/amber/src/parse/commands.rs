@@ -86,7 +86,7 @@ impl Parser<'_> {
 
     /// Position and size in clip space of a rectangle that is given in pixels.
     fn rectangle(&mut self, pipeline: usize) -> Result<([f32; 2], [f32; 2])> {
-        let frame = self.script.pipelines[pipeline].size_px.map(|s| f64::from(s));
+        let frame = self.script.pipelines[pipeline].size_px.map(f64::from);
         self.words.expect("POS")?;
         let at = [self.words.number()?.float(), self.words.number()?.float()];
         self.words.expect("SIZE")?;

@@ -174,11 +174,11 @@ fn deep_ifs(id: u32, x: u32) -> u32 {
         } else if x >> bit & 1 == 1 {
             descend(x, bit + 1, end, r.wrapping_add(bit + 1), inside)
         } else {
-            r ^ bit << 8
+            r ^ (bit << 8)
         }
     }
     let r = descend(x, 0, 8, 0, |r| r.wrapping_add(id * 3));
-    descend(x, 8, 16, r, |r| r ^ id * 5)
+    descend(x, 8, 16, r, |r| r ^ (id * 5))
 }
 
 fn mixed_loops(_id: u32, x: u32) -> u32 {

@@ -5,6 +5,8 @@
 //! Denormals may be flushed on the way in and on the way out, so an element may meet the answer
 //! for any combination of the two.
 
+use std::f64::consts::PI;
+
 use half::f16;
 
 use super::map;
@@ -284,8 +286,8 @@ fn rows() -> Vec<Row> {
         row("log", "log(a)", 1, logarithm, Any, |x| (x[0] > 0.0).then(|| x[0].ln())),
         row("log2", "log2(a)", 1, logarithm, Any, |x| (x[0] > 0.0).then(|| x[0].log2())),
         row("pow", "pow(a, b)", 2, power, Within(0.1, 3.0), |x| Some(x[0].powf(x[1]))),
-        row("sin", "sin(a)", 1, circular, Within(-3.14159, 3.14159), |x| Some(x[0].sin())),
-        row("cos", "cos(a)", 1, circular, Within(-3.14159, 3.14159), |x| Some(x[0].cos())),
+        row("sin", "sin(a)", 1, circular, Within(-PI, PI), |x| Some(x[0].sin())),
+        row("cos", "cos(a)", 1, circular, Within(-PI, PI), |x| Some(x[0].cos())),
         row("tan", "tan(a)", 1, tangent, Within(-1.3, 1.3), |x| Some(x[0].tan())),
         row("asin", "asin(a)", 1, arc_sine, Within(-1.0, 1.0), |x| Some(x[0].asin())),
         row("acos", "acos(a)", 1, arc_sine, Within(-1.0, 1.0), |x| Some(x[0].acos())),

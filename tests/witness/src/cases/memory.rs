@@ -160,10 +160,10 @@ fn pointers() -> Case {
             let result = gpu.output::<u32>(3 * THREADS)?;
             // Lists of random length that jump about the pool; the heads come first.
             let mut nodes: Vec<(u64, u32)> = (0..NODES).map(|_| (0, random.next_u32())).collect();
-            for i in 0..NODES {
+            for (i, node) in nodes.iter_mut().enumerate() {
                 let next = i + 1 + random.next_u32() as usize % 60;
-                if next < NODES && random.next_u32() % 16 != 0 {
-                    nodes[i].0 = pool.address + 16 * next as u64;
+                if next < NODES && !random.next_u32().is_multiple_of(16) {
+                    node.0 = pool.address + 16 * next as u64;
                 }
             }
             let mut image = Vec::new();

@@ -37,7 +37,7 @@ impl Emit<'_> {
             Op::FGe => return self.did(|b| b.f_ord_greater_than_equal(bool_ty, None, x[0], x[1])),
             Op::FEq => return self.did(|b| b.f_ord_equal(bool_ty, None, x[0], x[1])),
             Op::FNeu => return self.did(|b| b.f_unord_not_equal(bool_ty, None, x[0], x[1])),
-            Op::F2S | Op::F2U => return self.to_integer(op, at, rt, x[0]),
+            Op::F2S | Op::F2U => return self.integer_of(op, at, rt, x[0]),
             Op::F2F => {
                 let (to, ty) = (self.b.type_float(u32::from(rt.bits()), None), self.ty(rt));
                 let y = self.did(|b| b.f_convert(to, None, x[0]))?;
@@ -65,7 +65,7 @@ impl Emit<'_> {
     }
 
     /// A conversion whose operand is always a number that fits; the ends of the range and zero stand for the others.
-    fn to_integer(&mut self, op: Op, at: Type, rt: Type, mut x: Word) -> Result<Word, Unknown> {
+    fn integer_of(&mut self, op: Op, at: Type, rt: Type, mut x: Word) -> Result<Word, Unknown> {
         let (f, ty, bool_ty) = (self.b.type_float(32, None), self.ty(rt), self.b.type_bool());
         if at.bits() != 32 {
             x = self.did(|b| b.f_convert(f, None, x))?;

@@ -6,7 +6,7 @@
 use tepui_agx_packets::ppp::{FragmentStencil, StencilOp};
 
 use crate::render::scene::State;
-use crate::usc::lanes::top_bits;
+use crate::usc::row::top_bits;
 
 /// Pixels of a row, and the most rows of a tile.
 pub const SIDE: usize = 32;
@@ -194,6 +194,8 @@ impl Planes {
             Compare::EQUAL => compare!(|a: f32, b: f32| a == b),
             Compare::LEQUAL => compare!(|a: f32, b: f32| a <= b),
             Compare::GREATER => compare!(|a: f32, b: f32| a > b),
+            // Not `!=`, which would let NaNs pass.
+            #[expect(clippy::double_comparisons, reason = "comparisons with a NaN fail")]
             Compare::NOT_EQUAL => compare!(|a: f32, b: f32| a < b || a > b),
             Compare::GEQUAL => compare!(|a: f32, b: f32| a >= b),
             _ => compare!(|a: f32, _: f32| !a.is_nan()),
@@ -405,12 +407,11 @@ mod tests {
         }
         let mut texels = [[0; SIDE]; SIDE];
         planes.depth_texels(1, &mut texels);
-        for y in 0..SIDE {
-            let row = *planes.depth_row(1, y);
-            for x in 0..SIDE {
+        for (y, texels) in texels.iter().enumerate() {
+            for (&z, &texel) in planes.depth_row(1, y).iter().zip(texels) {
                 // A cast makes 0 of a NaN.
-                let expected = (row[x].clamp(0.0, 1.0) * 65535.0).round_ties_even() as u32;
-                assert_eq!(texels[y][x], expected, "{}", row[x]);
+                let expected = (z.clamp(0.0, 1.0) * 65535.0).round_ties_even() as u32;
+                assert_eq!(texel, expected, "{z}");
             }
         }
     }

@@ -18,9 +18,9 @@ use crate::job::{BgEot, JobFault, JobStats, RenderJob, Unit};
 use crate::pipeline::Pipeline;
 use crate::render::coefficients::Bindings;
 use crate::render::scene::{Primitive, Scene, State};
-use crate::usc::lanes::Row;
 use crate::usc::launch::Launch;
 use crate::usc::program::Programs;
+use crate::usc::row::Row;
 
 /// Sides of the largest framebuffer: that of the largest image. source: hk_queue.c, where the largest
 /// framebuffer is clamped

@@ -2,7 +2,7 @@
 
 use super::depth::{MAX_SAMPLES, SIDE};
 use super::setup::{PIXEL, Shape};
-use crate::usc::lanes::top_bits;
+use crate::usc::row::top_bits;
 
 /// Where the samples of a pixel are.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -173,9 +173,8 @@ fn rows_inside(bits: &mut [u32], y0: i32, sides: &[Side], s: usize, columns: u32
         for ((value, step), side) in values.iter_mut().zip(&mut steps).zip(sides) {
             *step = side.b as u32;
             let start = side.first[s].wrapping_add(side.b.wrapping_mul(y0));
-            for i in 0..PART {
-                let across = side.a.wrapping_mul((first + i) as i32);
-                value[i] = start.wrapping_add(across) as u32;
+            for (x, value) in (first as i32..).zip(value) {
+                *value = start.wrapping_add(side.a.wrapping_mul(x)) as u32;
             }
         }
         for row in bits.iter_mut() {

@@ -17,11 +17,11 @@ pub fn state() -> State {
     let stencil: ppp::FragmentStencil = zero();
     State {
         draw: 0,
-        control: control.clone(),
+        control,
         control2: control,
-        face: [face.clone(), face],
-        face2: [face2.clone(), face2],
-        stencil: [stencil.clone(), stencil],
+        face: [face, face],
+        face2: [face2, face2],
+        stencil: [stencil, stencil],
         occlusion: zero(),
         scissors: Vec::new(),
         depth_bias: zero::<DepthBias>(),

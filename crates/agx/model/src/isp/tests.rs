@@ -199,7 +199,7 @@ impl Rig {
         state.shader.cf_binding_count = 2;
         state.control.visibility_mode = VisibilityMode::Counting;
         for face in &mut state.face {
-            *face = FragmentFace { depth_function: ZsFunc::Less, ..face.clone() };
+            *face = FragmentFace { depth_function: ZsFunc::Less, ..*face };
         }
         self.scene.states.push(state);
         self.scene.states.len() as u32 - 1

@@ -11,7 +11,7 @@ use crate::Gpu;
 use crate::job::{JobFault, JobStats, Unit};
 use crate::render::coefficients::local;
 use crate::usc::exec::texture::View;
-use crate::usc::lanes::LANES;
+use crate::usc::row::LANES;
 use crate::usc::stage::{EndOfTile, Fragments, QUADS, Quad, Stage};
 use crate::usc::workgroup::Worker;
 
@@ -386,9 +386,10 @@ impl Rows<'_> {
     ) -> (u64, u32) {
         let (mut count, mut any) = (0, 0);
         let trivial = self.tests.is_trivial();
-        for s in 0..self.samples.count {
+        let [first, end] = coverage.rows;
+        for (s, passed) in passed.iter_mut().enumerate().take(self.samples.count) {
             let [sx, sy] = self.samples.px[s];
-            for y in coverage.rows[0]..coverage.rows[1] {
+            for (y, passed) in passed.iter_mut().enumerate().take(end).skip(first) {
                 let mask = coverage.bits[s][y];
                 let left = if mask == 0 || trivial {
                     mask
@@ -396,7 +397,7 @@ impl Rows<'_> {
                     let at = [self.offset[0] + sx, self.offset[1] + y as f32 + sy];
                     planes.test_row(self.tests, [s, y], mask, &self.depth, at, self.range)
                 };
-                passed[s][y] = left;
+                *passed = left;
                 count += u64::from(left.count_ones());
                 any |= left;
             }

@@ -121,10 +121,10 @@ impl Gpu {
         for access in launch.program.accesses() {
             let Access2d::Block(store) = access else { continue };
             let DescriptorSource::State(number) = store.image else { continue };
-            if let Some(descriptor) = launch.textures.get(usize::from(number)) {
-                if found.iter().all(|&(known, _)| known != number) {
-                    found.push((number, *descriptor));
-                }
+            if let Some(descriptor) = launch.textures.get(usize::from(number))
+                && found.iter().all(|&(known, _)| known != number)
+            {
+                found.push((number, *descriptor));
             }
         }
         Ok(found)

@@ -38,7 +38,7 @@ impl Footprint {
                 Some(inst) => Footprint {
                     accesses: inst.operands().into_iter().filter(|a| a.file == File::Reg).collect(),
                     slot: inst.scoreboard().map(|slot| usize::from(slot) % SLOTS),
-                    waits: super::lower::waits_for(inst).map(|slot| usize::from(slot) % SLOTS),
+                    waits: super::query::waits_for(inst).map(|slot| usize::from(slot) % SLOTS),
                 },
                 None => Footprint::default(),
             })

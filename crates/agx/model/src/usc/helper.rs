@@ -1,7 +1,8 @@
 //! Runs the driver's helper program to hand out scratch memory.
 
-use super::lanes::{Lanes, Row};
+use super::lanes::Lanes;
 use super::memory::Port;
+use super::row::Row;
 use super::stack::request;
 use super::{program::Program, run};
 

@@ -3,48 +3,10 @@
 
 use tepui_softgpu::{Access, AddressSpace, Protection, RangeCache};
 
-use super::lanes::Dst;
+use super::op::Dst;
 
-/// How memory instructions lay out an element. source: applegpu.py, MEMORY_FORMATS; Mesa's
-/// agx_compiler.h, `enum agx_format`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum Format {
-    I8,
-    I16,
-    I32,
-    F16,
-    U8Norm,
-    S8Norm,
-    U16Norm,
-    S16Norm,
-    Rgb10A2,
-    Srgba8,
-    Rg11B10F,
-    Rgb9E5,
-}
-
-impl Format {
-    /// Bytes from element to element in memory.
-    pub fn stride(self) -> u32 {
-        match self {
-            Format::I8 | Format::U8Norm | Format::S8Norm | Format::Srgba8 => 1,
-            Format::I16 | Format::F16 | Format::U16Norm | Format::S16Norm => 2,
-            Format::I32 => 4,
-            Format::Rgb10A2 | Format::Rg11B10F | Format::Rgb9E5 => 1,
-        }
-    }
-
-    /// Are all components packed into one aligned 32-bit word?
-    pub fn is_packed_word(self) -> bool {
-        matches!(self, Format::Rgb10A2 | Format::Rg11B10F | Format::Rgb9E5)
-    }
-
-    /// Is an element a plain integer that loads zero-extended?
-    pub fn is_raw(self) -> bool {
-        matches!(self, Format::I8 | Format::I16 | Format::I32 | Format::F16)
-    }
-}
+/// How memory instructions lay out an element: as the tile does.
+pub use tepui_agx_texture::TileFormat as Format;
 
 /// A memory instruction's further fields.
 #[derive(Clone, Copy, Debug)]
@@ -68,11 +30,7 @@ pub struct Transfer {
 impl Transfer {
     /// Elements that are transferred.
     pub fn count(&self) -> usize {
-        if self.format.is_packed_word() {
-            if self.format == Format::Rgb10A2 { 4 } else { 3 }
-        } else {
-            self.mask.count_ones() as usize
-        }
+        self.format.packed().unwrap_or(self.mask.count_ones() as usize)
     }
 }
 

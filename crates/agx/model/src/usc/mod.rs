@@ -1,7 +1,8 @@
 //! The unified shader core: runs programs on SIMD-groups of 32 lanes.
 //!
-//! - [`program`] decodes machine code once into a list of [`lanes::Op`]: a function to call and where
+//! - [`program`] decodes machine code once into a list of [`op::Op`]: a function to call and where
 //!   its operands lie.
+//! - [`lanes`] is a SIMD-group while it runs; its registers are [`row`]s, which [`op::Src`] and [`op::Dst`] name.
 //! - [`launch`] holds what a pipeline's USC words load.
 //! - [`workgroup`] runs the SIMD-groups of a workgroup in turn; [`run`] is the loop over
 //!   instructions; [`exec`] has what each instruction does.
@@ -20,7 +21,12 @@ pub mod lanes;
 pub mod launch;
 pub mod lower;
 pub mod memory;
+pub mod op;
+mod operand;
+pub mod place;
 pub mod program;
+mod query;
+pub mod row;
 pub mod run;
 pub mod stack;
 pub mod stage;

@@ -9,9 +9,10 @@ use tepui_softgpu::AddressSpace;
 use super::check::Footprint;
 use super::exec::Name;
 use super::exec::texture::Access2d;
-use super::lanes::{Op, Row};
 use super::lower::lower;
 use super::memory::Transfer;
+use super::op::Op;
+use super::row::Row;
 use super::target::Target;
 
 /// Rows of uniform registers in the shared file; constants follow.
@@ -252,8 +253,8 @@ impl Program {
     }
 
     /// The value of a source that is a constant of the program.
-    pub fn constant(&self, s: super::lanes::Src) -> Option<u32> {
-        if s.file != super::lanes::File::Shared {
+    pub fn constant(&self, s: super::op::Src) -> Option<u32> {
+        if s.file != super::op::File::Shared {
             return None;
         }
         self.constants.get(usize::from(s.row).checked_sub(UNIFORM_ROWS)?).copied()
@@ -275,7 +276,7 @@ impl Program {
 
     /// Does every lane compute the same, whatever its place? True only where that is certain.
     pub fn ignores_lane(&self) -> bool {
-        self.placed.iter().all(|p| p.inst.as_ref().is_some_and(super::lower::ignores_lane))
+        self.placed.iter().all(|p| p.inst.as_ref().is_some_and(super::query::ignores_lane))
     }
 
     /// Index of the instruction at a USC address, given as its low 32 bits.
@@ -322,11 +323,11 @@ fn read(vm: &AddressSpace, address: u64) -> Result<Code, String> {
         match Inst::decode(rest) {
             Ok((inst, length)) => {
                 placed.push(Placed { offset: offset as u32, inst: Some(inst) });
-                if let Some(target) = super::lower::branch_offset(&inst) {
+                if let Some(target) = super::query::branch_offset(&inst) {
                     reach = reach.max(offset as i64 + i64::from(target));
                 }
-                nesting += super::lower::nesting(&inst);
-                if super::lower::ends(&inst) && reach <= offset as i64 && nesting <= 0 {
+                nesting += super::query::nesting(&inst);
+                if super::query::ends(&inst) && reach <= offset as i64 && nesting <= 0 {
                     bytes.truncate(offset + length);
                     return Ok((bytes, placed, undecoded));
                 }

@@ -1,6 +1,7 @@
 //! The run loop.
 
-use super::lanes::{Lanes, Next};
+use super::lanes::Lanes;
+use super::op::Next;
 
 /// Why a SIMD-group no longer runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,10 +18,10 @@ pub enum Outcome {
 /// the program, else by the interpreter.
 pub fn run(l: &mut Lanes<'_, '_>) -> Outcome {
     #[cfg(target_arch = "x86_64")]
-    if l.checker.is_none() {
-        if let Some(code) = l.program.translated() {
-            return translated(l, code);
-        }
+    if l.checker.is_none()
+        && let Some(code) = l.program.translated()
+    {
+        return translated(l, code);
     }
     loop {
         if let Some(outcome) = interpret(l, |_| false) {

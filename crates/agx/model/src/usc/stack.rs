@@ -7,7 +7,8 @@
 //! unknown and not observable by the shader; here each 32-bit word of all lanes is one row of 128
 //! bytes.
 
-use super::lanes::{LANES, Lanes};
+use super::lanes::Lanes;
+use super::row::LANES;
 
 /// Doorbell values of the helper's protocol.
 pub mod doorbell {

@@ -3,7 +3,7 @@
 
 use tepui_agx_texture::Tilebuffer;
 
-use super::lanes::{LANES, Row};
+use super::row::{LANES, Row};
 use crate::isp::depth::{Plane, Planes, Tests, at};
 use crate::isp::raster::Samples;
 
@@ -50,10 +50,10 @@ impl VertexStage<'_> {
     #[inline(always)]
     pub fn store(&mut self, lane: usize, word: usize, value: u32) {
         debug_assert!(lane < LANES);
-        if word < self.stride {
-            if let Some(slot) = self.outputs.get_mut(lane * self.stride + word) {
-                *slot = value;
-            }
+        if word < self.stride
+            && let Some(slot) = self.outputs.get_mut(lane * self.stride + word)
+        {
+            *slot = value;
         }
     }
 }

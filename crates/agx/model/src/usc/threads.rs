@@ -1,7 +1,7 @@
 //! Where the threads of a workgroup stand in it: three rows for each SIMD-group, the same for all
 //! workgroups of a launch.
 
-use super::lanes::{LANES, Row};
+use super::row::{LANES, Row};
 
 /// The positions of a workgroup's threads.
 #[derive(Default)]
@@ -44,7 +44,7 @@ impl Threads {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::usc::lanes::Place;
+    use crate::usc::place::Place;
 
     #[test]
     fn the_table_agrees_with_the_definition() {

@@ -1,10 +1,12 @@
 //! Runs one workgroup: its SIMD-groups in turn, from barrier to barrier.
 
 use super::check::Checker;
-use super::lanes::{LANES, Lanes, Place, Position, Row};
+use super::lanes::Lanes;
 use super::launch::{Grid, Launch};
 use super::memory::Port;
+use super::place::{Place, Position};
 use super::program::Program;
+use super::row::{LANES, Row};
 use super::stack::Stack;
 use super::stage::Stage;
 use super::threads::Threads;

@@ -5,8 +5,12 @@
 //! or correctly sticky intermediate. source: applegpu.py, FMAdd32 and FMAdd16 (checked on hardware
 //! by its authors).
 
+use tepui_agx_texture::half;
+
 use super::{Lanes, Next, Op};
-use crate::usc::lanes::{Form, LANES, Row, each_busy, f32_to_half, half_to_f32, saturate};
+use crate::usc::op::Form;
+use crate::usc::operand::saturate;
+use crate::usc::row::{LANES, Row, each_busy};
 
 /// Reads the sources as floats, applies `f` to each lane, stores. `FAST` promises whole rows on
 /// both sides and no saturation, which leaves one straight loop.
@@ -79,11 +83,8 @@ pub fn hfma<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     for i in 0..LANES {
         let exact = add_to_odd(f64::from(a[i]) * f64::from(b[i]), f64::from(c[i]));
         let clamped = if op.d.saturate { saturate64(exact) } else { exact };
-        out.0[i] = if op.d.form == Form::Word {
-            (clamped as f32).to_bits()
-        } else {
-            u32::from(f64_to_half(clamped))
-        };
+        out.0[i] =
+            if op.d.form == Form::Word { (clamped as f32).to_bits() } else { f64_to_half(clamped) };
     }
     l.store_u32(op.d, &out);
     Next::Continue
@@ -111,10 +112,10 @@ fn saturate64(x: f64) -> f64 {
 }
 
 /// Rounds to the nearest half. The detour through 32 bits is made sticky first.
-pub fn f64_to_half(x: f64) -> u16 {
+pub fn f64_to_half(x: f64) -> u32 {
     let near = x as f32;
     if !near.is_finite() || near == 0.0 {
-        return f32_to_half(near);
+        return half::narrow(near);
     }
     let back = f64::from(near);
     let bits = near.to_bits();
@@ -127,7 +128,7 @@ pub fn f64_to_half(x: f64) -> u16 {
     } else {
         bits | 1
     };
-    f32_to_half(f32::from_bits(odd))
+    half::narrow(f32::from_bits(odd))
 }
 
 /// Round down to an integer.
@@ -391,11 +392,7 @@ pub mod convert {
                         near
                     };
                     out.0[i] = if half {
-                        if toward_zero {
-                            u32::from(half_toward_zero(f))
-                        } else {
-                            u32::from(f64_to_half(wide))
-                        }
+                        if toward_zero { half_toward_zero(f) } else { f64_to_half(wide) }
                     } else {
                         f.to_bits()
                     };
@@ -403,7 +400,7 @@ pub mod convert {
                 if op.d.saturate {
                     for i in 0..LANES {
                         out.0[i] = if half {
-                            u32::from(f32_to_half(saturate(half_to_f32(out.0[i] as u16))))
+                            half::narrow(saturate(half::widen(out.0[i])))
                         } else {
                             saturate(f32::from_bits(out.0[i])).to_bits()
                         };
@@ -415,9 +412,9 @@ pub mod convert {
         Next::Continue
     }
 
-    fn half_toward_zero(f: f32) -> u16 {
-        let near = f32_to_half(f);
-        if half_to_f32(near).abs() > f.abs() { near - 1 } else { near }
+    fn half_toward_zero(f: f32) -> u32 {
+        let near = half::narrow(f);
+        if half::widen(near).abs() > f.abs() { near - 1 } else { near }
     }
 }
 

@@ -2,7 +2,7 @@
 //! executes while the count is 0. source: applegpu.py, "Execution Mask Stack Instructions".
 
 use super::{Lanes, Next, Op};
-use crate::usc::lanes::{LANES, Row};
+use crate::usc::row::{LANES, Row};
 
 /// New counts for all lanes, then the mask from them.
 #[inline(always)]

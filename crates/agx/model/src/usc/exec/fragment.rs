@@ -4,9 +4,10 @@
 use super::memory::{register_at, register_bits_of};
 use super::texture::{Access2d, TilePixel};
 use super::{Lanes, Next, Op};
-use crate::usc::lanes::{Form, LANES, Row, f32_to_half, half_to_f32};
+use crate::usc::op::Form;
+use crate::usc::row::{LANES, Row};
 use crate::usc::stage::{Fragments, QUADS, Stage};
-use tepui_agx_texture::{Plain, TileFormat};
+use tepui_agx_texture::{Plain, TileFormat, half};
 
 /// Where values are interpolated. source: agx_opcodes.py, INTERPOLATION
 pub mod place {
@@ -241,7 +242,7 @@ pub(super) fn from_registers(l: &Lanes<'_, '_>, t: &TilePixel) -> [[u32; LANES];
         *value = register_bits_of(l, t.register, k).0;
         if halves(t) {
             for v in value {
-                *v = half_to_f32(*v as u16).to_bits();
+                *v = half::widen(*v).to_bits();
             }
         }
     }
@@ -255,7 +256,7 @@ pub(super) fn to_registers(l: &mut Lanes<'_, '_>, t: &TilePixel, values: &[[u32;
         let mut row = Row(*value);
         if halves(t) {
             for v in &mut row.0 {
-                *v = u32::from(f32_to_half(f32::from_bits(*v)));
+                *v = half::narrow(f32::from_bits(*v));
             }
         }
         l.store_u32(register_at(t.register, k), &row);

@@ -6,7 +6,7 @@
 use tepui_softgpu::Access;
 
 use super::Lanes;
-use crate::usc::lanes::{LANES, Row};
+use crate::usc::row::{LANES, Row};
 
 /// Lanes whose offsets are looked at together.
 const HALF: usize = LANES / 2;

@@ -1,7 +1,8 @@
 //! Integer arithmetic, bits, comparison and selection.
 
 use super::{Lanes, Next, Op};
-use crate::usc::lanes::{Dst, Form, LANES, Row, Src, each_busy};
+use crate::usc::op::{Dst, Form, Src};
+use crate::usc::row::{LANES, Row, each_busy};
 
 #[inline(always)]
 fn map<const FAST: bool, const N: usize>(

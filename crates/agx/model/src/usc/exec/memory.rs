@@ -2,13 +2,15 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use tepui_agx_texture::TileFormat;
 use tepui_softgpu::Access;
+
+use tepui_agx_texture::half;
 
 use super::gather::{Near, fetch, gather, report, scatter, spread};
 use super::{Lanes, Next, Op};
-use crate::usc::lanes::{Dst, File, Form, LANES, Row, f32_to_half, half_to_f32};
 use crate::usc::memory::{Format, Transfer};
+use crate::usc::op::{Dst, File, Form};
+use crate::usc::row::{LANES, Row};
 
 /// The registers of a transfer, one after the other: whole rows, or halves.
 #[inline(always)]
@@ -54,7 +56,7 @@ fn device_addresses(l: &Lanes<'_, '_>, op: &Op, t: &Transfer) -> [u64; LANES] {
     let unit = t.format.stride();
     // Packed words count in words whatever their stride. source: applegpu.py,
     // DeviceLoadInstructionDesc ("bit_packed").
-    let (align, shift) = if t.format.is_packed_word() {
+    let (align, shift) = if t.format.packed().is_some() {
         (!3, 2)
     } else {
         (!(u64::from(unit) - 1), u32::from(t.shift.min(2)) + unit.trailing_zeros())
@@ -111,7 +113,7 @@ fn linear_to_srgb(x: f32) -> f32 {
 
 /// Turns a register's float to raw elements.
 fn encode(format: Format, component: usize, x: f32) -> u32 {
-    let unorm = |max: f32| (crate::usc::lanes::saturate(x) * max).round_ties_even() as u32;
+    let unorm = |max: f32| (crate::usc::operand::saturate(x) * max).round_ties_even() as u32;
     let snorm = |max: f32| {
         let clamped = if x.is_nan() { 0.0 } else { x.clamp(-1.0, 1.0) };
         (clamped * max).round_ties_even() as i32 as u32
@@ -123,20 +125,10 @@ fn encode(format: Format, component: usize, x: f32) -> u32 {
         Format::S16Norm => snorm(32767.0) & 0xffff,
         Format::Srgba8 if component == 3 => unorm(255.0),
         Format::Srgba8 => {
-            let clamped = crate::usc::lanes::saturate(x);
+            let clamped = crate::usc::operand::saturate(x);
             (linear_to_srgb(clamped) * 255.0).round_ties_even() as u32
         }
         _ => 0,
-    }
-}
-
-/// The tile's format for one whose components are packed into a word.
-fn packed_format(format: Format) -> Option<TileFormat> {
-    match format {
-        Format::Rgb10A2 => Some(TileFormat::Rgb10A2),
-        Format::Rg11B10F => Some(TileFormat::Rg11B10F),
-        Format::Rgb9E5 => Some(TileFormat::Rgb9E5),
-        _ => None,
     }
 }
 
@@ -144,7 +136,7 @@ fn packed_format(format: Format) -> Option<TileFormat> {
 fn unpack_word(format: Format, word: u32) -> [f32; 4] {
     let small = |bits: u32, mantissa: u32| {
         // A float of 5 exponent bits without sign: move it to the place of a half's fields.
-        half_to_f32((bits << (10 - mantissa)) as u16)
+        half::widen(bits << (10 - mantissa))
     };
     match format {
         Format::Rgb10A2 => [
@@ -176,7 +168,7 @@ fn store_float(l: &mut Lanes<'_, '_>, t: &Transfer, k: usize, values: &[f32; LAN
 
 #[inline(always)]
 fn load_from(l: &mut Lanes<'_, '_>, t: &Transfer, addresses: &[u64; LANES]) {
-    if t.format.is_packed_word() {
+    if t.format.packed().is_some() {
         gather(l, addresses, 4, 1, |l, _, raw| {
             let mut channels = [[0.0; LANES]; 4];
             for i in 0..LANES {
@@ -208,7 +200,7 @@ fn load_from(l: &mut Lanes<'_, '_>, t: &Transfer, addresses: &[u64; LANES]) {
                 l.store_row(t.register.row + k as u16, &Row(values.map(|v| (v as f32).to_bits())));
             } else {
                 // Rounded once: by way of 32 bits, a few 16-bit values would miss the nearest half.
-                let halves = values.map(|v| u32::from(super::float::f64_to_half(v)));
+                let halves = values.map(super::float::f64_to_half);
                 l.store_u32(register_at(t.register, k), &Row(halves));
             }
         });
@@ -230,21 +222,21 @@ fn component_numbers(mask: u8) -> [usize; 4] {
 
 #[inline(always)]
 fn store_to(l: &mut Lanes<'_, '_>, exec: u32, t: &Transfer, addresses: &[u64; LANES]) -> Next {
-    if let Some(format) = packed_format(t.format) {
+    if t.format.packed().is_some() {
         let wide = is_wide(t);
         let mut channels = [Row::ZERO; 4];
         for (k, channel) in channels.iter_mut().enumerate().take(t.count()) {
             *channel = register_bits(l, t, k);
             if !wide {
                 for v in &mut channel.0 {
-                    *v = half_to_f32(*v as u16).to_bits();
+                    *v = half::widen(*v).to_bits();
                 }
             }
         }
         let mut row = Row::ZERO;
         for i in 0..LANES {
             let mut word = [0; 4];
-            format.store(15, &std::array::from_fn(|c| channels[c].0[i]), &mut word);
+            t.format.store(15, &std::array::from_fn(|c| channels[c].0[i]), &mut word);
             row.0[i] = u32::from_le_bytes(word);
         }
         scatter(l, exec, addresses, 4, 0, &row);
@@ -257,12 +249,12 @@ fn store_to(l: &mut Lanes<'_, '_>, exec: u32, t: &Transfer, addresses: &[u64; LA
         if !t.format.is_raw() {
             let wide = is_wide(t);
             for v in &mut row.0 {
-                let x = if wide { f32::from_bits(*v) } else { half_to_f32(*v as u16) };
+                let x = if wide { f32::from_bits(*v) } else { half::widen(*v) };
                 *v = encode(t.format, components[k], x);
             }
         } else if t.format == Format::F16 && is_wide(t) {
             for v in &mut row.0 {
-                *v = u32::from(f32_to_half(f32::from_bits(*v)));
+                *v = half::narrow(f32::from_bits(*v));
             }
         }
         scatter(l, exec, addresses, element, components[k] as u64 * u64::from(element), &row);
@@ -296,7 +288,7 @@ fn near_addresses(l: &Lanes<'_, '_>, op: &Op, t: &Transfer) -> Option<Near> {
     let unit = t.format.stride();
     let shift = u32::from(t.shift.min(2)) + unit.trailing_zeros();
     let low = l.row(base).0[0];
-    let high = l.row(crate::usc::lanes::Src { row: base.row + 1, ..base }).0[0];
+    let high = l.row(crate::usc::op::Src { row: base.row + 1, ..base }).0[0];
     let base = u64::from(low) | u64::from(high) << 32;
     let base = base & !(u64::from(unit) - 1);
     match t.immediate {
@@ -309,32 +301,31 @@ fn near_addresses(l: &Lanes<'_, '_>, op: &Op, t: &Transfer) -> Option<Near> {
 #[inline(always)]
 pub fn device_load<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     let t = transfer(l, op);
-    if t.format.is_raw() && is_wide(t) {
-        if let Some(near) = near_addresses(l, op, t) {
-            let unit = t.format.stride();
-            let elements = 8 - t.mask.leading_zeros();
-            let size = near.size() + u64::from(unit * elements);
-            if let Some(host) = l.port.ranges_lookup(near.address(), size) {
-                if let Some(parts) = parts_of_a_word(t) {
-                    // SAFETY: as below; the elements are the four bytes.
-                    let word = unsafe { fetch(host, &near.offsets, 4) };
-                    for k in 0..parts {
-                        let mut row = word;
-                        row.0
-                            .iter_mut()
-                            .for_each(|v| *v = *v >> (8 * unit * k) & element_mask(unit));
-                        l.store_row(t.register.row + k as u16, &row);
-                    }
-                    return Next::Continue;
-                }
-                for (k, e) in (0..elements).filter(|e| t.mask >> e & 1 != 0).enumerate() {
-                    // SAFETY: every offset, plus the element's, plus its bytes, lies in the span that
-                    // was looked up; a client may write at the same time, then the bytes are either.
-                    let row = unsafe { fetch(host.add((e * unit) as usize), &near.offsets, unit) };
+    if t.format.is_raw()
+        && is_wide(t)
+        && let Some(near) = near_addresses(l, op, t)
+    {
+        let unit = t.format.stride();
+        let elements = 8 - t.mask.leading_zeros();
+        let size = near.size() + u64::from(unit * elements);
+        if let Some(host) = l.port.ranges_lookup(near.address(), size) {
+            if let Some(parts) = parts_of_a_word(t) {
+                // SAFETY: as below; the elements are the four bytes.
+                let word = unsafe { fetch(host, &near.offsets, 4) };
+                for k in 0..parts {
+                    let mut row = word;
+                    row.0.iter_mut().for_each(|v| *v = *v >> (8 * unit * k) & element_mask(unit));
                     l.store_row(t.register.row + k as u16, &row);
                 }
                 return Next::Continue;
             }
+            for (k, e) in (0..elements).filter(|e| t.mask >> e & 1 != 0).enumerate() {
+                // SAFETY: every offset, plus the element's, plus its bytes, lies in the span that
+                // was looked up; a client may write at the same time, then the bytes are either.
+                let row = unsafe { fetch(host.add((e * unit) as usize), &near.offsets, unit) };
+                l.store_row(t.register.row + k as u16, &row);
+            }
+            return Next::Continue;
         }
     }
     let addresses = device_addresses(l, op, t);
@@ -346,33 +337,33 @@ pub fn device_load<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
 #[inline(always)]
 pub fn device_store<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     let t = transfer(l, op);
-    if matches!(t.format, Format::I8 | Format::I16 | Format::I32) {
-        if let Some(near) = near_addresses(l, op, t) {
-            let unit = t.format.stride();
-            let elements = 8 - t.mask.leading_zeros();
-            let size = near.size() + u64::from(unit * elements);
-            if let Some(host) = l.port.ranges_lookup_write(near.address(), size) {
-                let writers = l.writers();
-                if let Some(parts) = parts_of_a_word(t) {
-                    let mut word = Row::ZERO;
-                    for k in 0..parts {
-                        let part = register_bits(l, t, k as usize);
-                        for (v, part) in word.0.iter_mut().zip(part.0) {
-                            *v |= (part & element_mask(unit)) << (8 * unit * k);
-                        }
+    if matches!(t.format, Format::I8 | Format::I16 | Format::I32)
+        && let Some(near) = near_addresses(l, op, t)
+    {
+        let unit = t.format.stride();
+        let elements = 8 - t.mask.leading_zeros();
+        let size = near.size() + u64::from(unit * elements);
+        if let Some(host) = l.port.ranges_lookup_write(near.address(), size) {
+            let writers = l.writers();
+            if let Some(parts) = parts_of_a_word(t) {
+                let mut word = Row::ZERO;
+                for k in 0..parts {
+                    let part = register_bits(l, t, k as usize);
+                    for (v, part) in word.0.iter_mut().zip(part.0) {
+                        *v |= (part & element_mask(unit)) << (8 * unit * k);
                     }
-                    // SAFETY: as below; the elements are the four bytes.
-                    unsafe { spread(host, &near.offsets, writers, &word, 4) };
-                    return Next::Continue;
                 }
-                for (k, e) in (0..elements).filter(|e| t.mask >> e & 1 != 0).enumerate() {
-                    let row = register_bits(l, t, k);
-                    let to = (e * unit) as usize;
-                    // SAFETY: as for loads.
-                    unsafe { spread(host.add(to), &near.offsets, writers, &row, unit) };
-                }
+                // SAFETY: as below; the elements are the four bytes.
+                unsafe { spread(host, &near.offsets, writers, &word, 4) };
                 return Next::Continue;
             }
+            for (k, e) in (0..elements).filter(|e| t.mask >> e & 1 != 0).enumerate() {
+                let row = register_bits(l, t, k);
+                let to = (e * unit) as usize;
+                // SAFETY: as for loads.
+                unsafe { spread(host.add(to), &near.offsets, writers, &row, unit) };
+            }
+            return Next::Continue;
         }
     }
     let addresses = device_addresses(l, op, t);

@@ -17,7 +17,10 @@ pub mod subgroup;
 pub mod texture;
 pub mod vertex;
 
-pub use super::lanes::{Handler, Lanes, Next, Op};
+use tepui_agx_texture::Vectors;
+
+pub use super::lanes::Lanes;
+pub use super::op::{Handler, Next, Op};
 
 /// A handler's name and its two entries: for any operands, and for whole rows.
 pub type Entries = (Name, [Handler; 2]);
@@ -166,26 +169,12 @@ handlers! {
 impl Handlers {
     /// The best set that this host can run.
     pub fn of_host() -> &'static Handlers {
-        #[cfg(target_arch = "x86_64")]
-        {
-            let wide = is_x86_feature_detected!("avx2")
-                && is_x86_feature_detected!("fma")
-                && is_x86_feature_detected!("bmi1")
-                && is_x86_feature_detected!("bmi2")
-                && is_x86_feature_detected!("lzcnt")
-                && is_x86_feature_detected!("popcnt");
-            let wider = wide
-                && is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512bw")
-                && is_x86_feature_detected!("avx512vl")
-                && is_x86_feature_detected!("avx512dq");
-            if wider {
-                return &wider::HANDLERS;
-            }
-            if wide {
-                return &wide::HANDLERS;
-            }
+        match Vectors::of_host() {
+            #[cfg(target_arch = "x86_64")]
+            Vectors::Wider => &wider::HANDLERS,
+            #[cfg(target_arch = "x86_64")]
+            Vectors::Wide => &wide::HANDLERS,
+            _ => &any_host::HANDLERS,
         }
-        &any_host::HANDLERS
     }
 }

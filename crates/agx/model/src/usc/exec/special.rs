@@ -1,7 +1,7 @@
 //! Special registers, and the instructions that only helper programs use.
 
 use super::{Lanes, Next, Op};
-use crate::usc::lanes::{LANES, NUMBERS, Row};
+use crate::usc::row::{LANES, NUMBERS, Row};
 use crate::usc::stack::doorbell as value;
 
 /// Special registers to a register. `aux[0]` is the number. source: Mesa's agx_opcodes.py, SR.

@@ -1,7 +1,10 @@
 //! Operations across the lanes of a SIMD-group or of its quads.
 
+use tepui_agx_texture::half;
+
 use super::{Lanes, Next, Op};
-use crate::usc::lanes::{Form, LANES, Row, f32_to_half, half_to_f32};
+use crate::usc::op::Form;
+use crate::usc::row::{LANES, Row};
 
 /// The lanes of `lane`'s window: its quad, or the whole group.
 #[inline(always)]
@@ -76,11 +79,11 @@ pub fn reduce<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
         Row(l.load_f32(op.s[0]).map(f32::to_bits))
     } else {
         let signed = matches!(op.aux[0], reduction::SMIN | reduction::SMAX);
-        l.load_u32(crate::usc::lanes::Src { sign_extend: signed, ..op.s[0] })
+        l.load_u32(crate::usc::op::Src { sign_extend: signed, ..op.s[0] })
     };
     // A 16-bit float result is rounded at each step, as an accumulator of that width would be.
     let round = |x: u32| {
-        if float && half { half_to_f32(f32_to_half(f32::from_bits(x))).to_bits() } else { x }
+        if float && half { half::widen(half::narrow(f32::from_bits(x))).to_bits() } else { x }
     };
     let mut out = Row::ZERO;
     for start in (0..LANES).step_by(if quad { 4 } else { LANES }) {

@@ -9,7 +9,8 @@ use super::fragment::{Incoming, Outgoing, to_registers};
 use super::memory::{register_at, register_bits_of};
 use super::{Lanes, Next, Op};
 use crate::job::{ProgramPoint, Report};
-use crate::usc::lanes::{Dst, Form, Row, Src};
+use crate::usc::op::{Dst, Form, Src};
+use crate::usc::row::Row;
 use crate::usc::stage::Stage;
 
 /// Where a texture or image descriptor comes from.
@@ -127,7 +128,6 @@ pub struct TilePixel {
 
 /// Further fields of texture and image instructions, kept beside the operations.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::large_enum_variant, reason = "programs have few of any kind")]
 pub enum Access2d {
     /// Sample, load, gather or query.
     Read(TextureRead),

@@ -1,7 +1,7 @@
 //! What vertex programs hand to the fixed function: their outputs.
 
 use super::{Lanes, Next, Op};
-use crate::usc::lanes::LANES;
+use crate::usc::row::LANES;
 use crate::usc::stage::Stage;
 
 /// Writes a vertex output: source 0 is the value, source 1 the word. source: applegpu.py, the

@@ -3,7 +3,7 @@
 use super::asm::{ALL, Rm, Shift, V, Vop, float};
 use super::translate::{REGISTERS, Translator};
 use crate::usc::exec::approx::{ATANH, EXP, LOG_SHIFT, SINE};
-use crate::usc::lanes::{File, Op};
+use crate::usc::op::{File, Op};
 
 /// A float as an operand.
 fn number(x: f32) -> Rm {

@@ -2,11 +2,13 @@
 
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 
-use crate::usc::lanes::{Lanes, Op, Row};
+use crate::usc::lanes::Lanes;
+use crate::usc::op::Op;
+use crate::usc::row::Row;
 
 /// Why translated code came back: the numbers of `Next`, and two more.
 pub mod exit {
-    use crate::usc::lanes::Next;
+    use crate::usc::op::Next;
 
     /// The handler of an operation set the program counter.
     pub const JUMP: u32 = Next::Jump as u32;

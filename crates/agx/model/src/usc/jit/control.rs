@@ -4,7 +4,7 @@ use super::asm::{ALL, Condition, Gpr, Kop, Label, Mask, Rm, V, Vop, integer};
 use super::code::exit;
 use super::translate::{ByHandler, Done, LANES, REGISTERS, Translator, field};
 use crate::usc::exec::Name;
-use crate::usc::lanes::Op;
+use crate::usc::op::Op;
 use crate::usc::target::Target;
 
 /// The counts that [`Translator::counts`] loads.

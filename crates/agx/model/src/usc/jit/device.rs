@@ -6,8 +6,10 @@ use super::asm::{ALL, Condition, Gpr, Kop, Label, Mask, Rm, Shift, V, Vop, integ
 use super::translate::{ByHandler, Done, LANES, SHARED, Translator, field};
 use crate::usc::exec::Name;
 use crate::usc::exec::memory::register_at;
-use crate::usc::lanes::{File, Form, LANES as COUNT, Lanes, NUMBERS, Next, Op, Row, Src};
+use crate::usc::lanes::Lanes;
 use crate::usc::memory::{Format, Port, Transfer, WINDOWS, Window};
+use crate::usc::op::{File, Form, Next, Op, Src};
+use crate::usc::row::{LANES as COUNT, NUMBERS, Row};
 
 /// Bits of the distance of a lane from the base, in bytes.
 const REACH_BITS: u32 = 30;

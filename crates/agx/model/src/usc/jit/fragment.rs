@@ -13,7 +13,8 @@ use crate::isp::depth::Plane;
 use crate::usc::exec::fragment::place;
 use crate::usc::exec::memory::register_at;
 use crate::usc::exec::texture::{Access2d, TilePixel};
-use crate::usc::lanes::{Dst, Form, Op, Row, Src};
+use crate::usc::op::{Dst, Form, Op, Src};
+use crate::usc::row::Row;
 use crate::usc::stage::{Fragments, Ready};
 
 /// The stage's fragments.

@@ -5,7 +5,9 @@ use super::asm::{ALL, Gpr, Kop, Mask, Rm, Shift, V, Vop, float, integer};
 use super::translate::{LANES, Translator};
 use crate::usc::exec::Name;
 use crate::usc::exec::float::convert;
-use crate::usc::lanes::{Dst, Form, Lanes, NUMBERS, Op, Row, Src};
+use crate::usc::lanes::Lanes;
+use crate::usc::op::{Dst, Form, Op, Src};
+use crate::usc::row::{NUMBERS, Row};
 use crate::usc::target::Target;
 
 /// Offset of a field of a field of the group.

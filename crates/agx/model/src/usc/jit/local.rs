@@ -3,8 +3,8 @@
 use super::asm::{ALL, Condition, Gpr, Kop, Rm, Shift, V, Vop, integer};
 use super::translate::{ByHandler, Done, LANES, REGISTERS, Translator, field};
 use crate::usc::exec::Name;
-use crate::usc::lanes::{Form, Op};
 use crate::usc::memory::Format;
+use crate::usc::op::{Form, Op};
 
 impl Translator<'_> {
     /// A load or store of words in whole registers, if all active lanes stay inside of local memory; the

@@ -4,8 +4,10 @@ use super::asm::{ALL, Assembler, Condition, Gpr, Label, Mask, Rm, V, Vop};
 use super::code::{Translated, exit};
 use super::lanes::is_of_lanes;
 use crate::usc::exec::Name;
-use crate::usc::lanes::{File, Form, Lanes, Op, Row, Src};
+use crate::usc::lanes::Lanes;
+use crate::usc::op::{File, Form, Op, Src};
 use crate::usc::program::Program;
+use crate::usc::row::Row;
 use crate::usc::target::Target;
 
 /// The group.

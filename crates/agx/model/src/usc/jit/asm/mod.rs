@@ -14,7 +14,7 @@ mod vex;
 pub use scalar::Condition;
 
 use super::translate::{LANES, field};
-use crate::usc::lanes::LANES as COUNT;
+use crate::usc::row::LANES as COUNT;
 use crate::usc::target::Target;
 
 /// A vector register of the target, by its number.

@@ -1,0 +1,70 @@
+//! What is known of an instruction without running it.
+
+use tepui_agx_isa::Inst;
+
+/// Where a branch leads, in bytes from the instruction.
+pub fn branch_offset(inst: &Inst) -> Option<i32> {
+    match inst {
+        Inst::JmpExecAny(i) => Some(i.off),
+        Inst::JmpExecNone(i) => Some(i.off),
+        Inst::Call(i) => Some(i.off),
+        Inst::JmpIncomplete(i) => Some(i.off),
+        Inst::JmpIfSkippingDoorbell(i) => Some(i.off),
+        _ => None,
+    }
+}
+
+/// Constructs that the instruction enters, less those that it leaves.
+pub fn nesting(inst: &Inst) -> i64 {
+    match inst {
+        Inst::IfIcmp(i) => i64::from(i.n),
+        Inst::IfFcmp(i) => i64::from(i.n),
+        Inst::PopExec(i) => -i64::from(i.n),
+        _ => 0,
+    }
+}
+
+/// Does nothing run behind the instruction, unless something jumps there?
+pub fn ends(inst: &Inst) -> bool {
+    matches!(inst, Inst::Stop(_) | Inst::Trap(_) | Inst::Ret(_))
+}
+
+/// Does the instruction compute the same in all lanes if its registers hold the same in all lanes?
+/// Only those that background programs which clear are made of are known to.
+pub fn ignores_lane(inst: &Inst) -> bool {
+    match inst {
+        Inst::StTile(i) => !i.explicit,
+        _ => matches!(
+            inst,
+            Inst::MovImm16(_)
+                | Inst::MovImm32(_)
+                | Inst::Fadd32(_)
+                | Inst::Fmul32(_)
+                | Inst::Fmadd32(_)
+                | Inst::Fadd16(_)
+                | Inst::Fmul16(_)
+                | Inst::Fmadd16(_)
+                | Inst::Iadd(_)
+                | Inst::Imadd(_)
+                | Inst::Bitop(_)
+                | Inst::Bfi(_)
+                | Inst::Bfeil(_)
+                | Inst::Extr(_)
+                | Inst::Convert(_)
+                | Inst::Icmpsel(_)
+                | Inst::Fcmpsel(_)
+                | Inst::Wait(_)
+                | Inst::WaitPix(_)
+                | Inst::SignalPix(_)
+                | Inst::Stop(_)
+        ),
+    }
+}
+
+/// The scoreboard slot that an instruction waits for.
+pub fn waits_for(inst: &Inst) -> Option<u8> {
+    match inst {
+        Inst::Wait(i) => Some(i.slot),
+        _ => None,
+    }
+}

@@ -1,0 +1,91 @@
+//! Rows of registers.
+//!
+//! Registers are rows: the 32 lanes of one 32-bit register lie side by side, so that an
+//! instruction is a loop over two or three rows that the compiler turns into vector code. A 16-bit
+//! register is the low or high half of each lane of a row, a 64-bit register two rows.
+
+/// Lanes of a SIMD-group.
+pub const LANES: usize = 32;
+
+/// One 32-bit value for each lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C, align(64))]
+pub struct Row(pub [u32; LANES]);
+
+impl Row {
+    /// All lanes zero.
+    pub const ZERO: Row = Row([0; LANES]);
+
+    /// The same value in all lanes.
+    pub const fn splat(value: u32) -> Row {
+        Row([value; LANES])
+    }
+
+    /// The lanes whose top bit is set.
+    #[inline(always)]
+    pub fn bits(&self) -> u32 {
+        top_bits(&self.0)
+    }
+
+    /// All bits in the lanes of `mask`, none elsewhere.
+    #[inline(always)]
+    pub fn mask(mask: u32) -> Row {
+        if mask == u32::MAX {
+            return Row::splat(u32::MAX);
+        }
+        let mut row = Row::ZERO;
+        for (lane, value) in row.0.iter_mut().enumerate() {
+            // By comparison: shifts of each lane by another amount are no vector code on older hosts.
+            *value = if mask & 1 << lane != 0 { u32::MAX } else { 0 };
+        }
+        row
+    }
+}
+
+/// Which of up to 32 values, a multiple of four, have their top bit set.
+#[inline(always)]
+pub fn top_bits<const N: usize>(values: &[u32; N]) -> u32 {
+    const { assert!(N <= LANES && N.is_multiple_of(4)) };
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_mm_loadu_ps, _mm_movemask_ps};
+        let mut bits = 0;
+        for (i, four) in values.chunks_exact(4).enumerate() {
+            // SAFETY: SSE is part of x86-64; these are 16 bytes.
+            let part = unsafe { _mm_movemask_ps(_mm_loadu_ps(four.as_ptr().cast())) };
+            bits |= (part as u32) << (4 * i);
+        }
+        bits
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        values.iter().enumerate().fold(0, |bits, (i, v)| bits | (v >> 31) << i)
+    }
+}
+
+/// The number of each lane.
+pub static NUMBERS: Row = {
+    let mut row = Row::ZERO;
+    let mut i = 0;
+    while i < LANES {
+        row.0[i] = i as u32;
+        i += 1;
+    }
+    row
+};
+
+/// Calls `lane` for every lane of each half in which some lane is active: divergent code often leaves
+/// only one half busy. Two loops of fixed length, so that each becomes vector code.
+#[inline(always)]
+pub fn each_busy(exec: u32, mut lane: impl FnMut(usize)) {
+    if exec & 0xffff != 0 {
+        for i in 0..LANES / 2 {
+            lane(i);
+        }
+    }
+    if exec >> 16 != 0 {
+        for i in LANES / 2..LANES {
+            lane(i);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What loops over lanes do not become on hosts with AVX2: vectors of words that lie apart in memory.
+//!
+//! In a loop, each word would be written to its lane of a row. The host has a load of the whole row wait until
+//! the last of these stores is done; here rows are written as they are read.
+
+use std::arch::x86_64::*;
+
+use crate::{Floats, LANES, Row};
+
+/// The eight lanes of a part of a row.
+///
+/// # Safety
+/// The host must have AVX2; `part` must be less than four.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn load(row: &[u32; LANES], part: usize) -> __m256i {
+    // SAFETY: the caller's promise: the part is inside of the row.
+    unsafe { _mm256_loadu_si256(row.as_ptr().add(8 * part).cast()) }
+}
+
+/// The values of bytes of words in a table.
+///
+/// # Safety
+/// The host must have AVX2.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub unsafe fn look_up(table: &[f32; 256], words: &Row, shift: u32, out: &mut Floats) {
+    let shift = _mm_cvtsi32_si128(shift as i32);
+    let byte = _mm256_set1_epi32(0xff);
+    for part in 0..LANES / 8 {
+        // SAFETY: parts are inside of rows, bytes inside of the table.
+        unsafe {
+            let index = _mm256_and_si256(_mm256_srl_epi32(load(words, part), shift), byte);
+            let values = _mm256_i32gather_ps::<4>(table.as_ptr(), index);
+            _mm256_storeu_ps(out.as_mut_ptr().add(8 * part), values);
+        }
+    }
+}
+
+/// The words at offsets in bytes, of those parts of eight lanes that have one in `exec`.
+///
+/// # Safety
+/// The host must have AVX2, and `host` must be valid for reads of four bytes at each offset.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub unsafe fn gather(host: *const u8, offsets: &Row, exec: u32, out: &mut Row) {
+    // Indices have a sign: they count from the middle.
+    let middle = host.wrapping_add(1 << 31).cast();
+    let sign = _mm256_set1_epi32(i32::MIN);
+    for part in (0..LANES / 8).filter(|part| exec >> (8 * part) & 0xff != 0) {
+        // SAFETY: the caller's promise; parts are inside of rows.
+        unsafe {
+            let index = _mm256_xor_si256(load(offsets, part), sign);
+            let words = _mm256_i32gather_epi32::<1>(middle, index);
+            _mm256_storeu_si256(out.as_mut_ptr().add(8 * part).cast(), words);
+        }
+    }
+}
+
+/// The 32 words of a line of a tile in Morton order, of which pairs lie side by side.
+///
+/// # Safety
+/// The host must have AVX2, and `from` must be valid for reads of the line's words.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub unsafe fn line(from: *const u32, out: &mut Row) {
+    for (part, first) in [0, 64, 256, 320].into_iter().enumerate() {
+        // SAFETY: the caller's promise; the numbers are those of columns 8, 16 and 24, then of 2, 4 and 6.
+        unsafe {
+            let pair = |k: usize| _mm_loadl_epi64(from.add(first + k).cast());
+            let left = _mm_unpacklo_epi64(pair(0), pair(4));
+            let right = _mm_unpacklo_epi64(pair(16), pair(20));
+            let eight = _mm256_set_m128i(right, left);
+            _mm256_storeu_si256(out.as_mut_ptr().add(8 * part).cast(), eight);
+        }
+    }
+}
+
+/// Whether lanes stand side by side in one line.
+///
+/// # Safety
+/// The host must have AVX2.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub unsafe fn follow([x, y]: [&Row; 2]) -> bool {
+    let [x0, y0] = [x, y].map(|row| _mm256_set1_epi32(row[0] as i32));
+    let mut expected = _mm256_add_epi32(x0, _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    let mut apart = _mm256_setzero_si256();
+    for part in 0..LANES / 8 {
+        // SAFETY: parts are inside of rows.
+        let (x, y) = unsafe { (load(x, part), load(y, part)) };
+        apart = _mm256_or_si256(apart, _mm256_xor_si256(x, expected));
+        apart = _mm256_or_si256(apart, _mm256_xor_si256(y, y0));
+        expected = _mm256_add_epi32(expected, _mm256_set1_epi32(8));
+    }
+    _mm256_testz_si256(apart, apart) != 0
+}

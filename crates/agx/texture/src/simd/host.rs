@@ -1,0 +1,39 @@
+//! Which vectors the host has.
+
+/// The sets of instructions that loops over lanes are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vectors {
+    /// Those that all hosts have.
+    Any,
+    /// AVX2, FMA, BMI, LZCNT and POPCNT of x86-64: eight lanes at a time.
+    Wide,
+    /// The same and AVX-512 F, BW, VL and DQ: sixteen lanes at a time.
+    Wider,
+}
+
+impl Vectors {
+    /// The widest that this host has.
+    pub fn of_host() -> Vectors {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let wide = is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("fma")
+                && is_x86_feature_detected!("bmi1")
+                && is_x86_feature_detected!("bmi2")
+                && is_x86_feature_detected!("lzcnt")
+                && is_x86_feature_detected!("popcnt");
+            let wider = wide
+                && is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512dq");
+            if wider {
+                return Vectors::Wider;
+            }
+            if wide {
+                return Vectors::Wide;
+            }
+        }
+        Vectors::Any
+    }
+}

@@ -1,0 +1,332 @@
+//! Requests for images: arguments of commands, and JSON.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Deserialize;
+use tepui_agx_kernel::Chip as AgxChip;
+use tepui_agx_layout as agx;
+use tepui_format::{Format, UnknownFormat};
+use tepui_mali_chips::{CHIPS as MALI_CHIPS, Chip as MaliChip};
+use tepui_mali_layout as mali;
+
+use super::Image;
+
+/// A GPU that has layouts.
+#[derive(Clone, Copy)]
+pub enum Gpu {
+    /// An Apple GPU. All share their layouts.
+    Agx(&'static AgxChip),
+    /// An Arm GPU.
+    Mali(&'static MaliChip),
+}
+
+impl Gpu {
+    /// The name that commands take.
+    pub fn id(self) -> &'static str {
+        match self {
+            Gpu::Agx(chip) => chip.id,
+            Gpu::Mali(chip) => chip.id,
+        }
+    }
+
+    /// The tilings of this GPU, the default first.
+    pub fn tilings(self) -> &'static [&'static str] {
+        match self {
+            Gpu::Agx(_) => &["twiddled", "compressed", "linear"],
+            Gpu::Mali(_) => &["u-interleaved", "afbc", "linear"],
+        }
+    }
+}
+
+impl FromStr for Gpu {
+    type Err = RequestError;
+
+    fn from_str(id: &str) -> Result<Gpu, RequestError> {
+        let agx = AgxChip::by_id(id).map(Gpu::Agx);
+        let mali = || tepui_mali_chips::chip(id).map(Gpu::Mali);
+        agx.or_else(mali).ok_or_else(|| RequestError::Gpu { name: id.chars().take(80).collect() })
+    }
+}
+
+impl fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.id())
+    }
+}
+
+/// Why a request has no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RequestError {
+    /// There is no such GPU.
+    #[error("no GPU '{name}'; there are {}", gpu_names())]
+    Gpu {
+        /// The name as given.
+        name: String,
+    },
+    /// There is no such format.
+    #[error(transparent)]
+    Format(#[from] UnknownFormat),
+    /// The GPU has no such tiling.
+    #[error("{gpu} has no tiling '{tiling}'; it has {}", .has.join(", "))]
+    Tiling {
+        /// The GPU's name.
+        gpu: &'static str,
+        /// The tiling asked for.
+        tiling: String,
+        /// The GPU's tilings.
+        has: &'static [&'static str],
+    },
+    /// A word that is no usage.
+    #[error("no usage '{0}'; there are renderable and writable")]
+    Usage(String),
+    /// A size that cannot be read.
+    #[error("a size of '{0}'; write WIDTH, WIDTHxHEIGHT or WIDTHxHEIGHTxDEPTH")]
+    Size(String),
+    /// A number of levels that cannot be read.
+    #[error("'{0}' levels; write a number or 'all'")]
+    Levels(String),
+    /// A variant of AFBC that cannot be read.
+    #[error("{0}")]
+    Afbc(String),
+    /// An option of another tiling or GPU.
+    #[error("{option} is for {what}")]
+    Misplaced {
+        /// The option.
+        option: &'static str,
+        /// What it is for.
+        what: &'static str,
+    },
+    /// A rule of AGX.
+    #[error(transparent)]
+    Agx(#[from] agx::LayoutError),
+    /// A rule of Mali.
+    #[error(transparent)]
+    Mali(#[from] mali::LayoutError),
+}
+
+fn gpu_names() -> String {
+    let agx = tepui_agx_kernel::CHIPS.iter().map(|c| c.id);
+    agx.chain(MALI_CHIPS.iter().map(|c| c.id)).collect::<Vec<_>>().join(", ")
+}
+
+/// A number of levels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Levels {
+    /// So many.
+    Count(u32),
+    /// The full chain.
+    All,
+}
+
+impl FromStr for Levels {
+    type Err = RequestError;
+
+    fn from_str(text: &str) -> Result<Levels, RequestError> {
+        match text {
+            "all" => Ok(Levels::All),
+            _ => text.parse().map(Levels::Count).map_err(|_| RequestError::Levels(text.into())),
+        }
+    }
+}
+
+/// Width, height and depth in pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Width.
+    pub width_px: u32,
+    /// Height.
+    pub height_px: u32,
+    /// Depth; more than 1 makes the image 3D.
+    pub depth_px: u32,
+}
+
+impl FromStr for Size {
+    type Err = RequestError;
+
+    fn from_str(text: &str) -> Result<Size, RequestError> {
+        let bad = || RequestError::Size(text.chars().take(80).collect());
+        let sides: Vec<u32> =
+            text.split('x').map(str::parse).collect::<Result<_, _>>().map_err(|_| bad())?;
+        let (width_px, height_px, depth_px) = match sides[..] {
+            [w] => (w, 1, 1),
+            [w, h] => (w, h, 1),
+            [w, h, d] => (w, h, d),
+            _ => return Err(bad()),
+        };
+        Ok(Size { width_px, height_px, depth_px })
+    }
+}
+
+/// The arguments that describe an image.
+#[derive(clap::Args, Clone, Debug)]
+pub struct ImageArgs {
+    /// The GPU: m1, m1-pro, m1-max, m2, or mali-g52 and its siblings (`tepui gpus`).
+    #[arg(long, value_name = "GPU")]
+    pub gpu: Gpu,
+    /// Pixel format, by Vulkan's name (`tepui formats`).
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Format,
+    /// Size in pixels; a depth makes the image 3D.
+    #[arg(long, value_name = "W[xH[xD]]")]
+    pub size: Size,
+    /// Mip levels. On AGX, more than one reserves the whole chain, as the hardware wants it.
+    #[arg(long, value_name = "N|all", default_value = "1")]
+    pub levels: Levels,
+    /// Array layers, six for each cube.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub layers: u32,
+    /// Samples a pixel.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub samples: u32,
+    /// AGX: linear, twiddled (default), compressed. Mali: linear, u-interleaved (default), afbc.
+    #[arg(long, value_name = "TILING")]
+    pub tiling: Option<String>,
+    /// What the GPU does with the image besides sampling it: renderable, writable.
+    #[arg(long, value_name = "USAGE", value_delimiter = ',')]
+    pub usage: Vec<String>,
+    /// The image is an array of cubes.
+    #[arg(long)]
+    pub cube: bool,
+    /// Bytes from row to row of a linear image.
+    #[arg(long, value_name = "BYTES")]
+    pub linear_stride: Option<u32>,
+    /// The variant of AFBC: superblock 16x16 (default), 32x8 or 64x4, then +tiled, +ytr, +split, +sc.
+    #[arg(long, value_name = "VARIANT")]
+    pub afbc: Option<String>,
+}
+
+impl ImageArgs {
+    /// The layout.
+    pub fn lay_out(&self) -> Result<Image, RequestError> {
+        let Size { width_px, height_px, depth_px } = self.size;
+        Image::new(&ImageRequest {
+            gpu: self.gpu,
+            format: self.format,
+            tiling: self.tiling.as_deref(),
+            width_px,
+            height_px,
+            depth_px,
+            layers: self.layers,
+            samples: self.samples,
+            levels: self.levels,
+            usage: usage(self.usage.iter().map(String::as_str))?,
+            cube: self.cube,
+            linear_stride_B: self.linear_stride,
+            afbc: self.afbc.as_deref(),
+        })
+    }
+}
+
+/// A request as `--batch` reads it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JsonRequest {
+    gpu: String,
+    format: String,
+    tiling: Option<String>,
+    width_px: u32,
+    height_px: u32,
+    #[serde(default = "one")]
+    depth_px: u32,
+    #[serde(default = "one")]
+    layers: u32,
+    #[serde(default = "one")]
+    samples: u32,
+    #[serde(default)]
+    levels: JsonLevels,
+    #[serde(default)]
+    usage: JsonUsage,
+    #[serde(default)]
+    cube: bool,
+    #[serde(rename = "linear_stride_B")]
+    linear_stride_B: Option<u32>,
+    afbc: Option<String>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum JsonLevels {
+    Count(u32),
+    Word(String),
+}
+
+impl Default for JsonLevels {
+    fn default() -> JsonLevels {
+        JsonLevels::Count(1)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum JsonUsage {
+    Word(String),
+    Words(Vec<String>),
+}
+
+impl Default for JsonUsage {
+    fn default() -> JsonUsage {
+        JsonUsage::Words(Vec::new())
+    }
+}
+
+impl JsonRequest {
+    /// The layout.
+    pub fn lay_out(&self) -> Result<Image, RequestError> {
+        Image::new(&ImageRequest {
+            gpu: self.gpu.parse()?,
+            format: self.format.parse::<Format>()?,
+            tiling: self.tiling.as_deref(),
+            width_px: self.width_px,
+            height_px: self.height_px,
+            depth_px: self.depth_px,
+            layers: self.layers,
+            samples: self.samples,
+            levels: match &self.levels {
+                JsonLevels::Count(count) => Levels::Count(*count),
+                JsonLevels::Word(word) => word.parse()?,
+            },
+            usage: match &self.usage {
+                JsonUsage::Word(words) => usage(words.split([',', '|', '+', ' ']))?,
+                JsonUsage::Words(words) => usage(words.iter().map(String::as_str))?,
+            },
+            cube: self.cube,
+            linear_stride_B: self.linear_stride_B,
+            afbc: self.afbc.as_deref(),
+        })
+    }
+}
+
+fn usage<'a>(words: impl Iterator<Item = &'a str>) -> Result<agx::Usage, RequestError> {
+    let mut usage = agx::Usage::default();
+    for word in words {
+        match word {
+            "" | "sampled" => {}
+            "renderable" | "render" => usage.renderable = true,
+            "writable" | "writeable" | "storage" => usage.writable = true,
+            other => return Err(RequestError::Usage(other.chars().take(80).collect())),
+        }
+    }
+    Ok(usage)
+}
+
+/// An image with everything read.
+pub struct ImageRequest<'a> {
+    pub gpu: Gpu,
+    pub format: Format,
+    pub tiling: Option<&'a str>,
+    pub width_px: u32,
+    pub height_px: u32,
+    pub depth_px: u32,
+    pub layers: u32,
+    pub samples: u32,
+    pub levels: Levels,
+    pub usage: agx::Usage,
+    pub cube: bool,
+    pub linear_stride_B: Option<u32>,
+    pub afbc: Option<&'a str>,
+}
