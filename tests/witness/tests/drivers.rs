@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use tepui_witness::case::Record;
+use tepui_witness::cases;
 use tepui_witness::compare::{self, Finding};
 use tepui_witness::jobs::Driver;
-use tepui_witness::{cases};
 
 /// How long the cases of a group may take together on one driver.
 const TIMEOUT: Duration = Duration::from_secs(30 * 60);
