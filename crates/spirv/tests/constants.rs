@@ -116,7 +116,7 @@ fn operations_on_specialisation_constants() {
         w.store(v);
         want.push(result);
     }
-    let v = w.spec(S::Not, word, &[a.clone()]);
+    let v = w.spec(S::Not, word, std::slice::from_ref(&a));
     w.store(v);
     want.push(!x);
     let [one, zero] = [1, 0].map(|n| Operand::IdRef(w.b.constant_bit32(word, n)));
@@ -172,13 +172,13 @@ fn operations_on_specialisation_constants() {
     let (half, float) = (w.b.type_int(16, 0), w.b.type_float(32, None));
     let narrow = Operand::IdRef(w.spec(S::UConvert, half, &[a]));
     for (op, result) in [(S::UConvert, x & 0xffff), (S::SConvert, x)] {
-        let v = w.spec(op, word, &[narrow.clone()]);
+        let v = w.spec(op, word, std::slice::from_ref(&narrow));
         w.store(v);
         want.push(result);
     }
     let third = Operand::IdRef(w.b.spec_constant_bit32(float, (1.0f32 / 3.0).to_bits()));
     let float16 = w.b.type_float(16, None);
-    let short = Operand::IdRef(w.spec(S::FConvert, float16, &[third.clone()]));
+    let short = Operand::IdRef(w.spec(S::FConvert, float16, std::slice::from_ref(&third)));
     for v in [w.spec(S::FConvert, float, &[short]), w.spec(S::QuantizeToF16, float, &[third])] {
         let v = w.b.bitcast(word, None, v).unwrap();
         w.store(v);
