@@ -83,6 +83,12 @@ impl Parts for Handles {
             && self.chosen(e.s, r)
         {
             let parts = match op {
+                // A null pointer: nothing is accessed through it. The constant may be a number elsewhere.
+                Op::Const | Op::Undef => {
+                    let parts = [e.konst(Type::B64, 0), e.u32(0)];
+                    self.parts.insert(r, parts);
+                    return Step::Keep;
+                }
                 Op::Select => {
                     let (a, b) = (self.get(e, args[1]), self.get(e, args[2]));
                     [e.select(args[0], a[0], b[0]), e.select(args[0], a[1], b[1])]

@@ -431,10 +431,21 @@ impl Cx<'_> {
             && (self.preds(merge) > 1 || (self.preds(merge) == 1 && self.depth > FLAT_DEPTH))
     }
 
+    /// Whether a selection's target is reached from inside of its other side, too: both ways go on there, in front of the merge block.
+    fn is_join(&self, to: Id) -> bool {
+        let header =
+            self.find_block(to).is_some_and(|b| matches!(b.merge, Some(Merge::Loop { .. })));
+        self.scope_of(Target::Block(to)).is_none() && self.preds(to) > 1 + u32::from(header)
+    }
+
     fn branch(&mut self, b: Id, c: Value, t: Id, f: Id, merge: Option<Id>) -> Result<()> {
         let merge = merge.filter(|&m| self.needs_scope(m));
         if let Some(m) = merge {
             self.push_scope(Target::Block(m), ScopeKind::Merge);
+        }
+        let join = [t, f].into_iter().find(|&x| t != f && self.is_join(x));
+        if let Some(j) = join {
+            self.push_scope(Target::Block(j), ScopeKind::Merge);
         }
         if t == f {
             self.goto(b, t)?;
@@ -442,6 +453,10 @@ impl Cx<'_> {
             let then = self.nested(|cx| cx.goto(b, t))?;
             let els = self.nested(|cx| cx.goto(b, f))?;
             self.emit(Op::If, Attrs::If(then, els), &[c], &[]);
+        }
+        if let Some(j) = join {
+            let left = self.pop_scope();
+            self.after(left, &mut |cx| cx.chain(j))?;
         }
         match merge {
             Some(m) => {

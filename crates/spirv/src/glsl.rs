@@ -60,7 +60,7 @@ impl Cx<'_> {
         match name {
             "GLSL.std.450" => {}
             crate::module::DEBUG_INFO => return self.debug_info(i, n),
-            s if s.starts_with("NonSemantic.") => return Ok(()),
+            s if s.starts_with("NonSemantic.") || s == "DebugInfo" => return Ok(()),
             s => return self.unsupported(format!("extended instruction set \"{s}\"")),
         }
         let Some(g) = G::from_u32(n) else {

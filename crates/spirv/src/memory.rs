@@ -345,7 +345,7 @@ impl Cx<'_> {
                 self.bind(v)?;
             }
             S::PtrEqual | S::PtrNotEqual => {
-                let (a, b) = (self.flat_arg(0)?, self.flat_arg(1)?);
+                let (a, b) = (self.place_arg(0)?, self.place_arg(1)?);
                 let mut eq = self.konst(Type::B1, 1);
                 for (a, b) in a.into_iter().zip(b) {
                     let e = self.alu(Op::IEq, &[a, b])?;
@@ -357,7 +357,7 @@ impl Cx<'_> {
                 self.bind(Val::Ssa(eq))?;
             }
             S::PtrDiff => {
-                let (a, b) = (self.flat_arg(0)?, self.flat_arg(1)?);
+                let (a, b) = (self.place_arg(0)?, self.place_arg(1)?);
                 let (Some(&a), Some(&b)) = (a.last(), b.last()) else {
                     return self.invalid("not pointers");
                 };
@@ -413,10 +413,13 @@ impl Cx<'_> {
         }
     }
 
-    /// The run-time parts of operand `n`.
-    pub fn flat_arg(&mut self, n: usize) -> Result<Vec<Value>> {
-        let v = self.arg(n)?;
-        let v = self.normalise(v)?;
+    /// Where a pointer points, as values: in a row-major matrix the place of the first component.
+    fn place_arg(&mut self, n: usize) -> Result<Vec<Value>> {
+        let mut p = (*self.arg_ptr(n)?).clone();
+        if let Place::Mem { row_major, .. } = &mut p.place {
+            *row_major = false;
+        }
+        let v = self.normalise(Val::Ptr(Rc::new(p)))?;
         let mut out = Vec::new();
         self.leaves(&v, &mut out)?;
         Ok(out)

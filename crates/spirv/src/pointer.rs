@@ -140,6 +140,8 @@ impl Cx<'_> {
                 let leaf = |var| Rc::new(Tree::Leaf { var, dims: dims.clone() });
                 Ok(Rc::new(Tree::Struct(vec![leaf(handle), leaf(offset)])))
             }
+            // Nothing is in it: some compilers declare one for what a function without a result returns.
+            Ty::Void => Ok(Rc::new(Tree::Struct(Vec::new()))),
             t => self.unsupported(format!("a variable of type {t:?}")),
         }
     }

@@ -564,17 +564,6 @@ impl Cx<'_> {
             }
         }
     }
-
-    /// `OpSpecConstantOp`: the operation on constants, which emission folds.
-    pub fn spec_op(&mut self, i: &Inst, op: S) -> Result<Val> {
-        let before = self.s.regions[self.region].insts.len();
-        let v = self.alu_inst(*i, op, 1)?;
-        if self.s.regions[self.region].insts.len() != before {
-            return self
-                .unsupported(format!("OpSpecConstantOp {op:?} does not fold to a constant"));
-        }
-        Ok(v)
-    }
 }
 
 /// Index of a float size in [`tepui_ir::Info::float`].

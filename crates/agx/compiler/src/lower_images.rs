@@ -250,13 +250,14 @@ impl Images {
     fn atomic(&self, e: &mut Emit, i: Inst, op: AtomicOp, image: Image) -> Step {
         let r = e.s.result(i);
         let ty = e.ty(r);
-        if ty != Type::B32 || image.ms {
+        if ty != Type::B32 {
             return Step::Keep;
         }
         let l = Lookup::new(e, i, image);
-        let h = l.args[0];
+        let (h, sample) = (l.args[0], l.args[2]);
         let data = l.args[3..].to_vec();
         let inside = match image.dim {
+            _ if image.ms => within_samples(e, h, &l, sample),
             Dim::Buffer => {
                 let size = e.bits(h, texture("buffer_size_sw"));
                 e.op(Op::ULt, &[l.at[0], size])
@@ -268,7 +269,7 @@ impl Images {
             inside,
             ty,
             |e| {
-                let address = address(e, h, &l);
+                let address = address(e, h, &l, sample);
                 let mem = Mem { align_log2: 2, access, ..MEM };
                 let mut args = vec![address];
                 args.extend(data);
@@ -528,24 +529,37 @@ fn texel_index(e: &mut Emit, h: Value, x: Value, y: Value) -> Value {
     e.op(Op::IAdd, &[sum, inside])
 }
 
-/// Where a sample of a multisampled image lies, as column and row of the image that its PBE descriptor describes.
-fn multisampled_place(e: &mut Emit, h: Value, l: &Lookup, sample: Value) -> Vec<Value> {
+/// Whether the integer coordinates are inside of the view, and the sample is one of its texels'.
+fn within_samples(e: &mut Emit, h: Value, l: &Lookup, sample: Value) -> Value {
     let inside = within(e, h, l);
-    let samples = {
-        let log = e.bits(h, texture("samples"));
-        let two = e.u32(2);
-        e.op(Op::IShl, &[two, log])
-    };
+    let log = e.bits(h, texture("samples"));
+    let two = e.u32(2);
+    let samples = e.op(Op::IShl, &[two, log]);
     let known = e.op(Op::ULt, &[sample, samples]);
-    let inside = e.op(Op::IAnd, &[inside, known]);
+    e.op(Op::IAnd, &[inside, known])
+}
+
+/// The sample of a level in the order of memory: those of a texel lie side by side.
+fn sample_index(e: &mut Emit, h: Value, l: &Lookup, sample: Value) -> Value {
     let log = e.bits(h, descriptor::SAMPLES_LOG2);
     let texel = texel_index(e, h, l.at[0], l.at[1]);
-    let mut at = e.op(Op::IShl, &[texel, log]);
-    at = e.op(Op::IAdd, &[at, sample]);
+    let first = e.op(Op::IShl, &[texel, log]);
+    e.op(Op::IAdd, &[first, sample])
+}
+
+/// Moves an index to a layer.
+fn in_layer(e: &mut Emit, h: Value, at: Value, layer: Value) -> Value {
+    let stride = e.word(h, descriptor::LAYER_B);
+    let layers = e.op(Op::IMul, &[layer, stride]);
+    e.op(Op::IAdd, &[at, layers])
+}
+
+/// Where a sample of a multisampled image lies, as column and row of the image that its PBE descriptor describes.
+fn multisampled_place(e: &mut Emit, h: Value, l: &Lookup, sample: Value) -> Vec<Value> {
+    let inside = within_samples(e, h, l, sample);
+    let mut at = sample_index(e, h, l, sample);
     if let Some(k) = l.layer() {
-        let stride = e.word(h, descriptor::LAYER_B);
-        let layers = e.op(Op::IMul, &[l.at[k], stride]);
-        at = e.op(Op::IAdd, &[at, layers]);
+        at = in_layer(e, h, at, l.at[k]);
     }
     let outside = e.u32(u32::MAX);
     let at = e.select(inside, at, outside);
@@ -580,12 +594,14 @@ fn within(e: &mut Emit, h: Value, l: &Lookup) -> Value {
     all.unwrap_or_else(|| e.konst(Type::B1, 1))
 }
 
-/// The address of a texel of 4 bytes.
-fn address(e: &mut Emit, h: Value, l: &Lookup) -> Value {
+/// The address of a texel, or sample of one, of 4 bytes.
+fn address(e: &mut Emit, h: Value, l: &Lookup, sample: Value) -> Value {
     let two = e.u32(2);
     let mut at = if l.image.dim == Dim::Buffer {
         let offset = e.bits(h, descriptor::pbe("buffer_offset_sw"));
         e.op(Op::IAdd, &[l.at[0], offset])
+    } else if l.image.ms {
+        sample_index(e, h, l, sample)
     } else {
         let (x, y) = match l.image.dim {
             Dim::D1 => (l.at[0], e.u32(0)),
@@ -598,9 +614,7 @@ fn address(e: &mut Emit, h: Value, l: &Lookup) -> Value {
         _ => l.layer(),
     };
     if let Some(k) = layer {
-        let stride = e.word(h, descriptor::LAYER_B);
-        let layers = e.op(Op::IMul, &[l.at[k], stride]);
-        at = e.op(Op::IAdd, &[at, layers]);
+        at = in_layer(e, h, at, l.at[k]);
     }
     // The field of the base counts 16 bytes.
     let b = descriptor::pbe("buffer");
@@ -611,7 +625,8 @@ fn address(e: &mut Emit, h: Value, l: &Lookup) -> Value {
     let words = e.vec(&[low, high]);
     let base = e.convert(Op::Bitcast, words, Type::B64);
     let mut bytes = e.op(Op::IShl, &[at, two]);
-    if l.image.dim != Dim::Buffer {
+    // A texel buffer and an image of samples have no levels.
+    if l.image.dim != Dim::Buffer && !l.image.ms {
         let level = e.bits(h, descriptor::pbe("level_offset_sw"));
         let seven = e.u32(7);
         let level = e.op(Op::IShl, &[level, seven]);

@@ -71,13 +71,13 @@ impl Select<'_> {
                 Attrs::Image(a),
             ) => self.lookup(i, &a)?,
             (Op::ImageStore, Attrs::Image(a)) => self.image_store(i, &a)?,
-            (Op::ImageAtomic, Attrs::ImageAtomic(op, a)) => {
+            (Op::ImageAtomic, Attrs::ImageAtomic(op, _)) => {
                 self.handle(i, s.arg(i, 0))?;
-                let what = match (a.ms, self.ty(s.result(i)).bits()) {
-                    (true, _) => "of a multisampled image".to_owned(),
-                    (_, n) => format!("{} of {n} bits", op.name()),
-                };
-                return self.refuse(i, format!("{what} is not compiled: the machine has none"));
+                let (op, bits) = (op.name(), self.ty(s.result(i)).bits());
+                return self.refuse(
+                    i,
+                    format!("{op} of {bits} bits is not compiled: the machine has none"),
+                );
             }
             // Lowered unless the handle is not known.
             (Op::ImageSize | Op::TexLevels | Op::ImageSamples, _) => {

@@ -455,10 +455,10 @@ impl Writer {
     }
 
     /// An atomic on a texel of 32-bit integers.
-    pub fn atomic(&mut self, op: S, at: Word) {
-        let zero = self.konst(0);
+    pub fn atomic(&mut self, op: S, at: Word, sample: Word) {
+        let sample = if self.image.shape.ms { sample } else { self.konst(0) };
         let pointer = self.b.type_pointer(None, StorageClass::Image, self.component);
-        let texel = self.ids(S::ImageTexelPointer, pointer, &[self.image_var, at, zero]);
+        let texel = self.ids(S::ImageTexelPointer, pointer, &[self.image_var, at, sample]);
         // Of the device, relaxed.
         let (scope, order) = (self.konst(1), self.konst(0));
         let word = self.input(input::TEXEL + self.forms % 4);

@@ -138,9 +138,9 @@ fn module(
     let image = Image { shape: s, kind, storage: Some(written), depth: false };
     let mut w = Writer::new(image);
     let ms = if s.ms { IO::SAMPLE } else { IO::NONE };
-    let at =
-        w.place(if what == Use::Write || what == Use::Atomics { Place::Own } else { Place::Any });
-    let sample = w.input(if what == Use::Write { input::OWN_SAMPLE } else { input::SAMPLE });
+    let own = matches!(what, Use::Write | Use::Atomics);
+    let at = w.place(if own { Place::Own } else { Place::Any });
+    let sample = w.input(if own { input::OWN_SAMPLE } else { input::SAMPLE });
     match what {
         Use::Read | Use::SparseRead => {
             let op = if what == Use::Read { S::ImageRead } else { S::ImageSparseRead };
@@ -153,9 +153,9 @@ fn module(
         Use::Write => w.image_write(at, ms, sample),
         Use::Atomics => {
             for op in ATOMICS {
-                w.atomic(op, at);
+                w.atomic(op, at, sample);
             }
-            w.atomic(S::AtomicStore, at);
+            w.atomic(S::AtomicStore, at, sample);
         }
     }
     let verb = match what {
@@ -191,11 +191,8 @@ pub fn all() -> Vec<Lookup> {
                 all.push(module(all.len() as u64, s, format, declared, what));
             }
         }
-        // Vulkan 1.3 has no atomics on multisampled images that any driver must have, and the machine has none.
-        if !s.ms {
-            for format in [ImageFormat::R32i, ImageFormat::R32ui].into_iter().filter_map(of) {
-                all.push(module(all.len() as u64, s, format, true, Use::Atomics));
-            }
+        for format in [ImageFormat::R32i, ImageFormat::R32ui].into_iter().filter_map(of) {
+            all.push(module(all.len() as u64, s, format, true, Use::Atomics));
         }
     }
     for s in [shape(Dim::D2, false, false), shape(Dim::Buffer, false, false)] {
