@@ -1,5 +1,5 @@
-//! Values that memory is known to hold: loads after a store or load of the same bytes take that value, and stores that
-//! another overwrites before anything can read them go.
+//! Values that memory is known to hold: loads after a store or load of the same bytes, or of one of several elements, take that value, and
+//! stores that another overwrites before anything can read them go.
 //!
 //! Other invocations' writes are seen after barriers and atomics only; volatile and coherent accesses are left alone. What may overlap
 //! is decided by [`crate::access`].
@@ -96,6 +96,18 @@ impl Forward {
             self.changed = true;
             self.names.set(r, *v);
             return true;
+        }
+        let element = |k: &Place| {
+            let at = p.offset - k.offset;
+            let fits = p.comps == 1 && k.comps > 1 && k.bits == p.bits && k.covers(&p);
+            (fits && at % i64::from(p.bytes) == 0).then(|| (at / i64::from(p.bytes)) as u32)
+        };
+        if let Some((k, v)) = known.iter().find_map(|(k, v)| Some((element(k)?, *v))) {
+            self.changed = true;
+            s.insts[i].op = Op::Extract;
+            s.insts[i].attrs = Attrs::Index(k);
+            s.set_args(i, &[v]);
+            return false;
         }
         remember(known, p, r);
         false

@@ -168,13 +168,19 @@ impl Pass {
         s.regions[r].insts = insts.into_iter().flat_map(with_new).collect();
     }
 
-    /// The factors of a product that only this sum wants.
+    /// A product of two that only one wants, and that is not the same for all.
+    fn product(&self, s: &Shader, v: Value, r: Region) -> Option<Inst> {
+        let d = self.terms.inner(s, v, r)?;
+        (s.insts[d].op == Op::FMul && !self.terms.same.has(v)).then_some(d)
+    }
+
+    /// The factors of a product.
     fn factors(&self, s: &Shader, t: &Term, r: Region) -> Vec<Value> {
-        let mut todo: Vec<Value> = t.b.into_iter().chain([t.a]).collect();
+        let Some(b) = t.b else { return Vec::new() };
+        let mut todo = vec![b, t.a];
         let mut out = Vec::new();
         while let Some(v) = todo.pop() {
-            let product = |&d: &Inst| s.insts[d].op == Op::FMul && !self.terms.same.has(v);
-            match self.terms.inner(s, v, r).filter(product) {
+            match self.product(s, v, r) {
                 Some(d) if out.len() + todo.len() + 2 <= MAX_FACTORS => {
                     todo.extend([s.arg(d, 1), s.arg(d, 0)]);
                 }
@@ -188,7 +194,7 @@ impl Pass {
     /// the sum of the others begins with.
     fn shared(&self, products: &[Vec<Value>]) -> Option<(Value, usize)> {
         let mut best: Option<(Value, usize)> = None;
-        for &x in products.iter().flatten() {
+        for &x in products.iter().filter(|f| f.len() > 2).flatten() {
             let with = || products.iter().filter(|f| f.contains(&x));
             let long = with().filter(|f| f.len() > 2).count();
             let gain = (long + usize::from(with().count() > long)).saturating_sub(1);
@@ -205,11 +211,12 @@ impl Pass {
         let (same, own): (Vec<Term>, Vec<Term>) = terms.iter().partition(|t| self.is_same(t));
         let products = own.iter().filter(|t| t.b.is_some()).count();
         let values = own.len() - products + usize::from(!same.is_empty());
-        let factors: Vec<Vec<Value>> = own
-            .iter()
-            .map(|t| if t.b.is_some() { self.factors(s, t, r) } else { Vec::new() })
-            .collect();
-        let shared = self.shared(&factors);
+        let long = own.iter().any(|t| {
+            t.b.is_some_and(|b| [t.a, b].iter().any(|&v| self.product(s, v, r).is_some()))
+        });
+        let of = |t: &Term| if long { self.factors(s, t, r) } else { Vec::new() };
+        let factors: Vec<Vec<Value>> = own.iter().map(of).collect();
+        let shared = if long { self.shared(&factors) } else { None };
         if products + values.saturating_sub(1) >= before + shared.map_or(0, |s| s.1) {
             return None;
         }

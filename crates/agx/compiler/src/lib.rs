@@ -258,7 +258,8 @@ pub fn compile_part(
         let (f, u, places) = select::select_preamble(s, uniforms, &plan, io.clone())?;
         after("preamble", Made::Mir(&f));
         (uniforms, preset) = (u, places);
-        let back = finish(f, false, 256, 0, options.checks(), &mut |_, _| {})?;
+        let few = u32::from(stats::tier(0));
+        let back = finish(f, false, (few, 256), 0, options.checks(), &mut |_, _| {})?;
         stats.preamble_instructions = back.listing.lines.len() as u32;
         preamble = Some(pack::run(&back.listing)?.code);
     }
@@ -270,7 +271,8 @@ pub fn compile_part(
         n => n.clamp(FEWEST, stats::registers_for(threads)),
     };
     let check = options.checks();
-    let back = finish(f, is_part, most, s.info.scratch_bytes, check, after)?;
+    let registers = (schedule::FEW, most);
+    let back = finish(f, is_part, registers, s.info.scratch_bytes, check, after)?;
     let packed = pack::run(&back.listing)?;
     stats.count(&back.listing);
     stats.bytes = (packed.code.len() + preamble.as_ref().map_or(0, Vec::len)) as u32;
@@ -314,11 +316,12 @@ struct Back {
     spilled: spill::Spilled,
 }
 
-/// From selected instructions to a listing: what is unused goes, registers, control flow, waits.
+/// From selected instructions to a listing: what is unused goes, registers, control flow, waits. Of half-registers, `few` need no saving, and there
+/// are at most so many.
 fn finish(
     mut f: mir::Function,
     is_part: bool,
-    most: u16,
+    (few, most): (u32, u16),
     scratch_bytes: u32,
     check: bool,
     after: &mut dyn FnMut(&'static str, Made<'_>),
@@ -332,7 +335,7 @@ fn finish(
     let live = liveness::Liveness::new(&f);
     let (mut pressure, _) = liveness::pressure(&f, &live);
     let free = u32::from(stats::tier(0).min(most)) - SLACK;
-    if schedule::run(&mut f, &live, free) {
+    if pressure > few && schedule::run(&mut f, &live, few, free) {
         after("schedule", Made::Mir(&f));
         (pressure, _) = liveness::pressure(&f, &live);
     }

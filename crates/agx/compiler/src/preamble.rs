@@ -69,6 +69,8 @@ fn kind(s: &Shader, i: Inst, kinds: &SecondaryMap<Value, Kind>, top: bool) -> Ki
         // Without derivatives one lane gets what all get. Only where every thread would look: elsewhere nothing may be bound.
         (Op::TexSampleLod | Op::TexGather | Op::TexFetch, _) if top => Kind::Work,
         (op, _) if !op.is_pure() || op.props().contains(Props::CONVERGENT) => Kind::Varying,
+        // A pair of words has to be made one of registers, and an address wants a pair of uniforms.
+        (Op::Bitcast, _) if ty == Type::B64 && !s.ty(s.arg(i, 0)).is_scalar() => Kind::Work,
         (Op::Vec | Op::Extract | Op::Copy | Op::Bitcast | Op::FNeg | Op::FAbs | Op::INot, _) => {
             Kind::Free
         }

@@ -15,10 +15,10 @@ use cranelift_entity::{EntityRef, SecondaryMap};
 use std::collections::BinaryHeap;
 
 /// Half-registers alive at once that are not worth a look.
-const FEW: u32 = 16;
+pub const FEW: u32 = 16;
 
-/// Runs the pass; more than `limit` half-registers alive at once cost threads. Returns whether anything moved.
-pub fn run(f: &mut Function, live: &Liveness, limit: u32) -> bool {
+/// Runs the pass on blocks with more than `few` half-registers alive at once; more than `limit` cost threads. Returns whether anything moved.
+pub fn run(f: &mut Function, live: &Liveness, few: u32, limit: u32) -> bool {
     let mut places = SecondaryMap::with_capacity(f.vals.len());
     let mut changed = false;
     for b in f.blocks.keys() {
@@ -35,7 +35,7 @@ pub fn run(f: &mut Function, live: &Liveness, limit: u32) -> bool {
         }
         let body = &f.blocks[b].insts[head..end];
         let before = peak(f, body, out.clone());
-        if before <= FEW {
+        if before <= few {
             continue;
         }
         let order = Ready::new(f, body, &mut places, before <= limit).order(out.clone());

@@ -61,11 +61,7 @@ fn fixed_end(f: &Function) -> u16 {
         }
         _ => None,
     });
-    let exports = f.insts.values().filter(|i| i.op == Op::Exports).flat_map(|i| {
-        let srcs = i.srcs.as_slice(&f.pool);
-        srcs.iter().zip(&f.exports).map(|(&s, &at)| at + u16::from(f.vals[s].halves))
-    });
-    ends.chain(exports).max().unwrap_or(0)
+    ends.max().unwrap_or(0).max(exports(f).end)
 }
 
 /// Where instructions have their values: what the checker compares with.

@@ -12,7 +12,7 @@ use tepui_agx_isa::table::integer::{Bitop, Bitrev, Convert, Ffs, Iadd, Imadd, Po
 use tepui_agx_isa::table::unary::{
     Ceil, Exp2, Floor, Log2, Rcp, Rint, Rsqrt, RsqrtSpecial, SinPt1, SinPt2, Trunc,
 };
-use tepui_ir::{Attrs, Builtin, Inst, InstFlags, Op, Type, Value};
+use tepui_ir::{Inst, InstFlags, Op, Type, Value};
 
 /// Truth tables: bit `a + 2 b`.
 pub(super) mod table {
@@ -701,19 +701,6 @@ impl Select<'_> {
             Op::U2U | Op::S2S => self.resize(op, args[0], k, from, bits),
             _ => return self.refuse(i, format!("of {ty} is not compiled")),
         })
-    }
-
-    /// The axis of the pixel's place, if a value is that of the fragment in it.
-    fn pixel_axis(&self, v: Value, k: usize) -> Option<u8> {
-        let s = self.s;
-        let mut i = s.def_inst(v)?;
-        let mut k = u8::try_from(k).ok()?;
-        if let Attrs::Index(n) = s.insts[i].attrs {
-            k = u8::try_from(n).ok()?;
-            i = s.def_inst(s.arg(i, 0))?;
-        }
-        let place = s.insts[i].attrs == Attrs::Builtin(Builtin::FragCoord);
-        (place && k < 2).then_some(k)
     }
 
     /// A float operand as it stands, without modifiers from behind it.

@@ -19,7 +19,7 @@ use tepui_agx_isa::table::barrier::WaitPix;
 use tepui_agx_isa::table::integer::Ffs;
 use tepui_agx_isa::table::moves::GetSr;
 use tepui_agx_isa::table::tile::{SampleMask, ZsEmit};
-use tepui_ir::{Attrs, Builtin, Inst, IoLoc, IoSlot, NumKind, Op, Sampling, Shader};
+use tepui_ir::{Attrs, Builtin, Inst, IoLoc, IoSlot, NumKind, Op, Sampling, Shader, Value};
 
 /// All samples of a pixel. source: applegpu.py, "sample_mask"
 pub(super) const ALL: u64 = 255;
@@ -445,6 +445,19 @@ impl Select<'_> {
             }
             None => Comp::Const(0),
         }
+    }
+
+    /// The axis of the pixel's place, if a value is that of the fragment in it.
+    pub(super) fn pixel_axis(&self, v: Value, k: usize) -> Option<u8> {
+        let s = self.s;
+        let mut i = s.def_inst(v)?;
+        let mut k = u8::try_from(k).ok()?;
+        if let Attrs::Index(n) = s.insts[i].attrs {
+            k = u8::try_from(n).ok()?;
+            i = s.def_inst(s.arg(i, 0))?;
+        }
+        let place = s.insts[i].attrs == Attrs::Builtin(Builtin::FragCoord);
+        (place && k < 2).then_some(k)
     }
 
     fn fragment_builtin(&mut self, i: Inst, b: Builtin) -> Result<Option<Vec<Comp>>> {

@@ -369,11 +369,9 @@ impl Select<'_> {
             for (base, off) in [(args[0], args[1]), (args[1], args[0])] {
                 if let Comp::Uni(h) = self.comp(base, 0)
                     && h < 256
-                    && let Some(e) = self.def_inst(off)
-                    && self.s.insts[e].op == Op::U2U
-                    && self.ty(self.s.arg(e, 0)).bits() == 32
+                    && let Some(word) = self.zero_extended(off)
                 {
-                    let x = self.isrc(self.s.arg(e, 0), 0);
+                    let x = self.isrc(word, 0);
                     let x = if log == 0 {
                         x
                     } else {

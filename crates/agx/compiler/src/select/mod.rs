@@ -71,6 +71,8 @@ pub(crate) struct Select<'a> {
     frames: Vec<Frame>,
     /// What truth values of the stage stand for, so that branches and selects compare by themselves.
     truths: Vec<(Val, cond::Cond)>,
+    /// Pairs of uniforms that stand in registers, by block and first half-uniform.
+    longs: Vec<(Block, u16, Val)>,
     /// Which values differ between lanes; found out when something asks.
     divergence: Option<tepui_passes::divergence::Divergence>,
     /// Regions around, the outermost one included.
@@ -179,6 +181,7 @@ impl<'a> Select<'a> {
             parts,
             frames: Vec::new(),
             truths: Vec::new(),
+            longs: Vec::new(),
             divergence: None,
             nest: 0,
             io: stage::Io::default(),
@@ -285,10 +288,15 @@ impl<'a> Select<'a> {
             Comp::Val(v) => v,
             Comp::Const(bits) => self.mov_imm(bits, room),
             Comp::Uni(half) if room.halves == 4 => {
+                let here = |l: &&(Block, u16, Val)| (l.0, l.1) == (self.cur, half);
+                if let Some(known) = self.longs.iter().find(here) {
+                    return known.2;
+                }
                 let words =
                     [0, 2].map(|k| self.mov(Opnd::uniform(half + k, Size::B32), Room::WORD));
                 let d = self.f.val(Room::LONG);
                 self.emit(MOp::Collect, &[d], &words);
+                self.longs.push((self.cur, half, d));
                 d
             }
             Comp::Uni(half) => {

@@ -4,7 +4,7 @@ use super::{Comp, Select};
 use crate::mir::{HOLE, Room, Val};
 use crate::uniforms::Source;
 use tepui_agx_isa::operand::{Hint, Size, Src, SrcKind, minifloat_encode};
-use tepui_ir::{Op, Value};
+use tepui_ir::{Op, Type, Value};
 
 /// Where an operand is.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -153,9 +153,27 @@ impl Select<'_> {
         self.comp_src(c, bits)
     }
 
+    /// The word that a 64-bit value extends with zeros.
+    pub(crate) fn zero_extended(&self, v: Value) -> Option<Value> {
+        let s = self.s;
+        let d = self.def_inst(v)?;
+        let word = match s.insts[d].op {
+            Op::U2U => s.arg(d, 0),
+            Op::Bitcast => match *s.args(s.def_inst(s.arg(d, 0))?) {
+                [low, high] if s.as_const(high) == Some(0) => low,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        (s.ty(word) == Type::B32 && s.ty(v) == Type::B64).then_some(word)
+    }
+
     /// Integer operand of an add or multiply, with extension from 16 (or, for 64 bits, 32) bits for free.
     pub(crate) fn esrc(&mut self, v: Value, k: usize) -> Opnd {
         let bits = self.ty(v).bits();
+        if let Some(a) = self.zero_extended(v) {
+            return self.isrc(a, 0);
+        }
         if let Some(d) = self.def_inst(v) {
             let op = self.s.insts[d].op;
             if matches!(op, Op::U2U | Op::S2S | Op::B2I) {
