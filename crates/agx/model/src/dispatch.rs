@@ -1,10 +1,9 @@
 //! Spreads a dispatch's workgroups over the worker threads.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use tepui_softgpu::{AddressSpace, RangeCache};
 
 use crate::Gpu;
+use crate::crew::{Budget, share};
 use crate::job::{JobFault, JobStats, Unit};
 use crate::usc::fpmode::FlushSubnormals;
 use crate::usc::launch::{Grid, Launch};
@@ -25,7 +24,7 @@ impl Gpu {
             let mut worker = Worker::new(self.port(vm, &launch, 0), self.options.check);
             let budget = self.options.instruction_budget;
             let left = worker.run_preshader(&preshader, &rows, &launch, budget)?;
-            add(stats, worker);
+            stats.merge(&done(worker));
             launch.uniforms = left.stored_uniforms;
             launch.textures = left.textures;
             launch.samplers = left.samplers;
@@ -41,70 +40,36 @@ impl Gpu {
         grid: Grid,
         stats: &mut JobStats,
     ) -> Result<(), JobFault> {
-        let budget = self.options.instruction_budget;
+        let limit = self.options.instruction_budget;
         let launch = self.prepare(vm, launch, stats)?;
         let rows = launch.program.shared_rows(&launch.uniforms);
         let [nx, ny, nz] = grid.workgroups().map(u64::from);
         let count = nx.saturating_mul(ny).saturating_mul(nz);
-        // Each workgroup costs something even if its program is empty.
-        let left = self.options.job_budget.saturating_sub(stats.instructions);
-        let endless = || JobFault::endless(Unit::Usc);
         let place =
             |index: u64| [(index % nx) as u32, (index / nx % ny) as u32, (index / nx / ny) as u32];
-        if count == 1 || self.workers() == 1 {
-            let _mode = FlushSubnormals::enter();
-            let mut worker = Worker::new(self.port(vm, &launch, 0), self.options.check);
-            let result = (0..count).try_for_each(|index| {
-                worker.run(&launch, &rows, &grid, place(index), budget)?;
-                if worker.executed.saturating_add(index) > left { Err(endless()) } else { Ok(()) }
-            });
-            add(stats, worker);
-            return result;
-        }
-        // Chunks are handed out in order; a worker keeps its memory from chunk to chunk.
         let chunk = (count / (self.workers() as u64 * 16)).clamp(1, 64);
-        let next = AtomicU64::new(0);
-        // The fault of the lowest workgroup wins, whoever met it first.
-        let first_fault = AtomicU64::new(u64::MAX);
-        let spent = AtomicU64::new(0);
-        let results: Vec<(JobStats, Option<(u64, JobFault)>)> = self.pool()?.broadcast(|context| {
-            let _mode = FlushSubnormals::enter();
-            let mut worker =
-                Worker::new(self.port(vm, &launch, context.index() as u32), self.options.check);
-            let mut fault = None;
-            'work: loop {
-                let start = next.fetch_add(chunk, Ordering::Relaxed);
-                if start >= count {
-                    break;
-                }
-                let before = worker.executed;
-                for index in start..start.saturating_add(chunk).min(count) {
-                    if index > first_fault.load(Ordering::Relaxed) {
-                        break 'work;
-                    }
-                    if let Err(e) = worker.run(&launch, &rows, &grid, place(index), budget) {
-                        first_fault.fetch_min(index, Ordering::Relaxed);
-                        fault = Some((index, e));
-                        break 'work;
-                    }
-                }
-                let cost = worker.executed - before + chunk;
-                if spent.fetch_add(cost, Ordering::Relaxed).saturating_add(cost) > left {
-                    first_fault.fetch_min(start, Ordering::Relaxed);
-                    fault = Some((start, endless()));
-                    break;
-                }
-            }
-            let mut stats = JobStats::default();
-            add(&mut stats, worker);
-            (stats, fault)
+        let chunks = (0..count.div_ceil(chunk) as usize).map(|number| {
+            let start = number as u64 * chunk;
+            start..start.saturating_add(chunk).min(count)
         });
-        let mut faults = Vec::new();
-        for (part, fault) in results {
-            stats.merge(&part);
-            faults.extend(fault);
-        }
-        JobFault::lowest(faults)
+        let budget = Budget::new(stats.instructions, self.options.job_budget, Unit::Usc);
+        let (parts, outcome) = share(
+            self,
+            chunks,
+            |core| Worker::new(self.port(vm, &launch, core), self.options.check),
+            |worker, chunk| {
+                for index in chunk {
+                    let before = worker.executed;
+                    worker.run(&launch, &rows, &grid, place(index), limit)?;
+                    // Each workgroup costs something even if its program is empty.
+                    budget.spend(worker.executed - before + 1)?;
+                }
+                Ok(())
+            },
+            done,
+        )?;
+        parts.iter().for_each(|part| stats.merge(part));
+        outcome
     }
 
     pub(crate) fn port<'v>(
@@ -131,15 +96,15 @@ impl Gpu {
     }
 }
 
-/// Adds what a worker did.
-pub(crate) fn add(stats: &mut JobStats, worker: Worker<'_>) {
+/// What a worker did.
+pub(crate) fn done(worker: Worker<'_>) -> JobStats {
     let (soft_faults, first_soft_fault) = worker.soft_faults();
-    stats.merge(&JobStats {
+    JobStats {
         launches: 0,
         threads: worker.threads,
         instructions: worker.executed,
         soft_faults,
         first_soft_fault,
         reports: worker.into_reports(),
-    });
+    }
 }

@@ -226,14 +226,6 @@ impl JobFault {
         JobFault::new(unit, "the job is taken for endless")
     }
 
-    /// The fault of the lowest part, of those that workers met: whoever met it first.
-    pub fn lowest(faults: Vec<(u64, JobFault)>) -> Result<(), JobFault> {
-        match faults.into_iter().min_by_key(|(part, _)| *part) {
-            Some((_, fault)) => Err(fault),
-            None => Ok(()),
-        }
-    }
-
     /// Work of a kind that the model does not execute.
     pub fn unimplemented(unit: Unit, what: &str) -> JobFault {
         JobFault::new(unit, format!("{what} are not executed by this model yet"))

@@ -5,10 +5,11 @@
 //! GPU memory, as silicon does.
 //!
 //! Modules carry the names of the hardware's units: [`cdm`] walks compute control streams,
-//! [`render`] draws what vertex control streams say, [`pipeline`] loads what USC words name, [`dispatch`] spreads workgroups over threads, [`usc`]
+//! [`render`] draws what vertex control streams say, [`pipeline`] loads what USC words name, [`dispatch`] spreads workgroups over threads (`crew` has how work is shared), [`usc`]
 //! executes machine code; textures and images are `tepui_agx_texture`'s.
 
 pub mod cdm;
+mod crew;
 mod dispatch;
 pub mod isp;
 mod job;

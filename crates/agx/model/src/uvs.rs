@@ -4,17 +4,13 @@
 //! varyings of 16 bits, point size, layer and viewport, clip distances. [`Layout`] says where each
 //! lies. source: docs/drivers/asahi.rst, "Hardware varyings"; agx_uvs.h, `enum uvs_group`.
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use tepui_agx_packets::ppp::{OutputSelect, VaryingCounts};
 use tepui_softgpu::AddressSpace;
 
 use crate::Gpu;
-use crate::dispatch::add;
+use crate::crew::{Budget, share};
+use crate::dispatch::done;
 use crate::job::{JobFault, JobStats, Unit};
-use crate::usc::fpmode::FlushSubnormals;
 use crate::usc::launch::Launch;
 use crate::usc::row::{LANES, Row};
 use crate::usc::stage::{INSTANCE_REGISTER, Stage, VERTEX_REGISTER, VertexStage};
@@ -100,70 +96,28 @@ pub fn shade(
 ) -> Result<(), JobFault> {
     debug_assert_eq!(outputs.len(), vertices.len() * stride);
     let rows = launch.program.shared_rows(&launch.uniforms);
-    let left = gpu.options.job_budget.saturating_sub(stats.instructions);
     let group = |worker: &mut Worker<'_>, vertices: &[Vertex], outputs: &mut [u32]| {
         preload(worker.preload(&launch.program), vertices);
         let alive = if vertices.len() == LANES { u32::MAX } else { (1 << vertices.len()) - 1 };
         let stage = Stage::Vertex(VertexStage { outputs, stride });
         worker.run_group(launch, &rows, stage, alive, gpu.options.instruction_budget)
     };
-    let groups = vertices.len().div_ceil(LANES);
-    if groups <= GROUPS_AT_A_TIME || gpu.workers() == 1 {
-        let _mode = FlushSubnormals::enter();
-        let mut worker = Worker::new(gpu.port(vm, launch, 0), gpu.options.check);
-        let mut parts = vertices.chunks(LANES).zip(outputs.chunks_mut(LANES * stride));
-        let result = parts.try_for_each(|(vertices, outputs)| {
-            group(&mut worker, vertices, outputs)?;
-            if worker.executed > left { Err(endless()) } else { Ok(()) }
-        });
-        add(stats, worker);
-        return result;
-    }
     let chunk = GROUPS_AT_A_TIME * LANES;
-    let parts = vertices.chunks(chunk).zip(outputs.chunks_mut(chunk * stride)).enumerate();
-    let parts = Mutex::new(parts);
-    // The fault of the lowest chunk wins, whoever met it first.
-    let first_fault = AtomicU64::new(u64::MAX);
-    let spent = AtomicU64::new(0);
-    let results: Vec<(JobStats, Option<(u64, JobFault)>)> = gpu.pool()?.broadcast(|context| {
-        let _mode = FlushSubnormals::enter();
-        let core = context.index() as u32;
-        let mut worker = Worker::new(gpu.port(vm, launch, core), gpu.options.check);
-        let mut fault = None;
-        loop {
-            let part = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let Some((index, (vertices, outputs))) = part else { break };
-            let index = index as u64;
-            if index > first_fault.load(Ordering::Relaxed) {
-                break;
-            }
+    let budget = Budget::new(stats.instructions, gpu.options.job_budget, Unit::Usc);
+    let (parts, outcome) = share(
+        gpu,
+        vertices.chunks(chunk).zip(outputs.chunks_mut(chunk * stride)),
+        |core| Worker::new(gpu.port(vm, launch, core), gpu.options.check),
+        |worker, (vertices, outputs)| {
             let before = worker.executed;
             let mut groups = vertices.chunks(LANES).zip(outputs.chunks_mut(LANES * stride));
-            let mut result = groups.try_for_each(|(v, o)| group(&mut worker, v, o));
-            let cost = worker.executed - before;
-            if spent.fetch_add(cost, Ordering::Relaxed).saturating_add(cost) > left {
-                result = result.and(Err(endless()));
-            }
-            if let Err(e) = result {
-                first_fault.fetch_min(index, Ordering::Relaxed);
-                fault = Some((index, e));
-                break;
-            }
-        }
-        let mut stats = JobStats::default();
-        add(&mut stats, worker);
-        (stats, fault)
-    });
-    let mut faults = Vec::new();
-    for (part, fault) in results {
-        stats.merge(&part);
-        faults.extend(fault);
-    }
-    JobFault::lowest(faults)
-}
-
-fn endless() -> JobFault {
-    JobFault::endless(Unit::Usc)
+            groups.try_for_each(|(vertices, outputs)| group(worker, vertices, outputs))?;
+            budget.spend(worker.executed - before)
+        },
+        done,
+    )?;
+    parts.iter().for_each(|part| stats.merge(part));
+    outcome
 }
 
 fn preload(registers: &mut [Row], vertices: &[Vertex]) {

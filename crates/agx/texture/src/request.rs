@@ -97,6 +97,20 @@ impl Default for Operands {
 }
 
 impl Request {
+    /// One for all components of 32 bits and without further conditions.
+    pub const fn new(kind: Kind, dimension: TextureDimension) -> Request {
+        Request {
+            kind,
+            dimension,
+            compare: false,
+            offset: false,
+            lod: LodSource::Auto,
+            narrow: false,
+            mask: 15,
+            residency: false,
+        }
+    }
+
     /// Rows of the result.
     pub fn rows(&self) -> usize {
         (self.mask & 15).count_ones() as usize + usize::from(self.residency)

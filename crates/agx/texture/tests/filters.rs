@@ -69,16 +69,7 @@ fn check(make: &Make, state: &State, windows: bool, seed: u64) {
         s.pixel_coordinates = state.pixel;
         s.border_colour = BorderColour::OpaqueWhite;
     });
-    let request = Request {
-        kind: Kind::Sample,
-        dimension: make.dimension,
-        compare: false,
-        offset: false,
-        lod: LodSource::Level,
-        narrow: false,
-        mask: 15,
-        residency: false,
-    };
+    let request = Request { lod: LodSource::Level, ..Request::new(Kind::Sample, make.dimension) };
     for _ in 0..3 {
         let mut operands = Operands::default();
         let mut coordinates = [[0.0f32; LANES]; 3];

@@ -11,18 +11,9 @@ use tepui_agx_packets::texture::{
     Channel, Channels, Layout, Texture, TextureDimension, TextureType,
 };
 use tepui_agx_texture::pbe::StoreOperands;
-use tepui_agx_texture::{Kind, LANES, LodSource, Operands, Request, Store, Unit};
+use tepui_agx_texture::{Kind, LANES, Operands, Request, Store, Unit};
 
-const LOAD: Request = Request {
-    kind: Kind::Load,
-    dimension: TextureDimension::D2,
-    compare: false,
-    offset: false,
-    lod: LodSource::Auto,
-    narrow: false,
-    mask: 15,
-    residency: false,
-};
+const LOAD: Request = Request::new(Kind::Load, TextureDimension::D2);
 
 /// The texels that a row of lanes loads, from (x, y) on.
 fn load(unit: &mut Unit, memory: &mut Flat, texture: &[u8; 24], x: u32, y: u32) -> [[f32; 4]; 32] {

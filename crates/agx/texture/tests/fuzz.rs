@@ -346,16 +346,7 @@ proptest! {
     fn any_bytes_decode_or_say_why(bytes in any::<[u8; 24]>(), sampler in any::<[u8; 8]>()) {
         let mut unit = Unit::default();
         let mut memory = Guarded::new(4096, false);
-        let request = Request {
-            kind: Kind::Sample,
-            dimension: TextureDimension::D2,
-            compare: false,
-            offset: false,
-            lod: LodSource::Auto,
-            narrow: false,
-            mask: 15,
-            residency: false,
-        };
+        let request = Request::new(Kind::Sample, TextureDimension::D2);
         let mut out = [[0; LANES]; 5];
         let state = SamplerState { sampler, border: [0; 4] };
         let operands = Operands::default();

@@ -15,16 +15,7 @@ use tepui_agx_texture::{
 };
 
 fn request(kind: Kind, dimension: TextureDimension) -> Request {
-    Request {
-        kind,
-        dimension,
-        compare: false,
-        offset: false,
-        lod: LodSource::Level,
-        narrow: false,
-        mask: 15,
-        residency: false,
-    }
+    Request { lod: LodSource::Level, ..Request::new(kind, dimension) }
 }
 
 fn float(value: u32) -> f32 {

@@ -58,16 +58,7 @@ fn formats() -> Vec<(Channels, TextureType, bool)> {
 }
 
 fn load(dimension: TextureDimension) -> Request {
-    Request {
-        kind: Kind::Load,
-        dimension,
-        compare: false,
-        offset: false,
-        lod: LodSource::Level,
-        narrow: false,
-        mask: 15,
-        residency: false,
-    }
+    Request { lod: LodSource::Level, ..Request::new(Kind::Load, dimension) }
 }
 
 fn values(random: &mut Random, type_: TextureType, narrow: bool) -> [[u32; LANES]; 4] {

@@ -32,17 +32,34 @@ pub fn target(bench: &Bench) -> Result<Image> {
     })
 }
 
+/// The vertex and the fragment stage of a case whose first two shaders they are.
+pub fn stages<'a>(bench: &Bench<'a>) -> [(vk::ShaderStageFlags, &'a [u32]); 2] {
+    [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[1][..])]
+}
+
+/// A rendering on an image of [`SIZE_PX`] that is cleared before.
+pub fn onto(image: &Image) -> Pass {
+    let colors = vec![Attachment::color(image, CLEAR)];
+    Pass { colors, size_px: SIZE_PX, ..Pass::default() }
+}
+
+/// What vertices form, by name: all that needs neither other vertices nor other stages.
+pub const TOPOLOGIES: [(&str, vk::PrimitiveTopology); 6] = [
+    ("points", vk::PrimitiveTopology::POINT_LIST),
+    ("lines", vk::PrimitiveTopology::LINE_LIST),
+    ("line_strip", vk::PrimitiveTopology::LINE_STRIP),
+    ("triangles", vk::PrimitiveTopology::TRIANGLE_LIST),
+    ("strip", vk::PrimitiveTopology::TRIANGLE_STRIP),
+    ("fan", vk::PrimitiveTopology::TRIANGLE_FAN),
+];
+
 /// A vertex of `mesh.vert`.
 pub type Vertex = [f32; 8];
 
 /// Renders once into an image of [`SIZE_PX`] and returns its pixels.
 pub fn picture(bench: &Bench, draw: impl FnOnce(&Commands) -> Result<()>) -> Result<Vec<u8>> {
     let image = target(bench)?;
-    let pass = Pass {
-        colors: vec![Attachment::color(&image, CLEAR)],
-        size_px: SIZE_PX,
-        ..Pass::default()
-    };
+    let pass = onto(&image);
     let mut result = Ok(());
     bench.gpu.submit(|c| c.render(&pass, |c| result = draw(c)))?;
     result?;
@@ -160,7 +177,7 @@ impl Mesh {
         let shaders = vec![shader("mesh.vert"), shader("shade.frag")];
         let Mesh { name, about, state, vertices: list, rule, .. } = self;
         Case::new(name, about, shaders, move |bench| {
-            let stages = [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[1][..])];
+            let stages = stages(bench);
             let pipeline = bench.gpu.graphics(&stages, &state, &[])?;
             let buffer = vertices(bench, &list)?;
             let pixels = picture(bench, |c| {

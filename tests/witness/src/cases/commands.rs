@@ -306,8 +306,7 @@ fn timestamps() -> Case {
                     // SAFETY: the pool has this query, and it was reset.
                     unsafe { gpu.device.cmd_write_timestamp(c.handle, stage, pool, query) }
                 };
-                // SAFETY: the pool has four queries.
-                unsafe { gpu.device.cmd_reset_query_pool(c.handle, pool, 0, 4) };
+                c.reset_queries(pool, 4);
                 for query in 0..4 {
                     stamp(query);
                     step(c, &kernel, &[3, 1]);

@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::canvas::{FRAGMENT, Mesh, SIZE_PX, VERTEX, band, picture};
+use super::canvas::{Mesh, SIZE_PX, VERTEX, band, picture, stages};
 use crate::case::{Bench, Case, Output, Rule, Shader};
 use crate::gpu::{Bind, Buffer, Commands, Graphics, Result, State};
 use crate::number::Random;
@@ -100,7 +100,7 @@ fn numbers(
             state.divisors =
                 vec![vk::VertexInputBindingDivisorDescriptionKHR { binding: 1, divisor }];
         }
-        let stages = [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[1][..])];
+        let stages = stages(bench);
         let pipeline = bench.gpu.graphics(&stages, &state, &[])?;
         let each = bench.gpu.buffer(&(0..256u32).map(|i| 255 - i).collect::<Vec<_>>())?;
         let divided = bench.gpu.buffer(&(0..256u32).map(|i| 7 + 3 * i).collect::<Vec<_>>())?;

@@ -4,8 +4,7 @@
 use ash::vk;
 
 use super::canvas::{
-    FRAGMENT, Mesh, VERTEX, Vertex, band, mesh_state, nearly, output, picture, scattered, small,
-    vertices,
+    Mesh, Vertex, band, mesh_state, nearly, output, picture, scattered, small, stages, vertices,
 };
 use crate::case::{Case, Rule, Shader};
 use crate::number::Random;
@@ -212,7 +211,7 @@ fn viewports() -> Vec<Case> {
 fn many_varyings() -> Case {
     let shaders = vec![Shader::new("wide.vert"), Shader::new("wide.frag")];
     Case::new("geometry/many_varyings", "120 components in three ways", shaders, |bench| {
-        let stages = [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[1][..])];
+        let stages = stages(bench);
         let pipeline = bench.gpu.graphics(&stages, &mesh_state(), &[])?;
         let list = deep(54, 15);
         let buffer = vertices(bench, &list)?;

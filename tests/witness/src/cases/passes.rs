@@ -3,7 +3,7 @@
 
 use ash::vk;
 
-use super::canvas::{FRAGMENT, SIZE_PX, VERTEX, Vertex, mesh_state, nearly, vertices};
+use super::canvas::{FRAGMENT, SIZE_PX, VERTEX, Vertex, mesh_state, nearly, stages, vertices};
 use crate::case::{Bench, Case, Output, Rule, Shader};
 use crate::gpu::{
     Attachment, Bind, Graphics, Image, ImageSpec, Pass, RenderPass, Result, Shape, State, Transfer,
@@ -258,7 +258,7 @@ fn layered_depth(name: &'static str, format: vk::Format) -> Case {
             let count = face(vk::CompareOp::ALWAYS, 0, vk::StencilOp::INCREMENT_AND_CLAMP);
             state.stencil = Some([count; 2]);
         }
-        let stages = [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[1][..])];
+        let stages = stages(bench);
         let draws = bench.gpu.graphics(&stages, &state, &[])?;
         // Then a picture of what was counted twice or more.
         state.depth = Some((vk::CompareOp::GREATER, false));
@@ -321,7 +321,7 @@ fn overflowing(name: &'static str, samples: vk::SampleCountFlags, instances: u32
                 .dst_alpha_blend_factor(vk::BlendFactor::ZERO)
                 .color_write_mask(vk::ColorComponentFlags::RGBA),
         ];
-        let stages = [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[1][..])];
+        let stages = stages(bench);
         let pipeline = bench.gpu.graphics(&stages, &state, &[])?;
         let list = scattered(71, 9000, 0.02);
         let buffer = vertices(bench, &list)?;

@@ -3,7 +3,7 @@
 use ash::vk;
 use ash::vk::BlendFactor as B;
 
-use super::canvas::{FRAGMENT, VERTEX};
+use super::canvas::{FRAGMENT, VERTEX, stages};
 use crate::case::{Bench, Case, Output, Rule, Shader};
 use crate::gpu::{
     Attachment, Bind, Buffer, Commands, Image, ImageSpec, Pass, Result, SamplerSpec, Shape, State,
@@ -882,6 +882,32 @@ fn fragments() -> Vec<Case> {
     cases
 }
 
+/// The pixels of triangles whose fragment shader has one binding.
+fn drawn(bench: &Bench, vertices: Vec<f32>, bind: Bind) -> Result<Vec<u8>> {
+    let [width, height] = SIZE_PX;
+    let format = vk::Format::R8G8B8A8_UNORM;
+    let image = bench.gpu.image(ImageSpec {
+        usage: vk::ImageUsageFlags::COLOR_ATTACHMENT,
+        ..ImageSpec::sampled(format, Shape::D2, [width, height, 1])
+    })?;
+    let mut layer = Layer::new(vertices);
+    layer.state.colors = vec![format];
+    let pipeline = bench.gpu.graphics(&stages(bench), &layer.state, &[bind])?;
+    let buffer = bench.gpu.buffer(&layer.vertices)?;
+    let pass = Pass {
+        colors: vec![Attachment::color(&image, [0.0; 4])],
+        size_px: SIZE_PX,
+        ..Pass::default()
+    };
+    bench.gpu.submit(|c| {
+        c.render(&pass, |c| {
+            c.vertex_buffers(&[&buffer]);
+            c.draw(&pipeline, (layer.vertices.len() / 8) as u32, 1);
+        });
+    })?;
+    bench.gpu.read_image(&image, 0, (width * height * 4) as usize)
+}
+
 /// A texture with levels over triangles in perspective.
 fn textured() -> Case {
     let shaders = vec![
@@ -893,11 +919,6 @@ fn textured() -> Case {
         "a texture with levels, level of detail from derivatives",
         shaders,
         |bench| {
-            let [width, height] = SIZE_PX;
-            let image = bench.gpu.image(ImageSpec {
-                usage: vk::ImageUsageFlags::COLOR_ATTACHMENT,
-                ..ImageSpec::sampled(vk::Format::R8G8B8A8_UNORM, Shape::D2, [width, height, 1])
-            })?;
             let spec =
                 ImageSpec::sampled(vk::Format::R8G8B8A8_UNORM, Shape::D2, [64, 64, 1]).mipmapped();
             let levels: Vec<Vec<u8>> = (0..spec.levels)
@@ -915,27 +936,7 @@ fn textured() -> Case {
             let sampler = bench
                 .gpu
                 .sampler(SamplerSpec::new(vk::Filter::LINEAR, vk::SamplerAddressMode::REPEAT))?;
-            let mut layer = Layer::new(triangles(51, 8));
-            layer.state.colors = vec![vk::Format::R8G8B8A8_UNORM];
-            let stages = [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[1][..])];
-            let pipeline = bench.gpu.graphics(
-                &stages,
-                &layer.state,
-                &[Bind::Texture(texture.view, sampler)],
-            )?;
-            let buffer = bench.gpu.buffer(&layer.vertices)?;
-            let pass = Pass {
-                colors: vec![Attachment::color(&image, [0.0; 4])],
-                size_px: SIZE_PX,
-                ..Pass::default()
-            };
-            bench.gpu.submit(|c| {
-                c.render(&pass, |c| {
-                    c.vertex_buffers(&[&buffer]);
-                    c.draw(&pipeline, 24, 1);
-                });
-            })?;
-            let pixels = bench.gpu.read_image(&image, 0, (width * height * 4) as usize)?;
+            let pixels = drawn(bench, triangles(51, 8), Bind::Texture(texture.view, sampler))?;
             Ok(vec![
                 Output::peer("picture", &pixels, Rule::Mostly { abs: 4.0, permille: 20.0 })
                     .picture(SIZE_PX),
@@ -951,28 +952,8 @@ fn counted() -> Case {
         Shader::new("pixels.frag").define("COUNT", 1).define("SCALE", ""),
     ];
     Case::new("fragment/count", "fragments that count themselves in memory", shaders, |bench| {
-        let [width, height] = SIZE_PX;
-        let image = bench.gpu.image(ImageSpec {
-            usage: vk::ImageUsageFlags::COLOR_ATTACHMENT,
-            ..ImageSpec::sampled(vk::Format::R8G8B8A8_UNORM, Shape::D2, [width, height, 1])
-        })?;
         let counts = bench.gpu.buffer(&[0u32; 64])?;
-        let mut layer = Layer::new(triangles(52, 8));
-        layer.state.colors = vec![vk::Format::R8G8B8A8_UNORM];
-        let stages = [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[1][..])];
-        let pipeline = bench.gpu.graphics(&stages, &layer.state, &[Bind::Storage(&counts)])?;
-        let buffer = bench.gpu.buffer(&layer.vertices)?;
-        let pass = Pass {
-            colors: vec![Attachment::color(&image, [0.0; 4])],
-            size_px: SIZE_PX,
-            ..Pass::default()
-        };
-        bench.gpu.submit(|c| {
-            c.render(&pass, |c| {
-                c.vertex_buffers(&[&buffer]);
-                c.draw(&pipeline, 24, 1);
-            });
-        })?;
+        drawn(bench, triangles(52, 8), Bind::Storage(&counts))?;
         Ok(vec![Output::peer("counts", &counts.read::<u32>(), Rule::Abs(3.0))])
     })
 }

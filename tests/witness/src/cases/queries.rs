@@ -3,11 +3,10 @@
 use ash::vk;
 
 use super::canvas::{
-    CLEAR, FRAGMENT, SIZE_PX, VERTEX, mesh_state, nearly, output, scattered, small, target,
+    SIZE_PX, TOPOLOGIES, mesh_state, nearly, onto, output, scattered, small, stages, target,
     vertices,
 };
 use crate::case::{Case, Output, Rule, Shader};
-use crate::gpu::{Attachment, Pass};
 
 /// Samples of three draws, each counted on its own: triangles, nothing, and one that is culled.
 fn occlusion(precise: bool) -> Case {
@@ -19,7 +18,7 @@ fn occlusion(precise: bool) -> Case {
         shaders,
         move |bench| {
             let gpu = bench.gpu;
-            let stages = [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[1][..])];
+            let stages = stages(bench);
             let drawn = gpu.graphics(&stages, &mesh_state(), &[])?;
             let mut state = mesh_state();
             state.cull = vk::CullModeFlags::FRONT_AND_BACK;
@@ -28,42 +27,22 @@ fn occlusion(precise: bool) -> Case {
             let queries = gpu.query_pool(vk::QueryType::OCCLUSION, 5)?;
             let answers = gpu.output::<u64>(5)?;
             let image = target(bench)?;
-            let pass = Pass {
-                colors: vec![Attachment::color(&image, CLEAR)],
-                size_px: SIZE_PX,
-                ..Pass::default()
-            };
+            let pass = onto(&image);
             let flags = match precise {
                 true => vk::QueryControlFlags::PRECISE,
                 false => vk::QueryControlFlags::empty(),
             };
             gpu.submit(|c| {
-                let device = &gpu.device;
-                // SAFETY: all objects are live; each query is reset, begun and ended once.
-                unsafe {
-                    device.cmd_reset_query_pool(c.handle, queries, 0, 5);
-                    c.render(&pass, |c| {
-                        c.vertex_buffers(&[&buffer]);
-                        let draws = [(&drawn, 3), (&drawn, 12), (&culled, 12), (&drawn, 9)];
-                        for (query, (pipeline, count)) in draws.into_iter().enumerate() {
-                            device.cmd_begin_query(c.handle, queries, query as u32, flags);
-                            c.draw(pipeline, count, 1);
-                            device.cmd_end_query(c.handle, queries, query as u32);
-                        }
-                        device.cmd_begin_query(c.handle, queries, 4, flags);
-                        device.cmd_end_query(c.handle, queries, 4);
-                    });
-                    device.cmd_copy_query_pool_results(
-                        c.handle,
-                        queries,
-                        0,
-                        5,
-                        answers.handle,
-                        0,
-                        8,
-                        vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT,
-                    );
-                }
+                c.reset_queries(queries, 5);
+                c.render(&pass, |c| {
+                    c.vertex_buffers(&[&buffer]);
+                    let draws = [(&drawn, 3), (&drawn, 12), (&culled, 12), (&drawn, 9)];
+                    for (query, (pipeline, count)) in (0..).zip(draws) {
+                        c.query((queries, query), flags, || c.draw(pipeline, count, 1));
+                    }
+                    c.query((queries, 4), flags, || {});
+                });
+                c.query_results(queries, 5, 1, &answers);
             })?;
             let mut answers = answers.read::<u64>();
             if !precise {
@@ -85,7 +64,7 @@ fn parts() -> Case {
         shaders,
         |bench| {
             let gpu = bench.gpu;
-            let stages = [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[1][..])];
+            let stages = stages(bench);
             let mut state = mesh_state();
             state.blend = vec![
                 vk::PipelineColorBlendAttachmentState::default()
@@ -100,34 +79,15 @@ fn parts() -> Case {
             let queries = gpu.query_pool(vk::QueryType::OCCLUSION, 1)?;
             let answer = gpu.output::<u64>(1)?;
             let image = target(bench)?;
-            let pass = Pass {
-                colors: vec![Attachment::color(&image, CLEAR)],
-                size_px: SIZE_PX,
-                ..Pass::default()
-            };
+            let pass = onto(&image);
             gpu.submit(|c| {
-                let device = &gpu.device;
-                // SAFETY: all objects are live; the query is reset, begun and ended once.
-                unsafe {
-                    device.cmd_reset_query_pool(c.handle, queries, 0, 1);
-                    c.render(&pass, |c| {
-                        c.vertex_buffers(&[&buffer]);
-                        let flags = vk::QueryControlFlags::PRECISE;
-                        device.cmd_begin_query(c.handle, queries, 0, flags);
-                        c.draw(&pipeline, 36, 100_000);
-                        device.cmd_end_query(c.handle, queries, 0);
-                    });
-                    device.cmd_copy_query_pool_results(
-                        c.handle,
-                        queries,
-                        0,
-                        1,
-                        answer.handle,
-                        0,
-                        8,
-                        vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT,
-                    );
-                }
+                c.reset_queries(queries, 1);
+                c.render(&pass, |c| {
+                    c.vertex_buffers(&[&buffer]);
+                    let flags = vk::QueryControlFlags::PRECISE;
+                    c.query((queries, 0), flags, || c.draw(&pipeline, 36, 100_000));
+                });
+                c.query_results(queries, 1, 1, &answer);
             })?;
             let pixels = gpu.read_image(&image, 0, (SIZE_PX[0] * SIZE_PX[1] * 4) as usize)?;
             Ok(vec![
@@ -143,17 +103,13 @@ fn timestamps() -> Case {
     let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
     Case::new("queries/timestamps", "before, between and after two draws", shaders, |bench| {
         let gpu = bench.gpu;
-        let stages = [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[1][..])];
+        let stages = stages(bench);
         let pipeline = gpu.graphics(&stages, &mesh_state(), &[])?;
         let buffer = vertices(bench, &scattered(94, 30))?;
         let queries = gpu.query_pool(vk::QueryType::TIMESTAMP, 3)?;
         let answers = gpu.output::<u64>(3)?;
         let image = target(bench)?;
-        let pass = Pass {
-            colors: vec![Attachment::color(&image, CLEAR)],
-            size_px: SIZE_PX,
-            ..Pass::default()
-        };
+        let pass = onto(&image);
         gpu.submit(|c| {
             let device = &gpu.device;
             let stamp = |query| {
@@ -161,8 +117,7 @@ fn timestamps() -> Case {
                 // SAFETY: the queries were reset, and each is written once.
                 unsafe { device.cmd_write_timestamp2(c.handle, stage, queries, query) }
             };
-            // SAFETY: all objects are live.
-            unsafe { device.cmd_reset_query_pool(c.handle, queries, 0, 3) };
+            c.reset_queries(queries, 3);
             stamp(0);
             for query in 1..3 {
                 c.render(&pass, |c| {
@@ -171,19 +126,7 @@ fn timestamps() -> Case {
                 });
                 stamp(query);
             }
-            // SAFETY: the queries were written, and the buffer has room for their results.
-            unsafe {
-                device.cmd_copy_query_pool_results(
-                    c.handle,
-                    queries,
-                    0,
-                    3,
-                    answers.handle,
-                    0,
-                    8,
-                    vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT,
-                );
-            }
+            c.query_results(queries, 3, 1, &answers);
         })?;
         let [a, b, c] = answers.read::<u64>()[..] else { return Ok(Vec::new()) };
         let in_order = [u32::from(0 < a), u32::from(a <= b), u32::from(b <= c), u32::from(a < c)];
@@ -193,17 +136,9 @@ fn timestamps() -> Case {
 
 /// Statistics of a draw.
 fn statistics() -> Vec<Case> {
-    use vk::PrimitiveTopology as T;
     use vk::QueryPipelineStatisticFlags as F;
     let mut cases = Vec::new();
-    for (name, topology) in [
-        ("points", T::POINT_LIST),
-        ("lines", T::LINE_LIST),
-        ("line_strip", T::LINE_STRIP),
-        ("triangles", T::TRIANGLE_LIST),
-        ("strip", T::TRIANGLE_STRIP),
-        ("fan", T::TRIANGLE_FAN),
-    ] {
+    for (name, topology) in TOPOLOGIES {
         let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
         cases.push(Case::new(
             format!("queries/statistics_{name}"),
@@ -211,7 +146,7 @@ fn statistics() -> Vec<Case> {
             shaders,
             move |bench| {
                 let gpu = bench.gpu;
-                let stages = [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[1][..])];
+                let stages = stages(bench);
                 let mut state = mesh_state();
                 state.topology = topology;
                 let pipeline = gpu.graphics(&stages, &state, &[])?;
@@ -228,34 +163,16 @@ fn statistics() -> Vec<Case> {
                 let queries = gpu.query_pool_of(&create)?;
                 let answers = gpu.output::<u64>(5)?;
                 let image = target(bench)?;
-                let pass = Pass {
-                    colors: vec![Attachment::color(&image, CLEAR)],
-                    size_px: SIZE_PX,
-                    ..Pass::default()
-                };
+                let pass = onto(&image);
                 gpu.submit(|c| {
-                    let device = &gpu.device;
-                    // SAFETY: all objects are live; the query is reset, begun and ended once.
-                    unsafe {
-                        device.cmd_reset_query_pool(c.handle, queries, 0, 1);
-                        let flags = vk::QueryControlFlags::empty();
-                        device.cmd_begin_query(c.handle, queries, 0, flags);
+                    c.reset_queries(queries, 1);
+                    c.query((queries, 0), vk::QueryControlFlags::empty(), || {
                         c.render(&pass, |c| {
                             c.vertex_buffers(&[&buffer]);
                             c.draw(&pipeline, 12, 2);
                         });
-                        device.cmd_end_query(c.handle, queries, 0);
-                        device.cmd_copy_query_pool_results(
-                            c.handle,
-                            queries,
-                            0,
-                            1,
-                            answers.handle,
-                            0,
-                            40,
-                            vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT,
-                        );
-                    }
+                    });
+                    c.query_results(queries, 1, 5, &answers);
                 })?;
                 Ok(vec![Output::peer("counts", &answers.read::<u64>(), Rule::Bits)])
             },

@@ -3,8 +3,8 @@
 use ash::vk;
 
 use super::canvas::{
-    CLEAR, FRAGMENT, SIZE_PX, VERTEX, Vertex, band, mesh_state, nearly, output, picture, scattered,
-    target, vertices,
+    CLEAR, FRAGMENT, SIZE_PX, TOPOLOGIES, VERTEX, Vertex, band, mesh_state, nearly, onto, output,
+    picture, scattered, stages, target, vertices,
 };
 use crate::case::{Case, Output, Rule, Shader};
 use crate::gpu::{Attachment, ImageSpec, Pass, Shape, State};
@@ -200,16 +200,8 @@ fn tessellation() -> Vec<Case> {
 
 /// What `mesh.vert` captures, from a draw that may or may not be rasterised.
 fn feedback() -> Vec<Case> {
-    use vk::PrimitiveTopology as T;
     let mut cases = Vec::new();
-    for (name, topology) in [
-        ("points", T::POINT_LIST),
-        ("lines", T::LINE_LIST),
-        ("line_strip", T::LINE_STRIP),
-        ("triangles", T::TRIANGLE_LIST),
-        ("strip", T::TRIANGLE_STRIP),
-        ("fan", T::TRIANGLE_FAN),
-    ] {
+    for (name, topology) in TOPOLOGIES {
         for (discard, room) in [(false, 64u32), (true, 64), (true, 7)] {
             let suffix = match (discard, room) {
                 (false, _) => "drawn",
@@ -231,7 +223,7 @@ fn feedback() -> Vec<Case> {
                     let gpu = bench.gpu;
                     let calls =
                         ash::ext::transform_feedback::Device::new(&gpu.instance, &gpu.device);
-                    let stages = [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[1][..])];
+                    let stages = stages(bench);
                     let stages = if discard { &stages[..1] } else { &stages[..] };
                     let pipeline = gpu.graphics(stages, &state, &[])?;
                     let list = band(13);
@@ -242,16 +234,12 @@ fn feedback() -> Vec<Case> {
                         gpu.query_pool(vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT, 1)?;
                     let answers = gpu.output::<u64>(2)?;
                     let image = target(bench)?;
-                    let pass = Pass {
-                        colors: vec![Attachment::color(&image, CLEAR)],
-                        size_px: SIZE_PX,
-                        ..Pass::default()
-                    };
+                    let pass = onto(&image);
                     gpu.submit(|c| {
                         // SAFETY: all objects are live, and queries and captures are begun and
                         // ended once each, the captures inside of the rendering.
                         unsafe {
-                            gpu.device.cmd_reset_query_pool(c.handle, queries, 0, 1);
+                            c.reset_queries(queries, 1);
                             c.render(&pass, |c| {
                                 c.vertex_buffers(&[&buffer]);
                                 c.bind_graphics(&pipeline);
@@ -283,16 +271,7 @@ fn feedback() -> Vec<Case> {
                                 );
                                 (calls.cmd_end_query_indexed_ext)(c.handle, queries, 0, 0);
                             });
-                            gpu.device.cmd_copy_query_pool_results(
-                                c.handle,
-                                queries,
-                                0,
-                                1,
-                                answers.handle,
-                                0,
-                                16,
-                                vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT,
-                            );
+                            c.query_results(queries, 1, 2, &answers);
                         }
                     })?;
                     let pixels =
@@ -334,11 +313,7 @@ fn feedback_resumed() -> Case {
         let captured = gpu.output::<f32>(8 * 64)?;
         let counter = gpu.buffer(&[0u32; 4])?;
         let image = target(bench)?;
-        let pass = Pass {
-            colors: vec![Attachment::color(&image, CLEAR)],
-            size_px: SIZE_PX,
-            ..Pass::default()
-        };
+        let pass = onto(&image);
         gpu.submit(|c| {
             let device = &gpu.device;
             let (null, from) = (std::ptr::null(), &counter.handle);
@@ -394,7 +369,7 @@ fn layered(
         })?;
         let mut state = mesh_state();
         state.view_mask = view_mask;
-        let mut stages = vec![(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[1][..])];
+        let mut stages = stages(bench).to_vec();
         if let Some(geometry) = bench.spirv.get(2) {
             stages.insert(1, (GEOMETRY, &geometry[..]));
         }
@@ -445,7 +420,7 @@ fn targets() -> Vec<Case> {
         "a viewport for each instance",
         shaders,
         move |bench| {
-            let stages = [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[1][..])];
+            let stages = stages(bench);
             let pipeline = bench.gpu.graphics(&stages, &state, &[])?;
             let list = scattered(86, 9);
             let buffer = vertices(bench, &list)?;

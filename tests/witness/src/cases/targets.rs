@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::canvas::{FRAGMENT, VERTEX, scattered};
+use super::canvas::{scattered, stages};
 use crate::case::{Bench, Case, Output, Rule, Shader};
 use crate::gpu::{
     Attachment, Commands, Image, ImageSpec, Pass, Result, Shape, State, Transfer, ViewSpec,
@@ -36,7 +36,7 @@ fn state() -> State {
 
 /// Draws triangles into a pass of one RGBA8 attachment.
 fn paint(bench: &Bench, image: &Image, seed: u64, load: bool) -> Result<()> {
-    let stages = [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[1][..])];
+    let stages = stages(bench);
     let pipeline = bench.gpu.graphics(&stages, &state(), &[])?;
     let list = scattered(seed, 24);
     let buffer = bench.gpu.buffer(&list.concat())?;
@@ -124,7 +124,7 @@ fn several(transfer: Transfer, suffix: &str) -> Case {
                 .iter()
                 .map(|&(format, _)| target(bench, format, SIZE_PX, transfer))
                 .collect::<Result<Vec<_>>>()?;
-            let stages = [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[1][..])];
+            let stages = stages(bench);
             let mut state = state();
             state.colors = formats.iter().map(|f| f.0).collect();
             let pipeline = bench.gpu.graphics(&stages, &state, &[])?;
@@ -174,7 +174,7 @@ fn spilled() -> Case {
             .iter()
             .map(|&format| target(bench, format, SIZE_PX, Transfer::Host))
             .collect::<Result<Vec<_>>>()?;
-        let stages = [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[1][..])];
+        let stages = stages(bench);
         let mut state = state();
         state.colors = formats.clone();
         let pipeline = bench.gpu.graphics(&stages, &state, &[])?;

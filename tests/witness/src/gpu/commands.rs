@@ -186,6 +186,36 @@ impl Commands<'_> {
         }
     }
 
+    /// Makes the first queries of a pool ready to be used.
+    pub fn reset_queries(&self, pool: vk::QueryPool, count: u32) {
+        // SAFETY: this buffer is being recorded, and the pool is live.
+        unsafe { self.gpu.device.cmd_reset_query_pool(self.handle, pool, 0, count) }
+    }
+
+    /// Records work inside of a query, which was reset.
+    pub fn query(
+        &self,
+        (pool, number): (vk::QueryPool, u32),
+        flags: vk::QueryControlFlags,
+        work: impl FnOnce(),
+    ) {
+        // SAFETY: this buffer is being recorded, and the pool is live.
+        unsafe { self.gpu.device.cmd_begin_query(self.handle, pool, number, flags) }
+        work();
+        // SAFETY: the query was begun.
+        unsafe { self.gpu.device.cmd_end_query(self.handle, pool, number) }
+    }
+
+    /// Waits for the first queries of a pool and copies their results, `words` of 64 bits each.
+    pub fn query_results(&self, pool: vk::QueryPool, count: u32, words: u64, into: &Buffer) {
+        let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
+        let (device, to, stride) = (&self.gpu.device, into.handle, 8 * words);
+        // SAFETY: this buffer is being recorded; pool and buffer are live.
+        unsafe {
+            device.cmd_copy_query_pool_results(self.handle, pool, 0, count, to, 0, stride, flags);
+        }
+    }
+
     /// Everything before is visible to everything after.
     pub fn barrier(&self) {
         self.barrier_to(

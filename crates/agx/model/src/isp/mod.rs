@@ -28,15 +28,14 @@ mod zls;
 pub(crate) use zls::Zls;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use tepui_softgpu::AddressSpace;
 
 use crate::Gpu;
+use crate::crew::{Budget, share};
 use crate::job::{JobFault, JobStats, RenderJob, Unit};
 use crate::recycle::{Buffers, bytes_of};
 use crate::render::scene::Scene;
-use crate::usc::fpmode::FlushSubnormals;
 use crate::usc::program::Programs;
 use bins::Bins;
 use frame::{Frame, Setup};
@@ -103,7 +102,7 @@ fn layers(
     if frame.layers > 1 {
         order.sort_by_key(|&shape| layer_of(shape));
     }
-    let spent = AtomicU64::new(stats.instructions);
+    let budget = Budget::new(stats.instructions, gpu.options.job_budget, Unit::Isp);
     let mut rest = order.as_slice();
     for layer in 0..frame.layers {
         let (own, behind) = rest.split_at(rest.partition_point(|&shape| layer_of(shape) <= layer));
@@ -112,7 +111,7 @@ fn layers(
             continue;
         }
         bins.fill(&frame.shapes, own, frame.tiles, frame.tile_px);
-        tiles(gpu, frame, (bins, layer), &spent, stats, visible)?;
+        tiles(gpu, frame, (bins, layer), &budget, stats, visible)?;
     }
     Ok(())
 }
@@ -122,55 +121,30 @@ fn tiles(
     gpu: &Gpu,
     frame: &Frame<'_>,
     (bins, layer): (&Bins, u32),
-    spent: &AtomicU64,
+    budget: &Budget,
     stats: &mut JobStats,
     visible: &mut [u64],
 ) -> Result<(), JobFault> {
-    let count = u64::from(frame.tiles[0]) * u64::from(frame.tiles[1]);
-    let next = AtomicU64::new(0);
-    // The fault of the first tile wins, whoever met it first.
-    let first_fault = AtomicU64::new(u64::MAX);
-    let work = |core: u32| {
-        let _mode = FlushSubnormals::enter();
-        let mut worker = TileWorker::new(gpu, frame, core);
-        let mut fault = None;
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            if index >= count || index > first_fault.load(Ordering::Relaxed) {
-                break;
-            }
+    let [across, down] = frame.tiles;
+    let (parts, outcome) = share(
+        gpu,
+        0..across as usize * down as usize,
+        |core| TileWorker::new(gpu, frame, core),
+        |worker, index| {
             let before = worker.executed();
-            let place = [index as u32 % frame.tiles[0], index as u32 / frame.tiles[0]];
-            let mut result = worker.tile(bins, layer, place);
-            let cost = worker.executed() - before + TILE_COST;
-            let budget = gpu.options.job_budget;
-            if spent.fetch_add(cost, Ordering::Relaxed).saturating_add(cost) > budget {
-                result = result.and(Err(JobFault::endless(Unit::Isp)));
-            }
-            if let Err(e) = result {
-                first_fault.fetch_min(index, Ordering::Relaxed);
-                fault = Some((index, e));
-                break;
-            }
-        }
-        let mut stats = JobStats::default();
-        let visible = worker.finish(&mut stats);
-        (stats, visible, fault)
-    };
-    let results = if count == 1 || gpu.workers() == 1 {
-        vec![work(0)]
-    } else {
-        gpu.pool()?.broadcast(|context| work(context.index() as u32))
-    };
-    let mut faults = Vec::new();
-    for (part, counts, fault) in results {
+            let index = index as u32;
+            worker.tile(bins, layer, [index % across, index / across])?;
+            budget.spend(worker.executed() - before + TILE_COST)
+        },
+        TileWorker::finish,
+    )?;
+    for (part, counts) in parts {
         stats.merge(&part);
         for (sum, count) in visible.iter_mut().zip(counts) {
             *sum += count;
         }
-        faults.extend(fault);
     }
-    JobFault::lowest(faults)
+    outcome
 }
 
 /// Adds to the occlusion results: a word of 64 bits each.

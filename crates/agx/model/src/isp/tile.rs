@@ -84,12 +84,9 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
         self.core.as_ref().map_or(0, |core| core.executed)
     }
 
-    /// Ends the work: samples that passed, by state.
-    pub fn finish(self, stats: &mut JobStats) -> Vec<u64> {
-        if let Some(core) = self.core {
-            crate::dispatch::add(stats, core);
-        }
-        self.visible
+    /// Ends the work: what was done, and samples that passed, by state.
+    pub fn finish(self) -> (JobStats, Vec<u64>) {
+        (self.core.map_or_else(JobStats::default, crate::dispatch::done), self.visible)
     }
 
     /// Draws a tile.

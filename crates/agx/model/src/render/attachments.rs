@@ -4,9 +4,7 @@ use tepui_agx_packets::Packet;
 use tepui_agx_packets::pbe::Pbe;
 use tepui_agx_packets::render::{BgEotUsc, Counts};
 use tepui_agx_packets::texture::{TextureDimension, TextureType};
-use tepui_agx_texture::{
-    Kind, LANES, LodSource, Notes, Operands, Request, Unit as TextureUnit, texture_of,
-};
+use tepui_agx_texture::{Kind, LANES, Notes, Operands, Request, Unit as TextureUnit, texture_of};
 use tepui_softgpu::{AddressSpace, RangeCache};
 
 use crate::Gpu;
@@ -141,20 +139,12 @@ fn colour(
     let odd = |p: tepui_packets::Problem| JobFault::new(Unit::Pbe, p.to_string());
     let (texture, size_px) = texture_of(pbe).map_err(odd)?;
     let dimension = Pbe::unpack(pbe).map_err(odd)?.dimension;
-    let request = Request {
-        kind: Kind::Load,
-        // Cubes are loaded from as arrays.
-        dimension: match dimension {
-            TextureDimension::Cube | TextureDimension::CubeArray => TextureDimension::D2Array,
-            other => other,
-        },
-        compare: false,
-        offset: false,
-        lod: LodSource::Auto,
-        narrow: false,
-        mask: 15,
-        residency: false,
+    // Cubes are loaded from as arrays.
+    let dimension = match dimension {
+        TextureDimension::Cube | TextureDimension::CubeArray => TextureDimension::D2Array,
+        other => other,
     };
+    let request = Request::new(Kind::Load, dimension);
     let integer =
         Pbe::unpack(pbe).is_ok_and(|p| matches!(p.type_, TextureType::Uint | TextureType::Sint));
     let mut unit = TextureUnit::default();

@@ -73,10 +73,10 @@ impl Placed<'_> {
     /// Which way a triangle turns: positive if clockwise with y downwards.
     fn turn(&self) -> f64 {
         if self.side == Side::Inside {
-            return area(self.shape.clip.map(|p| spot(self.transform, p).0)) as f64;
+            return area(each(self.shape.clip, |p| spot(self.transform, p).0)) as f64;
         }
         // The sign of the determinant is that of the visible part, whatever the signs of w.
-        let [a, b, c] = self.shape.window.map(|p| [p[0], p[1], p[3]].map(f64::from));
+        let [a, b, c] = each(self.shape.window, |p| each([p[0], p[1], p[3]], f64::from));
         a[0] * (b[1] * c[2] - b[2] * c[1])
             + a[1] * (b[2] * c[0] - b[0] * c[2])
             + a[2] * (b[0] * c[1] - b[1] * c[0])
@@ -85,7 +85,7 @@ impl Placed<'_> {
     /// The pieces of a triangle that turns in this way.
     fn fill(&self, turn: f64, pieces: &mut Vec<Piece>) {
         if self.side == Side::Inside {
-            pieces.push(piece(self.shape.clip.map(|p| spot(self.transform, p)), turn > 0.0));
+            pieces.push(piece(each(self.shape.clip, |p| spot(self.transform, p)), turn > 0.0));
             return;
         }
         let corners = self.planes.clip_triangle();
@@ -93,7 +93,7 @@ impl Placed<'_> {
         let (Some(first), Some(mut last)) = (spots.next(), spots.next()) else { return };
         for next in spots {
             let three = [first, last, next];
-            let area = area(three.map(|s| s.0));
+            let area = area(each(three, |s| s.0));
             // Snapping may have turned a sliver.
             if area != 0 && (area > 0) == (turn > 0.0) {
                 pieces.push(piece(three, area > 0));
@@ -270,13 +270,13 @@ impl Setup<'_> {
             }
             Side::Inside => false,
         };
-        let clip = &shape.clip;
-        if add(clip.map(|p| p[3] - self.w_min)) {
+        let clip = shape.clip;
+        if add(each(clip, |p| p[3] - self.w_min)) {
             return Side::Outside;
         }
         if self.state.0.cull.depth_clip {
-            let near = clip.map(|p| if self.opengl_depth { p[2] + p[3] } else { p[2] });
-            if add(near) || add(clip.map(|p| p[3] - p[2])) {
+            let near = each(clip, |p| if self.opengl_depth { p[2] + p[3] } else { p[2] });
+            if add(near) || add(each(clip, |p| p[3] - p[2])) {
                 return Side::Outside;
             }
         }
@@ -284,7 +284,7 @@ impl Setup<'_> {
         let mut word = first;
         for plane in 0..16 {
             if selected >> plane & 1 != 0 {
-                let distances = assembled.vertices.map(|v| f32::from_bits(self.word(v, word)));
+                let distances = each(assembled.vertices, |v| f32::from_bits(self.word(v, word)));
                 word += 1;
                 if add(distances) {
                     return Side::Outside;
@@ -293,8 +293,8 @@ impl Setup<'_> {
         }
         for axis in 0..2 {
             let limit = |p: [f32; 4]| GUARD_BAND_PX * p[3];
-            if add(shape.window.map(|p| limit(p) - p[axis]))
-                || add(shape.window.map(|p| limit(p) + p[axis]))
+            if add(each(shape.window, |p| limit(p) - p[axis]))
+                || add(each(shape.window, |p| limit(p) + p[axis]))
             {
                 return Side::Outside;
             }
@@ -333,7 +333,7 @@ impl Setup<'_> {
         let high = scissor.max_px.map(|p| i64::from(p) << SUBPIXEL_BITS);
         let seen = |piece: &Piece| {
             (0..2).all(|axis| {
-                let at = piece.xy.map(|xy| i64::from(xy[axis]));
+                let at = each(piece.xy, |xy| i64::from(xy[axis]));
                 let least = at.iter().min().copied().unwrap_or(0) - i64::from(reach);
                 let most = at.iter().max().copied().unwrap_or(0) + i64::from(reach);
                 least < high[axis] && most > low[axis]
@@ -348,6 +348,12 @@ impl Setup<'_> {
         }
         pieces.truncate(kept);
     }
+}
+
+/// What becomes of each vertex. (An array's `map` is a call here, one for each vertex.)
+#[inline(always)]
+fn each<T: Copy, U>([a, b, c]: [T; 3], f: impl Fn(T) -> U) -> [U; 3] {
+    [f(a), f(b), f(c)]
 }
 
 fn to_window(v: &Viewport, [x, y, z, w]: [f32; 4]) -> [f32; 4] {

@@ -25,15 +25,12 @@ unsafe fn load(row: &[u32; LANES], part: usize) -> __m256i {
 #[inline]
 #[target_feature(enable = "avx2")]
 pub unsafe fn look_up(table: &[f32; 256], words: &Row, shift: u32, out: &mut Floats) {
-    let shift = _mm_cvtsi32_si128(shift as i32);
-    let byte = _mm256_set1_epi32(0xff);
-    for part in 0..LANES / 8 {
-        // SAFETY: parts are inside of rows, bytes inside of the table.
-        unsafe {
-            let index = _mm256_and_si256(_mm256_srl_epi32(load(words, part), shift), byte);
-            let values = _mm256_i32gather_ps::<4>(table.as_ptr(), index);
-            _mm256_storeu_ps(out.as_mut_ptr().add(8 * part), values);
-        }
+    // Not by the host's gathers, which are slower than single loads on some.
+    for (words, out) in words.as_chunks::<8>().0.iter().zip(out.as_chunks_mut::<8>().0) {
+        let v = |i: usize| table[(words[i] >> shift & 0xff) as usize];
+        let values = _mm256_setr_ps(v(0), v(1), v(2), v(3), v(4), v(5), v(6), v(7));
+        // SAFETY: eight floats.
+        unsafe { _mm256_storeu_ps(out.as_mut_ptr(), values) };
     }
 }
 
@@ -44,16 +41,16 @@ pub unsafe fn look_up(table: &[f32; 256], words: &Row, shift: u32, out: &mut Flo
 #[inline]
 #[target_feature(enable = "avx2")]
 pub unsafe fn gather(host: *const u8, offsets: &Row, exec: u32, out: &mut Row) {
-    // Indices have a sign: they count from the middle.
-    let middle = host.wrapping_add(1 << 31).cast();
-    let sign = _mm256_set1_epi32(i32::MIN);
-    for part in (0..LANES / 8).filter(|part| exec >> (8 * part) & 0xff != 0) {
-        // SAFETY: the caller's promise; parts are inside of rows.
-        unsafe {
-            let index = _mm256_xor_si256(load(offsets, part), sign);
-            let words = _mm256_i32gather_epi32::<1>(middle, index);
-            _mm256_storeu_si256(out.as_mut_ptr().add(8 * part).cast(), words);
+    let parts = offsets.as_chunks::<8>().0.iter().zip(out.as_chunks_mut::<8>().0);
+    for (part, (offsets, out)) in parts.enumerate() {
+        if exec >> (8 * part) & 0xff == 0 {
+            continue;
         }
+        // SAFETY: the caller's promise.
+        let v = |i: usize| unsafe { host.add(offsets[i] as usize).cast::<i32>().read_unaligned() };
+        let words = _mm256_setr_epi32(v(0), v(1), v(2), v(3), v(4), v(5), v(6), v(7));
+        // SAFETY: eight words.
+        unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), words) };
     }
 }
 

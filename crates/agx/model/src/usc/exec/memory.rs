@@ -468,6 +468,17 @@ fn local_offsets(l: &Lanes<'_, '_>, op: &Op, t: &Transfer) -> [u32; LANES] {
     out
 }
 
+/// Offsets in local memory, if all that lanes may reach from them is inside and the job is not checked.
+#[inline(always)]
+fn near_locals(l: &Lanes<'_, '_>, offsets: &[u32; LANES], unit: u32) -> Option<Near> {
+    if !l.shared.local_written.is_empty() || l.exec == 0 {
+        return None;
+    }
+    let near = Near::among(offsets, unit, l.exec);
+    let end = near.last() as usize + (4 * unit) as usize;
+    (end <= l.shared.local.len()).then_some(near)
+}
+
 /// The outcome of an access outside of local memory: silicon's is unknown, so it is a fault.
 #[cold]
 fn outside_local(l: &mut Lanes<'_, '_>, offset: u32) -> Next {
@@ -488,20 +499,15 @@ pub fn local_load<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     let offsets = local_offsets(l, op, t);
     let unit = t.format.stride();
     let components = component_numbers(t.mask);
-    if l.shared.local_written.is_empty() && l.exec != 0 {
-        let near = Near::among(&offsets, unit, l.exec);
-        let end = near.last() as usize + (4 * unit) as usize;
-        let start = near.first() as usize;
-        if end <= l.shared.local.len() {
-            for k in 0..t.count() {
-                let at = components[k] * unit as usize;
-                // SAFETY: the last offset plus four elements lies in local memory.
-                let row =
-                    unsafe { fetch(l.shared.local.as_ptr().add(start + at), &near.offsets, unit) };
-                l.store_u32(register_at(t.register, k), &row);
-            }
-            return Next::Continue;
+    if let Some(near) = near_locals(l, &offsets, unit) {
+        let first = l.shared.local.as_ptr().wrapping_add(near.first() as usize);
+        for k in 0..t.count() {
+            let from = first.wrapping_add(components[k] * unit as usize);
+            // SAFETY: the last offset plus four elements lies in local memory.
+            let row = unsafe { fetch(from, &near.offsets, unit) };
+            l.store_u32(register_at(t.register, k), &row);
         }
+        return Next::Continue;
     }
     for k in 0..t.count() {
         let at = components[k] as u32 * unit;
@@ -548,20 +554,15 @@ pub fn local_store<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     let offsets = local_offsets(l, op, t);
     let unit = t.format.stride();
     let components = component_numbers(t.mask);
-    if l.shared.local_written.is_empty() && l.exec != 0 {
-        let near = Near::among(&offsets, unit, l.exec);
-        let end = near.last() as usize + (4 * unit) as usize;
-        let start = near.first() as usize;
-        if end <= l.shared.local.len() {
-            for k in 0..t.count() {
-                let at = components[k] * unit as usize;
-                let row = register_bits(l, t, k);
-                let to = l.shared.local.as_mut_ptr();
-                // SAFETY: the last offset plus four elements lies in local memory.
-                unsafe { spread(to.add(start + at), &near.offsets, l.exec, &row, unit) };
-            }
-            return Next::Continue;
+    if let Some(near) = near_locals(l, &offsets, unit) {
+        let first = l.shared.local.as_mut_ptr().wrapping_add(near.first() as usize);
+        for k in 0..t.count() {
+            let to = first.wrapping_add(components[k] * unit as usize);
+            let row = register_bits(l, t, k);
+            // SAFETY: the last offset plus four elements lies in local memory.
+            unsafe { spread(to, &near.offsets, l.exec, &row, unit) };
         }
+        return Next::Continue;
     }
     for k in 0..t.count() {
         let at = components[k] as u32 * unit;
