@@ -75,6 +75,8 @@ bitflags! {
         const TO_INT8 = 1 << 28;
         /// `extract_dyn` and `insert_dyn` to selects.
         const DYNAMIC = 1 << 29;
+        /// `bit_interleave` to shifts.
+        const INTERLEAVE = 1 << 30;
     }
 }
 
@@ -127,6 +129,21 @@ impl Lowering for Pass {
 /// Integer constant of the size of `ty`.
 fn int(e: &mut Emit, ty: Type, x: u64) -> Value {
     e.konst(ty, x)
+}
+
+/// The low 16 bits of a number with a zero above each.
+fn apart(e: &mut Emit, v: Value) -> Value {
+    let low = e.u32(0xffff);
+    let v = e.op(Op::IAnd, &[v, low]);
+    [(8, 0x00ff_00ff), (4, 0x0f0f_0f0f), (2, 0x3333_3333), (1, 0x5555_5555)].into_iter().fold(
+        v,
+        |v, (n, mask)| {
+            let (shift, mask) = (e.u32(n), e.u32(mask));
+            let up = e.op(Op::IShl, &[v, shift]);
+            let both = e.op(Op::IOr, &[v, up]);
+            e.op(Op::IAnd, &[both, mask])
+        },
+    )
 }
 
 fn bits_of(e: &Emit, v: Value) -> u64 {
@@ -322,6 +339,12 @@ impl Pass {
             }
             Op::BitCount if on(Alu::BIT_COUNT) => bit_count(e, a),
             Op::BitReverse if on(Alu::BIT_REVERSE) => bit_reverse(e, a),
+            Op::BitInterleave if on(Alu::INTERLEAVE) => {
+                let (even, odd) = (apart(e, a), apart(e, b));
+                let one = e.u32(1);
+                let odd = e.op(Op::IShl, &[odd, one]);
+                e.op(Op::IOr, &[even, odd])
+            }
             Op::BitReverse if on(Alu::NARROW) && ty.bits() < 32 => {
                 let x = e.convert(Op::U2U, a, Type::B32);
                 let x = e.op(Op::BitReverse, &[x]);

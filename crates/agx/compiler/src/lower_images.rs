@@ -490,19 +490,6 @@ fn cube_level(e: &mut Emit, handle: Value, r: &[Value], gradients: [Value; 2]) -
     e.op(Op::FMul, &[log, half])
 }
 
-/// The bits of a number with a zero above each.
-fn spread(e: &mut Emit, mut v: Value) -> Value {
-    // Sides of tiles are less than 256 texels.
-    for (n, mask) in [(4, 0x0f0fu32), (2, 0x3333), (1, 0x5555)] {
-        let shift = e.u32(n);
-        let up = e.op(Op::IShl, &[v, shift]);
-        let both = e.op(Op::IOr, &[v, up]);
-        let mask = e.u32(mask);
-        v = e.op(Op::IAnd, &[both, mask]);
-    }
-    v
-}
-
 /// The texel of a level in the order of memory. source: Mesa, docs/drivers/asahi.rst, "Image layouts"
 fn texel_index(e: &mut Emit, h: Value, x: Value, y: Value) -> Value {
     let row = e.word(h, descriptor::PITCH_B);
@@ -522,10 +509,8 @@ fn texel_index(e: &mut Emit, h: Value, x: Value, y: Value) -> Value {
     let left = e.op(Op::IShl, &[left, log_h]);
     let in_x = e.op(Op::IAnd, &[x, mask_w]);
     let in_y = e.op(Op::IAnd, &[y, mask_h]);
-    let (in_x, in_y) = (spread(e, in_x), spread(e, in_y));
-    let in_y = e.op(Op::IShl, &[in_y, one]);
+    let inside = e.op(Op::BitInterleave, &[in_x, in_y]);
     let sum = e.op(Op::IAdd, &[above, left]);
-    let inside = e.op(Op::IOr, &[in_x, in_y]);
     e.op(Op::IAdd, &[sum, inside])
 }
 

@@ -77,6 +77,8 @@ macro_rules! int_ops { ([$($acc:tt)*] $($rest:ident)*) => { chain! { [$($acc)*
     Select "select" (B, T, T) -> (T) [PURE] = Fold::Lane(|l| if l.args[0] & 1 != 0 { l.args[1] } else { l.args[2] });
     /// Bits reversed.
     BitReverse "bit_reverse" (I) -> (I) [PURE] = uint!(n; a => a.reverse_bits() >> (64 - n));
+    /// Bits of the first in the even places, of the second in the odd ones; of each the low 16.
+    BitInterleave "bit_interleave" (S32, S32) -> (S32) [PURE] = uint!(n; a, b => $crate::op::lanes::apart(a) | $crate::op::lanes::apart(b) << 1);
     /// Number of set bits.
     BitCount "bit_count" (I) -> (W) [PURE] = uint!(n; a => u64::from(a.count_ones()));
     /// Position of the lowest set bit, or -1.

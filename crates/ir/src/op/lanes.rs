@@ -159,6 +159,11 @@ pub(super) fn u2f(l: &Lane) -> u64 {
     if l.dst == 32 { u64::from((x as f32).to_bits()) } else { from_f64(l.dst, x as f64) }
 }
 
+/// The low 16 bits of a number with a zero above each.
+pub(super) fn apart(v: u64) -> u64 {
+    (0..16).map(|k| (v >> k & 1) << (2 * k)).sum()
+}
+
 /// The mask of bits [off, off + cnt), cut at `n` bits; empty when `off` is past the end.
 pub(super) fn field(off: u64, cnt: u64, n: u32) -> u64 {
     let (off, cnt) = (off.min(64) as u32, cnt.min(64) as u32);

@@ -8,7 +8,7 @@ use tepui_agx_isa::Inst as Isa;
 use tepui_agx_isa::operand::{ConvertMode, Dst, FCond, ICond, Round, Size};
 use tepui_agx_isa::table::bitfield::{Asr, Bfeil, Bfi, Extr};
 use tepui_agx_isa::table::float::{Fadd16, Fadd32, Fmadd16, Fmadd32, Fmul16, Fmul32};
-use tepui_agx_isa::table::integer::{Bitop, Bitrev, Convert, Ffs, Iadd, Imadd, Popcount};
+use tepui_agx_isa::table::integer::{Bitop, Bitrev, Convert, Ffs, Iadd, Imadd, Intl, Popcount};
 use tepui_agx_isa::table::unary::{
     Ceil, Exp2, Floor, Log2, Rcp, Rint, Rsqrt, RsqrtSpecial, SinPt1, SinPt2, Trunc,
 };
@@ -620,6 +620,11 @@ impl Select<'_> {
                 Comp::Val(self.asr(bits.max(16), a, n))
             }
             Op::BitReverse if bits == 32 => int_unary!(Bitrev),
+            Op::BitInterleave => {
+                let (a, b) = (self.isrc(args[0], k), self.isrc(args[1], k));
+                let inst = Intl { d: dst(32), a: a.src(), b: b.src(), ..Intl::default() };
+                Comp::Val(self.def(inst, Room::WORD, &[a, b]))
+            }
             Op::BitCount | Op::UFindMsb => {
                 let a = if from == 8 { self.low_byte(args[0], k) } else { self.isrc(args[0], k) };
                 let d = dst(32);
