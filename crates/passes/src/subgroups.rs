@@ -175,7 +175,7 @@ fn is_float(op: ReduceOp) -> bool {
 fn count(e: &mut Emit, op: Op, cluster: u32, lanes: u32) -> Option<Value> {
     match op {
         Op::Reduce if lanes != 0 && cluster >= lanes => Some(e.u32(lanes)),
-        Op::Reduce if lanes != 0 && lanes % cluster == 0 => Some(e.u32(cluster)),
+        Op::Reduce if lanes != 0 && lanes.is_multiple_of(cluster) => Some(e.u32(cluster)),
         // One instruction of most machines.
         Op::Reduce if cluster == LANES || cluster == 4 => None,
         Op::Reduce => {
@@ -233,7 +233,9 @@ fn alike(e: &mut Emit, op: Op, r: Reduce, cluster: u32, v: Value, lanes: u32) ->
         }
         ReduceOp::IMul | ReduceOp::FMul => {
             // A power by squaring, where the number of factors is a power of two.
-            let n = if op == Op::Reduce && lanes != 0 && (cluster >= lanes || lanes % cluster == 0)
+            let n = if op == Op::Reduce
+                && lanes != 0
+                && (cluster >= lanes || lanes.is_multiple_of(cluster))
             {
                 cluster.min(lanes)
             } else {

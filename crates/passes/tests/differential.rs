@@ -106,16 +106,15 @@ fn lowerings_after_each_other_keep_the_meaning() {
     }
 }
 
-/// Seeds whose shaders a pass has once changed the meaning of.
+/// A seed whose shader a pass has once changed the meaning of.
 #[test]
 fn what_went_wrong_once_stays_right() {
     // A shuffle of a reduction that had become other instructions, taken for the same in all lanes.
-    for seed in [10_908_256_035_669_427_080] {
-        let mut s = random(seed, true);
-        let want = execute(&s, seed);
-        pipeline::optimise(&mut s);
-        assert_eq!(execute(&s, seed), want, "seed {seed}");
-    }
+    let seed = 10_908_256_035_669_427_080;
+    let mut s = random(seed, true);
+    let want = execute(&s, seed);
+    pipeline::optimise(&mut s);
+    assert_eq!(execute(&s, seed), want, "seed {seed}");
 }
 
 proptest! {

@@ -255,7 +255,7 @@ fn join(
         // The stack is made once.
         let again = start + stack_bytes(main);
         let off = again as i32 - code.len() as i32;
-        append(JmpExecAny { off, ..JmpExecAny::default() }.into(), &mut code)?;
+        append(JmpExecAny { off }.into(), &mut code)?;
         append(PopExec { n: 1, ..PopExec::default() }.into(), &mut code)?;
     }
     let stop = code.len() as u32;

@@ -14,7 +14,7 @@ pub fn run(s: &mut Shader) -> bool {
     s.info.derivatives = DerivativeGroup::Linear;
     let size = s.info.workgroup_size;
     // Others are not legal.
-    if size[0] % 2 != 0 || size[1] % 2 != 0 {
+    if !size[0].is_multiple_of(2) || !size[1].is_multiple_of(2) {
         return false;
     }
     rewrite::run(s, &mut Quads { size })

@@ -90,7 +90,7 @@ impl Function {
 
 /// A half-register's name.
 fn half_name(half: u16) -> String {
-    format!("r{}{}", half / 2, if half % 2 == 0 { "l" } else { "h" })
+    format!("r{}{}", half / 2, if half.is_multiple_of(2) { "l" } else { "h" })
 }
 
 /// Replaces registers `r` to `r + 3` of a text (with whatever halves and lists) by a value's name.

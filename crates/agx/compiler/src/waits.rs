@@ -95,8 +95,8 @@ pub fn run(listing: &mut Listing) {
         for a in line.inst.operands() {
             if a.file == File::Reg {
                 let set = span(a.start, a.count);
-                for slot in 0..SLOTS {
-                    wait[slot] |= meets(&state.writes[slot], &set);
+                for (wait, writes) in wait.iter_mut().zip(&state.writes) {
+                    *wait |= meets(writes, &set);
                 }
             }
         }
@@ -107,8 +107,8 @@ pub fn run(listing: &mut Listing) {
             _ => false,
         };
         if all {
-            for slot in 0..SLOTS {
-                wait[slot] |= state.count[slot] > 0;
+            for (wait, &count) in wait.iter_mut().zip(&state.count) {
+                *wait |= count > 0;
             }
         }
         let mut mine = None;
@@ -124,8 +124,8 @@ pub fn run(listing: &mut Listing) {
             set_slot(&mut line.inst, slot as u8);
             mine = Some(slot);
         }
-        for slot in 0..SLOTS {
-            if wait[slot] {
+        for (slot, wait) in wait.into_iter().enumerate() {
+            if wait {
                 let inst = Wait { slot: slot as u8, ..Wait::default() }.into();
                 out.push(Line { inst, target: None, loc: line.loc });
                 state.writes[slot] = [0; 4];

@@ -345,8 +345,8 @@ fn chosen_buffers() {
             .unwrap_or_else(|e| panic!("{e}\n{s}"));
         let mut gpu = machine();
         let mut bindings = shader::Bindings::default();
-        for n in 0..2 {
-            let buffer = gpu.buffer(sizes[n] as usize).expect("a buffer");
+        for (n, &size) in sizes.iter().enumerate() {
+            let buffer = gpu.buffer(size as usize).expect("a buffer");
             buffer.write(&data(n)).expect("the buffer");
             bindings.buffers.insert((0, n as u32, 0), buffer);
         }

@@ -55,10 +55,10 @@ fn check(op: Op, bits: u8, rng: &mut Rng, consts: [Option<u32>; 4]) {
     for row in words.chunks_mut(8) {
         match op {
             // No division by zero: the languages leave it undefined.
-            Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod => {
-                if row[1] & tepui_ir::mask(bits) as u32 == 0 {
-                    row[1] = 3;
-                }
+            Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod
+                if row[1] & tepui_ir::mask(bits) as u32 == 0 =>
+            {
+                row[1] = 3;
             }
             _ => {}
         }

@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(store(ImageFormat::R32f, t), [f(0.5), 0, 0, f(1.0)]);
         assert_eq!(store(ImageFormat::Rg8i, [0xff, 0x7f, 9, 9]), [0xffff_ffff, 0x7f, 0, 1]);
         assert_eq!(store(ImageFormat::Rgb10A2ui, [1023, 1024, 5, 7]), [1023, 0, 5, 3]);
-        let s = store(ImageFormat::R11fG11fB10f, [f(1.0), f(3.1415), f(1e-9), f(7.0)]);
+        let s = store(ImageFormat::R11fG11fB10f, [f(1.0), f(3.15), f(1e-9), f(7.0)]);
         assert_eq!(s.map(|x| f32::from_bits(x as u32)), [1.0, 3.156_25, 0.0, 1.0]);
     }
 }

@@ -225,7 +225,9 @@ impl<'a> Alloc<'a> {
     }
 
     fn suits(&self, reg: u16, room: Room) -> bool {
-        reg != NONE && (!room.even || reg % 2 == 0) && self.is_free(reg, u16::from(room.halves))
+        reg != NONE
+            && (!room.even || reg.is_multiple_of(2))
+            && self.is_free(reg, u16::from(room.halves))
     }
 
     /// The first free place. A single half prefers one whose other half is taken.
@@ -682,9 +684,10 @@ impl<'a> Alloc<'a> {
         }
         // Nothing may go to the cleared place, nor over operands that are still to be read.
         let saved = self.owner;
-        for h in 0..HALVES {
-            if pinned[h] || (usize::from(reg)..usize::from(reg + n)).contains(&h) {
-                self.owner[h] = d.into();
+        let cleared = usize::from(reg)..usize::from(reg + n);
+        for (h, (owner, pinned)) in self.owner.iter_mut().zip(pinned).enumerate() {
+            if pinned || cleared.contains(&h) {
+                *owner = d.into();
             }
         }
         let mut to = Vec::with_capacity(out.len());

@@ -140,7 +140,7 @@ impl Select<'_> {
         }
     }
 
-    fn to_float(&mut self, signed: bool, src: Opnd) -> Opnd {
+    fn float_of(&mut self, signed: bool, src: Opnd) -> Opnd {
         let mode = if signed { ConvertMode::S32ToF } else { ConvertMode::U32ToF };
         let d = Dst::new(HOLE, Size::B32);
         let inst =
@@ -168,10 +168,10 @@ impl Select<'_> {
                 return Comp::Val(self.iadd(32, false, half, Opnd::imm(0), 0));
             }
             Convert::Sign(bits) => self.signed_field(word, 0, bits),
-            Convert::Uscaled => self.to_float(false, word),
+            Convert::Uscaled => self.float_of(false, word),
             Convert::Sscaled(bits) => {
                 let x = self.signed_field(word, 0, bits);
-                self.to_float(true, x)
+                self.float_of(true, x)
             }
         };
         o.val().map_or(Comp::Undef, Comp::Val)
@@ -189,7 +189,7 @@ impl Select<'_> {
         let o = match numeric {
             Numeric::Uint | Numeric::Sint => x,
             _ => {
-                let f = self.to_float(signed, x);
+                let f = self.float_of(signed, x);
                 let largest = (1u64 << (bits - u8::from(signed))) - 1;
                 match numeric {
                     Numeric::Uscaled | Numeric::Sscaled => f,
@@ -230,7 +230,7 @@ mod tests {
             prop_assume!(!d.is_power_of_two());
             for n in [n, n % 1000, u32::MAX - near, (n / d * d).wrapping_sub(near)] {
                 let (m, log) = reciprocal(d);
-                let t = (u64::from(n) * u64::from(m) >> 32) as u32;
+                let t = ((u64::from(n) * u64::from(m)) >> 32) as u32;
                 let q = (((n - t) >> 1) + t) >> (log - 1);
                 prop_assert_eq!(q, n / d);
             }

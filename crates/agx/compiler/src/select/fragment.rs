@@ -580,7 +580,7 @@ impl Select<'_> {
             // What an early test has seen stays.
             IoLoc::Builtin(Builtin::FragDepth | Builtin::FragStencilRef) if early => {}
             IoLoc::Builtin(Builtin::FragDepth) => {
-                let words = self.to_words(v, NumKind::Float);
+                let words = self.words_of(v, NumKind::Float);
                 self.fragment().depth = words.first().copied();
             }
             IoLoc::Builtin(Builtin::FragStencilRef) => {
@@ -607,7 +607,7 @@ impl Select<'_> {
                     return self.refuse(i, format!("to {}", name(slot.loc)));
                 }
                 let dual = slot.index == 1;
-                let words = self.to_words(v, slot.kind);
+                let words = self.words_of(v, slot.kind);
                 let f = self.fragment();
                 f.table.dual_source |= dual;
                 f.table.colours |= 1 << n;

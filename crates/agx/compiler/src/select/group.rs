@@ -213,7 +213,7 @@ impl Select<'_> {
     /// source: Mesa, agx_compile.c on nir_intrinsic_barrier
     fn barrier(&mut self, b: Barrier) {
         let fence = |x: &mut Self, a: u8, b: u8, c: u8| {
-            x.isa(MemoryBarrier { a, b, c, ..MemoryBarrier::default() }, &[], &[]);
+            x.isa(MemoryBarrier { a, b, c }, &[], &[]);
         };
         let (buffers, images) =
             (b.spaces.contains(MemSet::BUFFER), b.spaces.contains(MemSet::IMAGE));

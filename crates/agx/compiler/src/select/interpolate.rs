@@ -148,7 +148,7 @@ impl Select<'_> {
                     None => Comp::Undef,
                 });
             }
-            let comps = self.from_words(ty, slot.kind, &all);
+            let comps = self.of_words(ty, slot.kind, &all);
             self.set(r, &comps);
             return Ok(());
         }

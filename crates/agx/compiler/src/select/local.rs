@@ -43,7 +43,7 @@ impl Select<'_> {
     /// A byte offset into workgroup memory.
     fn local_place(&mut self, off: Value, m: Mem, log: u32) -> Local {
         let imm = m.offset >> log;
-        let whole = m.offset & ((1 << log) - 1) == 0 && imm >= 0 && imm < 0x7f00;
+        let whole = m.offset & ((1 << log) - 1) == 0 && (0..0x7f00).contains(&imm);
         if let Comp::Const(c) = self.comp(off, 0) {
             let t = (c as u32).wrapping_add(m.offset as u32);
             if t & ((1 << log) - 1) == 0 && t >> log < 0x7f00 {

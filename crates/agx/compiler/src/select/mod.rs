@@ -81,7 +81,10 @@ pub(crate) struct Select<'a> {
     io: stage::Io,
 }
 
-/// Selects a whole shader; `preset` are components of values that the preamble has left in uniforms, by first half-uniform.
+/// Components of values that a preamble leaves in uniforms, by first half-uniform.
+pub type Kept = Vec<(Value, u16)>;
+
+/// Selects a whole shader; `preset` is what the preamble has left.
 ///
 /// # Errors
 /// When the shader needs what is not compiled.
@@ -113,7 +116,7 @@ pub fn select_preamble(
     uniforms: Uniforms,
     plan: &crate::preamble::Plan,
     io: stage::Io,
-) -> Result<(Function, Uniforms, Vec<(Value, u16)>)> {
+) -> Result<(Function, Uniforms, Kept)> {
     use tepui_agx_isa::operand::{Format, Index, RegVec};
     use tepui_agx_isa::table::state::UniformStore;
     let mut x = Select::new(s, uniforms);

@@ -21,7 +21,7 @@ impl Select<'_> {
         let all = self.fragment().inputs.get(&n).copied().unwrap_or([Comp::Undef; 4]);
         let first = usize::from(slot.component);
         let end = (first + usize::from(ty.comps())).min(4);
-        let comps = self.from_words(ty, slot.kind, &all[first..end]);
+        let comps = self.of_words(ty, slot.kind, &all[first..end]);
         self.set(s.result(i), &comps);
         Ok(())
     }
@@ -108,7 +108,7 @@ impl Select<'_> {
                 bits.get(k).copied().unwrap_or(Comp::Const(missing))
             })
             .collect();
-        let comps = self.from_words(ty, slot.kind, &comps);
+        let comps = self.of_words(ty, slot.kind, &comps);
         self.set(r, &comps);
         Ok(())
     }

@@ -149,7 +149,7 @@ impl<'a> Select<'a> {
     }
 
     /// A value as words of the interface: 16-bit floats become 32-bit ones, small integers are extended.
-    pub(super) fn to_words(&mut self, v: Value, kind: NumKind) -> Vec<Comp> {
+    pub(super) fn words_of(&mut self, v: Value, kind: NumKind) -> Vec<Comp> {
         let ty = self.ty(v);
         let mut out = Vec::with_capacity(usize::from(words(ty)));
         for k in 0..usize::from(ty.comps()) {
@@ -181,7 +181,7 @@ impl<'a> Select<'a> {
     }
 
     /// The components of a type from words of the interface.
-    pub(super) fn from_words(&mut self, ty: Type, kind: NumKind, words: &[Comp]) -> Vec<Comp> {
+    pub(super) fn of_words(&mut self, ty: Type, kind: NumKind, words: &[Comp]) -> Vec<Comp> {
         match ty.bits() {
             64 => words.chunks(2).map(|w| self.long([w[0], w[1]])).collect(),
             32 => words.to_vec(),

@@ -214,12 +214,12 @@ impl Select<'_> {
                 if end > 4 {
                     return self.refuse(i, "past the end of its location");
                 }
-                let comps = self.from_words(ty, slot.kind, &all[first..end]);
+                let comps = self.of_words(ty, slot.kind, &all[first..end]);
                 self.set(s.result(i), &comps);
             }
             (Op::StoreOutput, Attrs::Io(slot)) => {
                 self.at_root(i)?;
-                let words = self.to_words(s.arg(i, 0), slot.kind);
+                let words = self.words_of(s.arg(i, 0), slot.kind);
                 self.vertex_output(i, slot, &words)?;
             }
             (Op::LoadBuiltin, Attrs::Builtin(b)) => {

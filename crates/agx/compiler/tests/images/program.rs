@@ -101,13 +101,13 @@ impl Writer<'_> {
     }
 
     fn any_float(&mut self) -> u32 {
-        let k = self.rng.below(8) as usize;
+        let k = self.rng.below(8);
         self.inputs[k]
     }
 
     /// An integer from `-1` to `n`, mostly inside.
     fn index(&mut self, n: u32) -> u32 {
-        let k = 8 + self.rng.below(8) as usize;
+        let k = 8 + self.rng.below(8);
         let x = self.inputs[k];
         let m = self.konst(n + 1);
         let r = self.v("b32", &format!("umod %{x}, %{m}"));
@@ -577,11 +577,9 @@ fn sample_op(
         let o = offsets(w, coords);
         put(&mut words, "offset", &[o]);
     }
-    if op == "tex_sample" || words.contains("grad") {
-        if w.rng.below(4) == 0 {
-            let m = w.float(1.25);
-            put(&mut words, "min_lod", &[m]);
-        }
+    if (op == "tex_sample" || words.contains("grad")) && w.rng.below(4) == 0 {
+        let m = w.float(1.25);
+        put(&mut words, "min_lod", &[m]);
     }
     let (n, words) = residency(w, if compare { 1 } else { 4 }, words);
     let ty = if n == 1 { "b32".to_owned() } else { format!("b32x{n}") };
@@ -606,7 +604,7 @@ fn image_op(w: &mut Writer<'_>, s: &Shape, image: u32, lane: u32, n: u32) {
         w.v("b32", &format!("image_atomic[{op} {words}] %{image}, %{at}, %{zero}, %{x}"));
         return;
     }
-    if n % 2 == 0 {
+    if n.is_multiple_of(2) {
         let at = place(w, s);
         let (words, extra) = if s.ms {
             let sample = w.konst(1);

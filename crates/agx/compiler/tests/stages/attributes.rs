@@ -133,7 +133,7 @@ fn divisors_and_strides() {
             for making in [Making::Monolithic, Making::Parts] {
                 let got = fetched(format, stride, Some(divisor), &data, making);
                 for i in 2..6u32 {
-                    let element = if divisor == 0 { 2 } else { 2 + (i - 2) / divisor };
+                    let element = 2 + (i - 2).checked_div(divisor).unwrap_or(0);
                     // One element for all when the stride is 0.
                     let element = if stride == 0 { 0 } else { element };
                     let want = element * stride / 4 * 3 + 1;

@@ -109,7 +109,9 @@ fn captured_bytes_are_the_interpreters_outputs() {
             (i, all.expect("the interpreter runs it"))
         })
         .collect();
-    let layouts: [(usize, u32, Vec<(IoLoc, u8, u32)>); 2] = [
+    /// What is captured: where from, and at which word of the stride.
+    type Place = (IoLoc, u8, u32);
+    let layouts: [(usize, u32, Vec<Place>); 2] = [
         (
             0,
             strides[0],
