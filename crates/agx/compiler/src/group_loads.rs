@@ -1,4 +1,4 @@
-//! Loads move up to the load before them, so that both are waited for at once and their latencies overlap.
+//! Loads and texture lookups move up to the one before them, so that both are waited for at once and their latencies overlap.
 //!
 //! Within a block a load, with the arithmetic that its address still needs, may pass everything that neither writes memory nor stays in
 //! place for another reason. Done only while registers are plenty: results live longer.
@@ -13,7 +13,15 @@ const REACH: usize = 24;
 const CHAIN: usize = 6;
 
 fn is_load(op: &Op) -> bool {
-    matches!(op, Op::Isa(Inst::DeviceLoad(_) | Inst::StackLoad(_)))
+    matches!(
+        op,
+        Op::Isa(
+            Inst::DeviceLoad(_)
+                | Inst::StackLoad(_)
+                | Inst::TextureLoad(_)
+                | Inst::TextureSample(_)
+        )
+    )
 }
 
 /// Runs the pass; `pressure` is the number of half-registers alive at once, of which `limit` cost nothing. Returns
