@@ -11,25 +11,23 @@ use tepui_agx_isa::Inst;
 const REACH: usize = 24;
 /// Most instructions of an address that move with it.
 const CHAIN: usize = 6;
+/// Half-registers alive beyond which lookups stay where they are: a few under way keep the texture unit busy.
+const ENOUGH: u32 = 48;
+
+fn is_lookup(op: &Op) -> bool {
+    matches!(op, Op::Isa(Inst::TextureLoad(_) | Inst::TextureSample(_)))
+}
 
 fn is_load(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Isa(
-            Inst::DeviceLoad(_)
-                | Inst::StackLoad(_)
-                | Inst::TextureLoad(_)
-                | Inst::TextureSample(_)
-        )
-    )
+    matches!(op, Op::Isa(Inst::DeviceLoad(_) | Inst::StackLoad(_))) || is_lookup(op)
 }
 
 /// Runs the pass; `pressure` is the number of half-registers alive at once, of which `limit` cost nothing. Returns
 /// whether anything moved.
 pub fn run(f: &mut Function, pressure: u32, limit: u32) -> bool {
-    let mut spare = limit.saturating_sub(pressure);
+    let mut alive = pressure;
     let loads = f.insts.values().filter(|i| is_load(&i.op)).count();
-    if spare < 8 || loads < 2 {
+    if alive + 8 > limit || loads < 2 {
         return false;
     }
     let mut changed = false;
@@ -53,8 +51,9 @@ pub fn run(f: &mut Function, pressure: u32, limit: u32) -> bool {
                 && let Some(chain) = chain(f, i, &out, q, stamp, &at)
             {
                 let cost: u32 = f.dsts(i).iter().map(|&d| u32::from(f.vals[d].halves)).sum();
-                if cost <= spare {
-                    spare -= cost;
+                let most = if is_lookup(&op) { limit.min(ENOUGH) } else { limit };
+                if alive + cost <= most {
+                    alive += cost;
                     // Take the chain out, and put it with the load behind the load before.
                     let picked: Vec<Ins> = chain.iter().map(|&k| out[k]).collect();
                     for &k in chain.iter().rev() {
