@@ -9,6 +9,7 @@
 
 mod check;
 mod copies;
+mod fixed;
 
 use crate::code::{Code, CodeBlock, Step};
 use crate::error::{Error, Result};
@@ -17,6 +18,7 @@ use crate::mir::{self, Block, Ctl, Function, Ins, Op, Room, Val};
 use copies::Copy;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
+use fixed::{exports, fixed_end, wishes};
 use std::ops::Range;
 use tepui_ir::Loc;
 
@@ -52,18 +54,6 @@ pub fn run(f: &Function, l: &Liveness, limit: u16, checked: bool) -> Result<Code
     Ok(code)
 }
 
-/// The end of the registers that hold something before the program or behind it.
-fn fixed_end(f: &Function) -> u16 {
-    let ends = f.insts.values().filter_map(|i| match i.op {
-        Op::Preload(half) => {
-            let dsts = i.dsts.as_slice(&f.pool);
-            Some(half + dsts.first().map_or(0, |&d| u16::from(f.vals[d].halves)))
-        }
-        _ => None,
-    });
-    ends.max().unwrap_or(0).max(exports(f).end)
-}
-
 /// Where instructions have their values: what the checker compares with.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
@@ -72,56 +62,6 @@ pub struct Places {
     regs: Vec<(Ins, Vec<u16>, usize)>,
     /// For each block: where its live values are at the start.
     starts: Vec<Vec<(Val, u16)>>,
-}
-
-/// Exported values wish to be made where they are exported, and loaded vectors where their parts are.
-fn wishes(f: &Function, wish: &mut SecondaryMap<Val, u16>) {
-    if f.exports.is_empty() {
-        return;
-    }
-    for b in f.blocks.values() {
-        for &i in b.insts.iter().filter(|&&i| f.insts[i].op == Op::Exports) {
-            for (&s, &at) in f.srcs(i).iter().zip(&f.exports) {
-                wish[s] = at;
-            }
-        }
-    }
-    for b in f.blocks.values() {
-        for &i in b.insts.iter().rev() {
-            match (f.insts[i].op, f.dsts(i), f.srcs(i)) {
-                (Op::Collect, &[d], srcs) if wish[d] != NONE => {
-                    let mut at = wish[d];
-                    for &s in srcs {
-                        if wish[s] == NONE {
-                            wish[s] = at;
-                        }
-                        at += u16::from(f.vals[s].halves);
-                    }
-                }
-                (Op::Split, parts, &[s]) if wish[s] == NONE => {
-                    let mut at = 0;
-                    for &p in parts {
-                        if wish[p] != NONE && wish[p] >= at {
-                            wish[s] = wish[p] - at;
-                            break;
-                        }
-                        at += u16::from(f.vals[p].halves);
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-}
-
-/// From the first to the last half-register that something is exported in.
-fn exports(f: &Function) -> Range<u16> {
-    let all = f.insts.values().filter(|i| i.op == Op::Exports);
-    let ends = all.flat_map(|i| {
-        let srcs = i.srcs.as_slice(&f.pool).iter().zip(&f.exports);
-        srcs.map(|(&s, &at)| (at, at + u16::from(f.vals[s].halves)))
-    });
-    ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).map_or(0..0, |(start, end)| start..end)
 }
 
 fn has_control(f: &Function) -> bool {

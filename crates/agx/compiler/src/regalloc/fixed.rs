@@ -1,0 +1,68 @@
+//! Registers that others chose: of what is there before a program, and of what it leaves behind it.
+
+use super::NONE;
+use crate::mir::{Function, Op, Val};
+use cranelift_entity::SecondaryMap;
+use std::ops::Range;
+
+/// The end of the registers that hold something before the program or behind it.
+pub(super) fn fixed_end(f: &Function) -> u16 {
+    let ends = f.insts.values().filter_map(|i| match i.op {
+        Op::Preload(half) => {
+            let dsts = i.dsts.as_slice(&f.pool);
+            Some(half + dsts.first().map_or(0, |&d| u16::from(f.vals[d].halves)))
+        }
+        _ => None,
+    });
+    ends.max().unwrap_or(0).max(exports(f).end)
+}
+
+/// From the first to the last half-register that something is exported in.
+pub(super) fn exports(f: &Function) -> Range<u16> {
+    let all = f.insts.values().filter(|i| i.op == Op::Exports);
+    let ends = all.flat_map(|i| {
+        let srcs = i.srcs.as_slice(&f.pool).iter().zip(&f.exports);
+        srcs.map(|(&s, &at)| (at, at + u16::from(f.vals[s].halves)))
+    });
+    ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).map_or(0..0, |(start, end)| start..end)
+}
+
+/// Exported values wish to be made where they are exported, and loaded vectors where their parts are.
+pub(super) fn wishes(f: &Function, wish: &mut SecondaryMap<Val, u16>) {
+    if f.exports.is_empty() {
+        return;
+    }
+    for b in f.blocks.values() {
+        for &i in b.insts.iter().filter(|&&i| f.insts[i].op == Op::Exports) {
+            for (&s, &at) in f.srcs(i).iter().zip(&f.exports) {
+                wish[s] = at;
+            }
+        }
+    }
+    for b in f.blocks.values() {
+        for &i in b.insts.iter().rev() {
+            match (f.insts[i].op, f.dsts(i), f.srcs(i)) {
+                (Op::Collect, &[d], srcs) if wish[d] != NONE => {
+                    let mut at = wish[d];
+                    for &s in srcs {
+                        if wish[s] == NONE {
+                            wish[s] = at;
+                        }
+                        at += u16::from(f.vals[s].halves);
+                    }
+                }
+                (Op::Split, parts, &[s]) if wish[s] == NONE => {
+                    let mut at = 0;
+                    for &p in parts {
+                        if wish[p] != NONE && wish[p] >= at {
+                            wish[s] = wish[p] - at;
+                            break;
+                        }
+                        at += u16::from(f.vals[p].halves);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
