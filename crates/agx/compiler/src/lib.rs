@@ -72,7 +72,7 @@ pub struct Options {
     pub robust: bool,
     /// At most so many half-registers; 0 for as many as a workgroup's threads leave.
     pub registers: u16,
-    /// Checks the machine IR and the allocation of registers; debug builds always do.
+    /// Checks the IR after each pass, the machine IR and the allocation of registers; debug builds always do.
     pub check: bool,
 }
 
@@ -116,8 +116,18 @@ pub enum Made<'a> {
 }
 
 /// Runs the passes on the IR that come before selection. `after` sees the shader after each.
+///
+/// # Panics
+/// When [`Options::check`] is set, and in debug builds, if a pass leaves an invalid shader.
 pub fn prepare(s: &mut Shader, options: &Options, after: &mut dyn FnMut(&'static str, Made<'_>)) {
-    let mut look = |name: &'static str, s: &Shader| after(name, Made::Ir(s));
+    let mut look = |name: &'static str, s: &Shader| {
+        if options.check
+            && let Err(e) = tepui_ir::validate(s)
+        {
+            panic!("after {name}: {e}\n{s}");
+        }
+        after(name, Made::Ir(s));
+    };
     let mut p = Pipeline::new(&mut look);
     p.with(s, "lower_quads", lower_quads::run);
     p.optimise(s);

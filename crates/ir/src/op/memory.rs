@@ -9,8 +9,8 @@ macro_rules! memory_ops { ([$($acc:tt)*] $($rest:ident)*) => { chain! { [$($acc)
     StoreVar "store_var" (Any, Rest) -> () : Var [WRITES] = Fold::None;
     /// The handle of element `index` of a resource.
     Descriptor "descriptor" (S32) -> (H) : Res [PURE] = Fold::None;
-    /// The 64-bit address of the descriptor itself, of which GPUs may have several behind one handle: the index says which. Made by lowering passes only.
-    DescriptorAddress "descriptor_address" (H) -> (S64) : Index [PURE] = Fold::None;
+    /// The 64-bit address of the descriptor itself. Made by lowering passes only.
+    DescriptorAddress "descriptor_address" (H) -> (S64) [PURE] = Fold::None;
     /// The 64-bit address of a buffer (`handle`): base of its range.
     BufferAddress "buffer_address" (H) -> (S64) [PURE] = Fold::None;
     /// Size in bytes of a buffer's range.
