@@ -4,6 +4,17 @@
 //! turns them back; a [`Session`] applies them one after another and answers what memory held at each
 //! moment. What the bytes of a call or a command mean is the business of the driver's crate.
 //!
+//! ```
+//! use tepui_capture::{Process, Reader, Record, Writer};
+//!
+//! let record = Record::Process(Process { gpu: "Apple M1".into(), ..Process::default() });
+//! let mut stream = Vec::new();
+//! Writer::new(&mut stream)?.record(&record)?;
+//! let mut reader = Reader::new(stream.as_slice())?;
+//! assert_eq!(reader.next().transpose()?, Some(record));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Format
 //!
 //! All numbers are little-endian. A stream begins with 8 bytes `TEPUICAP` and a 32-bit version,

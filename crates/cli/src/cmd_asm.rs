@@ -4,10 +4,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use tepui_agx_isa::asm;
+use tepui_gpus::isa::Isa;
 
-use crate::cmd_disasm::read;
-use crate::cmd_isa::{Isa, print_out};
+use crate::cmd_isa::{parse_isa, print_out};
+use crate::input::read;
 
 /// Assembles text to machine code.
 ///
@@ -21,8 +21,8 @@ use crate::cmd_isa::{Isa, print_out};
     tepui disasm --isa agx shader.bin | tepui asm --isa agx -o same.bin\n\n\
     `tepui isa agx` explains the instructions.")]
 pub struct Args {
-    /// Instruction set.
-    #[arg(long)]
+    /// Instruction set (`agx`), or a GPU that has it (`m1`).
+    #[arg(long, visible_alias = "gpu", value_parser = parse_isa)]
     isa: Isa,
     /// Assembly text; `-` is standard input.
     #[arg(default_value = "-")]
@@ -34,7 +34,6 @@ pub struct Args {
 
 /// Assembles.
 pub fn run(args: &Args) -> ExitCode {
-    let Isa::Agx = args.isa;
     let name = args.file.display();
     let source = match read(&args.file).map(String::from_utf8) {
         Ok(Ok(source)) => source,
@@ -48,7 +47,7 @@ pub fn run(args: &Args) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let code = match asm::assemble(&source) {
+    let code = match args.isa.assemble(&source) {
         Ok(code) => code,
         Err(errors) => {
             for error in &errors {

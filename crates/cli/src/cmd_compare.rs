@@ -39,7 +39,9 @@ struct Change {
 }
 
 fn read(path: &Path) -> Result<BTreeMap<String, Report>, String> {
-    let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let text = crate::input::open(path)
+        .and_then(std::io::read_to_string)
+        .map_err(|e| format!("{}: {e}", path.display()))?;
     let list: Vec<Report> = serde_json::from_str(&text)
         .or_else(|_| serde_json::from_str::<Report>(&text).map(|r| vec![r]))
         .map_err(|e| {

@@ -11,6 +11,7 @@ use tepui_agx_compiler::abi::{self, Colours, Interface};
 use tepui_agx_compiler::dot::Dot;
 use tepui_agx_compiler::{Made, Options, Program, Stats, Table, compile_as};
 use tepui_agx_isa::disasm::Disassembler;
+use tepui_gpus::{Feature, Gpu};
 use tepui_ir::{Shader, Stage};
 
 use crate::frontend;
@@ -23,11 +24,13 @@ use crate::frontend;
 #[command(after_help = "Examples:
   tepui compile mandelbrot.comp --gpu m1
   tepui compile shader.spv --gpu m1 --emit ir --after legalise
+  glslangValidator -V --stdin -S comp -o /dev/stdout < a.comp | tepui compile -
+  tepui compile - --stage fragment < blur.glsl
   tepui compile shader.spv --gpu m1 --emit cfg | dot -Tsvg -o graph.svg
   tepui compile blur.frag --target R8G8B8A8_UNORM
   tepui compile shaders/ --gpu m1 --json -o new.json && tepui compare old.json new.json")]
 pub struct Args {
-    /// Shader files, or folders of them.
+    /// Shader files, or folders of them; `-` is standard input (GLSL wants --stage).
     #[arg(required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]
@@ -49,9 +52,9 @@ pub struct Args {
 /// Options of every command that compiles.
 #[derive(clap::Args, Clone)]
 pub struct Common {
-    /// For which GPU: `tepui gpus` lists them.
-    #[arg(long, default_value = "m1")]
-    pub gpu: String,
+    /// For which GPU: `tepui gpus` shows those with a compiler.
+    #[arg(long, default_value = "m1", value_parser = crate::gpu::with(Feature::Compiler))]
+    pub gpu: Gpu,
     /// Stage, when neither the name nor the entry point tells: compute, vertex, fragment.
     #[arg(long)]
     pub stage: Option<String>,
@@ -132,14 +135,6 @@ pub fn stats_map(s: &Stats) -> std::collections::BTreeMap<String, i64> {
 }
 
 impl Common {
-    /// Refuses GPUs that there is no compiler for.
-    pub fn check_gpu(&self) -> Result<(), String> {
-        match self.gpu.as_str() {
-            "m1" | "m1-pro" | "m1-max" | "m1-ultra" | "m2" => Ok(()),
-            g => Err(format!("there is no compiler for `{g}`; there is one for m1")),
-        }
-    }
-
     fn stage(&self) -> Result<Option<Stage>, String> {
         self.stage
             .as_deref()
@@ -309,7 +304,7 @@ fn lines(code: &[u8]) -> Vec<Line> {
 /// Compiles a file; the text of the stage that was asked for.
 fn one(args: &Args, path: &Path, look: bool) -> (Report, String, Vec<u8>) {
     let mut report = Report {
-        gpu: args.common.gpu.clone(),
+        gpu: args.common.gpu.id().to_owned(),
         file: path.display().to_string(),
         stage: String::new(),
         stats: Default::default(),
@@ -425,7 +420,7 @@ fn many(args: &Args, files: &[PathBuf]) -> Result<ExitCode, String> {
                 std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| one(args, f, false).0));
             bar.inc(1);
             let mut r = got.unwrap_or_else(|_| Report {
-                gpu: args.common.gpu.clone(),
+                gpu: args.common.gpu.id().to_owned(),
                 file: f.display().to_string(),
                 stage: String::new(),
                 stats: Default::default(),
@@ -484,7 +479,6 @@ fn many(args: &Args, files: &[PathBuf]) -> Result<ExitCode, String> {
 }
 
 fn try_run(args: &Args) -> Result<ExitCode, String> {
-    args.common.check_gpu()?;
     let files = expand(&args.files)?;
     if files.len() != 1 {
         if files.is_empty() {

@@ -1,6 +1,5 @@
 //! `tepui decode`: prints captures.
 
-use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,6 +7,8 @@ use std::process::ExitCode;
 use serde_json::json;
 use tepui_agx_capture::{Event, EventError, Events, describe};
 use tepui_agx_decode::Options;
+
+use crate::{gpu, input};
 
 /// Arguments of `tepui decode`.
 #[derive(clap::Args)]
@@ -22,7 +23,7 @@ use tepui_agx_decode::Options;
         With --json there is one object a line: {\"type\": \"process\" | \"call\" | \"command\" | \"end\" | …}."
 )]
 pub struct Args {
-    /// A directory of captures, or one capture.
+    /// A directory of captures, or one capture; `-` is standard input.
     #[arg(value_name = "DIR")]
     path: PathBuf,
     #[command(flatten)]
@@ -59,7 +60,7 @@ pub fn run(args: &Args) -> ExitCode {
     let mut out = BufWriter::new(io::stdout().lock());
     let mut status = ExitCode::SUCCESS;
     for path in captures {
-        let result = File::open(&path)
+        let result = input::open(&path)
             .map_err(|error| Failure::Capture(error.to_string()))
             .and_then(|file| print(BufReader::new(file), args.style, &mut out));
         match result {
@@ -87,6 +88,9 @@ pub fn run(args: &Args) -> ExitCode {
 /// The captures in a directory, in the order in which they were made, or the one file.
 pub fn captures(path: &Path) -> Result<Vec<PathBuf>, String> {
     let failed = |error: io::Error| format!("{}: {error}", path.display());
+    if input::is_stdin(path) {
+        return Ok(vec![path.to_path_buf()]);
+    }
     if !path.is_dir() {
         return path.metadata().map(|_| vec![path.to_path_buf()]).map_err(failed);
     }
@@ -127,7 +131,11 @@ pub fn print(input: impl Read, style: Style, out: &mut dyn Write) -> Result<(), 
     let mut events = Events::new(input)?;
     let mut printer = Printer::new(style);
     while let Some(event) = events.next() {
-        let text = printer.event(&events, &event?);
+        let event = event?;
+        if let Event::Process(process) = &event {
+            gpu::check_driver(&process.driver).map_err(Failure::Capture)?;
+        }
+        let text = printer.event(&events, &event);
         out.write_all(text.as_bytes())?;
     }
     Ok(())

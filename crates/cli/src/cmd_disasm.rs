@@ -1,17 +1,15 @@
 //! `tepui disasm`: machine code to text.
 
 use std::fmt::Write;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::{fs, io};
 
 use serde::Serialize;
 use tepui_agx_isa::asm::hex_bytes;
-use tepui_agx_isa::disasm::{Content, Disassembler};
-use tepui_agx_isa::{DecodeError, Inst};
+use tepui_gpus::isa::Isa;
 
-use crate::cmd_isa::{Isa, print_out};
+use crate::cmd_isa::{parse_isa, print_out};
+use crate::input::read;
 
 /// Disassembles machine code, one line an instruction: offset, bytes, text.
 ///
@@ -28,8 +26,8 @@ use crate::cmd_isa::{Isa, print_out};
     [{\"offset\": 0, \"bytes\": \"8800\", \"text\": \"stop\"}, …], with \"error\" beside a null \"text\" \
     for bytes that are no instruction")]
 pub struct Args {
-    /// Instruction set.
-    #[arg(long)]
+    /// Instruction set (`agx`), or a GPU that has it (`m1`).
+    #[arg(long, visible_alias = "gpu", value_parser = parse_isa)]
     isa: Isa,
     /// Machine code; `-` is standard input.
     #[arg(required_unless_present = "hex", conflicts_with = "hex")]
@@ -68,7 +66,6 @@ struct Row {
 
 /// Disassembles.
 pub fn run(args: &Args) -> ExitCode {
-    let Isa::Agx = args.isa;
     let (code, name) = match (&args.hex, &args.file) {
         (Some(hex), _) => match hex_bytes(hex) {
             Some(bytes) => (bytes, "--hex".to_string()),
@@ -95,26 +92,20 @@ pub fn run(args: &Args) -> ExitCode {
 
     let mut listing = String::new();
     let mut rows = Vec::new();
-    let mut errors: Vec<(usize, DecodeError)> = Vec::new();
-    for line in Disassembler::at(&code, args.start) {
-        let error = match line.content {
-            Content::Error(error) => Some(error),
-            _ => None,
-        };
-        if let Some(error) = error {
-            errors.push((line.offset, error));
+    let mut errors: Vec<(usize, String)> = Vec::new();
+    for line in args.isa.disassemble(&code, args.start) {
+        let ends = line.ends;
+        if let Err(error) = &line.text {
+            errors.push((line.offset, error.clone()));
         }
         if args.json {
-            rows.push(Row {
-                offset: line.offset,
-                bytes: line.hex(),
-                text: error.is_none().then(|| line.text()),
-                error: error.map(|e| e.to_string()),
-            });
+            let error = line.text.as_ref().err().cloned();
+            let text = line.text.ok();
+            rows.push(Row { offset: line.offset, bytes: line.bytes, text, error });
         } else {
-            let _ = writeln!(listing, "{line}");
+            let _ = writeln!(listing, "{}", line.listing);
         }
-        if args.until_stop && matches!(line.content, Content::Inst(Inst::Stop(_))) {
+        if args.until_stop && ends {
             break;
         }
     }
@@ -138,14 +129,4 @@ pub fn run(args: &Args) -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// Reads a file, or standard input for `-`.
-pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    if path == Path::new("-") {
-        let mut bytes = Vec::new();
-        io::stdin().lock().read_to_end(&mut bytes)?;
-        return Ok(bytes);
-    }
-    fs::read(path)
 }

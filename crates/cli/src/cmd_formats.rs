@@ -7,10 +7,9 @@ use std::process::ExitCode;
 use serde::Serialize;
 use tepui_format::info::Encoding;
 use tepui_format::{Component, Format};
-use tepui_mali_chips::Chip;
-use tepui_mali_chips::texture::{COMPRESSED, TextureFeatures};
-
-use crate::image::Gpu;
+use tepui_gpus::Gpu;
+use tepui_gpus::mali::Chip;
+use tepui_gpus::mali::texture::{COMPRESSED, TextureFeatures};
 
 /// Lists the pixel formats, or what a GPU does with them.
 ///

@@ -1,15 +1,25 @@
-//! `tepui gpus`: the GPUs that programs can be given.
+//! `tepui gpus`: the GPUs of the registry, and what works for each.
 
 use std::process::ExitCode;
 
 use serde::Serialize;
-use tepui_agx_kernel::{CHIPS, Chip};
+use tepui_gpus::{Feature, Gpu, Support};
 
-/// Arguments of `tepui gpus`.
+use crate::cmd_isa::print_out;
+
+/// Lists the GPUs and what works for each.
+///
+/// `yes`: it works and is held to independent references by tests. `untested`: it works as for another
+/// chip of the generation, whose tests hold it. `-`: it is not there.
 #[derive(clap::Args)]
-#[command(after_help = "Examples:\n  \
+#[command(after_help = "Columns:\n  \
+    model     tepui shim, trace, replay: programs run on a virtual GPU\n  \
+    compiler  tepui compile, exec, bench compile\n  \
+    isa       tepui asm, disasm, isa\n  \
+    layout    tepui layout, tile, detile, formats\n\n\
+    Examples:\n  \
     tepui gpus\n  \
-    tepui gpus --json | jq -r '.[].id'\n  \
+    tepui gpus --json | jq -r '.[] | select(.model == \"yes\") | .id'\n  \
     tepui shim --gpu m1-max -- vulkaninfo --summary")]
 pub struct Args {
     /// One JSON array, for programs.
@@ -22,58 +32,67 @@ pub struct Args {
 struct Row {
     id: &'static str,
     name: &'static str,
-    driver: &'static str,
-    gpu: String,
-    soc: String,
-    clusters: u32,
-    cores: u32,
-    max_frequency_khz: u32,
+    family: String,
+    architecture: String,
+    chip_id: String,
+    cores: Option<u32>,
+    model: String,
+    compiler: String,
+    isa: String,
+    layout: String,
 }
 
-impl From<&Chip> for Row {
-    fn from(chip: &Chip) -> Row {
+impl From<Gpu> for Row {
+    fn from(gpu: Gpu) -> Row {
+        let support = |feature| match gpu.support(feature) {
+            Support::Missing => "no".to_owned(),
+            support => support.to_string(),
+        };
         Row {
-            id: chip.id,
-            name: chip.name,
-            driver: tepui_agx_kernel::DRIVER.name,
-            gpu: chip.gpu_name(),
-            soc: format!("T{:04X}", chip.soc),
-            clusters: chip.clusters,
-            cores: chip.cores(),
-            max_frequency_khz: chip.max_frequency_khz,
+            id: gpu.id(),
+            name: gpu.name(),
+            family: gpu.family().to_string(),
+            architecture: gpu.architecture(),
+            chip_id: format!("{:04x}", gpu.chip_id()),
+            cores: gpu.cores(),
+            model: support(Feature::Model),
+            compiler: support(Feature::Compiler),
+            isa: support(Feature::Isa),
+            layout: support(Feature::Layout),
         }
     }
 }
 
 /// Prints the GPUs.
 pub fn run(args: &Args) -> ExitCode {
-    let rows: Vec<Row> = CHIPS.iter().map(Row::from).collect();
     if args.json {
-        match serde_json::to_string_pretty(&rows) {
-            Ok(text) => println!("{text}"),
+        let rows: Vec<Row> = Gpu::all().map(Row::from).collect();
+        return match serde_json::to_string_pretty(&rows) {
+            Ok(text) => print_out("gpus", &(text + "\n")),
             Err(error) => {
                 eprintln!("tepui gpus: {error}");
-                return ExitCode::FAILURE;
+                ExitCode::FAILURE
             }
-        }
-        return ExitCode::SUCCESS;
+        };
     }
-    println!(
-        "{:<8} {:<14} {:<7} {:<8} {:<6} {:>8} {:>6} {:>9}",
-        "--gpu", "name", "driver", "GPU", "SoC", "clusters", "cores", "max. MHz"
-    );
-    for row in rows {
-        println!(
-            "{:<8} {:<14} {:<7} {:<8} {:<6} {:>8} {:>6} {:>9}",
-            row.id,
-            row.name,
-            row.driver,
-            row.gpu,
-            row.soc,
-            row.clusters,
-            row.cores,
-            row.max_frequency_khz / 1000
+    let mut text = format!("{:<12} {:<14} {:<16} {:>5}", "--gpu", "name", "architecture", "id");
+    for feature in Feature::ALL {
+        text += &format!("  {:<8}", feature.to_string());
+    }
+    text = text.trim_end().to_owned() + "\n";
+    for gpu in Gpu::all() {
+        let mut line = format!(
+            "{:<12} {:<14} {:<16} {:>5}",
+            gpu.id(),
+            gpu.name(),
+            gpu.architecture(),
+            format!("{:04x}", gpu.chip_id())
         );
+        for feature in Feature::ALL {
+            line += &format!("  {:<8}", gpu.support(feature));
+        }
+        text += line.trim_end();
+        text.push('\n');
     }
-    ExitCode::SUCCESS
+    print_out("gpus", &text)
 }

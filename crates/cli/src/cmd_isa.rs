@@ -3,14 +3,19 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::ValueEnum;
-use tepui_agx_isa::manual;
+use tepui_gpus::Gpu;
+use tepui_gpus::isa::Isa;
 
-/// Instruction sets that `asm`, `disasm` and `isa` know.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Isa {
-    /// Apple AGX, generation G13 (M1).
-    Agx,
+/// Takes the name of an instruction set, or of a GPU, which has one.
+pub fn parse_isa(name: &str) -> Result<Isa, String> {
+    if let Some(isa) = Isa::ALL.into_iter().find(|isa| isa.id() == name) {
+        return Ok(isa);
+    }
+    let known = || Isa::ALL.map(Isa::id).join(", ");
+    let gpu: Gpu = name.parse().map_err(|_| {
+        format!("neither an instruction set ({}) nor a GPU (`tepui gpus`)", known())
+    })?;
+    Isa::of(gpu).map_err(|error| error.to_string())
 }
 
 /// Prints the manual of an instruction set, in Markdown.
@@ -23,7 +28,8 @@ pub enum Isa {
     tepui isa agx --instruction imadd\n  \
     tepui isa agx --list")]
 pub struct Args {
-    /// Instruction set.
+    /// Instruction set (`agx`), or a GPU that has it (`m1`).
+    #[arg(value_parser = parse_isa)]
     isa: Isa,
     /// Only the entry of one instruction: a mnemonic, as in a listing.
     #[arg(long, value_name = "NAME")]
@@ -35,32 +41,24 @@ pub struct Args {
 
 /// Prints the manual.
 pub fn run(args: &Args) -> ExitCode {
-    let Isa::Agx = args.isa;
     let text = match &args.instruction {
-        None if args.list => list(),
-        None => manual::manual(),
-        Some(name) => {
-            let rows = manual::find(name);
-            if rows.is_empty() {
+        None if args.list => {
+            let line = |(names, about)| format!("{names:44} {about}\n");
+            args.isa.summary().into_iter().map(line).collect()
+        }
+        None => args.isa.manual(),
+        Some(name) => match args.isa.entry(name) {
+            Some(entry) => entry,
+            None => {
+                let isa = args.isa;
                 eprintln!(
-                    "tepui isa: `{name}` is not an AGX instruction; `tepui isa agx --list` shows all"
+                    "tepui isa: `{name}` is no instruction of {isa}; `tepui isa {isa} --list` shows all"
                 );
                 return ExitCode::FAILURE;
             }
-            rows.into_iter().map(manual::entry).collect::<Vec<_>>().join("\n")
-        }
+        },
     };
     print_out("isa", &text)
-}
-
-fn list() -> String {
-    let mut out = String::new();
-    for desc in tepui_agx_isa::ROWS {
-        let row = manual::find(desc.name);
-        let names = row.first().map(|row| manual::title(*row)).unwrap_or_default();
-        out.push_str(&format!("{names:44} {}\n", desc.summary()));
-    }
-    out
 }
 
 /// Writes to standard output; a reader that has gone away is no failure.

@@ -11,6 +11,7 @@ use tepui_agx_model::{Aspect, Attachment, Gpu, Options};
 use tepui_capture::{Finish, Start};
 
 use crate::cmd_decode::captures;
+use crate::input;
 
 /// Arguments of `tepui replay`.
 #[derive(clap::Args)]
@@ -27,7 +28,7 @@ use crate::cmd_decode::captures;
         tepui replay /tmp/cap --repeat 20 --threads 1"
 )]
 pub struct Args {
-    /// A directory of captures, or one capture.
+    /// A directory of captures, or one capture; `-` is standard input.
     #[arg(value_name = "DIR")]
     path: PathBuf,
     /// Report what silicon would hide: reads of what was never written, uses of loads that were not
@@ -81,7 +82,7 @@ pub fn run(args: &Args) -> ExitCode {
 
 /// Replays one capture; says whether everything agrees with it.
 fn replay(args: &Args, path: &Path) -> Result<bool, String> {
-    let file = File::open(path).map_err(|error| error.to_string())?;
+    let file = input::open(path).map_err(|error| error.to_string())?;
     let mut events = Events::new(BufReader::new(file)).map_err(|error| error.to_string())?;
     let options = Options {
         threads: args.threads,
@@ -113,7 +114,8 @@ fn replay(args: &Args, path: &Path) -> Result<bool, String> {
                     report_finish(args, &finish, &compared);
                 }
             }
-            Event::Process(_) | Event::Opened(_) | Event::Closed(_) | Event::Call(_) => {}
+            Event::Process(process) => crate::gpu::check_driver(&process.driver)?,
+            Event::Opened(_) | Event::Closed(_) | Event::Call(_) => {}
         }
     }
     Ok(agrees)

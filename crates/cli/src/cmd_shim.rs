@@ -2,14 +2,11 @@
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use clap::builder::PossibleValuesParser;
-use tepui_agx_kernel::CHIPS;
+use tepui_gpus::{Feature, Gpu};
 
-/// The library that stands in for the render node.
-const LIBRARY: &str = "libtepui_drm_shim.so";
+use crate::shim_library;
 
 /// Arguments of `tepui shim`.
 #[derive(clap::Args)]
@@ -28,7 +25,7 @@ const LIBRARY: &str = "libtepui_drm_shim.so";
         tepui shim --gpu m2 -- tools/mesa run -- eglinfo -B -p surfaceless\n\n\
         `tepui gpus` lists the GPUs. Statically linked and setuid programs cannot be given one.\n\n\
         Environment:\n  \
-        TEPUI_SHIM_LIB   the library to preload, if it is not beside the command\n  \
+        TEPUI_SHIM_LIB   the library to preload, instead of the one that comes with the command\n  \
         LD_PRELOAD       kept; the library is put in front\n  \
         TEPUI_*          set for the library: GPU, CHECK, THREADS, VERBOSE, ABORT_ON_FAULT\n  \
         TEPUI_LOG_CALLS  1 writes every kernel request to standard error"
@@ -36,8 +33,8 @@ const LIBRARY: &str = "libtepui_drm_shim.so";
 pub struct Args {
     /// Which GPU.
     #[arg(long, value_name = "GPU", default_value = "m1",
-          value_parser = PossibleValuesParser::new(CHIPS.iter().map(|chip| chip.id)))]
-    gpu: String,
+          value_parser = crate::gpu::with(Feature::Model))]
+    gpu: Gpu,
     /// Report what silicon would hide: reads of what was never written, uses of loads that were not
     /// waited for.
     #[arg(long)]
@@ -73,7 +70,7 @@ pub fn run(args: &Args) -> ExitCode {
 
 /// The program with its arguments, and the environment that gives it a GPU.
 pub fn command(args: &Args) -> Result<Command, String> {
-    let library = find_library()?;
+    let library = shim_library::find()?;
     let (program, arguments) = args.program.split_first().ok_or("no program")?;
     let mut preload = library.into_os_string();
     if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
@@ -81,40 +78,10 @@ pub fn command(args: &Args) -> Result<Command, String> {
         preload.push(others);
     }
     let mut command = Command::new(program);
-    command.args(arguments).env("LD_PRELOAD", preload).env("TEPUI_GPU", &args.gpu);
+    command.args(arguments).env("LD_PRELOAD", preload).env("TEPUI_GPU", args.gpu.id());
     command.env("TEPUI_CHECK", if args.check { "1" } else { "0" });
     command.env("TEPUI_THREADS", args.threads.to_string());
     command.env("TEPUI_VERBOSE", if args.verbose { "1" } else { "0" });
     command.env("TEPUI_ABORT_ON_FAULT", if args.abort_on_fault { "1" } else { "0" });
     Ok(command)
-}
-
-/// The library: where the environment says, in `deps` beside this command, where cargo leaves what
-/// it builds for the command, or beside the command.
-fn find_library() -> Result<PathBuf, String> {
-    if let Some(path) = std::env::var_os("TEPUI_SHIM_LIB").filter(|path| !path.is_empty()) {
-        let path = PathBuf::from(path);
-        // The program may change its directory before it starts another.
-        return std::path::absolute(&path)
-            .ok()
-            .filter(|path| path.is_file())
-            .ok_or_else(|| format!("{}: no such file (TEPUI_SHIM_LIB)", path.display()));
-    }
-    let own = std::env::current_exe().map_err(|error| format!("this command's path: {error}"))?;
-    let folder = own.parent().ok_or("this command has no folder")?;
-    let candidates = [folder.join("deps").join(LIBRARY), folder.join(LIBRARY)];
-    let found = candidates.into_iter().find(|path| path.is_file()).ok_or_else(|| {
-        format!(
-            "{LIBRARY} is not in {}; build it with `cargo build -p tepui-shim` or name it in TEPUI_SHIM_LIB",
-            folder.display()
-        )
-    })?;
-    // The dynamic linker splits LD_PRELOAD at colons and spaces.
-    match found.to_str() {
-        Some(text) if !text.contains([':', ' ']) => Ok(found),
-        _ => Err(format!(
-            "{}: LD_PRELOAD cannot name a path with a colon or a space; copy the library elsewhere and name it in TEPUI_SHIM_LIB",
-            found.display()
-        )),
-    }
 }

@@ -178,7 +178,7 @@ fn detile(args: &DetileArgs) -> Result<(), String> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {
-    fs::read(path).map_err(|e| format!("{}: {e}", path.display()))
+    crate::input::read(path).map_err(|e| format!("{}: {e}", path.display()))
 }
 
 fn zeros(size_B: u64) -> Result<Vec<u8>, String> {

@@ -6,6 +6,7 @@ mod cmd_asm;
 mod cmd_bench;
 mod cmd_compare;
 mod cmd_compile;
+mod cmd_completions;
 mod cmd_decode;
 mod cmd_demo;
 mod cmd_disasm;
@@ -20,8 +21,11 @@ mod cmd_shim;
 mod cmd_tile;
 mod cmd_trace;
 mod frontend;
+mod gpu;
 mod image;
+mod input;
 mod raster;
+mod shim_library;
 mod size;
 
 use clap::Parser;
@@ -48,7 +52,6 @@ enum Command {
     Compare(cmd_compare::Args),
     Exec(cmd_exec::Args),
     Bench(cmd_bench::Args),
-    /// Lists the GPUs that programs can be given.
     Gpus(cmd_gpus::Args),
     Shim(cmd_shim::Args),
     Trace(cmd_trace::Args),
@@ -62,6 +65,8 @@ enum Command {
     Detile(cmd_tile::DetileArgs),
     Instancing(cmd_instancing::Args),
     Formats(cmd_formats::Args),
+    Completions(cmd_completions::Args),
+    Man(cmd_completions::ManArgs),
 }
 
 fn main() -> std::process::ExitCode {
@@ -85,6 +90,8 @@ fn main() -> std::process::ExitCode {
         Command::Detile(args) => return cmd_tile::run_detile(&args),
         Command::Instancing(args) => return cmd_instancing::run(&args),
         Command::Formats(args) => return cmd_formats::run(&args),
+        Command::Completions(args) => return cmd_completions::run(&args),
+        Command::Man(args) => return cmd_completions::run_man(&args),
     }
     std::process::ExitCode::SUCCESS
 }

@@ -92,18 +92,37 @@ fn errors_say_what_to_do() {
 #[test]
 fn the_gpus_are_a_table_or_json() {
     let table = text(&tepui(&["gpus"]).output().unwrap().stdout);
-    assert_eq!(table.lines().count(), 5);
-    assert!(
-        table
-            .lines()
-            .nth(1)
-            .is_some_and(|line| line.starts_with("m1 ") && line.contains("G13G B0"))
-    );
+    let line = |id: &str| {
+        let line = table.lines().find(|line| line.starts_with(&format!("{id} ")));
+        line.unwrap_or_else(|| panic!("no {id} in\n{table}")).split_whitespace().collect::<Vec<_>>()
+    };
+    assert_eq!(line("m1"), ["m1", "Apple", "M1", "G13G", "B0", "8103", "yes", "yes", "yes", "yes"]);
+    assert_eq!(line("m2")[5..], ["8112", "untested", "-", "untested", "yes"]);
+    assert_eq!(line("mali-g52")[4..], ["7212", "-", "-", "-", "yes"]);
     let json = tepui(&["gpus", "--json"]).output().unwrap().stdout;
     let rows: serde_json::Value = serde_json::from_slice(&json).unwrap();
     assert_eq!(rows[2]["id"], "m1-max");
     assert_eq!(rows[2]["cores"], 32);
-    assert_eq!(rows.as_array().map(Vec::len), Some(4));
+    assert_eq!(rows.as_array().map(|rows| rows.len() + 1), Some(table.lines().count()));
+}
+
+#[test]
+fn the_command_alone_has_its_library() {
+    // As `cargo install` leaves it: nothing beside it.
+    let folder = tempfile::tempdir().unwrap();
+    let command = folder.path().join("tepui");
+    std::fs::copy(env!("CARGO_BIN_EXE_tepui"), &command).unwrap();
+    for _ in 0..2 {
+        let output = Command::new(&command)
+            .args(["shim", "--", "sh", "-c", "cat /sys/class/drm/renderD*/device/uevent"])
+            .env("XDG_CACHE_HOME", folder.path().join("cache"))
+            .env_remove("TEPUI_SHIM_LIB")
+            .output()
+            .unwrap();
+        assert!(text(&output.stdout).contains("apple,agx-g13g"), "{}", text(&output.stderr));
+    }
+    let cached = folder.path().join("cache/tepui/shim").read_dir().unwrap().count();
+    assert_eq!(cached, 1, "one copy of the library");
 }
 
 #[test]

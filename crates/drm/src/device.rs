@@ -1,5 +1,6 @@
 //! What a front needs to know of any driver: the node it shows, and what an open of it answers.
 
+use std::fmt;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
@@ -20,6 +21,50 @@ pub enum Bus {
         /// The `compatible` strings, the most special first.
         compatible: Vec<String>,
     },
+    /// A PCI device.
+    Pci {
+        /// Where it is plugged in.
+        address: PciAddress,
+        /// What its configuration space says it is.
+        ids: PciIds,
+    },
+}
+
+/// The address of a PCI function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PciAddress {
+    /// Domain.
+    pub domain: u16,
+    /// Bus.
+    pub bus: u8,
+    /// Device on the bus, below 32.
+    pub device: u8,
+    /// Function of the device, below 8.
+    pub function: u8,
+}
+
+impl fmt::Display for PciAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let PciAddress { domain, bus, device, function } = self;
+        write!(f, "{domain:04x}:{bus:02x}:{device:02x}.{function}")
+    }
+}
+
+/// Identification of a PCI function, as its configuration space has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PciIds {
+    /// Vendor: 0x8086 is Intel.
+    pub vendor: u16,
+    /// Device.
+    pub device: u16,
+    /// Vendor of the board.
+    pub subsystem_vendor: u16,
+    /// Board.
+    pub subsystem_device: u16,
+    /// Revision of the device.
+    pub revision: u8,
+    /// Class: base class, subclass and programming interface, 0x030000 for a VGA controller.
+    pub class: u32,
 }
 
 /// The node of a device.

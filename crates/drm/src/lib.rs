@@ -10,6 +10,13 @@
 //!
 //! [`device`] has the traits behind which a front — the preloaded library — finds any driver.
 //! Start reading at [`core`].
+//!
+//! ```
+//! use tepui_drm::uapi::core::Ioctl;
+//!
+//! let info = Ioctl::GemClose.info();
+//! assert_eq!((info.name, info.request.size()), ("DRM_IOCTL_GEM_CLOSE", 8));
+//! ```
 
 pub mod core;
 pub mod device;

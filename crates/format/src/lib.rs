@@ -12,6 +12,14 @@
 //! - [`units`] holds extents whose unit (pixels, samples, elements, tiles) is a type; the layout
 //!   crates compute with them.
 //!
+//! ```
+//! use tepui_format::Format;
+//!
+//! let format: Format = "R5G6B5_UNORM_PACK16".parse()?;
+//! assert_eq!(format.info().block.bytes, 2);
+//! # Ok::<(), tepui_format::UnknownFormat>(())
+//! ```
+//!
 //! Start reading in `info.rs`.
 
 pub mod block;

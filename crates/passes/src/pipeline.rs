@@ -188,6 +188,23 @@ pub fn optimise_with(s: &mut Shader, after: &mut dyn FnMut(&'static str, &Shader
 }
 
 /// [`optimise_with`] without looking.
+///
+/// ```
+/// let mut shader = tepui_ir::parse(
+///     "shader compute \"main\" {
+///   workgroup_size 1 1 1
+///   body {
+///     %0:b32 = const[0x2]
+///     %1:b32 = iadd %0, %0
+///     yield
+///   }
+/// }
+/// ",
+/// )?;
+/// tepui_passes::pipeline::optimise(&mut shader);
+/// assert!(!shader.to_string().contains("iadd"), "nothing uses the sum");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn optimise(s: &mut Shader) {
     optimise_with(s, &mut |_, _| {});
 }

@@ -1,11 +1,11 @@
 //! What the environment says.
 
-use tepui_agx_kernel::{CHIPS, Chip};
+use tepui_gpus::{Feature, UnknownGpu};
 
 /// Which GPU the program gets.
 pub enum Gpu {
     /// A virtual one.
-    Virtual(&'static Chip),
+    Virtual(tepui_gpus::Gpu),
     /// The machine's own; its requests are only watched.
     Real,
 }
@@ -31,13 +31,16 @@ impl Config {
     pub fn from_environment() -> Option<Config> {
         let get = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
         let name = get("TEPUI_GPU")?;
-        let gpu = match Chip::by_id(&name) {
-            Some(chip) => Gpu::Virtual(chip),
-            None if name == "real" => Gpu::Real,
-            None => {
-                let known: Vec<_> = CHIPS.iter().map(|chip| chip.id).collect();
-                eprintln!("tepui: TEPUI_GPU={name}: no such GPU; there are {}", known.join(", "));
-                return None;
+        let gpu = if name == "real" {
+            Gpu::Real
+        } else {
+            let known = name.parse::<tepui_gpus::Gpu>().map_err(|e: UnknownGpu| e.to_string());
+            match known.and_then(|gpu| gpu.require(Feature::Model).map_err(|e| e.to_string())) {
+                Ok(gpu) => Gpu::Virtual(gpu),
+                Err(why) => {
+                    eprintln!("tepui: TEPUI_GPU={name}: {why}");
+                    return None;
+                }
             }
         };
         let threads = get("TEPUI_THREADS").map_or(0, |text| {

@@ -6,7 +6,6 @@ use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
-use tepui_agx_kernel::File;
 use tepui_drm::device::{Call, CallObserver};
 use tepui_drm::uapi::Request;
 use tepui_drm::user::{ThisProcess, UserMemory};
@@ -102,7 +101,7 @@ impl PassThrough {
         let call = Call {
             file,
             request: word,
-            info: File::info(word),
+            info: tepui_gpus::device::request_info(word),
             before: &before,
             user: &user,
             // SAFETY: the program keeps the descriptor open during its call.

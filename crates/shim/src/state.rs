@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, Ordering};
 
 use rustix::io::Errno;
-use tepui_agx_kernel::{Device, Options};
-use tepui_drm::device::{VirtualDevice, VirtualFile};
+use tepui_drm::device::{CallObserver, VirtualDevice, VirtualFile};
 use tepui_drm::token::Registry;
+use tepui_gpus::device::{self, DeviceOptions};
 
 use crate::config::{Config, Gpu};
-use crate::observer;
+use crate::observer::CallLog;
 use crate::passthrough::PassThrough;
 use crate::tree::{Entry, Lookup, Tree};
 
@@ -130,23 +130,22 @@ pub fn virtual_node() -> Option<&'static Virtual> {
 impl State {
     fn new() -> Option<State> {
         let config = Config::from_environment()?;
-        let observer = observer::of(&config);
-        let chip = match config.gpu {
-            Gpu::Virtual(chip) => chip,
-            Gpu::Real => return Some(State::Real(PassThrough::new(observer?))),
+        let log = || config.log_calls.then(|| Arc::new(CallLog) as Arc<dyn CallObserver>);
+        let gpu = match config.gpu {
+            Gpu::Virtual(gpu) => gpu,
+            Gpu::Real => {
+                let observer = device::real_recorder().or_else(log)?;
+                return Some(State::Real(PassThrough::new(observer)));
+            }
         };
-        let options = Options {
-            model: tepui_agx_model::Options {
-                threads: config.threads,
-                check: config.check,
-                ..Default::default()
-            },
-            observer,
-            report_faults: true,
-            abort_on_fault: config.abort_on_fault,
+        let options = DeviceOptions {
+            threads: config.threads,
+            check: config.check,
             report_refusals: config.verbose,
+            abort_on_fault: config.abort_on_fault,
+            observer: log(),
         };
-        let device: Arc<dyn VirtualDevice> = Device::new(chip, options);
+        let device = device::device(gpu, &options).inspect_err(|e| eprintln!("tepui: {e}")).ok()?;
         let tree = Tree::new(&device.node(), free_minor());
         Some(State::Virtual(Virtual { device, tree, files: Registry::default() }))
     }

@@ -4,12 +4,12 @@
 //! exist on the machine as well; they are looked at there, and the virtual entries are added when
 //! they are listed.
 //!
-//! source: the paths are those that libdrm reads (xf86drm.c) and that the kernel's sysfs has for a
-//! platform device.
+//! source: the paths are those that libdrm reads (xf86drm.c) and that the kernel's sysfs has for
+//! platform and PCI devices.
 
 use std::collections::BTreeMap;
 
-use tepui_drm::device::{Bus, Node};
+use tepui_drm::device::{Bus, Node, PciAddress, PciIds};
 
 /// Major number of DRM devices.
 pub const DRM_MAJOR: u32 = 226;
@@ -56,28 +56,19 @@ impl Tree {
         let number = format!("{DRM_MAJOR}:{minor}");
         tree.put(&format!("/dev/dri/{name}"), Entry::RenderNode);
 
-        let Bus::Platform { full_name, compatible } = &node.bus;
-        // A platform device's name is its address and the node's name: `206400000.gpu`.
-        let base = full_name.rsplit('/').next().unwrap_or_default();
-        let device = match base.split_once('@') {
-            Some((name, address)) => format!("{address}.{name}"),
-            None => base.to_owned(),
-        };
         let driver = node.driver;
-        let device_dir = format!("/sys/devices/platform/soc/{device}");
-        let mut uevent = format!("DRIVER={driver}\nOF_NAME=gpu\nOF_FULLNAME={full_name}\n");
-        for (index, name) in compatible.iter().enumerate() {
-            uevent += &format!("OF_COMPATIBLE_{index}={name}\n");
-        }
-        uevent += &format!("OF_COMPATIBLE_N={}\n", compatible.len());
-        tree.put(&format!("{device_dir}/uevent"), Entry::File(uevent));
+        let (bus, device_dir) = match &node.bus {
+            Bus::Platform { full_name, compatible } => {
+                ("platform", tree.put_platform_device(driver, full_name, compatible))
+            }
+            Bus::Pci { address, ids } => ("pci", tree.put_pci_device(driver, *address, *ids)),
+        };
+        let device = device_dir.rsplit('/').next().unwrap_or_default().to_owned();
         let link = |target: &str| Entry::Link(target.to_owned());
-        tree.put(&format!("{device_dir}/subsystem"), link("../../../../bus/platform"));
-        tree.put(
-            &format!("{device_dir}/driver"),
-            Entry::Link(format!("../../../../bus/platform/drivers/{driver}")),
-        );
-        tree.put(&format!("/sys/bus/platform/drivers/{driver}/uevent"), Entry::File(String::new()));
+        let up = "../".repeat(device_dir.matches('/').count() - 1);
+        tree.put(&format!("{device_dir}/subsystem"), link(&format!("{up}bus/{bus}")));
+        tree.put(&format!("{device_dir}/driver"), link(&format!("{up}bus/{bus}/drivers/{driver}")));
+        tree.put(&format!("/sys/bus/{bus}/drivers/{driver}/uevent"), Entry::File(String::new()));
 
         let drm_dir = format!("{device_dir}/drm/{name}");
         tree.put(&format!("{drm_dir}/dev"), Entry::File(format!("{number}\n")));
@@ -88,11 +79,61 @@ impl Tree {
             )),
         );
         tree.put(&format!("{drm_dir}/device"), Entry::Link(format!("../../../{device}")));
-        tree.put(&format!("{drm_dir}/subsystem"), link("../../../../../../class/drm"));
-        let to_drm_dir = format!("devices/platform/soc/{device}/drm/{name}");
+        tree.put(&format!("{drm_dir}/subsystem"), link(&format!("{up}../../class/drm")));
+        let to_drm_dir = drm_dir.trim_start_matches("/sys/").to_owned();
         tree.put(&format!("/sys/dev/char/{number}"), Entry::Link(format!("../../{to_drm_dir}")));
         tree.put(&format!("/sys/class/drm/{name}"), Entry::Link(format!("../../{to_drm_dir}")));
         tree
+    }
+
+    /// Adds a platform device; returns its directory.
+    fn put_platform_device(
+        &mut self,
+        driver: &str,
+        full_name: &str,
+        compatible: &[String],
+    ) -> String {
+        // A platform device's name is its address and the node's name: `206400000.gpu`.
+        let base = full_name.rsplit('/').next().unwrap_or_default();
+        let device = match base.split_once('@') {
+            Some((name, address)) => format!("{address}.{name}"),
+            None => base.to_owned(),
+        };
+        let directory = format!("/sys/devices/platform/soc/{device}");
+        let mut uevent = format!("DRIVER={driver}\nOF_NAME=gpu\nOF_FULLNAME={full_name}\n");
+        for (index, name) in compatible.iter().enumerate() {
+            uevent += &format!("OF_COMPATIBLE_{index}={name}\n");
+        }
+        uevent += &format!("OF_COMPATIBLE_N={}\n", compatible.len());
+        self.put(&format!("{directory}/uevent"), Entry::File(uevent));
+        directory
+    }
+
+    /// Adds a PCI device; returns its directory.
+    ///
+    /// source: libdrm reads the slot out of `uevent` and the identification out of the five files of
+    /// one number each (xf86drm.c, `drmParsePciDeviceInfo`).
+    fn put_pci_device(&mut self, driver: &str, address: PciAddress, ids: PciIds) -> String {
+        let PciIds { vendor, device, subsystem_vendor, subsystem_device, revision, class } = ids;
+        let directory =
+            format!("/sys/devices/pci{:04x}:{:02x}/{address}", address.domain, address.bus);
+        let uevent = format!(
+            "DRIVER={driver}\nPCI_CLASS={class:X}\nPCI_ID={vendor:04X}:{device:04X}\n\
+             PCI_SUBSYS_ID={subsystem_vendor:04X}:{subsystem_device:04X}\nPCI_SLOT_NAME={address}\n"
+        );
+        self.put(&format!("{directory}/uevent"), Entry::File(uevent));
+        let numbers = [
+            ("vendor", format!("{vendor:#06x}")),
+            ("device", format!("{device:#06x}")),
+            ("subsystem_vendor", format!("{subsystem_vendor:#06x}")),
+            ("subsystem_device", format!("{subsystem_device:#06x}")),
+            ("revision", format!("{revision:#04x}")),
+            ("class", format!("{class:#08x}")),
+        ];
+        for (name, number) in numbers {
+            self.put(&format!("{directory}/{name}"), Entry::File(number + "\n"));
+        }
+        directory
     }
 
     fn put(&mut self, path: &str, entry: Entry) {
@@ -174,8 +215,13 @@ fn canonical(stack: &[(&str, &Entry)]) -> String {
 mod tests {
     use super::*;
 
+    fn agx_node(id: &str) -> Node {
+        let gpu = id.parse().unwrap();
+        tepui_gpus::device::device(gpu, &Default::default()).unwrap().node()
+    }
+
     fn tree() -> Tree {
-        let node = tepui_agx_kernel::Chip::by_id("m1").unwrap().node();
+        let node = agx_node("m1");
         Tree::new(&node, 128)
     }
 
@@ -224,7 +270,7 @@ mod tests {
 
     #[test]
     fn the_uevent_names_the_device_tree_node() {
-        let node = tepui_agx_kernel::Chip::by_id("m1-max").unwrap().node();
+        let node = agx_node("m1-max");
         let tree = Tree::new(&node, 130);
         let Lookup::Here(Entry::File(text), _) =
             tree.lookup("/sys/dev/char/226:130/device/uevent", true)
@@ -236,5 +282,45 @@ mod tests {
             "DRIVER=asahi\nOF_NAME=gpu\nOF_FULLNAME=/soc/gpu@406400000\n\
              OF_COMPATIBLE_0=apple,agx-g13c\nOF_COMPATIBLE_1=apple,agx-g13s\nOF_COMPATIBLE_N=2\n"
         );
+    }
+
+    #[test]
+    fn a_pci_device_stands_where_libdrm_looks() {
+        let address = PciAddress { domain: 0, bus: 0, device: 2, function: 0 };
+        let ids = PciIds {
+            vendor: 0x8086,
+            device: 0x1912,
+            subsystem_vendor: 0x8086,
+            subsystem_device: 0x2212,
+            revision: 6,
+            class: 0x03_0000,
+        };
+        let tree = Tree::new(&Node { driver: "i915", bus: Bus::Pci { address, ids } }, 128);
+        let device = "/sys/devices/pci0000:00/0000:00:02.0";
+        let cases = [
+            ("/sys/dev/char/226:128/device", device.to_owned()),
+            ("/sys/dev/char/226:128/device/drm", format!("{device}/drm")),
+            ("/sys/class/drm/renderD128/subsystem", "/sys/class/drm".to_owned()),
+            ("/sys/dev/char/226:128/device/driver", "/sys/bus/pci/drivers/i915".to_owned()),
+        ];
+        for (path, canonical) in cases {
+            match tree.lookup(path, true) {
+                Lookup::Here(_, found) => assert_eq!(found, canonical, "{path}"),
+                other => panic!("{path}: {other:?}"),
+            }
+        }
+        let Lookup::Here(Entry::Link(target), _) =
+            tree.lookup(&format!("{device}/subsystem"), false)
+        else {
+            panic!("no subsystem")
+        };
+        assert!(target.ends_with("/bus/pci"), "{target}");
+        let file = |name: &str| match tree.lookup(&format!("{device}/{name}"), true) {
+            Lookup::Here(Entry::File(text), _) => text.clone(),
+            other => panic!("{name}: {other:?}"),
+        };
+        assert_eq!((file("vendor").as_str(), file("device").as_str()), ("0x8086\n", "0x1912\n"));
+        assert_eq!((file("revision").as_str(), file("class").as_str()), ("0x06\n", "0x030000\n"));
+        assert!(file("uevent").contains("PCI_SLOT_NAME=0000:00:02.0\n"), "{}", file("uevent"));
     }
 }

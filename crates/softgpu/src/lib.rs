@@ -3,6 +3,19 @@
 //!
 //! A kernel front binds [`memory::Memory`] into a [`vm::AddressSpace`]; a model's units read and
 //! write through the address space only, as silicon does.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use tepui_softgpu::{AddressSpace, Memory, Protection};
+//!
+//! let vm = AddressSpace::new(14, 39); // pages of 16 KiB, addresses of 39 bits
+//! let buffer = Arc::new(Memory::new(1 << 14)?);
+//! vm.bind(0x10_0000, buffer, 0, 1 << 14, Protection::READ | Protection::WRITE)?;
+//! vm.write(0x10_0004, &7u32.to_le_bytes())?;
+//! assert_eq!(u32::from_le_bytes(vm.read_array(0x10_0004)?), 7);
+//! assert!(vm.read_array::<4>(0x20_0000).is_err(), "nothing is bound there");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod fault;
 pub mod memory;

@@ -51,6 +51,16 @@ pub struct Options {
 ///
 /// # Errors
 /// When the module is not valid, or needs something that is not supported: with the instruction and its word offset.
+///
+/// ```
+/// let wgsl = "@compute @workgroup_size(8) fn main() {}";
+/// let module = naga::front::wgsl::parse_str(wgsl)?;
+/// let info = naga::valid::Validator::new(Default::default(), Default::default()).validate(&module)?;
+/// let words = naga::back::spv::write_vec(&module, &info, &Default::default(), None)?;
+/// let shader = tepui_spirv::translate(&words, &tepui_spirv::Options::default())?;
+/// assert_eq!(shader.info.workgroup_size, [8, 1, 1]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn translate(words: &[u32], options: &Options) -> Result<Shader> {
     let m = module::Module::parse(words)?;
     translate::translate(&m, options)

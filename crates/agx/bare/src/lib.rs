@@ -3,6 +3,25 @@
 //! [`Machine`] is a GPU with an address space of its own. [`Machine::buffer`] binds memory,
 //! [`Machine::dispatch`] writes USC words and a compute control stream around a program, as a driver
 //! would, and submits it. Demonstrations, benchmarks and instruction tests stand on it.
+//!
+//! ```
+//! use tepui_agx_bare::{Dispatch, Machine, address_halves};
+//!
+//! // Each thread stores its number; u0_u1 is the buffer's address.
+//! let code = tepui_agx_isa::asm::assemble(
+//!     "get_sr r0, sr80
+//!      device_store 0, i32, x, r0, u0_u1, r0, unsigned, 0
+//!      stop",
+//! )
+//! .unwrap();
+//! let mut gpu = Machine::new(Default::default())?;
+//! let out = gpu.buffer(4 * 32)?;
+//! let uniforms = address_halves(out.address());
+//! let dispatch = Dispatch { code: &code, uniforms: &uniforms, global: [32, 1, 1], local: [32, 1, 1], ..Default::default() };
+//! gpu.dispatch(&dispatch)?;
+//! assert_eq!(out.read_words()?[..4], [0, 1, 2, 3]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod bind;
 pub mod draw;

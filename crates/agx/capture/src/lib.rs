@@ -7,6 +7,18 @@
 //! [`Events`] reads such a stream back as requests and commands, decoded as far as
 //! wanted ([`mod@describe`]), and [`Replayer`] executes the commands again on a model and compares what
 //! they wrote.
+//!
+//! ```no_run
+//! use tepui_agx_capture::{Event, Events};
+//!
+//! let mut events = Events::new(std::fs::File::open("capture/1234-0.capture")?)?;
+//! while let Some(event) = events.next() {
+//!     if let Event::Start(start) = event? {
+//!         println!("command {} of submission {}", start.command, start.submission);
+//!     }
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod client;
 pub mod describe;

@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
-use tepui_agx_kernel::Chip;
+use tepui_agx_chips::Chip;
 use tepui_capture::Process;
 
 use crate::real::{Kernel, RealRecorder};
@@ -25,7 +25,7 @@ pub fn recorder_from_environment(chip: &'static Chip) -> Option<Recorder> {
     let device = Process {
         driver: tepui_agx_kernel::DRIVER.name.into(),
         gpu: format!("{} ({})", chip.name, chip.gpu_name()),
-        parameters: bytemuck::bytes_of(&chip.params()).to_vec(),
+        parameters: bytemuck::bytes_of(&tepui_agx_kernel::params(chip)).to_vec(),
         ..Process::default()
     };
     Some(Recorder::new(sink_from_environment()?, device))

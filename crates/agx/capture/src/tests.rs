@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use tepui_agx_kernel::{Chip, Device, Execution, File, Observer, Options};
+use tepui_agx_kernel::{Device, Execution, File, Observer, Options};
 use tepui_agx_model::{Gpu, JobFault, JobStats};
 use tepui_agx_packets::Packet;
 use tepui_agx_packets::cdm::{GlobalSize, LaunchWord0, LaunchWord1, LocalSize, StreamTerminate};
@@ -97,7 +97,7 @@ impl Contents for GemContents {
 
 impl Node for Pretended {
     fn identify(&self, _: Option<BorrowedFd<'_>>) -> (String, Option<ParamsGlobal>) {
-        let params = self.0.get().map(|file| file.device().chip().params());
+        let params = self.0.get().map(|file| tepui_agx_kernel::params(file.device().chip()));
         ("asahi".into(), params)
     }
 
@@ -242,10 +242,10 @@ fn commands(word: u32) -> [(usize, Vec<u8>); 4] {
 fn session() -> (Vec<u8>, Vec<u8>) {
     let (virtual_shelf, real_shelf) = (Shelf::default(), Shelf::default());
     let known = Arc::new(OnceLock::new());
-    let chip = Chip::by_id("m1").unwrap();
+    let chip = tepui_agx_chips::chip("m1").unwrap();
     let process = Process {
         driver: "asahi".into(),
-        parameters: bytemuck::bytes_of(&chip.params()).to_vec(),
+        parameters: bytemuck::bytes_of(&tepui_agx_kernel::params(chip)).to_vec(),
         ..Default::default()
     };
     let observer = Both(
@@ -259,7 +259,7 @@ fn session() -> (Vec<u8>, Vec<u8>) {
     let _ = known.set(file.clone());
     let client = Client { file, user: Block::new(USER, vec![0; 0x1000]) };
 
-    let params = chip.params();
+    let params = tepui_agx_kernel::params(chip);
     let mut vm = uapi::VmCreate {
         kernel_start: params.vm_end - params.vm_kernel_min_size,
         kernel_end: params.vm_end,

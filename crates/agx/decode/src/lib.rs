@@ -14,6 +14,16 @@
 //! disassembled by `tepui_agx_isa`. Above them stand
 //! [`mod@submit`], whole commands of the kernel's interface, and [`mod@calls`], the arguments of its
 //! requests.
+//!
+//! ```
+//! use tepui_agx_decode::{Decoder, Options};
+//! use tepui_softgpu::AddressSpace;
+//!
+//! // Nothing is bound, so the tree is one problem with its address.
+//! let vm = AddressSpace::new(14, 39);
+//! let tree = Decoder::new(&vm, Options::new(0)).cdm(0x10_0000);
+//! assert!(tree.to_string().contains("0x100000"));
+//! ```
 
 pub mod calls;
 pub mod cdm;

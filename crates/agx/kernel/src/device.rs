@@ -3,13 +3,14 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tepui_agx_chips::Chip;
 use tepui_agx_model::{ComputeJob, Gpu, JobFault, JobStats, RenderJob};
 use tepui_drm::core::CoreDevice;
 use tepui_drm::device::{Node, VirtualDevice, VirtualFile};
 use tepui_drm::token::Registry;
 use tepui_softgpu::AddressSpace;
 
-use crate::chips::{Chip, TIMESTAMP_HZ};
+use crate::chips::TIMESTAMP_HZ;
 use crate::{DRIVER, File, Observer};
 
 /// What executes commands: the model, or a stand-in that tests and tools bring.
@@ -177,7 +178,7 @@ pub(crate) fn timestamp() -> u64 {
 
 impl VirtualDevice for Device {
     fn node(&self) -> Node {
-        self.chip.node()
+        crate::chips::node(self.chip)
     }
 
     fn open(self: Arc<Self>) -> Arc<dyn VirtualFile> {

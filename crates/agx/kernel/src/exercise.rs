@@ -15,7 +15,7 @@ use tepui_drm::uapi::{Field, IoctlInfo, core};
 use tepui_drm::user::Block;
 use tepui_softgpu::AddressSpace;
 
-use crate::{Chip, Device, Execute, File, Options};
+use crate::{Device, Execute, File, Options};
 
 /// Requests of one sequence.
 const MAX_REQUESTS: usize = 256;
@@ -91,7 +91,7 @@ fn take<const N: usize>(input: &mut &[u8]) -> [u8; N] {
 /// # Panics
 /// If a buffer outlives the files, or a handle is given twice: bugs.
 pub fn run(mut input: &[u8]) -> Outcome {
-    let Some(chip) = Chip::by_id("m1") else { return Outcome::default() };
+    let Some(chip) = tepui_agx_chips::chip("m1") else { return Outcome::default() };
     let options = Options { report_faults: false, ..Options::default() };
     let device = Device::with_executor(chip, options, Box::new(Reader));
     let mut memory = memory();

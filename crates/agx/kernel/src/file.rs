@@ -201,7 +201,7 @@ impl File {
     fn get_params(&self, user: &dyn UserMemory, args: &mut uapi::GetParams) -> Result<(), Refusal> {
         require(args.param_group == 0, "no such parameter group")?;
         require(args.pad == 0, "pad is not 0")?;
-        let params = self.device.chip.params();
+        let params = crate::chips::params(self.device.chip);
         let bytes = bytemuck::bytes_of(&params);
         let room = usize::try_from(args.size).unwrap_or(usize::MAX).min(bytes.len());
         Ok(user.write(args.pointer, &bytes[..room])?)
@@ -209,7 +209,8 @@ impl File {
 
     fn vm_create(&self, args: &mut uapi::VmCreate) -> Result<(), Refusal> {
         require(args.pad == 0, "pad is not 0")?;
-        let vm = Vm::new(&self.device.chip.params(), args.kernel_start..args.kernel_end)?;
+        let vm =
+            Vm::new(&crate::chips::params(self.device.chip), args.kernel_start..args.kernel_end)?;
         args.vm_id = lock(&self.vms).insert(Arc::new(vm));
         Ok(())
     }

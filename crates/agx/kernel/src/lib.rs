@@ -1,6 +1,6 @@
 //! The virtual AGX device behind the asahi kernel interface.
 //!
-//! A [`Device`] is one chip of the table in [`chips`]; [`Device::open`] gives a [`File`], the
+//! A [`Device`] is one chip of the table in `tepui_agx_chips`; [`Device::open`] gives a [`File`], the
 //! counterpart of an open render node with its own handles, address spaces and queues;
 //! [`File::ioctl`] answers a request of the upstream interface: the word and the argument's bytes, as
 //! a kernel sees them. The core's requests go to `tepui_drm`. A submission is checked and taken
@@ -9,6 +9,15 @@
 //!
 //! The same code serves programs in other processes, through the preloaded library, and a driver in
 //! this one. An [`Observer`] watches requests and what the GPU executes.
+//!
+//! ```
+//! use tepui_agx_kernel::{Device, Options};
+//!
+//! let device = Device::new(tepui_agx_chips::chip("m1").unwrap(), Options::default());
+//! let file = device.open();
+//! assert_eq!(file.device().chip().name, "Apple M1");
+//! assert!(device.faults().is_empty());
+//! ```
 //!
 //! Start reading at [`File::ioctl`].
 
@@ -23,7 +32,7 @@ mod refusal;
 pub mod submit;
 mod vm;
 
-pub use chips::{CHIPS, Chip};
+pub use chips::{node, params};
 pub use device::{Device, Execute, FaultRecord, Options};
 pub use file::File;
 pub use observer::{Execution, Observer, Work};

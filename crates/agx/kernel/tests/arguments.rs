@@ -3,7 +3,8 @@
 mod client;
 
 use client::*;
-use tepui_agx_kernel::{CHIPS, Chip, Device};
+use tepui_agx_chips::CHIPS;
+use tepui_agx_kernel::Device;
 use tepui_drm::Errno;
 use tepui_drm::uapi::Request;
 use tepui_drm::uapi::asahi::{self as uapi, Ioctl};
@@ -24,15 +25,15 @@ fn parameters_name_the_chip() {
             ..Default::default()
         };
         call(&file, Ioctl::GetParams, &mut args).unwrap();
-        assert_eq!(params, chip.params());
+        assert_eq!(params, tepui_agx_kernel::params(chip));
         assert_eq!(params.features, uapi::FEATURE_SOFT_FAULTS);
         let cores: u32 = params.core_masks.iter().map(|mask| mask.count_ones()).sum();
         assert_eq!(cores, chip.cores());
         assert_eq!(params.num_clusters_total * params.num_cores_per_cluster, cores);
     }
-    let m1 = Chip::by_id("m1").unwrap();
+    let m1 = tepui_agx_chips::chip("m1").unwrap();
     assert_eq!((m1.gpu_name().as_str(), m1.cores()), ("G13G B0", 8));
-    assert_eq!(Chip::by_id("m9"), None);
+    assert_eq!(tepui_agx_chips::chip("m9"), None);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 
 use client::*;
-use tepui_agx_kernel::{Chip, Device, Execution, Observer, Options, Work};
+use tepui_agx_kernel::{Device, Execution, Observer, Options, Work};
 use tepui_agx_model::{JobFault, JobStats};
 use tepui_drm::Errno;
 use tepui_drm::device::{Call, CallObserver, VirtualFile};
@@ -248,7 +248,8 @@ impl Observer for Clumsy {
 fn a_panic_of_an_observer_leaves_nobody_waiting() {
     let options = Options { observer: Some(Arc::new(Clumsy)), ..quiet() };
     let gpu = Steered(Box::new(|_, _| Ok(JobStats::default())));
-    let device = Device::with_executor(Chip::by_id("m1").unwrap(), options, Box::new(gpu));
+    let device =
+        Device::with_executor(tepui_agx_chips::chip("m1").unwrap(), options, Box::new(gpu));
     let file = device.open();
     let (queue, done) = (queue(&file, vm(&file)), syncobj(&file, false));
     submit(&file, queue, &Commands::default().marked(1), &[], &[binary(done)]).unwrap();
@@ -391,7 +392,8 @@ fn an_observer_sees_calls_and_executions() {
     let watcher = Arc::new(Watcher::default());
     let options = Options { observer: Some(watcher.clone()), ..quiet() };
     let gpu = Steered(Box::new(|_, _| Err(fault("no"))));
-    let device = Device::with_executor(Chip::by_id("m2").unwrap(), options, Box::new(gpu));
+    let device =
+        Device::with_executor(tepui_agx_chips::chip("m2").unwrap(), options, Box::new(gpu));
     let file = device.open();
     assert_eq!(watcher.open.load(Ordering::Relaxed), 1);
     let vm = vm(&file);
@@ -437,7 +439,7 @@ fn an_observer_sees_calls_and_executions() {
 
 #[test]
 fn the_model_executes_or_names_what_it_does_not() {
-    let device = Device::new(Chip::by_id("m1").unwrap(), quiet());
+    let device = Device::new(tepui_agx_chips::chip("m1").unwrap(), quiet());
     let file = device.open();
     let vm = vm(&file);
     let done = syncobj(&file, false);

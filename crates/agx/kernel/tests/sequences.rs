@@ -18,7 +18,7 @@ proptest! {
         requests in prop::collection::vec((any::<u8>(), prop::collection::vec(any::<u8>(), 0..96)), 1..40),
     ) {
         let device = tepui_agx_kernel::Device::new(
-            tepui_agx_kernel::Chip::by_id("m1").unwrap(),
+            tepui_agx_chips::chip("m1").unwrap(),
             tepui_agx_kernel::Options { report_faults: false, ..Default::default() },
         );
         let file = device.open();

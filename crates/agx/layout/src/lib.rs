@@ -14,6 +14,17 @@
 //! [`Layout::level_addresser`] for many pixels of one level. [`Layout::tile`] and [`Layout::detile`]
 //! move rectangles between a raster image and the layout.
 //!
+//! ```
+//! use tepui_agx_layout::{ImageDesc, Layout, Texel, Tiling};
+//! use tepui_format::Format;
+//!
+//! let desc = ImageDesc::new_2d(Format::R8G8B8A8_UNORM, Tiling::Twiddled, 1000, 500);
+//! let layout = Layout::new(&desc)?;
+//! let at = |x_px, y_px| layout.texel_offset_B(Texel { x_px, y_px, ..Texel::default() });
+//! assert_eq!((at(1, 0), at(0, 1), at(1, 1)), (Some(4), Some(8), Some(12)));
+//! # Ok::<(), tepui_agx_layout::LayoutError>(())
+//! ```
+//!
 //! All offsets count bytes from the start of the image. Facts come from Mesa's `src/asahi/layout`,
 //! `docs/drivers/asahi.rst` and `src/asahi/genxml/cmdbuf.xml`; each stands beside its source.
 //!

@@ -16,6 +16,16 @@
 //! Bit positions and hardware names are those of Mesa's `cmdbuf.xml` (25.0, and 26.1 where the later
 //! one knows more; each place that differs says so); the descriptions are our own. [`ALL`] lists every
 //! table, for documentation and tools.
+//!
+//! ```
+//! use tepui_agx_packets::cdm::GlobalSize;
+//! use tepui_packets::Packet;
+//!
+//! let size = GlobalSize { x: 640, y: 480, z: 1 };
+//! let bytes = size.pack()?;
+//! assert_eq!(GlobalSize::unpack(&bytes)?, size);
+//! # Ok::<(), tepui_packets::Problem>(())
+//! ```
 
 pub mod cdm;
 pub mod coefficient;

@@ -83,7 +83,7 @@ fn one(args: &Args, path: &std::path::Path) -> Row {
 
 /// Runs the command.
 pub fn run(args: &Args) -> ExitCode {
-    let files = match args.common.check_gpu().and_then(|()| expand(&args.files)) {
+    let files = match expand(&args.files) {
         Ok(f) => f,
         Err(e) => {
             eprintln!("tepui bench compile: {e}");

@@ -9,6 +9,11 @@ use std::process::ExitCode;
 
 /// Measures Tepui on this machine, each figure beside a peer's in the same run.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  tepui bench tiling --help          # what each benchmark measures and takes
+  tepui bench tiling                 # beside memcpy; needs nothing
+  tepui bench compile shaders/       # from SPIR-V to machine code
+  tools/mesa fetch && tepui bench model   # beside lavapipe")]
 pub struct Args {
     #[command(subcommand)]
     what: What,

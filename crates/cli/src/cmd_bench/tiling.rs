@@ -12,7 +12,7 @@ use serde::Serialize;
 use tepui_agx_layout as agx;
 use tepui_format::Format;
 use tepui_format::units::Extent;
-use tepui_mali_chips::Arch;
+use tepui_gpus::mali::Arch;
 use tepui_mali_layout as mali;
 
 /// Measures how fast images are tiled and detiled, next to memcpy.

@@ -157,7 +157,7 @@ pub fn bind(machine: &mut Machine, r: &Resource, q: &Request<'_>) -> Result<Boun
     let format = q.format.unwrap_or_else(|| default_format(r));
     let file = match size(q.what) {
         Some(_) => None,
-        None => Some(std::fs::read(q.what).map_err(|e| format!("{}: {e}", q.what))?),
+        None => Some(crate::input::read(q.what.as_ref()).map_err(|e| format!("{}: {e}", q.what))?),
     };
     let png = file.as_deref().filter(|f| f.starts_with(raster::PNG_SIGNATURE));
     let picture = png.map(|f| raster::texels_of_png(format, f)).transpose();

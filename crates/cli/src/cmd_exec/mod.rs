@@ -97,7 +97,6 @@ fn groups(text: &str) -> Result<[u32; 3], String> {
 }
 
 fn try_run(args: &Args) -> Result<(), String> {
-    args.common.check_gpu()?;
     let mut s = args.common.translate(&args.file)?;
     let program = compile(&mut s, &args.common.options()).map_err(|e| e.to_string())?;
     let options = Options { check: args.check, ..Options::default() };
@@ -108,7 +107,7 @@ fn try_run(args: &Args) -> Result<(), String> {
         let (slot, what) = slot(b)?;
         let bytes = match what.parse::<usize>() {
             Ok(n) => vec![0; n],
-            Err(_) => std::fs::read(what).map_err(|e| format!("{what}: {e}"))?,
+            Err(_) => crate::input::read(what.as_ref()).map_err(|e| format!("{what}: {e}"))?,
         };
         before.push((slot, bytes));
     }
@@ -183,7 +182,7 @@ fn try_run(args: &Args) -> Result<(), String> {
         }
     }
     if let Some(p) = &args.push {
-        bindings.push = std::fs::read(p).map_err(|e| format!("{}: {e}", p.display()))?;
+        bindings.push = crate::input::read(p).map_err(|e| format!("{}: {e}", p.display()))?;
     }
     let stats =
         shader::run(&mut machine, &program, &bindings, groups).map_err(|e| e.to_string())?;

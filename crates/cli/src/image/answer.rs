@@ -2,9 +2,8 @@
 
 use serde::Serialize;
 use tepui_agx_layout as agx;
+use tepui_gpus::Gpu;
 use tepui_mali_layout as mali;
-
-use super::request::Gpu;
 
 /// A layout as `--json` and `--batch` write it. Bytes count from the start of the image; the offsets
 /// of levels from the start of their layer.

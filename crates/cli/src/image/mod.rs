@@ -6,11 +6,12 @@ mod request;
 use tepui_agx_layout as agx;
 use tepui_format::Format;
 use tepui_format::units::Extent;
+use tepui_gpus::Gpu;
 use tepui_mali_layout as mali;
 use tepui_mali_layout::afbc::Afbc;
 
 pub use self::answer::Answer;
-pub use self::request::{Gpu, ImageArgs, JsonRequest};
+pub use self::request::{ImageArgs, JsonRequest};
 use self::request::{ImageRequest, Levels, RequestError};
 
 /// A layout of either family.
@@ -24,12 +25,12 @@ pub enum Image {
 impl Image {
     fn new(request: &ImageRequest) -> Result<Image, RequestError> {
         let gpu = request.gpu;
-        let tiling = request.tiling.unwrap_or(gpu.tilings()[0]);
+        let tiling = request.tiling.unwrap_or(request::tilings(gpu)[0]);
         let (format, width_px, height_px) = (request.format, request.width_px, request.height_px);
         let unknown = || RequestError::Tiling {
             gpu: gpu.id(),
             tiling: tiling.chars().take(80).collect(),
-            has: gpu.tilings(),
+            has: request::tilings(gpu),
         };
         match gpu {
             Gpu::Agx(_) => {

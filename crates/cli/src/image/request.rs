@@ -1,57 +1,20 @@
 //! Requests for images: arguments of commands, and JSON.
 
-use std::fmt;
 use std::str::FromStr;
 
 use serde::Deserialize;
-use tepui_agx_kernel::Chip as AgxChip;
 use tepui_agx_layout as agx;
 use tepui_format::{Format, UnknownFormat};
-use tepui_mali_chips::{CHIPS as MALI_CHIPS, Chip as MaliChip};
+use tepui_gpus::{Gpu, UnknownGpu};
 use tepui_mali_layout as mali;
 
 use super::Image;
 
-/// A GPU that has layouts.
-#[derive(Clone, Copy)]
-pub enum Gpu {
-    /// An Apple GPU. All share their layouts.
-    Agx(&'static AgxChip),
-    /// An Arm GPU.
-    Mali(&'static MaliChip),
-}
-
-impl Gpu {
-    /// The name that commands take.
-    pub fn id(self) -> &'static str {
-        match self {
-            Gpu::Agx(chip) => chip.id,
-            Gpu::Mali(chip) => chip.id,
-        }
-    }
-
-    /// The tilings of this GPU, the default first.
-    pub fn tilings(self) -> &'static [&'static str] {
-        match self {
-            Gpu::Agx(_) => &["twiddled", "compressed", "linear"],
-            Gpu::Mali(_) => &["u-interleaved", "afbc", "linear"],
-        }
-    }
-}
-
-impl FromStr for Gpu {
-    type Err = RequestError;
-
-    fn from_str(id: &str) -> Result<Gpu, RequestError> {
-        let agx = AgxChip::by_id(id).map(Gpu::Agx);
-        let mali = || tepui_mali_chips::chip(id).map(Gpu::Mali);
-        agx.or_else(mali).ok_or_else(|| RequestError::Gpu { name: id.chars().take(80).collect() })
-    }
-}
-
-impl fmt::Debug for Gpu {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.id())
+/// The tilings of a GPU, the default first.
+pub fn tilings(gpu: Gpu) -> &'static [&'static str] {
+    match gpu {
+        Gpu::Agx(_) => &["twiddled", "compressed", "linear"],
+        Gpu::Mali(_) => &["u-interleaved", "afbc", "linear"],
     }
 }
 
@@ -59,11 +22,8 @@ impl fmt::Debug for Gpu {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     /// There is no such GPU.
-    #[error("no GPU '{name}'; there are {}", gpu_names())]
-    Gpu {
-        /// The name as given.
-        name: String,
-    },
+    #[error(transparent)]
+    Gpu(#[from] UnknownGpu),
     /// There is no such format.
     #[error(transparent)]
     Format(#[from] UnknownFormat),
@@ -103,11 +63,6 @@ pub enum RequestError {
     /// A rule of Mali.
     #[error(transparent)]
     Mali(#[from] mali::LayoutError),
-}
-
-fn gpu_names() -> String {
-    let agx = tepui_agx_kernel::CHIPS.iter().map(|c| c.id);
-    agx.chain(MALI_CHIPS.iter().map(|c| c.id)).collect::<Vec<_>>().join(", ")
 }
 
 /// A number of levels.

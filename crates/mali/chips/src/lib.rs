@@ -4,6 +4,11 @@
 //! layouts, drivers and models need follows from its [`Chip::arch`], but for the compressed texture
 //! formats, which each system-on-chip chooses ([`texture`]).
 //!
+//! ```
+//! let g52 = tepui_mali_chips::chip("mali-g52").unwrap();
+//! assert_eq!((g52.product_id, g52.arch.to_string().as_str()), (0x7212, "Bifrost (v7)"));
+//! ```
+//!
 //! source: Mesa, `src/panfrost/lib/pan_props.c` (`panfrost_model_list`), `pan_props.h`
 //! (`pan_arch`).
 

@@ -15,6 +15,15 @@
 //! itself. [`Instancing`] puts them together for a draw; the `apply` functions are the hardware's
 //! side, so that every number can be checked against plain division.
 //!
+//! ```
+//! use tepui_mali_instancing::Instancing;
+//!
+//! let draw = Instancing::new(11, 1)?;
+//! let padded = tepui_mali_instancing::padded_vertex_count(11)?;
+//! assert_eq!(draw.apply(padded + 3), (3, 1), "vertex 3 of instance 1");
+//! # Ok::<(), tepui_mali_instancing::InstancingError>(())
+//! ```
+//!
 //! source: Mesa, `docs/drivers/panfrost/instancing.rst`, `src/panfrost/lib/pan_attributes.c`.
 
 mod division;

@@ -15,6 +15,18 @@
 //! addresses. [`Layout::tile`] and [`Layout::detile`] move rectangles between a raster image and the
 //! layout. Facts come from Mesa's `src/panfrost/lib/pan_layout.c` and `docs/drivers/panfrost/`.
 //!
+//! ```
+//! use tepui_format::Format;
+//! use tepui_mali_layout::{ImageDesc, Layout, Modifier, Texel};
+//!
+//! let arch = tepui_mali_chips::chip("mali-g52").unwrap().arch;
+//! let format = Format::R8G8B8A8_UNORM;
+//! let layout = Layout::new(&ImageDesc::new_2d(arch, format, Modifier::UInterleaved, 640, 480))?;
+//! let at = |x_px, y_px| layout.texel_offset_B(Texel { x_px, y_px, ..Texel::default() });
+//! assert_eq!((at(1, 0), at(1, 1), at(0, 1)), (Some(4), Some(8), Some(12)));
+//! # Ok::<(), tepui_mali_layout::LayoutError>(())
+//! ```
+//!
 //! Start reading in `desc.rs`, then `layout.rs`.
 #![allow(non_snake_case)] // `_B` is the suffix of byte counts throughout.
 

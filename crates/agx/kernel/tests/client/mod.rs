@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use tepui_agx_kernel::{Chip, Device, Execute, File, Options};
+use tepui_agx_kernel::{Device, Execute, File, Options};
 use tepui_agx_model::{ComputeJob, JobFault, JobStats, RenderJob, Unit};
 use tepui_drm::Errno;
 use tepui_drm::uapi::asahi::{self as uapi, Ioctl};
@@ -39,7 +39,7 @@ pub fn quiet() -> Options {
 pub fn device(
     job: impl Fn(&AddressSpace, &ComputeJob) -> Result<JobStats, JobFault> + Send + Sync + 'static,
 ) -> Arc<Device> {
-    let chip = Chip::by_id("m1").unwrap();
+    let chip = tepui_agx_chips::chip("m1").unwrap();
     Device::with_executor(chip, quiet(), Box::new(Steered(Box::new(job))))
 }
 

@@ -1,0 +1,71 @@
+//! The command itself: completions, manual pages, standard input, GPUs that are refused.
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+fn tepui(arguments: &[&str], stdin: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tepui"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    // A command that does not read ends first.
+    let _ = child.stdin.take().expect("a pipe").write_all(stdin);
+    child.wait_with_output().expect("it ends")
+}
+
+fn ok(arguments: &[&str], stdin: &[u8]) -> String {
+    let output = tepui(arguments, stdin);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {errors}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn each_shell_has_completions() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = ok(&["completions", shell], b"");
+        assert!(script.contains("detile") && script.contains("--until-stop"), "{shell}");
+    }
+}
+
+#[test]
+fn each_subcommand_has_a_manual_page() {
+    let folder = tempfile::tempdir().unwrap();
+    ok(&["man", "-o", &folder.path().display().to_string()], b"");
+    for (page, word) in [
+        ("tepui.1", "tepui"),
+        ("tepui-compile.1", "entry point"),
+        ("tepui-bench-model.1", "lavapipe"),
+    ] {
+        let text = std::fs::read_to_string(folder.path().join(page)).expect(page);
+        assert!(text.contains(".TH") && text.contains(word), "{page}");
+    }
+    assert!(ok(&["man"], b"").contains(".SH SUBCOMMANDS"));
+}
+
+#[test]
+fn shaders_come_from_standard_input() {
+    let wgsl = b"@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+        @compute @workgroup_size(32) fn main(@builtin(global_invocation_id) i: vec3<u32>) { x[i.x] *= 3u; }";
+    assert!(ok(&["compile", "-"], wgsl).contains("device_store"));
+    let glsl = b"#version 450\nlayout(local_size_x = 1) in; layout(binding = 0) buffer B { uint x; }; void main() { x = 1; }";
+    assert!(ok(&["compile", "-", "--stage", "compute"], glsl).contains("device_store"));
+    let asm = ok(&["asm", "--gpu", "m1"], b"fadd32 r0, r1, 0.5\nstop\n");
+    assert!(ok(&["disasm", "--gpu", "m1", "--hex", asm.trim()], b"").contains("fadd32"));
+}
+
+#[test]
+fn gpus_without_a_feature_are_refused_by_name() {
+    for gpu in ["m2", "m1-ultra", "mali-g52"] {
+        let output = tepui(&["compile", "x.spv", "--gpu", gpu], b"");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{gpu}: {errors}");
+        assert!(errors.contains("[possible values: m1]"), "{gpu}: {errors}");
+    }
+    let output = tepui(&["isa", "mali-g52"], b"");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("there is no isa for mali-g52; there is one for m1"), "{errors}");
+}

@@ -1,0 +1,86 @@
+//! Virtual devices: a GPU's model behind its kernel interface.
+
+use std::sync::Arc;
+
+use rustix::io::Errno;
+use tepui_agx_kernel as agx;
+use tepui_drm::device::{Call, CallObserver, VirtualDevice};
+use tepui_drm::uapi::{IoctlInfo, Request};
+
+use crate::{Feature, Gpu, Unsupported};
+
+/// How a virtual device behaves.
+#[derive(Clone, Default)]
+pub struct DeviceOptions {
+    /// Worker threads of the model; 0 takes one for each core of the host.
+    pub threads: usize,
+    /// The model reports what silicon would hide: reads of what was never written, uses of loads that
+    /// were not waited for.
+    pub check: bool,
+    /// Each refused request is reported on standard error, with the reason.
+    pub report_refusals: bool,
+    /// A fault ends the process (SIGABRT).
+    pub abort_on_fault: bool,
+    /// Watches the requests, unless the environment asks for a capture.
+    pub observer: Option<Arc<dyn CallObserver>>,
+}
+
+/// Hands requests to an observer that does not look at what the GPU executes.
+struct Requests(Arc<dyn CallObserver>);
+
+impl CallObserver for Requests {
+    fn opened(&self, file: u64) {
+        self.0.opened(file);
+    }
+
+    fn entered(&self, call: &Call<'_>) {
+        self.0.entered(call);
+    }
+
+    fn answered(&self, call: &Call<'_>, after: &[u8], result: Result<u32, Errno>) {
+        self.0.answered(call, after, result);
+    }
+
+    fn closed(&self, file: u64) {
+        self.0.closed(file);
+    }
+}
+
+impl agx::Observer for Requests {}
+
+/// A virtual device of a GPU, fresh from reset. Where the environment asks for a capture
+/// (`TEPUI_CAPTURE`), a recorder watches it.
+///
+/// # Errors
+/// There is no model of the GPU.
+pub fn device(gpu: Gpu, options: &DeviceOptions) -> Result<Arc<dyn VirtualDevice>, Unsupported> {
+    let chip = match gpu.require(Feature::Model)? {
+        Gpu::Agx(chip) => chip,
+        Gpu::Mali(_) => return Err(Unsupported { gpu, feature: Feature::Model }),
+    };
+    let requests = || options.observer.clone().map(|o| Arc::new(Requests(o)) as _);
+    let recorder = tepui_agx_capture::recorder_from_environment(chip).map(|r| Arc::new(r) as _);
+    let options = agx::Options {
+        model: tepui_agx_model::Options {
+            threads: options.threads,
+            check: options.check,
+            ..Default::default()
+        },
+        observer: recorder.or_else(requests),
+        report_faults: true,
+        abort_on_fault: options.abort_on_fault,
+        report_refusals: options.report_refusals,
+    };
+    Ok(agx::Device::new(chip, options))
+}
+
+/// What watches the machine's own render nodes where the environment asks for a capture. Only AGX
+/// nodes are decoded.
+pub fn real_recorder() -> Option<Arc<dyn CallObserver>> {
+    tepui_agx_capture::real_recorder_from_environment().map(|r| Arc::new(r) as _)
+}
+
+/// What is known of a request of any family's kernel driver.
+pub fn request_info(request: Request) -> Option<&'static IoctlInfo> {
+    agx::File::info(request)
+}

@@ -1,0 +1,275 @@
+//! The registry of GPUs: one list of chips of all families.
+//!
+//! A [`Gpu`] names a chip of one family's table. [`Gpu::support`] says what Tepui can do with it, and
+//! the modules give it: [`device`] a virtual GPU behind its kernel interface, [`isa`] its assembler,
+//! disassembler and manual. The command line, the preloaded library and the tests ask only this crate
+//! which GPUs there are, so a new chip or a new family is added here and nowhere else.
+//!
+//! ```
+//! use tepui_gpus::{Feature, Gpu};
+//!
+//! let gpu: Gpu = "m1".parse()?;
+//! assert_eq!(gpu.name(), "Apple M1");
+//! assert!(gpu.require(Feature::Compiler).is_ok());
+//! # Ok::<(), tepui_gpus::UnknownGpu>(())
+//! ```
+
+#[cfg(feature = "device")]
+pub mod device;
+#[cfg(feature = "isa")]
+pub mod isa;
+
+use std::fmt;
+use std::str::FromStr;
+
+pub use tepui_agx_chips as agx;
+pub use tepui_mali_chips as mali;
+
+/// A family of GPUs, as its kernel drivers divide them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Family {
+    /// Apple AGX.
+    Agx,
+    /// Arm Mali.
+    Mali,
+}
+
+impl Family {
+    /// The family that a DRM driver of the kernel serves.
+    ///
+    /// ```
+    /// assert_eq!(tepui_gpus::Family::of_driver("asahi"), Some(tepui_gpus::Family::Agx));
+    /// ```
+    pub fn of_driver(name: &str) -> Option<Family> {
+        match name {
+            "asahi" => Some(Family::Agx),
+            "panfrost" | "panthor" => Some(Family::Mali),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Family::Agx => "Apple AGX",
+            Family::Mali => "Arm Mali",
+        })
+    }
+}
+
+/// A GPU: a chip of one family's table.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Gpu {
+    /// An Apple GPU.
+    Agx(&'static agx::Chip),
+    /// An Arm GPU.
+    Mali(&'static mali::Chip),
+}
+
+/// A thing that Tepui can do with a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Feature {
+    /// A virtual GPU that executes what a driver submits: `tepui shim`, `trace`, `replay`.
+    Model,
+    /// Shaders to machine code: `tepui compile`, `exec`.
+    Compiler,
+    /// Assembler, disassembler and manual: `tepui asm`, `disasm`, `isa`.
+    Isa,
+    /// Image layouts, tiling and formats: `tepui layout`, `tile`, `detile`, `formats`.
+    Layout,
+}
+
+impl Feature {
+    /// All features, in the order in which tables show them.
+    pub const ALL: [Feature; 4] =
+        [Feature::Model, Feature::Compiler, Feature::Isa, Feature::Layout];
+}
+
+impl fmt::Display for Feature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Feature::Model => "model",
+            Feature::Compiler => "compiler",
+            Feature::Isa => "isa",
+            Feature::Layout => "layout",
+        })
+    }
+}
+
+/// How far a feature goes for a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Support {
+    /// It works, and tests hold it to independent references.
+    Tested,
+    /// It works as for another chip of the generation, and only that chip's tests hold it.
+    Untested,
+    /// It is not there.
+    Missing,
+}
+
+impl fmt::Display for Support {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Support::Tested => "yes",
+            Support::Untested => "untested",
+            Support::Missing => "-",
+        })
+    }
+}
+
+/// A GPU lacks a feature.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no {feature} for {}; there is one for {}", .gpu.id(), having(*.feature))]
+pub struct Unsupported {
+    /// Which GPU.
+    pub gpu: Gpu,
+    /// What it lacks.
+    pub feature: Feature,
+}
+
+/// No GPU has this name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no GPU '{name}'; there are {}", names(Gpu::all()))]
+pub struct UnknownGpu {
+    /// The name as given, at most 80 characters of it.
+    pub name: String,
+}
+
+fn names(gpus: impl Iterator<Item = Gpu>) -> String {
+    gpus.map(Gpu::id).collect::<Vec<_>>().join(", ")
+}
+
+fn having(feature: Feature) -> String {
+    names(Gpu::having(feature))
+}
+
+impl Gpu {
+    /// Every GPU of the registry, family by family.
+    pub fn all() -> impl Iterator<Item = Gpu> {
+        agx::CHIPS.iter().map(Gpu::Agx).chain(mali::CHIPS.iter().map(Gpu::Mali))
+    }
+
+    /// The GPUs that have a feature.
+    pub fn having(feature: Feature) -> impl Iterator<Item = Gpu> {
+        Gpu::all().filter(move |gpu| gpu.support(feature) != Support::Missing)
+    }
+
+    /// The name that commands take, as `m1` or `mali-g52`.
+    pub fn id(self) -> &'static str {
+        match self {
+            Gpu::Agx(chip) => chip.id,
+            Gpu::Mali(chip) => chip.id,
+        }
+    }
+
+    /// The vendor's name for the product.
+    pub fn name(self) -> &'static str {
+        match self {
+            Gpu::Agx(chip) => chip.name,
+            Gpu::Mali(chip) => chip.name,
+        }
+    }
+
+    /// The family.
+    pub fn family(self) -> Family {
+        match self {
+            Gpu::Agx(_) => Family::Agx,
+            Gpu::Mali(_) => Family::Mali,
+        }
+    }
+
+    /// The architecture, as `G13G B0` or `Bifrost (v7)`.
+    pub fn architecture(self) -> String {
+        match self {
+            Gpu::Agx(chip) => chip.gpu_name(),
+            Gpu::Mali(chip) => chip.arch.to_string(),
+        }
+    }
+
+    /// The number by which the kernel's driver knows the chip: the SoC (AGX) or the product id (Mali).
+    pub fn chip_id(self) -> u32 {
+        match self {
+            Gpu::Agx(chip) => chip.soc,
+            Gpu::Mali(chip) => chip.product_id,
+        }
+    }
+
+    /// Shader cores of the product, where the family's table says so.
+    pub fn cores(self) -> Option<u32> {
+        match self {
+            Gpu::Agx(chip) => Some(chip.cores()),
+            // A licensee chooses.
+            Gpu::Mali(_) => None,
+        }
+    }
+
+    /// How far a feature goes for this GPU.
+    pub fn support(self, feature: Feature) -> Support {
+        let tested_if = |tested| if tested { Support::Tested } else { Support::Untested };
+        match (self, feature) {
+            (Gpu::Agx(_) | Gpu::Mali(_), Feature::Layout) => Support::Tested,
+            // What G13S, G13C and G14G execute that G13G does not is not known.
+            (Gpu::Agx(chip), Feature::Model | Feature::Isa) => tested_if(chip.id == "m1"),
+            // G13S and G13C want instructions for coherency between clusters, and G14G has opcodes
+            // of its own (source: Mesa, agx_compile.h, `needs_g13x_coherency`).
+            (Gpu::Agx(chip), Feature::Compiler) if chip.id == "m1" => Support::Tested,
+            _ => Support::Missing,
+        }
+    }
+
+    /// The GPU itself if it has a feature.
+    ///
+    /// # Errors
+    /// The feature is missing; the message names the GPUs that have it.
+    pub fn require(self, feature: Feature) -> Result<Gpu, Unsupported> {
+        match self.support(feature) {
+            Support::Missing => Err(Unsupported { gpu: self, feature }),
+            _ => Ok(self),
+        }
+    }
+}
+
+impl fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.id())
+    }
+}
+
+impl FromStr for Gpu {
+    type Err = UnknownGpu;
+
+    fn from_str(id: &str) -> Result<Gpu, UnknownGpu> {
+        let agx = agx::chip(id).map(Gpu::Agx);
+        agx.or_else(|| mali::chip(id).map(Gpu::Mali))
+            .ok_or_else(|| UnknownGpu { name: id.chars().take(80).collect() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_lead_back() {
+        let mut seen = HashSet::new();
+        for gpu in Gpu::all() {
+            assert!(seen.insert(gpu.id()), "{gpu:?} twice");
+            assert_eq!(gpu.id().to_uppercase().parse(), Ok(gpu));
+        }
+        assert!(seen.len() > 20);
+    }
+
+    #[test]
+    fn errors_name_what_there_is() {
+        let unknown = "m9".parse::<Gpu>().unwrap_err().to_string();
+        assert!(unknown.starts_with("no GPU 'm9'; there are m1, "), "{unknown}");
+        let m2: Gpu = "m2".parse().unwrap();
+        assert_eq!(
+            m2.require(Feature::Compiler).unwrap_err().to_string(),
+            "there is no compiler for m2; there is one for m1"
+        );
+    }
+}
