@@ -5,6 +5,7 @@
 //! would, and submits it. Demonstrations, benchmarks and instruction tests stand on it.
 
 pub mod bind;
+pub mod differential;
 pub mod draw;
 pub mod feedback;
 pub mod image;
