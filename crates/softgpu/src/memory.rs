@@ -7,6 +7,9 @@ use std::ptr::NonNull;
 use rustix::fs::MemfdFlags;
 use rustix::mm::{MapFlags, ProtFlags};
 
+/// Bytes of a page of the host.
+const HOST_PAGE: usize = 4096;
+
 /// A block of shared, zero-initialised memory that the model reads and writes and that a client
 /// may map as well.
 ///
@@ -14,9 +17,14 @@ use rustix::mm::{MapFlags, ProtFlags};
 /// descriptor of a [`Memory::shareable`] block, which another process can map too, or of any block
 /// by duplicating the mapping at [`Memory::base`] (`mremap` from length 0). Most buffers are never
 /// shared, and a descriptor for each would soon reach the limit of a client's process.
+///
+/// A host page without access stands before and behind each block, so that an access of the model that
+/// misses a block never meets another one.
 pub struct Memory {
     base: NonNull<u8>,
     size: usize,
+    /// Bytes of the mapping: those of the block in whole pages, and a page at each end.
+    whole: usize,
     file: Option<OwnedFd>,
 }
 
@@ -48,18 +56,26 @@ impl Memory {
         if size == 0 {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "a buffer of 0 bytes"));
         }
+        let whole =
+            size.checked_next_multiple_of(HOST_PAGE).and_then(|s| s.checked_add(2 * HOST_PAGE));
+        let whole = whole.ok_or(io::ErrorKind::OutOfMemory)?;
         let any = std::ptr::null_mut();
-        let access = ProtFlags::READ | ProtFlags::WRITE;
-        let flags = MapFlags::SHARED | MapFlags::NORESERVE;
+        let private = MapFlags::PRIVATE | MapFlags::NORESERVE;
         // SAFETY: a fresh mapping at an address of the kernel's choice aliases nothing.
-        let base = unsafe {
-            match &file {
-                Some(file) => rustix::mm::mmap(any, size, access, flags, file, 0)?,
-                None => rustix::mm::mmap_anonymous(any, size, access, flags)?,
+        let room = unsafe { rustix::mm::mmap_anonymous(any, whole, ProtFlags::empty(), private)? };
+        let base = room.wrapping_byte_add(HOST_PAGE);
+        let memory = NonNull::new(base.cast()).map(|base| Memory { base, size, whole, file });
+        let memory = memory.ok_or(io::ErrorKind::OutOfMemory)?;
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        let flags = MapFlags::SHARED | MapFlags::NORESERVE | MapFlags::FIXED;
+        // SAFETY: this replaces a part of the mapping that was made above, between its first and last page.
+        unsafe {
+            match &memory.file {
+                Some(file) => rustix::mm::mmap(base, size, access, flags, file, 0)?,
+                None => rustix::mm::mmap_anonymous(base, size, access, flags)?,
             }
         };
-        let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Memory { base, size, file })
+        Ok(memory)
     }
 
     /// The first byte. Valid for [`Memory::size`] bytes while the value lives.
@@ -76,7 +92,6 @@ impl Memory {
     /// GPU nor a client has written to a page that still does not exist. (One that was swapped out
     /// looks untouched too.)
     pub fn is_touched(&self, offset: usize) -> bool {
-        const HOST_PAGE: usize = 4096;
         let start = offset & !(HOST_PAGE - 1);
         let mut state = 0u8;
         if start >= self.size {
@@ -97,8 +112,9 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
+        let room = self.base.as_ptr().wrapping_sub(HOST_PAGE);
         // SAFETY: the mapping was made in `map` with this size and nobody else unmaps it.
-        let _ = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.size) };
+        let _ = unsafe { rustix::mm::munmap(room.cast(), self.whole) };
     }
 }
 

@@ -24,6 +24,7 @@
 //! ```
 
 pub mod bind;
+pub mod differential;
 pub mod draw;
 pub mod feedback;
 pub mod image;

@@ -41,8 +41,8 @@ pub struct Window {
     pub start: u64,
     /// Host address of that byte.
     pub host: *mut u8,
-    /// Bytes; 0 for none.
-    pub length: u32,
+    /// Bytes, at most [`Window::MOST`]; 0 for none.
+    pub length: u64,
 }
 
 /// Windows of loads, and as many of stores: each instruction of a program has its own, as far as they
@@ -78,6 +78,9 @@ pub struct Port<'v> {
 impl Window {
     /// No memory.
     pub const NONE: Window = Window { start: 0, host: std::ptr::null_mut(), length: 0 };
+
+    /// The longest window: gathers and scatters of the host take offsets of 32 bits with a sign.
+    pub const MOST: u64 = i32::MAX as u64;
 }
 
 impl<'v> Port<'v> {
@@ -112,7 +115,7 @@ impl<'v> Port<'v> {
     /// to both sides.
     pub fn show(&mut self, number: usize, address: u64, is_store: bool) {
         let window = &mut self.windows[usize::from(is_store)][number % WINDOWS];
-        if address.wrapping_sub(window.start) < u64::from(window.length) {
+        if address.wrapping_sub(window.start) < window.length {
             return;
         }
         let need = if is_store { Protection::WRITE } else { Protection::READ };
@@ -120,7 +123,7 @@ impl<'v> Port<'v> {
             return;
         };
         let skip = (address - start).saturating_sub(1 << 30);
-        let length = (length - skip).min(u64::from(u32::MAX)) as u32;
+        let length = (length - skip).min(Window::MOST);
         // SAFETY: no more is skipped than lies before the address, which is inside the range.
         let host = unsafe { host.add(skip as usize) };
         *window = Window { start: start + skip, host, length };

@@ -1,6 +1,27 @@
 //! Templates of loads and stores of device memory at a uniform base, where all active lanes stay inside of
 //! the bound range that the instruction touched last (its [`Window`]). The handler does the rest, and lets
 //! the window show where the instruction went.
+//!
+//! # Why no access leaves the window
+//!
+//! A window is `length` bytes of a bound range at the host address `host`, valid while the job runs: the
+//! address space keeps what is unbound until no job runs ([`tepui_softgpu::AddressSpace::release_retired`]),
+//! and windows begin empty in each job. `length` is at most [`Window::MOST`], 2^31 - 1.
+//!
+//! 1. `from_base`, the base less the window's start in 64 bits, is compared unsigned: above 2^31 - 1, which
+//!    includes all bases below the start, the handler is called.
+//! 2. **Immediate index.** The index times the element size, which the [`Plan`] limits to less than
+//!    2^[`REACH_BITS`], and the bytes of an access are added to `from_base` in 64 bits, where nothing wraps,
+//!    and compared with `length` once, whatever lanes execute. Loads read between `host + from_base` and that end,
+//!    so it does not matter that they read when no lane executes.
+//! 3. **Index in a register.** Each active lane's index is below 2^`REACH_BITS` after the shift, or the handler
+//!    is called. So its offset from the start is less than 2^31 + 2^30, its end does not wrap in 32 bits, and
+//!    the end is compared unsigned with `length`. Offsets that pass are less than 2^31: gathers and scatters
+//!    extend their sign. Lanes that do not execute are not tested, so nothing may read or write for
+//!    them: gathers and scatters have the execution mask, and the loads and stores of whole vectors come after
+//!    a test that all lanes of the part execute (`neighbours`).
+//!
+//! An empty window has `length` 0 and lets nothing pass, since an access has at least one byte.
 
 use super::asm::{ALL, Condition, Gpr, Kop, Label, Mask, Rm, Shift, V, Vop, integer};
 use super::translate::{ByHandler, Done, LANES, SHARED, Translator, field};
@@ -120,7 +141,7 @@ impl Translator<'_> {
             };
         }
         let (slow, done) = (self.asm.label(), self.asm.label());
-        // The base, from the start of the window.
+        // The base, from the start of the window. (1)
         let row = |r: u16| (usize::from(r) * size_of::<Row>()) as i32;
         self.asm.load_half(from_base, SHARED, row(op.s[0].row));
         self.asm.load_half(host, SHARED, row(op.s[0].row + 1));
@@ -141,39 +162,23 @@ impl Translator<'_> {
         self.asm.broadcast(V(1), from_base);
         let parts = 0..self.asm.parts();
         let offsets: Vec<V> = parts.clone().map(|part| self.keep(4 + part as u8)).collect();
-        // Lanes that are not inside: of the first part, to which the others' are added, and of another.
-        let outside = [self.mask(4), self.mask(5)];
         let other = self.mask(6);
-        for part in parts {
-            self.part = part;
-            let at = offsets[part];
-            match plan.transfer.immediate {
-                Some(index) => self.asm.load(at, Rm::Constant((index as u32) << plan.shift)),
-                None => {
-                    self.int(at, op.s[1]);
-                    self.rows.held.clear();
-                    let far = Rm::Constant(u32::MAX << (REACH_BITS - plan.shift));
-                    self.asm.test_bits(other, self.exec(), at, far);
-                    self.asm.shift(Shift::Left, at, at, plan.shift as u8);
+        match plan.transfer.immediate {
+            Some(index) => {
+                // One end for all lanes. (2)
+                let offset = index << plan.shift;
+                self.asm.address(host, from_base, offset + plan.bytes as i32);
+                self.asm.compare_word(host, port, window!(length));
+                self.asm.jump_if(Condition::Above, slow);
+                if plan.is_store {
+                    for at in &offsets {
+                        self.asm.load(*at, Rm::Constant(offset as u32));
+                        self.asm.vector(Vop::PADDD, *at, ALL, *at, Rm::Reg(V(1)), None);
+                    }
                 }
             }
-            self.asm.vector(Vop::PADDD, at, ALL, at, Rm::Reg(V(1)), None);
-            let bytes = Rm::Constant(plan.bytes);
-            self.asm.vector(Vop::PADDD, V(2), ALL, at, bytes, None);
-            let end = Rm::Broadcast(port, window!(length));
-            let (all, here) = (outside[0], outside[part.min(1)]);
-            let (within, greater) = (self.exec(), integer::GREATER);
-            self.asm.compare(Vop::PCMPUD, here, within, V(2), end, greater);
-            if plan.transfer.immediate.is_none() {
-                self.asm.mask_op(Kop::Or, here, here, other);
-            }
-            if part > 0 {
-                self.asm.mask_op(Kop::Or, all, all, here);
-            }
+            None => self.offsets_of_lanes(op, &plan, &offsets, other, window!(length), slow),
         }
-        self.asm.test_mask(outside[0]);
-        self.asm.jump_if(Condition::NotZero, slow);
-        outside.into_iter().for_each(|mask| self.free_mask(mask));
         let held = Held { offsets, left: self.mask(3), other };
         self.asm.load_word(host, port, window!(host));
         if plan.is_store {
@@ -188,6 +193,43 @@ impl Translator<'_> {
         self.by(touch as *const () as u64);
         self.asm.place(done);
         Ok(())
+    }
+
+    /// Where each lane goes, from the window's start, to `offsets`; jumps unless the access of each active lane
+    /// ends in the window. `V(1)` has the base, from the window's start. (3)
+    fn offsets_of_lanes(
+        &mut self,
+        op: &Op,
+        plan: &Plan,
+        offsets: &[V],
+        other: Mask,
+        length: i32,
+        slow: Label,
+    ) {
+        // Lanes that are not inside: of the first part, to which the others' are added, and of another.
+        let outside = [self.mask(4), self.mask(5)];
+        for (part, &at) in offsets.iter().enumerate() {
+            self.part = part;
+            self.int(at, op.s[1]);
+            self.rows.held.clear();
+            let far = Rm::Constant(u32::MAX << (REACH_BITS - plan.shift));
+            self.asm.test_bits(other, self.exec(), at, far);
+            self.asm.shift(Shift::Left, at, at, plan.shift as u8);
+            self.asm.vector(Vop::PADDD, at, ALL, at, Rm::Reg(V(1)), None);
+            let bytes = Rm::Constant(plan.bytes);
+            self.asm.vector(Vop::PADDD, V(2), ALL, at, bytes, None);
+            let end = Rm::Broadcast(Gpr::RDX, length);
+            let (all, here) = (outside[0], outside[part.min(1)]);
+            let (within, greater) = (self.exec(), integer::GREATER);
+            self.asm.compare(Vop::PCMPUD, here, within, V(2), end, greater);
+            self.asm.mask_op(Kop::Or, here, here, other);
+            if part > 0 {
+                self.asm.mask_op(Kop::Or, all, all, here);
+            }
+        }
+        self.asm.test_mask(outside[0]);
+        self.asm.jump_if(Condition::NotZero, slow);
+        outside.into_iter().for_each(|mask| self.free_mask(mask));
     }
 
     /// Memory to registers.
@@ -265,7 +307,7 @@ impl Translator<'_> {
     }
 
     /// Jumps unless all lanes of the part execute and want neighbouring words; else `rax` is the first one's
-    /// offset.
+    /// offset. Then all lanes were tested, and one vector there is what they want.
     fn neighbours(&mut self, held: &Held, otherwise: Label) {
         let at = held.offsets[self.part];
         self.asm.broadcast_first(V(2), at);

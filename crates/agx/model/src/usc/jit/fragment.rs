@@ -1,5 +1,17 @@
 //! Templates of what fragment programs do most: interpolation at the centres of pixels, and the
 //! tilebuffer with one sample a pixel and four channels of eight bits. The handlers do the rest.
+//!
+//! # Why no access leaves its memory
+//!
+//! - **Coefficient registers** are read for all quads, whether they execute or not. `Fragments::prepare` gives
+//!   each of the eight a pointer to `registers` planes: the rasteriser fills unused quads with a used one. The
+//!   highest plane that an instruction names is known when it is translated and compared with `registers`.
+//! - **Tilebuffer**: `Fragments::prepare` computes the places of all lanes, each inside of the tile whatever the
+//!   lane's pixel (coordinates are masked to the tile's size), and `sample_bytes` is 0 unless the whole tile
+//!   lies in local memory. The instruction's offset and four bytes are compared with `sample_bytes`.
+//! - **sRGB tables**: the index to `starts` is a float that `saturate` puts between 0 and 1 (a NaN becomes 0), times
+//!   `PARTS`, in every lane; `starts` has 4 bytes behind, as gathers read words. The index to `next` and to the
+//!   table of `srgb::decode_table` has 8 bits.
 
 use std::mem::offset_of;
 use std::sync::LazyLock;

@@ -1,4 +1,9 @@
 //! Templates of loads and stores of local memory: gathers and scatters of words.
+//!
+//! No access leaves local memory: offsets are masked to 16 bits, so an offset and the bytes of an access do not
+//! wrap in 32 bits; the end of each active lane's access is compared unsigned with the size; and gathers and
+//! scatters have the execution mask, so lanes that were not tested touch nothing. `Lanes::new` takes address
+//! and size together from the memory that the workgroup holds, which is not resized while a group runs.
 
 use super::asm::{ALL, Condition, Gpr, Kop, Rm, Shift, V, Vop, integer};
 use super::translate::{ByHandler, Done, LANES, REGISTERS, Translator, field};

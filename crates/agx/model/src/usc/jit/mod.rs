@@ -13,6 +13,12 @@
 //! (Cranelift would allocate registers over the whole program, but its vectors have 128 bits: a row
 //! would be eight of them.)
 //!
+//! Templates that touch memory other than the group's own fields and rows say at the head of their files why
+//! no address outside of a checked range can be formed: `device`, `local`, and `fragment` (the tilebuffer,
+//! coefficient registers, tables). Scratch memory, stores to uniform registers, atomics, textures and images have
+//! no templates: their handlers run. Rows of registers and uniform registers are named by the program, whose
+//! highest rows `Lanes::new` compares with the files.
+//!
 //! `asm` has the instructions that templates are written in, and their encodings for each [`Target`];
 //! `translate` walks the program and keeps rows in vector registers; `lanes`, `approx`, `local`, `device`,
 //! `fragment` and `control` have the templates; `code` holds what can be executed. `golden` (a test) holds
