@@ -9,12 +9,14 @@
 //! reads out of bounds give zero, writes out of bounds are dropped.
 
 mod exec;
+mod floats;
 mod image;
 mod memory;
 mod sample;
 mod texel;
 mod wave;
 
+pub use floats::FloatBytes;
 pub use image::{Filter, ImageData, SamplerData, Wrap};
 pub use memory::{Memory, MemoryError, Slot, buffer_address};
 pub use sample::Compare;
@@ -166,6 +168,7 @@ pub fn run(s: &Shader, group: &Group, memory: &mut Memory, limit: u64) -> Result
     for v in s.vars.values() {
         vars.push(vec![0; n * v.ty.comps() as usize * v.len.unwrap_or(1) as usize]);
     }
+    let floats = floats::Floats::new(s, memory, n, size as usize * n, &vars);
     let mut helpers = group.helpers.clone();
     helpers.resize(n, false);
     let mut m = Machine {
@@ -183,6 +186,7 @@ pub fn run(s: &Shader, group: &Group, memory: &mut Memory, limit: u64) -> Result
         outputs: HashMap::new(),
         steps: 0,
         limit,
+        floats,
     };
     let all: Mask = vec![true; n];
     m.region(s.root, &all, None)?;
@@ -256,6 +260,8 @@ struct Machine<'a> {
     outputs: HashMap<(IoLoc, u8, u8), Vec<Option<u32>>>,
     steps: u64,
     limit: u64,
+    /// Which values are floats, if the memory asks for it.
+    floats: Option<Box<floats::Floats>>,
 }
 
 impl Machine<'_> {
@@ -274,6 +280,7 @@ impl Machine<'_> {
 
     /// Copies values for the lanes of `m`, all read before any is written.
     fn copy(&mut self, from: &[Value], to: &[Value], m: &Mask) {
+        self.copy_notes(from, to, m);
         let mut buf = Vec::new();
         for &f in from {
             for c in 0..self.ty(f).comps() as usize {
@@ -352,7 +359,10 @@ impl Machine<'_> {
                     self.copy(args, to, &live);
                     return Ok(vec![false; self.n]);
                 }
-                _ => self.inst(inst, &live)?,
+                _ => {
+                    self.inst(inst, &live)?;
+                    self.note_floats(inst, &live);
+                }
             }
         }
         Ok(live)

@@ -1,6 +1,6 @@
-//! Whether two runs left the same memory, or as near as special functions and fixed-point numbers ask.
+//! Whether two runs left the same memory: bit for bit, but for floats whose last bits a special function decides.
 
-use tepui_ir::interp::Memory;
+use tepui_ir::interp::{FloatBytes, Memory, Slot};
 use tepui_ir::{NumKind, Shader};
 
 /// How much two memories are the same.
@@ -12,22 +12,45 @@ pub enum Same {
     Near,
 }
 
-/// What fixed-point numbers of 8 bits may differ by, which may be rounded either way.
+/// How far texels of fixed-point formats may be apart, which have 8 bits and may be rounded either way.
 const STEP: f32 = 0.008;
 
-/// Whether the words are floats within what special functions may differ by. What comes of a NaN, and whether one comes of two
-/// infinities, depends on how a function is computed: it matches anything.
+/// Whether two floats of 32 bits are within what special functions may differ by. NaN equals NaN only.
 fn close(a: u32, b: u32) -> bool {
-    let (x, y) = (f32::from_bits(a), f32::from_bits(b));
-    if a == b || x.is_nan() || y.is_nan() {
-        return true;
-    }
-    let flush = |v: f32| if v.abs() < f32::MIN_POSITIVE { 0.0 } else { v };
-    let (x, y) = (flush(x), flush(y));
-    (x - y).abs() <= 1e-4 * x.abs().max(y.abs()).max(1e-4)
+    near(f32::from_bits(a), f32::from_bits(b), 1e-4, f32::MIN_POSITIVE)
 }
 
-/// Compares what a run left with what it should have left.
+/// The same of 16 bits.
+fn close_halves(a: u16, b: u16) -> bool {
+    near(half::f16::from_bits(a).to_f32(), half::f16::from_bits(b).to_f32(), 4e-3, 0.0)
+}
+
+fn near(x: f32, y: f32, relative: f32, smallest: f32) -> bool {
+    if !x.is_finite() || !y.is_finite() {
+        return x == y || x.is_nan() && y.is_nan();
+    }
+    // Denormals count as zero: the GPU flushes them.
+    let flush = |v: f32| if v.abs() < smallest { 0.0 } else { v };
+    let (x, y) = (flush(x), flush(y));
+    x == y || (x - y).abs() <= relative * x.abs().max(y.abs()).max(1e-4)
+}
+
+/// Whether the word of a buffer at an offset is as it should be: floats are near, everything else is equal.
+fn word(floats: &FloatBytes, slot: Slot, at: usize, got: [u8; 4], want: [u8; 4]) -> bool {
+    let size = |k: usize| floats.size_at(slot, at + k);
+    if (0..4).all(|k| size(k) == 4) {
+        return close(u32::from_le_bytes(got), u32::from_le_bytes(want));
+    }
+    [0, 2].into_iter().all(|k| {
+        let (g, w) = ([got[k], got[k + 1]], [want[k], want[k + 1]]);
+        let half = size(k) == 2 && size(k + 1) == 2;
+        g == w || half && close_halves(u16::from_le_bytes(g), u16::from_le_bytes(w))
+    })
+}
+
+/// Compares what a run left with what it should have left. Where `want` notes which bytes floats were stored to
+/// ([`Memory::floats`]), those may differ by what special functions may; everything else, and all of a memory without
+/// such notes, must be equal bit for bit. Texels of float images are floats.
 ///
 /// # Errors
 /// The first difference that is too large.
@@ -35,22 +58,31 @@ pub fn compare(s: &Shader, want: &Memory, got: &Memory) -> Result<Same, String> 
     let mut same = Same::Bits;
     let mut slots: Vec<_> = want.buffers.keys().collect();
     slots.sort_unstable();
+    let none = FloatBytes::default();
+    let floats = want.floats.as_ref().unwrap_or(&none);
     for slot in slots {
-        let (w, g) = (&want.buffers[slot], &got.buffers[slot]);
+        let w = &want.buffers[slot];
+        let Some(g) = got.buffers.get(slot).filter(|g| g.len() == w.len()) else {
+            return Err(format!("{slot:?} is missing or has another size"));
+        };
         if w == g {
             continue;
         }
         same = Same::Near;
-        let word = |b: &[u8]| u32::from_le_bytes([b[0], b[1], b[2], b[3]]);
-        for (k, (w, g)) in w.chunks_exact(4).zip(g.chunks_exact(4)).enumerate() {
-            if !close(word(g), word(w)) {
-                let (at, g, w) = (4 * k, word(g), word(w));
-                return Err(format!("{slot:?} byte {at}: {g:#x} instead of {w:#x}"));
+        let padded = |b: &[u8]| [0, 1, 2, 3].map(|k| b.get(k).copied().unwrap_or(0));
+        for (k, (w, g)) in w.chunks(4).zip(g.chunks(4)).enumerate() {
+            let (w, g) = (padded(w), padded(g));
+            if w != g && !word(floats, *slot, 4 * k, g, w) {
+                let [g, w] = [g, w].map(u32::from_le_bytes);
+                let what = if floats.size_at(*slot, 4 * k) != 0 { "float" } else { "integer" };
+                return Err(format!("{slot:?} byte {}, {what}: {g:#x} instead of {w:#x}", 4 * k));
             }
         }
     }
     for (slot, w) in &want.images {
-        let g = &got.images[slot];
+        let Some(g) = got.images.get(slot) else {
+            return Err(format!("{slot:?}: the image is missing"));
+        };
         if w == g {
             continue;
         }
@@ -61,6 +93,10 @@ pub fn compare(s: &Shader, want: &Memory, got: &Memory) -> Result<Same, String> 
             let (x, y) = (f32::from_bits(a as u32), f32::from_bits(b as u32));
             a == b || (float && (close(a as u32, b as u32) || (x - y).abs() < STEP))
         };
+        let count = |i: &tepui_ir::interp::ImageData| i.levels.iter().map(Vec::len).sum::<usize>();
+        if count(g) != count(w) {
+            return Err(format!("{slot:?}: {} texels instead of {}", count(g), count(w)));
+        }
         let texels = g.levels.iter().flatten().zip(w.levels.iter().flatten());
         for (k, (g, w)) in texels.enumerate() {
             if !g.iter().zip(w).all(near) {
@@ -69,4 +105,65 @@ pub fn compare(s: &Shader, want: &Memory, got: &Memory) -> Result<Same, String> 
         }
     }
     Ok(same)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_are_near_and_nan_is_nan() {
+        let bits = f32::to_bits;
+        let (nan, other_nan) = (bits(f32::NAN), bits(-f32::NAN) | 1);
+        for (a, b, same) in [
+            (bits(1.0), bits(1.000_01), true),
+            (bits(1.0), bits(1.001), false),
+            (bits(f32::MIN_POSITIVE / 2.0), bits(-0.0), true),
+            (nan, other_nan, true),
+            (nan, bits(1.0), false),
+            (bits(0.0), nan, false),
+            (bits(f32::INFINITY), bits(f32::INFINITY), true),
+            (bits(f32::INFINITY), bits(f32::MAX), false),
+            (bits(f32::INFINITY), bits(f32::NEG_INFINITY), false),
+        ] {
+            assert_eq!(close(a, b), same, "{a:#x} and {b:#x}");
+        }
+    }
+
+    /// Compares words that a shader copied (`float` false) or computed as floats.
+    fn judged(float: bool, want: u32, got: u32) -> bool {
+        let op = if float { "fadd %1, %1" } else { "iadd %1, %0" };
+        let text = format!(
+            "shader compute \"main\" {{
+              workgroup_size 1 1 1
+              resource storage_buffer set 0 binding 0 count 1 2d float \"\"
+              body {{
+                %0:b32 = const[0x0]
+                %1:b32 = const[0x3f800000]
+                %2:b64 = descriptor[@r0] %0
+                %3:b32 = {op}
+                store_buffer[align 4] %2, %0, %3
+                yield
+              }}
+            }}"
+        );
+        let s = tepui_ir::parse(&text).unwrap_or_else(|e| panic!("{e}"));
+        let mut m = Memory { floats: Some(FloatBytes::default()), ..Memory::default() };
+        m.set_words(0, 0, &[7]);
+        tepui_ir::interp::dispatch(&s, [1; 3], &mut m, 100).unwrap_or_else(|e| panic!("{e}"));
+        m.set_words(0, 0, &[want]);
+        let mut other = m.clone();
+        other.set_words(0, 0, &[got]);
+        compare(&s, &m, &other).is_ok()
+    }
+
+    #[test]
+    fn integers_are_compared_bit_for_bit() {
+        // As floats, 5 and 7 are both denormals.
+        assert!(!judged(false, 5, 7) && judged(false, 5, 5));
+        assert!(judged(true, 5, 7));
+        let one = 1f32.to_bits();
+        assert!(!judged(false, one, one + 1) && judged(true, one, one + 1));
+        assert!(!judged(true, one, 1.001f32.to_bits()));
+    }
 }

@@ -2,7 +2,7 @@
 
 use tepui_agx_bare::{Dispatch, Machine, address_halves};
 use tepui_agx_isa::asm::assemble;
-use tepui_agx_model::{JobFault, JobStats, Options};
+use tepui_agx_model::{JobFault, JobStats, Options, Report, ReportKind};
 
 /// Runs one workgroup of 32 threads; `u0_u1` points to a page of words that were written, `u2_u3` to
 /// one that never was.
@@ -28,16 +28,16 @@ fn run(source: &str, options: Options) -> Result<JobStats, JobFault> {
 }
 
 /// What the checks say of a program.
-fn reports(source: &str) -> Vec<String> {
+fn reports(source: &str) -> Vec<Report> {
     let options = Options { check: true, ..Options::default() };
-    let stats = run(source, options).expect("no fault");
-    stats.reports.iter().map(|r| r.to_string()).collect()
+    run(source, options).expect("no fault").reports
 }
 
-fn one(source: &str) -> String {
+/// The only finding: its kind and text.
+fn one(source: &str) -> (ReportKind, String) {
     let all = reports(source);
     assert_eq!(all.len(), 1, "{all:#?}");
-    all[0].clone()
+    (all[0].kind, all[0].to_string())
 }
 
 const LOAD: &str = "device_load 0, i32, x, r2, u0_u1, r1, unsigned\n";
@@ -47,38 +47,101 @@ fn a_correct_program_is_silent() {
     let source = format!(
         "get_sr r1, sr80\n{LOAD}wait 0\niadd r3, r2, 1\ndevice_store 0, i32, x, r3, u0_u1, r1, unsigned, 0\nstop"
     );
-    assert_eq!(reports(&source), Vec::<String>::new());
+    assert_eq!(reports(&source), []);
 }
 
 #[test]
 fn a_missing_wait_is_found() {
-    let report = one(&format!("get_sr r1, sr80\n{LOAD}iadd r3.cache, r2, 1\nstop"))
-        + &one(&format!("get_sr r1, sr80\n{LOAD}wait 1\nbitop_not r3, r2\nstop")
-            .replace("bitop_not", "not"));
-    assert!(report.contains("r2l is read before its load was waited for"), "{report}");
-    assert!(report.contains("offset 0xc"), "{report}");
+    let (kind, text) = one(&format!("get_sr r1, sr80\n{LOAD}iadd r3.cache, r2, 1\nstop"));
+    assert_eq!(kind, ReportKind::UnwaitedRead);
+    assert!(text.contains("r2l is read before its load was waited for"), "{text}");
+    assert!(text.contains("offset 0xc"), "{text}");
+    // The wrong slot.
+    let (kind, _) = one(&format!("get_sr r1, sr80\n{LOAD}wait 1\nnot r3, r2\nstop"));
+    assert_eq!(kind, ReportKind::UnwaitedRead);
+}
+
+#[test]
+fn a_write_of_a_register_that_a_load_fills_is_found() {
+    let (kind, text) = one(&format!("get_sr r1, sr80\n{LOAD}mov_imm r2l, 5\nwait 0\nstop"));
+    assert_eq!(kind, ReportKind::UnwaitedWrite);
+    assert!(text.contains("r2l is written while a load into it is under way"), "{text}");
 }
 
 #[test]
 fn an_unwritten_register_is_found() {
-    let report = one("mov_imm r1l, 5\niadd r3l, r1l, r4l\nstop");
-    assert!(report.contains("r4l is read, but was never written"), "{report}");
+    let (kind, text) = one("mov_imm r1l, 5\niadd r3l, r1l, r4l\nstop");
+    assert_eq!(kind, ReportKind::UnwrittenRegister);
+    assert!(text.contains("r4l is read, but was never written"), "{text}");
 }
 
 #[test]
 fn unwritten_local_memory_is_found() {
-    let report = one("threadgroup_load i32, x, r1, 0, 0\nstop");
-    assert!(report.contains("local memory is read"), "{report}");
+    let (kind, text) = one("threadgroup_load i32, x, r1, 0, 0\nstop");
+    assert_eq!(kind, ReportKind::UnwrittenLocal);
+    assert!(text.contains("local memory is read"), "{text}");
 }
 
 #[test]
 fn unwritten_and_unbound_memory_is_found() {
-    let report =
+    let (kind, text) =
         one("get_sr r1, sr80\ndevice_load 0, i32, x, r2, u2_u3, r1, unsigned\nwait 0\nstop");
-    assert!(report.contains("nothing was ever written"), "{report}");
-    let report =
+    assert_eq!(kind, ReportKind::UnwrittenMemory);
+    assert!(text.contains("nothing was ever written"), "{text}");
+    let (kind, text) =
         one("mov_imm r1, 65536, 0b0\ndevice_load 0, i32, x, r2, u0_u1, r1, unsigned\nwait 0\nstop");
-    assert!(report.contains("no memory is bound there"), "{report}");
+    assert_eq!(kind, ReportKind::UnboundLoad);
+    assert!(text.contains("no memory is bound there"), "{text}");
+    let (kind, text) = one(
+        "mov_imm r1, 65536, 0b0\ndevice_store 0, i32, x, r1, u0_u1, r1, unsigned, 0\nwait 0\nstop",
+    );
+    assert_eq!(kind, ReportKind::UnboundStore);
+    assert!(text.contains("the store is dropped"), "{text}");
+}
+
+/// Runs a program of one SIMD-group that stores a word of each lane to a buffer; interpreted and translated.
+fn words(source: &str, uninitialised: u32, translate_after: u32, check: bool) -> Vec<u32> {
+    let code = assemble(source).expect("the test's program");
+    let options = Options { uninitialised, translate_after, check, ..Options::default() };
+    let mut machine = Machine::new(options).expect("a machine");
+    machine.scratch(64).expect("scratch memory");
+    let out = machine.buffer(128).expect("a buffer");
+    let job = machine
+        .prepare(&Dispatch {
+            code: &code,
+            uniforms: &address_halves(out.address()),
+            global: [32, 1, 1],
+            local: [32, 1, 1],
+            local_bytes: 256,
+            ..Dispatch::default()
+        })
+        .expect("a job");
+    machine.submit(&job).expect("no fault");
+    out.read_words().expect("bound")
+}
+
+#[test]
+fn what_was_never_written_holds_the_word_of_the_options() {
+    let store = "\nget_sr r1, sr80\ndevice_store 0, i32, x, r2, u0_u1, r1, unsigned, 0\nstop";
+    for (what, source) in [
+        ("register", "iadd r2, r9, 0".to_owned()),
+        ("local memory", "threadgroup_load i32, x, r2, 0, 0".to_owned()),
+        (
+            "scratch",
+            "TODO.stack_adjust 0, 1, 2, 0, 0, 16\nstack_load r2, i32, 1, 0, x, 4, 4, 0\nwait 0"
+                .to_owned(),
+        ),
+    ] {
+        for (after, check) in [(0, false), (u32::MAX, false), (u32::MAX, true)] {
+            for word in [0, 0x1234_5678, tepui_agx_model::POISON] {
+                let got = words(&format!("{source}{store}"), word, after, check);
+                assert_eq!(got, [word; 32], "{what}, translated after {after}, check {check}");
+            }
+        }
+    }
+    // The counter of the execution mask starts at 0.
+    let got = words(&format!("iadd r2, r0l, 0{store}"), 0x1234_5678, u32::MAX, false);
+    assert_eq!(got, [0; 32]);
 }
 
 #[test]

@@ -28,6 +28,10 @@ fn files() -> Vec<PathBuf> {
     }
 }
 
+/// Shaders that divide by what is denormal among any bits. The GPU divides by zero there, so that a quotient, and
+/// whether it becomes a NaN, is another.
+const ROUGH: &[&str] = &["spv.debuginfo.glsl.comp.spv"];
+
 #[derive(Debug, Default)]
 struct Tally {
     compiled: usize,
@@ -46,9 +50,11 @@ fn one(s: &Shader, seed: u64, tally: &mut Tally, name: &str) {
     for d in s.insts.values_mut() {
         d.flags |= InstFlags::EXACT | InstFlags::STRICT;
     }
-    let start = memory(&s, seed, Words::Any);
+    let words = if ROUGH.contains(&name) { Words::Moderate } else { Words::Any };
+    let start = memory(&s, seed, words);
     let first = s.clone();
     let mut want = start.clone();
+    want.floats = Some(Default::default());
     let ran = dispatch(&s, GROUPS, &mut want, LIMIT);
     let program =
         match compile(&mut s, &Options { robust: true, check: true, ..Options::default() }) {
@@ -76,8 +82,12 @@ fn one(s: &Shader, seed: u64, tally: &mut Tally, name: &str) {
         }
         Ok(_) => {}
     }
-    let options =
-        tepui_agx_model::Options { threads: 1, instruction_budget: 1 << 24, ..Default::default() };
+    let options = tepui_agx_model::Options {
+        threads: 1,
+        instruction_budget: 1 << 24,
+        uninitialised: tepui_agx_model::POISON,
+        ..Default::default()
+    };
     let mut machine = Machine::new(options).expect("a machine");
     let bound = match Bound::new(&mut machine, &first, &start) {
         Ok(b) => b,
@@ -96,6 +106,9 @@ fn one(s: &Shader, seed: u64, tally: &mut Tally, name: &str) {
     match compare(&first, &want, &now) {
         Ok(Same::Bits) => tally.same += 1,
         Ok(Same::Near) => tally.near += 1,
+        Err(_) if want.conflicts > 0 => {
+            not_run("lanes store several values to one place".to_owned())
+        }
         Err(e) => tally.wrong.push(format!("{name}: {e}")),
     }
 }
@@ -149,5 +162,9 @@ fn compute_shaders_of_the_corpus_leave_what_the_interpreter_leaves() {
         println!("wrong: {w}");
     }
     assert!(t.wrong.is_empty(), "{:#?}", t.wrong);
-    assert!(t.same + t.near > 0, "nothing ran");
+    if std::env::var_os("TEPUI_SHADERS").is_none() {
+        assert!(t.compiled >= 103, "{} shaders compile", t.compiled);
+        assert!(t.same >= 66, "{} shaders leave the same bits", t.same);
+        assert!(t.same + t.near >= 72, "{} shaders leave the same", t.same + t.near);
+    }
 }

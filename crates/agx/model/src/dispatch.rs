@@ -91,6 +91,7 @@ impl Gpu {
             written_pages: Default::default(),
             sampler: Default::default(),
             texture: None,
+            uninitialised: self.options.uninitialised,
             reports: Vec::new(),
         }
     }

@@ -130,10 +130,49 @@ pub struct RenderJob {
     pub isp_bgobjvals: u32,
 }
 
-/// Something that a check found and silicon would hide.
+/// Kinds of [`Report`]s.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ReportKind {
+    /// A register is read while a load into it is under way.
+    UnwaitedRead,
+    /// A register is written while a load into it is under way.
+    UnwaitedWrite,
+    /// A register is read that the SIMD-group never wrote.
+    UnwrittenRegister,
+    /// A byte of local memory is read that the workgroup never wrote.
+    UnwrittenLocal,
+    /// A byte of memory is read whose page nobody ever wrote.
+    UnwrittenMemory,
+    /// A load of memory that is not bound for reading.
+    UnboundLoad,
+    /// A store to memory that is not bound for writing.
+    UnboundStore,
+    /// A tile of a compressed image is read that nobody ever wrote.
+    UnwrittenTile,
+    /// A tile of a compressed image is read whose contents this model cannot decode.
+    UnknownCompression,
+}
+
+impl ReportKind {
+    /// Whether something was read that was never written.
+    #[must_use]
+    pub fn is_unwritten(self) -> bool {
+        matches!(
+            self,
+            ReportKind::UnwrittenRegister
+                | ReportKind::UnwrittenLocal
+                | ReportKind::UnwrittenMemory
+                | ReportKind::UnwrittenTile
+        )
+    }
+}
+
+/// A finding of the checker: a mistake of a program that silicon would hide.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Report {
-    /// What, in one sentence without a full stop.
+    /// Its kind.
+    pub kind: ReportKind,
+    /// What happened, in one sentence without a full stop.
     pub what: String,
     /// Where.
     pub at: ProgramPoint,

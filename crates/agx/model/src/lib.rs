@@ -27,7 +27,7 @@ pub use render::attachments::{Aspect, Attachment};
 
 pub use job::{
     BgEot, ComputeJob, ComputeRegisters, Helper, JobFault, JobStats, ProgramPoint, RenderJob,
-    Report, Unit, ZlsBuffer,
+    Report, ReportKind, Unit, ZlsBuffer,
 };
 
 use std::sync::OnceLock;
@@ -45,6 +45,10 @@ pub struct Options {
     /// Report what silicon would hide: reads of registers and memory that were never written, and
     /// uses of a load's result before it was waited for.
     pub check: bool,
+    /// The word that registers, local memory and scratch memory hold until a program writes them. Silicon leaves there
+    /// what ran before; the default, 0, hides a missing initialisation. `r0l`, the execution mask's counter, starts at
+    /// 0 all the same, and uniform registers that no USC word loads read as 0.
+    pub uninitialised: u32,
     /// Instructions that one SIMD-group may execute before the job is taken for an endless loop.
     pub instruction_budget: u64,
     /// Work of a whole job before it is taken for one that never ends: instructions of all its
@@ -63,6 +67,10 @@ pub struct Options {
     pub draws: u64,
 }
 
+/// A word for [`Options::uninitialised`] that tests notice: not a number as a float of 32 bits and as the upper half of
+/// a register, and far outside of memory as an offset.
+pub const POISON: u32 = 0x7fc5_a3b1;
+
 /// Most worker threads: each plays a shader core, for which drivers prepare scratch memory, and the
 /// smallest chip has this many.
 pub const MAX_WORKERS: usize = 7;
@@ -72,6 +80,7 @@ impl Default for Options {
         Options {
             threads: 0,
             check: false,
+            uninitialised: 0,
             instruction_budget: 1 << 32,
             job_budget: 1 << 44,
             wide_launch: false,

@@ -9,8 +9,8 @@ use crate::types::{Type, sext};
 use cranelift_entity::EntityRef;
 
 /// Which memory an access goes to.
-#[derive(Clone, Copy)]
-enum Space {
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Space {
     Buffer,
     Global,
     /// Global, with a base and an offset.
@@ -18,6 +18,21 @@ enum Space {
     Shared,
     Scratch,
     Push,
+}
+
+impl Space {
+    /// That of a load, store or atomic.
+    pub(super) fn of(op: Op) -> Option<Space> {
+        Some(match op {
+            Op::LoadBuffer | Op::StoreBuffer | Op::AtomicBuffer => Space::Buffer,
+            Op::LoadGlobal | Op::StoreGlobal | Op::AtomicGlobal => Space::Global,
+            Op::LoadOffset | Op::StoreOffset | Op::AtomicOffset => Space::Based,
+            Op::LoadShared | Op::StoreShared | Op::AtomicShared => Space::Shared,
+            Op::LoadScratch | Op::StoreScratch => Space::Scratch,
+            Op::LoadPush => Space::Push,
+            _ => return None,
+        })
+    }
 }
 
 impl Machine<'_> {
@@ -89,28 +104,16 @@ impl Machine<'_> {
                     self.set(results[0], 0, l, n);
                 }
             }
-            (Op::LoadBuffer, Attrs::Mem(m)) => self.load(inst, Space::Buffer, m, live)?,
-            (Op::LoadGlobal, Attrs::Mem(m)) => self.load(inst, Space::Global, m, live)?,
-            (Op::LoadOffset, Attrs::Mem(m)) => self.load(inst, Space::Based, m, live)?,
-            (Op::StoreOffset, Attrs::Mem(m)) => self.store(inst, Space::Based, m, live)?,
-            (Op::AtomicOffset, Attrs::Atomic(op, m)) => {
-                self.atomic(inst, Space::Based, op, m, live)?
+            (op, Attrs::Mem(m)) if let Some(space) = Space::of(op) => {
+                let store = results.is_empty();
+                if store {
+                    self.store(inst, space, m, live)?
+                } else {
+                    self.load(inst, space, m, live)?
+                }
             }
-            (Op::LoadShared, Attrs::Mem(m)) => self.load(inst, Space::Shared, m, live)?,
-            (Op::LoadScratch, Attrs::Mem(m)) => self.load(inst, Space::Scratch, m, live)?,
-            (Op::LoadPush, Attrs::Mem(m)) => self.load(inst, Space::Push, m, live)?,
-            (Op::StoreBuffer, Attrs::Mem(m)) => self.store(inst, Space::Buffer, m, live)?,
-            (Op::StoreGlobal, Attrs::Mem(m)) => self.store(inst, Space::Global, m, live)?,
-            (Op::StoreShared, Attrs::Mem(m)) => self.store(inst, Space::Shared, m, live)?,
-            (Op::StoreScratch, Attrs::Mem(m)) => self.store(inst, Space::Scratch, m, live)?,
-            (Op::AtomicBuffer, Attrs::Atomic(op, m)) => {
-                self.atomic(inst, Space::Buffer, op, m, live)?
-            }
-            (Op::AtomicGlobal, Attrs::Atomic(op, m)) => {
-                self.atomic(inst, Space::Global, op, m, live)?
-            }
-            (Op::AtomicShared, Attrs::Atomic(op, m)) => {
-                self.atomic(inst, Space::Shared, op, m, live)?
+            (op, Attrs::Atomic(how, m)) if let Some(space) = Space::of(op) => {
+                self.atomic(inst, space, how, m, live)?
             }
             (Op::Barrier | Op::InterlockBegin | Op::InterlockEnd, _) => {}
             (Op::LoadBuiltin, Attrs::Builtin(b)) => self.builtin(inst, b, live)?,
@@ -203,12 +206,12 @@ impl Machine<'_> {
     // ---- memory ----
 
     /// Number of operands before the data.
-    fn leading(space: Space) -> usize {
+    pub(super) fn leading(space: Space) -> usize {
         if matches!(space, Space::Buffer | Space::Based) { 2 } else { 1 }
     }
 
     /// Byte offset (or address) of an access in a lane.
-    fn offset(&self, inst: Inst, space: Space, mem: Mem, lane: usize) -> i64 {
+    pub(super) fn offset(&self, inst: Inst, space: Space, mem: Mem, lane: usize) -> i64 {
         let v = self.s.arg(inst, Self::leading(space) - 1);
         let x = self.get(v, 0, lane);
         match space {

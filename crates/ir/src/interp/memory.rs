@@ -1,5 +1,6 @@
 //! The memory that a run sees: buffers behind descriptors, physical ranges, push constants, images.
 
+use super::floats::FloatBytes;
 use super::image::{ImageData, SamplerData};
 use std::collections::{BTreeMap, HashMap};
 
@@ -39,6 +40,8 @@ pub struct Memory {
     pub absent_lanes: u64,
     /// Places to which lanes of one store gave different values: which one stays is open.
     pub conflicts: u64,
+    /// Which bytes hold floats, for runs that are asked to note it.
+    pub floats: Option<FloatBytes>,
 }
 
 impl Memory {
@@ -81,7 +84,7 @@ pub fn buffer_address((set, binding, element): Slot) -> Option<u64> {
     })
 }
 
-fn at_address(addr: u64) -> Option<(Slot, u64)> {
+pub(super) fn at_address(addr: u64) -> Option<(Slot, u64)> {
     let byte = |n: u32| (addr >> n) as u32 & 255;
     (addr >> 56 == BUFFERS >> 56).then(|| ((byte(48), byte(40), byte(32)), addr & 0xffff_ffff))
 }

@@ -8,6 +8,7 @@ use tepui_agx_bare::bind::{Bound, quantise};
 use tepui_agx_bare::image::format_of;
 use tepui_agx_bare::{Machine, shader};
 use tepui_agx_compiler::{Made, Options, compile_prepared, lower, prepare};
+use tepui_agx_model::{Report, ReportKind};
 use tepui_ir::NumKind;
 use tepui_ir::interp::{Group, ImageData, Memory, run};
 use tepui_ir_gen::Rng;
@@ -79,6 +80,7 @@ fn check(seed: u64, storage: bool, optimised: bool) {
     let options = tepui_agx_model::Options {
         threads: 1,
         check: true,
+        uninitialised: tepui_agx_model::POISON,
         instruction_budget: 1 << 20,
         ..Default::default()
     };
@@ -86,8 +88,13 @@ fn check(seed: u64, storage: bool, optimised: bool) {
     let bound = Bound::new(&mut machine, &first, &start).expect("memory");
     let stats = shader::run(&mut machine, &compiled, &bound.bindings, [1; 3])
         .unwrap_or_else(|e| panic!("seed {seed}: {e}\n{}\n{code}", p.text));
-    // Whole registers are read where the instruction looks at a half.
-    if let Some(r) = stats.reports.iter().find(|r| !r.what.contains("never written")) {
+    // Halves that an instruction does not look at are copied and read: a minimum of the level of detail behind gradients
+    // takes a register of 32 bits, of which the low half counts, and a query of an array's level has no layer.
+    let spare = |r: &Report| {
+        r.kind == ReportKind::UnwrittenRegister
+            && ["lod_grad_min", "query_lod"].iter().any(|word| code.contains(word))
+    };
+    if let Some(r) = stats.reports.iter().find(|r| !spare(r)) {
         panic!("seed {seed}: {}: {}\n{}\n{code}", r.at.text, r.what, p.text);
     }
     let now = bound.memory(&start).expect("bound");

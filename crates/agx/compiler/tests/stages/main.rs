@@ -3,6 +3,7 @@
 mod attributes;
 mod basics;
 mod blend;
+mod coverage;
 mod effects;
 mod feedback;
 mod outputs;

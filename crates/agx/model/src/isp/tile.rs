@@ -124,13 +124,11 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
         let tile = Tile { layer, corner, size_px: frame.tile_px };
         frame.zls.load(&mut memory, &mut self.notes, planes, &tile).map_err(zls)?;
         if let Some(core) = &mut self.core {
-            let local = core.local();
             if !self.flat.is_empty() {
-                local.copy_from_slice(&self.flat);
+                core.local().copy_from_slice(&self.flat);
                 return Ok(());
             }
-            local.clear();
-            local.resize(frame.tile_bytes(), 0);
+            core.clear_local(frame.tile_bytes());
         }
         let Some(program) = frame.background else { return Ok(()) };
         // A background program is a fragment program on all samples of the tile, before any test.

@@ -1,15 +1,15 @@
-//! What silicon would hide: a register read before its load was waited for, a register or a byte of
-//! local memory read that was never written, memory that no page holds.
+//! The checker: finds mistakes of programs that silicon would hide. A register is read before its load was
+//! waited for, a register or a byte of local memory is read that was never written, memory is not bound.
 //!
-//! The checker watches from beside the run loop: before each instruction it compares what the
-//! instruction table says of its registers with what has been written so far, lane by lane.
+//! The run loop calls it before each instruction. It compares the registers that the instruction table
+//! says are read with those written so far, lane by lane.
 
 use std::collections::HashSet;
 
 use tepui_agx_isa::{Access, File, Role};
 
 use super::program::Program;
-use crate::job::{ProgramPoint, Report};
+use crate::job::{ProgramPoint, Report, ReportKind};
 
 /// Half-registers of a thread.
 const HALVES: usize = tepui_agx_isa::operand::REGISTER_HALVES as usize;
@@ -51,7 +51,7 @@ impl Footprint {
 pub struct Checker {
     written: Vec<u32>,
     pending: [Vec<u32>; SLOTS],
-    seen: HashSet<(usize, u16)>,
+    seen: HashSet<(usize, u16, ReportKind)>,
     /// What was found.
     pub reports: Vec<Report>,
 }
@@ -114,11 +114,11 @@ impl Checker {
             let slot = usize::from(self.pending[0][half] & exec == 0);
             let what =
                 format!("{} is read before its load was waited for (slot {slot})", name(half));
-            self.report(program, index, half, what);
+            self.report(program, index, half, ReportKind::UnwaitedRead, what);
         } else if unwritten != 0 {
             let what =
                 format!("{} is read, but was never written in {}", name(half), lanes(unwritten));
-            self.report(program, index, half, what);
+            self.report(program, index, half, ReportKind::UnwrittenRegister, what);
         }
         pending | unwritten != 0
     }
@@ -133,7 +133,7 @@ impl Checker {
     ) {
         if (self.pending[0][half] | self.pending[1][half]) & exec != 0 && slot.is_none() {
             let what = format!("{} is written while a load into it is under way", name(half));
-            self.report(program, index, half, what);
+            self.report(program, index, half, ReportKind::UnwaitedWrite, what);
         }
         self.written[half] |= exec;
         for pending in &mut self.pending {
@@ -144,16 +144,23 @@ impl Checker {
         }
     }
 
-    /// Notes something that another unit found at an instruction, once.
-    pub fn note(&mut self, program: &Program, index: usize, what: String) {
-        self.report(program, index, HALVES, what);
+    /// Adds the finding of another unit at an instruction, once.
+    pub fn note(&mut self, program: &Program, index: usize, kind: ReportKind, what: String) {
+        self.report(program, index, HALVES, kind, what);
     }
 
-    fn report(&mut self, program: &Program, index: usize, half: usize, what: String) {
-        if self.reports.len() < MAX_REPORTS && self.seen.insert((index, half as u16)) {
+    fn report(
+        &mut self,
+        program: &Program,
+        index: usize,
+        half: usize,
+        kind: ReportKind,
+        what: String,
+    ) {
+        if self.reports.len() < MAX_REPORTS && self.seen.insert((index, half as u16, kind)) {
             let (offset, text) = program.describe(index);
             let at = ProgramPoint { shader: program.address(), offset, text };
-            self.reports.push(Report { what, at });
+            self.reports.push(Report { kind, what, at });
         }
     }
 }

@@ -151,10 +151,19 @@ impl Lanes<'_, '_> {
         unsafe { &*self.position.in_grid[axis] }
     }
 
-    /// Clears what the group may read before it writes; all registers, if the job is checked.
+    /// Puts registers back to what they hold before they are written: those that the group may read first, or all if the
+    /// job is checked.
     pub fn clear_registers(&mut self) {
+        let word = self.port.uninitialised;
         let whole = self.alive == u32::MAX && self.checker.is_none();
         match self.program.cleared_rows().filter(|_| whole) {
+            _ if word != 0 => {
+                for row in 0..self.program.register_rows() as u16 {
+                    // `r0l` counts control flow and starts at 0.
+                    let word = if row == 0 { word & !0xffff } else { word };
+                    *self.register_mut(row) = Row::splat(word);
+                }
+            }
             Some(rows) => rows.iter().for_each(|&row| *self.register_mut(row) = Row::ZERO),
             None => {
                 let rows = self.program.register_rows();

@@ -71,6 +71,8 @@ pub struct Port<'v> {
     pub sampler: tepui_agx_texture::Unit,
     /// Rows of the texture instruction before.
     pub texture: Option<Box<crate::usc::exec::texture::TextureRows>>,
+    /// What registers, local memory and scratch memory hold until they are written.
+    pub uninitialised: u32,
     /// What the texture unit could not know.
     pub reports: Vec<crate::job::Report>,
 }

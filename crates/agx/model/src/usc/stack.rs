@@ -9,6 +9,7 @@
 
 use super::lanes::Lanes;
 use super::row::LANES;
+use tepui_softgpu::Access;
 
 /// Doorbell values of the helper's protocol.
 pub mod doorbell {
@@ -83,6 +84,9 @@ pub fn adjust(l: &mut Lanes<'_, '_>, bytes: i64) -> Result<(), String> {
     if bytes > 0 && !l.stack.mapped {
         let blocks = super::helper::allocate(l.port)?;
         l.stack.map(blocks);
+        if l.port.uninitialised != 0 {
+            fill(l);
+        }
         if depth > i64::from(l.stack.size()) {
             return Err(format!(
                 "{depth:#x} bytes of scratch are wanted, the helper program mapped {:#x}",
@@ -91,6 +95,21 @@ pub fn adjust(l: &mut Lanes<'_, '_>, bytes: i64) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Fills new scratch memory with what it holds before it is written.
+#[cold]
+fn fill(l: &mut Lanes<'_, '_>) {
+    let word = l.port.uninitialised;
+    for offset in (0..l.stack.size()).step_by(4) {
+        for lane in 0..LANES {
+            let host = l.stack.address(offset, lane).and_then(|a| l.port.host(a, 4, Access::Write));
+            if let Some(host) = host {
+                // SAFETY: `Port::host` gives the host address of four writable bytes.
+                unsafe { host.cast::<u32>().write_unaligned(word) };
+            }
+        }
+    }
 }
 
 #[cfg(test)]

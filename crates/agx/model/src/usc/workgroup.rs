@@ -100,7 +100,9 @@ impl<'v> Worker<'v> {
         self.shared.textures.clone_from(&launch.textures);
         self.shared.samplers.clone_from(&launch.samplers);
         self.registers.clear();
-        self.registers.resize(program.register_rows(), Row::ZERO);
+        let rows = program.register_rows();
+        self.registers.resize(rows, Row::ZERO);
+        initialise(&mut self.registers, rows, self.port.uninitialised);
         self.run_alone(program, shared_rows, Stage::Compute, 1, budget, "a preshader")?;
         Ok(std::mem::take(&mut self.shared))
     }
@@ -117,17 +119,30 @@ impl<'v> Worker<'v> {
         &mut self.shared.local
     }
 
+    /// Makes local memory `bytes` large and unwritten.
+    pub fn clear_local(&mut self, bytes: usize) {
+        let local = &mut self.shared.local;
+        local.clear();
+        local.resize(bytes, 0);
+        if self.port.uninitialised != 0 {
+            let word = self.port.uninitialised.to_le_bytes();
+            local.chunks_mut(4).for_each(|c| c.copy_from_slice(&word[..c.len()]));
+        }
+    }
+
     /// What happened in the texture unit and the pixel back end that silicon's behaviour is unknown
     /// for.
     pub fn notes(&mut self) -> &mut tepui_agx_texture::Notes {
         &mut self.port.sampler.notes
     }
 
-    /// The registers of the group that [`Worker::run_group`] runs next, cleared, for whoever preloads
-    /// them.
+    /// The registers of the group that [`Worker::run_group`] runs next, as no program has written them, for the
+    /// unit that preloads some.
     pub fn preload(&mut self, program: &Program) -> &mut [Row] {
         self.registers.clear();
-        self.registers.resize(program.register_rows().max(PRELOADED_ROWS), Row::ZERO);
+        let rows = program.register_rows().max(PRELOADED_ROWS);
+        self.registers.resize(rows, Row::ZERO);
+        initialise(&mut self.registers, rows, self.port.uninitialised);
         &mut self.registers
     }
 
@@ -234,8 +249,7 @@ impl<'v> Worker<'v> {
         };
         let threads = grid.local.iter().product::<u32>() as usize;
         let count = threads.div_ceil(LANES);
-        self.shared.local.clear();
-        self.shared.local.resize(launch.local_bytes as usize, 0);
+        self.clear_local(launch.local_bytes as usize);
         self.shared.textures.clone_from(&launch.textures);
         self.shared.samplers.clone_from(&launch.samplers);
         if self.check {
@@ -247,6 +261,7 @@ impl<'v> Worker<'v> {
         }
         self.registers.clear();
         self.registers.resize(rows * count, Row::ZERO);
+        initialise(&mut self.registers, rows, self.port.uninitialised);
         self.groups.clear();
         for index in 0..count {
             let alive = alive_lanes(&place, index * LANES, threads);
@@ -377,6 +392,17 @@ impl<'v> Worker<'v> {
             }
         }
         Ok(())
+    }
+}
+
+/// Fills the cleared registers of SIMD-groups, `rows` each, with what they hold before they are written.
+fn initialise(registers: &mut [Row], rows: usize, word: u32) {
+    if word == 0 || rows == 0 {
+        return;
+    }
+    for group in registers.chunks_mut(rows) {
+        group.fill(Row::splat(word));
+        group[0] = Row::splat(word & !0xffff);
     }
 }
 

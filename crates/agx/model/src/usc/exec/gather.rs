@@ -6,6 +6,7 @@
 use tepui_softgpu::Access;
 
 use super::Lanes;
+use crate::job::ReportKind;
 use crate::usc::row::{LANES, Row};
 
 /// Lanes whose offsets are looked at together.
@@ -313,36 +314,39 @@ unsafe fn put(p: *mut u8, element: u32, value: u32) {
 #[cold]
 fn check_reads(l: &mut Lanes<'_, '_>, addresses: &[u64; LANES], element: u32, mask: u8) {
     let last = u64::from(7 - mask.leading_zeros().min(7)) * u64::from(element);
-    let mut what = None;
+    let mut found = None;
     for i in (0..LANES).filter(|&i| l.exec >> i & 1 != 0) {
         for address in [addresses[i], addresses[i].wrapping_add(last)] {
             if let Err(fault) = l.port.vm.translate(address, Access::Read) {
-                what = Some(format!("lane {i}: {fault}; the load gives zero"));
+                let what = format!("lane {i}: {fault}; the load gives zero");
+                found = Some((ReportKind::UnboundLoad, what));
             } else if !l.port.was_written(address) {
-                what = Some(format!("lane {i} reads {address:#x}, where nothing was ever written"));
+                let what = format!("lane {i} reads {address:#x}, where nothing was ever written");
+                found = Some((ReportKind::UnwrittenMemory, what));
             }
         }
     }
-    report(l, what);
+    report(l, found);
 }
 
 /// Reports stores to memory that is not bound for them.
 #[cold]
 fn check_writes(l: &mut Lanes<'_, '_>, addresses: &[u64; LANES], at: u64) {
-    let mut what = None;
+    let mut found = None;
     for i in (0..LANES).filter(|&i| l.exec >> i & 1 != 0) {
         let address = addresses[i].wrapping_add(at);
         if let Err(fault) = l.port.vm.translate(address, Access::Write) {
-            what = Some(format!("lane {i}: {fault}; the store is dropped"));
+            let what = format!("lane {i}: {fault}; the store is dropped");
+            found = Some((ReportKind::UnboundStore, what));
         }
     }
-    report(l, what);
+    report(l, found);
 }
 
 /// Hands a finding to the checker, with the instruction that is being executed.
 #[cold]
-pub fn report(l: &mut Lanes<'_, '_>, what: Option<String>) {
-    if let (Some(checker), Some(what)) = (&mut l.checker, what) {
-        checker.note(l.program, l.pc - 1, what);
+pub fn report(l: &mut Lanes<'_, '_>, found: Option<(ReportKind, String)>) {
+    if let (Some(checker), Some((kind, what))) = (&mut l.checker, found) {
+        checker.note(l.program, l.pc - 1, kind, what);
     }
 }

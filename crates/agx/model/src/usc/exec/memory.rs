@@ -8,6 +8,7 @@ use tepui_agx_texture::half;
 
 use super::gather::{Near, fetch, gather, report, scatter, spread};
 use super::{Lanes, Next, Op};
+use crate::job::ReportKind;
 use crate::usc::memory::{Format, Transfer};
 use crate::usc::op::{Dst, File, Form};
 use crate::usc::row::{LANES, Row};
@@ -531,12 +532,9 @@ pub fn local_load<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
             };
         }
         if unwritten != 0 {
-            report(
-                l,
-                Some(format!(
-                    "local memory is read in lanes {unwritten:#x} where nothing was written"
-                )),
-            );
+            let what =
+                format!("local memory is read in lanes {unwritten:#x} where nothing was written");
+            report(l, Some((ReportKind::UnwrittenLocal, what)));
         }
         l.store_u32(register_at(t.register, k), &row);
     }

@@ -2,13 +2,15 @@
 //! back end.
 
 use tepui_agx_texture::pbe::{Block, StoreOperands};
-use tepui_agx_texture::{BlockStore, LANES, Operands, Request, SamplerState, Store, TileFormat};
+use tepui_agx_texture::{
+    BlockStore, LANES, Note, Operands, Request, SamplerState, Store, TileFormat,
+};
 use tepui_softgpu::{Access, AddressSpace, Fault, Protection, RangeCache};
 
 use super::fragment::{Incoming, Outgoing, to_registers};
 use super::memory::{register_at, register_bits_of};
 use super::{Lanes, Next, Op};
-use crate::job::{ProgramPoint, Report};
+use crate::job::{ProgramPoint, Report, ReportKind};
 use crate::usc::op::{Dst, Form, Src};
 use crate::usc::row::Row;
 use crate::usc::stage::Stage;
@@ -275,7 +277,11 @@ fn report_notes(l: &mut Lanes<'_, '_>) {
         let (offset, text) = l.program.describe(l.pc.saturating_sub(1));
         let at = ProgramPoint { shader: l.program.address(), offset, text };
         for note in l.port.sampler.notes.take() {
-            let report = Report { what: note.to_string(), at: at.clone() };
+            let kind = match note {
+                Note::UnknownCompression { metadata: 0 } => ReportKind::UnwrittenTile,
+                Note::UnknownCompression { .. } => ReportKind::UnknownCompression,
+            };
+            let report = Report { kind, what: note.to_string(), at: at.clone() };
             if l.port.reports.len() < MAX_REPORTS && !l.port.reports.contains(&report) {
                 l.port.reports.push(report);
             }
