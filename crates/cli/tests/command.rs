@@ -27,7 +27,7 @@ fn ok(arguments: &[&str], stdin: &[u8]) -> String {
 fn each_shell_has_completions() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = ok(&["completions", shell], b"");
-        assert!(script.contains("detile") && script.contains("--until-stop"), "{shell}");
+        assert!(script.contains("detile") && script.contains("until-stop"), "{shell}");
     }
 }
 
