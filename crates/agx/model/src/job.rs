@@ -151,6 +151,10 @@ pub enum ReportKind {
     UnwrittenTile,
     /// A tile of a compressed image is read whose contents this model cannot decode.
     UnknownCompression,
+    /// A texture is read through a descriptor that is not there or that this model cannot decode.
+    UndefinedDescriptor,
+    /// A texture instruction reads a texel that is not bound.
+    UnboundTexel,
 }
 
 impl ReportKind {

@@ -2,7 +2,7 @@
 //!
 // source: cmdbuf.xml, "PBE"
 
-use tepui_packets::types::{Address, Bool, Log2, Minus, Shr, Uint, Uint64};
+use tepui_packets::types::{Address, Bool, Hex, Log2, Minus, Shr, Uint, Uint64};
 use tepui_packets::{Packet, PacketInfo, packet};
 
 use crate::texture::{
@@ -86,8 +86,11 @@ packet! {
         tile_height_sw: Log2 [159..163] "Tile height (sw)" when (|p| !p.extended && p.layout != Layout::Linear);
         /// Mesa's: bytes from layer to layer.
         layer_stride_sw: Shr<Uint64, 7> [163..190] "Layer stride (sw)" when (|p| !p.extended && p.layout != Layout::Linear);
-        /// Mesa's: first texel of a texel buffer, as an offset from the aligned address.
+        /// Mesa's: first texel of a texel buffer, as an offset from the aligned address. Of a multisampled image,
+        /// which Mesa's shaders write as a linear one, the fields above that stand here otherwise.
         buffer_offset_sw: Uint [128..160] "Buffer offset (sw)" when (|p| !p.extended && p.layout == Layout::Linear);
+        /// Mesa's: of a multisampled image, the fields above that stand here otherwise.
+        multisampled_sw: Hex [160..192] "Multisampled (sw)" when (|p| !p.extended && p.layout == Layout::Linear);
     }
 }
 

@@ -357,8 +357,9 @@ packet! {
     /// How many instances are drawn.
     pub struct IndexListInstances = "Index List: Instances", 4 bytes
     fields {
-        /// Number of instances.
-        count: Uint [0..32] "Count" in (1..=0xffff_ffff) = 1;
+        /// Number of instances. cmdbuf.xml says that it must not be 0, but Mesa's indirect draws copy what the
+        /// application's memory has; that nothing is drawn then is an assumption.
+        count: Uint [0..32] "Count" = 1;
     }
 }
 

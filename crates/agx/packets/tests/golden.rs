@@ -9,7 +9,7 @@ use tepui_agx_packets::texture::{
     Channel, Channels, Layout, Texture, TextureDimension, TextureType,
 };
 use tepui_agx_packets::usc::{self, SamplerStates};
-use tepui_agx_packets::vdm::{IndexList, IndexListInstances, PppState, Primitive};
+use tepui_agx_packets::vdm::{IndexList, PppState, Primitive};
 use tepui_agx_packets::{Packet, ProblemKind};
 
 fn words(bytes: &[u8]) -> Vec<u32> {
@@ -142,9 +142,6 @@ fn what_does_not_fit_is_named() {
 
     let error = Sampler { minimum_lod: f32::INFINITY, ..Default::default() }.pack().unwrap_err();
     assert!(matches!(error.kind, ProblemKind::NotEncodable { .. }), "{error}");
-
-    let error = IndexListInstances { count: 0 }.pack().unwrap_err();
-    assert_eq!(error.kind, ProblemKind::OutOfRange { value: 0, low: 1, high: 0xffff_ffff });
 
     let error = usc::Shared { sample_count: 3, ..Default::default() }.pack().unwrap_err();
     assert!(error.to_string().contains("not a power of two"), "{error}");

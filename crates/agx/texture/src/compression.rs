@@ -16,6 +16,7 @@ use tepui_agx_layout::compression::{
     self as layout, TILE_METADATA_B, TILE_SA, TileMetadata, extent_sa,
 };
 use tepui_format::Format;
+use tepui_format::units::Extent;
 use tepui_softgpu::{Access, Fault};
 
 use crate::fetch::Texels;
@@ -58,6 +59,14 @@ fn solid_mode(bytes: u32) -> u8 {
     }
 }
 
+/// Whether a level of a compressed image is compressed: metadata is reserved for levels whose larger side has 16
+/// samples, but used only where the smaller one has.
+/// source: Mesa 26.1, layout.h, `ail_is_level_logically_compressed`
+pub(crate) fn is_large_enough([width, height]: [u32; 2], samples: u32) -> bool {
+    let sa = extent_sa(Extent::new(width, height), samples);
+    sa.w.min(sa.h) >= TILE_SA
+}
+
 /// The metadata of a level.
 #[derive(Clone, Copy, Debug)]
 pub struct MetadataLevel {
@@ -72,17 +81,14 @@ pub struct MetadataLevel {
 }
 
 impl MetadataLevel {
-    /// `None` where the level is not compressed: metadata is reserved for levels whose larger side has
-    /// 16 samples, but used only where the smaller one has.
-    /// source: Mesa 26.1, layout.h, `ail_is_level_logically_compressed`
+    /// `None` where the level is not compressed.
     pub(crate) fn new(
         m: &layout::Metadata,
         number: u32,
         level: &tepui_agx_layout::Level,
         samples: u32,
     ) -> Option<MetadataLevel> {
-        let sa = extent_sa(level.extent_px, samples);
-        if sa.w.min(sa.h) < TILE_SA {
+        if !is_large_enough([level.extent_px.w, level.extent_px.h], samples) {
             return None;
         }
         let metadata = m.levels().get(number as usize)?;
@@ -234,14 +240,14 @@ pub(crate) fn redirect<M: Memory>(
     texels: &Texels<'_>,
     exec: u32,
     elements: &mut Row,
-) -> Result<u32, Fault> {
+) -> u32 {
     let Texels { level, at: [x, y], layer, .. } = texels;
-    let (Some(metadata), Some(m)) = (&image.metadata, &level.metadata) else { return Ok(0) };
+    let (Some(metadata), Some(m)) = (&image.metadata, &level.metadata) else { return 0 };
     let mut unknown = 0;
     // Neighbouring lanes are in the same tile most of the time.
     let [sx, sy] = m.tile_shift;
     let mut last = [u32::MAX; 3];
-    let mut now = 0;
+    let mut now = Ok(0);
     for i in 0..LANES {
         if exec >> i & 1 == 0 {
             continue;
@@ -251,8 +257,14 @@ pub(crate) fn redirect<M: Memory>(
         if place != last {
             last = place;
             let address = address_of(metadata, m, u64::from(layer[i]), m.tile(x, y));
-            now = read_tile(memory, address)?;
+            now = read_tile(memory, address).map_err(|fault| {
+                notes.add(Note::Unmapped { address: fault.address });
+            });
         }
+        let Ok(now) = now else {
+            unknown |= 1 << i;
+            continue;
+        };
         if now == metadata.uncompressed {
             continue;
         }
@@ -264,7 +276,7 @@ pub(crate) fn redirect<M: Memory>(
             unknown |= 1 << i;
         }
     }
-    Ok(unknown)
+    unknown
 }
 
 /// Makes the tiles uncompressed that `covered` texels (x0, y0, x1, y1; the last two exclusive) are

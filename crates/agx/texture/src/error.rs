@@ -41,18 +41,14 @@ pub enum Unsupported {
 /// An access that failed: the job ends with it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// A texel or a descriptor's table is not mapped. Unlike loads and stores of shaders, this is no
-    /// soft fault. source: asahi_drm.h, DRM_ASAHI_FEATURE_SOFT_FAULTS, speaks of loads and stores.
+    /// A texel that is written or loaded to a tile is not mapped. Unlike loads and stores of shaders, this is
+    /// no soft fault. source: asahi_drm.h, DRM_ASAHI_FEATURE_SOFT_FAULTS, speaks of loads and stores. Reads by
+    /// texture instructions end as [`crate::Note::Unmapped`].
     #[error("{0}")]
     Memory(#[from] tepui_softgpu::Fault),
-    /// The descriptor is not understood.
-    #[error("{which} descriptor: {why}")]
-    Descriptor {
-        /// Which of the access's descriptors.
-        which: &'static str,
-        /// What is wrong with it.
-        why: Unsupported,
-    },
+    /// The descriptor of an image that is written is not understood.
+    #[error("PBE descriptor: {0}")]
+    Descriptor(Unsupported),
     /// The instruction asks for something whose outcome is unknown.
     #[error("{0} is unknown")]
     Unknown(&'static str),

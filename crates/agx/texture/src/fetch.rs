@@ -6,10 +6,9 @@ use tepui_agx_packets::texture::SparseBlock;
 use tepui_softgpu::Access;
 
 use crate::compression;
-use crate::error::Fault;
 use crate::image::{Image, Level, sparse_entry};
 use crate::memory::Memory;
-use crate::notes::Notes;
+use crate::notes::{Note, Notes};
 use crate::simd::Kernels;
 use crate::{Ints, LANES, Row};
 
@@ -56,12 +55,12 @@ impl<'a, M: Memory> Fetcher<'a, M> {
         texels: &Texels<'_>,
         elements: &mut Row,
         words: &mut [Row; 4],
-    ) -> Result<(), Fault> {
+    ) {
         let mut zero = 0;
         if self.image.metadata.is_some() {
             let exec = self.reading(texels);
             let Fetcher { memory, notes, image, .. } = self;
-            zero = compression::redirect(*memory, notes, image, texels, exec, elements)?;
+            zero = compression::redirect(*memory, notes, image, texels, exec, elements);
         }
         let offsets = self.offsets(kernels, texels, elements);
         match self.whole {
@@ -69,9 +68,9 @@ impl<'a, M: Memory> Fetcher<'a, M> {
             // levels, layers inside the image and samples below its number lie.
             Some(host) => unsafe { gather(host, &offsets, self.image.sample_bytes, words) },
             None if self.image.folios.is_some() => {
-                zero |= self.sparse(texels, &offsets, words)?;
+                zero |= self.sparse(texels, &offsets, words);
             }
-            None => self.scattered(self.reading(texels), &offsets, words)?,
+            None => self.scattered(self.reading(texels), &offsets, words),
         }
         if zero != 0 {
             for word in words.iter_mut() {
@@ -80,7 +79,6 @@ impl<'a, M: Memory> Fetcher<'a, M> {
                 }
             }
         }
-        Ok(())
     }
 
     /// The lanes that need a texel.
@@ -114,14 +112,9 @@ impl<'a, M: Memory> Fetcher<'a, M> {
 
     /// Texels of an image that does not lie in one piece as far as is known.
     #[cold]
-    fn scattered(
-        &mut self,
-        exec: u32,
-        offsets: &[u64; LANES],
-        words: &mut [Row; 4],
-    ) -> Result<(), Fault> {
+    fn scattered(&mut self, exec: u32, offsets: &[u64; LANES], words: &mut [Row; 4]) {
         if exec == 0 {
-            return Ok(());
+            return;
         }
         let bytes = self.image.sample_bytes;
         let (mut low, mut high) = (u64::MAX, 0);
@@ -138,43 +131,45 @@ impl<'a, M: Memory> Fetcher<'a, M> {
             }
             // SAFETY: the window has every such lane's texel; the others read the first one's.
             unsafe { gather(host, &inside, bytes, words) };
-            return Ok(());
+            return;
         }
         for i in lanes(exec) {
-            self.read(self.image.address.wrapping_add(offsets[i]), i, words)?;
+            self.read(self.image.address.wrapping_add(offsets[i]), i, words);
         }
-        Ok(())
     }
 
     /// Texels of a sparse image; gives the lanes whose page is not there.
-    fn sparse(
-        &mut self,
-        texels: &Texels<'_>,
-        offsets: &[u64; LANES],
-        words: &mut [Row; 4],
-    ) -> Result<u32, Fault> {
+    fn sparse(&mut self, texels: &Texels<'_>, offsets: &[u64; LANES], words: &mut [Row; 4]) -> u32 {
         let mut absent = 0;
         for i in lanes(self.reading(texels)) {
             let layer = u64::from(texels.layer[i]);
             let offset = offsets[i] - layer * self.image.layer_stride;
-            match sparse_address(self.memory, self.image, layer, offset)? {
-                Some(address) => self.read(address, i, words)?,
-                None => absent |= 1 << i,
+            match sparse_address(self.memory, self.image, layer, offset) {
+                Ok(Some(address)) => self.read(address, i, words),
+                Ok(None) => absent |= 1 << i,
+                Err(fault) => {
+                    self.notes.add(Note::Unmapped { address: fault.address });
+                    absent |= 1 << i;
+                }
             }
         }
         self.absent |= absent;
-        Ok(absent)
+        absent
     }
 
-    fn read(&mut self, address: u64, lane: usize, words: &mut [Row; 4]) -> Result<(), Fault> {
+    /// The texel of a lane; zero if it is not mapped.
+    fn read(&mut self, address: u64, lane: usize, words: &mut [Row; 4]) {
         let mut bytes = [0; 16];
-        self.memory.read(address, &mut bytes[..self.image.sample_bytes as usize])?;
+        let texel = &mut bytes[..self.image.sample_bytes as usize];
+        if self.memory.read(address, texel).is_err() {
+            texel.fill(0);
+            self.notes.add(Note::Unmapped { address });
+        }
         for (w, word) in words.iter_mut().enumerate() {
             let at = 4 * w;
             word[lane] =
                 u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         }
-        Ok(())
     }
 }
 
@@ -184,7 +179,7 @@ pub(crate) fn sparse_address<M: Memory>(
     image: &Image,
     layer: u64,
     offset: u64,
-) -> Result<Option<u64>, Fault> {
+) -> Result<Option<u64>, tepui_softgpu::Fault> {
     let folios = image.folios.unwrap_or(1);
     let mut bytes = [0; 4];
     memory.read(sparse_entry(image.address, folios, layer, offset), &mut bytes)?;

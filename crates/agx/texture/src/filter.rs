@@ -303,7 +303,7 @@ impl<M: Memory> Filter<'_, M> {
                 sample: &self.sample,
                 outside: &outside,
             };
-            self.fetch.words(self.kernels, &texels, &mut elements, &mut words)?;
+            self.fetch.words(self.kernels, &texels, &mut elements, &mut words);
         }
         let columns = unsigned(x);
         if let Kind::Block(..) = self.unpacker.kind {

@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use crate::error::Unsupported;
+
 /// Something whose outcome on silicon is unknown, and what this model did instead.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
     /// A tile of a compressed image was read or partly overwritten whose metadata says neither
     /// "uncompressed" nor "solid" eight times. Its texels count as zero.
@@ -11,6 +13,26 @@ pub enum Note {
         /// The eight bytes, the first lowest.
         metadata: u64,
     },
+    /// A texture was read through a descriptor that is not understood. The result is zero.
+    Descriptor {
+        /// Which of the access's descriptors.
+        which: &'static str,
+        /// What is wrong with it.
+        why: Unsupported,
+    },
+    /// A texel that is not mapped was read. It counts as zero.
+    Unmapped {
+        /// GPU address of the texel.
+        address: u64,
+    },
+}
+
+impl Note {
+    /// Whether the program's results cannot depend on it if the driver relies on nothing that is unknown:
+    /// drivers move texture samples in front of the condition that says whether their result is used.
+    pub fn may_be_unused(&self) -> bool {
+        matches!(self, Note::Descriptor { .. } | Note::Unmapped { .. })
+    }
 }
 
 impl fmt::Display for Note {
@@ -24,6 +46,15 @@ impl fmt::Display for Note {
                 "how a compressed tile with metadata {metadata:#018x} holds its texels is unknown; \
                  they read as zero"
             ),
+            Note::Descriptor { which, why } => {
+                write!(f, "{which} descriptor: {why}; the result is undefined, here zero")
+            }
+            Note::Unmapped { address } => {
+                write!(
+                    f,
+                    "texels at {address:#x} are not mapped; the result is undefined, here zero"
+                )
+            }
         }
     }
 }

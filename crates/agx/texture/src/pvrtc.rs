@@ -46,7 +46,7 @@ impl<M: Memory> Filter<'_, M> {
                 self.kernels.place(level, [x, y], [outside; 3], &mut elements, &mut ignored);
                 let texels = Texels { level, at: [x, y], layer, sample: &self.sample, outside };
                 let mut bits = [[0; LANES]; 4];
-                self.fetch.words(self.kernels, &texels, &mut elements, &mut bits)?;
+                self.fetch.words(self.kernels, &texels, &mut elements, &mut bits);
                 for i in 0..LANES {
                     quads[i][row][column] = u64::from(bits[1][i]) << 32 | u64::from(bits[0][i]);
                 }

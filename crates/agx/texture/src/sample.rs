@@ -6,12 +6,12 @@ use tepui_agx_packets::texture::TextureDimension;
 use crate::axis::{Axis, wrap_any};
 use crate::blocks::Blocks;
 use crate::cube::Faces;
-use crate::error::Fault;
+use crate::error::{Fault, Unsupported};
 use crate::fetch::Fetcher;
 use crate::filter::{Filter, NONE};
 use crate::lod::{Footprint, Gradient, Plan};
 use crate::memory::Memory;
-use crate::notes::Notes;
+use crate::notes::{Note, Notes};
 use crate::plain::{self, Scratch};
 use crate::request::{Kind, LodSource, Operands, Request};
 use crate::sampler::{Sampler, SamplerState};
@@ -24,8 +24,12 @@ impl Unit {
     /// Executes a texture instruction for the lanes of `exec`. `out` has the results of those lanes,
     /// in [`Request::rows`] rows; what it has for others is of no meaning.
     ///
+    /// Descriptors that are not understood and texels that are not mapped give zero and a note: drivers read
+    /// through descriptors before they know whether these were ever written. source: Mesa's nir_opt_preamble.c,
+    /// `instr_can_speculate` ("everything else can be speculated. TODO: Bindless textures")
+    ///
     /// # Errors
-    /// When a texel is not mapped or a descriptor is not understood.
+    /// None at present: memory that is loaded or stored otherwise can fault.
     #[expect(clippy::too_many_arguments, reason = "one for each operand of the instruction")]
     pub fn read<M: Memory>(
         &mut self,
@@ -38,19 +42,39 @@ impl Unit {
         out: &mut [Row],
     ) -> Outcome {
         let Unit { textures, samplers, blocks, scratch, kernels, notes, .. } = self;
-        let texture = unit::texture(textures, texture)?;
-        let sampler = match sampler {
-            Some(state) => unit::sampler(samplers, state)?,
-            None => &Sampler::LOADS,
+        let sampler = sampler.map_or(Ok(&Sampler::LOADS), |state| unit::sampler(samplers, state));
+        let (texture, sampler) = match (unit::texture(textures, texture), sampler) {
+            (Ok(texture), Ok(sampler)) => (texture, sampler),
+            (Err(why), _) => return undefined(notes, "texture", why, out),
+            (_, Err(why)) => return undefined(notes, "sampler", why, out),
         };
         let read =
             plain::read(kernels, scratch, memory, request, texture, sampler, operands, exec, out);
         if read.is_some() {
             return Ok(());
         }
-        let general = General { blocks, scratch, kernels, notes, texture, sampler };
-        general.read(memory, request, operands, exec, out)
+        let general = General { blocks, scratch, kernels, notes: &mut *notes, texture, sampler };
+        match general.read(memory, request, operands, exec, out) {
+            // The descriptor is not one for the instruction.
+            Err(Fault::Unknown(what)) => {
+                undefined(notes, "texture", &Unsupported::Unknown(what), out)
+            }
+            other => other,
+        }
     }
+}
+
+/// The result of a read through a descriptor that is not understood.
+#[cold]
+fn undefined(
+    notes: &mut Notes,
+    which: &'static str,
+    why: &Unsupported,
+    out: &mut [Row],
+) -> Outcome {
+    notes.add(Note::Descriptor { which, why: why.clone() });
+    out.fill([0; LANES]);
+    Ok(())
 }
 
 /// What the general way needs of a [`Unit`].

@@ -40,6 +40,10 @@ impl Surface {
     /// Computes where the texels lie.
     pub fn new(shape: &SurfaceShape) -> Result<Surface, Unsupported> {
         let [width, height] = shape.size_px;
+        // Registers say of a miptree that it is compressed; its small levels are not, as in descriptors.
+        // source: layout.h, `ail_is_level_compressed`; hk_cmd_draw.c, `hk_pack_zls_control`
+        let compressed = compression::is_large_enough([width, height], shape.samples);
+        let shape = &SurfaceShape { metadata: shape.metadata.filter(|_| compressed), ..*shape };
         let mut image = Image::new(&Shape {
             format: shape.format,
             arrangement: shape.layout,

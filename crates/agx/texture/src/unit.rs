@@ -43,11 +43,8 @@ impl Default for Unit {
 pub(crate) fn texture<'a>(
     cache: &'a mut Cache<Descriptor, Result<Texture, Unsupported>>,
     bytes: &Descriptor,
-) -> Result<&'a Texture, Fault> {
-    cache
-        .get(bytes, |bytes| hash(words(bytes)), Texture::decode)
-        .as_ref()
-        .map_err(|why| Fault::Descriptor { which: "texture", why: why.clone() })
+) -> Result<&'a Texture, &'a Unsupported> {
+    cache.get(bytes, |bytes| hash(words(bytes)), Texture::decode).as_ref()
 }
 
 pub(crate) fn image<'a>(
@@ -57,16 +54,13 @@ pub(crate) fn image<'a>(
     cache
         .get(bytes, |bytes| hash(words(bytes)), Pbe::decode)
         .as_ref()
-        .map_err(|why| Fault::Descriptor { which: "PBE", why: why.clone() })
+        .map_err(|why| Fault::Descriptor(why.clone()))
 }
 
 pub(crate) fn sampler<'a>(
     cache: &'a mut Cache<SamplerState, Result<Sampler, Unsupported>>,
     state: &SamplerState,
-) -> Result<&'a Sampler, Fault> {
+) -> Result<&'a Sampler, &'a Unsupported> {
     let hash = |s: &SamplerState| hash(words(&s.sampler).chain(s.border.map(u64::from)));
-    cache
-        .get(state, hash, Sampler::decode)
-        .as_ref()
-        .map_err(|why| Fault::Descriptor { which: "sampler", why: why.clone() })
+    cache.get(state, hash, Sampler::decode).as_ref()
 }

@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::canvas::{Mesh, SIZE_PX, VERTEX, band, picture, stages};
+use super::canvas::{Mesh, SIZE_PX, TOPOLOGIES, VERTEX, band, picture, stages};
 use crate::case::{Bench, Case, Output, Rule, Shader};
 use crate::gpu::{Bind, Buffer, Commands, Graphics, Result, State};
 use crate::number::Random;
@@ -60,6 +60,25 @@ fn indexed() -> Vec<Case> {
                 }));
             }
         }
+    }
+    // The index that ends a strip where it may, and where it may not the last vertex of many.
+    let last = u32::from(u16::MAX);
+    for (name, topology) in TOPOLOGIES {
+        let mut all = band(13);
+        all.resize(last as usize, [0.0; 8]);
+        all.push([0.1, 0.9, 0.5, 1.0, 1.0, 1.0, 0.0, 1.0]);
+        let list: Vec<u32> = (0..26).map(|i| if i % 5 == 3 { last } else { i * 5 % 13 }).collect();
+        let about = "65535 is an index if nothing restarts";
+        let mesh = Mesh::new(format!("draws/last_index_{name}"), about, all);
+        let mesh = mesh.define("FLAT", "flat").state(|s| {
+            s.topology = topology;
+            s.line_mode = Some(vk::LineRasterizationModeKHR::BRESENHAM);
+        });
+        cases.push(mesh.drawn(move |bench, pipeline, c| {
+            c.index_buffer(&indices(bench, vk::IndexType::UINT16, &list)?, vk::IndexType::UINT16);
+            c.draw_indexed(pipeline, list.len() as u32, 1);
+            Ok(())
+        }));
     }
     for (size, kind) in INDEX_TYPES {
         let mesh = Mesh::new(
@@ -166,13 +185,22 @@ fn indirect() -> Vec<Case> {
     // Indices, instances, first index, what is added, first instance; a word of padding.
     let with_index: Vec<u32> =
         (0..6u32).flat_map(|i| [3 + i, 2 + i % 3, i, 2 * i, i % 3, 99]).collect();
+    // The second word of each draw's arguments, of three draws out of six.
+    let without_instances = |words: &[u32], stride: usize| -> Vec<u32> {
+        let mut words = words.to_vec();
+        words.iter_mut().skip(1).step_by(2 * stride).for_each(|instances| *instances = 0);
+        words
+    };
     for (name, draws, count) in [
         ("one", 1u32, None),
         ("six", 6, None),
         ("count", 6, Some(4u32)),
         ("count_zero", 6, Some(0)),
+        ("no_instances", 6, None),
+        ("count_no_instances", 6, Some(5)),
     ] {
-        let words = plain.clone();
+        let none = name.ends_with("no_instances");
+        let words = if none { without_instances(&plain, 5) } else { plain.clone() };
         cases.push(numbers(
             &format!("indirect_{name}"),
             "arguments in memory",
@@ -201,7 +229,7 @@ fn indirect() -> Vec<Case> {
             },
         ));
         for (size, kind) in INDEX_TYPES {
-            let words = with_index.clone();
+            let words = if none { without_instances(&with_index, 6) } else { with_index.clone() };
             cases.push(numbers(
                 &format!("indirect_{name}_{size}"),
                 "arguments in memory, with indices",

@@ -472,8 +472,59 @@ fn views() -> Vec<Case> {
     vec![part, cast]
 }
 
+/// Stores to each sample of a multisampled image.
+fn samples() -> Vec<Case> {
+    let mut cases = Vec::new();
+    let formats = ["R8_UINT", "R8G8B8A8_UINT", "R16G16B16A16_UINT", "R32G32B32A32_UINT"];
+    for (name, count) in formats.into_iter().flat_map(|name| [(name, 2), (name, 4)]) {
+        let format = named(name);
+        let flags = vk::SampleCountFlags::from_raw(count);
+        let load = Shader::new("samples.comp").define("SAMPLES", count);
+        let store = load.clone().define("STORE", 1).define("FORMAT", format.glsl.unwrap_or("r8ui"));
+        let about = "each sample of a multisampled storage image";
+        let name = format!("image/samples_{name}_{count}");
+        let case = Case::new(name, about, vec![store, load], move |bench| {
+            let gpu = bench.gpu;
+            let (width, height) = (75u32, 41u32);
+            let spec = ImageSpec {
+                usage: vk::ImageUsageFlags::STORAGE | vk::ImageUsageFlags::SAMPLED,
+                ..ImageSpec::storage(format.vk, Shape::D2, [width, height, 1])
+            };
+            let image = gpu.image(spec.through(Transfer::Gpu).samples(flags))?;
+            let length = (width * height * count) as usize;
+            let values: Vec<u32> = Random::integers(117, length).iter().map(|&v| v % 36).collect();
+            let (input, result) = (gpu.buffer(&values)?, gpu.output::<u32>(length)?);
+            let sampler = SamplerSpec::new(vk::Filter::NEAREST, vk::SamplerAddressMode::REPEAT);
+            let sampler = gpu.sampler(sampler)?;
+            let binds = [Bind::StorageImage(image.view), Bind::Texture(image.view, sampler)];
+            for ((spirv, buffer), bind) in bench.spirv.iter().zip([&input, &result]).zip(binds) {
+                let kernel =
+                    gpu.kernel(spirv).storage(&[buffer]).bind(bind).push_bytes(8).build()?;
+                gpu.submit(|c| {
+                    c.push(&kernel, &[width, height]);
+                    c.dispatch(&kernel, [width.div_ceil(8), height.div_ceil(8), 1]);
+                })?;
+            }
+            let four = format.bytes > 1;
+            let expected: Vec<u32> = values
+                .iter()
+                .map(|&v| match four {
+                    true => v + (v * 3 << 8) + (v * 5 << 16) + (v * 7 << 24),
+                    // Alpha is one.
+                    false => v + (1 << 24),
+                })
+                .collect();
+            Ok(vec![Output::cpu("texels", &result.read::<u32>(), &expected, Rule::Bits)])
+        });
+        // Lavapipe has four samples only.
+        cases.push(if count == 4 { case } else { case.without_lavapipe() });
+    }
+    cases
+}
+
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = vec![sizes(), bounds()];
+    cases.extend(samples());
     cases.extend(formats());
     cases.extend(shapes());
     cases.extend(values());

@@ -1,9 +1,10 @@
 //! Memory: layouts, addresses, descriptors, bounds, scratch and local memory.
 
+use ash::vk;
 use half::f16;
 
 use crate::case::{Case, Output, Rule, Shader};
-use crate::gpu::{Bind, Buffer, Result};
+use crate::gpu::{Bind, Buffer, During, Gpu, ImageSpec, Result, Shape};
 use crate::number::{Number, Random, Scalar};
 
 fn bits<T: Number>(name: &str, data: &[T], expected: &[T]) -> Output {
@@ -239,6 +240,110 @@ fn descriptors() -> Case {
             Ok(vec![bits("outputs", &got, &expected)])
         },
     )
+}
+
+/// Descriptors of one type, more than 16 bits of bytes reach.
+fn many_descriptors(name: &'static str, images: bool) -> Case {
+    const COUNT: u32 = 4096;
+    let mut shader = Shader::new("many.comp").define("COUNT", COUNT);
+    if images {
+        shader = shader.define("IMAGES", 1);
+    }
+    Case::new(format!("memory/{name}"), "4096 descriptors", vec![shader], move |bench| {
+        let gpu = bench.gpu;
+        let values = Random::integers(77, 8);
+        let result = gpu.output::<u32>(COUNT as usize + 64)?;
+        let number = |i: u32| (i * 7 / 3 % 8) as usize;
+        let kernel = gpu.kernel(&bench.spirv[0]);
+        let kernel = if images {
+            let spec = ImageSpec::storage(vk::Format::R32_UINT, Shape::D2, [1, 1, 1]);
+            let image = |value: &u32| gpu.image_of(spec, &[value.to_le_bytes().to_vec()]);
+            let images: Vec<_> = values.iter().map(image).collect::<Result<_>>()?;
+            let bind = |i| Bind::StorageImage(images[number(i)].view);
+            kernel.bind_array((0..COUNT).map(bind).collect()).storage(&[&result]).build()?
+        } else {
+            let buffers: Vec<Buffer> =
+                values.iter().map(|&v| gpu.buffer(&[v, 0, 0, 0])).collect::<Result<_>>()?;
+            let bind = |i| Bind::Uniform(&buffers[number(i)]);
+            kernel.bind_array((0..COUNT).map(bind).collect()).storage(&[&result]).build()?
+        };
+        gpu.submit(|c| c.dispatch(&kernel, [COUNT / 64, 1, 1]))?;
+        let mut expected: Vec<u32> = (0..COUNT).map(|i| values[number(i)]).collect();
+        let sum = expected.iter().fold(0u32, |sum, v| sum.wrapping_mul(3).wrapping_add(*v));
+        expected.extend([sum; 64]);
+        Ok(vec![bits("values", &result.read::<u32>(), &expected)])
+    })
+}
+
+/// Buffers that ask for the addresses that buffers had which are gone, in another order.
+fn replayed_addresses() -> Case {
+    struct Made(vk::Buffer, vk::DeviceMemory, [u64; 2]);
+    /// A buffer and its memory, whose opaque addresses shall be these unless they are 0.
+    fn make(gpu: &Gpu, bytes: u64, [buffer, memory]: [u64; 2]) -> Result<Made> {
+        let device = &gpu.device;
+        let mut opaque =
+            vk::BufferOpaqueCaptureAddressCreateInfo::default().opaque_capture_address(buffer);
+        let create = vk::BufferCreateInfo::default()
+            .flags(vk::BufferCreateFlags::DEVICE_ADDRESS_CAPTURE_REPLAY)
+            .size(bytes)
+            .usage(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS)
+            .push_next(&mut opaque);
+        // SAFETY: the device is live; the chain outlives the call.
+        let handle = unsafe { device.create_buffer(&create, None) }.during("vkCreateBuffer")?;
+        // SAFETY: the buffer is this device's.
+        let needs = unsafe { device.get_buffer_memory_requirements(handle) };
+        let mut flags = vk::MemoryAllocateFlagsInfo::default().flags(
+            vk::MemoryAllocateFlags::DEVICE_ADDRESS
+                | vk::MemoryAllocateFlags::DEVICE_ADDRESS_CAPTURE_REPLAY,
+        );
+        let mut opaque =
+            vk::MemoryOpaqueCaptureAddressAllocateInfo::default().opaque_capture_address(memory);
+        let allocate = vk::MemoryAllocateInfo::default()
+            .allocation_size(needs.size)
+            .memory_type_index(needs.memory_type_bits.trailing_zeros())
+            .push_next(&mut flags)
+            .push_next(&mut opaque);
+        let info = vk::BufferDeviceAddressInfo::default().buffer(handle);
+        // SAFETY: the memory is new and of a type that the buffer allows; then both are bound.
+        unsafe {
+            let memory = device.allocate_memory(&allocate, None).during("vkAllocateMemory")?;
+            device.bind_buffer_memory(handle, memory, 0).during("vkBindBufferMemory")?;
+            let of_memory = vk::DeviceMemoryOpaqueCaptureAddressInfo::default().memory(memory);
+            let addresses = [
+                device.get_buffer_opaque_capture_address(&info),
+                device.get_device_memory_opaque_capture_address(&of_memory),
+            ];
+            Ok(Made(handle, memory, addresses))
+        }
+    }
+    let about = "addresses of buffers that are gone are given again";
+    let case = Case::new("memory/replayed_addresses", about, vec![], |bench| {
+        let gpu = bench.gpu;
+        let free = |Made(buffer, memory, _): &Made| {
+            // SAFETY: nothing uses them any more.
+            unsafe {
+                gpu.device.destroy_buffer(*buffer, None);
+                gpu.device.free_memory(*memory, None);
+            }
+        };
+        let sizes: Vec<u64> =
+            Random::integers(81, 40).iter().map(|v| 1 + u64::from(*v) % 200_000).collect();
+        let first: Vec<Made> =
+            sizes.iter().map(|&bytes| make(gpu, bytes, [0; 2])).collect::<Result<_>>()?;
+        let had: Vec<[u64; 2]> = first.iter().map(|made| made.2).collect();
+        first.iter().for_each(free);
+        let mut again = Vec::new();
+        for i in (0..sizes.len()).rev() {
+            again.push(make(gpu, sizes[i], had[i])?);
+        }
+        let halves = |[buffer, _]: [u64; 2]| [buffer as u32, (buffer >> 32) as u32];
+        let have: Vec<u32> = again.iter().rev().flat_map(|made| halves(made.2)).collect();
+        again.iter().for_each(free);
+        let had: Vec<u32> = had.into_iter().flat_map(halves).collect();
+        Ok(vec![bits("addresses", &have, &had)])
+    });
+    // Lavapipe does not offer it.
+    case.without_lavapipe()
 }
 
 fn dynamic_offsets() -> Case {
@@ -483,6 +588,9 @@ pub(super) fn cases() -> Vec<Case> {
         layouts("std140", Layout::Std140, "uniform"),
         pointers(),
         descriptors(),
+        many_descriptors("many_uniform_buffers", false),
+        many_descriptors("many_storage_images", true),
+        replayed_addresses(),
         dynamic_offsets(),
         robust(),
         scratch(16),

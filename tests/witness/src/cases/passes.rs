@@ -7,6 +7,7 @@ use super::canvas::{FRAGMENT, SIZE_PX, VERTEX, Vertex, mesh_state, nearly, stage
 use crate::case::{Bench, Case, Output, Rule, Shader};
 use crate::gpu::{
     Attachment, Bind, Graphics, Image, ImageSpec, Pass, RenderPass, Result, Shape, State, Transfer,
+    ViewSpec,
 };
 use crate::number::Random;
 
@@ -299,6 +300,107 @@ fn layered_depth(name: &'static str, format: vk::Format) -> Case {
     })
 }
 
+/// Depth and stencil on the levels of an image of which the first is compressed and the small ones are not.
+fn small_levels(name: &'static str, format: vk::Format) -> Case {
+    const SIZE: u32 = 47;
+    let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
+    Case::new(format!("passes/{name}"), "levels of a depth image", shaders, move |bench| {
+        let gpu = bench.gpu;
+        let usage = vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT;
+        let whole = ImageSpec {
+            usage,
+            ..ImageSpec::sampled(format, Shape::D2, [SIZE, SIZE / 2, 1]).through(Transfer::Gpu)
+        };
+        let depth = gpu.image(whole.levels(4))?;
+        let stencil = format != vk::Format::D32_SFLOAT && format != vk::Format::D16_UNORM;
+        let plain = format == vk::Format::S8_UINT;
+        let list = scattered(81, 10, 0.6);
+        let buffer = vertices(bench, &list)?;
+        let mut outputs = Vec::new();
+        for level in 0..4 {
+            let [width, height, _] = depth.spec.level_px(level);
+            let color = gpu.image(ImageSpec {
+                usage: vk::ImageUsageFlags::COLOR_ATTACHMENT,
+                ..ImageSpec::sampled(RGBA8, Shape::D2, [width, height, 1])
+            })?;
+            let mut state = State::new([width, height]).vertex_buffer(
+                vk::VertexInputRate::VERTEX,
+                &[(vk::Format::R32G32B32A32_SFLOAT, 16); 2],
+            );
+            if !plain {
+                state.depth_format = format;
+                state.depth = Some((vk::CompareOp::LESS, true));
+            }
+            if stencil {
+                state.stencil_format = format;
+                state.stencil = Some(
+                    [vk::StencilOpState {
+                        compare_op: vk::CompareOp::ALWAYS,
+                        pass_op: vk::StencilOp::INCREMENT_AND_CLAMP,
+                        compare_mask: 0xff,
+                        write_mask: 0xff,
+                        ..vk::StencilOpState::default()
+                    }; 2],
+                );
+            }
+            let pipeline = gpu.graphics(&stages(bench), &state, &[])?;
+            let view = ViewSpec { levels: [level, 1], ..ViewSpec::whole(&depth.spec) };
+            let view = gpu.view(depth.handle, &depth.spec, view)?;
+            let target = Attachment { view, ..Attachment::depth(&depth, 0.75, 3) };
+            let pass = Pass {
+                colors: vec![Attachment::color(&color, CLEAR)],
+                depth: Some(target).filter(|_| !plain),
+                stencil: Some(target).filter(|_| stencil),
+                size_px: [width, height],
+                ..Pass::default()
+            };
+            // The second time it is loaded, and drawn on again from the other end.
+            for again in [false, true] {
+                let loaded = |a: Attachment| if again { a.loaded() } else { a };
+                let pass = Pass {
+                    colors: pass.colors.iter().map(|&a| loaded(a)).collect(),
+                    depth: pass.depth.map(loaded),
+                    stencil: pass.stencil.map(loaded),
+                    ..pass.clone()
+                };
+                gpu.submit(|c| {
+                    c.render(&pass, |c| {
+                        c.vertex_buffers(&[&buffer]);
+                        c.draw(&pipeline, if again { 9 } else { list.len() as u32 }, 1);
+                    });
+                })?;
+            }
+            let bytes = gpu.read_image(&color, 0, (width * height * 4) as usize)?;
+            let rule = Rule::Mostly { abs: 2.0, permille: 20.0 };
+            let output = Output::peer(&format!("picture {level}"), &bytes, rule);
+            outputs.push(output.picture([width, height]));
+            let texel = if plain {
+                1
+            } else if format == vk::Format::D16_UNORM {
+                2
+            } else {
+                4
+            };
+            let bytes = gpu.read_image(&depth, level, (width * height) as usize * texel)?;
+            let name = format!("depth or stencil {level}");
+            outputs.push(match texel {
+                4 => {
+                    let float = |b: &[u8]| f32::from_le_bytes([b[0], b[1], b[2], b[3]]);
+                    let depths: Vec<f32> = bytes.chunks_exact(4).map(float).collect();
+                    Output::peer(&name, &depths, Rule::Mostly { abs: 1e-4, permille: 20.0 })
+                }
+                2 => {
+                    let half = |b: &[u8]| u32::from(u16::from_le_bytes([b[0], b[1]]));
+                    let depths: Vec<u32> = bytes.chunks_exact(2).map(half).collect();
+                    Output::peer(&name, &depths, Rule::Mostly { abs: 2.0, permille: 20.0 })
+                }
+                _ => Output::peer(&name, &bytes, Rule::Mostly { abs: 0.0, permille: 20.0 }),
+            });
+        }
+        Ok(outputs)
+    })
+}
+
 /// So many triangles that the hardware's list of them overflows: what is there is drawn with the
 /// programs of partial renders, and the rest loads it again.
 fn overflowing(name: &'static str, samples: vk::SampleCountFlags, instances: u32) -> Case {
@@ -353,6 +455,10 @@ pub fn cases() -> Vec<Case> {
         layered_depth("layers_depth32", DEPTH),
         layered_depth("layers_depth16", vk::Format::D16_UNORM),
         layered_depth("layers_stencil", vk::Format::D32_SFLOAT_S8_UINT),
+        small_levels("levels_depth32", DEPTH),
+        small_levels("levels_depth16", vk::Format::D16_UNORM),
+        small_levels("levels_stencil", vk::Format::S8_UINT),
+        small_levels("levels_depth_stencil", vk::Format::D32_SFLOAT_S8_UINT),
         overflowing("overflow", ONE, 176),
         overflowing("overflow_samples", FOUR, 176),
     ]

@@ -40,8 +40,9 @@ enum Source {
     W,
     /// Depth.
     Z,
-    /// Vertex outputs from this word.
-    Words(u32),
+    /// Vertex outputs from this word, so many. What registers hold that are bound beyond the last output is
+    /// unknown; they are zero here.
+    Words(u32, usize),
     PointCoordinates,
     PrimitiveId,
 }
@@ -79,10 +80,16 @@ impl Bindings {
             let source = match b.source {
                 CoefficientSource::Varying if b.base_slot == 0 && components == 1 => Source::W,
                 CoefficientSource::Varying if b.base_slot >= user => {
-                    if b.base_slot + b.components > header.number_of_32_bit_slots {
+                    // A fragment program that indexes its inputs names all components of each, whether the
+                    // vertex program writes them or not. source: Mesa's agx_nir_lower_uvs.c,
+                    // agx_link_varyings_vs_fs
+                    let words = header.number_of_32_bit_slots.saturating_sub(b.base_slot);
+                    let halves = &state.varyings_16;
+                    if words < b.components && halves.smooth + halves.flat + halves.linear != 0 {
                         return Err(fault("how slots of 16 bits are counted is unknown".into()));
                     }
-                    Source::Words(b.base_slot - user + POSITION_WORDS)
+                    let words = words.min(b.components) as usize;
+                    Source::Words(b.base_slot - user + POSITION_WORDS, words)
                 }
                 CoefficientSource::FragcoordZ => Source::Z,
                 // A slot that the vertex program does not write: Mesa names slot 0 for it. What
@@ -119,8 +126,8 @@ impl Bindings {
             match b.source {
                 Source::W => registers.fill(local(interpolation.one_over_w(), corner)),
                 Source::Z => registers.fill(*depth),
-                Source::Words(word) => {
-                    for (k, register) in registers.iter_mut().enumerate() {
+                Source::Words(word, count) => {
+                    for (k, register) in registers.iter_mut().enumerate().take(count) {
                         let value = |v: usize| {
                             let at = (primitive.vertices[v] + word) as usize + k;
                             scene.outputs.get(at).copied().unwrap_or(0)

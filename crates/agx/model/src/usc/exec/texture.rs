@@ -8,6 +8,7 @@ use tepui_agx_texture::{
 use tepui_softgpu::{Access, AddressSpace, Fault, Protection, RangeCache};
 
 use super::fragment::{Incoming, Outgoing, to_registers};
+use super::gather::report as checked;
 use super::memory::{register_at, register_bits_of};
 use super::{Lanes, Next, Op};
 use crate::job::{ProgramPoint, Report, ReportKind};
@@ -185,9 +186,7 @@ fn for_each_descriptor(
         return Next::Continue;
     }
     if let (DescriptorSource::State(number), None) = (source, key) {
-        let Some(&descriptor) = l.shared.textures.get(usize::from(number)) else {
-            return l.fail(format!("texture state register ts{number} is not loaded"));
-        };
+        let descriptor = texture_state(l, u32::from(number));
         return match each(l, &descriptor, l.exec, 0) {
             Ok(()) => Next::Continue,
             Err(why) => l.fail(why),
@@ -211,18 +210,9 @@ fn for_each_descriptor(
         let descriptor = match source {
             DescriptorSource::Memory { base, .. } => {
                 let address = l.load_u64(base)[first].wrapping_add(u64::from(selector[first]));
-                match l.port.vm.read_array(address) {
-                    Ok(bytes) => bytes,
-                    Err(fault) => return l.fail(format!("texture descriptor: {fault}")),
-                }
+                descriptor_at(l, address, "texture")
             }
-            _ => match l.shared.textures.get(selector[first] as usize) {
-                Some(bytes) => *bytes,
-                None => {
-                    let why = format!("texture state register ts{} is not loaded", selector[first]);
-                    return l.fail(why);
-                }
-            },
+            _ => texture_state(l, selector[first]),
         };
         if let Err(why) = each(l, &descriptor, same, key[first]) {
             return l.fail(why);
@@ -231,39 +221,64 @@ fn for_each_descriptor(
     Next::Continue
 }
 
+/// What a texture state register holds. What silicon has in one that was never loaded is unknown; zeros here.
+#[inline(always)]
+fn texture_state(l: &mut Lanes<'_, '_>, number: u32) -> [u8; 24] {
+    match l.shared.textures.get(number as usize) {
+        Some(bytes) => *bytes,
+        None => {
+            undefined(l, || format!("texture state register ts{number} is not loaded"));
+            [0; 24]
+        }
+    }
+}
+
+/// A descriptor in memory: a load of the shader, so zeros where nothing is mapped.
+/// source: asahi_drm.h, DRM_ASAHI_FEATURE_SOFT_FAULTS
+#[inline(always)]
+fn descriptor_at<const N: usize>(l: &mut Lanes<'_, '_>, address: u64, which: &str) -> [u8; N] {
+    l.port.vm.read_array(address).unwrap_or_else(|fault| {
+        l.port.soft_faults += 1;
+        l.port.first_soft_fault.get_or_insert(fault);
+        undefined(l, || format!("{which} descriptor: {fault}; it reads as zero"));
+        [0; N]
+    })
+}
+
+/// Tells the checker of a descriptor that is not there, through which a driver may read as long as it does
+/// not use the result.
+#[cold]
+fn undefined(l: &mut Lanes<'_, '_>, what: impl FnOnce() -> String) {
+    if l.checker.is_some() {
+        checked(l, Some((ReportKind::UndefinedDescriptor, what())));
+    }
+}
+
 /// Part of its callers: as a value that a function returns, a sampler would be read in other pieces than
 /// it was written in, which has to wait for all stores before.
 #[inline(always)]
-fn sampler(
-    l: &Lanes<'_, '_>,
-    source: SamplerSource,
-    number: u32,
-) -> Result<Option<SamplerState>, String> {
+fn sampler(l: &mut Lanes<'_, '_>, source: SamplerSource, number: u32) -> Option<SamplerState> {
     let number = match source {
         SamplerSource::State(number) => u32::from(number),
         SamplerSource::Register(_) => match number.checked_sub(FIRST_OF_HEAP) {
-            Some(place) => return sampler_of_heap(l, place).map(Some),
+            Some(place) => return Some(sampler_of_heap(l, place)),
             None => number,
         },
     };
-    Ok(l.shared
-        .samplers
-        .get(number as usize)
-        .map(|&(sampler, border)| SamplerState { sampler, border }))
+    let state = l.shared.samplers.get(number as usize);
+    state.map(|&(sampler, border)| SamplerState { sampler, border })
 }
 
 #[inline(never)]
-fn sampler_of_heap(l: &Lanes<'_, '_>, place: u32) -> Result<SamplerState, String> {
+fn sampler_of_heap(l: &mut Lanes<'_, '_>, place: u32) -> SamplerState {
     let (heap, count) = l.port.launch.sampler_heap;
-    if place >= count {
-        return Err(format!("sampler {place} is outside of the heap of {count}"));
-    }
-    let sampler = l
-        .port
-        .vm
-        .read_array(heap + 8 * u64::from(place))
-        .map_err(|fault| format!("sampler descriptor: {fault}"))?;
-    Ok(SamplerState { sampler, border: [0; 4] })
+    let sampler = if place < count {
+        descriptor_at(l, heap.wrapping_add(8 * u64::from(place)), "sampler")
+    } else {
+        undefined(l, || format!("sampler {place} is outside of the heap of {count}"));
+        [0; 8]
+    };
+    SamplerState { sampler, border: [0; 4] }
 }
 
 /// Hands on what the texture unit could not know, with the place of the instruction.
@@ -280,7 +295,13 @@ fn report_notes(l: &mut Lanes<'_, '_>) {
             let kind = match note {
                 Note::UnknownCompression { metadata: 0 } => ReportKind::UnwrittenTile,
                 Note::UnknownCompression { .. } => ReportKind::UnknownCompression,
+                Note::Descriptor { .. } => ReportKind::UndefinedDescriptor,
+                Note::Unmapped { .. } => ReportKind::UnboundTexel,
             };
+            if note.may_be_unused() {
+                checked(l, Some((kind, note.to_string())));
+                continue;
+            }
             let report = Report { kind, what: note.to_string(), at: at.clone() };
             if l.port.reports.len() < MAX_REPORTS && !l.port.reports.contains(&report) {
                 l.port.reports.push(report);
@@ -345,7 +366,7 @@ pub fn texture<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     let direct = l.full() && t.register.form == Form::Word;
     let mut stored = false;
     let next = for_each_descriptor(l, t.texture, samplers.as_ref(), |l, descriptor, lanes, key| {
-        let state = sampler(l, t.sampler, key)?;
+        let state = sampler(l, t.sampler, key);
         let unit = |l: &mut Lanes<'_, '_>, out: &mut [[u32; LANES]]| {
             let port = &mut *l.port;
             let mut view = View { vm: port.vm, ranges: &mut port.ranges };
@@ -414,6 +435,9 @@ pub fn image_write<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     let writers = l.writers();
     let next = for_each_descriptor(l, t.image, None, |l, descriptor, lanes, _| {
         let lanes = lanes & writers;
+        if lanes == 0 {
+            return Ok(());
+        }
         let port = &mut *l.port;
         let mut view = View { vm: port.vm, ranges: &mut port.ranges };
         port.sampler
@@ -510,33 +534,25 @@ pub fn tile_pixel<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
 /// Memory to a texture state register (`aux[0]`): base in source 0, offset in bytes in source 1.
 pub fn texture_state_store<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     let Some(address) = state_address(l, op) else { return Next::Continue };
-    match l.port.vm.read_array::<24>(address) {
-        Ok(bytes) => {
-            let register = usize::from(op.aux[0]);
-            if l.shared.textures.len() <= register {
-                l.shared.textures.resize(register + 1, [0; 24]);
-            }
-            l.shared.textures[register] = bytes;
-            Next::Continue
-        }
-        Err(fault) => l.fail(format!("texture descriptor: {fault}")),
+    let bytes = descriptor_at(l, address, "texture");
+    let register = usize::from(op.aux[0]);
+    if l.shared.textures.len() <= register {
+        l.shared.textures.resize(register + 1, [0; 24]);
     }
+    l.shared.textures[register] = bytes;
+    Next::Continue
 }
 
 /// Memory to a sampler state register, as `texture_state_store`.
 pub fn sampler_state_store<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     let Some(address) = state_address(l, op) else { return Next::Continue };
-    match l.port.vm.read_array::<24>(address) {
-        Ok(bytes) => {
-            let register = usize::from(op.aux[0]);
-            if l.shared.samplers.len() <= register {
-                l.shared.samplers.resize(register + 1, ([0; 8], [0; 4]));
-            }
-            l.shared.samplers[register] = crate::pipeline::split_sampler(&bytes);
-            Next::Continue
-        }
-        Err(fault) => l.fail(format!("sampler descriptor: {fault}")),
+    let bytes = descriptor_at(l, address, "sampler");
+    let register = usize::from(op.aux[0]);
+    if l.shared.samplers.len() <= register {
+        l.shared.samplers.resize(register + 1, ([0; 8], [0; 4]));
     }
+    l.shared.samplers[register] = crate::pipeline::split_sampler(&bytes);
+    Next::Continue
 }
 
 /// The address of the first active lane; none if no lane is active.

@@ -1,0 +1,98 @@
+//! Texture samples through descriptors that mean nothing: drivers move samples in front of the condition that
+//! says whether their result is used, so nothing may be lost as long as nobody uses it.
+
+use tepui_agx_bare::{Dispatch, Machine, address_halves};
+use tepui_agx_isa::asm::assemble;
+use tepui_agx_model::{JobStats, Options, ReportKind};
+use tepui_agx_packets::sampler::{Filter, Sampler};
+use tepui_agx_packets::texture::{Layout, Texture};
+
+/// Loads ts1 from the table at u0_u1, samples it with sampler 0 and at last stores 77 where u2_u3 says.
+const SAMPLES: &str = "tex_state_store ts1, u0_u1, 0, 0
+     mov_imm r4, 0, 0b0
+     mov_imm r5, 0, 0b0
+     mov_imm r7l, 0
+     texture_sample 0, 0b1100, 0b0, none, xyzw, 0b00, r8_r9_r10_r11, None, ts1, ss0, tex_2d, r4_r5, lod_min, r7l
+     wait 0
+     mov_imm r6, 77, 0b0
+     device_store 0, i32, x, r6, u2_u3, 0, unsigned, 0
+     stop";
+
+/// What a sample through a descriptor, at an address of its own if that is given, leaves; the store must come.
+fn run(descriptor: &[u8; 24], table: Option<u64>, sampler: [u8; 8], check: bool) -> JobStats {
+    let mut machine = Machine::new(Options { check, ..Options::default() }).expect("a machine");
+    let memory = machine.buffer(64).expect("memory");
+    memory.write(descriptor).expect("bound");
+    let result = machine.buffer(4).expect("memory");
+    let mut uniforms = address_halves(table.unwrap_or(memory.address())).to_vec();
+    uniforms.extend(address_halves(result.address()));
+    let code = assemble(SAMPLES).expect("the test's program");
+    let dispatch = Dispatch {
+        code: &code,
+        uniforms: &uniforms,
+        samplers: &[sampler],
+        global: [32, 1, 1],
+        local: [32, 1, 1],
+        ..Dispatch::default()
+    };
+    let stats = machine.dispatch(&dispatch).expect("the job goes on");
+    assert_eq!(result.read_words().expect("bound"), [77]);
+    stats
+}
+
+/// The one thing that the checker has to say; nothing without it.
+fn told(descriptor: &[u8; 24], table: Option<u64>, sampler: [u8; 8]) -> (ReportKind, String) {
+    assert_eq!(run(descriptor, table, sampler, false).reports, []);
+    let reports = run(descriptor, table, sampler, true).reports;
+    assert_eq!(reports.len(), 1, "{reports:#?}");
+    (reports[0].kind, reports[0].what.clone())
+}
+
+fn nearest() -> [u8; 8] {
+    Sampler::default().pack().expect("a sampler")
+}
+
+fn packed(texture: Texture) -> [u8; 24] {
+    texture.pack().expect("a texture")
+}
+
+#[test]
+fn garbage_in_a_descriptor_is_an_undefined_result() {
+    let (kind, told) = told(&[0xfd; 24], None, nearest());
+    assert_eq!(kind, ReportKind::UndefinedDescriptor);
+    assert!(told.starts_with("texture descriptor: "), "{told}");
+}
+
+#[test]
+fn a_descriptor_of_zeros_reads_where_nothing_is_mapped() {
+    let told = told(&[0; 24], None, nearest());
+    let told = (told.0, told.1.as_str());
+    assert_eq!(told, (ReportKind::UnboundTexel, "texels at 0x0 are not mapped; the result is undefined, here zero"));
+}
+
+#[test]
+fn a_stale_address_reads_where_nothing_is_mapped() {
+    let texture = Texture { layout: Layout::Gpu, address: 0x7f_0000_0000, ..Texture::default() };
+    let told = told(&packed(texture), None, nearest());
+    let told = (told.0, told.1.as_str());
+    assert_eq!(told, (ReportKind::UnboundTexel, "texels at 0x7f00000000 are not mapped; the result is undefined, here zero"));
+}
+
+#[test]
+fn a_table_that_is_not_mapped_reads_as_zeros() {
+    let stats = run(&[0; 24], Some(0x1_0000), nearest(), false);
+    assert_eq!((stats.soft_faults, stats.reports.len()), (1, 0));
+    let reports = run(&[0; 24], Some(0x1_0000), nearest(), true).reports;
+    let kinds: Vec<ReportKind> = reports.iter().map(|report| report.kind).collect();
+    assert_eq!(kinds, [ReportKind::UndefinedDescriptor, ReportKind::UnboundTexel]);
+}
+
+#[test]
+fn an_unknown_filter_is_an_undefined_result() {
+    let bicubic = Sampler { magnify: Filter::Bicubic, ..Sampler::default() };
+    let bicubic = bicubic.pack().expect("a sampler");
+    let texture = Texture { layout: Layout::Gpu, address: 0x7f_0000_0000, ..Texture::default() };
+    let (kind, told) = told(&packed(texture), None, bicubic);
+    assert_eq!(kind, ReportKind::UndefinedDescriptor);
+    assert!(told.contains("the bicubic filter is unknown"), "{told}");
+}
