@@ -16,6 +16,7 @@
 
 mod expr;
 mod image;
+pub mod scale;
 mod stmt;
 
 use tepui_ir::interp::{Fault, Group, Memory};

@@ -189,7 +189,7 @@ pub fn run(s: &Shader, group: &Group, memory: &mut Memory, limit: u64) -> Result
         floats,
     };
     let all: Mask = vec![true; n];
-    m.region(s.root, &all, None)?;
+    crate::stack::for_shader(s).run(|| m.region(s.root, &all, None))?;
     Ok(Outcome { outputs: m.outputs, helpers: m.helpers, steps: m.steps })
 }
 

@@ -56,6 +56,7 @@
 //! - [`mod@shader`]: the data structures; [`builder`]: making them; [`attrs`]: payloads of instructions
 //! - [`mod@print`] and [`mod@parse`]: the text form, which round-trips
 //! - [`mod@validate`]: types, dominance, terminators
+//! - [`stack`]: stack space for recursion over regions
 //! - [`interp`]: the interpreter, the reference for every pass
 
 pub mod attrs;
@@ -66,6 +67,7 @@ pub mod op;
 pub mod parse;
 pub mod print;
 pub mod shader;
+pub mod stack;
 mod types;
 pub mod validate;
 

@@ -11,6 +11,7 @@ use crate::print::{FLOAT_WORDS, float_modes};
 use crate::shader::{
     Capture, DepthMode, DerivativeGroup, IoDecl, ResKind, Resource, Shader, SrcLoc, Stage, VarData,
 };
+use crate::stack;
 use crate::types::Type;
 use cranelift_entity::EntityRef;
 use std::collections::HashMap;
@@ -341,7 +342,7 @@ impl<'a> Parser<'a> {
                     if loc == SrcLoc::default() { Loc::default() } else { self.s.locs.push(loc) };
                 continue;
             }
-            let inst = self.inst()?;
+            let inst = stack::grow(|| self.inst())?;
             self.s.regions[region].insts.push(inst);
         }
         self.depth -= 1;

@@ -10,7 +10,8 @@ use std::fmt::{self, Display, Write};
 
 impl Display for Shader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Printer { s: self, numbers: HashMap::new(), loc: Loc::default() }.shader(f)
+        let mut p = Printer { s: self, numbers: HashMap::new(), loc: Loc::default() };
+        crate::stack::for_shader(self).run(|| p.shader(f))
     }
 }
 

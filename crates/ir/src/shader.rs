@@ -661,6 +661,20 @@ impl Shader {
         false
     }
 
+    /// How deeply regions nest: 1 for the root region alone.
+    #[must_use]
+    pub fn nesting(&self) -> usize {
+        let mut deepest = 0;
+        let mut stack = vec![(self.root, 1)];
+        while let Some((region, depth)) = stack.pop() {
+            deepest = deepest.max(depth);
+            for &i in &self.regions[region].insts {
+                stack.extend(self.inst_regions(i).map(|r| (r, depth + 1)));
+            }
+        }
+        deepest
+    }
+
     /// Elements from a slot to the end of the declared input or output that it is in: what an offset operand can reach. Clip and cull
     /// distances have eight; a place that nothing declares is alone.
     #[must_use]

@@ -93,8 +93,8 @@ pub enum Rule {
     Op(&'static str),
 }
 
-/// Deepest nesting of regions that a valid shader has.
-pub const MAX_DEPTH: u32 = 400;
+/// Deepest nesting of regions that a valid shader has: several for each of SPIR-V's 1,023 nested constructs.
+pub const MAX_DEPTH: u32 = 8192;
 
 /// Checks every rule.
 ///
@@ -108,7 +108,8 @@ pub fn validate(s: &Shader) -> Result<(), Invalid> {
         seen_regions: SecondaryMap::new(),
         depth: 0,
     };
-    v.region(s.root, &Context { yields: Some(vec![]), loop_: None })
+    crate::stack::for_shader(s)
+        .run(|| v.region(s.root, &Context { yields: Some(vec![]), loop_: None }))
 }
 
 /// What may end a region.

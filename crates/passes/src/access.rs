@@ -1,5 +1,7 @@
 //! What memory instructions touch, and whether two of them may touch the same bytes.
 
+use arrayvec::ArrayVec;
+use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::{Access, Attrs, Extend, Inst, Op, Props, Region, Shader, Value};
 
 /// Memories that cannot overlap each other. Buffers and physical addresses can.
@@ -16,7 +18,7 @@ pub(crate) struct Place {
     pub op: Op,
     pub space: Space,
     /// Address operands; a constant last offset is in `offset` instead.
-    pub lead: Vec<Value>,
+    pub lead: ArrayVec<Value, 2>,
     pub index: Extend,
     pub offset: i64,
     pub bytes: u32,
@@ -44,7 +46,7 @@ pub(crate) fn place(s: &Shader, i: Inst) -> Option<(Place, bool)> {
     };
     let args = s.args(i);
     let ty = s.ty(if store { args[n] } else { s.result(i) });
-    let mut lead = args[..n].to_vec();
+    let mut lead: ArrayVec<Value, 2> = args[..n].iter().copied().collect();
     let mut offset = i64::from(m.offset);
     // 32-bit offsets wrap: a constant joins the attribute as the addition would.
     if !matches!(d.op, Op::LoadOffset | Op::StoreOffset | Op::LoadGlobal | Op::StoreGlobal)
@@ -121,45 +123,77 @@ impl Place {
     }
 }
 
+/// Most places that a summary of writes lists; beyond, every place of the space counts as written.
+const MAX_PLACES: usize = 64;
+
 /// What a part of the shader writes.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Writes {
-    /// Loads and stores with a known place.
-    pub places: Vec<Place>,
+    /// Stores with a known place.
+    places: Vec<Place>,
+    /// Spaces with more places than are listed.
+    many: Vec<Space>,
     /// Something that orders or writes memory in another way: barriers, atomics, images.
-    pub other: bool,
+    other: bool,
 }
 
 impl Writes {
-    /// What a region and those inside it write.
-    pub fn of(s: &Shader, r: Region) -> Writes {
-        let mut w = Writes::default();
-        w.add_region(s, r);
-        w
+    /// What each region and those inside it write.
+    pub fn of_regions(s: &Shader) -> SecondaryMap<Region, Writes> {
+        let mut all = SecondaryMap::with_capacity(s.regions.len());
+        Writes::visit(s, s.root, &mut all);
+        all
     }
 
-    pub fn add_region(&mut self, s: &Shader, r: Region) {
+    fn visit(s: &Shader, r: Region, all: &mut SecondaryMap<Region, Writes>) {
+        let mut w = Writes::default();
         for &i in &s.regions[r].insts {
-            self.add(s, i);
+            if let Some((p, store)) = place(s, i) {
+                if store {
+                    w.add(p);
+                }
+            } else {
+                w.other |= disturbs(s, i);
+            }
             for q in s.inst_regions(i) {
-                self.add_region(s, q);
+                Writes::visit(s, q, all);
+                w.unite(&all[q]);
             }
         }
+        all[r] = w;
     }
 
-    fn add(&mut self, s: &Shader, i: Inst) {
-        if let Some((p, store)) = place(s, i) {
-            if store {
-                self.places.push(p);
-            }
+    fn add(&mut self, p: Place) {
+        if self.many.contains(&p.space) || self.places.contains(&p) {
             return;
         }
-        self.other |= disturbs(s, i);
+        if self.places.len() == MAX_PLACES {
+            self.many.push(p.space);
+            self.places.retain(|q| q.space != p.space);
+            return;
+        }
+        self.places.push(p);
+    }
+
+    /// Adds what another part writes.
+    fn unite(&mut self, o: &Writes) {
+        self.other |= o.other;
+        for &space in &o.many {
+            if !self.many.contains(&space) {
+                self.many.push(space);
+                self.places.retain(|q| q.space != space);
+            }
+        }
+        for p in &o.places {
+            self.add(p.clone());
+        }
     }
 
     /// Whether the bytes may be written.
     pub fn touch(&self, s: &Shader, p: &Place) -> bool {
-        (self.other && p.space != Space::Scratch) || self.places.iter().any(|w| w.may_alias(s, p))
+        (self.other && p.space != Space::Scratch)
+            || self.many.contains(&p.space)
+            || self.places.iter().any(|w| w.may_alias(s, p))
     }
 }
 

@@ -51,10 +51,14 @@ fn region(s: &mut Shader, r: Region, names: &mut Renames, changed: &mut bool) {
                     *changed = true;
                     let keep_b = ends_with(s, b, Op::Break) && !ends_with(s, a, Op::Break);
                     let out_arm = if keep_b { a } else { b };
-                    queue = std::mem::take(&mut s.regions[out_arm].insts).into();
+                    let rest = std::mem::take(&mut s.regions[out_arm].insts);
                     let end = s.make_inst(Op::Yield, Attrs::None, &[], &[]);
                     s.regions[out_arm].insts.push(end);
                     s.set_results(i, &[]);
+                    // These have been visited already.
+                    out.push(i);
+                    out.extend(rest);
+                    break;
                 } else if ya != yb {
                     // One way back: what it does can as well stand after the `if`, where its values are visible.
                     let arm = if ya { a } else { b };
@@ -71,9 +75,10 @@ fn region(s: &mut Shader, r: Region, names: &mut Renames, changed: &mut bool) {
                             s.set_args(t, &[]);
                             s.regions[arm].insts.push(t);
                         }
-                        for m in moved.into_iter().rev() {
-                            queue.push_front(m);
-                        }
+                        // These have been visited already.
+                        out.push(i);
+                        out.append(&mut moved);
+                        continue;
                     }
                 } else if let Some(both) = nested(s, i, a, b, &mut out) {
                     *changed = true;

@@ -6,6 +6,7 @@
 
 use crate::access::{Place, Space, Writes, disturbs, place};
 use crate::edit::Renames;
+use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::{Attrs, Inst, Op, Region, Shader, Value};
 
 /// Most places that are remembered at once; the oldest is forgotten first.
@@ -13,7 +14,8 @@ const MAX_KNOWN: usize = 64;
 
 /// Runs the pass.
 pub fn run(s: &mut Shader) -> bool {
-    let mut p = Forward { names: Renames::default(), changed: false };
+    let writes = Writes::of_regions(s);
+    let mut p = Forward { names: Renames::default(), changed: false, writes };
     let root = s.root;
     p.region(s, root, &mut Vec::new());
     p.names.apply_all(s);
@@ -24,6 +26,8 @@ pub fn run(s: &mut Shader) -> bool {
 struct Forward {
     names: Renames,
     changed: bool,
+    /// What each region writes.
+    writes: SecondaryMap<Region, Writes>,
 }
 
 type Known = Vec<(Place, Value)>;
@@ -37,16 +41,15 @@ impl Forward {
             match s.insts[i].attrs {
                 Attrs::If(a, b) => {
                     let mut other = known.clone();
-                    let mut writes = Writes::of(s, a);
-                    writes.add_region(s, b);
                     let before = known.clone();
                     self.region(s, a, known);
                     self.region(s, b, &mut other);
                     *known = before;
-                    known.retain(|(p, _)| !writes.touch(s, p));
+                    let (a, b) = (&self.writes[a], &self.writes[b]);
+                    known.retain(|(p, _)| !a.touch(s, p) && !b.touch(s, p));
                 }
                 Attrs::Loop(body) => {
-                    let writes = Writes::of(s, body);
+                    let writes = &self.writes[body];
                     known.retain(|(p, _)| !writes.touch(s, p));
                     self.region(s, body, &mut known.clone());
                 }

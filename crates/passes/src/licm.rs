@@ -6,33 +6,110 @@ use tepui_ir::{Access, Attrs, Inst, Op, Props, Region, Shader, Value};
 
 /// Runs the pass.
 pub fn run(s: &mut Shader) -> bool {
-    let mut changed = false;
+    if !s.any(|s, _, i| s.insts[i].op == Op::Loop) {
+        return false;
+    }
+    let mut p = Licm {
+        homes: SecondaryMap::with_capacity(s.values.len()),
+        spans: SecondaryMap::with_capacity(s.regions.len()),
+        count: 0,
+        writes: Writes::of_regions(s),
+        changed: false,
+    };
     let root = s.root;
-    region(s, root, &mut changed);
-    changed
+    p.number(s, root);
+    p.region(s, root);
+    p.changed
 }
 
-fn region(s: &mut Shader, r: Region, changed: &mut bool) {
-    let insts = std::mem::take(&mut s.regions[r].insts);
-    let mut out: Vec<Inst> = Vec::with_capacity(insts.len());
-    for i in insts {
-        // Inner loops first: what leaves them may leave this one too.
-        for inner in s.inst_regions(i) {
-            region(s, inner, changed);
-        }
-        if let Attrs::Loop(body) = s.insts[i].attrs {
-            let mut inside: SecondaryMap<Value, bool> = SecondaryMap::new();
-            for &p in &s.regions[body].params {
-                inside[p] = true;
-            }
-            mark(s, body, &mut inside);
-            let writes = Writes::of(s, body);
-            hoist(s, body, &mut inside, &writes, true, &mut out, changed);
-        }
-        out.push(i);
-    }
-    s.regions[r].insts = out;
+struct Licm {
+    /// The number of the region that each value is defined in; changes when its instruction moves.
+    homes: SecondaryMap<Value, u32>,
+    /// For each region its number in preorder, and the first number behind those inside it.
+    spans: SecondaryMap<Region, (u32, u32)>,
+    count: u32,
+    /// What each region writes.
+    writes: SecondaryMap<Region, Writes>,
+    changed: bool,
 }
+
+impl Licm {
+    fn number(&mut self, s: &Shader, r: Region) {
+        let number = self.count;
+        self.count += 1;
+        for &p in &s.regions[r].params {
+            self.homes[p] = number;
+        }
+        for &i in &s.regions[r].insts {
+            for &v in s.results(i) {
+                self.homes[v] = number;
+            }
+            for q in s.inst_regions(i) {
+                self.number(s, q);
+            }
+        }
+        self.spans[r] = (number, self.count);
+    }
+
+    fn region(&mut self, s: &mut Shader, r: Region) {
+        let insts = std::mem::take(&mut s.regions[r].insts);
+        let mut out: Vec<Inst> = Vec::with_capacity(insts.len());
+        for i in insts {
+            // Inner loops first: what leaves them may leave this one too.
+            for inner in s.inst_regions(i) {
+                self.region(s, inner);
+            }
+            if let Attrs::Loop(body) = s.insts[i].attrs {
+                let before = out.len();
+                self.hoist(s, body, body, true, &mut out);
+                let number = self.spans[r].0;
+                for &i in &out[before..] {
+                    for &v in s.results(i) {
+                        self.homes[v] = number;
+                    }
+                }
+            }
+            out.push(i);
+        }
+        s.regions[r].insts = out;
+    }
+
+    /// Moves what can move from region `r` of the loop with this body to `out`. `surely`: every invocation that enters the loop
+    /// comes here at least once.
+    fn hoist(
+        &mut self,
+        s: &mut Shader,
+        body: Region,
+        r: Region,
+        mut surely: bool,
+        out: &mut Vec<Inst>,
+    ) {
+        let (first, end) = self.spans[body];
+        let insts = std::mem::take(&mut s.regions[r].insts);
+        let mut keep = Vec::with_capacity(insts.len());
+        for i in insts {
+            let inside = |&a: &Value| (first..end).contains(&self.homes[a]);
+            if movable(s, i, &self.writes[body], surely) && !s.args(i).iter().any(inside) {
+                for &v in s.results(i) {
+                    self.homes[v] = OUTSIDE;
+                }
+                self.changed = true;
+                out.push(i);
+                continue;
+            }
+            let inner = s.insts[i].op == Op::Loop;
+            for q in s.inst_regions(i) {
+                self.hoist(s, body, q, false, out);
+                surely &= inner || !leaves(s, q);
+            }
+            keep.push(i);
+        }
+        s.regions[r].insts = keep;
+    }
+}
+
+/// Stands for a region around the loop at hand.
+const OUTSIDE: u32 = u32::MAX;
 
 /// Whether a `break` or `continue` of the innermost loop stands in the region.
 fn leaves(s: &Shader, r: Region) -> bool {
@@ -41,20 +118,6 @@ fn leaves(s: &Shader, r: Region) -> bool {
         Op::If => s.inst_regions(i).any(|q| leaves(s, q)),
         _ => false,
     })
-}
-
-fn mark(s: &Shader, r: Region, inside: &mut SecondaryMap<Value, bool>) {
-    for &i in &s.regions[r].insts {
-        for &v in s.results(i) {
-            inside[v] = true;
-        }
-        for q in s.inst_regions(i) {
-            for &p in &s.regions[q].params {
-                inside[p] = true;
-            }
-            mark(s, q, inside);
-        }
-    }
 }
 
 /// `surely`: every invocation that enters the loop comes here at least once.
@@ -72,34 +135,4 @@ fn movable(s: &Shader, i: Inst, writes: &Writes, surely: bool) -> bool {
         Attrs::Image(_) => false,
         _ => d.op.is_pure() && !d.op.props().contains(Props::CONVERGENT),
     }
-}
-
-fn hoist(
-    s: &mut Shader,
-    r: Region,
-    inside: &mut SecondaryMap<Value, bool>,
-    writes: &Writes,
-    mut surely: bool,
-    out: &mut Vec<Inst>,
-    changed: &mut bool,
-) {
-    let insts = std::mem::take(&mut s.regions[r].insts);
-    let mut keep = Vec::with_capacity(insts.len());
-    for i in insts {
-        if movable(s, i, writes, surely) && s.args(i).iter().all(|&a| !inside[a]) {
-            for &v in s.results(i) {
-                inside[v] = false;
-            }
-            *changed = true;
-            out.push(i);
-            continue;
-        }
-        let inner = s.insts[i].op == Op::Loop;
-        for q in s.inst_regions(i) {
-            hoist(s, q, inside, writes, false, out, changed);
-            surely &= inner || !leaves(s, q);
-        }
-        keep.push(i);
-    }
-    s.regions[r].insts = keep;
 }

@@ -1,6 +1,6 @@
 //! Passes by name, in order, with a look at the shader after each.
 
-use tepui_ir::Shader;
+use tepui_ir::{Shader, stack};
 
 /// A named pass.
 #[derive(Clone, Copy)]
@@ -123,7 +123,7 @@ impl<'a> Pipeline<'a> {
         name: &'static str,
         run: impl FnOnce(&mut Shader) -> bool,
     ) -> bool {
-        let changed = run(s);
+        let changed = stack::for_shader(s).run(|| run(s));
         if changed {
             self.quiet = [false; PASSES.len()];
         }

@@ -4,6 +4,9 @@
 //! loads only across instructions that write nothing, stores only when nothing at all touches memory between them.
 
 use crate::edit::push;
+use arrayvec::ArrayVec;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use tepui_ir::{Access, Attrs, Extend, Inst, Mem, Op, Props, Region, Shader, Type, Value};
 
 /// Most components of a joined access.
@@ -17,11 +20,18 @@ pub fn run(s: &mut Shader) -> bool {
     changed
 }
 
-/// Op, address operands, how it is treated, bits of a component; then the whole attributes and the number of components.
-type Parts = (Op, Vec<Value>, (Access, Extend), u8, Mem, u32);
+/// What accesses must agree in to be joined: op, address operands, how it is treated, bits of a component.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Key {
+    op: Op,
+    lead: ArrayVec<Value, 2>,
+    access: Access,
+    index: Extend,
+    bits: u8,
+}
 
-/// The parts of an access that must agree, and its place.
-fn access(s: &Shader, i: Inst) -> Option<Parts> {
+/// Key, attributes and number of components of an access.
+fn access(s: &Shader, i: Inst) -> Option<(Key, Mem, u32)> {
     let d = &s.insts[i];
     let Attrs::Mem(m) = d.attrs else { return None };
     if m.access.contains(Access::VOLATILE) {
@@ -29,12 +39,94 @@ fn access(s: &Shader, i: Inst) -> Option<Parts> {
     }
     let n = d.op.info().operands.len();
     let args = s.args(i);
-    let (lead, ty) = if d.op.info().results.is_empty() {
-        (n - 1, s.ty(args[n - 1]))
-    } else {
-        (n, s.ty(s.result(i)))
-    };
-    Some((d.op, args[..lead].to_vec(), (m.access, m.index), ty.bits(), m, u32::from(ty.comps())))
+    let (lead, ty) =
+        if is_store(d.op) { (n - 1, s.ty(args[n - 1])) } else { (n, s.ty(s.result(i))) };
+    let lead = args[..lead].iter().copied().collect();
+    let key = Key { op: d.op, lead, access: m.access, index: m.index, bits: ty.bits() };
+    Some((key, m, u32::from(ty.comps())))
+}
+
+fn is_store(op: Op) -> bool {
+    op.info().results.is_empty()
+}
+
+/// An access of a group, in the order of the bytes that it touches.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Member {
+    offset: i32,
+    /// Place in the region.
+    at: usize,
+    comps: u32,
+}
+
+/// The accesses of a region with the same key between which nothing forbids to join them.
+#[derive(Default)]
+struct Groups {
+    members: Vec<BTreeSet<Member>>,
+    /// Group of each instruction of the region.
+    of: Vec<Option<usize>>,
+}
+
+impl Groups {
+    fn new(s: &Shader, insts: &[Inst]) -> Groups {
+        let mut g = Groups { members: Vec::new(), of: Vec::with_capacity(insts.len()) };
+        // Groups that more may join. One kind of store only is open at a time, as stores of others are writes between them.
+        let mut loads: FxHashMap<Key, usize> = FxHashMap::default();
+        let mut stores: Option<(Key, usize)> = None;
+        for (at, &i) in insts.iter().enumerate() {
+            let props = s.insts[i].op.props();
+            let access = access(s, i);
+            let same_store = access
+                .as_ref()
+                .is_some_and(|(key, ..)| stores.as_ref().is_some_and(|(k, _)| k == key));
+            if !same_store {
+                let writes = props.intersects(Props::WRITES | Props::CONVERGENT | Props::REGIONS);
+                if writes {
+                    loads.clear();
+                }
+                if writes || props.contains(Props::READS) {
+                    stores = None;
+                }
+            } else {
+                loads.clear();
+            }
+            g.of.push(access.map(|(key, mem, comps)| {
+                let new = g.members.len();
+                let group = if is_store(key.op) {
+                    stores.get_or_insert((key, new)).1
+                } else {
+                    *loads.entry(key).or_insert(new)
+                };
+                if group == new {
+                    g.members.push(BTreeSet::new());
+                }
+                g.members[group].insert(Member { offset: mem.offset, at, comps });
+                group
+            }));
+        }
+        g
+    }
+}
+
+/// A run of a group around an access: neighbours in both directions without overlap.
+fn run_around(group: &BTreeSet<Member>, me: Member, step: i32) -> (Vec<Member>, u32) {
+    let end = |m: &Member| m.offset + m.comps as i32 * step;
+    let (mut run, mut total) = (vec![me], me.comps);
+    for &m in group.range(..me).rev() {
+        if end(&m) != run[0].offset || total + m.comps > MAX_COMPS {
+            break;
+        }
+        total += m.comps;
+        run.insert(0, m);
+    }
+    for &m in group.range(me..).skip(1) {
+        if end(&run[run.len() - 1]) != m.offset || total + m.comps > MAX_COMPS {
+            break;
+        }
+        total += m.comps;
+        run.push(m);
+    }
+    (run, total)
 }
 
 fn region(s: &mut Shader, r: Region, changed: &mut bool) {
@@ -44,91 +136,66 @@ fn region(s: &mut Shader, r: Region, changed: &mut bool) {
         }
     }
     let insts = s.regions[r].insts.clone();
-    let all: Vec<Option<Parts>> = insts.iter().map(|&i| access(s, i)).collect();
-    if all.iter().flatten().count() < 2 {
+    let mut groups = Groups::new(s, &insts);
+    if groups.members.iter().all(|m| m.len() < 2) {
         return;
     }
     let mut gone = vec![false; insts.len()];
     let mut before: Vec<Vec<Inst>> = vec![Vec::new(); insts.len()];
     let mut replace: Vec<Option<Vec<Inst>>> = vec![None; insts.len()];
     for at in 0..insts.len() {
-        if gone[at] || replace[at].is_some() {
+        let Some(group) = groups.of[at] else { continue };
+        let group = &mut groups.members[group];
+        let Some((Key { op, lead, bits, .. }, mem, comps)) = access(s, insts[at]) else { continue };
+        let me = Member { offset: mem.offset, at, comps };
+        // Joined already.
+        if !group.contains(&me) {
             continue;
         }
-        let Some((op, ref lead, acc, bits, mem, comps)) = all[at] else { continue };
-        let store = op.info().results.is_empty();
-        // Members of the group: position in the region, byte offset, components.
-        let mut group = vec![(at, mem.offset, comps)];
-        for (k, &i) in insts.iter().enumerate().skip(at + 1) {
-            let props = s.insts[i].op.props();
-            if let Some((o, ref l, a, b, m, c)) = all[k]
-                && (o, l, a, b) == (op, lead, acc, bits)
-                && !gone[k]
-                && replace[k].is_none()
-            {
-                group.push((k, m.offset, c));
-                continue;
-            }
-            let stop = props.intersects(Props::WRITES | Props::CONVERGENT | Props::REGIONS)
-                || (store && props.contains(Props::READS));
-            if stop {
-                break;
-            }
-        }
+        let store = is_store(op);
         let step = i32::from(bits.max(8) / 8);
-        group.sort_by_key(|g| g.1);
-        // A run from this access on, in both directions, without overlap.
-        let Some(me) = group.iter().position(|g| g.0 == at) else { continue };
-        let (mut lo, mut hi, mut total) = (me, me, comps);
-        while lo > 0
-            && group[lo - 1].1 + group[lo - 1].2 as i32 * step == group[lo].1
-            && total + group[lo - 1].2 <= MAX_COMPS
-        {
-            lo -= 1;
-            total += group[lo].2;
-        }
-        while hi + 1 < group.len()
-            && group[hi].1 + group[hi].2 as i32 * step == group[hi + 1].1
-            && total + group[hi + 1].2 <= MAX_COMPS
-        {
-            hi += 1;
-            total += group[hi].2;
-        }
-        if lo == hi || total > MAX_COMPS {
+        let (run, total) = run_around(group, me, step);
+        // Later accesses look for those behind them only.
+        group.remove(&me);
+        if run.len() < 2 {
             continue;
         }
-        let run = &group[lo..=hi];
-        let overlap = group.iter().any(|g| {
-            !run.contains(g)
-                && g.1 < run[0].1 + total as i32 * step
-                && g.1 + g.2 as i32 * step > run[0].1
-        });
+        let (start, end) = (run[0].offset, run[0].offset + total as i32 * step);
+        let widest = Type::MAX_COMPS as i32 * step;
+        let near = Member { offset: start.saturating_sub(widest), at: 0, comps: 0 };
+        let overlap = group
+            .range(near..)
+            .take_while(|m| m.offset < end)
+            .any(|m| m.offset + m.comps as i32 * step > start && !run.contains(m));
         if store && overlap {
             continue;
         }
+        for m in &run {
+            group.remove(m);
+        }
         *changed = true;
         let ty = Type::vec(bits, total as u8);
-        let first = insts[run[0].0];
+        let first = insts[run[0].at];
         let Attrs::Mem(m) = s.insts[first].attrs else { continue };
         if store {
             // At the place of the last store, when all values exist.
-            let last = run.iter().map(|g| g.0).max().unwrap_or(at);
+            let last = run.iter().map(|g| g.at).max().unwrap_or(at);
             let mut new = Vec::new();
             let mut parts = Vec::new();
             for g in run {
-                let v = s.args(insts[g.0])[lead.len()];
+                let v = s.args(insts[g.at])[lead.len()];
                 let t = s.ty(v);
-                for k in 0..g.2 {
+                for k in 0..g.comps {
                     parts.push(if t.is_scalar() {
                         v
                     } else {
-                        push(s, &mut new, insts[g.0], Op::Extract, Attrs::Index(k), &[v], t.elem())
+                        push(s, &mut new, insts[g.at], Op::Extract, Attrs::Index(k), &[v], t.elem())
                     });
                 }
-                gone[g.0] = true;
+                gone[g.at] = true;
             }
             let v = push(s, &mut new, first, Op::Vec, Attrs::None, &parts, ty);
-            let mut args = lead.clone();
+            let mut args = lead.to_vec();
             args.push(v);
             let st = s.make_inst(op, Attrs::Mem(m), &args, &[]);
             s.insts[st].loc = s.insts[first].loc;
@@ -136,12 +203,12 @@ fn region(s: &mut Shader, r: Region, changed: &mut bool) {
             replace[last] = Some(new);
         } else {
             let mut new = Vec::new();
-            let v = push(s, &mut new, first, op, Attrs::Mem(m), lead, ty);
+            let v = push(s, &mut new, first, op, Attrs::Mem(m), &lead, ty);
             let mut k0 = 0;
             for g in run {
-                let old = s.result(insts[g.0]);
+                let old = s.result(insts[g.at]);
                 let mut parts = Vec::new();
-                for k in 0..g.2 {
+                for k in 0..g.comps {
                     parts.push(push(
                         s,
                         &mut new,
@@ -152,12 +219,12 @@ fn region(s: &mut Shader, r: Region, changed: &mut bool) {
                         ty.elem(),
                     ));
                 }
-                k0 += g.2;
+                k0 += g.comps;
                 let (o, a) = if parts.len() == 1 { (Op::Copy, parts) } else { (Op::Vec, parts) };
                 let def = s.make_inst(o, Attrs::None, &a, &[]);
                 s.set_results(def, &[old]);
                 new.push(def);
-                gone[g.0] = true;
+                gone[g.at] = true;
             }
             before[at] = new;
         }

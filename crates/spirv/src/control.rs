@@ -10,10 +10,11 @@ use crate::error::Result;
 use crate::module::{Block, Id, IdMap, IdSet, Inst, Merge};
 use crate::translate::{Cx, Frame, Val};
 use rspirv::spirv::Op as S;
-use tepui_ir::{Attrs, Op, Region, Type, Value, Var};
+use tepui_ir::{Attrs, Op, Region, Type, Value, Var, stack};
 
-/// Deepest nesting of regions.
-const MAX_DEPTH: usize = 220;
+/// Deepest nesting of regions. SPIR-V allows 1,023 nested constructs, and a loop takes up to three regions.
+/// source: SPIR-V specification, 2.17 Universal Limits
+const MAX_DEPTH: usize = 4096;
 /// From this depth on, a merge block with one predecessor is no longer put into the arm that reaches it.
 const FLAT_DEPTH: usize = 60;
 /// Deepest nesting of calls.
@@ -157,9 +158,19 @@ impl Cx<'_> {
         if self.depth > MAX_DEPTH {
             return self.too_large(format!("control flow nests deeper than {MAX_DEPTH} regions"));
         }
-        let r = self.in_region(f);
+        let r = stack::grow(|| self.in_region(f));
         self.depth -= 1;
         r
+    }
+
+    /// Where translation goes on behind a construct: at block `to` in the same region when nothing but falling off its end
+    /// leads there. Jumps that crossed the construct are sent on first; then everything is translated already.
+    fn follow(&mut self, left: Left, to: Id) -> Result<Option<Id>> {
+        if left.pending.is_empty() {
+            return Ok(left.reached.then_some(to));
+        }
+        self.after(left, &mut |cx| cx.chain(to))?;
+        Ok(None)
     }
 
     // ---- functions ----
@@ -188,7 +199,7 @@ impl Cx<'_> {
             preds: predecessors(m, &f.blocks, f.entry),
         });
         self.push_scope(Target::Return(self.frames.len()), ScopeKind::Merge);
-        self.chain(f.entry)?;
+        stack::grow(|| self.chain(f.entry))?;
         let left = self.pop_scope();
         self.call_left = Some(left);
         let Some(frame) = self.frames.pop() else { return Ok(Val::Void) };
@@ -325,17 +336,15 @@ impl Cx<'_> {
                     .invalid(format!("block %{b} is reached in a way that is not structured"));
             }
             next = match block.merge {
-                Some(Merge::Loop { merge, cont }) => {
-                    self.loop_(b, &block, merge, cont)?;
-                    None
-                }
+                Some(Merge::Loop { merge, cont }) => self.loop_(b, &block, merge, cont)?,
                 _ => self.block_from(b, &block, block.first)?,
             };
         }
         Ok(())
     }
 
-    fn loop_(&mut self, b: Id, block: &Block, merge: Id, cont: Id) -> Result<()> {
+    /// Translates a loop. Returns the block that follows in the same region.
+    fn loop_(&mut self, b: Id, block: &Block, merge: Id, cont: Id) -> Result<Option<Id>> {
         self.push_scope(Target::Block(merge), ScopeKind::Break);
         let body = self.nested(|cx| {
             cx.push_scope(Target::Block(b), ScopeKind::Next);
@@ -354,7 +363,7 @@ impl Cx<'_> {
         })?;
         self.emit(Op::Loop, Attrs::Loop(body), &[], &[]);
         let left = self.pop_scope();
-        self.after(left, &mut |cx| cx.chain(merge))
+        self.follow(left, merge)
     }
 
     /// [`Cx::block_from`], and the blocks that follow.
@@ -400,9 +409,9 @@ impl Cx<'_> {
                     Some(Merge::Selection(x)) => Some(x),
                     _ => None,
                 };
-                self.branch(b, c, t, f, merge)?;
+                return self.branch(b, c, t, f, merge);
             }
-            S::Switch => self.switch(b, block, i)?,
+            S::Switch => return self.switch(b, block, i),
             S::Return => self.exit_to_return(self.frames.len())?,
             S::ReturnValue => {
                 self.return_value()?;
@@ -438,7 +447,8 @@ impl Cx<'_> {
         self.scope_of(Target::Block(to)).is_none() && self.preds(to) > 1 + u32::from(header)
     }
 
-    fn branch(&mut self, b: Id, c: Value, t: Id, f: Id, merge: Option<Id>) -> Result<()> {
+    /// Translates a selection by a condition. Returns the block that follows in the same region.
+    fn branch(&mut self, b: Id, c: Value, t: Id, f: Id, merge: Option<Id>) -> Result<Option<Id>> {
         let merge = merge.filter(|&m| self.needs_scope(m));
         if let Some(m) = merge {
             self.push_scope(Target::Block(m), ScopeKind::Merge);
@@ -461,15 +471,16 @@ impl Cx<'_> {
         match merge {
             Some(m) => {
                 let left = self.pop_scope();
-                self.after(left, &mut |cx| cx.chain(m))
+                self.follow(left, m)
             }
-            None => Ok(()),
+            None => Ok(None),
         }
     }
 
     // ---- switch ----
 
-    fn switch(&mut self, b: Id, block: &Block, i: Inst) -> Result<()> {
+    /// Translates a switch. Returns the block that follows in the same region.
+    fn switch(&mut self, b: Id, block: &Block, i: Inst) -> Result<Option<Id>> {
         let m = self.m;
         let sel = self.arg_ssa(0)?;
         let ty = self.s.ty(sel);
@@ -580,9 +591,9 @@ impl Cx<'_> {
         match scope {
             Some(x) => {
                 let left = self.pop_scope();
-                self.after(left, &mut |cx| cx.chain(x))
+                self.follow(left, x)
             }
-            None => Ok(()),
+            None => Ok(None),
         }
     }
 

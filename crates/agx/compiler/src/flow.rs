@@ -48,11 +48,14 @@ pub struct Listing {
 /// nothing about half of the times. source: Mesa, agx_opt_jmp_none.c
 const SKIP_FROM: usize = 38;
 
+/// Highest nesting count that a select can give as an immediate operand.
+const MAX_SELECTED: u16 = 255;
+
 struct Loop {
     levels: u8,
     head: Label,
     /// `if`s open inside of it.
-    ifs: u8,
+    ifs: u16,
 }
 
 struct If {
@@ -337,7 +340,9 @@ impl Flow<'_> {
             _ => None,
         };
         // An arm that only leaves the loop, the other empty: one instruction, without an `if`.
+        let near = self.loops.last().is_some_and(|l| l.ifs + u16::from(l.levels) <= MAX_SELECTED);
         let leave = match (leaves(a), leaves(z)) {
+            _ if !near => None,
             (Some(c), None) if empty(z) => Some((c, inst)),
             (None, Some(c)) if empty(a) => Some((c, invert(inst))),
             _ => None,
@@ -382,7 +387,7 @@ impl Flow<'_> {
     fn leave_if(&mut self, c: Ctl, cond: Inst) {
         let Some(l) = self.loops.last() else { return };
         let out = if c == Ctl::Break { l.levels } else { 1 };
-        let count = l.ifs + out;
+        let count = l.ifs + u16::from(out);
         if count == 1 && (c == Ctl::Continue || l.levels == 1) {
             // Threads go on while the opposite holds.
             match invert(cond) {
@@ -397,7 +402,7 @@ impl Flow<'_> {
             return;
         }
         let d = Dst::new(0, Size::B16);
-        let (yes, no) = (Src::imm(count), Src::imm(0));
+        let (yes, no) = (Src::imm(count as u8), Src::imm(0));
         // Selects have no inverted conditions: the results change places.
         match cond {
             Inst::IfIcmp(i) => {
@@ -477,10 +482,10 @@ impl Flow<'_> {
             }
             Ctl::Break | Ctl::Continue => {
                 let Some(l) = self.loops.last() else { return };
-                let count = l.ifs + if c == Ctl::Break { l.levels } else { 1 };
+                let count = l.ifs + u16::from(if c == Ctl::Break { l.levels } else { 1 });
                 self.push(MovImm16 {
                     d: Dst::new(0, Size::B16),
-                    imm: u16::from(count),
+                    imm: count,
                     ..MovImm16::default()
                 });
                 self.push(PopExec { n: 0, ..PopExec::default() });

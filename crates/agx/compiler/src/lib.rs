@@ -56,7 +56,7 @@ pub use stats::Stats;
 pub use uniforms::{SamplerState, Source, TextureState, Uniform};
 pub use varyings::Table;
 
-use tepui_ir::{Loc, Shader, Stage};
+use tepui_ir::{Loc, Shader, Stage, stack};
 use tepui_passes::pipeline::Pipeline;
 
 /// Half-registers beside those of values: `r0`, and what alignment may waste.
@@ -212,11 +212,13 @@ pub fn compile_as(
     interface: &Interface,
     after: &mut dyn FnMut(&'static str, Made<'_>),
 ) -> Result<Program> {
-    abi::colour::run(s, interface)?;
-    abi::views::run(s, interface);
-    abi::capture::run(s, interface);
-    prepare(s, options, after);
-    compile_part(s, options, interface, after)
+    stack::for_shader(s).run(|| {
+        abi::colour::run(s, interface)?;
+        abi::views::run(s, interface);
+        abi::capture::run(s, interface);
+        prepare(s, options, after);
+        compile_part(s, options, interface, after)
+    })
 }
 
 /// [`compile_with`] without looking.
@@ -244,6 +246,15 @@ pub fn compile_prepared(
 /// # Errors
 /// When the shader needs what is not compiled.
 pub fn compile_part(
+    s: &Shader,
+    options: &Options,
+    interface: &Interface,
+    after: &mut dyn FnMut(&'static str, Made<'_>),
+) -> Result<Program> {
+    stack::for_shader(s).run(|| back_end(s, options, interface, after))
+}
+
+fn back_end(
     s: &Shader,
     options: &Options,
     interface: &Interface,
@@ -306,16 +317,20 @@ pub fn compile_part(
     })
 }
 
+/// Most bytes of scratch memory of a thread. Stack accesses have signed immediates of 16 bits.
+const MAX_SCRATCH: u64 = 32000;
+
 /// Refuses what no launch can have. source: Mesa, hk_physical_device.c (maxComputeWorkGroupInvocations,
 /// maxComputeSharedMemorySize)
 fn limits(s: &Shader) -> Result<()> {
     let threads: u64 = s.info.workgroup_size.iter().map(|&n| u64::from(n)).product();
-    let check = |what, needed: u64, limit: u64| {
-        if needed > limit { Err(Error::Limit { what, needed, limit }) } else { Ok(()) }
-    };
-    check("threads in a workgroup", threads, 1024)?;
-    check("bytes of workgroup memory", u64::from(s.info.shared_bytes), 32768)?;
-    check("bytes of scratch memory", u64::from(s.info.scratch_bytes), 32000)
+    check_limit("threads in a workgroup", threads, 1024)?;
+    check_limit("bytes of workgroup memory", u64::from(s.info.shared_bytes), 32768)?;
+    check_limit("bytes of scratch memory", u64::from(s.info.scratch_bytes), MAX_SCRATCH)
+}
+
+fn check_limit(what: &'static str, needed: u64, limit: u64) -> Result<()> {
+    if needed > limit { Err(Error::Limit { what, needed, limit }) } else { Ok(()) }
 }
 
 /// What the back end made of a function.
@@ -342,7 +357,7 @@ fn finish(
     dce::run(&mut f);
     shuffles::run(&mut f);
     after("mir_dce", Made::Mir(&f));
-    let live = liveness::Liveness::new(&f);
+    let live = liveness::Liveness::new(&f)?;
     let (mut pressure, _) = liveness::pressure(&f, &live);
     let free = u32::from(stats::tier(0).min(most)) - SLACK;
     if pressure > few && schedule::run(&mut f, &live, few, free) {
@@ -362,6 +377,7 @@ fn finish(
     if pressure > room {
         (live, spilled) = spill::run(&mut f, room, scratch_bytes)?;
         after("spill", Made::Mir(&f));
+        check_limit("bytes of scratch memory", u64::from(spilled.scratch_bytes), MAX_SCRATCH)?;
         (pressure, _) = liveness::pressure(&f, &live);
     }
     let limit = stats::tier((pressure + SLACK) as u16).min(most);

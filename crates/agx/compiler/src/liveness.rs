@@ -1,153 +1,169 @@
-//! Which values are alive at the ends of blocks.
+//! Liveness: the values that are live where blocks begin and end.
+//!
+//! Each value is followed from its uses up to its definition, so the cost is the size of the result: values times the blocks that
+//! they are live in.
 
+use crate::error::{Error, Result};
 use crate::mir::{Block, Function, Op, Val};
-use cranelift_entity::EntityRef;
+use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntityRef, SecondaryMap};
 
-/// A set of values.
-#[derive(Clone, Default, PartialEq)]
-pub struct ValSet {
-    words: Vec<u64>,
+/// A set of values for walks over blocks. Emptying it costs nothing.
+#[derive(Clone, Default)]
+pub struct LiveSet {
+    /// The round in which each value was inserted.
+    stamps: Vec<u32>,
+    round: u32,
 }
 
-impl ValSet {
-    fn new(n: usize) -> ValSet {
-        ValSet { words: vec![0; n.div_ceil(64)] }
+impl LiveSet {
+    /// An empty set for the values of a function.
+    #[must_use]
+    pub fn new(f: &Function) -> LiveSet {
+        LiveSet { stamps: vec![0; f.vals.len()], round: 1 }
+    }
+
+    /// Removes all.
+    pub fn clear(&mut self) {
+        self.round += 1;
     }
 
     /// Adds; returns whether it was not there.
     pub fn insert(&mut self, v: Val) -> bool {
-        let (w, bit) = (v.index() / 64, 1 << (v.index() % 64));
-        let new = self.words[w] & bit == 0;
-        self.words[w] |= bit;
-        new
+        std::mem::replace(&mut self.stamps[v.index()], self.round) != self.round
     }
 
     /// Removes; returns whether it was there.
     pub fn remove(&mut self, v: Val) -> bool {
-        let (w, bit) = (v.index() / 64, 1 << (v.index() % 64));
-        let old = self.words[w] & bit != 0;
-        self.words[w] &= !bit;
-        old
+        std::mem::replace(&mut self.stamps[v.index()], 0) == self.round
     }
 
     /// Whether it is there.
     #[must_use]
     pub fn contains(&self, v: Val) -> bool {
-        self.words[v.index() / 64] >> (v.index() % 64) & 1 != 0
+        self.stamps[v.index()] == self.round
     }
 
-    fn unite(&mut self, other: &ValSet) {
-        for (a, b) in self.words.iter_mut().zip(&other.words) {
-            *a |= b;
-        }
-    }
-
-    /// All, ascending.
-    pub fn iter(&self) -> impl Iterator<Item = Val> + '_ {
-        self.words.iter().enumerate().flat_map(|(w, &bits)| {
-            let mut rest = bits;
-            std::iter::from_fn(move || {
-                let n = rest.trailing_zeros();
-                if n == 64 {
-                    return None;
-                }
-                rest &= rest - 1;
-                Some(Val::new(w * 64 + n as usize))
-            })
-        })
+    /// Makes it hold these; returns their size in half-registers.
+    pub fn fill(&mut self, f: &Function, vals: &[Val]) -> u32 {
+        self.clear();
+        vals.iter().filter(|&&v| self.insert(v)).map(|&v| u32::from(f.vals[v].halves)).sum()
     }
 }
 
-/// Live values at block boundaries. Sources of phis live at the end of their predecessor; results of phis not at the start.
+/// Values that are live where blocks begin. Sources of phis are live at the end of their predecessor; results of phis are not live
+/// at the start.
 pub struct Liveness {
-    /// At the start of each block.
-    pub ins: Vec<ValSet>,
-    /// At the end of each block.
-    pub outs: Vec<ValSet>,
+    /// For each block, ascending.
+    pub ins: Vec<Vec<Val>>,
 }
+
+/// Most pairs of a value and a block that it is live in: what fits into 1 GiB.
+const MAX_PAIRS: usize = 1 << 28;
 
 impl Liveness {
     /// Computes it.
-    #[must_use]
-    pub fn new(f: &Function) -> Liveness {
-        let empty = ValSet::new(f.vals.len());
-        let n = f.blocks.len();
-        let mut l = Liveness { ins: vec![empty.clone(); n], outs: vec![empty.clone(); n] };
-        let mut dirty = vec![true; n];
-        let mut live = empty;
-        while dirty.iter().any(|&d| d) {
-            for (b, data) in f.blocks.iter().rev() {
-                if !std::mem::replace(&mut dirty[b.index()], false) {
+    ///
+    /// # Errors
+    /// When the result would be too large.
+    pub fn new(f: &Function) -> Result<Liveness> {
+        let mut def: SecondaryMap<Val, PackedOption<Block>> =
+            SecondaryMap::with_capacity(f.vals.len());
+        // Pairs of a value and a block at whose end (phis of successors) or in which it is used.
+        let mut uses: Vec<(Val, Block)> = Vec::new();
+        let mut last: SecondaryMap<Val, PackedOption<Block>> =
+            SecondaryMap::with_capacity(f.vals.len());
+        for (b, data) in f.blocks.iter() {
+            for &i in &data.insts {
+                for &d in f.dsts(i) {
+                    def[d] = b.into();
+                }
+                let phi = matches!(f.insts[i].op, Op::Phi);
+                for (n, &s) in f.srcs(i).iter().enumerate() {
+                    let at = if phi { data.preds[n] } else { b };
+                    if def[s] != at.into() && last[s] != at.into() {
+                        last[s] = at.into();
+                        uses.push((s, at));
+                    }
+                }
+            }
+        }
+        uses.sort_unstable();
+        let mut ins: Vec<Vec<Val>> = vec![Vec::new(); f.blocks.len()];
+        let mut work: Vec<Block> = Vec::new();
+        let mut pairs = 0;
+        for (v, b) in uses {
+            work.push(b);
+            while let Some(b) = work.pop() {
+                let list = &mut ins[b.index()];
+                if def[v] == b.into() || list.last() == Some(&v) {
                     continue;
                 }
-                live.words.fill(0);
-                for &s in &data.succs {
-                    live.unite(&l.ins[s.index()]);
-                    Self::phi_sources(f, b, s, |v| {
-                        live.insert(v);
-                    });
-                }
-                l.outs[b.index()].words.copy_from_slice(&live.words);
-                for &i in data.insts.iter().rev() {
-                    for &d in f.dsts(i) {
-                        live.remove(d);
-                    }
-                    if !matches!(f.insts[i].op, Op::Phi) {
-                        for &s in f.srcs(i) {
-                            live.insert(s);
-                        }
-                    }
-                }
-                if l.ins[b.index()] != live {
-                    l.ins[b.index()].words.copy_from_slice(&live.words);
-                    for &p in &data.preds {
-                        dirty[p.index()] = true;
-                    }
-                }
+                list.push(v);
+                pairs += 1;
+                work.extend(&f.blocks[b].preds);
+            }
+            if pairs > MAX_PAIRS {
+                return Err(Error::Limit {
+                    what: "live values of all blocks",
+                    needed: pairs as u64,
+                    limit: MAX_PAIRS as u64,
+                });
             }
         }
-        l
+        Ok(Liveness { ins })
     }
 
-    fn phi_sources(f: &Function, from: Block, to: Block, mut each: impl FnMut(Val)) {
-        let Some(n) = f.blocks[to].preds.iter().position(|&p| p == from) else { return };
-        for &i in &f.blocks[to].insts {
-            if !matches!(f.insts[i].op, Op::Phi) {
-                break;
-            }
-            each(f.srcs(i)[n]);
+    /// Whether a value is live where a block begins.
+    #[must_use]
+    pub fn is_live_in(&self, v: Val, b: Block) -> bool {
+        self.ins[b.index()].binary_search(&v).is_ok()
+    }
+
+    /// The values that are live where a block ends, ascending.
+    #[must_use]
+    pub fn outs(&self, f: &Function, b: Block) -> Vec<Val> {
+        let mut out = Vec::new();
+        for &s in &f.blocks[b].succs {
+            out.extend_from_slice(&self.ins[s.index()]);
+            let Some(n) = f.blocks[s].preds.iter().position(|&p| p == b) else { continue };
+            let phis = f.blocks[s].insts.iter().take_while(|&&i| matches!(f.insts[i].op, Op::Phi));
+            out.extend(phis.map(|&i| f.srcs(i)[n]));
         }
+        out.sort_unstable();
+        out.dedup();
+        out
     }
 }
 
-/// Most half-registers alive at once, results that overlap dying operands counted once.
+/// Most half-registers live at once, results that overlap dying operands counted once; and the block where that is.
 #[must_use]
 pub fn pressure(f: &Function, l: &Liveness) -> (u32, Block) {
-    let room = |v: Val| u32::from(f.vals[v].halves);
+    let size = |v: Val| u32::from(f.vals[v].halves);
     let (mut most, mut at) = (0, Block::from_u32(0));
+    let mut live = LiveSet::new(f);
     for (b, data) in f.blocks.iter() {
-        let mut live = l.outs[b.index()].clone();
-        let mut now: u32 = live.iter().map(room).sum();
+        let mut now = live.fill(f, &l.outs(f, b));
         let mut peak = now;
         for &i in data.insts.iter().rev() {
             let mut dead = 0;
             for &d in f.dsts(i) {
                 if live.remove(d) {
-                    now -= room(d);
+                    now -= size(d);
                 } else {
-                    dead += room(d);
+                    dead += size(d);
                 }
             }
-            let written: u32 = f.dsts(i).iter().map(|&d| room(d)).sum();
+            let written: u32 = f.dsts(i).iter().map(|&d| size(d)).sum();
             if matches!(f.insts[i].op, Op::Phi) {
-                // Phis are written together; what they displace is alive beside them.
+                // Phis are written together; what they displace is live beside them.
                 peak = peak.max(now + written + dead);
                 continue;
             }
             let through = now;
             for &s in f.srcs(i) {
                 if live.insert(s) {
-                    now += room(s);
+                    now += size(s);
                 }
             }
             peak = peak.max(now).max(through + written);

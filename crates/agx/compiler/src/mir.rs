@@ -121,7 +121,7 @@ pub struct BlockData {
     /// Blocks that this one goes to.
     pub succs: Vec<Block>,
     /// Loops around it.
-    pub depth: u8,
+    pub depth: u16,
 }
 
 /// A program.

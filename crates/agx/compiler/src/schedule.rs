@@ -9,9 +9,9 @@
 //! `n log n` in the block's operands.
 //! source: the method of Mesa's agx_pressure_schedule.c
 
-use crate::liveness::{Liveness, ValSet};
+use crate::liveness::{LiveSet, Liveness};
 use crate::mir::{Ctl, Effect, Function, Ins, Op, Val, effect, isa};
-use cranelift_entity::{EntityRef, SecondaryMap};
+use cranelift_entity::SecondaryMap;
 use std::collections::BinaryHeap;
 
 /// Half-registers alive at once that are not worth a look.
@@ -20,6 +20,7 @@ pub const FEW: u32 = 16;
 /// Runs the pass on blocks with more than `few` half-registers alive at once; more than `limit` cost threads. Returns whether anything moved.
 pub fn run(f: &mut Function, live: &Liveness, few: u32, limit: u32) -> bool {
     let mut places = SecondaryMap::with_capacity(f.vals.len());
+    let mut set = LiveSet::new(f);
     let mut changed = false;
     for b in f.blocks.keys() {
         let end = f.body_end(b);
@@ -27,19 +28,18 @@ pub fn run(f: &mut Function, live: &Liveness, few: u32, limit: u32) -> bool {
         if head + 2 > end {
             continue;
         }
-        let mut out = live.outs[b.index()].clone();
+        let mut out = live.outs(f, b);
         for &i in f.blocks[b].insts[end..].iter().rev() {
-            for &s in f.srcs(i) {
-                out.insert(s);
-            }
+            out.extend_from_slice(f.srcs(i));
         }
         let body = &f.blocks[b].insts[head..end];
-        let before = peak(f, body, out.clone());
+        let before = peak(f, body, &out, &mut set);
         if before <= few {
             continue;
         }
-        let order = Ready::new(f, body, &mut places, before <= limit).order(out.clone());
-        if peak(f, &order, out) < before {
+        set.fill(f, &out);
+        let order = Ready::new(f, body, &mut places, before <= limit).order(&mut set);
+        if peak(f, &order, &out, &mut set) < before {
             f.blocks[b].insts[head..end].copy_from_slice(&order);
             changed = true;
         }
@@ -60,9 +60,9 @@ fn room(f: &Function, v: Val) -> i32 {
     i32::from(f.vals[v].halves)
 }
 
-/// Most half-registers alive at once in some instructions, the last of which leaves `live`.
-fn peak(f: &Function, insts: &[Ins], mut live: ValSet) -> u32 {
-    let mut now: i32 = live.iter().map(|v| room(f, v)).sum();
+/// Most half-registers alive at once in some instructions, behind the last of which `out` is live.
+fn peak(f: &Function, insts: &[Ins], out: &[Val], live: &mut LiveSet) -> u32 {
+    let mut now = live.fill(f, out) as i32;
     let mut most = now;
     for &i in insts.iter().rev() {
         let written: i32 = f.dsts(i).iter().map(|&d| room(f, d)).sum();
@@ -199,11 +199,11 @@ impl<'a> Ready<'a> {
     }
 
     /// The new order, when `live` are alive behind it.
-    fn order(mut self, mut live: ValSet) -> Vec<Ins> {
+    fn order(mut self, live: &mut LiveSet) -> Vec<Ins> {
         let f = self.f;
         for n in 0..self.body.len() as u32 {
             if self.after[n as usize] == 0 {
-                self.offer(n, &live);
+                self.offer(n, live);
             }
         }
         let mut out = Vec::with_capacity(self.body.len());
@@ -227,11 +227,11 @@ impl<'a> Ready<'a> {
             for (k, s) in srcs.iter().enumerate() {
                 let def = self.places[*s].def;
                 if def != 0 && !srcs[..k].contains(s) {
-                    self.follows(def - 1, &live);
+                    self.follows(def - 1, live);
                 }
             }
             for k in std::mem::take(&mut self.before[n as usize]) {
-                self.follows(k, &live);
+                self.follows(k, live);
             }
         }
         out.reverse();
@@ -239,14 +239,14 @@ impl<'a> Ready<'a> {
     }
 
     /// One less must follow an instruction.
-    fn follows(&mut self, n: u32, live: &ValSet) {
+    fn follows(&mut self, n: u32, live: &LiveSet) {
         self.after[n as usize] -= 1;
         if self.after[n as usize] == 0 {
             self.offer(n, live);
         }
     }
 
-    fn offer(&mut self, n: u32, live: &ValSet) {
+    fn offer(&mut self, n: u32, live: &LiveSet) {
         let f = self.f;
         let (dsts, srcs) = (f.dsts(self.body[n as usize]), f.srcs(self.body[n as usize]));
         let gone: i32 = dsts.iter().filter(|&&d| live.contains(d)).map(|&d| room(f, d)).sum();

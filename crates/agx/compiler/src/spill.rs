@@ -8,9 +8,9 @@
 //! memory that their sources are stored to ([`memory_phis`]).
 
 use crate::error::{Error, Result};
-use crate::liveness::Liveness;
+use crate::liveness::{LiveSet, Liveness};
 use crate::mir::{Block, Ctl, Effect, Function, HOLE, Ins, Op, Val, effect};
-use cranelift_entity::{EntityRef, SecondaryMap};
+use cranelift_entity::SecondaryMap;
 use tepui_agx_isa::Inst;
 use tepui_agx_isa::operand::{Format, Index, RegVec, Size};
 use tepui_agx_isa::table::stack::{StackLoad, StackStore};
@@ -40,7 +40,7 @@ pub fn run(f: &mut Function, limit: u32, scratch_bytes: u32) -> Result<(Liveness
     // Values that are short already: what reloads made.
     let mut fixed: SecondaryMap<Val, bool> = SecondaryMap::new();
     for _ in 0..ROUNDS {
-        let live = Liveness::new(f);
+        let live = Liveness::new(f)?;
         let worst = peaks(f, &live, limit);
         if worst.is_empty() {
             return Ok((live, done));
@@ -68,39 +68,67 @@ pub fn run(f: &mut Function, limit: u32, scratch_bytes: u32) -> Result<(Liveness
 /// The highest place of each block above the limit: what is alive there, and how many half-registers are too many; the
 /// worst first.
 fn peaks(f: &Function, l: &Liveness, limit: u32) -> Vec<(Vec<Val>, u32)> {
-    let room = |v: Val| u32::from(f.vals[v].halves);
     let mut all: Vec<(Vec<Val>, u32)> = Vec::new();
+    let mut live = LiveSet::new(f);
     for (b, data) in f.blocks.iter() {
-        let mut best: Option<(Vec<Val>, u32)> = None;
-        let mut live = l.outs[b.index()].clone();
-        let mut now: u32 = live.iter().map(room).sum();
-        let mut consider = |live: &crate::liveness::ValSet, now: u32| {
-            if now > limit && best.as_ref().is_none_or(|b| now - limit > b.1) {
-                best = Some((live.iter().collect(), now - limit));
-            }
-        };
-        consider(&live, now);
-        for &i in data.insts.iter().rev() {
-            let written: u32 = f.dsts(i).iter().map(|&d| room(d)).sum();
-            for &d in f.dsts(i) {
-                if live.remove(d) {
-                    now -= room(d);
-                }
-            }
-            consider(&live, now + written);
-            if !matches!(f.insts[i].op, Op::Phi) {
-                for &s in f.srcs(i) {
-                    if live.insert(s) {
-                        now += room(s);
-                    }
-                }
-            }
-            consider(&live, now);
+        let outs = l.outs(f, b);
+        let (most, place) = climb(f, &data.insts, &outs, &mut live, usize::MAX);
+        if most <= limit {
+            continue;
         }
-        all.extend(best);
+        climb(f, &data.insts, &outs, &mut live, place);
+        let passed = &data.insts[data.insts.len() - place.div_ceil(2)..];
+        let seen = passed.iter().flat_map(|&i| f.srcs(i));
+        let mut alive: Vec<Val> = outs.iter().chain(seen).copied().collect();
+        alive.sort_unstable();
+        alive.dedup();
+        alive.retain(|&v| live.contains(v));
+        all.push((alive, most - limit));
     }
     all.sort_by_key(|p| std::cmp::Reverse(p.1));
     all
+}
+
+/// Walks up a block to place `stop`: 0 is the end, `2n + 1` in and `2n + 2` before the n-th instruction from below. Gives the most
+/// half-registers live at a place, and that place; `live` then is what is live at the last one, without what an instruction writes.
+fn climb(
+    f: &Function,
+    insts: &[Ins],
+    outs: &[Val],
+    live: &mut LiveSet,
+    stop: usize,
+) -> (u32, usize) {
+    let size = |v: Val| u32::from(f.vals[v].halves);
+    let mut now = live.fill(f, outs);
+    let mut best = (now, 0);
+    for (n, &i) in insts.iter().rev().enumerate() {
+        if 2 * n == stop {
+            break;
+        }
+        let written: u32 = f.dsts(i).iter().map(|&d| size(d)).sum();
+        for &d in f.dsts(i) {
+            if live.remove(d) {
+                now -= size(d);
+            }
+        }
+        if now + written > best.0 {
+            best = (now + written, 2 * n + 1);
+        }
+        if 2 * n + 1 == stop {
+            break;
+        }
+        if !matches!(f.insts[i].op, Op::Phi) {
+            for &s in f.srcs(i) {
+                if live.insert(s) {
+                    now += size(s);
+                }
+            }
+        }
+        if now > best.0 {
+            best = (now, 2 * n + 2);
+        }
+    }
+    best
 }
 
 /// How a value that is given up is defined.

@@ -2,9 +2,9 @@
 //! for each predecessor.
 
 use crate::error::{Error, Result};
-use crate::liveness::Liveness;
+use crate::liveness::{LiveSet, Liveness};
 use crate::mir::{Block, Function, Op, Val, holes, isa};
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntityRef, SecondaryMap};
 use tepui_agx_isa::Inst;
 
 /// Checks every rule.
@@ -77,33 +77,28 @@ pub fn run(f: &Function) -> Result<()> {
             }
         }
     }
-    let l = Liveness::new(f);
-    if let Some(v) = l.ins[0].iter().next() {
+    let l = Liveness::new(f)?;
+    if let Some(v) = l.ins[0].first() {
         return bad(format!("{v} is used where it is not defined"));
     }
+    let mut here = LiveSet::new(f);
     for (b, data) in f.blocks.iter() {
         // Nothing flows in from nowhere.
-        if data.preds.is_empty()
-            && b != Block::from_u32(0)
-            && l.ins[cranelift_entity::EntityRef::index(b)].iter().next().is_some()
-        {
+        if data.preds.is_empty() && b != Block::from_u32(0) && !l.ins[b.index()].is_empty() {
             // Code that no thread reaches may name anything.
             continue;
         }
-        let mut here: SecondaryMap<Val, bool> = SecondaryMap::new();
-        for v in l.ins[cranelift_entity::EntityRef::index(b)].iter() {
-            here[v] = true;
-        }
+        here.fill(f, &l.ins[b.index()]);
         for &i in &data.insts {
             if !matches!(f.insts[i].op, Op::Phi) {
                 for &s in f.srcs(i) {
-                    if !here[s] {
+                    if !here.contains(s) {
                         return bad(format!("{b}: {i} uses {s} before it is defined"));
                     }
                 }
             }
             for &d in f.dsts(i) {
-                here[d] = true;
+                here.insert(d);
             }
         }
     }

@@ -12,16 +12,24 @@ use crate::frontend;
 /// Reading files and translating GLSL or WGSL to SPIR-V are not counted; everything from the SPIR-V words on is.
 #[derive(clap::Args)]
 #[command(after_help = "Example:
-  tepui bench compile shader.spv other.spv --gpu m1 -n 40 --json")]
+  tepui bench compile shader.spv other.spv --gpu m1 -n 40 --json
+  tepui bench compile --scale -n 3
+  tepui bench compile --scale --save FOLDER   # the same shaders as files, for `witness pipelines`")]
 pub struct Args {
     /// Shader files, or folders of them.
-    #[arg(required = true)]
+    #[arg(required_unless_present = "scale")]
     files: Vec<PathBuf>,
     #[command(flatten)]
     common: Common,
     /// How often each is compiled.
     #[arg(short, default_value_t = 40)]
     n: usize,
+    /// Generated shaders of growing size instead of files: how time grows with size.
+    #[arg(long, conflicts_with = "files")]
+    scale: bool,
+    /// With `--scale`: writes the shaders to this folder.
+    #[arg(long, requires = "scale")]
+    save: Option<PathBuf>,
     /// Prints JSON.
     #[arg(long)]
     json: bool,
@@ -83,6 +91,9 @@ fn one(args: &Args, path: &std::path::Path) -> Row {
 
 /// Runs the command.
 pub fn run(args: &Args) -> ExitCode {
+    if args.scale {
+        return super::scale::run(args.n, args.json, args.save.as_deref(), &args.common);
+    }
     let files = match expand(&args.files) {
         Ok(f) => f,
         Err(e) => {

@@ -3,6 +3,7 @@
 mod compile;
 mod frames;
 mod model;
+mod scale;
 mod tiling;
 
 use std::process::ExitCode;

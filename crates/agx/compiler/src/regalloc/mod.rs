@@ -13,7 +13,7 @@ mod fixed;
 
 use crate::code::{Code, CodeBlock, Step};
 use crate::error::{Error, Result};
-use crate::liveness::{Liveness, ValSet};
+use crate::liveness::{LiveSet, Liveness};
 use crate::mir::{self, Block, Ctl, Function, Ins, Op, Room, Val};
 use copies::Copy;
 use cranelift_entity::packed_option::PackedOption;
@@ -71,6 +71,8 @@ fn has_control(f: &Function) -> bool {
 struct Alloc<'a> {
     f: &'a Function,
     l: &'a Liveness,
+    /// What is live while a block is walked backwards.
+    live: LiveSet,
     limit: u16,
     /// First half-register that values may take.
     first: u16,
@@ -137,6 +139,7 @@ impl<'a> Alloc<'a> {
         Alloc {
             f,
             l,
+            live: LiveSet::new(f),
             limit,
             // `r0l` counts nesting where there is control flow.
             first: if f.uses_r0h { 2 } else { u16::from(f.is_part || has_control(f)) },
@@ -331,25 +334,27 @@ impl<'a> Alloc<'a> {
     }
 
     fn block(&mut self, b: Block) -> Result<()> {
-        let (f, l) = (self.f, self.l);
+        let f = self.f;
         self.clear();
         let data = &f.blocks[b];
         self.start(b)?;
         let phis = data.insts.iter().take_while(|&&i| matches!(f.insts[i].op, Op::Phi)).count();
-        let kills = self.kills(b, phis);
+        let outs = self.l.outs(f, b);
+        let kills = self.kills(b, phis, &outs);
         for (n, &i) in data.insts[phis..].iter().enumerate() {
             self.inst(b, i, kills[n])?;
         }
-        let end = l.outs[b.index()].iter().map(|v| (v, self.loc[v])).collect();
+        let end = outs.into_iter().map(|v| (v, self.loc[v])).collect();
         self.edges[b.index()].end = end;
         Ok(())
     }
 
     /// Which operands of each instruction die there, as bits.
-    fn kills(&self, b: Block, phis: usize) -> Vec<u32> {
+    fn kills(&mut self, b: Block, phis: usize, outs: &[Val]) -> Vec<u32> {
         let f = self.f;
         let insts = &f.blocks[b].insts[phis..];
-        let mut live: ValSet = self.l.outs[b.index()].clone();
+        let live = &mut self.live;
+        live.fill(f, outs);
         let mut kills = vec![0u32; insts.len()];
         for (n, &i) in insts.iter().enumerate().rev() {
             for &d in f.dsts(i) {
@@ -381,7 +386,7 @@ impl<'a> Alloc<'a> {
             let p = data.preds[n];
             let end = std::mem::take(&mut self.edges[p.index()].end);
             for &(v, reg) in &end {
-                if self.l.ins[b.index()].contains(v) {
+                if self.l.is_live_in(v, b) {
                     lives.push((v, reg));
                 }
             }
@@ -728,7 +733,7 @@ impl<'a> Alloc<'a> {
             let at = |v: Val| end.binary_search_by_key(&v, |e| e.0).map_or(NONE, |k| end[k].1);
             let mut copies = Vec::new();
             for &(v, reg) in &self.edges[s.index()].start {
-                if self.l.ins[s.index()].contains(v) {
+                if self.l.is_live_in(v, s) {
                     copies.push(Copy { to: reg, from: at(v), halves: u16::from(f.vals[v].halves) });
                 }
             }

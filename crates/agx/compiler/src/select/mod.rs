@@ -59,7 +59,7 @@ pub(crate) struct Select<'a> {
     pub f: Function,
     pub uniforms: Uniforms,
     cur: Block,
-    depth: u8,
+    depth: u16,
     loc: Loc,
     /// Index + 1 of a value's first component in `comps`.
     at: SecondaryMap<Value, u32>,
