@@ -77,12 +77,17 @@ fn compare(output: &Output, accepted: &[&[u8]], defined: Option<&[bool]>, rule: 
             }
         }
     }
-    finding.passed = match rule {
-        Rule::Mostly { permille, .. } => {
-            finding.failures as f64 <= permille / 1000.0 * finding.elements as f64
-        }
-        _ => finding.failures == 0,
-    };
+    if finding.elements == 0 {
+        finding.failures = 1;
+        finding.first = Some("nothing was compared".to_owned());
+    }
+    finding.passed = finding.elements > 0
+        && match rule {
+            Rule::Mostly { permille, .. } => {
+                finding.failures as f64 <= permille / 1000.0 * finding.elements as f64
+            }
+            _ => finding.failures == 0,
+        };
     finding
 }
 
@@ -134,7 +139,7 @@ impl Difference {
     }
 }
 
-/// Judges one driver's outputs against the CPU's answers; outputs without one pass.
+/// Judges one driver's outputs against the CPU's answers; outputs without one are left out.
 pub fn against_cpu(outputs: &[Output]) -> Vec<Finding> {
     outputs
         .iter()
@@ -152,6 +157,12 @@ pub fn against_cpu(outputs: &[Output]) -> Vec<Finding> {
 pub fn against(peer: &Record, record: &Record) -> Result<Vec<Finding>, String> {
     let outputs = record.outputs.as_ref().map_err(|e| e.clone())?;
     let theirs = peer.outputs.as_ref().map_err(|e| format!("on {}: {e}", peer.device))?;
+    if outputs.is_empty() {
+        return Err("the case has no outputs".to_owned());
+    }
+    if let Some(missing) = theirs.iter().find(|t| outputs.iter().all(|o| o.name != t.name)) {
+        return Err(format!("{} has no output `{}`", record.device, missing.name));
+    }
     let mut findings = Vec::new();
     for output in outputs {
         findings.push(match &output.check {
@@ -160,9 +171,10 @@ pub fn against(peer: &Record, record: &Record) -> Result<Vec<Finding>, String> {
                 compare(output, &accepted, defined.as_deref(), rule)
             }
             Check::Peer(rule) => {
-                let their = theirs.iter().find(|t| t.name == output.name).ok_or_else(|| {
-                    format!("{} has no output `{}` on {}", output.name, output.name, peer.device)
-                })?;
+                let their = theirs
+                    .iter()
+                    .find(|t| t.name == output.name)
+                    .ok_or_else(|| format!("{} has no output `{}`", peer.device, output.name))?;
                 compare(output, &[&their.data], None, rule)
             }
         });
@@ -199,6 +211,20 @@ mod tests {
         assert!(judge(&[f32::NAN], &[-f32::NAN], Rule::Bits).passed);
         assert!(!judge(&[0.0], &[-0.0], Rule::Bits).passed);
         assert!(judge(&[0.0], &[-0.0], Rule::Ulp(0.0)).passed);
+    }
+
+    #[test]
+    fn nothing_compared_fails() {
+        assert!(!judge(&[], &[], Rule::Bits).passed);
+        let output = || Output::cpu("x", &[1u32], &[1], Rule::Bits);
+        assert!(!against_cpu(&[output().defined(vec![false])])[0].passed);
+        let record =
+            |outputs| Record { device: "gpu".into(), subgroup_size: 32, outputs: Ok(outputs) };
+        assert!(against(&record(vec![]), &record(vec![])).is_err());
+        assert!(against(&record(vec![output()]), &record(vec![])).is_err());
+        let peer = || Output::peer("x", &[1u32], Rule::Bits);
+        assert!(against(&record(vec![]), &record(vec![peer()])).is_err());
+        assert!(against(&record(vec![peer()]), &record(vec![peer()])).is_ok());
     }
 
     #[test]

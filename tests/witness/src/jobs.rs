@@ -66,6 +66,45 @@ impl Driver {
     }
 }
 
+/// What marks the start of a case in the log of a process that runs cases.
+pub const CASE_MARK: &str = "case   ";
+
+/// How a process that ran cases ended, and what it and the driver printed.
+#[derive(Clone, Debug, Default)]
+pub struct Ran {
+    /// Why its end was no good one: a signal, an exit code other than the witness's own, a timeout.
+    pub trouble: Option<String>,
+    /// Its standard output and error.
+    pub log: String,
+}
+
+impl Ran {
+    /// Why a case failed although it may have left a record: the process ended badly while it ran, or after it, before
+    /// the next began. A process that ended before its first case fails all.
+    #[must_use]
+    pub fn blame(&self, case: &str) -> Option<String> {
+        let trouble = self.trouble.as_ref()?;
+        let last = self.log.lines().rev().find_map(|line| line.strip_prefix(CASE_MARK));
+        match last {
+            Some(last) if last != case => None,
+            _ => Some(format!("{trouble}{}", self.said_of(case))),
+        }
+    }
+
+    /// What was printed while `case` ran, between its mark and the next.
+    #[must_use]
+    pub fn said_of(&self, case: &str) -> String {
+        let of_case = self
+            .log
+            .lines()
+            .skip_while(|line| line.strip_prefix(CASE_MARK) != Some(case))
+            .skip(1)
+            .take_while(|line| !line.starts_with(CASE_MARK))
+            .filter(|line| !line.starts_with("FAILED") && !line.starts_with("       "));
+        of_case.take(12).map(|line| format!("\n{line}")).collect()
+    }
+}
+
 /// What a job left, or the driver's complaint.
 pub type Done<T> = Result<T, String>;
 
@@ -157,4 +196,20 @@ pub fn ask<J: Serialize, T: DeserializeOwned>(
             postcard::from_bytes(&bytes).expect("an answer")
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_dies_fails_the_case_that_ran_last() {
+        let log = "case   a/one\nok     a/one\ncase   a/two\nSegmentation fault\n".to_owned();
+        let died = Ran { trouble: Some("signal 11".to_owned()), log: log.clone() };
+        assert_eq!(died.blame("a/one"), None);
+        assert_eq!(died.blame("a/two").as_deref(), Some("signal 11\nSegmentation fault"));
+        assert_eq!(Ran { trouble: None, log }.blame("a/two"), None);
+        let early = Ran { trouble: Some("signal 6".to_owned()), log: "no driver\n".to_owned() };
+        assert_eq!(early.blame("a/one").as_deref(), Some("signal 6"));
+    }
 }

@@ -235,7 +235,7 @@ fn run(device: &str, spirv: &Path, out: Option<&Path>, quiet: bool, cases: &[Cas
         }
         // What the driver says on standard error follows this line in a log.
         if !quiet {
-            println!("case   {}", case.name);
+            println!("{}{}", jobs::CASE_MARK, case.name);
         }
         let record = match compile_all(case, spirv) {
             Err(error) => failed(device, error),
@@ -329,7 +329,7 @@ fn report(
 ) -> ExitCode {
     match findings {
         _ if verbosity == Verbosity::Nothing => {
-            let passed = findings.iter().flatten().all(|f| f.passed) && findings.is_ok();
+            let passed = findings.as_ref().is_ok_and(|list| list.iter().all(|f| f.passed));
             ExitCode::from(u8::from(!passed))
         }
         Err(error) => {

@@ -10,6 +10,7 @@ mod control;
 mod convert;
 mod copy;
 mod draws;
+mod exact;
 mod float;
 mod geometry;
 mod image;
@@ -47,6 +48,7 @@ pub fn all() -> Vec<Case> {
         draws::cases(),
         stages::cases(),
         queries::cases(),
+        exact::cases(),
         pixels::cases(),
         targets::cases(),
         passes::cases(),

@@ -44,8 +44,12 @@ fn model(s: &Subject) -> Result<Memory, Wrong> {
     subject::define(&mut shader);
     let p = compile_prepared(&shader, &options, &mut |_, _| {})
         .map_err(|e| Wrong::Refused(e.to_string()))?;
-    let options =
-        tepui_agx_model::Options { threads: 1, instruction_budget: 1 << 24, ..Default::default() };
+    let options = tepui_agx_model::Options {
+        threads: 1,
+        instruction_budget: 1 << 24,
+        uninitialised: tepui_agx_model::POISON,
+        ..Default::default()
+    };
     let mut machine = Machine::new(options).expect("a machine");
     let run = |machine: &mut Machine| -> Result<Memory, tepui_agx_bare::Error> {
         let bound = Bound::new(machine, &s.shader, &s.start)?;
@@ -75,9 +79,15 @@ fn front_end(s: &Subject) -> Result<Shader, String> {
     Ok(shader)
 }
 
+/// The memory that the interpreter begins with. Only results of special functions may have other bits elsewhere, so
+/// that it notes which words are floats.
+fn start(s: &Subject) -> Memory {
+    Memory { floats: s.loose.then(Default::default), ..s.start.clone() }
+}
+
 fn judge(s: &Subject, answers: &[(Driver, Done<Left>)]) -> Result<(), Wrong> {
     let run = |shader: &Shader, lanes| -> Result<Memory, String> {
-        let mut m = s.start.clone();
+        let mut m = start(s);
         dispatch_of(shader, s.groups, lanes, &mut m, LIMIT).map_err(|e| e.to_string())?;
         Ok(m)
     };
@@ -116,7 +126,7 @@ fn drove(s: &Subject, want: &Memory, driver: Driver, left: &Left) -> Result<(), 
         if subject::clusters_beyond(&s.shader, left.subgroup) {
             return Err(Wrong::NotAsked("clusters larger than lavapipe's sub-groups"));
         }
-        let mut m = s.start.clone();
+        let mut m = start(s);
         dispatch_of(&s.shader, s.groups, left.subgroup as usize, &mut m, LIMIT)
             .map_err(|e| Wrong::Result("interpreter", e.to_string()))?;
         if s.loose && m.absent_lanes > 0 {

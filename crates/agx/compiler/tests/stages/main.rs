@@ -12,3 +12,4 @@ mod samples;
 mod targets;
 mod tests;
 mod textures;
+mod threads;

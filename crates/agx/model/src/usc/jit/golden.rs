@@ -2,7 +2,6 @@
 //! the translation of each of some programs stands in `golden.txt`. After a change that is meant (and was
 //! tested on a host with AVX-512), `BLESS=1 cargo test -p tepui-agx-model golden` writes the file.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use tepui_agx_isa::random::Source;
@@ -100,11 +99,8 @@ fn fnv(hash: u64, bytes: &[u8]) -> u64 {
 const START: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// Goes on with the hash of a program's translation.
-fn hash(hash: u64, vm: &AddressSpace, code: &[u8]) -> u64 {
-    assert!(code.len() as u64 <= ROOM);
-    vm.write(PAGE, code).unwrap();
-    let program = Program::load(vm, PAGE, 0, Translation::NEVER).unwrap();
-    let (asm, places) = assemble(&program, Target::Avx512);
+fn hash(hash: u64, program: &Program) -> u64 {
+    let (asm, places) = assemble(program, Target::Avx512);
     let of_build = asm.of_build.clone();
     let (mut code, labels) = asm.finish();
     of_build.into_iter().for_each(|bytes| code[bytes].fill(0));
@@ -112,32 +108,47 @@ fn hash(hash: u64, vm: &AddressSpace, code: &[u8]) -> u64 {
     places.iter().flatten().fold(hash, |hash, p| fnv(hash, &labels[p.0 as usize].to_le_bytes()))
 }
 
-#[test]
-fn code_for_avx512_is_golden() {
+/// Calls `f` with the name and program of each test: some programs of each instruction, by itself and several of its kind
+/// in a row, and those whose instructions work together.
+pub fn programs(mut f: impl FnMut(&str, &Program)) {
     let vm = AddressSpace::new(PAGE.trailing_zeros(), 40);
     let memory = Arc::new(Memory::new(ROOM as usize).unwrap());
     vm.bind(PAGE, memory, 0, ROOM, Protection::READ | Protection::WRITE).unwrap();
     let stop = asm::assemble("stop").unwrap();
-    let mut lines = String::new();
-    let mut line = |hash: u64, name: &str| writeln!(lines, "{hash:016x} {name}").unwrap();
-    // Each instruction by itself, and several of its kind in a row.
+    let mut visit = |name: &str, code: &[u8]| {
+        assert!(code.len() as u64 <= ROOM);
+        vm.write(PAGE, code).unwrap();
+        f(name, &Program::load(&vm, PAGE, 0, Translation::NEVER).unwrap());
+    };
     for (number, row) in ROWS.iter().enumerate() {
         let mut source = Source::new(fnv(START, row.name.as_bytes()));
-        let mut sum = START;
         for count in [1, 1, 1, 1, 1, 1, 1, 1, 24, 24, 24, 24, 24, 24] {
             let mut code = Vec::new();
             for _ in 0..count {
                 code.extend_from_slice(&source.inst_of(number).encode().unwrap());
             }
             code.extend(&stop);
-            sum = hash(sum, &vm, &code);
+            visit(row.name, &code);
         }
-        line(sum, row.name);
     }
     for (name, text) in WRITTEN {
         let code = asm::assemble(text).unwrap_or_else(|errors| panic!("{name}: {}", errors[0]));
-        line(hash(START, &vm, &code), name);
+        visit(name, &code);
     }
+}
+
+#[test]
+fn code_for_avx512_is_golden() {
+    let mut sums: Vec<(String, u64)> = Vec::new();
+    programs(|name, program| {
+        if sums.last().is_none_or(|last| last.0 != name) {
+            sums.push((name.to_owned(), START));
+        }
+        if let Some(last) = sums.last_mut() {
+            last.1 = hash(last.1, program);
+        }
+    });
+    let lines: String = sums.iter().map(|(name, sum)| format!("{sum:016x} {name}\n")).collect();
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/usc/jit/golden.txt");
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(path, &lines).unwrap();

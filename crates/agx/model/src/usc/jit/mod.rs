@@ -21,13 +21,15 @@
 //!
 //! `asm` has the instructions that templates are written in, and their encodings for each [`Target`];
 //! `translate` walks the program and keeps rows in vector registers; `lanes`, `approx`, `local`, `device`,
-//! `fragment` and `control` have the templates; `code` holds what can be executed. `golden` (a test) holds
-//! the code for AVX-512 to what it was, on hosts that cannot execute it.
+//! `fragment` and `control` have the templates; `code` holds what can be executed. Two tests need no host that
+//! can execute the code: `decoded` has another decoder read it, `golden` holds the code for AVX-512 to what it was.
 
 mod approx;
 mod asm;
 mod code;
 mod control;
+#[cfg(test)]
+mod decoded;
 mod device;
 mod fragment;
 #[cfg(test)]

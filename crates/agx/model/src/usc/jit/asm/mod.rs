@@ -304,6 +304,12 @@ impl Assembler {
         Label(self.labels.len() as u32 - 1)
     }
 
+    /// Bytes of code so far.
+    #[cfg(test)]
+    pub fn length(&self) -> usize {
+        self.code.len()
+    }
+
     /// Puts a label here.
     pub fn place(&mut self, label: Label) {
         self.settle();

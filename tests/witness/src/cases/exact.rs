@@ -1,0 +1,201 @@
+//! Counts of samples that the CPU knows exactly: rectangles on the grid of pixels, and coverage made of alpha.
+
+use ash::vk;
+
+use super::canvas::{SIZE_PX, Vertex, mesh_state, stages, vertices};
+use crate::case::{Bench, Case, Output, Rule, Shader};
+use crate::gpu::{Attachment, Bind, Image, ImageSpec, Pass, Result, Shape, Transfer};
+
+/// A rectangle in pixels: left, top, right, bottom.
+type Rect = [u32; 4];
+
+/// Two triangles over whole pixels, in one colour.
+fn rectangle([left, top, right, bottom]: Rect, z: f32, color: [f32; 4]) -> Vec<Vertex> {
+    let clip = |n: u32, size: u32| 2.0 * n as f32 / size as f32 - 1.0;
+    let [r, g, b, a] = color;
+    [(left, top), (right, top), (left, bottom), (left, bottom), (right, top), (right, bottom)]
+        .map(|(x, y)| [clip(x, SIZE_PX[0]), clip(y, SIZE_PX[1]), z, 1.0, r, g, b, a])
+        .into()
+}
+
+fn area([left, top, right, bottom]: Rect) -> u64 {
+    u64::from(right - left) * u64::from(bottom - top)
+}
+
+fn common(a: Rect, b: Rect) -> u64 {
+    let (left, top) = (a[0].max(b[0]), a[1].max(b[1]));
+    let (right, bottom) = (a[2].min(b[2]), a[3].min(b[3]));
+    area([left, top, right.max(left), bottom.max(top)])
+}
+
+fn attachment(
+    bench: &Bench,
+    format: vk::Format,
+    usage: vk::ImageUsageFlags,
+    samples: vk::SampleCountFlags,
+) -> Result<Image> {
+    let [width, height] = SIZE_PX;
+    let spec = ImageSpec { usage, ..ImageSpec::sampled(format, Shape::D2, [width, height, 1]) };
+    bench.gpu.image(spec.samples(samples).through(Transfer::Gpu))
+}
+
+/// Precise occlusion queries around rectangles: one alone, one that the depth test hides in part, one outside of the view, one
+/// that reaches beyond it, and one drawn twice.
+fn occlusion(count: u64, samples: vk::SampleCountFlags) -> Case {
+    let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
+    let about = "rectangles on whole pixels in precise queries";
+    Case::new(format!("queries/occlusion_exact_{count}"), about, shaders, move |bench| {
+        let gpu = bench.gpu;
+        let mut state = mesh_state();
+        state.samples = samples;
+        state.depth_format = vk::Format::D32_SFLOAT;
+        state.depth = Some((vk::CompareOp::LESS, true));
+        let pipeline = gpu.graphics(&stages(bench), &state, &[])?;
+        let [width, height] = SIZE_PX;
+        let (near, behind): (Rect, Rect) = ([17, 9, 71, 50], [33, 21, 101, 90]);
+        let white = [1.0; 4];
+        // Twice the view's width, of which a half is seen.
+        let wide = rectangle([0, height - 3, 2 * width, height], 0.4, white);
+        let twice = [rectangle([1, 1, 6, 4], 0.6, white), rectangle([1, 1, 6, 4], 0.5, white)];
+        let draws = [
+            (rectangle(near, 0.25, white), area(near)),
+            (rectangle(behind, 0.75, white), area(behind) - common(near, behind)),
+            (rectangle([width, 0, width + 40, 20], 0.1, white), 0),
+            (wide, u64::from(width) * 3 - common(near, [0, height - 3, width, height])),
+            (twice.concat(), 2 * area([1, 1, 6, 4])),
+        ];
+        let color = attachment(
+            bench,
+            vk::Format::R8G8B8A8_UNORM,
+            vk::ImageUsageFlags::COLOR_ATTACHMENT,
+            samples,
+        )?;
+        let depth = attachment(
+            bench,
+            vk::Format::D32_SFLOAT,
+            vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT,
+            samples,
+        )?;
+        let buffers = draws.iter().map(|d| vertices(bench, &d.0)).collect::<Result<Vec<_>>>()?;
+        let queries = gpu.query_pool(vk::QueryType::OCCLUSION, draws.len() as u32)?;
+        let answers = gpu.output::<u64>(draws.len())?;
+        let pass = Pass {
+            colors: vec![Attachment::color(&color, [0.0; 4])],
+            depth: Some(Attachment::depth(&depth, 1.0, 0)),
+            size_px: SIZE_PX,
+            ..Pass::default()
+        };
+        gpu.submit(|c| {
+            c.reset_queries(queries, draws.len() as u32);
+            c.render(&pass, |c| {
+                for ((query, buffer), draw) in (0..).zip(&buffers).zip(&draws) {
+                    c.vertex_buffers(&[buffer]);
+                    let corners = draw.0.len() as u32;
+                    let flags = vk::QueryControlFlags::PRECISE;
+                    c.query((queries, query), flags, || c.draw(&pipeline, corners, 1));
+                }
+            });
+            c.query_results(queries, draws.len() as u32, 1, &answers);
+        })?;
+        let expected: Vec<u64> = draws.iter().map(|d| d.1 * count).collect();
+        Ok(vec![Output::cpu("samples", &answers.read::<u64>(), &expected, Rule::Bits)])
+    })
+}
+
+/// Bars of growing alpha as coverage, every sample read back. Vulkan leaves open which samples an alpha covers; each must
+/// be the fragment's or untouched, as many as the alpha says, and more alpha covers the same and more.
+fn alpha_to_coverage() -> Case {
+    const BARS: u32 = 16;
+    const SAMPLES: usize = 4;
+    let shaders = ["mesh.vert", "shade.frag", "each_sample.comp"].map(Shader::new).to_vec();
+    let about = "bars of alpha as coverage, sample by sample";
+    Case::new("samples/alpha_to_coverage_each", about, shaders, |bench| {
+        let gpu = bench.gpu;
+        let mut state = mesh_state();
+        state.samples = vk::SampleCountFlags::TYPE_4;
+        state.alpha_to_coverage = true;
+        let pipeline = gpu.graphics(&stages(bench), &state, &[])?;
+        let [width, height] = SIZE_PX;
+        let bar = width / BARS;
+        let alpha = |k: u32| k as f32 / (BARS - 1) as f32;
+        let list: Vec<Vertex> = (0..BARS)
+            .flat_map(|k| {
+                rectangle([k * bar, 0, (k + 1) * bar, height], 0.5, [1.0, 1.0, 1.0, alpha(k)])
+            })
+            .collect();
+        let buffer = vertices(bench, &list)?;
+        let usage = vk::ImageUsageFlags::COLOR_ATTACHMENT | vk::ImageUsageFlags::SAMPLED;
+        let image =
+            attachment(bench, vk::Format::R8G8B8A8_UNORM, usage, vk::SampleCountFlags::TYPE_4)?;
+        let pass = Pass {
+            colors: vec![Attachment::color(&image, [0.0; 4])],
+            size_px: SIZE_PX,
+            ..Pass::default()
+        };
+        gpu.submit(|c| {
+            c.render(&pass, |c| {
+                c.vertex_buffers(&[&buffer]);
+                c.draw(&pipeline, list.len() as u32, 1);
+            });
+        })?;
+        let pixels = (width * height) as usize;
+        let texels = gpu.output::<[f32; 4]>(pixels * SAMPLES)?;
+        let kernel =
+            gpu.kernel(&bench.spirv[2]).bind(Bind::Sampled(image.view)).storage(&[&texels]);
+        gpu.run(&kernel.build()?, [width.div_ceil(8), height.div_ceil(8), 1])?;
+        let texels = texels.read::<[f32; 4]>();
+        // Of each pixel the samples that the bar covers; 255 where one is neither the bar's nor the background's.
+        let masks: Vec<u32> = texels
+            .chunks_exact(SAMPLES)
+            .zip(0u32..)
+            .map(|(samples, at)| {
+                let drawn = alpha(at % width / bar);
+                let mut mask = 0;
+                for (s, texel) in samples.iter().enumerate() {
+                    let is = |a: f32| {
+                        let near = (texel[3] - a).abs() < 1.0 / 255.0;
+                        near && texel[..3].iter().all(|&c| c == f32::from(u8::from(a != 0.0)))
+                    };
+                    match (is(drawn), texel == &[0.0; 4]) {
+                        (true, _) if drawn != 0.0 => mask |= 1 << s,
+                        (_, true) => {}
+                        _ => return 255,
+                    }
+                }
+                mask
+            })
+            .collect();
+        let counts: Vec<f32> = masks.iter().map(|m| m.count_ones() as f32).collect();
+        let wanted: Vec<f32> =
+            (0..pixels as u32).map(|at| SAMPLES as f32 * alpha(at % width / bar)).collect();
+        // The first bar is empty, the last is full, and a pixel's samples stay covered in the same row of the next bar.
+        let ends: Vec<u32> = (0..pixels as u32)
+            .filter(|at| [0, BARS - 1].contains(&(at % width / bar)))
+            .map(|at| masks[at as usize])
+            .collect();
+        let full: Vec<u32> = (0..pixels as u32)
+            .map(|at| at % width / bar)
+            .filter(|k| [0, BARS - 1].contains(k))
+            .map(|k| if k == 0 { 0 } else { 15 })
+            .collect();
+        let lost: Vec<u32> = (0..pixels as u32)
+            .filter(|at| at % width + bar < width)
+            .map(|at| masks[at as usize] & !masks[(at + bar) as usize])
+            .collect();
+        let none = vec![0; lost.len()];
+        Ok(vec![
+            Output::cpu("samples", &counts, &wanted, Rule::Abs(1.0)),
+            Output::cpu("ends", &ends, &full, Rule::Bits),
+            Output::cpu("lost", &lost, &none, Rule::Bits),
+        ])
+    })
+}
+
+/// The cases.
+pub fn cases() -> Vec<Case> {
+    vec![
+        occlusion(1, vk::SampleCountFlags::TYPE_1),
+        occlusion(4, vk::SampleCountFlags::TYPE_4),
+        alpha_to_coverage(),
+    ]
+}
