@@ -1,5 +1,5 @@
-//! One open of a node, as far as the DRM core answers for it: version, capabilities, buffer handles
-//! and descriptors, sync objects.
+//! The DRM core's part of an open file: version, capabilities, GEM handles, PRIME descriptors and
+//! sync objects.
 
 use std::os::fd::{IntoRawFd, OwnedFd};
 use std::sync::{Arc, Mutex};
@@ -17,22 +17,22 @@ use crate::uapi::core::{self as uapi, Ioctl, cap};
 use crate::user::{UserMemory, read_array, with_struct as with, write_array};
 use crate::{lock, monotonic_ns};
 
-/// What `DRM_IOCTL_VERSION` says.
+/// The driver's answer to `DRM_IOCTL_VERSION`.
 #[derive(Clone, Copy, Debug)]
 pub struct DriverInfo {
     /// Name of the driver.
     pub name: &'static str,
-    /// What it drives.
+    /// One line about the hardware.
     pub description: &'static str,
     /// Major, minor, patch level.
     pub version: [i32; 3],
 }
 
-/// What all opens of one device share.
+/// State that all open files of a device share.
 pub struct CoreDevice {
     /// The driver.
     pub driver: DriverInfo,
-    /// Objects behind descriptors.
+    /// The objects behind file descriptors.
     pub registry: Arc<Registry>,
     /// Buffers.
     pub buffers: Buffers,
@@ -46,10 +46,10 @@ impl CoreDevice {
     }
 }
 
-/// Makes a buffer of the driver's from a descriptor of another process's buffer and its size.
+/// Imports a buffer: makes the driver's object from another process's descriptor and its size in bytes.
 type Import = fn(OwnedFd, u64) -> Result<Box<dyn Backing>, Errno>;
 
-/// One open of a node.
+/// An open file of a render node.
 pub struct CoreFile {
     device: Arc<CoreDevice>,
     import: Import,
@@ -64,7 +64,7 @@ fn require(ok: bool) -> Result<(), Errno> {
 }
 
 impl CoreFile {
-    /// A fresh open.
+    /// A new open file without handles.
     pub fn new(device: Arc<CoreDevice>, import: Import) -> CoreFile {
         CoreFile {
             device,
@@ -75,38 +75,38 @@ impl CoreFile {
         }
     }
 
-    /// What all opens of the device share.
+    /// The state that all open files of the device share.
     pub fn device(&self) -> &CoreDevice {
         &self.device
     }
 
-    /// The name that the client gave the file.
+    /// The name that the client gave this open file (`DRM_IOCTL_SET_CLIENT_NAME`).
     pub fn client_name(&self) -> String {
         String::from_utf8_lossy(&lock(&self.name)).into_owned()
     }
 
-    /// The buffer of a handle. `ENOENT` without one.
+    /// The buffer that a handle names; `ENOENT` if none does.
     pub fn gem(&self, handle: u32) -> Result<Arc<Gem>, Errno> {
         lock(&self.handles).get(handle).cloned().ok_or(Errno::NOENT)
     }
 
-    /// A handle for a buffer.
+    /// Returns a handle for a buffer, the existing one if there is one.
     pub fn handle(&self, gem: Arc<Gem>) -> u32 {
         lock(&self.handles).handle(gem)
     }
 
-    /// How many buffers the file has handles of.
+    /// Number of buffers that the file has handles of.
     pub fn gem_count(&self) -> usize {
         lock(&self.handles).len()
     }
 
-    /// How many sync objects the file has handles of.
+    /// Number of sync objects that the file has handles of.
     pub fn syncobj_count(&self) -> usize {
         lock(&self.syncobjs).len()
     }
 
-    /// Answers `GEM_CLOSE` and gives the buffer, for the driver to let go of it too. `EINVAL`
-    /// without such a handle.
+    /// Closes a GEM handle and returns its buffer, so that the driver can release its own references.
+    /// `EINVAL` if there is no such handle.
     pub fn gem_close(&self, arg: &mut [u8]) -> Result<Arc<Gem>, Errno> {
         let mut gem = None;
         with(arg, |args: &mut uapi::GemClose| {
@@ -126,12 +126,13 @@ impl CoreFile {
         Ok(gem)
     }
 
-    /// The sync object of a handle. `ENOENT` without one.
+    /// The sync object that a handle names; `ENOENT` if none does.
     pub fn syncobj(&self, handle: u32) -> Result<Arc<Syncobj>, Errno> {
         lock(&self.syncobjs).get(handle).cloned().ok_or(Errno::NOENT)
     }
 
-    /// The fence of a sync object's point. `ENOENT` without the object, `EINVAL` without the fence.
+    /// The fence of a sync object's timeline point. `ENOENT` if there is no such object, `EINVAL` if
+    /// the point has no fence.
     pub fn fence(&self, handle: u32, point: u64) -> Result<Fence, Errno> {
         self.syncobj(handle)?.fence(point)
     }
@@ -139,8 +140,8 @@ impl CoreFile {
     /// Answers one of the core's requests.
     ///
     /// # Errors
-    /// `EACCES` for what is kept from render nodes, `EINVAL` for an unknown number, and each
-    /// request's own.
+    /// `EACCES` for requests that render nodes refuse, `EINVAL` for an unknown number, and the errors
+    /// of each request.
     pub fn ioctl(
         &self,
         user: &dyn UserMemory,
@@ -275,7 +276,7 @@ impl CoreFile {
     }
 
     fn syncobj_transfer(&self, args: &mut uapi::SyncobjTransfer) -> Result<(), Errno> {
-        /// How long a transfer waits for a fence to be submitted.
+        /// Longest time that a transfer waits for the source's fence to be submitted.
         const PATIENCE_NS: u64 = 5_000_000_000;
         require(args.pad == 0)?;
         let flags = WaitFlags::from_bits(args.flags).ok_or(Errno::INVAL)?;
@@ -344,7 +345,7 @@ impl CoreFile {
         Ok(())
     }
 
-    /// Points for `count` objects; without a pointer they are all 0.
+    /// Reads the timeline points of `count` objects; a null pointer means that all are 0.
     fn points(&self, user: &dyn UserMemory, at: u64, count: u32) -> Result<Vec<u64>, Errno> {
         if at == 0 { Ok(vec![0; count as usize]) } else { read_array(user, at, count as usize) }
     }
@@ -391,13 +392,13 @@ fn get_cap(args: &mut uapi::GetCap) -> Result<(), Errno> {
     args.value = match args.capability {
         cap::TIMESTAMP_MONOTONIC | cap::SYNCOBJ | cap::SYNCOBJ_TIMELINE => 1,
         cap::PRIME => 3,
-        // What is left belongs to mode setting.
+        // The remaining requests belong to mode setting.
         _ => return Err(Errno::OPNOTSUPP),
     };
     Ok(())
 }
 
-/// Puts a fence into a sync object, at a point or (0) in place of what it holds.
+/// Attaches a fence to a sync object: at a timeline point, or replacing its binary fence (point 0).
 pub fn put_fence(object: &Syncobj, point: u64, fence: Fence) {
     if point == 0 { object.replace(Some(fence)) } else { object.add_point(point, fence) }
 }

@@ -1,4 +1,5 @@
-//! What a front needs to know of any driver: the node it shows, and what an open of it answers.
+//! Traits of virtual devices: the render node that a driver shows and the open files behind it. The
+//! preloaded library and in-process clients use every family's device through them.
 
 use std::fmt;
 use std::os::fd::BorrowedFd;
@@ -11,7 +12,7 @@ use crate::token::Registry;
 use crate::uapi::{IoctlInfo, Request};
 use crate::user::UserMemory;
 
-/// Where a device sits, as sysfs tells it.
+/// The bus that a device is on, as sysfs shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bus {
     /// A platform device out of a device tree.
@@ -23,9 +24,9 @@ pub enum Bus {
     },
     /// A PCI device.
     Pci {
-        /// Where it is plugged in.
+        /// Its address.
         address: PciAddress,
-        /// What its configuration space says it is.
+        /// Its identification.
         ids: PciIds,
     },
 }
@@ -57,9 +58,9 @@ pub struct PciIds {
     pub vendor: u16,
     /// Device.
     pub device: u16,
-    /// Vendor of the board.
+    /// Subsystem vendor.
     pub subsystem_vendor: u16,
-    /// Board.
+    /// Subsystem device.
     pub subsystem_device: u16,
     /// Revision of the device.
     pub revision: u8,
@@ -67,67 +68,67 @@ pub struct PciIds {
     pub class: u32,
 }
 
-/// The node of a device.
+/// A device as its node and sysfs directory describe it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// Name of the kernel's driver.
     pub driver: &'static str,
-    /// Where the device sits.
+    /// The bus that the device is on.
     pub bus: Bus,
 }
 
 /// A device behind a render node.
 pub trait VirtualDevice: Send + Sync {
-    /// The node that it shows.
+    /// Describes the device.
     fn node(&self) -> Node;
 
-    /// Opens the node.
+    /// Opens the render node.
     fn open(self: Arc<Self>) -> Arc<dyn VirtualFile>;
 
-    /// The objects behind the descriptors that it has handed out.
+    /// The registry of objects behind the file descriptors that the device handed out.
     fn registry(&self) -> &Registry;
 }
 
-/// One open of a render node. The last reference closes it.
+/// An open file of a render node. Dropping the last reference closes it.
 pub trait VirtualFile: Send + Sync {
-    /// Answers a request. `arg` is the argument as the client passed it, as many bytes as the
-    /// request word says, and is updated in place; pointers in it are followed through `user`.
+    /// Executes an ioctl. `arg` holds the argument's bytes, as many as the request word encodes, and is
+    /// updated in place; pointers in it are followed through `user`.
     fn ioctl(&self, user: &dyn UserMemory, request: Request, arg: &mut [u8]) -> Result<u32, Errno>;
 
-    /// The buffer that a mapping of `length` bytes at `offset` shows.
+    /// Finds the buffer for an mmap of `length` bytes at `offset`.
     ///
     /// # Errors
-    /// `EINVAL` if no buffer of that size stands there, `EACCES` if this file has no handle of it.
+    /// `EINVAL` if no buffer of that size is at the offset, `EACCES` if this file has no handle of it.
     fn mapping(&self, offset: u64, length: u64) -> Result<Arc<Gem>, Errno>;
 }
 
-/// A request on its way in.
+/// An ioctl as an observer sees it.
 #[derive(Clone, Copy)]
 pub struct Call<'a> {
-    /// Which open file, counted in the process from 1.
+    /// The open file, numbered from 1 within the process.
     pub file: u64,
     /// The request word.
     pub request: Request,
-    /// What is known of it; `None` for an unknown number.
+    /// Name and fields of the request; `None` for an unknown number.
     pub info: Option<&'static IoctlInfo>,
-    /// The argument before the call.
+    /// The argument's bytes before the call.
     pub before: &'a [u8],
-    /// The client's memory, for what pointers in the argument lead to.
+    /// The client's memory, to follow pointers in the argument.
     pub user: &'a dyn UserMemory,
-    /// The node itself, if the request goes on to a real one.
+    /// The real render node's descriptor, if the request goes on to one.
     pub real_node: Option<BorrowedFd<'a>>,
 }
 
-/// Watches requests, of a virtual node or on their way to a real one. The callbacks run in the
-/// client's thread. A submission may begin to execute before its request is answered.
+/// Observes ioctls of a virtual node, or of a real one that they are passed on to. Callbacks run on
+/// the client's thread. A submission may begin to execute before its ioctl returns.
 pub trait CallObserver: Send + Sync {
     /// A node was opened.
     fn opened(&self, _file: u64) {}
 
-    /// A request comes in.
+    /// An ioctl begins.
     fn entered(&self, _call: &Call<'_>) {}
 
-    /// A request was answered: the argument after it, and the result.
+    /// An ioctl returned: the argument's bytes after it, and the result.
     fn answered(&self, _call: &Call<'_>, _after: &[u8], _result: Result<u32, Errno>) {}
 
     /// An open file was closed.

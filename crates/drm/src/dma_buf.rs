@@ -1,4 +1,4 @@
-//! Requests on a shared buffer's own descriptor: implicit synchronisation.
+//! Ioctls on a dma-buf's own descriptor: implicit synchronisation.
 //!
 //! source: dma-buf.h.
 
@@ -10,18 +10,18 @@ use crate::token::Registry;
 use crate::uapi::{Request, kernel_structs};
 
 kernel_structs! {
-    /// The start or end of an access by the client's processor.
+    /// Begins or ends CPU access (`DMA_BUF_IOCTL_SYNC`).
     dma_buf_sync as DmaBufSync[8] {
         0 flags: u64,
     }
-    /// A sync file of the buffer's users, or one to be added to them.
+    /// Exports the buffer's fences as a sync file, or adds those of one.
     dma_buf_export_sync_file as DmaBufSyncFile[8] {
         0 flags: u32,
         4 fd: i32,
     }
 }
 
-/// The letter of the family of requests.
+/// The ioctl type letter.
 pub const FAMILY: u8 = b'b';
 const SYNC: u8 = 0;
 const SET_NAME: u8 = 1;
@@ -32,7 +32,7 @@ const READ: u32 = 1;
 const WRITE: u32 = 2;
 const END: u32 = 4;
 
-/// Answers a request on the descriptor of a buffer.
+/// Executes an ioctl on the descriptor of a dma-buf.
 ///
 /// # Errors
 /// `EINVAL` for unknown flags, `ENOTTY` for an unknown request.

@@ -1,4 +1,4 @@
-//! Fences: work that will be done once, well or not.
+//! Fences: one-shot completion of GPU work, with or without an error.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use crate::{lock, monotonic_ns};
 
-/// How the work behind a fence ended.
+/// The result of the work behind a fence.
 pub type Outcome = Result<(), Errno>;
 
 type Callback = Box<dyn FnOnce(Outcome) + Send>;
@@ -18,7 +18,7 @@ enum State {
     Done(Outcome, u64),
 }
 
-/// A piece of work that will be done once. Clones are the same fence.
+/// A completion that is signalled once. Clones refer to the same fence.
 #[derive(Clone)]
 pub struct Fence(Arc<Mutex<State>>);
 
@@ -29,17 +29,17 @@ impl Default for Fence {
 }
 
 impl Fence {
-    /// Work that is still to be done.
+    /// Creates an unsignalled fence.
     pub fn new() -> Fence {
         Fence(Arc::new(Mutex::new(State::Pending(Vec::new()))))
     }
 
-    /// Work that is already done.
+    /// Creates a signalled fence.
     pub fn signaled() -> Fence {
         Fence(Arc::new(Mutex::new(State::Done(Ok(()), monotonic_ns()))))
     }
 
-    /// A fence that signals once all of these have; the first error is its own.
+    /// Combines fences: the result signals once all of these have, with the first error among them.
     pub fn all(fences: &[Fence]) -> Fence {
         match fences {
             [] => return Fence::signaled(),
@@ -65,7 +65,7 @@ impl Fence {
         whole
     }
 
-    /// The work is done. Only the first call counts.
+    /// Signals the fence. Later calls have no effect.
     pub fn signal(&self, outcome: Outcome) {
         let callbacks = {
             let mut state = lock(&self.0);
@@ -84,7 +84,7 @@ impl Fence {
         notify();
     }
 
-    /// How the work ended, if it has.
+    /// The result, if the fence has signalled.
     pub fn outcome(&self) -> Option<Outcome> {
         match *lock(&self.0) {
             State::Pending(_) => None,
@@ -92,7 +92,7 @@ impl Fence {
         }
     }
 
-    /// When the work ended, in nanoseconds of CLOCK_MONOTONIC.
+    /// Time of the signal in nanoseconds of CLOCK_MONOTONIC.
     pub fn signaled_at_ns(&self) -> Option<u64> {
         match *lock(&self.0) {
             State::Pending(_) => None,
@@ -100,18 +100,18 @@ impl Fence {
         }
     }
 
-    /// How many hold this fence, for tests of who does.
+    /// Number of references to this fence, for tests.
     pub fn holders(&self) -> usize {
         Arc::strong_count(&self.0)
     }
 
-    /// Whether the work has ended.
+    /// Whether the fence has signalled.
     pub fn is_signaled(&self) -> bool {
         self.outcome().is_some()
     }
 
-    /// Calls back when the work ends, or now if it has. Callbacks live as long as the fence is
-    /// pending, so a waiter that can give up uses [`wait_until`] instead.
+    /// Runs a callback when the fence signals, at once if it has. Callbacks live until then, so a waiter
+    /// with a deadline uses [`wait_until`] instead.
     pub fn on_signal(&self, callback: impl FnOnce(Outcome) + Send + 'static) {
         let outcome = match &mut *lock(&self.0) {
             State::Pending(callbacks) => return callbacks.push(Box::new(callback)),
@@ -120,24 +120,24 @@ impl Fence {
         callback(outcome);
     }
 
-    /// Waits without limit.
+    /// Waits without a deadline.
     pub fn wait(&self) -> Outcome {
         wait_until(None, || self.outcome()).unwrap_or(Err(Errno::TIME))
     }
 }
 
-/// Changes of any fence or sync object, counted. One condition for all of them keeps waiting for
-/// several, with reset and late submission, free of races and of bookkeeping in each fence.
+/// Counter of changes of any fence or sync object. One condition variable for all of them makes waits
+/// for several objects, with reset and wait-before-signal, free of races and of per-fence lists.
 static CHANGES: (Mutex<u64>, Condvar) = (Mutex::new(0), Condvar::new());
 
-/// Something that a waiter may wait for has changed: everyone in [`wait_until`] asks again.
+/// Wakes every waiter in [`wait_until`] to evaluate its condition again.
 pub fn notify() {
     *lock(&CHANGES.0) += 1;
     CHANGES.1.notify_all();
 }
 
-/// Waits until `ready` gives a value; `None` once the deadline (absolute, CLOCK_MONOTONIC,
-/// nanoseconds) has passed. `ready` is asked at least once.
+/// Waits until `ready` returns a value; `None` once the deadline (absolute nanoseconds of
+/// CLOCK_MONOTONIC) has passed. `ready` is called at least once.
 pub fn wait_until<T>(deadline_ns: Option<u64>, mut ready: impl FnMut() -> Option<T>) -> Option<T> {
     let mut seen = *lock(&CHANGES.0);
     loop {

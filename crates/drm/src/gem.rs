@@ -1,4 +1,4 @@
-//! Buffers: handles in an open file, offsets to map them at, file descriptors to share them.
+//! GEM buffer objects: handles within an open file, fake offsets for mmap, PRIME file descriptors.
 
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
@@ -14,31 +14,31 @@ use crate::ids::Ids;
 use crate::lock;
 use crate::token::Registry;
 
-/// How the kernel shows the file behind a buffer of ours.
+/// Name of our memfds, as `/proc/self/fd` shows it.
 const BUFFER_FILE_PREFIX: &[u8] = b"/memfd:tepui-bo";
 
-/// What a driver puts behind a buffer.
+/// The driver's object behind a GEM buffer.
 pub trait Backing: Any + Send + Sync {
     /// Size in bytes.
     fn size(&self) -> u64;
 
-    /// The first byte of the memory: a shared mapping that lives as long as the value.
+    /// Base address of the memory: a shared mapping that lives as long as this object.
     fn base(&self) -> *mut u8;
 
-    /// The file behind the memory, if the buffer may leave the open file as a descriptor.
+    /// The memory's file, if the buffer may be exported as a descriptor.
     fn file(&self) -> Option<BorrowedFd<'_>>;
 }
 
 /// A buffer object.
 pub struct Gem {
     backing: Box<dyn Backing>,
-    /// Where it stands in the node's space of mappings.
+    /// Its fake offset for mmap on the render node.
     map_offset: u64,
     users: Mutex<Vec<(Fence, bool)>>,
 }
 
 impl Gem {
-    /// What the driver put behind it.
+    /// The driver's object.
     pub fn backing<B: Backing>(&self) -> Option<&B> {
         (&*self.backing as &dyn Any).downcast_ref()
     }
@@ -48,29 +48,29 @@ impl Gem {
         self.backing.size()
     }
 
-    /// The first byte of the memory: a shared mapping that lives as long as the value.
+    /// Base address of the memory: a shared mapping that lives as long as this object.
     pub fn base(&self) -> *mut u8 {
         self.backing.base()
     }
 
-    /// The file behind the memory, if the buffer may leave the open file as a descriptor.
+    /// The memory's file, if the buffer may be exported as a descriptor.
     pub fn file(&self) -> Option<BorrowedFd<'_>> {
         self.backing.file()
     }
 
-    /// The offset at which a client maps the buffer through its node.
+    /// The fake offset at which a client maps the buffer through the render node.
     pub fn map_offset(&self) -> u64 {
         self.map_offset
     }
 
-    /// Adds implicit synchronisation: someone reads or writes the buffer until `fence` signals.
+    /// Adds an implicit-synchronisation fence: a user reads or writes the buffer until it signals.
     pub fn add_user(&self, fence: Fence, writes: bool) {
         let mut users = lock(&self.users);
         users.retain(|(fence, _)| !fence.is_signaled());
         users.push((fence, writes));
     }
 
-    /// A fence for everyone who must be done before the buffer is read, or written.
+    /// The fence to wait for before the buffer may be read, or written.
     pub fn users(&self, to_write: bool) -> Fence {
         let fences: Vec<_> = lock(&self.users)
             .iter()
@@ -81,7 +81,7 @@ impl Gem {
     }
 }
 
-/// The buffers of a device: their places in the space of mappings, their descriptors.
+/// The buffers of a device: their mmap offsets and PRIME descriptors.
 pub struct Buffers {
     registry: Arc<Registry>,
     next_offset: AtomicU64,
@@ -89,7 +89,7 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// No buffers yet. Descriptors are noted in `registry`.
+    /// An empty table. PRIME descriptors are entered into `registry`.
     pub fn new(registry: Arc<Registry>) -> Buffers {
         // The first 4 GiB are kept free, as in the kernel, so that an offset is never mistaken for
         // an offset into a file.
@@ -104,7 +104,7 @@ impl Buffers {
         Arc::new(Gem { backing, map_offset, users: Mutex::default() })
     }
 
-    /// Lets clients map the buffer; gives the offset.
+    /// Makes the buffer mappable; returns the offset.
     pub fn make_mappable(&self, gem: &Arc<Gem>) -> u64 {
         let mut mappable = lock(&self.mappable);
         if mappable.len().is_power_of_two() {
@@ -114,15 +114,15 @@ impl Buffers {
         gem.map_offset
     }
 
-    /// The buffer that stands at an offset.
+    /// The buffer at an mmap offset.
     pub fn at_offset(&self, offset: u64) -> Option<Arc<Gem>> {
         lock(&self.mappable).get(&offset)?.upgrade()
     }
 
-    /// A descriptor of the buffer.
+    /// Exports the buffer as a PRIME descriptor.
     ///
     /// # Errors
-    /// `EINVAL` for a buffer that may not leave its address space.
+    /// `EINVAL` for a buffer that is private to one address space.
     pub fn export(&self, gem: &Arc<Gem>, close_on_exec: bool) -> Result<OwnedFd, Errno> {
         let file = gem.backing.file().ok_or(Errno::INVAL)?;
         let weak: Weak<dyn Any + Send + Sync> = Arc::<Gem>::downgrade(gem);
@@ -130,8 +130,8 @@ impl Buffers {
         if close_on_exec { rustix::io::fcntl_dupfd_cloexec(file, 0) } else { rustix::io::dup(file) }
     }
 
-    /// The buffer behind a descriptor. One that was made here and still lives is that very buffer;
-    /// another is made by `import` from a copy of the descriptor and the size of its file.
+    /// Imports a PRIME descriptor. A descriptor of a live buffer of this device gives that buffer; for
+    /// any other, `import` makes one from a copy of the descriptor and its file's size in bytes.
     ///
     /// # Errors
     /// `EBADF` for a closed descriptor, `EINVAL` for one that is no buffer.
@@ -144,7 +144,7 @@ impl Buffers {
         if let Some(gem) = self.registry.find::<Gem>(fd) {
             return Ok(gem);
         }
-        // Another process's buffer, or a file that is none: the name of the memory tells.
+        // Either another process's buffer or a different kind of file: the memfd's name tells which.
         let name = link_of(fd.as_raw_fd())?;
         if !name.as_bytes().starts_with(BUFFER_FILE_PREFIX) {
             return Err(Errno::INVAL);
@@ -158,7 +158,7 @@ impl Buffers {
     }
 }
 
-/// The buffers that one open file has handles of.
+/// The GEM handles of an open file.
 #[derive(Default)]
 pub struct Handles {
     ids: Ids<Arc<Gem>>,
@@ -169,7 +169,7 @@ pub struct Handles {
 unsafe impl Send for Handles {}
 
 impl Handles {
-    /// The handle of a buffer, the one it has or a new one.
+    /// Returns the handle of a buffer, creating one if it has none.
     pub fn handle(&mut self, gem: Arc<Gem>) -> u32 {
         let key = Arc::as_ptr(&gem);
         *self.of.entry(key).or_insert_with(|| self.ids.insert(gem))
@@ -180,7 +180,7 @@ impl Handles {
         self.ids.get(handle)
     }
 
-    /// Gives a handle back.
+    /// Closes a handle.
     pub fn remove(&mut self, handle: u32) -> Option<Arc<Gem>> {
         let gem = self.ids.remove(handle)?;
         self.of.remove(&Arc::as_ptr(&gem));
@@ -208,18 +208,18 @@ impl Handles {
         self.of.contains_key(&Arc::as_ptr(gem))
     }
 
-    /// How many handles there are.
+    /// Number of handles.
     pub fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no handles.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
 }
 
-/// A borrowed descriptor from a client's number.
+/// Borrows the descriptor that a client's number names.
 pub(crate) fn borrow(fd: i32) -> Result<BorrowedFd<'static>, Errno> {
     if fd < 0 {
         return Err(Errno::BADF);
@@ -228,7 +228,7 @@ pub(crate) fn borrow(fd: i32) -> Result<BorrowedFd<'static>, Errno> {
     Ok(unsafe { BorrowedFd::borrow_raw(fd) })
 }
 
-/// What the kernel shows as the target of a descriptor.
+/// The target of a descriptor's link in `/proc/self/fd`.
 pub(crate) fn link_of(fd: i32) -> Result<CString, Errno> {
     rustix::fs::readlink(format!("/proc/self/fd/{fd}"), Vec::new())
 }

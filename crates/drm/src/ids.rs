@@ -1,4 +1,4 @@
-//! Tables of handles: small numbers that a client knows an object by.
+//! Handle tables: small integers by which a client names objects.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BinaryHeap};
 /// allocators do; 0 never names anything.
 pub struct Ids<T> {
     used: BTreeMap<u32, T>,
-    /// Numbers below `unused` that were given back; some may have been taken again.
+    /// Freed numbers below `unused`; some may have been taken again.
     free: BinaryHeap<Reverse<u32>>,
-    /// No number from here on was ever in the way of `insert`.
+    /// Numbers from here on were never allocated by `insert`.
     unused: u32,
 }
 
@@ -20,7 +20,7 @@ impl<T> Default for Ids<T> {
 }
 
 impl<T> Ids<T> {
-    /// The number that [`Ids::insert`] will give.
+    /// The number that [`Ids::insert`] will return.
     pub fn next_id(&mut self) -> u32 {
         while let Some(&Reverse(id)) = self.free.peek() {
             if !self.used.contains_key(&id) {
@@ -41,7 +41,7 @@ impl<T> Ids<T> {
         id
     }
 
-    /// Adds an object under a number of the client's choice; gives it back if the number is taken.
+    /// Adds an object under a given number; returns the object if the number is taken.
     pub fn insert_at(&mut self, id: u32, value: T) -> Result<(), T> {
         if id == 0 || self.used.contains_key(&id) {
             return Err(value);
@@ -55,7 +55,7 @@ impl<T> Ids<T> {
         self.used.get(&id)
     }
 
-    /// Takes an object out; its number is free again.
+    /// Removes an object and frees its number.
     pub fn remove(&mut self, id: u32) -> Option<T> {
         let value = self.used.remove(&id)?;
         if id < self.unused {
@@ -64,22 +64,22 @@ impl<T> Ids<T> {
         Some(value)
     }
 
-    /// Numbers and objects, in order.
+    /// Numbers and objects in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         self.used.iter().map(|(&id, value)| (id, value))
     }
 
-    /// Takes everything out.
+    /// Removes all objects.
     pub fn drain(&mut self) -> Vec<T> {
         std::mem::take(self).used.into_values().collect()
     }
 
-    /// How many objects there are.
+    /// Number of objects.
     pub fn len(&self) -> usize {
         self.used.len()
     }
 
-    /// Whether there are none.
+    /// Whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.used.is_empty()
     }

@@ -1,14 +1,13 @@
-//! What every DRM driver shares, on the kernel's side of the render node: the structures of the
-//! interface ([`uapi`]), buffer handles and their file descriptors ([`gem`], [`dma_buf`]), fences
-//! and sync objects ([`fence`], [`syncobj`], [`sync_file`]), and one open of a node with the core's
-//! requests ([`core`]).
+//! The DRM core, on the kernel's side of a render node: uAPI structures ([`uapi`]), GEM handles and
+//! PRIME ([`gem`], [`dma_buf`]), fences and sync objects ([`fence`], [`syncobj`], [`sync_file`]), and
+//! the core's ioctls of an open file ([`core`]). Every family's kernel driver stands on it.
 //!
-//! A request arrives as a word and the bytes of its argument. A driver's own requests (numbers
-//! 0x40 to 0x9f) are the driver's to answer; everything else goes to [`core::CoreFile::ioctl`].
-//! Pointers inside an argument are read and written through [`user::UserMemory`], so that a wrong
-//! one is `EFAULT` and a test can bring its own memory.
+//! An ioctl arrives as a request word and the bytes of its argument. Numbers 0x40 to 0x9f are the
+//! driver's own; everything else goes to [`core::CoreFile::ioctl`]. Pointers inside an argument are
+//! followed through [`user::UserMemory`], so that a wrong one is `EFAULT` and a test can provide its
+//! own memory.
 //!
-//! [`device`] has the traits behind which a front — the preloaded library — finds any driver.
+//! [`device`] has the traits through which the preloaded library uses any driver.
 //! Start reading at [`core`].
 //!
 //! ```
@@ -34,7 +33,8 @@ pub use rustix::io::Errno;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Locks, whatever became of the last holder: every critical section here leaves its data whole.
+/// Locks and ignores poisoning: every critical section here leaves its data consistent, even if it
+/// panics.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -45,7 +45,8 @@ pub fn monotonic_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// Starts a thread of ours in the client's process: it takes none of the client's signals.
+/// Starts a thread in the client's process with all signals blocked, so that it handles none of the
+/// client's.
 pub fn spawn(
     name: &str,
     body: impl FnOnce() + Send + 'static,

@@ -1,4 +1,4 @@
-//! Sync files: descriptors of a fence, readable once it has signalled.
+//! Sync files: file descriptors of a fence that poll as readable once it has signalled.
 //!
 //! source: sync_file.h.
 
@@ -14,7 +14,7 @@ use crate::uapi::{Request, kernel_structs};
 use crate::user::{UserMemory, write_array};
 
 kernel_structs! {
-    /// Two sync files made one.
+    /// Merges two sync files.
     sync_merge_data as MergeData[48] {
         0 name: [u8; 32],
         32 fd2: i32,
@@ -22,7 +22,7 @@ kernel_structs! {
         40 flags: u32,
         44 pad: u32,
     }
-    /// One fence of a sync file.
+    /// Information about a fence of a sync file.
     sync_fence_info as FenceInfo[80] {
         0 obj_name: [u8; 32],
         32 driver_name: [u8; 32],
@@ -30,7 +30,7 @@ kernel_structs! {
         68 flags: u32,
         72 timestamp_ns: u64,
     }
-    /// What a sync file holds.
+    /// Information about a sync file.
     sync_file_info as FileInfo[56] {
         0 name: [u8; 32],
         32 status: i32,
@@ -41,16 +41,16 @@ kernel_structs! {
     }
 }
 
-/// The letter of the family of requests.
+/// The ioctl type letter.
 pub const FAMILY: u8 = b'>';
 const MERGE: u8 = 3;
 const FILE_INFO: u8 = 4;
 const SET_DEADLINE: u8 = 5;
 
-/// A fence behind a descriptor.
+/// The object behind a sync file's descriptor.
 pub struct SyncFile(Fence);
 
-/// A descriptor of a fence, for the client to own.
+/// Exports a fence as a sync file's descriptor, which the client owns.
 pub fn export(registry: &Registry, fence: Fence) -> Result<RawFd, Errno> {
     let (fd, keeper) = registry.issue(Arc::new(SyncFile(fence.clone())))?;
     fence.on_signal(move |_| {
@@ -61,7 +61,7 @@ pub fn export(registry: &Registry, fence: Fence) -> Result<RawFd, Errno> {
     Ok(fd.into_raw_fd())
 }
 
-/// The fence behind a descriptor.
+/// Imports the fence of a sync file's descriptor.
 ///
 /// # Errors
 /// `EBADF` for a closed descriptor, `EINVAL` for one that is no sync file of this process.
@@ -72,7 +72,7 @@ pub fn import(registry: &Registry, fd: RawFd) -> Result<Fence, Errno> {
 }
 
 impl SyncFile {
-    /// 0 while pending, 1 when done, a negative error number when done badly.
+    /// 0 while pending, 1 when signalled, a negative error number when signalled with an error.
     fn status(&self) -> i32 {
         match self.0.outcome() {
             None => 0,
@@ -81,7 +81,7 @@ impl SyncFile {
         }
     }
 
-    /// Answers a request on the descriptor of a sync file.
+    /// Executes an ioctl on the descriptor of a sync file.
     ///
     /// # Errors
     /// `EINVAL` for flags or padding, `ENOTTY` for an unknown request, and those of [`import`].
@@ -111,7 +111,7 @@ impl SyncFile {
                 if info.flags != 0 || info.pad != 0 {
                     return Err(Errno::INVAL);
                 }
-                // A client that asks for 0 fences asks how many there are.
+                // A client that passes 0 fences asks for their number.
                 if info.num_fences > 0 {
                     let fence = FenceInfo {
                         driver_name: name("tepui"),

@@ -1,9 +1,9 @@
 //! File descriptors that stand for objects.
 //!
-//! An object that a client holds as a file descriptor — an open node, a sync object, a sync file —
-//! is one end of a socket pair; the other end, the keeper, stays here. The descriptor can be
-//! duplicated, inherited, sent to another process and polled like any other; its inode says which
-//! object it is; and the keeper sees a hang-up when the last copy is closed, wherever it was.
+//! An object that a client holds as a file descriptor — an open render node, a sync object, a sync
+//! file — is one end of a socket pair; the other end, the keeper, stays in the device. The descriptor
+//! can be duplicated, inherited, sent to another process and polled like any other; its inode
+//! identifies the object; and the keeper sees a hang-up when the last copy is closed in any process.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -16,19 +16,19 @@ use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, send, socke
 
 use crate::lock;
 
-/// Which file a descriptor refers to: device and inode.
+/// Identity of an open file: device and inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileId(u64, u64);
 
 impl FileId {
-    /// Of an open descriptor.
+    /// The identity behind an open descriptor.
     pub fn of(fd: impl AsFd) -> Result<FileId, Errno> {
         let stat = rustix::fs::fstat(fd)?;
         Ok(FileId(stat.st_dev, stat.st_ino))
     }
 }
 
-/// The end of a token that stays here.
+/// The device's end of a token.
 pub struct Keeper(OwnedFd);
 
 impl Keeper {
@@ -41,12 +41,12 @@ impl Keeper {
 
     /// Makes the client's end readable.
     pub fn wake(&self) {
-        // A client that has gone does not mind.
+        // An error means that the client's end is closed: nobody polls it.
         let _ = send(&self.0, &[1], SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
     }
 }
 
-/// A fresh token: the client's end, closed on exec, and the keeper.
+/// Creates a token: the client's end (close-on-exec) and the keeper.
 fn token() -> Result<(OwnedFd, Keeper), Errno> {
     let (client, keeper) =
         socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
@@ -54,9 +54,9 @@ fn token() -> Result<(OwnedFd, Keeper), Errno> {
 }
 
 enum Held {
-    /// Alive as long as a descriptor is.
+    /// The object lives as long as a descriptor of it is open.
     ByDescriptor(Arc<Keeper>, Arc<dyn Any + Send + Sync>),
-    /// Alive as long as someone else holds it.
+    /// The object lives as long as others hold references.
     Elsewhere(Weak<dyn Any + Send + Sync>),
 }
 
@@ -79,16 +79,16 @@ impl Held {
 #[derive(Default)]
 struct Table {
     held: HashMap<FileId, Held>,
-    /// Size at which dead entries are looked for.
+    /// Number of entries at which dead ones are collected.
     sweep_at: usize,
 }
 
-/// Objects by the file that stands for them.
+/// Objects by the file that represents them.
 #[derive(Default)]
 pub struct Registry(Mutex<Table>);
 
 impl Registry {
-    /// A descriptor that keeps `object` alive, and its keeper, which goes with it.
+    /// Issues a descriptor that keeps `object` alive; returns it and the keeper.
     pub fn issue(
         &self,
         object: Arc<dyn Any + Send + Sync>,
@@ -100,7 +100,7 @@ impl Registry {
         Ok((client, weak))
     }
 
-    /// Notes that `file` stands for `object`, without keeping it alive.
+    /// Enters `file` as representing `object`, without keeping it alive.
     pub fn note(
         &self,
         file: BorrowedFd<'_>,
@@ -119,7 +119,7 @@ impl Registry {
         }
         let old = table.held.insert(id, held);
         drop(table);
-        // Objects end outside of the lock: their ends may come back here.
+        // Objects are dropped outside of the lock: their destructors may call back here.
         drop((old, dead));
     }
 
@@ -130,13 +130,13 @@ impl Registry {
         object.downcast().ok()
     }
 
-    /// Lets go of objects whose last descriptor is closed.
+    /// Drops objects whose last descriptor is closed.
     pub fn sweep(&self) {
         let dead: Vec<_> = lock(&self.0).held.extract_if(|_, held| held.is_dead()).collect();
         drop(dead);
     }
 
-    /// Objects that are alive, dead ones not yet swept included.
+    /// Number of entries, dead ones that were not swept yet included.
     pub fn len(&self) -> usize {
         lock(&self.0).held.len()
     }

@@ -1,9 +1,9 @@
-//! The client's memory, reached through pointers inside of arguments.
+//! The client's memory, as pointers inside ioctl arguments reach it.
 
 use bytemuck::Pod;
 use rustix::io::Errno;
 
-/// Memory that a client's pointers point into.
+/// Memory that a client's pointers refer to.
 pub trait UserMemory {
     /// Copies from `address`. `EFAULT` if any byte cannot be read.
     fn read(&self, address: u64, into: &mut [u8]) -> Result<(), Errno>;
@@ -19,8 +19,8 @@ pub fn read_value<T: Pod>(user: &dyn UserMemory, address: u64) -> Result<T, Errn
     Ok(value)
 }
 
-/// Reads `count` values. Memory is allocated only as far as the client's can be read, so that a
-/// wild count costs nothing.
+/// Reads `count` values. The buffer grows only as far as the client's memory can be read, so that a
+/// huge count costs nothing.
 pub fn read_array<T: Pod>(
     user: &dyn UserMemory,
     address: u64,
@@ -44,8 +44,8 @@ pub fn write_array<T: Pod>(user: &dyn UserMemory, address: u64, values: &[T]) ->
     user.write(address, bytemuck::cast_slice(values))
 }
 
-/// A structure of which the client may know fewer or more fields: `given` are its bytes. Missing
-/// fields are zero; fields unknown here must be zero, or the answer is `E2BIG`.
+/// Reads an extensible structure, of which the client may pass fewer or more bytes (`given`). Missing
+/// fields are zero; bytes beyond the known fields must be zero, or the error is `E2BIG`.
 ///
 /// source: asahi_drm.h, "Introduction to the Asahi UAPI"; the error is that of the kernel's
 /// `copy_struct_from_user`.
@@ -59,9 +59,9 @@ pub fn extensible<T: Pod>(given: &[u8]) -> Result<T, Errno> {
     Ok(value)
 }
 
-/// Runs `body` on the argument of a core request as the structure that it is. A client built
-/// against an older header passes fewer bytes, and the missing ones are zero; those of a newer one
-/// are not looked at. What `body` leaves is copied back, whatever it returns, as the kernel does.
+/// Runs `body` on the argument of a core ioctl as a typed structure. Bytes that a client built against
+/// an older header does not pass are zero; those that a newer client adds are ignored. The structure
+/// is copied back whatever `body` returns, as the kernel does.
 pub fn with_struct<T: Pod, E>(
     arg: &mut [u8],
     body: impl FnOnce(&mut T) -> Result<(), E>,
@@ -74,10 +74,10 @@ pub fn with_struct<T: Pod, E>(
     result
 }
 
-/// The memory of this process. The kernel does the copying, so a wrong address is an error and
-/// never a signal.
+/// The memory of this process. The kernel copies, so that a wrong address is an error instead of a
+/// signal.
 ///
-/// Writes go wherever the client's pointers say, as a kernel's would: hand it only requests whose
+/// Writes go wherever the client's pointers say, as a kernel's would: use it only for requests whose
 /// pointers the program itself made.
 pub struct ThisProcess {
     _made_by_new: (),
@@ -94,7 +94,7 @@ impl ThisProcess {
     }
 }
 
-/// What `process_vm_readv` and `process_vm_writev` have in common.
+/// The common part of `process_vm_readv` and `process_vm_writev`.
 type Transfer = unsafe extern "C" fn(
     libc::pid_t,
     *const libc::iovec,
@@ -133,7 +133,7 @@ impl UserMemory for ThisProcess {
     }
 }
 
-/// A client's memory made of one block of bytes at an address of its own, for tests, fuzzers and
+/// A client's memory that consists of one block of bytes at a chosen address, for tests, fuzzers and
 /// replayed captures.
 pub struct Block {
     base: u64,
@@ -141,12 +141,12 @@ pub struct Block {
 }
 
 impl Block {
-    /// `bytes` at `base`.
+    /// Places `bytes` at `base`.
     pub fn new(base: u64, bytes: Vec<u8>) -> Block {
         Block { base, bytes: bytes.into() }
     }
 
-    /// A copy of what the block holds now.
+    /// Copies the block's current contents.
     pub fn bytes(&self) -> Vec<u8> {
         crate::lock(&self.bytes).clone()
     }
