@@ -1,4 +1,4 @@
-//! The device: one chip, shared by every open file.
+//! The virtual device: one chip and the model that executes its commands, shared by all open files.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +13,7 @@ use tepui_softgpu::AddressSpace;
 use crate::chips::TIMESTAMP_HZ;
 use crate::{DRIVER, File, Observer};
 
-/// What executes commands: the model, or a stand-in that tests and tools bring.
+/// Executes hardware commands: the model, or a stand-in of tests and tools.
 pub trait Execute: Send + Sync {
     /// Runs a compute command to its end.
     fn compute(&self, vm: &AddressSpace, job: &ComputeJob) -> Result<JobStats, JobFault>;
@@ -32,12 +32,12 @@ impl Execute for Gpu {
     }
 }
 
-/// How a device behaves.
+/// Options of a device.
 #[derive(Clone)]
 pub struct Options {
-    /// How the model runs.
+    /// Options of the model.
     pub model: tepui_agx_model::Options,
-    /// Who watches.
+    /// Observer of requests and executions.
     pub observer: Option<Arc<dyn Observer>>,
     /// Writes a report of each fault to standard error.
     pub report_faults: bool,
@@ -59,20 +59,20 @@ impl Default for Options {
     }
 }
 
-/// A command that ended badly.
+/// A command that ended in a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultRecord {
-    /// Which open file.
+    /// The open file, numbered from 1.
     pub file: u64,
-    /// The queue's id in the file.
+    /// The queue's id within the file.
     pub queue: u32,
-    /// Which submission of the device.
+    /// The submission, numbered from 1 within the device.
     pub submission: u64,
-    /// Which hardware command of the submission.
+    /// The hardware command, numbered from 0 within the submission.
     pub command: usize,
     /// Whether it was a compute or a render command.
     pub kind: &'static str,
-    /// What happened.
+    /// The fault.
     pub fault: JobFault,
 }
 
@@ -88,13 +88,13 @@ pub struct Device {
 }
 
 impl Device {
-    /// A chip fresh from reset.
+    /// Creates a device of a chip, in its state after reset.
     pub fn new(chip: &'static Chip, options: Options) -> Arc<Device> {
         let gpu = Box::new(Gpu::new(options.model.clone()));
         Device::with_executor(chip, options, gpu)
     }
 
-    /// A device whose commands something else executes; [`Options::model`] is not looked at.
+    /// Creates a device whose commands `gpu` executes; [`Options::model`] is ignored.
     pub fn with_executor(
         chip: &'static Chip,
         options: Options,
@@ -111,12 +111,12 @@ impl Device {
         })
     }
 
-    /// Which chip it is.
+    /// The chip.
     pub fn chip(&self) -> &'static Chip {
         self.chip
     }
 
-    /// Opens the device: an own set of handles, address spaces and queues.
+    /// Opens the device: a new set of handles, address spaces and queues.
     pub fn open(self: &Arc<Self>) -> File {
         File::new(self.clone(), self.files.fetch_add(1, Ordering::Relaxed) + 1)
     }
@@ -126,7 +126,7 @@ impl Device {
         self.faults.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How many faults are kept.
+    /// Number of faults that are kept.
     pub const FAULTS_KEPT: usize = 256;
 
     pub(crate) fn next_submission(&self) -> u64 {
@@ -146,7 +146,7 @@ impl Device {
         }
     }
 
-    /// A fault in one block of lines.
+    /// Formats a fault as lines for standard error.
     fn report(&self, record: &FaultRecord) -> String {
         let FaultRecord { file, queue, submission, command, kind, fault } = record;
         let mut text = format!(

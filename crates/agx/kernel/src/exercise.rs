@@ -1,4 +1,4 @@
-//! Sequences of requests made of bytes, for fuzzers and property tests.
+//! Generates sequences of ioctls from bytes, for fuzzers and property tests.
 //!
 //! Random bytes alone would hardly get past the first check. So each file starts with one object of
 //! every kind, the client's memory with arrays and a command buffer that are well-formed, and the
@@ -20,14 +20,14 @@ use crate::{Device, Execute, File, Options};
 /// Requests of one sequence.
 const MAX_REQUESTS: usize = 256;
 
-/// What a sequence came to.
+/// Outcome of a sequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Requests that were answered well.
+    /// Requests that succeeded.
     pub done: usize,
     /// Requests that were refused.
     pub refused: usize,
-    /// Submissions among those that were answered well.
+    /// Submissions among those that succeeded.
     pub submitted: usize,
 }
 
@@ -47,7 +47,7 @@ impl Execute for Reader {
     }
 }
 
-/// Where the client's memory stands, and where in it what does.
+/// Layout of the client's memory.
 const BASE: u64 = 0x10_0000;
 const HANDLES: usize = 0x000;
 const POINTS: usize = 0x100;
@@ -145,7 +145,7 @@ pub fn run(mut input: &[u8]) -> Outcome {
     session.finish()
 }
 
-/// A value that has a chance.
+/// A plausible value for a field.
 fn tame(field: &Field, info: &IoctlInfo, value: u64, rarely: bool) -> u64 {
     let (small, id) = (value & 7, 1 + (value & 1));
     let at = |offset: usize| BASE + offset as u64;
@@ -176,7 +176,7 @@ fn tame(field: &Field, info: &IoctlInfo, value: u64, rarely: bool) -> u64 {
     }
 }
 
-/// What a sequence has made.
+/// The objects that a sequence has created.
 struct Session {
     device: Arc<Device>,
     user: Block,

@@ -1,4 +1,4 @@
-//! One open of the device: handles, address spaces, queues, and the requests that make them.
+//! An open file of the device: its handles, address spaces and queues, and the ioctls on them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,7 +28,8 @@ struct Object {
     range: u64,
 }
 
-/// One open of the device. Dropping it cancels what has not started, and frees everything it made.
+/// An open file of the device. Dropping it cancels submissions that have not started and frees its
+/// objects.
 pub struct File {
     id: u64,
     device: Arc<Device>,
@@ -36,7 +37,7 @@ pub struct File {
     vms: Mutex<Ids<Arc<Vm>>>,
     queues: Mutex<Ids<Arc<Queue>>>,
     objects: Mutex<Ids<Object>>,
-    /// Tells the queues, also those that were destroyed, that nobody waits for them any more.
+    /// Set when the file is closed; queues, also destroyed ones, then cancel what has not started.
     closed: Arc<AtomicBool>,
 }
 
@@ -44,8 +45,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs `body` on the argument as the structure that it is, which may have grown or be an older
-/// one. What `body` leaves is copied back as far as the client has room.
+/// Runs `body` on an extensible argument as a typed structure: the client's may be shorter or longer.
+/// The structure is copied back as far as the client's reaches.
 fn with<T: KernelStruct>(
     arg: &mut [u8],
     body: impl FnOnce(&mut T) -> Result<(), Refusal>,
@@ -74,7 +75,7 @@ impl File {
         }
     }
 
-    /// Which open of the device this is, counted from 1.
+    /// Number of this open file, from 1 within the device.
     pub fn id(&self) -> u64 {
         self.id
     }
@@ -84,26 +85,26 @@ impl File {
         &self.device
     }
 
-    /// The DRM core's half: buffers, sync objects.
+    /// The DRM core's part of the open file: GEM handles and sync objects.
     pub fn core(&self) -> &CoreFile {
         &self.core
     }
 
-    /// The bound ranges of an address space, address and length in bytes, in order; none for an id
-    /// that names nothing.
+    /// The bound ranges of an address space in ascending order: address and length in bytes. Empty for
+    /// an unknown id.
     pub fn bindings(&self, vm_id: u32) -> Vec<(u64, u64)> {
         let mappings = self.vm(vm_id).map(|vm| vm.space.mappings()).unwrap_or_default();
         mappings.iter().map(|mapping| (mapping.address, mapping.length)).collect()
     }
 
-    /// What is known of a request.
+    /// Name and fields of an ioctl; `None` for an unknown number.
     pub fn info(request: Request) -> Option<&'static IoctlInfo> {
         let own = Ioctl::from_nr(request.nr()).map(Ioctl::info);
         own.or_else(|| core::Ioctl::from_nr(request.nr()).map(core::Ioctl::info))
     }
 
-    /// Answers a request: the word and the argument, as many bytes as the word says. The argument
-    /// is updated in place; pointers in it are followed through `user`.
+    /// Executes an ioctl. `arg` holds as many bytes as the request word encodes and is updated in place;
+    /// pointers in it are followed through `user`.
     ///
     /// # Errors
     /// Those of the interface: `EINVAL` for a bad argument, `ENOENT` for an id that names nothing,
@@ -139,7 +140,7 @@ impl File {
         match self.dispatch(user, request, arg) {
             Ok(()) => Ok(0),
             Err(Refusal { errno, why }) => {
-                // A wait that comes to its deadline is no refusal.
+                // A wait that reaches its deadline is not a refused request.
                 if self.device.options.report_refusals && errno != Errno::TIME {
                     let name = File::info(request).map_or("an unknown request", |info| info.name);
                     let colon = if why.is_empty() { "" } else { ": " };
@@ -226,7 +227,7 @@ impl File {
             stride >= size_of::<uapi::GemBindOp>(),
             "stride is smaller than a struct drm_asahi_gem_bind_op",
         )?;
-        // All are checked before any is applied, so that a refused request changes nothing.
+        // All operations are checked before any is applied, so that a refused request has no effect.
         let mut binds = Vec::new();
         for index in 0..u64::from(args.num_binds) {
             let offset = index * u64::from(args.stride);
@@ -298,7 +299,7 @@ impl File {
         )?;
         let vm = self.vm(args.vm_id)?;
         let mut queues = lock(&self.queues);
-        // The thread wants to know its queue's id, which the table gives.
+        // The queue's thread needs its id, which the table allocates.
         let id = queues.next_id();
         let (device, closed) = (self.device.clone(), self.closed.clone());
         let queue = Queue::new(device, self.id, id, vm, args.usc_exec_base, closed)?;
@@ -351,7 +352,7 @@ impl File {
         Ok(queue.push(Submission { id, waits, commands, done })?)
     }
 
-    /// Where a timestamp goes; `None` for handle 0.
+    /// The destination of a timestamp; `None` for handle 0.
     fn timestamp_slot(&self, at: uapi::Timestamp) -> Result<Option<TimestampSlot>, Refusal> {
         if at.handle == 0 {
             return Ok(None);

@@ -1,10 +1,10 @@
-//! The hook for tracers and captures.
+//! The observer interface for tracers and captures.
 
 use tepui_agx_model::{ComputeJob, JobFault, JobStats, RenderJob};
 use tepui_drm::device::CallObserver;
 use tepui_softgpu::AddressSpace;
 
-/// A hardware command, as the model gets it.
+/// A hardware command as the model receives it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Work {
     /// A stream of dispatches.
@@ -24,14 +24,14 @@ pub struct Execution<'a> {
     pub submission: u64,
     /// Hardware commands of the submission, counted from 0.
     pub command: usize,
-    /// What is executed.
+    /// The command.
     pub work: &'a Work,
-    /// What the GPU sees of memory.
+    /// The address space that the GPU sees.
     pub vm: &'a AddressSpace,
 }
 
-/// Watches requests (see [`CallObserver`]) and what the GPU executes. The callbacks below run in the
-/// queue's thread: while one of them runs, its queue stands still.
+/// Observes ioctls (see [`CallObserver`]) and the execution of commands. The callbacks below run on the
+/// queue's thread, so the queue makes no progress meanwhile.
 pub trait Observer: CallObserver {
     /// A command is about to be executed.
     fn starting(&self, _execution: &Execution<'_>) {}

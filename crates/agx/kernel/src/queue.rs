@@ -1,4 +1,4 @@
-//! Queues: submissions wait for their fences and run one after the other, in the order they came.
+//! Queues: submissions wait for their input fences and are executed one at a time in submission order.
 //!
 //! The hardware has a queue for render and one for compute commands, and barriers in a submission
 //! order the two. Here a submission's commands run in order, one at a time, which every set of
@@ -17,7 +17,7 @@ use crate::device::{Device, FaultRecord, timestamp};
 use crate::observer::{Execution, Work};
 use crate::vm::{Vm, buffer};
 
-/// Where a timestamp goes: a buffer and an offset in it, in bytes, a multiple of 8.
+/// Destination of a timestamp: a buffer and a byte offset in it, a multiple of 8.
 pub(crate) struct TimestampSlot {
     pub gem: Arc<Gem>,
     pub offset: u64,
@@ -52,11 +52,11 @@ pub(crate) struct Submission {
     pub done: Fence,
 }
 
-/// What decides whether a queue goes on.
+/// State that decides whether a queue continues.
 struct State {
-    /// A command ended badly; nothing runs any more.
+    /// A command faulted: the queue is lost and executes nothing more.
     lost: AtomicBool,
-    /// The file was closed; nothing more is started.
+    /// The file was closed: submissions that have not started are cancelled.
     file_closed: Arc<AtomicBool>,
 }
 
@@ -66,7 +66,7 @@ impl State {
     }
 }
 
-/// A queue of an open file. Dropping it lets what was submitted run to its end.
+/// A queue of an open file. Dropping it lets earlier submissions finish.
 pub(crate) struct Queue {
     pub usc_exec_base: u64,
     state: Arc<State>,
@@ -74,7 +74,7 @@ pub(crate) struct Queue {
     sender: Mutex<Sender<Submission>>,
 }
 
-/// What a queue's thread knows.
+/// State of a queue's thread.
 struct Worker {
     device: Arc<Device>,
     file: u64,
@@ -84,8 +84,8 @@ struct Worker {
 }
 
 impl Queue {
-    /// A queue and its thread. Once `file_closed` is set, and waiters are told to look
-    /// ([`tepui_drm::fence::notify`]), what has not started is cancelled.
+    /// Creates a queue and its thread. Once `file_closed` is set and waiters are woken
+    /// ([`tepui_drm::fence::notify`]), submissions that have not started are cancelled.
     pub fn new(
         device: Arc<Device>,
         file: u64,
@@ -102,7 +102,7 @@ impl Queue {
         Ok(Queue { usc_exec_base, state, sender: Mutex::new(sender) })
     }
 
-    /// Whether a command of this queue has ended badly.
+    /// Whether a command of this queue has faulted.
     pub fn is_lost(&self) -> bool {
         self.state.lost.load(Ordering::Acquire)
     }

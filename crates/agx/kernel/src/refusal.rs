@@ -1,13 +1,13 @@
-//! Why a request was refused: an error number for the client, words for whoever debugs it.
+//! Refused requests: an errno for the client and a reason for people who debug it.
 
 use tepui_drm::Errno;
 
 /// A refused request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// What the client gets.
+    /// The client's error number.
     pub errno: Errno,
-    /// What was wrong.
+    /// The reason.
     pub why: &'static str,
 }
 

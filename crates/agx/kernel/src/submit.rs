@@ -1,4 +1,4 @@
-//! Command buffers: from the flat bytes of a submission to typed commands and the model's jobs.
+//! Command buffers: parses the bytes of a submission into typed commands and the model's jobs.
 
 use tepui_agx_model as model;
 use tepui_drm::uapi::asahi::{
@@ -10,7 +10,7 @@ use crate::chips::{MAX_ATTACHMENTS, MAX_COMMANDS};
 use crate::observer::Work;
 use crate::refusal::{Refusal, require};
 
-/// Which shaders attachments are for.
+/// The shader stage that attachments belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// Vertex shaders.
@@ -21,7 +21,7 @@ pub enum Stage {
     Compute,
 }
 
-/// What a command says.
+/// The payload of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Payload {
     /// A render pass.
@@ -39,11 +39,11 @@ pub struct Command {
     pub header: CmdHeader,
     /// Offset of the header in the command buffer, in bytes.
     pub offset: usize,
-    /// What the command says.
+    /// The payload.
     pub payload: Payload,
 }
 
-/// Takes a command buffer apart and checks it.
+/// Parses and validates a command buffer.
 ///
 /// # Errors
 /// `EINVAL` for a bad header, barrier, count or field; `E2BIG` for fields that are unknown here and

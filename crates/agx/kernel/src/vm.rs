@@ -14,11 +14,11 @@ use tepui_softgpu::{AddressSpace, Memory, Protection};
 use crate::chips::{PAGE_BYTES, PAGE_SHIFT, VA_BITS};
 use crate::refusal::{Refusal, require};
 
-/// What stands behind a buffer.
+/// The memory behind a buffer.
 pub struct Buffer {
     /// The memory, whole GPU pages.
     pub memory: Arc<Memory>,
-    /// The address space that alone may bind it; such a buffer is never exported.
+    /// The only address space that may bind it, if it is private to one; then it is never exported.
     pub private_to: Option<Weak<Vm>>,
 }
 
@@ -36,7 +36,7 @@ impl Backing for Buffer {
     }
 }
 
-/// The kernel's rule for sizes: whole pages.
+/// Rounds a size up to whole GPU pages, as the kernel does.
 pub fn allocate(size: u64, private_to: Option<Weak<Vm>>) -> Result<Buffer, Refusal> {
     require(size > 0, "size is 0")?;
     let size = size.checked_next_multiple_of(PAGE_BYTES).ok_or(Errno::INVAL)?;
@@ -59,14 +59,14 @@ pub fn import(fd: OwnedFd, size: u64) -> Result<Box<dyn Backing>, Errno> {
     Ok(Box::new(Buffer { memory: Arc::new(memory), private_to: None }))
 }
 
-/// The driver's half of a buffer. Every buffer of this device has one.
+/// The driver's object of a buffer.
 pub fn buffer(gem: &Gem) -> Result<&Buffer, Refusal> {
     gem.backing::<Buffer>().ok_or(Errno::INVAL.into())
 }
 
 /// An address space.
 pub struct Vm {
-    /// What the GPU sees.
+    /// The page tables.
     pub space: AddressSpace,
     window: Range<u64>,
     kernel: Range<u64>,
@@ -188,7 +188,7 @@ impl Vm {
         result
     }
 
-    /// Lets go of unbound memory if no job runs; otherwise the job that ends last does.
+    /// Releases unbound memory if no job runs; otherwise the job that ends last does.
     pub fn release(&self) {
         if let Ok(_nobody) = self.running.try_write() {
             self.space.release_retired();
