@@ -1,8 +1,10 @@
-//! Captures: what a process asked of a GPU, and the memory that its commands saw.
+//! Captures of GPU work: a file format for the requests that a process made to the kernel and for
+//! the memory that its commands read.
 //!
-//! A [`Writer`] turns [`Record`]s into a stream of bytes — a file, a pipe, a socket — and a [`Reader`]
-//! turns them back; a [`Session`] applies them one after another and answers what memory held at each
-//! moment. What the bytes of a call or a command mean is the business of the driver's crate.
+//! A [`Writer`] turns [`Record`]s into a stream of bytes — a file, a pipe, a socket — and a
+//! [`Reader`] turns them back. A [`Session`] replays the records and reconstructs GPU memory as it
+//! was at each of them. The crate does not interpret requests and commands; that is left to the
+//! crate of the GPU family (for AGX `tepui-agx-capture`). Start reading in `record.rs`.
 //!
 //! ```
 //! use tepui_capture::{Process, Reader, Record, Writer};
@@ -26,13 +28,14 @@
 //! | 4 | CRC-32 (that of Ethernet and zlib) of the payload |
 //! | length | the payload: a [`Record`] in the [postcard](https://postcard.jamesmunns.com/wire-format) format |
 //!
-//! Variants of [`Record`] are only added at its end, and a reader skips a payload that begins with a
-//! variant it does not know. Memory travels in pages of [`PAGE_BYTES`]; a page is written once, without
-//! the zeros at its end, and later records name it by its number: pages count from 1 in the order of
-//! their records, and number 0 is the page of zeros. [`Record::Forget`] starts all numbers anew, so that
-//! a reader's memory is bounded as the writer's is.
+//! Variants of [`Record`] are only added at its end, and a reader skips a payload that begins with
+//! a variant it does not know. Memory is stored in pages of [`PAGE_BYTES`], deduplicated: each
+//! content is written once, without its trailing zeros, and later records refer to it by number.
+//! Numbers count from 1 in the order of the page records; number 0 is the page of zeros.
+//! [`Record::Forget`] resets the numbering, which bounds the memory of writer and reader.
 //!
-//! A stream may end anywhere, as programs do. A reader of a damaged stream gives the offset and stops.
+//! A stream may end anywhere, since programs may be killed. On a damaged record the reader reports
+//! its offset and stops.
 
 mod reader;
 mod record;
@@ -44,10 +47,10 @@ pub use record::{Call, ClientMemory, Contents, Finish, Mapping, Mappings, Proces
 pub use session::{Inconsistent, Session, View};
 pub use writer::{ObjectWriter, Writer};
 
-/// What a stream begins with.
+/// The first bytes of a stream.
 pub const MAGIC: [u8; 8] = *b"TEPUICAP";
 
-/// The version that is written and read here.
+/// The version of the format that this crate reads and writes.
 pub const VERSION: u32 = 1;
 
 /// Size of a page of memory.

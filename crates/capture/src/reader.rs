@@ -1,4 +1,4 @@
-//! Bytes into records.
+//! The reader: bytes to records.
 
 use std::io::{self, Read};
 
@@ -8,29 +8,29 @@ use crate::{MAGIC, MAX_PAYLOAD_BYTES, VERSION};
 /// Why a stream cannot be read further.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The stream is something else.
+    /// The stream does not begin with the magic bytes.
     #[error("this is no capture: it does not begin with TEPUICAP")]
     NotACapture,
-    /// The stream is of another version.
+    /// The stream has another version of the format.
     #[error("the capture has version {found}; this program reads version {VERSION}")]
     Version {
         /// Its version.
         found: u32,
     },
-    /// The stream ends inside of a record, as it does when the program was killed.
+    /// The stream ends inside a record, for example because the program was killed.
     #[error("the capture ends inside of the record at byte {offset}")]
     Truncated {
         /// Where the record begins.
         offset: u64,
     },
-    /// A record is longer than any can be.
+    /// A record is longer than [`MAX_PAYLOAD_BYTES`].
     #[error(
-        "the record at byte {offset} says that it has {length} bytes; {MAX_PAYLOAD_BYTES} is the most"
+        "the record at byte {offset} claims {length} bytes; at most {MAX_PAYLOAD_BYTES} are allowed"
     )]
     TooLong {
         /// Where the record begins.
         offset: u64,
-        /// The length it says.
+        /// The length in its header.
         length: u32,
     },
     /// A record's checksum is wrong.
@@ -39,7 +39,7 @@ pub enum ReadError {
         /// Where the record begins.
         offset: u64,
     },
-    /// A record's payload is not what its variant says.
+    /// A record's payload cannot be deserialised.
     #[error("the record at byte {offset} is damaged: {reason}")]
     Payload {
         /// Where the record begins.
@@ -52,18 +52,18 @@ pub enum ReadError {
     Io(#[from] io::Error),
 }
 
-/// Reads a stream, record after record. After an error it gives no more.
+/// Iterator over the records of a stream. It ends after the first error.
 pub struct Reader<R: Read> {
     input: R,
     offset: u64,
     ended: bool,
 }
 
-/// Variants of [`Record`] that are known here.
+/// Number of variants of [`Record`].
 const VARIANTS: u32 = 10;
 
 impl<R: Read> Reader<R> {
-    /// Reads the beginning.
+    /// Reads and checks the header of the stream.
     pub fn new(mut input: R) -> Result<Reader<R>, ReadError> {
         let mut head = [0; 12];
         let got = fill(&mut input, &mut head)?;
@@ -100,7 +100,7 @@ impl<R: Read> Reader<R> {
             if length > MAX_PAYLOAD_BYTES {
                 return Err(ReadError::TooLong { offset, length });
             }
-            // Grows with what is there, not with what the length says.
+            // The buffer grows with the bytes that exist, so a wrong length cannot allocate much.
             let mut payload = Vec::new();
             self.input.by_ref().take(length.into()).read_to_end(&mut payload)?;
             if payload.len() < length as usize {
@@ -110,7 +110,7 @@ impl<R: Read> Reader<R> {
                 return Err(ReadError::Checksum { offset });
             }
             self.offset += 8 + u64::from(length);
-            // A variant is a varint; those known here have one byte.
+            // Postcard encodes the variant as a varint; known variants take one byte.
             if payload.first().is_none_or(|&variant| u32::from(variant) >= VARIANTS) {
                 continue;
             }
@@ -134,7 +134,7 @@ impl<R: Read> Iterator for Reader<R> {
     }
 }
 
-/// Reads until the buffer is full or the input ends; says how much there was.
+/// Reads until the buffer is full or the input ends; returns the number of bytes read.
 fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut done = 0;
     while done < buffer.len() {

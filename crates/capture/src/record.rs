@@ -17,39 +17,40 @@ pub enum Record {
         /// Which open.
         file: u64,
     },
-    /// A request was answered.
+    /// An ioctl returned.
     Call(Call),
-    /// The next page, without the zeros at its end.
+    /// The content of a page, without its trailing zeros. Its number is one more than that of the
+    /// page record before.
     Page(#[serde(with = "serde_bytes")] Vec<u8>),
-    /// What an object holds now, as far as it changed since the last record of it.
+    /// The pages of a buffer object that changed since the last record of that object.
     Contents(Contents),
-    /// What an address space binds now: all of it.
+    /// All mappings of an address space.
     Mappings(Mappings),
-    /// A command is about to be executed; memory is what the records so far say.
+    /// A command is about to execute; the records up to this one describe memory.
     Start(Start),
-    /// A command has been executed; memory is what the records so far say.
+    /// A command has executed; the records up to this one describe memory.
     Finish(Finish),
-    /// Pages, objects and address spaces are forgotten, and numbers start anew.
+    /// All pages, objects and address spaces are dropped, and the page numbers start over.
     Forget,
 }
 
-/// The process behind a stream.
+/// The process that was captured.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
-    /// Its number.
+    /// Process id.
     pub id: u32,
-    /// What it was started with.
+    /// Command line.
     pub arguments: Vec<String>,
     /// Name of the kernel's driver.
     pub driver: String,
-    /// Which GPU, for people.
+    /// Name of the GPU, for display.
     pub gpu: String,
     /// The driver's parameter block.
     #[serde(with = "serde_bytes")]
     pub parameters: Vec<u8>,
 }
 
-/// A request and its answer.
+/// An ioctl and its result.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
     /// Which open file.
@@ -58,21 +59,21 @@ pub struct Call {
     pub thread: u32,
     /// When it was answered: CLOCK_MONOTONIC in nanoseconds.
     pub time_ns: u64,
-    /// The request word.
+    /// The ioctl's request number.
     pub request: u32,
     /// What `ioctl` returned, or minus the errno.
     pub result: i32,
     /// The argument before the call.
     #[serde(with = "serde_bytes")]
     pub before: Vec<u8>,
-    /// The argument after the call; empty if it is the same.
+    /// The argument after the call; empty if the call did not change it.
     #[serde(with = "serde_bytes")]
     pub after: Vec<u8>,
-    /// What pointers in the argument led to.
+    /// The client memory that pointers in the argument refer to.
     pub memory: Vec<ClientMemory>,
 }
 
-/// A piece of the client's memory.
+/// A range of the client's memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientMemory {
     /// The field of the argument that points to it.
@@ -84,18 +85,19 @@ pub struct ClientMemory {
     pub bytes: Vec<u8>,
 }
 
-/// Changed pages of an object.
+/// Changed pages of a buffer object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contents {
     /// The object's number, given by the writer.
     pub object: u64,
     /// Its size in bytes, a multiple of the page.
     pub size: u64,
-    /// Which pages of the object changed, and the numbers of their contents.
+    /// The changed pages: index in the object, and number of the page record that holds the
+    /// content.
     pub pages: Vec<(u32, u32)>,
 }
 
-/// A bound range.
+/// A mapped GPU address range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mapping {
     /// First GPU address.
@@ -110,11 +112,11 @@ pub struct Mapping {
     pub read: bool,
     /// The GPU may write.
     pub write: bool,
-    /// The page at the offset stands at every page of the range.
+    /// Every page of the range maps the one page at the offset.
     pub single_page: bool,
 }
 
-/// All bound ranges of an address space.
+/// All mappings of an address space.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mappings {
     /// The address space's number, given by the writer.
@@ -123,7 +125,7 @@ pub struct Mappings {
     pub mappings: Vec<Mapping>,
 }
 
-/// A command at the moment of its execution.
+/// A command that is about to execute.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Start {
     /// Which open file.
@@ -136,15 +138,15 @@ pub struct Start {
     pub command: u32,
     /// The address space it runs in.
     pub space: u64,
-    /// The driver's number of the command's type.
+    /// The type of the command, as the kernel interface numbers it.
     pub kind: u32,
-    /// What the queue adds to the command: for AGX the base of USC addresses.
+    /// Queue state that the command needs: for AGX the base of USC addresses.
     pub base: u64,
-    /// The command, as the driver's interface has it.
+    /// The command in the format of the kernel interface.
     #[serde(with = "serde_bytes")]
     pub payload: Vec<u8>,
-    /// Memory is that of the moment of the submission, not of the execution: the writer could not
-    /// see when the GPU began.
+    /// Memory was captured at submission, not at execution, because the writer could not observe
+    /// when the GPU began.
     pub early: bool,
 }
 

@@ -1,4 +1,5 @@
-//! What memory held at each moment of a capture.
+//! Replays the memory records of a capture: [`Session`] holds GPU memory as it was at the record
+//! applied last.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -6,32 +7,32 @@ use std::sync::Arc;
 use crate::PAGE_BYTES;
 use crate::record::{Mapping, Record};
 
-/// A record that does not fit those before it.
+/// A record that contradicts the records before it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Inconsistent {
-    /// A page's number was never given.
+    /// A page number that no page record has.
     #[error(
-        "page {page} of object {object} is said to be number {number}, but there are only {count}"
+        "page {page} of object {object} refers to page record {number}, but there are only {count}"
     )]
     NoSuchPage {
         /// The object.
         object: u64,
         /// Which page of it.
         page: u32,
-        /// The number said.
+        /// The number of the page record.
         number: u32,
-        /// Numbers given so far.
+        /// Page records so far.
         count: usize,
     },
-    /// A page is larger than a page.
-    #[error("a page of {size} bytes")]
+    /// A page record is longer than [`PAGE_BYTES`].
+    #[error("a page record has {size} bytes; a page has {PAGE_BYTES}")]
     PageSize {
         /// Its size.
         size: usize,
     },
-    /// A mapping leaves the address space or is not made of whole pages.
+    /// A mapping exceeds the address space or does not consist of whole pages.
     #[error(
-        "address space {space} binds {length:#x} bytes at {address:#x}, which are no whole pages of it"
+        "address space {space} maps {length:#x} bytes at {address:#x}; mappings are whole pages within 64 bits"
     )]
     Mapping {
         /// The address space.
@@ -41,7 +42,7 @@ pub enum Inconsistent {
         /// Length in bytes.
         length: u64,
     },
-    /// An object's page lies outside of it.
+    /// A page lies outside its object.
     #[error("object {object} of {size} bytes has no page {page}")]
     OutsideObject {
         /// The object.
@@ -61,7 +62,7 @@ struct Object {
     pages: BTreeMap<u32, Arc<[u8]>>,
 }
 
-/// The state that records build up.
+/// GPU memory after the records applied so far: pages, buffer objects and address spaces.
 #[derive(Clone, Debug, Default)]
 pub struct Session {
     pages: Vec<Arc<[u8]>>,
@@ -70,12 +71,12 @@ pub struct Session {
 }
 
 impl Session {
-    /// Nothing yet.
+    /// A session without records.
     pub fn new() -> Session {
         Session::default()
     }
 
-    /// Takes a record in. Those that are not about memory change nothing.
+    /// Applies a record. Records that do not describe memory change nothing.
     pub fn apply(&mut self, record: &Record) -> Result<(), Inconsistent> {
         match record {
             Record::Page(bytes) => {
@@ -134,23 +135,23 @@ impl Session {
         Ok(())
     }
 
-    /// An address space as it is now. One that was never described binds nothing.
+    /// The current state of an address space. One without a record has no mappings.
     pub fn space(&self, space: u64) -> View<'_> {
         View { session: self, mappings: self.spaces.get(&space) }
     }
 
-    /// Size of an object in bytes; `None` for one that was never described.
+    /// Size of an object in bytes; `None` without a record of it.
     pub fn object_size(&self, object: u64) -> Option<u64> {
         Some(self.objects.get(&object)?.size)
     }
 
-    /// Pages of an object that are not all zero, each without the zeros at its end, in order.
+    /// The pages of an object that are not all zero, in order, each without its trailing zeros.
     pub fn object_pages(&self, object: u64) -> impl Iterator<Item = (u32, &Arc<[u8]>)> {
         self.objects.get(&object).into_iter().flat_map(|o| o.pages.iter()).map(|(&i, b)| (i, b))
     }
 }
 
-/// An address space at a moment.
+/// The current state of an address space.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     session: &'a Session,
@@ -158,7 +159,7 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// The bound ranges, in order of address.
+    /// The mappings, in order of address.
     pub fn mappings(&self) -> impl Iterator<Item = &'a Mapping> + use<'a> {
         self.mappings.into_iter().flat_map(BTreeMap::values)
     }
@@ -166,7 +167,7 @@ impl<'a> View<'a> {
     /// Copies memory.
     ///
     /// # Errors
-    /// The first address at which nothing is bound that may be read.
+    /// The first address that is not mapped readable.
     pub fn read(&self, address: u64, into: &mut [u8]) -> Result<(), u64> {
         let mut done = 0;
         while done < into.len() {

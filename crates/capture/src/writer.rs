@@ -1,4 +1,4 @@
-//! Records into bytes.
+//! The writer: records to bytes, with pages deduplicated.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -8,17 +8,17 @@ use xxhash_rust::xxh3::xxh3_128;
 use crate::record::{Contents, Mapping, Mappings, Record};
 use crate::{MAGIC, MAX_PAYLOAD_BYTES, PAGE_BYTES, VERSION};
 
-/// Pages that are remembered: 4 GiB of them. With more, numbers start anew.
+/// Limit on remembered pages: 4 GiB of them. Beyond it, the numbering is reset.
 const MAX_PAGES: usize = 1 << 18;
 
-/// Pages of an object in one record, so that no record is too long.
+/// Limit on the pages of one [`Contents`] record, so that no record is too long.
 const PAGES_A_RECORD: usize = 1 << 20;
 
 /// Writes a stream.
 pub struct Writer<W: Write> {
     out: W,
-    /// Numbers of pages by the hash of their contents. Two contents with the same 128 bits of hash
-    /// would be taken for one; by chance that does not happen.
+    /// Numbers of pages by the 128-bit hash of their contents. Collisions are not handled: by
+    /// chance they do not happen.
     pages: HashMap<u128, u32>,
     /// The page numbers of each object, as the last record has them.
     objects: HashMap<u64, Vec<u32>>,
@@ -26,22 +26,22 @@ pub struct Writer<W: Write> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a stream.
+    /// Writes the header of a stream.
     pub fn new(mut out: W) -> io::Result<Writer<W>> {
         out.write_all(&MAGIC)?;
         out.write_all(&VERSION.to_le_bytes())?;
         Ok(Writer { out, pages: HashMap::new(), objects: HashMap::new(), spaces: HashMap::new() })
     }
 
-    /// Writes a record that is not about memory; for that there are [`Writer::object`] and
-    /// [`Writer::mappings`].
+    /// Writes a record that does not describe memory. [`Writer::object`] and [`Writer::mappings`]
+    /// write those that do.
     pub fn record(&mut self, record: &Record) -> io::Result<()> {
         let payload = postcard::to_stdvec(record).map_err(io::Error::other)?;
         let length = u32::try_from(payload.len()).unwrap_or(u32::MAX);
         if length > MAX_PAYLOAD_BYTES {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
-                format!("a record of {length} bytes; {MAX_PAYLOAD_BYTES} is the most"),
+                format!("a record has {length} bytes; at most {MAX_PAYLOAD_BYTES} are allowed"),
             ));
         }
         self.out.write_all(&length.to_le_bytes())?;
@@ -49,8 +49,8 @@ impl<W: Write> Writer<W> {
         self.out.write_all(&payload)
     }
 
-    /// Begins a description of memory. Numbers start anew when there are too many; whatever is not
-    /// described after this call is then gone.
+    /// Begins a description of memory. If too many pages are numbered, this resets the numbering:
+    /// then everything must be described again, and what is not is dropped.
     pub fn begin_memory(&mut self) -> io::Result<()> {
         if self.pages.len() >= MAX_PAGES {
             self.record(&Record::Forget)?;
@@ -61,8 +61,8 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Describes what an object of `size` bytes holds now: [`ObjectWriter::page`] takes its pages in
-    /// rising order, and those left out hold zeros.
+    /// Describes the contents of an object of `size` bytes: [`ObjectWriter::page`] takes its pages
+    /// in rising order, and those left out are zero.
     pub fn object(&mut self, object: u64, size: u64) -> io::Result<ObjectWriter<'_, W>> {
         let count = usize::try_from(size.div_ceil(PAGE_BYTES as u64)).map_err(io::Error::other)?;
         let known = self.objects.remove(&object);
@@ -83,7 +83,7 @@ impl<W: Write> Writer<W> {
         })
     }
 
-    /// Describes what an address space binds now.
+    /// Describes the mappings of an address space.
     pub fn mappings(&mut self, space: u64, mappings: Vec<Mapping>) -> io::Result<()> {
         if self.spaces.get(&space) == Some(&mappings) {
             return Ok(());
@@ -93,12 +93,12 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Hands everything so far to the reader.
+    /// Flushes the output.
     pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
 
-    /// The number of a page's contents, written if they are new.
+    /// Returns the number of a page's contents and writes a page record if they are new.
     fn page(&mut self, bytes: &[u8]) -> io::Result<u32> {
         let used = used_bytes(bytes);
         if used == 0 {
@@ -116,7 +116,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Bytes up to the last that is not zero.
+/// Length without trailing zeros.
 fn used_bytes(bytes: &[u8]) -> usize {
     let (words, rest) = bytes.as_chunks::<16>();
     if let Some(last) = rest.iter().rposition(|&byte| byte != 0) {
@@ -127,22 +127,22 @@ fn used_bytes(bytes: &[u8]) -> usize {
     word * 16 + last + 1
 }
 
-/// An object that is being described.
+/// Describes the contents of one object.
 pub struct ObjectWriter<'w, W: Write> {
     writer: &'w mut Writer<W>,
     object: u64,
     size: u64,
-    /// The page numbers of the object, so far as they are known.
+    /// The page numbers of the object, updated as pages are described.
     numbers: Vec<u32>,
     /// The object is new, or has another size than before.
     fresh: bool,
     changed: Vec<(u32, u32)>,
-    /// The first page of which nothing was said yet.
+    /// The first page that is not described yet.
     next: usize,
 }
 
 impl<W: Write> ObjectWriter<'_, W> {
-    /// The contents of a page. A page outside of the object, or before an earlier one, is left out.
+    /// Describes a page. A page outside the object, or before one already described, is ignored.
     pub fn page(&mut self, index: u32, bytes: &[u8]) -> io::Result<()> {
         if index as usize >= self.numbers.len() || (index as usize) < self.next {
             return Ok(());
@@ -154,7 +154,7 @@ impl<W: Write> ObjectWriter<'_, W> {
         Ok(())
     }
 
-    /// Whether the page held something other than zeros when the object was last described.
+    /// Whether the page was not all zero when the object was last described.
     pub fn held(&self, index: u32) -> bool {
         self.numbers.get(index as usize).is_some_and(|&number| number != 0)
     }

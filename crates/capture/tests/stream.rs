@@ -1,4 +1,4 @@
-//! Streams written and read again, whole and damaged.
+//! Streams are written and read back, intact and damaged.
 
 use proptest::prelude::*;
 use tepui_capture::{
@@ -187,7 +187,8 @@ fn records_that_do_not_fit_are_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// Records of garbage behind right checksums, and views of what they leave.
+    /// Records with random payloads and valid checksums are refused or applied; what they leave can
+    /// be read.
     #[test]
     fn garbage_is_refused_or_read(payloads in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..64), 0..8), at: u64) {
         let mut bytes = Vec::new();

@@ -1,57 +1,57 @@
-//! What the format table says of a format.
+//! The properties of a format.
 
 use crate::Format;
 use crate::units::{Extent, Px};
 
-/// Everything there is to know about a format. Obtained by [`Format::info`].
+/// The table entry of a format, returned by [`Format::info`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FormatInfo {
     /// Vulkan's name without the `VK_FORMAT_` prefix.
     pub name: &'static str,
-    /// The unit that memory is addressed in.
+    /// The block: the unit that memory is addressed in.
     pub block: Block,
-    /// What the bits of a block mean.
+    /// How the bits of a block are interpreted.
     pub encoding: Encoding,
 }
 
-/// The unit of storage: one pixel for most formats, a rectangle of pixels for block-compressed
-/// and 4:2:2 formats.
+/// A block, the unit of storage: one pixel for most formats, a rectangle of pixels for
+/// block-compressed and 4:2:2 formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
     /// Width in pixels.
     pub width_px: u32,
     /// Height in pixels.
     pub height_px: u32,
-    /// Bytes of one block. Of a planar format: of one pixel of its first plane.
+    /// Size of a block in bytes; for a planar format, of one pixel of its first plane.
     pub bytes: u32,
 }
 
 impl Block {
-    /// The block's sides in pixels.
+    /// Width and height in pixels.
     pub const fn extent(&self) -> Extent<Px> {
         Extent::new(self.width_px, self.height_px)
     }
 }
 
-/// How a block's bits become values.
+/// How the bits of a block are interpreted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
-    /// One pixel, each component a bit field.
+    /// One pixel whose components are bit fields.
     Plain(Channels),
-    /// Three 9-bit mantissas and one 5-bit exponent that they share (`E5B9G9R9`).
+    /// Three 9-bit mantissas with a shared 5-bit exponent (`E5B9G9R9`).
     SharedExponent,
-    /// A depth value, a stencil value or both, each a bit field.
+    /// Depth, stencil or both, each a bit field.
     DepthStencil(Channels),
-    /// Two pixels side by side share their chroma: four components a block. The table lists the
-    /// components in the order of memory; the green of the second pixel is the second `G`.
+    /// 4:2:2: two horizontally adjacent pixels share their chroma, so a block has four components.
+    /// They are listed in memory order; the second `G` is that of the second pixel.
     Subsampled(Channels),
-    /// Several images, one a plane.
+    /// Several planes, each an image.
     Planar(Planes),
-    /// A block that a decoder turns into pixels.
+    /// A compressed block, decoded by [`crate::block`].
     Compressed(Compression, Numeric),
 }
 
-/// Up to four components of a pixel, in the order of memory (least significant bit first).
+/// Up to four components of a pixel in memory order (least significant bit first).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Channels {
     pub(crate) list: [Channel; 4],
@@ -78,17 +78,18 @@ impl Channels {
 /// A bit field of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Channel {
-    /// Which component it holds.
+    /// The component that it holds.
     pub component: Component,
-    /// Its least significant bit, counted from bit 0 of byte 0 of the block (little endian).
+    /// Position of its least significant bit, counted from bit 0 of byte 0 of the block (little
+    /// endian).
     pub shift: u16,
-    /// How many bits it has.
+    /// Width in bits.
     pub bits: u8,
-    /// How its bits become a number.
+    /// How its bits are converted to a number.
     pub numeric: Numeric,
 }
 
-/// What a channel holds.
+/// A component of a pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Component {
     /// Red, or chroma Cr.
@@ -105,7 +106,7 @@ pub enum Component {
     S,
 }
 
-/// How stored bits become a number.
+/// How stored bits are converted to a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Numeric {
     /// Unsigned fixed point: all ones is 1.0.
@@ -120,7 +121,7 @@ pub enum Numeric {
     Uint,
     /// A signed integer, two's complement.
     Sint,
-    /// A float without a sign bit: 5 exponent bits and the rest mantissa.
+    /// A float without a sign bit: 5 exponent bits, the rest mantissa.
     Ufloat,
     /// A float of 16, 32 or 64 bits.
     Sfloat,
@@ -149,14 +150,14 @@ impl Planes {
     }
 }
 
-/// One plane of a planar format: an image of its own.
+/// One plane of a planar format, which is an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plane {
     /// The plane's own format. source: Vulkan specification, "Compatible Formats of Planes".
     pub format: Format,
-    /// How many pixels of the image one pixel of the plane covers, horizontally.
+    /// Horizontal subsampling: pixels of the image per pixel of the plane.
     pub width_divisor: u32,
-    /// The same vertically.
+    /// Vertical subsampling.
     pub height_divisor: u32,
 }
 
@@ -199,7 +200,7 @@ pub enum Compression {
 }
 
 impl FormatInfo {
-    /// Whether blocks are compressed, that is, hold more pixels than they have bytes for.
+    /// Whether the format is block-compressed.
     pub const fn is_compressed(&self) -> bool {
         matches!(self.encoding, Encoding::Compressed(..))
     }
@@ -222,7 +223,7 @@ impl FormatInfo {
         }
     }
 
-    /// How shaders see the first colour component.
+    /// The numeric type of the first colour component.
     pub fn numeric(&self) -> Numeric {
         match &self.encoding {
             Encoding::Plain(c) | Encoding::DepthStencil(c) | Encoding::Subsampled(c) => {

@@ -1,16 +1,18 @@
-//! Pixel formats: blocks, channels, pack and unpack, block-compressed texels.
+//! Pixel formats: a table of their properties, conversion of texels, and decoders of
+//! block-compressed formats.
 //!
-//! A [`Format`] carries Vulkan's name. [`Format::info`] gives the table's entry: the block that
-//! memory is addressed in, and how a block's bits become values. The table itself (`table.rs`) is
-//! a list of names; `parse.rs` reads every property out of the name at compile time.
+//! A [`Format`] has Vulkan's name. [`Format::info`] returns its table entry: the size of a block,
+//! which is the unit that memory is addressed in, and how the bits of a block are interpreted. The
+//! table itself (`table.rs`) is a list of names; `parse.rs` derives every property from the name at
+//! compile time.
 //!
-//! From there:
+//! The other modules use the table:
 //!
-//! - [`texel`] turns the bits of one pixel into four floats or integers and back, with the API's
+//! - [`texel`] converts the bits of one pixel to four floats or integers and back, with the API's
 //!   rounding ([`texel::TexelCodec`]);
 //! - [`block`] decodes blocks of several pixels: BC, ETC2, EAC, ASTC, PVRTC1, 4:2:2;
-//! - [`units`] holds extents whose unit (pixels, samples, elements, tiles) is a type; the layout
-//!   crates compute with them.
+//! - [`units`] defines extents whose unit (pixels, samples, elements, tiles) is a type, for the
+//!   layout crates.
 //!
 //! ```
 //! use tepui_format::Format;

@@ -1,17 +1,16 @@
-//! Reads a format's properties out of its Vulkan name, at compile time.
+//! Derives a format's properties from its Vulkan name, at compile time.
 //!
-//! The names are systematic, so that the name is the declaration: components with their bits in the
-//! order of memory (or from the most significant bit down where `PACK` says so), then how they
-//! become numbers. source: Vulkan specification, "Identification of Formats", "Packed Formats",
-//! "Depth/Stencil Formats", "Formats Requiring Sampler Y′CBCR Conversion"; a name that cannot be
-//! read fails the build.
+//! The names are systematic, so the name is the declaration: components with their widths in memory
+//! order (with `PACK` from the most significant bit down), then the numeric type. source: Vulkan
+//! specification, "Identification of Formats", "Packed Formats", "Depth/Stencil Formats", "Formats
+//! Requiring Sampler Y′CBCR Conversion"; a name that cannot be read fails the build.
 
 use crate::Format;
 use crate::info::{
     Block, Channel, Channels, Component, Compression, Encoding, FormatInfo, Numeric, Plane, Planes,
 };
 
-/// Reads `name`.
+/// Parses `name`.
 pub(crate) const fn parse(name: &'static str) -> FormatInfo {
     let text = name.as_bytes();
     if text[0] == b'S' || (text[0] == b'D') || contains(text, b"X8_D24") {
@@ -55,7 +54,7 @@ const fn depth_stencil(name: &'static str) -> FormatInfo {
         let stencil = Channel { component, shift: stencil_shift, bits: 8, numeric: Numeric::Uint };
         channels.list[channels.len as usize] = stencil;
         channels.len += 1;
-        // The stencil of D24 fills the depth's word; that of D32 takes a word of its own.
+        // The stencil of D24 is in the same word as depth; that of D32 is in a separate word.
         bytes = match stencil_shift {
             16 => 3,
             32 => 8,
@@ -155,8 +154,8 @@ const fn fields(text: &[u8]) -> (Channels, u32) {
         total += bits;
         at = next;
     }
-    // `PACK16` packs everything into one word, `4PACK16` each 16 bits into a word of their own;
-    // within a word the first name takes the most significant bits.
+    // `PACK16` packs all components into one word, `4PACK16` each into its own 16-bit word. Within
+    // a word, the first component has the most significant bits.
     let word = match find(text, b"PACK") {
         Some(at) => Some(number(text, at + 4).0),
         None => None,

@@ -1,5 +1,5 @@
-//! The table of formats: one line a format, its name and Vulkan's number.
-//! source: Vulkan registry, `VkFormat`.
+//! The table of formats: one line per format with its name and Vulkan's number. source: Vulkan
+//! registry, `VkFormat`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ macro_rules! formats {
     ($($name:ident = $number:literal,)*) => {
         /// A pixel format, by Vulkan's name.
         ///
-        /// Order and discriminants are the table's; [`Format::vk`] gives Vulkan's number.
+        /// Variants are in the order of the table; [`Format::vk`] returns Vulkan's number.
         #[allow(non_camel_case_types, missing_docs, clippy::upper_case_acronyms)]
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u16)]
@@ -283,7 +283,7 @@ impl Format {
         ALL.iter().copied()
     }
 
-    /// What the table says of this format.
+    /// The table entry of this format.
     pub fn info(self) -> &'static FormatInfo {
         &INFO[self as usize]
     }
@@ -316,10 +316,10 @@ impl fmt::Display for Format {
     }
 }
 
-/// A name that the table does not have.
+/// The error for a name that is not in the table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no format is named '{name}'{}", match .nearest {
-    Some(nearest) => format!("; is {nearest} meant?"),
+    Some(nearest) => format!("; did you mean {nearest}?"),
     None => String::new(),
 })]
 pub struct UnknownFormat {
@@ -332,8 +332,8 @@ pub struct UnknownFormat {
 impl FromStr for Format {
     type Err = UnknownFormat;
 
-    /// Reads Vulkan's name, with or without `VK_FORMAT_`, in upper or lower case; the suffixes of
-    /// extensions that core Vulkan later dropped (`_EXT`, `_KHR`) may stand behind it.
+    /// Parses Vulkan's name, with or without `VK_FORMAT_`, in upper or lower case, also with the
+    /// extension suffixes that core Vulkan dropped (`_EXT`, `_KHR`).
     fn from_str(name: &str) -> Result<Format, UnknownFormat> {
         let upper = name.to_ascii_uppercase();
         let short = upper.strip_prefix("VK_FORMAT_").unwrap_or(&upper);
@@ -351,7 +351,7 @@ impl FromStr for Format {
     }
 }
 
-/// The format whose name needs the fewest edits to become `name`, if that is few.
+/// The format whose name has the smallest edit distance to `name`, if that is small.
 fn nearest(name: &str) -> Option<Format> {
     if name.len() > 64 {
         return None;

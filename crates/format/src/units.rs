@@ -1,11 +1,11 @@
 //! Units of image extents and coordinates as types, so that pixels, elements, samples and tiles
 //! cannot be mixed.
 //!
-//! The words are those of Mesa's image layout libraries:
+//! The terms are those of Mesa's image layout libraries:
 //!
 //! | unit | what it counts |
 //! | --- | --- |
-//! | [`Px`] | pixels: what the API speaks of |
+//! | [`Px`] | pixels, as in the API |
 //! | [`Sa`] | samples: a pixel of a multisampled image holds several |
 //! | [`El`] | elements: blocks of a block-compressed format, pixels of any other |
 //! | [`Tl`] | tiles: groups of elements that a layout stores together |
@@ -59,7 +59,7 @@ impl<U: Unit> Extent<U> {
         Extent { w, h, unit: PhantomData }
     }
 
-    /// How many there are of the unit in the rectangle.
+    /// The area in the unit.
     pub const fn area(self) -> u64 {
         self.w as u64 * self.h as u64
     }
@@ -69,7 +69,7 @@ impl<U: Unit> Extent<U> {
         [self.w, self.h]
     }
 
-    /// The extent at mip level `level`: halved and rounded down as often, never below 1.
+    /// The extent at mip level `level`: halved `level` times, rounded down, at least 1.
     pub const fn minify(self, level: u32) -> Extent<U> {
         Extent::new(minify(self.w, level), minify(self.h, level))
     }
@@ -116,13 +116,14 @@ impl Extent<El> {
     }
 }
 
-/// `value` halved and rounded down `level` times, never below 1: the size of a mip level.
+/// The size of mip level `level` of an image of size `value`: halved `level` times, rounded down,
+/// at least 1.
 pub const fn minify(value: u32, level: u32) -> u32 {
     let small = if level >= u32::BITS { 0 } else { value >> level };
     if small == 0 { 1 } else { small }
 }
 
-/// How many levels a full mip chain has whose largest side is `major` pixels.
+/// The number of levels of a full mip chain whose largest side is `major` pixels.
 pub const fn full_chain_levels(major: u32) -> u32 {
     if major == 0 { 1 } else { major.ilog2() + 1 }
 }

@@ -1,4 +1,4 @@
-//! The format table, against facts that stand elsewhere.
+//! Compares the format table with facts from other sources.
 
 use tepui_format::info::{Component, Encoding, Numeric};
 use tepui_format::{Compression, Format};

@@ -30,7 +30,7 @@ const UNARY: &[Op] = &[Op::INeg, Op::INot, Op::IAbs, Op::ISign, Op::BitReverse];
 const COUNT: &[Op] = &[Op::BitCount, Op::FindLsb, Op::UFindMsb, Op::SFindMsb];
 const COMPARE: &[Op] = &[Op::IEq, Op::INe, Op::SLt, Op::SGe, Op::ULt, Op::UGe];
 const FLOAT: &[Op] = &[Op::FAdd, Op::FMul, Op::FSub, Op::FMin, Op::FMax];
-/// What every implementation rounds correctly in 64 bits.
+/// 64-bit operations that every implementation rounds correctly.
 const DOUBLE: &[Op] = &[Op::FDiv, Op::FSqrt, Op::FFma, Op::FSign];
 const ROUND: &[Op] = &[Op::FFloor, Op::FCeil, Op::FTrunc, Op::FRoundEven, Op::FNeg, Op::FAbs];
 
@@ -39,7 +39,7 @@ impl Gen<'_> {
         self.pools.iter().position(|p| p.bits == bits).unwrap_or(0)
     }
 
-    /// A constant, a variable, an element or a component.
+    /// A leaf: a constant, a variable, an array element or a vector component.
     fn leaf(&mut self, bits: u8) -> Value {
         let p = self.pool(bits);
         match self.rng.below(8) {
@@ -149,10 +149,10 @@ impl Gen<'_> {
                     _ => self.b.alu(Op::SBitExtract, &[x, o, n]),
                 }
             }
-            18 if self.config.floats || self.config.halves => self.through_float(bits, d),
+            18 if self.config.floats || self.config.halves => self.int_from_float(bits, d),
             19 if self.config.subgroups => self.subgroup(bits, d),
             _ => {
-                // The same bits in another shape, and back.
+                // Bitcast to another vector type and back.
                 let x = self.int(bits, d);
                 let half = match bits {
                     64 => 32,
@@ -222,7 +222,7 @@ impl Gen<'_> {
         }
     }
 
-    fn through_float(&mut self, bits: u8, depth: u32) -> Value {
+    fn int_from_float(&mut self, bits: u8, depth: u32) -> Value {
         let flags = std::mem::replace(&mut self.b.flags, InstFlags::EXACT | InstFlags::STRICT);
         let from = self.float_size();
         let f = self.float(from, depth);
@@ -236,8 +236,9 @@ impl Gen<'_> {
         self.b.builtin(Builtin::SubgroupInvocationId, Type::B32)
     }
 
-    /// `v`, read from lane `from`, where that is active, else `other`: what a lane that is not active holds is open.
-    fn there(&mut self, v: Value, from: Value, other: Value) -> Value {
+    /// Selects `v`, which was read from lane `from`, if that lane is active, else `other`: values
+    /// read from inactive lanes are undefined.
+    fn select_if_active(&mut self, v: Value, from: Value, other: Value) -> Value {
         let (yes, last, one) = (self.b.bool(true), self.b.u32(31), self.b.u32(1));
         let all = self.b.unary(Op::Ballot, yes);
         let all = self.b.extract(all, 0);
@@ -272,7 +273,7 @@ impl Gen<'_> {
                 let v = self.b.binary(Op::ShuffleXor, x, n);
                 let own = self.lane();
                 let from = self.b.binary(Op::IXor, own, n);
-                self.there(v, from, x)
+                self.select_if_active(v, from, x)
             }
             3 => {
                 let m = self.b.u32(crate::LANES - 1);
@@ -286,7 +287,7 @@ impl Gen<'_> {
                     Op::ShuffleDown => self.b.binary(Op::IAdd, own, n),
                     _ => n,
                 };
-                self.there(v, from, x)
+                self.select_if_active(v, from, x)
             }
             4 => {
                 let c = self.cond(depth);
@@ -316,7 +317,7 @@ impl Gen<'_> {
                 let (own, quad) = (self.lane(), self.b.u32(!3));
                 let base = self.b.binary(Op::IAnd, own, quad);
                 let from = self.b.binary(Op::IOr, base, n);
-                self.there(v, from, x)
+                self.select_if_active(v, from, x)
             }
             _ => {
                 let op = self.rng.pick(&[
@@ -326,7 +327,7 @@ impl Gen<'_> {
                     ReduceOp::UMax,
                     ReduceOp::Xor,
                 ]);
-                // No more lanes than the smallest sub-groups have.
+                // At most as many lanes as the smallest subgroups have.
                 let cluster = self.rng.pick(&[2, 4, 8]);
                 self.b.value(Op::Reduce, Attrs::Reduce(Reduce { op, cluster }), &[x], ty)
             }

@@ -1,4 +1,5 @@
-//! Images of random programs: one that lanes store to, each in its own column, and one that they only read.
+//! Image operations of random programs, on two images: a storage image, in which each lane accesses
+//! its own column, and a sampled image, which all lanes read.
 
 use tepui_ir::interp::{ImageData, Memory};
 use tepui_ir::{
@@ -8,7 +9,7 @@ use tepui_ir::{
 
 use crate::{Gen, LANES, Rng};
 
-/// Texels of a lane's column, a power of two.
+/// Texels in a lane's column, a power of two.
 const HEIGHT: u32 = 8;
 
 /// Handles of the images.
@@ -31,7 +32,7 @@ const fn image(format: ImageFormat, operands: TexOperands) -> Image {
     }
 }
 
-/// The storage image is of words, as atomics want it.
+/// Adds the two images to the shader. The storage image is R32ui, as atomics require.
 pub(crate) fn resources(s: &mut Shader) -> [Res; 2] {
     let mut resource = |kind, binding, format| {
         let r = Resource { format, texels: NumKind::Uint, ..Resource::new(kind, 0, binding) };
@@ -67,15 +68,16 @@ impl Images {
 }
 
 impl Gen<'_> {
-    fn below(&mut self, n: u32) -> Value {
+    fn int_below(&mut self, n: u32) -> Value {
         let (x, m) = (self.int(32, 2), self.b.u32(n - 1));
         self.b.binary(Op::IAnd, x, m)
     }
 
-    /// A load, store or atomic of the lane's own texels, or a read of any texel of the other image.
+    /// A load, store or atomic on the lane's own texels, or a fetch of any texel of the sampled
+    /// image.
     pub(crate) fn image(&mut self) {
         let Some(Images { storage, texture }) = self.images else { return };
-        let y = self.below(HEIGHT);
+        let y = self.int_below(HEIGHT);
         let at = self.b.vec(&[self.lane, y]);
         let own = image(ImageFormat::R32ui, TexOperands::empty());
         let result = match self.rng.below(4) {
@@ -102,7 +104,7 @@ impl Gen<'_> {
                 self.b.value(Op::ImageAtomic, Attrs::ImageAtomic(op, own), &args, Type::B32)
             }
             _ => {
-                let (x, zero) = (self.below(LANES), self.b.u32(0));
+                let (x, zero) = (self.int_below(LANES), self.b.u32(0));
                 let at = self.b.vec(&[x, y]);
                 let any = image(ImageFormat::Unknown, TexOperands::LOD);
                 let args = [texture, at, zero];

@@ -1,11 +1,17 @@
-//! Random compute shaders with inputs, for tests that compare two executions: a pass before and after, or the interpreter and a GPU.
+//! Generates random compute shaders with inputs, for tests that compare two executions: before and
+//! after a pass, or interpreter and GPU.
 //!
-//! A program depends on its seed and [`Config`] only. It ends (loops are counted), touches only memory that exists, and its results do
-//! not depend on the order of lanes: each lane has its own [`SLOT`] bytes of the buffer at set 0, binding 0, atomics stay there, and
-//! workgroup memory is written by its owner and read by others across barriers, and of the storage image each lane has its own column.
-//! Floats take only ops that are rounded correctly, are marked exact, and leave as integers, so that neither contraction nor the bits
-//! of a NaN show. What a lane that is not there or not active holds is never looked at, so that sub-groups may have
-//! any number of lanes from 8 on.
+//! A program depends only on its seed and [`Config`]. It terminates (loops are counted), accesses
+//! only memory that exists, and its results do not depend on the order of lanes: each lane has its
+//! own [`SLOT`] bytes of the buffer at set 0, binding 0, which its atomics use too, and its own
+//! column of the storage image; workgroup memory is written by its owner and read by others only
+//! across barriers. Float operations are restricted to those that are correctly rounded, are marked
+//! exact, and their results are converted to integers, so that neither contraction nor NaN bits
+//! show. Values of missing or inactive lanes are never used, so that subgroups may have any size
+//! from 8 on.
+//!
+//! Each of the modules generates one part: `expr` expressions, `stmt` statements and control flow,
+//! `image` image operations. Start reading at [`program`].
 //!
 //! ```
 //! use tepui_ir_gen::{Config, program, run};
@@ -28,13 +34,13 @@ use tepui_ir::{
 pub const SLOT: u32 = 512;
 /// Lanes of the workgroup.
 pub const LANES: u32 = 16;
-/// Bytes of a slot that hold inputs; what follows takes results.
+/// Bytes of a slot that hold inputs; results follow them.
 const INPUTS: u32 = 64;
 
-/// What programs are made of.
+/// The features that a program may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// Statements, about.
+    /// Approximate number of statements.
     pub size: usize,
     /// 64-bit integers.
     pub int64: bool,
@@ -46,20 +52,20 @@ pub struct Config {
     pub halves: bool,
     /// 64-bit floats.
     pub doubles: bool,
-    /// A storage image at binding 1 and a sampled one at binding 2 ([`memory`] has both).
+    /// A storage image at binding 1 and a sampled image at binding 2 ([`memory`] fills both).
     pub images: bool,
     /// Atomics on the lane's own memory.
     pub atomics: bool,
     /// Workgroup memory and barriers.
     pub shared: bool,
-    /// Sub-group operations.
+    /// Subgroup operations.
     pub subgroups: bool,
-    /// Division by zero, whose result the IR defines and shading languages do not.
+    /// Division by zero, whose result is defined in the IR but not in shading languages.
     pub div_zero: bool,
 }
 
 impl Config {
-    /// 32-bit integers, truth values, vectors, arrays and control flow only.
+    /// Only 32-bit integers, booleans, vectors, arrays and control flow.
     #[must_use]
     pub const fn plain() -> Config {
         Config {
@@ -96,15 +102,15 @@ impl Config {
     }
 }
 
-/// A small generator of numbers (xorshift): programs depend on nothing else.
+/// A pseudo-random number generator (xorshift), the only source of randomness of programs.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 
 impl Rng {
-    /// A generator for a seed.
+    /// A generator that starts from a seed.
     #[must_use]
     pub fn new(seed: u64) -> Rng {
-        // Spread small seeds; the state must not be zero.
+        // Scrambles small seeds; the state must not be zero.
         Rng((seed ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xbf58_476d_1ce4_e5b9) | 1)
     }
 
@@ -121,17 +127,17 @@ impl Rng {
         (self.bits() >> 33) as usize % n
     }
 
-    /// True once in `n` times.
+    /// True with probability 1/`n`.
     pub fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
 
-    /// One of the items.
+    /// A random item.
     pub fn pick<T: Copy>(&mut self, items: &[T]) -> T {
         items[self.below(items.len())]
     }
 
-    /// An integer of `bits` that is often small, often near an end of the range, sometimes anything.
+    /// An integer of `bits` bits: often small, often near an end of the range, sometimes uniform.
     pub fn int(&mut self, bits: u8) -> u64 {
         let mask = tepui_ir::mask(bits);
         let v = match self.below(6) {
@@ -170,7 +176,7 @@ struct Gen<'a> {
     base: Value,
     lane: Value,
     budget: usize,
-    /// Loops around this place, each with the variable that counts it.
+    /// Nesting depth of loops at the current position.
     loops: u32,
 }
 
@@ -273,7 +279,7 @@ pub fn run(s: &Shader, seed: u64) -> Result<Memory, Fault> {
 }
 
 impl Gen<'_> {
-    /// Gives all variables a first value, as what nobody has written is open to every compiler.
+    /// Initialises all variables, since the value of an unwritten one is undefined.
     fn clear_variables(&mut self) {
         for p in 0..self.pools.len() {
             let Pool { bits, array, vector, ref scalars } = self.pools[p];
@@ -323,7 +329,7 @@ impl Gen<'_> {
     fn store_results(&mut self) {
         let mut offset = INPUTS;
         let mut put = |g: &mut Self, x: Value| {
-            // Vectors of three: the next multiple of their component size.
+            // Each result starts at a multiple of 4 bytes.
             let ty = g.b.shader.ty(x);
             g.b.effect(Op::StoreBuffer, at(offset), &[g.handle, g.base, x]);
             offset += ty.size_bytes().next_multiple_of(4);

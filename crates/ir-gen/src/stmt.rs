@@ -1,9 +1,9 @@
-//! Random statements: assignments, control flow, memory.
+//! Random statements: assignments, control flow and memory accesses.
 
 use crate::{Gen, LANES, SLOT, at};
 use tepui_ir::{AtomicOp, Attrs, Barrier, Mem, MemSet, Op, Region, Scope, Type, Value, VarData};
 
-/// Bytes of the lane's slot that programs read and write at random, from here to the end.
+/// Offset in the lane's slot from which programs read and write at random addresses.
 pub(crate) const HEAP: u32 = SLOT - 32;
 
 impl Gen<'_> {
@@ -33,7 +33,7 @@ impl Gen<'_> {
             7 if self.config.images && self.rng.one_in(2) => self.image(),
             7 | 8 => self.memory(),
             9 if self.config.atomics => self.atomic(),
-            10 if self.config.shared && depth == 0 => self.exchange(),
+            10 if self.config.shared && depth == 0 => self.workgroup_exchange(),
             11..=13 => {
                 let c = self.cond(0);
                 let then = self.block(depth + 1);
@@ -65,8 +65,8 @@ impl Gen<'_> {
         self.b.store_var(var, new, None);
     }
 
-    /// An offset in the lane's heap that is aligned to `bytes`.
-    fn place(&mut self, bytes: u32) -> (Value, u32) {
+    /// A random offset in the lane's heap, aligned to `bytes`.
+    fn heap_offset(&mut self, bytes: u32) -> (Value, u32) {
         let slots = 32 / bytes;
         if self.rng.one_in(2) {
             let k = self.rng.below(slots as usize) as u32;
@@ -78,7 +78,7 @@ impl Gen<'_> {
         (self.b.binary(Op::IAdd, self.base, o), HEAP)
     }
 
-    /// A load or store of the lane's own bytes by 64-bit address.
+    /// A load or store in the lane's heap by 64-bit address.
     fn physical(&mut self, bits: u8) {
         let bytes = u32::from(bits) / 8;
         let shift = bytes.trailing_zeros();
@@ -109,9 +109,9 @@ impl Gen<'_> {
         }
     }
 
-    /// Accesses close to each other that may or may not be to the same bytes.
-    fn clash(&mut self) {
-        // Few bytes, so that places meet; of all sizes, so that they overlap.
+    /// Several accesses to nearby addresses that may alias.
+    fn aliasing_accesses(&mut self) {
+        // Few bytes, so that accesses alias; of all sizes, so that they overlap partly.
         let near = |g: &mut Self, bytes: u32| {
             let slots = 8 / bytes;
             let k = g.rng.below(slots as usize) as u32 * bytes;
@@ -155,11 +155,11 @@ impl Gen<'_> {
             return self.physical(bits);
         }
         if self.rng.one_in(4) {
-            return self.clash();
+            return self.aliasing_accesses();
         }
         let ty = Type::scalar(bits);
         let bytes = u32::from(bits) / 8;
-        let (o, k) = self.place(bytes);
+        let (o, k) = self.heap_offset(bytes);
         let mem = Attrs::Mem(Mem {
             align_log2: bytes.trailing_zeros() as u8,
             offset: k as i32,
@@ -186,7 +186,7 @@ impl Gen<'_> {
             AtomicOp::Xchg,
             AtomicOp::CmpXchg,
         ]);
-        let (o, k) = self.place(4);
+        let (o, k) = self.heap_offset(4);
         let mem = Mem { align_log2: 2, offset: k as i32, ..Mem::default() };
         let mut args = vec![self.handle, o, self.int(32, 2)];
         if op == AtomicOp::CmpXchg {
@@ -197,8 +197,8 @@ impl Gen<'_> {
         self.b.store_var(v, old, None);
     }
 
-    /// Every lane leaves a value in workgroup memory and takes another's.
-    fn exchange(&mut self) {
+    /// Every lane writes a value to workgroup memory and, after a barrier, reads another lane's.
+    fn workgroup_exchange(&mut self) {
         let barrier = Attrs::Barrier(Barrier {
             exec: Scope::Workgroup,
             mem: Scope::Workgroup,
@@ -241,7 +241,7 @@ impl Gen<'_> {
         })
     }
 
-    /// What a `switch` becomes: a chain of tests of one value for constants.
+    /// A lowered `switch`: an else-if chain that compares one value with constants.
     fn switch(&mut self, depth: u32) {
         let (x, m) = (self.int(32, 1), self.b.u32(3));
         let x = self.b.binary(Op::IAnd, x, m);
@@ -251,23 +251,23 @@ impl Gen<'_> {
                 self.b.binary(Op::IEq, x, k)
             })
             .collect();
-        self.arms(&tests, depth);
+        self.else_if_chain(&tests, depth);
     }
 
-    fn arms(&mut self, tests: &[Value], depth: u32) {
+    fn else_if_chain(&mut self, tests: &[Value], depth: u32) {
         let [first, rest @ ..] = tests else { return };
         let then = self.block(depth + 1);
         let els = match rest.is_empty() {
             true => self.block(depth + 1),
             false => self.nested(|g| {
-                g.arms(rest, depth);
+                g.else_if_chain(rest, depth);
                 g.b.yield_(&[]);
             }),
         };
         self.b.if_(*first, then, els, &[]);
     }
 
-    /// A loop that counts before it does anything else, so that `continue` cannot make it endless.
+    /// A loop that increments its counter first, so that `continue` cannot make it infinite.
     fn counted_loop(&mut self, depth: u32) {
         let i = self.b.shader.vars.push(VarData { ty: Type::B32, len: None, name: "i".into() });
         let zero = self.b.u32(0);

@@ -1,4 +1,5 @@
-//! Bits of a little-endian byte string, numbered from the least significant bit of the first byte.
+//! Reads and writes bit ranges of a little-endian byte string. Bits are numbered from the least
+//! significant bit of the first byte.
 
 use crate::field::Piece;
 
@@ -19,7 +20,8 @@ pub fn get(bytes: &[u8], start: u32, width: u32) -> u64 {
     (u128::from_le_bytes(window) >> (start % 8)) as u64 & mask(width)
 }
 
-/// Replaces the `width` bits (at most 64) from bit `start`. Bits past the end of `bytes` are lost.
+/// Replaces the `width` bits (at most 64) from bit `start`. Bits past the end of `bytes` are
+/// dropped.
 #[inline]
 pub fn set(bytes: &mut [u8], start: u32, width: u32, value: u64) {
     let first = (start / 8) as usize;
@@ -35,7 +37,7 @@ pub fn set(bytes: &mut [u8], start: u32, width: u32, value: u64) {
     bytes[first..first + available].copy_from_slice(&new.to_le_bytes()[..available]);
 }
 
-/// The value of a field that may stand in several pieces, the least significant first.
+/// Reads a field that may be split into several pieces, the least significant first.
 #[inline]
 pub fn get_pieces(bytes: &[u8], pieces: &[Piece]) -> u64 {
     let mut value = 0;
@@ -49,7 +51,7 @@ pub fn get_pieces(bytes: &[u8], pieces: &[Piece]) -> u64 {
     value
 }
 
-/// Writes a field that may stand in several pieces, the least significant first.
+/// Writes a field that may be split into several pieces, the least significant first.
 #[inline]
 pub fn set_pieces(bytes: &mut [u8], pieces: &[Piece], value: u64) {
     let mut rest = value;

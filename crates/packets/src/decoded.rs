@@ -1,4 +1,4 @@
-//! A packet as named values: what decode output prints and JSON carries.
+//! Decoded packets: field names with values, for text and JSON output.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::problem::Problem;
 pub enum Value {
     /// A number, printed in decimal.
     Uint(u64),
-    /// A number with a sign.
+    /// A signed number.
     Int(i64),
     /// Bits, printed in hexadecimal.
     Hex(u64),
@@ -25,11 +25,11 @@ pub enum Value {
     Float(f32),
     /// An enumerator's name in the hardware's words.
     Name(&'static str),
-    /// Raw bits that the field's type does not know.
+    /// Raw bits that are not a valid value of the field's type.
     Unknown(u64),
     /// A packet inside the packet.
     Packet(Box<Decoded>),
-    /// Equal elements.
+    /// Elements of one type.
     Array(Vec<Value>),
 }
 
@@ -55,7 +55,7 @@ impl fmt::Display for Value {
 }
 
 /// Addresses and unknown bits become strings in hexadecimal, since a JSON number is exact only to
-/// 53 bits in many readers; floats that JSON cannot say become their text.
+/// 53 bits in many readers; infinities and NaN, which JSON does not have, become strings.
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -79,14 +79,14 @@ impl Serialize for Value {
     }
 }
 
-/// A packet as named values.
+/// A decoded packet.
 #[derive(Clone, Debug)]
 pub struct Decoded {
     /// The packet's table.
     pub info: &'static PacketInfo,
     /// The fields that exist in this form of the packet, in order of declaration.
     pub fields: Vec<(&'static Field, Value)>,
-    /// What the declaration does not allow.
+    /// Where the bytes violate the declaration.
     pub problems: Vec<Problem>,
 }
 
@@ -109,9 +109,9 @@ impl Decoded {
         self.fields.iter().find(|(field, _)| field.name == name).map(|(_, value)| value)
     }
 
-    /// Writes the fields, one a line, `name: value`, indented by `indent` spaces. Without `all`, flags
-    /// that are off are left out, and those that are on share one line, `Set: name, name`. Problems
-    /// follow as lines that begin with `!`.
+    /// Writes the fields as lines `name: value`, indented by `indent` spaces. Unless `all` is set,
+    /// false flags are left out and true ones share one line, `Set: name, name`. Problems follow as
+    /// lines that begin with `!`.
     pub fn write_text(&self, out: &mut dyn fmt::Write, indent: usize, all: bool) -> fmt::Result {
         for (field, value) in &self.fields {
             match value {
@@ -149,7 +149,7 @@ impl fmt::Display for Decoded {
     }
 }
 
-/// An object of the fields by name; problems, if any, follow as `"!"`.
+/// Serialises as an object with a member for each field; problems, if any, are listed under `"!"`.
 impl Serialize for Decoded {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;

@@ -1,4 +1,4 @@
-//! The reflection tables that a declaration leaves behind.
+//! Reflection tables of declared packets: bit ranges, field types, enumerators.
 
 use crate::packet::PacketInfo;
 
@@ -60,7 +60,7 @@ pub enum Base {
     Uint,
     /// A number in two's complement.
     Int,
-    /// An unsigned number that reads best in hexadecimal.
+    /// An unsigned number that is printed in hexadecimal.
     Hex,
     /// A GPU address.
     Address,
@@ -81,42 +81,42 @@ pub enum Base {
     Enum(&'static EnumInfo),
     /// Another packet.
     Packet(&'static PacketInfo),
-    /// A number of equal elements.
+    /// An array.
     Array {
-        /// What each element is.
+        /// Type of an element.
         element: &'static Kind,
-        /// How many there are.
+        /// Number of elements.
         count: u32,
-        /// Bits from one to the next.
+        /// Bits from one element to the next.
         stride: u32,
-        /// Bits of each.
+        /// Bits of an element.
         width: u32,
     },
 }
 
-/// What is done to a number before its bits are stored.
+/// How a number is transformed into the stored bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Modifier {
     /// Nothing.
     None,
-    /// Shifted right by so many bits, which must be zero.
+    /// Shifted right by this many bits; the bits shifted out must be zero.
     Shr(u32),
-    /// Decreased by so much.
+    /// Decreased by this number.
     Minus(u64),
-    /// Decreased by so much, then shifted right.
+    /// Decreased, then shifted right.
     MinusShr {
-        /// What is subtracted first.
+        /// Subtracted before the shift.
         minus: u64,
-        /// Bits shifted out then.
+        /// Bits shifted out.
         shr: u32,
     },
-    /// Counted in groups of so many, rounded up; all groups that the bits can count encode as zero.
+    /// Counted in groups of this size, rounded up; 2^width groups encode as zero.
     Groups(u64),
     /// The logarithm of a power of two.
     Log2,
 }
 
-/// What a field holds.
+/// The type of a field.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
     /// What the number means.
@@ -149,7 +149,7 @@ impl Kind {
         Kind { base: self.base, modifier }
     }
 
-    /// A word for the kind, as generated documentation prints it.
+    /// The type in words, for generated documentation.
     pub fn describe(&self) -> String {
         let base = match self.base {
             Base::Uint => "uint".into(),

@@ -1,11 +1,12 @@
 //! The declaration language for bit-packed GPU structures.
 //!
-//! A control stream, a texture descriptor, a register: each is a few words whose bits somebody
-//! numbered. [`packet!`](crate::packet!) states them once, and from that one statement come
+//! GPU control streams, descriptors and registers are words divided into bit fields.
+//! [`packet!`](crate::packet!) declares the fields of a structure once; the declaration expands to
 //!
 //! - a Rust struct with one typed public field for each field of the hardware, and its `Default`;
 //! - [`Packet::pack_into`] and `pack`, which refuse a value that its bits cannot hold;
-//! - [`Packet::unpack`], strict, and [`Packet::unpack_lossy`], which lists what is odd and goes on;
+//! - [`Packet::unpack`], which stops at the first invalid field, and [`Packet::unpack_lossy`],
+//!   which lists all of them and continues;
 //! - [`Decoded`], the fields as named values, printed as text or serialised as JSON;
 //! - [`PacketInfo`], the table of names, bits, kinds and descriptions, for documentation and tools.
 //!
@@ -48,8 +49,8 @@
 //! # Ok::<(), tepui_packets::Problem>(())
 //! ```
 //!
-//! Start reading at [`types`] (the kinds of field), then [`packet`](mod@packet) (what a declaration
-//! gives) and [`macros`](mod@macros) (how it is expanded).
+//! Start reading at [`types`] (field types), then [`packet`](mod@packet) (what a declaration
+//! expands to) and [`macros`](mod@macros) (the expansion).
 
 pub mod bits;
 mod decoded;

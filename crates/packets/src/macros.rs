@@ -1,13 +1,14 @@
 //! The two declarations: [`packet!`](crate::packet!) and [`bits_enum!`](crate::bits_enum!).
 //!
-//! `packet!` expands each field into a constant [`Field`](crate::Field) at each place where it is
-//! read or written, so the compiler sees every bit position as a constant and folds the loops away.
+//! `packet!` expands each field into a [`Field`](crate::Field) constant at each place where it is
+//! read or written, so that every bit position is a compile-time constant and the loops over pieces
+//! are unrolled.
 
-/// Declares an enumeration of encodings, each with its name in the hardware's words. One enumerator
-/// is marked `#[default]`: the one that all-zero bits stand for.
+/// Declares an enumeration of encodings, each with its hardware name. The enumerator marked
+/// `#[default]` is the value of all-zero bits.
 ///
-/// Gives the enum with `Display` (the hardware's word), `INFO` (the table), `from_raw`, and use as a
-/// kind of field in [`packet!`](crate::packet!).
+/// Expands to the enum with `Display` (the hardware name), `INFO` (the reflection table) and
+/// `from_raw`; it can be used as a field type in [`packet!`](crate::packet!).
 #[macro_export]
 macro_rules! bits_enum {
     ($(#[doc = $doc:literal])* pub enum $name:ident = $hw:literal {
@@ -87,13 +88,15 @@ macro_rules! __bits_enum_type {
 /// Declares a packet. See the [crate's documentation](crate) for an example.
 ///
 /// - `= "Name", N bytes`: the name in the hardware's words and the size.
-/// - `fixed { "Name" Kind [lo..hi] = value; … }`: fields with one legal value. They are no members.
+/// - `fixed { "Name" Kind [lo..hi] = value; … }`: fields with one legal value. They are not struct
+///   members.
 /// - `fields { /// doc  member: Kind [lo..hi] "Name" …; … }`: the members. Bits count from the first
 ///   bit of the packet, the end is exclusive, and a field in several pieces lists them from the least
 ///   significant: `[32..64, 0..8]`. After the name may come, in this order,
-///   - `in (low..=high)`: the numbers that the hardware accepts;
-///   - `when (|p| condition)`: the field exists only if this holds of the packet, so that fields of
-///     different forms may share bits. A condition may look only at fields without one;
+///   - `in (low..=high)`: the range that the hardware accepts;
+///   - `when (|p| condition)`: the field exists only if the condition is true, so that fields of
+///     different forms of the packet may share bits. A condition may only read fields without a
+///     condition;
 ///   - `= value`: the default; without it, the value of all-zero bits.
 ///
 /// Bits that no existing field owns must be zero.

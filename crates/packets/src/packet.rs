@@ -1,5 +1,5 @@
-//! What a declaration gives: the [`Packet`] trait, and [`PacketInfo`] for those who have only a
-//! table of packets and not their types.
+//! The [`Packet`] trait, which every declared packet implements, and [`PacketInfo`], its reflection
+//! table for code that does not know the type.
 
 use std::fmt::Debug;
 
@@ -8,7 +8,7 @@ use crate::decoded::Decoded;
 use crate::field::{Field, Fixed, Piece};
 use crate::problem::{Problem, ProblemKind};
 
-/// A packet's table.
+/// The reflection table of a packet.
 #[derive(Debug)]
 pub struct PacketInfo {
     /// The name in the hardware's words.
@@ -25,15 +25,16 @@ pub struct PacketInfo {
     pub fields: &'static [Field],
     /// [`Packet::decode`] of the type.
     pub decode: fn(&[u8]) -> Result<Decoded, Problem>,
-    /// [`Packet::unpack_lossy`], then [`Packet::pack_into`]: the packet without what is odd in it. Fails
-    /// if a number is outside of what the hardware accepts, since that is kept.
+    /// [`Packet::unpack_lossy`], then [`Packet::pack_into`]: the packet without its invalid fields.
+    /// Fails if a number is outside the range that the hardware accepts, since such numbers are
+    /// kept.
     pub repack: fn(&[u8]) -> Result<Vec<u8>, Problem>,
     /// `Default` of the type, packed.
     pub default_bytes: fn() -> Result<Vec<u8>, Problem>,
 }
 
 impl PacketInfo {
-    /// What the declaration does not allow in `bytes`.
+    /// Lists where `bytes` violate the declaration.
     pub fn validate(&self, bytes: &[u8]) -> Vec<Problem> {
         match (self.decode)(bytes) {
             Ok(decoded) => decoded.problems,
@@ -47,7 +48,7 @@ pub trait Packet: Copy + Debug + Default + PartialEq + 'static {
     /// The table.
     const INFO: &'static PacketInfo;
 
-    /// Reads every field that exists; what is odd goes to `problems` and reads as zero.
+    /// Reads every field that exists. Invalid fields are added to `problems` and read as zero.
     #[doc(hidden)]
     fn read_fields(bytes: &[u8], problems: &mut Vec<Problem>) -> Self;
 
@@ -63,8 +64,8 @@ pub trait Packet: Copy + Debug + Default + PartialEq + 'static {
     #[doc(hidden)]
     fn show_fields(&self, bytes: &[u8]) -> Vec<(&'static Field, crate::Value)>;
 
-    /// Writes the packet into the first [`PacketInfo::size_bytes`] of `bytes`. Nothing useful is in
-    /// there when a value does not fit.
+    /// Writes the packet into the first [`PacketInfo::size_bytes`] of `bytes`. If a value does not
+    /// fit, the content of `bytes` is unspecified.
     fn pack_into(&self, bytes: &mut [u8]) -> Result<(), Problem> {
         let bytes = &mut *whole_mut::<Self>(bytes)?;
         bytes.fill(0);
@@ -74,15 +75,15 @@ pub trait Packet: Copy + Debug + Default + PartialEq + 'static {
         self.write_fields(bytes)
     }
 
-    /// Reads a packet in which everything is as declared; the first problem is the error.
+    /// Reads a packet strictly: the first violation of the declaration is the error.
     fn unpack(bytes: &[u8]) -> Result<Self, Problem> {
         let (value, problems) = Self::unpack_lossy(bytes)?;
         problems.into_iter().next().map_or(Ok(value), Err)
     }
 
-    /// Reads a packet and lists what is odd in it. Fields with an unknown value, and fields that do
-    /// not exist in this form, have the value of all-zero bits; a number that the hardware does not
-    /// accept is kept. Fails only for want of bytes.
+    /// Reads a packet leniently and lists its violations of the declaration. Fields with an unknown
+    /// value, and fields that do not exist in this form, get the value of all-zero bits; a number
+    /// that the hardware does not accept is kept. Fails only if there are too few bytes.
     fn unpack_lossy(bytes: &[u8]) -> Result<(Self, Vec<Problem>), Problem> {
         let bytes = whole::<Self>(bytes)?;
         let mut problems = Vec::new();
@@ -102,13 +103,13 @@ pub trait Packet: Copy + Debug + Default + PartialEq + 'static {
         Ok((value, problems))
     }
 
-    /// The packet as named values.
+    /// Decodes the packet into field names and values.
     fn decode(bytes: &[u8]) -> Result<Decoded, Problem> {
         let (value, problems) = Self::unpack_lossy(bytes)?;
         Ok(Decoded { info: Self::INFO, fields: value.show_fields(bytes), problems })
     }
 
-    /// What the declaration does not allow in `bytes`.
+    /// Lists where `bytes` violate the declaration.
     fn validate(bytes: &[u8]) -> Vec<Problem> {
         Self::INFO.validate(bytes)
     }
@@ -130,7 +131,7 @@ fn whole_mut<P: Packet>(bytes: &mut [u8]) -> Result<&mut [u8], Problem> {
     bytes.get_mut(..P::INFO.size_bytes).ok_or_else(|| too_short::<P>(have))
 }
 
-/// Looks for set bits that no field owns: a copy is cleared field by field, and what is left is odd.
+/// Reports set bits that belong to no field: clears a copy field by field and reports what is left.
 fn check_zero<P: Packet>(value: &P, bytes: &[u8], problems: &mut Vec<Problem>) {
     let mut small = [0u8; 64];
     let mut large;
@@ -145,10 +146,10 @@ fn check_zero<P: Packet>(value: &P, bytes: &[u8], problems: &mut Vec<Problem>) {
         bits::set(rest, fixed.piece.start, fixed.piece.width, 0);
     }
     value.clear_fields(rest);
-    let odd = rest.iter().enumerate().flat_map(|(i, &byte)| {
+    let stray = rest.iter().enumerate().flat_map(|(i, &byte)| {
         (0..8).filter(move |b| byte >> b & 1 != 0).map(move |b| i as u32 * 8 + b)
     });
-    problems.extend(odd.map(|bit| Problem {
+    problems.extend(stray.map(|bit| Problem {
         packet: P::INFO.name,
         field: "",
         bit,
@@ -156,7 +157,7 @@ fn check_zero<P: Packet>(value: &P, bytes: &[u8], problems: &mut Vec<Problem>) {
     }));
 }
 
-/// Clears a field's bits; of an array, those of each element.
+/// Clears a field's bits. Of an array, clears those of each element.
 #[doc(hidden)]
 pub fn clear(bytes: &mut [u8], field: &Field) {
     if let crate::Base::Array { count, stride, width, .. } = field.kind.base {

@@ -1,12 +1,12 @@
-//! What can be wrong with a packed structure.
+//! Errors of packing, unpacking and validation.
 
-/// Something in a packet that its declaration does not allow, and where.
+/// A violation of a packet's declaration and its position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{packet}{}: bit {bit}: {kind}", if field.is_empty() { String::new() } else { format!(", {field}") })]
 pub struct Problem {
     /// The packet's name in the hardware's words.
     pub packet: &'static str,
-    /// The field's name in the hardware's words; empty for bits that no field owns.
+    /// The field's name in the hardware's words; empty for bits that belong to no field.
     pub field: &'static str,
     /// First bit concerned, counted from the first bit of the packet.
     pub bit: u32,
@@ -17,7 +17,7 @@ pub struct Problem {
 /// What is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProblemKind {
-    /// Fewer bytes than the packet has.
+    /// There are fewer bytes than the packet has.
     #[error("{have} bytes given, {need} bytes needed")]
     TooShort {
         /// Size of the packet in bytes.
@@ -33,7 +33,7 @@ pub enum ProblemKind {
         /// Width of the field in bits.
         width: u32,
     },
-    /// The value is not in the field's encodable range, for fields that are not plain integers.
+    /// The value of a field that is not a plain integer cannot be encoded.
     #[error("{value} cannot be encoded: {why}")]
     NotEncodable {
         /// The value.
@@ -41,7 +41,7 @@ pub enum ProblemKind {
         /// The rule it breaks.
         why: &'static str,
     },
-    /// The value lacks the alignment that the encoding drops.
+    /// The value is not aligned as the encoding requires.
     #[error("{value:#x} is not a multiple of {multiple}")]
     NotMultiple {
         /// The value.
@@ -75,10 +75,10 @@ pub enum ProblemKind {
         /// The value found.
         found: u64,
     },
-    /// A bit that no field owns is set.
+    /// A bit that belongs to no field is set.
     #[error("must be zero")]
     MustBeZero,
-    /// The field does not exist in this form of the packet but has a value.
+    /// The field does not exist in this form of the packet but is not zero.
     #[error("the field does not exist unless {condition}")]
     Inactive {
         /// The condition as the declaration states it.

@@ -1,5 +1,5 @@
-//! The kinds of field. A declaration names one of these types for each field; an enumeration made by
-//! [`bits_enum!`](crate::bits_enum!) is such a type too.
+//! Field types. A declaration names one of these types for each field; an enumeration declared with
+//! [`bits_enum!`](crate::bits_enum!) is a field type too.
 //!
 //! Modifiers wrap a number: `Shr<Address, 4>` is an address stored without its low four bits,
 //! `Minus<Uint, 1>` a count stored as one less, `Minus<Shr<Uint, 4>, 16>` a stride stored as
@@ -15,31 +15,32 @@ use crate::field::{Base, Field, Kind, Modifier, Piece};
 use crate::packet::Packet;
 use crate::problem::{Problem, ProblemKind};
 
-/// A kind of field: how its value is read from a packet and written into it.
+/// A field type: reads the value from a packet and writes it.
 pub trait FieldType {
     /// The Rust type of the value.
     type Value: Copy + Debug + PartialEq;
     /// The kind, for reflection.
     const KIND: Kind;
-    /// The value that all-zero bits stand for.
+    /// The value of all-zero bits.
     fn zero(width: u32) -> Self::Value;
-    /// Reads the value; what is odd is added to `problems`, and the value is then that of zero.
+    /// Reads the value. An invalid one is added to `problems` and replaced by that of all-zero
+    /// bits.
     fn read(bytes: &[u8], field: &Field, problems: &mut Vec<Problem>) -> Self::Value;
     /// Writes the value.
     fn write(value: &Self::Value, bytes: &mut [u8], field: &Field) -> Result<(), Problem>;
-    /// The value for printing; never fails.
+    /// The value for printing. Invalid bits give [`Value::Unknown`].
     fn show(bytes: &[u8], field: &Field) -> Value;
 }
 
-/// A kind of field that fits into 64 bits.
+/// A field type that fits into 64 bits.
 pub trait Scalar {
     /// The Rust type of the value.
     type Value: Copy + Debug + PartialEq;
     /// The kind, for reflection.
     const KIND: Kind;
-    /// The meaning of `width` raw bits.
+    /// Decodes `width` raw bits.
     fn decode(raw: u64, width: u32) -> Result<Self::Value, ProblemKind>;
-    /// The raw bits of a value.
+    /// Encodes a value as raw bits.
     fn encode(value: Self::Value, width: u32) -> Result<u64, ProblemKind>;
     /// The value for printing.
     fn show(value: Self::Value) -> Value;
@@ -111,9 +112,9 @@ impl<T: Scalar> FieldType for T {
 
 /// A number that modifiers can wrap.
 pub trait Number: Scalar {
-    /// From the number that the bits stand for.
+    /// Converts from the decoded number.
     fn from_u64(value: u64) -> Result<Self::Value, ProblemKind>;
-    /// To the number that is to be stored.
+    /// Converts to the number to store.
     fn to_u64(value: Self::Value) -> u64;
 }
 
@@ -174,7 +175,8 @@ number!(
     Uint64, u64, Uint, Uint
 );
 number!(
-    /// Up to 32 bits that read best in hexadecimal: masks, raw words, what nobody understands.
+    /// An unsigned number of up to 32 bits, printed in hexadecimal: masks, raw words, unknown
+    /// fields.
     Hex, u32, Hex, Hex
 );
 number!(
@@ -297,9 +299,9 @@ impl Scalar for Half {
     }
 }
 
-/// An unsigned fixed-point number with `FRACTION` bits after the point, stored as
-/// value × 2^`FRACTION` − `BIAS`. A value between two steps is stored as the lower one; a value
-/// outside the range is an error, so a driver that wants it clamped clamps it.
+/// An unsigned fixed-point number with `FRACTION` bits after the point, stored as value ×
+/// 2^`FRACTION` − `BIAS`. A value between two steps is stored as the lower one; a value outside the
+/// range is an error, so that drivers clamp explicitly.
 #[derive(Clone, Copy, Debug)]
 pub struct UnsignedFixed<const FRACTION: u32, const BIAS: u32 = 0>;
 
@@ -379,7 +381,7 @@ impl<T: Number, const N: u32> Number for Shr<T, N> {
     }
 }
 
-/// A number stored as `N` less than it is.
+/// A number stored decreased by `N`.
 #[derive(Clone, Copy, Debug)]
 pub struct Minus<T, const N: u32>(PhantomData<T>);
 
@@ -416,8 +418,8 @@ impl<T: Number, const N: u32> Scalar for Minus<T, N> {
     }
 }
 
-/// A count stored in groups of `N`, rounded up to whole groups and at least one. As many groups as
-/// the bits can count, and one more, encode as zero: zero means all.
+/// A count stored in groups of `N`, rounded up to whole groups and at least one. 2^width groups
+/// encode as zero.
 #[derive(Clone, Copy, Debug)]
 pub struct Groups<const N: u32>;
 

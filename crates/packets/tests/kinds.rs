@@ -1,4 +1,4 @@
-//! Each kind of field on declarations made for the purpose, print and JSON included.
+//! Packs, unpacks and prints each field type.
 
 use tepui_packets::types::{
     Address, Array, Bool, Float, Half, Hex, Hex64, Int, Log2, Minus, Nested, Shr, Uint, Uint64,
@@ -30,7 +30,7 @@ packet! {
 
 packet! {
     /// One of each.
-    pub struct Zoo = "Zoo", 48 bytes
+    pub struct AllKinds = "AllKinds", 48 bytes
     fixed {
         "Magic" Hex [0..12] = 0xabcu64;
     }
@@ -64,8 +64,8 @@ packet! {
     }
 }
 
-fn sample() -> Zoo {
-    Zoo {
+fn sample() -> AllKinds {
+    AllKinds {
         flag: true,
         pair: Pair { a: 9, b: -16 },
         list: [7, 0, 1, 2],
@@ -77,14 +77,14 @@ fn sample() -> Zoo {
         wide: u64::MAX,
         depth: 16384,
         power: 1 << 31,
-        ..Zoo::default()
+        ..AllKinds::default()
     }
 }
 
 #[test]
 fn every_kind_packs_where_it_is_declared() {
     let bytes = sample().pack().unwrap();
-    assert_eq!(Zoo::unpack(&bytes), Ok(sample()));
+    assert_eq!(AllKinds::unpack(&bytes), Ok(sample()));
     let word = |i: usize| u32::from_le_bytes(bytes[i * 4..i * 4 + 4].try_into().unwrap());
     assert_eq!(word(0), 0xabc | 1 << 15 | (9 | 0x10 << 4) << 16);
     assert_eq!(word(1), 0x0201_0007);
@@ -97,17 +97,17 @@ fn every_kind_packs_where_it_is_declared() {
 
 #[test]
 fn defaults_are_those_declared_or_those_of_zero() {
-    let zoo = Zoo::default();
-    assert_eq!((zoo.pair.a, zoo.power, zoo.depth, zoo.width), (3, 1, 1, 1.0 / 16.0));
-    assert_eq!(Zoo::unpack(&zoo.pack().unwrap()), Ok(zoo));
+    let packet = AllKinds::default();
+    assert_eq!((packet.pair.a, packet.power, packet.depth, packet.width), (3, 1, 1, 1.0 / 16.0));
+    assert_eq!(AllKinds::unpack(&packet.pack().unwrap()), Ok(packet));
 }
 
 #[test]
 fn problems_of_a_nested_packet_count_from_the_outer_one() {
     let mut bytes = sample().pack().unwrap();
     bytes[2] &= 0xf0; // a = 0
-    bytes[3] |= 0x80; // a bit that nothing owns
-    let problems = Zoo::validate(&bytes);
+    bytes[3] |= 0x80; // a bit that belongs to no field
+    let problems = AllKinds::validate(&bytes);
     let found: Vec<_> = problems.iter().map(|p| (p.packet, p.field, p.bit)).collect();
     assert_eq!(found, [("Pair", "A", 16), ("Pair", "", 31)]);
     assert_eq!(problems[0].kind, ProblemKind::OutOfRange { value: 0, low: 1, high: 9 });
@@ -115,29 +115,29 @@ fn problems_of_a_nested_packet_count_from_the_outer_one() {
 
 #[test]
 fn an_element_that_does_not_fit_is_named_by_its_bit() {
-    let error = Zoo { list: [0, 8, 0, 0], ..sample() }.pack().unwrap_err();
+    let error = AllKinds { list: [0, 8, 0, 0], ..sample() }.pack().unwrap_err();
     assert_eq!((error.field, error.bit), ("List", 40));
-    let error = Zoo { pair: Pair { a: 1, b: 16 }, ..sample() }.pack().unwrap_err();
+    let error = AllKinds { pair: Pair { a: 1, b: 16 }, ..sample() }.pack().unwrap_err();
     assert_eq!((error.packet, error.field, error.bit), ("Pair", "B", 20));
-    let error = Zoo { wide: 0, float: 0.0, power: 0, ..sample() }.pack().unwrap_err();
+    let error = AllKinds { wide: 0, float: 0.0, power: 0, ..sample() }.pack().unwrap_err();
     assert_eq!(error.field, "Power");
 }
 
 #[test]
-fn fields_of_another_form_read_as_zero_and_refuse_values() {
+fn inactive_fields_read_as_zero_and_refuse_values() {
     let mut bytes = sample().pack().unwrap();
     bytes[1] |= 2 << 4; // mode on
-    let (zoo, problems) = Zoo::unpack_lossy(&bytes).unwrap();
+    let (packet, problems) = AllKinds::unpack_lossy(&bytes).unwrap();
     assert_eq!(problems, []);
-    assert_eq!((zoo.depth, zoo.stride), (1, (16383 << 7) + 128));
-    let error = Zoo { mode: Mode::On, ..sample() }.pack().unwrap_err();
+    assert_eq!((packet.depth, packet.stride), (1, (16383 << 7) + 128));
+    let error = AllKinds { mode: Mode::On, ..sample() }.pack().unwrap_err();
     assert!(matches!(error.kind, ProblemKind::Inactive { .. }), "{error}");
 }
 
 #[test]
 fn prints_names_of_the_hardware() {
     let bytes = sample().pack().unwrap();
-    let text = Zoo::decode(&bytes).unwrap().to_string();
+    let text = AllKinds::decode(&bytes).unwrap().to_string();
     for line in [
         "  Mode: Off",
         "    B: -16",
@@ -154,19 +154,19 @@ fn prints_names_of_the_hardware() {
 #[test]
 fn json_keeps_wide_numbers_exact() {
     let bytes = sample().pack().unwrap();
-    let json = serde_json::to_value(Zoo::decode(&bytes).unwrap()).unwrap();
+    let json = serde_json::to_value(AllKinds::decode(&bytes).unwrap()).unwrap();
     assert_eq!(json["Wide"], "0xffffffffffffffff");
     assert_eq!(json["Pair"]["B"], -16);
     assert_eq!(json["List"], serde_json::json!([7, 0, 1, 2]));
     assert_eq!(json["Float"], "-inf");
     assert_eq!(json["Flag"], true);
-    let odd = serde_json::to_value(Zoo::decode(&[0; 48]).unwrap()).unwrap();
+    let odd = serde_json::to_value(AllKinds::decode(&[0; 48]).unwrap()).unwrap();
     assert!(odd["!"][0].as_str().unwrap().contains("Magic"), "{odd}");
 }
 
 #[test]
 fn the_table_describes_each_field() {
-    let info = Zoo::INFO;
+    let info = AllKinds::INFO;
     let stride = info.fields.iter().find(|f| f.name == "Stride").unwrap();
     assert_eq!(stride.kind.describe(), "(uint - 128) >> 7");
     assert_eq!(stride.ident, "stride");

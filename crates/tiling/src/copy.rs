@@ -1,19 +1,20 @@
-//! The public moves: check, split among threads, and within a thread into bricks and edges.
+//! [`tile`] and [`detile`]: checks the arguments, splits the rectangle among threads and each share
+//! into bricks and edges.
 
 use crate::plane::{Order, Plane, Rect};
 use crate::scalar;
 
-/// How many threads a move may use.
+/// The threads that a copy may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Threads {
     /// The calling thread alone.
     #[default]
     One,
-    /// All of rayon's threads, if the rectangle is large enough to gain from it.
+    /// All of rayon's threads, if the rectangle is large enough to be worth it.
     All,
 }
 
-/// Why a move was refused. Nothing was written.
+/// Why a copy was refused. Nothing was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CopyError {
     /// The rectangle leaves the plane.
@@ -29,7 +30,7 @@ pub enum CopyError {
         /// The plane's height.
         height_el: u32,
     },
-    /// Rows of the raster side overlap.
+    /// Rows of the linear side overlap.
     #[error("a row stride of {stride_B} bytes; the rectangle's rows have {row_B}")]
     StrideTooSmall {
         /// The stride given.
@@ -49,8 +50,8 @@ pub enum CopyError {
     },
 }
 
-/// Moves `rect` of a raster image into the tiled plane. `linear` starts at the rectangle's top left
-/// element; its rows are `stride_B` bytes apart. `tiled` starts at the plane's first tile.
+/// Copies `rect` from a linear image into the tiled plane. `linear` starts at the rectangle's top
+/// left element; its rows are `stride_B` bytes apart. `tiled` starts at the plane's first tile.
 pub fn tile(
     plane: &Plane,
     tiled: &mut [u8],
@@ -72,7 +73,7 @@ pub fn tile(
     Ok(())
 }
 
-/// Moves `rect` of the tiled plane into a raster image: the inverse of [`tile`].
+/// Copies `rect` of the tiled plane into a linear image: the inverse of [`tile`].
 pub fn detile(
     plane: &Plane,
     tiled: &[u8],
@@ -130,7 +131,7 @@ fn check(
     Ok(())
 }
 
-/// A checked move. `linear` is the top left element of the rectangle that `run` gets.
+/// A checked copy. `linear` points to the top left element of the rectangle that `run` gets.
 #[derive(Clone, Copy)]
 pub(crate) struct Job {
     pub(crate) plane: Plane,
@@ -144,12 +145,12 @@ unsafe impl Send for Job {}
 // SAFETY: as above.
 unsafe impl Sync for Job {}
 
-/// Bytes below which starting threads costs more than it gains.
+/// Smallest copy, in bytes, for which starting threads pays.
 const PARALLEL_B: usize = 1 << 20;
 
-/// Bytes from which a move is **far**: source and destination come from memory rather than from the
-/// caches, and are worth fetching ahead.
-pub(crate) const FAR_B: usize = 8 << 20;
+/// Smallest copy, in bytes, that prefetches: source and destination then come from memory rather
+/// than from the caches.
+pub(crate) const PREFETCH_B: usize = 8 << 20;
 
 impl Job {
     /// # Safety
@@ -160,13 +161,13 @@ impl Job {
             return;
         }
         let bytes = rect.w as usize * rect.h as usize * self.plane.element_B as usize;
-        let far = bytes >= FAR_B;
+        let prefetch = bytes >= PREFETCH_B;
         if threads == Threads::One || bytes < PARALLEL_B {
             // SAFETY: the caller's promise.
-            unsafe { self.serial::<TILE>(rect, rect, far) };
+            unsafe { self.serial::<TILE>(rect, rect, prefetch) };
             return;
         }
-        // Rows of single elements would be too little for a task.
+        // A row of single-element tiles would be too little work for a task.
         let tile_h = (1u32 << self.plane.log2_tile_h).max(64);
         let first = rect.y / tile_h;
         let last = (rect.y + rect.h).div_ceil(tile_h);
@@ -177,17 +178,17 @@ impl Job {
                 let part = Rect { y, h: end - y, ..rect };
                 // SAFETY: the caller's promise holds for a part of the rectangle; other threads
                 // touch other rows of tiles.
-                scope.spawn(move |_| unsafe { self.serial::<TILE>(rect, part, far) });
+                scope.spawn(move |_| unsafe { self.serial::<TILE>(rect, part, prefetch) });
             }
         });
     }
 
-    /// Moves `part` of `rect`.
+    /// Copies `part` of `rect`.
     ///
     /// # Safety
     ///
     /// As for [`scalar::copy`].
-    unsafe fn serial<const TILE: bool>(&self, rect: Rect, part: Rect, far: bool) {
+    unsafe fn serial<const TILE: bool>(&self, rect: Rect, part: Rect, prefetch: bool) {
         let skip_B = (part.y - rect.y) as usize * self.stride_B
             + (part.x - rect.x) as usize * self.plane.element_B as usize;
         // SAFETY: `part` lies inside `rect`, so that `linear` moves to an element of it; the rest
@@ -200,15 +201,15 @@ impl Job {
             }
             #[cfg(target_arch = "x86_64")]
             if crate::avx2::available(&job.plane) {
-                crate::avx2::copy::<TILE>(&job, part, far);
+                crate::avx2::copy::<TILE>(&job, part, prefetch);
                 return;
             }
-            let _ = far;
+            let _ = prefetch;
             job.scalar::<TILE>(part, part);
         }
     }
 
-    /// Moves the rows of a plane without tiles.
+    /// Copies the rows of a plane without tiles.
     ///
     /// # Safety
     ///
@@ -226,7 +227,7 @@ impl Job {
         }
     }
 
-    /// Moves `part` of `rect` one element at a time.
+    /// Copies `part` of `rect` one element at a time.
     ///
     /// # Safety
     ///

@@ -1,15 +1,15 @@
-//! One level of one layer of a tiled image.
+//! Tiled planes (one mip level of one layer) and where their elements lie.
 
 /// The order of the elements within a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Order {
-    /// Morton order: the bits of x and y in turn, x lowest. Where a tile is wider than high, the
-    /// last bits of x stand alone on top. (AGX: twiddled.)
+    /// Morton order: the bits of x and y interleaved, x lowest. In tiles that are wider than high,
+    /// the top bits are those of x alone. (AGX: twiddled.)
     Morton,
     /// Morton order of x ^ y and y, in square tiles. (Mali: u-interleaved.)
     UInterleaved,
-    /// No tiles: rows from left to right. Tiles of this order are single elements, so that a row of
-    /// tiles is a row, and the distance between them the stride.
+    /// No tiles: linear rows. Tiles of this order are single elements, so that a row of tiles is a
+    /// row of the image and `tile_row_B` is its stride.
     Raster,
 }
 
@@ -25,19 +25,19 @@ pub struct Plane {
     pub(crate) order: Order,
 }
 
-/// Why a plane cannot be.
+/// Why a plane was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlaneError {
     /// The element's size has no kernel.
     #[error("elements of {0} bytes; there are kernels for 1, 2, 3, 4, 6, 8, 12, 16, 32 and 64")]
     ElementSize(u32),
-    /// The curve does not fill such a tile.
+    /// The order does not support this tile size.
     #[error(
         "tiles of {0}x{1} elements; sides are powers of two of at most 256, and tiles are square, in \
          Morton order also twice as wide as high, in raster order single elements"
     )]
     TileSize(u32, u32),
-    /// A row of tiles does not hold the plane's width.
+    /// A row of tiles is too short for the plane's width.
     #[error("a row of tiles of {row_B} bytes; the plane's width needs {needed_B}")]
     RowTooShort {
         /// Bytes from tile row to tile row.
@@ -45,8 +45,8 @@ pub enum PlaneError {
         /// Bytes that the tiles of a row take.
         needed_B: u64,
     },
-    /// A size is 0 or past the address space.
-    #[error("a plane of {0}x{1} elements")]
+    /// A size is 0 or exceeds the address space.
+    #[error("a plane of {0}x{1} elements is empty or exceeds the address space")]
     Extent(u32, u32),
 }
 
@@ -64,8 +64,8 @@ pub struct Rect {
 }
 
 impl Plane {
-    /// A plane of `width_el`×`height_el` elements of `element_B` bytes, in tiles of
-    /// `tile_el` = (width, height) elements, `tile_row_B` bytes from a row of tiles to the next.
+    /// A plane of `width_el`×`height_el` elements of `element_B` bytes, in tiles of `tile_el` =
+    /// (width, height) elements; rows of tiles are `tile_row_B` bytes apart.
     pub fn new(
         order: Order,
         element_B: u32,
@@ -112,18 +112,18 @@ impl Plane {
         Ok(plane)
     }
 
-    /// Bytes of a tile.
+    /// Size of a tile in bytes.
     pub fn tile_B(&self) -> usize {
         (self.element_B as usize) << (self.log2_tile_w + self.log2_tile_h)
     }
 
-    /// All of the plane.
+    /// The rectangle that covers the plane.
     pub fn rect(&self) -> Rect {
         Rect { x: 0, y: 0, w: self.width_el, h: self.height_el }
     }
 
-    /// Where an element starts, in bytes from the plane's start: the definition that the kernels
-    /// are tested against.
+    /// Offset of an element from the plane's start, in bytes. The kernels are tested against this
+    /// function.
     pub fn offset_B(&self, x: u32, y: u32) -> usize {
         let (tile_w, tile_h) = (1 << self.log2_tile_w, 1 << self.log2_tile_h);
         let tile = (y / tile_h) as usize * self.tile_row_B + (x / tile_w) as usize * self.tile_B();
@@ -149,7 +149,7 @@ impl Plane {
     }
 }
 
-/// The bits of `value` (below 65536) in the even positions.
+/// Spreads the bits of `value` (below 65536) to the even bit positions.
 #[inline]
 pub(crate) const fn spread(value: u32) -> u32 {
     let v = value & 0xffff;

@@ -1,9 +1,9 @@
-//! One element at a time: the edges of rectangles, element sizes without a brick kernel, and
-//! processors without the instructions for one.
+//! Copies element by element: for the edges of rectangles, element sizes without a brick kernel,
+//! and processors without AVX2.
 
 use crate::plane::{Order, Plane, Rect, spread};
 
-/// Moves the elements of `rect`; to the tiled side if `TILE`, from it otherwise. `linear` is the
+/// Copies the elements of `rect`, to the tiled side if `TILE`, else from it. `linear` points to the
 /// rectangle's top left element.
 ///
 /// # Safety
@@ -18,7 +18,7 @@ pub(crate) unsafe fn copy<const TILE: bool>(
     stride_B: usize,
     rect: Rect,
 ) {
-    // SAFETY: the caller's promise is each arm's.
+    // SAFETY: the caller's promise is that of each branch.
     unsafe {
         match plane.element_B {
             1 => sized::<1, TILE>(plane, tiled, linear, stride_B, rect),
@@ -38,9 +38,9 @@ pub(crate) unsafe fn copy<const TILE: bool>(
 
 /// [`copy`] for elements of `N` bytes.
 ///
-/// The position along the curve is the spread bits of x, exclusive-or bits that depend on y alone.
-/// Stepping right adds one to the spread bits: subtracting their mask lets the carry run through
-/// the gaps. source: Fabian Giesen, "Texture tiling and swizzling".
+/// The position along the curve is the spread bits of x exclusive-or bits that depend on y only.
+/// Stepping right adds one to the spread bits: subtracting their mask carries across the gaps.
+/// source: Fabian Giesen, "Texture tiling and swizzling".
 unsafe fn sized<const N: usize, const TILE: bool>(
     plane: &Plane,
     tiled: *mut u8,

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// The one-line reference: element by element, by the definition of an address.
+/// The reference copy: element by element, with `Plane::offset_B`.
 fn reference(
     plane: &Plane,
     tiled: &mut [u8],
@@ -47,9 +47,9 @@ prop_compose! {
 }
 
 /// A plane, a rectangle of it, a row stride, a seed and how many threads.
-type Move = (Plane, Rect, usize, u32, Threads);
+type CopyCase = (Plane, Rect, usize, u32, Threads);
 
-fn moves() -> impl Strategy<Value = Move> {
+fn copies() -> impl Strategy<Value = CopyCase> {
     let threads = prop::sample::select(&[Threads::One, Threads::All][..]);
     (planes(), any::<[u32; 4]>(), 0usize..40, any::<u32>(), threads).prop_map(
         |(plane, [x, y, w, h], padding, seed, threads)| {
@@ -65,7 +65,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
 
     #[test]
-    fn moves_equal_the_reference((plane, rect, stride, seed, threads) in moves()) {
+    fn copies_equal_the_reference((plane, rect, stride, seed, threads) in copies()) {
         let tiled_B = plane.bytes_up_to(plane.width_el, plane.height_el);
         let linear_B = rect.h as usize * stride;
         let (mut tiled, linear) = (noise(tiled_B, seed), noise(linear_B, !seed));
@@ -73,7 +73,7 @@ proptest! {
         tile(&plane, &mut tiled, &linear, stride, rect, threads).unwrap();
         reference(&plane, &mut tiled2, &mut linear2, stride, rect, true);
         prop_assert!(tiled == tiled2, "tile");
-        // And back, into other bytes: the rectangle returns, the padding stays.
+        // And back into a different buffer: the rectangle is restored, the padding unchanged.
         let (mut back, mut back2) = (noise(linear_B, seed ^ 77), noise(linear_B, seed ^ 77));
         detile(&plane, &tiled, &mut back, stride, rect, threads).unwrap();
         reference(&plane, &mut tiled2, &mut back2, stride, rect, false);
@@ -84,10 +84,10 @@ proptest! {
         }
     }
 
-    /// Short buffers and rectangles outside give errors and leave everything as it was.
+    /// Short buffers and rectangles outside the plane give errors, and nothing is written.
     #[test]
-    fn bad_moves_are_refused(
-        (plane, _, _, seed, threads) in moves(),
+    fn bad_copies_are_refused(
+        (plane, _, _, seed, threads) in copies(),
         rect in any::<[u32; 4]>(),
         small in any::<bool>(),
         stride in prop::sample::select(&[0usize, 1, 63, 4096, usize::MAX][..]),
@@ -107,10 +107,10 @@ proptest! {
     }
 }
 
-/// Large enough to be far and to use several threads: every byte as the reference has it, for every
+/// Copies that prefetch and use several threads equal the reference in every byte, for every
 /// kernel, with rectangles that begin and end inside tiles.
 #[test]
-fn far_moves_equal_the_reference() {
+fn large_copies_equal_the_reference() {
     for order in [Order::Morton, Order::UInterleaved] {
         for element_B in [1u32, 2, 4, 8, 16] {
             // AGX's tiles fill 16 KiB.
@@ -125,7 +125,9 @@ fn far_moves_equal_the_reference() {
             let rect = Rect { x: 3, y: 5, w: w - 6, h: h - 7 };
             let stride = (rect.w * element_B) as usize + 64 % element_B as usize + 13;
             let mut linear = noise(rect.h as usize * stride, element_B);
-            assert!(rect.w as usize * rect.h as usize * element_B as usize >= crate::copy::FAR_B);
+            assert!(
+                rect.w as usize * rect.h as usize * element_B as usize >= crate::copy::PREFETCH_B
+            );
             let before = noise(plane.bytes_up_to(w, h), 9);
             let mut expected = before.clone();
             reference(&plane, &mut expected, &mut linear, stride, rect, true);

@@ -1,4 +1,4 @@
-//! The compute control stream.
+//! Decodes the compute control stream.
 //!
 // source: decode.c, agxdecode_cdm
 
@@ -13,7 +13,8 @@ use crate::stream::{Next, walk};
 use crate::{Decoder, Problem, Record};
 
 impl Decoder<'_> {
-    /// The compute control stream at an address, with all that its launches point to.
+    /// Decodes the compute control stream at an address, with everything that its launches point
+    /// to.
     pub fn cdm(&mut self, address: u64) -> Record {
         walk(self, "CDM stream", address, Decoder::cdm_block)
     }
@@ -54,8 +55,8 @@ impl Decoder<'_> {
         }
     }
 
-    /// A launch and the words that belong to it. Its end is unknown if its first word cannot be read
-    /// or says an unknown mode.
+    /// Decodes a launch and its words. The stream ends here if the first word cannot be read or has
+    /// an unknown mode, since the length of the launch is then unknown.
     fn launch(&mut self, address: u64) -> (Record, Next) {
         let mut record = Record::new("Launch", address);
         let mut at = address;
@@ -72,7 +73,8 @@ impl Decoder<'_> {
             add(self, UnkG14x::INFO);
         }
         let word0 = self.bytes(word0, 4).and_then(|bytes| {
-            // An unknown mode must not be taken for a direct launch: the words that follow depend on it.
+            // An unknown mode, which unpacks as the default, must not be treated as a direct
+            // launch: the words that follow depend on it.
             let (value, problems) = LaunchWord0::unpack_lossy(&bytes).map_err(Problem::Packet)?;
             Ok((value, problems.iter().any(|p| p.field == "Mode")))
         });

@@ -1,4 +1,4 @@
-//! Textures, writable images and samplers, bound or in heaps.
+//! Decodes texture, PBE and sampler descriptors, bound or in heaps.
 //!
 // source: decode.c, agxdecode_texture_pbe, agxdecode_sampler_heap, agxdecode_image_heap
 
@@ -9,11 +9,12 @@ use tepui_agx_packets::texture::Texture;
 
 use crate::{Decoder, Problem, Record};
 
-/// Entries of a heap that are looked at: what a heap's 16-bit indices can reach.
+/// Limit on the entries of a heap: the range of its 16-bit indices.
 const MAX_HEAP: u32 = 1 << 16;
 
 impl Decoder<'_> {
-    /// `count` texture state registers from `start` on, loaded from an address.
+    /// Decodes the descriptors that are loaded from an address into `count` texture state registers
+    /// from `start` on.
     pub(crate) fn textures(&mut self, start: u32, count: u32, address: u64) -> Vec<Record> {
         (0..count.min(u32::try_from(self.left).unwrap_or(u32::MAX)))
             .flat_map(|i| {
@@ -23,18 +24,18 @@ impl Decoder<'_> {
             .collect()
     }
 
-    /// A descriptor of 24 bytes. Nothing in it says whether it is a texture or a writable image. If both
-    /// readings keep to their declarations, the one is taken whose texels are in memory; if that does
-    /// not settle it, both are given.
+    /// Decodes a descriptor of 24 bytes, which does not say whether it is a texture or a PBE
+    /// descriptor. If it is valid as both, the one whose texels are mapped is chosen; if that does
+    /// not decide, both are returned.
     fn image(&mut self, name: &str, address: u64) -> Vec<Record> {
         let texture = self.packet_as(format!("{name}: Texture"), Texture::INFO, address);
         let pbe = self.packet_as(format!("{name}: PBE"), Pbe::INFO, address);
         if texture.packet().is_none() {
             return vec![texture];
         }
-        let odd = |record: &Record| !record.problems.is_empty();
+        let invalid = |record: &Record| !record.problems.is_empty();
         let unreadable = |base: Option<u64>| base.is_none_or(|base| self.word(base).is_err());
-        let mut likely = [!odd(&texture), !odd(&pbe)];
+        let mut likely = [!invalid(&texture), !invalid(&pbe)];
         if likely[0] == likely[1] && !self.options.everything {
             likely = [
                 !unreadable(self.value::<Texture>(address).ok().map(|t| t.address)),
@@ -48,7 +49,8 @@ impl Decoder<'_> {
         }
     }
 
-    /// `count` sampler state registers from `start` on, loaded from an address.
+    /// Decodes the samplers that are loaded from an address into `count` sampler state registers
+    /// from `start` on.
     pub(crate) fn samplers(
         &mut self,
         start: u32,
@@ -72,7 +74,7 @@ impl Decoder<'_> {
             .collect()
     }
 
-    /// A heap of samplers, those left out that are all zero.
+    /// Decodes a heap of samplers; those that are all zero are left out.
     pub fn sampler_heap(&mut self, address: u64, count: u32) -> Record {
         let mut heap = Record::new("Sampler heap", address);
         if count > MAX_HEAP {
@@ -94,7 +96,7 @@ impl Decoder<'_> {
         heap
     }
 
-    /// A heap of textures and writable images, those left out that are all zero.
+    /// Decodes a heap of texture and PBE descriptors; those that are all zero are left out.
     pub fn image_heap(&mut self, address: u64, count: u32) -> Record {
         let mut heap = Record::new("Image heap", address);
         if count > MAX_HEAP {

@@ -1,25 +1,25 @@
-//! Makes what is submitted to an AGX readable.
+//! Decodes work submitted to an AGX GPU into readable records.
 //!
-//! A [`Decoder`] starts at an address — a control stream, USC words, a sampler heap — reads GPU memory
-//! through [`GpuMemory`], follows every pointer whose target has a known form, and leaves a tree of
-//! [`Record`]s: a packet with its fields, its address, and what it points to as children. The tree prints
-//! as text ([`Record::to_string`]) and serialises as JSON.
+//! A [`Decoder`] starts at an address — a control stream, USC words, a sampler heap — reads GPU
+//! memory through [`GpuMemory`], follows every pointer whose target has a known format, and returns
+//! a tree of [`Record`]s: packets with their fields and addresses, and what they point to as
+//! children. The tree prints as text ([`Record::to_string`]) and serialises as JSON.
 //!
-//! Whatever the memory holds, decoding ends: pages that are missing, packets that are odd, streams that
-//! run in circles or never end become [`Problem`]s in the tree, and a [`Limits`] bounds the work.
+//! Decoding terminates for any memory contents: unmapped pages, invalid packets and streams that
+//! loop or never end become [`Problem`]s in the tree, and [`Limits`] bounds the work.
 //!
-//! The modules follow the hardware: [`mod@cdm`] and [`mod@vdm`] are the two control streams (both on
-//! [`mod@stream`], which knows links, calls and ends), [`mod@ppp`] the state records of draws,
-//! [`mod@usc`] the words that prepare a shader, [`mod@descriptors`] textures and samplers; code is
-//! disassembled by `tepui_agx_isa`. Above them stand
-//! [`mod@submit`], whole commands of the kernel's interface, and [`mod@calls`], the arguments of its
-//! requests.
+//! The modules follow the hardware: [`mod@cdm`] and [`mod@vdm`] decode the two control streams
+//! (both use [`mod@stream`], which handles links, calls and ends), [`mod@ppp`] the state records of
+//! draws, [`mod@usc`] the words that prepare a shader, [`mod@descriptors`] textures and samplers;
+//! code is disassembled by `tepui_agx_isa`. On top of them, [`mod@submit`] decodes whole commands
+//! of the kernel interface, and [`mod@calls`] the arguments of its ioctls. Start reading in
+//! [`mod@submit`].
 //!
 //! ```
 //! use tepui_agx_decode::{Decoder, Options};
 //! use tepui_softgpu::AddressSpace;
 //!
-//! // Nothing is bound, so the tree is one problem with its address.
+//! // Nothing is mapped, so the tree is one problem with its address.
 //! let vm = AddressSpace::new(14, 39);
 //! let tree = Decoder::new(&vm, Options::new(0)).cdm(0x10_0000);
 //! assert!(tree.to_string().contains("0x100000"));
@@ -47,9 +47,9 @@ use tepui_packets::PacketInfo;
 /// Bounds on the work of one [`Decoder`].
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Records that the tree may have.
+    /// Largest number of records in the tree.
     pub records: usize,
-    /// Calls within calls in a control stream. How many the hardware can nest is unknown.
+    /// Largest depth of nested calls in a control stream. The limit of the hardware is unknown.
     pub calls: usize,
 }
 
@@ -59,40 +59,40 @@ impl Default for Limits {
     }
 }
 
-/// What a decoder must know beside the memory.
+/// Parameters of a [`Decoder`] besides the memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// USC_EXEC_BASE: what 32-bit USC addresses are relative to.
+    /// USC_EXEC_BASE, the base of 32-bit USC addresses.
     pub usc_base: u64,
-    /// Launches have the two further words of the G14 parts with several clusters.
+    /// Launches have the two additional words of the multi-cluster G14 chips.
     pub g14x: bool,
-    /// Decode USC words and code as often as something points to them, and descriptors in every way
-    /// in which they can be read. Otherwise the second and further pointers to the same words give a
-    /// reference to the first, and the likelier reading is chosen.
+    /// Decode USC words and code each time something points to them, and descriptors both as
+    /// textures and as PBE descriptors. Otherwise further pointers to the same words give a
+    /// reference to the first, and the more likely kind of descriptor is chosen.
     pub everything: bool,
     /// Bounds on the work.
     pub limits: Limits,
 }
 
 impl Options {
-    /// For a one-cluster part of either generation.
+    /// Options for a chip with one cluster, of either generation.
     pub fn new(usc_base: u64) -> Options {
         Options { usc_base, g14x: false, everything: false, limits: Limits::default() }
     }
 }
 
-/// Decodes from one GPU address space.
+/// A decoder of one GPU address space.
 pub struct Decoder<'a> {
     memory: &'a dyn GpuMemory,
     options: Options,
-    /// Records left before the tree is full.
+    /// Records that may still be added to the tree.
     left: usize,
-    /// Lists of USC words and programs that the tree has already.
+    /// USC words and programs that are in the tree already.
     seen: HashSet<(u64, u8)>,
 }
 
 impl<'a> Decoder<'a> {
-    /// A decoder that has seen nothing.
+    /// A decoder with an empty tree.
     pub fn new(memory: &'a dyn GpuMemory, options: Options) -> Decoder<'a> {
         Decoder { memory, options, left: options.limits.records, seen: HashSet::new() }
     }
@@ -102,7 +102,7 @@ impl<'a> Decoder<'a> {
         self.options.usc_base.wrapping_add(address)
     }
 
-    /// Counts one record; false when the tree is full.
+    /// Counts one record; returns false if the tree is full.
     fn take(&mut self) -> bool {
         let some = self.left > 0;
         self.left = self.left.saturating_sub(1);
@@ -133,7 +133,7 @@ impl<'a> Decoder<'a> {
         record
     }
 
-    /// Decodes a packet that a register or a field of a command holds.
+    /// Decodes a packet in a register or in a field of a command.
     fn register(&mut self, info: &'static PacketInfo, bytes: &[u8]) -> Record {
         let mut record = Record::group(info.name);
         if self.take() {
@@ -156,7 +156,7 @@ impl<'a> Decoder<'a> {
         Ok(u32::from_le_bytes(bytes))
     }
 
-    /// The typed packet at an address, for its values; what is odd in it is in its record.
+    /// Unpacks the packet at an address. Its problems are in its record.
     fn value<P: tepui_packets::Packet>(&self, address: u64) -> Result<P, Problem> {
         let bytes = self.bytes(address, P::INFO.size_bytes)?;
         let (value, _) = P::unpack_lossy(&bytes).map_err(Problem::Packet)?;

@@ -1,10 +1,10 @@
-//! The one thing that a decoder needs of the GPU: to read its memory.
+//! The memory interface of the decoder.
 
 use tepui_softgpu::AddressSpace;
 
-/// GPU memory as a decoder reads it.
+/// GPU memory that a decoder can read.
 pub trait GpuMemory {
-    /// Copies the bytes from `address` on. Fails if any of them is not there.
+    /// Copies the bytes from `address` on. Fails if any of them is not mapped.
     fn read(&self, address: u64, into: &mut [u8]) -> Result<(), Unreadable>;
 }
 
@@ -12,7 +12,7 @@ pub trait GpuMemory {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no memory to read at {address:#x}")]
 pub struct Unreadable {
-    /// The first byte that is not there.
+    /// The first byte that is not mapped.
     pub address: u64,
 }
 

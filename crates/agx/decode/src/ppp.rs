@@ -1,4 +1,4 @@
-//! State records of draws.
+//! Decodes the PPP state records of draws.
 //!
 // source: decode.c, agxdecode_record
 
@@ -25,7 +25,7 @@ pub struct RenderArrays {
 }
 
 impl Decoder<'_> {
-    /// The record of `size_words` words at an address: its header, then its words.
+    /// Decodes the record of `size_words` words at an address: its header, then its words.
     pub fn ppp(&mut self, address: u64, size_words: u32, arrays: RenderArrays) -> Vec<Record> {
         let mut out = vec![self.packet(Header::INFO, address)];
         let Ok(header) = self.value::<Header>(address) else { return out };
@@ -33,7 +33,9 @@ impl Decoder<'_> {
         let plan = words_of(&header);
         let found: usize = Header::SIZE_BYTES + plan.iter().map(|p| p.1.size_bytes).sum::<usize>();
         if found != size_words as usize * 4 {
-            out[0].problems.push(Problem::RecordSize { found: found as u32 / 4, said: size_words });
+            out[0]
+                .problems
+                .push(Problem::RecordSize { found: found as u32 / 4, stated: size_words });
         }
         let mut at = address.wrapping_add(Header::SIZE_BYTES as u64);
         for (title, info) in plan {
@@ -56,7 +58,7 @@ impl Decoder<'_> {
         out
     }
 
-    /// The scissor and the depth bias that a word selects.
+    /// Adds the scissor and the depth bias that a word selects.
     fn scissor(&mut self, address: u64, arrays: RenderArrays, record: &mut Record) {
         let Ok(word) = self.value::<DepthBiasScissor>(address) else { return };
         if arrays.scissors != 0 {
@@ -70,7 +72,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// What the four fragment shader words at an address point to.
+    /// Decodes what the four fragment shader words at an address point to.
     fn fragment_shader(&mut self, address: u64, out: &mut Vec<Record>) {
         let (Ok(word0), Ok(word1), Ok(word2)) = (
             self.value::<FragmentShaderWord0>(address),
@@ -96,7 +98,7 @@ impl Decoder<'_> {
 
 type Plan = Vec<(&'static str, &'static PacketInfo)>;
 
-/// The words that a header announces, in their order.
+/// The words that are present according to a header, in order.
 fn words_of(header: &Header) -> Plan {
     let mut plan = words_before_fragment_shader(header);
     let mut add = |present, title, info| {

@@ -1,4 +1,4 @@
-//! The tree that decoding leaves.
+//! The tree of decoded records.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,57 +8,57 @@ use tepui_packets::{Decoded, PacketInfo, Value};
 
 use crate::memory::Unreadable;
 
-/// Something that kept the decoder from going on, or that the hardware would not expect.
+/// Something invalid in the decoded memory, or a reason why decoding stopped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// A pointer leads to memory that is not there.
+    /// A pointer refers to memory that is not mapped.
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
-    /// A packet does not keep to its declaration.
+    /// A packet violates its declaration.
     #[error(transparent)]
     Packet(tepui_packets::Problem),
-    /// A control stream comes back to a place with nothing changed.
+    /// A control stream returns to an address with the same return stack: it never ends.
     #[error(
-        "the stream runs in a circle: it comes to {address:#x} a second time with the same calls open"
+        "the stream never ends: it reaches {address:#x} a second time with the same return stack"
     )]
-    Circle {
-        /// The place.
+    EndlessLoop {
+        /// The address.
         address: u64,
     },
     /// A return without a call.
-    #[error("a return, but no call is open")]
+    #[error("a return without a call")]
     ReturnWithoutCall,
-    /// More calls within calls than the limit.
-    #[error("more than {limit} calls within calls")]
+    /// Calls are nested more deeply than the limit.
+    #[error("calls are nested more than {limit} deep")]
     CallsTooDeep {
         /// The limit.
         limit: usize,
     },
-    /// The tree is as large as it may be.
-    #[error("more than {limit} records: the rest is left out")]
+    /// The limit on the number of records is reached.
+    #[error("more than {limit} records; the rest is left out")]
     TooMuch {
         /// The limit.
         limit: usize,
     },
-    /// A block of a control stream of a kind that nobody knows.
-    #[error("no block begins with {word:#010x}")]
+    /// A block of a control stream whose type is unknown.
+    #[error("unknown block type in word {word:#010x}")]
     UnknownBlock {
         /// The first word.
         word: u32,
     },
-    /// Words whose meaning nobody knows.
+    /// Words of unknown meaning.
     #[error("{words} words of unknown meaning")]
     UnknownWords {
         /// How many.
         words: u32,
     },
-    /// A USC word with a tag that nobody knows. Its length is unknown too, so the list ends here.
-    #[error("no USC word has the tag {tag:#04x}")]
+    /// A USC word with an unknown tag. Its length is unknown too, so the list ends here.
+    #[error("unknown USC word with tag {tag:#04x}")]
     UnknownTag {
         /// The tag.
         tag: u8,
     },
-    /// Bytes of a program that are no instruction. The listing ends here.
+    /// Bytes of a program that are not an instruction. The disassembly ends here.
     #[error("at {offset:#x}: {error}")]
     Instruction {
         /// Where, in bytes from the program's start.
@@ -66,56 +66,56 @@ pub enum Problem {
         /// Why.
         error: tepui_agx_isa::DecodeError,
     },
-    /// A program that runs into zeros.
-    #[error("at {offset:#x} the code ends without a stop")]
+    /// A program that ends in zeros without a `stop`.
+    #[error("at {offset:#x}: the code ends without `stop`")]
     CodeEnds {
         /// Where, in bytes from the program's start.
         offset: u32,
     },
-    /// A state record whose words are more or fewer than the pointer says.
-    #[error("the record has {found} words, the pointer to it says {said}")]
+    /// A state record with another size than the pointer to it states.
+    #[error("the record has {found} words, the pointer to it states {stated}")]
     RecordSize {
-        /// Words that the header announces, itself included.
+        /// Words that are present according to the header, which is included.
         found: u32,
-        /// Words that the pointer says.
-        said: u32,
+        /// Words that the pointer states.
+        stated: u32,
     },
 }
 
-/// What a record holds beside its children.
+/// The content of a record besides its children.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
     /// Nothing: the record groups its children.
     Empty,
     /// A packet.
     Packet(Decoded),
-    /// Values by name that no packet holds.
+    /// Names and values that do not come from a packet.
     Fields(Vec<(Cow<'static, str>, Value)>),
     /// Raw memory.
     Bytes(Vec<u8>),
-    /// Lines of code: offset in bytes, the instruction's bytes, text.
+    /// Disassembly: offset in bytes, the instruction's bytes, text.
     Code(Vec<(u32, Vec<u8>, String)>),
-    /// The same as an earlier record at the same address.
-    Above,
+    /// A reference to an earlier record at the same address.
+    SeeAbove,
 }
 
 /// A node of the tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// What it is, in the hardware's words where it has any.
+    /// Title: the hardware name, if there is one.
     pub title: Cow<'static, str>,
     /// GPU address of its first byte.
     pub address: Option<u64>,
-    /// What it holds.
+    /// Content.
     pub content: Content,
-    /// What is wrong.
+    /// Problems found.
     pub problems: Vec<Problem>,
-    /// What it consists of or points to.
+    /// The records that it consists of or points to.
     pub children: Vec<Record>,
 }
 
-/// Values of no packet that are printed in one line.
-const SHORT: usize = 8;
+/// Up to this many [`Content::Fields`] are printed in one line.
+const ONE_LINE_FIELDS: usize = 8;
 
 impl Record {
     /// An empty record at an address.
@@ -139,7 +139,7 @@ impl Record {
         Record { problems: vec![problem], ..Record::new(title, address) }
     }
 
-    /// The record and all below it, in order of print.
+    /// Visits the record and all its descendants, in the order in which they are printed.
     pub fn walk<'a>(&'a self, visit: &mut dyn FnMut(&'a Record)) {
         visit(self);
         for child in &self.children {
@@ -155,15 +155,15 @@ impl Record {
     pub(crate) fn set_packet(&mut self, info: &'static PacketInfo, bytes: &[u8]) {
         match (info.decode)(bytes) {
             Ok(mut decoded) => {
-                let odd = std::mem::take(&mut decoded.problems);
-                self.problems.extend(odd.into_iter().map(Problem::Packet));
+                let problems = std::mem::take(&mut decoded.problems);
+                self.problems.extend(problems.into_iter().map(Problem::Packet));
                 self.content = Content::Packet(decoded);
             }
             Err(problem) => self.problems.push(Problem::Packet(problem)),
         }
     }
 
-    /// Writes the tree as text, indented by `indent` spaces. With `all`, flags that are off are
+    /// Writes the tree as text, indented by `indent` spaces. If `all` is set, false flags are
     /// printed too.
     pub fn write_text(&self, out: &mut dyn fmt::Write, indent: usize, all: bool) -> fmt::Result {
         write!(out, "{:indent$}{}", "", self.title)?;
@@ -171,9 +171,9 @@ impl Record {
             write!(out, " at {address:#x}")?;
         }
         match &self.content {
-            Content::Above => write!(out, ": see above")?,
-            // A few values fit behind the title.
-            Content::Fields(fields) if fields.len() <= SHORT => {
+            Content::SeeAbove => write!(out, ": see above")?,
+            // A few values fit on the line of the title.
+            Content::Fields(fields) if fields.len() <= ONE_LINE_FIELDS => {
                 for (i, (name, value)) in fields.iter().enumerate() {
                     write!(out, "{}{name}={value}", if i == 0 { ": " } else { " " })?;
                 }
@@ -186,9 +186,9 @@ impl Record {
             writeln!(out, "{:inner$}! {problem}", "")?;
         }
         match &self.content {
-            Content::Empty | Content::Above => {}
+            Content::Empty | Content::SeeAbove => {}
             Content::Packet(decoded) => decoded.write_text(out, inner, all)?,
-            Content::Fields(fields) if fields.len() <= SHORT => {}
+            Content::Fields(fields) if fields.len() <= ONE_LINE_FIELDS => {}
             Content::Fields(fields) => {
                 for (name, value) in fields {
                     writeln!(out, "{:inner$}{name}: {value}", "")?;
@@ -205,7 +205,7 @@ impl Record {
     }
 }
 
-/// Hexadecimal, a byte after the other.
+/// The bytes in hexadecimal.
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
         let _ = fmt::Write::write_fmt(&mut text, format_args!("{byte:02x}"));
@@ -213,7 +213,7 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Memory as 32-bit words, eight a line, each line with its offset.
+/// Writes memory as 32-bit words, eight per line, each line with its offset.
 fn write_words(out: &mut dyn fmt::Write, indent: usize, bytes: &[u8]) -> fmt::Result {
     for (i, line) in bytes.chunks(32).enumerate() {
         write!(out, "{:indent$}+{:03x}:", "", i * 32)?;
@@ -233,7 +233,7 @@ impl fmt::Display for Record {
 }
 
 /// `{"name": …, "address": "0x…", "packet": …, "fields": {…}, "bytes": "…", "code": […], "above":
-/// true, "problems": […], "children": […]}`, each only where there is something to say.
+/// true, "problems": […], "children": […]}`, without the members that are empty.
 impl Serialize for Record {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
@@ -255,7 +255,7 @@ impl Serialize for Record {
                 let lines: Vec<_> = lines.iter().map(CodeLine::new).collect();
                 map.serialize_entry("code", &lines)?;
             }
-            Content::Above => map.serialize_entry("above", &true)?,
+            Content::SeeAbove => map.serialize_entry("above", &true)?,
         }
         if !self.problems.is_empty() {
             let texts: Vec<String> = self.problems.iter().map(Problem::to_string).collect();

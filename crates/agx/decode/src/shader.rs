@@ -1,4 +1,4 @@
-//! Programs, disassembled.
+//! Disassembles programs.
 
 use std::cmp::max;
 
@@ -7,21 +7,22 @@ use tepui_agx_isa::disasm::{Content as Line, Disassembler};
 
 use crate::{Content, Decoder, Problem, Record};
 
-/// Programs that the tree has already, in [`Decoder::seen`].
+/// Tag of programs in [`Decoder::seen`].
 const PROGRAM: u8 = 1;
 
-/// The longest program that is disassembled.
+/// Limit on the size of a program.
 const MAX_BYTES: usize = 1 << 18;
 
-/// How much is read at once.
+/// Bytes that are read at once.
 const CHUNK_BYTES: usize = 1 << 10;
 
 impl Decoder<'_> {
-    /// The program at a GPU address, up to the `stop` or `ret` behind which nothing jumps.
+    /// Disassembles the program at a GPU address, up to the first `stop` or `ret` beyond which no
+    /// jump leads.
     pub fn shader(&mut self, title: &'static str, address: u64) -> Record {
         let mut record = Record::new(title, address);
         if !self.options.everything && !self.seen.insert((address, PROGRAM)) {
-            record.content = Content::Above;
+            record.content = Content::SeeAbove;
             return record;
         }
         if !self.take() {
@@ -31,7 +32,7 @@ impl Decoder<'_> {
         let mut code = Vec::new();
         let mut lines = Vec::new();
         let mut at = 0;
-        // The furthest place that a jump leads to.
+        // The furthest jump target.
         let mut reach = 0;
         loop {
             if code.len() < at + tepui_agx_isa::MAX_BYTES && code.len() < MAX_BYTES {
@@ -73,7 +74,7 @@ impl Decoder<'_> {
         record
     }
 
-    /// Reads more code, as much as there is.
+    /// Reads more code, as much as is mapped.
     fn extend(&self, address: u64, code: &mut Vec<u8>) {
         let mut size = CHUNK_BYTES;
         while size > 0 {
@@ -86,7 +87,7 @@ impl Decoder<'_> {
     }
 }
 
-/// Where an instruction may jump, in bytes from its own start.
+/// The jump target of an instruction, in bytes from its own start.
 fn jump(inst: &Inst) -> Option<i32> {
     match inst {
         Inst::JmpExecAny(i) => Some(i.off),

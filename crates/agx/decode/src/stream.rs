@@ -1,4 +1,5 @@
-//! What the two control streams share: blocks one after another, links, calls, returns, an end.
+//! Walks a control stream: sequences of blocks, links, calls, returns and the end. Shared by the
+//! two kinds of stream.
 //!
 // source: decode.c, agxdecode_stateful
 
@@ -6,31 +7,31 @@ use std::collections::HashSet;
 
 use crate::{Decoder, Problem, Record};
 
-/// What follows a block.
+/// Where a stream continues after a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// The block so many bytes on.
+    /// At the block this many bytes on.
     After(u64),
-    /// The block at an address.
+    /// At the block at an address.
     Link(u64),
-    /// The block at an address, and later the one so many bytes on.
+    /// At the block at `target`; a return continues `size` bytes after the calling block's start.
     Call {
-        /// Where the stream goes on.
+        /// Address of the next block.
         target: u64,
         /// Size of the calling block in bytes.
         size: u64,
     },
-    /// The block after the last call.
+    /// After the block of the last call.
     Return,
-    /// Nothing.
+    /// The stream ends.
     End,
 }
 
 /// Walks a control stream. `block` decodes the block at an address into a record, which becomes a
-/// child of the stream's, and says what follows.
+/// child of the stream's record, and returns where the stream continues.
 ///
-/// Nothing in a stream is conditional, so one that comes to an address a second time with the same
-/// calls open would never end.
+/// Streams have no conditions, so one that reaches an address a second time with the same return
+/// stack never ends.
 pub fn walk<'a>(
     decoder: &mut Decoder<'a>,
     title: &'static str,
@@ -39,8 +40,8 @@ pub fn walk<'a>(
 ) -> Record {
     let mut stream = Record::new(title, start);
     let mut at = start;
-    let mut open: Vec<u64> = Vec::new();
-    let mut arrived = HashSet::from([(start, open.clone())]);
+    let mut return_stack: Vec<u64> = Vec::new();
+    let mut visited = HashSet::from([(start, return_stack.clone())]);
     loop {
         if !decoder.take() {
             let limit = decoder.options.limits.records;
@@ -58,21 +59,21 @@ pub fn walk<'a>(
             Next::Link(target) => Ok(target),
             Next::Call { target, size } => {
                 let limit = decoder.options.limits.calls;
-                if open.len() < limit {
-                    open.push(at.wrapping_add(size));
+                if return_stack.len() < limit {
+                    return_stack.push(at.wrapping_add(size));
                     Ok(target)
                 } else {
                     Err(Problem::CallsTooDeep { limit })
                 }
             }
-            Next::Return => open.pop().ok_or(Problem::ReturnWithoutCall),
+            Next::Return => return_stack.pop().ok_or(Problem::ReturnWithoutCall),
         };
         let problem = match jump {
-            Ok(target) if arrived.insert((target, open.clone())) => {
+            Ok(target) if visited.insert((target, return_stack.clone())) => {
                 at = target;
                 continue;
             }
-            Ok(address) => Problem::Circle { address },
+            Ok(address) => Problem::EndlessLoop { address },
             Err(problem) => problem,
         };
         if let Some(last) = stream.children.last_mut() {

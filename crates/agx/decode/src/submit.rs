@@ -1,4 +1,4 @@
-//! Whole commands of the kernel's interface: their fields and all that these point to.
+//! Decodes whole commands of the kernel interface: their fields and everything that these point to.
 //!
 // source: asahi_drm.h; decode.c, agxdecode_drm_cmd_render and agxdecode_drm_cmd_compute
 
@@ -29,8 +29,8 @@ pub fn kind_name(kind: u16) -> &'static str {
     }
 }
 
-/// The commands of a command buffer, with their fields but without what these point to. What follows
-/// a header that says more than there is becomes raw bytes.
+/// Decodes the commands of a command buffer: their fields, but not what these point to. A command
+/// that is truncated becomes raw bytes.
 pub fn headers(buffer: &[u8]) -> Vec<Record> {
     let mut out = Vec::new();
     let mut rest = buffer;
@@ -60,14 +60,15 @@ pub fn headers(buffer: &[u8]) -> Vec<Record> {
         rest = tail;
     }
     if !rest.is_empty() {
-        let mut raw = Record::group("Bytes that are no whole command");
+        let mut raw = Record::group("Truncated command");
         raw.content = Content::Bytes(rest.to_vec());
         out.push(raw);
     }
     out
 }
 
-/// A structure of which the client may know fewer or more fields.
+/// Reads a structure that may be shorter or longer than this version of it: missing fields are
+/// zero.
 fn extended<T: bytemuck::Pod>(bytes: &[u8]) -> T {
     let mut value = T::zeroed();
     let known = size_of::<T>().min(bytes.len());
@@ -76,8 +77,8 @@ fn extended<T: bytemuck::Pod>(bytes: &[u8]) -> T {
 }
 
 impl Decoder<'_> {
-    /// A command, with all that it points to. `kind` is the type in its header, `payload` what
-    /// follows the header.
+    /// Decodes a command, with everything that it points to. `kind` is the type in its header,
+    /// `payload` the bytes after the header.
     pub fn command(&mut self, kind: u16, payload: &[u8]) -> Record {
         match kind {
             CMD_COMPUTE => self.compute(&extended(payload)),
@@ -135,7 +136,7 @@ impl Decoder<'_> {
         record
     }
 
-    /// A background or end-of-tile program; `None` if there is none.
+    /// Decodes a background or end-of-tile program; `None` if there is none.
     fn program(&mut self, title: &'static str, program: &BgEot) -> Option<Record> {
         let tagged = program.usc.to_le_bytes();
         let (usc, _) = BgEotUsc::unpack_lossy(&tagged).ok()?;
@@ -152,7 +153,7 @@ impl Decoder<'_> {
         Some(record)
     }
 
-    /// The helper program, if there is one.
+    /// Decodes the helper program, if there is one.
     fn helper(&mut self, title: &'static str, helper: &Helper, parent: &mut Record) {
         let binary = helper.binary.to_le_bytes();
         let Ok((tagged, _)) = HelperProgram::unpack_lossy(&binary) else { return };

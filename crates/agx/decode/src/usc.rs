@@ -1,4 +1,4 @@
-//! USC words: the list that prepares a shader, and what its words point to.
+//! Decodes USC words (the list of state that a shader needs) and what they point to.
 //!
 // source: decode.c, agxdecode_usc
 
@@ -11,19 +11,20 @@ use tepui_packets::PacketInfo;
 
 use crate::{Content, Decoder, Problem, Record};
 
-/// Lists that the tree has already, in [`Decoder::seen`].
+/// Tag of lists of USC words in [`Decoder::seen`].
 const LIST: u8 = 0;
 
-/// Words that a list may have. Each of the 512 uniform registers can be loaded by a word of its
-/// own, and so can textures and samplers; more than that only garbage has.
+/// Limit on the words of a list. Each of the 512 uniform registers can be loaded by its own word,
+/// and so can textures and samplers; a longer list is garbage.
 const MAX_WORDS: usize = 1024;
 
 impl Decoder<'_> {
-    /// The list of USC words at a GPU address. `extended`: samplers are followed by border colours.
+    /// Decodes the list of USC words at a GPU address. If `extended`, border colours follow the
+    /// samplers.
     pub fn pipeline(&mut self, title: &'static str, address: u64, extended: bool) -> Record {
         let mut list = Record::new(title, address);
         if !self.options.everything && !self.seen.insert((address, LIST)) {
-            list.content = Content::Above;
+            list.content = Content::SeeAbove;
             return list;
         }
         let mut at = address;
@@ -58,7 +59,7 @@ impl Decoder<'_> {
         list
     }
 
-    /// What the word at an address points to.
+    /// Decodes what the word at an address points to.
     fn targets(&mut self, at: u64, info: &PacketInfo, extended: bool, word: &mut Record) {
         let children = &mut word.children;
         if info.name == Uniform::INFO.name {
@@ -88,7 +89,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// Memory of unknown or varying meaning.
+    /// Memory as raw bytes.
     pub(crate) fn raw(&mut self, title: &'static str, address: u64, size_bytes: u64) -> Record {
         let mut record = Record::new(title, address);
         match self.bytes(address, size_bytes as usize) {
@@ -99,7 +100,7 @@ impl Decoder<'_> {
     }
 }
 
-/// The table of the word with a tag.
+/// The packet of the word with a tag.
 fn word_with_tag(tag: u8) -> Option<&'static PacketInfo> {
     Some(match Control::from_raw(u64::from(tag))? {
         Control::None => return None,

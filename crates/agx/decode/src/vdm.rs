@@ -1,4 +1,4 @@
-//! The vertex control stream.
+//! Decodes the vertex control stream.
 //!
 // source: decode.c, agxdecode_vdm
 
@@ -18,7 +18,7 @@ use crate::ppp::RenderArrays;
 use crate::stream::{Next, walk};
 use crate::{Decoder, Problem, Record};
 
-/// A block that consists of a word of presence bits and the words that they announce.
+/// A block that consists of a word of presence bits and the words that are present.
 struct Block {
     record: Record,
     at: u64,
@@ -30,7 +30,7 @@ impl Block {
         Block { record, at }
     }
 
-    /// Adds a word if it is present, and says where it is.
+    /// Adds a word if it is present, and returns its address.
     fn add(
         &mut self,
         decoder: &mut Decoder<'_>,
@@ -53,8 +53,8 @@ impl Block {
 }
 
 impl Decoder<'_> {
-    /// The vertex control stream at an address, with all that its state points to. `arrays` are what
-    /// the render command says of scissors and depth bias.
+    /// Decodes the vertex control stream at an address, with everything that its state points to.
+    /// `arrays` are the scissors and depth biases of the render command.
     pub fn vdm(&mut self, address: u64, arrays: RenderArrays) -> Record {
         walk(self, "VDM stream", address, |decoder, at| decoder.vdm_block(at, arrays))
     }
@@ -114,7 +114,7 @@ impl Decoder<'_> {
         block.add(self, head.vertex_unknown_present, StateVertexUnknown::INFO);
         block.add(self, head.tessellation_scale_present, StateTessellationScale::INFO);
         if let Some(word1) = word1.and_then(|at| self.value::<StateVertexShaderWord1>(at).ok()) {
-            // Without the first word there is nothing to say that samplers have border colours.
+            // Without the first word, assume that the samplers have no border colours.
             let extended = word0
                 .and_then(|at| self.value::<StateVertexShaderWord0>(at).ok())
                 .is_some_and(|word0| word0.sampler_state_register_count.is_extended());
@@ -139,12 +139,13 @@ impl Decoder<'_> {
         if let Some(at) = indirect
             && let Ok(indirect) = self.value::<IndexListIndirectBuffer>(at)
         {
-            // Vertex count, instances, first vertex, first instance; with an index buffer one more.
+            // Vertex count, instances, first vertex, first instance; five words with an index
+            // buffer.
             let words = 4 + u64::from(head.index_buffer_present);
             block.record.children.push(self.raw("Indirect counts", indirect.address, words * 4));
         }
         let mut next = Next::After(block.size());
-        // Where in the block the unknown words stand is unknown, so its end is a guess.
+        // The position of the unknown words in the block is unknown, so its end is a guess.
         let unknown = u32::from(head.unk_1_present) * 2 + u32::from(head.unk_2_present);
         if unknown > 0 {
             block.record.problems.push(Problem::UnknownWords { words: unknown });

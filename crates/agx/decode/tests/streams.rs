@@ -196,7 +196,7 @@ fn calls_return_and_circles_are_found() {
 
     // A link to the stream's own start.
     paper.go(BASE).put(cdm::Barrier::default()).put(link(false, 0));
-    assert_eq!(problems(&paper.decoder().cdm(BASE)), [Problem::Circle { address: BASE }]);
+    assert_eq!(problems(&paper.decoder().cdm(BASE)), [Problem::EndlessLoop { address: BASE }]);
 
     // A call of itself.
     paper.go(BASE).put(link(true, 0));
@@ -281,7 +281,7 @@ fn a_draw_with_its_state() {
 
     let record = paper.decoder().vdm(BASE, arrays);
     // The header's size is one word less than the pointer says.
-    assert_eq!(problems(&record), [Problem::RecordSize { found: 7, said: 8 }]);
+    assert_eq!(problems(&record), [Problem::RecordSize { found: 7, stated: 8 }]);
     let titles = titles(&record);
     for title in ["Cull", "Scissor", "CF binding", "Vertex pipeline", "Fragment pipeline"] {
         assert!(titles.iter().any(|t| t == title), "{title} is not in\n{record}");

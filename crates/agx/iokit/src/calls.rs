@@ -1,4 +1,4 @@
-//! Methods of the user client and the structures that they take and give.
+//! Methods of the user client, and the structures of their arguments and results.
 //!
 // source: agx_iokit.h
 
@@ -6,42 +6,42 @@ use tepui_packets::types::{Address, Array, Hex, Hex64, Uint, Uint64};
 use tepui_packets::{Packet, PacketInfo, bits_enum, packet};
 
 bits_enum! {
-    /// A method of the user client, as far as they are known.
+    /// The known methods of the user client.
     pub enum Selector = "Selector" {
-        /// No method is known by this number.
+        /// An unknown method.
         #[default]
         Unknown = 0 => "unknown",
-        /// Numbers for encoders and commands.
+        /// Allocates ids for encoders and commands.
         GetGlobalIds = 0x6 => "GET_GLOBAL_IDS",
-        /// Says which API the program uses, as text. The first call of Metal.
+        /// Sets the name of the API that the program uses. Metal's first call.
         SetApi = 0x7 => "SET_API",
-        /// A new command queue.
+        /// Creates a command queue.
         CreateCommandQueue = 0x8 => "CREATE_COMMAND_QUEUE",
         /// Frees a command queue.
         FreeCommandQueue = 0x9 => "FREE_COMMAND_QUEUE",
-        /// Memory that GPU and CPU see.
+        /// Allocates memory that is mapped on GPU and CPU.
         AllocateMem = 0xa => "ALLOCATE_MEM",
         /// Frees memory.
         FreeMem = 0xb => "FREE_MEM",
-        /// Memory that kernel and program share: command buffers and lists of resources.
+        /// Creates memory that kernel and program share: command buffers and lists of resources.
         CreateShmem = 0xf => "CREATE_SHMEM",
         /// Frees shared memory.
         FreeShmem = 0x10 => "FREE_SHMEM",
-        /// A queue on which ends of commands are announced.
+        /// Creates a queue that receives notifications of completed commands.
         CreateNotificationQueue = 0x11 => "CREATE_NOTIFICATION_QUEUE",
         /// Frees a notification queue.
         FreeNotificationQueue = 0x12 => "FREE_NOTIFICATION_QUEUE",
         /// Submits command buffers.
         SubmitCommandBuffers = 0x1e => "SUBMIT_COMMAND_BUFFERS",
-        /// Version of the interface.
+        /// Returns the version of the interface.
         GetVersion = 0x23 => "GET_VERSION",
     }
 }
 
-/// Set in [`AllocateRequest::mode`] for a piece of another allocation.
+/// Set in [`AllocateRequest::mode`] for a suballocation of another allocation.
 pub const MODE_SUBALLOCATED: u32 = 0x800;
 
-/// The kind of memory that [`AllocateRequest::flags`] asks for, as far as it is understood.
+/// The kind of memory that [`AllocateRequest::flags`] requests, if it is known.
 pub fn memory_kind(flags: u32) -> Option<&'static str> {
     Some(match flags {
         0x0000_0000 => "normal",
@@ -55,16 +55,16 @@ pub fn memory_kind(flags: u32) -> Option<&'static str> {
 }
 
 packet! {
-    /// What ALLOCATE_MEM asks for.
+    /// The argument of ALLOCATE_MEM.
     pub struct AllocateRequest = "Allocation request", 96 bytes
     fields {
         /// Unknown.
         unk_0: Array<Hex, 5, 32, 32> [0..160] "Unk 0";
-        /// How; see [`MODE_SUBALLOCATED`].
+        /// Mode; see [`MODE_SUBALLOCATED`].
         mode: Hex [160..192] "Mode";
         /// Unknown.
         unk_6: Array<Hex, 6, 32, 32> [192..384] "Unk 6";
-        /// CPU address that the memory is to have, 0 for any.
+        /// Requested CPU address, 0 for any.
         cpu_fixed: Address [384..448] "CPU fixed";
         /// CPU address of the parent.
         cpu_fixed_parent: Address [448..512] "CPU fixed (parent)";
@@ -72,7 +72,7 @@ packet! {
         size: Uint [512..544] "Size";
         /// Unknown.
         unk_17: Hex [544..576] "Unk 17";
-        /// Handle of the allocation that this is a piece of.
+        /// Handle of the parent allocation.
         parent: Uint [576..608] "Parent";
         /// Unknown.
         unk_19: Hex [608..640] "Unk 19";
@@ -84,7 +84,7 @@ packet! {
 }
 
 packet! {
-    /// What ALLOCATE_MEM gives.
+    /// The result of ALLOCATE_MEM.
     pub struct AllocateResponse = "Allocation response", 80 bytes
     fields {
         /// GPU address.
@@ -95,35 +95,35 @@ packet! {
         unk_4: Array<Hex, 3, 32, 32> [128..224] "Unk 4";
         /// Handle, as lists of resources name it.
         handle: Uint [224..256] "Handle";
-        /// Size of the allocation that this is a piece of; its own if it is none.
+        /// Size of the parent allocation, or its own without a parent.
         root_size: Uint64 [256..320] "Root size";
-        /// A number that names the memory in the whole system.
+        /// System-wide id of the memory.
         guid: Hex [320..352] "GUID";
         /// Unknown.
         unk_11: Array<Hex, 7, 32, 32> [352..576] "Unk 11";
-        /// Bytes from here to the end of the allocation that this is a piece of.
+        /// Bytes from here to the end of the parent allocation.
         sub_size: Uint64 [576..640] "Suballocation size";
     }
 }
 
 packet! {
-    /// What CREATE_SHMEM gives.
+    /// The result of CREATE_SHMEM.
     pub struct ShmemResponse = "Shared memory response", 16 bytes
     fields {
         /// CPU address.
         map: Address [0..64] "Map";
         /// Size in bytes.
         size: Uint [64..96] "Size";
-        /// Its number.
+        /// Its id.
         id: Uint [96..128] "ID";
     }
 }
 
 packet! {
-    /// What CREATE_COMMAND_QUEUE gives.
+    /// The result of CREATE_COMMAND_QUEUE.
     pub struct CommandQueueResponse = "Command queue response", 16 bytes
     fields {
-        /// Its number.
+        /// Its id.
         id: Uint64 [0..64] "ID";
         /// Unknown.
         unk_2: Hex [64..96] "Unk 2";
@@ -133,7 +133,7 @@ packet! {
 }
 
 packet! {
-    /// What CREATE_NOTIFICATION_QUEUE gives.
+    /// The result of CREATE_NOTIFICATION_QUEUE.
     pub struct NotificationQueueResponse = "Notification queue response", 16 bytes
     fields {
         /// CPU address of the queue.
@@ -146,7 +146,7 @@ packet! {
 }
 
 packet! {
-    /// The start of what SUBMIT_COMMAND_BUFFERS takes; `count` [`SubmitCommand`]s follow.
+    /// The start of the argument of SUBMIT_COMMAND_BUFFERS; `count` [`SubmitCommand`]s follow.
     pub struct SubmitHeader = "Submission header", 8 bytes
     fields {
         /// Unknown.
@@ -181,7 +181,7 @@ packet! {
     /// The start of a list of resources; `resource_group_count` [`ResourceGroup`]s follow.
     pub struct SegmentList = "Segment list", 48 bytes
     fields {
-        /// Number of the command buffer.
+        /// Id of the command buffer.
         cmdbuf_id: Hex64 [0..64] "Command buffer ID";
         /// Number of segments.
         segment_count: Uint [64..96] "Segment count";
@@ -189,11 +189,11 @@ packet! {
         length: Uint [96..112] "Length";
         /// Unknown; seen 0x8000.
         unk: Hex [112..128] "Unk";
-        /// Number of the encoder.
+        /// Id of the encoder.
         encoder_id: Hex64 [128..192] "Encoder ID";
-        /// Where the kernel's commands start in the command buffer.
+        /// Offset of the start of the kernel's commands in the command buffer.
         kernel_commands_start_offset: Uint [192..224] "Kernel commands start offset";
-        /// Where the kernel's commands end in the command buffer.
+        /// Offset of the end of the kernel's commands in the command buffer.
         kernel_commands_end_offset: Uint [224..256] "Kernel commands end offset";
         /// Number of resources.
         total_resources: Uint [320..352] "Total resources";

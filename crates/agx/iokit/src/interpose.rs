@@ -1,7 +1,7 @@
-//! The front on macOS: stands in for the IOKit functions through which a user client is called.
+//! Interposes the IOKit functions that call methods of a user client (macOS only).
 //!
-//! dyld replaces the functions named in the section `__interpose` of an inserted library in every other
-//! image, but not in the library itself, so that the originals are called plainly here.
+//! dyld replaces the functions named in the section `__interpose` of an inserted library in every
+//! other image, but not in the library itself, so this module calls the originals by their names.
 //!
 // source: wrap.c, dyld_interpose.h; the prototypes: IOKit's public IOKitLib.h
 
@@ -57,10 +57,11 @@ unsafe extern "C" {
     static mach_task_self_: Port;
 }
 
-/// The program's memory. The kernel does the copying, so a wrong address is an answer and no signal.
-struct Own;
+/// The program's own memory. The kernel copies it, so an invalid address gives an error instead of
+/// a signal.
+struct OwnMemory;
 
-impl ClientMemory for Own {
+impl ClientMemory for OwnMemory {
     fn read(&self, address: u64, into: &mut [u8]) -> bool {
         let mut done = 0;
         // SAFETY: `into` is valid for its length; the kernel checks `address`.
@@ -73,7 +74,7 @@ impl ClientMemory for Own {
     }
 }
 
-/// Connections that called SET_API, which is how Metal's tell themselves from all others.
+/// Connections that called SET_API: those that Metal opened.
 static SESSIONS: OnceLock<Mutex<HashMap<Connection, Session>>> = OnceLock::new();
 
 /// Runs `body` with the session of a connection, if it is one of Metal's.
@@ -95,7 +96,7 @@ unsafe fn slice<'a, T>(pointer: *const T, count: usize) -> &'a [T] {
     if pointer.is_null() || count == 0 {
         return &[];
     }
-    // SAFETY: the caller's.
+    // SAFETY: the caller's promise.
     unsafe { std::slice::from_raw_parts(pointer, count) }
 }
 
@@ -121,7 +122,7 @@ unsafe extern "C" fn call_method(
             input_struct: slice(input_struct.cast(), input_struct_size),
             ..Call::default()
         };
-        with_session(connection, selector, |s| s.entering(&call, &Own).to_string());
+        with_session(connection, selector, |s| s.entering(&call, &OwnMemory).to_string());
         let result = IOConnectCallMethod(
             connection,
             selector,
@@ -154,7 +155,7 @@ unsafe extern "C" fn call_struct_method(
     output_struct_size: *mut usize,
 ) -> Return {
     let none = std::ptr::null_mut();
-    // SAFETY: the caller's; null stands for no numbers.
+    // SAFETY: the caller's promise; null means no scalars.
     unsafe {
         call_method(
             connection,
@@ -181,7 +182,7 @@ unsafe extern "C" fn call_scalar_method(
     output: *mut u64,
     output_count: *mut u32,
 ) -> Return {
-    // SAFETY: the caller's; null stands for no structure.
+    // SAFETY: the caller's promise; null means no structure.
     unsafe {
         call_method(
             connection,
@@ -198,7 +199,7 @@ unsafe extern "C" fn call_scalar_method(
     }
 }
 
-/// A replacement and what it replaces, as dyld reads them.
+/// A replacement and the function that it replaces, as dyld reads them.
 #[repr(C)]
 struct Replacement(*const c_void, *const c_void);
 

@@ -1,14 +1,15 @@
-//! What macOS programs tell the AGX kernel extension through IOKit, decoded.
+//! Decodes the calls that macOS programs make to the AGX kernel extension through IOKit.
 //!
-//! A program opens a user client of the accelerator and calls its methods by number, with numbers and
-//! one structure in and out. [`calls`] declares the structures, [`Session`] follows the calls of one
-//! connection: it remembers allocations and shared memory, and when command buffers are submitted it
-//! decodes them, with the same decoder that serves Linux ([`tepui_agx_decode`]). All of this works on
-//! bytes and is the same on every platform; [`ClientMemory`] is the program's memory.
+//! A program opens a user client of the accelerator and calls its methods by number, with scalars
+//! and one structure as arguments and results. [`calls`] declares the structures. [`Session`]
+//! follows the calls of one connection: it tracks allocations and shared memory, and decodes
+//! command buffers when they are submitted, with the same decoder as on Linux
+//! ([`tepui_agx_decode`]). All of this works on bytes and runs on every platform; [`ClientMemory`]
+//! reads the program's memory.
 //!
-//! On macOS there is a front besides, `interpose`: built as a dynamic library and named in
-//! `DYLD_INSERT_LIBRARIES`, it stands in for the IOKit functions, passes every call on, and prints what
-//! the session makes of it:
+//! On macOS, the module `interpose` traces a program: built as a dynamic library and named in
+//! `DYLD_INSERT_LIBRARIES`, it replaces the IOKit functions, forwards every call, and prints the
+//! decoded records:
 //!
 //! ```sh
 //! cargo rustc --release -p tepui-agx-iokit --lib --crate-type cdylib

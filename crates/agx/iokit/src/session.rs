@@ -1,4 +1,4 @@
-//! Following the calls of one connection.
+//! Follows the calls of one connection and decodes them.
 
 use std::collections::HashMap;
 
@@ -15,55 +15,55 @@ use crate::calls::{
 
 /// The program's memory, by CPU address.
 pub trait ClientMemory {
-    /// Copies the bytes from `address` on; false if any of them is not there.
+    /// Copies the bytes from `address` on; false if any of them is not mapped.
     fn read(&self, address: u64, into: &mut [u8]) -> bool;
 }
 
-/// A method call, before or after it was made.
+/// A method call, before or after it is forwarded.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Call<'a> {
     /// Number of the method.
     pub selector: u32,
-    /// Numbers in.
+    /// Scalar arguments.
     pub input: &'a [u64],
-    /// Structure in.
+    /// Structure argument.
     pub input_struct: &'a [u8],
-    /// Numbers out; empty before the call.
+    /// Scalar results; empty before the call.
     pub output: &'a [u64],
-    /// Structure out; empty before the call.
+    /// Structure result; empty before the call.
     pub output_struct: &'a [u8],
-    /// What the kernel returned; 0 is good.
+    /// Return code; 0 is success.
     pub result: i32,
 }
 
-/// A piece of memory that the program and the GPU or the kernel share.
+/// Memory that the program shares with the GPU or the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Block {
-    /// 0 for shared memory that the GPU does not see.
+    /// GPU address; 0 for shared memory that is not mapped on the GPU.
     gpu: u64,
     cpu: u64,
     size: u64,
 }
 
-/// What a connection's calls have made.
+/// The state of a connection: its allocations and shared memory.
 #[derive(Debug, Default)]
 pub struct Session {
     /// Allocations by handle.
     allocations: HashMap<u32, Block>,
-    /// Shared memory by number.
+    /// Shared memory by id.
     shmems: HashMap<u32, Block>,
 }
 
-/// Attachments and resource groups that are listed at most.
+/// Limit on the attachments and resource groups that are listed.
 const MAX_LISTED: u32 = 4096;
 
 impl Session {
-    /// A connection on which nothing was called yet.
+    /// A new connection.
     pub fn new() -> Session {
         Session::default()
     }
 
-    /// Describes a call that is about to be made. Submissions are decoded now, since the kernel may
+    /// Decodes a call before it is forwarded. Submissions are decoded now, since the kernel may
     /// change command buffers.
     pub fn entering(&mut self, call: &Call<'_>, memory: &dyn ClientMemory) -> Record {
         let selector = Selector::from_raw(call.selector.into()).filter(|s| *s != Selector::Unknown);
@@ -105,7 +105,7 @@ impl Session {
         record
     }
 
-    /// Describes the answer to a call, and remembers what it made or freed.
+    /// Decodes the results of a call, and tracks what it created or freed.
     pub fn answered(&mut self, call: &Call<'_>) -> Record {
         let mut record = Record::group(format!("= {:#x}", call.result));
         let numbers = call.output.iter().enumerate();
@@ -174,7 +174,7 @@ impl Session {
         }
     }
 
-    /// The memory of shared memory, as much as there is of the first `limit` bytes.
+    /// The contents of shared memory, at most its first `limit` bytes; empty if it cannot be read.
     fn shmem(&self, id: u32, limit: u64, memory: &dyn ClientMemory) -> Vec<u8> {
         let Some(block) = self.shmems.get(&id) else { return Vec::new() };
         let mut bytes = vec![0; block.size.min(limit) as usize];
@@ -191,7 +191,7 @@ impl Session {
         record
     }
 
-    /// A command buffer with all that it points to.
+    /// Decodes a command buffer, with everything that it points to.
     fn command_buffer(&self, id: u32, memory: &dyn ClientMemory) -> Record {
         let bytes = self.shmem(id, 1 << 20, memory);
         let mut record = Record::group(format!("Command buffer {id}"));
@@ -201,7 +201,7 @@ impl Session {
             record.children.push(attachments(list));
         }
         let gpu = GpuView { session: self, memory };
-        // Shaders stand in the first 4 GiB: USC addresses are addresses.
+        // Shaders are in the first 4 GiB, so USC addresses are GPU addresses.
         let mut decoder = Decoder::new(&gpu, Options::new(0));
         let body = &bytes[Header::SIZE_BYTES..];
         if header.unk_5 == 3 {
@@ -238,7 +238,7 @@ impl Session {
     }
 }
 
-/// The list of attachments at the start of `bytes`.
+/// Decodes the list of attachments at the start of `bytes`.
 fn attachments(bytes: &[u8]) -> Record {
     let mut record = structure(AttachmentCount::INFO, bytes);
     if let Ok((count, _)) = AttachmentCount::unpack_lossy(bytes) {
@@ -249,12 +249,12 @@ fn attachments(bytes: &[u8]) -> Record {
     record
 }
 
-/// A structure out of bytes.
+/// Decodes a structure.
 fn structure(info: &'static PacketInfo, bytes: &[u8]) -> Record {
     let mut record = Record::group(info.name);
     match (info.decode)(bytes) {
         Ok(mut decoded) => {
-            // Most bits are unknown: those that no field owns are no problem here.
+            // Most bits are unknown, so bits that belong to no field are not a problem here.
             decoded.problems.clear();
             record.content = Content::Packet(decoded);
         }
@@ -282,7 +282,7 @@ impl GpuMemory for GpuView<'_> {
                     && offset.checked_add(into.len() as u64).is_some_and(|end| end <= block.size)
             })
         };
-        // A piece of an allocation lies inside of its parent: either has the bytes.
+        // A suballocation lies inside its parent: either has the bytes.
         let block = self.session.allocations.values().find(holds).ok_or(unreadable)?;
         let cpu = block.cpu.checked_add(address - block.gpu).ok_or(unreadable)?;
         self.memory.read(cpu, into).then_some(()).ok_or(unreadable)

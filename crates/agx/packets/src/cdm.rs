@@ -1,8 +1,8 @@
 //! Compute data master: the control stream of dispatches.
 //!
-//! Words follow one another; the top three bits of each block's first word say what it is. A launch
-//! is [`LaunchWord0`], [`LaunchWord1`], on the multi-cluster G14 parts [`UnkG14x`], and then, as the
-//! mode says, sizes or an indirect buffer.
+//! The stream is a sequence of blocks; the top three bits of a block's first word are its type. A
+//! launch consists of [`LaunchWord0`], [`LaunchWord1`], on multi-cluster G14 chips [`UnkG14x`], and
+//! then, depending on the mode, sizes or an indirect buffer.
 //!
 // source: cmdbuf.xml, "CDM commands"; order of the words of a launch: decode.c, agxdecode_cdm
 
@@ -12,18 +12,18 @@ use tepui_packets::{Packet, PacketInfo, bits_enum, packet};
 use crate::usc::SamplerStates;
 
 bits_enum! {
-    /// What a block of the compute control stream is; the top three bits of its first word.
+    /// The type of a block of the compute control stream: the top three bits of its first word.
     pub enum BlockType = "CDM Block Type" {
         /// A dispatch.
         #[default]
         Launch = 0 => "Launch",
-        /// Go on at another address.
+        /// A jump to another address.
         StreamLink = 1 => "Stream Link",
         /// The end of the command.
         StreamTerminate = 2 => "Stream Terminate",
-        /// Wait for, and make visible, what came before.
+        /// Waits for earlier launches and makes their writes visible.
         Barrier = 3 => "Barrier",
-        /// Back to the word after the last link that asked for it.
+        /// Returns to the block after the last link with return.
         StreamReturn = 4 => "Stream Return",
     }
 }
@@ -35,7 +35,7 @@ bits_enum! {
         #[default]
         Direct = 0 => "Direct",
         /// The global size, three 32-bit words, is in memory; the local size follows in the stream.
-        /// For kernels whose local size is fixed, say by their local memory.
+        /// For kernels with a fixed local size, for example because of their local memory.
         IndirectGlobal = 1 => "Indirect global",
         /// Global and local size, six 32-bit words, are in memory.
         IndirectLocal = 2 => "Indirect local",
@@ -128,7 +128,7 @@ packet! {
         unk_1: Bool [1..2] "Unk 1";
         /// Unknown.
         unk_2: Bool [2..3] "Unk 2";
-        /// Drops what the USC cached of code, uniforms and descriptors.
+        /// Invalidates the USC's caches of code, uniforms and descriptors.
         usc_cache_inval: Bool [3..4] "USC cache inval";
         /// Unknown.
         unk_4: Bool [4..5] "Unk 4";
@@ -164,23 +164,23 @@ packet! {
         unk_19: Bool [19..20] "Unk 19";
         /// Unknown.
         unk_20: Bool [20..21] "Unk 20";
-        /// Unknown; perhaps for parts with several clusters.
+        /// Unknown; perhaps for chips with several clusters.
         unk_24: Bool [24..25] "Unk 24";
         /// Unknown.
         unk_26: Bool [26..27] "Unk 26";
-        /// Goes back to the word after the last link that asked for it.
+        /// Returns to the block after the last link with return.
         returns: Bool [27..28] "Returns";
     }
 }
 
 packet! {
-    /// The stream goes on elsewhere.
+    /// A jump to another address.
     pub struct StreamLink = "CDM Stream Link", 8 bytes
     fixed {
         "Block Type" BlockType [29..32] = BlockType::StreamLink;
     }
     fields {
-        /// Remember the word after this block for a return.
+        /// A later return continues after this block.
         with_return: Bool [28..29] "With return";
         /// GPU address of the next block.
         target: Address [32..64, 0..8] "Target";
@@ -196,7 +196,7 @@ packet! {
 }
 
 packet! {
-    /// Back to the word after the last link that asked for it.
+    /// Returns to the block after the last link with return.
     pub struct StreamReturn = "CDM Stream Return", 8 bytes
     fixed {
         "Block Type" BlockType [29..32] = BlockType::StreamReturn;

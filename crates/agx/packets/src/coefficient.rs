@@ -1,5 +1,5 @@
-//! Coefficient bindings: how the outputs of vertices become the coefficient registers that a fragment
-//! shader interpolates. A [`BindingHeader`] and then one [`Binding`] for each.
+//! Coefficient bindings: the vertex outputs from which the coefficient registers of a fragment
+//! shader are computed. They are an array in memory: a [`BindingHeader`], then the [`Binding`]s.
 //!
 // source: cmdbuf.xml, "CF binding"; docs/drivers/asahi.rst, "Hardware varyings"
 
@@ -7,16 +7,16 @@ use tepui_packets::types::{Minus, Uint};
 use tepui_packets::{Packet, PacketInfo, bits_enum, packet};
 
 bits_enum! {
-    /// How a value varies over a primitive.
+    /// Interpolation qualifier of a varying.
     pub enum ShadeModel = "Shade model" {
-        /// That of the first vertex.
+        /// Flat: the value of the first vertex.
         #[default]
         FlatVertex0 = 0 => "Flat vertex 0",
-        /// That of the third vertex.
+        /// Flat: the value of the third vertex.
         FlatVertex2 = 2 => "Flat vertex 2",
         /// Linear in screen space.
         Linear = 3 => "Linear",
-        /// That of the second vertex.
+        /// Flat: the value of the second vertex.
         FlatVertex1 = 6 => "Flat vertex 1",
         /// Perspective-correct.
         Perspective = 7 => "Perspective",
@@ -24,16 +24,16 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// What coefficients are made of.
+    /// The value that coefficients are computed from.
     pub enum CoefficientSource = "Coefficient source" {
         /// A varying of the vertex shader.
         #[default]
         Varying = 0 => "Varying",
         /// Depth.
         FragcoordZ = 1 => "Fragcoord Z",
-        /// The coordinates in a point.
+        /// Point sprite coordinates.
         PointCoord = 2 => "Point coord",
-        /// The primitive's number.
+        /// The primitive id.
         PrimitiveId = 3 => "Primitive ID",
         /// Barycentric coordinates, two of them.
         BarycentricCoord = 5 => "Barycentric coord",
@@ -41,27 +41,27 @@ bits_enum! {
 }
 
 packet! {
-    /// What all bindings need together.
+    /// Totals over all bindings.
     pub struct BindingHeader = "CF binding header", 4 bytes
     fields {
-        /// Slots of 32-bit vertex outputs.
+        /// Number of 32-bit slots of vertex outputs.
         number_of_32_bit_slots: Uint [0..8] "Number of 32-bit slots";
-        /// Coefficient registers.
+        /// Number of coefficient registers.
         number_of_coefficient_registers: Uint [8..16] "Number of coefficient registers";
     }
 }
 
 packet! {
-    /// From consecutive slots to consecutive coefficient registers.
+    /// Binds consecutive slots of vertex outputs to consecutive coefficient registers.
     pub struct Binding = "CF binding", 4 bytes
     fields {
         /// Number of slots, 1 to 4.
         components: Minus<Uint, 1> [0..2] "Components";
-        /// How the value varies.
+        /// Interpolation.
         shade_model: ShadeModel [2..5] "Shade model";
-        /// What it is made of.
+        /// Source of the value.
         source: CoefficientSource [5..8] "Source";
-        /// First slot of vertex outputs, W first.
+        /// First slot of vertex outputs; slot 0 is W.
         base_slot: Uint [8..16] "Base slot";
         /// First coefficient register.
         base_coefficient_register: Uint [16..24] "Base coefficient register";

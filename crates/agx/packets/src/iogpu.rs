@@ -1,6 +1,7 @@
-//! Command buffers of macOS, as the IOKit interface of AGX takes them: conventions of its kernel, not of
-//! the hardware. They stand in shared memory; a [`Header`] is followed by [`Compute`] or [`Graphics`],
-//! and at `attachment_offset` by an [`AttachmentCount`] and the [`Attachment`]s.
+//! Command buffers of macOS, as the IOKit interface of AGX takes them. They are conventions of its
+//! kernel driver, not of the hardware. A command buffer is in shared memory: a [`Header`] is
+//! followed by [`Compute`] or [`Graphics`], and at `attachment_offset` by an [`AttachmentCount`]
+//! and the [`Attachment`]s.
 //!
 // source: cmdbuf.xml, "IOGPU"
 
@@ -10,7 +11,7 @@ use tepui_packets::{Packet, PacketInfo, bits_enum, packet};
 use crate::render::ZlsControl;
 
 bits_enum! {
-    /// What an attachment is.
+    /// The type of an attachment.
     pub enum AttachmentType = "IOGPU Attachment Type" {
         /// No attachment has this type.
         #[default]
@@ -40,11 +41,11 @@ packet! {
         attachment_length: Uint [288..320] "Attachment length";
         /// Offset of the list of attachments in bytes.
         attachment_offset: Uint [320..352] "Attachment offset";
-        /// An offset; of what is unknown.
+        /// An offset of unknown purpose.
         unknown_offset: Uint [352..384] "Unknown offset";
         /// Unknown.
         unk_4: Hex [384..416] "Unk 4";
-        /// Kind of command: 3 is compute.
+        /// Type of the command: 3 is compute.
         unk_5: Hex [416..448] "Unk 5";
         /// GPU address of the control stream.
         encoder: Address [448..512] "Encoder";
@@ -80,7 +81,7 @@ packet! {
 }
 
 packet! {
-    /// How many shaders need scratch memory of which size.
+    /// Histogram of the shaders by the scratch memory that they need.
     pub struct SpillBufferHistogram = "Spill Buffer Histogram", 60 bytes
     fields {
         /// Shaders of each size class. (cmdbuf.xml: "Bin 0" to "Bin 14".)
@@ -110,7 +111,7 @@ packet! {
         unk_address: Address [1152..1216] "Unk address";
         /// Unknown.
         unk_40: Hex [1280..1312] "Unk 40";
-        /// Number of the encoder, as the segment list has it.
+        /// Id of the encoder, as in the segment list.
         encoder_id: Hex [1312..1344] "Encoder ID";
         /// Unknown.
         unk_44: Hex [1408..1440] "Unk 44";
@@ -122,7 +123,7 @@ packet! {
         spilling_unk_1: Bool [1827..1828] "Spilling unk 1";
         /// Number of context switch buffers; depends on the size of the grid, among other things.
         number_of_context_switch_buffers: Uint [1856..1888] "Number of context switch buffers";
-        /// How many shaders need scratch memory of which size.
+        /// Histogram of the shaders by the scratch memory that they need.
         spill_buffer_histogram: Nested<SpillBufferHistogram> [1920..2400] "Spill Buffer Histogram";
         /// Presumably saves and restores local memory when the kernel switches.
         enable_context_switching: Bool [2416..2417] "Enable context switching";
@@ -223,7 +224,7 @@ packet! {
         pointer: Address [6976..7040] "Pointer";
         /// Unknown; set by shaders that use scratch memory.
         spilling_unk_1: Hex [7232..7264] "Spilling unk 1";
-        /// How many shaders need scratch memory of which size.
+        /// Histogram of the shaders by the scratch memory that they need.
         spill_buffer_histogram: Nested<SpillBufferHistogram> [7616..8096] "Spill Buffer Histogram";
         /// Depth that a tile starts with, in the format of the depth buffer.
         depth_clear_value: Hex [8832..8864] "Depth clear value";
@@ -271,7 +272,7 @@ packet! {
         unk_352: Hex [11264..11296] "Unk 352";
         /// Unknown.
         unk_360: Hex [11520..11552] "Unk 360";
-        /// Number of the encoder, as the segment list has it.
+        /// Id of the encoder, as in the segment list.
         encoder_id: Hex [11584..11616] "Encoder ID";
         /// Unknown.
         unk_365: Hex64 [11680..11744] "Unk 365";

@@ -1,8 +1,10 @@
-//! The bit-packed structures of AGX: control streams, USC words, state and descriptors.
+//! Declarations of the bit-packed structures of AGX: control streams, USC words, state and
+//! descriptors.
 //!
-//! One module for each consumer in the GPU, in the order in which work reaches it:
+//! There is one module for each hardware unit that reads the structures, in the order in which work
+//! reaches it:
 //!
-//! | module | structures | where they stand |
+//! | module | structures | where they are |
 //! | --- | --- | --- |
 //! | [`cdm`] | launches, barriers, links of compute | the compute control stream |
 //! | [`vdm`] | draws, state pointers, tessellation, barriers, links | the vertex control stream |
@@ -13,9 +15,9 @@
 //! | [`render`] | scissors, depth bias, depth and stencil load and store, control registers, shader tags | the kernel's render command and the arrays it points to |
 //! | [`iogpu`] | command buffers of macOS | shared memory of the IOKit interface |
 //!
-//! Bit positions and hardware names are those of Mesa's `cmdbuf.xml` (25.0, and 26.1 where the later
-//! one knows more; each place that differs says so); the descriptions are our own. [`ALL`] lists every
-//! table, for documentation and tools.
+//! Bit positions and hardware names are those of Mesa's `cmdbuf.xml`: of version 25.0, and of 26.1
+//! where that one knows more (each such place says so). The descriptions are our own. [`ALL`] lists
+//! every packet, for documentation and tools.
 //!
 //! ```
 //! use tepui_agx_packets::cdm::GlobalSize;
@@ -40,7 +42,7 @@ pub mod vdm;
 
 pub use tepui_packets::{Decoded, Packet, PacketInfo, Problem, ProblemKind, Value};
 
-/// The tables of all packets, by module.
+/// The reflection tables of all packets, by module.
 pub static ALL: &[&[&PacketInfo]] = &[
     cdm::ALL,
     vdm::ALL,
@@ -54,7 +56,7 @@ pub static ALL: &[&[&PacketInfo]] = &[
     iogpu::ALL,
 ];
 
-/// The table of the packet with this name in the hardware's words.
+/// The reflection table of the packet with this hardware name.
 pub fn find(name: &str) -> Option<&'static PacketInfo> {
     ALL.iter().flat_map(|list| list.iter()).find(|info| info.name == name).copied()
 }

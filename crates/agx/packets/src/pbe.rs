@@ -1,4 +1,4 @@
-//! Pixel back end: descriptors of images that are written, by shaders or from the tilebuffer.
+//! Pixel back end (PBE): descriptors of images that shaders or the tilebuffer write.
 //!
 // source: cmdbuf.xml, "PBE"
 
@@ -10,14 +10,14 @@ use crate::texture::{
 };
 
 packet! {
-    /// An image that is written. The last 8 bytes count for the hardware only if `extended`;
-    /// otherwise Mesa keeps there what its shaders need for image atomics and multisampled writes
-    /// (the fields marked "sw", at the places where 26.1 puts them).
+    /// An image that is written. The hardware reads the last 8 bytes only if `extended`; otherwise
+    /// Mesa stores there what its shaders need for image atomics and multisampled writes (the
+    /// fields marked "sw", at the positions of Mesa 26.1).
     pub struct Pbe = "PBE", 24 bytes
     fields {
         /// Dimensions.
         dimension: TextureDimension [0..4] "Dimension";
-        /// Where the texels are.
+        /// Layout of the texels.
         layout: Layout [4..6] "Layout";
         /// Channels.
         channels: Channels [6..13] "Channels";
@@ -37,7 +37,7 @@ packet! {
         height: Minus<Uint, 1> [38..52] "Height";
         /// Unknown.
         unk_52: Bool [52..53] "Unk 52";
-        /// Turns the tile by 90 degrees.
+        /// Rotates the tile by 90 degrees.
         rotate_90: Bool [53..54] "Rotate 90";
         /// Flips the tile.
         flip_vertical: Bool [54..55] "Flip vertical";
@@ -45,9 +45,9 @@ packet! {
         samples: SampleCount [56..57] "Samples";
         /// Unknown; Metal sets it for images with several levels.
         unk_mipmapped: Bool [58..59] "Unk mipmapped";
-        /// The texels are compressed without loss. (25.0: "Compressed 1".)
+        /// The image is losslessly compressed. (25.0: "Compressed 1".)
         compressed: Bool [59..60] "Compressed";
-        /// How pages are found. (Known since 26.1.)
+        /// Whether the image is sparse. (Known since 26.1.)
         mode: ImageMode [60..62] "Mode";
         /// GPU address of level 0.
         buffer: Shr<Address, 4> [64..100] "Buffer";
@@ -55,7 +55,7 @@ packet! {
         level: Uint [100..104] "Level";
         /// Levels of the image.
         levels: Minus<Uint, 1> [104..108] "Levels" when (|p| p.layout != Layout::Linear);
-        /// Layers, when an array is rendered to; else 1.
+        /// Layers, if an array is rendered to; else 1.
         layers: Minus<Uint, 1> [108..122] "Layers" when (|p| p.layout != Layout::Linear);
         /// Layers start at multiples of a page.
         page_aligned_layers: Bool [124..125] "Page-aligned layers" when (|p| p.layout != Layout::Linear);
@@ -64,15 +64,15 @@ packet! {
         srgb: Bool [125..126] "sRGB";
         /// The hardware reads the last 8 bytes.
         extended: Bool [127..128] "Extended";
-        /// Bytes from row to row. cmdbuf.xml leaves the subtraction of 4 to the driver.
+        /// Row stride in bytes. cmdbuf.xml leaves the subtraction of 4 to the driver.
         stride: Minus<Uint, 4> [104..125] "Stride" when (|p| p.layout == Layout::Linear);
         /// GPU address of the compression metadata. cmdbuf.xml gives 64 bits, 4 more than an address
         /// can fill.
         acceleration_buffer: Shr<Address, 4> [128..188] "Acceleration buffer" when (|p| p.extended && p.layout != Layout::Linear);
         /// Layers of a linear image.
         depth_linear: Minus<Uint, 1> [128..139] "Depth (linear)" when (|p| p.extended && p.layout == Layout::Linear);
-        /// Bytes from layer to layer of a linear image. cmdbuf.xml leaves the subtraction of 128 to
-        /// the driver.
+        /// Layer stride of a linear image in bytes. cmdbuf.xml leaves the subtraction of 128 to the
+        /// driver.
         layer_stride_linear: Minus<Shr<Uint64, 7>, 128> [139..166] "Layer stride (linear)" when (|p| p.extended && p.layout == Layout::Linear);
         /// Mesa's: offset of the level in bytes.
         level_offset_sw: Shr<Uint64, 7> [128..155] "Level offset (sw)" when (|p| !p.extended && p.layout != Layout::Linear && !p.dimension.is_multisampled());
@@ -84,7 +84,7 @@ packet! {
         tile_width_sw: Log2 [155..159] "Tile width (sw)" when (|p| !p.extended && p.layout != Layout::Linear);
         /// Mesa's: height of a tile in texels.
         tile_height_sw: Log2 [159..163] "Tile height (sw)" when (|p| !p.extended && p.layout != Layout::Linear);
-        /// Mesa's: bytes from layer to layer.
+        /// Mesa's: layer stride in bytes.
         layer_stride_sw: Shr<Uint64, 7> [163..190] "Layer stride (sw)" when (|p| !p.extended && p.layout != Layout::Linear);
         /// Mesa's: first texel of a texel buffer, as an offset from the aligned address. Of a multisampled image,
         /// which Mesa's shaders write as a linear one, the fields above that stand here otherwise.

@@ -1,8 +1,9 @@
 //! Primitive processing pipe: the fixed-function state of draws.
 //!
-//! A record is a [`Header`] of presence bits and then the words that they announce, in the order of the
-//! bits. The viewport bit announces a [`ViewportControl`] and `viewport_count` [`Viewport`]s, the
-//! region clip bit `viewport_count` [`RegionClip`]s, the fragment shader bit four words.
+//! A record is a [`Header`] of presence bits, followed by the words that are present, in the order
+//! of the bits. The viewport bit stands for a [`ViewportControl`] and `viewport_count`
+//! [`Viewport`]s, the region clip bit for `viewport_count` [`RegionClip`]s, the fragment shader bit
+//! for four words.
 //!
 // source: cmdbuf.xml, "PPP state"; order: decode.c, agxdecode_record
 
@@ -12,9 +13,9 @@ use tepui_packets::{Packet, PacketInfo, bits_enum, packet};
 use crate::usc::SamplerStates;
 
 bits_enum! {
-    /// A comparison of depth or stencil.
+    /// Comparison function of the depth or stencil test.
     pub enum ZsFunc = "ZS Func" {
-        /// Fails.
+        /// Never passes.
         #[default]
         Never = 0 => "Never",
         /// Passes if less.
@@ -29,30 +30,30 @@ bits_enum! {
         NotEqual = 5 => "Not Equal",
         /// Passes if greater or equal.
         Gequal = 6 => "Gequal",
-        /// Passes.
+        /// Always passes.
         Always = 7 => "Always",
     }
 }
 
 bits_enum! {
-    /// What happens to a stencil value.
+    /// Stencil operation.
     pub enum StencilOp = "Stencil Op" {
-        /// It stays.
+        /// Keeps the value.
         #[default]
         Keep = 0 => "Keep",
-        /// It becomes 0.
+        /// Sets the value to 0.
         Zero = 1 => "Zero",
-        /// It becomes the reference.
+        /// Sets the value to the reference.
         Replace = 2 => "Replace",
-        /// One more, at most 255.
+        /// Increments and clamps to 255.
         IncrSat = 3 => "Incr Sat",
-        /// One less, at least 0.
+        /// Decrements and clamps to 0.
         DecrSat = 4 => "Decr Sat",
-        /// Its bits are inverted.
+        /// Inverts the bits.
         Invert = 5 => "Invert",
-        /// One more, modulo 256.
+        /// Increments modulo 256.
         IncrWrap = 6 => "Incr Wrap",
-        /// One less, modulo 256.
+        /// Decrements modulo 256.
         DecrWrap = 7 => "Decr Wrap",
     }
 }
@@ -71,20 +72,20 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// What is rasterised of a polygon.
+    /// How polygons are rasterised.
     pub enum PolygonMode = "Polygon Mode" {
-        /// Its area.
+        /// Filled.
         #[default]
         Fill = 0 => "Fill",
-        /// Its edges.
+        /// Edges only.
         Line = 1 => "Line",
-        /// Its vertices.
+        /// Vertices only.
         Point = 2 => "Point",
     }
 }
 
 bits_enum! {
-    /// What is rasterised.
+    /// The type of the rasterised primitive.
     pub enum ObjectType = "Object Type" {
         /// Triangles.
         #[default]
@@ -95,24 +96,24 @@ bits_enum! {
         PointSpriteUv10 = 2 => "Point sprite UV=10",
         /// Point sprites with the origin of their coordinates at the top.
         PointSpriteUv01 = 4 => "Point sprite UV=01",
-        /// Triangles of which the edges are drawn. (Named in Mesa 26.1.)
+        /// Triangles drawn as their edges. (Named in Mesa 26.1.)
         LineFilledTriangle = 5 => "Line filled triangle",
-        /// Triangles of which the vertices are drawn. (Named in Mesa 26.1.)
+        /// Triangles drawn as their vertices. (Named in Mesa 26.1.)
         PointFilledTriangle = 6 => "Point filled triangle",
     }
 }
 
 bits_enum! {
-    /// What a fragment shader that writes depth promises about it.
+    /// The depth layout qualifier of a fragment shader that writes depth.
     pub enum ConservativeDepth = "Conservative depth" {
         /// Nothing.
         #[default]
         Any = 0 => "Any",
-        /// It is not less than the interpolated depth.
+        /// The depth is not less than the interpolated one.
         Greater = 1 => "Greater",
-        /// It is not greater than the interpolated depth.
+        /// The depth is not greater than the interpolated one.
         Less = 2 => "Less",
-        /// It is the interpolated depth.
+        /// The depth is the interpolated one.
         Unchanged = 3 => "Unchanged",
     }
 }
@@ -123,9 +124,9 @@ bits_enum! {
         /// Later fragments replace earlier ones, which need not be shaded.
         #[default]
         Opaque = 0 => "Opaque",
-        /// Fragments read what is below, which must be shaded first.
+        /// Fragments read the fragments below, which must be shaded first.
         Translucent = 1 => "Translucent",
-        /// The shader decides about coverage or depth.
+        /// The shader determines coverage or depth.
         PunchThrough = 2 => "Punch through",
         /// Both of the above.
         TranslucentPunchThrough = 3 => "Translucent punch through",
@@ -148,7 +149,7 @@ bits_enum! {
 }
 
 packet! {
-    /// The first word of a record: which others follow.
+    /// The first word of a record: presence bits of the others.
     pub struct Header = "PPP Header", 4 bytes
     fields {
         /// A [`FragmentControl`] follows.
@@ -210,7 +211,7 @@ packet! {
         max_x: Minus<Uint, 1> [0..9] "Max X";
         /// Left edge in tiles.
         min_x: Uint [16..25] "Min X";
-        /// Without it the rectangle is ignored.
+        /// The rectangle is ignored unless this is set.
         enable: Bool [31..32] "Enable";
         /// Bottom edge in tiles, exclusive.
         max_y: Minus<Uint, 1> [32..41] "Max Y";
@@ -220,12 +221,13 @@ packet! {
 }
 
 packet! {
-    /// Announces viewports. Only zero was seen.
+    /// Precedes the viewports. Only zero was seen.
     pub struct ViewportControl = "Viewport control", 4 bytes
 }
 
 packet! {
-    /// From normalised device coordinates to pixels and depth: `translate + scale * ndc`. Clips nothing.
+    /// The viewport transform from normalised device coordinates to pixels and depth: `translate +
+    /// scale * ndc`. It does not clip.
     pub struct Viewport = "Viewport", 24 bytes
     fields {
         /// Centre in x, in pixels.
@@ -236,7 +238,7 @@ packet! {
         translate_y: Float [64..96] "Translate Y";
         /// Half the height, in pixels; negative flips.
         scale_y: Float [96..128] "Scale Y";
-        /// Depth of the near plane, or the middle, as clip space has it.
+        /// Depth of the near plane, or the middle of the range, depending on clip space.
         translate_z: Float [128..160] "Translate Z";
         /// Depth range.
         scale_z: Float [160..192] "Scale Z";
@@ -251,9 +253,9 @@ packet! {
         stencil_reference: Hex [0..8] "Stencil reference";
         /// Width of lines in pixels, 1/16 to 16.
         line_width: UnsignedFixed<4, 1> [8..16] "Line width";
-        /// What is rasterised of a polygon.
+        /// How polygons are rasterised.
         polygon_mode: PolygonMode [18..20] "Polygon mode";
-        /// Depth is not written if this and that of [`FragmentFace2`] are set.
+        /// Depth is not written if this bit and that of [`FragmentFace2`] are set.
         disable_depth_write: Bool [21..22] "Disable depth write";
         /// Unknown.
         unk_visibility_test_internal: Hex [22..24] "Unk - visibility test internal";
@@ -263,16 +265,16 @@ packet! {
 }
 
 packet! {
-    /// Depth and kind of primitive of one face, as the fragment shader wants them.
+    /// Depth state and primitive type of one face, as the fragment shader requires them.
     pub struct FragmentFace2 = "Fragment face 2", 4 bytes
     fields {
-        /// Depth is not written if this and that of [`FragmentFace`] are set.
+        /// Depth is not written if this bit and that of [`FragmentFace`] are set.
         disable_depth_write: Bool [21..22] "Disable depth write";
-        /// What a shader that writes depth promises about it.
+        /// The depth layout qualifier of a shader that writes depth.
         conservative_depth: ConservativeDepth [22..24] "Conservative depth";
         /// Depth comparison; that of [`FragmentFace`] must pass as well.
         depth_function: ZsFunc [24..27] "Depth function";
-        /// What is rasterised.
+        /// Type of the rasterised primitive.
         object_type: ObjectType [28..32] "Object type";
     }
 }
@@ -281,15 +283,15 @@ packet! {
     /// Stencil test of one face.
     pub struct FragmentStencil = "Fragment stencil", 4 bytes
     fields {
-        /// Bits that may change.
+        /// Bits that may be written.
         write_mask: Hex [0..8] "Write mask";
-        /// Bits that are compared.
+        /// Bits that the test compares.
         read_mask: Hex [8..16] "Read mask";
-        /// What happens when stencil and depth pass.
+        /// Operation if the stencil and depth tests pass.
         depth_pass: StencilOp [16..19] "Depth pass";
-        /// What happens when stencil passes and depth fails.
+        /// Operation if the stencil test passes and the depth test fails.
         depth_fail: StencilOp [19..22] "Depth fail";
-        /// What happens when stencil fails.
+        /// Operation if the stencil test fails.
         stencil_fail: StencilOp [22..25] "Stencil fail";
         /// Comparison of the reference with the buffer.
         compare: ZsFunc [25..28] "Compare";
@@ -297,7 +299,8 @@ packet! {
 }
 
 packet! {
-    /// Tests and how fragments meet hidden surface removal. A draw has two, which are combined.
+    /// Enables of the tests, and the pass type of hidden surface removal. A draw has two, which are
+    /// combined.
     pub struct FragmentControl = "Fragment control", 4 bytes
     fixed {
         "Unk 1" Bool [9..10] = true;
@@ -311,7 +314,7 @@ packet! {
         depth_bias_enable: Bool [17..18] "Depth bias enable";
         /// Stencil test.
         stencil_test_enable: Bool [18..19] "Stencil test enable";
-        /// Front and back faces have stencil state of their own.
+        /// Front and back faces have separate stencil state.
         two_sided_stencil: Bool [19..20] "Two-sided stencil";
         /// Fragments leave no tag: the fragment shader does not run.
         tag_write_disable: Bool [21..22] "Tag write disable";
@@ -325,7 +328,7 @@ packet! {
 }
 
 packet! {
-    /// Where an occlusion query counts.
+    /// The counter of an occlusion query.
     pub struct FragmentOcclusionQuery = "Fragment occlusion query", 4 bytes
     fields {
         /// Index of a 64-bit word in the buffer of the render command.
@@ -343,7 +346,7 @@ packet! {
 }
 
 packet! {
-    /// Smallest w.
+    /// Lower bound of w.
     pub struct WClamp = "W Clamp", 4 bytes
     fields {
         /// The bound.
@@ -359,7 +362,7 @@ packet! {
         cull_front: Bool [0..1] "Cull front";
         /// Drops back faces.
         cull_back: Bool [1..2] "Cull back";
-        /// The vertex whose flat outputs count.
+        /// The provoking vertex: its outputs are used for flat shading.
         flat_shading_vertex: PppVertex [7..9] "Flat shading vertex";
         /// Clips against the near and far planes.
         depth_clip: Bool [10..11] "Depth clip";
@@ -375,14 +378,14 @@ packet! {
 }
 
 packet! {
-    /// More of culling and clipping.
+    /// Further culling and clipping state.
     pub struct Cull2 = "Cull 2", 4 bytes
     fields {
         /// Applies [`WClamp`].
         clamp_w: Bool [5..6] "Clamp W";
         /// Draws the edges that clipping makes of polygons drawn as lines.
         draw_clipped_edges: Bool [9..10] "Draw clipped edges";
-        /// The fragment shader reads the primitive's number.
+        /// The fragment shader reads the primitive id.
         needs_primitive_id: Bool [12..13] "Needs Primitive ID";
         /// Drops every primitive.
         rasterizer_discard: Bool [17..18] "Rasterizer discard";
@@ -390,7 +393,7 @@ packet! {
 }
 
 packet! {
-    /// How many of the vertex shader's varyings are interpolated in which way.
+    /// The number of varyings of each interpolation.
     pub struct VaryingCounts = "Varying Counts", 4 bytes
     fields {
         /// Perspective-correct.
@@ -408,7 +411,7 @@ packet! {
 }
 
 packet! {
-    /// Which vertex outputs there are beside the position.
+    /// The vertex outputs besides the position.
     pub struct OutputSelect = "Output Select", 4 bytes
     fields {
         /// Clip distances, a bit each. (cmdbuf.xml: "Clip distance plane 0" to "15".)
@@ -417,10 +420,10 @@ packet! {
         varyings: Bool [16..17] "Varyings";
         /// Point size.
         point_size: Bool [18..19] "Point size";
-        /// The number of the viewport. With `render_target`: one word, the layer in its low and the
-        /// viewport in its high half.
+        /// The viewport index. With `render_target`, both are in one word: the layer in its low half,
+        /// the viewport in its high half.
         viewport_target: Bool [19..20] "Viewport target";
-        /// The number of the layer.
+        /// The layer.
         render_target: Bool [20..21] "Render target";
         /// Depth is interpolated for the fragment shader.
         frag_coord_z: Bool [21..22] "Frag coord Z";
@@ -444,7 +447,7 @@ packet! {
 }
 
 packet! {
-    /// Which scissor and depth bias apply.
+    /// Indices of the scissor and the depth bias of a draw.
     pub struct DepthBiasScissor = "Depth bias/Scissor", 4 bytes
     fields {
         /// Index into the array of [`crate::render::Scissor`]s.

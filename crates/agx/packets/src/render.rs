@@ -1,5 +1,5 @@
-//! What a render command refers to or carries: scissors, depth bias, depth and stencil load and
-//! store, control registers, and the tagged addresses of programs.
+//! Structures that a render command refers to or contains: scissors, depth bias, depth and stencil
+//! load and store, control registers, and the tagged addresses of programs.
 //!
 // source: cmdbuf.xml, "Scissor", "Depth bias", "Counts", "ZLS Control", "CR …" (those of 26.1)
 
@@ -55,9 +55,9 @@ packet! {
     fields {
         /// Constant part.
         depth_bias: Float [0..32] "Depth bias";
-        /// What is multiplied with the slope.
+        /// Factor of the depth slope.
         slope_scale: Float [32..64] "Slope scale";
-        /// Bound of the bias.
+        /// Clamp of the bias.
         clamp: Float [64..96] "Clamp";
     }
 }
@@ -78,33 +78,33 @@ packet! {
         preshader_register_count: Groups<16> [12..16] "Preshader register count";
         /// Number of coefficient bindings.
         cf_binding_count: Uint [16..23] "CF binding count";
-        /// Unknown; cmdbuf.xml lets it begin with the count of bindings.
+        /// Unknown; cmdbuf.xml makes it start at the same bit as the count of bindings.
         unknown: Hex [23..32] "Unknown";
     }
 }
 
 packet! {
-    /// ZLS_CTRL: what is loaded and stored of depth and stencil at the start and end of a tile. Mesa
-    /// 25.0 called the compression of loads "Compress 1" and that of stores "Compress 2".
+    /// ZLS_CTRL: how depth and stencil are loaded at the start and stored at the end of a tile.
+    /// Mesa 25.0 called the compression of loads "Compress 1" and that of stores "Compress 2".
     pub struct ZlsControl = "ZLS Control", 8 bytes
     fields {
         /// Unknown.
         unknown_0: Bool [0..1] "Unknown 0";
-        /// Layout of the depth that is loaded.
+        /// Layout of the loaded depth.
         z_load_tiling: ZlsTiling [1..2] "Z Load Tiling";
-        /// The depth that is loaded is compressed.
+        /// The loaded depth is compressed.
         z_load_compress: Bool [2..3] "Z Load Compress";
-        /// Layout of the stencil that is loaded.
+        /// Layout of the loaded stencil.
         s_load_tiling: ZlsTiling [3..4] "S Load Tiling";
-        /// The stencil that is loaded is compressed.
+        /// The loaded stencil is compressed.
         s_load_compress: Bool [4..5] "S Load Compress";
-        /// Layout of the depth that is stored.
+        /// Layout of the stored depth.
         z_store_tiling: ZlsTiling [5..6] "Z Store Tiling";
-        /// The depth that is stored is compressed.
+        /// The stored depth is compressed.
         z_store_compress: Bool [6..7] "Z Store Compress";
-        /// Layout of the stencil that is stored.
+        /// Layout of the stored stencil.
         s_store_tiling: ZlsTiling [7..8] "S Store Tiling";
-        /// The stencil that is stored is compressed.
+        /// The stored stencil is compressed.
         s_store_compress: Bool [8..9] "S Store Compress";
         /// Stencil is loaded; else it starts with the clear value.
         s_load: Bool [14..15] "S Load";
@@ -163,7 +163,7 @@ packet! {
 }
 
 packet! {
-    /// ISP_BGOBJVALS: the stencil that a tile starts with.
+    /// ISP_BGOBJVALS: the stencil clear value of a tile.
     ///
     // source: asahi_drm.h, isp_bgobjvals; the unknown bits: hk_cmd_draw.c sets 0x300
     pub struct IspBgobjvals = "CR ISP BGOBJVALS", 4 bytes
@@ -176,7 +176,7 @@ packet! {
 }
 
 packet! {
-    /// The address of a background or end-of-tile program as a render command carries it.
+    /// The address of a background or end-of-tile program in a render command.
     ///
     // source: cmdbuf.xml, "IOGPU Graphics", clear and store pipeline; hk_queue.c ors 4
     pub struct BgEotUsc = "Background or end-of-tile USC", 4 bytes
@@ -189,12 +189,12 @@ packet! {
 }
 
 packet! {
-    /// The address of the helper program as a command carries it.
+    /// The address of the helper program in a command.
     ///
     // source: decode.c, agxdecode_helper
     pub struct HelperProgram = "Helper program", 4 bytes
     fields {
-        /// There is one.
+        /// Whether there is a helper program.
         enable: Bool [0..1] "Enable";
         /// USC address of the first instruction.
         code: Shr<Address, 1> [1..32] "Code";

@@ -6,7 +6,7 @@ use tepui_packets::types::{Bool, Hex, Log2, UnsignedFixed};
 use tepui_packets::{Packet, PacketInfo, bits_enum, packet};
 
 bits_enum! {
-    /// A shadow comparison: of the reference with the texel.
+    /// Shadow comparison of the reference with the texel.
     pub enum CompareFunc = "Compare func" {
         /// Less or equal.
         #[default]
@@ -21,15 +21,15 @@ bits_enum! {
         Equal = 4 => "Equal",
         /// Not equal.
         NotEqual = 5 => "Not Equal",
-        /// Passes.
+        /// Always passes.
         Always = 6 => "Always",
-        /// Fails.
+        /// Never passes.
         Never = 7 => "Never",
     }
 }
 
 bits_enum! {
-    /// What happens to coordinates outside the image.
+    /// Address mode: how coordinates outside the image are treated.
     pub enum Wrap = "Wrap" {
         /// The texel at the edge.
         #[default]
@@ -40,7 +40,7 @@ bits_enum! {
         MirroredRepeat = 2 => "Mirrored repeat",
         /// The border colour.
         ClampToBorder = 3 => "Clamp to border",
-        /// OpenGL's old clamp: the edge, filtered with the border.
+        /// OpenGL's `GL_CLAMP`: the edge, filtered with the border colour.
         ClampGl = 4 => "Clamp (GL)",
         /// Mirrored once, then the texel at the edge.
         MirroredClampToEdge = 5 => "Mirrored clamp to edge",
@@ -48,20 +48,20 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// How levels are chosen.
+    /// How mip levels are selected.
     pub enum MipFilter = "Mip filter" {
         /// The first level only.
         #[default]
         None = 0 => "None",
         /// The nearest level.
         Nearest = 1 => "Nearest",
-        /// Between the two nearest levels.
+        /// Interpolates between the two nearest levels.
         Linear = 2 => "Linear",
     }
 }
 
 bits_enum! {
-    /// The colour outside the image.
+    /// The border colour.
     pub enum BorderColour = "Border colour" {
         /// (0, 0, 0, 0).
         #[default]
@@ -81,7 +81,7 @@ bits_enum! {
         /// The nearest.
         #[default]
         Nearest = 0 => "Nearest",
-        /// Weighted by distance.
+        /// Linear interpolation.
         Linear = 1 => "Linear",
         /// Cubic; details unknown.
         Bicubic = 2 => "Bicubic",
@@ -96,27 +96,27 @@ packet! {
         minimum_lod: UnsignedFixed<6> [0..10] "Minimum LOD";
         /// Largest level of detail. Mesa clamps to 0 to 14.
         maximum_lod: UnsignedFixed<6> [10..20] "Maximum LOD";
-        /// Samples along the line of anisotropy, 1 to 16.
+        /// Largest ratio of anisotropy, 1 to 16.
         maximum_anisotropy: Log2 [20..23] "Maximum anisotropy";
         /// Filter when texels are larger than pixels.
         magnify: Filter [23..25] "Magnify";
         /// Filter when texels are smaller than pixels.
         minify: Filter [25..27] "Minify";
-        /// How levels are chosen.
+        /// How mip levels are selected.
         mip_filter: MipFilter [27..29] "Mip filter";
-        /// First coordinate outside the image.
+        /// Address mode of the first coordinate.
         wrap_s: Wrap [29..32] "Wrap S";
-        /// Second coordinate outside the image.
+        /// Address mode of the second coordinate.
         wrap_t: Wrap [32..35] "Wrap T";
-        /// Third coordinate outside the image.
+        /// Address mode of the third coordinate.
         wrap_r: Wrap [35..38] "Wrap R";
-        /// Coordinates count texels.
+        /// Coordinates are unnormalised: in texels.
         pixel_coordinates: Bool [38..39] "Pixel coordinates";
         /// Shadow comparison.
         compare_func: CompareFunc [39..42] "Compare func";
-        /// Compares.
+        /// Enables the comparison.
         compare_enable: Bool [42..43] "Compare enable";
-        /// The colour outside the image.
+        /// The border colour.
         border_colour: BorderColour [55..57] "Border colour";
         /// Does not filter across the edges of a cube.
         seamful_cube_maps: Bool [57..58] "Seamful cube maps";

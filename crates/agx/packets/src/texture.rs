@@ -6,7 +6,7 @@ use tepui_packets::types::{Address, Bool, Hex, Minus, Shr, Uint, Uint64};
 use tepui_packets::{Packet, PacketInfo, bits_enum, packet};
 
 bits_enum! {
-    /// What a component of the result is.
+    /// The source of a component of the result (swizzle).
     pub enum Channel = "Channel" {
         /// The first channel in memory.
         #[default]
@@ -25,16 +25,16 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// Where the texels are. The words are those of Mesa 26.1; 25.0 called 1 "Null", 2 "Twiddled" and
-    /// 3 "Compressed".
+    /// Layout of the texels. The names are those of Mesa 26.1; 25.0 called 1 "Null", 2 "Twiddled"
+    /// and 3 "Compressed".
     pub enum Layout = "Layout" {
-        /// Row after row.
+        /// Linear: rows in raster order.
         #[default]
         Linear = 0 => "Linear",
         /// Morton order over the whole level. Mesa binds null textures with it.
         Twiddled = 1 => "Twiddled",
-        /// Morton order within tiles, tiles row after row: the layout that Mesa uses for all images
-        /// that are not linear.
+        /// Morton order within tiles, tiles in raster order: the layout of all images in Mesa that
+        /// are not linear.
         Gpu = 2 => "GPU",
         /// Unknown; Metal's interchange compression.
         Interchange = 3 => "Interchange",
@@ -42,7 +42,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// Channels of a texel, or the block format. Their interpretation is [`TextureType`]'s.
+    /// Channels of a texel, or the block format. [`TextureType`] says how they are interpreted.
     pub enum Channels = "Channels" {
         /// One of 8 bits.
         #[default]
@@ -75,7 +75,7 @@ bits_enum! {
         R32G32 = 0x31 => "R32G32",
         /// Four of 16 bits.
         R16G16B16A16 = 0x32 => "R16G16B16A16",
-        /// Three of 32 bits. Not known to the hardware: Mesa's mark for texel buffers that its
+        /// Three of 32 bits. Not a hardware format: Mesa marks texel buffers with it that its
         /// shaders read with plain loads.
         R32G32B32Emulated = 0x36 => "R32G32B32 (Emulated)",
         /// Four of 32 bits.
@@ -208,10 +208,10 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// How the pages of an image are found. (Known since Mesa 26.1, whose words these are; the
-    /// meaning of the counters is unknown.)
+    /// Whether an image is sparse. (Known since Mesa 26.1, whose names these are; the meaning of
+    /// the counters is unknown.)
     pub enum ImageMode = "Image Mode" {
-        /// At the address.
+        /// Not sparse: contiguous at the address.
         #[default]
         Normal = 0 => "Normal",
         /// Unknown.
@@ -231,39 +231,39 @@ packet! {
         address: Shr<Address, 14> [0..26] "Address";
         /// Unknown; macOS sets it.
         unknown: Bool [30..31] "Unknown";
-        /// The page is there.
+        /// The page is resident.
         enabled: Bool [31..32] "Enabled";
     }
 }
 
 packet! {
-    /// An image that shaders sample or load from. The last 8 bytes count for the hardware only if
-    /// `extended`; otherwise Mesa keeps the size of a texel buffer there for its shaders.
+    /// An image that shaders sample or load from. The hardware reads the last 8 bytes only if
+    /// `extended`; otherwise Mesa stores the size of a texel buffer there for its shaders.
     pub struct Texture = "Texture", 24 bytes
     fields {
         /// Dimensions.
         dimension: TextureDimension [0..4] "Dimension";
-        /// Where the texels are.
+        /// Layout of the texels.
         layout: Layout [4..6] "Layout";
         /// Channels or block format.
         channels: Channels [6..13] "Channels";
         /// Interpretation of the channels.
         type_: TextureType [13..16] "Type";
-        /// What red is read from.
+        /// Source of red.
         swizzle_r: Channel [16..19] "Swizzle R";
-        /// What green is read from.
+        /// Source of green.
         swizzle_g: Channel [19..22] "Swizzle G";
-        /// What blue is read from.
+        /// Source of blue.
         swizzle_b: Channel [22..25] "Swizzle B";
-        /// What alpha is read from.
+        /// Source of alpha.
         swizzle_a: Channel [25..28] "Swizzle A";
         /// Width of level 0 in texels.
         width: Minus<Uint, 1> [28..42] "Width";
         /// Height of level 0 in texels.
         height: Minus<Uint, 1> [42..56] "Height";
-        /// Largest level that is sampled.
+        /// The most detailed level that is sampled.
         first_level: Uint [56..60] "First level";
-        /// Smallest level that is sampled.
+        /// The least detailed level that is sampled.
         last_level: Uint [60..64] "Last level";
         /// Samples, if multisampled.
         samples: SampleCount [64..65] "Samples";
@@ -271,9 +271,9 @@ packet! {
         address: Shr<Address, 4> [66..102] "Address";
         /// Unknown; Metal sets it for images with several levels.
         unk_mipmapped: Bool [102..103] "Unk mipmapped";
-        /// The texels are compressed without loss. (25.0: "Compressed 1".)
+        /// The image is losslessly compressed. (25.0: "Compressed 1".)
         compressed: Bool [103..104] "Compressed";
-        /// How pages are found. (25.0 knew the upper bit as "Null".)
+        /// Whether the image is sparse. (25.0 knew the upper bit as "Null".)
         mode: ImageMode [104..106] "Mode";
         /// Unknown kind of compression; 0 without.
         compression: Hex [106..108] "Compression";
@@ -281,7 +281,7 @@ packet! {
         srgb: Bool [108..109] "sRGB";
         /// An sRGB format with two channels.
         srgb_2_channel: Bool [109..110] "sRGB 2-channel";
-        /// Bytes from row to row. cmdbuf.xml gives 18 bits, of which the last is `extended`, and
+        /// Row stride in bytes. cmdbuf.xml gives 18 bits, of which the last is `extended`, and
         /// leaves the subtraction of 16 to the driver.
         stride: Minus<Shr<Uint, 4>, 16> [110..127] "Stride" when (|t| t.layout == Layout::Linear);
         /// Layers or depth in texels.
@@ -295,8 +295,8 @@ packet! {
         acceleration_buffer: Shr<Address, 4> [128..188] "Acceleration buffer" when (|t| t.extended && t.layout != Layout::Linear);
         /// Layers of a linear image.
         depth_linear: Minus<Uint, 1> [128..139] "Depth (linear)" when (|t| t.extended && t.layout == Layout::Linear);
-        /// Bytes from layer to layer of a linear image. cmdbuf.xml leaves the subtraction of 128 to
-        /// the driver.
+        /// Layer stride of a linear image in bytes. cmdbuf.xml leaves the subtraction of 128 to the
+        /// driver.
         layer_stride_linear: Minus<Shr<Uint64, 7>, 128> [139..166] "Layer stride (linear)" when (|t| t.extended && t.layout == Layout::Linear);
         /// Mesa's: texels of a texel buffer.
         buffer_size_sw: Uint [128..160] "Buffer size (sw)" when (|t| !t.extended);

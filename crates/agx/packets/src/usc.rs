@@ -1,6 +1,7 @@
-//! USC words: the list that prepares the shader cores for a shader. It loads uniform, texture and
-//! sampler state registers, configures local memory and registers, names the code, and ends with the
-//! preshader (or the statement that there is none).
+//! USC words: the list of state that the shader cores load before a shader runs (Mesa calls it a
+//! pipeline). It loads uniform, texture and sampler state registers, configures local memory and
+//! registers, gives the address of the code, and ends with the preshader or the word that there is
+//! none.
 //!
 //! The first byte of each word is its tag. Words are 2, 4, 6 or 8 bytes long and follow one another
 //! without padding; the list starts at a multiple of 64 bytes.
@@ -18,7 +19,7 @@ bits_enum! {
         None = 0 => "None",
         /// The code that runs once before the shader; ends the list.
         Preshader = 0x38 => "Preshader",
-        /// How a fragment shader's results are used.
+        /// Properties of a fragment shader.
         FragmentProperties = 0x58 => "Fragment properties",
         /// There is no preshader; ends the list.
         NoPreshader = 0x88 => "No preshader",
@@ -69,12 +70,12 @@ impl SamplerStates {
 }
 
 bits_enum! {
-    /// How local memory is cut up.
+    /// How local memory is divided.
     pub enum SharedLayout = "Shared layout" {
         /// No layout has this value.
         #[default]
         None = 0 => "None",
-        /// One piece for each workgroup.
+        /// Local memory of workgroups.
         VertexCompute = 0x24 => "Vertex/compute",
         /// A tilebuffer of 32×32 pixels.
         Tile32x32 = 0x2f => "32x32",
@@ -108,7 +109,7 @@ packet! {
         "Tag" Control [0..8] = Control::UniformHigh;
     }
     fields {
-        /// First register less 256.
+        /// First register minus 256.
         start_halfs: Uint [8..16] "Start (halfs)";
         /// Number of registers, 1 to 64.
         size_halfs: Groups<1> [20..26] "Size (halfs)";
@@ -158,7 +159,7 @@ packet! {
     fields {
         /// The shader uses local memory (or, in a fragment shader, the tilebuffer).
         uses_shared_memory: Bool [8..9] "Uses shared memory";
-        /// How it is cut up.
+        /// How it is divided.
         layout: SharedLayout [10..16] "Layout" = SharedLayout::VertexCompute;
         /// Samples of a pixel in the tilebuffer.
         sample_count: Log2 [16..18] "Sample count";
@@ -176,9 +177,9 @@ packet! {
         "Tag" Control [0..8] = Control::Shader;
     }
     fields {
-        /// A fragment shader that interpolates.
+        /// The shader is a fragment shader that interpolates varyings.
         loads_varyings: Bool [8..9] "Loads varyings";
-        /// Unknown; seen set for fragment shaders that run once a pixel.
+        /// Unknown; seen set for fragment shaders that run once per pixel.
         unk_1: Bool [9..10] "Unk 1";
         /// Unknown; Mesa sets 2 for fragment shaders and 3 for others.
         unk_2: Uint [10..16] "Unk 2";
@@ -198,8 +199,8 @@ packet! {
         register_count: Groups<8> [8..13] "Register count";
         /// Unknown; Mesa sets it for fragment shaders.
         unk_1: Bool [13..14] "Unk 1";
-        /// Class of the scratch memory that a thread needs: 0 for none, else one more than the
-        /// rounded-up logarithm of the size in Mesa's scratch units (agx_scratch.c).
+        /// Class of the scratch memory that a thread needs: 0 for none, else 1 + ⌈log2 of the size
+        /// in Mesa's scratch units⌉ (agx_scratch.c).
         spill_size: Hex [18..22] "Spill size";
         /// Unknown; Mesa sets 1.
         unk_4: Hex [24..32] "Unk 4";
@@ -228,7 +229,7 @@ packet! {
 }
 
 packet! {
-    /// How a fragment shader's results are used.
+    /// Properties of a fragment shader: tests and discard.
     pub struct FragmentProperties = "USC Fragment Properties", 4 bytes
     fixed {
         "Tag" Control [0..8] = Control::FragmentProperties;
@@ -240,7 +241,7 @@ packet! {
         unk_2: Bool [9..10] "Unk 2";
         /// The shader discards every sample.
         unconditional_discard_1: Bool [10..11] "Unconditional discard 1";
-        /// As before; what sets the two apart is unknown.
+        /// As the field before; the difference is unknown.
         unconditional_discard_2: Bool [11..12] "Unconditional discard 2";
         /// Unknown; Mesa sets 0xf.
         unk_3: Hex [12..16] "Unk 3";

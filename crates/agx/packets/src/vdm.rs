@@ -1,8 +1,8 @@
 //! Vertex data master: the control stream of draws.
 //!
-//! Blocks follow one another; the top three bits of the first word say what a block is. Some blocks
-//! start with a word of presence bits and go on with the words that those announce, in the order of
-//! the bits unless noted.
+//! The stream is a sequence of blocks; the top three bits of a block's first word are its type.
+//! Some blocks start with a word of presence bits, followed by the words that are present, in the
+//! order of the bits unless noted.
 //!
 // source: cmdbuf.xml, "VDM commands"; padding and order: decode.c, agxdecode_vdm
 
@@ -12,18 +12,18 @@ use tepui_packets::{Packet, PacketInfo, bits_enum, packet};
 use crate::usc::SamplerStates;
 
 bits_enum! {
-    /// What a block of the vertex control stream is; the top three bits of its first word.
+    /// The type of a block of the vertex control stream: the top three bits of its first word.
     pub enum BlockType = "VDM Block Type" {
         /// Points to a record of fixed-function state.
         #[default]
         PppStateUpdate = 0 => "PPP State Update",
         /// Waits, or returns from a call.
         Barrier = 1 => "Barrier",
-        /// Vertex shader and what belongs to it.
+        /// The vertex shader and its state.
         VdmStateUpdate = 2 => "VDM State Update",
         /// A draw, indexed or not.
         IndexList = 3 => "Index List",
-        /// Go on at another address.
+        /// A jump to another address.
         StreamLink = 4 => "Stream Link",
         /// A draw of patches.
         Tessellate = 5 => "Tessellate",
@@ -33,7 +33,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// What the vertices of a draw form.
+    /// Primitive topology.
     pub enum Primitive = "Primitive" {
         /// Points.
         #[default]
@@ -42,17 +42,17 @@ bits_enum! {
         Lines = 1 => "Lines",
         /// Connected lines.
         LineStrip = 3 => "Line strip",
-        /// Connected lines, the last vertex with the first.
+        /// Connected lines; the last vertex is connected with the first.
         LineLoop = 5 => "Line loop",
         /// Separate triangles.
         Triangles = 6 => "Triangles",
-        /// Triangles that share an edge with the one before.
+        /// Triangles that share an edge with the previous one.
         TriangleStrip = 9 => "Triangle strip",
         /// Triangles that share the first vertex.
         TriangleFan = 11 => "Triangle fan",
         /// Separate quadrilaterals.
         Quads = 14 => "Quads",
-        /// Quadrilaterals that share an edge with the one before.
+        /// Quadrilaterals that share an edge with the previous one.
         QuadStrip = 15 => "Quad strip",
     }
 }
@@ -99,7 +99,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// When the tessellator goes on to the next tessellation factors.
+    /// When the tessellator advances to the next tessellation factors.
     pub enum StepFunction = "Step function" {
         /// Never.
         #[default]
@@ -156,7 +156,7 @@ packet! {
         "Block Type" BlockType [29..32] = BlockType::Barrier;
     }
     fields {
-        /// Drops what the USC cached of code, uniforms and descriptors.
+        /// Invalidates the USC's caches of code, uniforms and descriptors.
         usc_cache_inval: Bool [3..4] "USC cache inval";
         /// Unknown.
         unk_4: Bool [4..5] "Unk 4";
@@ -174,7 +174,7 @@ packet! {
         unk_24: Bool [24..25] "Unk 24";
         /// Unknown.
         unk_26: Bool [26..27] "Unk 26";
-        /// Goes back to the word after the last link that asked for it.
+        /// Returns to the block after the last link with return.
         returns: Bool [27..28] "Returns";
     }
 }
@@ -253,7 +253,7 @@ packet! {
 }
 
 packet! {
-    /// How the tessellator works.
+    /// Configuration of the tessellator.
     pub struct StateTessellation = "VDM State Tessellation", 4 bytes
     fields {
         /// Unknown.
@@ -276,7 +276,7 @@ packet! {
 }
 
 packet! {
-    /// What tessellation factors are multiplied with, always.
+    /// A scale that all tessellation factors are multiplied by.
     pub struct StateTessellationScale = "VDM State Tessellation Scale", 4 bytes
     fields {
         /// The factor.
@@ -285,22 +285,22 @@ packet! {
 }
 
 packet! {
-    /// Provoking vertex and primitive numbers.
+    /// Provoking vertex and primitive ids.
     pub struct StateVertexUnknown = "VDM State Vertex Unknown", 4 bytes
     fields {
-        /// The vertex whose flat outputs count.
+        /// The provoking vertex: its outputs are used for flat shading.
         flat_shading_control: VdmVertex [0..2] "Flat shading control";
         /// Unknown.
         unknown_4: Bool [4..5] "Unknown 4";
         /// Unknown.
         unknown_5: Bool [5..6] "Unknown 5";
-        /// Numbers primitives for the fragment shader.
+        /// Generates primitive ids for the fragment shader.
         generate_primitive_id: Bool [6..7] "Generate primitive ID";
     }
 }
 
 packet! {
-    /// A draw. The words announced by the presence bits follow in this order: [`IndexListBufferLo`],
+    /// A draw. The words whose presence bits are set follow in this order: [`IndexListBufferLo`],
     /// [`IndexListCount`], [`IndexListInstances`], [`IndexListStart`], [`IndexListIndirectBuffer`],
     /// [`IndexListBufferSize`].
     pub struct IndexList = "Index List", 4 bytes
@@ -310,7 +310,7 @@ packet! {
     fields {
         /// Bits 32 to 39 of the index buffer's address.
         index_buffer_hi: Hex [0..8] "Index buffer hi";
-        /// What the vertices form.
+        /// Primitive topology.
         primitive: Primitive [8..16] "Primitive";
         /// The restart index ends a strip.
         restart_enable: Bool [16..17] "Restart enable";
@@ -348,7 +348,7 @@ packet! {
     /// How many vertices or indices are drawn.
     pub struct IndexListCount = "Index List: Count", 4 bytes
     fields {
-        /// Indices of an indexed draw, vertices of another.
+        /// Number of indices of an indexed draw, of vertices of any other.
         count: Uint [0..32] "Count";
     }
 }
@@ -367,7 +367,7 @@ packet! {
     /// Where a draw starts.
     pub struct IndexListStart = "Index List: Start", 4 bytes
     fields {
-        /// What is added to each index of an indexed draw; the first vertex of another.
+        /// The vertex offset of an indexed draw; the first vertex of any other.
         start: Uint [0..32] "Start";
     }
 }
@@ -391,13 +391,13 @@ packet! {
 }
 
 packet! {
-    /// The stream goes on elsewhere.
+    /// A jump to another address.
     pub struct StreamLink = "VDM Stream Link", 8 bytes
     fixed {
         "Block Type" BlockType [29..32] = BlockType::StreamLink;
     }
     fields {
-        /// Remember the word after this block for a return.
+        /// A later return continues after this block.
         with_return: Bool [28..29] "With return";
         /// GPU address of the next block.
         target: Address [32..64, 0..8] "Target";
@@ -405,8 +405,8 @@ packet! {
 }
 
 packet! {
-    /// A draw of patches. The words announced by the presence bits follow in the order in which they
-    /// are declared below, which is partly a guess; two bits announce two words each.
+    /// A draw of patches. The words whose presence bits are set follow in the order in which they
+    /// are declared below, which is partly a guess; two of the bits are for two words each.
     ///
     /// cmdbuf.xml gives those bits one name for each word, and bit 28 the name "Unknown 1" besides.
     pub struct Tessellate = "VDM Tessellate", 4 bytes
@@ -481,10 +481,10 @@ packet! {
 }
 
 packet! {
-    /// Distance of the tessellation factors of one instance from those of the next.
+    /// Stride of the tessellation factors from instance to instance.
     pub struct TessellateInstanceStride = "VDM Tessellate: Instance stride", 4 bytes
     fields {
-        /// The distance; a quarter of it for quadrilaterals.
+        /// The stride; a quarter of it for quadrilaterals.
         instance_stride: Uint [0..32] "Instance stride";
     }
 }
@@ -510,7 +510,8 @@ packet! {
 }
 
 packet! {
-    /// The end of the command. cmdbuf.xml gives it 32 bytes; only the first word says anything.
+    /// The end of the command. cmdbuf.xml gives it 32 bytes, of which only the first word has
+    /// content.
     pub struct StreamTerminate = "VDM Stream Terminate", 4 bytes
     fixed {
         "Block Type" BlockType [29..32] = BlockType::StreamTerminate;

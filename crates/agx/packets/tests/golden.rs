@@ -1,4 +1,4 @@
-//! Packed bytes worked out by hand from the bit positions, and the errors of values that do not fit.
+//! Packed bytes, computed by hand from the bit positions, and the errors of values that do not fit.
 
 use tepui_agx_packets::cdm::{self, GlobalSize, LaunchWord0, LaunchWord1, StreamLink};
 use tepui_agx_packets::coefficient::{Binding, CoefficientSource, ShadeModel};

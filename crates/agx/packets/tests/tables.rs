@@ -1,4 +1,4 @@
-//! Every table: its bits, its enumerations, and that packing undoes unpacking.
+//! Properties of every packet: bit positions, enumerations, and that packing inverts unpacking.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ fn names_are_unique_and_fields_lie_inside() {
     let mut names = BTreeSet::new();
     for info in all() {
         assert!(names.insert(info.name), "{} twice", info.name);
-        assert!(!info.doc.trim().is_empty(), "{} says nothing", info.name);
+        assert!(!info.doc.trim().is_empty(), "{} has no description", info.name);
         let end = info.size_bytes as u32 * 8;
         let mut fields = BTreeSet::new();
         for fixed in info.fixed {
@@ -24,7 +24,12 @@ fn names_are_unique_and_fields_lie_inside() {
         }
         for field in info.fields {
             assert!(fields.insert(field.name), "{}: {} twice", info.name, field.name);
-            assert!(!field.doc.trim().is_empty(), "{}: {} says nothing", info.name, field.name);
+            assert!(
+                !field.doc.trim().is_empty(),
+                "{}: {} has no description",
+                info.name,
+                field.name
+            );
             for piece in field.pieces {
                 let slack = if let Base::Array { stride, width, .. } = field.kind.base {
                     stride - width
@@ -36,7 +41,7 @@ fn names_are_unique_and_fields_lie_inside() {
             if let Base::Enum(e) = field.kind.base {
                 let values: BTreeSet<u64> = e.values.iter().map(|v| v.value).collect();
                 assert_eq!(values.len(), e.values.len(), "{}", e.name);
-                assert!(values.contains(&0), "{} has no zero to stand for zero bits", e.name);
+                assert!(values.contains(&0), "{} has no enumerator of value 0", e.name);
             }
         }
     }
@@ -51,13 +56,14 @@ fn defaults_pack_and_validate() {
     }
 }
 
-/// Random bytes, read leniently and packed again, must be clean, keep every bit that a field owns
-/// and whose value is known, and not change when that is done once more.
+/// Random bytes, unpacked leniently and packed again, must have no problems, keep every bit of a
+/// field whose value is known, and not change when this is repeated.
 fn check(info: &PacketInfo, bytes: &[u8]) {
     let dirty = (info.decode)(bytes).unwrap();
     let refused = |p: &Problem| matches!(p.kind, ProblemKind::OutOfRange { .. });
     if let Some(refused) = dirty.problems.iter().find(|p| refused(p)) {
-        // A number that the hardware does not accept is kept, and so cannot be packed.
+        // A number outside the range that the hardware accepts is kept by unpacking, so packing
+        // refuses it.
         assert_eq!((info.repack)(bytes).as_ref(), Err(refused));
         return;
     }
@@ -107,7 +113,7 @@ proptest! {
 fn one_bit_at_a_time() {
     for info in all() {
         check(info, &vec![0; info.size_bytes]);
-        // The large ones are conventions of macOS; a sample of their bits will do.
+        // The large packets are conventions of macOS; a sample of their bits suffices.
         let step = if info.size_bytes > 64 { 101 } else { 1 };
         for bit in (0..info.size_bytes as u32 * 8).step_by(step) {
             for base in [0x00, 0xff] {

@@ -1,4 +1,4 @@
-//! BC1 to BC7, through `bcdec_rs`.
+//! Decodes BC1 to BC7 with the crate `bcdec_rs`.
 
 use half::f16;
 

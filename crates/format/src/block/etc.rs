@@ -1,9 +1,9 @@
-//! ETC2 and EAC.
+//! Decodes ETC2 and EAC.
 //!
 //! A colour block is 64 bits, most significant byte first. Its first 32 bits are colours, its last
-//! two planes of index bits, one bit a pixel, pixels counted down the columns.
-//! source: Khronos Data Format Specification, "ETC1 Compressed Texture Image Formats", "ETC2
-//! Compressed Texture Image Formats". Bits are numbered as there, 63 first.
+//! two planes of index bits, one bit per pixel, pixels in column order. source: Khronos Data Format
+//! Specification, "ETC1 Compressed Texture Image Formats", "ETC2 Compressed Texture Image Formats".
+//! Bits are numbered as there, 63 first.
 
 use super::from_bytes;
 use crate::info::{Compression, Numeric};
@@ -43,12 +43,12 @@ pub(super) fn decode(
     }
 }
 
-/// `count` bits of `word`, the highest of which is bit `high`.
+/// `count` bits of `word` from bit `high` down.
 fn bits(word: u64, high: u32, count: u32) -> i32 {
     (word >> (high + 1 - count) & ((1 << count) - 1)) as i32
 }
 
-/// What indices 0 and 1 add in each table; 2 and 3 subtract it.
+/// The modifiers of each table for indices 0 and 1; those of 2 and 3 are their negatives.
 const MODIFIERS: [[i32; 2]; 8] =
     [[2, 8], [5, 17], [9, 29], [13, 42], [18, 60], [24, 80], [33, 106], [47, 183]];
 
@@ -68,10 +68,11 @@ fn add(color: Color, value: i32) -> [u8; 4] {
     opaque(color.map(|c| c + value))
 }
 
-/// A block of colours, row by row. `punch_through` is for one bit of alpha.
+/// Decodes a colour block into pixels in row order. `punch_through` selects the format with one bit
+/// of alpha.
 fn color_block(word: u64, punch_through: bool) -> [[u8; 4]; 16] {
-    // With one bit of alpha, the bit that chooses between individual and differential colours says
-    // instead whether all pixels are opaque.
+    // With one bit of alpha, the bit that otherwise selects differential colours says whether all
+    // pixels are opaque.
     let flag = bits(word, 33, 1) != 0;
     let transparent = punch_through && !flag;
     if !flag && !punch_through {
@@ -110,7 +111,7 @@ fn each_pixel(mut color: impl FnMut(u32, u32) -> [u8; 4]) -> [[u8; 4]; 16] {
     std::array::from_fn(|i| color(i as u32 % 4, i as u32 / 4))
 }
 
-/// Two colours, one a half, each with a table of modifiers.
+/// Individual and differential mode: two colours, one per half, each with a table of modifiers.
 fn halves(word: u64, colors: [Color; 2], transparent: bool) -> [[u8; 4]; 16] {
     let tables = [bits(word, 39, 3), bits(word, 36, 3)];
     let flipped = bits(word, 32, 1) != 0;
@@ -135,7 +136,7 @@ fn painted(word: u64, paint: [[u8; 4]; 4], transparent: bool) -> [[u8; 4]; 16] {
     })
 }
 
-/// One colour alone, another with a distance on either side.
+/// T mode: one colour as it is, another with a distance on either side.
 fn mode_t(word: u64, transparent: bool) -> [[u8; 4]; 16] {
     let nibble = |high| bits(word, high, 4) * 17;
     let red = (bits(word, 60, 2) << 2 | bits(word, 57, 2)) * 17;
@@ -144,7 +145,7 @@ fn mode_t(word: u64, transparent: bool) -> [[u8; 4]; 16] {
     painted(word, [opaque(first), add(second, d), opaque(second), add(second, -d)], transparent)
 }
 
-/// Two colours, each with a distance on either side.
+/// H mode: two colours, each with a distance on either side.
 fn mode_h(word: u64, transparent: bool) -> [[u8; 4]; 16] {
     let first = [
         bits(word, 62, 4),
@@ -152,7 +153,7 @@ fn mode_h(word: u64, transparent: bool) -> [[u8; 4]; 16] {
         bits(word, 51, 1) << 3 | bits(word, 49, 3),
     ];
     let second = [bits(word, 46, 4), bits(word, 42, 4), bits(word, 38, 4)];
-    // The order of the colours is the distance's last bit.
+    // The order of the colours is the distance's lowest bit.
     let order = i32::from(first >= second);
     let d = DISTANCES[(bits(word, 34, 1) << 2 | bits(word, 32, 1) << 1 | order) as usize];
     let (first, second) = (first.map(|c| c * 17), second.map(|c| c * 17));
@@ -160,7 +161,8 @@ fn mode_h(word: u64, transparent: bool) -> [[u8; 4]; 16] {
     painted(word, paint, transparent)
 }
 
-/// A plane through three colours: at the origin, one block to the right, one block down.
+/// Planar mode: a plane through three colours, at the origin, one block to the right, and one block
+/// down.
 fn planar(word: u64) -> [[u8; 4]; 16] {
     let six = |c: i32| c << 2 | c >> 4;
     let seven = |c: i32| c << 1 | c >> 6;
@@ -184,7 +186,7 @@ fn planar(word: u64) -> [[u8; 4]; 16] {
     })
 }
 
-/// EAC's modifiers.
+/// The modifier tables of EAC.
 const EAC: [[i32; 8]; 16] = [
     [-3, -6, -9, -15, 2, 5, 8, 14],
     [-3, -7, -10, -13, 2, 6, 9, 12],
@@ -204,7 +206,7 @@ const EAC: [[i32; 8]; 16] = [
     [-3, -5, -7, -9, 2, 4, 6, 8],
 ];
 
-/// Modifier and multiplier of pixel `i`, counted along the rows.
+/// Modifier and multiplier of pixel `i` in row order.
 fn eac(word: u64, i: usize) -> (i32, i32) {
     let place = (i % 4 * 4 + i / 4) as u32;
     let index = bits(word, 47 - 3 * place, 3);
@@ -216,7 +218,7 @@ fn eac8(word: u64, i: usize) -> u8 {
     (bits(word, 63, 8) + modifier * multiplier).clamp(0, 255) as u8
 }
 
-/// Eleven bits: eight of base, and modifiers in eighths unless the multiplier is 0.
+/// Eleven bits: an 8-bit base, and modifiers in eighths if the multiplier is 0.
 fn eac11(word: u64, i: usize, signed: bool) -> f32 {
     let (modifier, multiplier) = eac(word, i);
     let step = modifier * if multiplier == 0 { 1 } else { multiplier * 8 };

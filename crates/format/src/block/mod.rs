@@ -1,21 +1,20 @@
-//! Blocks that hold several pixels, and the components that shaders see.
+//! Decoders of formats whose blocks hold several pixels: block-compressed and 4:2:2.
 //!
-//! A [`BlockCodec`] is made once for a block-compressed or 4:2:2 format and decodes one block at a
-//! time into the floats that a texture unit returns, in rows from left to right. sRGB formats give
-//! linear light.
+//! A [`BlockCodec`] is created once per format and decodes one block at a time into the floats that
+//! a texture unit returns, in row order. sRGB formats give linear values.
 //!
-//! | scheme | where |
+//! | compression | implementation |
 //! | --- | --- |
-//! | BC1 to BC7 | the crate `bcdec_rs`, here wrapped ([`bc`](self)) |
+//! | BC1 to BC7 | `bc.rs`, which wraps the crate `bcdec_rs` |
 //! | ETC2, EAC | `etc.rs` |
 //! | ASTC, low and high dynamic range | `astc/` |
-//! | 4:2:2 in one plane | here |
-//! | PVRTC1 | `pvrtc.rs`: a pixel depends on four blocks, so it has [`PvrtcCodec`] of its own |
+//! | 4:2:2 in one plane | this file |
+//! | PVRTC1 | `pvrtc.rs`: a pixel depends on four blocks, so it has its own [`PvrtcCodec`] |
 //! | PVRTC2 | none: [`NoBlockCodec::Undecoded`] |
 //!
-//! Where the specifications leave rounding open, the result here is the exact one rounded to the
-//! nearest: BC1's thirds in 8 bits, BC4, BC5 and EAC in floating point, ASTC in 16 bits as its
-//! specification says.
+//! Where the specifications leave rounding open, results are the exact values, rounded to nearest:
+//! BC1's thirds in 8 bits, BC4, BC5 and EAC in floating point, ASTC in 16 bits as its specification
+//! says.
 
 mod astc;
 mod bc;
@@ -29,14 +28,14 @@ use crate::info::{Channels, Component, Compression, Encoding, Numeric};
 use crate::texel::numeric::{mask, unorm_to_f32};
 use crate::texel::srgb;
 
-/// The most pixels of a block: ASTC's 12×12.
+/// The largest number of pixels of a block: ASTC's 12×12.
 pub const MAX_BLOCK_PX: usize = 144;
 
 /// Why a format's blocks cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoBlockCodec {
-    /// One pixel a block: see [`crate::texel`].
-    #[error("{0} has one pixel a block: decode texels")]
+    /// A block is one pixel: use [`crate::texel`].
+    #[error("{0} has one pixel per block: decode texels")]
     SinglePixels(Format),
     /// Each plane has a format of its own.
     #[error("{0} is planar: use the formats of its planes")]
@@ -45,7 +44,7 @@ pub enum NoBlockCodec {
     #[error("{0} has pixels that depend on four blocks: use PvrtcCodec")]
     FourBlocks(Format),
     /// There is no decoder.
-    #[error("{0} is known as a layout only; nothing here decodes its blocks")]
+    #[error("{0} has no decoder; only its layout is known")]
     Undecoded(Format),
 }
 
@@ -105,8 +104,8 @@ impl BlockCodec {
         (self.width_px * self.height_px) as usize
     }
 
-    /// Decodes a block into `out`, row by row; as many pixels as `out` has room for. A block that
-    /// ends early reads as if zeros followed. 4:2:2 formats give Cr, Y, Cb as red, green, blue.
+    /// Decodes a block into `out` in row order, as many pixels as `out` has room for. A short block
+    /// reads as if padded with zeros. 4:2:2 formats give Cr, Y, Cb as red, green, blue.
     pub fn decode(&self, block: &[u8], out: &mut [[f32; 4]]) {
         let mut bytes = [0; 16];
         let len = block.len().min(self.bytes());
@@ -142,7 +141,7 @@ impl BlockCodec {
     }
 }
 
-/// Two pixels that share their chroma. The first green is the left pixel's.
+/// Decodes two pixels that share their chroma. The first green is the left pixel's.
 fn subsampled(channels: &Channels, raw: u128, pixels: &mut [[f32; 4]]) {
     let mut luma = 0;
     for channel in channels.as_slice() {
@@ -160,7 +159,7 @@ fn subsampled(channels: &Channels, raw: u128, pixels: &mut [[f32; 4]]) {
     pixels.iter_mut().for_each(|p| p[3] = 1.0);
 }
 
-/// Stored bytes as what shaders see: fixed point, or linear light with linear alpha.
+/// Converts stored bytes to floats: unorm, or sRGB with linear alpha.
 fn from_bytes(rgba: [u8; 4], numeric: Numeric) -> [f32; 4] {
     let unorm = |v: u8| f32::from(v) / 255.0;
     let [r, g, b, a] = rgba;

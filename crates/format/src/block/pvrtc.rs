@@ -1,22 +1,23 @@
-//! PVRTC1: two images of low resolution, scaled up and mixed by a weight for each pixel.
+//! Decodes PVRTC1: two low-resolution images, upscaled and blended by a weight per pixel.
 //!
-//! A word of 64 bits has one pixel of each image, A and B, and the weights of a block of pixels. The
-//! pixels of the low images stand in the middle of the blocks, so a pixel needs the words of four
-//! blocks: those whose middles are around it. They wrap around the edges of the image.
+//! A 64-bit word has one pixel of each image, A and B, and the weights of a block of pixels. The
+//! pixels of the low-resolution images are at the centres of the blocks, so decoding a pixel needs
+//! the words of the four blocks whose centres surround it. Blocks wrap around at the edges of the
+//! image.
 //!
-//! source: Khronos Data Format Specification, "PVRTC Compressed Texture Image Formats". Two things
-//! that its text leaves open or tells otherwise follow the decompressor that Imagination published and
-//! other decoders: stored weights of 2 bits a pixel are 0, 3, 5, 8 in blocks that interpolate them
-//! too, and such blocks have no transparent pixels.
+//! source: Khronos Data Format Specification, "PVRTC Compressed Texture Image Formats". Two details
+//! that its text leaves open or states differently follow the decompressor that Imagination
+//! published, and other decoders: stored weights of 2 bits a pixel are 0, 3, 5, 8 in blocks that
+//! interpolate them too, and such blocks have no transparent pixels.
 
 use super::{NoBlockCodec, from_bytes};
 use crate::Format;
 use crate::info::{Compression, Encoding, Numeric};
 
-/// The words around a pixel: upper and lower, each left and right.
+/// The words of the four blocks around a pixel: upper left and right, lower left and right.
 pub type Quad = [[u64; 2]; 2];
 
-/// Decodes the pixels of a PVRTC1 image one by one.
+/// Decodes single pixels of a PVRTC1 image.
 #[derive(Clone, Copy, Debug)]
 pub struct PvrtcCodec {
     /// Logarithm of a block's width: 3 for 2 bits a pixel, 2 for 4. Its height is 4 pixels.
@@ -24,10 +25,10 @@ pub struct PvrtcCodec {
     numeric: Numeric,
 }
 
-/// Weights of image B in eighths, by the stored two bits.
+/// Weights of image B in eighths, indexed by the stored two bits.
 const WEIGHTS: [u32; 4] = [0, 3, 5, 8];
 
-/// The same where the third value marks a transparent pixel.
+/// Weights in punch-through blocks, where the third value is a transparent pixel.
 const PUNCH_THROUGH: [u32; 4] = [0, 4, 4, 8];
 
 impl PvrtcCodec {
@@ -48,7 +49,7 @@ impl PvrtcCodec {
     pub fn blocks(&self, x: u32, y: u32, blocks: [u32; 2]) -> [[u32; 2]; 2] {
         let around = |at: u32, shift: u32, count: u32| {
             let block = at >> shift;
-            // Before the middle of its block, the block before is the left or upper one.
+            // Pixels before the centre of their block need the previous block.
             let before = at & ((1 << shift) - 1) < 1 << (shift - 1);
             let first = if before { (block + count - 1) % count } else { block % count };
             [first, (first + 1) % count]
@@ -56,7 +57,7 @@ impl PvrtcCodec {
         [around(x, self.width_shift, blocks[0]), around(y, 2, blocks[1])]
     }
 
-    /// Pixel (`x`, `y`) of the image, as shaders see it.
+    /// Decodes pixel (`x`, `y`) of the image.
     #[inline]
     pub fn pixel(&self, quad: &Quad, x: u32, y: u32) -> [f32; 4] {
         from_bytes(self.rgba8(quad, x, y), self.numeric)
@@ -65,7 +66,7 @@ impl PvrtcCodec {
     fn rgba8(&self, quad: &Quad, x: u32, y: u32) -> [u8; 4] {
         let ws = self.width_shift;
         let half = 1 << (ws - 1);
-        // From the middle of the upper left block, and from that block's first pixel.
+        // Position relative to the centre of the upper left block, and to that block's first pixel.
         let (xr, yr) = (x.wrapping_sub(half) & ((1 << ws) - 1), y.wrapping_sub(2) & 3);
         let (qx, qy) = (xr + half, yr + 2);
         let scaled = |color: fn(u64) -> [u32; 4]| -> [u32; 4] {
@@ -75,7 +76,7 @@ impl PvrtcCodec {
             std::array::from_fn(|i| {
                 let sum =
                     (a[i] * left + b[i] * right) * upper + (c[i] * left + d[i] * right) * lower;
-                // Of 5 bits and fractions to 8 bits; alpha has 4.
+                // 5 bits and fraction to 8 bits; alpha has 4 bits.
                 if i == 3 {
                     (sum >> (ws - 2)) + (sum >> (ws + 2))
                 } else {
@@ -93,7 +94,8 @@ impl PvrtcCodec {
         out
     }
 
-    /// The weight of a pixel counted from the first of the quad, and whether it is transparent.
+    /// The weight of a pixel, given relative to the quad's first pixel, and whether it is
+    /// transparent.
     fn weight(&self, quad: &Quad, qx: u32, qy: u32) -> (u32, bool) {
         let (word, ox, oy) = self.word(quad, qx, qy);
         if self.width_shift == 2 {
@@ -106,7 +108,8 @@ impl PvrtcCodec {
         if !flagged(word) || (ox ^ oy) & 1 == 0 {
             return (self.stored(quad, qx, qy), false);
         }
-        // Every second pixel has no bits of its own. Neighbours may lie in another word.
+        // Every second pixel has no stored weight and is interpolated. Neighbours may be in another
+        // word.
         let across = || self.stored(quad, qx - 1, qy) + self.stored(quad, qx + 1, qy);
         let along = || self.stored(quad, qx, qy - 1) + self.stored(quad, qx, qy + 1);
         let mean = match (word & 1 != 0, word >> 20 & 1 != 0) {
@@ -117,13 +120,13 @@ impl PvrtcCodec {
         (mean, false)
     }
 
-    /// The word that has a pixel's weight, and the pixel's place in its block.
+    /// The word that holds a pixel's weight, and the pixel's position in its block.
     fn word(&self, quad: &Quad, qx: u32, qy: u32) -> (u64, u32, u32) {
         let word = quad[(qy >> 2 & 1) as usize][(qx >> self.width_shift & 1) as usize];
         (word, qx & ((1 << self.width_shift) - 1), qy & 3)
     }
 
-    /// A weight that has bits of its own, of 2 bits a pixel.
+    /// A stored weight of the format with 2 bits per pixel.
     fn stored(&self, quad: &Quad, qx: u32, qy: u32) -> u32 {
         let (word, x, y) = self.word(quad, qx, qy);
         if !flagged(word) {
@@ -131,25 +134,27 @@ impl PvrtcCodec {
         }
         let at = 8 * y + (x & !1);
         let bits = word >> at & 3;
-        // Flags take the lower bit of two pixels, which then is a copy of the upper one.
+        // The lower bits of two pixels hold flags; there the lower bit of the weight is a copy of
+        // the upper one.
         let flag_below = at == 0 || at == 20 && word & 1 != 0;
         let bits = if flag_below { (bits >> 1) * 3 } else { bits };
         WEIGHTS[bits as usize]
     }
 }
 
-/// Whether weights are told in the other way: transparent pixels, or interpolated weights.
+/// The modulation flag of a block: punch-through (4 bits per pixel) or interpolated weights (2
+/// bits).
 fn flagged(word: u64) -> bool {
     word >> 32 & 1 != 0
 }
 
-/// Four bits as five.
+/// Expands four bits to five.
 fn four(v: u32) -> u32 {
     v << 1 | v >> 3
 }
 
-/// Red, green and blue of 5 bits, alpha of 4. `blue` is what opaque colours have for blue, as 5 bits,
-/// and what others have.
+/// Expands a colour to 5 bits for red, green and blue and 4 for alpha. `blue` is the blue of opaque
+/// colours and that of translucent ones.
 fn color(bits: u32, blue: [u32; 2]) -> [u32; 4] {
     if bits & 0x8000 != 0 {
         [bits >> 10 & 31, bits >> 5 & 31, blue[0], 15]
@@ -180,8 +185,8 @@ mod tests {
         (Format::PVRTC1_2BPP_UNORM_BLOCK_IMG, 8, true),
     ];
 
-    /// Where the file format has a word: its bits interleaved, the row's below.
-    /// source: Khronos Data Format Specification, "PVRTC1 4bpp word offset calculation"
+    /// The position of a word in the file format: the bits of column and row interleaved, the row's
+    /// lower. source: Khronos Data Format Specification, "PVRTC1 4bpp word offset calculation"
     fn morton(x: u32, y: u32, size: [u32; 2]) -> usize {
         let common = size[0].min(size[1]).ilog2();
         let low =
@@ -198,7 +203,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
-        /// Whole images as another decoder has them, which scales them up block by block.
+        /// Whole images agree with another decoder, which upscales block by block.
         #[test]
         fn agrees_with_an_independent_decoder(
             words in prop::collection::vec(any::<u64>(), 64),
@@ -231,7 +236,7 @@ mod tests {
         }
     }
 
-    /// The specification's formulas by hand, for an image of one word.
+    /// The specification's formulas, computed by hand for an image of one word.
     #[test]
     fn by_hand() {
         // A opaque red, B opaque blue; weights of the first row 0, 3, 5, 8.
@@ -243,10 +248,10 @@ mod tests {
         assert_eq!(at(1), [159, 0, 95, 255]);
         assert_eq!(at(2), [95, 0, 159, 255]);
         assert_eq!(at(3), [0, 0, 255, 255]);
-        // The curve is applied at the end.
+        // The sRGB curve is applied last.
         let linear = four.pixel(&[[word; 2]; 2], 1, 0);
         assert!((linear[0] - 0.3467).abs() < 1e-3, "{linear:?}");
-        // The other way of weights: halves, and the third transparent.
+        // Punch-through: halves, and the third value is transparent.
         let at = |x| decode(&unorm, &[word | 1 << 32], [1, 1], x, 0);
         assert_eq!(at(1), [127, 0, 127, 255]);
         assert_eq!(at(2), [127, 0, 127, 0]);

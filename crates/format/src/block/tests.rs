@@ -15,7 +15,7 @@ fn blocks_of(codec: &BlockCodec, block: &[u8]) -> Vec<[f32; 4]> {
     out
 }
 
-/// What the golden table says that other decoders make of a block.
+/// Blocks decode as in the golden table, which other decoders produced.
 #[test]
 fn blocks_that_others_decoded() {
     let table = include_str!("../../tests/golden/blocks.txt");
@@ -129,7 +129,7 @@ proptest! {
         }
     }
 
-    /// Blocks of low dynamic range decode alike in both profiles.
+    /// LDR blocks decode to the same values in both profiles.
     #[test]
     fn astc_profiles_agree(block: [u8; 16]) {
         let low = BlockCodec::new(Format::ASTC_6x6_UNORM_BLOCK).unwrap();

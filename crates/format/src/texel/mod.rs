@@ -1,12 +1,12 @@
-//! The bits of one pixel, and the four components that shaders see.
+//! Conversion between the bits of one pixel and four components.
 //!
-//! A [`TexelCodec`] is made once for a format and then converts pixels: the bits of a pixel come as
-//! a `u128` (its bytes, little endian; [`load`] reads them), the components as `[f32; 4]` or
-//! `[u32; 4]` in the order red, green, blue, alpha. Components that a format does not have read as
-//! 0, alpha as 1. Depth and stencil read as red.
+//! A [`TexelCodec`] is created once per format and then converts pixels. The bits of a pixel are a
+//! `u128` (its bytes, little endian; [`load`] reads them), the components `[f32; 4]` or `[u32; 4]`
+//! in the order red, green, blue, alpha. Missing components read as 0, missing alpha as 1. Depth
+//! and stencil read as red.
 //!
-//! The codec is resolved to one function per direction; each treats all four components alike, so
-//! that the loops over rows vectorise.
+//! A codec holds one function per direction, which treats all four components alike, so that loops
+//! over rows are vectorised.
 
 pub mod numeric;
 pub mod srgb;
@@ -21,7 +21,7 @@ use numeric::{
 /// Why a format's pixels have no [`TexelCodec`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoTexelCodec {
-    /// Pixels of block-compressed formats come by the block.
+    /// The format is block-compressed.
     #[error("{0} is block-compressed: decode whole blocks")]
     Compressed(Format),
     /// Each plane has a format of its own.
@@ -30,15 +30,15 @@ pub enum NoTexelCodec {
     /// Two pixels share a block.
     #[error("{0} shares chroma between two pixels: decode whole blocks")]
     Subsampled(Format),
-    /// No GPU here reads texels of more than 128 bits.
-    #[error("{0} has more than 128 bits a pixel")]
+    /// Texels of more than 128 bits, which none of the GPUs reads.
+    #[error("{0} has more than 128 bits per pixel")]
     TooWide(Format),
     /// The format lacks depth or stencil.
     #[error("{format} has no {aspect}")]
     NoSuchAspect {
         /// The format.
         format: Format,
-        /// What was asked for.
+        /// The requested aspect.
         aspect: &'static str,
     },
 }
@@ -57,8 +57,8 @@ pub struct TexelCodec {
     unpack_row_f32: fn(&Fields, usize, &[u8], &mut [[f32; 4]]),
 }
 
-/// Where the components are, in the order red, green, blue, alpha. A component that is not there
-/// has no mask, and `preset` makes it read as 0 or 1.
+/// The bit fields of the components, in the order red, green, blue, alpha. A missing component has
+/// an empty mask, and `preset` makes it read as 0 or 1.
 #[derive(Clone, Copy)]
 struct Fields {
     shift: [u32; 4],
@@ -80,7 +80,7 @@ impl Fields {
     }
 }
 
-/// The bits of a pixel of at most 16 bytes; a shorter slice reads as if zeros followed.
+/// Loads the bits of a pixel of at most 16 bytes; a shorter slice reads as if padded with zeros.
 #[inline]
 pub fn load(bytes: &[u8]) -> u128 {
     match bytes.len() {
@@ -102,7 +102,7 @@ pub fn load(bytes: &[u8]) -> u128 {
 }
 
 impl TexelCodec {
-    /// The codec of a format's pixels: of its colour, else of its depth, else of its stencil.
+    /// The codec of a format's colour; without colour, of its depth; without depth, of its stencil.
     pub fn new(format: Format) -> Result<TexelCodec, NoTexelCodec> {
         let info = format.info();
         match &info.encoding {
@@ -144,25 +144,25 @@ impl TexelCodec {
         self.bytes as usize
     }
 
-    /// The bits that packing writes; the rest (unused bits, the other aspect) comes out as 0. To
-    /// write one aspect of two: `old & !mask | packed`.
+    /// Mask of the bits that packing writes; all others (unused bits, the other aspect) are packed
+    /// as 0. Write one of two aspects with `old & !mask | packed`.
     pub fn written_bits(&self) -> u128 {
         self.written
     }
 
-    /// Whether shaders see floats; integers otherwise.
+    /// Whether the components are floats; otherwise they are integers.
     pub fn is_float(&self) -> bool {
         self.float
     }
 
-    /// The components as floats. Integer formats give the integer's value.
+    /// Unpacks the components as floats. Integers are converted by value.
     #[inline]
     pub fn unpack_f32(&self, raw: u128) -> [f32; 4] {
         (self.unpack_f32)(&self.fields, raw)
     }
 
-    /// The components of an integer format, signed ones sign-extended. Of any other format: the
-    /// stored bits.
+    /// Unpacks the components of an integer format, sign-extended if signed. Of any other format,
+    /// returns the stored bits.
     #[inline]
     pub fn unpack_u32(&self, raw: u128) -> [u32; 4] {
         (self.unpack_u32)(&self.fields, raw)
@@ -174,15 +174,14 @@ impl TexelCodec {
         self.unpack_u32(raw).map(|v| v as i32)
     }
 
-    /// Packs floats with the API's rounding: fixed point to the nearest, clamped; floats to the
-    /// nearest, ties to even. Integer formats take the value towards 0, clamped.
+    /// Packs floats with the API's rounding: fixed point is clamped and rounded to nearest, floats
+    /// to nearest even; for integer formats, values are clamped and truncated.
     #[inline]
     pub fn pack_f32(&self, rgba: [f32; 4]) -> u128 {
         (self.pack_f32)(&self.fields, rgba)
     }
 
-    /// Packs integers; values out of the format's range are clamped to it. Of a format that is not
-    /// an integer format: stores the bits.
+    /// Packs integers, clamped to the format's range. For other formats, stores the bits.
     #[inline]
     pub fn pack_u32(&self, rgba: [u32; 4]) -> u128 {
         (self.pack_u32)(&self.fields, rgba)
@@ -194,17 +193,17 @@ impl TexelCodec {
         self.pack_u32(rgba.map(|v| v as u32))
     }
 
-    /// Unpacks pixels that lie one after the other, as many as both slices have.
+    /// Unpacks consecutive pixels, as many as both slices have.
     pub fn unpack_row_f32(&self, texels: &[u8], out: &mut [[f32; 4]]) {
         (self.unpack_row_f32)(&self.fields, self.bytes as usize, texels, out)
     }
 }
 
-/// One way of turning bit fields into numbers.
+/// A numeric conversion of a bit field.
 trait Mode {
     fn to_f32(bits: u64, width: u32) -> f32;
     fn from_f32(value: f32, width: u32) -> u64;
-    /// What an absent alpha is stored as.
+    /// The bits of 1, which a missing alpha reads as.
     fn one(width: u32) -> u64;
     fn to_u32(bits: u64, _width: u32) -> u32 {
         bits as u32
@@ -280,7 +279,7 @@ modes! {
         from: |v, _w| u64::from(srgb::encode(v)),
         one: |w| mask(w)
     }
-    // 64-bit integers: shaders see the low 32 bits here.
+    // 64-bit integers: only the low 32 bits are returned.
     Wide {
         to: |b, _w| b as f32,
         from: |v, _w| v as u64,
@@ -333,7 +332,7 @@ fn pack_u32<M: Mode, Alpha: Mode>(fields: &Fields, rgba: [u32; 4]) -> u128 {
 }
 
 fn plain(channels: &Channels, bytes: u32) -> TexelCodec {
-    // Alpha-only formats take their mode from alpha.
+    // In alpha-only formats, alpha determines the mode.
     let main = channels.get(Component::R).unwrap_or(&channels.list[0]);
     let bits = u32::from(main.bits);
     match main.numeric {
@@ -352,7 +351,7 @@ fn plain(channels: &Channels, bytes: u32) -> TexelCodec {
     }
 }
 
-/// Depth or stencil alone, read and written as red.
+/// The codec of depth or stencil, read and written as red.
 fn aspect(channel: Channel, bytes: u32) -> TexelCodec {
     let mut channels = Channels::NONE;
     channels.list[0] = Channel { component: Component::R, ..channel };
@@ -423,7 +422,7 @@ fn shared_exponent() -> TexelCodec {
         written: 0xffff_ffff,
         float: true,
         unpack_f32: unpack,
-        // The stored bits, the exponent in alpha's place.
+        // Integers are the stored bits, with the exponent as alpha.
         unpack_u32: unpack_u32::<Uint, Uint>,
         pack_f32: pack,
         pack_u32: pack_u32::<Uint, Uint>,

@@ -1,7 +1,7 @@
 //! Conversions of one stored component to and from a number, with the API's rounding.
 //! source: Vulkan specification, "Numeric Representation and Computation" and "Format Conversion".
 
-/// All ones in the lowest `bits` bits.
+/// A mask of the lowest `bits` bits.
 #[inline]
 pub const fn mask(bits: u32) -> u64 {
     if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
@@ -36,7 +36,7 @@ pub fn snorm_to_f32(value: i32, bits: u32) -> f32 {
 }
 
 /// A float to signed fixed point: clamped to −1…1 (NaN gives 0), rounded to the nearest, ties to
-/// even. Never gives the most negative integer.
+/// even. The result is never the most negative integer.
 #[inline]
 pub fn f32_to_snorm(value: f32, bits: u32) -> i32 {
     (f64::from(value.clamp(-1.0, 1.0)) * mask(bits - 1) as f64).round_ties_even() as i32
@@ -49,8 +49,8 @@ pub fn ufloat_to_f32(value: u32, mantissa: u32) -> f32 {
     half::f16::from_bits((value << (10 - mantissa)) as u16).to_f32()
 }
 
-/// A float to a float without sign, 5 exponent bits and `mantissa` bits: negative values give 0,
-/// finite values the nearest finite value (ties to even), infinity and NaN stay.
+/// A float to a float without sign, 5 exponent bits and `mantissa` bits: negative values become 0,
+/// finite values are rounded to the nearest finite value (ties to even), infinity and NaN are kept.
 /// source: Vulkan specification, "Unsigned 11-Bit Floating-Point Numbers" and the section after.
 #[inline]
 pub fn f32_to_ufloat(value: f32, mantissa: u32) -> u32 {
@@ -66,11 +66,11 @@ pub fn f32_to_ufloat(value: f32, mantissa: u32) -> u32 {
     }
     let smallest_normal = 2f32.powi(-14);
     let rounded = if value < smallest_normal {
-        // Scaling by a power of two is exact, so that only the final rounding rounds. Rounding up
-        // to 2^mantissa gives the encoding of the smallest normal number.
+        // Scaling by a power of two is exact, so only the last step rounds. Rounding up to
+        // 2^mantissa gives the encoding of the smallest normal number.
         (value * 2f32.powi(14 + mantissa as i32)).round_ties_even() as u32
     } else {
-        // Drop mantissa bits, rounding to even; a carry moves into the exponent, as it should.
+        // Drop mantissa bits, rounding to even; a carry correctly increments the exponent.
         let drop = 23 - mantissa;
         let rebased = value.to_bits() - ((127 - 15) << 23);
         let half = (1 << (drop - 1)) - 1 + ((rebased >> drop) & 1);
@@ -79,7 +79,7 @@ pub fn f32_to_ufloat(value: f32, mantissa: u32) -> u32 {
     rounded.min(infinity - 1)
 }
 
-/// The largest value of a shared exponent pixel: `(2^9 − 1) / 2^9 · 2^16`.
+/// The largest component of a shared-exponent pixel: `(2^9 − 1) / 2^9 · 2^16`.
 const SHARED_EXPONENT_MAX: f32 = 65408.0;
 
 /// `E5B9G9R9` to red, green, blue. Exact.
@@ -91,11 +91,11 @@ pub fn shared_exponent_to_rgb(value: u32) -> [f32; 3] {
     [value, value >> 9, value >> 18].map(|v| (v & 0x1ff) as f32 * scale)
 }
 
-/// Red, green, blue to `E5B9G9R9`, the exponent chosen for the largest of them.
-/// source: Vulkan specification, "RGB to Shared Exponent Conversion".
+/// Red, green, blue to `E5B9G9R9`, with the exponent of the largest of them. source: Vulkan
+/// specification, "RGB to Shared Exponent Conversion".
 #[inline]
 pub fn rgb_to_shared_exponent(rgb: [f32; 3]) -> u32 {
-    // A NaN stays one here, loses against any number in `max` and is cast to 0.
+    // `clamp` keeps a NaN; `max` ignores it, and the cast makes it 0.
     let clamped = rgb.map(|c| c.clamp(0.0, SHARED_EXPONENT_MAX));
     let max = clamped[0].max(clamped[1]).max(clamped[2]);
     let floor_log2 = ((max.to_bits() >> 23) as i32 - 127).max(-16);

@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-/// What an sRGB value in 0…1 means in linear light.
+/// Converts an sRGB value in 0…1 to linear.
 fn to_linear(value: f64) -> f64 {
     if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
 }
@@ -15,7 +15,7 @@ static DECODED: LazyLock<[f32; 256]> =
 static THRESHOLDS: LazyLock<[f32; 255]> =
     LazyLock::new(|| std::array::from_fn(|i| to_linear((i as f64 + 0.5) / 255.0) as f32));
 
-/// The table from stored 8-bit sRGB to linear light.
+/// The table from stored 8-bit sRGB to linear.
 #[inline]
 pub fn decode_table() -> &'static [f32; 256] {
     &DECODED
@@ -26,11 +26,11 @@ pub fn thresholds() -> &'static [f32; 255] {
     &THRESHOLDS
 }
 
-/// Parts of 0…1 in each of which at most one threshold lies: thresholds are at least
-/// 1/(255 · 12.92) apart.
+/// Number of equal intervals of 0…1, each of which contains at most one threshold: thresholds are
+/// at least 1/(255 · 12.92) apart.
 pub const PARTS: usize = 4096;
 
-/// For each part, the stored value of its start.
+/// For each interval, the stored value at its start.
 static STARTS: LazyLock<[u8; PARTS]> = LazyLock::new(|| {
     std::array::from_fn(|i| {
         let linear = i as f32 / PARTS as f32;
@@ -38,7 +38,7 @@ static STARTS: LazyLock<[u8; PARTS]> = LazyLock::new(|| {
     })
 });
 
-/// Linear light to the nearest stored 8-bit sRGB value; clamps, NaN gives 0.
+/// Converts linear to the nearest stored 8-bit sRGB value; clamps, NaN gives 0.
 #[inline]
 pub fn encode(linear: f32) -> u8 {
     if linear >= 1.0 {

@@ -6,8 +6,7 @@ fn codec(name: &str) -> TexelCodec {
     TexelCodec::new(name.parse().unwrap()).unwrap()
 }
 
-/// `(format, bytes of the texel, what shaders see)`. Values computed by hand from the
-/// specification's formulas.
+/// `(format, bytes of the texel, components)`, computed by hand from the specification's formulas.
 #[test]
 fn known_texels() {
     let cases: &[(&str, &[u8], [f32; 4])] = &[
@@ -88,7 +87,8 @@ fn rounding_is_to_the_nearest_even() {
     assert_ne!(f32_to_ufloat(f32::NAN, 6) & 63, 0);
 }
 
-/// Every stored value of every component survives unpacking and packing, NaN payloads aside.
+/// Every stored value of every narrow component is unchanged by unpacking and packing, except NaN
+/// payloads.
 #[test]
 fn narrow_components_round_trip() {
     for format in Format::all() {
@@ -114,8 +114,8 @@ fn narrow_components_round_trip() {
     }
 }
 
-/// A stored component as the specification's formula has it, in double precision and without the
-/// codec's tables.
+/// Decodes a component by the specification's formula, in double precision and without the codec's
+/// tables.
 fn by_formula(channel: &Channel, raw: u64) -> f64 {
     let bits = i32::from(channel.bits);
     let stored = raw >> channel.shift & ((1 << bits) - 1);
@@ -131,7 +131,8 @@ fn by_formula(channel: &Channel, raw: u64) -> f64 {
         Numeric::Snorm => (signed / (2f64.powi(bits - 1) - 1.0)).max(-1.0),
         Numeric::Uscaled | Numeric::Uint => stored as f64,
         Numeric::Sscaled | Numeric::Sint => signed,
-        // Sign, five bits of exponent, ten of mantissa: no format of at most 16 bits has others.
+        // Sign, five exponent bits, ten mantissa bits: the only float layout in formats of at most
+        // 16 bits.
         Numeric::Sfloat | Numeric::Ufloat => {
             assert_eq!(bits, 16);
             let (exponent, mantissa) =
@@ -147,8 +148,8 @@ fn by_formula(channel: &Channel, raw: u64) -> f64 {
     }
 }
 
-/// Every texel of every format of at most 16 bits: read as the formula says, and packed to itself,
-/// except where two stored values mean the same.
+/// Every texel of every format of at most 16 bits unpacks as in the formula, and packs to itself,
+/// except where two stored values have the same meaning.
 #[test]
 fn every_small_texel() {
     let mut formats = 0;

@@ -1,8 +1,8 @@
-//! The Mali GPUs by name.
+//! The table of Mali GPUs: name, product id, architecture.
 //!
-//! [`CHIPS`] is the table of the GPUs that Panfrost knows. Everything else about a Mali GPU that
-//! layouts, drivers and models need follows from its [`Chip::arch`], but for the compressed texture
-//! formats, which each system-on-chip chooses ([`texture`]).
+//! [`CHIPS`] lists the GPUs that Panfrost supports. Everything else that layouts, drivers and
+//! models need to know follows from [`Chip::arch`], except the compressed texture formats, which
+//! each system-on-chip chooses ([`texture`]).
 //!
 //! ```
 //! let g52 = tepui_mali_chips::chip("mali-g52").unwrap();
@@ -21,15 +21,15 @@ use std::fmt;
 /// A Mali GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chip {
-    /// The name that commands take, as `mali-g52`.
+    /// The name on the command line, such as `mali-g52`.
     pub id: &'static str,
-    /// Arm's name, as `Mali-G52`.
+    /// Arm's name, such as `Mali-G52`.
     pub name: &'static str,
     /// The product id that the kernel reports (`GPU_PROD_ID`).
     pub product_id: u32,
-    /// Which architecture it is of.
+    /// Its architecture.
     pub arch: Arch,
-    /// Bytes of the tile buffer of a core.
+    /// Size of a core's tile buffer in bytes.
     pub tilebuffer_B: u32,
 }
 
@@ -89,7 +89,7 @@ chips! {
     "mali-g610" "Mali-G610" 0xa867 v 10, 32768;
 }
 
-/// The chip of a name, in upper or lower case.
+/// The chip with a name, in upper or lower case.
 pub fn chip(id: &str) -> Option<&'static Chip> {
     CHIPS.iter().find(|c| c.id.eq_ignore_ascii_case(id))
 }

@@ -1,21 +1,21 @@
-//! Compressed texture formats: all Mali architectures know them all, but each system-on-chip chooses
-//! which the chip has. The choice stands in a register of the GPU, `TEXTURE_FEATURES_0`, which the
-//! kernel passes on.
+//! Compressed texture formats that a chip supports. All Mali architectures define all of them, but
+//! each system-on-chip chooses which are implemented. The GPU reports the choice in the register
+//! `TEXTURE_FEATURES_0`, which the kernel passes on.
 //!
 //! source: Mesa, texcomp.rst; `src/panfrost/lib/genxml/common.xml`, "Texture format" (the bits);
 //! `src/panfrost/tools/panfrost_texfeatures.c` (names and order).
 
 use crate::Chip;
 
-/// A family of compressed formats that the register has a bit for.
+/// A family of compressed formats, with its bit in the register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompressedFormat {
     /// The bit of `TEXTURE_FEATURES_0`.
     pub bit: u8,
-    /// The name that `panfrost_texfeatures` prints. (It prints "ASTC 3D HDR" for bit 23 as well,
-    /// which is the 2D one.)
+    /// The name that `panfrost_texfeatures` prints. (It prints "ASTC 3D HDR" also for bit 23, which
+    /// is ASTC 2D HDR.)
     pub name: &'static str,
-    /// Groups are printed with an empty line between.
+    /// Group of formats; groups are printed with an empty line between them.
     pub group: u8,
 }
 
@@ -40,21 +40,21 @@ compressed! {
 pub struct TextureFeatures(pub u32);
 
 impl TextureFeatures {
-    /// Every format: what a chip has whose system-on-chip left nothing out.
+    /// All formats: a system-on-chip that leaves nothing out.
     pub const ALL: TextureFeatures = TextureFeatures(u32::MAX);
 
-    /// Whether the chip has a family of formats.
+    /// Whether the chip supports a family of formats.
     pub const fn has(self, format: &CompressedFormat) -> bool {
         self.0 >> format.bit & 1 != 0
     }
 }
 
 impl Chip {
-    /// The register of this chip, as far as the name tells.
+    /// The register's value for this chip.
     ///
-    /// Of the G610, a dump of a device is known. Of the others, what the architecture has: a
-    /// particular device may lack some, and its register says so.
-    /// source: Mesa, `src/panfrost/drm-shim/panfrost_noop.c`.
+    /// For the G610 it is a dump of a device. For the others it has all formats of the
+    /// architecture; a particular device may lack some, which its register says. source: Mesa,
+    /// `src/panfrost/drm-shim/panfrost_noop.c`.
     pub fn texture_features(&self) -> TextureFeatures {
         match self.product_id {
             0xa867 => TextureFeatures(0xc1ff_ff9e),
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_register_of_a_device() {
-        // A G57 whose system-on-chip has BC1 to BC3 alone of the BC formats.
+        // A G57 whose system-on-chip supports only BC1 to BC3 of the BC formats.
         let features = TextureFeatures(0xf7fe_03fe);
         let has = |name| features.has(COMPRESSED.iter().find(|f| f.name == name).unwrap());
         assert!(has("ETC2") && has("BC1") && has("BC3") && has("ASTC 2D LDR"));

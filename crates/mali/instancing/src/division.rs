@@ -1,33 +1,34 @@
-//! Division of a 32-bit number by a constant, as the attribute unit does it.
+//! Division of a 32-bit number by a constant as the attribute unit computes it.
 
-/// What the attribute unit needs to divide by a constant.
+/// The attribute unit's parameters for division by a constant.
 ///
-/// A power of two is a shift. Any other divisor *d* is multiplied by the inverse, which is a 32-bit
-/// fixed point number whose top bit is always set, and therefore not stored:
+/// A power of two is a shift. For any other divisor *d*, the id is multiplied by the inverse, a
+/// 32-bit fixed-point number whose top bit is always set and therefore not stored:
 ///
 /// - shift = ⌊log2 *d*⌋,
 /// - *m* = ⌈2^(shift+32) / *d*⌉, *e* = 2^(shift+32) mod *d*;
-/// - if *e* ≤ 2^shift, the multiplier is *m* − 1, which is too small, and the hardware makes up for it
-///   by adding the multiplier once to the product (the round-down rule); else it is *m*.
+/// - if *e* ≤ 2^shift, the multiplier is *m* − 1, which is rounded down, and the hardware
+///   compensates by adding the multiplier once to the product (the round-down rule); else it is
+///   *m*.
 ///
 /// source: Mesa, instancing.rst; ridiculousfish, "Labor of Division (Episode III)".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Division {
-    /// How far the product's high word is shifted right; for a power of two, the linear id itself.
+    /// Right shift of the product's high word; for a power of two, of the linear id.
     pub shift: u32,
-    /// The multiplier without its top bit, as descriptors hold it.
+    /// The multiplier without its top bit, as in descriptors.
     pub magic_multiplier: u32,
     /// Whether the round-down rule applies (`extra_flags` of descriptors).
     pub round_down: bool,
-    /// Whether the divisor is a power of two, for which descriptors have a type that shifts alone.
+    /// Whether the divisor is a power of two, for which descriptors have a type that only shifts.
     pub power_of_two: bool,
 }
 
 impl Division {
-    /// The numbers for `divisor`, which is at least 1.
+    /// The parameters for `divisor`, which is at least 1.
     ///
-    /// For a power of two, `magic_multiplier` and `round_down` are what the rule gives; they divide
-    /// as well, but the hardware's shift alone is what drivers use.
+    /// For a power of two, `magic_multiplier` and `round_down` follow the same rule and would
+    /// divide correctly too, but drivers use the shift.
     pub(crate) fn new(divisor: u32) -> Division {
         let shift = divisor.ilog2();
         let power = 1u64 << (shift + 32);
@@ -54,7 +55,7 @@ impl Division {
         if self.power_of_two { linear_id >> self.shift } else { self.multiply(linear_id) }
     }
 
-    /// The multiplying divider: multiply, correct, take the high word, shift.
+    /// Division by multiplication: multiply, correct, take the high word, shift.
     pub const fn multiply(self, linear_id: u32) -> u32 {
         let mut product = linear_id as u64 * self.multiplier() as u64;
         if self.round_down {

@@ -1,19 +1,19 @@
 //! Mali's instancing arithmetic: padded vertex counts and division by constants.
 //!
-//! A draw of `v` vertices and `i` instances is dispatched as one row of threads with a **linear id**
-//! each. To find the vertex and the instance of an id without an arbitrary division, the hardware
+//! A draw of `v` vertices and `i` instances is dispatched as one row of threads with a **linear
+//! id** each. To find the vertex and the instance of an id without a general division, the hardware
 //! pads the vertex count to 1, 3, 5, 7 or 9 times a power of two ([`padded_vertex_count`]); the id
-//! modulo the padded count is the vertex, the quotient the instance. The attribute unit does this
-//! for each attribute, told by the driver what to compute:
+//! modulo the padded count is the vertex, the quotient the instance. The attribute unit computes
+//! this for each attribute, with parameters from the driver:
 //!
-//! | attribute | the unit computes | told by |
+//! | attribute | the unit computes | parameters |
 //! | --- | --- | --- |
 //! | per vertex | id mod padded count | [`Modulus`]: shift and odd factor |
 //! | per instance, divisor `d` | id / (padded count · `d`) | [`Division`]: a shift, or a multiplier, a rounding and a shift |
 //!
-//! A driver has to compute the numbers exactly as the hardware does, because the hardware pads by
-//! itself. [`Instancing`] puts them together for a draw; the `apply` functions are the hardware's
-//! side, so that every number can be checked against plain division.
+//! A driver must compute the padded count exactly as the hardware does, because the hardware pads
+//! by itself. [`Instancing`] computes the parameters of a draw. The `apply` functions compute what
+//! the hardware does with them, so that they can be checked against plain division.
 //!
 //! ```
 //! use tepui_mali_instancing::Instancing;
@@ -35,16 +35,17 @@ pub use padding::{Modulus, padded_vertex_count};
 /// Why a draw cannot be instanced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InstancingError {
-    /// Nothing is drawn.
+    /// The draw has no vertices.
     #[error("0 vertices; a draw has at least 1")]
     NoVertices,
-    /// The hardware's counter is 32 bits wide.
+    /// The padded count exceeds the hardware's 32-bit counter.
     #[error("{0} vertices are padded to 4294967296, which has 33 bits")]
     TooManyVertices(u32),
-    /// A divisor of 0 means that the attribute is the same for all instances: nothing is divided.
+    /// The divisor is 0, which means that the attribute is the same for all instances and nothing
+    /// is divided.
     #[error("a divisor of 0; the attribute does not advance, and the hardware does not divide")]
     DivisorZero,
-    /// The hardware's divisor is 32 bits wide.
+    /// The product exceeds the hardware's 32-bit divisor.
     #[error(
         "a padded count of {padded} times a divisor of {divisor} has more than the 32 bits of the \
          hardware's divisor"
@@ -57,22 +58,22 @@ pub enum InstancingError {
     },
 }
 
-/// The numbers of an instanced draw.
+/// The parameters of an instanced draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instancing {
-    /// Threads of an instance.
+    /// Threads per instance.
     pub padded_vertices: u32,
-    /// For attributes that advance per vertex.
+    /// Parameters of attributes that advance per vertex.
     pub modulus: Modulus,
-    /// What a linear id is divided by for an attribute of the API's divisor.
+    /// The divisor of linear ids: the padded count times the API's divisor.
     pub hw_divisor: u32,
-    /// For attributes that advance per instance.
+    /// Parameters of attributes that advance per instance.
     pub division: Division,
 }
 
 impl Instancing {
-    /// The numbers for a draw of `vertices` vertices, of an attribute that advances every `divisor`
-    /// instances.
+    /// The parameters for a draw of `vertices` vertices and an attribute that advances every
+    /// `divisor` instances.
     pub fn new(vertices: u32, divisor: u32) -> Result<Instancing, InstancingError> {
         let padded_vertices = padded_vertex_count(vertices)?;
         if divisor == 0 {
@@ -89,7 +90,8 @@ impl Instancing {
         })
     }
 
-    /// What the hardware makes of a linear id: vertex, and index of the attribute.
+    /// What the hardware computes from a linear id: the vertex, and the index into a per-instance
+    /// attribute.
     pub fn apply(&self, linear_id: u32) -> (u32, u32) {
         (self.modulus.apply(linear_id), self.division.apply(linear_id))
     }

@@ -1,13 +1,12 @@
-//! Padded vertex counts.
+//! Padded vertex counts and their factorisation.
 
 use crate::InstancingError;
 
-/// How many threads the hardware dispatches an instance for `vertices` vertices.
+/// The number of threads that the hardware dispatches per instance of `vertices` vertices.
 ///
-/// From 20 vertices on, the four most significant bits decide; the count comes out larger than
-/// `vertices`. Fewer vertices are padded to even numbers, and fewer than ten not at all.
-/// source: Mesa, pan_attributes.c, `panfrost_padded_vertex_count`; instancing.rst, the table of high
-/// bits.
+/// From 20 vertices on, the four most significant bits decide, and the padded count is larger than
+/// `vertices`. Fewer vertices are padded to even numbers, and fewer than ten not at all. source:
+/// Mesa, pan_attributes.c, `panfrost_padded_vertex_count`; instancing.rst, the table of high bits.
 pub fn padded_vertex_count(vertices: u32) -> Result<u32, InstancingError> {
     match vertices {
         0 => return Err(InstancingError::NoVertices),
@@ -26,7 +25,7 @@ pub fn padded_vertex_count(vertices: u32) -> Result<u32, InstancingError> {
     u32::try_from(odd << shift).map_err(|_| InstancingError::TooManyVertices(vertices))
 }
 
-/// A padded count as the attribute unit takes it: `odd` times 2 to the power of `shift`.
+/// A padded count in the attribute unit's form: `odd` · 2^`shift`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Modulus {
     /// The power of two.
@@ -42,12 +41,12 @@ impl Modulus {
         Modulus { shift, odd: padded_vertices >> shift }
     }
 
-    /// The number that descriptors hold in the odd factor's place: `k` of 2`k` + 1.
+    /// The descriptor's encoding of the odd factor: `k` for 2`k` + 1.
     pub const fn odd_field(self) -> u32 {
         self.odd / 2
     }
 
-    /// What the hardware computes: the low bits pass, the rest is reduced by the odd factor.
+    /// What the hardware computes: the low bits are kept, the others reduced modulo the odd factor.
     pub const fn apply(self, linear_id: u32) -> u32 {
         let low = (1 << self.shift) - 1;
         ((linear_id >> self.shift) % self.odd) << self.shift | linear_id & low

@@ -16,7 +16,7 @@ fn seventy_vertices() {
     assert!(numbers.division.round_down);
 }
 
-/// The definition, for each count: the table of high bits on the binary digits.
+/// The definition: the table of high bits, applied to the binary digits.
 fn reference(vertices: u64) -> u64 {
     if vertices < 10 {
         return vertices;
@@ -56,7 +56,8 @@ fn check_padding(vertices: u32) {
     }
 }
 
-/// Ids where a wrong quotient shows first: around multiples of the divisor, and at the ends.
+/// Ids at which a wrong quotient would show: around multiples of the divisor, and at the ends of
+/// the range.
 fn extremes(divisor: u32) -> impl Iterator<Item = u32> {
     let top = u32::MAX / divisor * divisor;
     let middle = (u32::MAX / divisor / 2) * divisor;
@@ -98,15 +99,15 @@ fn division_by_a_million_random_divisors() {
     for _ in 0..1_000_000 {
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        // All magnitudes alike.
+        // All magnitudes are equally likely.
         let divisor = ((state >> 32) as u32 >> (state as u32 >> 3 & 31)).max(1);
         check_division(divisor);
     }
     (u32::MAX - 100..=u32::MAX).for_each(check_division);
 }
 
-/// The sufficient condition for all 32-bit ids at once: the multiplier's error, times the largest id,
-/// stays below one unit of the quotient.
+/// A condition sufficient for all 32-bit ids: the multiplier's error times the largest id is below
+/// one unit of the quotient.
 #[test]
 fn multipliers_are_exact_enough_for_every_id() {
     for divisor in (1..=1u64 << 16).chain((1 << 32) - 70_000..1 << 32) {

@@ -1,40 +1,42 @@
-//! The shuffles that turn rows into chunks and back, one [`Kernel`] an element size.
+//! The shuffles that turn rows into chunks and back, one [`Kernel`] for each element size.
 //!
-//! See `mod.rs` for the words. Comments name elements by row and column: `a3` is element 3 of row a.
+//! `mod.rs` defines brick, column and chunk. Comments name elements by row and column: `a3` is
+//! element 3 of row a.
 
 use std::arch::x86_64::*;
 
 /// The shuffles of one element size, for bricks of `R` rows.
 pub(super) trait Kernel<const R: usize> {
-    /// Bytes from a pair of chunks of a column to the next pair.
+    /// Stride of the pairs of chunks of a column, in bytes.
     const PAIR_B: usize = 32;
 
-    /// Rows of two columns to chunks in the order of the curve, each lane for itself. `y` is the
-    /// first row within its tile; with `TWIST`, the curve is the u-interleaved one.
+    /// Turns the rows of two columns into chunks in the order of the curve, each lane separately.
+    /// `y` is the first row within its tile; with `TWIST`, the curve is the u-interleaved one.
     ///
     /// # Safety
     ///
-    /// AVX2 is there.
+    /// The processor has AVX2.
     unsafe fn chunks<const TWIST: bool>(rows: [__m256i; R], y: u32) -> [__m256i; R];
 
     /// The inverse of `chunks`.
     ///
     /// # Safety
     ///
-    /// AVX2 is there.
+    /// The processor has AVX2.
     unsafe fn rows<const TWIST: bool>(chunks: [__m256i; R], y: u32) -> [__m256i; R];
 
-    /// Which of the columns' starts the left and the right column of a pair of chunks count from.
+    /// The start addresses of the left and the right column, exchanged where the curve exchanges
+    /// the columns of this pair of chunks.
     #[inline]
     fn columns<const TWIST: bool, P: Copy>(left: P, right: P, _pair: usize) -> (P, P) {
         (left, right)
     }
 
-    /// Moves a brick to the tiled side, where its columns start at `left` and `right`.
+    /// Copies a brick to the tiled side, where its columns start at `left` and `right`.
     ///
     /// # Safety
     ///
-    /// AVX2 is there; `R` rows of 32 bytes from `linear` on can be read, `16 * R` bytes from `left`
+    /// The processor has AVX2; `R` rows of 32 bytes from `linear` on can be read, `16 * R` bytes from `left`
     /// and `right` on written.
     #[inline]
     #[target_feature(enable = "avx2")]
@@ -62,7 +64,7 @@ pub(super) trait Kernel<const R: usize> {
         }
     }
 
-    /// Moves a brick from the tiled side.
+    /// Copies a brick from the tiled side.
     ///
     /// # Safety
     ///
@@ -92,7 +94,7 @@ pub(super) trait Kernel<const R: usize> {
     }
 }
 
-/// Two 32-bit units of `a`, then two of `b`, in each lane.
+/// In each lane, two 32-bit units of `a`, then two of `b`.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn select<const WHICH: i32>(a: __m256i, b: __m256i) -> __m256i {
@@ -100,7 +102,7 @@ fn select<const WHICH: i32>(a: __m256i, b: __m256i) -> __m256i {
     _mm256_castps_si256(_mm256_shuffle_ps::<WHICH>(a, b))
 }
 
-/// The byte shuffle `indices` in both lanes.
+/// Shuffles the bytes of both lanes by `indices`.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn shuffle(value: __m256i, indices: &[u8; 16]) -> __m256i {
@@ -112,9 +114,9 @@ fn shuffle(value: __m256i, indices: &[u8; 16]) -> __m256i {
 /// Bytes.
 pub(super) struct B1;
 
-/// The byte shuffles between a chunk of 4×4 bytes and its four rows, for the chunk in place
-/// `chunk` of four, the rows rotated by `chunk` as [`diagonals`] wants them. `twist` is for the
-/// u-interleaved curve.
+/// The byte shuffles between a chunk of 4×4 bytes and its four rows, for chunk number `chunk` of
+/// four, with the rows rotated by `chunk` as [`transpose_rotated`] expects them. `twist` selects
+/// the u-interleaved curve.
 const fn chunk_shuffles(to_rows: bool, twist: bool) -> [[u8; 16]; 4] {
     let mut all = [[0; 16]; 4];
     let mut i = 0;
@@ -136,11 +138,11 @@ const fn chunk_shuffles(to_rows: bool, twist: bool) -> [[u8; 16]; 4] {
 static TO_ROWS: [[[u8; 16]; 4]; 2] = [chunk_shuffles(true, false), chunk_shuffles(true, true)];
 static TO_CHUNK: [[[u8; 16]; 4]; 2] = [chunk_shuffles(false, false), chunk_shuffles(false, true)];
 
-/// Exchanges rows and columns of 4×4 units of 32 bits, where unit j of row k stands in place j + k
-/// before and after. Blends do it, of which processors start more at a time than shuffles.
+/// Transposes 4×4 units of 32 bits that are rotated: unit j of row k is at position j + k before
+/// and after. Rotated rows need only blends, which have a higher throughput than shuffles.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn diagonals([a, b, c, d]: [__m256i; 4]) -> [__m256i; 4] {
+fn transpose_rotated([a, b, c, d]: [__m256i; 4]) -> [__m256i; 4] {
     const ODD: i32 = 0b1010_1010;
     const HIGH: i32 = 0b1100_1100;
     let ab = _mm256_blend_epi32::<ODD>(a, b);
@@ -156,8 +158,8 @@ fn diagonals([a, b, c, d]: [__m256i; 4]) -> [__m256i; 4] {
 }
 
 /// For four rows whose first is row 4·`t` of a tile: the byte shuffles that rotate the units of row
-/// k for [`diagonals`], or back. On the u-interleaved curve, unit j is that of chunk j ^ t.
-const fn turns(back: bool) -> [[[u8; 16]; 4]; 4] {
+/// k for [`transpose_rotated`], or back. On the u-interleaved curve, unit j belongs to chunk j ^ t.
+const fn rotations(back: bool) -> [[[u8; 16]; 4]; 4] {
     let mut all = [[[0; 16]; 4]; 4];
     let mut i = 0;
     while i < 4 * 4 * 16 {
@@ -174,18 +176,18 @@ const fn turns(back: bool) -> [[[u8; 16]; 4]; 4] {
     all
 }
 
-static TURN: [[[u8; 16]; 4]; 4] = turns(false);
-static TURN_BACK: [[[u8; 16]; 4]; 4] = turns(true);
+static ROTATE: [[[u8; 16]; 4]; 4] = rotations(false);
+static ROTATE_BACK: [[[u8; 16]; 4]; 4] = rotations(true);
 
-/// One byte shuffle for each register.
+/// Shuffles the bytes of each register by its own indices.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn shuffle_each([a, b, c, d]: [__m256i; 4], by: &[[u8; 16]; 4]) -> [__m256i; 4] {
     [shuffle(a, &by[0]), shuffle(b, &by[1]), shuffle(c, &by[2]), shuffle(d, &by[3])]
 }
 
-/// Four rows of a column make two pairs of chunks, which lie apart: between them is the pair of the
-/// four rows below.
+/// Four rows of a column make two pairs of chunks. They are not adjacent: the pair of the next four
+/// rows lies between them.
 impl Kernel<4> for B1 {
     const PAIR_B: usize = 64;
 
@@ -193,8 +195,8 @@ impl Kernel<4> for B1 {
     #[target_feature(enable = "avx2")]
     unsafe fn chunks<const TWIST: bool>(rows: [__m256i; 4], y: u32) -> [__m256i; 4] {
         let t = if TWIST { y as usize / 4 % 4 } else { 0 };
-        let rotated = shuffle_each(rows, &TURN[t]);
-        shuffle_each(diagonals(rotated), &TO_CHUNK[usize::from(TWIST)])
+        let rotated = shuffle_each(rows, &ROTATE[t]);
+        shuffle_each(transpose_rotated(rotated), &TO_CHUNK[usize::from(TWIST)])
     }
 
     #[inline]
@@ -202,11 +204,11 @@ impl Kernel<4> for B1 {
     unsafe fn rows<const TWIST: bool>(chunks: [__m256i; 4], y: u32) -> [__m256i; 4] {
         let t = if TWIST { y as usize / 4 % 4 } else { 0 };
         let rotated = shuffle_each(chunks, &TO_ROWS[usize::from(TWIST)]);
-        shuffle_each(diagonals(rotated), &TURN_BACK[t])
+        shuffle_each(transpose_rotated(rotated), &ROTATE_BACK[t])
     }
 }
 
-/// Eight rows fill the gaps, so that whole cache lines are moved.
+/// Eight rows fill the gaps, so that whole cache lines are copied.
 impl Kernel<8> for B1 {
     #[inline]
     #[target_feature(enable = "avx2")]
@@ -238,7 +240,8 @@ impl Kernel<8> for B1 {
 /// Elements of two bytes.
 pub(super) struct B2;
 
-/// For row y of a tile, the byte shuffle that puts element x where x ^ y belongs: its own inverse.
+/// For row y of a tile, the byte shuffle that exchanges elements x and x ^ y. It is its own
+/// inverse.
 static TWIST2: [[u8; 16]; 8] = {
     let mut all = [[0; 16]; 8];
     let mut i = 0;
@@ -337,12 +340,12 @@ impl Kernel<4> for B4 {
     }
 }
 
-/// Elements of eight bytes. A brick is 4×4 elements: contiguous, two rows of both columns at a
-/// time. The twist of a pair of rows exchanges the columns with respect to the pair above.
+/// Elements of eight bytes. A brick is 4×4 elements; two rows of both columns are contiguous. On
+/// the u-interleaved curve the lower pair of rows has its columns exchanged.
 pub(super) struct B8;
 
 impl B8 {
-    /// The twist of an odd row exchanges the elements of a column.
+    /// On the u-interleaved curve, odd rows have the two elements of each column exchanged.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn twist<const TWIST: bool>([a, b, c, d]: [__m256i; 4]) -> [__m256i; 4] {
@@ -372,8 +375,8 @@ impl Kernel<4> for B8 {
     }
 }
 
-/// Elements of sixteen bytes. An element fills a column; a brick starts in an even row, where the
-/// columns of a pair follow each other in memory, and the row below follows them.
+/// Elements of sixteen bytes. An element fills a column. A brick starts in an even row; its two
+/// columns are contiguous in memory and the row below follows them.
 pub(super) struct B16;
 
 impl Kernel<2> for B16 {

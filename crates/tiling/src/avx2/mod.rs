@@ -1,9 +1,9 @@
-//! Bricks: 32 bytes of raster wide, through 256-bit registers.
+//! AVX2 copies of bricks: blocks 32 bytes wide, which pass through 256-bit registers.
 //!
-//! A brick is two **columns** of 16 bytes side by side, one a lane. Shuffles within the lanes turn
-//! the rows of a column into 16-byte **chunks** in the order of the curve; exchanging lanes between
-//! two chunks gives 32 contiguous bytes of either column. How many rows a column needs for its
-//! chunks to be contiguous depends on the element's size:
+//! A brick is two **columns** of 16 bytes side by side, one in each 128-bit lane. Shuffles within
+//! the lanes turn the rows of a column into 16-byte **chunks** in the order of the curve;
+//! exchanging lanes between two chunks gives 32 contiguous bytes of either column. The number of
+//! rows that makes the chunks contiguous depends on the element size:
 //!
 //! | bytes | elements a column | rows | chunk |
 //! | --- | --- | --- | --- |
@@ -13,16 +13,16 @@
 //! | 8 | 2 | 4 | 2×1 (pairs of rows are contiguous) |
 //! | 16 | 1 | 2 | 1×1 (both columns together are contiguous) |
 //!
-//! The u-interleaved curve differs in that row y has x ^ y where Morton's has x: within a column
-//! that permutes a row's elements, between columns it exchanges whole columns.
+//! The u-interleaved curve uses x ^ y where Morton order uses x. Within a column that permutes a
+//! row's elements; between columns it exchanges whole columns. `TWIST` selects it.
 //!
-//! There are two ways through a rectangle, the same for both directions. A near one, which the
-//! caches hold, is taken one row of bricks after the other, from its left end to its right, which
-//! keeps the raster side in a few long streams that the processor fetches ahead by itself. A far one
-//! is taken in **groups** of whole tiles, and within a group row by row; meanwhile the next group is
-//! fetched into the second level of caches, each side in the order of its memory. What is written is
-//! fetched too: a store to a line that is there goes on at once, while stores that bypass the caches
-//! wait for one of the few buffers that combine them, and have measured slower.
+//! Both directions traverse a rectangle in one of two ways. If it fits the caches, bricks are
+//! copied row by row from left to right, which keeps the linear side in a few long streams that the
+//! hardware prefetcher follows. If not (`prefetch`), it is copied in **groups** of whole tiles,
+//! each group row by row, while the next group is prefetched into the second-level cache, each side
+//! in the order of its memory. The destination is prefetched too: a store to a cached line
+//! completes at once, while non-temporal stores wait for one of the few write-combining buffers and
+//! measured slower.
 
 mod kernels;
 
@@ -32,16 +32,16 @@ use crate::copy::Job;
 use crate::plane::{Order, Plane, Rect, spread};
 use kernels::{B1, B2, B4, B8, B16, Kernel};
 
-/// Whether the kernels here serve this plane on this processor.
+/// Whether these kernels support the plane on this processor.
 pub(crate) fn available(plane: &Plane) -> bool {
     let Some((columns, rows)) = brick(plane.element_B) else { return false };
-    // Each column of a brick may lie in a tile of its own.
+    // The two columns of a brick may lie in different tiles.
     (1 << plane.log2_tile_w) >= columns / 2
         && (1 << plane.log2_tile_h) >= rows
         && is_x86_feature_detected!("avx2")
 }
 
-/// Elements of a brick: 32 bytes wide, and as high as the table above says.
+/// Width and height of a brick in elements (the table above).
 fn brick(element_B: u32) -> Option<(u32, u32)> {
     Some(match element_B {
         1 => (32, 8),
@@ -53,12 +53,12 @@ fn brick(element_B: u32) -> Option<(u32, u32)> {
     })
 }
 
-/// Moves `rect`, whole bricks by kernel and the edges by element.
+/// Copies `rect`: whole bricks by kernel, the edges by element.
 ///
 /// # Safety
 ///
 /// As for [`crate::scalar::copy`], with [`available`] true of the plane.
-pub(crate) unsafe fn copy<const TILE: bool>(job: &Job, rect: Rect, far: bool) {
+pub(crate) unsafe fn copy<const TILE: bool>(job: &Job, rect: Rect, prefetch: bool) {
     let Some((columns, rows)) = brick(job.plane.element_B) else { return };
     let x0 = rect.x.next_multiple_of(columns).min(rect.x + rect.w);
     let x1 = ((rect.x + rect.w) / columns * columns).max(x0);
@@ -84,22 +84,22 @@ pub(crate) unsafe fn copy<const TILE: bool>(job: &Job, rect: Rect, far: bool) {
         let job = Job { linear: job.linear.add(skip_B), ..*job };
         match job.plane.order {
             Order::Raster => {}
-            Order::Morton => dispatch::<TILE, false>(&job, inner, far),
-            Order::UInterleaved => dispatch::<TILE, true>(&job, inner, far),
+            Order::Morton => dispatch::<TILE, false>(&job, inner, prefetch),
+            Order::UInterleaved => dispatch::<TILE, true>(&job, inner, prefetch),
         }
     }
 }
 
-unsafe fn dispatch<const TILE: bool, const TWIST: bool>(job: &Job, rect: Rect, far: bool) {
-    // SAFETY: the caller's promise is each arm's.
+unsafe fn dispatch<const TILE: bool, const TWIST: bool>(job: &Job, rect: Rect, prefetch: bool) {
+    // SAFETY: the caller's promise is that of each branch.
     unsafe {
         match job.plane.element_B {
             // Eight rows give whole cache lines of the tiled side.
-            1 => bricks::<B1, 8, TILE, TWIST>(job, rect, far),
-            2 => bricks::<B2, 4, TILE, TWIST>(job, rect, far),
-            4 => bricks::<B4, 4, TILE, TWIST>(job, rect, far),
-            8 => bricks::<B8, 4, TILE, TWIST>(job, rect, far),
-            16 => bricks::<B16, 2, TILE, TWIST>(job, rect, far),
+            1 => bricks::<B1, 8, TILE, TWIST>(job, rect, prefetch),
+            2 => bricks::<B2, 4, TILE, TWIST>(job, rect, prefetch),
+            4 => bricks::<B4, 4, TILE, TWIST>(job, rect, prefetch),
+            8 => bricks::<B8, 4, TILE, TWIST>(job, rect, prefetch),
+            16 => bricks::<B16, 2, TILE, TWIST>(job, rect, prefetch),
             _ => {}
         }
     }
@@ -108,16 +108,16 @@ unsafe fn dispatch<const TILE: bool, const TWIST: bool>(job: &Job, rect: Rect, f
 /// Columns of 16 bytes in the widest tile: 256 elements of 16 bytes.
 const MAX_COLUMNS: usize = 256;
 
-/// Moves a rectangle of whole bricks; `far` as in [`crate::copy`].
+/// Copies a rectangle of whole bricks; `prefetch` as in [`crate::copy`].
 ///
 /// # Safety
 ///
-/// As for [`copy`]; AVX2 is there.
+/// As for [`copy`]; the processor has AVX2.
 #[target_feature(enable = "avx2")]
 unsafe fn bricks<K: Kernel<R>, const R: usize, const TILE: bool, const TWIST: bool>(
     job: &Job,
     rect: Rect,
-    far: bool,
+    prefetch: bool,
 ) {
     let plane = &job.plane;
     let (tile_w, tile_h) = (1u32 << plane.log2_tile_w, 1u32 << plane.log2_tile_h);
@@ -136,7 +136,7 @@ unsafe fn bricks<K: Kernel<R>, const R: usize, const TILE: bool, const TWIST: bo
     let (c0, c1) = ((rect.x / column_el) as usize, ((rect.x + rect.w) / column_el) as usize);
     let y_end = rect.y + rect.h;
 
-    // Moves the bricks of columns `first..last` whose first row is `y`.
+    // Copies the bricks of columns `first..last` whose first row is `y`.
     let strip = |first: usize, last: usize, y: u32| {
         let y_in_tile = y % tile_h;
         let row_B = ((spread(y_in_tile) << 1) * plane.element_B) as usize;
@@ -162,14 +162,14 @@ unsafe fn bricks<K: Kernel<R>, const R: usize, const TILE: bool, const TWIST: bo
         }
     };
 
-    if !far {
+    if !prefetch {
         for y in (rect.y..y_end).step_by(R) {
             strip(c0, c1, y);
         }
         return;
     }
 
-    // Columns of a tile, or of as many tiles as a cache line has.
+    // Columns of a tile, at least those of a cache line.
     let span = column_B.len().max(4);
     let group_c = (GROUP_B / (16 * tile_h as usize)).clamp(64, 256).max(span);
     for tile_y in (rect.y / tile_h * tile_h..y_end).step_by(tile_h as usize) {
@@ -177,8 +177,8 @@ unsafe fn bricks<K: Kernel<R>, const R: usize, const TILE: bool, const TWIST: bo
         for group in (c0 / group_c * group_c..c1).step_by(group_c) {
             let end = (group + group_c).min(c1);
             let (next_c, next_y) = if end < c1 { (end, top) } else { (c0, bottom) };
-            // The next group's lines, on either side in the order of its memory. Prefetching past
-            // the end of an image does nothing.
+            // Prefetch the next group, each side in the order of its memory. Prefetching past the
+            // end of an image has no effect.
             let mut tiled = job
                 .tiled
                 .wrapping_add((next_y / tile_h) as usize * plane.tile_row_B)
@@ -206,6 +206,6 @@ unsafe fn bricks<K: Kernel<R>, const R: usize, const TILE: bool, const TWIST: bo
     }
 }
 
-/// Bytes of either side that are moved while the next so many are fetched into the second level of
-/// caches.
+/// Bytes of a group on either side: copied while the next group is prefetched into the second-level
+/// cache.
 const GROUP_B: usize = 64 << 10;

@@ -1,21 +1,21 @@
-//! The sixteen ways of storing a pair of colours. Section "Color Endpoint Decoding" and its
-//! subsections, whose names the comments repeat.
+//! Decodes the sixteen color endpoint modes. Section "Color Endpoint Decoding" and its subsections,
+//! whose names the comments repeat.
 
-/// One end of a partition's colours.
+/// One of the two endpoint colours of a partition.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Endpoint {
-    /// Eight bits, or twelve where the component is of high dynamic range.
+    /// Eight bits per component, or twelve for HDR components.
     pub(super) value: [u32; 4],
-    /// Which components are of high dynamic range.
+    /// Which components are HDR.
     pub(super) hdr: [bool; 4],
 }
 
 type Pair = [[i32; 4]; 2];
 
-/// 1.0 as twelve logarithmic bits: the alpha of high dynamic range colours without one.
+/// 1.0 as twelve logarithmic bits: the alpha of HDR colours without alpha.
 const HDR_ONE: i32 = 0x780;
 
-/// The error colour: what a partition of high dynamic range is where that is not allowed.
+/// The error colour, for HDR endpoints in the LDR profile.
 const ERROR: Endpoint = Endpoint { value: [0xff, 0, 0xff, 0xff], hdr: [false; 4] };
 
 /// Decodes the `values` of a partition.
@@ -96,8 +96,8 @@ fn hdr_luminance_small(v: [i32; 8]) -> Pair {
     gray(low, low + offset, HDR_ONE)
 }
 
-/// The procedure `bit_transfer_signed`: an offset gives its top bit to the base; returns base and
-/// signed offset.
+/// The procedure `bit_transfer_signed`: transfers the offset's top bit to the base; returns base
+/// and signed offset.
 fn transfer(offset: i32, base: i32) -> (i32, i32) {
     let base = base >> 1 | offset & 0x80;
     let offset = offset >> 1 & 0x3f;
@@ -142,7 +142,7 @@ fn rgb_offset(v: [i32; 8], alpha: Option<(i32, i32)>) -> Pair {
     if dr + dg + db >= 0 { [low, high] } else { [blue_contract(high), blue_contract(low)] }
 }
 
-/// Exchanges red with the component that is the largest.
+/// Exchanges red with the major component.
 fn major_first(mut color: [i32; 4], major: i32) -> [i32; 4] {
     if major > 0 {
         color.swap(0, major as usize);
@@ -238,7 +238,7 @@ fn hdr_rgb_direct(v: [i32; 8]) -> Pair {
     bits.add(0x12, &mut b1, x[3], 7);
     let shift = (mode >> 1) ^ 3;
     let [a, b0, b1, c, d0, d1] = [a, b0, b1, c, d0, d1].map(|value| value << shift);
-    // Clamped before the components change places, which is the same.
+    // Clamping before the components are exchanged gives the same result.
     let high = [a, a - b0, a - b1, HDR_ONE];
     let low = [a - c, a - b0 - c - d0, a - b1 - c - d1, HDR_ONE];
     [major_first(low, major), major_first(high, major)]

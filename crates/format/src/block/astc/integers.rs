@@ -1,9 +1,9 @@
-//! Sequences of small integers: bits, with a trit or a quint above them shared among five or three
-//! integers. Sections "Integer Sequence Encoding", "Endpoint Unquantization", "Weight
-//! Unquantization".
+//! Bounded integer sequence encoding (BISE): integers of some low bits and a trit or quint above
+//! them, five trits or three quints packed together. Sections "Integer Sequence Encoding",
+//! "Endpoint Unquantization", "Weight Unquantization".
 
-/// The range of the integers of a sequence: `bits` low bits, and above them a digit of base 1
-/// (none), 3 or 5.
+/// The range of a sequence's integers: `bits` low bits, and above them a digit of base 1 (none), 3
+/// or 5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Range {
     base: u32,
@@ -40,17 +40,18 @@ const RANGES: [Range; 21] = [
 ];
 
 impl Range {
-    /// The range of weights number `index`: 2 to 8 values, then 10 to 32.
+    /// The range of weights with encoding `index`: 2 to 8 values, then 10 to 32.
     pub(super) fn of_weights(index: u32) -> Range {
         RANGES[index.min(11) as usize]
     }
 
-    /// The largest range of which `count` integers fit `room` bits; colours have at least 6 values.
+    /// The largest range for which `count` integers fit into `room` bits; ranges of colours have at
+    /// least 6 values.
     pub(super) fn largest_for_colors(count: u32, room: u32) -> Option<Range> {
         RANGES[4..].iter().rev().find(|range| range.bits(count) <= room).copied()
     }
 
-    /// Bits of a sequence of `count` integers.
+    /// The length of a sequence of `count` integers in bits.
     pub(super) fn bits(self, count: u32) -> u32 {
         let digits = match self.base {
             3 => (8 * count).div_ceil(5),
@@ -61,7 +62,7 @@ impl Range {
     }
 }
 
-/// Reads a sequence from bit 0 of `stream` up. The last group may be cut off; what is missing reads
+/// Reads a sequence from bit 0 of `stream` up. The last group may be truncated; missing bits read
 /// as 0.
 pub(super) fn read(stream: u128, range: Range, out: &mut [u32]) {
     let end = range.bits(out.len() as u32);
@@ -72,7 +73,7 @@ pub(super) fn read(stream: u128, range: Range, out: &mut [u32]) {
         at += count;
         value
     };
-    // Which bits of the shared digits follow each integer's own.
+    // The number of bits of the packed digits after the low bits of each integer.
     let pieces: &[u32] = match range.base {
         3 => &[2, 2, 1, 2, 1],
         5 => &[3, 2, 2],
@@ -97,7 +98,7 @@ pub(super) fn read(stream: u128, range: Range, out: &mut [u32]) {
     }
 }
 
-/// Five trits out of eight bits.
+/// Unpacks five trits from eight bits.
 fn trits(packed: u32) -> [u32; 5] {
     let bit = |value: u32, at: u32| value >> at & 1;
     let (c, t3, t4);
@@ -121,7 +122,7 @@ fn trits(packed: u32) -> [u32; 5] {
     [t0, t1, t2, t3, t4]
 }
 
-/// Three quints out of seven bits.
+/// Unpacks three quints from seven bits.
 fn quints(packed: u32) -> [u32; 5] {
     let bit = |at: u32| packed >> at & 1;
     if packed >> 1 & 3 == 3 && packed >> 5 & 3 == 0 {
@@ -138,7 +139,7 @@ fn quints(packed: u32) -> [u32; 5] {
     [q0, q1, q2, 0, 0]
 }
 
-/// `value` of `from` bits repeated to fill `to` bits.
+/// Repeats `value` of `from` bits to fill `to` bits.
 fn replicate(value: u32, from: u32, to: u32) -> u32 {
     let mut filled = 0;
     let mut have = 0;
@@ -149,8 +150,8 @@ fn replicate(value: u32, from: u32, to: u32) -> u32 {
     filled >> (have - to)
 }
 
-/// Spreads the bits of `value` above its lowest to the places that `pattern` names, from the top:
-/// `b` the second bit, `c` the third, and so on.
+/// Distributes the bits of `value` above the lowest to the positions that `pattern` gives from the
+/// top: `b` the second bit, `c` the third, and so on.
 fn place(value: u32, pattern: &[u8]) -> u32 {
     pattern.iter().fold(0, |placed, &letter| {
         let bit = match letter {
@@ -161,7 +162,7 @@ fn place(value: u32, pattern: &[u8]) -> u32 {
     })
 }
 
-/// The shared step of unquantizing digits with bits: the lowest bit mirrors.
+/// Unquantises an integer with a trit or quint; the lowest bit mirrors the result.
 fn mirrored(value: u32, range: Range, factor: u32, pattern: &[u8], mirror: u32, top: u32) -> u32 {
     let digit = value >> range.bits;
     let a = if value & 1 != 0 { mirror } else { 0 };
@@ -169,7 +170,7 @@ fn mirrored(value: u32, range: Range, factor: u32, pattern: &[u8], mirror: u32, 
     (a & top) | t >> 2
 }
 
-/// An endpoint's integer as 0 to 255.
+/// Unquantises an endpoint's integer to 0 to 255.
 pub(super) fn unquantize_color(range: Range, value: u32) -> u32 {
     let (factor, pattern): (u32, &[u8]) = match (range.base, range.bits) {
         (3, 1) => (204, b"000000000"),
@@ -188,7 +189,7 @@ pub(super) fn unquantize_color(range: Range, value: u32) -> u32 {
     mirrored(value, range, factor, pattern, 0x1ff, 0x80)
 }
 
-/// A weight's integer as 0 to 64.
+/// Unquantises a weight's integer to 0 to 64.
 pub(super) fn unquantize_weight(range: Range, value: u32) -> u32 {
     let weight = match (range.base, range.bits) {
         (3, 0) => [0, 32, 63][value.min(2) as usize],

@@ -1,10 +1,10 @@
-//! ASTC blocks of 2D pixels, low and high dynamic range.
+//! Decodes 2D ASTC blocks, LDR and HDR.
 //!
-//! A block is 128 bits: from the bottom the block mode, the partitions and the endpoints' colours,
-//! from the top, bits reversed, the weights. Each pixel is of a partition and blends its endpoints by
-//! a weight, which is interpolated from a grid that may be coarser than the block.
-//! source: Khronos Data Format Specification, "ASTC Compressed Texture Image Formats"; sections are
-//! named at each step.
+//! A block has 128 bits: from the bottom up the block mode, the partitions and the endpoint
+//! colours, from the top down, in reversed bit order, the weights. Each pixel belongs to a
+//! partition and blends the partition's endpoints by a weight, which is interpolated from a grid
+//! that may be coarser than the block. source: Khronos Data Format Specification, "ASTC Compressed
+//! Texture Image Formats"; sections are named at each step.
 
 mod endpoints;
 mod integers;
@@ -19,19 +19,19 @@ use endpoints::{Endpoint, endpoints};
 use integers::{read, unquantize_color, unquantize_weight};
 use mode::{BlockMode, VoidExtent};
 
-/// What a block's 16-bit results become.
+/// How the 16-bit results of a block are converted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Profile {
-    /// Fixed point as half floats.
+    /// LDR: fixed point to half floats.
     Ldr,
-    /// Eight bits, sRGB.
+    /// sRGB: the upper eight bits.
     Srgb,
-    /// Half floats.
+    /// HDR: half floats.
     Hdr,
 }
 
-/// Decodes a block of `width`×`height` pixels. What the format forbids gives the error colour, as
-/// hardware does: magenta, or NaN in high dynamic range.
+/// Decodes a block of `width`×`height` pixels. Illegal encodings give the error colour, as the
+/// specification requires: magenta, or NaN in the HDR profile.
 pub(super) fn decode(
     (width, height): (u32, u32),
     numeric: Numeric,
@@ -110,7 +110,7 @@ fn decode_block(
     Some(())
 }
 
-/// A component between two endpoints. Section "Weight Application".
+/// Blends a component between two endpoints. Section "Weight Application".
 fn blend(low: &Endpoint, high: &Endpoint, c: usize, weight: u32, profile: Profile) -> f32 {
     let hdr = low.hdr[c];
     let wide = |value: u32| match (hdr, profile) {
@@ -122,21 +122,22 @@ fn blend(low: &Endpoint, high: &Endpoint, c: usize, weight: u32, profile: Profil
     if hdr { logarithmic(mixed) } else { fixed_point(mixed, c, profile) }
 }
 
-/// Sixteen bits of fixed point as shaders see them. Section "LDR Mode" of the result's conversion.
+/// Converts 16 bits of fixed point to float. Section "LDR Mode" of the conversion of results.
 fn fixed_point(value: u32, c: usize, profile: Profile) -> f32 {
     match profile {
         Profile::Srgb if c < 3 => srgb::decode_table()[(value >> 8) as usize & 0xff],
         Profile::Srgb => (value >> 8) as f32 / 255.0,
         _ if value == 0xffff => 1.0,
         _ => {
-            // The value over 2^16, cut to the eleven significant bits of a half float, or to 2^-24.
+            // The value divided by 2^16, truncated to the eleven significant bits of a half float,
+            // or to 2^-24.
             let cut = (value.max(1).ilog2() as i32 - 10).clamp(0, 5);
             ((value >> cut) << cut) as f32 / 65536.0
         }
     }
 }
 
-/// Sixteen bits of a piecewise linear logarithm, as a half float. Section "HDR Mode".
+/// Converts 16 bits of piecewise linear logarithm to a half float. Section "HDR Mode".
 fn logarithmic(value: u32) -> f32 {
     let (exponent, mantissa) = (value >> 11, value & 0x7ff);
     let mantissa = match mantissa {
@@ -149,7 +150,7 @@ fn logarithmic(value: u32) -> f32 {
 }
 
 impl VoidExtent {
-    /// The colour, where the profile allows it.
+    /// The colour, if the profile allows it.
     fn color(&self, profile: Profile) -> Option<[f32; 4]> {
         if !self.hdr {
             return Some(std::array::from_fn(|c| fixed_point(self.components[c], c, profile)));
@@ -160,7 +161,7 @@ impl VoidExtent {
 }
 
 impl BlockMode {
-    /// The weights of pixel (x, y), one a plane. Section "Weight Infill".
+    /// The weights of pixel (x, y), one per plane. Section "Weight Infill".
     fn interpolate(
         &self,
         weights: &[u32; 64],
@@ -189,7 +190,7 @@ impl BlockMode {
             }
             let sum: u32 = corners
                 .iter()
-                // A corner beyond the grid's end has no share.
+                // Corners beyond the end of the grid have a factor of 0.
                 .map(|&(step, share)| {
                     let at = (first + step) * planes + plane as u32;
                     weights.get(at as usize).map_or(0, |weight| weight * share)

@@ -1,17 +1,17 @@
-//! Block modes, and where the parts of a block are.
+//! Decodes block modes and the positions of the fields of a block.
 
 use super::bits;
 use super::integers::Range;
 
-/// A block of one colour. Section "Void-Extent Blocks".
+/// A void-extent block: one colour. Section "Void-Extent Blocks".
 pub(super) struct VoidExtent {
     pub(super) hdr: bool,
-    /// Sixteen bits each: fixed point, or half floats.
+    /// The colour's components, 16 bits each: fixed point, or half floats.
     pub(super) components: [u32; 4],
 }
 
 impl VoidExtent {
-    /// `None` if the block is no void extent; `Some(None)` if it is a forbidden one.
+    /// `None` if the block is not a void extent, `Some(None)` if it is an illegal one.
     pub(super) fn read(block: u128) -> Option<Option<VoidExtent>> {
         if bits(block, 0, 9) != 0x1fc {
             return None;
@@ -31,32 +31,33 @@ impl VoidExtent {
     }
 }
 
-/// What the first bits of a block say.
+/// The decoded block mode.
 pub(super) struct BlockMode {
     pub(super) grid_w: u32,
     pub(super) grid_h: u32,
     /// The range of weights.
     pub(super) weights: Range,
-    /// The component that a second plane of weights blends, if there is one.
+    /// The component that uses a second plane of weights, if there is one.
     pub(super) second_plane: Option<u32>,
     pub(super) partitions: u32,
     weight_bits: u32,
     extra_mode_bits: u32,
 }
 
-/// Where and how endpoint colours are stored.
+/// The encoding and position of the endpoint colours.
 pub(super) struct Colors {
     /// The endpoint mode of each partition.
     pub(super) modes: [u32; 4],
-    /// The first bit.
+    /// Position of the first bit.
     pub(super) at: u32,
-    /// How many integers there are.
+    /// Number of integers.
     pub(super) count: u32,
     pub(super) range: Range,
 }
 
 impl BlockMode {
-    /// Reads a block that is no void extent. `None` if it is forbidden. Section "Block Mode".
+    /// Reads the mode of a block that is not a void extent. `None` if it is illegal. Section "Block
+    /// Mode".
     pub(super) fn read(block: u128, (width, height): (u32, u32)) -> Option<BlockMode> {
         let a = bits(block, 5, 2);
         let b = bits(block, 7, 2);
@@ -97,7 +98,7 @@ impl BlockMode {
         if count > 64 || !(24..=96).contains(&weight_bits) || (dual && partitions == 4) {
             return None;
         }
-        // Endpoint modes that differ between partitions take bits below the weights.
+        // If endpoint modes differ between partitions, part of their encoding is below the weights.
         let extra_mode_bits =
             if partitions > 1 && bits(block, 23, 2) != 0 { 3 * partitions - 4 } else { 0 };
         let second_plane = dual.then(|| bits(block, 128 - weight_bits - extra_mode_bits - 2, 2));
@@ -120,8 +121,8 @@ impl BlockMode {
         self.grid_w * self.grid_h * self.planes()
     }
 
-    /// The endpoint modes, and where the colours are. `None` if they do not fit. Sections "Color
-    /// Endpoint Mode", "Color Endpoint Decoding".
+    /// Reads the endpoint modes and the position of the colours. `None` if they do not fit.
+    /// Sections "Color Endpoint Mode", "Color Endpoint Decoding".
     pub(super) fn colors(&self, block: u128) -> Option<Colors> {
         let n = self.partitions;
         let mut modes = [0; 4];

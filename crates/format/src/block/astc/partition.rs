@@ -1,13 +1,13 @@
-//! Which partition a pixel is of. Section "Partition Pattern Generation".
+//! The partition function. Section "Partition Pattern Generation".
 
-/// The partition of pixel (x, y) of a block with `count` partitions; `small` blocks have fewer than
+/// The partition of pixel (x, y) in a block with `count` partitions; `small` blocks have fewer than
 /// 31 pixels.
 pub(super) fn of(seed: u32, x: u32, y: u32, count: u32, small: bool) -> u32 {
     let (x, y) = if small { (x << 1, y << 1) } else { (x, y) };
     let seed = seed + (count - 1) * 1024;
     let random = hash(seed);
 
-    // Each line has four squared and shortened nibbles of the hash for its slopes.
+    // The slopes of each line are nibbles of the hash, squared and shifted.
     let (odd, by_count) = (if seed & 2 != 0 { 4 } else { 5 }, if count == 3 { 6 } else { 5 });
     let (shift_x, shift_y) = if seed & 1 != 0 { (odd, by_count) } else { (by_count, odd) };
     let slope = |nibble: u32, shift: u32| {
