@@ -1,13 +1,14 @@
-//! `--batch`: one JSON request a line on standard input, one answer a line on standard output.
+//! `--batch`: reads one JSON request per line from standard input and writes one answer per line to
+//! standard output.
 
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 
 use serde::Serialize;
 
-/// The longest line. Longer ones are answered with an error.
+/// Limit on the length of a line. Longer ones are answered with an error.
 const MAX_LINE_B: u64 = 1 << 20;
 
-/// Why a request has no answer.
+/// The error of a request.
 pub struct Refused(String);
 
 impl From<String> for Refused {
@@ -27,9 +28,9 @@ struct ErrorAnswer<'a> {
     error: &'a str,
 }
 
-/// Answers each line of standard input, in order. A refused request gets `{"error": …}` with the
-/// line's number, and the rest go on. Answers are flushed whenever no further request is waiting, so
-/// that a program can ask one at a time.
+/// Answers each line of standard input, in order. A refused request is answered with `{"error": …}`
+/// and the line number, and the next one is read. Answers are flushed whenever no further request
+/// is buffered, so that a program can send one at a time.
 pub fn run(
     command: &str,
     mut answer: impl FnMut(&str) -> Result<String, Refused>,
@@ -69,7 +70,7 @@ pub fn run(
             writeln!(output, "{text}").and_then(|()| if flush { output.flush() } else { Ok(()) });
         match written {
             Ok(()) => {}
-            // Whoever asked went away.
+            // The reader closed the pipe.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
             Err(error) => return Err(format!("standard output: {error}")),
         }

@@ -1,4 +1,4 @@
-//! `tepui asm`: text to machine code.
+//! `tepui asm`: assembles text to machine code.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,8 +12,8 @@ use crate::input::read;
 /// Assembles text to machine code.
 ///
 /// A line holds labels (`loop:`), then an instruction or a directive (`.zero N`, `.hex BYTES`),
-/// then a comment (`#`, `;` or `//`). Branches take a label, `pc+N`, or an offset in the code.
-/// Lines of `tepui disasm` are understood as they are.
+/// then a comment (`#`, `;` or `//`). Branches take a label, `pc+N`, or an offset in the code. The
+/// output of `tepui disasm` is valid input.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     echo 'fadd32 r0, r1, 0.5' | tepui asm --isa agx\n  \
@@ -21,7 +21,7 @@ use crate::input::read;
     tepui disasm --isa agx shader.bin | tepui asm --isa agx -o same.bin\n\n\
     `tepui isa agx` explains the instructions.")]
 pub struct Args {
-    /// Instruction set (`agx`), or a GPU that has it (`m1`).
+    /// Instruction set (`agx`), or a GPU with it (`m1`).
     #[arg(long, visible_alias = "gpu", value_parser = parse_isa)]
     isa: Isa,
     /// Assembly text; `-` is standard input.
@@ -32,7 +32,7 @@ pub struct Args {
     output: Option<PathBuf>,
 }
 
-/// Assembles.
+/// Runs the command.
 pub fn run(args: &Args) -> ExitCode {
     let name = args.file.display();
     let source = match read(&args.file).map(String::from_utf8) {

@@ -1,4 +1,4 @@
-//! `tepui compare`: two runs of `tepui compile --json`.
+//! `tepui compare`: compares the statistics of two runs of `tepui compile --json`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,8 @@ use crate::cmd_compile::Report;
 
 /// Compares the statistics of two runs of `tepui compile … --json`.
 ///
-/// For each statistic: the totals, how many shaders were helped and hurt, and by how much; then the shaders that changed most.
+/// Prints for each statistic the totals, the number of shaders helped and hurt, the mean ratio, and
+/// the shaders that changed most.
 #[derive(clap::Args)]
 #[command(after_help = "Example:
   tepui compile shaders/ --json -o new.json && tepui compare old.json new.json")]
@@ -17,7 +18,7 @@ pub struct Args {
     old: PathBuf,
     /// The run after.
     new: PathBuf,
-    /// How many changed shaders are listed for each statistic.
+    /// Number of changed shaders to list for each statistic.
     #[arg(long, default_value_t = 5)]
     top: usize,
     /// Prints JSON.
@@ -25,7 +26,7 @@ pub struct Args {
     json: bool,
 }
 
-/// What became of one statistic.
+/// The change of one statistic.
 #[derive(serde::Serialize, Default)]
 struct Change {
     before: i64,
@@ -67,7 +68,7 @@ fn try_run(args: &Args) -> Result<(), String> {
             let c = all.entry(name.clone()).or_default();
             c.before += before;
             c.after += after;
-            // More threads are better, more of anything else is worse.
+            // More threads are better; more of any other statistic is worse.
             let better = if name == "threads" { after > before } else { after < before };
             if after != before {
                 c.changed.push((b.file.clone(), before, after));

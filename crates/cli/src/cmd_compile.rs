@@ -1,4 +1,4 @@
-//! `tepui compile`: shaders to machine code.
+//! `tepui compile`: compiles shaders to machine code.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -18,8 +18,9 @@ use crate::frontend;
 
 /// Compiles shaders to AGX machine code.
 ///
-/// Takes SPIR-V (`.spv`), WGSL (`.wgsl`) and GLSL (`.comp`, `.vert`, `.frag`); of folders, all such files. One file prints its assembly and
-/// statistics; several print a line each, with a total. `tepui compare` compares two runs with `--json`.
+/// Takes SPIR-V (`.spv`), WGSL (`.wgsl`) and GLSL (`.comp`, `.vert`, `.frag`); of a folder, all
+/// such files. For one file it prints assembly and statistics, for several one line each and a
+/// total. `tepui compare` compares two runs with `--json`.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tepui compile mandelbrot.comp --gpu m1
@@ -30,7 +31,7 @@ use crate::frontend;
   tepui compile blur.frag --target R8G8B8A8_UNORM
   tepui compile shaders/ --gpu m1 --json -o new.json && tepui compare old.json new.json")]
 pub struct Args {
-    /// Shader files, or folders of them; `-` is standard input (GLSL wants --stage).
+    /// Shader files, or folders of them; `-` is standard input (GLSL then needs --stage).
     #[arg(required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]
@@ -38,7 +39,8 @@ pub struct Args {
     /// What to print.
     #[arg(long, value_enum, default_value = "asm")]
     emit: Emit,
-    /// With `--emit ir`, `mir` or `cfg`: the result of this pass instead of the last one. `list` lists the passes.
+    /// With `--emit ir`, `mir` or `cfg`: print the result of this pass instead of the last one.
+    /// `list` lists the passes.
     #[arg(long, value_name = "PASS")]
     after: Option<String>,
     /// Prints JSON.
@@ -52,16 +54,18 @@ pub struct Args {
 /// Options of every command that compiles.
 #[derive(clap::Args, Clone)]
 pub struct Common {
-    /// For which GPU: `tepui gpus` shows those with a compiler.
+    /// The GPU to compile for; `tepui gpus` shows those with a compiler.
     #[arg(long, default_value = "m1", value_parser = crate::gpu::with(Feature::Compiler))]
     pub gpu: Gpu,
-    /// Stage, when neither the name nor the entry point tells: compute, vertex, fragment.
+    /// Stage (compute, vertex, fragment), if neither the file name nor the entry point determines
+    /// it.
     #[arg(long)]
     pub stage: Option<String>,
     /// Entry point.
     #[arg(long)]
     pub entry: Option<String>,
-    /// Specialisation constant: number and value (a number, or a float with a point); for WGSL an override's name or number.
+    /// Specialisation constant: id and value (an integer, or a float with a point); for WGSL, the
+    /// name or id of an override.
     #[arg(long, value_name = "ID=VALUE")]
     pub spec: Vec<String>,
     /// Macro for GLSL.
@@ -70,11 +74,12 @@ pub struct Common {
     /// Checks buffer accesses against the buffers' sizes.
     #[arg(long)]
     pub robust: bool,
-    /// Lets a thread have at most so many half-registers; what does not fit is spilled.
+    /// Limits the half-registers of a thread; values that do not fit are spilled.
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     pub registers: u16,
-    /// Fragment: a render target's format, by Vulkan's name (`R8G8B8A8_UNORM`), for locations 0, 1, … in turn. The shader then stores to the
-    /// tile itself and tests; without any, it leaves that to an epilog.
+    /// Fragment shaders: format of a render target by Vulkan's name (`R8G8B8A8_UNORM`), for
+    /// locations 0, 1, … in turn. The shader then writes the tilebuffer and runs the depth and
+    /// stencil tests itself; without targets, that is left to an epilog.
     #[arg(long, value_name = "FORMAT")]
     pub target: Vec<String>,
     /// Samples of the render targets.
@@ -116,7 +121,7 @@ pub struct Report {
     /// Vertex and fragment shaders: what links them to each other.
     #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
     pub interface: serde_json::Value,
-    /// Why it was not compiled.
+    /// The error, if it was not compiled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -142,7 +147,7 @@ impl Common {
                 "compute" | "comp" => Ok(Stage::Compute),
                 "vertex" | "vert" => Ok(Stage::Vertex),
                 "fragment" | "frag" => Ok(Stage::Fragment),
-                s => Err(format!("`{s}` is no stage: compute, vertex or fragment")),
+                s => Err(format!("`{s}` is not a stage; write compute, vertex or fragment")),
             })
             .transpose()
     }
@@ -158,19 +163,22 @@ impl Common {
         self.translate_module(&module)
     }
 
-    /// The SPIR-V of a file to IR.
+    /// Translates the SPIR-V of a file to IR.
     pub fn translate_module(&self, module: &frontend::Module) -> Result<Shader, String> {
         let (words, stage) = (&module.words, module.stage);
         let mut spec = Vec::new();
         for s in self.spec.iter().filter(|_| !module.specialised) {
             let (id, value) = s.split_once('=').ok_or_else(|| format!("`{s}`: write ID=VALUE"))?;
-            let id = id.parse().map_err(|_| format!("`{id}` is no number"))?;
+            let id = id.parse().map_err(|_| format!("`{id}` is not a number"))?;
             let bits = if value.contains('.') {
                 u64::from(
-                    value.parse::<f32>().map_err(|_| format!("`{value}` is no number"))?.to_bits(),
+                    value
+                        .parse::<f32>()
+                        .map_err(|_| format!("`{value}` is not a number"))?
+                        .to_bits(),
                 )
             } else {
-                value.parse::<i64>().map_err(|_| format!("`{value}` is no number"))? as u64
+                value.parse::<i64>().map_err(|_| format!("`{value}` is not a number"))? as u64
             };
             spec.push((id, bits));
         }
@@ -188,7 +196,7 @@ impl Common {
         tepui_spirv::translate(words, &options).map_err(|e| e.to_string())
     }
 
-    /// What a shader is compiled for.
+    /// The stage interface to compile for.
     pub fn interface(&self, stage: Stage) -> Result<Interface, String> {
         if stage != Stage::Fragment || self.target.is_empty() {
             return Ok(Interface::main(stage));
@@ -198,7 +206,7 @@ impl Common {
             return Err(format!("there are at most {} render targets", tile.formats.len()));
         }
         for (to, name) in tile.formats.iter_mut().zip(&self.target) {
-            let unknown = || format!("`{name}` is no format; `tepui formats` lists them");
+            let unknown = || format!("`{name}` is not a format; `tepui formats` lists them");
             *to = Some(name.parse().map_err(|_| unknown())?);
         }
         let colours = Colours::Tile(Box::new(tile));
@@ -211,7 +219,7 @@ impl Common {
     }
 }
 
-/// All shader files of some paths.
+/// Expands folders to the shader files in them.
 pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
     fn walk(dir: &Path, out: &mut Vec<PathBuf>) -> std::io::Result<()> {
         let mut entries: Vec<_> = std::fs::read_dir(dir)?.collect::<Result<_, _>>()?;
@@ -241,12 +249,12 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
     Ok(out)
 }
 
-/// The lines of source files, by the files' names.
+/// The lines of the source files in debug information, by file name.
 fn source_lines(words: &[u32]) -> HashMap<String, Vec<String>> {
     let sources = tepui_spirv::sources(words).unwrap_or_default();
     let lines = |text: String| {
         let mut lines: Vec<String> = text.lines().map(|l| l.trim().to_owned()).collect();
-        // glslang puts comments about its options before the text, and a line that starts the count anew.
+        // glslang inserts comments about its options and a `#line 1` before the text.
         let head = lines.iter().take_while(|l| l.starts_with("// OpModuleProcessed")).count();
         if head > 0 && lines.get(head).is_some_and(|l| l == "#line 1") {
             lines.drain(..=head);
@@ -256,7 +264,7 @@ fn source_lines(words: &[u32]) -> HashMap<String, Vec<String>> {
     sources.into_iter().map(|(file, text)| (file, lines(text))).collect()
 }
 
-/// Text of a listing, with the source line where it changes.
+/// The listing, with a comment where the source line changes.
 fn listing(program: &Program, shader: &Shader, sources: &HashMap<String, Vec<String>>) -> String {
     let mut out = String::new();
     let mut section = |title: &str, code: &[u8], locs: &[(u32, tepui_ir::Loc)]| {
@@ -301,7 +309,7 @@ fn lines(code: &[u8]) -> Vec<Line> {
         .collect()
 }
 
-/// Compiles a file; the text of the stage that was asked for.
+/// Compiles a file and prints what `--emit` selects.
 fn one(args: &Args, path: &Path, look: bool) -> (Report, String, Vec<u8>) {
     let mut report = Report {
         gpu: args.common.gpu.id().to_owned(),
@@ -387,7 +395,7 @@ fn one(args: &Args, path: &Path, look: bool) -> (Report, String, Vec<u8>) {
     (report, text, Vec::new())
 }
 
-/// The compute program that writes what transform feedback captures.
+/// Compiles the compute program that writes the outputs captured by transform feedback.
 fn capture(args: &Args, mut shader: Shader, words: &[u32]) -> Result<String, String> {
     let results = abi::VertexResults::Memory;
     let interface = Interface::Vertex(abi::Vertex { results, ..abi::Vertex::default() });

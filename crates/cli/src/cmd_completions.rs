@@ -1,4 +1,4 @@
-//! `tepui completions` and `tepui man`: what shells and manual readers show of the command.
+//! `tepui completions` and `tepui man`: shell completions and manual pages.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -13,14 +13,14 @@ use crate::{gpu, input};
 /// Arguments of `tepui decode`.
 #[derive(clap::Args)]
 #[command(
-    about = "Prints what a capture holds: kernel calls and decoded submissions",
-    long_about = "Prints captures that `tepui trace --save DIR` made: each kernel call with its fields, and each \
+    about = "Prints the contents of a capture: kernel calls and decoded submissions",
+    long_about = "Prints captures written by `tepui trace --save DIR`: each kernel call with its fields, and each \
         command that the GPU executed with its control streams, state, descriptors, uniforms and shaders.",
     after_help = "Examples:\n  \
         tepui trace --gpu m1 --save /tmp/cap -- ./my-program\n  \
         tepui decode /tmp/cap\n  \
         tepui decode /tmp/cap --commands --json | jq 'select(.type == \"command\")'\n\n\
-        With --json there is one object a line: {\"type\": \"process\" | \"call\" | \"command\" | \"end\" | …}."
+        With --json, each line is an object: {\"type\": \"process\" | \"call\" | \"command\" | \"end\" | …}."
 )]
 pub struct Args {
     /// A directory of captures, or one capture; `-` is standard input.
@@ -33,17 +33,17 @@ pub struct Args {
 /// How captures are printed.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub struct Style {
-    /// One JSON object a line.
+    /// Print one JSON object per line.
     #[arg(long)]
     pub json: bool,
-    /// Flags that are off, too.
+    /// Print false flags too.
     #[arg(long)]
     pub all: bool,
-    /// Commands only, not the kernel calls.
+    /// Print only commands, not kernel calls.
     #[arg(long)]
     pub commands: bool,
-    /// USC words and shaders as often as something points to them, not only the first time, and
-    /// descriptors in every way in which they can be read.
+    /// Print USC words and shaders each time something points to them, not only the first time, and
+    /// descriptors both as textures and as PBE descriptors.
     #[arg(long)]
     pub everything: bool,
 }
@@ -65,7 +65,7 @@ pub fn run(args: &Args) -> ExitCode {
             .and_then(|file| print(BufReader::new(file), args.style, &mut out));
         match result {
             Ok(()) => {}
-            // As `head` does to programs.
+            // The reader closed the pipe, as `head` does.
             Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
                 return status;
             }
@@ -85,7 +85,7 @@ pub fn run(args: &Args) -> ExitCode {
     status
 }
 
-/// The captures in a directory, in the order in which they were made, or the one file.
+/// The captures in a directory, in the order in which they were created, or the one file.
 pub fn captures(path: &Path) -> Result<Vec<PathBuf>, String> {
     let failed = |error: io::Error| format!("{}: {error}", path.display());
     if input::is_stdin(path) {
@@ -109,10 +109,10 @@ pub fn captures(path: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(found.into_iter().map(|(_, path)| path).collect())
 }
 
-/// Why printing ended early.
+/// Why printing stopped early.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// The capture cannot be read further; what came before was printed.
+    /// The capture is damaged; everything before the damage was printed.
     #[error("{0}")]
     Capture(String),
     /// The output is closed.
@@ -149,12 +149,12 @@ pub struct Printer {
 }
 
 impl Printer {
-    /// For a capture that begins.
+    /// A printer at the start of a capture.
     pub fn new(style: Style) -> Printer {
         Printer { style, options: Options::new(0), started_ns: None }
     }
 
-    /// The text of an event, whole lines; empty if the style leaves it out.
+    /// The text of an event in whole lines; empty if the style omits it.
     pub fn event<R: Read>(&mut self, events: &Events<R>, event: &Event) -> String {
         if let Event::Process(process) = event {
             self.options = Options {

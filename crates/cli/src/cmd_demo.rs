@@ -1,4 +1,5 @@
-//! `tepui demo`: AGX machine code on the virtual M1, in this process, and the picture it draws.
+//! `tepui demo`: runs AGX machine code on the virtual M1 in this process and writes the picture
+//! that it draws.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -7,7 +8,7 @@ use std::time::Instant;
 use tepui_agx_bare::{Dispatch, Machine, address_halves};
 use tepui_agx_model::Options;
 
-/// The program; it is also an example of the assembler's input.
+/// The program, which is also an example of assembler input.
 const SOURCE: &str = include_str!("../../../examples/agx/mandelbrot.s");
 
 /// Runs AGX programs on a virtual Apple M1 inside this process and writes the picture they draw.
@@ -19,16 +20,16 @@ const SOURCE: &str = include_str!("../../../examples/agx/mandelbrot.s");
   tepui demo
   tepui demo --size 1920x1080 --out mandelbrot.png --listing")]
 pub struct Args {
-    /// Where the picture goes.
+    /// The output file.
     #[arg(long, default_value = "tepui-demo.png")]
     out: PathBuf,
     /// Size of the picture in pixels.
     #[arg(long, default_value = "960x640", value_parser = crate::size::parse)]
     size: [u32; 2],
-    /// Worker threads; 0 takes one for each core of this machine.
+    /// Worker threads; 0 means one per core.
     #[arg(long, default_value_t = 0)]
     threads: usize,
-    /// Print the program as the disassembler shows it.
+    /// Print the disassembled program.
     #[arg(long)]
     listing: bool,
 }
@@ -58,7 +59,7 @@ fn demo(args: &Args) -> Result<(), Box<dyn std::error::Error>> {
     }
     let mut machine = Machine::new(Options { threads: args.threads, ..Options::default() })?;
     let picture = machine.buffer(4 * width as usize * height as usize)?;
-    // The set lies in -2.2..0.8 by -1..1; keep its proportions.
+    // Show -2.2..0.8 by -1..1, and keep the aspect ratio.
     let step = (3.0 / width as f32).max(2.1 / height as f32);
     let (left, top) = (-0.7 - step * width as f32 / 2.0, -step * height as f32 / 2.0);
     let mut uniforms = address_halves(picture.address()).to_vec();

@@ -1,4 +1,4 @@
-//! `tepui disasm`: machine code to text.
+//! `tepui disasm`: disassembles machine code.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -11,11 +11,11 @@ use tepui_gpus::isa::Isa;
 use crate::cmd_isa::{parse_isa, print_out};
 use crate::input::read;
 
-/// Disassembles machine code, one line an instruction: offset, bytes, text.
+/// Disassembles machine code, one instruction per line: offset, bytes, text.
 ///
-/// The text is applegpu's, branch targets are offsets in the code. Padding is shown as `.zero N`.
-/// Bytes that are no instruction are shown with the reason, counted on standard error, and make
-/// the exit status 1.
+/// The syntax is applegpu's; branch targets are offsets in the code. Padding is shown as `.zero N`.
+/// Bytes that are not an instruction are shown with the reason and counted on standard error, and
+/// the exit status is then 1.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     tepui disasm --isa agx shader.bin\n  \
@@ -26,7 +26,7 @@ use crate::input::read;
     [{\"offset\": 0, \"bytes\": \"8800\", \"text\": \"stop\"}, …], with \"error\" beside a null \"text\" \
     for bytes that are no instruction")]
 pub struct Args {
-    /// Instruction set (`agx`), or a GPU that has it (`m1`).
+    /// Instruction set (`agx`), or a GPU with it (`m1`).
     #[arg(long, visible_alias = "gpu", value_parser = parse_isa)]
     isa: Isa,
     /// Machine code; `-` is standard input.
@@ -35,13 +35,13 @@ pub struct Args {
     /// Machine code in hexadecimal; spaces are allowed.
     #[arg(long, value_name = "BYTES")]
     hex: Option<String>,
-    /// Begins at this offset (decimal or 0x…); offsets are still counted from the start.
+    /// Begin at this offset (decimal or 0x…); printed offsets still count from the start.
     #[arg(long, value_name = "OFFSET", default_value = "0", value_parser = offset)]
     start: usize,
-    /// Ends behind the first `stop`.
+    /// End after the first `stop`.
     #[arg(long)]
     until_stop: bool,
-    /// One JSON array, for programs.
+    /// Print a JSON array.
     #[arg(long)]
     json: bool,
 }
@@ -54,7 +54,7 @@ fn offset(text: &str) -> Result<usize, String> {
     value.map_err(|error| error.to_string())
 }
 
-/// A line of the listing as `--json` shows it.
+/// An instruction in the output of `--json`.
 #[derive(Serialize)]
 struct Row {
     offset: usize,
@@ -64,7 +64,7 @@ struct Row {
     error: Option<String>,
 }
 
-/// Disassembles.
+/// Runs the command.
 pub fn run(args: &Args) -> ExitCode {
     let (code, name) = match (&args.hex, &args.file) {
         (Some(hex), _) => match hex_bytes(hex) {
@@ -123,7 +123,7 @@ pub fn run(args: &Args) -> ExitCode {
         None => status,
         Some((offset, error)) => {
             eprintln!(
-                "tepui disasm: {name}: {} place(s) are no instruction, the first at {offset:#x}: {error}",
+                "tepui disasm: {name}: {} undecodable place(s), the first at {offset:#x}: {error}",
                 errors.len()
             );
             ExitCode::FAILURE

@@ -1,4 +1,4 @@
-//! `tepui formats`: the pixel formats, and which of them a GPU has.
+//! `tepui formats`: lists the pixel formats and what a GPU supports.
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write as _};
@@ -11,14 +11,14 @@ use tepui_gpus::Gpu;
 use tepui_gpus::mali::Chip;
 use tepui_gpus::mali::texture::{COMPRESSED, TextureFeatures};
 
-/// Lists the pixel formats, or what a GPU does with them.
+/// Lists the pixel formats, or those that a GPU supports.
 ///
-/// Without a GPU: every format of the table. For an Apple GPU: which formats it samples, renders and
-/// compresses. For a Mali GPU: which families of compressed formats the chip has, as Mesa's
-/// panfrost_texfeatures prints them; --all adds the other formats.
+/// Without a GPU: every format of the table. For an Apple GPU: which formats it samples, renders
+/// and compresses. For a Mali GPU: which families of compressed formats the chip has, printed like
+/// Mesa's panfrost_texfeatures; --all adds the other formats.
 ///
-/// Which compressed formats a Mali chip has is for its system-on-chip to choose. Without
-/// --texture-features, what the chip's name implies is shown: all that the architecture has.
+/// A Mali chip's system-on-chip chooses which compressed formats it has. Without
+/// --texture-features, all formats of the architecture are shown as supported.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     tepui formats\n  \
@@ -32,19 +32,19 @@ pub struct Args {
     /// Mali: the register TEXTURE_FEATURES_0 of a particular device.
     #[arg(long, value_name = "REGISTER", value_parser = register)]
     texture_features: Option<TextureFeatures>,
-    /// Mali: all formats, not only the families of compressed ones.
+    /// Mali: list all formats, not only the families of compressed ones.
     #[arg(long)]
     all: bool,
-    /// JSON, for programs.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
 
 fn register(text: &str) -> Result<TextureFeatures, String> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
-    u32::from_str_radix(digits, 16)
-        .map(TextureFeatures)
-        .map_err(|_| "write the register as a hexadecimal number of 32 bits, say 0xf7fe03fe".into())
+    u32::from_str_radix(digits, 16).map(TextureFeatures).map_err(|_| {
+        "write the register as a 32-bit hexadecimal number, for example 0xf7fe03fe".into()
+    })
 }
 
 #[derive(Serialize)]
@@ -141,7 +141,7 @@ fn table(args: &Args) -> Result<String, String> {
     Ok(text)
 }
 
-/// What a block's bits are, from the least significant up.
+/// The bit fields of a block, from the least significant up.
 fn channels(format: Format) -> String {
     match &format.info().encoding {
         Encoding::Plain(c) | Encoding::DepthStencil(c) | Encoding::Subsampled(c) => c
@@ -239,7 +239,7 @@ fn mali(args: &Args, chip: &Chip) -> Result<String, String> {
     Ok(text)
 }
 
-/// The table of `panfrost_texfeatures`, in colour on a terminal.
+/// The table that `panfrost_texfeatures` prints, in colour on a terminal.
 fn texture_features(features: TextureFeatures) -> String {
     let color = std::io::stdout().is_terminal();
     let paint = |code: &str, word: &str| {

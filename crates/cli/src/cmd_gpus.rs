@@ -1,4 +1,4 @@
-//! `tepui gpus`: the GPUs of the registry, and what works for each.
+//! `tepui gpus`: lists the GPUs of the registry and what works for each.
 
 use std::process::ExitCode;
 
@@ -9,8 +9,8 @@ use crate::cmd_isa::print_out;
 
 /// Lists the GPUs and what works for each.
 ///
-/// `yes`: it works and is held to independent references by tests. `untested`: it works as for another
-/// chip of the generation, whose tests hold it. `-`: it is not there.
+/// `yes`: it works, and tests compare it with independent references. `untested`: it works as on
+/// another chip of the generation, and only that chip is tested. `-`: it is not implemented.
 #[derive(clap::Args)]
 #[command(after_help = "Columns:\n  \
     model     tepui shim, trace, replay: programs run on a virtual GPU\n  \
@@ -22,12 +22,12 @@ use crate::cmd_isa::print_out;
     tepui gpus --json | jq -r '.[] | select(.model == \"yes\") | .id'\n  \
     tepui shim --gpu m1-max -- vulkaninfo --summary")]
 pub struct Args {
-    /// One JSON array, for programs.
+    /// Print a JSON array.
     #[arg(long)]
     json: bool,
 }
 
-/// A GPU as `--json` shows it.
+/// A GPU in the output of `--json`.
 #[derive(Serialize)]
 struct Row {
     id: &'static str,

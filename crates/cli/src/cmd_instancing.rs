@@ -1,4 +1,4 @@
-//! `tepui instancing`: how Mali divides linear ids into vertices and instances.
+//! `tepui instancing`: computes how a Mali GPU derives vertex and instance from linear ids.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -8,25 +8,26 @@ use tepui_mali_instancing::{Division, Instancing};
 
 use crate::batch;
 
-/// Explains how a Mali GPU finds vertex and instance of a thread.
+/// Explains how a Mali GPU computes the vertex and instance of a thread.
 ///
 /// The hardware pads the number of vertices to 1, 3, 5, 7 or 9 times a power of two, and divides by
-/// multiplying. This prints the numbers that a driver has to put into attribute descriptors.
+/// multiplication. This prints the values that a driver must write to attribute descriptors.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     tepui instancing --vertices 70 --divisor 3\n  \
     echo '{\"vertices\":70,\"divisor\":3}' | tepui instancing --batch")]
 pub struct Args {
-    /// Vertices of a draw.
+    /// Number of vertices of the draw.
     #[arg(long, value_name = "N", required_unless_present = "batch")]
     vertices: Option<u32>,
-    /// After how many instances an attribute advances.
+    /// Number of instances after which the attribute advances.
     #[arg(long, value_name = "D", default_value_t = 1)]
     divisor: u32,
-    /// One JSON object, for programs.
+    /// Print a JSON object.
     #[arg(long)]
     json: bool,
-    /// Reads {"vertices":…,"divisor":…} from standard input, one a line, and answers each on a line.
+    /// Read requests {"vertices":…,"divisor":…} from standard input, one per line, and answer each
+    /// on a line.
     #[arg(long, conflicts_with_all = ["json", "vertices", "divisor"])]
     batch: bool,
 }
@@ -76,7 +77,7 @@ impl From<Instancing> for Answer {
     }
 }
 
-/// Prints the numbers.
+/// Runs the command.
 pub fn run(args: &Args) -> ExitCode {
     let done = match args.vertices {
         None => batch::run("tepui instancing", |line| {

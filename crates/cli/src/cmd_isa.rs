@@ -1,4 +1,4 @@
-//! `tepui isa`: the manual of an instruction set.
+//! `tepui isa`: prints the manual of an instruction set.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use tepui_gpus::Gpu;
 use tepui_gpus::isa::Isa;
 
-/// Takes the name of an instruction set, or of a GPU, which has one.
+/// Parses the name of an instruction set, or of a GPU, whose instruction set is taken.
 pub fn parse_isa(name: &str) -> Result<Isa, String> {
     if let Some(isa) = Isa::ALL.into_iter().find(|isa| isa.id() == name) {
         return Ok(isa);
@@ -20,26 +20,26 @@ pub fn parse_isa(name: &str) -> Result<Isa, String> {
 
 /// Prints the manual of an instruction set, in Markdown.
 ///
-/// It is made from the table that the assembler and disassembler are made from: encodings,
-/// operands, and what each instruction does as far as it is known.
+/// It is generated from the same table as the assembler and disassembler: encodings, operands, and
+/// what each instruction does, as far as it is known.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     tepui isa agx | less\n  \
     tepui isa agx --instruction imadd\n  \
     tepui isa agx --list")]
 pub struct Args {
-    /// Instruction set (`agx`), or a GPU that has it (`m1`).
+    /// Instruction set (`agx`), or a GPU with it (`m1`).
     #[arg(value_parser = parse_isa)]
     isa: Isa,
-    /// Only the entry of one instruction: a mnemonic, as in a listing.
+    /// Print only the entry of one instruction, given by its mnemonic.
     #[arg(long, value_name = "NAME")]
     instruction: Option<String>,
-    /// Only the mnemonics with a line about each.
+    /// Print only the mnemonics, with one line about each.
     #[arg(long, conflicts_with = "instruction")]
     list: bool,
 }
 
-/// Prints the manual.
+/// Runs the command.
 pub fn run(args: &Args) -> ExitCode {
     let text = match &args.instruction {
         None if args.list => {
@@ -52,7 +52,7 @@ pub fn run(args: &Args) -> ExitCode {
             None => {
                 let isa = args.isa;
                 eprintln!(
-                    "tepui isa: `{name}` is no instruction of {isa}; `tepui isa {isa} --list` shows all"
+                    "tepui isa: `{name}` is not an instruction of {isa}; `tepui isa {isa} --list` shows all"
                 );
                 return ExitCode::FAILURE;
             }
@@ -61,7 +61,7 @@ pub fn run(args: &Args) -> ExitCode {
     print_out("isa", &text)
 }
 
-/// Writes to standard output; a reader that has gone away is no failure.
+/// Writes to standard output. A closed pipe is not a failure.
 pub fn print_out(command: &str, text: &str) -> ExitCode {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

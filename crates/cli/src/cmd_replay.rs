@@ -1,4 +1,4 @@
-//! `tepui replay`: executes the commands of a capture again.
+//! `tepui replay`: executes the commands of a capture on the model.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -17,9 +17,9 @@ use crate::input;
 #[derive(clap::Args)]
 #[command(
     about = "Executes the commands of a capture again and compares what they write",
-    long_about = "Sets up, for each command of a capture, the memory that it saw, executes it on the software \
-        model of the GPU, and says which pages it changed. Where the capture has the memory after the \
-        command, the two are compared; the exit status is 1 if they differ.",
+    long_about = "Restores for each command of a capture the memory that it read, executes it on the software \
+        model of the GPU, and prints which pages it changed. Where the capture has the memory after the \
+        command, it compares the two; the exit status is 1 if they differ.",
     after_help = "Examples:\n  \
         tepui trace --gpu m1 --save /tmp/cap --quiet -- ./my-program\n  \
         tepui replay /tmp/cap\n  \
@@ -31,34 +31,34 @@ pub struct Args {
     /// A directory of captures, or one capture; `-` is standard input.
     #[arg(value_name = "DIR")]
     path: PathBuf,
-    /// Report what silicon would hide: reads of what was never written, uses of loads that were not
-    /// waited for.
+    /// Report errors that silicon does not: reads of unwritten memory and registers, and uses of
+    /// loads without a wait.
     #[arg(long)]
     check: bool,
-    /// Worker threads of the model; 0 takes one for each core.
+    /// Worker threads of the model; 0 means one per core.
     #[arg(long, value_name = "N", default_value_t = 0)]
     threads: usize,
     /// List every page that changed.
     #[arg(long)]
     pages: bool,
-    /// Write every attachment after each render command as a PNG into this directory: colour, depth as
-    /// grey, stencil.
+    /// After each render command, write every attachment as a PNG into this directory: colour,
+    /// depth as grey, stencil.
     #[arg(long, value_name = "DIR")]
     png: Option<PathBuf>,
-    /// Execute only the first N draws of each render command, so that one can see which draw went wrong.
-    /// The results then differ from the capture's.
+    /// Execute only the first N draws of each render command, to find the draw that goes wrong. The
+    /// results then differ from the capture's.
     #[arg(long, value_name = "N")]
     draw: Option<u64>,
-    /// Execute each command N times more, on what it left, and say how long that took: the shortest
-    /// time, and the least time of processors. The results are those of the first time.
+    /// Execute each command N more times, on the memory that it left, and print the shortest
+    /// elapsed time and the least processor time. The results are those of the first execution.
     #[arg(long, value_name = "N", default_value_t = 0)]
     repeat: u32,
-    /// One JSON object a line.
+    /// Print one JSON object per line.
     #[arg(long)]
     json: bool,
 }
 
-/// Replays and reports to standard output.
+/// Runs the command.
 pub fn run(args: &Args) -> ExitCode {
     let captures = match captures(&args.path) {
         Ok(captures) => captures,
@@ -80,7 +80,7 @@ pub fn run(args: &Args) -> ExitCode {
     if all { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Replays one capture; says whether everything agrees with it.
+/// Replays one capture; returns whether all results agree with it.
 fn replay(args: &Args, path: &Path) -> Result<bool, String> {
     let file = input::open(path).map_err(|error| error.to_string())?;
     let mut events = Events::new(BufReader::new(file)).map_err(|error| error.to_string())?;
@@ -143,7 +143,7 @@ fn save(
             .texels
             .iter()
             .flatten()
-            // A cast saturates, and makes 0 of a NaN.
+            // The cast saturates and converts NaN to 0.
             .map(|&channel| (channel * 255.0).round_ties_even() as u8)
             .collect();
         let write = || -> Result<(), Box<dyn std::error::Error>> {

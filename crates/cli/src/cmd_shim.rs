@@ -13,39 +13,39 @@ use crate::shim_library;
 #[command(
     about = "Runs a program with a virtual GPU behind /dev/dri",
     long_about = "Runs PROGRAM with a virtual GPU: a DRM render node, /dev/dri/renderD128 or the first free \
-        number, that libdrm, Mesa and the Vulkan loader find as they find a real one. What the program \
-        submits is executed by a software model of the GPU.\n\n\
-        The program takes the place of this command, so that its exit status, signals and standard \
-        streams are its own; the programs that it starts have the GPU too. Nothing is written to \
-        standard output. A job that the model does not execute, or that does what no correct driver \
-        does, is reported on standard error, and the queue is lost.",
+        number, that libdrm, Mesa and the Vulkan loader find as they find a real one. A software model \
+        of the GPU executes what the program submits.\n\n\
+        The program replaces this process, so that its exit status, signals and standard streams are \
+        its own; programs that it starts see the GPU too. Nothing is written to standard output. A \
+        GPU fault, or work that the model does not support, is reported on standard error, and the \
+        queue is lost.",
     after_help = "Examples:\n  \
         tepui shim --gpu m1 -- vulkaninfo --summary\n  \
         tepui shim --gpu m1 --check -- ./my-compute-program\n  \
         tepui shim --gpu m2 -- tools/mesa run -- eglinfo -B -p surfaceless\n\n\
-        `tepui gpus` lists the GPUs. Statically linked and setuid programs cannot be given one.\n\n\
+        `tepui gpus` lists the GPUs. Statically linked and setuid programs cannot use them.\n\n\
         Environment:\n  \
-        TEPUI_SHIM_LIB   the library to preload, instead of the one that comes with the command\n  \
-        LD_PRELOAD       kept; the library is put in front\n  \
+        TEPUI_SHIM_LIB   the library to preload instead of the command's own\n  \
+        LD_PRELOAD       kept; the library is prepended\n  \
         TEPUI_*          set for the library: GPU, CHECK, THREADS, VERBOSE, ABORT_ON_FAULT\n  \
         TEPUI_LOG_CALLS  1 writes every kernel request to standard error"
 )]
 pub struct Args {
-    /// Which GPU.
+    /// The GPU.
     #[arg(long, value_name = "GPU", default_value = "m1",
           value_parser = crate::gpu::with(Feature::Model))]
     gpu: Gpu,
-    /// Report what silicon would hide: reads of what was never written, uses of loads that were not
-    /// waited for.
+    /// Report errors that silicon does not: reads of unwritten memory and registers, and uses of
+    /// loads without a wait.
     #[arg(long)]
     check: bool,
-    /// Worker threads of the model; 0 takes one for each core.
+    /// Worker threads of the model; 0 means one per core.
     #[arg(long, value_name = "N", default_value_t = 0)]
     threads: usize,
     /// Report each refused kernel request, with the reason.
     #[arg(long)]
     verbose: bool,
-    /// End the program (SIGABRT) at a fault: some drivers do not tell it that the device is lost.
+    /// Abort the program (SIGABRT) at a GPU fault: some drivers do not report a lost device.
     #[arg(long)]
     abort_on_fault: bool,
     /// The program and its arguments.
@@ -53,7 +53,7 @@ pub struct Args {
     program: Vec<OsString>,
 }
 
-/// Becomes the program. Comes back only if that fails.
+/// Runs the command: executes the program in place of this process. Returns only if that fails.
 pub fn run(args: &Args) -> ExitCode {
     let mut command = match command(args) {
         Ok(command) => command,
@@ -64,11 +64,11 @@ pub fn run(args: &Args) -> ExitCode {
     };
     let error = command.exec();
     eprintln!("tepui shim: {}: {error}", command.get_program().display());
-    // As `env` and the shells do.
+    // The exit statuses of `env` and of shells.
     ExitCode::from(if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 })
 }
 
-/// The program with its arguments, and the environment that gives it a GPU.
+/// The program with its arguments and the environment variables of the shim.
 pub fn command(args: &Args) -> Result<Command, String> {
     let library = shim_library::find()?;
     let (program, arguments) = args.program.split_first().ok_or("no program")?;

@@ -1,4 +1,4 @@
-//! `tepui tile` and `tepui detile`: files between raster order and a GPU's order.
+//! `tepui tile` and `tepui detile`: convert image files between linear and tiled layouts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,11 @@ use std::str::FromStr;
 use crate::image::{Image, ImageArgs, Part};
 use crate::raster;
 
-/// Puts a raster image into a GPU's order.
+/// Converts a linear image to a GPU's layout.
 ///
-/// IN is a PNG, or raw: rows of elements from left to right without padding (blocks of block-compressed
-/// formats; on AGX, all samples of a pixel together). OUT becomes the whole image as it lies in GPU
-/// memory, all levels and layers, zero where nothing was put.
+/// IN is a PNG, or raw: rows of elements without padding (blocks of block-compressed formats; on
+/// AGX, all samples of a pixel together). OUT is the whole image as in GPU memory, with all levels
+/// and layers, and zeros outside the converted part.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     tepui tile --gpu m1 --format R32_UINT --size 233x173 --tiling twiddled in.raw -o out.bin\n  \
@@ -25,21 +25,21 @@ pub struct TileArgs {
     image: ImageArgs,
     #[command(flatten)]
     part: PartArgs,
-    /// The raster image.
+    /// The linear image.
     #[arg(value_name = "IN")]
     input: PathBuf,
-    /// Where the GPU's image goes.
+    /// Output file for the tiled image.
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
-    /// The GPU's image to put the raster image into; zeros otherwise.
+    /// A tiled image to write into; without it, an image of zeros.
     #[arg(long, value_name = "FILE")]
     into: Option<PathBuf>,
 }
 
-/// Takes a raster image out of a GPU's order: the inverse of `tepui tile`.
+/// Converts an image in a GPU's layout to a linear one: the inverse of `tepui tile`.
 ///
-/// IN is an image as it lies in GPU memory. OUT becomes a raw raster image without padding, or a PNG
-/// if its name ends so.
+/// IN is an image as in GPU memory. OUT is a raw linear image without padding, or a PNG if its name
+/// ends in `.png`.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     tepui detile --gpu m1 --format R32_UINT --size 233x173 --tiling twiddled image.bin -o out.raw\n  \
@@ -51,15 +51,15 @@ pub struct DetileArgs {
     image: ImageArgs,
     #[command(flatten)]
     part: PartArgs,
-    /// The GPU's image.
+    /// The tiled image.
     #[arg(value_name = "IN")]
     input: PathBuf,
-    /// Where the raster image goes.
+    /// Output file for the linear image.
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
 }
 
-/// Which part of the image.
+/// The part of the image.
 #[derive(clap::Args)]
 struct PartArgs {
     /// Mip level.
@@ -113,12 +113,12 @@ impl PartArgs {
     }
 }
 
-/// Puts a raster image into a GPU's order.
+/// Converts a linear image to a GPU's layout.
 pub fn run_tile(args: &TileArgs) -> ExitCode {
     finish("tepui tile", tile(args))
 }
 
-/// Takes a raster image out of a GPU's order.
+/// Converts an image in a GPU's layout to a linear one.
 pub fn run_detile(args: &DetileArgs) -> ExitCode {
     finish("tepui detile", detile(args))
 }

@@ -1,4 +1,4 @@
-//! `tepui trace`: runs a program and prints what it asks of the GPU.
+//! `tepui trace`: runs a program and prints its kernel calls and GPU commands.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -23,25 +23,25 @@ use crate::cmd_shim;
     long_about = "Runs PROGRAM with a virtual GPU, as `tepui shim` does, and prints each kernel call with its \
         fields and each command that the GPU executes: control streams, state, descriptors, uniforms and \
         shaders. Processes that PROGRAM starts are traced too. The exit status is PROGRAM's.\n\n\
-        With --real the machine's own GPU does the work. When the hardware begins and ends a command cannot \
-        be seen then, so commands are shown with the memory of the moment of their submission.",
+        With --real, the machine's own GPU does the work. It is then not observable when the hardware executes \
+        a command, so commands are shown with memory as it was at their submission.",
     after_help = "Examples:\n  \
         tepui trace --gpu m1 -- tools/mesa run -- ./my-vulkan-program\n  \
         tepui trace --gpu m1 --commands -o trace.txt -- ./my-program\n  \
         tepui trace --gpu m1 --save /tmp/cap --quiet -- ./my-program && tepui decode /tmp/cap"
 )]
 pub struct Args {
-    /// Watch the machine's own AGX instead of giving the program a virtual one.
+    /// Observe the machine's own AGX GPU instead of providing a virtual one.
     #[arg(long, conflicts_with = "gpu")]
     real: bool,
-    /// Keep the captures in this directory, one file for each process, for `tepui decode` and
-    /// `tepui replay`.
+    /// Save captures to this directory, one file per process, for `tepui decode` and `tepui
+    /// replay`.
     #[arg(long, value_name = "DIR")]
     save: Option<PathBuf>,
     /// Write the trace to this file instead of standard error.
     #[arg(short, long, value_name = "FILE", conflicts_with = "quiet")]
     output: Option<PathBuf>,
-    /// Print nothing; of use with --save.
+    /// Print nothing (for use with --save).
     #[arg(long)]
     quiet: bool,
     #[command(flatten)]
@@ -50,10 +50,10 @@ pub struct Args {
     shim: cmd_shim::Args,
 }
 
-/// Where all processes' text goes, in whole events.
+/// The output of all processes, written in whole events.
 type Output = Arc<Mutex<Box<dyn Write + Send>>>;
 
-/// Runs the program and prints its trace.
+/// Runs the command.
 pub fn run(args: &Args) -> ExitCode {
     match trace(args) {
         Ok(status) => status,
@@ -94,7 +94,7 @@ fn trace(args: &Args) -> Result<ExitCode, String> {
         Ok(child) => child,
         Err(error) => {
             eprintln!("tepui trace: {program}: {error}");
-            // As `env` and the shells do.
+            // The exit statuses of `env` and of shells.
             let missing = error.kind() == io::ErrorKind::NotFound;
             return Ok(ExitCode::from(if missing { 127 } else { 126 }));
         }
@@ -110,14 +110,14 @@ fn trace(args: &Args) -> Result<ExitCode, String> {
     Ok(status)
 }
 
-/// Waits for the program; a signal becomes 128 and its number, as in the shells.
+/// Waits for the program. A signal gives exit status 128 plus its number, as in shells.
 fn wait(child: &mut Child) -> io::Result<ExitCode> {
     let status = child.wait()?;
     let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1);
     Ok(ExitCode::from(code as u8))
 }
 
-/// The thread that takes connections, one for each process.
+/// The thread that accepts connections, one per traced process.
 struct Listening {
     thread: JoinHandle<Vec<JoinHandle<()>>>,
     ended: Arc<AtomicBool>,
@@ -154,11 +154,11 @@ impl Listening {
         Listening { thread, ended }
     }
 
-    /// Takes no more connections, and waits for those that there are: children of the program may
-    /// outlive it.
+    /// Accepts no more connections and waits for the open ones: children of the program may outlive
+    /// it.
     fn finish(self, socket: &Path) {
         self.ended.store(true, Ordering::Release);
-        // Wakes the thread.
+        // Wake the thread.
         let _ = UnixStream::connect(socket);
         for reader in self.thread.join().unwrap_or_default() {
             let _ = reader.join();
@@ -166,14 +166,14 @@ impl Listening {
     }
 }
 
-/// One process's capture on its way in.
+/// The capture of one process, which arrives on a connection.
 struct Stream {
     style: Style,
     save: Option<PathBuf>,
     output: Option<Output>,
-    /// Which connection this is, counted from 0.
+    /// Index of the connection, from 0.
     number: usize,
-    /// How many there were so far.
+    /// Number of connections so far.
     count: Arc<AtomicUsize>,
 }
 
@@ -209,7 +209,7 @@ impl Stream {
                 process = p.id;
             }
             let text = printer.event(&events, &event);
-            // With several processes each event says whose it is.
+            // With several processes, each event is prefixed with its process.
             let several = !self.style.json && self.count.load(Ordering::Relaxed) > 1;
             let prefix =
                 if several && !text.is_empty() { format!("[{process}] ") } else { String::new() };
@@ -221,7 +221,7 @@ impl Stream {
     }
 }
 
-/// Keeps what is read.
+/// A reader that copies everything it reads to a writer.
 struct Tee<R: Read, W: Write> {
     from: R,
     to: W,

@@ -1,9 +1,10 @@
-//! What commands ask the registry of GPUs: values of `--gpu`, and whose captures can be read.
+//! Uses of the GPU registry: values of `--gpu`, and the kernel drivers whose captures can be
+//! decoded.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use tepui_gpus::{Family, Feature, Gpu};
 
-/// Takes the names of the GPUs that have a feature, shows them in `--help`, and refuses others.
+/// A parser of `--gpu` that accepts the GPUs with a feature and lists them in `--help`.
 pub fn with(feature: Feature) -> impl TypedValueParser<Value = Gpu> {
     PossibleValuesParser::new(Gpu::having(feature).map(Gpu::id)).try_map(|id| id.parse::<Gpu>())
 }

@@ -1,4 +1,4 @@
-//! What commands read: files, or standard input under the name `-`.
+//! Input of commands: files, or standard input under the name `-`.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -9,7 +9,7 @@ pub fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// All bytes of a file, or of standard input for `-`.
+/// Reads a file, or standard input for `-`.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     if is_stdin(path) {
         let mut bytes = Vec::new();

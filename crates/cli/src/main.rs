@@ -1,4 +1,9 @@
-//! `tepui`: the command. Each subcommand is a module with its own arguments and a `run`.
+//! `tepui`, the command line. Each subcommand is a module `cmd_*` with its arguments and a function
+//! `run`.
+//!
+//! Modules that several subcommands share: `gpu` (values of `--gpu`), `input` (files and standard
+//! input), `frontend` (shader files to SPIR-V), `image` and `raster` (image layouts and image
+//! files), `batch` (JSON requests), `shim_library` (the library that is preloaded).
 #![allow(non_snake_case)] // `_B` is the suffix of byte counts throughout.
 
 mod batch;
@@ -30,7 +35,7 @@ mod size;
 
 use clap::Parser;
 
-/// The compiler makes and drops many small vectors.
+/// mimalloc, because the compiler allocates and frees many small vectors.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -42,10 +47,10 @@ struct Cli {
     command: Command,
 }
 
-/// One variant a subcommand.
+/// The subcommands.
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Says which version this is.
+    /// Prints the version.
     Version,
     Demo(cmd_demo::Args),
     Compile(cmd_compile::Args),

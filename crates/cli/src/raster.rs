@@ -1,4 +1,4 @@
-//! Raster images in files: raw rows, or PNG.
+//! Linear images in files: raw rows, or PNG.
 
 use std::io::Cursor;
 
@@ -10,34 +10,34 @@ use crate::image::Image;
 /// The first bytes of every PNG.
 pub const PNG_SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 
-/// Why a file and a format do not go together.
+/// Why a file cannot be converted from or to a format.
 #[derive(Debug, thiserror::Error)]
 pub enum RasterError {
-    /// Raw rows of another size.
-    #[error("{have_B} bytes; a raster image of {width_px}x{height_px} has {need_B}")]
+    /// The raw file has the wrong size.
+    #[error("the file has {have_B} bytes; a linear image of {width_px}x{height_px} has {need_B}")]
     Length {
         /// Bytes of the file.
         have_B: usize,
-        /// Bytes of such a raster image.
+        /// Bytes needed.
         need_B: usize,
         /// Its width.
         width_px: u32,
         /// Its height.
         height_px: u32,
     },
-    /// A PNG of another size.
+    /// The PNG has the wrong size.
     #[error("the PNG is {0}x{1} pixels; the rectangle is {2}x{3}")]
     PngSize(u32, u32, u32, u32),
-    /// The format's pixels cannot be made from a PNG's, or the other way round.
+    /// Pixels of the format cannot be converted from or to a PNG's.
     #[error("{0}; use raw files")]
     Format(#[from] tepui_format::texel::NoTexelCodec),
-    /// A PNG has one sample a pixel.
-    #[error("the image has several samples a pixel, a PNG has one; use raw files")]
+    /// The image is multisampled; a PNG has one sample per pixel.
+    #[error("the image is multisampled, which a PNG cannot be; use raw files")]
     Multisampled,
-    /// Not a good PNG.
+    /// The PNG cannot be read.
     #[error("{0}")]
     Decode(#[from] png::DecodingError),
-    /// The PNG could not be made.
+    /// The PNG cannot be written.
     #[error("{0}")]
     Encode(#[from] png::EncodingError),
 }
@@ -48,13 +48,13 @@ pub fn row_B(image: &Image, width_px: u32) -> usize {
     width_px.div_ceil(block.width_px) as usize * image.element_B() as usize
 }
 
-/// Rows of elements of `height_px` pixels.
+/// Number of rows of elements in `height_px` pixels.
 pub fn rows(image: &Image, height_px: u32) -> usize {
     height_px.div_ceil(image.format().info().block.height_px) as usize
 }
 
-/// Raw rows of a file's content: a PNG's pixels packed into the image's format, or the bytes as they
-/// are.
+/// Converts a file's content to raw rows: packs a PNG's pixels into the image's format, or takes
+/// the bytes as they are.
 pub fn from_file(
     image: &Image,
     (width_px, height_px): (u32, u32),
@@ -83,7 +83,7 @@ fn from_png(
     Ok(raw)
 }
 
-/// Size in pixels of a PNG, and its pixels packed into texels of `format`, row after row.
+/// Returns the size of a PNG in pixels, and its pixels packed into rows of texels of `format`.
 pub fn texels_of_png(format: Format, content: &[u8]) -> Result<((u32, u32), Vec<u8>), RasterError> {
     let codec = TexelCodec::new(format)?;
     let mut decoder = png::Decoder::new(Cursor::new(content));
@@ -112,14 +112,14 @@ pub fn texels_of_png(format: Format, content: &[u8]) -> Result<((u32, u32), Vec<
     Ok((size, raw))
 }
 
-/// Raw rows as a PNG: [`png_of_texels`] for images of one sample a pixel.
+/// Encodes raw rows as a PNG: [`png_of_texels`] for images of one sample per pixel.
 pub fn to_png(image: &Image, size_px: (u32, u32), raw: &[u8]) -> Result<Vec<u8>, RasterError> {
     single_sampled(image)?;
     png_of_texels(image.format(), size_px, raw)
 }
 
-/// Rows of texels as a PNG of 8 bits a component. Integers above 255 become 255; floats are clamped
-/// to 0…1.
+/// Encodes rows of texels as a PNG of 8 bits per component. Integers above 255 become 255; floats
+/// are clamped to 0…1.
 pub fn png_of_texels(
     format: Format,
     (width_px, height_px): (u32, u32),
@@ -154,7 +154,7 @@ fn single_sampled(image: &Image) -> Result<(), RasterError> {
     Ok(())
 }
 
-/// A PNG's components as what a shader would read: of an sRGB format, linear light.
+/// Converts a PNG's components to floats; for sRGB formats, to linear.
 fn to_float(format: Format, rgba: [u8; 4]) -> [f32; 4] {
     let mut floats = rgba.map(|v| f32::from(v) / 255.0);
     if format.info().numeric() == Numeric::Srgb {

@@ -1,9 +1,9 @@
-//! The library that `tepui shim` preloads: the file beside the command, else a copy that the command
-//! carries.
+//! Finds the library that `tepui shim` preloads: the file beside the command, else a copy embedded
+//! in the command.
 //!
-//! `cargo build` leaves `libtepui_drm_shim.so` beside the command, but `cargo install` takes the
-//! command alone. So the command holds the library's bytes and writes them into the user's cache when
-//! no file is beside it.
+//! `cargo build` puts `libtepui_drm_shim.so` beside the command, but `cargo install` installs only
+//! the command. So the command embeds the library and writes it to the user's cache if there is no
+//! file beside it.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -13,9 +13,9 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Name of the file.
 const NAME: &str = "libtepui_drm_shim.so";
 
-// An assembler directive, not `include_bytes`: it reads the file when code is generated, so that
-// `cargo check`, which builds no library, does not miss it. The library is a dependency, and cargo
-// has linked it before it compiles this crate.
+// An assembler directive instead of `include_bytes` reads the file when code is generated, so that
+// `cargo check`, which does not build the library, works. The library is a dependency, so cargo
+// links it before it compiles this crate.
 #[cfg(target_os = "linux")]
 std::arch::global_asm!(
     ".pushsection .rodata.tepui_shim_library, \"a\", @progbits",
@@ -45,15 +45,15 @@ fn embedded() -> &'static [u8] {
     &[]
 }
 
-/// The library: where `TEPUI_SHIM_LIB` says, else in `deps` beside this command, where cargo leaves
-/// it, or beside the command, else in the user's cache.
+/// The path of the library: `TEPUI_SHIM_LIB`, else the file in `deps` beside this command, where
+/// cargo puts it, or beside the command, else the copy in the user's cache.
 ///
 /// # Errors
-/// No such file and no place to write one, or a path that LD_PRELOAD cannot name.
+/// The file does not exist or cannot be written, or LD_PRELOAD cannot contain its path.
 pub fn find() -> Result<PathBuf, String> {
     if let Some(path) = std::env::var_os("TEPUI_SHIM_LIB").filter(|path| !path.is_empty()) {
         let path = PathBuf::from(path);
-        // The program may change its directory before it starts another.
+        // Absolute, because the program may change its working directory before it starts another.
         return std::path::absolute(&path)
             .ok()
             .filter(|path| path.is_file())
@@ -67,7 +67,7 @@ pub fn find() -> Result<PathBuf, String> {
         None => {
             let cache = cache().ok_or("neither XDG_CACHE_HOME nor HOME is set")?;
             unpack(embedded(), &cache).map_err(|error| {
-                format!("{}: {error}; name the library {NAME} in TEPUI_SHIM_LIB", cache.display())
+                format!("{}: {error}; set TEPUI_SHIM_LIB to the path of {NAME}", cache.display())
             })?
         }
     };
@@ -75,7 +75,7 @@ pub fn find() -> Result<PathBuf, String> {
     match path.to_str() {
         Some(text) if !text.contains([':', ' ']) => Ok(path),
         _ => Err(format!(
-            "{}: LD_PRELOAD cannot name a path with a colon or a space; copy the library elsewhere and name it in TEPUI_SHIM_LIB",
+            "{}: LD_PRELOAD cannot contain a path with a colon or a space; copy the library elsewhere and set TEPUI_SHIM_LIB to its path",
             path.display()
         )),
     }
@@ -88,15 +88,15 @@ fn cache() -> Option<PathBuf> {
     Some(cache.join("tepui/shim"))
 }
 
-/// Writes the library into a folder, under a name that tells its contents; what is there already is
-/// taken if its contents are these.
+/// Writes the library to a folder, under a name with a hash of its contents. A file that exists is
+/// kept if its contents are the same.
 fn unpack(library: &[u8], folder: &Path) -> io::Result<PathBuf> {
     let path = folder.join(format!("libtepui_drm_shim-{:016x}.so", xxh3_64(library)));
     if std::fs::read(&path).is_ok_and(|bytes| bytes == library) {
         return Ok(path);
     }
     std::fs::create_dir_all(folder)?;
-    // Another process may be writing it as well: each writes a file of its own and renames it.
+    // Another process may write it at the same time, so each writes its own file and renames it.
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(library)?;
     file.persist(&path).map_err(|error| error.error)?;

@@ -1,4 +1,4 @@
-//! The command itself: completions, manual pages, standard input, GPUs that are refused.
+//! Tests of the command as a whole: completions, manual pages, standard input, refused GPUs.
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
@@ -11,7 +11,7 @@ fn tepui(arguments: &[&str], stdin: &[u8]) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .expect("it starts");
-    // A command that does not read ends first.
+    // A command that does not read its input may exit first.
     let _ = child.stdin.take().expect("a pipe").write_all(stdin);
     child.wait_with_output().expect("it ends")
 }

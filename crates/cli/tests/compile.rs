@@ -1,4 +1,4 @@
-//! `tepui compile`, `tepui exec`, `tepui compare` and `tepui bench compile` as a user starts them.
+//! Runs `tepui compile`, `tepui exec`, `tepui compare` and `tepui bench compile` as commands.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -30,7 +30,7 @@ fn a_shader_is_compiled_and_run() {
     let asm = text(&tepui(d.path(), &["compile", "triple.wgsl", "--gpu", "m1"]));
     assert!(asm.contains("imadd") && asm.contains("COMPUTE shader:"), "{asm}");
     let line = "# triple.wgsl:4: data[id.x] = data[id.x] * 3u + id.x;";
-    assert!(asm.lines().any(|l| l == line), "the source stands between the instructions:\n{asm}");
+    assert!(asm.lines().any(|l| l == line), "source lines are between the instructions:\n{asm}");
     let words: Vec<u8> = (0..64u32).flat_map(|i| (i + 7).to_le_bytes()).collect();
     std::fs::write(d.path().join("in.bin"), words).expect("written");
     let args = [
@@ -121,7 +121,7 @@ fn the_control_flow_graph_is_one_for_graphviz() {
         .map(|b| b.0)
         .collect();
     assert!(boxes.len() >= 4, "{graph}");
-    // Every edge is between blocks that there are, one of them back to the loop's start.
+    // Every edge connects existing blocks, and one is the loop's back edge.
     let edges: Vec<(&str, &str)> = graph
         .lines()
         .filter_map(|l| l.trim().strip_prefix("block")?.split_once(" -> block"))

@@ -1,4 +1,5 @@
-//! The listings in `docs/compiler.md` are what the commands above them print. `BLESS=1` writes them anew.
+//! Checks that the listings in `docs/compiler.md` are the output of the commands above them.
+//! `BLESS=1` rewrites them.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,7 +9,7 @@ fn listings_are_what_the_commands_print() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/compiler.md");
     let text = std::fs::read_to_string(&path).expect("the page is there");
     let dir = tempfile::tempdir().expect("a directory");
-    // Shaders stand in blocks of WGSL, with a file name behind the word unless it is the first.
+    // Shaders are in blocks of WGSL, with a file name after `wgsl` except in the first.
     for (n, block) in text.split("```wgsl").skip(1).enumerate() {
         let (name, rest) = block.split_once('\n').expect("a block has lines");
         let (shader, _) = rest.split_once("```").expect("a block ends");

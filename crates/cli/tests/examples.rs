@@ -1,4 +1,4 @@
-//! The commands of `examples/README.md` do what they say, as they stand there.
+//! Runs the commands of `examples/README.md` as written there.
 
 use std::path::Path;
 use std::process::Command;
@@ -36,7 +36,7 @@ fn the_commands_of_the_examples_work() {
             let errors = String::from_utf8_lossy(&got.stderr);
             assert!(got.status.success(), "{line}: {errors}");
             let wrote = got.stdout.len() > 20 || line.contains(" -o ") || line.contains("--out");
-            assert!(wrote, "{line}: says nothing");
+            assert!(wrote, "{line}: no output");
             count += 1;
         }
     }

@@ -1,4 +1,4 @@
-//! `tepui asm`, `disasm` and `isa` as a shell sees them.
+//! Runs `tepui asm`, `disasm` and `isa` as commands.
 
 use std::fs;
 use std::io::Write;
@@ -52,7 +52,7 @@ fn errors_have_a_place_and_a_status() {
     assert_eq!(rows[1]["offset"], 2);
     assert_eq!(rows[1]["text"], serde_json::Value::Null);
     assert_eq!(rows[1]["error"], "unknown opcode 0x309d");
-    assert!(text(&out.stderr).contains("1 place(s) are no instruction, the first at 0x2"));
+    assert!(text(&out.stderr).contains("1 undecodable place(s), the first at 0x2"));
     assert_eq!(tepui(&["disasm", "--isa", "agx", "--hex", "8"], "").status.code(), Some(1));
     assert_eq!(tepui(&["isa", "agx", "--instruction", "frob"], "").status.code(), Some(1));
 }

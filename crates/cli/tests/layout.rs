@@ -1,4 +1,4 @@
-//! `tepui layout`, `tile`, `detile`, `formats`, `instancing` and `bench tiling` as a shell sees them.
+//! Runs `tepui layout`, `tile`, `detile`, `formats`, `instancing` and `bench tiling` as commands.
 #![allow(non_snake_case)]
 
 use std::fs;
@@ -17,21 +17,21 @@ fn run(args: &[&str], input: &str) -> Output {
         .spawn()
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    // Beside reading: either pipe may fill. A command that stops early need not read it all.
+    // Written while reading, since either pipe may fill. A command may exit without reading it all.
     std::thread::scope(|scope| {
         scope.spawn(move || stdin.write_all(input.as_bytes()));
         child.wait_with_output().unwrap()
     })
 }
 
-/// What a successful command prints.
+/// The output of a successful command.
 fn tepui(line: &str) -> String {
     let output = run(&line.split_whitespace().collect::<Vec<_>>(), "");
     assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What a failing command says.
+/// The error message of a failing command.
 fn refusal(line: &str) -> String {
     let output = run(&line.split_whitespace().collect::<Vec<_>>(), "");
     assert!(!output.status.success(), "{line}");
@@ -60,7 +60,7 @@ fn a_table_for_people() {
     assert_eq!(rows.len(), 12);
 }
 
-/// The keys of an answer, all of them; and what follows where a request leaves something out.
+/// All keys of an answer, and the defaults of keys missing in a request.
 #[test]
 fn json_has_these_keys() {
     let text = tepui("layout --gpu m1 --format D32_SFLOAT --size 64x64 --tiling compressed --json");
@@ -83,7 +83,7 @@ fn json_has_these_keys() {
     assert_eq!((&twiddled["tiling"], &twiddled["metadata"]), (&json!("twiddled"), &Value::Null));
 }
 
-/// A request as the documentation writes it, with every key; and the shortest.
+/// The request of the documentation with every key, and the shortest request.
 #[test]
 fn batch_answers_in_order_and_goes_on_after_errors() {
     let long = r#"{"gpu":"m1","format":"R8G8B8A8_UNORM","tiling":"twiddled","width_px":64,"height_px":64,"depth_px":1,"layers":1,"samples":1,"levels":1}"#;
@@ -121,7 +121,7 @@ fn batch_answers_in_order_and_goes_on_after_errors() {
     }
 }
 
-/// Neither renderable nor writable unless asked for.
+/// Images are neither renderable nor writable by default.
 #[test]
 fn usage_aligns_layers() {
     let ask = |usage: &str| {
@@ -141,7 +141,7 @@ fn usage_aligns_layers() {
     assert_eq!(serde_json::from_str::<Value>(&tepui(one)).unwrap(), answers[1]);
 }
 
-/// Each rule of linear images on AGX by name, and mistakes at the command line.
+/// Errors name the violated rule of linear images on AGX, or the invalid argument.
 #[test]
 fn errors_name_the_rule() {
     for (options, message) in [

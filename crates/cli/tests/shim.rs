@@ -1,4 +1,4 @@
-//! `tepui shim` and `tepui gpus` as a user meets them.
+//! Runs `tepui shim` and `tepui gpus` as commands.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output};
@@ -27,7 +27,7 @@ fn status_signals_and_output_are_the_programs() {
     // A pipe that closes early ends a program by SIGPIPE, as without the shim.
     let output = shim(&["--", "sh", "-c", "trap"]);
     assert_eq!(text(&output.stdout), "", "no signal is ignored");
-    // Options behind the program's name are the program's.
+    // Options after the program's name belong to the program.
     let output = shim(&["echo", "--gpu", "m9", "--help"]);
     assert_eq!(text(&output.stdout), "--gpu m9 --help\n");
 }
@@ -50,7 +50,7 @@ fn the_environment_is_kept_beside_what_the_library_needs() {
         set.contains(&"TEPUI_GPU=m2".into()) && set.contains(&"TEPUI_THREADS=3".into()),
         "{set:?}"
     );
-    // A library that was to be preloaded still is: an unknown one makes the linker complain.
+    // LD_PRELOAD is kept: an unknown library in it makes the dynamic linker complain.
     let output = tepui(&["shim", "env"]).env("LD_PRELOAD", "libother.so").output().unwrap();
     let line = text(&output.stdout)
         .lines()
@@ -107,8 +107,8 @@ fn the_gpus_are_a_table_or_json() {
 }
 
 #[test]
-fn the_command_alone_has_its_library() {
-    // As `cargo install` leaves it: nothing beside it.
+fn the_command_embeds_its_library() {
+    // As after `cargo install`: no library beside the command.
     let folder = tempfile::tempdir().unwrap();
     let command = folder.path().join("tepui");
     std::fs::copy(env!("CARGO_BIN_EXE_tepui"), &command).unwrap();
@@ -126,7 +126,7 @@ fn the_command_alone_has_its_library() {
 }
 
 #[test]
-fn the_command_itself_stands_in_for_nothing() {
+fn the_command_interposes_nothing() {
     // The library is a dependency only so that cargo builds it; its functions must not replace
     // libc's in the command.
     let output =

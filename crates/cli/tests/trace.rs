@@ -1,14 +1,14 @@
-//! `tepui trace`, `decode` and `replay` as a user meets them. The program that is traced is this test
-//! itself, started again as a client of the render node.
+//! Runs `tepui trace`, `decode` and `replay` as commands. The traced program is this test itself,
+//! started again as a client of the render node.
 
 use std::ffi::CString;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Tells the test that it is the client.
+/// Set in the environment of the client.
 const CLIENT: &str = "TEPUI_TEST_CLIENT";
 
-/// Opens the node and asks for the driver's version; then ends with status 3.
+/// The client: opens the node, queries the driver's version, and exits with status 3.
 #[test]
 fn client() {
     if std::env::var_os(CLIENT).is_none() {
@@ -137,7 +137,7 @@ fn errors_say_where_and_what() {
     assert_eq!(output.status.code(), Some(2));
 }
 
-/// Without hardware there is nothing to watch, but the program runs as it would without.
+/// Without hardware there is nothing to observe, and the program runs as usual.
 #[test]
 fn a_real_trace_leaves_the_program_alone() {
     let script = "echo out; test -e /dev/dri/renderD128 || exit 5";

@@ -1,22 +1,22 @@
-//! What the environment says.
+//! Settings from `TEPUI_*` environment variables.
 
 use tepui_gpus::{Feature, UnknownGpu};
 
-/// Which GPU the program gets.
+/// The GPU that the program sees.
 pub enum Gpu {
-    /// A virtual one.
+    /// A virtual GPU.
     Virtual(tepui_gpus::Gpu),
-    /// The machine's own; its requests are only watched.
+    /// The machine's own GPU, whose ioctls are only observed.
     Real,
 }
 
-/// Settings, from `TEPUI_*` variables.
+/// The settings.
 pub struct Config {
-    /// `TEPUI_GPU`: which GPU, or `real`.
+    /// `TEPUI_GPU`: the name of a GPU, or `real`.
     pub gpu: Gpu,
-    /// `TEPUI_CHECK=1`: the model reports what silicon would hide.
+    /// `TEPUI_CHECK=1`: the model reports errors that silicon does not, such as missing waits.
     pub check: bool,
-    /// `TEPUI_THREADS`: the model's worker threads; 0 takes one for each core.
+    /// `TEPUI_THREADS`: the model's worker threads; 0 means one per core.
     pub threads: usize,
     /// `TEPUI_VERBOSE=1`: each refused request is reported with its reason.
     pub verbose: bool,
@@ -27,7 +27,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// `None` if the library is to do nothing.
+    /// Reads the settings. `None` means that the library does nothing.
     pub fn from_environment() -> Option<Config> {
         let get = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
         let name = get("TEPUI_GPU")?;

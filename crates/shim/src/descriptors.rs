@@ -1,4 +1,5 @@
-//! Functions that take a descriptor: requests, mappings, closing and duplicating.
+//! Interposed functions that take a file descriptor: `ioctl`, `mmap`, `close`, `dup` and their
+//! variants.
 
 use std::ffi::{c_int, c_ulong, c_void};
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -14,8 +15,9 @@ use tepui_drm::user::{ThisProcess, UserMemory};
 use crate::state::{State, Virtual, fail, hint, hinted, state, virtual_node};
 use crate::{interpose, real};
 
-/// Answers a request if its descriptor is one of ours: an open node, a shared buffer, a sync file.
-fn answer(
+/// Handles an ioctl if its descriptor belongs to the virtual device: an open node, a dma-buf or a
+/// sync file. Otherwise returns `None`.
+fn device_ioctl(
     node: &Virtual,
     fd: c_int,
     request: Request,
@@ -26,7 +28,7 @@ fn answer(
     }
     // SAFETY: the program's own request, with the program's own pointers.
     let user = unsafe { ThisProcess::new() };
-    // SAFETY: the number is only handed to system calls, which refuse a closed one.
+    // SAFETY: the number is only passed to system calls, which fail for a closed descriptor.
     let descriptor = unsafe { BorrowedFd::borrow_raw(fd) };
     let registry = node.device.registry();
     match request.family() {
@@ -50,14 +52,14 @@ fn answer(
     }
 }
 
-/// Copies the argument in and, whatever the answer, out again, as the kernel does.
+/// Copies the argument in and, whatever the result, out again, as the kernel does.
 fn with_argument(
     user: &ThisProcess,
     request: Request,
     arg: *mut c_void,
     body: impl FnOnce(&mut [u8]) -> Result<u32, Errno>,
 ) -> Result<u32, Errno> {
-    // The largest argument there is has 64 bytes; a request word can ask for 16 KiB.
+    // Known arguments have at most 64 bytes; a request number can encode up to 16 KiB.
     const USUAL_BYTES: usize = 128;
     let (mut small, mut large);
     let bytes: &mut [u8] = if request.size() <= USUAL_BYTES {
@@ -77,7 +79,7 @@ fn with_argument(
     result
 }
 
-/// A mapping of the node: the buffer's memory in its place. `None` if the descriptor is not ours.
+/// Maps a buffer object through the node. `None` if the descriptor is not an open node.
 fn map(
     at: *mut c_void,
     length: size_t,
@@ -91,11 +93,11 @@ fn map(
         Ok(gem) => gem,
         Err(errno) => return Some(fail(errno, libc::MAP_FAILED)),
     };
-    // A private copy of device memory that is written to: the kernel refuses it as well.
+    // The kernel also refuses private writable mappings of device memory.
     if flags & libc::MAP_SHARED == 0 && prot & libc::PROT_WRITE != 0 {
         return Some(fail(Errno::INVAL, libc::MAP_FAILED));
     }
-    // SAFETY: the program's own arguments; the new mapping keeps the memory alive by itself.
+    // SAFETY: the program's own arguments; the new mapping itself keeps the memory alive.
     Some(unsafe {
         match gem.file() {
             Some(file) => real::mmap(at, length, prot, flags, file.as_raw_fd(), 0),
@@ -116,10 +118,10 @@ unsafe fn duplicate_mapping(
     flags: c_int,
 ) -> *mut c_void {
     let fixed = flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) != 0;
-    // SAFETY: an old length of 0 leaves the old mapping and makes a new one of the same pages.
+    // SAFETY: an old length of 0 keeps the old mapping and creates a new one of the same pages.
     unsafe {
         let copy = if fixed {
-            // Claiming the place first answers MAP_FIXED_NOREPLACE.
+            // Reserving the range first implements MAP_FIXED_NOREPLACE.
             let claim = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
             let fixed = flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE);
             let claimed = real::mmap(at, length, libc::PROT_NONE, claim | fixed, -1, 0);
@@ -141,7 +143,7 @@ unsafe fn duplicate_mapping(
     }
 }
 
-/// Notes that `to` is now what `from` is.
+/// Records that `to` now refers to the same file as `from`.
 fn duplicated(from: c_int, to: c_int) -> c_int {
     if to >= 0
         && from != to
@@ -160,12 +162,12 @@ interpose! {
             && let Some(state) = state()
         {
             match state {
-                State::Virtual(node) => match answer(node, fd, word, arg) {
+                State::Virtual(node) => match device_ioctl(node, fd, word, arg) {
                     Some(Ok(value)) => return value as c_int,
                     Some(Err(errno)) => return fail(errno, -1),
                     None => {}
                 },
-                // SAFETY: the caller's.
+                // SAFETY: the caller's contract.
                 State::Real(nodes) => unsafe {
                     if let Some(result) = nodes.ioctl(fd, request, arg) {
                         return result;
@@ -173,7 +175,7 @@ interpose! {
                 },
             }
         }
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { real::ioctl(fd, request, arg) }
     }
     fn mmap(at: *mut c_void, length: size_t, prot: c_int, flags: c_int, fd: c_int, offset: off_t) -> *mut c_void {
@@ -182,20 +184,20 @@ interpose! {
         {
             return address;
         }
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { real::mmap(at, length, prot, flags, fd, offset) }
     }
     fn mmap64(at: *mut c_void, length: size_t, prot: c_int, flags: c_int, fd: c_int, offset: off_t) -> *mut c_void {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { mmap(at, length, prot, flags, fd, offset) }
     }
     fn close(fd: c_int) -> c_int {
-        // Not in a child of `vfork`, whose descriptors are its own but whose memory is not.
+        // Not in a child of `vfork`, which has its own descriptors but shares the parent's memory.
         let owner = if hinted(fd) { state() } else { None };
         if owner.is_some() {
             hint(fd, false);
         }
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         let result = unsafe { real::close(fd) };
         if let Some(state) = owner {
             state.closed(fd);
@@ -203,19 +205,19 @@ interpose! {
         result
     }
     fn dup(fd: c_int) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         duplicated(fd, unsafe { real::dup(fd) })
     }
     fn dup2(from: c_int, to: c_int) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         duplicated(from, unsafe { real::dup2(from, to) })
     }
     fn dup3(from: c_int, to: c_int, flags: c_int) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         duplicated(from, unsafe { real::dup3(from, to, flags) })
     }
     fn fcntl(fd: c_int, command: c_int, arg: usize) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         let result = unsafe { real::fcntl(fd, command, arg) };
         match command {
             libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => duplicated(fd, result),
@@ -223,7 +225,7 @@ interpose! {
         }
     }
     fn fcntl64(fd: c_int, command: c_int, arg: usize) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { fcntl(fd, command, arg) }
     }
 }

@@ -1,4 +1,5 @@
-//! Listing directories of the tree: the machine's entries, then the virtual ones.
+//! Interposed functions that list directories: directories of the tree show the machine's entries,
+//! then the virtual ones.
 
 use std::collections::HashSet;
 use std::ffi::{CStr, c_char, c_int, c_long, c_void};
@@ -12,23 +13,23 @@ use crate::state::{Target, fail, target};
 use crate::tree::Entry;
 use crate::{interpose, real};
 
-/// An open directory of the tree. Programs hold its address as a `DIR *`.
+/// An open directory of the tree. Its address is the program's `DIR *`.
 struct Listing {
-    /// The machine's directory, for `dirfd`; null if there is none.
+    /// The machine's directory, for `dirfd`; null if it does not exist.
     machine: *mut DIR,
     entries: Vec<dirent>,
     next: usize,
 }
 
-/// Addresses of open listings; anything else is the next library's.
+/// Addresses of open listings. Any other `DIR *` is libc's.
 static OPEN: RwLock<Option<HashSet<usize>>> = RwLock::new(None);
-/// How many there are, to pass others without a lock.
+/// Number of open listings; while it is 0, no lock is taken.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// The listing behind a `DIR *`, if it is one of ours.
+/// The listing of a `DIR *`, or `None` if it is libc's.
 ///
 /// # Safety
-/// The program uses one `DIR *` from one thread at a time, as POSIX wants it to.
+/// The program uses a `DIR *` from one thread at a time, as POSIX requires.
 unsafe fn listing<'a>(dir: *mut DIR) -> Option<&'a mut Listing> {
     if COUNT.load(Ordering::Acquire) == 0 {
         return None;
@@ -97,7 +98,7 @@ unsafe fn open_listing(path: *const c_char) -> *mut DIR {
 }
 
 unsafe fn read_listing(dir: *mut DIR) -> *mut dirent {
-    // SAFETY: the caller's.
+    // SAFETY: the caller's contract.
     unsafe {
         let Some(listing) = listing(dir) else { return real::readdir(dir) };
         match listing.entries.get_mut(listing.next) {
@@ -115,7 +116,7 @@ pub type Filter = Option<unsafe extern "C" fn(*const dirent) -> c_int>;
 /// `scandir`'s order of entries.
 pub type Compare = Option<unsafe extern "C" fn(*mut *const dirent, *mut *const dirent) -> c_int>;
 
-/// libc's `scandir` opens the directory without asking us, so those of the tree are scanned here.
+/// Scans a directory of the tree: libc's `scandir` calls its own `opendir`, not the interposed one.
 unsafe fn scan(
     path: *const c_char,
     list: *mut *mut *mut dirent,
@@ -136,7 +137,7 @@ unsafe fn scan(
         for (index, entry) in entries.iter().enumerate() {
             let copy = libc::malloc(size_of::<dirent>()).cast::<dirent>();
             if array.is_null() || copy.is_null() {
-                // As good as out of memory: what was allocated is lost with it.
+                // Out of memory; what was allocated so far leaks.
                 closedir(dir);
                 return fail(Errno::NOMEM, -1);
             }
@@ -157,27 +158,27 @@ unsafe fn scan(
 
 interpose! {
     fn scandir(path: *const c_char, list: *mut *mut *mut dirent, filter: Filter, compare: Compare) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { scan(path, list, filter, compare) }
     }
     fn scandir64(path: *const c_char, list: *mut *mut *mut dirent, filter: Filter, compare: Compare) -> c_int {
-        // SAFETY: the caller's; the structures are the same on the 64-bit ABIs.
+        // SAFETY: the caller's contract; the structures are the same on the 64-bit ABIs.
         unsafe { scan(path, list, filter, compare) }
     }
     fn opendir(path: *const c_char) -> *mut DIR {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { open_listing(path) }
     }
     fn readdir(dir: *mut DIR) -> *mut dirent {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { read_listing(dir) }
     }
     fn readdir64(dir: *mut DIR) -> *mut dirent {
-        // SAFETY: the caller's; the structures are the same on the 64-bit ABIs.
+        // SAFETY: the caller's contract; the structures are the same on the 64-bit ABIs.
         unsafe { read_listing(dir) }
     }
     fn closedir(dir: *mut DIR) -> c_int {
-        // SAFETY: the caller's; the listing is not used after it leaves the set.
+        // SAFETY: the caller's contract; the listing is not used after it leaves the set.
         unsafe {
             let Some(listing) = listing(dir) else { return real::closedir(dir) };
             let listing = std::ptr::from_mut(listing);
@@ -190,7 +191,7 @@ interpose! {
         }
     }
     fn rewinddir(dir: *mut DIR) -> () {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe {
             match listing(dir) {
                 Some(listing) => listing.next = 0,
@@ -199,11 +200,11 @@ interpose! {
         }
     }
     fn telldir(dir: *mut DIR) -> c_long {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { listing(dir).map_or_else(|| real::telldir(dir), |listing| listing.next as c_long) }
     }
     fn seekdir(dir: *mut DIR, at: c_long) -> () {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe {
             match listing(dir) {
                 Some(listing) => listing.next = usize::try_from(at).unwrap_or(0),
@@ -212,7 +213,7 @@ interpose! {
         }
     }
     fn dirfd(dir: *mut DIR) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe {
             match listing(dir) {
                 Some(listing) if listing.machine.is_null() => fail(Errno::NOTSUP, -1),

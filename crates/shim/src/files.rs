@@ -1,4 +1,5 @@
-//! Functions that take a path: opening, permissions, links.
+//! Interposed functions that take a path: `open`, `fopen`, `access`, `readlink`, `realpath` and
+//! their variants.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::os::fd::{IntoRawFd, OwnedFd};
@@ -11,7 +12,7 @@ use crate::state::{Target, fail, hint, state, target, virtual_node};
 use crate::tree::Entry;
 use crate::{interpose, real};
 
-/// Opens an entry of the tree. `None` if the machine is to be asked first.
+/// Opens an entry of the tree. `None` for directories, which libc opens.
 fn open_entry(entry: &Entry, flags: c_int) -> Option<Result<OwnedFd, Errno>> {
     let wants_to_write = flags & libc::O_ACCMODE != libc::O_RDONLY;
     Some(match entry {
@@ -21,12 +22,12 @@ fn open_entry(entry: &Entry, flags: c_int) -> Option<Result<OwnedFd, Errno>> {
         Entry::RenderNode => virtual_node().map_or(Err(Errno::NODEV), |node| node.open(flags)),
         Entry::File(_) if wants_to_write => Err(Errno::ACCESS),
         Entry::File(text) => file(text),
-        // Only a link that was not to be followed is found.
+        // The lookup returns a link only with O_NOFOLLOW.
         Entry::Link(_) => Err(Errno::LOOP),
     })
 }
 
-/// A descriptor to read a text from.
+/// Creates a descriptor from which a text can be read.
 fn file(text: &str) -> Result<OwnedFd, Errno> {
     let fd = rustix::fs::memfd_create("tepui-sysfs", MemfdFlags::CLOEXEC)?;
     rustix::io::write(&fd, text.as_bytes())?;
@@ -34,14 +35,14 @@ fn file(text: &str) -> Result<OwnedFd, Errno> {
     Ok(fd)
 }
 
-/// As `openat`; `path` is absolute, or relative to `dir` and none of ours.
+/// As `openat`. Relative paths are never in the tree.
 unsafe fn open_at(dir: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
-    // SAFETY: the caller's arguments, or a path of our own.
+    // SAFETY: the caller's arguments, or a path of the tree.
     unsafe {
         match target(path, flags & libc::O_NOFOLLOW == 0) {
             Target::Pass => {
                 let fd = real::openat(dir, path, flags, mode);
-                // Only to watch a real node; its paths are looked at no further than this.
+                // Real nodes are observed; their paths need no further check than this.
                 if !path.is_null()
                     && CStr::from_ptr(path).to_bytes().starts_with(b"/dev/dri/")
                     && let Some(state) = state()
@@ -65,7 +66,7 @@ unsafe fn open_at(dir: c_int, path: *const c_char, flags: c_int, mode: mode_t) -
 }
 
 unsafe fn open_file(path: *const c_char, mode: *const c_char) -> *mut FILE {
-    // SAFETY: the caller's arguments, or a path of our own.
+    // SAFETY: the caller's arguments, or a path of the tree.
     unsafe {
         match target(path, true) {
             Target::Entry(Entry::File(text), _) => {
@@ -84,7 +85,7 @@ unsafe fn open_file(path: *const c_char, mode: *const c_char) -> *mut FILE {
 }
 
 unsafe fn access_at(dir: c_int, path: *const c_char, mode: c_int, flags: c_int) -> c_int {
-    // SAFETY: the caller's arguments, or a path of our own.
+    // SAFETY: the caller's arguments, or a path of the tree.
     unsafe {
         match target(path, flags & libc::AT_SYMLINK_NOFOLLOW == 0) {
             Target::Pass => real::faccessat(dir, path, mode, flags),
@@ -103,7 +104,7 @@ unsafe fn read_link_at(
     buffer: *mut c_char,
     size: size_t,
 ) -> ssize_t {
-    // SAFETY: the caller's arguments, or a path of our own; `buffer` has `size` bytes.
+    // SAFETY: the caller's arguments, or a path of the tree; `buffer` has `size` bytes.
     unsafe {
         match target(path, false) {
             Target::Path(path) => real::readlinkat(dir, path.as_ptr(), buffer, size),
@@ -119,7 +120,7 @@ unsafe fn read_link_at(
 }
 
 unsafe fn real_path(path: *const c_char, into: *mut c_char) -> *mut c_char {
-    // SAFETY: the caller's arguments, or a path of our own; `into` has PATH_MAX bytes.
+    // SAFETY: the caller's arguments, or a path of the tree; `into` has PATH_MAX bytes.
     unsafe {
         match target(path, true) {
             Target::Pass => real::realpath(path, into),
@@ -139,75 +140,75 @@ unsafe fn real_path(path: *const c_char, into: *mut c_char) -> *mut c_char {
 
 interpose! {
     fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { open_at(libc::AT_FDCWD, path, flags, mode) }
     }
     fn open64(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { open_at(libc::AT_FDCWD, path, flags, mode) }
     }
     fn __open_2(path: *const c_char, flags: c_int) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { open_at(libc::AT_FDCWD, path, flags, 0) }
     }
     fn __open64_2(path: *const c_char, flags: c_int) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { open_at(libc::AT_FDCWD, path, flags, 0) }
     }
     fn openat(dir: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { open_at(dir, path, flags, mode) }
     }
     fn openat64(dir: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { open_at(dir, path, flags, mode) }
     }
     fn __openat_2(dir: c_int, path: *const c_char, flags: c_int) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { open_at(dir, path, flags, 0) }
     }
     fn __openat64_2(dir: c_int, path: *const c_char, flags: c_int) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { open_at(dir, path, flags, 0) }
     }
     fn fopen(path: *const c_char, mode: *const c_char) -> *mut FILE {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { open_file(path, mode) }
     }
     fn fopen64(path: *const c_char, mode: *const c_char) -> *mut FILE {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { open_file(path, mode) }
     }
     fn access(path: *const c_char, mode: c_int) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { access_at(libc::AT_FDCWD, path, mode, 0) }
     }
     fn faccessat(dir: c_int, path: *const c_char, mode: c_int, flags: c_int) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { access_at(dir, path, mode, flags) }
     }
     fn readlink(path: *const c_char, buffer: *mut c_char, size: size_t) -> ssize_t {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { read_link_at(libc::AT_FDCWD, path, buffer, size) }
     }
     fn readlinkat(dir: c_int, path: *const c_char, buffer: *mut c_char, size: size_t) -> ssize_t {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { read_link_at(dir, path, buffer, size) }
     }
     fn __readlink_chk(path: *const c_char, buffer: *mut c_char, size: size_t, room: size_t) -> ssize_t {
-        // SAFETY: the caller's; the compiler that emitted this call knows `room`.
+        // SAFETY: the caller's contract; the compiler that emitted this call knows `room`.
         unsafe { read_link_at(libc::AT_FDCWD, path, buffer, size.min(room)) }
     }
     fn realpath(path: *const c_char, into: *mut c_char) -> *mut c_char {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { real_path(path, into) }
     }
     fn __realpath_chk(path: *const c_char, into: *mut c_char, _room: size_t) -> *mut c_char {
-        // SAFETY: the caller's; no path of ours is longer than PATH_MAX.
+        // SAFETY: the caller's contract; no path of ours is longer than PATH_MAX.
         unsafe { real_path(path, into) }
     }
     fn canonicalize_file_name(path: *const c_char) -> *mut c_char {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { real_path(path, std::ptr::null_mut()) }
     }
 }

@@ -1,10 +1,9 @@
-//! Logs requests.
+//! An observer that logs ioctls.
 
 use rustix::io::Errno;
 use tepui_drm::device::{Call, CallObserver};
 
-/// Writes each request as it is answered to standard error: the open file, the name, the
-/// argument after the call, the result.
+/// Writes each completed ioctl to standard error: open file, name, argument after the call, result.
 pub struct CallLog;
 
 impl CallObserver for CallLog {

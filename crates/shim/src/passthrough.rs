@@ -1,4 +1,4 @@
-//! Watching a real render node: requests go on to the kernel, and an observer sees them.
+//! Observes real render nodes: ioctls are forwarded to the kernel and reported to an observer.
 
 use std::collections::HashMap;
 use std::ffi::{c_int, c_ulong, c_void};
@@ -14,13 +14,13 @@ use crate::real;
 use crate::state::hint;
 use crate::tree::DRM_MAJOR;
 
-/// The open nodes of the machine.
+/// The observed open files of the machine's nodes.
 pub struct PassThrough {
     observer: Arc<dyn CallObserver>,
     open: Mutex<Open>,
 }
 
-/// Which open file each descriptor is of: all opens of a node share its inode.
+/// The open file of each descriptor. It is tracked because all opens of a node share its inode.
 #[derive(Default)]
 struct Open {
     of: HashMap<c_int, u64>,
@@ -28,7 +28,7 @@ struct Open {
 }
 
 impl PassThrough {
-    /// Nothing is open yet.
+    /// Starts without open files.
     pub fn new(observer: Arc<dyn CallObserver>) -> PassThrough {
         PassThrough { observer, open: Mutex::default() }
     }
@@ -37,12 +37,12 @@ impl PassThrough {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A file was opened; it is watched if it is a DRM node.
+    /// Called after a file was opened; observes it if it is a DRM node.
     pub fn opened(&self, fd: c_int) {
         if fd < 0 {
             return;
         }
-        // SAFETY: the number is only handed to `fstat`, which refuses a closed one.
+        // SAFETY: the number is only passed to `fstat`, which fails for a closed descriptor.
         let Ok(stat) = rustix::fs::fstat(unsafe { BorrowedFd::borrow_raw(fd) }) else { return };
         let is_device = stat.st_mode & libc::S_IFMT == libc::S_IFCHR;
         if is_device && rustix::fs::major(stat.st_rdev) == DRM_MAJOR {
@@ -60,7 +60,7 @@ impl PassThrough {
         self.observer.opened(file);
     }
 
-    /// `to` is now what `from` is, or nothing of ours.
+    /// Called after `from` was duplicated to `to`; either may be observed.
     pub fn duplicated(&self, from: c_int, to: c_int) {
         let file = self.open().of.get(&from).copied();
         self.closed(to);
@@ -70,7 +70,7 @@ impl PassThrough {
         }
     }
 
-    /// A descriptor was closed.
+    /// Called after a descriptor was closed.
     pub fn closed(&self, fd: c_int) {
         let mut open = self.open();
         let Some(file) = open.of.remove(&fd) else { return };
@@ -82,7 +82,7 @@ impl PassThrough {
         }
     }
 
-    /// Sends a request on, if the descriptor is watched.
+    /// Forwards an ioctl if the descriptor is observed. Otherwise returns `None`.
     ///
     /// # Safety
     /// As `ioctl`.
@@ -93,7 +93,7 @@ impl PassThrough {
         let user = unsafe { ThisProcess::new() };
         let copy = || {
             let mut bytes = vec![0; word.size()];
-            // An argument that cannot be read is shown as zeros; the kernel will refuse it.
+            // An argument that cannot be read is reported as zeros; the kernel will refuse it.
             let _ = user.read(arg as u64, &mut bytes);
             bytes
         };
@@ -108,7 +108,7 @@ impl PassThrough {
             real_node: Some(unsafe { BorrowedFd::borrow_raw(fd) }),
         };
         self.observer.entered(&call);
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         let result = unsafe { real::ioctl(fd, request, arg) };
         // SAFETY: errno's location is always valid.
         let errno = unsafe { libc::__errno_location() };
@@ -149,7 +149,8 @@ mod tests {
     fn descriptors_of_one_open_file_are_one_file() {
         let record = Arc::new(Record::default());
         let nodes = PassThrough::new(record.clone());
-        // Numbers without files: the bookkeeping does not look, and the kernel says EBADF.
+        // Descriptors that are not open: tracking does not check them, and the kernel returns
+        // EBADF.
         nodes.watch(60001);
         nodes.watch(60002);
         nodes.duplicated(60001, 60003);

@@ -1,4 +1,4 @@
-//! The next library's functions, those that ours stand in for.
+//! The original functions: those of the next library (libc) that this library interposes.
 
 use std::ffi::{CStr, c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use crate::directories::{Compare, Filter};
 use libc::{DIR, FILE, dirent, mode_t, off_t, size_t, ssize_t, stat as Stat, statx as Statx};
 
-/// Finds a function behind ours. A libc without it cannot have been asked for it.
+/// Looks up the original of an interposed function. It exists: otherwise the program could not have
+/// called it.
 fn next(name: &CStr) -> *mut c_void {
-    // SAFETY: a constant name, and the handle that means "behind me".
+    // SAFETY: a constant name; RTLD_NEXT searches the libraries after this one.
     let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
     if found.is_null() {
         eprintln!("tepui: libc has no {}", name.to_string_lossy());
@@ -19,7 +20,7 @@ fn next(name: &CStr) -> *mut c_void {
 
 macro_rules! real {
     ($( fn $name:ident($($arg:ident: $ty:ty),*) -> $ret:ty; )*) => {$(
-        #[doc = concat!("The next `", stringify!($name), "`.")]
+        #[doc = concat!("The original `", stringify!($name), "`.")]
         ///
         /// # Safety
         /// As libc's.
@@ -44,8 +45,8 @@ macro_rules! real {
     )*};
 }
 
-// `open`, `ioctl` and `fcntl` are variadic in C. On the 64-bit Linux ABIs a variadic integer or
-// pointer argument travels like a fixed one, so the fixed form serves.
+// `open`, `ioctl` and `fcntl` are variadic in C. On the 64-bit Linux ABIs variadic integer and
+// pointer arguments are passed like fixed ones, so a fixed prototype works.
 real! {
     fn openat(dir: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int;
     fn fopen(path: *const c_char, mode: *const c_char) -> *mut FILE;

@@ -1,4 +1,5 @@
-//! What the library knows: the device, its tree, and the open files behind descriptors.
+//! The state of the library in a process: the virtual device, its tree of paths, and the open files
+//! of descriptors.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -15,15 +16,15 @@ use crate::observer::CallLog;
 use crate::passthrough::PassThrough;
 use crate::tree::{Entry, Lookup, Tree};
 
-/// What the library does in this process.
+/// The mode of the library in this process.
 pub enum State {
-    /// Shows a virtual node.
+    /// Provides a virtual node.
     Virtual(Virtual),
-    /// Watches the machine's own nodes.
+    /// Observes the machine's own nodes.
     Real(PassThrough),
 }
 
-/// Everything behind the virtual node.
+/// The virtual node.
 pub struct Virtual {
     /// The device.
     pub device: Arc<dyn VirtualDevice>,
@@ -32,21 +33,23 @@ pub struct Virtual {
     files: Registry,
 }
 
-/// An open file, as the registry keeps it.
+/// An open file in the registry.
 struct OpenFile(Arc<dyn VirtualFile>);
 
-/// Of this process; null before the first use, and again in a forked child, whose copy of the
-/// parent's threads and locks is of no use. Never freed: threads may be using it at any time.
+/// The state of this process. Null before the first use, and again in a forked child, which has a
+/// copy of the parent's locks but not its threads. Never freed, since threads may use it at any
+/// time.
 static STATE: AtomicPtr<State> = AtomicPtr::new(std::ptr::null_mut());
 
 /// The process that may use `STATE`; 0 if the library does nothing. In a child of `vfork`, which
-/// shares the parent's memory, the number differs, and nothing is to be touched.
+/// shares the parent's memory, the number differs, and the state must not be used.
 static OWNER: AtomicI32 = AtomicI32::new(0);
 
-/// Which descriptors may be ours: a hint, so that others pass with one look.
+/// Which descriptors may belong to the virtual device: a hint that lets calls on all others pass
+/// after one load.
 static HINTS: [AtomicU8; 1 << 16] = [const { AtomicU8::new(0) }; 1 << 16];
 
-/// Runs when the library is loaded.
+/// Constructor: runs when the library is loaded.
 #[used]
 #[cfg_attr(not(test), unsafe(link_section = ".init_array"))]
 static LOADED: extern "C" fn() = loaded;
@@ -62,7 +65,7 @@ extern "C" fn loaded() {
     OWNER.store(own_pid(), Ordering::Release);
 }
 
-/// In a forked child: start afresh.
+/// Resets the state in a forked child.
 extern "C" fn forked() {
     STATE.store(std::ptr::null_mut(), Ordering::Release);
     OWNER.store(own_pid(), Ordering::Release);
@@ -75,7 +78,7 @@ fn own_pid() -> c_int {
     rustix::process::getpid().as_raw_nonzero().get()
 }
 
-/// The state of this process, or `None` if the library does nothing here.
+/// The state of this process, or `None` if the library does nothing in it.
 pub fn state() -> Option<&'static State> {
     let owner = OWNER.load(Ordering::Acquire);
     if owner == 0 || owner != own_pid() {
@@ -92,7 +95,7 @@ pub fn state() -> Option<&'static State> {
         state = match STATE.compare_exchange(null, fresh, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => fresh,
             Err(first) => {
-                // SAFETY: made above, and nobody else has seen it.
+                // SAFETY: created above and not shared.
                 drop(unsafe { Box::from_raw(fresh) });
                 first
             }
@@ -102,7 +105,8 @@ pub fn state() -> Option<&'static State> {
     Some(unsafe { &*state })
 }
 
-/// Whether a descriptor may be ours. `false` is certain for a node that this process opened.
+/// Whether a descriptor may belong to the virtual device. `false` means that this process did not
+/// open the node with it.
 #[inline]
 pub fn hinted(fd: c_int) -> bool {
     match usize::try_from(fd) {
@@ -112,14 +116,14 @@ pub fn hinted(fd: c_int) -> bool {
     }
 }
 
-/// Notes whether a descriptor is ours.
+/// Records whether a descriptor belongs to the virtual device.
 pub fn hint(fd: c_int, ours: bool) {
     if let Some(hint) = usize::try_from(fd).ok().and_then(|index| HINTS.get(index)) {
         hint.store(ours.into(), Ordering::Relaxed);
     }
 }
 
-/// As [`state`], if there is a virtual node.
+/// The virtual node of this process, if it has one.
 pub fn virtual_node() -> Option<&'static Virtual> {
     match state()? {
         State::Virtual(state) => Some(state),
@@ -150,26 +154,26 @@ impl State {
         Some(State::Virtual(Virtual { device, tree, files: Registry::default() }))
     }
 
-    /// A file was opened past the library.
+    /// Called after libc opened a file.
     pub fn opened(&self, fd: c_int) {
         if let State::Real(nodes) = self {
             nodes.opened(fd);
         }
     }
 
-    /// `to` is now what `from` is; one of them may be ours.
+    /// Called after `from` was duplicated to `to`.
     pub fn duplicated(&self, from: c_int, to: c_int) {
         match self {
             State::Real(nodes) => nodes.duplicated(from, to),
             State::Virtual(state) => {
                 hint(to, hinted(from));
-                // What `to` was before may have been the last descriptor of a file.
+                // `to` may have been the last descriptor of another file.
                 state.files.sweep();
             }
         }
     }
 
-    /// A descriptor that may be ours was closed.
+    /// Called after a descriptor with a hint was closed.
     pub fn closed(&self, fd: c_int) {
         match self {
             State::Real(nodes) => nodes.closed(fd),
@@ -179,7 +183,7 @@ impl State {
 }
 
 impl Virtual {
-    /// Opens the node: a descriptor that stands for an open file.
+    /// Opens the node and returns a descriptor of the open file.
     pub fn open(&self, flags: c_int) -> Result<OwnedFd, Errno> {
         self.files.sweep();
         let file = Arc::clone(&self.device).open();
@@ -193,29 +197,29 @@ impl Virtual {
         Ok(fd)
     }
 
-    /// The open file behind a descriptor.
+    /// The open file of a descriptor.
     pub fn file(&self, fd: c_int) -> Option<Arc<dyn VirtualFile>> {
         if fd < 0 {
             return None;
         }
-        // SAFETY: the number is only handed to `fstat`, which refuses a closed one.
+        // SAFETY: the number is only passed to `fstat`, which fails for a closed descriptor.
         let file = self.files.find::<OpenFile>(unsafe { BorrowedFd::borrow_raw(fd) });
         hint(fd, file.is_some());
         Some(file?.0.clone())
     }
 }
 
-/// What a client's path means.
+/// The result of looking up a client's path.
 pub enum Target {
-    /// Nothing of ours: the next library's business.
+    /// Not in the tree: call libc with the path.
     Pass,
     /// An entry of the tree, with its canonical path.
     Entry(&'static Entry, String),
-    /// A path outside of the tree that a link in it leads to.
+    /// A path outside the tree that a link in the tree leads to.
     Path(CString),
 }
 
-/// Looks a client's path up. A link at its end is followed only if `follow`.
+/// Looks up a client's path. A link at its end is followed only if `follow` is set.
 ///
 /// # Safety
 /// `path` is null or a C string.
@@ -236,7 +240,7 @@ pub unsafe fn target(path: *const c_char, follow: bool) -> Target {
     }
 }
 
-/// The lowest minor number of a render node that the machine does not have.
+/// The lowest minor number that no render node of the machine has.
 fn free_minor() -> u32 {
     (128..192)
         .find(|minor| {
@@ -246,7 +250,7 @@ fn free_minor() -> u32 {
         .unwrap_or(191)
 }
 
-/// Sets errno and gives what a failed call returns.
+/// Sets errno and returns `value`.
 pub fn fail<T>(errno: Errno, value: T) -> T {
     // SAFETY: errno's location is always valid.
     unsafe { *libc::__errno_location() = errno.raw_os_error() };

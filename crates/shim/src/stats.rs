@@ -1,4 +1,5 @@
-//! The `stat` family. On the 64-bit ABIs `stat` and `stat64` are the same structure.
+//! Interposed functions of the `stat` family. On the 64-bit ABIs `stat` and `stat64` are the same
+//! structure.
 
 use std::ffi::{c_char, c_int, c_uint};
 
@@ -13,14 +14,14 @@ use crate::{interpose, real};
 fn mode_and_size(entry: &Entry) -> (u32, i64) {
     match entry {
         Entry::Directory(_) => (libc::S_IFDIR | 0o755, 0),
-        // sysfs gives each file a page.
+        // sysfs reports a page as the size of each file.
         Entry::File(_) => (libc::S_IFREG | 0o444, 4096),
         Entry::Link(target) => (libc::S_IFLNK | 0o777, target.len() as i64),
         Entry::RenderNode => (libc::S_IFCHR | 0o666, 0),
     }
 }
 
-/// Number of the node, for `st_rdev`.
+/// Minor number of the node, for `st_rdev`.
 fn node_number() -> Option<u32> {
     virtual_node().map(|node| node.tree.minor)
 }
@@ -43,7 +44,7 @@ fn fill(entry: &Entry, into: &mut Stat) {
 }
 
 unsafe fn stat_at(dir: c_int, path: *const c_char, into: *mut Stat, flags: c_int) -> c_int {
-    // SAFETY: the caller's arguments, or a path of our own.
+    // SAFETY: the caller's arguments, or a path of the tree.
     unsafe {
         if flags & libc::AT_EMPTY_PATH != 0 && !path.is_null() && *path == 0 && hinted(dir) {
             return stat_fd(dir, into);
@@ -94,39 +95,39 @@ fn fill_statx(entry: &Entry, into: &mut Statx) {
 
 interpose! {
     fn stat(path: *const c_char, into: *mut Stat) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { stat_at(libc::AT_FDCWD, path, into, 0) }
     }
     fn stat64(path: *const c_char, into: *mut Stat) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { stat_at(libc::AT_FDCWD, path, into, 0) }
     }
     fn lstat(path: *const c_char, into: *mut Stat) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { stat_at(libc::AT_FDCWD, path, into, libc::AT_SYMLINK_NOFOLLOW) }
     }
     fn lstat64(path: *const c_char, into: *mut Stat) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { stat_at(libc::AT_FDCWD, path, into, libc::AT_SYMLINK_NOFOLLOW) }
     }
     fn fstat(fd: c_int, into: *mut Stat) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { stat_fd(fd, into) }
     }
     fn fstat64(fd: c_int, into: *mut Stat) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { stat_fd(fd, into) }
     }
     fn fstatat(dir: c_int, path: *const c_char, into: *mut Stat, flags: c_int) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { stat_at(dir, path, into, flags) }
     }
     fn fstatat64(dir: c_int, path: *const c_char, into: *mut Stat, flags: c_int) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { stat_at(dir, path, into, flags) }
     }
     fn statx(dir: c_int, path: *const c_char, flags: c_int, mask: c_uint, into: *mut Statx) -> c_int {
-        // SAFETY: the caller's arguments, or a path of our own.
+        // SAFETY: the caller's arguments, or a path of the tree.
         unsafe {
             let own_fd = || {
                 // `path` may be null from kernel 6.11 on.
@@ -155,29 +156,29 @@ interpose! {
             }
         }
     }
-    // What programs built against glibc before 2.33 call.
+    // Called by programs built against glibc before 2.33.
     fn __xstat(_version: c_int, path: *const c_char, into: *mut Stat) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { stat_at(libc::AT_FDCWD, path, into, 0) }
     }
     fn __xstat64(_version: c_int, path: *const c_char, into: *mut Stat) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { stat_at(libc::AT_FDCWD, path, into, 0) }
     }
     fn __lxstat(_version: c_int, path: *const c_char, into: *mut Stat) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { stat_at(libc::AT_FDCWD, path, into, libc::AT_SYMLINK_NOFOLLOW) }
     }
     fn __lxstat64(_version: c_int, path: *const c_char, into: *mut Stat) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { stat_at(libc::AT_FDCWD, path, into, libc::AT_SYMLINK_NOFOLLOW) }
     }
     fn __fxstat(_version: c_int, fd: c_int, into: *mut Stat) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { stat_fd(fd, into) }
     }
     fn __fxstat64(_version: c_int, fd: c_int, into: *mut Stat) -> c_int {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { stat_fd(fd, into) }
     }
 }

@@ -1,8 +1,8 @@
-//! The files that the node's existence implies: `/dev/dri/renderD128` and its sysfs directory.
+//! The tree of virtual paths: `/dev/dri/renderD128` and its directory and links in sysfs.
 //!
-//! The tree holds only what is virtual. Its upper directories (`/dev`, `/sys/class`, …) usually
-//! exist on the machine as well; they are looked at there, and the virtual entries are added when
-//! they are listed.
+//! The tree contains only virtual entries. Its upper directories (`/dev`, `/sys/class`, …) usually
+//! exist on the machine too; they are opened there, and the virtual entries are added when they are
+//! listed.
 //!
 //! source: the paths are those that libdrm reads (xf86drm.c) and that the kernel's sysfs has for
 //! platform and PCI devices.
@@ -14,42 +14,42 @@ use tepui_drm::device::{Bus, Node, PciAddress, PciIds};
 /// Major number of DRM devices.
 pub const DRM_MAJOR: u32 = 226;
 
-/// What stands at a path.
+/// A node of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// A directory and its entries.
     Directory(BTreeMap<String, Entry>),
-    /// A file's text.
+    /// A file with its text.
     File(String),
-    /// A symbolic link's target.
+    /// A symbolic link with its target.
     Link(String),
     /// The render node.
     RenderNode,
 }
 
-/// Where a path leads.
+/// The result of looking up a path.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Lookup<'a> {
-    /// To an entry of the tree, with its canonical path.
+    /// An entry of the tree, with its canonical path.
     Here(&'a Entry, String),
-    /// Out of the tree, through a link in it: to this path.
+    /// A path outside the tree, reached through a link in the tree.
     Elsewhere(String),
-    /// Nowhere in the tree.
+    /// The path is not in the tree.
     NotOurs,
 }
 
-/// The tree.
+/// The tree of virtual paths.
 pub struct Tree {
     root: Entry,
     /// Minor number of the node.
     pub minor: u32,
 }
 
-/// Links that one path may pass.
+/// Limit on the links that are followed in one lookup.
 const MAX_LINKS: usize = 16;
 
 impl Tree {
-    /// The tree of one device whose node has this minor number.
+    /// The tree of one device, whose node has this minor number.
     pub fn new(node: &Node, minor: u32) -> Tree {
         let mut tree = Tree { root: Entry::Directory(BTreeMap::new()), minor };
         let name = format!("renderD{minor}");
@@ -111,8 +111,8 @@ impl Tree {
 
     /// Adds a PCI device; returns its directory.
     ///
-    /// source: libdrm reads the slot out of `uevent` and the identification out of the five files of
-    /// one number each (xf86drm.c, `drmParsePciDeviceInfo`).
+    /// source: libdrm reads the slot from `uevent` and the ids from files of one number each
+    /// (xf86drm.c, `drmParsePciDeviceInfo`).
     fn put_pci_device(&mut self, driver: &str, address: PciAddress, ids: PciIds) -> String {
         let PciIds { vendor, device, subsystem_vendor, subsystem_device, revision, class } = ids;
         let directory =
@@ -151,12 +151,12 @@ impl Tree {
         *at = entry;
     }
 
-    /// Whether a path may be in the tree at all: a quick look.
+    /// Quick check whether a path may be in the tree.
     pub fn may_hold(path: &[u8]) -> bool {
         matches!(path, [b'/', b'd' | b's' | b'/' | b'.', ..])
     }
 
-    /// Follows an absolute path. A link at its end is followed only if `follow`.
+    /// Looks up an absolute path. A link at its end is followed only if `follow` is set.
     pub fn lookup(&self, path: &str, follow: bool) -> Lookup<'_> {
         let mut todo: Vec<String> = components(path).rev().collect();
         let mut stack: Vec<(&str, &Entry)> = Vec::new();
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_lead_where_sysfs_leads() {
+    fn paths_resolve_as_in_sysfs() {
         let tree = tree();
         let device = "/sys/devices/platform/soc/206400000.gpu";
         let cases = [
@@ -249,7 +249,7 @@ mod tests {
         for path in ["/dev/null", "/dev/dri/renderD129", "/sys/dev/char/226:129", "/sys/kernel"] {
             assert_eq!(tree.lookup(path, true), Lookup::NotOurs, "{path}");
         }
-        // The platform bus is the machine's own, even by way of our device.
+        // The platform bus is the machine's own, even when reached through the virtual device.
         assert_eq!(
             tree.lookup("/sys/dev/char/226:128/device/subsystem/devices/x", true),
             Lookup::Elsewhere("/sys/bus/platform/devices/x".into())
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_at_the_end_is_seen_when_it_is_not_followed() {
+    fn a_final_link_is_returned_unless_followed() {
         let tree = tree();
         let Lookup::Here(Entry::Link(target), path) =
             tree.lookup("/sys/dev/char/226:128/device/subsystem", false)
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pci_device_stands_where_libdrm_looks() {
+    fn a_pci_device_is_where_libdrm_looks() {
         let address = PciAddress { domain: 0, bus: 0, device: 2, function: 0 };
         let ids = PciIds {
             vendor: 0x8086,

@@ -1,11 +1,11 @@
-//! Programs under the preloaded library. Each test starts this test program again with the library
-//! in `LD_PRELOAD`; the functions of the module `client` are what runs there.
+//! Tests of programs with the library preloaded. Each test starts this test program again with the
+//! library in `LD_PRELOAD`; the functions of the module `client` run there.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// The library that cargo has built for this package.
+/// The path of the library that cargo built for this package.
 fn library() -> PathBuf {
     let own = std::env::current_exe().expect("this program has a path");
     let library = own.with_file_name("libtepui_drm_shim.so");
@@ -17,7 +17,7 @@ fn library() -> PathBuf {
     library
 }
 
-/// A program with the library, and the environment that `tepui shim` would set.
+/// A command with the library preloaded and the environment that `tepui shim` sets.
 fn preloaded(program: &str) -> Command {
     let mut command = Command::new(program);
     command.env("LD_PRELOAD", library()).env("TEPUI_GPU", "m1");
@@ -31,7 +31,7 @@ fn checked(output: &Output) -> String {
     stdout
 }
 
-/// One of the ignored tests of `client`, under the library.
+/// A command that runs one of the ignored tests of `client` with the library preloaded.
 fn client_command(name: &str) -> Command {
     let own = std::env::current_exe().expect("this program has a path");
     let mut command = preloaded(own.to_str().expect("a path in UTF-8"));
@@ -79,7 +79,7 @@ fn programs_see_the_node_and_their_output_is_their_own() {
 
 #[test]
 fn a_fault_is_reported_and_can_end_the_program() {
-    let output = client_command("a_stream_leads_astray").output().expect("this program starts");
+    let output = client_command("a_control_stream_faults").output().expect("this program starts");
     checked(&output);
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     let [head, place, unit, what, ..] = &stderr.lines().collect::<Vec<_>>()[..] else {
@@ -89,7 +89,7 @@ fn a_fault_is_reported_and_can_end_the_program() {
     assert_eq!(*place, "  where   compute command 0 of submission 1, queue 1 of open file 1");
     assert!(unit.starts_with("  unit    ") && what.starts_with("  what    "), "{stderr}");
 
-    let mut command = client_command("a_stream_leads_astray");
+    let mut command = client_command("a_control_stream_faults");
     let output = command.env("TEPUI_ABORT_ON_FAULT", "1").output().expect("this program starts");
     assert_eq!(output.status.signal(), Some(libc::SIGABRT));
     assert!(String::from_utf8_lossy(&output.stderr).starts_with(head));
@@ -121,8 +121,8 @@ fn without_a_gpu_in_the_environment_nothing_happens() {
     assert_eq!(run(preloaded("sh").env_remove("TEPUI_GPU")), plain);
     let (status, stdout, stderr) = run(preloaded("sh").env("TEPUI_GPU", "voodoo"));
     assert_eq!((status, stdout), (plain.0, plain.1));
-    // Each of the two programs looks at `/dev/dri`, and says so once; the second one's errors are
-    // dropped by the script.
+    // Each of the two programs accesses `/dev/dri` and prints the message once; the script drops
+    // the errors of the second.
     let stderr = String::from_utf8_lossy(&stderr);
     assert!(
         stderr.matches("no such GPU; there are m1, m1-pro, m1-max, m2").count() <= 2,
@@ -131,7 +131,7 @@ fn without_a_gpu_in_the_environment_nothing_happens() {
 }
 
 #[test]
-fn the_library_exports_what_it_stands_in_for_and_nothing_else() {
+fn the_library_exports_only_interposed_functions() {
     let output = Command::new("nm").args(["-D", "--defined-only"]).arg(library()).output();
     let symbols = checked(&output.expect("binutils' nm"));
     let names: Vec<&str> = symbols.lines().filter_map(|line| line.split(' ').next_back()).collect();
@@ -379,7 +379,7 @@ mod client {
 
     #[test]
     #[ignore = "runs under the library"]
-    fn a_stream_leads_astray() {
+    fn a_control_stream_faults() {
         let node = Node::open();
         let mut queue = uapi::QueueCreate { vm_id: node.vm(), ..Default::default() };
         call(node.fd(), Ioctl::QueueCreate, &mut queue).unwrap();
@@ -398,7 +398,7 @@ mod client {
         call(node.fd(), Ioctl::Submit, &mut submit).unwrap();
         node.wait(done);
         assert_eq!(call(node.fd(), Ioctl::Submit, &mut submit), Err(libc::EIO), "lost");
-        // Even so nobody waits for ever.
+        // Waits still end.
         node.wait(done);
     }
 
@@ -447,7 +447,7 @@ mod client {
         };
         call(node.fd(), Ioctl::Submit, &mut submit).unwrap();
         node.wait(done);
-        // Nothing went wrong: the queue takes more.
+        // There was no fault: the queue accepts more work.
         submit.out_sync_count = 0;
         call(node.fd(), Ioctl::Submit, &mut submit).unwrap();
         submit.queue_id = 9;
@@ -486,7 +486,7 @@ mod client {
                 map(null, PAGE, access, libc::MAP_SHARED, other.fd(), offset),
                 Err(libc::EACCES)
             );
-            // In the place of something else, read-only, and not where something is.
+            // Over an existing mapping, read-only, and with MAP_FIXED_NOREPLACE over a mapping.
             let fixed = libc::MAP_SHARED | libc::MAP_FIXED;
             let place = two.cast();
             let three = map(place, 2 * PAGE, libc::PROT_READ, fixed, node.fd(), offset).unwrap();
@@ -526,12 +526,12 @@ mod client {
         unsafe { words.write(1) };
         let other = Node::open();
         assert_eq!(other.vm(), 1, "another open file");
-        // `dup2` over a node closes it; the number is the other file's then.
+        // `dup2` over a node closes it; the number then belongs to the other file.
         // SAFETY: descriptors of this test.
         unsafe {
             assert_eq!(libc::dup2(copy.fd(), other.fd()), other.fd());
             assert_eq!(other.vm(), 4);
-            // A number that was the node's, and is a file's now, is no node.
+            // A number that was the node's and is now a file's is not a node.
             let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
             assert_eq!(libc::dup2(null, other.fd()), other.fd());
             let mut stat: libc::stat = std::mem::zeroed();
@@ -539,7 +539,7 @@ mod client {
             assert_eq!(libc::major(stat.st_rdev), 1);
             let mut args = uapi::VmDestroy::default();
             assert_eq!(call(other.fd(), Ioctl::VmDestroy, &mut args), Err(libc::ENOTTY));
-            // Closed behind the library's back.
+            // Closed without the library's knowledge.
             let number = copy.fd();
             assert_eq!(libc::syscall(libc::SYS_close, number), 0);
             assert_eq!(libc::dup2(null, number), number);
@@ -578,7 +578,7 @@ mod client {
         let mut poll = libc::pollfd { fd: args.fd, events: libc::POLLIN, revents: 0 };
         // SAFETY: one entry.
         assert_eq!(unsafe { libc::poll(&mut poll, 1, 0) }, 1);
-        // And one of a sync object that is pending, which another thread waits for.
+        // And a sync file of a pending sync object, which another thread waits for.
         let object = node.syncobj(0);
         let mut sync = core::SyncobjHandle {
             handle: object,
@@ -642,7 +642,7 @@ mod client {
             libc::waitpid(child, &mut status, 0);
             assert_eq!((libc::WEXITSTATUS(status), words.read()), (0, 77));
         }
-        // In a child of `vfork`, descriptors are its own but memory is not.
+        // A child of `vfork` has its own descriptors but shares the memory.
         // SAFETY: the child closes a descriptor and ends.
         #[allow(deprecated, reason = "what is tested")]
         unsafe {
@@ -655,7 +655,7 @@ mod client {
         }
         assert_eq!(node.vm(), vm + 1, "the parent's is as it was");
         assert!(!node.map(node.gem(1, 0, 0), 1).is_null());
-        // A program that is started has the node by way of the environment.
+        // A program started with `exec` gets the node through the environment.
         let output = std::process::Command::new("ls").arg("/dev/dri").output().unwrap();
         assert!(String::from_utf8_lossy(&output.stdout).contains("renderD"));
     }
@@ -711,7 +711,7 @@ mod client {
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
         assert_eq!(fs::metadata(folder.join("a")).unwrap().len(), 4);
         fs::remove_dir_all(&folder).unwrap();
-        // Requests that look like ours on descriptors that are not.
+        // DRM ioctls on descriptors that are not nodes.
         let mut args = uapi::GetTime::default();
         assert_eq!(call(1, Ioctl::GetTime, &mut args), Err(libc::ENOTTY));
         assert_eq!(call(-1, Ioctl::GetTime, &mut args), Err(libc::EBADF));

@@ -1,4 +1,4 @@
-//! Shaders to SPIR-V, with the tools of the sysroot of `tools/mesa`.
+//! Compiles and assembles shaders to SPIR-V, with the tools in the sysroot of `tools/mesa`.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -18,10 +18,10 @@ fn stage(s: Stage) -> &'static str {
     }
 }
 
-/// The words of a shader, from `cache` if it was assembled before.
+/// Returns a shader's SPIR-V words, from `cache` if it was assembled before.
 ///
 /// # Errors
-/// What the assembler or GLSL's compiler says.
+/// The error message of the assembler or the GLSL compiler.
 pub fn words(shader: &Shader, cache: &Path) -> Result<Vec<u32>, Refusal> {
     if shader.language == Language::SpirvHex {
         return hex(&shader.source);
@@ -46,7 +46,7 @@ fn assemble(shader: &Shader, file: &Path) -> Result<(), Refusal> {
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder).map_err(io)?;
     }
-    // Two threads may make the same shader: each under a name of its own first.
+    // Two threads may assemble the same shader, so each writes to its own file and renames it.
     let own = format!("{:?}", std::thread::current().id()).replace(['(', ')'], "-");
     let source = file.with_extension(format!("{own}{}.txt", std::process::id()));
     let draft = source.with_extension("tmp");
@@ -54,7 +54,7 @@ fn assemble(shader: &Shader, file: &Path) -> Result<(), Refusal> {
     let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/mesa");
     let mut command = Command::new(tool);
     command.args(["run", "--icd", "none", "--"]);
-    // The virtual render node is for drivers.
+    // These tools do not need the virtual render node.
     command.env_remove("LD_PRELOAD");
     let target = shader.target.as_deref();
     match shader.language {
@@ -82,7 +82,7 @@ fn assemble(shader: &Shader, file: &Path) -> Result<(), Refusal> {
     std::fs::rename(&draft, file).map_err(io)
 }
 
-/// Where shaders are kept when nothing is said.
+/// The default folder for assembled shaders.
 #[must_use]
 pub fn default_cache() -> PathBuf {
     std::env::temp_dir().join("tepui-amber")

@@ -1,4 +1,4 @@
-//! Whether buffers hold what a script expects.
+//! Checks the expectations of a script against buffers.
 
 use tepui_format::Format;
 use tepui_format::texel::{self, TexelCodec};
@@ -7,14 +7,14 @@ use crate::data::{Number, Scalar, has_channel};
 use crate::run::Content;
 use crate::script::{Check, Comparison, Tolerance};
 
-/// What numbers may differ by when nothing is said.
+/// The default tolerance.
 const EPSILON: f64 = 1e-6;
-/// Steps of a colour from 0 to 1, and places of a histogram less one.
+/// Steps of a colour from 0 to 1. A histogram has one bin more.
 const STEPS: f64 = 255.0;
 
 type Held = Result<(), String>;
 
-/// The bytes of a texel with a colour.
+/// Packs a colour into a texel.
 pub(crate) fn texel(format: Format, colour: [f32; 4]) -> Option<Vec<u8>> {
     let c = TexelCodec::new(format).ok()?;
     let raw = match c.is_float() {
@@ -24,9 +24,9 @@ pub(crate) fn texel(format: Format, colour: [f32; 4]) -> Option<Vec<u8>> {
     Some(raw.to_le_bytes()[..c.bytes()].to_vec())
 }
 
-/// The colours of an image: floats, or integers in 255ths.
+/// Unpacks the colours of an image: floats, or integers in 255ths.
 fn pixels(content: &Content) -> Result<Vec<[f64; 4]>, String> {
-    let t = content.texels.ok_or("it has no pixels")?;
+    let t = content.texels.ok_or("the buffer has no pixels")?;
     let c = TexelCodec::new(t.format).map_err(|e| e.to_string())?;
     let colour = |b: &[u8]| match c.is_float() {
         true => c.unpack_f32(texel::load(b)).map(f64::from),
@@ -35,7 +35,7 @@ fn pixels(content: &Content) -> Result<Vec<[f64; 4]>, String> {
     Ok(content.bytes.chunks_exact(c.bytes()).map(colour).collect())
 }
 
-/// Compares.
+/// Checks an expectation.
 ///
 /// # Errors
 /// The first difference.
@@ -61,7 +61,7 @@ pub(crate) fn holds(content: &Content, check: &Check, all: &[Content]) -> Held {
 fn at_most(distance: f64, most: f64) -> Held {
     match distance <= most {
         true => Ok(()),
-        false => Err(format!("a distance of {distance} instead of {most} at most")),
+        false => Err(format!("a distance of {distance}; at most {most} is allowed")),
     }
 }
 
@@ -72,13 +72,13 @@ fn each_number(
     numbers: &[Number],
     tolerances: &[Tolerance],
 ) -> Held {
-    let e = content.element.ok_or("its elements are no numbers")?;
+    let e = content.element.ok_or("its elements are not numbers")?;
     for (n, &want) in numbers.iter().enumerate() {
         let place = at + e.place(n);
         let got = content.bytes.get(place..).and_then(|b| e.scalar.decode(b));
-        let got = got.ok_or_else(|| format!("it ends before byte {place}"))?;
+        let got = got.ok_or_else(|| format!("the buffer ends before byte {place}"))?;
         let tolerance = tolerances.get(n).or(tolerances.first()).copied();
-        // What a float can hold of the expected number.
+        // The expected number rounded to the float type.
         let want = match e.scalar {
             Scalar::Float(_) => {
                 e.scalar.decode(&e.scalar.encode(want).to_le_bytes()).unwrap_or(want)
@@ -121,11 +121,11 @@ fn each_pixel(
     tolerances: &[Tolerance],
 ) -> Held {
     let all = pixels(content)?;
-    let Some(t) = content.texels else { return Err("it has no pixels".to_owned()) };
+    let Some(t) = content.texels else { return Err("the buffer has no pixels".to_owned()) };
     let size = t.size_px;
     let inside = |at: u32, n: u32, size: u32| at.checked_add(n).is_some_and(|end| end <= size);
     if !inside(x, width, size[0]) || !inside(y, height, size[1]) {
-        return Err(format!("the rectangle is not inside of {} × {} pixels", size[0], size[1]));
+        return Err(format!("the rectangle exceeds {} × {} pixels", size[0], size[1]));
     }
     for row in y..y + height {
         for column in x..x + width {
@@ -163,7 +163,7 @@ fn numbers(content: &Content) -> Result<Vec<f64>, String> {
     if content.texels.is_some() {
         return Ok(pixels(content)?.into_iter().flatten().map(|v| v * STEPS).collect());
     }
-    let e = content.element.ok_or("its elements are no numbers")?;
+    let e = content.element.ok_or("its elements are not numbers")?;
     let count = content.bytes.len() / e.stride() * e.numbers();
     let number = |n| e.scalar.decode(content.bytes.get(e.place(n)..)?).map(Number::float);
     Ok((0..count).filter_map(number).collect())
@@ -177,12 +177,12 @@ fn mean_square(a: &[f64], b: &[f64]) -> Result<f64, String> {
     Ok((sum / a.len().max(1) as f64).sqrt())
 }
 
-/// The largest distance of a channel's histograms: the earth that must be moved, over the way that it could have.
+/// The largest normalised earth mover's distance between the histograms of a channel.
 fn histograms(a: &[[f64; 4]], b: &[[f64; 4]], content: &Content) -> Result<f64, String> {
     if a.len() != b.len() {
         return Err(format!("{} pixels instead of {}", a.len(), b.len()));
     }
-    let format = content.texels.map(|t| t.format).ok_or("it has no pixels")?;
+    let format = content.texels.map(|t| t.format).ok_or("the buffer has no pixels")?;
     let histogram = |pixels: &[[f64; 4]], channel: usize| {
         let mut bins = [0.0; STEPS as usize + 1];
         for p in pixels {
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_vectors_skip_what_pads_them() {
+    fn numbers_of_vectors_skip_padding() {
         let element = crate::data::Element::parse("vec3<int32>", false).expect("a type");
         let ints = [1, 2, 3, 4].map(Number::Int);
         let c = Content { element: Some(element), texels: None, bytes: element.encode(&ints) };

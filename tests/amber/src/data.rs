@@ -1,4 +1,4 @@
-//! Element types of buffers, and their values as bytes.
+//! Element types of buffers, and the encoding of their values.
 
 use half::f16;
 use tepui_format::{Component, Encoding, Format, Numeric};
@@ -13,7 +13,7 @@ pub enum Number {
 }
 
 impl Number {
-    /// Reads decimal and hexadecimal integers and floats.
+    /// Parses decimal and hexadecimal integers and floats.
     #[must_use]
     pub fn parse(text: &str) -> Option<Number> {
         let (sign, digits) = match text.strip_prefix('-') {
@@ -32,7 +32,7 @@ impl Number {
         }
     }
 
-    /// As a float.
+    /// Converts to a float.
     #[must_use]
     pub fn float(self) -> f64 {
         match self {
@@ -41,7 +41,7 @@ impl Number {
         }
     }
 
-    /// As an integer, towards zero.
+    /// Converts to an integer, rounding towards zero.
     #[must_use]
     pub fn int(self) -> i128 {
         match self {
@@ -51,12 +51,12 @@ impl Number {
     }
 }
 
-/// The type of one number.
+/// A scalar type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scalar {
-    /// Signed, of so many bits.
+    /// Signed integer with this number of bits.
     Int(u8),
-    /// Unsigned.
+    /// Unsigned integer with this number of bits.
     Uint(u8),
     /// Float of 16, 32 or 64 bits.
     Float(u8),
@@ -80,14 +80,14 @@ impl Scalar {
         })
     }
 
-    /// Bytes of a number.
+    /// Size in bytes.
     #[must_use]
     pub fn bytes(self) -> usize {
         let (Scalar::Int(bits) | Scalar::Uint(bits) | Scalar::Float(bits)) = self;
         usize::from(bits / 8)
     }
 
-    /// The bits of a number, which is converted.
+    /// Converts a number to this type and returns its bits.
     #[must_use]
     pub fn encode(self, n: Number) -> u64 {
         match self {
@@ -98,7 +98,7 @@ impl Scalar {
         }
     }
 
-    /// The number at the start of some bytes, if they hold one.
+    /// Reads the number at the start of `bytes`, if there are enough.
     #[must_use]
     pub fn decode(self, bytes: &[u8]) -> Option<Number> {
         let n = self.bytes();
@@ -118,20 +118,20 @@ impl Scalar {
 /// The type of a buffer's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Element {
-    /// Its numbers.
+    /// Type of its numbers.
     pub scalar: Scalar,
-    /// Columns of a matrix; 1 for others.
+    /// Columns of a matrix; 1 for other types.
     pub columns: usize,
-    /// Numbers of a column, or of a vector.
+    /// Numbers in a column or vector.
     pub rows: usize,
     /// Bytes from one column to the next.
     column_stride: usize,
-    /// The format that the script names it by.
+    /// The format, if the script gives the type as a format.
     format: Option<Format>,
 }
 
 impl Element {
-    /// Reads a type: `float`, `vec3<float>`, `mat2x4<float>`, `int32[]`, or a format's name.
+    /// Parses a type: `float`, `vec3<float>`, `mat2x4<float>`, `int32[]`, or a format's name.
     #[must_use]
     pub fn parse(name: &str, std140: bool) -> Option<Element> {
         let (name, array) = match name.split_once('[') {
@@ -157,13 +157,14 @@ impl Element {
     }
 
     fn new(scalar: Scalar, columns: usize, rows: usize, pad: bool) -> Element {
-        // A column of three is one of four; columns and array elements of std140 are multiples of 16 bytes.
+        // A column of three is padded to four; in std140, columns and array elements are multiples
+        // of 16 bytes.
         let column = scalar.bytes() * if rows == 3 { 4 } else { rows };
         let column_stride = if pad { column.next_multiple_of(16) } else { column };
         Element { scalar, columns, rows, column_stride, format: None }
     }
 
-    /// Texels whose components lie in bytes of their own.
+    /// The element type of a format whose components are whole bytes, or whose texel is one word.
     fn of_format(format: Format) -> Option<Element> {
         let Encoding::Plain(channels) = &format.info().encoding else { return None };
         let channels = channels.as_slice();
@@ -193,7 +194,7 @@ impl Element {
         Some(Element { scalar, columns: 1, rows, column_stride, format: Some(format) })
     }
 
-    /// Numbers of an element.
+    /// Number of numbers in an element.
     #[must_use]
     pub fn numbers(&self) -> usize {
         self.columns * self.rows
@@ -205,14 +206,14 @@ impl Element {
         self.columns * self.column_stride
     }
 
-    /// Where number `n` of a list of elements lies, in bytes.
+    /// Offset of number `n` of a list of elements, in bytes.
     #[must_use]
     pub fn place(&self, n: usize) -> usize {
         let (column, row) = (n / self.rows, n % self.rows);
         column * self.column_stride + row * self.scalar.bytes()
     }
 
-    /// The bytes of a list of numbers; an element begun is filled up with zeros.
+    /// Encodes a list of numbers; an incomplete element is padded with zeros.
     #[must_use]
     pub fn encode(&self, numbers: &[Number]) -> Vec<u8> {
         let mut bytes = vec![0; numbers.len().div_ceil(self.numbers()) * self.stride()];
@@ -224,7 +225,7 @@ impl Element {
         bytes
     }
 
-    /// The format of a vertex attribute or a texel of this type.
+    /// The format of vertex attributes and texels of this type.
     #[must_use]
     pub fn texel(&self) -> Option<Format> {
         if self.format.is_some() {
@@ -241,7 +242,7 @@ impl Element {
     }
 }
 
-/// The channels of a format in the order red, green, blue, alpha.
+/// Whether a format has channel `n` of red, green, blue, alpha.
 #[must_use]
 pub fn has_channel(format: Format, n: usize) -> bool {
     let wanted = [Component::R, Component::G, Component::B, Component::A][n];
@@ -256,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn elements_lie_where_the_layouts_say() {
+    fn elements_follow_the_layout_rules() {
         let place = |name, std140, n| Element::parse(name, std140).expect(name).place(n);
         assert_eq!(place("int32[]", true, 3), 48);
         assert_eq!(place("int32", true, 3), 12);

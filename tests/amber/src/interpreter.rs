@@ -1,4 +1,4 @@
-//! Compute shaders in the interpreter of the IR.
+//! The engine that runs compute shaders in the IR interpreter.
 
 use tepui_ir::interp::{Fault, dispatch};
 
@@ -7,10 +7,10 @@ use crate::run::{Content, Engine, Job};
 use crate::script::Usage;
 use crate::{Refusal, failed, refused};
 
-/// Steps of a run, each for all lanes of a workgroup.
+/// Limit on the steps of a run; a step executes an instruction for all lanes of a workgroup.
 const LIMIT: u64 = 1 << 20;
 
-/// Runs compute shaders as the front end translates them, without any pass.
+/// Runs compute shaders directly after translation from SPIR-V, without any pass.
 pub struct Interpreter;
 
 impl Engine for Interpreter {

@@ -1,8 +1,10 @@
-//! Scripts of Amber: Vulkan programs as text, each with what it expects of its buffers and pictures.
+//! Runs Amber scripts: Vulkan programs as text, with expectations about their buffers and images.
 //!
-//! [`parse()`] reads the part of AmberScript that Khronos' conformance tests use, without ray tracing and tessellation. A [`Runner`] keeps
-//! the buffers, has an [`Engine`] run pipelines, and compares. The engines here need no driver: Tepui's compiler with the AGX model, and
-//! the interpreter of the IR. Scripts that nobody here wrote are run by hand: `tepui-amber FOLDER`.
+//! [`parse()`] parses the subset of AmberScript that Khronos' conformance tests use, without ray
+//! tracing and tessellation. A [`Runner`] holds the buffers, runs pipelines on an [`Engine`], and
+//! checks the expectations. There are two engines, which need no driver: Tepui's compiler with the
+//! AGX model ([`Model`]), and the IR interpreter ([`Interpreter`]). Third-party scripts are run by
+//! hand: `tepui-amber FOLDER`. Start reading in `script.rs` (the parsed script) and `run.rs`.
 //!
 //! source: AmberScript's description in the repository google/amber, docs/amber_script.md
 
@@ -23,23 +25,23 @@ pub use parse::{parse, parse_in};
 pub use report::{Report, scripts};
 pub use run::{Content, Engine, Job, Runner};
 
-/// Why a script did not run to its end, or did not hold.
+/// Why a script failed or did not run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// It is no script.
+    /// The script is invalid.
     #[error("line {line}: {what}")]
-    Wrong {
+    Invalid {
         /// The line, from 1.
         line: usize,
         /// What is wrong.
         what: String,
     },
-    /// It needs what this runner or the engine lacks.
+    /// The script needs a feature that the parser or the engine does not support.
     #[error("line {line}: not supported: {what}")]
     Refused {
         /// The line, from 1.
         line: usize,
-        /// What is missing.
+        /// The unsupported feature.
         what: String,
     },
     /// An expectation does not hold, or the engine fails.
@@ -47,7 +49,7 @@ pub enum Error {
     Failed {
         /// The line, from 1.
         line: usize,
-        /// What is otherwise.
+        /// What differs.
         what: String,
     },
 }
@@ -55,17 +57,17 @@ pub enum Error {
 /// The result of reading or running.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why an engine does not run a job.
+/// Why an engine did not run a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// It lacks something.
+    /// The job needs a feature that the engine does not support.
     Refused(String),
-    /// It should have run.
+    /// The job should have run.
     Failed(String),
 }
 
 impl Refusal {
-    /// With the line of the command.
+    /// Adds the line of the command.
     #[must_use]
     pub fn at(self, line: usize) -> Error {
         match self {
@@ -75,12 +77,12 @@ impl Refusal {
     }
 }
 
-/// A refusal by name.
+/// Refuses a job for lack of a feature.
 pub(crate) fn refused<T>(what: impl Into<String>) -> std::result::Result<T, Refusal> {
     Err(Refusal::Refused(what.into()))
 }
 
-/// A failure with its reason.
+/// A failure, with the reason.
 pub(crate) fn failed(what: impl std::fmt::Display) -> Refusal {
     Refusal::Failed(what.to_string())
 }

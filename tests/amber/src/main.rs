@@ -1,4 +1,4 @@
-//! `tepui-amber PATH…`: runs scripts and counts.
+//! `tepui-amber PATH…`: runs Amber scripts and prints how many passed, failed and were refused.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -9,18 +9,18 @@ use rayon::prelude::*;
 use tepui_agx_bare::pair::Making;
 use tepui_amber::{Engine, Error, Interpreter, Model, Report, Runner, assemble, parse_in, scripts};
 
-/// Runs scripts of Amber without a driver.
+/// Runs Amber scripts without a driver.
 #[derive(Parser)]
 #[command(after_help = "Example:
-  tepui-amber --on parts FOLDER")]
+  tepui-amber --on linked FOLDER")]
 struct Args {
     /// Scripts, or folders of `.amber` files.
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// What runs them.
+    /// The engine.
     #[arg(long, value_enum, default_value = "model")]
     on: On,
-    /// Where assembled shaders are kept.
+    /// Folder for assembled shaders.
     #[arg(long, value_name = "DIR", default_value_os_t = assemble::default_cache())]
     cache: PathBuf,
     /// Print a line for each script.
@@ -33,21 +33,21 @@ struct Args {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum On {
-    /// Tepui's compiler and the AGX model; a draw's stages are one program each.
+    /// Tepui's compiler and the AGX model; each stage of a draw is compiled as one program.
     Model,
-    /// The same with parts that are compiled apart and linked.
-    Parts,
-    /// The interpreter of the IR, compute shaders only.
+    /// The same, but prolog, main and epilog are compiled separately and linked.
+    Linked,
+    /// The IR interpreter, which runs compute shaders only.
     Interpreter,
 }
 
 fn one(file: &Path, args: &Args) -> Result<(), Error> {
     let text = std::fs::read_to_string(file);
-    let text = text.map_err(|e| Error::Wrong { line: 0, what: e.to_string() })?;
+    let text = text.map_err(|e| Error::Invalid { line: 0, what: e.to_string() })?;
     let script = parse_in(&text, file.parent())?;
     let mut engine: Box<dyn Engine> = match args.on {
         On::Model => Box::new(Model { making: Making::Monolithic }),
-        On::Parts => Box::new(Model { making: Making::Parts }),
+        On::Linked => Box::new(Model { making: Making::Parts }),
         On::Interpreter => Box::new(Interpreter),
     };
     Runner::new(&script, &args.cache)?.run(engine.as_mut())

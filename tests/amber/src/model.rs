@@ -1,4 +1,4 @@
-//! Tepui's compiler and the AGX model.
+//! The engine that compiles shaders with Tepui's compiler and runs them on the AGX model.
 
 use tepui_agx_bare::bind::Bound;
 use tepui_agx_bare::draw::{Draw, VertexBuffer};
@@ -19,12 +19,12 @@ use crate::run::{Content, Engine, Job, Vertices};
 use crate::script::Topology;
 use crate::{Refusal, failed, refused};
 
-/// Instructions of a job before it counts as one that never ends.
+/// Limit on the instructions of a job; beyond it, the job is considered endless.
 const BUDGET: u64 = 1 << 26;
 
-/// Runs jobs on a machine of their own.
+/// Runs each job on a new machine.
 pub struct Model {
-    /// How programs of draws are made.
+    /// How the programs of a draw are compiled.
     pub making: Making,
 }
 
@@ -37,7 +37,8 @@ fn machine() -> Result<Machine, Refusal> {
     Machine::new(options).map_err(failed)
 }
 
-/// What the compiler refuses, without the instruction's number, or that it fails.
+/// Converts a compiler error: refused operations (without the instruction's number), else a
+/// failure.
 fn compiler(e: Compiler) -> Refusal {
     match e {
         Compiler::Internal(_) | Compiler::Encode(_) => failed(e),
@@ -46,7 +47,7 @@ fn compiler(e: Compiler) -> Refusal {
     }
 }
 
-/// What the machine lacks, or that it fails.
+/// Converts an error of the machine: an unsupported feature, else a failure.
 fn bare(e: tepui_agx_bare::Error) -> Refusal {
     use tepui_agx_bare::Error;
     match e {
@@ -90,7 +91,7 @@ fn primitive(t: Topology) -> Primitive {
     }
 }
 
-/// Whether a shader reads the number of its vertex.
+/// Whether a shader reads its vertex index.
 fn numbers_vertices(s: &Shader) -> bool {
     let mut found = false;
     s.walk(|s, _, i| {
@@ -100,7 +101,7 @@ fn numbers_vertices(s: &Shader) -> bool {
     found
 }
 
-/// The elements of an attribute: format, bytes, and whether they go with instances.
+/// The elements of an attribute: format, bytes, and whether it advances per instance.
 struct Elements {
     location: u32,
     format: Format,
@@ -109,7 +110,7 @@ struct Elements {
     per_instance: bool,
 }
 
-/// Buffers that stand at several bindings are one in memory.
+/// Gives all bindings of a buffer the same memory.
 fn share(job: &Job, bound: &mut Bound) {
     for (n, b) in job.bindings.iter().enumerate() {
         let first = job.bindings[..n].iter().find(|a| a.buffer == b.buffer);
@@ -120,7 +121,7 @@ fn share(job: &Job, bound: &mut Bound) {
     }
 }
 
-/// The attributes of a draw. Those of a draw through indices come in the order of the indices.
+/// The attributes of a draw. For an indexed draw, they are gathered in index order.
 fn attributes(v: &Vertices, buffers: &[Content]) -> Result<Vec<Elements>, Refusal> {
     if let Some(corners) = &v.corners {
         let bytes = corners.iter().flatten().flat_map(|c| c.to_le_bytes()).collect();
@@ -163,7 +164,7 @@ fn indices_of(content: &Content, v: &Vertices) -> Result<Vec<usize>, Refusal> {
     all.collect::<Option<_>>().ok_or_else(|| Refusal::Refused("indices past the end".to_owned()))
 }
 
-/// Bits of the colour that all pixels of all attachments have.
+/// The colour that all pixels of all attachments have, as bits.
 fn background(job: &Job, buffers: &[Content]) -> Result<[u32; 4], Refusal> {
     let mut colour = None;
     for &(_, buffer) in &job.colours {
@@ -176,7 +177,7 @@ fn background(job: &Job, buffers: &[Content]) -> Result<[u32; 4], Refusal> {
         let mut texels = content.bytes.chunks_exact(c.bytes());
         let Some(first) = texels.next() else { return refused("empty attachments") };
         if texels.any(|t| t != first) {
-            return refused("draws over a picture");
+            return refused("draws over an attachment with contents");
         }
         let raw = texel::load(first);
         let bits = match c.is_float() {
@@ -191,8 +192,8 @@ fn background(job: &Job, buffers: &[Content]) -> Result<[u32; 4], Refusal> {
     Ok(colour.unwrap_or_default())
 }
 
-/// The format of the picture that is drawn instead: channels in the order of the hardware.
-fn drawn(format: Format) -> Format {
+/// The format to draw in for an attachment format: the same channels in the order of the hardware.
+fn hardware_format(format: Format) -> Format {
     match format {
         Format::B8G8R8A8_UNORM => Format::R8G8B8A8_UNORM,
         Format::B8G8R8A8_SRGB => Format::R8G8B8A8_SRGB,
@@ -200,12 +201,12 @@ fn drawn(format: Format) -> Format {
     }
 }
 
-/// Texels of the picture that was drawn as those of a format.
+/// Converts texels of the drawn image to a format.
 fn repacked(bytes: &[u8], format: Format) -> Result<Vec<u8>, Refusal> {
-    if drawn(format) == format {
+    if hardware_format(format) == format {
         return Ok(bytes.to_vec());
     }
-    let from = TexelCodec::new(drawn(format)).map_err(failed)?;
+    let from = TexelCodec::new(hardware_format(format)).map_err(failed)?;
     let to = TexelCodec::new(format).map_err(failed)?;
     let texel = |b| to.pack_f32(from.unpack_f32(texel::load(b))).to_le_bytes();
     Ok(bytes
@@ -218,14 +219,14 @@ fn tile(job: &Job, buffers: &[Content]) -> Result<Tile, Refusal> {
     let mut tile = Tile { samples: 1, ..Tile::default() };
     for &(location, buffer) in &job.colours {
         let Some(place) = tile.formats.get_mut(location as usize) else {
-            return refused("more than eight colours");
+            return refused("more than eight colour attachments");
         };
-        *place = buffers[buffer].texels.map(|t| drawn(t.format));
+        *place = buffers[buffer].texels.map(|t| hardware_format(t.format));
     }
     Ok(tile)
 }
 
-/// A shader with the resources of two.
+/// A shader with the resources of both stages.
 fn both(vertex: &Shader, fragment: &Shader) -> Shader {
     let mut all = fragment.clone();
     for r in vertex.resources.values() {
@@ -245,7 +246,7 @@ fn draw(job: &Job, v: &Vertices, buffers: &mut [Content], making: Making) -> Res
         return refused("draws without a fragment shader");
     };
     if v.indices.is_some() && numbers_vertices(vertex) {
-        return refused("indices and the number of the vertex");
+        return refused("indexed draws that read the vertex index");
     }
     let clear = background(job, buffers)?;
     let tile = tile(job, buffers)?;
@@ -294,7 +295,7 @@ fn draw(job: &Job, v: &Vertices, buffers: &mut [Content], making: Making) -> Res
         let content = &mut buffers[buffer];
         let Some(bytes) = picture.colours.get(&(location as u8)) else { continue };
         let n = content.bytes.len();
-        let bytes = bytes.get(..n).ok_or_else(|| failed("a picture is too small"))?;
+        let bytes = bytes.get(..n).ok_or_else(|| failed("an image is too small"))?;
         if let Some(t) = content.texels {
             content.bytes = repacked(bytes, t.format)?;
         }

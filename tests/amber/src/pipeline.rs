@@ -1,4 +1,4 @@
-//! A job's modules as IR, and its buffers as the interpreter's memory.
+//! Translates a job's modules to IR, and its buffers to the interpreter's memory and back.
 
 use tepui_agx_bare::bind;
 use tepui_agx_bare::image::format_of;
@@ -24,15 +24,16 @@ pub(crate) fn translate(code: &Code) -> Result<Shader, Refusal> {
         spec: code.constants.clone(),
     };
     tepui_spirv::translate(&code.words, &options).map_err(|e| match e.kind {
-        // With the instruction, without its place: equal reasons count together.
+        // With the instruction but without its position, so that equal reasons are counted
+        // together.
         tepui_spirv::Kind::Unsupported(_) => Refusal::Refused(format!("{}: {}", e.inst, e.kind)),
         _ => failed(e),
     })
 }
 
-/// What the interpreter and the model read and write, and the way back into the buffers.
+/// The memory that shaders read and write, for interpreter and model.
 pub(crate) struct Memories {
-    /// At the start.
+    /// Contents before the run.
     pub(crate) start: Memory,
 }
 
@@ -40,7 +41,7 @@ fn storage_format(format: Format) -> Option<ImageFormat> {
     ImageFormat::ALL.iter().copied().find(|&f| format_of(f) == Some(format))
 }
 
-/// The format in which an image's texels are given to a shader: its own, or one that holds them all.
+/// The format of an image in the IR's memory: its own, or one that can represent all its texels.
 fn shader_format(t: Texels, r: &Resource, stored: bool) -> Result<ImageFormat, Refusal> {
     let wide = match r.texels {
         NumKind::Float => ImageFormat::Rgba32f,
@@ -55,10 +56,10 @@ fn shader_format(t: Texels, r: &Resource, stored: bool) -> Result<ImageFormat, R
 }
 
 impl Memories {
-    /// The memory that the resources of a shader see.
+    /// Creates the memory of a shader's resources.
     ///
     /// # Errors
-    /// When a binding is of a kind that is not made here.
+    /// A binding has an unsupported kind.
     pub(crate) fn new(job: &Job, buffers: &[Content], s: &Shader) -> Result<Memories, Refusal> {
         let mut m = Memory { push: job.push.clone(), ..Memory::default() };
         for b in &job.bindings {
@@ -82,10 +83,10 @@ impl Memories {
         Ok(Memories { start: m })
     }
 
-    /// Puts what shaders may have written back into the buffers.
+    /// Copies what shaders may have written back to the buffers.
     ///
     /// # Errors
-    /// When texels cannot be packed.
+    /// Texels cannot be packed.
     pub(crate) fn store(
         job: &Job,
         now: &Memory,
@@ -119,7 +120,7 @@ fn resource(s: &Shader, slot: (u32, u32, u32)) -> Option<&Resource> {
     s.resources.values().find(|r| (r.set, r.binding) == (slot.0, slot.1))
 }
 
-/// A buffer's texels; those of a texel buffer come of its elements.
+/// A buffer's texels; for a texel buffer, they follow from its element type.
 fn texels(content: &Content) -> Result<Texels, Refusal> {
     if let Some(t) = content.texels {
         return Ok(t);

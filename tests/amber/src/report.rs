@@ -1,4 +1,4 @@
-//! Where scripts are, and what became of them.
+//! Finds scripts, and counts their results.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,10 +7,10 @@ use std::path::PathBuf;
 
 use crate::{Error, Result};
 
-/// The `.amber` files among some paths, sorted, folders with all that is below them.
+/// The `.amber` files in `paths`, sorted; folders are searched recursively.
 ///
 /// # Errors
-/// When a folder cannot be read.
+/// A folder cannot be read.
 pub fn scripts(paths: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
     let mut all = Vec::new();
     for path in paths {
@@ -27,21 +27,21 @@ pub fn scripts(paths: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
     Ok(all)
 }
 
-/// What became of a set of scripts.
+/// The results of a set of scripts.
 #[derive(Debug, Default, serde::Serialize)]
 pub struct Report {
-    /// Those whose expectations all hold.
+    /// Number of scripts whose expectations all hold.
     pub passed: usize,
-    /// Those that need what is not there, by reason.
+    /// Scripts that need an unsupported feature, by reason.
     pub refused: BTreeMap<String, Vec<String>>,
-    /// Those of which something does not hold.
+    /// Scripts that failed.
     pub failed: Vec<String>,
-    /// What is no script.
-    pub wrong: Vec<String>,
+    /// Invalid scripts.
+    pub invalid: Vec<String>,
 }
 
 impl Report {
-    /// Counts a script.
+    /// Adds the result of a script.
     pub fn add(&mut self, name: String, result: &Result<()>) {
         match result {
             Ok(()) => self.passed += 1,
@@ -49,14 +49,14 @@ impl Report {
                 self.refused.entry(what.clone()).or_default().push(name);
             }
             Err(e @ Error::Failed { .. }) => self.failed.push(format!("{name}: {e}")),
-            Err(e @ Error::Wrong { .. }) => self.wrong.push(format!("{name}: {e}")),
+            Err(e @ Error::Invalid { .. }) => self.invalid.push(format!("{name}: {e}")),
         }
     }
 
-    /// Whether nothing failed, and everything was a script.
+    /// Whether no script failed or was invalid.
     #[must_use]
     pub fn holds(&self) -> bool {
-        self.failed.is_empty() && self.wrong.is_empty()
+        self.failed.is_empty() && self.invalid.is_empty()
     }
 }
 
@@ -67,18 +67,18 @@ impl fmt::Display for Report {
         for (why, names) in &refused {
             writeln!(f, "{:5} refused: {why} ({})", names.len(), names[0])?;
         }
-        for (title, list) in [("failed", &self.failed), ("no script", &self.wrong)] {
+        for (title, list) in [("failed", &self.failed), ("invalid", &self.invalid)] {
             for line in list {
                 writeln!(f, "{title}: {line}")?;
             }
         }
         writeln!(
             f,
-            "passed {}, failed {}, refused {}, no script {}",
+            "passed {}, failed {}, refused {}, invalid {}",
             self.passed,
             self.failed.len(),
             refused.iter().map(|(_, names)| names.len()).sum::<usize>(),
-            self.wrong.len(),
+            self.invalid.len(),
         )
     }
 }

@@ -1,4 +1,4 @@
-//! A script's steps.
+//! Runs the commands of a script on an engine.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,21 +11,21 @@ use crate::script::{
 };
 use crate::{Error, Refusal, Result, assemble, check};
 
-/// Most jobs of a script.
-const MOST_JOBS: usize = 1 << 16;
+/// Limit on the jobs of a script.
+const MAX_JOBS: usize = 1 << 16;
 
-/// What a buffer holds.
+/// The contents of a buffer.
 #[derive(Clone, Debug)]
 pub struct Content {
     /// The type of its elements.
     pub element: Option<Element>,
-    /// What it is as an image.
+    /// Format and size, if it is an image.
     pub texels: Option<Texels>,
-    /// Its bytes.
+    /// The bytes.
     pub bytes: Vec<u8>,
 }
 
-/// A stage's module.
+/// The shader module of a stage.
 #[derive(Clone, Debug)]
 pub struct Code {
     /// The stage.
@@ -34,39 +34,39 @@ pub struct Code {
     pub words: Arc<Vec<u32>>,
     /// Its entry point.
     pub entry: String,
-    /// Specialisation constants: number and bits.
+    /// Specialisation constants: id and bits.
     pub constants: Vec<(u32, u64)>,
 }
 
-/// Vertices of a draw.
+/// The vertices of a draw.
 #[derive(Clone, Debug)]
 pub struct Vertices {
-    /// What they form.
+    /// Primitive topology.
     pub topology: Topology,
     /// The first vertex or index.
     pub first: u32,
-    /// How many.
+    /// Number of vertices or indices.
     pub count: u32,
-    /// Instances.
+    /// Number of instances.
     pub instances: u32,
-    /// Buffer of indices.
+    /// The index buffer.
     pub indices: Option<usize>,
     /// Attributes.
     pub data: Vec<VertexData>,
-    /// Two floats for each vertex at location 0, instead of attributes.
+    /// Positions of the vertices at location 0, instead of attributes.
     pub corners: Option<Vec<[f32; 2]>>,
 }
 
-/// What an engine runs.
+/// A dispatch or draw for an engine.
 #[derive(Clone, Debug)]
 pub struct Job {
     /// Modules of the stages.
     pub stages: Vec<Code>,
     /// Push constants.
     pub push: Vec<u8>,
-    /// What shaders see.
+    /// Resource bindings.
     pub bindings: Vec<Binding>,
-    /// Samplers by number.
+    /// The samplers.
     pub samplers: Vec<SamplerData>,
     /// Workgroups of a compute shader.
     pub groups: [u32; 3],
@@ -78,16 +78,16 @@ pub struct Job {
     pub size_px: [u32; 2],
 }
 
-/// What runs pipelines.
+/// An engine that runs dispatches and draws.
 pub trait Engine {
-    /// Runs a job on the buffers, and leaves there what it leaves.
+    /// Runs a job on the buffers.
     ///
     /// # Errors
-    /// When it cannot.
+    /// The job is not supported or fails.
     fn run(&mut self, job: &Job, buffers: &mut [Content]) -> std::result::Result<(), Refusal>;
 }
 
-/// A script in the middle of its run.
+/// A running script.
 pub struct Runner<'a> {
     script: &'a Script,
     modules: Vec<Option<Arc<Vec<u32>>>>,
@@ -97,10 +97,10 @@ pub struct Runner<'a> {
 }
 
 impl<'a> Runner<'a> {
-    /// Assembles the shaders; keeps them in `cache`.
+    /// Assembles the shaders and stores them in `cache`.
     ///
     /// # Errors
-    /// When one does not assemble.
+    /// A shader does not assemble.
     pub fn new(script: &'a Script, cache: &Path) -> Result<Runner<'a>> {
         let mut modules = vec![None; script.shaders.len()];
         for a in script.pipelines.iter().flat_map(|p| &p.stages) {
@@ -126,7 +126,7 @@ impl<'a> Runner<'a> {
     /// Runs the script.
     ///
     /// # Errors
-    /// The first expectation that does not hold, or what cannot be run.
+    /// The first expectation that does not hold, or the first command that cannot run.
     pub fn run(&mut self, engine: &mut dyn Engine) -> Result<()> {
         self.steps(&self.script.commands, engine)
     }
@@ -144,8 +144,8 @@ impl<'a> Runner<'a> {
             Command::Clear(pipeline) => self.clear(*pipeline, line)?,
             Command::Run(pipeline, work) => {
                 self.jobs += 1;
-                if self.jobs > MOST_JOBS {
-                    let what = format!("more than {MOST_JOBS} runs");
+                if self.jobs > MAX_JOBS {
+                    let what = format!("more than {MAX_JOBS} runs");
                     return Err(Error::Refused { line, what });
                 }
                 let job = self.job(&self.script.pipelines[*pipeline], work);

@@ -1,4 +1,4 @@
-//! What a script says, with names resolved to numbers.
+//! A parsed script, with names resolved to indices.
 
 use tepui_format::Format;
 use tepui_ir::interp::SamplerData;
@@ -17,7 +17,7 @@ pub enum Stage {
     Fragment,
 }
 
-/// How a shader is written.
+/// The language of a shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Language {
     /// GLSL.
@@ -31,24 +31,24 @@ pub enum Language {
 /// A shader.
 #[derive(Clone, Debug)]
 pub struct Shader {
-    /// The stage it says it is for.
+    /// Its stage.
     pub stage: Stage,
     /// Its language.
     pub language: Language,
-    /// What it is assembled for, as the script says.
+    /// The target environment, if the script gives one.
     pub target: Option<String>,
     /// The text.
     pub source: String,
 }
 
-/// Texels of a buffer that is an image.
+/// Format and size of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Texels {
     /// Their format.
     pub format: Format,
     /// Dimensions, 1 to 3.
     pub dimensions: u8,
-    /// Width, height and depth; known at the latest when a pipeline draws to it.
+    /// Width, height and depth; for attachments, taken from the pipeline.
     pub size_px: [u32; 3],
 }
 
@@ -57,43 +57,43 @@ pub struct Texels {
 pub struct Buffer {
     /// Its name.
     pub name: String,
-    /// The type of its elements, if numbers are told apart in them.
+    /// Its element type, if it consists of numbers.
     pub element: Option<Element>,
-    /// What it is as an image.
+    /// Format and size, if it is an image.
     pub texels: Option<Texels>,
-    /// Its bytes at the start.
+    /// Its initial bytes.
     pub bytes: Vec<u8>,
 }
 
-/// What a pipeline binds a buffer as.
+/// The type of a binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Usage {
     /// Uniform buffer.
     Uniform,
     /// Storage buffer.
     Storage,
-    /// Image that is sampled.
+    /// Sampled image.
     Sampled,
-    /// Image with the sampler of this number.
+    /// Combined image sampler, with the index of the sampler.
     Combined(usize),
-    /// Image that is loaded from and stored to.
+    /// Storage image.
     StorageImage,
-    /// Texel buffer.
+    /// Uniform texel buffer.
     UniformTexels,
-    /// Texel buffer that is stored to.
+    /// Storage texel buffer.
     StorageTexels,
-    /// The sampler of this number alone.
+    /// Sampler, with its index.
     Sampler(usize),
 }
 
 /// A binding.
 #[derive(Clone, Copy, Debug)]
 pub struct Binding {
-    /// Set, binding and element.
+    /// Descriptor set, binding and array element.
     pub slot: (u32, u32, u32),
-    /// As what.
+    /// The type.
     pub usage: Usage,
-    /// The buffer; of a sampler, anything.
+    /// The buffer; unused for a sampler.
     pub buffer: usize,
 }
 
@@ -104,29 +104,29 @@ pub struct VertexData {
     pub location: u32,
     /// The buffer.
     pub buffer: usize,
-    /// Elements go with instances.
+    /// Whether it advances per instance.
     pub per_instance: bool,
 }
 
 /// A shader in a pipeline.
 #[derive(Clone, Debug)]
 pub struct Attached {
-    /// Its number.
+    /// Index of the shader.
     pub shader: usize,
     /// The entry point.
     pub entry: String,
-    /// Specialisation constants: number and bits.
+    /// Specialisation constants: id and bits.
     pub constants: Vec<(u32, u64)>,
 }
 
 /// A pipeline.
 #[derive(Clone, Debug)]
 pub struct Pipeline {
-    /// It draws.
+    /// Whether it is a graphics pipeline.
     pub graphics: bool,
     /// Its shaders.
     pub stages: Vec<Attached>,
-    /// What its shaders see.
+    /// Resource bindings.
     pub bindings: Vec<Binding>,
     /// Buffer of the push constants.
     pub push: Option<usize>,
@@ -134,13 +134,13 @@ pub struct Pipeline {
     pub colours: Vec<(u32, usize)>,
     /// Attributes.
     pub vertex_data: Vec<VertexData>,
-    /// Buffer of indices.
+    /// The index buffer.
     pub indices: Option<usize>,
     /// Width and height of the framebuffer.
     pub size_px: [u32; 2],
 }
 
-/// What vertices form.
+/// Primitive topology.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are Vulkan's")]
 pub enum Topology {
@@ -152,29 +152,29 @@ pub enum Topology {
     TriangleFan,
 }
 
-/// What a pipeline does.
+/// A dispatch or draw.
 #[derive(Clone, Debug)]
 pub enum Work {
-    /// So many workgroups.
+    /// A dispatch of workgroups.
     Groups([u32; 3]),
-    /// Vertices with two coordinates at location 0.
+    /// A draw with two-component positions at location 0.
     Vertices(Topology, Vec<[f32; 2]>),
-    /// Vertices of the attributes' buffers.
+    /// A draw with vertex buffers.
     Array {
-        /// What they form.
+        /// Primitive topology.
         topology: Topology,
         /// The first vertex or index.
         first: u32,
-        /// How many.
+        /// Number of vertices or indices.
         count: u32,
-        /// Instances.
+        /// Number of instances.
         instances: u32,
-        /// Through indices.
+        /// Whether the draw is indexed.
         indexed: bool,
     },
 }
 
-/// How two numbers are compared.
+/// Comparison of two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are the script's")]
 pub enum Comparison {
@@ -186,60 +186,60 @@ pub enum Comparison {
     Ge,
 }
 
-/// How far numbers may be apart.
+/// Tolerance of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {
-    /// The distance.
+    /// Largest difference.
     pub by: f64,
-    /// In hundredths of the expected number.
+    /// Whether it is in percent of the expected number.
     pub percent: bool,
 }
 
-/// What is expected of a buffer.
+/// An expectation about a buffer.
 #[derive(Clone, Debug)]
 pub enum Check {
-    /// Numbers from a byte on.
+    /// The numbers from an offset on.
     Numbers {
-        /// The byte.
+        /// The offset in bytes.
         at: usize,
-        /// What holds between each and its peer.
+        /// The comparison of each number with the expected one.
         comparison: Comparison,
-        /// The peers.
+        /// The expected numbers.
         numbers: Vec<Number>,
-        /// One for all, or one for each.
+        /// One tolerance for all numbers, or one for each.
         tolerances: Vec<Tolerance>,
     },
-    /// Colours of a rectangle.
+    /// The colours of a rectangle.
     Pixels {
         /// Left, top, width, height.
         rectangle: [u32; 4],
         /// Red, green, blue and perhaps alpha, in 255ths.
         colour: Vec<f64>,
-        /// In 255ths.
+        /// Tolerances in 255ths.
         tolerances: Vec<Tolerance>,
     },
-    /// The same bytes as another buffer.
+    /// The buffer has the same bytes as another.
     Same(usize),
-    /// The root of the mean square of differences to another buffer, in 255ths.
+    /// Limit on the root mean square difference from another buffer, in 255ths.
     MeanSquare(usize, f64),
-    /// The distance of the histograms of both, from 0 to 1.
+    /// Limit on the earth mover's distance of the histograms of two buffers, from 0 to 1.
     Histogram(usize, f64),
 }
 
-/// A step of a script.
+/// A command of a script.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// What [`Command::Clear`] fills colours with.
+    /// Sets the clear colour of [`Command::Clear`].
     ClearColour(usize, [f32; 4]),
-    /// Fills the colour attachments of a pipeline.
+    /// Clears the colour attachments of a pipeline.
     Clear(usize),
     /// Runs a pipeline.
     Run(usize, Work),
-    /// Compares.
+    /// Checks an expectation.
     Expect(usize, Check),
     /// Copies a buffer over another.
     Copy(usize, usize),
-    /// So many times.
+    /// Repeats commands this number of times.
     Repeat(u32, Vec<(usize, Command)>),
 }
 
@@ -254,6 +254,6 @@ pub struct Script {
     pub samplers: Vec<SamplerData>,
     /// Its pipelines.
     pub pipelines: Vec<Pipeline>,
-    /// Its steps, each with its line.
+    /// Its commands, each with its line.
     pub commands: Vec<(usize, Command)>,
 }

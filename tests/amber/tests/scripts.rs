@@ -1,4 +1,5 @@
-//! Scripts that were written for this test: what holds holds, and what does not is found with its line.
+//! Runs scripts written for this test: true expectations hold, and false ones are reported with
+//! their line.
 
 use std::path::Path;
 
@@ -7,7 +8,7 @@ use tepui_amber::{Engine, Error, Interpreter, Model, Runner, parse};
 
 const SQUARES: &str = include_str!("scripts/squares.amber");
 const EXPONENTS: &str = include_str!("scripts/exponents.amber");
-const KILLED: &str = include_str!("scripts/killed.amber");
+const DISCARD: &str = include_str!("scripts/discard.amber");
 const QUAD: &str = include_str!("scripts/quad.amber");
 
 fn run(text: &str, engine: &mut dyn Engine) -> Result<(), Error> {
@@ -32,14 +33,14 @@ fn compute_scripts_hold() {
 #[test]
 fn draws_hold() {
     let [mut whole, mut parts, mut interpreter] = engines();
-    for text in [QUAD, KILLED] {
+    for text in [QUAD, DISCARD] {
         assert_eq!(run(text, whole.as_mut()), Ok(()));
         assert_eq!(run(text, parts.as_mut()), Ok(()));
     }
     assert!(matches!(run(QUAD, interpreter.as_mut()), Err(Error::Refused { .. })));
 }
 
-/// The line at which a changed script fails.
+/// The line at which a script fails after a replacement.
 fn fails(text: &str, from: &str, to: &str) -> usize {
     assert!(text.contains(from), "{from}");
     match run(&text.replace(from, to), engines()[0].as_mut()) {
@@ -49,7 +50,7 @@ fn fails(text: &str, from: &str, to: &str) -> usize {
 }
 
 #[test]
-fn what_does_not_hold_is_found() {
+fn false_expectations_are_found() {
     let line =
         |text: &str, part: &str| 1 + text.lines().position(|l| l.contains(part)).expect("the line");
     let at = line(SQUARES, "EQ 9 25 49");

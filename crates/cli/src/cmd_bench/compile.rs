@@ -1,4 +1,4 @@
-//! `tepui bench compile`: how long shaders take.
+//! `tepui bench compile`: measures compile time.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -7,9 +7,11 @@ use std::time::Instant;
 use crate::cmd_compile::{Common, expand, stats_map};
 use crate::frontend;
 
-/// Compiles each shader several times on one thread, from SPIR-V to machine code.
+/// Measures compile time: compiles each shader several times on one thread, from SPIR-V to machine
+/// code.
 ///
-/// Reading files and translating GLSL or WGSL to SPIR-V are not counted; everything from the SPIR-V words on is.
+/// The time includes everything from the SPIR-V words on, but not reading files and translating
+/// GLSL or WGSL to SPIR-V.
 #[derive(clap::Args)]
 #[command(after_help = "Example:
   tepui bench compile shader.spv other.spv --gpu m1 -n 40 --json
@@ -21,7 +23,7 @@ pub struct Args {
     files: Vec<PathBuf>,
     #[command(flatten)]
     common: Common,
-    /// How often each is compiled.
+    /// Number of compilations of each shader.
     #[arg(short, default_value_t = 40)]
     n: usize,
     /// Generated shaders of growing size instead of files: how time grows with size.

@@ -1,4 +1,5 @@
-//! Frames a second of vkcube and of scenes of vkmark: Mesa's driver on the model, and lavapipe.
+//! Measures frames per second of vkcube and of scenes of vkmark, on Mesa's driver on the model and
+//! on lavapipe.
 
 use std::error::Error;
 use std::ffi::OsStr;
@@ -11,25 +12,25 @@ use serde::Serialize;
 /// The scenes of vkmark.
 const SCENES: [&str; 3] = ["cube", "shading:shading=phong", "desktop"];
 
-/// The windows.
+/// Size of the windows.
 const SIZE: (&str, &str) = ("800", "600");
 
 /// How long a scene of vkmark runs, in seconds.
 const SECONDS: &str = "3";
 
-/// Frames that vkcube draws before the measured ones, and with them.
+/// Frames of vkcube's short and long run; the difference is measured.
 const CUBE_FRAMES: [u32; 2] = [20, 120];
 
-/// A program on both drivers.
+/// The result of a program on both drivers.
 #[derive(Serialize)]
 pub struct Frames {
     /// The program and its scene.
     pub name: String,
-    /// Frames a second on the model.
+    /// Frames per second on the model.
     pub model_fps: f64,
-    /// Frames a second on lavapipe.
+    /// Frames per second on lavapipe.
     pub lavapipe_fps: f64,
-    /// Speed of the model over lavapipe's.
+    /// Speed of the model divided by lavapipe's.
     pub ratio: f64,
 }
 
@@ -52,7 +53,7 @@ pub fn measure(mesa: &Path, threads: usize) -> Result<Vec<Frames>, Box<dyn Error
     Ok(all)
 }
 
-/// Measures with `fps`, which is told whether to run on the model.
+/// Measures a program on both drivers with `fps`, whose argument selects the model.
 fn frames(
     name: String,
     fps: impl Fn(bool) -> Result<f64, Box<dyn Error>>,
@@ -65,13 +66,13 @@ struct Runner<'a> {
     mesa: &'a Path,
     /// The directory of Debian's Mesa.
     root: PathBuf,
-    /// This program.
+    /// The path of this program.
     own: PathBuf,
     threads: String,
 }
 
 impl Runner<'_> {
-    /// Runs a program in an X server of its own and returns what it printed.
+    /// Runs a program in its own X server and returns its output.
     fn run<S: AsRef<OsStr>>(&self, model: bool, line: &[S]) -> Result<String, Box<dyn Error>> {
         let mut command = Command::new(self.mesa);
         command.args(["xvfb", "--screen", &format!("{}x{}", SIZE.0, SIZE.1), "--"]);
@@ -88,7 +89,7 @@ impl Runner<'_> {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// vkcube says nothing of its speed: the difference between a short and a long run does.
+    /// vkcube does not print its speed, so it is computed from the times of a short and a long run.
     fn vkcube(&self, model: bool) -> Result<f64, Box<dyn Error>> {
         let mut seconds = [0.0; 2];
         for (seconds, frames) in seconds.iter_mut().zip(CUBE_FRAMES) {
@@ -125,6 +126,6 @@ impl Runner<'_> {
         // [cube] duration=3: FPS: 812 FrameTime: 1.232 ms
         let mut words = said.split_whitespace().skip_while(|word| *word != "FPS:").skip(1);
         let fps = words.next().and_then(|word| word.parse().ok());
-        fps.ok_or_else(|| format!("vkmark did not say FPS:\n{said}").into())
+        fps.ok_or_else(|| format!("vkmark printed no FPS:\n{said}").into())
     }
 }

@@ -1,4 +1,5 @@
-//! `tepui bench`: measurements, one module each; every figure has a peer in the same run.
+//! `tepui bench`: benchmarks, one module each. Every figure is measured beside a peer's in the same
+//! run.
 
 mod compile;
 mod frames;
@@ -8,7 +9,7 @@ mod tiling;
 
 use std::process::ExitCode;
 
-/// Measures Tepui on this machine, each figure beside a peer's in the same run.
+/// Runs benchmarks on this machine; each figure is measured beside a peer's in the same run.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tepui bench tiling --help          # what each benchmark measures and takes

@@ -1,9 +1,9 @@
-//! `tepui bench model`: how fast the virtual M1 runs.
+//! `tepui bench model`: measures the speed of the virtual M1.
 //!
-//! Three kinds of figures: lane-instructions a second of loops in AGX assembly, in this process; the
-//! time of three Vulkan kernels through Mesa's driver on the model as a ratio to lavapipe, the same
-//! kernels on the same processor without a GPU between, both in this run; and in the same way frames
-//! a second of programs that draw.
+//! There are three kinds of figures: lane-instructions per second of loops in AGX assembly, in this
+//! process; the time of three Vulkan kernels on Mesa's driver on the model, beside the time of the
+//! same kernels on lavapipe (the same processor without a GPU) in the same run; and, measured
+//! likewise, frames per second of programs that draw.
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -16,8 +16,8 @@ use tepui_agx_model::Options;
 
 use super::frames::{self, Frames};
 
-/// Measures the model: loops of instructions in this process, and three Vulkan kernels, vkcube and
-/// three scenes of vkmark on Mesa's driver on the model against lavapipe.
+/// Measures the speed of the model: instruction loops in this process; three Vulkan kernels, vkcube
+/// and three scenes of vkmark on Mesa's driver on the model, compared with lavapipe.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tepui bench model
@@ -31,13 +31,13 @@ pub struct Args {
     /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// Leave out the kernels and programs on Mesa's drivers.
+    /// Run only the instruction loops, without Mesa's drivers.
     #[arg(long)]
     only_loops: bool,
-    /// Leave out everything but the programs that draw.
+    /// Run only the programs that draw.
     #[arg(long, conflicts_with = "only_loops")]
     only_frames: bool,
-    /// Worker threads; 0 takes one for each core of this machine.
+    /// Worker threads; 0 means one per core.
     #[arg(long, default_value_t = 0)]
     threads: usize,
     /// The script that runs programs on Debian's Mesa.
@@ -60,7 +60,7 @@ struct Kernel {
     name: String,
     model_ms: f64,
     lavapipe_ms: f64,
-    /// Speed of the model over lavapipe's: above 1, the model is faster.
+    /// Speed of the model divided by lavapipe's; above 1, the model is faster.
     ratio: f64,
 }
 
@@ -124,10 +124,10 @@ fn measure(args: &Args) -> Result<Report, Box<dyn std::error::Error>> {
     Ok(Report { loops, kernels, frames })
 }
 
-/// The body of the arithmetic loop is repeated this often.
+/// The body of the arithmetic loop.
 const ALU: &str = "fmadd32 r4, r5, r6, r4\nfmadd32 r7, r5, r6, r7\nfmadd32 r8, r5, r6, r8\nfmadd32 r9, r5, r6, r9\n";
 
-/// Each thread reads and writes its own word, and a neighbour's.
+/// The body of the memory loop: each thread reads and writes its own word, and a neighbour's.
 const MEMORY: &str = "device_load 0, i32, x, r4, u0_u1, r1, unsigned
 device_load 0, i32, x, r5, u0_u1, r2, unsigned
 wait 0
@@ -136,8 +136,9 @@ device_store 0, i32, x, r4, u0_u1, r1, unsigned, 0
 bitop 0110, r2, r2, r3
 ";
 
-/// Each thread walks along a row of the texture in `ts0`, through the sampler in `ss0`: the threads of
-/// a group stand side by side, three quarters of a texel apart, and each group on a row of its own.
+/// The body of the texture loop: each thread moves along a row of the texture in `ts0`, sampled
+/// with `ss0`. The threads of a SIMD-group are three quarters of a texel apart, and each group
+/// samples its own row.
 const TEXTURE: &str = "iadd r11, r1, r10
 convert u32_to_f, r4, r11, rte
 fmul32 r4, r4, r16
@@ -149,7 +150,7 @@ wait 0
 /// Width and height of the texture, in texels of 4 bytes.
 const TEXTURE_PX: u32 = 256;
 
-/// State of the texture and of its sampler: RGBA8 in rows, bilinear, repeated.
+/// Descriptors of the texture (linear RGBA8) and the sampler (bilinear, repeat).
 fn texture(address: u64) -> Result<([u8; 24], [u8; 8]), tepui_agx_packets::Problem> {
     use tepui_agx_packets::sampler::{Filter, Sampler, Wrap};
     use tepui_agx_packets::texture::{self, Channel, Channels, Layout, Texture, TextureDimension};
@@ -179,7 +180,7 @@ fn texture(address: u64) -> Result<([u8; 24], [u8; 8]), tepui_agx_packets::Probl
     Ok((texture.pack()?, sampler.pack()?))
 }
 
-/// Runs `body` in a loop on 64 SIMD-groups and counts what was executed.
+/// Runs `body` in a loop on 64 SIMD-groups and counts the executed instructions.
 fn time_loop(
     name: &'static str,
     threads: usize,

@@ -1,4 +1,4 @@
-//! `tepui bench tiling`: how fast pixels move between raster order and a GPU's, next to memcpy.
+//! `tepui bench tiling`: measures the speed of tiling and detiling images, beside memcpy.
 
 use std::io::{ErrorKind, Write as _};
 use std::ops::{Deref, DerefMut};
@@ -15,22 +15,22 @@ use tepui_format::units::Extent;
 use tepui_gpus::mali::Arch;
 use tepui_mali_layout as mali;
 
-/// Measures how fast images are tiled and detiled, next to memcpy.
+/// Measures the speed of tiling and detiling images, beside memcpy.
 ///
-/// Each row alternates the move with a memcpy of the same bytes by as many threads, between buffers
-/// that were written before and lie in large pages where the system has them, and reports the medians.
-/// The ratio is the move's speed over memcpy's. GB/s count the image's bytes once (10^9 bytes).
-/// 4096x4096 is larger than the caches, 1024x1024 and 256x256 stay in them (at 4 bytes a pixel: 4 MiB
-/// and 256 KiB).
+/// Each row alternates the conversion with a memcpy of the same bytes by as many threads, between
+/// buffers that are already written and use large pages if available, and reports the medians. The
+/// ratio is the speed of the conversion divided by memcpy's. GB/s count the image's bytes once
+/// (10^9 bytes). 4096x4096 is larger than the caches; 1024x1024 and 256x256 fit (at 4 bytes per
+/// pixel: 4 MiB and 256 KiB).
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     tepui bench tiling\n  \
     tepui bench tiling --json | jq '.[] | select(.threads == 1 and .ratio < 0.8)'")]
 pub struct Args {
-    /// One JSON array, for programs.
+    /// Print a JSON array.
     #[arg(long)]
     json: bool,
-    /// Seconds of measuring a row.
+    /// Measuring time per row, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 0.5)]
     seconds: f64,
 }
@@ -50,7 +50,8 @@ struct Row {
     ratio: f64,
 }
 
-/// (side, bytes of a pixel): 4096² of every size, and 4 bytes at the sizes that stay in caches.
+/// (side, bytes per pixel): 4096² with every pixel size, and 4 bytes at the sizes that fit the
+/// caches.
 const SINGLE: [(u32, u32); 9] = [
     (4096, 4),
     (1024, 4),
@@ -68,7 +69,7 @@ const ALL_THREADS: [(u32, u32); 5] = [(4096, 4), (4096, 1), (4096, 2), (4096, 8)
 pub fn run(args: &Args) -> ExitCode {
     match bench(args) {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever reads has seen enough.
+        // The reader closed the pipe.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("tepui bench tiling: {error}");
@@ -127,7 +128,7 @@ fn text(row: &Row) -> String {
     )
 }
 
-/// A raster image, a tiled image, and where memcpy puts what it copies from either.
+/// A linear image, a tiled image, and the destinations of memcpy.
 struct Buffers {
     raster: Pages,
     tiled: Pages,
@@ -137,27 +138,27 @@ struct Buffers {
 impl Buffers {
     fn new(side: u32, bytes: u32) -> std::io::Result<Buffers> {
         let size = side as usize * side as usize * bytes as usize;
-        // Room for the rounding of layouts to pages.
+        // Extra space, since layouts are rounded to pages.
         let tiled = Pages::new(size + (1 << 16), 3)?;
         Ok(Buffers { raster: Pages::new(size, 5)?, tiled, copy: Pages::new(size, 7)? })
     }
 }
 
-/// Memory as drivers give it to images: in large pages, if the system has them, and there before it
-/// is measured.
+/// Memory as drivers allocate it for images: in large pages if available, and faulted in before the
+/// measurement.
 struct Pages {
     start: NonNull<u8>,
     size: usize,
 }
 
 impl Pages {
-    /// So many bytes, each written once.
+    /// Allocates `size` bytes and writes each once.
     fn new(size: usize, seed: u8) -> std::io::Result<Pages> {
         // SAFETY: new memory, that nothing else refers to.
         let start = unsafe {
             let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
             let start = mmap_anonymous(std::ptr::null_mut(), size, access, flags)?;
-            // A wish: where there are no large pages, small ones do.
+            // A hint: without large pages, small ones work too.
             let _ = madvise(start, size, Advice::LinuxHugepage);
             start
         };
@@ -253,7 +254,7 @@ fn format(bytes: u32) -> Format {
     }
 }
 
-/// Copies as many bytes from one buffer to another as the move moves, by as many threads.
+/// Copies as many bytes as the conversion, with as many threads.
 fn memcpy(op: &str, threads: usize, b: &mut Buffers) {
     let size = b.copy.len();
     let from = if op == "tile" { &b.raster[..size] } else { &b.tiled[..size] };

@@ -1,4 +1,5 @@
-//! Images and samplers of `tepui exec`: from words and files to descriptors, and back to files.
+//! Images and samplers of `tepui exec`: parses the arguments, creates images and descriptors, and
+//! saves images to files.
 
 use tepui_agx_bare::image::{self, Image, ImageInfo, Row, format_of};
 use tepui_agx_bare::{Buffer, Machine};
@@ -9,7 +10,7 @@ use tepui_ir::{Dim, NumKind, ResKind, Resource};
 
 use crate::raster;
 
-/// What `--image` asks for.
+/// The parsed value of `--image`.
 pub struct Request<'a> {
     /// A file or a size.
     what: &'a str,
@@ -32,7 +33,7 @@ impl Request<'_> {
     /// Reads `FILE|SIZE[,format=F][,size=WxH[xD]][,layers=N]`.
     ///
     /// # Errors
-    /// The word that is not understood.
+    /// Names the word that is invalid.
     pub fn parse(text: &str) -> Result<Request<'_>, String> {
         let mut words = text.split(',');
         let mut r =
@@ -65,7 +66,7 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// The row of descriptors.
+    /// The row of the descriptor table.
     ///
     /// # Errors
     /// When a value does not fit.
@@ -83,7 +84,7 @@ impl Bound {
         }
     }
 
-    /// Layers or slices.
+    /// Number of layers or slices.
     fn slices(&self) -> u32 {
         match self {
             Bound::Image(i) => i.info().layers.max(i.info().size[2]),
@@ -91,7 +92,7 @@ impl Bound {
         }
     }
 
-    /// Width, and height of all layers below each other.
+    /// Width, and total height of all layers, stacked vertically.
     fn picture(&self) -> [u32; 2] {
         match self {
             Bound::Image(i) => [i.info().size[0], i.info().size[1] * self.slices()],
@@ -99,7 +100,7 @@ impl Bound {
         }
     }
 
-    /// Writes layers that stand one below the other.
+    /// Writes all layers from a vertical stack.
     fn write(&self, raster: &[u8]) -> Result<(), String> {
         match self {
             Bound::Buffer { buffer, .. } => buffer.write(raster).map_err(|e| e.to_string()),
@@ -126,10 +127,10 @@ impl Bound {
         }
     }
 
-    /// The content of a file: PNG for names that end so, else texels as they are in memory, row after row.
+    /// The contents of the file `name`: a PNG if the name ends in `.png`, else rows of raw texels.
     ///
     /// # Errors
-    /// When the pixels cannot be had.
+    /// The pixels cannot be read or converted.
     pub fn file(&self, name: &str) -> Result<Vec<u8>, String> {
         let raster = self.read()?;
         if name.to_ascii_lowercase().ends_with(".png") {
@@ -149,10 +150,10 @@ fn default_format(r: &Resource) -> Format {
     })
 }
 
-/// Makes the image that a request asks for, in the shape that the shader declares.
+/// Creates the image of a request, with the dimensions that the shader declares.
 ///
 /// # Errors
-/// When the file cannot be read or does not fit.
+/// The file cannot be read or does not fit.
 pub fn bind(machine: &mut Machine, r: &Resource, q: &Request<'_>) -> Result<Bound, String> {
     let format = q.format.unwrap_or_else(|| default_format(r));
     let file = match size(q.what) {
@@ -227,7 +228,7 @@ fn fill(bound: Bound, q: &Request<'_>, content: Option<&[u8]>) -> Result<Bound, 
 /// Reads `nearest|linear`, `clamp|repeat|mirror|mirror-once|border`, `mip-nearest|mip-linear`, a comparison.
 ///
 /// # Errors
-/// The word that is not understood.
+/// Names the word that is invalid.
 pub fn sampler(text: &str) -> Result<[u8; 8], String> {
     let mut s = Sampler {
         maximum_lod: 14.0,

@@ -1,4 +1,4 @@
-//! `tepui exec`: runs a compute shader on the in-process GPU.
+//! `tepui exec`: compiles a compute shader and runs it on the virtual GPU in this process.
 
 mod images;
 
@@ -14,15 +14,17 @@ use crate::cmd_compile::Common;
 
 /// Compiles a compute shader and runs it on the virtual GPU.
 ///
-/// Buffers are named by binding (`0=in.bin`), or by set and binding (`1.0=in.bin`). A number instead of a file is a buffer of so many zero
-/// bytes (`1=4096`). After the run `--out` saves buffers; without it the changed buffers are printed as words. A buffer
-/// that is only saved begins as zeros, as many as the largest other buffer has bytes.
+/// Buffers are given by binding (`0=in.bin`), or by set and binding (`1.0=in.bin`). A number
+/// instead of a file is the size of a zeroed buffer in bytes (`1=4096`). After the run, `--out`
+/// saves buffers; without it, changed buffers are printed as words. A buffer with only `--out` is
+/// zeroed and as large as the largest other buffer.
 ///
-/// Images are PNG files, files of raw texels, or a size (`2=640x480`: zeros); behind that may stand `format=R16G16_SFLOAT`, `size=64x64`
-/// and `layers=6`, separated by commas. Shape and, for most images that are stored to, format are those that the
-/// shader declares; layers and slices stand below each other in a picture. Samplers are words: nearest or linear, clamp, repeat,
-/// mirror, mirror-once or border, mip-linear, less (and other comparisons). `--out-image` saves an image: as
-/// PNG if the file is named so, else its texels.
+/// Images are PNG files, files of raw texels, or a size (`2=640x480`, zeroed), optionally followed
+/// by `format=R16G16_SFLOAT`, `size=64x64` and `layers=6`, separated by commas. The shader declares
+/// the dimensions and, for most storage images, the format; in files, layers and slices are stacked
+/// vertically. A sampler is a list of words: nearest or linear; clamp, repeat, mirror, mirror-once
+/// or border; mip-linear; less (and other comparisons). `--out-image` saves an image: as a PNG if
+/// the name ends in `.png`, else as raw texels.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tepui exec double.comp --groups 4 --buffer 0=in.bin --out 1=out.bin
@@ -36,13 +38,13 @@ pub struct Args {
     /// Workgroups in each direction.
     #[arg(long, value_name = "X[,Y[,Z]]", default_value = "1")]
     groups: String,
-    /// Contents of a buffer: a file, or a size in bytes.
+    /// A buffer: a file with its contents, or a size in bytes.
     #[arg(long, value_name = "BINDING=FILE")]
     buffer: Vec<String>,
     /// Saves a buffer after the run.
     #[arg(long, value_name = "BINDING=FILE")]
     out: Vec<String>,
-    /// Contents of an image or texel buffer: a PNG, raw texels, or a size.
+    /// An image or texel buffer: a PNG, raw texels, or a size.
     #[arg(long, value_name = "BINDING=FILE|SIZE[,format=F]")]
     image: Vec<String>,
     /// A sampler, or the sampler part of a combined binding.
@@ -61,9 +63,10 @@ pub struct Args {
 
 type Slot = (u32, u32, u32);
 
-/// Bytes for each thread of a buffer that is saved, when nothing else tells its size: a vector of four words.
+/// Bytes per thread of a buffer with only `--out`, if there is no other buffer: a vector of four
+/// words.
 const PER_THREAD_B: u64 = 16;
-/// Most bytes of such a buffer.
+/// Limit on the size of such a buffer.
 const MOST_B: u64 = 1 << 30;
 
 fn slot(text: &str) -> Result<(Slot, &str), String> {
@@ -91,7 +94,7 @@ fn groups(text: &str) -> Result<[u32; 3], String> {
     let mut out = [1; 3];
     for (k, n) in text.split(',').enumerate() {
         let place = out.get_mut(k).ok_or_else(|| format!("`{text}`: at most three numbers"))?;
-        *place = n.trim().parse().map_err(|_| format!("`{n}` is no number of workgroups"))?;
+        *place = n.trim().parse().map_err(|_| format!("`{n}` is not a number of workgroups"))?;
     }
     Ok(out)
 }

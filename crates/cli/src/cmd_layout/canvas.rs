@@ -1,4 +1,4 @@
-//! A canvas with rectangles, lines and text.
+//! An RGB image with functions to draw rectangles, lines and text.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use font8x8::legacy::BASIC_LEGACY;
 /// Red, green, blue.
 pub type Rgb = [u8; 3];
 
-/// An RGB image to draw on. What lies outside is not drawn.
+/// An RGB image to draw on. Drawing is clipped to it.
 pub struct Canvas {
     width: u32,
     height: u32,
@@ -18,7 +18,7 @@ pub struct Canvas {
 pub const LETTER_PX: u32 = 8;
 
 impl Canvas {
-    /// An image of one colour.
+    /// Creates an image of one colour.
     pub fn new(width: u32, height: u32, color: Rgb) -> Canvas {
         let pixels = color.repeat(width as usize * height as usize);
         Canvas { width, height, pixels }
@@ -31,7 +31,7 @@ impl Canvas {
         }
     }
 
-    /// A filled rectangle.
+    /// Draws a filled rectangle.
     pub fn rect(&mut self, x: u32, y: u32, w: u32, h: u32, color: Rgb) {
         for y in y..y + h {
             for x in x..x + w {
@@ -40,7 +40,7 @@ impl Canvas {
         }
     }
 
-    /// A line, both ends included.
+    /// Draws a line, including both ends.
     pub fn line(&mut self, from: (u32, u32), to: (u32, u32), color: Rgb) {
         let steps = from.0.abs_diff(to.0).max(from.1.abs_diff(to.1)).max(1);
         let at = |a: u32, b: u32, i: u32| {
@@ -52,12 +52,12 @@ impl Canvas {
         }
     }
 
-    /// How wide a text is.
+    /// The width of a text in pixels.
     pub fn text_w(text: &str) -> u32 {
         text.chars().count() as u32 * LETTER_PX
     }
 
-    /// A line of text; what is not ASCII is left out.
+    /// Draws a line of text; characters outside ASCII are left out.
     pub fn text(&mut self, x: u32, y: u32, text: &str, color: Rgb) {
         for (i, letter) in (0..).zip(text.chars()) {
             let Some(rows) = BASIC_LEGACY.get(letter as usize) else { continue };

@@ -1,4 +1,4 @@
-//! `tepui layout`: where every level, layer and tile of an image lies.
+//! `tepui layout`: prints the memory layout of an image.
 
 mod canvas;
 mod picture;
@@ -11,10 +11,10 @@ use std::process::ExitCode;
 use crate::batch;
 use crate::image::{ImageArgs, JsonRequest};
 
-/// Says where every level, layer and tile of an image lies in memory.
+/// Prints the memory layout of an image: its levels, layers and tiles.
 ///
-/// Prints a table: for each mip level its offset within the layer, the bytes reserved, the bytes from
-/// row to row, the tile and how many tiles cover it.
+/// The table has for each mip level the offset within the layer, the bytes reserved, the row stride
+/// in bytes, the tile size, and the number of tiles that cover the level.
 #[derive(clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -23,20 +23,20 @@ use crate::image::{ImageArgs, JsonRequest};
     tepui layout --gpu m1 --format D32_SFLOAT --size 64x64 --tiling compressed --json\n  \
     tepui layout --gpu mali-g52 --format ETC2_R8G8B8_UNORM_BLOCK --size 128x128 --levels all\n  \
     tepui layout --gpu m1 --format R8G8B8A8_UNORM --size 200x100 --levels all --png layout.png\n\n\
-    A batch reads one JSON request a line and writes one answer a line:\n  \
+    --batch reads one JSON request per line and writes one answer per line:\n  \
     echo '{\"gpu\":\"m1\",\"format\":\"R8_UNORM\",\"tiling\":\"twiddled\",\"width_px\":64,\"height_px\":64}' \\\n    \
     | tepui layout --batch"
 )]
 pub struct Args {
     #[command(flatten)]
     image: Option<ImageArgs>,
-    /// One JSON object, for programs.
+    /// Print a JSON object.
     #[arg(long, conflicts_with = "png")]
     json: bool,
-    /// Draws the miptree in memory and the order within a tile.
+    /// Draw the miptree in memory and the order within a tile to a PNG.
     #[arg(long, value_name = "FILE")]
     png: Option<PathBuf>,
-    /// Reads requests from standard input, one JSON object a line, and answers each on a line.
+    /// Read requests from standard input, one JSON object per line, and answer each on a line.
     #[arg(long, conflicts_with_all = ["json", "png", "gpu", "format", "size"])]
     batch: bool,
 }
@@ -50,7 +50,9 @@ pub fn run(args: &Args) -> ExitCode {
             Ok(serde_json::to_string(&answer)?)
         }),
         (Some(image), false) => one(args, image),
-        (None, false) => Err("say which image: --gpu, --format and --size, or --batch".into()),
+        (None, false) => {
+            Err("describe the image with --gpu, --format and --size, or use --batch".into())
+        }
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

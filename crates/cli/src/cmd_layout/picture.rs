@@ -1,10 +1,10 @@
-//! The layout as a picture: a layer's memory on the left, the order within a tile on the right.
+//! Draws a layout: a layer's memory on the left, the order within a tile on the right.
 //!
-//! Memory runs from left to right and top to bottom, in cells of a power of two of bytes. A cell has
-//! its level's colour, bright where the level's elements are and dark where it is padded; metadata
-//! and headers are white. The tile runs from blue over green to yellow along the curve, which is
-//! drawn as a line: through the elements, each with its number, where there is room, and through
-//! squares of elements where there is not.
+//! Memory runs from left to right and top to bottom, in cells of a power of two of bytes. A cell
+//! has the colour of its level, bright where it holds elements and dark where it is padding;
+//! metadata and headers are white. The tile is coloured from blue over green to yellow along the
+//! curve, which is drawn as a line: through numbered elements if there is room, else through
+//! squares of elements.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -20,7 +20,7 @@ const TEXT: Rgb = [214, 216, 220];
 const HEADERS: Rgb = [235, 235, 235];
 const UNUSED: Rgb = [36, 39, 46];
 
-/// A colour a level, repeating.
+/// Colours of the levels, repeating.
 const LEVELS: [Rgb; 8] = [
     [86, 156, 214],
     [220, 120, 86],
@@ -32,15 +32,15 @@ const LEVELS: [Rgb; 8] = [
     [150, 150, 220],
 ];
 
-/// Cells of memory in a row, and the size of one in pixels.
+/// Number of cells in a row, and the size of a cell in pixels.
 const COLUMNS: u64 = 64;
 const CELL_PX: u32 = 8;
 const MARGIN_PX: u32 = 24;
-/// From label to label, at least.
+/// Least distance between labels.
 const LABEL_PX: u32 = 12;
-/// Rows of memory are at most this many.
+/// Limit on the rows of cells.
 const MAX_ROWS: u64 = 64;
-/// The side of the tile's picture, at most.
+/// Limit on the side of the drawn tile.
 const TILE_PX: u32 = 512;
 
 /// Draws `image` into the PNG file `path`.
@@ -54,7 +54,7 @@ pub fn write(image: &Image, path: &Path) -> io::Result<()> {
     let tile_x = MARGIN_PX + label_px + map_w + MARGIN_PX;
     let width = (tile_x + tile.side_px() + MARGIN_PX).max(MARGIN_PX * 2 + Canvas::text_w(&title));
     let top = MARGIN_PX + 24;
-    // A label stands beside the row in which its level starts, or as near below as there is room.
+    // A label is beside the row in which its level starts, or as close below as there is room.
     let mut labels_px = 0;
     let labels: Vec<_> = memory
         .labels
@@ -70,7 +70,7 @@ pub fn write(image: &Image, path: &Path) -> io::Result<()> {
     let mut canvas = Canvas::new(width, height, BACKGROUND);
     canvas.text(MARGIN_PX, MARGIN_PX, &title, TEXT);
     let map_x = MARGIN_PX + label_px;
-    canvas.text(map_x, top, &format!("memory: {} bytes a cell", memory.unit_B), TEXT);
+    canvas.text(map_x, top, &format!("memory: {} bytes per cell", memory.unit_B), TEXT);
     canvas.text(tile_x, top, &tile.caption, TEXT);
     let top = top + 16;
     for (at, cell) in (0..).zip(&memory.cells) {
@@ -102,7 +102,7 @@ fn color_of(level: u32) -> Rgb {
     LEVELS[level as usize % LEVELS.len()]
 }
 
-/// What a cell of memory holds.
+/// The content of a cell of memory.
 #[derive(Clone, Copy)]
 enum Cell {
     Unused,
@@ -122,11 +122,11 @@ impl Cell {
     }
 }
 
-/// A layer's memory, metadata behind it.
+/// A layer's memory, followed by metadata.
 struct Memory {
     unit_B: u64,
     cells: Vec<Cell>,
-    /// Levels, the cells that they start in, and what to write beside; no level is metadata.
+    /// Level (none for metadata), the cell in which it starts, and its label.
     labels: Vec<(Option<u32>, u64, String)>,
 }
 
@@ -192,8 +192,8 @@ impl Memory {
         }
     }
 
-    /// Marks the cells that elements of a level lie in. Of large levels not every element is looked
-    /// at, but enough that every cell of a tile is hit.
+    /// Marks the cells that hold elements of a level. In large levels elements are sampled, densely
+    /// enough to reach every cell of a tile.
     fn elements(
         &mut self,
         [w, h]: [u32; 2],
@@ -201,7 +201,7 @@ impl Memory {
         level: u32,
         offset_B: impl Fn(u32, u32) -> u64,
     ) {
-        // A cell of Morton-ordered memory is a square of elements or twice one.
+        // A cell of Morton-ordered memory covers a square of elements, or two.
         let step = (self.unit_B / element_B / 2).max(1).isqrt() as usize;
         for y in (0..h).step_by(step) {
             for x in (0..w).step_by(step) {
@@ -289,8 +289,8 @@ impl Tile {
             let color = gradient(i as f32 / last);
             canvas.rect(left + x * s, top + y * s, s - gap, s - gap, color);
         }
-        // Squares of elements, large enough for a line through their middles; on either curve, an
-        // aligned square is a run.
+        // Squares of elements, large enough for a line through their centres; on either curve, an
+        // aligned square is contiguous.
         let side = LINE_PX.div_ceil(s).next_power_of_two();
         if side > self.w.min(self.h) {
             return;
@@ -317,14 +317,14 @@ impl Tile {
     }
 }
 
-/// The curve; the elements' numbers on dark and on bright cells.
+/// Colours of the curve, and of the numbers on dark and on bright cells.
 const LINE: Rgb = [255, 255, 255];
 const NUMBERS: [Rgb; 2] = [[190, 200, 225], [12, 14, 20]];
-/// Squares that the line goes through are at least this large, and cells with numbers.
+/// Least size of squares that the line passes through, and of cells with numbers.
 const LINE_PX: u32 = 16;
 const NUMBER_PX: u32 = 28;
 
-/// Blue over green to yellow; bright enough everywhere for what lies on it.
+/// The gradient from blue over green to yellow, which contrasts with the line and the numbers.
 fn gradient(at: f32) -> Rgb {
     const STOPS: [[f32; 3]; 4] =
         [[60.0, 60.0, 140.0], [40.0, 120.0, 140.0], [60.0, 170.0, 90.0], [225.0, 205.0, 60.0]];

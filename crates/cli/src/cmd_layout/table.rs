@@ -1,10 +1,10 @@
-//! The layout as a table that people can read.
+//! Prints a layout as a text table.
 
 use std::fmt::Write;
 
 use crate::image::{Answer, Image};
 
-/// The table, with a line above that says what it is of, and lines below with the sums.
+/// The table, with a title line above and lines with totals below.
 pub fn text(image: &Image, answer: &Answer) -> String {
     let mut out = String::new();
     let Answer { gpu, format, tiling, width_px, height_px, depth_px, .. } = answer;
@@ -13,9 +13,10 @@ pub fn text(image: &Image, answer: &Answer) -> String {
         let _ = write!(out, "x{depth_px}");
     }
     let _ = write!(out, ", {tiling} on {gpu}");
-    for (count, one, many) in
-        [(answer.layers, "layer", "layers"), (answer.samples, "sample a pixel", "samples a pixel")]
-    {
+    for (count, one, many) in [
+        (answer.layers, "layer", "layers"),
+        (answer.samples, "sample per pixel", "samples per pixel"),
+    ] {
         if count > 1 {
             let _ = write!(out, ", {count} {}", if count == 1 { one } else { many });
         }

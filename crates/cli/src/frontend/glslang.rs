@@ -1,4 +1,4 @@
-//! GLSL by Khronos' glslangValidator, a program of its own.
+//! Compiles GLSL with Khronos' glslangValidator, a separate program.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -8,7 +8,7 @@ use tepui_ir::Stage;
 use super::{Request, words};
 use crate::input;
 
-/// The command for glslangValidator: on the path, or in the folder that `tools/mesa` keeps.
+/// The command of glslangValidator: from PATH, or from the sysroot of `tools/mesa`.
 fn tool() -> Option<Command> {
     let on_path = std::env::var_os("PATH").and_then(|paths| {
         std::env::split_paths(&paths).map(|p| p.join("glslangValidator")).find(|p| p.is_file())
@@ -27,7 +27,7 @@ fn tool() -> Option<Command> {
     if !tool.is_file() {
         return None;
     }
-    // The folder has a libc of its own, which its programs need.
+    // The sysroot has its own libc, which its programs need.
     let lib = root.join("usr/lib/x86_64-linux-gnu");
     let loader = [
         root.join("usr/lib64/ld-linux-x86-64.so.2"),
@@ -42,14 +42,16 @@ fn tool() -> Option<Command> {
     Some(c)
 }
 
-/// Compiles GLSL to SPIR-V for Vulkan 1.3 with names and lines.
+/// Compiles GLSL to SPIR-V for Vulkan 1.3 with debug names and lines.
 ///
 /// # Errors
-/// There is no glslangValidator, or what it says of the shader.
+/// glslangValidator is missing, or its error message.
 pub fn compile(request: &Request<'_>, stage: Stage) -> Result<Vec<u32>, String> {
     let Some(mut tool) = tool() else {
-        return Err("glslangValidator is not on the path (Debian's package glslang-tools has it)"
-            .to_owned());
+        return Err(
+            "glslangValidator is not on the path (it is in Debian's package glslang-tools)"
+                .to_owned(),
+        );
     };
     let dir = tempfile::tempdir().map_err(|e| e.to_string())?;
     let out = dir.path().join("out.spv");

@@ -1,5 +1,5 @@
-//! Shader files of any language as SPIR-V: `.spv` as it is, WGSL by naga, GLSL by glslangValidator
-//! where there is one, else by naga.
+//! Loads shader files as SPIR-V: `.spv` directly, WGSL through naga, GLSL through glslangValidator
+//! if it is installed, else through naga.
 
 mod glslang;
 #[cfg(feature = "naga")]
@@ -11,24 +11,24 @@ use tepui_ir::Stage;
 
 use crate::input;
 
-/// A shader file that was read.
+/// A loaded shader file.
 pub struct Module {
     /// SPIR-V words.
     pub words: Vec<u32>,
-    /// The stage, if the file's name or the caller says it.
+    /// The stage, if the file name or the caller determines it.
     pub stage: Option<Stage>,
-    /// Specialisation constants have their values already.
+    /// Whether specialisation constants have their values already.
     pub specialised: bool,
 }
 
-/// The language of a shader's text.
+/// Language of a shader's text.
 #[derive(Clone, Copy, PartialEq)]
 enum Language {
     Wgsl,
     Glsl,
 }
 
-/// How a text is compiled.
+/// A shader's text with the options to compile it.
 struct Request<'a> {
     path: &'a Path,
     text: &'a str,
@@ -38,7 +38,7 @@ struct Request<'a> {
     spec: &'a [String],
 }
 
-/// SPIR-V words of either byte order.
+/// Reads SPIR-V words of either byte order.
 fn words(bytes: &[u8]) -> Result<Vec<u32>, String> {
     if !bytes.len().is_multiple_of(4) {
         return Err(format!("{} bytes are not a whole number of SPIR-V words", bytes.len()));
@@ -53,7 +53,7 @@ fn words(bytes: &[u8]) -> Result<Vec<u32>, String> {
         .collect())
 }
 
-/// The stage that a file's name tells: `x.comp`, `x.vert.glsl`.
+/// The stage by file name: `x.comp`, `x.vert.glsl`.
 fn stage_of(path: &Path) -> Option<Stage> {
     let name = path.file_name()?.to_str()?;
     name.rsplit('.').find_map(|part| match part {
@@ -64,7 +64,7 @@ fn stage_of(path: &Path) -> Option<Stage> {
     })
 }
 
-/// The language of a file: its name says it; of standard input, its first words.
+/// The language of a file, by its name; of standard input, by its first line of code.
 fn language_of(path: &Path, text: &str) -> Language {
     if !input::is_stdin(path) {
         let is_wgsl = path.extension().is_some_and(|e| e == "wgsl");
@@ -77,7 +77,7 @@ fn language_of(path: &Path, text: &str) -> Language {
 /// Reads a shader file, or standard input for `-`.
 ///
 /// # Errors
-/// When the file cannot be read, or no front end takes it.
+/// The file cannot be read, or no front end accepts it.
 pub fn load(
     path: &Path,
     stage: Option<Stage>,
@@ -99,7 +99,7 @@ pub fn load(
         Language::Glsl => {
             let Some(stage) = stage.or_else(|| stage_of(path)) else {
                 return Err(
-                    "the name tells no stage: give --stage compute, vertex or fragment".to_owned()
+                    "the file name does not determine the stage: give --stage compute, vertex or fragment".to_owned()
                 );
             };
             let first = match glslang::compile(&request, stage) {
@@ -108,7 +108,7 @@ pub fn load(
             };
             match by_naga_glsl(&request, stage) {
                 Ok(words) => Ok(Module { words, stage: Some(stage), specialised: true }),
-                Err(second) => Err(format!("no front end takes it.\n{first}\n{second}")),
+                Err(second) => Err(format!("no front end accepts it.\n{first}\n{second}")),
             }
         }
     }
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn standard_input_is_told_by_its_first_words() {
+    fn standard_input_is_recognised_by_its_first_line() {
         let stdin = Path::new("-");
         assert!(language_of(stdin, "// a line\n#version 450\nvoid main() {}") == Language::Glsl);
         assert!(language_of(stdin, "@compute @workgroup_size(1)\nfn main() {}") == Language::Wgsl);

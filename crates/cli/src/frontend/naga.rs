@@ -1,11 +1,11 @@
-//! WGSL and GLSL by the naga library.
+//! Compiles WGSL and GLSL with the naga library.
 
 use naga::back::spv::SourceLanguage;
 use tepui_ir::Stage;
 
 use super::Request;
 
-/// The values of WGSL's overrides, by their names or the numbers of `@id`.
+/// Values of WGSL overrides, by name or `@id`.
 fn overrides(spec: &[String]) -> Result<naga::back::PipelineConstants, String> {
     let mut constants = naga::back::PipelineConstants::default();
     for s in spec {
@@ -13,14 +13,14 @@ fn overrides(spec: &[String]) -> Result<naga::back::PipelineConstants, String> {
         let value = match value {
             "true" => 1.0,
             "false" => 0.0,
-            number => number.parse().map_err(|_| format!("`{number}` is no number"))?,
+            number => number.parse().map_err(|_| format!("`{number}` is not a number"))?,
         };
         constants.insert(name.to_owned(), value);
     }
     Ok(constants)
 }
 
-/// A module of naga as SPIR-V with names and lines.
+/// Writes a naga module as SPIR-V with debug names and lines.
 fn write(
     module: &naga::Module,
     request: &Request<'_>,
@@ -40,7 +40,7 @@ fn write(
     )
     .map_err(|e| format!("{e}: give it with --spec NAME=VALUE"))?;
     let name = request.path.display().to_string();
-    // Names and lines for the listing; the loops that the source has, no more.
+    // Debug names and lines for the listing, and no checks against infinite loops.
     let options = naga::back::spv::Options {
         flags: naga::back::spv::Options::default().flags | naga::back::spv::WriterFlags::DEBUG,
         debug_info: Some(naga::back::spv::DebugInfo {
@@ -50,7 +50,7 @@ fn write(
         }),
         lang_version: (1, 3),
         force_loop_bounding: false,
-        // By all threads together: the other way is a store for each element by one of them.
+        // Zeroed by all threads together; naga's other way has one thread store each element.
         zero_initialize_workgroup_memory:
             naga::back::spv::ZeroInitializeWorkgroupMemoryMode::Native,
         ..Default::default()
@@ -61,7 +61,7 @@ fn write(
 /// Compiles WGSL to SPIR-V.
 ///
 /// # Errors
-/// What naga says of the shader.
+/// naga's error message.
 pub fn wgsl(request: &Request<'_>) -> Result<Vec<u32>, String> {
     let module =
         naga::front::wgsl::parse_str(request.text).map_err(|e| e.emit_to_string(request.text))?;
@@ -71,7 +71,7 @@ pub fn wgsl(request: &Request<'_>) -> Result<Vec<u32>, String> {
 /// Compiles GLSL to SPIR-V.
 ///
 /// # Errors
-/// What naga says of the shader.
+/// naga's error message.
 pub fn glsl(request: &Request<'_>, stage: Stage) -> Result<Vec<u32>, String> {
     let mut options = naga::front::glsl::Options::from(match stage {
         Stage::Compute => naga::ShaderStage::Compute,

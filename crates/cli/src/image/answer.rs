@@ -1,12 +1,12 @@
-//! Layouts as JSON.
+//! The JSON output of layouts.
 
 use serde::Serialize;
 use tepui_agx_layout as agx;
 use tepui_gpus::Gpu;
 use tepui_mali_layout as mali;
 
-/// A layout as `--json` and `--batch` write it. Bytes count from the start of the image; the offsets
-/// of levels from the start of their layer.
+/// A layout in the output of `--json` and `--batch`. Offsets count from the start of the image,
+/// those of levels from the start of their layer.
 #[derive(Serialize)]
 pub struct Answer {
     /// The GPU's name.
@@ -23,13 +23,13 @@ pub struct Answer {
     pub depth_px: u32,
     /// Array layers.
     pub layers: u32,
-    /// Samples a pixel.
+    /// Samples per pixel.
     pub samples: u32,
-    /// Every level that has space.
+    /// The levels that have memory.
     pub levels: Vec<AnswerLevel>,
-    /// Bytes from layer to layer.
+    /// Layer stride in bytes.
     pub layer_stride_B: u64,
-    /// Bytes of the image.
+    /// Size of the image in bytes.
     pub size_B: u64,
     /// AGX: whether layers start at pages.
     pub page_aligned_layers: bool,
@@ -40,13 +40,13 @@ pub struct Answer {
 /// A level of an [`Answer`].
 #[derive(Serialize)]
 pub struct AnswerLevel {
-    /// Its number.
+    /// Index of the level.
     pub level: u32,
-    /// Where it starts within its layer.
+    /// Offset within its layer.
     pub offset_B: u64,
     /// Bytes reserved.
     pub size_B: u64,
-    /// Bytes from row to row: of elements, of tiles (u-interleaved), of headers (AFBC).
+    /// Stride in bytes of rows of elements, of tiles (u-interleaved) or of headers (AFBC).
     pub stride_B: u64,
     /// The tile in elements.
     pub tile_el: [u32; 2],
@@ -57,9 +57,9 @@ pub struct AnswerLevel {
 /// The metadata of an [`Answer`].
 #[derive(Serialize)]
 pub struct AnswerMetadata {
-    /// Where it starts in the image.
+    /// Offset in the image.
     pub offset_B: u64,
-    /// Bytes of all of it.
+    /// Size in bytes.
     pub size_B: u64,
     /// Its levels.
     pub levels: Vec<AnswerMetadataLevel>,
@@ -68,9 +68,9 @@ pub struct AnswerMetadata {
 /// A level of an [`AnswerMetadata`].
 #[derive(Serialize)]
 pub struct AnswerMetadataLevel {
-    /// Its number.
+    /// Index of the level.
     pub level: u32,
-    /// AGX: where it starts within its layer's metadata. Mali: where it starts within its layer.
+    /// Offset within its layer's metadata (AGX) or within its layer (Mali).
     pub offset_B: u64,
     /// Bytes reserved.
     pub size_B: u64,
@@ -78,7 +78,7 @@ pub struct AnswerMetadataLevel {
     pub tiles: [u32; 2],
 }
 
-/// What is said of a layout of AGX.
+/// The output for an AGX layout.
 pub fn agx(gpu: Gpu, layout: &agx::Layout) -> Answer {
     let desc = layout.desc();
     Answer {
@@ -120,7 +120,7 @@ pub fn agx(gpu: Gpu, layout: &agx::Layout) -> Answer {
     }
 }
 
-/// What is said of a layout of Mali.
+/// The output for a Mali layout.
 pub fn mali(gpu: Gpu, layout: &mali::Layout) -> Answer {
     let desc = layout.desc();
     let headers: Vec<_> = (0..)

@@ -1,4 +1,4 @@
-//! Images as the commands take them: arguments and JSON requests in, a layout out.
+//! Image layouts of both GPU families, created from command-line arguments or JSON requests.
 
 mod answer;
 mod request;
@@ -116,7 +116,7 @@ impl Image {
         }
     }
 
-    /// Bytes of an element of the raster side: a block, or, on AGX, all samples of a pixel.
+    /// Bytes of an element of the linear side: a block, or, on AGX, all samples of a pixel.
     pub fn element_B(&self) -> u32 {
         match self {
             Image::Agx(_, layout) => layout.element_B,
@@ -133,7 +133,7 @@ impl Image {
         Some((extent.w, extent.h))
     }
 
-    /// Moves a raster image into part of this one.
+    /// Converts a linear image and writes it to part of this one.
     pub fn tile(
         &self,
         image: &mut [u8],
@@ -153,7 +153,7 @@ impl Image {
         Ok(())
     }
 
-    /// Moves part of this image into a raster image.
+    /// Converts part of this image to a linear one.
     pub fn detile(
         &self,
         image: &[u8],
@@ -173,7 +173,7 @@ impl Image {
         Ok(())
     }
 
-    /// What `--json` and `--batch` say.
+    /// The output of `--json` and `--batch`.
     pub fn answer(&self) -> Answer {
         match self {
             Image::Agx(gpu, layout) => answer::agx(*gpu, layout),
@@ -182,14 +182,14 @@ impl Image {
     }
 }
 
-/// Which part of an image to move.
+/// The part of an image to convert.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
     /// Mip level.
     pub level: u32,
     /// Array layer, or slice of a 3D image.
     pub layer: u32,
-    /// Sample, where the samples of a pixel lie apart (Mali).
+    /// Sample, if the samples of a pixel are stored separately (Mali).
     pub sample: u32,
     /// Left column and top row in pixels.
     pub origin_px: (u32, u32),
@@ -197,11 +197,13 @@ pub struct Part {
     pub extent_px: (u32, u32),
 }
 
-/// Why pixels cannot be moved.
+/// Why pixels cannot be converted.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum MoveError {
     /// AGX keeps the samples of a pixel together.
-    #[error("samples of a pixel are stored together on AGX: raster rows hold all of them")]
+    #[error(
+        "AGX stores the samples of a pixel together, and so do linear rows: leave out the sample"
+    )]
     SampleOnAgx,
     /// AGX's reason.
     #[error(transparent)]

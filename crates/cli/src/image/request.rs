@@ -1,4 +1,4 @@
-//! Requests for images: arguments of commands, and JSON.
+//! Descriptions of images: command-line arguments and JSON requests.
 
 use std::str::FromStr;
 
@@ -18,38 +18,38 @@ pub fn tilings(gpu: Gpu) -> &'static [&'static str] {
     }
 }
 
-/// Why a request has no answer.
+/// Why a request is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
-    /// There is no such GPU.
+    /// The GPU is unknown.
     #[error(transparent)]
     Gpu(#[from] UnknownGpu),
-    /// There is no such format.
+    /// The format is unknown.
     #[error(transparent)]
     Format(#[from] UnknownFormat),
-    /// The GPU has no such tiling.
+    /// The GPU does not have the tiling.
     #[error("{gpu} has no tiling '{tiling}'; it has {}", .has.join(", "))]
     Tiling {
         /// The GPU's name.
         gpu: &'static str,
-        /// The tiling asked for.
+        /// The requested tiling.
         tiling: String,
         /// The GPU's tilings.
         has: &'static [&'static str],
     },
-    /// A word that is no usage.
+    /// The usage is unknown.
     #[error("no usage '{0}'; there are renderable and writable")]
     Usage(String),
-    /// A size that cannot be read.
+    /// The size cannot be parsed.
     #[error("a size of '{0}'; write WIDTH, WIDTHxHEIGHT or WIDTHxHEIGHTxDEPTH")]
     Size(String),
-    /// A number of levels that cannot be read.
+    /// The number of levels cannot be parsed.
     #[error("'{0}' levels; write a number or 'all'")]
     Levels(String),
-    /// A variant of AFBC that cannot be read.
+    /// The AFBC variant cannot be parsed.
     #[error("{0}")]
     Afbc(String),
-    /// An option of another tiling or GPU.
+    /// The option is for another tiling or GPU.
     #[error("{option} is for {what}")]
     Misplaced {
         /// The option.
@@ -57,10 +57,10 @@ pub enum RequestError {
         /// What it is for.
         what: &'static str,
     },
-    /// A rule of AGX.
+    /// An AGX layout rule is violated.
     #[error(transparent)]
     Agx(#[from] agx::LayoutError),
-    /// A rule of Mali.
+    /// A Mali layout rule is violated.
     #[error(transparent)]
     Mali(#[from] mali::LayoutError),
 }
@@ -68,7 +68,7 @@ pub enum RequestError {
 /// A number of levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Levels {
-    /// So many.
+    /// This number.
     Count(u32),
     /// The full chain.
     All,
@@ -125,25 +125,25 @@ pub struct ImageArgs {
     /// Size in pixels; a depth makes the image 3D.
     #[arg(long, value_name = "W[xH[xD]]")]
     pub size: Size,
-    /// Mip levels. On AGX, more than one reserves the whole chain, as the hardware wants it.
+    /// Mip levels. On AGX, more than one reserves the whole chain, as the hardware requires.
     #[arg(long, value_name = "N|all", default_value = "1")]
     pub levels: Levels,
     /// Array layers, six for each cube.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub layers: u32,
-    /// Samples a pixel.
+    /// Samples per pixel.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub samples: u32,
     /// AGX: linear, twiddled (default), compressed. Mali: linear, u-interleaved (default), afbc.
     #[arg(long, value_name = "TILING")]
     pub tiling: Option<String>,
-    /// What the GPU does with the image besides sampling it: renderable, writable.
+    /// Uses of the image besides sampling: renderable, writable.
     #[arg(long, value_name = "USAGE", value_delimiter = ',')]
     pub usage: Vec<String>,
     /// The image is an array of cubes.
     #[arg(long)]
     pub cube: bool,
-    /// Bytes from row to row of a linear image.
+    /// Row stride of a linear image in bytes.
     #[arg(long, value_name = "BYTES")]
     pub linear_stride: Option<u32>,
     /// The variant of AFBC: superblock 16x16 (default), 32x8 or 64x4, then +tiled, +ytr, +split, +sc.
@@ -152,7 +152,7 @@ pub struct ImageArgs {
 }
 
 impl ImageArgs {
-    /// The layout.
+    /// Computes the layout.
     pub fn lay_out(&self) -> Result<Image, RequestError> {
         let Size { width_px, height_px, depth_px } = self.size;
         Image::new(&ImageRequest {
@@ -173,7 +173,7 @@ impl ImageArgs {
     }
 }
 
-/// A request as `--batch` reads it.
+/// A request of `--batch`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JsonRequest {
@@ -230,7 +230,7 @@ impl Default for JsonUsage {
 }
 
 impl JsonRequest {
-    /// The layout.
+    /// Computes the layout.
     pub fn lay_out(&self) -> Result<Image, RequestError> {
         Image::new(&ImageRequest {
             gpu: self.gpu.parse()?,
@@ -269,7 +269,7 @@ fn usage<'a>(words: impl Iterator<Item = &'a str>) -> Result<agx::Usage, Request
     Ok(usage)
 }
 
-/// An image with everything read.
+/// A parsed description of an image.
 pub struct ImageRequest<'a> {
     pub gpu: Gpu,
     pub format: Format,

@@ -1,11 +1,11 @@
-//! Steps: clears, runs and expectations.
+//! Parses commands: clears, runs and expectations.
 
 use super::{Kind, Parser};
 use crate::script::{Check, Command, Comparison, Tolerance, Topology, Work};
 use crate::{Error, Result};
 
-/// Most vertices of a grid, and most turns of a repetition.
-const MOST: u32 = 1 << 16;
+/// Limit on the cells of a grid and on the count of `REPEAT`.
+const MAX_COUNT: u32 = 1 << 16;
 
 impl Parser<'_> {
     pub(super) fn command(&mut self, word: &str) -> Result<Command> {
@@ -27,15 +27,15 @@ impl Parser<'_> {
                 Command::Copy(from, self.name(Kind::Buffer)?)
             }
             "REPEAT" => {
-                let n = self.words.read("a number of turns")?;
-                if n > MOST {
-                    return Err(self.words.wrong(format!("{n} turns are too many")));
+                let n = self.words.read("a repeat count")?;
+                if n > MAX_COUNT {
+                    return Err(self.words.invalid(format!("a repeat count of {n} is too large")));
                 }
                 let mut inner = Vec::new();
                 loop {
-                    match self.words.must("`END`")? {
+                    match self.words.required("`END`")? {
                         "END" => break,
-                        "REPEAT" => return Err(self.words.wrong("a repetition in a repetition")),
+                        "REPEAT" => return Err(self.words.invalid("`REPEAT` is nested")),
                         word => {
                             let line = self.words.line();
                             inner.push((line, self.command(word)?));
@@ -63,8 +63,8 @@ impl Parser<'_> {
                 self.words.expect("CELLS")?;
                 let columns: u32 = self.words.read("a number of columns")?;
                 let rows: u32 = self.words.read("a number of rows")?;
-                if columns.checked_mul(rows).is_none_or(|n| n == 0 || n > MOST) {
-                    return Err(self.words.wrong("a grid has 1 to 65536 cells"));
+                if columns.checked_mul(rows).is_none_or(|n| n == 0 || n > MAX_COUNT) {
+                    return Err(self.words.invalid("a grid has 1 to 65536 cells"));
                 }
                 Work::Vertices(Topology::TriangleList, grid([x, y], [w, h], columns, rows))
             }
@@ -79,12 +79,14 @@ impl Parser<'_> {
             ]),
         };
         if graphics == matches!(work, Work::Groups(_)) {
-            return Err(self.words.wrong("the pipeline is of the other kind"));
+            return Err(self
+                .words
+                .invalid("compute pipelines cannot draw, and graphics pipelines cannot dispatch"));
         }
         Ok(Command::Run(pipeline, work))
     }
 
-    /// Position and size in clip space of a rectangle that is given in pixels.
+    /// Parses a rectangle in pixels and converts its position and size to clip space.
     fn rectangle(&mut self, pipeline: usize) -> Result<([f32; 2], [f32; 2])> {
         let frame = self.script.pipelines[pipeline].size_px.map(f64::from);
         self.words.expect("POS")?;
@@ -100,7 +102,7 @@ impl Parser<'_> {
 
     fn array(&mut self) -> Result<Work> {
         self.words.expect("AS")?;
-        let topology = match self.words.must("a topology")? {
+        let topology = match self.words.required("a topology")? {
             "POINT_LIST" => Topology::PointList,
             "LINE_LIST" => Topology::LineList,
             "LINE_STRIP" => Topology::LineStrip,
@@ -120,13 +122,13 @@ impl Parser<'_> {
                 other => return Err(self.words.refused(format!("draws with {other}"))),
             }
         }
-        let count = count.ok_or_else(|| self.words.refused("draws of all vertices there are"))?;
+        let count = count.ok_or_else(|| self.words.refused("draws without `COUNT`"))?;
         Ok(Work::Array { topology, first, count, instances, indexed })
     }
 
     fn expect(&mut self) -> Result<Command> {
         let buffer = self.name(Kind::Buffer)?;
-        let check = match self.words.must("an expectation")? {
+        let check = match self.words.required("an expectation")? {
             "IDX" => self.elements(buffer)?,
             "EQ_BUFFER" => Check::Same(self.name(Kind::Buffer)?),
             "RMSE_BUFFER" => {
@@ -156,7 +158,7 @@ impl Parser<'_> {
             all.push(Tolerance { by, percent });
         }
         match all.len() {
-            0 => Err(self.words.wrong("a tolerance is a number")),
+            0 => Err(self.words.invalid("a tolerance is a number")),
             _ => Ok(all),
         }
     }
@@ -173,7 +175,7 @@ impl Parser<'_> {
                 rectangle[3] = self.words.read("a height")?;
             }
             let mut tolerances = self.tolerances()?;
-            let n = match self.words.must("a comparison")? {
+            let n = match self.words.required("a comparison")? {
                 "EQ_RGBA" => 4,
                 "EQ_RGB" => 3,
                 other => return Err(self.words.refused(format!("the comparison {other}"))),
@@ -184,12 +186,12 @@ impl Parser<'_> {
                 tolerances = self.tolerances()?;
             }
             if self.script.buffers[buffer].texels.is_none() {
-                return Err(self.words.wrong("the buffer has no pixels"));
+                return Err(self.words.invalid("the buffer has no pixels"));
             }
             return Ok(Check::Pixels { rectangle, colour, tolerances });
         }
         let mut tolerances = self.tolerances()?;
-        let comparison = match self.words.must("a comparison")? {
+        let comparison = match self.words.required("a comparison")? {
             "EQ" => Comparison::Eq,
             "NE" => Comparison::Ne,
             "LT" => Comparison::Lt,
@@ -206,16 +208,16 @@ impl Parser<'_> {
             tolerances = self.tolerances()?;
         }
         if numbers.is_empty() {
-            return Err(Error::Wrong {
+            return Err(Error::Invalid {
                 line: self.words.line(),
-                what: "nothing is expected".to_owned(),
+                what: "the expectation has no values".to_owned(),
             });
         }
         Ok(Check::Numbers { at, comparison, numbers, tolerances })
     }
 }
 
-/// The corners of a rectangle as a strip.
+/// The corners of a rectangle as a triangle strip.
 fn corners(x: f32, y: f32, w: f32, h: f32) -> [[f32; 2]; 4] {
     [[x, y + h], [x, y], [x + w, y + h], [x + w, y]]
 }

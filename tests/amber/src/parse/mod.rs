@@ -1,4 +1,4 @@
-//! Text to a [`Script`].
+//! The parser: text to a [`Script`].
 
 mod commands;
 mod pipelines;
@@ -15,10 +15,10 @@ use crate::script::{Buffer, Language, Script, Shader, Stage, Texels};
 use crate::{Error, Result};
 use words::Words;
 
-/// Most bytes of a buffer or an image.
-const MOST_BYTES: usize = 1 << 26;
-/// Most bytes of a script.
-const MOST_TEXT: usize = 1 << 22;
+/// Limit on the size of a buffer or an image in bytes.
+const MAX_BYTES: usize = 1 << 26;
+/// Limit on the size of a script in bytes.
+const MAX_TEXT: usize = 1 << 22;
 
 /// The vertex shader of `PASSTHROUGH`.
 const PASSTHROUGH: &str = "#version 430
@@ -26,25 +26,26 @@ layout(location = 0) in vec4 position;
 void main() { gl_Position = position; }
 ";
 
-/// Reads a script.
+/// Parses a script.
 ///
 /// # Errors
-/// [`Error::Wrong`] for what is no script, [`Error::Refused`] for what this runner lacks, both with the line.
+/// [`Error::Invalid`] for invalid scripts, [`Error::Refused`] for unsupported features, both with
+/// the line.
 pub fn parse(text: &str) -> Result<Script> {
     parse_in(text, None)
 }
 
-/// [`parse()`] for a script that may name files beside it, in `folder`.
+/// Parses a script that may refer to files in `folder`.
 ///
 /// # Errors
 /// As [`parse()`], and when a file cannot be read.
 pub fn parse_in(text: &str, folder: Option<&Path>) -> Result<Script> {
-    if text.len() > MOST_TEXT {
-        return Err(Error::Wrong { line: 1, what: format!("more than {MOST_TEXT} bytes") });
+    if text.len() > MAX_TEXT {
+        return Err(Error::Invalid { line: 1, what: format!("more than {MAX_TEXT} bytes") });
     }
     let (words, script, names) = (Words::new(text), Script::default(), HashMap::new());
     let mut p = Parser { words, script, names, folder };
-    // The first line, `#!amber`, reads as a comment.
+    // The first line, `#!amber`, is parsed as a comment.
     while let Some(word) = p.words.next() {
         p.top(word)?;
     }
@@ -52,7 +53,7 @@ pub fn parse_in(text: &str, folder: Option<&Path>) -> Result<Script> {
     Ok(p.script)
 }
 
-/// What a name stands for.
+/// The kind of object that a name refers to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Kind {
     Shader,
@@ -71,9 +72,9 @@ struct Parser<'a> {
 impl<'a> Parser<'a> {
     fn top(&mut self, word: &str) -> Result<()> {
         match word {
-            // A device that lacks them says so when shaders are compiled.
+            // Missing features are reported when shaders are compiled.
             "DEVICE_FEATURE" | "DEVICE_EXTENSION" | "INSTANCE_EXTENSION" => {
-                self.words.must("a name")?;
+                self.words.required("a name")?;
             }
             "DEVICE_PROPERTY" | "SET" => {
                 while self.words.peek().is_some() {
@@ -101,18 +102,18 @@ impl<'a> Parser<'a> {
     fn declare(&mut self, kind: Kind, name: &'a str, number: usize) -> Result<()> {
         match self.names.insert((kind, name), number) {
             None => Ok(()),
-            Some(_) => Err(self.words.wrong(format!("`{name}` is there twice"))),
+            Some(_) => Err(self.words.invalid(format!("`{name}` is defined twice"))),
         }
     }
 
     fn name(&mut self, kind: Kind) -> Result<usize> {
-        let name = self.words.must("a name")?;
+        let name = self.words.required("a name")?;
         let number = self.names.get(&(kind, name)).copied();
-        number.ok_or_else(|| self.words.wrong(format!("there is no {kind:?} `{name}`")))
+        number.ok_or_else(|| self.words.invalid(format!("there is no {kind:?} `{name}`")))
     }
 
     fn stage(&mut self) -> Result<Stage> {
-        Ok(match self.words.must("a stage")? {
+        Ok(match self.words.required("a stage")? {
             "compute" => Stage::Compute,
             "vertex" => Stage::Vertex,
             "fragment" => Stage::Fragment,
@@ -125,11 +126,11 @@ impl<'a> Parser<'a> {
 
     fn shader(&mut self) -> Result<()> {
         let stage = self.stage()?;
-        let name = self.words.must("a name")?;
-        let language = self.words.must("a language")?;
+        let name = self.words.required("a name")?;
+        let language = self.words.required("a language")?;
         let mut target = None;
         if self.words.accept("TARGET_ENV") {
-            target = Some(self.words.must("an environment")?.trim_matches('"').to_owned());
+            target = Some(self.words.required("an environment")?.trim_matches('"').to_owned());
         }
         if let Some(other) = self.words.peek() {
             return Err(self.words.refused(format!("shaders with {other}")));
@@ -146,9 +147,9 @@ impl<'a> Parser<'a> {
         self.declare(Kind::Shader, name, number)
     }
 
-    /// A type's or a format's name, with the layout behind it.
+    /// Parses the name of a type or format, followed by its layout.
     fn element(&mut self) -> Result<(Option<Element>, Option<Format>)> {
-        let name = self.words.must("a type")?;
+        let name = self.words.required("a type")?;
         let std140 = self.words.accept("STD140");
         if !std140 {
             self.words.accept("STD430");
@@ -162,17 +163,17 @@ impl<'a> Parser<'a> {
 
     fn count(&mut self, what: &'static str) -> Result<usize> {
         let n: usize = self.words.read(what)?;
-        if n > MOST_BYTES {
-            return Err(self.words.wrong(format!("{n} is too much for {what}")));
+        if n > MAX_BYTES {
+            return Err(self.words.invalid(format!("{n} is too much for {what}")));
         }
         Ok(n)
     }
 
-    /// What a buffer is filled with: so many elements, or as many as there are.
+    /// Parses the contents of a buffer: `count` elements, or as many as are given.
     fn contents(&mut self, element: &Element, count: Option<usize>) -> Result<Vec<u8>> {
-        let too_large = |n: usize| n.checked_mul(element.stride()).is_none_or(|b| b > MOST_BYTES);
+        let too_large = |n: usize| n.checked_mul(element.stride()).is_none_or(|b| b > MAX_BYTES);
         if count.is_some_and(too_large) {
-            return Err(self.words.wrong(format!("more than {MOST_BYTES} bytes")));
+            return Err(self.words.invalid(format!("more than {MAX_BYTES} bytes")));
         }
         let n = count.unwrap_or(0) * element.numbers();
         Ok(match self.words.peek() {
@@ -195,11 +196,11 @@ impl<'a> Parser<'a> {
                 self.words.next();
                 let mut numbers = Vec::new();
                 loop {
-                    match self.words.must("a number or `END`")? {
+                    match self.words.required("a number or `END`")? {
                         "END" => break,
                         "FILE" => return Err(self.words.refused("data of a file")),
                         word => numbers.push(Number::parse(word).ok_or_else(|| {
-                            self.words.wrong(format!("`{word}` is not a number"))
+                            self.words.invalid(format!("`{word}` is not a number"))
                         })?),
                     }
                 }
@@ -208,7 +209,7 @@ impl<'a> Parser<'a> {
             Some("FILE") => {
                 self.words.next();
                 if !self.words.accept("TEXT") {
-                    return Err(self.words.refused("data of a file that is no text"));
+                    return Err(self.words.refused("data of a binary file"));
                 }
                 element.encode(&self.file()?)
             }
@@ -217,28 +218,28 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// The numbers in a file beside the script.
+    /// Reads the numbers in a file beside the script.
     fn file(&mut self) -> Result<Vec<Number>> {
-        let name = self.words.must("a file's name")?;
+        let name = self.words.required("a file's name")?;
         let Some(folder) = self.folder else {
-            return Err(self.words.refused("files of a script that is none"));
+            return Err(self.words.refused("files beside a script that is not a file"));
         };
         if Path::new(name).components().any(|c| !matches!(c, Component::Normal(_))) {
-            return Err(self.words.wrong(format!("`{name}` is not beside the script")));
+            return Err(self.words.invalid(format!("`{name}` is not beside the script")));
         }
         let path = folder.join(name);
-        let fits = std::fs::metadata(&path).is_ok_and(|m| m.len() <= MOST_BYTES as u64);
+        let fits = std::fs::metadata(&path).is_ok_and(|m| m.len() <= MAX_BYTES as u64);
         let text = if fits { std::fs::read_to_string(&path).ok() } else { None };
         let numbers = text.and_then(|t| {
             let lines = t.lines().map(|l| l.split('#').next().unwrap_or_default());
             lines.flat_map(str::split_whitespace).map(Number::parse).collect()
         });
-        numbers.ok_or_else(|| self.words.wrong(format!("`{name}` cannot be read as numbers")))
+        numbers.ok_or_else(|| self.words.invalid(format!("`{name}` cannot be read as numbers")))
     }
 
     fn buffer(&mut self) -> Result<()> {
-        let name = self.words.must("a name")?;
-        let word = self.words.must("`DATA_TYPE` or `FORMAT`")?;
+        let name = self.words.required("a name")?;
+        let word = self.words.required("`DATA_TYPE` or `FORMAT`")?;
         if word != "DATA_TYPE" && word != "FORMAT" {
             return Err(self.words.refused(format!("buffers by {word}")));
         }
@@ -271,8 +272,8 @@ impl<'a> Parser<'a> {
     }
 
     fn image(&mut self) -> Result<()> {
-        let name = self.words.must("a name")?;
-        let word = self.words.must("`DATA_TYPE` or `FORMAT`")?;
+        let name = self.words.required("a name")?;
+        let word = self.words.required("`DATA_TYPE` or `FORMAT`")?;
         let (element, mut format) = self.element()?;
         if word == "DATA_TYPE" {
             format = element.and_then(|e| e.texel());
@@ -313,7 +314,7 @@ impl<'a> Parser<'a> {
     }
 
     fn sampler(&mut self) -> Result<()> {
-        let name = self.words.must("a name")?;
+        let name = self.words.required("a name")?;
         let mut s = SamplerData { wrap: [Wrap::Repeat; 3], max_lod: 1.0, ..SamplerData::default() };
         while let Some(word) = self.words.peek() {
             self.words.next();
@@ -337,15 +338,15 @@ impl<'a> Parser<'a> {
     }
 
     fn filter(&mut self) -> Result<Filter> {
-        match self.words.must("a filter")? {
+        match self.words.required("a filter")? {
             "nearest" => Ok(Filter::Nearest),
             "linear" => Ok(Filter::Linear),
-            other => Err(self.words.wrong(format!("`{other}` is no filter"))),
+            other => Err(self.words.invalid(format!("`{other}` is not a filter"))),
         }
     }
 
     fn wrap(&mut self) -> Result<Wrap> {
-        match self.words.must("an address mode")? {
+        match self.words.required("an address mode")? {
             "repeat" => Ok(Wrap::Repeat),
             "mirrored_repeat" => Ok(Wrap::Mirror),
             "clamp_to_edge" => Ok(Wrap::Clamp),
@@ -354,7 +355,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Attachments are as large as their framebuffers; what nothing filled is zero.
+    /// Sets the size of attachments to that of their framebuffers; buffers without contents are
+    /// zeroed.
     fn sizes(&mut self) -> Result<()> {
         for p in self.script.pipelines.iter().filter(|p| p.graphics) {
             for &(_, buffer) in &p.colours {
@@ -362,7 +364,7 @@ impl<'a> Parser<'a> {
                 let Some(format) = b.texels.map(|t| t.format).or(b.element.and_then(|e| e.texel()))
                 else {
                     let what = format!("`{}` has no format to draw in", b.name);
-                    return Err(self.words.wrong(what));
+                    return Err(self.words.invalid(what));
                 };
                 let unknown = Texels { format, dimensions: 2, size_px: [0, 0, 1] };
                 let t = b.texels.get_or_insert(unknown);
@@ -375,9 +377,9 @@ impl<'a> Parser<'a> {
             let Some(t) = b.texels else { continue };
             let size = t.format.info().block.bytes as usize;
             let texels = t.size_px.iter().fold(size, |n, &s| n.saturating_mul(s as usize));
-            if texels > MOST_BYTES {
-                let what = format!("`{}` has more than {MOST_BYTES} bytes", b.name);
-                return Err(self.words.wrong(what));
+            if texels > MAX_BYTES {
+                let what = format!("`{}` has more than {MAX_BYTES} bytes", b.name);
+                return Err(self.words.invalid(what));
             }
             b.bytes.resize(texels.max(b.bytes.len()), 0);
         }

@@ -1,22 +1,22 @@
-//! Pipelines.
+//! Parses pipelines.
 
 use super::{Kind, Parser};
 use crate::Result;
 use crate::script::{Attached, Binding, Pipeline, Usage, VertexData};
 
-/// What a framebuffer measures when nothing is said.
+/// The default size of a framebuffer.
 const DEFAULT_PX: u32 = 250;
 /// The largest side of a framebuffer.
-const MOST_PX: u32 = 4096;
+const MAX_PX: u32 = 4096;
 
 impl Parser<'_> {
     pub(super) fn pipeline(&mut self) -> Result<()> {
-        let graphics = match self.words.must("a kind")? {
+        let graphics = match self.words.required("a kind")? {
             "graphics" => true,
             "compute" => false,
             other => return Err(self.words.refused(format!("pipelines of the kind {other}"))),
         };
-        let name = self.words.must("a name")?;
+        let name = self.words.required("a name")?;
         let p = Pipeline {
             graphics,
             stages: Vec::new(),
@@ -34,7 +34,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn derive(&mut self) -> Result<()> {
-        let name = self.words.must("a name")?;
+        let name = self.words.required("a name")?;
         self.words.expect("FROM")?;
         let from = self.name(Kind::Pipeline)?;
         let p = self.body(self.script.pipelines[from].clone())?;
@@ -45,7 +45,7 @@ impl Parser<'_> {
 
     fn body(&mut self, mut p: Pipeline) -> Result<Pipeline> {
         loop {
-            match self.words.must("`END`")? {
+            match self.words.required("`END`")? {
                 "END" => return Ok(p),
                 "ATTACH" => self.attach(&mut p)?,
                 "BIND" => self.bind(&mut p)?,
@@ -53,12 +53,14 @@ impl Parser<'_> {
                 "INDEX_DATA" => p.indices = Some(self.name(Kind::Buffer)?),
                 "FRAMEBUFFER_SIZE" => {
                     p.size_px = [self.words.read("a width")?, self.words.read("a height")?];
-                    if p.size_px.iter().any(|&s| s == 0 || s > MOST_PX) {
-                        return Err(self.words.wrong("a framebuffer has 1 to 4096 pixels a side"));
+                    if p.size_px.iter().any(|&s| s == 0 || s > MAX_PX) {
+                        return Err(self
+                            .words
+                            .invalid("a framebuffer has 1 to 4096 pixels per side"));
                     }
                 }
-                // The sub-groups of this GPU are all of one size, and full.
-                "SUBGROUP" => while self.words.must("`END`")? != "END" {},
+                // Ignored: all subgroups of this GPU have the same size and are full.
+                "SUBGROUP" => while self.words.required("`END`")? != "END" {},
                 other => return Err(self.words.refused(format!("pipelines with {other}"))),
             }
         }
@@ -70,17 +72,17 @@ impl Parser<'_> {
         while let Some(word) = self.words.peek() {
             self.words.next();
             match word {
-                "ENTRY_POINT" => a.entry = self.words.must("a name")?.to_owned(),
-                // What the shader is for, said once more.
+                "ENTRY_POINT" => a.entry = self.words.required("a name")?.to_owned(),
+                // The stage again.
                 "TYPE" => {
-                    self.words.must("a stage")?;
+                    self.words.required("a stage")?;
                 }
                 "SPECIALIZE" => {
                     let id = self.words.read("a number")?;
                     self.words.expect("AS")?;
                     let (element, _) = self.element()?;
                     let element =
-                        element.ok_or_else(|| self.words.wrong("a constant is a number"))?;
+                        element.ok_or_else(|| self.words.invalid("a constant is a number"))?;
                     a.constants.push((id, element.scalar.encode(self.words.number()?)));
                 }
                 other => return Err(self.words.refused(format!("shaders attached with {other}"))),
@@ -92,7 +94,7 @@ impl Parser<'_> {
 
     fn bind(&mut self, p: &mut Pipeline) -> Result<()> {
         let mut buffers = Vec::new();
-        let usage = match self.words.must("what is bound")? {
+        let usage = match self.words.required("what is bound")? {
             "SAMPLER" => Usage::Sampler(self.name(Kind::Sampler)?),
             "BUFFER" | "BUFFER_ARRAY" => {
                 while !self.words.accept("AS") {
@@ -102,9 +104,9 @@ impl Parser<'_> {
                     buffers.push(self.name(Kind::Buffer)?);
                 }
                 let Some(&first) = buffers.first() else {
-                    return Err(self.words.wrong("nothing is bound"));
+                    return Err(self.words.invalid("nothing is bound"));
                 };
-                match self.words.must("a use")? {
+                match self.words.required("a use")? {
                     "color" => {
                         self.words.expect("LOCATION")?;
                         let location = self.words.read("a location")?;
@@ -159,7 +161,7 @@ impl Parser<'_> {
         let location = self.words.read("a location")?;
         let mut per_instance = false;
         if self.words.accept("RATE") {
-            per_instance = self.words.must("a rate")? == "instance";
+            per_instance = self.words.required("a rate")? == "instance";
         }
         if let Some(other) = self.words.peek() {
             return Err(self.words.refused(format!("attributes with {other}")));

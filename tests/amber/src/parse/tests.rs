@@ -9,7 +9,7 @@ END
 SHADER vertex v PASSTHROUGH
 ";
 
-/// The error of a script behind [`SHADERS`], which has five lines.
+/// The error of a script after [`SHADERS`], which has five lines.
 fn error(text: &str) -> Error {
     parse(&format!("{SHADERS}{text}")).expect_err(text)
 }
@@ -53,7 +53,7 @@ EXPECT f IDX 0 0 SIZE 4 2 EQ_RGBA 0 0 0 0"
 }
 
 #[test]
-fn what_is_missing_is_named_with_its_line() {
+fn unsupported_features_are_named_with_their_line() {
     let refused = |text| match error(text) {
         Error::Refused { line, what } => (line, what),
         e => panic!("{text}: {e}"),
@@ -65,18 +65,21 @@ fn what_is_missing_is_named_with_its_line() {
 }
 
 #[test]
-fn what_is_no_script_is_an_error() {
-    let wrong = |text| match error(text) {
-        Error::Wrong { line, what } => (line, what),
+fn invalid_scripts_are_errors() {
+    let invalid = |text| match error(text) {
+        Error::Invalid { line, what } => (line, what),
         e => panic!("{text}: {e}"),
     };
-    assert_eq!(wrong("BUFFER b DATA_TYPE int32 SIZE 3 FILL x").0, 6);
-    assert_eq!(wrong("SHADER compute d GLSL\nvoid main() {}"), (6, "no `END` follows".to_owned()));
-    assert!(wrong("RUN nobody 1 1 1").1.contains("nobody"));
-    assert!(wrong("SHADER vertex v PASSTHROUGH").1.contains("twice"));
-    wrong("BUFFER b DATA_TYPE int32 SIZE 9999999999 FILL 0");
-    wrong("BUFFER b DATA_TYPE vec4<float> SIZE 60000000 FILL 0");
-    wrong("PIPELINE graphics p\nFRAMEBUFFER_SIZE 0 5\nEND");
-    wrong("PIPELINE compute p\nATTACH c\nEND\nRUN p DRAW_RECT POS 0 0 SIZE 1 1");
-    wrong("BUFFER b FORMAT R8_UINT\nEXPECT b IDX 0 EQ");
+    assert_eq!(invalid("BUFFER b DATA_TYPE int32 SIZE 3 FILL x").0, 6);
+    assert_eq!(
+        invalid("SHADER compute d GLSL\nvoid main() {}"),
+        (6, "no `END` follows".to_owned())
+    );
+    assert!(invalid("RUN nobody 1 1 1").1.contains("nobody"));
+    assert!(invalid("SHADER vertex v PASSTHROUGH").1.contains("twice"));
+    invalid("BUFFER b DATA_TYPE int32 SIZE 9999999999 FILL 0");
+    invalid("BUFFER b DATA_TYPE vec4<float> SIZE 60000000 FILL 0");
+    invalid("PIPELINE graphics p\nFRAMEBUFFER_SIZE 0 5\nEND");
+    invalid("PIPELINE compute p\nATTACH c\nEND\nRUN p DRAW_RECT POS 0 0 SIZE 1 1");
+    invalid("BUFFER b FORMAT R8_UINT\nEXPECT b IDX 0 EQ");
 }

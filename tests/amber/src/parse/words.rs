@@ -1,11 +1,11 @@
-//! A script's words.
+//! The tokeniser: splits a script into words.
 
 use std::str::FromStr;
 
 use crate::data::Number;
 use crate::{Error, Result};
 
-/// Reads words one after the other; `#` starts a comment.
+/// An iterator over words; `#` starts a comment.
 pub struct Words<'a> {
     rest: &'a str,
     line: usize,
@@ -16,12 +16,12 @@ impl<'a> Words<'a> {
         Words { rest: text, line: 1 }
     }
 
-    /// The line that is read, from 1.
+    /// The current line, from 1.
     pub fn line(&self) -> usize {
         self.line
     }
 
-    /// Skips blanks and comments, over the ends of lines or not.
+    /// Skips blanks and comments; also newlines if `lines` is set.
     fn skip(&mut self, lines: bool) {
         loop {
             let Some(c) = self.rest.chars().next() else { return };
@@ -54,13 +54,13 @@ impl<'a> Words<'a> {
         Some(word)
     }
 
-    /// The next word of this line, which stays.
+    /// The next word of this line, without consuming it.
     pub fn peek(&mut self) -> Option<&'a str> {
         self.skip(false);
         self.word()
     }
 
-    /// Whether this line goes on with a word, which is taken.
+    /// Consumes `word` if it is next on this line; returns whether it was.
     pub fn accept(&mut self, word: &str) -> bool {
         let found = self.peek() == Some(word);
         if found {
@@ -69,31 +69,31 @@ impl<'a> Words<'a> {
         found
     }
 
-    /// Takes a word that must be there.
+    /// Consumes a given word; any other is an error.
     pub fn expect(&mut self, word: &'static str) -> Result<()> {
         match self.next() {
             Some(w) if w == word => Ok(()),
-            w => Err(self.wrong(format!("`{}` instead of `{word}`", w.unwrap_or("the end")))),
+            w => Err(self.invalid(format!("`{}` instead of `{word}`", w.unwrap_or("the end")))),
         }
     }
 
-    /// A word that must be there.
-    pub fn must(&mut self, what: &'static str) -> Result<&'a str> {
-        self.next().ok_or_else(|| self.wrong(format!("the script ends where {what} should be")))
+    /// Consumes the next word; the end of the script is an error.
+    pub fn required(&mut self, what: &'static str) -> Result<&'a str> {
+        self.next().ok_or_else(|| self.invalid(format!("the script ends where {what} is expected")))
     }
 
-    /// A word that is a number or a name that can be read.
+    /// Parses the next word.
     pub fn read<T: FromStr>(&mut self, what: &'static str) -> Result<T> {
-        let word = self.must(what)?;
-        word.parse().map_err(|_| self.wrong(format!("`{word}` is not {what}")))
+        let word = self.required(what)?;
+        word.parse().map_err(|_| self.invalid(format!("`{word}` is not {what}")))
     }
 
     pub fn number(&mut self) -> Result<Number> {
-        let word = self.must("a number")?;
-        Number::parse(word).ok_or_else(|| self.wrong(format!("`{word}` is not a number")))
+        let word = self.required("a number")?;
+        Number::parse(word).ok_or_else(|| self.invalid(format!("`{word}` is not a number")))
     }
 
-    /// The lines from the next to a line `END`.
+    /// The lines from the next one to a line `END`.
     pub fn lines_until_end(&mut self) -> Result<&'a str> {
         let start = self.line;
         let first = self.rest.find('\n').map_or(self.rest.len(), |n| n + 1);
@@ -109,11 +109,11 @@ impl<'a> Words<'a> {
             at += line.len();
             self.line += 1;
         }
-        Err(Error::Wrong { line: start, what: "no `END` follows".to_owned() })
+        Err(Error::Invalid { line: start, what: "no `END` follows".to_owned() })
     }
 
-    pub fn wrong(&self, what: impl Into<String>) -> Error {
-        Error::Wrong { line: self.line, what: what.into() }
+    pub fn invalid(&self, what: impl Into<String>) -> Error {
+        Error::Invalid { line: self.line, what: what.into() }
     }
 
     pub fn refused(&self, what: impl Into<String>) -> Error {
