@@ -309,8 +309,9 @@ fn lines(code: &[u8]) -> Vec<Line> {
         .collect()
 }
 
-/// Compiles a file and prints what `--emit` selects.
-fn one(args: &Args, path: &Path, look: bool) -> (Report, String, Vec<u8>) {
+/// Compiles a file. Returns its report, the text that `--emit` selects, and the machine code.
+/// Results of single passes are formatted only if `snapshots` is set.
+fn compile_file(args: &Args, path: &Path, snapshots: bool) -> (Report, String, Vec<u8>) {
     let mut report = Report {
         gpu: args.common.gpu.id().to_owned(),
         file: path.display().to_string(),
@@ -336,12 +337,12 @@ fn one(args: &Args, path: &Path, look: bool) -> (Report, String, Vec<u8>) {
     let mut text = String::new();
     let mut names: Vec<&'static str> = Vec::new();
     let (want, emit) = (args.after.as_deref(), args.emit);
-    if look && emit == Emit::Ir && want == Some("spirv") {
+    if snapshots && emit == Emit::Ir && want == Some("spirv") {
         text = shader.to_string();
     }
     let mut after = |name: &'static str, made: Made<'_>| {
         names.push(name);
-        if !look || want.is_some_and(|w| w != name) {
+        if !snapshots || want.is_some_and(|w| w != name) {
             return;
         }
         match made {
@@ -362,7 +363,7 @@ fn one(args: &Args, path: &Path, look: bool) -> (Report, String, Vec<u8>) {
     };
     let feedback = (emit == Emit::Asm && !shader.captures.is_empty()).then(|| shader.clone());
     let program = compile_as(&mut shader, &args.common.options(), &interface, &mut after);
-    if look && want == Some("list") {
+    if snapshots && want == Some("list") {
         names.dedup();
         return (report, format!("spirv\n{}\n", names.join("\n")), Vec::new());
     }
@@ -416,7 +417,7 @@ fn write(output: &Option<PathBuf>, bytes: &[u8]) -> Result<(), String> {
     }
 }
 
-fn many(args: &Args, files: &[PathBuf]) -> Result<ExitCode, String> {
+fn compile_files(args: &Args, files: &[PathBuf]) -> Result<ExitCode, String> {
     let bar = indicatif::ProgressBar::new(files.len() as u64).with_style(
         indicatif::ProgressStyle::with_template("{bar:40} {pos}/{len} {msg}")
             .map_err(|e| e.to_string())?,
@@ -424,8 +425,9 @@ fn many(args: &Args, files: &[PathBuf]) -> Result<ExitCode, String> {
     let all: Vec<Report> = files
         .par_iter()
         .map(|f| {
-            let got =
-                std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| one(args, f, false).0));
+            let got = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                compile_file(args, f, false).0
+            }));
             bar.inc(1);
             let mut r = got.unwrap_or_else(|_| Report {
                 gpu: args.common.gpu.id().to_owned(),
@@ -492,9 +494,9 @@ fn try_run(args: &Args) -> Result<ExitCode, String> {
         if files.is_empty() {
             return Err("there are no shader files (.spv .wgsl .comp .vert .frag)".to_owned());
         }
-        return many(args, &files);
+        return compile_files(args, &files);
     }
-    let (report, text, code) = one(args, &files[0], true);
+    let (report, text, code) = compile_file(args, &files[0], true);
     if let Some(e) = &report.error {
         if !text.is_empty() {
             write(&args.output, text.as_bytes())?;

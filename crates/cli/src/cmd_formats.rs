@@ -242,7 +242,7 @@ fn mali(args: &Args, chip: &Chip) -> Result<String, String> {
 /// The table that `panfrost_texfeatures` prints, in colour on a terminal.
 fn texture_features(features: TextureFeatures) -> String {
     let color = std::io::stdout().is_terminal();
-    let paint = |code: &str, word: &str| {
+    let in_colour = |code: &str, word: &str| {
         if color { format!("\x1b[{code}m{word}\x1b[0m") } else { word.to_string() }
     };
     let mut text = String::from("System-on-chip compressed texture support:\n\n");
@@ -252,7 +252,8 @@ fn texture_features(features: TextureFeatures) -> String {
             group = family.group;
             text += "\n";
         }
-        let word = if features.has(family) { paint("32", "YES") } else { paint("31", " NO") };
+        let word =
+            if features.has(family) { in_colour("32", "YES") } else { in_colour("31", " NO") };
         let _ = writeln!(text, "{:<14} {word}", format!("{}:", family.name));
     }
     if !COMPRESSED.iter().all(|family| features.has(family)) {

@@ -59,8 +59,8 @@ pub fn find() -> Result<PathBuf, String> {
             .filter(|path| path.is_file())
             .ok_or_else(|| format!("{}: no such file (TEPUI_SHIM_LIB)", path.display()));
     }
-    let own = std::env::current_exe().map_err(|error| format!("this command's path: {error}"))?;
-    let folder = own.parent().ok_or("this command has no folder")?;
+    let exe = std::env::current_exe().map_err(|error| format!("this command's path: {error}"))?;
+    let folder = exe.parent().ok_or("this command has no folder")?;
     let beside = [folder.join("deps").join(NAME), folder.join(NAME)];
     let path = match beside.into_iter().find(|path| path.is_file()) {
         Some(path) => path,

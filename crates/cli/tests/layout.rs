@@ -232,7 +232,7 @@ fn tile_and_detile_are_inverses() {
     }
 }
 
-/// Levels, layers and slices are put one after the other into one image.
+/// Levels, layers and slices are written one after another to one image.
 #[test]
 fn levels_and_layers() {
     let folder = Folder::new();
@@ -303,7 +303,7 @@ fn pictures_in_and_out() {
     assert!(refusal(&format!("{short} {tiled}.none -o {back}")).contains("No such file"));
 }
 
-/// The picture that documentation is made of: a PNG with more than one colour.
+/// Layouts are drawn: a PNG with more than one colour.
 #[test]
 fn layouts_are_drawn() {
     let folder = Folder::new();

@@ -223,7 +223,7 @@ const fn numeric(text: &[u8]) -> Numeric {
     panic!("a name without a numeric type")
 }
 
-/// The decimal number at `at` and the position behind it.
+/// Parses the decimal number at `at`; returns it and the position after it.
 const fn number(text: &[u8], mut at: usize) -> (u32, usize) {
     let start = at;
     let mut value = 0;

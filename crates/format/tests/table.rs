@@ -78,7 +78,7 @@ fn channels_are_disjoint() {
             end = channel.shift + u16::from(channel.bits);
         }
         assert!(u32::from(end) <= info.block.bytes * 8, "{format}");
-        assert!(info.block.bytes * 8 < u32::from(end) + 32, "{format}: bits are left over");
+        assert!(info.block.bytes * 8 < u32::from(end) + 32, "{format}: unused bits");
     }
 }
 

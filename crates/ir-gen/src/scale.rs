@@ -1,22 +1,24 @@
-//! SPIR-V compute shaders of a given size and shape, for tests of limits and benchmarks of compile time.
+//! Generates SPIR-V compute shaders of a given size and shape, for tests of limits and benchmarks
+//! of compile time.
 //!
-//! Each works on a buffer of words (set 0, binding 0), one word for each invocation; [`Shape::Loads`] and [`Shape::Copies`]
-//! reverse words of the whole buffer instead. [`Shape::result`] says what the shader makes of a word.
+//! Each shader updates a buffer of words (set 0, binding 0), one word per invocation;
+//! [`Shape::Loads`] and [`Shape::Copies`] reverse words of the whole buffer instead.
+//! [`Shape::result`] computes the expected result.
 
 /// The control flow or data flow of a shader.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
-    /// Selections with a then and an else block, one after the other.
+    /// A sequence of selections with a then and an else block.
     Ifs,
-    /// Selections inside of selections.
+    /// Nested selections.
     NestedIfs,
-    /// Loops inside of loops: the outermost of two iterations, the others of one.
+    /// Nested loops: the outermost with two iterations, the others with one.
     NestedLoops,
-    /// Selections that return, one after the other.
+    /// A sequence of selections that return.
     Returns,
-    /// Loads of every third word, all live at once, then their stores in reverse.
+    /// Loads of every third word, all live at once, then stores of them in reverse order.
     Loads,
-    /// As [`Shape::Loads`], of words that stand beside each other.
+    /// As [`Shape::Loads`], with adjacent words.
     Copies,
     /// Dependent arithmetic in one block.
     Chain,
@@ -25,7 +27,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// Every shape.
+    /// All shapes.
     pub const ALL: [Shape; 8] = [
         Shape::Ifs,
         Shape::NestedIfs,
@@ -37,7 +39,7 @@ impl Shape {
         Shape::Switch,
     ];
 
-    /// Its name.
+    /// The name that reports print.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -52,7 +54,8 @@ impl Shape {
         }
     }
 
-    /// What a shader of `n` pieces makes of a word; those that only move words leave it.
+    /// The expected result of a shader of `n` pieces for a word. Shapes that only move words do not
+    /// change it.
     #[must_use]
     pub fn result(self, n: u32, mut x: u32) -> u32 {
         let bit = |x: u32, k: u32| x & (1 << (k % 32)) != 0;
@@ -105,7 +108,7 @@ impl Shape {
         x
     }
 
-    /// The module's words, with `n` pieces.
+    /// The SPIR-V words of a module with `n` pieces.
     #[must_use]
     pub fn module(self, n: u32) -> Vec<u32> {
         let mut m = Module::new();
@@ -123,18 +126,18 @@ impl Shape {
                     Shape::Switch => m.switch(n),
                     _ => m.chain(n),
                 }
-                m.leave();
+                m.store_and_return();
             }
         }
         m.finish()
     }
 }
 
-// Numbers of instructions and enumerants. source: SPIR-V specification, section 3
+// Opcodes and enumerants. source: SPIR-V specification, section 3
 const FUNCTION: u32 = 7;
 const STORAGE_BUFFER: u32 = 12;
 
-// Ids of what every module has.
+// Ids that every module defines.
 const MAIN: u32 = 1;
 const VOID: u32 = 2;
 const MAIN_TYPE: u32 = 3;
@@ -152,17 +155,17 @@ const VAR_PTR: u32 = 14;
 const X: u32 = 15;
 const FIRST_FREE: u32 = 16;
 
-/// A module in the making.
+/// A module under construction.
 struct Module {
-    /// Variables of the function, which stand at its head.
+    /// The function's variables, declared in its first block.
     vars: Vec<u32>,
     constants: Vec<u32>,
     body: Vec<u32>,
     next: u32,
     /// Ids of constants by value.
     known: std::collections::HashMap<u32, u32>,
-    /// The invocation's word in the buffer.
-    place: u32,
+    /// Pointer to the invocation's word in the buffer.
+    word_pointer: u32,
 }
 
 fn op(out: &mut Vec<u32>, code: u32, operands: &[u32]) {
@@ -178,7 +181,7 @@ impl Module {
             body: Vec::new(),
             next: FIRST_FREE,
             known: std::collections::HashMap::new(),
-            place: 0,
+            word_pointer: 0,
         };
         op(&mut m.vars, 59, &[VAR_PTR, X, FUNCTION]);
         m
@@ -199,7 +202,7 @@ impl Module {
         id
     }
 
-    /// An instruction with a result of type `ty`.
+    /// Emits an instruction with a result of type `ty`.
     fn value(&mut self, code: u32, ty: u32, operands: &[u32]) -> u32 {
         let id = self.id();
         let all: Vec<u32> = [ty, id].into_iter().chain(operands.iter().copied()).collect();
@@ -219,7 +222,7 @@ impl Module {
         self.emit(249, &[to]);
     }
 
-    /// A pointer to a word of the buffer.
+    /// Creates a pointer to a word of the buffer.
     fn element(&mut self, index: u32) -> u32 {
         let zero = self.konst(0);
         self.value(65, WORD_PTR, &[DATA, zero, index])
@@ -229,12 +232,12 @@ impl Module {
         self.value(61, U32, &[pointer])
     }
 
-    /// The invocation's word.
+    /// Loads the invocation's word.
     fn word(&mut self) -> u32 {
         let id = self.value(61, UVEC3, &[ID]);
         let index = self.value(81, U32, &[id, 0]);
-        self.place = self.element(index);
-        self.load(self.place)
+        self.word_pointer = self.element(index);
+        self.load(self.word_pointer)
     }
 
     fn store_x(&mut self, v: u32) {
@@ -256,7 +259,7 @@ impl Module {
         self.value(198, U32, &[a, k])
     }
 
-    /// Whether bit `k % 32` of `x` is set.
+    /// Tests whether bit `k % 32` of `x` is set.
     fn bit(&mut self, x: u32, k: u32) -> u32 {
         let mask = self.konst(1 << (k % 32));
         let masked = self.value(199, U32, &[x, mask]);
@@ -264,7 +267,8 @@ impl Module {
         self.value(171, BOOL, &[masked, zero])
     }
 
-    /// Ends a block with a selection; returns its then, else and merge labels. The then block begins.
+    /// Ends a block with a selection; returns its then, else and merge labels. The then block
+    /// begins.
     fn select(&mut self, cond: u32) -> [u32; 3] {
         let labels = [self.id(), self.id(), self.id()];
         self.emit(247, &[labels[2], 0]);
@@ -273,10 +277,10 @@ impl Module {
         labels
     }
 
-    /// The word that the function ends with, and the end of its last block.
-    fn leave(&mut self) {
+    /// Stores the result and ends the function's last block.
+    fn store_and_return(&mut self) {
         let x = self.load(X);
-        self.emit(62, &[self.place, x]);
+        self.emit(62, &[self.word_pointer, x]);
         self.emit(253, &[]);
     }
 
@@ -288,8 +292,8 @@ impl Module {
             let tripled = self.mul(x, 3);
             let then = self.add(tripled, k);
             self.store_x(then);
-            // Nothing flattens a selection with a store.
-            self.emit(62, &[self.place, then]);
+            // No pass flattens a selection with a store.
+            self.emit(62, &[self.word_pointer, then]);
             self.branch(merge);
             self.label(otherwise);
             let els = self.xor(x, odd(k));
@@ -368,7 +372,7 @@ impl Module {
             self.emit(250, &[cond, then, merge]);
             self.label(then);
             let sum = self.add(x, k);
-            self.emit(62, &[self.place, sum]);
+            self.emit(62, &[self.word_pointer, sum]);
             self.emit(253, &[]);
             self.label(merge);
             let product = self.mul(x, 5);
@@ -381,13 +385,13 @@ impl Module {
         let mut words = Vec::new();
         for k in 0..n {
             let index = self.konst(stride * k);
-            let place = self.element(index);
-            words.push(self.load(place));
+            let word_pointer = self.element(index);
+            words.push(self.load(word_pointer));
         }
         for (k, &v) in words.iter().rev().enumerate() {
             let index = self.konst(stride * k as u32);
-            let place = self.element(index);
-            self.emit(62, &[place, v]);
+            let word_pointer = self.element(index);
+            self.emit(62, &[word_pointer, v]);
         }
         self.emit(253, &[]);
     }
@@ -455,7 +459,7 @@ impl Module {
     }
 }
 
-/// An odd constant of its own for each piece.
+/// A distinct odd constant for each piece.
 fn odd(k: u32) -> u32 {
     k.wrapping_mul(0x9e37_79b1) | 1
 }

@@ -90,9 +90,9 @@ macro_rules! __bits_enum_type {
 /// - `= "Name", N bytes`: the name in the hardware's words and the size.
 /// - `fixed { "Name" Kind [lo..hi] = value; … }`: fields with one legal value. They are not struct
 ///   members.
-/// - `fields { /// doc  member: Kind [lo..hi] "Name" …; … }`: the members. Bits count from the first
-///   bit of the packet, the end is exclusive, and a field in several pieces lists them from the least
-///   significant: `[32..64, 0..8]`. After the name may come, in this order,
+/// - `fields { /// doc  member: Kind [lo..hi] "Name" …; … }`: the members. Bits count from the
+///   first bit of the packet, the end is exclusive, and a field in several pieces lists them from
+///   the least significant: `[32..64, 0..8]`. After the name may come, in this order,
 ///   - `in (low..=high)`: the range that the hardware accepts;
 ///   - `when (|p| condition)`: the field exists only if the condition is true, so that fields of
 ///     different forms of the packet may share bits. A condition may only read fields without a

@@ -65,7 +65,8 @@ unsafe fn open_listing(path: *const c_char) -> *mut DIR {
     };
     let mut entries = Vec::new();
     let mut names = HashSet::new();
-    // SAFETY: the directory is open until `machine` is closed, and an entry is valid until the next.
+    // SAFETY: the directory is open until `machine` is closed, and an entry is valid until the
+    // next.
     let machine = unsafe {
         let machine = real::opendir(path);
         while let Some(entry) = (!machine.is_null()).then(|| real::readdir(machine)) {

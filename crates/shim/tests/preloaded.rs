@@ -68,7 +68,7 @@ clients! {
 fn programs_see_the_node_and_their_output_is_their_own() {
     let script = "test -c /dev/dri/renderD* && cat /sys/class/drm/renderD*/device/uevent";
     let output = preloaded("sh").args(["-c", script]).output().expect("there is a shell");
-    // A shell's globs read directories; `cat` opens the file; `test -c` asks for the type.
+    // A shell's globs read directories, `cat` opens the file, and `test -c` calls `stat`.
     assert_eq!(
         checked(&output),
         "DRIVER=asahi\nOF_NAME=gpu\nOF_FULLNAME=/soc/gpu@206400000\n\
@@ -460,7 +460,7 @@ mod client {
         let node = Node::open();
         let vm_id = node.vm();
         let access = libc::PROT_READ | libc::PROT_WRITE;
-        // Buffers with and without a file of their own.
+        // Buffers with and without their own file.
         for flags in [0, uapi::GEM_VM_PRIVATE] {
             let handle = node.gem(2, flags, vm_id);
             let offset = node.offset(handle);
@@ -604,7 +604,7 @@ mod client {
     fn children_open_the_node_themselves() {
         let node = Node::open();
         let vm = node.vm();
-        // SAFETY: the child does nothing but what is tested, and ends without unwinding.
+        // SAFETY: the child only does what is tested, and exits without unwinding.
         let child = unsafe { libc::fork() };
         if child == 0 {
             let mut args = uapi::VmDestroy { vm_id: vm, pad: 0 };

@@ -17,13 +17,13 @@ pub enum Threads {
 /// Why a copy was refused. Nothing was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CopyError {
-    /// The rectangle leaves the plane.
+    /// The rectangle exceeds the plane.
     #[error(
         "the rectangle {}x{} at ({}, {}) leaves the image of {}x{} elements",
         .rect.w, .rect.h, .rect.x, .rect.y, .width_el, .height_el
     )]
     RectOutside {
-        /// The rectangle asked for.
+        /// The rectangle.
         rect: Rect,
         /// The plane's width.
         width_el: u32,
@@ -38,7 +38,7 @@ pub enum CopyError {
         /// Bytes of a row.
         row_B: usize,
     },
-    /// A buffer ends early.
+    /// A buffer is too short.
     #[error("the {side} buffer has {have_B} bytes; the rectangle needs {need_B}")]
     BufferTooShort {
         /// `tiled` or `raster`.

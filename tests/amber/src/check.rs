@@ -12,7 +12,7 @@ const EPSILON: f64 = 1e-6;
 /// Steps of a colour from 0 to 1. A histogram has one bin more.
 const STEPS: f64 = 255.0;
 
-type Held = Result<(), String>;
+type CheckResult = Result<(), String>;
 
 /// Packs a colour into a texel.
 pub(crate) fn texel(format: Format, colour: [f32; 4]) -> Option<Vec<u8>> {
@@ -39,7 +39,7 @@ fn pixels(content: &Content) -> Result<Vec<[f64; 4]>, String> {
 ///
 /// # Errors
 /// The first difference.
-pub(crate) fn holds(content: &Content, check: &Check, all: &[Content]) -> Held {
+pub(crate) fn holds(content: &Content, check: &Check, all: &[Content]) -> CheckResult {
     match check {
         Check::Numbers { at, comparison, numbers, tolerances } => {
             each_number(content, *at, *comparison, numbers, tolerances)
@@ -47,21 +47,21 @@ pub(crate) fn holds(content: &Content, check: &Check, all: &[Content]) -> Held {
         Check::Pixels { rectangle, colour, tolerances } => {
             each_pixel(content, *rectangle, colour, tolerances)
         }
-        Check::Same(other) => same(&content.bytes, &all[*other].bytes),
-        Check::MeanSquare(other, most) => {
+        Check::Same(other) => same_bytes(&content.bytes, &all[*other].bytes),
+        Check::MeanSquare(other, limit) => {
             let distance = mean_square(&numbers(content)?, &numbers(&all[*other])?)?;
-            at_most(distance, *most)
+            check_limit(distance, *limit)
         }
-        Check::Histogram(other, most) => {
-            at_most(histograms(&pixels(content)?, &pixels(&all[*other])?, content)?, *most)
+        Check::Histogram(other, limit) => {
+            check_limit(histograms(&pixels(content)?, &pixels(&all[*other])?, content)?, *limit)
         }
     }
 }
 
-fn at_most(distance: f64, most: f64) -> Held {
-    match distance <= most {
+fn check_limit(distance: f64, limit: f64) -> CheckResult {
+    match distance <= limit {
         true => Ok(()),
-        false => Err(format!("a distance of {distance}; at most {most} is allowed")),
+        false => Err(format!("a distance of {distance}; at most {limit} is allowed")),
     }
 }
 
@@ -71,7 +71,7 @@ fn each_number(
     comparison: Comparison,
     numbers: &[Number],
     tolerances: &[Tolerance],
-) -> Held {
+) -> CheckResult {
     let e = content.element.ok_or("its elements are not numbers")?;
     for (n, &want) in numbers.iter().enumerate() {
         let place = at + e.place(n);
@@ -95,9 +95,11 @@ fn each_number(
 fn compare(got: Number, how: Comparison, want: Number, tolerance: Option<Tolerance>) -> bool {
     let (g, w) = (got.float(), want.float());
     let equal = match (tolerance, got) {
-        (Some(t), _) => near(g, w, t),
+        (Some(t), _) => within_tolerance(g, w, t),
         (None, Number::Int(g)) => g == want.int(),
-        (None, Number::Float(_)) => near(g, w, Tolerance { by: EPSILON, percent: false }),
+        (None, Number::Float(_)) => {
+            within_tolerance(g, w, Tolerance { by: EPSILON, percent: false })
+        }
     };
     match how {
         Comparison::Eq => equal,
@@ -109,7 +111,7 @@ fn compare(got: Number, how: Comparison, want: Number, tolerance: Option<Toleran
     }
 }
 
-fn near(got: f64, want: f64, t: Tolerance) -> bool {
+fn within_tolerance(got: f64, want: f64, t: Tolerance) -> bool {
     let by = if t.percent { want.abs() * t.by / 100.0 } else { t.by };
     got == want || (got - want).abs() <= by || got.is_nan() && want.is_nan()
 }
@@ -119,7 +121,7 @@ fn each_pixel(
     [x, y, width, height]: [u32; 4],
     colour: &[f64],
     tolerances: &[Tolerance],
-) -> Held {
+) -> CheckResult {
     let all = pixels(content)?;
     let Some(t) = content.texels else { return Err("the buffer has no pixels".to_owned()) };
     let size = t.size_px;
@@ -138,7 +140,7 @@ fn each_pixel(
                     Some(t) => t.by / STEPS + EPSILON,
                     None => EPSILON,
                 };
-                if !near(got[n], want / STEPS, Tolerance { by, percent: false }) {
+                if !within_tolerance(got[n], want / STEPS, Tolerance { by, percent: false }) {
                     let got = got.map(|v| v * STEPS);
                     return Err(format!("{got:?} at pixel {column} {row}, expected {colour:?}"));
                 }
@@ -148,7 +150,7 @@ fn each_pixel(
     Ok(())
 }
 
-fn same(a: &[u8], b: &[u8]) -> Held {
+fn same_bytes(a: &[u8], b: &[u8]) -> CheckResult {
     if a.len() != b.len() {
         return Err(format!("{} bytes instead of {}", a.len(), b.len()));
     }
@@ -203,8 +205,8 @@ fn histograms(a: &[[f64; 4]], b: &[[f64; 4]], content: &Content) -> Result<f64, 
             .sum();
         moved
     };
-    let most = (0..4).filter(|&c| has_channel(format, c)).map(distance).fold(0.0, f64::max);
-    Ok(most / (a.len().max(1) as f64 * (STEPS + 1.0)))
+    let largest = (0..4).filter(|&c| has_channel(format, c)).map(distance).fold(0.0, f64::max);
+    Ok(largest / (a.len().max(1) as f64 * (STEPS + 1.0)))
 }
 
 #[cfg(test)]

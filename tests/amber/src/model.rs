@@ -39,7 +39,7 @@ fn machine() -> Result<Machine, Refusal> {
 
 /// Converts a compiler error: refused operations (without the instruction's number), else a
 /// failure.
-fn compiler(e: Compiler) -> Refusal {
+fn compiler_error(e: Compiler) -> Refusal {
     match e {
         Compiler::Internal(_) | Compiler::Encode(_) => failed(e),
         Compiler::Op { op, why, .. } => Refusal::Refused(format!("`{}` {why}", op.name())),
@@ -48,7 +48,7 @@ fn compiler(e: Compiler) -> Refusal {
 }
 
 /// Converts an error of the machine: an unsupported feature, else a failure.
-fn bare(e: tepui_agx_bare::Error) -> Refusal {
+fn machine_error(e: tepui_agx_bare::Error) -> Refusal {
     use tepui_agx_bare::Error;
     match e {
         Error::Texels(_) | Error::Format(_) | Error::Layout(_) | Error::Stages(_) => {
@@ -72,12 +72,12 @@ fn dispatch(job: &Job, buffers: &mut [Content]) -> Result<(), Refusal> {
     let s = translate(code)?;
     let memory = Memories::new(job, buffers, &s)?.start;
     let options = Options { robust: true, check: true, ..Options::default() };
-    let program = compile(&mut s.clone(), &options).map_err(compiler)?;
+    let program = compile(&mut s.clone(), &options).map_err(compiler_error)?;
     let mut machine = machine()?;
-    let mut bound = Bound::new(&mut machine, &s, &memory).map_err(bare)?;
-    share(job, &mut bound);
-    shader::run(&mut machine, &program, &bound.bindings, job.groups).map_err(bare)?;
-    Memories::store(job, &bound.memory(&memory).map_err(bare)?, &s, buffers)
+    let mut bound = Bound::new(&mut machine, &s, &memory).map_err(machine_error)?;
+    share_buffers(job, &mut bound);
+    shader::run(&mut machine, &program, &bound.bindings, job.groups).map_err(machine_error)?;
+    Memories::store(job, &bound.memory(&memory).map_err(machine_error)?, &s, buffers)
 }
 
 fn primitive(t: Topology) -> Primitive {
@@ -111,7 +111,7 @@ struct Elements {
 }
 
 /// Gives all bindings of a buffer the same memory.
-fn share(job: &Job, bound: &mut Bound) {
+fn share_buffers(job: &Job, bound: &mut Bound) {
     for (n, b) in job.bindings.iter().enumerate() {
         let first = job.bindings[..n].iter().find(|a| a.buffer == b.buffer);
         let shared = first.and_then(|a| bound.bindings.buffers.get(&a.slot)).cloned();
@@ -227,7 +227,7 @@ fn tile(job: &Job, buffers: &[Content]) -> Result<Tile, Refusal> {
 }
 
 /// A shader with the resources of both stages.
-fn both(vertex: &Shader, fragment: &Shader) -> Shader {
+fn merge_resources(vertex: &Shader, fragment: &Shader) -> Shader {
     let mut all = fragment.clone();
     for r in vertex.resources.values() {
         if !fragment.resources.values().any(|f| (f.set, f.binding) == (r.set, r.binding)) {
@@ -258,7 +258,7 @@ fn draw(job: &Job, v: &Vertices, buffers: &mut [Content], making: Making) -> Res
             stride: e.stride as u32,
             per_instance: e.per_instance.then_some(1),
         };
-        let buffer = machine.buffer(e.bytes.len()).map_err(bare)?;
+        let buffer = machine.buffer(e.bytes.len()).map_err(machine_error)?;
         buffer.write(&e.bytes).map_err(failed)?;
         let at = e.location as usize;
         if at >= usize::from(tepui_agx_compiler::abi::MAX_ATTRIBUTES) {
@@ -277,11 +277,11 @@ fn draw(job: &Job, v: &Vertices, buffers: &mut [Content], making: Making) -> Res
         prolog: Prolog::default(),
         multiview: false,
     };
-    let (vp, fp) = pair.programs(making).map_err(compiler)?;
-    let all = both(vertex, fragment);
+    let (vp, fp) = pair.programs(making).map_err(compiler_error)?;
+    let all = merge_resources(vertex, fragment);
     let memory = Memories::new(job, buffers, &all)?.start;
-    let mut bound = Bound::new(&mut machine, &all, &memory).map_err(bare)?;
-    share(job, &mut bound);
+    let mut bound = Bound::new(&mut machine, &all, &memory).map_err(machine_error)?;
+    share_buffers(job, &mut bound);
     let [width, height] = job.size_px.map(|s| s as u16);
     let mut d = Draw::triangles(&vp, &fp, &tile, [width, height], &bound.bindings);
     d.primitive = primitive(v.topology);
@@ -290,7 +290,7 @@ fn draw(job: &Job, v: &Vertices, buffers: &mut [Content], making: Making) -> Res
     d.instances = v.instances;
     d.attributes = bound_attributes;
     d.clear = clear;
-    let picture = machine.draw(&d).map_err(bare)?;
+    let picture = machine.draw(&d).map_err(machine_error)?;
     for &(location, buffer) in &job.colours {
         let content = &mut buffers[buffer];
         let Some(bytes) = picture.colours.get(&(location as u8)) else { continue };
@@ -300,6 +300,6 @@ fn draw(job: &Job, v: &Vertices, buffers: &mut [Content], making: Making) -> Res
             content.bytes = repacked(bytes, t.format)?;
         }
     }
-    let now = bound.memory(&memory).map_err(bare)?;
+    let now = bound.memory(&memory).map_err(machine_error)?;
     Memories::store(job, &now, &all, buffers)
 }

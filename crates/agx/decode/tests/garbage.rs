@@ -1,13 +1,13 @@
-//! Memory of garbage: decoding ends, and its output can be printed.
+//! Decoding random memory terminates, and its output can be printed.
 
 use proptest::prelude::*;
 use tepui_agx_decode::ppp::RenderArrays;
 use tepui_agx_decode::{Decoder, GpuMemory, Limits, Options, Record, Unreadable};
 
-/// Bytes that stand at every address, over and over, but for one page in eight.
-struct Everywhere(Vec<u8>);
+/// Memory that repeats the same bytes at every address, except that one page in eight is unmapped.
+struct RepeatingMemory(Vec<u8>);
 
-impl GpuMemory for Everywhere {
+impl GpuMemory for RepeatingMemory {
     fn read(&self, address: u64, into: &mut [u8]) -> Result<(), Unreadable> {
         if address >> 14 & 7 == 7 {
             return Err(Unreadable { address });
@@ -25,7 +25,7 @@ fn count(record: &Record) -> usize {
     n
 }
 
-/// Words of which most look like the start of a block or a tag.
+/// Words most of which are the start of a block or a USC tag.
 fn words() -> impl Strategy<Value = Vec<u8>> {
     let word = prop_oneof![
         4 => any::<u32>(),
@@ -43,7 +43,7 @@ proptest! {
 
     #[test]
     fn decoding_ends(bytes in words(), start: u64, usc_base: u64, g14x: bool, everything: bool) {
-        let memory = Everywhere(bytes);
+        let memory = RepeatingMemory(bytes);
         let limits = Limits { records: 2000, calls: 4 };
         let options = Options { usc_base, g14x, everything, limits };
         let arrays = RenderArrays { scissors: start, depth_biases: start };

@@ -1,4 +1,4 @@
-//! Streams written with the packets' own encoder into an address space, and what decoding makes of them.
+//! Decodes streams that the test writes to an address space with the packets' encoder.
 
 use std::sync::Arc;
 
@@ -17,26 +17,26 @@ use tepui_softgpu::{AddressSpace, Memory, Protection};
 
 const BASE: u64 = 0x11_0000_0000;
 
-/// An address space with one block of memory at [`BASE`] and a pen that writes packets into it.
-struct Paper {
+/// An address space with memory at [`BASE`], and a position at which packets are written.
+struct StreamWriter {
     vm: AddressSpace,
     at: u64,
 }
 
-impl Paper {
-    fn new() -> Paper {
+impl StreamWriter {
+    fn new() -> StreamWriter {
         let vm = AddressSpace::new(14, 40);
         let memory = Arc::new(Memory::new(1 << 16).expect("memory"));
         vm.bind(BASE, memory, 0, 1 << 16, Protection::READ | Protection::WRITE).expect("bind");
-        Paper { vm, at: BASE }
+        StreamWriter { vm, at: BASE }
     }
 
-    fn go(&mut self, at: u64) -> &mut Paper {
+    fn go(&mut self, at: u64) -> &mut StreamWriter {
         self.at = at;
         self
     }
 
-    fn put<P: Packet>(&mut self, packet: P) -> &mut Paper {
+    fn put<P: Packet>(&mut self, packet: P) -> &mut StreamWriter {
         let mut bytes = vec![0; P::INFO.size_bytes];
         packet.pack_into(&mut bytes).expect("packs");
         self.vm.write(self.at, &bytes).expect("writes");
@@ -61,8 +61,8 @@ fn titles(record: &Record) -> Vec<String> {
     all
 }
 
-fn dispatch(paper: &mut Paper) {
-    paper
+fn dispatch(writer: &mut StreamWriter) {
+    writer
         .go(BASE)
         .put(LaunchWord0 {
             uniform_register_count: 64,
@@ -76,8 +76,8 @@ fn dispatch(paper: &mut Paper) {
         .put(LocalSize { x: 64, y: 1, z: 1 })
         .put(cdm::Barrier { unk_5: true, ..Default::default() })
         .put(cdm::StreamLink { with_return: false, target: BASE + 0x800 });
-    paper.go(BASE + 0x800).put(cdm::StreamTerminate::default());
-    paper
+    writer.go(BASE + 0x800).put(cdm::StreamTerminate::default());
+    writer
         .go(BASE + 0x1000)
         .put(usc::Uniform { start_halfs: 4, size_halfs: 4, buffer: BASE + 0x2000 })
         .put(usc::Texture { start: 3, count: 1, buffer: BASE + 0x3000 })
@@ -90,7 +90,7 @@ fn dispatch(paper: &mut Paper) {
         .put(usc::Shader { unk_2: 3, code: 0x4000, ..Default::default() })
         .put(usc::Registers { register_count: 32, unk_4: 1, ..Default::default() })
         .put(usc::NoPreshader::default());
-    paper.go(BASE + 0x3000).put(Texture {
+    writer.go(BASE + 0x3000).put(Texture {
         dimension: TextureDimension::D2,
         layout: Layout::Gpu,
         width: 77,
@@ -99,20 +99,20 @@ fn dispatch(paper: &mut Paper) {
         swizzle_a: tepui_agx_packets::texture::Channel::One,
         ..Default::default()
     });
-    paper
+    writer
         .go(BASE + 0x3100)
         .put(Sampler { maximum_lod: 2.5, ..Default::default() })
         .put(Border { channel_3: 0x3f80_0000, ..Default::default() });
-    paper.vm.write(BASE + 0x2000, &[1, 0, 0, 0, 2, 0, 0, 0]).expect("writes");
-    // stop, as the last instruction of a program
-    paper.vm.write(BASE + 0x4000, &[0x88, 0x00]).expect("writes");
+    writer.vm.write(BASE + 0x2000, &[1, 0, 0, 0, 2, 0, 0, 0]).expect("writes");
+    // `stop`: an empty program
+    writer.vm.write(BASE + 0x4000, &[0x88, 0x00]).expect("writes");
 }
 
 #[test]
 fn a_dispatch_with_everything_it_points_to() {
-    let mut paper = Paper::new();
-    dispatch(&mut paper);
-    let record = paper.decoder().cdm(BASE);
+    let mut writer = StreamWriter::new();
+    dispatch(&mut writer);
+    let record = writer.decoder().cdm(BASE);
     assert_eq!(problems(&record), []);
     let text = record.to_string();
     for line in [
@@ -152,88 +152,91 @@ fn a_dispatch_with_everything_it_points_to() {
 
 #[test]
 fn a_pipeline_is_printed_once_unless_asked_otherwise() {
-    let mut paper = Paper::new();
-    dispatch(&mut paper);
-    let mut decoder = paper.decoder();
+    let mut writer = StreamWriter::new();
+    dispatch(&mut writer);
+    let mut decoder = writer.decoder();
     assert!(!decoder.cdm(BASE).to_string().contains("see above"));
     assert!(decoder.cdm(BASE).to_string().contains("Pipeline at 0x1100001000: see above"));
-    let mut again = Decoder::new(&paper.vm, Options { everything: true, ..Options::new(BASE) });
+    let mut again = Decoder::new(&writer.vm, Options { everything: true, ..Options::new(BASE) });
     again.cdm(BASE);
     assert!(!again.cdm(BASE).to_string().contains("see above"));
 }
 
 #[test]
 fn indirect_launches_show_their_sizes() {
-    let mut paper = Paper::new();
-    dispatch(&mut paper);
-    paper
+    let mut writer = StreamWriter::new();
+    dispatch(&mut writer);
+    writer
         .go(BASE)
         .put(LaunchWord0 { mode: cdm::Mode::IndirectGlobal, ..Default::default() })
         .put(LaunchWord1 { pipeline: 0x1000 })
         .put(Indirect { address: BASE + 0x2000 })
         .put(LocalSize { x: 8, y: 8, z: 1 })
         .put(cdm::StreamTerminate::default());
-    let record = paper.decoder().cdm(BASE);
+    let record = writer.decoder().cdm(BASE);
     assert_eq!(problems(&record), []);
     assert!(record.to_string().contains("+000: 00000001 00000002 00000000"), "{record}");
     assert_eq!(record.children.last().unwrap().title, "CDM Stream Terminate");
 }
 
 #[test]
-fn calls_return_and_circles_are_found() {
-    let mut paper = Paper::new();
+fn calls_return_and_endless_loops_are_found() {
+    let mut writer = StreamWriter::new();
     let link = |with_return, to| cdm::StreamLink { with_return, target: BASE + to };
-    // Twice the same subroutine, then the end.
-    paper.put(link(true, 0x100)).put(link(true, 0x100)).put(cdm::StreamTerminate::default());
-    paper.go(BASE + 0x100).put(cdm::Barrier::default()).put(cdm::StreamReturn::default());
-    let record = paper.decoder().cdm(BASE);
+    // The same subroutine twice, then the end.
+    writer.put(link(true, 0x100)).put(link(true, 0x100)).put(cdm::StreamTerminate::default());
+    writer.go(BASE + 0x100).put(cdm::Barrier::default()).put(cdm::StreamReturn::default());
+    let record = writer.decoder().cdm(BASE);
     assert_eq!(problems(&record), []);
     assert_eq!(record.children.len(), 7);
 
     // A barrier that returns.
-    paper.go(BASE + 0x100).put(cdm::Barrier { returns: true, ..Default::default() });
-    assert_eq!(paper.decoder().cdm(BASE).children.len(), 5);
+    writer.go(BASE + 0x100).put(cdm::Barrier { returns: true, ..Default::default() });
+    assert_eq!(writer.decoder().cdm(BASE).children.len(), 5);
 
     // A link to the stream's own start.
-    paper.go(BASE).put(cdm::Barrier::default()).put(link(false, 0));
-    assert_eq!(problems(&paper.decoder().cdm(BASE)), [Problem::EndlessLoop { address: BASE }]);
+    writer.go(BASE).put(cdm::Barrier::default()).put(link(false, 0));
+    assert_eq!(problems(&writer.decoder().cdm(BASE)), [Problem::EndlessLoop { address: BASE }]);
 
     // A call of itself.
-    paper.go(BASE).put(link(true, 0));
-    assert_eq!(problems(&paper.decoder().cdm(BASE)), [Problem::CallsTooDeep { limit: 16 }]);
+    writer.go(BASE).put(link(true, 0));
+    assert_eq!(problems(&writer.decoder().cdm(BASE)), [Problem::CallsTooDeep { limit: 16 }]);
 
     // A return without a call.
-    paper.go(BASE).put(cdm::StreamReturn::default());
-    assert_eq!(problems(&paper.decoder().cdm(BASE)), [Problem::ReturnWithoutCall]);
+    writer.go(BASE).put(cdm::StreamReturn::default());
+    assert_eq!(problems(&writer.decoder().cdm(BASE)), [Problem::ReturnWithoutCall]);
 }
 
 #[test]
-fn what_cannot_be_read_or_is_unknown_is_said() {
-    let mut paper = Paper::new();
-    let record = paper.decoder().cdm(BASE - 0x4000);
+fn unreadable_and_unknown_blocks_are_reported() {
+    let mut writer = StreamWriter::new();
+    let record = writer.decoder().cdm(BASE - 0x4000);
     assert!(
         matches!(problems(&record)[..], [Problem::Unreadable(u)] if u.address == BASE - 0x4000)
     );
 
-    paper.vm.write(BASE, &[0, 0, 0, 0xe0]).unwrap();
-    assert_eq!(problems(&paper.decoder().cdm(BASE)), [Problem::UnknownBlock { word: 0xe000_0000 }]);
+    writer.vm.write(BASE, &[0, 0, 0, 0xe0]).unwrap();
+    assert_eq!(
+        problems(&writer.decoder().cdm(BASE)),
+        [Problem::UnknownBlock { word: 0xe000_0000 }]
+    );
 
-    dispatch(&mut paper);
-    paper.vm.write(BASE + 0x1000, &[0x77]).unwrap();
-    assert_eq!(problems(&paper.decoder().cdm(BASE)), [Problem::UnknownTag { tag: 0x77 }]);
+    dispatch(&mut writer);
+    writer.vm.write(BASE + 0x1000, &[0x77]).unwrap();
+    assert_eq!(problems(&writer.decoder().cdm(BASE)), [Problem::UnknownTag { tag: 0x77 }]);
 
-    dispatch(&mut paper);
+    dispatch(&mut writer);
     let options =
         Options { limits: Limits { records: 5, ..Limits::default() }, ..Options::new(BASE) };
-    let record = Decoder::new(&paper.vm, options).cdm(BASE);
+    let record = Decoder::new(&writer.vm, options).cdm(BASE);
     assert!(problems(&record).contains(&Problem::TooMuch { limit: 5 }), "{record}");
 }
 
 #[test]
 fn a_draw_with_its_state() {
-    let mut paper = Paper::new();
-    dispatch(&mut paper); // for its pipeline at 0x1000
-    paper
+    let mut writer = StreamWriter::new();
+    dispatch(&mut writer); // for its pipeline at 0x1000
+    writer
         .go(BASE)
         .put(PppState { pointer: BASE + 0x5000, size_words: 8 })
         .put(vdm::State {
@@ -246,8 +249,8 @@ fn a_draw_with_its_state() {
             ..Default::default()
         })
         .put(vdm::StateVertexShaderWord1 { pipeline: 0x1000, ..Default::default() });
-    let at = paper.at + 4; // padding to 8 bytes
-    paper
+    let at = writer.at + 4; // padding to 8 bytes
+    writer
         .go(at)
         .put(IndexList {
             index_count_present: true,
@@ -257,7 +260,7 @@ fn a_draw_with_its_state() {
         .put(vdm::IndexListCount { count: 3 })
         .put(vdm::IndexListInstances { count: 7 })
         .put(vdm::StreamTerminate::default());
-    paper
+    writer
         .go(BASE + 0x5000)
         .put(Header {
             depth_bias_scissor: true,
@@ -271,16 +274,16 @@ fn a_draw_with_its_state() {
         .put(ppp::FragmentShaderWord1 { pipeline: 0x6000, ..Default::default() })
         .put(ppp::FragmentShaderWord2 { cf_bindings: 0x7000 })
         .put(ppp::FragmentShaderWord3::default());
-    paper.go(BASE + 0x6000).put(usc::NoPreshader::default());
-    paper
+    writer.go(BASE + 0x6000).put(usc::NoPreshader::default());
+    writer
         .go(BASE + 0x7000)
         .put(BindingHeader { number_of_32_bit_slots: 5, number_of_coefficient_registers: 4 })
         .put(Binding { components: 4, base_slot: 1, ..Default::default() });
-    paper.go(BASE + 0x9020).put(Scissor { max_x: 99, ..Default::default() });
+    writer.go(BASE + 0x9020).put(Scissor { max_x: 99, ..Default::default() });
     let arrays = RenderArrays { scissors: BASE + 0x9000, depth_biases: 0 };
 
-    let record = paper.decoder().vdm(BASE, arrays);
-    // The header's size is one word less than the pointer says.
+    let record = writer.decoder().vdm(BASE, arrays);
+    // The header has one word less than the pointer states.
     assert_eq!(problems(&record), [Problem::RecordSize { found: 7, stated: 8 }]);
     let titles = titles(&record);
     for title in ["Cull", "Scissor", "CF binding", "Vertex pipeline", "Fragment pipeline"] {
@@ -294,11 +297,11 @@ fn a_draw_with_its_state() {
 }
 
 #[test]
-fn a_heap_leaves_out_what_is_zero() {
-    let mut paper = Paper::new();
-    paper.go(BASE + 16).put(Sampler { maximum_lod: 1.0, ..Default::default() });
-    let heap = paper.decoder().sampler_heap(BASE, 8);
+fn a_heap_leaves_out_zero_descriptors() {
+    let mut writer = StreamWriter::new();
+    writer.go(BASE + 16).put(Sampler { maximum_lod: 1.0, ..Default::default() });
+    let heap = writer.decoder().sampler_heap(BASE, 8);
     assert_eq!(titles(&heap), ["Sampler heap", "Sampler 2"]);
-    let heap = paper.decoder().sampler_heap(BASE, u32::MAX);
+    let heap = writer.decoder().sampler_heap(BASE, u32::MAX);
     assert!(matches!(problems(&heap)[..], [Problem::TooMuch { .. }, Problem::Unreadable(_)]));
 }

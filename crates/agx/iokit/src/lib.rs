@@ -5,7 +5,7 @@
 //! follows the calls of one connection: it tracks allocations and shared memory, and decodes
 //! command buffers when they are submitted, with the same decoder as on Linux
 //! ([`tepui_agx_decode`]). All of this works on bytes and runs on every platform; [`ClientMemory`]
-//! reads the program's memory.
+//! reads the program's memory. Start reading at [`Session`].
 //!
 //! On macOS, the module `interpose` traces a program: built as a dynamic library and named in
 //! `DYLD_INSERT_LIBRARIES`, it replaces the IOKit functions, forwards every call, and prints the

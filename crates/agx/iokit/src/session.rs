@@ -85,10 +85,10 @@ impl Session {
                 let mut request = structure(AllocateRequest::INFO, call.input_struct);
                 if let Ok((asked, _)) = AllocateRequest::unpack_lossy(call.input_struct) {
                     let kind = memory_kind(asked.flags).unwrap_or("unknown");
-                    let piece = asked.mode & MODE_SUBALLOCATED != 0;
+                    let suballocated = asked.mode & MODE_SUBALLOCATED != 0;
                     let text = format!(
                         "kind: {kind}{}",
-                        if piece { ", a piece of its parent" } else { "" }
+                        if suballocated { ", a suballocation of its parent" } else { "" }
                     );
                     request.children.push(Record::group(text));
                 }

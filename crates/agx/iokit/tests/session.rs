@@ -1,4 +1,4 @@
-//! A connection's calls as bytes, against a program's memory made up for the purpose.
+//! Decodes the calls of a connection, given as bytes, against simulated program memory.
 
 use std::collections::BTreeMap;
 
@@ -148,7 +148,7 @@ fn a_compute_submission_is_decoded() {
     ] {
         assert!(text.lines().any(|l| l.trim() == line), "{line:?} is not in\n{text}");
     }
-    // What was freed is gone.
+    // Freed memory is no longer readable.
     session.answered(&Call {
         selector: Selector::FreeMem.raw() as u32,
         input: &[3],
@@ -186,7 +186,10 @@ fn allocations_say_what_they_are() {
     assert_eq!(bytes.len(), 96);
     let call = Call { selector: 0xa, input_struct: &bytes, ..Default::default() };
     let text = session.entering(&call, &Program::default()).to_string();
-    assert!(text.contains("kind: shaders, 32-bit addresses, a piece of its parent"), "{text}");
+    assert!(
+        text.contains("kind: shaders, 32-bit addresses, a suballocation of its parent"),
+        "{text}"
+    );
     assert!(text.contains("Parent: 9"), "{text}");
     let call = Call { selector: 0xa, result: -7, output_struct: &[1, 2], ..Default::default() };
     assert!(session.answered(&call).to_string().contains("2 bytes given, 80 bytes needed"));
@@ -201,9 +204,9 @@ fn allocations_say_what_they_are() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Command buffers, streams and structures of garbage: every call is described.
+    /// Calls with random command buffers, streams and structures are decoded without a panic.
     #[test]
-    fn garbage_is_described(
+    fn garbage_is_decoded(
         commands in prop::collection::vec(any::<u8>(), 0..2100),
         stream in prop::collection::vec(any::<u8>(), 0..600),
         calls in prop::collection::vec((0u32..0x32, prop::collection::vec(any::<u8>(), 0..120)), 0..6),

@@ -306,7 +306,8 @@ packet! {
         tile_width: Uint [12864..12896] "Tile width";
         /// Height of a tile in pixels.
         tile_height: Uint [12896..12928] "Tile height";
-        /// Layers of the framebuffer, 1 without: how often background and end-of-tile programs run for a tile.
+        /// Layers of the framebuffer (1 if not layered): background and end-of-tile programs run
+        /// this many times per tile.
         framebuffer_layers: Uint [12928..12960] "Framebuffer layers";
         /// Unknown.
         unk_56_0: Uint [13056..13088] "Unk 56:0";

@@ -66,8 +66,8 @@ packet! {
         extended: Bool [127..128] "Extended";
         /// Row stride in bytes. cmdbuf.xml leaves the subtraction of 4 to the driver.
         stride: Minus<Uint, 4> [104..125] "Stride" when (|p| p.layout == Layout::Linear);
-        /// GPU address of the compression metadata. cmdbuf.xml gives 64 bits, 4 more than an address
-        /// can fill.
+        /// GPU address of the compression metadata. cmdbuf.xml gives 64 bits, 4 more than an
+        /// address can fill.
         acceleration_buffer: Shr<Address, 4> [128..188] "Acceleration buffer" when (|p| p.extended && p.layout != Layout::Linear);
         /// Layers of a linear image.
         depth_linear: Minus<Uint, 1> [128..139] "Depth (linear)" when (|p| p.extended && p.layout == Layout::Linear);
@@ -86,10 +86,11 @@ packet! {
         tile_height_sw: Log2 [159..163] "Tile height (sw)" when (|p| !p.extended && p.layout != Layout::Linear);
         /// Mesa's: layer stride in bytes.
         layer_stride_sw: Shr<Uint64, 7> [163..190] "Layer stride (sw)" when (|p| !p.extended && p.layout != Layout::Linear);
-        /// Mesa's: first texel of a texel buffer, as an offset from the aligned address. Of a multisampled image,
-        /// which Mesa's shaders write as a linear one, the fields above that stand here otherwise.
+        /// Mesa's: first texel of a texel buffer, as an offset from the aligned address. For a
+        /// multisampled image, which Mesa's shaders write as a linear one, these bits hold the "sw"
+        /// fields above instead.
         buffer_offset_sw: Uint [128..160] "Buffer offset (sw)" when (|p| !p.extended && p.layout == Layout::Linear);
-        /// Mesa's: of a multisampled image, the fields above that stand here otherwise.
+        /// Mesa's: for a multisampled image, bits of the "sw" fields above.
         multisampled_sw: Hex [160..192] "Multisampled (sw)" when (|p| !p.extended && p.layout == Layout::Linear);
     }
 }

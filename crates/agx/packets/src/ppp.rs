@@ -383,7 +383,7 @@ packet! {
     fields {
         /// Applies [`WClamp`].
         clamp_w: Bool [5..6] "Clamp W";
-        /// Draws the edges that clipping makes of polygons drawn as lines.
+        /// Draws the edges that clipping adds to polygons drawn as lines.
         draw_clipped_edges: Bool [9..10] "Draw clipped edges";
         /// The fragment shader reads the primitive id.
         needs_primitive_id: Bool [12..13] "Needs Primitive ID";
@@ -420,8 +420,8 @@ packet! {
         varyings: Bool [16..17] "Varyings";
         /// Point size.
         point_size: Bool [18..19] "Point size";
-        /// The viewport index. With `render_target`, both are in one word: the layer in its low half,
-        /// the viewport in its high half.
+        /// The viewport index. With `render_target`, both are in one word: the layer in its low
+        /// half, the viewport in its high half.
         viewport_target: Bool [19..20] "Viewport target";
         /// The layer.
         render_target: Bool [20..21] "Render target";

@@ -290,8 +290,8 @@ packet! {
         page_aligned_layers: Bool [126..127] "Page-aligned layers" when (|t| t.layout != Layout::Linear);
         /// The hardware reads the last 8 bytes.
         extended: Bool [127..128] "Extended";
-        /// GPU address of the compression metadata. cmdbuf.xml gives 64 bits, 4 more than an address
-        /// can fill.
+        /// GPU address of the compression metadata. cmdbuf.xml gives 64 bits, 4 more than an
+        /// address can fill.
         acceleration_buffer: Shr<Address, 4> [128..188] "Acceleration buffer" when (|t| t.extended && t.layout != Layout::Linear);
         /// Layers of a linear image.
         depth_linear: Minus<Uint, 1> [128..139] "Depth (linear)" when (|t| t.extended && t.layout == Layout::Linear);

@@ -357,8 +357,8 @@ packet! {
     /// How many instances are drawn.
     pub struct IndexListInstances = "Index List: Instances", 4 bytes
     fields {
-        /// Number of instances. cmdbuf.xml says that it must not be 0, but Mesa's indirect draws copy what the
-        /// application's memory has; that nothing is drawn then is an assumption.
+        /// Number of instances. cmdbuf.xml says that it must not be 0, but Mesa's indirect draws
+        /// copy the value from the application's memory. That 0 draws nothing is an assumption.
         count: Uint [0..32] "Count" = 1;
     }
 }
@@ -408,7 +408,7 @@ packet! {
     /// A draw of patches. The words whose presence bits are set follow in the order in which they
     /// are declared below, which is partly a guess; two of the bits are for two words each.
     ///
-    /// cmdbuf.xml gives those bits one name for each word, and bit 28 the name "Unknown 1" besides.
+    /// cmdbuf.xml has one name per word for those bits, and also names bit 28 "Unknown 1".
     pub struct Tessellate = "VDM Tessellate", 4 bytes
     fixed {
         "Block Type" BlockType [29..32] = BlockType::Tessellate;

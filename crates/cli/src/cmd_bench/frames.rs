@@ -43,7 +43,7 @@ pub fn measure(mesa: &Path, threads: usize) -> Result<Vec<Frames>, Box<dyn Error
     let runner = Runner {
         mesa,
         root: PathBuf::from(String::from_utf8_lossy(&output.stdout).trim_end()),
-        own: std::env::current_exe()?,
+        exe: std::env::current_exe()?,
         threads: threads.to_string(),
     };
     let mut all = vec![frames("vkcube".to_owned(), |model| runner.vkcube(model))?];
@@ -67,7 +67,7 @@ struct Runner<'a> {
     /// The directory of Debian's Mesa.
     root: PathBuf,
     /// The path of this program.
-    own: PathBuf,
+    exe: PathBuf,
     threads: String,
 }
 
@@ -77,14 +77,14 @@ impl Runner<'_> {
         let mut command = Command::new(self.mesa);
         command.args(["xvfb", "--screen", &format!("{}x{}", SIZE.0, SIZE.1), "--"]);
         if model {
-            command.arg(&self.own).args(["shim", "--gpu", "m1", "--threads", &self.threads, "--"]);
+            command.arg(&self.exe).args(["shim", "--gpu", "m1", "--threads", &self.threads, "--"]);
         }
         let icd = if model { "honeykrisp" } else { "lavapipe" };
         command.arg(self.mesa).args(["run", "--icd", icd, "--"]).args(line);
         let output = command.output()?;
         if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            return Err(format!("{command:?} ended with {}\n{said}", output.status).into());
+            let text = String::from_utf8_lossy(&output.stderr);
+            return Err(format!("{command:?} ended with {}\n{text}", output.status).into());
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
@@ -122,10 +122,10 @@ impl Runner<'_> {
             "--benchmark".as_ref(),
             scene.as_ref(),
         ];
-        let said = self.run(model, &line)?;
+        let text = self.run(model, &line)?;
         // [cube] duration=3: FPS: 812 FrameTime: 1.232 ms
-        let mut words = said.split_whitespace().skip_while(|word| *word != "FPS:").skip(1);
+        let mut words = text.split_whitespace().skip_while(|word| *word != "FPS:").skip(1);
         let fps = words.next().and_then(|word| word.parse().ok());
-        fps.ok_or_else(|| format!("vkmark printed no FPS:\n{said}").into())
+        fps.ok_or_else(|| format!("vkmark printed no FPS:\n{text}").into())
     }
 }

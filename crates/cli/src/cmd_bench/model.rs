@@ -239,10 +239,10 @@ struct Time {
 
 /// Runs the client on both drivers.
 fn kernels(args: &Args) -> Result<Vec<Kernel>, Box<dyn std::error::Error>> {
-    let own = std::env::current_exe()?;
+    let exe = std::env::current_exe()?;
     let witness = match &args.witness {
         Some(path) => path.clone(),
-        None => own.with_file_name("witness"),
+        None => exe.with_file_name("witness"),
     };
     if !witness.is_file() {
         return Err(format!(
@@ -256,7 +256,7 @@ fn kernels(args: &Args) -> Result<Vec<Kernel>, Box<dyn std::error::Error>> {
         command.arg(&args.mesa).args(["run", "--icd", icd, "--"]).arg(&witness);
         command.args(["speed", "--device", device]);
     };
-    let mut model = Command::new(&own);
+    let mut model = Command::new(&exe);
     model.args(["shim", "--gpu", "m1", "--threads", &args.threads.to_string(), "--"]);
     client("honeykrisp", "Apple", &mut model);
     let mut peer = Command::new("env");

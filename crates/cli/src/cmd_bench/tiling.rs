@@ -175,7 +175,8 @@ impl Deref for Pages {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: the mapping is this long, initialised (new pages are zero) and borrowed with self.
+        // SAFETY: the mapping is this long, initialised (new pages are zero) and borrowed with
+        // self.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.size) }
     }
 }

@@ -56,7 +56,7 @@ pub struct Args {
     /// File with the push constants.
     #[arg(long, value_name = "FILE")]
     push: Option<PathBuf>,
-    /// Reports missing waits and reads of what was never written.
+    /// Report missing waits and reads of unwritten memory and registers.
     #[arg(long)]
     check: bool,
 }

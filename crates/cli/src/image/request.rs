@@ -146,7 +146,8 @@ pub struct ImageArgs {
     /// Row stride of a linear image in bytes.
     #[arg(long, value_name = "BYTES")]
     pub linear_stride: Option<u32>,
-    /// The variant of AFBC: superblock 16x16 (default), 32x8 or 64x4, then +tiled, +ytr, +split, +sc.
+    /// The variant of AFBC: superblock 16x16 (default), 32x8 or 64x4, then +tiled, +ytr, +split,
+    /// +sc.
     #[arg(long, value_name = "VARIANT")]
     pub afbc: Option<String>,
 }

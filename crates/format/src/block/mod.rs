@@ -37,7 +37,7 @@ pub enum NoBlockCodec {
     /// A block is one pixel: use [`crate::texel`].
     #[error("{0} has one pixel per block: decode texels")]
     SinglePixels(Format),
-    /// Each plane has a format of its own.
+    /// The format is planar; each plane has its own format.
     #[error("{0} is planar: use the formats of its planes")]
     Planar(Format),
     /// A pixel depends on the blocks around it.

@@ -7,7 +7,7 @@
 //!
 //! source: Khronos Data Format Specification, "PVRTC Compressed Texture Image Formats". Two details
 //! that its text leaves open or states differently follow the decompressor that Imagination
-//! published, and other decoders: stored weights of 2 bits a pixel are 0, 3, 5, 8 in blocks that
+//! published, and other decoders: stored weights of 2 bits per pixel are 0, 3, 5, 8 in blocks that
 //! interpolate them too, and such blocks have no transparent pixels.
 
 use super::{NoBlockCodec, from_bytes};
@@ -20,7 +20,7 @@ pub type Quad = [[u64; 2]; 2];
 /// Decodes single pixels of a PVRTC1 image.
 #[derive(Clone, Copy, Debug)]
 pub struct PvrtcCodec {
-    /// Logarithm of a block's width: 3 for 2 bits a pixel, 2 for 4. Its height is 4 pixels.
+    /// Logarithm of a block's width: 3 for 2 bits per pixel, 2 for 4. Its height is 4 pixels.
     width_shift: u32,
     numeric: Numeric,
 }
@@ -43,8 +43,8 @@ impl PvrtcCodec {
         }
     }
 
-    /// Columns (left, right) and rows (upper, lower) of the blocks whose words pixel (`x`, `y`) needs,
-    /// in an image of `blocks` columns and rows.
+    /// Columns (left, right) and rows (upper, lower) of the blocks whose words pixel (`x`, `y`)
+    /// needs, in an image of `blocks` columns and rows.
     #[inline]
     pub fn blocks(&self, x: u32, y: u32, blocks: [u32; 2]) -> [[u32; 2]; 2] {
         let around = |at: u32, shift: u32, count: u32| {

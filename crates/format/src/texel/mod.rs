@@ -24,7 +24,7 @@ pub enum NoTexelCodec {
     /// The format is block-compressed.
     #[error("{0} is block-compressed: decode whole blocks")]
     Compressed(Format),
-    /// Each plane has a format of its own.
+    /// The format is planar; each plane has its own format.
     #[error("{0} is planar: use the formats of its planes")]
     Planar(Format),
     /// Two pixels share a block.

@@ -10,7 +10,7 @@ fn seventy_vertices() {
     assert_eq!(numbers.modulus, Modulus { shift: 3, odd: 9 });
     assert_eq!(numbers.modulus.odd_field(), 4);
     assert_eq!(numbers.hw_divisor, 216);
-    // As `panfrost_compute_magic_divisor` gives them.
+    // The values of `panfrost_compute_magic_divisor`.
     assert_eq!(numbers.division.shift, 7);
     assert_eq!(numbers.division.magic_multiplier, 397_682_157);
     assert!(numbers.division.round_down);

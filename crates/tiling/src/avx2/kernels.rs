@@ -36,8 +36,8 @@ pub(super) trait Kernel<const R: usize> {
     ///
     /// # Safety
     ///
-    /// The processor has AVX2; `R` rows of 32 bytes from `linear` on can be read, `16 * R` bytes from `left`
-    /// and `right` on written.
+    /// The processor has AVX2; `R` rows of 32 bytes from `linear` on can be read, `16 * R` bytes
+    /// from `left` and `right` on written.
     #[inline]
     #[target_feature(enable = "avx2")]
     unsafe fn tile<const TWIST: bool>(
