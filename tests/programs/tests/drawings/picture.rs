@@ -1,5 +1,6 @@
 //! Pictures: read from Xvfb's framebuffer file or from a PNG, compared, and written as PNG.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
 use std::path::Path;
@@ -52,6 +53,25 @@ impl Picture {
         Ok(Picture { width, height, rgb })
     }
 
+    /// A framebuffer file of one grey, as [`Picture::from_xwd`] reads it.
+    pub fn xwd(width: u32, height: u32, grey: u8) -> Vec<u8> {
+        let mut words = [0; 25];
+        words[xwd::HEADER_BYTES] = 100;
+        words[xwd::VERSION] = 7;
+        words[xwd::WIDTH] = width;
+        words[xwd::HEIGHT] = height;
+        words[xwd::BITS_PER_PIXEL] = 32;
+        words[xwd::BYTES_PER_LINE] = 4 * width;
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+        bytes.resize(bytes.len() + (4 * width * height) as usize, grey);
+        bytes
+    }
+
+    /// Red, green and blue of each pixel.
+    pub fn rgb(&self) -> &[u8] {
+        &self.rgb
+    }
+
     /// Reads a PNG with 8 bits a channel; alpha is dropped.
     pub fn from_png(path: &Path) -> Result<Picture, String> {
         let say = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
@@ -98,15 +118,115 @@ impl Picture {
         self.rgb.chunks_exact(3).all(|p| p == &self.rgb[..3])
     }
 
-    /// How many pixels differ in a channel by more than [`Self::TOLERANCE`]; nothing if the sizes do.
-    pub fn differing(&self, other: &Picture) -> Option<usize> {
+    /// How this picture and another differ; nothing if their sizes do.
+    pub fn difference(&self, other: &Picture) -> Option<Difference> {
         if (self.width, self.height) != (other.width, other.height) {
             return None;
         }
+        let mut difference = Difference { pixels: 0, group: 0, of: self.pixels() };
         let pairs = self.rgb.chunks_exact(3).zip(other.rgb.chunks_exact(3));
-        let differs = |(a, b): &(&[u8], &[u8])| {
-            a.iter().zip(*b).any(|(a, b)| a.abs_diff(*b) > Self::TOLERANCE)
-        };
-        Some(pairs.filter(differs).count())
+        let mut differs: Vec<bool> = pairs
+            .map(|(a, b)| a.iter().zip(b).any(|(a, b)| a.abs_diff(*b) > Self::TOLERANCE))
+            .collect();
+        // Flood fill: each pixel is taken out of the map when its group is counted.
+        let mut group = Vec::new();
+        for start in 0..differs.len() {
+            if !std::mem::take(&mut differs[start]) {
+                continue;
+            }
+            group.clear();
+            group.push(start);
+            let mut next = 0;
+            while let Some(&at) = group.get(next) {
+                next += 1;
+                let (x, y) = (at % self.width, at / self.width);
+                for y in y.saturating_sub(1)..(y + 2).min(self.height) {
+                    for x in x.saturating_sub(1)..(x + 2).min(self.width) {
+                        if std::mem::take(&mut differs[y * self.width + x]) {
+                            group.push(y * self.width + x);
+                        }
+                    }
+                }
+            }
+            difference.pixels += group.len();
+            difference.group = difference.group.max(group.len());
+        }
+        Some(difference)
     }
+}
+
+/// How two pictures of one size differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Pixels that differ in a channel by more than [`Picture::TOLERANCE`].
+    pub pixels: usize,
+    /// The largest group of them that touch, at edges or corners.
+    pub group: usize,
+    /// Pixels of the picture.
+    of: usize,
+}
+
+/// How much two pictures may differ.
+#[derive(Clone, Copy)]
+pub struct Allowed {
+    /// Pixels of a hundred.
+    pub percent: f64,
+    /// Pixels of a group that touch. A share alone would let a missing letter pass.
+    pub group: usize,
+}
+
+impl Difference {
+    /// Whether it is within what is allowed.
+    pub fn is_within(self, allowed: Allowed) -> bool {
+        self.pixels as f64 <= allowed.percent / 100.0 * self.of as f64
+            && self.group <= allowed.group
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = 100.0 * self.pixels as f64 / self.of as f64;
+        let Difference { pixels, group, of } = self;
+        write!(f, "{pixels} of {of} pixels ({percent:.3} %), {group} of them in one group")
+    }
+}
+
+/// Tests of the comparison itself.
+pub fn check() -> Result<(), String> {
+    let blank = || Picture { width: 20, height: 10, rgb: vec![0; 600] };
+    let with = |places: &[(usize, usize)], by: u8| {
+        let mut picture = blank();
+        for (x, y) in places {
+            picture.rgb[3 * (y * 20 + x) + 1] = by;
+        }
+        picture
+    };
+    let differ = |places: &[(usize, usize)], by| {
+        let difference = blank().difference(&with(places, by)).ok_or("sizes differ")?;
+        Ok::<_, String>((difference.pixels, difference.group))
+    };
+    // Pixels at the ends of neighbouring rows do not touch; those at a corner do.
+    let cases = [
+        (&[][..], (0, 0)),
+        (&[(19, 3), (0, 4)], (2, 1)),
+        (&[(3, 3), (4, 4), (5, 3), (5, 2), (9, 9)], (5, 4)),
+        (&[(0, 0), (19, 9)], (2, 1)),
+    ];
+    for (places, expected) in cases {
+        let got = differ(places, 9)?;
+        if got != expected {
+            return Err(format!("{places:?}: {got:?}, not {expected:?}"));
+        }
+    }
+    if differ(&[(3, 3)], Picture::TOLERANCE)? != (0, 0) {
+        return Err("a difference within the tolerance counts".to_owned());
+    }
+    // A letter of 12 pixels in a large picture is a small share, but one group.
+    let letter = Difference { pixels: 12, group: 12, of: 76_800 };
+    let dust = Difference { pixels: 70, group: 2, of: 76_800 };
+    let allowed = Allowed { percent: 0.1, group: 8 };
+    if letter.is_within(allowed) || !dust.is_within(allowed) {
+        return Err("a missing letter must not pass, single pixels must".to_owned());
+    }
+    Ok(())
 }
