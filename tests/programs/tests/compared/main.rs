@@ -12,6 +12,7 @@ mod browser;
 mod clients;
 mod drivers;
 mod picture;
+mod piglit;
 mod programs;
 mod rest;
 mod session;
@@ -49,9 +50,13 @@ fn main() -> ExitCode {
         let run = move || TESTED.iter().try_for_each(|driver| client.run(driver));
         test(client.script.to_owned(), Box::new(run));
     }
-    test("harness/difference".to_owned(), Box::new(picture::check));
+    trials.extend(piglit::trials());
+    let mut test = |name: &str, run: Box<dyn Fn() -> Result<(), String> + Send>| {
+        trials.push(Trial::test(name, move || run().map_err(Failed::from)));
+    };
+    test("harness/difference", Box::new(picture::check));
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rest");
-    test("harness/rest".to_owned(), Box::new(move || rest::check(&directory)));
+    test("harness/rest", Box::new(move || rest::check(&directory)));
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
