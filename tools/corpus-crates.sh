@@ -91,8 +91,11 @@ one() {
 wanted=$(cat "$0" "$tools/corpus-wgsl.awk" | cksum)
 [ "$(cat "$base/wgsl/stamp" 2>/dev/null)" != "$wanted" ] || exit 0
 rm -rf "$base/wgsl.new"
+done=0
 for line in "${crates[@]}"; do
   read -r package crate version folder <<<"$line"
+  done=$((done + 1))
+  printf 'tools/corpus: WGSL of %s %s, crate %s of %s\n' "$crate" "$version" "$done" "${#crates[@]}" >&2
   root=$(source_of "$crate" "$version")
   if [ "$package" = iced ]; then
     # Its files are parts of modules.

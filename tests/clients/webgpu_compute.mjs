@@ -17,7 +17,7 @@ if (!adapter) throw new Error("Dawn finds no Vulkan adapter");
 const name = `${adapter.info.description} ${adapter.info.device} ${adapter.info.vendor}`;
 // Dawn writes names in lower case with dashes.
 if (!name.includes(wanted.toLowerCase().replaceAll(" ", "-"))) throw new Error(`the adapter is ${name}, not ${wanted}`);
-console.log(`adapter: ${name}`);
+console.log(`adapter: ${wanted}, ${name}`);
 const device = await adapter.requestDevice();
 device.addEventListener("uncapturederror", (event) => {
   console.log(`WRONG: ${event.error.message}`);

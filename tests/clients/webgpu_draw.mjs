@@ -1,25 +1,22 @@
-// Draws through npm's `webgpu` (Dawn, Tint) on two adapters; the pictures must be the same.
+// Draws through npm's `webgpu` (Dawn, Tint).
 //
-// usage: webgpu_draw.mjs INSTALLED DEVICE WITNESS DIRECTORY
-//   INSTALLED        where `webgpu` is installed
-//   DEVICE, WITNESS  parts of the adapters' names
-//   DIRECTORY        where the pictures go, as PNG
+// usage: webgpu_draw.mjs INSTALLED DEVICE DIRECTORY
+//   INSTALLED  where `webgpu` is installed
+//   DEVICE     part of the adapter's name
+//   DIRECTORY  where the pictures go, as PNG
 
 import { createRequire } from "node:module";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { crc32, deflateSync } from "node:zlib";
 
-const [installed, ...names] = process.argv.slice(2, 5);
-const directory = process.argv[5];
+const [installed, name, directory] = process.argv.slice(2);
 const require = createRequire(join(installed, "package.json"));
 const webgpu = require("webgpu");
 Object.assign(globalThis, webgpu.globals);
 
 const [WIDTH, HEIGHT, RINGS] = [640, 480, 25];
 const [HDR, SRGB] = ["rgba16float", "rgba8unorm-srgb"];
-// A channel that differs by this much or less counts as equal, and so many pixels may differ.
-const [TOLERANCE, SHARE] = [8, 0.01];
 const code = readFileSync(new URL("scene.wgsl", import.meta.url), "utf8");
 
 /** A torus: position, normal, texture coordinates; triangles. */
@@ -94,7 +91,7 @@ class Painter {
     // Dawn writes names in lower case with dashes.
     const dashed = name.toLowerCase().replaceAll(" ", "-");
     if (!info.includes(dashed)) throw new Error(`the adapter is ${info}, not ${name}`);
-    console.log(`adapter: ${info}`);
+    console.log(`adapter: ${name}, ${info}`);
     painter.device = await adapter.requestDevice();
     painter.device.addEventListener("uncapturederror", (event) => {
       console.log(`WRONG: ${event.error.message}`);
@@ -296,32 +293,8 @@ function save(path, texels) {
   writeFileSync(path, Buffer.concat([magic, ...parts, chunk("IEND", Buffer.alloc(0))]));
 }
 
-/** Pixels that differ, and whether the first picture is of one colour. */
-function compare(ours, theirs) {
-  let [apart, plain] = [0, true];
-  for (let i = 0; i < ours.length; i += 4) {
-    let worst = 0;
-    for (let c = 0; c < 4; c++) {
-      worst = Math.max(worst, Math.abs(ours[i + c] - theirs[i + c]));
-      plain &&= ours[i + c] === ours[c];
-    }
-    if (worst > TOLERANCE) apart++;
-  }
-  return [apart / (WIDTH * HEIGHT), plain];
-}
-
-mkdirSync(directory, { recursive: true });
-const painters = [];
-for (const name of names) painters.push(await Painter.on(name));
+const painter = await Painter.on(name);
 for (const title of ["triangle", "scene"]) {
-  const pictures = [];
-  for (const [i, painter] of painters.entries()) {
-    pictures.push(await painter[title]());
-    save(join(directory, `${title}-${["m1", "cpu"][i]}.png`), pictures[i]);
-  }
-  const [apart, plain] = compare(...pictures);
-  const right = apart <= SHARE && !plain;
-  if (!right) process.exitCode = 1;
-  console.log(`${right ? "ok" : "WRONG"}: ${title}, ${(100 * apart).toFixed(3)} % of pixels differ`);
+  save(join(directory, `${title}.png`), await painter[title]());
 }
-for (const painter of painters) painter.device.destroy();
+painter.device.destroy();

@@ -1,8 +1,8 @@
-"""Draws through PyPI's `wgpu` (wgpu-native) on two adapters; the pictures must be the same.
+"""Draws through PyPI's `wgpu` (wgpu-native).
 
-usage: wgpu_draw.py DEVICE WITNESS DIRECTORY
-  DEVICE, WITNESS  parts of the adapters' names
-  DIRECTORY        where the pictures go, as PNG
+usage: wgpu_draw.py DEVICE DIRECTORY
+  DEVICE     part of the adapter's name
+  DIRECTORY  where the pictures go, as PNG
 """
 
 import math
@@ -250,14 +250,10 @@ class Painter:
 
 
 def main():
-    device, witness, directory = sys.argv[1:]
-    painters = {"m1": Painter(device), "cpu": Painter(witness)}
-    drawn = {
-        (title, who): getattr(painter, title)()
-        for title in ("triangle", "scene")
-        for who, painter in painters.items()
-    }
-    pictures.compare(drawn, directory)
+    device, directory = sys.argv[1:]
+    painter = Painter(device)
+    for title in ("triangle", "scene"):
+        pictures.save(directory, title, getattr(painter, title)())
 
 
 main()

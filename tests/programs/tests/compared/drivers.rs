@@ -1,0 +1,126 @@
+//! The drivers under test and the reference on the CPU: how a program is told to use each.
+//!
+//! A new driver is one row of [`TESTED`]; every program then runs on it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::programs::Api;
+
+/// A driver, and the machine that it drives.
+#[derive(PartialEq, Eq)]
+pub struct Driver {
+    /// The name in messages and of folders.
+    pub name: &'static str,
+    /// The virtual GPU, as `tepui shim --gpu` names it; none for the CPU.
+    gpu: Option<&'static str>,
+    /// The Vulkan driver, as `tools/mesa run --icd` names it.
+    icd: &'static str,
+    /// What it needs in the environment.
+    environment: &'static [(&'static str, &'static str)],
+    /// What it needs besides when the program draws with OpenGL in a window.
+    opengl_window: &'static [(&'static str, &'static str)],
+    /// What a program prints of the device when it really draws with this driver.
+    pub device: &'static str,
+    /// The file name of its Vulkan driver.
+    library: &'static str,
+}
+
+/// Mesa's drivers that draw on the CPU: lavapipe (Vulkan) and llvmpipe (OpenGL).
+pub const REFERENCE: Driver = Driver {
+    name: "cpu",
+    gpu: None,
+    icd: "lavapipe",
+    environment: &[],
+    opengl_window: &[],
+    device: "llvmpipe",
+    library: "libvulkan_lvp",
+};
+
+/// zink, OpenGL over Vulkan. Mesa's own OpenGL drivers present through DRI3 only, which Xvfb does not
+/// have; and without DRI3 zink needs the second variable to present by itself.
+const ZINK: &[(&str, &str)] =
+    &[("MESA_LOADER_DRIVER_OVERRIDE", "zink"), ("LIBGL_KOPPER_DRI2", "1")];
+
+/// Honeykrisp (Vulkan), zink over it and `asahi` (OpenGL) on the virtual M1.
+const M1: Driver = Driver {
+    name: "m1",
+    gpu: Some("m1"),
+    icd: "honeykrisp",
+    environment: &[],
+    opengl_window: ZINK,
+    device: "Apple M1",
+    library: "libvulkan_asahi",
+};
+
+/// The drivers whose pictures are compared with [`REFERENCE`]'s.
+pub const TESTED: &[Driver] = &[
+    M1,
+    // Without lossless compression of images.
+    Driver { name: "m1-uncompressed", environment: &[("AGX_MESA_DEBUG", "nocompress")], ..M1 },
+];
+
+impl Driver {
+    /// Continues a command by the words that make this driver the one that the next words see.
+    pub fn start(&self, command: &mut Command, mesa: &Path) -> Result<(), String> {
+        if let Some(gpu) = self.gpu {
+            command.arg(built("tepui")?).args(["shim", "--gpu", gpu, "--"]);
+        }
+        command.envs(self.environment.iter().copied());
+        command.env("MESA_SHADER_CACHE_DISABLE", "true");
+        // Filters as the specification has them, where llvmpipe would approximate.
+        command.env("GALLIVM_PERF", "no_brilinear,no_rho_approx,no_quad_lod,no_aos_sampling");
+        command.arg(mesa).args(["run", "--icd", self.icd]);
+        Ok(())
+    }
+
+    /// The environment of a program with a window.
+    pub fn window(&self, api: Api, command: &mut Command) {
+        if api == Api::OpenGl {
+            command.envs(self.opengl_window.iter().copied());
+        }
+    }
+
+    /// Checks a running program's map of its memory: of the Vulkan drivers, this one's alone may be
+    /// loaded, and must be when the program draws with Vulkan on a virtual GPU. Not all programs say
+    /// what draws them.
+    pub fn check_loaded(&self, maps: &str) -> Result<(), String> {
+        let mut others = std::iter::once(&REFERENCE).chain(TESTED);
+        let other = others.find(|d| d.library != self.library && maps.contains(d.library));
+        if let Some(other) = other {
+            return Err(format!("{}: {} is loaded\n{maps}", self.name, other.library));
+        }
+        if self.gpu.is_some() && !maps.contains(self.library) {
+            return Err(format!("{}: {} is not loaded\n{maps}", self.name, self.library));
+        }
+        Ok(())
+    }
+}
+
+/// The script that starts programs in Debian's Mesa.
+pub fn mesa() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/mesa")
+}
+
+/// The directory of Debian's Mesa.
+pub fn sysroot(mesa: &Path) -> Result<PathBuf, String> {
+    said(Command::new(mesa).arg("path"))
+}
+
+/// The path that a command prints.
+pub fn said(command: &mut Command) -> Result<PathBuf, String> {
+    let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    Ok(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim_end()))
+}
+
+/// A program or library of this project, beside this test or one folder up.
+pub fn built(name: &str) -> Result<PathBuf, String> {
+    let this = std::env::current_exe().map_err(|e| e.to_string())?;
+    let places = this.ancestors().skip(1).take(2).map(|folder| folder.join(name));
+    places.into_iter().find(|path| path.exists()).ok_or_else(|| {
+        format!("{name} is missing: cargo build --release -p tepui -p tepui-shim -p tepui-programs")
+    })
+}

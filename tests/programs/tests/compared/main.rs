@@ -1,0 +1,159 @@
+//! Programs that others wrote, on the CPU and on virtual GPUs: their pictures and answers must agree.
+//!
+//! Each test of a program that draws takes one frame on [`drivers::REFERENCE`], lavapipe (Vulkan) or
+//! llvmpipe (OpenGL), and on each driver of [`drivers::TESTED`], and compares them. Each test of a
+//! program that computes runs it on each of these drivers; the program compares. A component that is
+//! missing fails the tests.
+//!
+//! `cargo test --release -p tepui-programs -- vkmark` runs a part. The pictures stay in
+//! `target/tmp/programs`, one folder a program, and in `difference` there how they differ.
+
+mod browser;
+mod clients;
+mod drivers;
+mod picture;
+mod piglit;
+mod programs;
+mod rest;
+mod session;
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+
+use drivers::{Driver, REFERENCE, TESTED};
+use picture::{Allowed, Difference, Picture};
+use programs::{PROGRAMS, Program};
+
+/// The browser's page.
+const CHROMIUM: &str = "chromium";
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let mut trials = Vec::new();
+    let mut test = |name: String, run: Box<dyn Fn() -> Result<(), String> + Send>| {
+        trials.push(Trial::test(name, move || run().map_err(Failed::from)));
+    };
+    for program in PROGRAMS {
+        test(program.name(), Box::new(move || compare(program)));
+    }
+    test(
+        CHROMIUM.to_owned(),
+        Box::new(|| {
+            let draw = |driver: &Driver| browser::draw(driver).map(|picture| vec![picture]);
+            agree(CHROMIUM, programs::CLOSE, false, draw)
+        }),
+    );
+    for client in clients::CLIENTS {
+        let run = move || TESTED.iter().try_for_each(|driver| client.run(driver));
+        test(client.script.to_owned(), Box::new(run));
+    }
+    trials.extend(piglit::trials());
+    let mut test = |name: &str, run: Box<dyn Fn() -> Result<(), String> + Send>| {
+        trials.push(Trial::test(name, move || run().map_err(Failed::from)));
+    };
+    test("harness/difference", Box::new(picture::check));
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rest");
+    test("harness/rest", Box::new(move || rest::check(&directory)));
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// Draws the program's pictures on each driver and compares them.
+fn compare(program: &Program) -> Result<(), String> {
+    match program.high() {
+        Some(high) => rounds_alike(program, &high),
+        None => {
+            let draw = |driver: &Driver| session::draw(program, driver);
+            agree(&program.name(), program.allowed, program.plain, draw)
+        }
+    }
+}
+
+/// How a driver's picture differs from the reference's, which is written down beside the picture.
+fn difference(
+    name: &str,
+    driver: &Driver,
+    expected: &Picture,
+    got: &Picture,
+) -> Result<Difference, String> {
+    let difference = expected.difference(got);
+    let difference = difference
+        .ok_or_else(|| format!("{}: sizes {} and {}", driver.name, expected.size(), got.size()))?;
+    let file = session::directory(name, driver).join("difference");
+    fs::write(&file, difference.to_string()).map_err(|e| format!("{}: {e}", file.display()))?;
+    Ok(difference)
+}
+
+/// An error unless the difference is within what is allowed.
+fn require(
+    name: &str,
+    driver: &Driver,
+    difference: Difference,
+    allowed: Allowed,
+) -> Result<(), String> {
+    if difference.is_within(allowed) {
+        return Ok(());
+    }
+    Err(format!(
+        "{}: {difference} differ by more than {}/255 (allowed: {} %, {} in one group)\nsee {}",
+        driver.name,
+        Picture::TOLERANCE,
+        allowed.percent,
+        allowed.group,
+        session::directory(name, driver).display(),
+    ))
+}
+
+/// Draws on each driver and compares the pictures with the reference's. `plain` are those of one
+/// colour.
+fn agree(
+    name: &str,
+    allowed: Allowed,
+    plain: bool,
+    draw: impl Fn(&Driver) -> Result<Vec<Picture>, String>,
+) -> Result<(), String> {
+    let expected = draw(&REFERENCE)?;
+    if expected.is_empty() || expected.iter().any(|picture| picture.is_plain() != plain) {
+        return Err(format!("{}: one colour, or not as the table says", REFERENCE.name));
+    }
+    for driver in TESTED {
+        let got = draw(driver)?;
+        if got.len() != expected.len() {
+            return Err(format!("{}: {} pictures", driver.name, got.len()));
+        }
+        for (expected, got) in expected.iter().zip(&got) {
+            require(name, driver, difference(name, driver, expected, got)?, allowed)?;
+        }
+    }
+    Ok(())
+}
+
+/// A scene with floats of 16 bits, which drivers round in places of their own: a driver's picture is
+/// no further from the reference's than 16 bits move the reference's own picture, and what the two
+/// differ by with 32 bits; and within what the table allows.
+fn rounds_alike(program: &Program, high: &Program) -> Result<(), String> {
+    let one = |program: &Program, driver: &Driver| -> Result<Picture, String> {
+        session::draw(program, driver)?.pop().ok_or_else(|| "no picture".to_owned())
+    };
+    let (expected, expected_high) = (one(program, &REFERENCE)?, one(high, &REFERENCE)?);
+    let moved = expected.difference(&expected_high).ok_or("sizes differ")?;
+    if moved.pixels == 0 {
+        return Err("the CPU draws mediump with 32 bits: nothing to compare with".to_owned());
+    }
+    for driver in TESTED {
+        let name = program.name();
+        let apart = difference(&high.name(), driver, &expected_high, &one(high, driver)?)?;
+        let got = difference(&name, driver, &expected, &one(program, driver)?)?;
+        require(&name, driver, got, program.allowed)?;
+        if got.pixels > moved.pixels + apart.pixels {
+            return Err(format!(
+                "{}: {got}; 16 bits move {moved} on the CPU, and {apart} differ with 32 bits\nsee {}",
+                driver.name,
+                session::directory(&name, driver).display(),
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,295 @@
+//! piglit's OpenGL tests, a share of them, without a window: what passes on llvmpipe must pass on Mesa's
+//! OpenGL driver for each virtual GPU.
+//!
+//! `quick_shader` is shaders that one program, `shader_runner`, takes many of at once; `quick_gl` is a
+//! program for each test. Which tests are taken is decided by a hash of their names;
+//! `TEPUI_PIGLIT_SHARE=1` takes all of them, `=N` one in N.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use flate2::read::GzDecoder;
+use libtest_mimic::Trial;
+
+use crate::drivers::{self, Driver, REFERENCE, TESTED};
+use crate::session;
+
+/// A list of tests of piglit's.
+struct List {
+    name: &'static str,
+    /// One test in so many is taken, so that the whole takes a few minutes.
+    share: u64,
+    /// How many tests of ours it becomes.
+    parts: usize,
+}
+
+const LISTS: &[List] = &[
+    List { name: "quick_shader", share: 15, parts: 4 },
+    List { name: "quick_gl", share: 25, parts: 2 },
+];
+
+/// Folders and tests that are left out, and why.
+const LEFT_OUT: &[(&str, &str)] = &[
+    ("generated_tests/spec/arb_vertex_attrib_64bit/", "not unpacked: too large"),
+    ("generated_tests/spec/glsl-4.20/", "not unpacked: too large"),
+];
+
+/// Of the tests that are taken, so many of a hundred must pass on llvmpipe; others are skipped for want
+/// of an extension, or need a window.
+const PASS_PERCENT: usize = 60;
+
+/// Shaders that one process runs.
+const SHADERS: usize = 40;
+/// How long a process may take.
+const SECONDS: &str = "300";
+
+/// One of piglit's tests.
+struct Case {
+    name: String,
+    /// The program in piglit's folder `bin`, and its arguments.
+    command: Vec<String>,
+    /// Whether it runs in a framebuffer object.
+    in_fbo: bool,
+}
+
+/// What became of a case and of the parts that it tells apart.
+type Outcomes = BTreeMap<String, String>;
+
+/// The tests of this module.
+pub fn trials() -> Vec<Trial> {
+    let parts = LISTS.iter().flat_map(|list| (0..list.parts).map(move |part| (list, part)));
+    parts
+        .map(|(list, part)| {
+            let name = format!("piglit/{}/{}-of-{}", list.name, part + 1, list.parts);
+            let run = move || run(list, part, &name).map_err(Into::into);
+            Trial::test(format!("piglit/{}/{}-of-{}", list.name, part + 1, list.parts), run)
+        })
+        .collect()
+}
+
+/// Where piglit is.
+fn folder() -> Result<PathBuf, String> {
+    let lib = format!("usr/lib/{}-linux-gnu/piglit", std::env::consts::ARCH);
+    Ok(drivers::sysroot(&drivers::mesa())?.join(lib))
+}
+
+/// FNV-1a.
+fn hash(name: &str) -> u64 {
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+/// The cases of a part of a list.
+fn cases(list: &List, part: usize, piglit: &Path) -> Result<Vec<Case>, String> {
+    let file = piglit.join("tests").join(format!("{}.xml.gz", list.name));
+    let say = |e: std::io::Error| format!("{}: {e}", file.display());
+    let mut text = String::new();
+    GzDecoder::new(File::open(&file).map_err(say)?).read_to_string(&mut text).map_err(say)?;
+    let share = match std::env::var("TEPUI_PIGLIT_SHARE") {
+        Ok(share) => share.parse().map_err(|e| format!("TEPUI_PIGLIT_SHARE={share}: {e}"))?,
+        Err(_) => list.share,
+    };
+    let all: Vec<Case> = text.split("<Test ").skip(1).map(case).collect::<Result<_, _>>()?;
+    let count = text.split_once("count=\"").and_then(|(_, rest)| rest.split_once('"'));
+    if count.is_none_or(|(count, _)| count.parse() != Ok(all.len())) {
+        return Err(format!("{}: {} cases, not as many as it says", file.display(), all.len()));
+    }
+    let left_out = |case: &Case| {
+        LEFT_OUT.iter().any(|(path, _)| case.command.iter().any(|w| w.contains(path)))
+    };
+    let taken =
+        all.into_iter().filter(|case| !left_out(case) && hash(&case.name).is_multiple_of(share));
+    Ok(taken.enumerate().filter(|(i, _)| i % list.parts == part).map(|(_, case)| case).collect())
+}
+
+/// Reads an entry of a list: `name="…"`, and options of which the command is a list of Python's.
+fn case(entry: &str) -> Result<Case, String> {
+    let between = |text: &str, start: &str| -> Option<String> {
+        let text = &text[text.find(start)? + start.len()..];
+        let text = &text[..text.find('"')?];
+        Some(text.replace("&quot;", "\"").replace("&lt;", "<").replace("&amp;", "&"))
+    };
+    let option = |name: &str| between(entry, &format!("<option name=\"{name}\" value=\""));
+    let read = || {
+        let command = option("command")?;
+        let words = command.trim_start_matches('[').trim_end_matches(']').split(", ");
+        let command = words.map(|word| word.trim_matches(['\'', '"']).to_owned()).collect();
+        let in_fbo = option("run_concurrent")? == "True";
+        Some(Case { name: between(entry, "name=\"")?, command, in_fbo })
+    };
+    read().ok_or_else(|| format!("an entry that cannot be read: {entry}"))
+}
+
+/// Runs a part of a list on the reference and on each driver.
+fn run(list: &List, part: usize, name: &str) -> Result<(), String> {
+    let piglit = folder()?;
+    let cases = cases(list, part, &piglit)?;
+    let all: Vec<&Case> = cases.iter().collect();
+    let expected = run_all(&piglit, &all, &REFERENCE, name)?;
+    let passes = cases.iter().filter(|case| is(&expected, &case.name, "pass")).count();
+    if passes == 0 || passes * 100 < cases.len() * PASS_PERCENT {
+        return Err(format!("only {passes} of {} pass on {}", cases.len(), REFERENCE.name));
+    }
+    // Images without compression are for programs that draw.
+    let driver = &TESTED[0];
+    let got = run_all(&piglit, &all, driver, name)?;
+    let mut findings: Vec<String> = expected
+        .iter()
+        .filter(|(name, outcome)| *outcome == "pass" && !is(&got, name, "pass"))
+        .map(|(name, _)| format!("{name}: {}", got.get(name).map_or("missing", String::as_str)))
+        .collect();
+    // After a fault every later test of the same process fails: which fails alone is said first.
+    for case in cases.iter().filter(|case| is(&expected, &case.name, "pass")) {
+        if !is(&got, &case.name, "pass") {
+            let alone = run_all(&piglit, &[case], driver, name)?;
+            let outcome = alone.get(&case.name).map_or("missing", String::as_str);
+            let outcome = if outcome == "pass" { "passes" } else { outcome };
+            findings.insert(0, format!("alone: {}: {outcome}", case.name));
+        }
+    }
+    let ours = got.values().filter(|outcome| *outcome == "pass").count();
+    let theirs = expected.values().filter(|outcome| *outcome == "pass").count();
+    eprintln!(
+        "{name}: of {} cases {passes} pass; with their parts {theirs}, on {} {ours}",
+        cases.len(),
+        driver.name
+    );
+    if findings.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "{} pass on {} and not on {}:\n{}\nsee {}",
+        findings.len(),
+        REFERENCE.name,
+        driver.name,
+        findings.join("\n"),
+        session::directory(name, driver).display(),
+    ))
+}
+
+fn is(outcomes: &Outcomes, name: &str, outcome: &str) -> bool {
+    outcomes.get(name).is_some_and(|got| got == outcome)
+}
+
+/// Runs cases on a driver; says how far it is.
+fn run_all(
+    piglit: &Path,
+    cases: &[&Case],
+    driver: &Driver,
+    name: &str,
+) -> Result<Outcomes, String> {
+    let mut outcomes = Outcomes::new();
+    let directory = session::fresh_directory(name, driver)?;
+    let mut shaders: BTreeMap<&str, VecDeque<&Case>> = BTreeMap::new();
+    let mut done = 0;
+    let mut said = std::time::Instant::now();
+    let mut progress = |done: usize| {
+        if said.elapsed().as_secs() >= 10 {
+            said = std::time::Instant::now();
+            eprintln!("{name}: {done} of {} on {}", cases.len(), driver.name);
+        }
+    };
+    for case in cases {
+        if case.command[0].starts_with("shader_runner") {
+            shaders.entry(&case.command[0]).or_default().push_back(case);
+            continue;
+        }
+        let mut arguments = case.command[1..].to_vec();
+        if case.command[0] == "built-in-constants" {
+            arguments[0] = piglit.join("tests").join(&arguments[0]).display().to_string();
+        }
+        arguments.push("-auto".to_owned());
+        if case.in_fbo {
+            arguments.push("-fbo".to_owned());
+        }
+        let log = directory.join(format!("{done}.log"));
+        let run = process(piglit, &case.command[0], &arguments, driver, &log)?;
+        for (part, outcome) in &run.parts {
+            outcomes.insert(format!("{}@{part}", case.name), outcome.clone());
+        }
+        let outcome = run.outcome.unwrap_or_else(|| run.end.clone());
+        outcomes.insert(case.name.clone(), outcome);
+        done += 1;
+        progress(done);
+    }
+    for (program, mut waiting) in shaders {
+        while !waiting.is_empty() {
+            let batch: Vec<&Case> = waiting.iter().take(SHADERS).copied().collect();
+            let files = batch.iter().map(|c| piglit.join(&c.command[1]).display().to_string());
+            let mut arguments: Vec<String> = files.collect();
+            arguments.extend(["-auto", "-fbo", "-report-subtests"].map(str::to_owned));
+            let log = directory.join(format!("{done}.log"));
+            let run = process(piglit, program, &arguments, driver, &log)?;
+            // Each file gives one result, in order.
+            for (case, (_, outcome)) in batch.iter().zip(&run.parts) {
+                outcomes.insert(case.name.clone(), outcome.clone());
+            }
+            let mut finished = run.parts.len().min(batch.len());
+            if finished == batch.len() && run.died {
+                outcomes.insert(batch[finished - 1].name.clone(), run.end);
+            } else if finished < batch.len() {
+                // It ended in this one, by itself or not; the next process goes on behind it.
+                let outcome = run.outcome.unwrap_or(run.end);
+                outcomes.insert(batch[finished].name.clone(), outcome);
+                finished += 1;
+            }
+            waiting.drain(..finished);
+            done += finished;
+            progress(done);
+        }
+    }
+    Ok(outcomes)
+}
+
+/// What a process said.
+struct Run {
+    /// Results of its parts, in order.
+    parts: Vec<(String, String)>,
+    /// Its own result.
+    outcome: Option<String>,
+    /// How it ended.
+    end: String,
+    /// Whether a signal ended it or the time was over.
+    died: bool,
+}
+
+fn process(
+    piglit: &Path,
+    program: &str,
+    arguments: &[String],
+    driver: &Driver,
+    log: &Path,
+) -> Result<Run, String> {
+    let mut command = Command::new("timeout");
+    command.args(["--kill-after=1", SECONDS]);
+    driver.start(&mut command, &drivers::mesa())?;
+    command.arg("--").arg(piglit.join("bin").join(program)).args(arguments);
+    command.env("PIGLIT_PLATFORM", "surfaceless_egl").env("PIGLIT_SOURCE_DIR", piglit);
+    let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
+    let say = |e: std::io::Error| format!("{}: {e}", log.display());
+    fs::write(log, [&output.stdout[..], &output.stderr].concat()).map_err(say)?;
+    // `timeout` ends with 124 for itself and with 128 and the signal for what it runs.
+    let died = output.status.code().is_none_or(|code| code >= 124);
+    let mut run = Run { parts: Vec::new(), outcome: None, end: output.status.to_string(), died };
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let Some(record) = line.strip_prefix("PIGLIT: ") else { continue };
+        let record: serde_json::Value =
+            serde_json::from_str(record).map_err(|e| format!("{}: {line}: {e}", log.display()))?;
+        if let Some(outcome) = record["result"].as_str() {
+            run.outcome = Some(outcome.to_owned());
+        }
+        let parts = record["subtest"].as_object().into_iter().flatten();
+        let parts =
+            parts.filter_map(|(name, outcome)| Some((name.clone(), outcome.as_str()?.to_owned())));
+        run.parts.extend(parts);
+    }
+    // A process that ended badly did not pass, whatever it said before.
+    if !output.status.success() && run.outcome.as_deref() == Some("pass") {
+        run.outcome = None;
+    }
+    Ok(run)
+}

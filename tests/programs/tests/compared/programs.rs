@@ -1,0 +1,340 @@
+//! The programs, how each is started, and the frame of each that is compared.
+//!
+//! A new program is one row of [`PROGRAMS`], and what its command line needs in [`Program::start`].
+//! It runs on every driver of [`crate::drivers`].
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::clients;
+use crate::drivers::{Driver, REFERENCE};
+use crate::picture::Allowed;
+
+/// The screen and the windows of most: widthxheight in pixels.
+const SIZE: &str = "320x240";
+
+/// What a program draws with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Api {
+    /// Vulkan.
+    Vulkan,
+    /// OpenGL or OpenGL ES.
+    OpenGl,
+}
+
+/// How the frame is found that every driver draws alike.
+#[derive(Clone, Copy)]
+pub enum Frame {
+    /// The screen at rest after the program asked for the time this often, when the clock of this
+    /// package stands still.
+    Calls(u64),
+    /// The frame of this number, kept by Mesa's screenshot layer: for a program whose pictures
+    /// depend on nothing else.
+    Number(u64),
+    /// The screen at rest, for a program that draws and then waits.
+    Rest,
+    /// The pictures of these names, as PNG, that the program leaves when it ends: it has no window.
+    Written(&'static [&'static str]),
+}
+
+/// A program and a scene of it.
+pub struct Program {
+    /// The program and its scene. For vkmark and glmark2 that is the benchmark.
+    line: &'static str,
+    /// The frame that is compared.
+    pub frame: Frame,
+    /// How much the pictures may differ from the reference's.
+    pub allowed: Allowed,
+    /// Whether one colour is what it draws.
+    pub plain: bool,
+    /// Whether it prints the name of the renderer.
+    pub says_device: bool,
+    /// What it must not print: it goes on after errors of the driver.
+    pub complaints: &'static [&'static str],
+    /// The same with floats of 32 bits, when it asks for mediump.
+    high: Option<&'static str>,
+    /// What the name has behind the line.
+    suffix: &'static str,
+}
+
+/// A frame from the middle of the animation.
+const MIDDLE: Frame = Frame::Calls(30);
+/// A frame near its start, of a scene that takes long.
+const EARLY: Frame = Frame::Calls(14);
+/// The one picture that a program without a window writes.
+const PICTURE: Frame = Frame::Written(&["picture"]);
+
+/// At most one pixel in a thousand differs, and at most eight that touch: less than any letter or
+/// widget. Nearly all pictures are the same in every pixel.
+pub const CLOSE: Allowed = Allowed { percent: 0.1, group: 8 };
+
+const fn close(line: &'static str, frame: Frame) -> Program {
+    Program {
+        line,
+        frame,
+        allowed: CLOSE,
+        plain: false,
+        says_device: true,
+        complaints: &[],
+        high: None,
+        suffix: "",
+    }
+}
+
+/// A picture that may differ by more: `why` is for the reader.
+const fn near(program: Program, percent: f64, group: usize, why: &'static str) -> Program {
+    let _ = why;
+    Program { allowed: Allowed { percent, group }, ..program }
+}
+
+/// A program that does not print what draws it.
+const fn silent(line: &'static str, frame: Frame) -> Program {
+    Program { says_device: false, ..close(line, frame) }
+}
+
+/// A scene of one colour.
+const fn plain(line: &'static str, frame: Frame) -> Program {
+    Program { allowed: Allowed { percent: 0.0, group: 0 }, plain: true, ..close(line, frame) }
+}
+
+/// A scene whose picture depends on the lowest bits of floats, with mediump: 16 bits both on the M1
+/// and in llvmpipe, which do not round in the same places. `high` is the same scene with 32 bits,
+/// which says how much that is; `percent` and `group` are the most it may be.
+const fn mediump(
+    line: &'static str,
+    high: &'static str,
+    frame: Frame,
+    percent: f64,
+    group: usize,
+) -> Program {
+    Program { high: Some(high), allowed: Allowed { percent, group }, ..close(line, frame) }
+}
+
+/// Shaders of OpenGL ES with floats of 32 bits. By default the scenes ask for mediump.
+macro_rules! high {
+    () => {
+        "fragment-precision=high,high,high,high"
+    };
+}
+
+/// All programs. Of vkmark and glmark2, every scene.
+pub const PROGRAMS: &[Program] = &[
+    close("vkcube", Frame::Number(20)),
+    close("glxgears", MIDDLE),
+    silent("es2gears_x11", MIDDLE),
+    // A progress bar moves by time, which GLib gets from the clock of this package.
+    silent("gtk4-widget-factory", Frame::Number(1)),
+    close("qml6 quick.qml", Frame::Rest),
+    silent("testgpu_spinning_cube", Frame::Number(20)),
+    silent("vkd3d-gears", MIDDLE),
+    close("ffmpeg libplacebo", PICTURE),
+    close("ffmpeg scale_vulkan", PICTURE),
+    // It goes on when a submission fails, and shows an older frame.
+    Program { complaints: &["VK_ERROR"], ..close("mpv", Frame::Rest) },
+    close("wgpu_draw.py", Frame::Written(&["triangle", "scene"])),
+    close("webgpu_draw.mjs", Frame::Written(&["triangle", "scene"])),
+    close("moderngl_draw.py", Frame::Written(&["triangle", "scene"])),
+    close("vkmark vertex:device-local=true", MIDDLE),
+    close("vkmark vertex:device-local=false", MIDDLE),
+    near(
+        close("vkmark texture", MIDDLE),
+        1.0,
+        20,
+        "anisotropic filters choose their samples themselves",
+    ),
+    close("vkmark texture:anisotropy=0", MIDDLE),
+    close("vkmark texture:anisotropy=0:texture-filter=nearest", MIDDLE),
+    close("vkmark shading:shading=gouraud", MIDDLE),
+    close("vkmark shading:shading=blinn-phong-inf", MIDDLE),
+    close("vkmark shading:shading=phong", MIDDLE),
+    close("vkmark shading:shading=cel", MIDDLE),
+    close("vkmark effect2d:kernel=edge", EARLY),
+    close("vkmark effect2d:kernel=blur", EARLY),
+    close("vkmark desktop", MIDDLE),
+    close("vkmark cube", MIDDLE),
+    plain("vkmark clear", MIDDLE),
+    close("glmark2-es2 buffer:update-method=map", MIDDLE),
+    close("glmark2-es2 buffer:update-method=subdata", MIDDLE),
+    close("glmark2-es2 buffer:interleave=true", MIDDLE),
+    close("glmark2-es2 build:use-vbo=false", MIDDLE),
+    close("glmark2-es2 build:use-vbo=true", MIDDLE),
+    close("glmark2-es2 bump:bump-render=off", MIDDLE),
+    close("glmark2-es2 bump:bump-render=normals", MIDDLE),
+    close("glmark2-es2 bump:bump-render=normals-tangent", MIDDLE),
+    close("glmark2-es2 bump:bump-render=height", MIDDLE),
+    close("glmark2-es2 bump:bump-render=high-poly", MIDDLE),
+    plain("glmark2-es2 clear", MIDDLE),
+    close("glmark2-es2 conditionals:fragment-steps=5:vertex-steps=5", MIDDLE),
+    close("glmark2-es2 desktop:effect=blur", EARLY),
+    close("glmark2-es2 desktop:effect=shadow:windows=4", MIDDLE),
+    close("glmark2-es2 effect2d:kernel=1,1,1;1,1,1;1,1,1;", EARLY),
+    close("glmark2-es2 effect2d:kernel=0,1,0;1,-4,1;0,1,0;", EARLY),
+    close("glmark2-es2 function:fragment-steps=5:fragment-complexity=low", MIDDLE),
+    close(
+        concat!("glmark2-es2 function:fragment-steps=5:fragment-complexity=medium:", high!()),
+        MIDDLE,
+    ),
+    close("glmark2-es2 ideas", Frame::Calls(400)),
+    close("glmark2-es2 jellyfish", MIDDLE),
+    close("glmark2-es2 loop:fragment-steps=5:fragment-loop=false:vertex-steps=5", MIDDLE),
+    close("glmark2-es2 loop:fragment-steps=5:fragment-uniform=true:vertex-steps=5", MIDDLE),
+    close("glmark2-es2 pulsar:light=true:texture=true", MIDDLE),
+    near(
+        close(concat!("glmark2-es2 refract:", high!()), MIDDLE),
+        0.8,
+        20,
+        "a mapped picture refracted twice: a unit of the normals' 8 bits moves it by pixels",
+    ),
+    near(close("glmark2 refract", MIDDLE), 0.8, 20, "as above"),
+    mediump("glmark2-es2 refract", concat!("glmark2-es2 refract:", high!()), MIDDLE, 1.5, 40),
+    close("glmark2-es2 shading:shading=gouraud", MIDDLE),
+    close("glmark2-es2 shading:shading=blinn-phong-inf", MIDDLE),
+    close(concat!("glmark2-es2 shading:shading=phong:num-lights=3:", high!()), MIDDLE),
+    mediump(
+        "glmark2-es2 shading:shading=phong:num-lights=3",
+        concat!("glmark2-es2 shading:shading=phong:num-lights=3:", high!()),
+        MIDDLE,
+        0.5,
+        30,
+    ),
+    close("glmark2-es2 shading:shading=cel", MIDDLE),
+    close("glmark2-es2 shadow", MIDDLE),
+    near(close("glmark2 terrain", EARLY), 0.3, 8, "noise from the lowest bits of floats"),
+    close("glmark2-es2 texture:texture-filter=nearest", MIDDLE),
+    close("glmark2-es2 texture:texture-filter=linear", MIDDLE),
+    close("glmark2-es2 texture:texture-filter=mipmap", MIDDLE),
+    close("glmark2-es2 texture:texture-filter=linear-shader", MIDDLE),
+];
+
+impl Program {
+    /// The name of the test.
+    pub fn name(&self) -> String {
+        self.line.replacen(' ', "/", 1) + self.suffix
+    }
+
+    /// The same program with floats of 32 bits, when it asks for mediump.
+    pub fn high(&self) -> Option<Program> {
+        // With a folder of its own: the scene is among the programs, too, and tests run at once.
+        self.high.map(|line| Program { suffix: "_for_mediump", ..close(line, self.frame) })
+    }
+
+    fn split(&self) -> (&'static str, &'static str) {
+        self.line.split_once(' ').unwrap_or((self.line, ""))
+    }
+
+    /// What the program draws with.
+    pub fn api(&self) -> Api {
+        match self.split().0 {
+            "glxgears" | "es2gears_x11" | "glmark2" | "glmark2-es2" => Api::OpenGl,
+            "moderngl_draw.py" => Api::OpenGl,
+            _ => Api::Vulkan,
+        }
+    }
+
+    /// The size of the screen that the program gets; none if it has no window.
+    pub fn screen(&self) -> Option<&'static str> {
+        match self.frame {
+            Frame::Written(_) => None,
+            _ if self.line == "gtk4-widget-factory" => Some("1400x800"),
+            _ => Some(SIZE),
+        }
+    }
+
+    /// Ends the command that starts the program: its own environment and its whole command line, with
+    /// the paths of `root`, the directory of Debian's Mesa.
+    pub fn start(
+        &self,
+        command: &mut Command,
+        driver: &Driver,
+        directory: &Path,
+        root: &Path,
+    ) -> Result<(), String> {
+        let share = |name: &str| root.join("usr/share").join(name).display().to_string();
+        let (program, scene) = self.split();
+        let (width, height) = SIZE.split_once('x').unwrap_or_default();
+        if program.ends_with(".py") || program.ends_with(".mjs") {
+            return clients::start(program, command, driver, Some(directory), root);
+        }
+        command.arg("--");
+        match program {
+            "qml6" => command.arg(root.join("usr/lib/qt6/bin/qml")),
+            "testgpu_spinning_cube" => {
+                command.arg(root.join("usr/libexec/installed-tests/SDL3").join(program))
+            }
+            _ => command.arg(program),
+        };
+        match program {
+            "vkcube" => command.args(["--width", width, "--height", height]),
+            "vkmark" => {
+                let lib =
+                    root.join("usr/lib").join(format!("{}-linux-gnu", std::env::consts::ARCH));
+                command.args(["--data-dir", &share("vkmark"), "--winsys", "xcb", "--winsys-dir"]);
+                command.arg(lib.join("vkmark")).args(["--size", SIZE, "--benchmark", scene])
+            }
+            "glmark2" | "glmark2-es2" => {
+                let data = share("glmark2");
+                command.args(["--data-path", &data, "--size", SIZE, "--benchmark", scene])
+            }
+            "gtk4-widget-factory" => {
+                command.env("GSK_RENDERER", "vulkan").env("GDK_BACKEND", "x11");
+                command
+                    .env("TEPUI_STILL_LIBRARY", "libglib-2.0")
+                    .env("TEPUI_STILL_CALLS", "1000000");
+                // A spinner would turn.
+                let folder = directory.join("gtk-4.0");
+                fs::create_dir_all(&folder)
+                    .and_then(|()| {
+                        let settings = "[Settings]\ngtk-enable-animations=0\n";
+                        fs::write(folder.join("settings.ini"), settings)
+                    })
+                    .map_err(|e| format!("{}: {e}", folder.display()))?;
+                // Nothing from the desktop that the tests may run on.
+                command.env("GTK_A11Y", "none").env("GSETTINGS_BACKEND", "memory");
+                command.env("DBUS_SESSION_BUS_ADDRESS", "disabled:")
+            }
+            "qml6" => {
+                command.env("QSG_RHI_BACKEND", "vulkan").env("QT_QPA_PLATFORM", "xcb");
+                command.env("QSG_INFO", "1");
+                command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes").join(scene))
+            }
+            "testgpu_spinning_cube" => {
+                command.env("SDL_VIDEODRIVER", "x11");
+                command.args(["--gpu", "vulkan", "--geometry", SIZE])
+            }
+            "vkd3d-gears" => command,
+            "ffmpeg" => ffmpeg(scene, command, driver).arg(directory.join("picture.png")),
+            "mpv" => {
+                // See `dummy_waits` of this package: otherwise submissions fail by chance.
+                command.env("TEPUI_LEAVE_OUT_DUMMY_WAITS", "1");
+                command.args(["--no-config", "--vo=gpu-next", "--gpu-api=vulkan", "--ao=null"]);
+                command.args(["--gpu-context=x11vk", "--osc=no", "--osd-level=0", "-v"]);
+                // lavapipe, too. The last frame stays.
+                command.args(["--gpu-sw=yes", "--keep-open=yes", "--framedrop=no"]);
+                command.arg(format!("--geometry={SIZE}"));
+                command.arg(format!("av://lavfi:testsrc2=size={SIZE}:rate=25:duration=1"))
+            }
+            _ => command.args(["-info", "-geometry", SIZE]),
+        };
+        Ok(())
+    }
+}
+
+/// FFmpeg's fifth frame of a moving test picture, enlarged by a filter.
+fn ffmpeg<'a>(filter: &str, command: &'a mut Command, driver: &Driver) -> &'a mut Command {
+    let filter = match filter {
+        "libplacebo" => "libplacebo=w=480:h=360:upscaler=lanczos:format=rgba",
+        // FFmpeg asks for timeline semaphores that can be exported, which lavapipe does not have: its
+        // filter on the CPU is the reference.
+        "scale_vulkan" if *driver == REFERENCE => {
+            "format=gbrp,scale=w=480:h=360:flags=bilinear+accurate_rnd+full_chroma_int"
+        }
+        // libplacebo takes the picture out of the GPU: `hwdownload` of this FFmpeg returns empty
+        // frames on devices without VK_EXT_external_memory_host, whose buffers hold the right bytes.
+        _ => "format=gbrp,hwupload,scale_vulkan=w=480:h=360:scaler=bilinear,libplacebo=format=rgba",
+    };
+    command.args(["-nostdin", "-hide_banner", "-loglevel", "verbose"]);
+    command.args(["-init_hw_device", "vulkan=gpu", "-filter_hw_device", "gpu"]);
+    command.args(["-f", "lavfi", "-i", "testsrc2=size=320x240", "-vf", filter]);
+    command.args(["-frames:v", "5", "-update", "1", "-y"])
+}

@@ -1,0 +1,150 @@
+//! One program on one driver, up to the pictures that are compared.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::drivers::{self, Driver, built};
+use crate::picture::Picture;
+use crate::programs::{Frame, Program};
+use crate::rest::Rest;
+
+/// How long a program may take to reach its frame.
+const TIMEOUT: Duration = Duration::from_secs(300);
+
+/// Where the picture, framebuffer and output of a program on a driver are.
+pub fn directory(program: &str, driver: &Driver) -> PathBuf {
+    let name = program.replace(['/', ' ', ':', '=', ',', ';'], "_");
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs").join(name).join(driver.name)
+}
+
+/// An empty [`directory`].
+pub fn fresh_directory(program: &str, driver: &Driver) -> Result<PathBuf, String> {
+    let directory = directory(program, driver);
+    let _ = fs::remove_dir_all(&directory);
+    fs::create_dir_all(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
+    Ok(directory)
+}
+
+/// A process that ends when it goes out of scope. `tools/mesa` and `tepui shim` are replaced by the
+/// program that they start, so that this is the program, and its X server ends after it.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Draws the program's pictures and returns them. They are also left as PNG in [`directory`].
+pub fn draw(program: &Program, driver: &Driver) -> Result<Vec<Picture>, String> {
+    let directory = fresh_directory(&program.name(), driver)?;
+    let log = directory.join("log");
+    let file = File::create(&log).map_err(|e| format!("{}: {e}", log.display()))?;
+    let mut command = command(program, driver, &directory)?;
+    command.stdin(Stdio::null());
+    command.stdout(file.try_clone().map_err(|e| e.to_string())?).stderr(file);
+    let said = || String::from_utf8_lossy(&fs::read(&log).unwrap_or_default()).into_owned();
+    let fail = |what: &str| {
+        let said = said();
+        let lines: Vec<&str> = said.lines().collect();
+        let last = lines[lines.len().saturating_sub(20)..].join("\n");
+        format!("{}: {what}\n{last}", driver.name)
+    };
+
+    let child = Running(command.spawn().map_err(|e| format!("{command:?}: {e}"))?);
+    let pictures = watch(program, child, driver, &directory).map_err(|what| fail(&what))?;
+    let said = said();
+    if program.says_device && !said.contains(driver.device) {
+        return Err(fail(&format!("not on {}", driver.device)));
+    }
+    match program.complaints.iter().find(|words| said.contains(**words)) {
+        Some(words) => Err(fail(&format!("it says: {words}"))),
+        None => Ok(pictures),
+    }
+}
+
+/// Waits for the program's frame, reads it, and ends the program.
+fn watch(
+    program: &Program,
+    mut child: Running,
+    driver: &Driver,
+    directory: &Path,
+) -> Result<Vec<Picture>, String> {
+    let framebuffer = directory.join("Xvfb_screen0");
+    let end = Instant::now() + TIMEOUT;
+    let waits_for = match program.frame {
+        Frame::Calls(_) => Some(directory.join("mark")),
+        Frame::Number(number) => Some(directory.join(format!("{number}.png"))),
+        Frame::Rest => Some(framebuffer.clone()),
+        Frame::Written(_) => None,
+    };
+    let status = loop {
+        if waits_for.as_ref().is_some_and(|file| file.exists()) {
+            break None;
+        }
+        if let Some(status) = child.0.try_wait().map_err(|e| e.to_string())? {
+            break Some(status);
+        }
+        if Instant::now() > end {
+            return Err(format!("no frame in {TIMEOUT:?}"));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    if let Some(status) = status
+        && !(waits_for.is_none() && status.success())
+    {
+        return Err(format!("it ended with {status}"));
+    }
+    let mut rest = Rest::of(child.0.id(), &framebuffer);
+    let pictures = match program.frame {
+        Frame::Calls(_) => vec![rest.picture(end, |_| true)?],
+        Frame::Rest => vec![rest.picture(end, |picture| !picture.is_plain())?],
+        Frame::Number(number) => vec![Picture::from_png(&directory.join(format!("{number}.png")))?],
+        Frame::Written(names) => names
+            .iter()
+            .map(|name| Picture::from_png(&directory.join(format!("{name}.png"))))
+            .collect::<Result<_, _>>()?,
+    };
+    if status.is_none() {
+        let maps = fs::read_to_string(format!("/proc/{}/maps", child.0.id()));
+        driver.check_loaded(&maps.map_err(|e| format!("the program's maps: {e}"))?)?;
+        pictures[0].write_png(&directory.join("picture.png"))?;
+    }
+    Ok(pictures)
+}
+
+fn command(program: &Program, driver: &Driver, directory: &Path) -> Result<Command, String> {
+    let mesa = drivers::mesa();
+    let root = drivers::sysroot(&mesa)?;
+    let mut command = Command::new("env");
+    if let Some(screen) = program.screen() {
+        command.arg(&mesa).args(["xvfb", "--screen", screen, "--framebuffer"]);
+        command.arg(directory).arg("--");
+        driver.window(program.api(), &mut command);
+    }
+    driver.start(&mut command, &mesa)?;
+    if program.screen().is_some() {
+        command.arg("--preload").arg(built("libtepui_programs_preload.so")?);
+    }
+    match program.frame {
+        Frame::Calls(calls) => {
+            command.env("TEPUI_STILL_CALLS", calls.to_string());
+            command.env("TEPUI_STILL_MARK", directory.join("mark"));
+        }
+        Frame::Number(number) => {
+            let config = format!("output_dir={},frames={number}", directory.display());
+            command.env("VK_LAYER_MESA_SCREENSHOT_CONFIG", config);
+            command.env("VK_LAYER_PATH", root.join("usr/share/vulkan/explicit_layer.d"));
+            command.env("VK_INSTANCE_LAYERS", "VK_LAYER_MESA_screenshot");
+        }
+        Frame::Rest | Frame::Written(_) => {}
+    }
+    // What a program leaves in its home stays here; the Mesa that the real home may hold is named.
+    let cache = root.parent().ok_or("the sysroot is not inside Mesa's cache")?;
+    command.env("HOME", directory).env("XDG_CONFIG_HOME", directory).env("TEPUI_MESA_DIR", cache);
+    program.start(&mut command, driver, directory, &root)?;
+    Ok(command)
+}
