@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
 
-use crate::image::{Image, ImageArgs, Part};
+use tepui_format::units::Extent;
+use tepui_layout::Region;
+
+use crate::image::{Image, ImageArgs};
 use crate::raster;
 
 /// Puts a raster image into a GPU's order.
@@ -102,14 +105,15 @@ impl FromStr for PixelRect {
 }
 
 impl PartArgs {
-    fn of(&self, image: &Image) -> Result<Part, String> {
+    fn of(&self, image: &Image) -> Result<Region, String> {
         let whole = image
             .level_px(self.level)
             .ok_or_else(|| format!("there is no level {}", self.level))?;
         let PixelRect { origin_px, extent_px } =
             self.rect.unwrap_or(PixelRect { origin_px: (0, 0), extent_px: whole });
         let PartArgs { level, layer, sample, .. } = *self;
-        Ok(Part { level, layer, sample, origin_px, extent_px })
+        let extent_px = Extent::new(extent_px.0, extent_px.1);
+        Ok(Region { level, layer, sample, origin_px, extent_px })
     }
 }
 

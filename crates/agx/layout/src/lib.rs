@@ -42,12 +42,14 @@ pub mod linear;
 pub mod twiddled;
 
 pub use address::LevelAddresser;
-pub use copy::{MoveError, Region};
-pub use desc::{Dimension, ImageDesc, Tiling, Usage};
+pub use copy::MoveError;
+pub use desc::{ImageDesc, Tiling, Usage};
 pub use error::LayoutError;
-pub use formats::{FormatSupport, format_support};
-pub use layout::{Layout, Level, Texel};
-pub use tepui_tiling::Threads;
+pub use formats::format_support;
+pub use layout::{Layout, Level};
+pub use tepui_layout::{
+    Dimension, FormatSupport, ImageLayout, Region, RegionError, Shape, ShapeError, Texel, Threads,
+};
 
 /// Bytes of a cache line: levels and the layers of linear images are padded to it.
 /// source: Mesa, `AIL_CACHELINE`.
@@ -59,6 +61,9 @@ pub const PAGE_B: u64 = 16384;
 /// The largest width, height, depth and number of layers.
 /// source: cmdbuf.xml, "Texture": 14-bit fields that hold the size minus one.
 pub const MAX_EXTENT: u32 = 16384;
+
+/// The most samples of a pixel. source: cmdbuf.xml, "Sample Count".
+pub const MAX_SAMPLES: u32 = 4;
 
 /// The longest mip chain: 16384 halves 14 times.
 pub const MAX_LEVELS: usize = 15;

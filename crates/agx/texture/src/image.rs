@@ -334,15 +334,17 @@ fn gpu(shape: &Shape) -> Result<Image, Unsupported> {
     let mut image = Image::base(shape);
     let chain = chain(shape);
     let layout = Layout::new(&ImageDesc {
-        format: shape.format,
+        shape: tepui_agx_layout::Shape {
+            format: shape.format,
+            dimension: if shape.is_3d { Dimension::D3 } else { Dimension::D2 },
+            width_px: shape.width,
+            height_px: shape.height,
+            depth_px: shape.depth,
+            layers: 1,
+            samples: shape.samples,
+            levels: chain,
+        },
         tiling: if shape.metadata.is_some() { Tiling::Compressed } else { Tiling::Twiddled },
-        dimension: if shape.is_3d { Dimension::D3 } else { Dimension::D2 },
-        width_px: shape.width,
-        height_px: shape.height,
-        depth_px: shape.depth,
-        layers: 1,
-        samples: shape.samples,
-        levels: chain,
         // Only layer strides depend on it, and those the descriptor tells.
         usage: Usage::default(),
         linear_stride_B: None,
