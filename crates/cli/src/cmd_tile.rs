@@ -11,6 +11,11 @@ use tepui_layout::Region;
 use crate::image::{Image, ImageArgs};
 use crate::raster;
 
+/// Width and height of a region.
+fn size_px(region: &Region) -> (u32, u32) {
+    (region.extent_px.w, region.extent_px.h)
+}
+
 /// Puts a raster image into a GPU's order.
 ///
 /// IN is a PNG, or raw: rows of elements from left to right without padding (blocks of block-compressed
@@ -140,10 +145,10 @@ fn finish(command: &str, done: Result<(), String>) -> ExitCode {
 fn tile(args: &TileArgs) -> Result<(), String> {
     let image = args.image.lay_out().map_err(|e| e.to_string())?;
     let part = args.part.of(&image)?;
-    let row_B = raster::row_B(&image, part.extent_px.0);
+    let row_B = raster::row_B(&image, part.extent_px.w);
     let input = read(&args.input)?;
     let at = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let rows = raster::from_file(&image, part.extent_px, input).map_err(|e| at(&args.input, &e))?;
+    let rows = raster::from_file(&image, size_px(&part), input).map_err(|e| at(&args.input, &e))?;
     let mut bytes = match &args.into {
         Some(path) => {
             let bytes = read(path)?;
@@ -164,8 +169,8 @@ fn detile(args: &DetileArgs) -> Result<(), String> {
     let part = args.part.of(&image)?;
     let input = read(&args.input)?;
     let at = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let row_B = raster::row_B(&image, part.extent_px.0);
-    let rows = raster::rows(&image, part.extent_px.1);
+    let row_B = raster::row_B(&image, part.extent_px.w);
+    let rows = raster::rows(&image, part.extent_px.h);
     let size_B = (row_B as u64).checked_mul(rows as u64).ok_or("the rectangle is too large")?;
     let mut out = zeros(size_B)?;
     image.detile(&input, part, &mut out, row_B).map_err(|e| match e {
@@ -174,7 +179,7 @@ fn detile(args: &DetileArgs) -> Result<(), String> {
     })?;
     let png = args.output.extension().is_some_and(|e| e.eq_ignore_ascii_case("png"));
     let out = if png {
-        raster::to_png(&image, part.extent_px, &out).map_err(|e| at(&args.output, &e))?
+        raster::to_png(&image, size_px(&part), &out).map_err(|e| at(&args.output, &e))?
     } else {
         out
     };

@@ -18,9 +18,11 @@
 //! ```
 
 pub mod fault;
+mod lanes;
 pub mod memory;
 pub mod vm;
 
 pub use fault::{Access, Fault, FaultKind};
+pub use lanes::top_bits;
 pub use memory::Memory;
 pub use vm::{AddressSpace, BindError, Protection, RangeCache};

@@ -34,8 +34,8 @@ use std::sync::OnceLock;
 
 use tepui_softgpu::AddressSpace;
 
+pub use tepui_hostvec::Target;
 use usc::program::Translation;
-pub use usc::target::Target;
 
 /// How a [`Gpu`] runs.
 #[derive(Clone, Debug)]

@@ -13,10 +13,7 @@
 //!
 //! Start reading in `frame.rs`, then `tile.rs`.
 
-mod bins;
-pub mod depth;
 mod frame;
-pub mod raster;
 pub mod setup;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -29,6 +26,7 @@ pub(crate) use zls::Zls;
 
 use std::collections::BTreeMap;
 
+use tepui_raster::{Bins, Shape};
 use tepui_softgpu::AddressSpace;
 
 use crate::Gpu;
@@ -37,9 +35,7 @@ use crate::job::{JobFault, JobStats, RenderJob, Unit};
 use crate::recycle::{Buffers, bytes_of};
 use crate::render::scene::Scene;
 use crate::usc::program::Programs;
-use bins::Bins;
 use frame::{Frame, Setup};
-use setup::Shape;
 use tile::TileWorker;
 
 /// Memory of frames.

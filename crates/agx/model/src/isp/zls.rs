@@ -5,9 +5,10 @@ use tepui_agx_packets::render::{IspBgobjvals, IspZlsPixels, ZlsControl, ZlsForma
 use tepui_agx_packets::texture::Layout;
 use tepui_agx_texture::{Memory, Notes, Surface, SurfaceShape};
 use tepui_format::Format;
+use tepui_raster::TILE_SIDE;
 use tepui_softgpu::Fault;
 
-use super::depth::{Planes, SIDE};
+use super::setup::DepthStencil;
 use crate::job::{JobFault, RenderJob, Unit, ZlsBuffer};
 
 /// A buffer as it is loaded and as it is stored; `None` where it is not.
@@ -124,7 +125,7 @@ impl Zls {
         &self,
         memory: &mut M,
         notes: &mut Notes,
-        planes: &mut Planes,
+        planes: &mut DepthStencil,
         tile: &Tile,
     ) -> Result<(), Fault> {
         planes.unorm16 = self.unorm16;
@@ -145,7 +146,7 @@ impl Zls {
         &self,
         memory: &mut M,
         notes: &mut Notes,
-        planes: &Planes,
+        planes: &DepthStencil,
         tile: &Tile,
     ) -> Result<(), Fault> {
         if let Some(surface) = &self.depth.store {
@@ -172,7 +173,7 @@ impl Zls {
         if columns == 0 {
             return Ok(());
         }
-        let mut texels = [0; SIDE];
+        let mut texels = [0; TILE_SIDE];
         let texels = &mut texels[..columns];
         for sample in 0..self.samples {
             for y in 0..rows {
@@ -191,7 +192,7 @@ impl Zls {
         memory: &mut M,
         notes: &mut Notes,
         tile: &Tile,
-        texels: impl Fn(usize, &mut [[u32; SIDE]]),
+        texels: impl Fn(usize, &mut [[u32; TILE_SIDE]]),
     ) -> Result<(), Fault> {
         let [columns, rows] = tile.inside(surface);
         if columns == 0 || rows == 0 {
@@ -199,7 +200,7 @@ impl Zls {
         }
         let size = [columns, rows];
         surface.open(memory, notes, tile.layer, tile.corner, size)?;
-        let mut all = [[0; SIDE]; SIDE];
+        let mut all = [[0; TILE_SIDE]; TILE_SIDE];
         for sample in 0..self.samples {
             texels(sample, &mut all[..rows]);
             let at = [tile.layer, sample as u32];

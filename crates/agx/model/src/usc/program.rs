@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tepui_agx_isa::{DecodeError, Inst};
+use tepui_hostvec::Target;
 use tepui_softgpu::AddressSpace;
 
 use super::check::Footprint;
@@ -13,7 +14,6 @@ use super::lower::lower;
 use super::memory::Transfer;
 use super::op::Op;
 use super::row::Row;
-use super::target::Target;
 
 /// Rows of uniform registers in the shared file; constants follow.
 pub const UNIFORM_ROWS: usize = super::launch::UNIFORM_HALVES / 2;

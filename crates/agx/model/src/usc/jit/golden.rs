@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use tepui_agx_isa::random::Source;
 use tepui_agx_isa::{ROWS, asm};
+use tepui_hostvec::Target;
 use tepui_softgpu::{AddressSpace, Memory, Protection};
 
 use super::translate::assemble;
 use crate::usc::program::{Program, Translation};
-use crate::usc::target::Target;
 
 const PAGE: u64 = 1 << 14;
 /// Bytes of the longest program.

@@ -3,10 +3,7 @@
 //! of this file, as are `r8` to `r11`; `r8` collects the bits of a new execution mask.
 
 use super::copies::{BLENDVPS, MOVMSKPS, PERMQ, TESTPS};
-use super::{
-    ALIVE, ALL, Assembler, Condition, EXEC, EXEC_ROW, Gpr, Kop, LANES, Mask, Rm, Shift, V, Vop,
-    float, integer,
-};
+use super::{ALL, Assembler, Condition, Gpr, Group, Kop, Mask, Rm, Shift, V, Vop, float, integer};
 
 /// Scratch.
 const T: V = V(15);
@@ -202,7 +199,7 @@ impl Assembler {
             self.vex(Vop::PXORD, d.0, d.0, Rm::Constant(ONES), None);
         }
         if within != ALL {
-            self.vex(Vop::PANDD, d.0, d.0, operand(within), None);
+            self.vex(Vop::PANDD, d.0, d.0, self.operand(within), None);
         }
     }
 
@@ -221,7 +218,7 @@ impl Assembler {
         let (d, b) = (vector(d), self.plain(b));
         self.vex(Vop::PANDD, d.0, a.0, b, None);
         self.vex(PCMPEQD, d.0, d.0, Rm::Constant(0), None);
-        self.vex(PANDN, d.0, d.0, operand(within), None);
+        self.vex(PANDN, d.0, d.0, self.operand(within), None);
     }
 
     pub(super) fn vex_load(&mut self, d: V, from: Rm) {
@@ -238,7 +235,7 @@ impl Assembler {
             a
         } else {
             self.vex(Vop::PXORD, T.0, a.0, to, None);
-            self.vex(Vop::PANDD, T.0, T.0, operand(mask), None);
+            self.vex(Vop::PANDD, T.0, T.0, self.operand(mask), None);
             self.vex(Vop::PXORD, T.0, T.0, to, None);
             T
         };
@@ -303,7 +300,7 @@ impl Assembler {
     }
 
     pub(super) fn vex_mask_move(&mut self, d: Mask, a: Mask) {
-        self.vex_load(vector(d), operand(a));
+        self.vex_load(vector(d), self.operand(a));
     }
 
     pub(super) fn vex_mask_all(&mut self, d: Mask) {
@@ -317,8 +314,8 @@ impl Assembler {
             Kop::AndNot => PANDN,
             Kop::Or => Vop::PORD,
         };
-        let a = self.register(T, operand(a));
-        self.vex(op, vector(d).0, a.0, operand(b), None);
+        let a = self.register(T, self.operand(a));
+        self.vex(op, vector(d).0, a.0, self.operand(b), None);
     }
 
     pub(super) fn vex_mask_not(&mut self, d: Mask, a: Mask) {
@@ -327,7 +324,9 @@ impl Assembler {
 
     pub(super) fn vex_test_mask(&mut self, a: Mask) {
         match a {
-            Mask::Exec(part) => self.compare_memory_byte(LANES, EXEC + i32::from(part), 0),
+            Mask::Exec(part) => {
+                self.compare_memory_byte(self.group.base, self.group.exec + i32::from(part), 0);
+            }
             _ => self.vex(TESTPS, vector(a).0, 0, Rm::Constant(ONES), None),
         }
     }
@@ -336,7 +335,7 @@ impl Assembler {
         let d = vector(d);
         // The bit of each lane, from the group's.
         let bits = std::array::from_fn(|lane| 1 << (8 * usize::from(part) + lane));
-        self.vex(Vop::PBROADCASTD, d.0, 0, Rm::Broadcast(LANES, ALIVE), None);
+        self.vex(Vop::PBROADCASTD, d.0, 0, Rm::Broadcast(self.group.base, self.group.alive), None);
         self.vex_table(Vop::PANDD, d, d, bits);
         self.vex_table(PCMPEQD, d, d, bits);
     }
@@ -345,8 +344,8 @@ impl Assembler {
     pub(super) fn vex_load_exec(&mut self) {}
 
     pub(super) fn vex_set_exec(&mut self, part: u8, a: Mask, b: Mask, scratch: V) {
-        self.vex(Vop::PANDD, scratch.0, vector(a).0, operand(b), None);
-        self.vex_store(Rm::Mem(LANES, EXEC_ROW + 32 * i32::from(part)), ALL, scratch);
+        self.vex(Vop::PANDD, scratch.0, vector(a).0, self.operand(b), None);
+        self.vex_store(self.exec_row(part), ALL, scratch);
         if part == 0 {
             self.signs(R8, Mask::In(scratch.0));
             return;
@@ -354,19 +353,20 @@ impl Assembler {
         self.signs(R9, Mask::In(scratch.0));
         self.shift_left(R9, 8 * part);
         self.or(R8, R9);
-        if part == 3 {
+        if usize::from(part) + 1 == self.parts() {
             // All at once: handlers read the whole, and would wait for stores of parts.
-            self.store_low(LANES, EXEC, R8);
+            self.store_low(self.group.base, self.group.exec, R8);
         }
     }
 
     pub(super) fn vex_test_exec(&mut self) {
-        self.compare_memory(LANES, EXEC, 0);
+        self.compare_memory(self.group.base, self.group.exec, 0);
     }
 
     pub(super) fn vex_test_all_execute(&mut self) {
-        self.load_half(R8, LANES, ALIVE);
-        self.compare_half(R8, LANES, EXEC);
+        let Group { base, exec, alive, .. } = self.group;
+        self.load_half(R8, base, alive);
+        self.compare_half(R8, base, exec);
     }
 
     /// Quads of a part are halves of a register.
@@ -428,11 +428,26 @@ impl Assembler {
             Mask::In(_) => mask,
             Mask::All | Mask::Exec(_) => {
                 debug_assert!(b != Rm::Reg(T));
-                self.vex_load(T, operand(mask));
+                self.vex_load(T, self.operand(mask));
                 Mask::In(T.0)
             }
         };
         self.vex(BLENDVPS, d.0, a.0, b, Some(vector(mask).0 << 4));
+    }
+
+    /// Where the execution mask of a part is, as a vector.
+    fn exec_row(&self, part: u8) -> Rm {
+        let at = self.group.exec_row + self.width() * i32::from(part);
+        Rm::Mem(self.group.base, at)
+    }
+
+    /// A mask as the last operand.
+    fn operand(&self, mask: Mask) -> Rm {
+        match mask {
+            Mask::All => Rm::Constant(ONES),
+            Mask::Exec(part) => self.exec_row(part),
+            Mask::In(v) => Rm::Reg(V(v)),
+        }
     }
 
     /// An operand that an instruction can have, in the scratch register if need be.
@@ -464,14 +479,5 @@ fn vector(mask: Mask) -> V {
     match mask {
         Mask::In(v) => V(v),
         Mask::All | Mask::Exec(_) => T,
-    }
-}
-
-/// A mask as the last operand.
-fn operand(mask: Mask) -> Rm {
-    match mask {
-        Mask::All => Rm::Constant(ONES),
-        Mask::Exec(part) => Rm::Mem(LANES, EXEC_ROW + 32 * i32::from(part)),
-        Mask::In(v) => Rm::Reg(V(v)),
     }
 }

@@ -1,24 +1,17 @@
-//! The depth and stencil of a tile, and the tests against them.
+//! The depth and stencil buffer of a tile, and the tests against it.
 //!
-//! Both are kept sample by sample, in rows of [`SIDE`] pixels whatever the size of the tile, so that a
-//! test of a row is a loop over lanes.
+//! Both are kept sample by sample, in rows of [`TILE_SIDE`] pixels whatever the size of the tile, so
+//! that a test of a row is a loop over lanes.
 
-use tepui_agx_packets::ppp::{FragmentStencil, StencilOp};
+use tepui_softgpu::top_bits;
 
-use crate::render::scene::State;
-use crate::usc::row::top_bits;
-
-/// Pixels of a row, and the most rows of a tile.
-pub const SIDE: usize = 32;
+use crate::TILE_SIDE;
 
 /// Pixels of a row that are tested together: those of a small primitive are mostly in one part.
 const PART: usize = 8;
 
-/// Most samples of a pixel.
-pub const MAX_SAMPLES: usize = 4;
-
 /// A plane equation over the pixels of a tile: `[a, b, c]` is `a x + (b y + c)`, with x and y counted
-/// from the corner of the 32 × 32 pixels that hold the tile.
+/// from a corner that the model chooses.
 pub type Plane = [f32; 3];
 
 /// The value of a plane. Everything that needs the depth of a sample calls this, so that tests before
@@ -28,37 +21,38 @@ pub fn at(plane: &Plane, x: f32, y: f32) -> f32 {
     plane[0] * x + (plane[1] * y + plane[2])
 }
 
-/// Depth and stencil of a tile.
-pub struct Planes {
+/// Depth and stencil of a tile with at most `MAX` samples a pixel.
+pub struct DepthStencil<const MAX: usize> {
     depth: Vec<f32>,
     stencil: Vec<u8>,
     /// Depth is kept as 16-bit fixed point.
     pub unorm16: bool,
 }
 
-impl Default for Planes {
+impl<const MAX: usize> Default for DepthStencil<MAX> {
     fn default() -> Self {
-        let n = MAX_SAMPLES * SIDE * SIDE;
-        Planes { depth: vec![0.0; n], stencil: vec![0; n], unorm16: false }
+        let n = start(MAX, 0);
+        DepthStencil { depth: vec![0.0; n], stencil: vec![0; n], unorm16: false }
     }
 }
 
+#[inline(always)]
 fn start(sample: usize, y: usize) -> usize {
-    (sample * SIDE + y) * SIDE
+    (sample * TILE_SIDE + y) * TILE_SIDE
 }
 
-impl Planes {
+impl<const MAX: usize> DepthStencil<MAX> {
     /// Sets all samples of pixels with `samples`.
     pub fn clear(&mut self, samples: usize, depth: f32, stencil: u8) {
-        let n = start(samples.min(MAX_SAMPLES), 0);
+        let n = start(samples.min(MAX), 0);
         self.depth[..n].fill(depth);
         self.stencil[..n].fill(stencil);
     }
 
     /// The depths of a row of one sample.
-    pub fn depth_row(&mut self, sample: usize, y: usize) -> &mut [f32; SIDE] {
+    pub fn depth_row(&mut self, sample: usize, y: usize) -> &mut [f32; TILE_SIDE] {
         let at = start(sample, y);
-        (&mut self.depth[at..at + SIDE]).try_into().expect("a row")
+        (&mut self.depth[at..at + TILE_SIDE]).try_into().expect("a row")
     }
 
     /// Takes the first depths of a row of one sample as their buffer keeps them.
@@ -72,22 +66,22 @@ impl Planes {
     /// Takes the first stencils of a row of one sample.
     pub fn put_stencil(&mut self, sample: usize, y: usize, texels: &[u32]) {
         let at = start(sample, y);
-        for (stencil, &texel) in self.stencil[at..at + SIDE].iter_mut().zip(texels) {
+        for (stencil, &texel) in self.stencil[at..at + TILE_SIDE].iter_mut().zip(texels) {
             *stencil = texel as u8;
         }
     }
 
     /// The stencils of rows of one sample.
-    pub fn stencil_texels(&self, sample: usize, out: &mut [[u32; SIDE]]) {
+    pub fn stencil_texels(&self, sample: usize, out: &mut [[u32; TILE_SIDE]]) {
         let from = start(sample, 0);
-        let stencils = &self.stencil[from..from + SIDE * out.len()];
+        let stencils = &self.stencil[from..from + TILE_SIDE * out.len()];
         for (texel, &stencil) in out.as_flattened_mut().iter_mut().zip(stencils) {
             *texel = u32::from(stencil);
         }
     }
 
     /// The depths of rows of one sample as their buffer keeps them.
-    pub fn depth_texels(&self, sample: usize, out: &mut [[u32; SIDE]]) {
+    pub fn depth_texels(&self, sample: usize, out: &mut [[u32; TILE_SIDE]]) {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the host has AVX2.
@@ -96,20 +90,20 @@ impl Planes {
         self.depth_texels_any(sample, out);
     }
 
-    /// As [`Planes::depth_texels_any`], in wide vectors.
+    /// As [`DepthStencil::depth_texels_any`], in wide vectors.
     ///
     /// # Safety
     /// The host must have AVX2.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
-    unsafe fn depth_texels_wide(&self, sample: usize, out: &mut [[u32; SIDE]]) {
+    unsafe fn depth_texels_wide(&self, sample: usize, out: &mut [[u32; TILE_SIDE]]) {
         self.depth_texels_any(sample, out);
     }
 
     #[inline(always)]
-    fn depth_texels_any(&self, sample: usize, out: &mut [[u32; SIDE]]) {
+    fn depth_texels_any(&self, sample: usize, out: &mut [[u32; TILE_SIDE]]) {
         let from = start(sample, 0);
-        let depths = self.depth[from..from + SIDE * out.len()].chunks_exact(SIDE);
+        let depths = self.depth[from..from + TILE_SIDE * out.len()].chunks_exact(TILE_SIDE);
         for (texels, depths) in out.iter_mut().zip(depths) {
             if self.unorm16 {
                 for (texel, z) in texels.iter_mut().zip(depths) {
@@ -148,7 +142,7 @@ impl Planes {
         [low, high]: [f32; 2],
     ) -> u32 {
         let mut passed = 0;
-        for first in (0..SIDE).step_by(PART) {
+        for first in (0..TILE_SIDE).step_by(PART) {
             let mask = mask >> first & ((1 << PART) - 1);
             if mask == 0 {
                 continue;
@@ -198,7 +192,8 @@ impl Planes {
             #[expect(clippy::double_comparisons, reason = "comparisons with a NaN fail")]
             Compare::NOT_EQUAL => compare!(|a: f32, b: f32| a < b || a > b),
             Compare::GEQUAL => compare!(|a: f32, b: f32| a >= b),
-            _ => compare!(|a: f32, _: f32| !a.is_nan()),
+            Compare::ALWAYS_ORDERED => compare!(|a: f32, _: f32| !a.is_nan()),
+            other => compare!(|a: f32, b: f32| other.holds(a, b)),
         }
         for (i, holds) in holds.iter_mut().enumerate() {
             *holds = if mask & 1 << i != 0 { *holds } else { 0 };
@@ -263,28 +258,47 @@ fn operate(operation: StencilOp, old: u8, reference: u8) -> u8 {
     }
 }
 
-/// A comparison as the hardware encodes it: bit 0 accepts less, bit 1 equal, bit 2 greater. So two
-/// comparisons that must both hold are one of which the bits are in both.
+/// A comparison, one bit for each outcome that passes: bit 0 less, bit 1 equal, bit 2 greater, bit 3
+/// unordered (a NaN). The conjunction of two comparisons is the AND of their bits.
+///
+/// [`Compare::ALWAYS_ORDERED`] is the exception to that rule in one point: a new value that is no NaN
+/// passes whatever the old one is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compare(u8);
 
+#[allow(missing_docs)] // The names are Vulkan's.
 impl Compare {
-    const NEVER: Compare = Compare(0);
-    const LESS: Compare = Compare(1);
-    const EQUAL: Compare = Compare(2);
-    const LEQUAL: Compare = Compare(3);
-    const GREATER: Compare = Compare(4);
-    const NOT_EQUAL: Compare = Compare(5);
-    const GEQUAL: Compare = Compare(6);
-    const ALWAYS: Compare = Compare(7);
+    pub const NEVER: Compare = Compare(0);
+    pub const LESS: Compare = Compare(1);
+    pub const EQUAL: Compare = Compare(2);
+    pub const LEQUAL: Compare = Compare(3);
+    pub const GREATER: Compare = Compare(4);
+    /// A NaN fails, as all that are named but `ALWAYS`.
+    pub const NOT_EQUAL: Compare = Compare(5);
+    pub const GEQUAL: Compare = Compare(6);
+    /// Passes unless the new value is a NaN.
+    pub const ALWAYS_ORDERED: Compare = Compare(7);
+    pub const ALWAYS: Compare = Compare(15);
+}
 
-    /// Nothing is accepted when either is NaN, not even by "always": Mesa emits NaN as depth to make a
-    /// test fail. source: Mesa's agx_nir_lower_frag_sidefx.c, `insert_z_write`
+impl Compare {
+    /// The comparison with these bits; those from bit 4 on are ignored.
+    pub const fn from_bits(bits: u8) -> Compare {
+        Compare(bits & 15)
+    }
+
+    /// Both must hold.
+    #[must_use]
+    pub const fn and(self, other: Compare) -> Compare {
+        Compare(self.0 & other.0)
+    }
+
     fn holds(self, new: f32, old: f32) -> bool {
-        if self == Compare::ALWAYS {
+        if self == Compare::ALWAYS_ORDERED {
             return !new.is_nan();
         }
         let order = u8::from(new < old) | u8::from(new == old) << 1 | u8::from(new > old) << 2;
+        let order = if order == 0 { 8 } else { order };
         self.0 & order != 0
     }
 
@@ -294,58 +308,67 @@ impl Compare {
     }
 }
 
+/// What a stencil test does with the stencil.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StencilOp {
+    /// It stays.
+    Keep,
+    /// It becomes 0.
+    Zero,
+    /// It becomes the reference.
+    Replace,
+    /// One more, at most 255.
+    IncrSat,
+    /// One less, at least 0.
+    DecrSat,
+    /// Its bits are inverted.
+    Invert,
+    /// One more, modulo 256.
+    IncrWrap,
+    /// One less, modulo 256.
+    DecrWrap,
+}
+
 /// The tests of one face.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tests {
-    depth: Compare,
-    write: bool,
-    stencil: Option<Stencil>,
+    /// The depth test.
+    pub depth: Compare,
+    /// Samples that pass write their depth.
+    pub write: bool,
+    /// The stencil test, if enabled.
+    pub stencil: Option<Stencil>,
 }
 
+/// The stencil test of one face.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Stencil {
-    compare: Compare,
-    reference: u8,
-    read_mask: u8,
-    write_mask: u8,
-    fail: StencilOp,
-    depth_fail: StencilOp,
-    pass: StencilOp,
+pub struct Stencil {
+    /// The reference is compared with the stencil, both within the read mask.
+    pub compare: Compare,
+    /// The reference.
+    pub reference: u8,
+    /// Bits that are compared.
+    pub read_mask: u8,
+    /// Bits that are written.
+    pub write_mask: u8,
+    /// What happens if the stencil test fails.
+    pub fail: StencilOp,
+    /// What happens if it passes and the depth test fails.
+    pub depth_fail: StencilOp,
+    /// What happens if both pass.
+    pub pass: StencilOp,
 }
 
 impl Tests {
     /// Everything passes, nothing is written.
-    pub const NONE: Tests = Tests { depth: Compare::ALWAYS, write: false, stencil: None };
+    pub const NONE: Tests = Tests { depth: Compare::ALWAYS_ORDERED, write: false, stencil: None };
 
     /// Does everything pass with nothing written? Only if no depth is NaN, which no interpolated one
     /// is that matters.
+    #[inline]
     pub fn is_trivial(&self) -> bool {
-        self.depth == Compare::ALWAYS && !self.write && self.stencil.is_none()
-    }
-
-    /// The tests of front and back faces.
-    pub fn of(state: &State) -> [Tests; 2] {
-        let enabled = state.control.stencil_test_enable || state.control2.stencil_test_enable;
-        let two_sided = state.control.two_sided_stencil || state.control2.two_sided_stencil;
-        [0, 1].map(|side| {
-            let (face, face2) = (&state.face[side], &state.face2[side]);
-            let stencil_side = if two_sided { side } else { 0 };
-            let word: &FragmentStencil = &state.stencil[stencil_side];
-            let stencil = enabled.then(|| Stencil {
-                compare: Compare(word.compare as u8),
-                reference: state.face[stencil_side].stencil_reference as u8,
-                read_mask: word.read_mask as u8,
-                write_mask: word.write_mask as u8,
-                fail: word.stencil_fail,
-                depth_fail: word.depth_fail,
-                pass: word.depth_pass,
-            });
-            Tests {
-                depth: Compare(face.depth_function as u8 & face2.depth_function as u8),
-                write: !(face.disable_depth_write && face2.disable_depth_write),
-                stencil,
-            }
-        })
+        let always = matches!(self.depth, Compare::ALWAYS_ORDERED | Compare::ALWAYS);
+        always && !self.write && self.stencil.is_none()
     }
 }
 
@@ -353,14 +376,16 @@ impl Tests {
 mod tests {
     use super::*;
 
+    type Buffer = DepthStencil<4>;
+
     #[test]
     fn comparisons_combine_by_their_bits() {
-        for bits in 0..8u8 {
+        for bits in 0..16u8 {
             let c = Compare(bits);
             assert_eq!(c.holds(1.0, 2.0), bits & 1 != 0);
             assert_eq!(c.holds(2.0, 2.0), bits & 2 != 0);
             assert_eq!(c.holds(3.0, 2.0), bits & 4 != 0);
-            assert!(!c.holds(f32::NAN, 2.0));
+            assert_eq!(c.holds(f32::NAN, 2.0), bits & 8 != 0);
         }
     }
 
@@ -369,19 +394,19 @@ mod tests {
         let planes =
             [[0.03, -0.01, 0.1], [0.0, 0.0, 0.5], [f32::NAN, 0.0, 0.0], [-0.02, 0.04, 0.7]];
         for (number, plane) in planes.iter().enumerate() {
-            for (bits, write, unorm16) in (0..8)
+            for (bits, write, unorm16) in (0..16)
                 .flat_map(|b| [(b, true, false), (b, true, true), (b, false, number & 1 != 0)])
             {
                 let tests = Tests { depth: Compare(bits), write, stencil: None };
                 let [mut rows, mut singles] =
-                    [0, 1].map(|_| Planes { unorm16, ..Planes::default() });
+                    [0, 1].map(|_| Buffer { unorm16, ..Buffer::default() });
                 for p in [&mut rows, &mut singles] {
                     p.clear(4, 0.5, 0);
                 }
                 for (y, mask) in [(3, u32::MAX), (3, 0xf0ff_ff0f), (7, 0xffff_0000), (8, 0x11)] {
                     let (x0, fy) = (16.5, y as f32 + 0.25);
                     let mut expected = 0;
-                    for x in (0..SIDE).filter(|x| mask >> x & 1 != 0) {
+                    for x in (0..TILE_SIDE).filter(|x| mask >> x & 1 != 0) {
                         let z = at(plane, x0 + x as f32, fy).clamp(0.1, 0.9);
                         expected |= u32::from(singles.test(&tests, 1, x, y, z, None)) << x;
                     }
@@ -396,16 +421,16 @@ mod tests {
 
     #[test]
     fn depths_are_stored_as_their_definition_says() {
-        let mut planes = Planes { unorm16: true, ..Planes::default() };
+        let mut planes = Buffer { unorm16: true, ..Buffer::default() };
         let odd =
             [f32::NAN, -1.0, -0.0, 2.0, f32::INFINITY, 0.5, 1.0, 1.5 / 65535.0, 2.5 / 65535.0];
-        for y in 0..SIDE {
-            for x in 0..SIDE {
-                let z = odd.get(y * SIDE + x).copied();
-                planes.depth_row(1, y)[x] = z.unwrap_or((y * SIDE + x) as f32 * 0.000_977_3);
+        for y in 0..TILE_SIDE {
+            for x in 0..TILE_SIDE {
+                let z = odd.get(y * TILE_SIDE + x).copied();
+                planes.depth_row(1, y)[x] = z.unwrap_or((y * TILE_SIDE + x) as f32 * 0.000_977_3);
             }
         }
-        let mut texels = [[0; SIDE]; SIDE];
+        let mut texels = [[0; TILE_SIDE]; TILE_SIDE];
         planes.depth_texels(1, &mut texels);
         for (y, texels) in texels.iter().enumerate() {
             for (&z, &texel) in planes.depth_row(1, y).iter().zip(texels) {
@@ -428,7 +453,7 @@ mod tests {
             pass: StencilOp::Replace,
         };
         let tests = Tests { depth: Compare::LESS, write: true, stencil: Some(stencil) };
-        let mut planes = Planes::default();
+        let mut planes = Buffer::default();
         planes.clear(1, 0.5, 0x25);
         assert!(planes.test(&tests, 0, 0, 0, 0.25, None));
         assert_eq!(planes.stencil[0], 0x15);

@@ -1,7 +1,8 @@
-//! The instructions that templates are written in: vectors that hold a part of a group's lanes, masks of
-//! these lanes, and some scalar glue. `evex` encodes them for AVX-512, where each is one instruction of
-//! sixteen lanes; `vex` for AVX2, where a part has eight lanes, a mask is a vector of all-ones lanes, and
-//! an instruction may become several, or (`copies`) none. `scalar` is the same for both.
+//! The instructions that templates are written in: vectors that hold a part of a group's lanes,
+//! masks of these lanes, and some scalar instructions. `evex` encodes them for AVX-512, where each is
+//! one instruction of sixteen lanes; `vex` for AVX2, where a part has eight lanes, a mask is a vector
+//! of all-ones lanes, and an instruction may become several, or (`copies`) none. `scalar` is the same
+//! for both.
 //!
 //! source: Intel's Software Developer's Manual, volume 2, chapters 2.3 ("Intel AVX") and 2.7 ("Intel
 //! AVX-512 Encoding"), and the instruction pages for the opcodes.
@@ -13,9 +14,22 @@ mod vex;
 
 pub use scalar::Condition;
 
-use super::translate::{LANES, field};
-use crate::usc::row::LANES as COUNT;
-use crate::usc::target::Target;
+use crate::Target;
+
+/// How code finds the SIMD-group that it runs for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Lanes of the group: 16 or 32.
+    pub lanes: usize,
+    /// The register that points to the group's state; not `rsp` or `r12`, and one of the first eight.
+    pub base: Gpr,
+    /// Where the execution mask is: 32 bits, one for each lane. Offset from `base`, as all that follow.
+    pub exec: i32,
+    /// Where it is as a row: 32 bits for each lane, all ones or zero.
+    pub exec_row: i32,
+    /// Where the mask of the lanes that exist is: 32 bits.
+    pub alive: i32,
+}
 
 /// A vector register of the target, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +53,7 @@ pub const ALL: Mask = Mask::All;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gpr(pub u8);
 
+#[allow(missing_docs)] // The names are the processor's.
 impl Gpr {
     pub const RAX: Gpr = Gpr(0);
     pub const RCX: Gpr = Gpr(1);
@@ -69,37 +84,59 @@ pub enum Rm {
 pub struct Vop(u8, u8, u8);
 
 impl Vop {
+    /// Sum of floats.
     pub const ADDPS: Vop = Vop(1, 0, 0x58);
+    /// Difference of floats.
     pub const SUBPS: Vop = Vop(1, 0, 0x5c);
+    /// Product of floats.
     pub const MULPS: Vop = Vop(1, 0, 0x59);
+    /// Quotient of floats.
     pub const DIVPS: Vop = Vop(1, 0, 0x5e);
+    /// Square root.
     pub const SQRTPS: Vop = Vop(1, 0, 0x51);
     /// `d = a · d + b`
     pub const FMADD213PS: Vop = Vop(2, 1, 0xa8);
     /// Rounds to an integer, as the immediate says. AVX2's form has the same opcode and immediates.
     pub const RNDSCALEPS: Vop = Vop(3, 1, 0x08);
+    /// Sum of integers.
     pub const PADDD: Vop = Vop(1, 1, 0xfe);
+    /// Difference of integers.
     pub const PSUBD: Vop = Vop(1, 1, 0xfa);
+    /// Difference of unsigned words, at least 0.
     pub const PSUBUSW: Vop = Vop(1, 1, 0xd9);
+    /// Low half of the product of integers.
     pub const PMULLD: Vop = Vop(2, 1, 0x40);
-    /// The last operand if one is a NaN or both are zero.
+    /// The greater float; the last operand if one is a NaN or both are zero.
     pub const MAXPS: Vop = Vop(1, 0, 0x5f);
+    /// As `MAXPS`, the lesser one.
     pub const MINPS: Vop = Vop(1, 0, 0x5d);
+    /// Conjunction of bits.
     pub const PANDD: Vop = Vop(1, 1, 0xdb);
+    /// Disjunction of bits.
     pub const PORD: Vop = Vop(1, 1, 0xeb);
+    /// Exclusive disjunction of bits.
     pub const PXORD: Vop = Vop(1, 1, 0xef);
+    /// Each lane shifted left by its own amount.
     pub const PSLLVD: Vop = Vop(2, 1, 0x47);
+    /// Each lane shifted right by its own amount.
     pub const PSRLVD: Vop = Vop(2, 1, 0x45);
+    /// Each lane shifted right with its sign by its own amount.
     pub const PSRAVD: Vop = Vop(2, 1, 0x46);
     /// Lanes of the mask from the last operand, the others from the second.
     pub const PBLENDMD: Vop = Vop(2, 1, 0x64);
+    /// Signed integers to floats.
     pub const CVTDQ2PS: Vop = Vop(1, 0, 0x5b);
+    /// Unsigned integers to floats.
     pub const CVTUDQ2PS: Vop = Vop(1, 3, 0x7a);
+    /// Floats to signed integers, towards zero.
     pub const CVTTPS2DQ: Vop = Vop(1, 2, 0x5b);
     /// Lanes from 2^32 on are all ones, negative ones and NaNs anything.
     pub const CVTTPS2UDQ: Vop = Vop(1, 0, 0x78);
+    /// Comparison of floats by a predicate.
     pub const CMPPS: Vop = Vop(1, 0, 0xc2);
+    /// Comparison of signed integers by a predicate.
     pub const PCMPD: Vop = Vop(3, 1, 0x1f);
+    /// Comparison of unsigned integers by a predicate.
     pub const PCMPUD: Vop = Vop(3, 1, 0x1e);
     /// Lanes of each four, as the immediate says.
     pub const PSHUFD: Vop = Vop(1, 1, 0x70);
@@ -118,6 +155,7 @@ impl Vop {
 }
 
 /// Predicates of integer comparisons. source: SDM, VPCMPD.
+#[allow(missing_docs)] // The names are the predicates.
 pub mod integer {
     pub const EQUAL: u8 = 0;
     pub const LESS: u8 = 1;
@@ -126,6 +164,7 @@ pub mod integer {
 }
 
 /// Predicates of float comparisons, quiet. source: SDM, CMPPS.
+#[allow(missing_docs)] // The names are the predicates.
 pub mod float {
     pub const NOT_GREATER_EQUAL: u8 = 0x19;
     pub const EQUAL: u8 = 0x00;
@@ -138,6 +177,7 @@ pub mod float {
 
 /// A shift by a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // The names say which way.
 pub enum Shift {
     Right = 2,
     Arithmetic = 4,
@@ -147,9 +187,11 @@ pub enum Shift {
 /// Operations on masks: opcode of the 16-bit form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kop {
+    /// `a & b`
     And = 0x41,
     /// `!a & b`
     AndNot = 0x42,
+    /// `a | b`
     Or = 0x45,
 }
 
@@ -159,7 +201,9 @@ pub struct Label(pub u32);
 
 /// Collects code.
 pub struct Assembler {
+    /// What the code is for.
     pub target: Target,
+    group: Group,
     code: Vec<u8>,
     /// Where each label is; `u32::MAX` while unknown.
     labels: Vec<u32>,
@@ -171,9 +215,8 @@ pub struct Assembler {
     constants: Vec<[u32; 8]>,
     /// Of AVX2.
     copies: copies::Copies,
-    /// Bytes that another build of this crate would have otherwise: addresses, and offsets in structures
-    /// that the Rust compiler lays out.
-    #[cfg(test)]
+    /// Bytes that another build would have otherwise: addresses, and offsets in structures that the
+    /// Rust compiler lays out. Comparisons of code with that of another build leave them out.
     pub of_build: Vec<std::ops::Range<usize>>,
 }
 
@@ -192,16 +235,17 @@ macro_rules! each {
 
 impl Assembler {
     /// No code yet.
-    pub fn new(target: Target) -> Assembler {
+    pub fn new(target: Target, group: Group) -> Assembler {
+        assert!(matches!(group.lanes, 16 | 32), "groups of {} lanes", group.lanes);
         Assembler {
             target,
+            group,
             code: Vec::new(),
             labels: Vec::new(),
             jumps: Vec::new(),
             reads: Vec::new(),
             constants: Vec::new(),
             copies: Default::default(),
-            #[cfg(test)]
             of_build: Vec::new(),
         }
     }
@@ -216,7 +260,7 @@ impl Assembler {
 
     /// Parts of a group.
     pub fn parts(&self) -> usize {
-        COUNT / self.lanes()
+        self.group.lanes / self.lanes()
     }
 
     /// Bytes of a vector.
@@ -284,7 +328,7 @@ impl Assembler {
     /// AVX2 only: sets the zero flag if all lanes of a part execute.
     pub fn test_all_of_part(&mut self, part: u8) {
         debug_assert!(self.target == Target::Avx2);
-        self.compare_memory_byte(LANES, EXEC + i32::from(part), 0xff);
+        self.compare_memory_byte(self.group.base, self.group.exec + i32::from(part), 0xff);
     }
 
     /// Lane 0 of one of the first eight vector registers to one of the first eight registers.
@@ -305,7 +349,6 @@ impl Assembler {
     }
 
     /// Bytes of code so far.
-    #[cfg(test)]
     pub fn length(&self) -> usize {
         self.code.len()
     }
@@ -318,10 +361,7 @@ impl Assembler {
 
     /// Notes that the next bytes are those of this build.
     fn of_build(&mut self, length: usize) {
-        #[cfg(test)]
         self.of_build.push(self.code.len()..self.code.len() + length);
-        #[cfg(not(test))]
-        let _ = length;
     }
 
     fn bytes(&mut self, bytes: &[u8]) {
@@ -376,9 +416,3 @@ impl Assembler {
         (self.code, self.labels)
     }
 }
-
-/// Where the execution mask is in memory: its bits, and a row.
-const EXEC: i32 = field!(exec);
-const EXEC_ROW: i32 = field!(exec_row);
-/// The lanes that exist.
-const ALIVE: i32 = field!(alive);

@@ -1,55 +1,60 @@
 //! Rasterisation: which samples of a tile a shape covers.
 
-use super::depth::{MAX_SAMPLES, SIDE};
-use super::setup::{PIXEL, Shape};
-use crate::usc::row::top_bits;
+use tepui_softgpu::top_bits;
 
-/// Where the samples of a pixel are.
+use crate::{Grid, Shape, TILE_SIDE};
+
+/// Where the samples of a pixel are, of which there are at most `MAX`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Samples {
-    /// Samples of a pixel: 1, 2 or 4.
+pub struct Samples<const MAX: usize> {
+    /// Samples of a pixel.
     pub count: usize,
     /// Their places in a pixel, in sub-pixels.
-    pub subpixel: [[i64; 2]; MAX_SAMPLES],
+    subpixel: [[i64; 2]; MAX],
     /// The same in pixels.
-    pub px: [[f32; 2]; MAX_SAMPLES],
+    px: [[f32; 2]; MAX],
+    subpixel_bits: u32,
 }
 
-impl Samples {
-    /// Positions from PPP_MULTISAMPLECTL: sixteenths of a pixel.
-    pub fn new(
-        count: usize,
-        control: &tepui_agx_packets::render::PppMultisampleControl,
-    ) -> Samples {
-        let at = |i: usize| [control.sample_x[i], control.sample_y[i]];
+impl<const MAX: usize> Samples<MAX> {
+    /// `count` samples at positions in sixteenths of a pixel, the unit in which all APIs tell them.
+    pub fn new(grid: &Grid, count: usize, sixteenths: [[u8; 2]; MAX]) -> Samples<MAX> {
+        assert!(count <= MAX);
         Samples {
             count,
-            subpixel: std::array::from_fn(|i| at(i).map(|v| i64::from(v) * PIXEL / 16)),
-            px: std::array::from_fn(|i| at(i).map(|v| v as f32 / 16.0)),
+            subpixel: sixteenths.map(|at| at.map(|v| i64::from(v) * grid.pixel() / 16)),
+            px: sixteenths.map(|at| at.map(|v| f32::from(v) / 16.0)),
+            subpixel_bits: grid.subpixel_bits(),
         }
+    }
+
+    /// The place of a sample in its pixel, in pixels.
+    #[inline(always)]
+    pub fn px(&self, sample: usize) -> [f32; 2] {
+        self.px[sample]
     }
 }
 
 /// The samples of a tile that are covered: for each sample and row, a bit for each column.
 #[derive(Clone, Debug)]
-pub struct Coverage {
+pub struct Coverage<const MAX: usize> {
     /// First row that may have bits, and one past the last.
     pub rows: [usize; 2],
     /// The bits; rows outside of `rows` are stale.
-    pub bits: [[u32; SIDE]; MAX_SAMPLES],
+    pub bits: [[u32; TILE_SIDE]; MAX],
 }
 
-impl Default for Coverage {
+impl<const MAX: usize> Default for Coverage<MAX> {
     fn default() -> Self {
-        Coverage { rows: [0; 2], bits: [[0; SIDE]; MAX_SAMPLES] }
+        Coverage { rows: [0; 2], bits: [[0; TILE_SIDE]; MAX] }
     }
 }
 
-/// A side of a shape within a tile: the value at a sample of column x and row y is `first + a x + b y`.
-struct Side {
+/// An edge function within a tile: the value at a sample of column x and row y is `first + a x + b y`.
+struct Side<const MAX: usize> {
     a: i32,
     b: i32,
-    first: [i32; MAX_SAMPLES],
+    first: [i32; MAX],
 }
 
 /// Bound of a side's value at the corner of a tile. A side's slopes are at most 2^24 a pixel and a
@@ -57,12 +62,12 @@ struct Side {
 /// tile, nor overflow.
 const BOUND: i64 = 1 << 30;
 
-impl Coverage {
+impl<const MAX: usize> Coverage<MAX> {
     /// Finds what `shape` covers of the tile at `corner` with `size` pixels. False if nothing.
     pub fn draw(
         &mut self,
         shape: &Shape,
-        samples: &Samples,
+        samples: &Samples<MAX>,
         corner: [u32; 2],
         size: [u32; 2],
     ) -> bool {
@@ -83,7 +88,7 @@ impl Coverage {
     unsafe fn draw_wide(
         &mut self,
         shape: &Shape,
-        samples: &Samples,
+        samples: &Samples<MAX>,
         corner: [u32; 2],
         size: [u32; 2],
     ) -> bool {
@@ -94,7 +99,7 @@ impl Coverage {
     fn draw_any(
         &mut self,
         shape: &Shape,
-        samples: &Samples,
+        samples: &Samples<MAX>,
         corner: [u32; 2],
         size: [u32; 2],
     ) -> bool {
@@ -108,7 +113,9 @@ impl Coverage {
         self.rows = [y0, y1];
         let columns = (u32::MAX >> (32 - (x1 - x0))) << x0;
         let own = if shape.centre_only { 1 } else { samples.count };
-        let mut sides: [Side; 4] = std::array::from_fn(|_| Side { a: 0, b: 0, first: [0; 4] });
+        let pixel = 1 << samples.subpixel_bits;
+        let mut sides: [Side<MAX>; 4] =
+            std::array::from_fn(|_| Side { a: 0, b: 0, first: [0; MAX] });
         let mut count = 0;
         for e in &shape.edges[..usize::from(shape.sides)] {
             let side = &mut sides[count];
@@ -120,11 +127,11 @@ impl Coverage {
             let across = a * i64::from(x1 - x0 - 1);
             let down = b * (y1 - y0 - 1) as i64;
             for s in 0..own {
-                let at = if shape.centre_only { [PIXEL / 2; 2] } else { samples.subpixel[s] };
-                let x = i64::from(corner[0]) * PIXEL + at[0];
-                let y = i64::from(corner[1]) * PIXEL + at[1];
+                let at = if shape.centre_only { [pixel / 2; 2] } else { samples.subpixel[s] };
+                let x = i64::from(corner[0]) * pixel + at[0];
+                let y = i64::from(corner[1]) * pixel + at[1];
                 // Steps are whole pixels, so the fraction of a pixel's step never changes the sign.
-                let value = (a * x + b * y + e.c).div_euclid(PIXEL);
+                let value = (a * x + b * y + e.c) >> samples.subpixel_bits;
                 side.first[s] = value.clamp(-BOUND, BOUND) as i32;
                 let value = value + from;
                 inside &= value + across.min(0) + down.min(0) >= 0;
@@ -159,15 +166,21 @@ const PART: usize = 8;
 /// For rows y0, y0 + 1, … which of `columns` have sample `s` inside of all sides. Returns the columns that
 /// are inside in some row.
 #[inline(always)]
-fn rows_inside(bits: &mut [u32], y0: i32, sides: &[Side], s: usize, columns: u32) -> u32 {
+fn rows_inside<const MAX: usize>(
+    bits: &mut [u32],
+    y0: i32,
+    sides: &[Side<MAX>],
+    s: usize,
+    columns: u32,
+) -> u32 {
     bits.fill(0);
     let mut any = 0;
-    for first in (0..SIDE).step_by(PART) {
+    for first in (0..TILE_SIDE).step_by(PART) {
         let columns = columns >> first & ((1 << PART) - 1);
         if columns == 0 {
             continue;
         }
-        // Sides that there are not are nowhere outside.
+        // Unused edges never reject a pixel.
         let mut values = [[0; PART]; 4];
         let mut steps = [0; 4];
         for ((value, step), side) in values.iter_mut().zip(&mut steps).zip(sides) {
@@ -196,29 +209,40 @@ fn rows_inside(bits: &mut [u32], y0: i32, sides: &[Side], s: usize, columns: u32
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isp::setup::Limits;
-    use crate::isp::testing;
-    use crate::render::scene::{Kind, Piece, Primitive};
+    use crate::{FillRule, Kind, Limits, Outline, Piece};
 
-    fn shape(xy: [[i32; 2]; 3], kind: Kind, size_px: f32) -> Option<Shape> {
+    const GRID: Grid = Grid::new(8, 32768, FillRule::TopLeft);
+
+    fn shape_on(grid: &Grid, xy: [[i32; 2]; 3], kind: Kind, size_px: f32) -> Option<Shape> {
         let piece = Piece { xy, z: [0.0; 3] };
-        let primitive = Primitive { kind, size_px, ..testing::primitive() };
-        let limits = Limits { min: [0; 2], max: [64; 2] };
-        Shape::new(&piece, &primitive, 0, &testing::state(), &limits)
+        let outline = Outline { kind, size_px, primitive: 0, centre_only: false };
+        Shape::new(grid, &piece, &outline, &Limits { min: [0; 2], max: [64; 2] })
     }
 
-    fn one_sample() -> Samples {
-        Samples { count: 1, subpixel: [[128; 2]; 4], px: [[0.5; 2]; 4] }
+    fn shape(xy: [[i32; 2]; 3], kind: Kind, size_px: f32) -> Option<Shape> {
+        shape_on(&GRID, xy, kind, size_px)
+    }
+
+    fn one_sample() -> Samples<4> {
+        Samples::new(&GRID, 1, [[8; 2]; 4])
     }
 
     /// Counts how often each pixel of 64 × 64 is covered by the shapes.
     fn count(shapes: &[Shape], size: [u32; 2]) -> Vec<u32> {
+        count_samples(shapes, size, &one_sample())
+    }
+
+    fn count_samples<const MAX: usize>(
+        shapes: &[Shape],
+        size: [u32; 2],
+        samples: &Samples<MAX>,
+    ) -> Vec<u32> {
         let mut counts = vec![0; 64 * 64];
         let mut coverage = Coverage::default();
         for shape in shapes {
             for ty in (0..64).step_by(size[1] as usize) {
                 for tx in (0..64).step_by(size[0] as usize) {
-                    if coverage.draw(shape, &one_sample(), [tx, ty], size) {
+                    if coverage.draw(shape, samples, [tx, ty], size) {
                         for y in coverage.rows[0]..coverage.rows[1] {
                             for x in 0..32 {
                                 if coverage.bits[0][y] >> x & 1 != 0 {
@@ -306,5 +330,44 @@ mod tests {
         assert_eq!(count(&[line], [16, 16]).iter().sum::<u32>(), 30);
         let back = shape([end, start, start], Kind::Line, 1.0).unwrap();
         assert_eq!(count(&[back], [16, 16]).iter().sum::<u32>(), 30);
+    }
+
+    /// A square whose sides lie on sample positions: the fill rule decides who has them.
+    #[test]
+    fn the_fill_rule_decides_samples_on_edges() {
+        for (rule, rows) in [(FillRule::TopLeft, 10..20), (FillRule::BottomLeft, 11..21)] {
+            for bits in [4, 8] {
+                let grid = Grid::new(bits, 32768, rule);
+                let at = |v: i32| (v << bits) + (1 << bits) / 2;
+                let corners = [[10, 10], [20, 10], [20, 20], [10, 20]].map(|c: [i32; 2]| c.map(at));
+                let [a, b, c, d] = corners;
+                let shapes: Vec<Shape> = [[a, b, c], [a, c, d]]
+                    .into_iter()
+                    .filter_map(|xy| shape_on(&grid, xy, Kind::Triangle, 0.0))
+                    .collect();
+                let samples = Samples::<1>::new(&grid, 1, [[8; 2]]);
+                let counts = count_samples(&shapes, [32, 32], &samples);
+                for (i, &n) in counts.iter().enumerate() {
+                    let inside = (10..20).contains(&(i % 64)) && rows.contains(&(i / 64));
+                    assert_eq!(n, u32::from(inside), "{rule:?} {bits} {} {}", i % 64, i / 64);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn sixteen_samples_are_covered_one_by_one() {
+        // The left half of a pixel, with samples from left to right.
+        let grid = Grid::new(8, 16384, FillRule::TopLeft);
+        let positions = std::array::from_fn(|i| [i as u8, 8]);
+        let samples = Samples::<16>::new(&grid, 16, positions);
+        let corners = [[256, 0], [256 + 128, 0], [256, 1024]];
+        let shape = shape_on(&grid, corners, Kind::Triangle, 0.0).unwrap();
+        let mut coverage = Coverage::<16>::default();
+        assert!(coverage.draw(&shape, &samples, [0; 2], [16, 16]));
+        for (s, bits) in coverage.bits.iter().enumerate() {
+            // At y = 128 the triangle is 112 sub-pixels wide; its right side is outside.
+            assert_eq!(bits[0] >> 1 & 1 != 0, s * 16 < 112, "sample {s}");
+        }
     }
 }

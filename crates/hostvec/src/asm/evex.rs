@@ -1,6 +1,6 @@
 //! Encodings for AVX-512: one instruction each, masks in `k1` to `k7`.
 
-use super::{ALIVE, ALL, Assembler, EXEC, EXEC_ROW, Gpr, Kop, LANES, Mask, Rm, Shift, V, Vop};
+use super::{ALL, Assembler, Gpr, Kop, Mask, Rm, Shift, V, Vop};
 
 const PTERNLOGD: Vop = Vop(3, 1, 0x25);
 /// `c ? b : a`, of the third operand's bits: the first, the second, the mask.
@@ -137,38 +137,46 @@ impl Assembler {
     }
 
     pub(super) fn evex_mask_alive(&mut self, d: Mask, part: u8) {
-        self.mask_load(k(d), LANES, ALIVE + 2 * i32::from(part));
+        self.mask_load(k(d), self.group.base, self.group.alive + 2 * i32::from(part));
     }
 
     pub(super) fn evex_load_exec(&mut self) {
-        for part in 0..2 {
-            self.mask_load(k(Mask::Exec(part)), LANES, EXEC + 2 * i32::from(part));
+        for part in 0..self.parts() as u8 {
+            let at = self.group.exec + 2 * i32::from(part);
+            self.mask_load(k(Mask::Exec(part)), self.group.base, at);
         }
     }
 
     pub(super) fn evex_set_exec(&mut self, part: u8, a: Mask, b: Mask, scratch: V) {
         let exec = Mask::Exec(part);
         self.evex_mask_op(Kop::And, exec, a, b);
-        if part == 1 {
-            // Both halves at once: handlers read the whole, and would wait for two stores of halves.
-            self.masks(KUNPACK, k(b), k(exec), k(Mask::Exec(0)));
-            self.mask_store_word(LANES, EXEC, k(b));
+        if usize::from(part) + 1 == self.parts() {
+            // All bits at once: handlers read the whole, and would wait for two stores of halves.
+            if part == 1 {
+                self.masks(KUNPACK, k(b), k(exec), k(Mask::Exec(0)));
+                self.mask_store_word(self.group.base, self.group.exec, k(b));
+            } else {
+                self.mask_store_word(self.group.base, self.group.exec, k(exec));
+            }
         }
         self.evex(PMOVM2D, scratch.0, ALL, 0, Rm::Reg(V(k(exec))), None);
-        self.evex_store(Rm::Mem(LANES, EXEC_ROW + 64 * i32::from(part)), ALL, scratch);
+        let row = self.group.exec_row + self.width() * i32::from(part);
+        self.evex_store(Rm::Mem(self.group.base, row), ALL, scratch);
     }
 
     pub(super) fn evex_test_exec(&mut self) {
-        self.test_masks(k(Mask::Exec(0)), k(Mask::Exec(1)));
+        let last = self.parts() as u8 - 1;
+        self.test_masks(k(Mask::Exec(0)), k(Mask::Exec(last)));
     }
 
     pub(super) fn evex_test_all_execute(&mut self) {
         let alive = [Mask::In(3), Mask::In(4)];
-        for (part, alive) in (0..).zip(alive) {
+        let parts = self.parts();
+        for (part, &alive) in (0..).zip(&alive[..parts]) {
             self.evex_mask_alive(alive, part);
             self.evex_mask_op(Kop::AndNot, alive, Mask::Exec(part), alive);
         }
-        self.test_masks(k(alive[0]), k(alive[1]));
+        self.test_masks(k(alive[0]), k(alive[parts - 1]));
     }
 
     pub(super) fn evex_quad_masks(&mut self) {

@@ -223,6 +223,7 @@ impl Assembler {
 
 /// Conditions of jumps: the processor's codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // The names are the conditions.
 pub enum Condition {
     Carry = 2,
     NoCarry = 3,

@@ -1,6 +1,6 @@
 //! The instruction sets of hosts that programs are translated to.
 
-/// An instruction set of hosts that the model can translate programs to.
+/// An instruction set that a model can translate programs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// x86-64 with AVX2, FMA, F16C and BMI1: eight lanes at a time.

@@ -1,6 +1,6 @@
 //! Bins: which shapes each tile has to look at.
 
-use super::setup::Shape;
+use crate::Shape;
 
 /// Shapes that touch more tiles than this are kept in a list for all tiles, so that the memory for
 /// bins is bounded by the number of shapes.
@@ -72,7 +72,7 @@ impl Bins {
     /// Bytes that the lists hold.
     pub fn bytes(&self) -> usize {
         let lists = [&self.starts, &self.lists, &self.wide];
-        lists.into_iter().map(crate::recycle::bytes_of).sum()
+        lists.into_iter().map(|list| list.capacity() * size_of::<u32>()).sum()
     }
 
     /// The shapes that a tile has to look at, in order.
@@ -95,7 +95,7 @@ impl Bins {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isp::setup::Edge;
+    use crate::Edge;
 
     #[test]
     fn every_tile_sees_its_shapes_in_order() {
