@@ -9,6 +9,7 @@
 //! Start reading in `shape.rs`, then `region.rs`.
 #![allow(non_snake_case)] // `_B` is the suffix of byte counts throughout.
 
+pub mod morton;
 mod region;
 mod shape;
 

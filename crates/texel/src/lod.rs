@@ -3,17 +3,11 @@
 // source: Vulkan specification, "Scale Factor, Level-of-Detail Operation and Image Level(s)
 // Selection"
 
-use tepui_agx_packets::sampler::MipFilter;
-
 use crate::axis::whole;
-use crate::{Floats, LANES, Row};
-
-/// Fraction bits of a level of detail. Assumption: 8, as Mesa announces (mipmapPrecisionBits),
-/// rounded to the nearest.
-pub const LOD_BITS: u32 = 8;
+use crate::{Floats, MipFilter, Row, TextureUnit};
 
 /// Rates of change of each coordinate, to the right and down.
-pub type Gradient = [[Floats; 2]; 3];
+pub type Gradient<const N: usize> = [[Floats<N>; 2]; 3];
 
 /// Differences between neighbours of a quad: lanes are numbered left to right, top to bottom.
 ///
@@ -21,9 +15,9 @@ pub type Gradient = [[Floats; 2]; 3];
 /// specification also allows each row and column its own. llvmpipe and SwiftShader do the former, and
 /// coordinates that jump from pixel to pixel (glmark2's `refract`) look like theirs only then.
 #[inline(always)]
-pub fn derivatives(x: &Floats) -> [Floats; 2] {
-    let mut out = [[0.0; LANES]; 2];
-    for quad in 0..LANES / 4 {
+pub fn derivatives<const N: usize>(x: &Floats<N>) -> [Floats<N>; 2] {
+    let mut out = [[0.0; N]; 2];
+    for quad in 0..N / 4 {
         let q = 4 * quad;
         for k in 0..4 {
             out[0][q + k] = x[q + 1] - x[q];
@@ -35,7 +29,7 @@ pub fn derivatives(x: &Floats) -> [Floats; 2] {
 
 /// The gradient of the first `axes` coordinates.
 #[inline(always)]
-pub fn gradient(coordinates: &[Floats; 3], axes: usize, out: &mut Gradient) {
+pub fn gradient<const N: usize>(coordinates: &[Floats<N>; 3], axes: usize, out: &mut Gradient<N>) {
     for (out, x) in out.iter_mut().zip(coordinates).take(axes) {
         *out = derivatives(x);
     }
@@ -43,36 +37,36 @@ pub fn gradient(coordinates: &[Floats; 3], axes: usize, out: &mut Gradient) {
 
 /// What gradients say: the level of detail, and how many samples lie along which direction.
 #[derive(Clone, Copy, Debug)]
-pub struct Footprint {
+pub struct Footprint<const N: usize> {
     /// Level of detail, before bias and clamps.
-    pub lod: Floats,
+    pub lod: Floats<N>,
     /// Samples along the line of anisotropy.
-    pub samples: Floats,
+    pub samples: Floats<N>,
     /// Whether the line follows the second gradient (1.0) or the first (0.0).
-    pub down: Floats,
+    pub down: Floats<N>,
 }
 
 /// Finds the footprint of gradients; times `scale`, they are in texels of the base level. `axes`
 /// coordinates count.
 #[inline(always)]
-pub fn footprint(
-    gradient: &Gradient,
+pub fn footprint<const N: usize>(
+    gradient: &Gradient<N>,
     scale: &[f32; 3],
     axes: usize,
     max_anisotropy: u32,
-    out: &mut Footprint,
+    out: &mut Footprint<N>,
 ) {
-    let mut square = [[0.0f32; LANES]; 2];
+    let mut square = [[0.0f32; N]; 2];
     for (axis, scale) in gradient.iter().zip(scale).take(axes) {
         for (square, rate) in square.iter_mut().zip(axis) {
-            for i in 0..LANES {
+            for i in 0..N {
                 let rate = rate[i] * scale;
                 square[i] += rate * rate;
             }
         }
     }
     let most = max_anisotropy as f32;
-    for i in 0..LANES {
+    for i in 0..N {
         let (right, down) = (square[0][i], square[1][i]);
         out.down[i] = if down > right { 1.0 } else { 0.0 };
         let longest = if down > right { down } else { right };
@@ -104,9 +98,14 @@ pub fn log2(x: f32) -> f32 {
 
 /// Levels of detail, clamped to a range and to a least value of each lane, and rounded.
 #[inline(always)]
-pub fn clamp(lod: &Floats, range: [f32; 2], least: Option<&Row>, out: &mut Floats) {
+pub fn clamp<const N: usize, U: TextureUnit>(
+    lod: &Floats<N>,
+    range: [f32; 2],
+    least: Option<&Row<N>>,
+    out: &mut Floats<N>,
+) {
     let [min, max] = range;
-    for i in 0..LANES {
+    for i in 0..N {
         let mut v = lod[i];
         v = if v > min { v } else { min };
         v = if v < max { v } else { max };
@@ -114,34 +113,34 @@ pub fn clamp(lod: &Floats, range: [f32; 2], least: Option<&Row>, out: &mut Float
             let min = f32::from_bits(least[i]);
             v = if v < min { min } else { v };
         }
-        out[i] = quantize(v);
+        out[i] = quantize::<U>(v);
     }
 }
 
 /// How the lanes read the levels.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
+pub struct Plan<const N: usize> {
     /// Level of each lane, counted from the view's first.
-    pub level: Row,
+    pub level: Row<N>,
     /// Weight of the next smaller level.
-    pub next: Floats,
+    pub next: Floats<N>,
     /// All bits in the lanes that magnify.
-    pub magnify: Row,
+    pub magnify: Row<N>,
     /// All bits in the lanes in which the next level has a weight.
-    pub between: Row,
+    pub between: Row<N>,
 }
 
-impl Plan {
+impl<const N: usize> Plan<N> {
     /// Level 0 for all.
-    pub const ZERO: Plan =
-        Plan { level: [0; LANES], next: [0.0; LANES], magnify: [0; LANES], between: [0; LANES] };
+    pub const ZERO: Plan<N> =
+        Plan { level: [0; N], next: [0.0; N], magnify: [0; N], between: [0; N] };
 }
 
 /// Chooses levels, of which `last` is the smallest.
 #[inline(always)]
-pub fn plan(lod: &Floats, mip: MipFilter, last: f32, out: &mut Plan) {
+pub fn plan<const N: usize>(lod: &Floats<N>, mip: MipFilter, last: f32, out: &mut Plan<N>) {
     let all = |yes: bool| if yes { u32::MAX } else { 0 };
-    for i in 0..LANES {
+    for i in 0..N {
         let v = lod[i];
         out.magnify[i] = all(v <= 0.0);
         let v = if v > 0.0 { v } else { 0.0 };
@@ -161,8 +160,8 @@ pub fn plan(lod: &Floats, mip: MipFilter, last: f32, out: &mut Plan) {
 
 /// Rounds a level of detail to its fixed-point form. NaN becomes 0.
 #[inline(always)]
-pub fn quantize(lod: f32) -> f32 {
-    let scale = (1 << LOD_BITS) as f32;
+pub fn quantize<U: TextureUnit>(lod: f32) -> f32 {
+    let scale = (1 << U::LOD_BITS) as f32;
     let fixed = (lod * scale + 0.5).floor();
     if fixed.is_nan() { 0.0 } else { fixed / scale }
 }
@@ -185,7 +184,7 @@ mod tests {
 
     #[test]
     fn derivatives_are_those_of_the_quad() {
-        let x: Floats = std::array::from_fn(|i| [1.0, 3.0, 10.0, 20.0][i % 4]);
+        let x: Floats<32> = std::array::from_fn(|i| [1.0, 3.0, 10.0, 20.0][i % 4]);
         let [right, down] = derivatives(&x);
         assert_eq!((right[..4].to_vec(), down[..4].to_vec()), (vec![2.0; 4], vec![9.0; 4]));
     }

@@ -1,7 +1,7 @@
 //! A small direct-mapped cache: descriptors by their bytes, blocks by theirs.
 
 /// Values by what they were made of. Bounded; a new value takes the place of one with the same hash.
-pub(crate) struct Cache<K, V> {
+pub struct Cache<K, V> {
     entries: Vec<Option<(K, V)>>,
     size: usize,
     /// Where the value is that was asked for last.
@@ -39,13 +39,13 @@ impl<K: Copy + PartialEq, V> Cache<K, V> {
 
 /// Mixes words into a hash whose upper half is well spread.
 #[inline]
-pub(crate) fn hash(words: impl IntoIterator<Item = u64>) -> u64 {
+pub fn hash(words: impl IntoIterator<Item = u64>) -> u64 {
     words.into_iter().fold(0, |h, w| (h ^ w).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29))
 }
 
 /// The words of a descriptor.
 #[inline]
-pub(crate) fn words<const N: usize>(bytes: &[u8; N]) -> impl Iterator<Item = u64> + '_ {
+pub fn words<const N: usize>(bytes: &[u8; N]) -> impl Iterator<Item = u64> + '_ {
     bytes.chunks(8).map(|c| {
         let mut word = [0; 8];
         word[..c.len()].copy_from_slice(c);

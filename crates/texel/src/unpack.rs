@@ -8,11 +8,10 @@ use tepui_format::texel::srgb::decode_table;
 use tepui_format::{Compression, Format};
 
 use crate::blocks;
-use crate::error::Unsupported;
 use crate::extended::{Extended, UNIT};
 use crate::half;
-use crate::simd::look_up;
-use crate::{Floats, LANES, Row};
+use crate::kernels::look_up;
+use crate::{Floats, FormatError, Row};
 
 /// How the bits of a texel become channels. The channels are in the order of memory, named by the
 /// descriptor's letters: for A1R5G5B5, red comes first all the same.
@@ -71,7 +70,7 @@ pub enum Kind {
 
 impl Unpacker {
     /// How texels of a format are unpacked.
-    pub fn new(format: Format) -> Result<Unpacker, Unsupported> {
+    pub fn new(format: Format) -> Result<Unpacker, FormatError> {
         let info = format.info();
         match &info.encoding {
             Encoding::Plain(channels) => plain(format, channels),
@@ -92,9 +91,9 @@ impl Unpacker {
                 divisor: [255.0, 255.0, 255.0, 1.0],
             }),
             // The hardware sees depth and stencil as colours of one channel.
-            Encoding::Planar(_) | Encoding::DepthStencil(_) => Err(Unsupported::Undecoded(format)),
+            Encoding::Planar(_) | Encoding::DepthStencil(_) => Err(FormatError::Undecoded(format)),
             Encoding::Compressed(compression, _) if !blocks::is_decoded(*compression) => {
-                Err(Unsupported::Undecoded(format))
+                Err(FormatError::Undecoded(format))
             }
             Encoding::Compressed(compression, numeric) => Ok(Unpacker {
                 format,
@@ -142,8 +141,8 @@ impl Unpacker {
 
     /// The bits of a channel of integers.
     #[inline(always)]
-    pub fn integer(&self, words: &[Row; 4], channel: usize) -> Row {
-        let mut out = [0; LANES];
+    pub fn integer<const N: usize>(&self, words: &[Row<N>; 4], channel: usize) -> Row<N> {
+        let mut out = [0; N];
         self.each_integer(words, channel, |i, value| out[i] = value);
         out
     }
@@ -151,21 +150,21 @@ impl Unpacker {
     /// Hands on the bits of a channel of integers, lane by lane: what is done with them is part of the
     /// loop.
     #[inline(always)]
-    pub fn each_integer(
+    pub fn each_integer<const N: usize>(
         &self,
-        words: &[Row; 4],
+        words: &[Row<N>; 4],
         channel: usize,
         mut use_it: impl FnMut(usize, u32),
     ) {
         let f = self.fields[channel];
         let word = &words[f.word as usize];
         if self.kind == Kind::Sint {
-            for i in 0..LANES {
+            for i in 0..N {
                 let top = word[i].wrapping_shl(f.unused.wrapping_sub(f.shift));
                 use_it(i, (top as i32).wrapping_shr(f.unused) as u32);
             }
         } else {
-            for i in 0..LANES {
+            for i in 0..N {
                 use_it(i, word[i].wrapping_shr(f.shift) & f.mask);
             }
         }
@@ -174,30 +173,30 @@ impl Unpacker {
     /// A channel as floats, not yet divided. `x` are the texels' columns. The width is that of the vectors of
     /// hosts that the caller is compiled for.
     #[inline(always)]
-    pub(crate) fn float<const WIDTH: usize>(
+    pub fn float<const N: usize, const WIDTH: usize>(
         &self,
-        words: &[Row; 4],
-        x: &Row,
+        words: &[Row<N>; 4],
+        x: &Row<N>,
         channel: usize,
-    ) -> Floats {
+    ) -> Floats<N> {
         let f = self.fields[channel];
         let word = &words[f.word as usize];
-        let mut out = [0.0; LANES];
+        let mut out = [0.0; N];
         match self.kind {
             Kind::Unorm => {
-                for i in 0..LANES {
+                for i in 0..N {
                     // At most 16 bits, and signed conversions are the faster ones.
                     out[i] = ((word[i] >> f.shift) & f.mask) as i32 as f32;
                 }
             }
             Kind::Uint => {
-                for i in 0..LANES {
+                for i in 0..N {
                     out[i] = ((word[i] >> f.shift) & f.mask) as f32;
                 }
             }
             Kind::Snorm => {
                 let lowest = -self.divisor[channel];
-                for i in 0..LANES {
+                for i in 0..N {
                     let top = word[i].wrapping_shl(f.unused.wrapping_sub(f.shift));
                     let value = ((top as i32) >> f.unused) as f32;
                     // The most negative integer means the same as its neighbour.
@@ -205,40 +204,40 @@ impl Unpacker {
                 }
             }
             Kind::Sint => {
-                for i in 0..LANES {
+                for i in 0..N {
                     let top = word[i].wrapping_shl(f.unused.wrapping_sub(f.shift));
                     out[i] = ((top as i32) >> f.unused) as f32;
                 }
             }
             Kind::Half => {
-                for i in 0..LANES {
+                for i in 0..N {
                     out[i] = half::widen((word[i] >> f.shift) & 0xffff);
                 }
             }
             Kind::Single => {
-                for i in 0..LANES {
+                for i in 0..N {
                     out[i] = f32::from_bits(word[i]);
                 }
             }
             Kind::Ufloat => {
                 // The layout is that of a half with fewer mantissa bits and no sign.
                 let up = 10 - (f.mask.count_ones() - 5);
-                for i in 0..LANES {
+                for i in 0..N {
                     out[i] = half::widen(((word[i] >> f.shift) & f.mask) << up);
                 }
             }
             Kind::Srgb => {
                 if channel == 3 {
-                    for i in 0..LANES {
+                    for i in 0..N {
                         out[i] = ((word[i] >> f.shift) & 0xff) as i32 as f32;
                     }
                 } else {
-                    look_up::<WIDTH>(decode_table(), word, f.shift, &mut out);
+                    look_up::<N, WIDTH>(decode_table(), word, f.shift, &mut out);
                 }
             }
             Kind::SharedExponent => {
                 if channel < 3 {
-                    for i in 0..LANES {
+                    for i in 0..N {
                         // 2^(exponent - bias - mantissa bits), built from bits: always normal.
                         let scale = f32::from_bits(((word[i] >> 27) + 127 - 15 - 9) << 23);
                         let mantissa = (word[i] >> (9 * channel)) & 0x1ff;
@@ -249,18 +248,18 @@ impl Unpacker {
             Kind::Subsampled => {
                 // The first channel is the luma, which each of the two texels has for itself.
                 let step = if channel == 0 { 16 } else { 0 };
-                for i in 0..LANES {
+                for i in 0..N {
                     out[i] = ((word[i] >> (f.shift + step * (x[i] & 1))) & f.mask) as i32 as f32;
                 }
             }
             Kind::Extended(format) => {
-                for i in 0..LANES {
+                for i in 0..N {
                     out[i] = format.decode((word[i] >> f.shift) & f.mask, channel);
                 }
             }
             // Decoded already.
             Kind::Block(..) => {
-                for i in 0..LANES {
+                for i in 0..N {
                     out[i] = f32::from_bits(words[channel][i]);
                 }
             }
@@ -288,11 +287,11 @@ fn field(shift: u16, bits: u8) -> Field {
     }
 }
 
-fn plain(format: Format, channels: &Channels) -> Result<Unpacker, Unsupported> {
+fn plain(format: Format, channels: &Channels) -> Result<Unpacker, FormatError> {
     let list = channels.as_slice();
     let (Some(first), Some(red)) = (list.first(), list.iter().find(|c| index(c.component) == 0))
     else {
-        return Err(Unsupported::Undecoded(format));
+        return Err(FormatError::Undecoded(format));
     };
     let bits = u32::from(first.bits);
     let kind = match red.numeric {
@@ -304,7 +303,7 @@ fn plain(format: Format, channels: &Channels) -> Result<Unpacker, Unsupported> {
         Numeric::Sfloat if bits == 32 => Kind::Single,
         Numeric::Ufloat => Kind::Ufloat,
         Numeric::Srgb => Kind::Srgb,
-        _ => return Err(Unsupported::Undecoded(format)),
+        _ => return Err(FormatError::Undecoded(format)),
     };
     let mut out = Unpacker {
         format,
@@ -345,6 +344,8 @@ mod tests {
 
     use super::*;
 
+    const LANES: usize = 32;
+
     /// Every format that has a codec gives the codec's values.
     #[test]
     fn agrees_with_the_codec() {
@@ -372,7 +373,7 @@ mod tests {
                     }
                 }
                 for c in 0..unpacker.count as usize {
-                    let floats = unpacker.float::<4>(&words, &[0; LANES], c);
+                    let floats = unpacker.float::<LANES, 4>(&words, &[0; LANES], c);
                     let ints = unpacker.integer(&words, c);
                     for lane in 0..LANES {
                         let raw = load(&bytes[lane][..codec.bytes()]);

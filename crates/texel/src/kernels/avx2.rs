@@ -5,15 +5,17 @@
 
 use std::arch::x86_64::*;
 
-use crate::{Floats, LANES, Row};
+use tepui_layout::morton::spread;
+
+use crate::{Floats, Row};
 
 /// The eight lanes of a part of a row.
 ///
 /// # Safety
-/// The host must have AVX2; `part` must be less than four.
+/// The host must have AVX2; `part` must be less than `N / 8`.
 #[inline]
 #[target_feature(enable = "avx2")]
-unsafe fn load(row: &[u32; LANES], part: usize) -> __m256i {
+unsafe fn load<const N: usize>(row: &Row<N>, part: usize) -> __m256i {
     // SAFETY: the caller's promise: the part is inside of the row.
     unsafe { _mm256_loadu_si256(row.as_ptr().add(8 * part).cast()) }
 }
@@ -24,7 +26,12 @@ unsafe fn load(row: &[u32; LANES], part: usize) -> __m256i {
 /// The host must have AVX2.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub unsafe fn look_up(table: &[f32; 256], words: &Row, shift: u32, out: &mut Floats) {
+pub unsafe fn look_up<const N: usize>(
+    table: &[f32; 256],
+    words: &Row<N>,
+    shift: u32,
+    out: &mut Floats<N>,
+) {
     // Not by the host's gathers, which are slower than single loads on some.
     for (words, out) in words.as_chunks::<8>().0.iter().zip(out.as_chunks_mut::<8>().0) {
         let v = |i: usize| table[(words[i] >> shift & 0xff) as usize];
@@ -40,7 +47,12 @@ pub unsafe fn look_up(table: &[f32; 256], words: &Row, shift: u32, out: &mut Flo
 /// The host must have AVX2, and `host` must be valid for reads of four bytes at each offset.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub unsafe fn gather(host: *const u8, offsets: &Row, exec: u32, out: &mut Row) {
+pub unsafe fn gather<const N: usize>(
+    host: *const u8,
+    offsets: &Row<N>,
+    exec: u32,
+    out: &mut Row<N>,
+) {
     let parts = offsets.as_chunks::<8>().0.iter().zip(out.as_chunks_mut::<8>().0);
     for (part, (offsets, out)) in parts.enumerate() {
         if exec >> (8 * part) & 0xff == 0 {
@@ -54,15 +66,16 @@ pub unsafe fn gather(host: *const u8, offsets: &Row, exec: u32, out: &mut Row) {
     }
 }
 
-/// The 32 words of a line of a tile in Morton order, of which pairs lie side by side.
+/// The words of a line of a tile in Morton order, of which pairs lie side by side.
 ///
 /// # Safety
 /// The host must have AVX2, and `from` must be valid for reads of the line's words.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub unsafe fn line(from: *const u32, out: &mut Row) {
-    for (part, first) in [0, 64, 256, 320].into_iter().enumerate() {
-        // SAFETY: the caller's promise; the numbers are those of columns 8, 16 and 24, then of 2, 4 and 6.
+pub unsafe fn line<const N: usize>(from: *const u32, out: &mut Row<N>) {
+    for part in 0..N / 8 {
+        let first = spread(8 * part as u32) as usize;
+        // SAFETY: the caller's promise; the numbers are those of columns 2, 4 and 6.
         unsafe {
             let pair = |k: usize| _mm_loadl_epi64(from.add(first + k).cast());
             let left = _mm_unpacklo_epi64(pair(0), pair(4));
@@ -79,11 +92,11 @@ pub unsafe fn line(from: *const u32, out: &mut Row) {
 /// The host must have AVX2.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub unsafe fn follow([x, y]: [&Row; 2]) -> bool {
+pub unsafe fn follow<const N: usize>([x, y]: [&Row<N>; 2]) -> bool {
     let [x0, y0] = [x, y].map(|row| _mm256_set1_epi32(row[0] as i32));
     let mut expected = _mm256_add_epi32(x0, _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
     let mut apart = _mm256_setzero_si256();
-    for part in 0..LANES / 8 {
+    for part in 0..N / 8 {
         // SAFETY: parts are inside of rows.
         let (x, y) = unsafe { (load(x, part), load(y, part)) };
         apart = _mm256_or_si256(apart, _mm256_xor_si256(x, expected));

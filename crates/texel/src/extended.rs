@@ -2,16 +2,13 @@
 //! on both sides.
 //!
 //! source: Apple's documentation of `MTLPixelFormat.bgr10_xr`, `bgra10_xr` and their sRGB kin, which
-//! gives bits, formula and ranges; cmdbuf.xml, "Texture Type", which gives the type its number.
+//! gives bits, formula and ranges.
 //!
-//! Assumption: of the channels that descriptors can name, these formats are R10G10B10A2, whose upper two
-//! bits are padding, and R16G16B16A16, each with its upper 10 bits. Whether writes round to the nearest is
-//! not documented either; here they do.
+//! Whether writes round to the nearest is not documented; here they do.
 
-use tepui_agx_packets::texture::Channels;
 use tepui_format::Format;
 
-use crate::Row;
+use crate::{Row, lanes};
 
 /// What stands for zero.
 const ZERO: f32 = 384.0;
@@ -25,28 +22,19 @@ const LARGEST: f32 = 1023.0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extended {
     /// 16 bits a channel and four channels, rather than 10 bits and three.
-    wide: bool,
+    pub wide: bool,
     /// Colours are stored after the sRGB curve, continued beyond 1 and mirrored below 0.
-    pub(crate) srgb: bool,
+    pub srgb: bool,
 }
 
 impl Extended {
-    /// The format of a descriptor's channels, if there is one.
-    pub fn of(channels: Channels, srgb: bool) -> Option<Extended> {
-        match channels {
-            Channels::R10G10B10A2 => Some(Extended { wide: false, srgb }),
-            Channels::R16G16B16A16 => Some(Extended { wide: true, srgb }),
-            _ => None,
-        }
-    }
-
     /// A format with texels of the same size.
-    pub(crate) fn carrier(self) -> Format {
+    pub fn carrier(self) -> Format {
         if self.wide { Format::R16G16B16A16_UNORM } else { Format::A2B10G10R10_UNORM_PACK32 }
     }
 
     /// How many channels there are.
-    pub(crate) fn channels(self) -> u32 {
+    pub fn channels(self) -> u32 {
         if self.wide { 4 } else { 3 }
     }
 
@@ -58,7 +46,7 @@ impl Extended {
 
     /// What a channel's bits mean: [`UNIT`] times the value, of sRGB the value.
     #[inline(always)]
-    pub(crate) fn decode(self, bits: u32, channel: usize) -> f32 {
+    pub fn decode(self, bits: u32, channel: usize) -> f32 {
         let value = bits as f32 - ZERO;
         match (channel, self.srgb) {
             // Alpha has no extended range.
@@ -105,8 +93,13 @@ fn to_stored(v: f64) -> f64 {
 }
 
 /// Packs rows of floats' bits.
-pub(crate) fn pack(format: Extended, channels: &[Row; 4], exec: u32, words: &mut [Row; 4]) {
-    for i in crate::fetch::lanes(exec) {
+pub(crate) fn pack<const N: usize>(
+    format: Extended,
+    channels: &[Row<N>; 4],
+    exec: u32,
+    words: &mut [Row<N>; 4],
+) {
+    for i in lanes(exec) {
         let value = [0, 1, 2, 3].map(|c: usize| f32::from_bits(channels[c][i]));
         let [low, high] = format.pack(value);
         (words[0][i], words[1][i]) = (low, high);
@@ -117,11 +110,11 @@ pub(crate) fn pack(format: Extended, channels: &[Row; 4], exec: u32, words: &mut
 mod tests {
     use super::*;
 
-    const ALL: [(Channels, bool); 4] = [
-        (Channels::R10G10B10A2, false),
-        (Channels::R10G10B10A2, true),
-        (Channels::R16G16B16A16, false),
-        (Channels::R16G16B16A16, true),
+    const ALL: [Extended; 4] = [
+        Extended { wide: false, srgb: false },
+        Extended { wide: false, srgb: true },
+        Extended { wide: true, srgb: false },
+        Extended { wide: true, srgb: true },
     ];
 
     fn value(format: Extended, bits: u32, channel: usize) -> f32 {
@@ -133,10 +126,9 @@ mod tests {
     /// what the formula makes of 1022, not of 1023.
     #[test]
     fn ranges_are_the_documented_ones() {
-        for (channels, srgb) in ALL {
-            let format = Extended::of(channels, srgb).unwrap();
+        for format in ALL {
             let [low, high] = [0, 1022].map(|bits| value(format, bits, 0));
-            let want = if srgb { [-0.5271, 1.66894] } else { [-0.752941, 1.25098] };
+            let want = if format.srgb { [-0.5271, 1.66894] } else { [-0.752941, 1.25098] };
             assert!((low - want[0]).abs() < 1e-4 && (high - want[1]).abs() < 1e-4, "{low} {high}");
             assert_eq!([0, 1023].map(|bits| value(format, bits, 3)), [0.0, 1.0]);
         }
@@ -145,7 +137,7 @@ mod tests {
     /// Each value of 8 bits has one of its own: twice the value, and 384.
     #[test]
     fn eight_bits_fit() {
-        let format = Extended::of(Channels::R16G16B16A16, false).unwrap();
+        let format = Extended { wide: true, srgb: false };
         for v in 0..=255u32 {
             assert_eq!(value(format, 2 * v + 384, 1), v as f32 / 255.0);
         }
@@ -153,8 +145,7 @@ mod tests {
 
     #[test]
     fn what_is_written_reads_the_same() {
-        for (channels, srgb) in ALL {
-            let format = Extended::of(channels, srgb).unwrap();
+        for format in ALL {
             for bits in 0..1024 {
                 for channel in 0..format.channels() as usize {
                     let mut texel = [0.0; 4];
@@ -162,10 +153,9 @@ mod tests {
                     let words = format.pack(texel);
                     let (word, shift) = format.place(channel);
                     let want = if channel == 3 { bits.clamp(384, 894) } else { bits };
-                    assert_eq!(words[word] >> shift & 1023, want, "{channels} {srgb} {channel}");
+                    assert_eq!(words[word] >> shift & 1023, want, "{format:?} {channel}");
                 }
             }
         }
-        assert_eq!(Extended::of(Channels::R8, false), None);
     }
 }

@@ -1,13 +1,11 @@
 //! One coordinate of all lanes: from where it points to the texels to read.
 
-use tepui_agx_packets::sampler::Wrap;
-
-use crate::{Floats, Ints, LANES, Row};
+use crate::{Floats, Ints, Row, TextureUnit, Wrap};
 
 /// How a coordinate becomes texels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AxisRule {
-    /// Texels of the level along this axis.
+    /// LevelLayout of the level along this axis.
     pub size: u32,
     /// What happens outside.
     pub wrap: Wrap,
@@ -21,27 +19,19 @@ pub struct AxisRule {
 
 /// The texels that lanes read along an axis.
 #[derive(Clone, Copy, Debug)]
-pub struct Axis {
+pub struct Axis<const N: usize> {
     /// The first texel and, if linear, its neighbour; always inside the level.
-    pub texel: [Ints; 2],
+    pub texel: [Ints<N>; 2],
     /// All bits in the lanes whose texel lies outside, and is the border.
-    pub outside: [Row; 2],
+    pub outside: [Row<N>; 2],
     /// Weight of the second texel.
-    pub weight: Floats,
+    pub weight: Floats<N>,
 }
 
-impl Axis {
+impl<const N: usize> Axis<N> {
     /// Nothing yet.
-    pub const ZERO: Axis =
-        Axis { texel: [[0; LANES]; 2], outside: [[0; LANES]; 2], weight: [0.0; LANES] };
+    pub const ZERO: Axis<N> = Axis { texel: [[0; N]; 2], outside: [[0; N]; 2], weight: [0.0; N] };
 }
-
-/// Fraction bits of a texel coordinate: how many steps there are from texel to texel.
-///
-/// Assumption: 8, as Mesa announces (subTexelPrecisionBits), rounded to the nearest.
-pub const SUBTEXEL_BITS: u32 = 8;
-
-const SUBTEXELS: f32 = (1 << SUBTEXEL_BITS) as f32;
 
 /// Coordinates of texels beyond this are all alike: far outside of any image.
 const FAR: f32 = 4_194_304.0;
@@ -51,7 +41,12 @@ const FAR: f32 = 4_194_304.0;
 ///
 // source: Vulkan specification, "Wrapping Operation", "Texel Filtering"
 #[inline(always)]
-pub fn axis(rule: &AxisRule, coordinate: &Floats, offset: &Ints, out: &mut Axis) {
+pub fn axis<const N: usize, U: TextureUnit>(
+    rule: &AxisRule,
+    coordinate: &Floats<N>,
+    offset: &Ints<N>,
+    out: &mut Axis<N>,
+) {
     let n = rule.size as i32;
     let size = rule.size as f32;
     let scale = if rule.pixel { 1.0 } else { size };
@@ -59,28 +54,28 @@ pub fn axis(rule: &AxisRule, coordinate: &Floats, offset: &Ints, out: &mut Axis)
     // image first, so that no precision is lost far out.
     match rule.wrap {
         Wrap::ClampToEdge => {
-            lanes::<false>(rule, coordinate, offset, out, |x| x * scale, |t| clamped(t, n));
+            lanes::<N, U, false>(rule, coordinate, offset, out, |x| x * scale, |t| clamped(t, n));
         }
         Wrap::MirroredClampToEdge => {
             let mirror = |t: i32| (if t < 0 { -1 - t } else { t }).min(n - 1);
-            lanes::<false>(rule, coordinate, offset, out, |x| x * scale, mirror);
+            lanes::<N, U, false>(rule, coordinate, offset, out, |x| x * scale, mirror);
         }
         Wrap::ClampToBorder => {
-            lanes::<false>(rule, coordinate, offset, out, |x| x * scale, |t| t);
+            lanes::<N, U, false>(rule, coordinate, offset, out, |x| x * scale, |t| t);
             border(n, rule.linear, out);
         }
         Wrap::ClampGl => {
             let top = if rule.pixel { size } else { 1.0 };
             let inside = |x: f32| if x > 0.0 { x.min(top) } else { 0.0 };
-            lanes::<true>(rule, coordinate, offset, out, |x| inside(x) * scale, |t| t);
+            lanes::<N, U, true>(rule, coordinate, offset, out, |x| inside(x) * scale, |t| t);
             border(n, rule.linear, out);
         }
         Wrap::Repeat if rule.pixel => {
-            lanes::<false>(rule, coordinate, offset, out, |x| x, |t| modulo(t, n));
+            lanes::<N, U, false>(rule, coordinate, offset, out, |x| x, |t| modulo(t, n));
         }
         Wrap::Repeat if rule.moved => {
             let fold = |x: f32| (x - x.floor()) * size;
-            lanes::<false>(rule, coordinate, offset, out, fold, |t| modulo(t, n));
+            lanes::<N, U, false>(rule, coordinate, offset, out, fold, |t| modulo(t, n));
         }
         Wrap::Repeat => {
             // At most one texel outside.
@@ -89,7 +84,7 @@ pub fn axis(rule: &AxisRule, coordinate: &Floats, offset: &Ints, out: &mut Axis)
                 let t = if t < 0 { t + n } else { t };
                 if t >= n { t - n } else { t }
             };
-            lanes::<false>(rule, coordinate, offset, out, fold, wrap);
+            lanes::<N, U, false>(rule, coordinate, offset, out, fold, wrap);
         }
         Wrap::MirroredRepeat => {
             let reflect = |t: i32| {
@@ -97,10 +92,10 @@ pub fn axis(rule: &AxisRule, coordinate: &Floats, offset: &Ints, out: &mut Axis)
                 if m < n { m } else { 2 * n - 1 - m }
             };
             if rule.pixel {
-                lanes::<false>(rule, coordinate, offset, out, |x| x, reflect);
+                lanes::<N, U, false>(rule, coordinate, offset, out, |x| x, reflect);
             } else {
                 let fold = |x: f32| (x - 2.0 * (x * 0.5).floor()) * size;
-                lanes::<false>(rule, coordinate, offset, out, fold, reflect);
+                lanes::<N, U, false>(rule, coordinate, offset, out, fold, reflect);
             }
         }
     }
@@ -109,11 +104,11 @@ pub fn axis(rule: &AxisRule, coordinate: &Floats, offset: &Ints, out: &mut Axis)
 /// The loop over lanes: `place` gives the coordinate in texels, `wrap` brings a texel number into the
 /// level. With `GL`, the far edge of the image belongs to the last texel when the nearest is wanted.
 #[inline(always)]
-fn lanes<const GL: bool>(
+fn lanes<const N: usize, U: TextureUnit, const GL: bool>(
     rule: &AxisRule,
-    coordinate: &Floats,
-    offset: &Ints,
-    out: &mut Axis,
+    coordinate: &Floats<N>,
+    offset: &Ints<N>,
+    out: &mut Axis<N>,
     place: impl Fn(f32) -> f32,
     wrap: impl Fn(i32) -> i32,
 ) {
@@ -122,21 +117,25 @@ fn lanes<const GL: bool>(
         let x = if x < -FAR { -FAR } else { x };
         if x > FAR { FAR } else { x }
     };
-    const { assert!(FAR * SUBTEXELS < 2_147_483_648.0, "`whole` takes it") };
-    out.outside = [[0; LANES]; 2];
+    const {
+        assert!(U::SUBTEXEL_BITS <= 8);
+        assert!(FAR * ((1 << U::SUBTEXEL_BITS) as f32) < 2_147_483_648.0, "`whole` takes it");
+    }
+    let subtexels = const { (1 << U::SUBTEXEL_BITS) as f32 };
+    out.outside = [[0; N]; 2];
     if rule.linear {
-        for i in 0..LANES {
+        for i in 0..N {
             // Texel centres are at halves.
             let u = far(place(coordinate[i]));
-            let fixed = whole((u * SUBTEXELS - (SUBTEXELS / 2.0 - 0.5)).floor());
-            let first = (fixed >> SUBTEXEL_BITS) + offset[i];
+            let fixed = whole((u * subtexels - (subtexels / 2.0 - 0.5)).floor());
+            let first = (fixed >> U::SUBTEXEL_BITS) + offset[i];
             out.texel[0][i] = wrap(first);
             out.texel[1][i] = wrap(first + 1);
-            out.weight[i] = (fixed & ((1 << SUBTEXEL_BITS) - 1)) as f32 / SUBTEXELS;
+            out.weight[i] = (fixed & ((1 << U::SUBTEXEL_BITS) - 1)) as f32 / subtexels;
         }
     } else {
         let last = rule.size as i32 - 1;
-        for i in 0..LANES {
+        for i in 0..N {
             let t = whole(far(place(coordinate[i])).floor()) + offset[i];
             let most = if GL && offset[i] == 0 { last } else { i32::MAX };
             out.texel[0][i] = wrap(t.min(most));
@@ -161,9 +160,9 @@ fn clamped(t: i32, n: i32) -> i32 {
 
 /// Says which texels are outside for good, and brings them inside.
 #[inline(always)]
-fn border(n: i32, both: bool, out: &mut Axis) {
+fn border<const N: usize>(n: i32, both: bool, out: &mut Axis<N>) {
     for k in 0..1 + usize::from(both) {
-        for i in 0..LANES {
+        for i in 0..N {
             let t = out.texel[k][i];
             out.outside[k][i] = 0u32.wrapping_sub(u32::from(t < 0 || t >= n));
             out.texel[k][i] = clamped(t, n);
@@ -180,9 +179,15 @@ fn modulo(t: i32, n: i32) -> i32 {
 }
 
 /// Wraps the texel numbers of a load, which may be any.
-pub fn wrap_any(size: u32, wrap_mode: Wrap, texel: &Row, offset: &Ints, out: &mut Axis) {
+pub fn wrap_any<const N: usize>(
+    size: u32,
+    wrap_mode: Wrap,
+    texel: &Row<N>,
+    offset: &Ints<N>,
+    out: &mut Axis<N>,
+) {
     let n = i64::from(size);
-    for i in 0..LANES {
+    for i in 0..N {
         // Numbers are unsigned; offsets may lead below zero.
         let t = i64::from(texel[i]) + i64::from(offset[i]);
         let (inside, outside) = match wrap_mode {
@@ -202,8 +207,8 @@ pub fn wrap_any(size: u32, wrap_mode: Wrap, texel: &Row, offset: &Ints, out: &mu
 
 /// Wraps the texel numbers of a load where texels outside are the border: what drivers bind.
 #[inline(always)]
-pub fn load_border(size: u32, texel: &Row, offset: &Ints, out: &mut Axis) {
-    for i in 0..LANES {
+pub fn load_border<const N: usize>(size: u32, texel: &Row<N>, offset: &Ints<N>, out: &mut Axis<N>) {
+    for i in 0..N {
         // An offset below zero wraps around to a number that is as far outside.
         let t = texel[i].wrapping_add(offset[i] as u32);
         out.outside[0][i] = 0u32.wrapping_sub(u32::from(t >= size));

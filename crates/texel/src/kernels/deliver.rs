@@ -1,7 +1,7 @@
 //! What becomes of channels: the components of a result.
 
 use super::blend::{Tap, channel};
-use crate::{Floats, LANES, Row, floats, half};
+use crate::{Floats, Row, floats, half};
 
 /// Where a component of a result comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,11 @@ pub struct Result<'a> {
 }
 
 #[inline(always)]
-pub fn deliver_tap<const WIDTH: usize>(tap: &Tap<'_>, result: &Result<'_>, out: &mut [Row]) {
+pub fn deliver_tap<const N: usize, const WIDTH: usize>(
+    tap: &Tap<'_, N>,
+    result: &Result<'_>,
+    out: &mut [Row<N>],
+) {
     let mut rows = out.iter_mut();
     for c in (0..4).filter(|c| result.mask >> c & 1 != 0) {
         let Some(row) = rows.next() else { return };
@@ -44,22 +48,27 @@ pub fn deliver_tap<const WIDTH: usize>(tap: &Tap<'_>, result: &Result<'_>, out: 
                 let k = usize::from(k);
                 let divisor = tap.unpacker.divisor[k];
                 if tap.unpacker.is_bytes() && divisor != 1.0 && !result.narrow {
-                    deliver_bytes::<WIDTH>(tap, k, divisor, row);
+                    deliver_bytes::<N, WIDTH>(tap, k, divisor, row);
                 } else {
-                    finish::<WIDTH>(&channel::<WIDTH>(tap, k), divisor, result.narrow, row);
+                    finish::<N, WIDTH>(&channel::<N, WIDTH>(tap, k), divisor, result.narrow, row);
                 }
             }
-            constant => *row = [constant_bits(constant, result.integer, result.narrow); LANES],
+            constant => *row = [constant_bits(constant, result.integer, result.narrow); N],
         }
     }
 }
 
 /// A channel of eight bits without sign to a row of words, in one loop.
 #[inline(always)]
-fn deliver_bytes<const WIDTH: usize>(tap: &Tap<'_>, channel: usize, divisor: f32, row: &mut Row) {
+fn deliver_bytes<const N: usize, const WIDTH: usize>(
+    tap: &Tap<'_, N>,
+    channel: usize,
+    divisor: f32,
+    row: &mut Row<N>,
+) {
     let (shift, reciprocal) = (8 * tap.unpacker.byte(channel) as u32, 1.0 / divisor);
     let (border, word) = (tap.border[channel], &tap.words[0]);
-    for i in 0..LANES {
+    for i in 0..N {
         let value = (word[i] >> shift & 0xff) as i32 as f32;
         let bits = (value.to_bits() & !tap.outside[i]) | (border & tap.outside[i]);
         row[i] = divided::<WIDTH>(f32::from_bits(bits), divisor, reciprocal).to_bits();
@@ -67,11 +76,11 @@ fn deliver_bytes<const WIDTH: usize>(tap: &Tap<'_>, channel: usize, divisor: f32
 }
 
 #[inline(always)]
-pub fn deliver<const WIDTH: usize>(
-    rows: &[Row; 4],
+pub fn deliver<const N: usize, const WIDTH: usize>(
+    rows: &[Row<N>; 4],
     divisor: &[f32; 4],
     result: &Result<'_>,
-    out: &mut [Row],
+    out: &mut [Row<N>],
 ) {
     let bits = if result.narrow { 0xffff } else { u32::MAX };
     let mut outs = out.iter_mut();
@@ -79,15 +88,15 @@ pub fn deliver<const WIDTH: usize>(
         let Some(out) = outs.next() else { return };
         match result.picks[c] {
             Pick::Channel(k) if result.integer => {
-                for i in 0..LANES {
+                for i in 0..N {
                     out[i] = rows[usize::from(k)][i] & bits;
                 }
             }
             Pick::Channel(k) => {
                 let k = usize::from(k);
-                finish::<WIDTH>(&floats(&rows[k]), divisor[k], result.narrow, out);
+                finish::<N, WIDTH>(&floats(&rows[k]), divisor[k], result.narrow, out);
             }
-            constant => *out = [constant_bits(constant, result.integer, result.narrow); LANES],
+            constant => *out = [constant_bits(constant, result.integer, result.narrow); N],
         }
     }
 }
@@ -118,7 +127,12 @@ fn divided<const WIDTH: usize>(value: f32, divisor: f32, reciprocal: f32) -> f32
 }
 
 #[inline(always)]
-fn finish<const WIDTH: usize>(value: &Floats, divisor: f32, narrow: bool, out: &mut Row) {
+fn finish<const N: usize, const WIDTH: usize>(
+    value: &Floats<N>,
+    divisor: f32,
+    narrow: bool,
+    out: &mut Row<N>,
+) {
     let reciprocal = 1.0 / divisor;
     let mut value = *value;
     if divisor != 1.0 {
@@ -127,11 +141,11 @@ fn finish<const WIDTH: usize>(value: &Floats, divisor: f32, narrow: bool, out: &
         }
     }
     if narrow {
-        for i in 0..LANES {
+        for i in 0..N {
             out[i] = half::narrow(value[i]);
         }
     } else {
-        for i in 0..LANES {
+        for i in 0..N {
             out[i] = value[i].to_bits();
         }
     }

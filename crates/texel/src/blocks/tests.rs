@@ -1,5 +1,7 @@
 //! Blocks against an independent decoder, and of any bits.
 
+use tepui_format::Numeric;
+
 use super::*;
 
 fn random_blocks() -> impl Iterator<Item = [u32; 4]> {

@@ -1,19 +1,17 @@
-//! Channels, a lane each, to the bits of texels: the pixel back end's conversions.
+//! Channels, a lane each, to the bits of texels.
 
 use tepui_format::Format;
 use tepui_format::info::{Channels, Component, Encoding, Numeric};
 use tepui_format::texel::{TexelCodec, srgb};
 
-use crate::error::Unsupported;
 use crate::extended::{self, Extended};
-use crate::simd::Kernels;
-use crate::{LANES, Row, half};
+use crate::{FormatError, Kernels, Row, TextureUnit, half, lanes};
 
 /// How channels become the bits of a texel.
 #[derive(Clone, Copy)]
 pub struct Packer {
     /// The format, or one of the same size.
-    pub(crate) format: Format,
+    pub format: Format,
     codec: TexelCodec,
     kind: Kind,
     channels: u32,
@@ -54,9 +52,9 @@ enum Kind {
 }
 
 impl Packer {
-    /// How texels of a format are packed; the pixel back end writes no blocks.
-    pub fn new(format: Format) -> Result<Packer, Unsupported> {
-        let codec = TexelCodec::new(format).map_err(|_| Unsupported::NotWritable(format))?;
+    /// How texels of a format are packed, if it has no blocks.
+    pub fn new(format: Format) -> Result<Packer, FormatError> {
+        let codec = TexelCodec::new(format).map_err(|_| FormatError::NotWritable(format))?;
         let kind = match format {
             Format::R32_UINT | Format::R32_SINT | Format::R32_SFLOAT => Kind::Words(1),
             Format::R32G32_UINT | Format::R32G32_SINT | Format::R32G32_SFLOAT => Kind::Words(2),
@@ -84,7 +82,7 @@ impl Packer {
     }
 
     /// How texels of extended range are packed.
-    pub(crate) fn extended(format: Extended) -> Result<Packer, Unsupported> {
+    pub fn extended(format: Extended) -> Result<Packer, FormatError> {
         let carrier = Packer::new(format.carrier())?;
         Ok(Packer { kind: Kind::Extended(format), channels: format.channels(), ..carrier })
     }
@@ -101,12 +99,12 @@ impl Packer {
 
     /// Packs the lanes of `exec`. Channels are floats' bits for formats that hold floats, else
     /// integers, in the order of memory; words are the texels' bits, lowest first.
-    pub(crate) fn pack(
+    pub fn pack<const N: usize, U: TextureUnit>(
         &self,
-        kernels: &Kernels,
-        channels: &[Row; 4],
+        kernels: &Kernels<N, U>,
+        channels: &[Row<N>; 4],
         exec: u32,
-        words: &mut [Row; 4],
+        words: &mut [Row<N>; 4],
     ) {
         match self.kind {
             Kind::Words(n) => return words[..n].copy_from_slice(&channels[..n]),
@@ -114,10 +112,7 @@ impl Packer {
             Kind::Extended(format) => return extended::pack(format, channels, exec, words),
             Kind::Float | Kind::Integer => {}
         }
-        for i in 0..LANES {
-            if exec >> i & 1 == 0 {
-                continue;
-            }
+        for i in lanes(exec) {
             let value = [channels[0][i], channels[1][i], channels[2][i], channels[3][i]];
             let bits = match self.kind {
                 Kind::Integer => self.codec.pack_u32(value),
@@ -157,9 +152,13 @@ fn fixed(channels: &Channels) -> Option<Fixed> {
 
 /// Packs all lanes of a format of [`Kind::Rows`].
 #[inline(always)]
-pub(crate) fn pack_rows(packer: &Packer, channels: &[Row; 4], words: &mut [Row; 4]) {
+pub(crate) fn pack_rows<const N: usize>(
+    packer: &Packer,
+    channels: &[Row<N>; 4],
+    words: &mut [Row<N>; 4],
+) {
     let Kind::Rows(fixed) = packer.kind else { return };
-    *words = [[0; LANES]; 4];
+    *words = [[0; N]; 4];
     for (c, (row, field)) in channels.iter().zip(&packer.fields).enumerate() {
         if field.bits == 0 {
             continue;
@@ -167,7 +166,7 @@ pub(crate) fn pack_rows(packer: &Packer, channels: &[Row; 4], words: &mut [Row; 
         let (word, all) = (&mut words[field.word as usize], (1u32 << field.bits) - 1);
         macro_rules! each {
             ($v:ident => $bits:expr) => {
-                for i in 0..LANES {
+                for i in 0..N {
                     let $v = row[i];
                     word[i] |= ($bits & all) << field.shift;
                 }
@@ -204,6 +203,10 @@ fn rounded(value: f32, least: f32, most: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::testing::Unit;
+
+    const LANES: usize = 32;
+    type Row = crate::Row<LANES>;
 
     /// Every format that has a codec has the codec's bits, but for the fractions of NaNs.
     #[test]
@@ -237,7 +240,7 @@ mod tests {
                     })
                 });
                 let mut words = [[0; LANES]; 4];
-                packer.pack(Kernels::of_host(), &channels, u32::MAX, &mut words);
+                packer.pack(Kernels::<LANES, Unit>::of_host(), &channels, u32::MAX, &mut words);
                 for i in 0..LANES {
                     let value = channels.map(|c| c[i]);
                     let want = match packer.is_float() {

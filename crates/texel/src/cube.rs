@@ -1,20 +1,20 @@
 //! Cubes: from a direction to a face and a place on it, and across the faces' edges.
 
 use crate::lod::Gradient;
-use crate::{Floats, Ints, LANES, Row};
+use crate::{Floats, Ints, Row};
 
 /// Faces and places of directions.
 #[derive(Clone, Copy, Debug)]
-pub struct Faces {
+pub struct Faces<const N: usize> {
     /// Number of the face: +x, -x, +y, -y, +z, -z.
-    pub face: Row,
+    pub face: Row<N>,
     /// Coordinates on the face, 0 to 1.
-    pub place: [Floats; 2],
+    pub place: [Floats<N>; 2],
 }
 
-impl Faces {
+impl<const N: usize> Faces<N> {
     /// Nothing yet.
-    pub const ZERO: Faces = Faces { face: [0; LANES], place: [[0.0; LANES]; 2] };
+    pub const ZERO: Faces<N> = Faces { face: [0; N], place: [[0.0; N]; 2] };
 }
 
 /// Major axis, then which axis s and t run along, with their signs, for each face.
@@ -50,8 +50,8 @@ fn along(face: u32, [x, y, z]: [f32; 3]) -> [f32; 3] {
 
 /// Finds face and place of each lane's direction.
 #[inline(always)]
-pub fn faces(direction: &[Floats; 3], out: &mut Faces) {
-    for i in 0..LANES {
+pub fn faces<const N: usize>(direction: &[Floats<N>; 3], out: &mut Faces<N>) {
+    for i in 0..N {
         let r = [direction[0][i], direction[1][i], direction[2][i]];
         let a = r.map(f32::abs);
         // z wins over y wins over x. source: the same section, rules of precedence
@@ -76,9 +76,14 @@ pub fn faces(direction: &[Floats; 3], out: &mut Faces) {
 /// Gradients on the faces from gradients of the directions.
 /// source: Vulkan specification, "Cube Map Derivative Transformation"
 #[inline(always)]
-pub fn gradients(faces: &Row, direction: &[Floats; 3], gradient: &Gradient, out: &mut Gradient) {
+pub fn gradients<const N: usize>(
+    faces: &Row<N>,
+    direction: &[Floats<N>; 3],
+    gradient: &Gradient<N>,
+    out: &mut Gradient<N>,
+) {
     for way in 0..2 {
-        for i in 0..LANES {
+        for i in 0..N {
             let r = [direction[0][i], direction[1][i], direction[2][i]];
             let rate = [gradient[0][way][i], gradient[1][way][i], gradient[2][way][i]];
             let [s, t, length] = along(faces[i], r);
@@ -103,7 +108,7 @@ pub struct FaceTexel {
 }
 
 /// The texel next to a face's edge, on the face on the other side. `None` at corners, where three
-/// faces meet and there is no fourth texel. Texels are at most one step outside.
+/// faces meet and there is no fourth texel. LevelLayout are at most one step outside.
 pub fn across(at: FaceTexel, size: i32) -> Option<FaceTexel> {
     let outside = |v: i32| v < 0 || v >= size;
     match (outside(at.x), outside(at.y)) {
@@ -131,10 +136,15 @@ pub fn across(at: FaceTexel, size: i32) -> Option<FaceTexel> {
 
 /// Moves the texels of lanes that lie beyond an edge to the neighbouring face; gives the lanes that
 /// have a corner and no texel.
-pub fn cross(size: u32, face: &mut Row, x: &mut Ints, y: &mut Ints) -> u32 {
+pub fn cross<const N: usize>(
+    size: u32,
+    face: &mut Row<N>,
+    x: &mut Ints<N>,
+    y: &mut Ints<N>,
+) -> u32 {
     let size = size as i32;
     let mut corners = 0;
-    for i in 0..LANES {
+    for i in 0..N {
         let at = FaceTexel { face: face[i], x: x[i].clamp(-1, size), y: y[i].clamp(-1, size) };
         match across(at, size) {
             Some(to) => (face[i], x[i], y[i]) = (to.face, to.x, to.y),

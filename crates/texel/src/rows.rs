@@ -1,13 +1,13 @@
 //! A rectangle of texels to a level of an image in host memory, where texels lie in rows or in squares of
 //! four by four.
 
-use crate::image::Level;
+use crate::LevelLayout;
 
 /// The longest side: that of a tile.
-pub(crate) const MAX_SIDE: usize = 32;
+pub const MAX_SIDE: usize = 32;
 
 /// Whether [`write`] can write these texels: columns and lines from `at` on.
-pub(crate) fn suit(level: &Level, at: [u32; 2], size: [usize; 2]) -> bool {
+pub fn suit(level: &impl LevelLayout, at: [u32; 2], size: [usize; 2]) -> bool {
     let squares = at.iter().all(|v| v % 4 == 0) && size.iter().all(|n| n % 4 == 0);
     let inside = size.iter().all(|&n| n <= MAX_SIDE);
     inside && (level.is_linear() || squares && level.is_morton())
@@ -19,8 +19,8 @@ pub(crate) fn suit(level: &Level, at: [u32; 2], size: [usize; 2]) -> bool {
 /// The texels must be inside of the level. `to`, where the level starts, must be valid for writes of all its
 /// texels, which are of the size of `T`.
 #[inline(always)]
-pub(crate) unsafe fn write<T: Copy>(
-    level: &Level,
+pub unsafe fn write<T: Copy>(
+    level: &impl LevelLayout,
     to: *mut u8,
     [x0, y0]: [u32; 2],
     [width, height]: [usize; 2],

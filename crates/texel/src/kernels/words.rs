@@ -2,31 +2,31 @@
 
 use std::marker::PhantomData;
 
-use tepui_agx_layout::address::spread;
+use tepui_layout::morton::spread;
 
 #[cfg(target_arch = "x86_64")]
 use super::avx2;
-use crate::{Floats, LANES, Row};
+use crate::{Floats, Row};
 
-/// Texels that lie apart in host memory, one of each lane.
-pub struct Apart<'a> {
+/// LevelLayout that lie apart in host memory, one of each lane.
+pub struct Apart<'a, const N: usize> {
     host: *const u8,
-    offsets: &'a Row,
+    offsets: &'a Row<N>,
     exec: u32,
     bytes: u32,
 }
 
-impl<'a> Apart<'a> {
-    /// Texels of `bytes` bytes at offsets, of those halves of the group that have a lane in `exec`.
+impl<'a, const N: usize> Apart<'a, N> {
+    /// LevelLayout of `bytes` bytes at offsets, of those halves of the group that have a lane in `exec`.
     ///
     /// # Safety
     /// `host` must be valid for reads of `bytes` bytes at each offset as long as the value lives.
-    pub unsafe fn new(host: *const u8, offsets: &'a Row, exec: u32, bytes: u32) -> Apart<'a> {
+    pub unsafe fn new(host: *const u8, offsets: &'a Row<N>, exec: u32, bytes: u32) -> Apart<'a, N> {
         Apart { host, offsets, exec, bytes }
     }
 }
 
-/// A line of 32 texels of four bytes in Morton order.
+/// A line of texels of four bytes, one of each lane, in Morton order.
 pub struct Line<'a> {
     from: *const u32,
     lives: PhantomData<&'a u32>,
@@ -44,18 +44,19 @@ impl Line<'_> {
 
 /// The words of texels that lie apart.
 #[inline(always)]
-pub fn texels<const WIDTH: usize>(texels: &Apart<'_>, words: &mut [Row; 4]) {
+pub fn texels<const N: usize, const WIDTH: usize>(texels: &Apart<'_, N>, words: &mut [Row<N>; 4]) {
     let Apart { host, offsets, exec, bytes } = *texels;
     #[cfg(target_arch = "x86_64")]
-    if WIDTH == 8 && bytes >= 4 {
+    if WIDTH == 8 && N.is_multiple_of(8) && bytes >= 4 {
         for (k, row) in words.iter_mut().enumerate().take(bytes as usize / 4) {
             // SAFETY: hosts of this width have AVX2; `Apart` has the promise that texels can be read.
             unsafe { avx2::gather(host.wrapping_add(4 * k), offsets, exec, row) };
         }
         return;
     }
-    for h in (0..LANES).step_by(LANES / 2).filter(|h| exec >> h & 0xffff != 0) {
-        let lanes = h..h + LANES / 2;
+    let half = (1 << (N / 2)) - 1;
+    for h in (0..N).step_by(N / 2).filter(|h| exec >> h & half != 0) {
+        let lanes = h..h + N / 2;
         // SAFETY: `Apart` has the promise that texels can be read.
         unsafe {
             match bytes {
@@ -98,9 +99,9 @@ pub fn texels<const WIDTH: usize>(texels: &Apart<'_>, words: &mut [Row; 4]) {
 
 /// The words of a line of texels.
 #[inline(always)]
-pub fn line<const WIDTH: usize>(line: &Line<'_>, words: &mut Row) {
+pub fn line<const N: usize, const WIDTH: usize>(line: &Line<'_>, words: &mut Row<N>) {
     #[cfg(target_arch = "x86_64")]
-    if WIDTH == 8 {
+    if WIDTH == 8 && N.is_multiple_of(8) {
         // SAFETY: hosts of this width have AVX2; `Line` has the promise that texels can be read.
         return unsafe { avx2::line(line.from, words) };
     }
@@ -115,13 +116,18 @@ pub fn line<const WIDTH: usize>(line: &Line<'_>, words: &mut Row) {
 /// The values of bytes of words in a table. The width is that of the vectors of hosts that the caller is
 /// compiled for.
 #[inline(always)]
-pub fn look_up<const WIDTH: usize>(table: &[f32; 256], words: &Row, shift: u32, out: &mut Floats) {
+pub fn look_up<const N: usize, const WIDTH: usize>(
+    table: &[f32; 256],
+    words: &Row<N>,
+    shift: u32,
+    out: &mut Floats<N>,
+) {
     #[cfg(target_arch = "x86_64")]
-    if WIDTH == 8 {
+    if WIDTH == 8 && N.is_multiple_of(8) {
         // SAFETY: hosts of this width have AVX2.
         return unsafe { avx2::look_up(table, words, shift, out) };
     }
-    for i in 0..LANES {
+    for i in 0..N {
         out[i] = table[((words[i] >> shift) & 0xff) as usize];
     }
 }
