@@ -17,12 +17,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod buffer_pool;
 pub mod fault;
 mod lanes;
 pub mod memory;
 pub mod vm;
+pub mod worker_pool;
 
+pub use buffer_pool::BufferPool;
 pub use fault::{Access, Fault, FaultKind};
 pub use lanes::top_bits;
 pub use memory::Memory;
 pub use vm::{AddressSpace, BindError, Protection, RangeCache};
+pub use worker_pool::WorkerPool;

@@ -67,7 +67,13 @@ fn garbage_in_a_descriptor_is_an_undefined_result() {
 fn a_descriptor_of_zeros_reads_where_nothing_is_mapped() {
     let told = told(&[0; 24], None, nearest());
     let told = (told.0, told.1.as_str());
-    assert_eq!(told, (ReportKind::UnboundTexel, "texels at 0x0 are not mapped; the result is undefined, here zero"));
+    assert_eq!(
+        told,
+        (
+            ReportKind::UnboundTexel,
+            "texels at 0x0 are not mapped; the result is undefined, here zero"
+        )
+    );
 }
 
 #[test]
@@ -75,7 +81,13 @@ fn a_stale_address_reads_where_nothing_is_mapped() {
     let texture = Texture { layout: Layout::Gpu, address: 0x7f_0000_0000, ..Texture::default() };
     let told = told(&packed(texture), None, nearest());
     let told = (told.0, told.1.as_str());
-    assert_eq!(told, (ReportKind::UnboundTexel, "texels at 0x7f00000000 are not mapped; the result is undefined, here zero"));
+    assert_eq!(
+        told,
+        (
+            ReportKind::UnboundTexel,
+            "texels at 0x7f00000000 are not mapped; the result is undefined, here zero"
+        )
+    );
 }
 
 #[test]

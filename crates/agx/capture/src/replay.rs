@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
+use tepui_agx_chips::{PAGE_SHIFT, VA_BITS};
 use tepui_agx_kernel::{Work, submit};
 use tepui_agx_model::{Attachment, Gpu, JobFault, JobStats};
 use tepui_capture::{Finish, PAGE_BYTES, Session, Start};
@@ -14,10 +15,6 @@ use tepui_softgpu::{AddressSpace, BindError, Memory, Protection};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::residency;
-
-/// GPU pages, and the width of its addresses.
-const PAGE_SHIFT: u32 = PAGE_BYTES.ilog2();
-const VA_BITS: u32 = 40;
 
 /// Memory of one command that is set up at most.
 const MAX_BYTES: u64 = 1 << 36;

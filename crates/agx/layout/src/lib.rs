@@ -56,7 +56,7 @@ pub use tepui_layout::{
 pub const CACHE_LINE_B: u64 = 128;
 
 /// Bytes of the GPU's page: the largest tile fills one. source: Mesa, `AIL_PAGESIZE`.
-pub const PAGE_B: u64 = 16384;
+pub const PAGE_B: u64 = tepui_agx_chips::PAGE_BYTES;
 
 /// The largest width, height, depth and number of layers.
 /// source: cmdbuf.xml, "Texture": 14-bit fields that hold the size minus one.

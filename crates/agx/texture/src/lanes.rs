@@ -1,11 +1,9 @@
 //! What all GPUs' texture units do, for the 32 lanes of a SIMD-group and the precisions of AGX.
 
+pub use tepui_agx_chips::LANES;
 use tepui_texel::{TextureUnit, axis, cube, lod};
 
 use crate::image::Level;
-
-/// Lanes of a SIMD-group.
-pub const LANES: usize = 32;
 
 /// 32 bits for each lane.
 pub type Row = tepui_texel::Row<LANES>;

@@ -234,7 +234,7 @@ impl<'v> Frame<'v> {
             setups.extend(scene.primitives.iter().map(set_up));
         } else {
             let all = scene.primitives.par_iter().with_min_len(SETUPS_AT_A_TIME).map(set_up);
-            gpu.pool()?.install(|| all.collect_into_vec(&mut setups));
+            gpu.threads()?.install(|| all.collect_into_vec(&mut setups));
         }
         for (index, primitive) in (0..).zip(&scene.primitives) {
             let limits = setup::limits(scene, primitive, size_px);

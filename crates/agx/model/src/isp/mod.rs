@@ -30,12 +30,12 @@ use tepui_raster::{Bins, Shape};
 use tepui_softgpu::AddressSpace;
 
 use crate::Gpu;
-use crate::crew::{Budget, share};
 use crate::job::{JobFault, JobStats, RenderJob, Unit};
-use crate::recycle::{Buffers, bytes_of};
 use crate::render::scene::Scene;
 use crate::usc::program::Programs;
+use crate::workers::{Budget, share};
 use frame::{Frame, Setup};
+use tepui_softgpu::buffer_pool::{Buffers, bytes_of};
 use tile::TileWorker;
 
 /// Memory of frames.

@@ -1,5 +1,6 @@
 //! Z load and store: depth and stencil of tiles from and to memory.
 
+use tepui_agx_chips::PAGE_BYTES;
 use tepui_agx_packets::Packet;
 use tepui_agx_packets::render::{IspBgobjvals, IspZlsPixels, ZlsControl, ZlsFormat, ZlsTiling};
 use tepui_agx_packets::texture::Layout;
@@ -36,8 +37,6 @@ fn stride(register: u32, unit: u64) -> u64 {
     (u64::from(register >> 14) + 1) * unit
 }
 
-/// Bytes of a page.
-const PAGE: u64 = 16384;
 /// Bytes of a cache line.
 const LINE: u64 = 128;
 
@@ -62,7 +61,7 @@ impl Zls {
                 size_px: [pixels.x, pixels.y],
                 samples: u32::from(job.samples),
                 address: buffer.base,
-                layer_stride: stride(buffer.stride, PAGE),
+                layer_stride: stride(buffer.stride, PAGE_BYTES),
                 metadata: if compressed {
                     Some((buffer.comp_base, stride(buffer.comp_stride, LINE)))
                 } else {

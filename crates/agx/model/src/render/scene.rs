@@ -6,7 +6,7 @@ use tepui_agx_packets::ppp;
 use tepui_raster::{FillRule, Grid};
 pub use tepui_raster::{Kind, Piece};
 
-use crate::recycle::{Buffers, bytes_of};
+use tepui_softgpu::buffer_pool::{Buffers, bytes_of};
 
 /// The hardware's grid of window positions: 8 sub-pixel bits, a guard band of ±32768 pixels.
 pub const GRID: Grid = Grid::new(8, 32768, FillRule::TopLeft);

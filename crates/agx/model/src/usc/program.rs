@@ -454,6 +454,8 @@ impl<'v> Programs<'v> {
 
 #[cfg(test)]
 mod tests {
+    use tepui_agx_chips::{PAGE_BYTES, PAGE_SHIFT, VA_BITS};
+
     use super::*;
     use tepui_agx_isa::asm::assemble;
     use tepui_softgpu::{Memory, Protection};
@@ -462,8 +464,8 @@ mod tests {
 
     /// An address space with code at [`BASE`].
     fn with_code(code: &[u8]) -> AddressSpace {
-        let vm = AddressSpace::new(14, 40);
-        let size = code.len().next_multiple_of(1 << 14);
+        let vm = AddressSpace::new(PAGE_SHIFT, VA_BITS);
+        let size = code.len().next_multiple_of(PAGE_BYTES as usize);
         let memory = Arc::new(Memory::new(size).unwrap());
         vm.bind(BASE, memory, 0, size as u64, Protection::READ | Protection::WRITE).unwrap();
         vm.write(BASE, code).unwrap();

@@ -4,8 +4,7 @@
 //! instruction is a loop over two or three rows that the compiler turns into vector code. A 16-bit
 //! register is the low or high half of each lane of a row, a 64-bit register two rows.
 
-/// Lanes of a SIMD-group.
-pub const LANES: usize = 32;
+pub use tepui_agx_chips::LANES;
 
 /// One 32-bit value for each lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

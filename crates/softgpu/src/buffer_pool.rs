@@ -1,10 +1,10 @@
-//! Memory that is kept from one command to the next: what a frame needs is mostly what the frame before
-//! it needed, and the host clears every page that it gives anew.
+//! Reusable buffers: memory that is kept from one command to the next. What a frame needs is mostly what
+//! the frame before it needed, and the host clears every page that it gives anew.
 
 use std::sync::{Mutex, PoisonError};
 
-/// Sets of buffers that nobody uses at the moment.
-pub struct Shelf<T>(Mutex<Vec<T>>);
+/// Sets of buffers that are not in use.
+pub struct BufferPool<T>(Mutex<Vec<T>>);
 
 /// Sets that are kept: as many as queues that run at the same time, mostly.
 const KEPT: usize = 2;
@@ -21,7 +21,7 @@ pub trait Buffers: Default {
 /// Sets that hold more are not kept.
 const MOST_BYTES: usize = 64 << 20;
 
-impl<T: Buffers> Shelf<T> {
+impl<T: Buffers> BufferPool<T> {
     /// An empty set; the memory may have been used before.
     pub fn take(&self) -> T {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
@@ -37,9 +37,9 @@ impl<T: Buffers> Shelf<T> {
     }
 }
 
-impl<T> Default for Shelf<T> {
+impl<T> Default for BufferPool<T> {
     fn default() -> Self {
-        Shelf(Mutex::default())
+        BufferPool(Mutex::default())
     }
 }
 
@@ -64,14 +64,14 @@ mod tests {
 
     #[test]
     fn memory_comes_back_empty_and_not_without_bound() {
-        let shelf = Shelf::<Vec<u8>>::default();
+        let pool = BufferPool::<Vec<u8>>::default();
         let mut used = vec![1; 100];
         used.reserve(4000);
         let place = used.as_ptr();
-        shelf.put(used);
-        let again = shelf.take();
+        pool.put(used);
+        let again = pool.take();
         assert!(again.is_empty() && again.as_ptr() == place);
-        shelf.put(Vec::with_capacity(MOST_BYTES + 1));
-        assert_eq!(shelf.take().capacity(), 0);
+        pool.put(Vec::with_capacity(MOST_BYTES + 1));
+        assert_eq!(pool.take().capacity(), 0);
     }
 }
