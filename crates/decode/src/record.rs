@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use tepui_packets::{Decoded, PacketInfo, Value};
@@ -64,7 +65,7 @@ pub enum Problem {
         /// Where, in bytes from the program's start.
         offset: u32,
         /// Why.
-        error: tepui_agx_isa::DecodeError,
+        error: InstructionError,
     },
     /// A program that runs into zeros.
     #[error("at {offset:#x} the code ends without a stop")]
@@ -80,6 +81,37 @@ pub enum Problem {
         /// Words that the pointer says.
         said: u32,
     },
+}
+
+/// Why bytes are no instruction, as the disassembler of the GPU has it.
+#[derive(Clone, Debug)]
+pub struct InstructionError(Arc<dyn std::error::Error + Send + Sync>);
+
+impl InstructionError {
+    /// Of a disassembler's error.
+    pub fn new(error: impl std::error::Error + Send + Sync + 'static) -> InstructionError {
+        InstructionError(Arc::new(error))
+    }
+
+    /// The disassembler's error.
+    pub fn get(&self) -> &(dyn std::error::Error + Send + Sync + 'static) {
+        &*self.0
+    }
+}
+
+/// The same if they say the same.
+impl PartialEq for InstructionError {
+    fn eq(&self, other: &InstructionError) -> bool {
+        self.to_string() == other.to_string()
+    }
+}
+
+impl Eq for InstructionError {}
+
+impl fmt::Display for InstructionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
 }
 
 /// What a record holds beside its children.
@@ -152,7 +184,8 @@ impl Record {
         if let Content::Packet(decoded) = &self.content { Some(decoded) } else { None }
     }
 
-    pub(crate) fn set_packet(&mut self, info: &'static PacketInfo, bytes: &[u8]) {
+    /// Decodes a packet into the record; what is odd in it becomes problems.
+    pub fn set_packet(&mut self, info: &'static PacketInfo, bytes: &[u8]) {
         match (info.decode)(bytes) {
             Ok(mut decoded) => {
                 let odd = std::mem::take(&mut decoded.problems);

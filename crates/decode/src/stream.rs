@@ -1,10 +1,8 @@
-//! What the two control streams share: blocks one after another, links, calls, returns, an end.
-//!
-// source: decode.c, agxdecode_stateful
+//! Control streams: blocks one after another, links, calls, returns, an end.
 
 use std::collections::HashSet;
 
-use crate::{Decoder, Problem, Record};
+use crate::{Problem, Reader, Record};
 
 /// What follows a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,19 +29,20 @@ pub enum Next {
 ///
 /// Nothing in a stream is conditional, so one that comes to an address a second time with the same
 /// calls open would never end.
-pub fn walk<'a>(
-    decoder: &mut Decoder<'a>,
+pub fn walk<'a, D: AsMut<Reader<'a>>>(
+    decoder: &mut D,
     title: &'static str,
     start: u64,
-    mut block: impl FnMut(&mut Decoder<'a>, u64) -> (Record, Next),
+    mut block: impl FnMut(&mut D, u64) -> (Record, Next),
 ) -> Record {
+    let limits = decoder.as_mut().limits();
     let mut stream = Record::new(title, start);
     let mut at = start;
     let mut open: Vec<u64> = Vec::new();
     let mut arrived = HashSet::from([(start, open.clone())]);
     loop {
-        if !decoder.take() {
-            let limit = decoder.options.limits.records;
+        if !decoder.as_mut().take() {
+            let limit = limits.records;
             stream.problems.push(Problem::TooMuch { limit });
             return stream;
         }
@@ -57,7 +56,7 @@ pub fn walk<'a>(
             Next::End => return stream,
             Next::Link(target) => Ok(target),
             Next::Call { target, size } => {
-                let limit = decoder.options.limits.calls;
+                let limit = limits.calls;
                 if open.len() < limit {
                     open.push(at.wrapping_add(size));
                     Ok(target)
