@@ -2,7 +2,9 @@
 //!
 //! A [`Writer`] turns [`Record`]s into a stream of bytes — a file, a pipe, a socket — and a [`Reader`]
 //! turns them back; a [`Session`] applies them one after another and answers what memory held at each
-//! moment. What the bytes of a call or a command mean is the business of the driver's crate.
+//! moment. [`Events`] reads a stream as what happened, [`Replayer`] executes its commands again on a
+//! model, and [`Sink`] is where a recorder's stream goes. What the bytes of a call or a command mean is
+//! the business of the family's crate.
 //!
 //! ```
 //! use tepui_capture::{Process, Reader, Record, Writer};
@@ -34,14 +36,23 @@
 //!
 //! A stream may end anywhere, as programs do. A reader of a damaged stream gives the offset and stops.
 
+mod events;
 mod reader;
 mod record;
+mod replay;
+mod residency;
 mod session;
+mod sink;
+mod spaces;
 mod writer;
 
+pub use events::{Event, EventError, Events};
 pub use reader::{ReadError, Reader};
 pub use record::{Call, ClientMemory, Contents, Finish, Mapping, Mappings, Process, Record, Start};
+pub use replay::{Changed, Compared, Model, Replayed, Replayer, Unplayable};
 pub use session::{Inconsistent, Session, View};
+pub use sink::{CAPTURE_VARIABLE, Output, Sink};
+pub use spaces::Spaces;
 pub use writer::{ObjectWriter, Writer};
 
 /// What a stream begins with.

@@ -2,10 +2,7 @@
 
 use std::io::Read;
 
-use tepui_agx_decode::{GpuMemory, Unreadable};
-use tepui_capture::{
-    Call, Finish, Inconsistent, Process, ReadError, Reader, Record, Session, Start, View,
-};
+use crate::{Call, Finish, Inconsistent, Process, ReadError, Reader, Record, Session, Start, View};
 
 /// Why a capture cannot be followed further.
 #[derive(Debug, thiserror::Error)]
@@ -59,8 +56,8 @@ impl<R: Read> Events<R> {
     }
 
     /// Memory as a command sees it that has just started.
-    pub fn memory(&self, start: &Start) -> SpaceMemory<'_> {
-        SpaceMemory(self.session.space(start.space))
+    pub fn memory(&self, start: &Start) -> View<'_> {
+        self.session.space(start.space)
     }
 
     fn step(&mut self) -> Result<Option<Event>, EventError> {
@@ -93,14 +90,5 @@ impl<R: Read> Events<R> {
         let next = self.step().transpose();
         self.failed = !matches!(next, Some(Ok(_)));
         next
-    }
-}
-
-/// An address space of a capture, for a decoder.
-pub struct SpaceMemory<'a>(pub View<'a>);
-
-impl GpuMemory for SpaceMemory<'_> {
-    fn read(&self, address: u64, into: &mut [u8]) -> Result<(), Unreadable> {
-        self.0.read(address, into).map_err(|address| Unreadable { address })
     }
 }

@@ -3,8 +3,9 @@
 
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
-use tepui_capture::PAGE_BYTES;
 use tepui_softgpu::Memory;
+
+use crate::PAGE_BYTES;
 
 /// Pages, of [`PAGE_BYTES`], that may hold something other than zeros.
 pub struct Touched(Vec<bool>);
