@@ -1,10 +1,10 @@
 //! Captures: what a process asked of a GPU, and the memory that its commands saw.
 //!
-//! A [`Writer`] turns [`Record`]s into a stream of bytes — a file, a pipe, a socket — and a [`Reader`]
-//! turns them back; a [`Session`] applies them one after another and answers what memory held at each
-//! moment. [`Events`] reads a stream as what happened, [`Replayer`] executes its commands again on a
-//! model, and [`Sink`] is where a recorder's stream goes. What the bytes of a call or a command mean is
-//! the business of the family's crate.
+//! A [`Writer`] turns [`Record`]s into a stream of bytes — a file, a pipe, a socket — and a
+//! [`Reader`] turns them back; a [`Session`] applies them one after another and answers what memory
+//! held at each moment. [`Events`] reads a stream as what happened, [`Replayer`] executes its
+//! commands again on a model, and [`Sink`] is where a recorder's stream goes. What the bytes of a
+//! call or a command mean is the business of the family's crate.
 //!
 //! ```
 //! use tepui_capture::{Process, Reader, Record, Writer};
@@ -28,13 +28,14 @@
 //! | 4 | CRC-32 (that of Ethernet and zlib) of the payload |
 //! | length | the payload: a [`Record`] in the [postcard](https://postcard.jamesmunns.com/wire-format) format |
 //!
-//! Variants of [`Record`] are only added at its end, and a reader skips a payload that begins with a
-//! variant it does not know. Memory travels in pages of [`PAGE_BYTES`]; a page is written once, without
-//! the zeros at its end, and later records name it by its number: pages count from 1 in the order of
-//! their records, and number 0 is the page of zeros. [`Record::Forget`] starts all numbers anew, so that
-//! a reader's memory is bounded as the writer's is.
+//! Variants of [`Record`] are only added at its end, and a reader skips a payload that begins with
+//! a variant it does not know. Memory travels in pages of [`PAGE_BYTES`]; a page is written once,
+//! without the zeros at its end, and later records name it by its number: pages count from 1 in the
+//! order of their records, and number 0 is the page of zeros. [`Record::Forget`] starts all numbers
+//! anew, so that a reader's memory is bounded as the writer's is.
 //!
-//! A stream may end anywhere, as programs do. A reader of a damaged stream gives the offset and stops.
+//! A stream may end anywhere, as programs do. A reader of a damaged stream gives the offset and
+//! stops.
 
 mod events;
 mod reader;

@@ -98,8 +98,8 @@ pub struct Replayed<S, F, A> {
 /// How the results compare with those in the capture.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Compared {
-    /// Pages that differ: GPU address of the first byte that does, the byte in the capture, the byte
-    /// here, and how many bytes of the page differ.
+    /// Pages that differ: GPU address of the first byte that does, the byte in the capture, the
+    /// byte here, and how many bytes of the page differ.
     pub different: Vec<(u64, u8, u8, usize)>,
     /// The fault in the capture.
     pub fault: Option<String>,
@@ -189,14 +189,14 @@ impl<M: Model> Replayer<M> {
         Ok(Replayed { result, changed, hash: all.digest(), attachments, time })
     }
 
-    /// Compares with the capture, where the command has just finished. `None` for a command that was
-    /// not executed.
+    /// Compares with the capture, where the command has just finished. `None` for a command that
+    /// was not executed.
     pub fn finish(&mut self, session: &Session, finish: &Finish) -> Option<Compared> {
         let key = (finish.file, finish.queue, finish.submission, finish.command);
         let outcome = self.running.remove(&key)?;
         let mut different = Vec::new();
-        // After a fault the capture holds what was written before it, and so does this; but which of
-        // several threads had written is not determined.
+        // After a fault the capture holds what was written before it, and so does this; but which
+        // of several threads had written is not determined.
         if !outcome.faulted {
             for (&id, pages) in &outcome.objects {
                 let captured: BTreeMap<u32, &Arc<[u8]>> = session.object_pages(id).collect();

@@ -1,5 +1,5 @@
-//! Which pages of a block of memory were ever touched: most of what a driver allocates never is, and to
-//! read an untouched page of shared memory would make it real.
+//! Which pages of a block of memory were ever touched: most of what a driver allocates never is,
+//! and to read an untouched page of shared memory would make it real.
 
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
@@ -23,8 +23,8 @@ impl Touched {
     }
 }
 
-/// The touched pages of a block. For a block without a file these are the pages in RAM: the kernel does
-/// not say which it has swapped out.
+/// The touched pages of a block. For a block without a file these are the pages in RAM: the kernel
+/// does not say which it has swapped out.
 pub fn touched(memory: &Memory) -> Touched {
     let mut touched = Touched(vec![false; memory.size().div_ceil(PAGE_BYTES)]);
     let found = match memory.file() {

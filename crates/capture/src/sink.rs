@@ -18,8 +18,8 @@ pub const CAPTURE_VARIABLE: &str = "TEPUI_CAPTURE";
 /// A stream, whatever it goes to.
 pub type Output = Writer<Box<dyn Write + Send>>;
 
-/// A stream that begins when there is something to write, and ends when writing fails, as it does when
-/// the reader goes away.
+/// A stream that begins when there is something to write, and ends when writing fails, as it does
+/// when the reader goes away.
 pub enum Sink {
     /// Not yet.
     Waiting(Open),
@@ -31,8 +31,8 @@ pub enum Sink {
 pub type Open = Box<dyn FnOnce(Process) -> io::Result<(Box<dyn Write + Send>, Process)> + Send>;
 
 impl Sink {
-    /// A sink as the environment asks for one ([`CAPTURE_VARIABLE`]). If the target cannot be reached
-    /// when the stream begins, that is reported on standard error.
+    /// A sink as the environment asks for one ([`CAPTURE_VARIABLE`]). If the target cannot be
+    /// reached when the stream begins, that is reported on standard error.
     pub fn from_environment() -> Option<Sink> {
         let target = std::env::var_os(CAPTURE_VARIABLE).filter(|target| !target.is_empty())?;
         Some(Sink::Waiting(Box::new(move |device| {
@@ -52,8 +52,8 @@ impl Sink {
         matches!(self, Sink::Waiting(_))
     }
 
-    /// Begins the stream, if it has not, with what is known of the process and its GPU. `None` if that
-    /// fails, which is reported.
+    /// Begins the stream, if it has not, with what is known of the process and its GPU. `None` if
+    /// that fails, which is reported.
     pub fn begin(self, process: Process) -> Option<Sink> {
         let Sink::Waiting(open) = self else { return Some(self) };
         let begun = open(process).and_then(|(out, process)| {
@@ -83,8 +83,8 @@ impl Sink {
     }
 }
 
-/// Opens the target. All of this goes straight to the kernel: libc's functions that take a path are the
-/// preloaded library's own, and it is only now being set up.
+/// Opens the target. All of this goes straight to the kernel: libc's functions that take a path are
+/// the preloaded library's own, and it is only now being set up.
 fn open(path: &Path, process: u32) -> io::Result<Box<dyn Write + Send>> {
     let is_directory = rustix::fs::stat(path)
         .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory);

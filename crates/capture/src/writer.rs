@@ -61,8 +61,8 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Describes what an object of `size` bytes holds now: [`ObjectWriter::page`] takes its pages in
-    /// rising order, and those left out hold zeros.
+    /// Describes what an object of `size` bytes holds now: [`ObjectWriter::page`] takes its pages
+    /// in rising order, and those left out hold zeros.
     pub fn object(&mut self, object: u64, size: u64) -> io::Result<ObjectWriter<'_, W>> {
         let count = usize::try_from(size.div_ceil(PAGE_BYTES as u64)).map_err(io::Error::other)?;
         let known = self.objects.remove(&object);

@@ -12,8 +12,8 @@ pub type Fields = Vec<(Cow<'static, str>, Value)>;
 pub type Inner = fn(&str) -> Option<&'static [Field]>;
 
 /// The fields of a kernel structure. Structures inside, which `inner` knows, are taken apart
-/// (`helper.cfg`); fields that the bytes end before are left out, since a client may know an older and
-/// shorter structure.
+/// (`helper.cfg`); fields that the bytes end before are left out, since a client may know an older
+/// and shorter structure.
 pub fn fields(list: &'static [Field], bytes: &[u8], inner: Inner) -> Fields {
     let mut out = Fields::new();
     collect("", list, bytes, inner, &mut out);

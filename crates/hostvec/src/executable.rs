@@ -41,8 +41,8 @@ impl Executable {
         Some(Executable { memory, length })
     }
 
-    /// The address of a byte of the code. Whoever jumps there has to know that an instruction begins
-    /// there, and what it expects.
+    /// The address of a byte of the code. Whoever jumps there has to know that an instruction
+    /// begins there, and what it expects.
     #[inline]
     pub fn at(&self, offset: u32) -> *const u8 {
         debug_assert!((offset as usize) < self.length);

@@ -50,7 +50,8 @@ impl<const MAX: usize> Default for Coverage<MAX> {
     }
 }
 
-/// An edge function within a tile: the value at a sample of column x and row y is `first + a x + b y`.
+/// An edge function within a tile: the value at a sample of column x and row y is `first + a x + b
+/// y`.
 struct Side<const MAX: usize> {
     a: i32,
     b: i32,
@@ -163,8 +164,8 @@ impl<const MAX: usize> Coverage<MAX> {
 /// Columns that are looked at together: those of a small shape are mostly in one part of a tile.
 const PART: usize = 8;
 
-/// For rows y0, y0 + 1, … which of `columns` have sample `s` inside of all sides. Returns the columns that
-/// are inside in some row.
+/// For rows y0, y0 + 1, … which of `columns` have sample `s` inside of all sides. Returns the
+/// columns that are inside in some row.
 #[inline(always)]
 fn rows_inside<const MAX: usize>(
     bits: &mut [u32],

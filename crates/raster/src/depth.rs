@@ -1,7 +1,7 @@
 //! The depth and stencil buffer of a tile, and the tests against it.
 //!
-//! Both are kept sample by sample, in rows of [`TILE_SIDE`] pixels whatever the size of the tile, so
-//! that a test of a row is a loop over lanes.
+//! Both are kept sample by sample, in rows of [`TILE_SIDE`] pixels whatever the size of the tile,
+//! so that a test of a row is a loop over lanes.
 
 use tepui_softgpu::top_bits;
 
@@ -10,12 +10,12 @@ use crate::TILE_SIDE;
 /// Pixels of a row that are tested together: those of a small primitive are mostly in one part.
 const PART: usize = 8;
 
-/// A plane equation over the pixels of a tile: `[a, b, c]` is `a x + (b y + c)`, with x and y counted
-/// from a corner that the model chooses.
+/// A plane equation over the pixels of a tile: `[a, b, c]` is `a x + (b y + c)`, with x and y
+/// counted from a corner that the model chooses.
 pub type Plane = [f32; 3];
 
-/// The value of a plane. Everything that needs the depth of a sample calls this, so that tests before
-/// and in a fragment program and what the program reads agree in the last bit.
+/// The value of a plane. Everything that needs the depth of a sample calls this, so that tests
+/// before and in a fragment program and what the program reads agree in the last bit.
 #[inline(always)]
 pub fn at(plane: &Plane, x: f32, y: f32) -> f32 {
     plane[0] * x + (plane[1] * y + plane[2])
@@ -107,7 +107,8 @@ impl<const MAX: usize> DepthStencil<MAX> {
         for (texels, depths) in out.iter_mut().zip(depths) {
             if self.unorm16 {
                 for (texel, z) in texels.iter_mut().zip(depths) {
-                    // Adding 2^23 rounds to an integer, ties to even, in the low bits. A NaN becomes 0.
+                    // Adding 2^23 rounds to an integer, ties to even, in the low bits. A NaN
+                    // becomes 0.
                     let z = if *z > 0.0 { z.min(1.0) } else { 0.0 };
                     *texel = (z * 65535.0 + 8_388_608.0).to_bits() & 0xffff;
                 }
@@ -129,8 +130,8 @@ impl<const MAX: usize> DepthStencil<MAX> {
         }
     }
 
-    /// Tests and updates the pixels `mask` of a row, whose first pixel is at `x`, `y` of the plane of
-    /// depths, which are clamped to a range. Returns those that pass.
+    /// Tests and updates the pixels `mask` of a row, whose first pixel is at `x`, `y` of the plane
+    /// of depths, which are clamped to a range. Returns those that pass.
     #[inline(always)]
     pub fn test_row(
         &mut self,
@@ -173,7 +174,8 @@ impl<const MAX: usize> DepthStencil<MAX> {
         }
         let old: &mut [f32; PART] =
             (&mut self.depth[place..place + PART]).try_into().expect("a part of a row");
-        // All bits where the comparison holds; one loop for each function, so that it has none of its own.
+        // All bits where the comparison holds; one loop for each function, so that it has none of
+        // its own.
         let mut holds = [0; PART];
         macro_rules! compare {
             ($holds:expr) => {
@@ -258,11 +260,11 @@ fn operate(operation: StencilOp, old: u8, reference: u8) -> u8 {
     }
 }
 
-/// A comparison, one bit for each outcome that passes: bit 0 less, bit 1 equal, bit 2 greater, bit 3
-/// unordered (a NaN). The conjunction of two comparisons is the AND of their bits.
+/// A comparison, one bit for each outcome that passes: bit 0 less, bit 1 equal, bit 2 greater, bit
+/// 3 unordered (a NaN). The conjunction of two comparisons is the AND of their bits.
 ///
-/// [`Compare::ALWAYS_ORDERED`] is the exception to that rule in one point: a new value that is no NaN
-/// passes whatever the old one is.
+/// [`Compare::ALWAYS_ORDERED`] is the exception to that rule in one point: a new value that is no
+/// NaN passes whatever the old one is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compare(u8);
 
@@ -363,8 +365,8 @@ impl Tests {
     /// Everything passes, nothing is written.
     pub const NONE: Tests = Tests { depth: Compare::ALWAYS_ORDERED, write: false, stencil: None };
 
-    /// Does everything pass with nothing written? Only if no depth is NaN, which no interpolated one
-    /// is that matters.
+    /// Does everything pass with nothing written? Only if no depth is NaN, which no interpolated
+    /// one is that matters.
     #[inline]
     pub fn is_trivial(&self) -> bool {
         let always = matches!(self.depth, Compare::ALWAYS_ORDERED | Compare::ALWAYS);

@@ -1,7 +1,7 @@
 //! The grid of sub-pixels on which primitives are drawn.
 
-/// What the hardware does with window coordinates. Vulkan leaves the number of sub-pixel bits and the
-/// guard band to the implementation.
+/// What the hardware does with window coordinates. Vulkan leaves the number of sub-pixel bits and
+/// the guard band to the implementation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Grid {
     subpixel_bits: u32,
@@ -20,8 +20,8 @@ pub enum FillRule {
 }
 
 impl Grid {
-    /// A grid with `1 << subpixel_bits` positions along each side of a pixel. Primitives are clipped
-    /// where a window coordinate exceeds ±`guard_band_px`.
+    /// A grid with `1 << subpixel_bits` positions along each side of a pixel. Primitives are
+    /// clipped where a window coordinate exceeds ±`guard_band_px`.
     ///
     /// # Panics
     /// If an edge across the guard band would be longer than 2^24 sub-pixels, beyond which edge
@@ -56,8 +56,8 @@ impl Grid {
         (pixels * self.pixel() as f32).round_ties_even() as i32
     }
 
-    /// Is a point on the edge from `p` to `q`, where `d = q - p`, inside of the shape to its right (y
-    /// downwards)?
+    /// Is a point on the edge from `p` to `q`, where `d = q - p`, inside of the shape to its right
+    /// (y downwards)?
     #[inline]
     pub(crate) const fn includes(&self, [dx, dy]: [i64; 2]) -> bool {
         let horizontal = match self.fill {

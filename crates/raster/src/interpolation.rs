@@ -14,8 +14,9 @@ pub struct Interpolation {
 }
 
 impl Interpolation {
-    /// Sets up a primitive from its vertices' homogeneous window coordinates before clipping (window
-    /// x · w, y · w, z · w, and w): a value that is linear in the primitive's own plane is `inverse · values` over w.
+    /// Sets up a primitive from its vertices' homogeneous window coordinates before clipping
+    /// (window x · w, y · w, z · w, and w): a value that is linear in the primitive's own plane is
+    /// `inverse · values` over w.
     pub fn new(kind: Kind, positions: &[[f32; 4]; 3]) -> Interpolation {
         let p = positions.map(|v| v.map(f64::from));
         let row = |v: [f64; 4]| [v[0], v[1], v[3]];

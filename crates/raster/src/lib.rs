@@ -8,8 +8,8 @@
 //! ```
 //!
 //! A GPU model says what its hardware does with a [`Grid`] (sub-pixel bits, guard band, fill rule),
-//! sample positions ([`Samples`]), a [`ClipVolume`] and depth and stencil [`Tests`]; which words of a
-//! control stream these come from is the model's business. Results depend on nothing but the
+//! sample positions ([`Samples`]), a [`ClipVolume`] and depth and stencil [`Tests`]; which words of
+//! a control stream these come from is the model's business. Results depend on nothing but the
 //! arguments, so pictures are the same at any thread count.
 //!
 //! Tiles are at most [`TILE_SIDE`] pixels wide and high: a row of coverage is one word.

@@ -47,8 +47,8 @@ pub struct Placed<'a> {
 type Spot = ([i32; 2], f32);
 
 impl<'a> Placed<'a> {
-    /// Places a primitive; `None` if it is outside of a plane. `distances` are those of its vertices
-    /// from further planes, negative outside.
+    /// Places a primitive; `None` if it is outside of a plane. `distances` are those of its
+    /// vertices from further planes, negative outside.
     #[inline]
     pub fn new(
         grid: &'a Grid,
@@ -191,8 +191,8 @@ impl Viewport {
     }
 }
 
-/// Drops the pieces from `first` on that lie wholly outside of the rectangle from `min_px` to `max_px`
-/// (exclusive). `size_px` is the diameter of points or the width of lines.
+/// Drops the pieces from `first` on that lie wholly outside of the rectangle from `min_px` to
+/// `max_px` (exclusive). `size_px` is the diameter of points or the width of lines.
 #[inline]
 pub fn drop_outside(
     grid: &Grid,

@@ -20,7 +20,8 @@ pub struct Shape {
     pub edges: [Edge; 4],
     /// Number of sides.
     pub sides: u8,
-    /// Columns and rows that it may touch, cut down to scissors and framebuffer: first, one past last.
+    /// Columns and rows that it may touch, cut down to scissors and framebuffer: first, one past
+    /// last.
     pub min_px: [u16; 2],
     /// As `min_px`.
     pub max_px: [u16; 2],
@@ -115,8 +116,8 @@ fn radius(grid: &Grid, size_px: f32) -> i64 {
 /// Lines are drawn at most this wide, which bounds the slopes of their edges.
 const MAX_LINE_WIDTH_PX: f32 = 16.0;
 
-/// A line as the parallelogram that Vulkan allows where lines are not strict: its ends are cut along
-/// the axis that it runs across.
+/// A line as the parallelogram that Vulkan allows where lines are not strict: its ends are cut
+/// along the axis that it runs across.
 fn line(grid: &Grid, p: [i64; 2], q: [i64; 2], width_px: f32) -> [[i64; 2]; 4] {
     let half = radius(grid, width_px.min(MAX_LINE_WIDTH_PX));
     let (dx, dy) = (q[0] - p[0], q[1] - p[1]);

@@ -1,5 +1,5 @@
-//! Reusable buffers: memory that is kept from one command to the next. What a frame needs is mostly what
-//! the frame before it needed, and the host clears every page that it gives anew.
+//! Reusable buffers: memory that is kept from one command to the next. What a frame needs is mostly
+//! what the frame before it needed, and the host clears every page that it gives anew.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -1,5 +1,6 @@
 //! What every GPU model shares: host memory behind buffer objects ([`memory`]), GPU address spaces
-//! with page tables and permissions ([`vm`]), and the faults they raise ([`fault`]).
+//! with page tables and permissions ([`vm`]), the faults they raise ([`fault`]), threads that play
+//! shader cores ([`worker_pool`]), and buffers that are used again ([`buffer_pool`]).
 //!
 //! A kernel front binds [`memory::Memory`] into a [`vm::AddressSpace`]; a model's units read and
 //! write through the address space only, as silicon does.

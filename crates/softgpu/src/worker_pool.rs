@@ -10,8 +10,8 @@ pub use rayon::ThreadPool;
 #[error("the host gives no threads: {0}")]
 pub struct NoThreads(#[from] rayon::ThreadPoolBuildError);
 
-/// Threads that play the shader cores of a GPU. They start with the first work, so that a process that
-/// only looks at a device has none.
+/// Threads that play the shader cores of a GPU. They start with the first work, so that a process
+/// that only looks at a device has none.
 pub struct WorkerPool {
     workers: usize,
     name: &'static str,
@@ -19,8 +19,8 @@ pub struct WorkerPool {
 }
 
 impl WorkerPool {
-    /// A pool of so many threads, but at most `most`; 0 takes one for each core of the host. Threads
-    /// are called `name` and a number.
+    /// A pool of so many threads, but at most `most`; 0 takes one for each core of the host.
+    /// Threads are called `name` and a number.
     pub fn new(threads: usize, most: usize, name: &'static str) -> WorkerPool {
         let wanted = match threads {
             0 => std::thread::available_parallelism().map_or(1, |n| n.get()),
@@ -47,10 +47,10 @@ impl WorkerPool {
         Ok(self.pool.get_or_init(|| pool))
     }
 
-    /// Hands out work items in order, to all workers or to the calling thread if that is enough, until
-    /// one fails. Each worker begins, runs its items and finishes; the error is that of the first item
-    /// that has one, whichever worker met it first, so that it does not depend on the number of
-    /// threads.
+    /// Hands out work items in order, to all workers or to the calling thread if that is enough,
+    /// until one fails. Each worker begins, runs its items and finishes; the error is that of the
+    /// first item that has one, whichever worker met it first, so that it does not depend on the
+    /// number of threads.
     ///
     /// # Errors
     /// If the host gives no threads. What became of the work is the second value.

@@ -36,8 +36,8 @@ impl<const N: usize> Axis<N> {
 /// Coordinates of texels beyond this are all alike: far outside of any image.
 const FAR: f32 = 4_194_304.0;
 
-/// Finds the texels of a coordinate, moved by `offset` texels; with [`AxisRule::moved`] unset, those
-/// are zeros.
+/// Finds the texels of a coordinate, moved by `offset` texels; with [`AxisRule::moved`] unset,
+/// those are zeros.
 ///
 // source: Vulkan specification, "Wrapping Operation", "Texel Filtering"
 #[inline(always)]
@@ -50,8 +50,8 @@ pub fn axis<const N: usize, U: TextureUnit>(
     let n = rule.size as i32;
     let size = rule.size as f32;
     let scale = if rule.pixel { 1.0 } else { size };
-    // The wrap is chosen outside of the loop over lanes. Coordinates that repeat are brought near the
-    // image first, so that no precision is lost far out.
+    // The wrap is chosen outside of the loop over lanes. Coordinates that repeat are brought near
+    // the image first, so that no precision is lost far out.
     match rule.wrap {
         Wrap::ClampToEdge => {
             lanes::<N, U, false>(rule, coordinate, offset, out, |x| x * scale, |t| clamped(t, n));
@@ -101,8 +101,9 @@ pub fn axis<const N: usize, U: TextureUnit>(
     }
 }
 
-/// The loop over lanes: `place` gives the coordinate in texels, `wrap` brings a texel number into the
-/// level. With `GL`, the far edge of the image belongs to the last texel when the nearest is wanted.
+/// The loop over lanes: `place` gives the coordinate in texels, `wrap` brings a texel number into
+/// the level. With `GL`, the far edge of the image belongs to the last texel when the nearest is
+/// wanted.
 #[inline(always)]
 fn lanes<const N: usize, U: TextureUnit, const GL: bool>(
     rule: &AxisRule,
@@ -143,8 +144,8 @@ fn lanes<const N: usize, U: TextureUnit, const GL: bool>(
     }
 }
 
-/// An integral float of less than 2^31 as an integer; NaN becomes 0. (`as` asks for more than vector
-/// instructions give, and so becomes 32 scalar conversions.)
+/// An integral float of less than 2^31 as an integer; NaN becomes 0. (`as` asks for more than
+/// vector instructions give, and so becomes 32 scalar conversions.)
 #[inline(always)]
 pub(crate) fn whole(x: f32) -> i32 {
     debug_assert!(x.is_nan() || x.abs() < 2_147_483_648.0, "{x}");

@@ -1,6 +1,7 @@
 //! A small direct-mapped cache: descriptors by their bytes, blocks by theirs.
 
-/// Values by what they were made of. Bounded; a new value takes the place of one with the same hash.
+/// Values by what they were made of. Bounded; a new value takes the place of one with the same
+/// hash.
 pub struct Cache<K, V> {
     entries: Vec<Option<(K, V)>>,
     size: usize,

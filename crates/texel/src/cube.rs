@@ -116,8 +116,9 @@ pub fn across(at: FaceTexel, size: i32) -> Option<FaceTexel> {
         (true, true) => return None,
         _ => {}
     }
-    // The centre of the texel as a direction with the major axis at `size`: exact in integers. A texel
-    // outside lies one step beyond the neighbouring face, so that face is found by the larger axis.
+    // The centre of the texel as a direction with the major axis at `size`: exact in integers. A
+    // texel outside lies one step beyond the neighbouring face, so that face is found by the larger
+    // axis.
     let [major, s, t] = FACES[at.face as usize];
     let mut direction = [0i32; 3];
     direction[major.0 as usize] = major.1 as i32 * size;

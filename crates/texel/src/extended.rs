@@ -1,8 +1,8 @@
-//! Extended range (XR): fixed point of 10 bits for -0.753 to 1.251, which is 0 to 1 of 8 bits with room
-//! on both sides.
+//! Extended range (XR): fixed point of 10 bits for -0.753 to 1.251, which is 0 to 1 of 8 bits with
+//! room on both sides.
 //!
-//! source: Apple's documentation of `MTLPixelFormat.bgr10_xr`, `bgra10_xr` and their sRGB kin, which
-//! gives bits, formula and ranges.
+//! source: Apple's documentation of `MTLPixelFormat.bgr10_xr`, `bgra10_xr` and their sRGB kin,
+//! which gives bits, formula and ranges.
 //!
 //! Whether writes round to the nearest is not documented; here they do.
 
@@ -122,8 +122,8 @@ mod tests {
         format.decode(bits, channel) / divisor
     }
 
-    /// The ranges that the documentation gives, which the formula does not mention. Its upper ends are
-    /// what the formula makes of 1022, not of 1023.
+    /// The ranges that the documentation gives, which the formula does not mention. Its upper ends
+    /// are what the formula makes of 1022, not of 1023.
     #[test]
     fn ranges_are_the_documented_ones() {
         for format in ALL {

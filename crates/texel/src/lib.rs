@@ -1,4 +1,5 @@
-//! LevelLayout for all lanes of a SIMD-group: coordinates, levels of detail, unpacking, filtering, packing.
+//! LevelLayout for all lanes of a SIMD-group: coordinates, levels of detail, unpacking, filtering,
+//! packing.
 //!
 //! A GPU's texture unit works on a row of lanes at once, and so do these functions: a [`Row`] has a
 //! word for each of `N` lanes (at most 32), and loops over lanes become vector code.
@@ -10,9 +11,9 @@
 //!  channels ──kernels──▶ weighted sums ──▶ rows of results;  channels ──pack──▶ bits
 //! ```
 //!
-//! What GPUs do differently is a parameter: the number of lanes, and the fixed-point precisions and the
-//! arrangement of texels of a [`TextureUnit`]. Descriptors, instructions and memory are the model's.
-//! [`Kernels`] holds the loops, compiled for any host and for hosts with wider vectors.
+//! What GPUs do differently is a parameter: the number of lanes, and the fixed-point precisions and
+//! the arrangement of texels of a [`TextureUnit`]. Descriptors, instructions and memory are the
+//! model's. [`Kernels`] holds the loops, compiled for any host and for hosts with wider vectors.
 //!
 //! Start reading in `axis.rs`, then `lod.rs`, `unpack.rs` and `kernels/blend.rs`.
 
@@ -53,7 +54,8 @@ pub type Ints<const N: usize> = [i32; N];
 
 /// What the texture units of GPUs do differently.
 pub trait TextureUnit: 'static {
-    /// Fraction bits of a texel coordinate: how many steps there are from texel to texel. At most 8.
+    /// Fraction bits of a texel coordinate: how many steps there are from texel to texel. At most
+    /// 8.
     const SUBTEXEL_BITS: u32;
     /// Fraction bits of a level of detail.
     const LOD_BITS: u32;
@@ -61,8 +63,8 @@ pub trait TextureUnit: 'static {
     type Level: LevelLayout;
 }
 
-/// Where the texels of a level lie. Elements (texels, or blocks of them) are numbered from the level's
-/// start; the number is the sum of a part that depends on x and one that depends on y.
+/// Where the texels of a level lie. Elements (texels, or blocks of them) are numbered from the
+/// level's start; the number is the sum of a part that depends on x and one that depends on y.
 ///
 /// Coordinates must lie inside the level.
 pub trait LevelLayout {
@@ -84,8 +86,8 @@ pub trait LevelLayout {
     /// Whether the texels of a row lie side by side.
     fn is_linear(&self) -> bool;
 
-    /// Whether the sixteen texels of each aligned square of four by four lie side by side, in Morton
-    /// order.
+    /// Whether the sixteen texels of each aligned square of four by four lie side by side, in
+    /// Morton order.
     fn is_morton(&self) -> bool;
 
     /// The element of a texel.

@@ -12,8 +12,8 @@ pub type Gradient<const N: usize> = [[Floats<N>; 2]; 3];
 /// Differences between neighbours of a quad: lanes are numbered left to right, top to bottom.
 ///
 /// Assumption: all four have those of the upper left, so that a quad has one level of detail. The
-/// specification also allows each row and column its own. llvmpipe and SwiftShader do the former, and
-/// coordinates that jump from pixel to pixel (glmark2's `refract`) look like theirs only then.
+/// specification also allows each row and column its own. llvmpipe and SwiftShader do the former,
+/// and coordinates that jump from pixel to pixel (glmark2's `refract`) look like theirs only then.
 #[inline(always)]
 pub fn derivatives<const N: usize>(x: &Floats<N>) -> [Floats<N>; 2] {
     let mut out = [[0.0; N]; 2];
@@ -72,7 +72,8 @@ pub fn footprint<const N: usize>(
         let longest = if down > right { down } else { right };
         let shortest = if down > right { right } else { down };
         let (longest, shortest) = (longest.sqrt(), shortest.sqrt());
-        // A line without width has as many samples as there may be; NaN and no line at all have one.
+        // A line without width has as many samples as there may be; NaN and no line at all have
+        // one.
         let ratio = longest / shortest;
         let ratio = if ratio >= 1.0 { ratio } else { 1.0 };
         let ratio = if ratio < most { ratio } else { most };
@@ -81,7 +82,8 @@ pub fn footprint<const N: usize>(
     }
 }
 
-/// Logarithm to the base 2, to within 2^-16, for any positive float; of 0 and NaN a number below -126.
+/// Logarithm to the base 2, to within 2^-16, for any positive float; of 0 and NaN a number below
+/// -126.
 #[inline(always)]
 pub fn log2(x: f32) -> f32 {
     let bits = x.to_bits() as i32;

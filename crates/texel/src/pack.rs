@@ -187,8 +187,8 @@ pub(crate) fn pack_rows<const N: usize>(
     }
 }
 
-/// A float from `least` (0 or -1) to 1 times `most`, rounded once, ties to even; NaN becomes 0. Bits
-/// above those of `most` are of no meaning.
+/// A float from `least` (0 or -1) to 1 times `most`, rounded once, ties to even; NaN becomes 0.
+/// Bits above those of `most` are of no meaning.
 #[inline(always)]
 fn rounded(value: f32, least: f32, most: u32) -> u32 {
     /// Added to a number, leaves the nearest integer in the lowest bits.

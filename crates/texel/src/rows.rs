@@ -1,5 +1,5 @@
-//! A rectangle of texels to a level of an image in host memory, where texels lie in rows or in squares of
-//! four by four.
+//! A rectangle of texels to a level of an image in host memory, where texels lie in rows or in
+//! squares of four by four.
 
 use crate::LevelLayout;
 
@@ -16,8 +16,8 @@ pub fn suit(level: &impl LevelLayout, at: [u32; 2], size: [usize; 2]) -> bool {
 /// Writes texels that [`suit`].
 ///
 /// # Safety
-/// The texels must be inside of the level. `to`, where the level starts, must be valid for writes of all its
-/// texels, which are of the size of `T`.
+/// The texels must be inside of the level. `to`, where the level starts, must be valid for writes
+/// of all its texels, which are of the size of `T`.
 #[inline(always)]
 pub unsafe fn write<T: Copy>(
     level: &impl LevelLayout,
@@ -37,7 +37,8 @@ pub unsafe fn write<T: Copy>(
         }
         return;
     }
-    // In the order in which squares mostly lie in memory, so that the host sees where stores will go.
+    // In the order in which squares mostly lie in memory, so that the host sees where stores will
+    // go.
     let columns: [u32; SQUARES] = std::array::from_fn(|k| level.plain_column(x0 + 4 * k as u32));
     let lines: [u32; SQUARES] = std::array::from_fn(|k| level.plain_line(y0 + 4 * k as u32));
     for square in 0..SQUARES * SQUARES {
@@ -50,7 +51,8 @@ pub unsafe fn write<T: Copy>(
         let four = |x: usize, y: usize| [two(x, y), two(x, y + 1)];
         let all = [four(x, y), four(x + 2, y), four(x, y + 2), four(x + 2, y + 2)];
         let to = place(columns[column] + lines[line]);
-        // SAFETY: the caller's promise; Morton order has sixteen texels of an aligned square side by side.
+        // SAFETY: the caller's promise; Morton order has sixteen texels of an aligned square side
+        // by side.
         unsafe { to.cast::<[[[T; 2]; 2]; 4]>().write_unaligned(all) };
     }
 }

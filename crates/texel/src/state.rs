@@ -13,7 +13,8 @@ pub enum Wrap {
     ClampToBorder,
     /// The image and its mirror image, then the texel at the edge.
     MirroredClampToEdge,
-    /// OpenGL's `GL_CLAMP`: coordinates stop at the edge, where half a texel's weight is the border's.
+    /// OpenGL's `GL_CLAMP`: coordinates stop at the edge, where half a texel's weight is the
+    /// border's.
     ClampGl,
 }
 

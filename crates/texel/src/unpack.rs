@@ -147,8 +147,8 @@ impl Unpacker {
         out
     }
 
-    /// Hands on the bits of a channel of integers, lane by lane: what is done with them is part of the
-    /// loop.
+    /// Hands on the bits of a channel of integers, lane by lane: what is done with them is part of
+    /// the loop.
     #[inline(always)]
     pub fn each_integer<const N: usize>(
         &self,
@@ -170,8 +170,8 @@ impl Unpacker {
         }
     }
 
-    /// A channel as floats, not yet divided. `x` are the texels' columns. The width is that of the vectors of
-    /// hosts that the caller is compiled for.
+    /// A channel as floats, not yet divided. `x` are the texels' columns. The width is that of the
+    /// vectors of hosts that the caller is compiled for.
     #[inline(always)]
     pub fn float<const N: usize, const WIDTH: usize>(
         &self,

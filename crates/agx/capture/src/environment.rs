@@ -7,8 +7,8 @@ use crate::real::{Kernel, RealRecorder};
 use crate::recorder::Recorder;
 
 /// A recorder as the environment asks for one, for a device of this chip. If the target cannot be
-/// reached when the device is opened, that is reported on standard error, and the program runs without a
-/// capture.
+/// reached when the device is opened, that is reported on standard error, and the program runs
+/// without a capture.
 pub fn recorder_from_environment(chip: &'static Chip) -> Option<Recorder> {
     let device = Process {
         driver: tepui_agx_kernel::DRIVER.name.into(),

@@ -351,8 +351,8 @@ unsafe impl Send for Mapped {}
 impl Contents for Mapped {
     fn copy(&self, offset: usize, into: &mut [u8]) {
         let length = into.len().min(self.length.saturating_sub(offset));
-        // SAFETY: the piece lies inside of the mapping. The GPU and the program may write at the same
-        // time, and then the bytes are either.
+        // SAFETY: the piece lies inside of the mapping. The GPU and the program may write at the
+        // same time, and then the bytes are either.
         unsafe {
             std::ptr::copy_nonoverlapping(self.base.add(offset), into.as_mut_ptr(), length);
         }

@@ -55,8 +55,8 @@ impl Decoder<'_> {
         }
     }
 
-    /// A launch and the words that belong to it. Its end is unknown if its first word cannot be read
-    /// or says an unknown mode.
+    /// A launch and the words that belong to it. Its end is unknown if its first word cannot be
+    /// read or says an unknown mode.
     fn launch(&mut self, address: u64) -> (Record, Next) {
         let mut record = Record::new("Launch", address);
         let mut at = address;
@@ -73,7 +73,8 @@ impl Decoder<'_> {
             add(self, UnkG14x::INFO);
         }
         let word0 = self.reader.bytes(word0, 4).and_then(|bytes| {
-            // An unknown mode must not be taken for a direct launch: the words that follow depend on it.
+            // An unknown mode must not be taken for a direct launch: the words that follow depend
+            // on it.
             let (value, problems) = LaunchWord0::unpack_lossy(&bytes).map_err(Problem::Packet)?;
             Ok((value, problems.iter().any(|p| p.field == "Mode")))
         });

@@ -23,9 +23,9 @@ impl Decoder<'_> {
             .collect()
     }
 
-    /// A descriptor of 24 bytes. Nothing in it says whether it is a texture or a writable image. If both
-    /// readings keep to their declarations, the one is taken whose texels are in memory; if that does
-    /// not settle it, both are given.
+    /// A descriptor of 24 bytes. Nothing in it says whether it is a texture or a writable image. If
+    /// both readings keep to their declarations, the one is taken whose texels are in memory; if
+    /// that does not settle it, both are given.
     fn image(&mut self, name: &str, address: u64) -> Vec<Record> {
         let texture = self.reader.packet_as(format!("{name}: Texture"), Texture::INFO, address);
         let pbe = self.reader.packet_as(format!("{name}: PBE"), Pbe::INFO, address);

@@ -1,19 +1,19 @@
 //! Makes what is submitted to an AGX readable.
 //!
-//! A [`Decoder`] starts at an address — a control stream, USC words, a sampler heap — reads GPU memory
-//! through [`GpuMemory`], follows every pointer whose target has a known form, and leaves a tree of
-//! [`Record`]s: a packet with its fields, its address, and what it points to as children. The tree prints
-//! as text ([`Record::to_string`]) and serialises as JSON.
+//! A [`Decoder`] starts at an address — a control stream, USC words, a sampler heap — reads GPU
+//! memory through [`GpuMemory`], follows every pointer whose target has a known form, and leaves a
+//! tree of [`Record`]s: a packet with its fields, its address, and what it points to as children.
+//! The tree prints as text ([`Record::to_string`]) and serialises as JSON.
 //!
-//! Whatever the memory holds, decoding ends: pages that are missing, packets that are odd, streams that
-//! run in circles or never end become [`Problem`]s in the tree, and a [`Limits`] bounds the work.
+//! Whatever the memory holds, decoding ends: pages that are missing, packets that are odd, streams
+//! that run in circles or never end become [`Problem`]s in the tree, and a [`Limits`] bounds the
+//! work.
 //!
-//! The modules follow the hardware: [`mod@cdm`] and [`mod@vdm`] are the two control streams (both on
-//! [`tepui_decode::stream`], which knows links, calls and ends), [`mod@ppp`] the state records of draws,
-//! [`mod@usc`] the words that prepare a shader, [`mod@descriptors`] textures and samplers; code is
-//! disassembled by `tepui_agx_isa`. Above them stand
-//! [`mod@submit`], whole commands of the kernel's interface, and [`mod@calls`], the arguments of its
-//! requests.
+//! The modules follow the hardware: [`mod@cdm`] and [`mod@vdm`] are the two control streams (both
+//! on [`tepui_decode::stream`], which knows links, calls and ends), [`mod@ppp`] the state records
+//! of draws, [`mod@usc`] the words that prepare a shader, [`mod@descriptors`] textures and
+//! samplers; code is disassembled by `tepui_agx_isa`. Above them stand [`mod@submit`], whole
+//! commands of the kernel's interface, and [`mod@calls`], the arguments of its requests.
 //!
 //! ```
 //! use tepui_agx_decode::{Decoder, Options};
@@ -48,8 +48,8 @@ pub struct Options {
     /// Launches have the two further words of the G14 parts with several clusters.
     pub g14x: bool,
     /// Decode USC words and code as often as something points to them, and descriptors in every way
-    /// in which they can be read. Otherwise the second and further pointers to the same words give a
-    /// reference to the first, and the likelier reading is chosen.
+    /// in which they can be read. Otherwise the second and further pointers to the same words give
+    /// a reference to the first, and the likelier reading is chosen.
     pub everything: bool,
     /// Bounds on the work.
     pub limits: Limits,

@@ -29,8 +29,8 @@ pub fn kind_name(kind: u16) -> &'static str {
     }
 }
 
-/// The commands of a command buffer, with their fields but without what these point to. What follows
-/// a header that says more than there is becomes raw bytes.
+/// The commands of a command buffer, with their fields but without what these point to. What
+/// follows a header that says more than there is becomes raw bytes.
 pub fn headers(buffer: &[u8]) -> Vec<Record> {
     let mut out = Vec::new();
     let mut rest = buffer;

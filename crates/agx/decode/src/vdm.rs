@@ -54,8 +54,8 @@ impl Block {
 }
 
 impl Decoder<'_> {
-    /// The vertex control stream at an address, with all that its state points to. `arrays` are what
-    /// the render command says of scissors and depth bias.
+    /// The vertex control stream at an address, with all that its state points to. `arrays` are
+    /// what the render command says of scissors and depth bias.
     pub fn vdm(&mut self, address: u64, arrays: RenderArrays) -> Record {
         walk(self, "VDM stream", address, |decoder, at| decoder.vdm_block(at, arrays))
     }

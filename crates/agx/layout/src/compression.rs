@@ -1,14 +1,14 @@
 //! Compressed images: the metadata buffer, and what is known of its content.
 //!
-//! A compressed image is a twiddled image followed by a **metadata buffer**. Each 16×16 samples of a
-//! compressed level are one **compression tile** with eight bytes of metadata, one byte ("mode") a
-//! **subtile** of 8×4 samples. A multisampled pixel counts as 1×2 or 2×2 samples.
+//! A compressed image is a twiddled image followed by a **metadata buffer**. Each 16×16 samples of
+//! a compressed level are one **compression tile** with eight bytes of metadata, one byte ("mode")
+//! a **subtile** of 8×4 samples. A multisampled pixel counts as 1×2 or 2×2 samples.
 //!
 //! Modes whose meaning is known are [`SubtileMode::Solid`] and the uncompressed mode of a format
 //! ([`uncompressed_mode`]): a tile all of whose subtiles are uncompressed holds its samples exactly
-//! where a twiddled image has them. **Unknown** are all other modes, that is, how the hardware packs
-//! the samples of a compressed subtile; where a solid subtile keeps its colour; and which byte of
-//! the word belongs to which subtile.
+//! where a twiddled image has them. **Unknown** are all other modes, that is, how the hardware
+//! packs the samples of a compressed subtile; where a solid subtile keeps its colour; and which
+//! byte of the word belongs to which subtile.
 //! source: Mesa, `src/asahi/layout/layout.h` (`AIL_COMP_*`), `layout.c`
 //! (`ail_initialize_compression`), `src/asahi/libagx/compression.cl`.
 

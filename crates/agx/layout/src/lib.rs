@@ -11,8 +11,8 @@
 //!
 //! Describe an image with [`ImageDesc`], make a [`Layout`] of it, and ask that for sizes and
 //! addresses: [`Layout::texel_offset_B`] for one pixel with everything checked, or
-//! [`Layout::level_addresser`] for many pixels of one level. [`Layout::tile`] and [`Layout::detile`]
-//! move rectangles between a raster image and the layout.
+//! [`Layout::level_addresser`] for many pixels of one level. [`Layout::tile`] and
+//! [`Layout::detile`] move rectangles between a raster image and the layout.
 //!
 //! ```
 //! use tepui_agx_layout::{ImageDesc, Layout, Texel, Tiling};

@@ -1,8 +1,8 @@
-//! AVX2's instructions, and which copies between registers they save. Templates work in scratch registers:
-//! they copy rows there, compute, and copy the result to a row. But an instruction may read the row itself,
-//! and write its result to where it is wanted: so a copy to a scratch register is only noted, until one of
-//! the two is written; and if the last instruction's result is copied on, the instruction is encoded again
-//! with another destination.
+//! AVX2's instructions, and which copies between registers they save. Templates work in scratch
+//! registers: they copy rows there, compute, and copy the result to a row. But an instruction may
+//! read the row itself, and write its result to where it is wanted: so a copy to a scratch register
+//! is only noted, until one of the two is written; and if the last instruction's result is copied
+//! on, the instruction is encoded again with another destination.
 
 use super::{Assembler, Rm, V, Vop};
 
@@ -117,7 +117,8 @@ impl Assembler {
         self.encode(Vop::MOVDQU_LOAD, false, [d.0, 0], Rm::Reg(from), [0; 8], None);
     }
 
-    /// Encodes the last instruction again, if its result is in scratch register `from`, to have it in `d`.
+    /// Encodes the last instruction again, if its result is in scratch register `from`, to have it
+    /// in `d`.
     fn retarget(&mut self, from: V, d: V) -> bool {
         let Some(last) = self.copies.last.take() else { return false };
         let scratch = usize::from(from.0) < SCRATCH;
@@ -155,7 +156,8 @@ impl Assembler {
         true
     }
 
-    /// `d = op(a, b)`, where `a` counts only if the instruction has two operands beside the destination.
+    /// `d = op(a, b)`, where `a` counts only if the instruction has two operands beside the
+    /// destination.
     pub(super) fn vex(&mut self, op: Vop, d: u8, a: u8, b: Rm, immediate: Option<u8>) {
         let constant = constant(b);
         self.emit(V(d), Encoding { op, w: false, a: V(a), b, constant, immediate });

@@ -241,7 +241,8 @@ impl Assembler {
         self.bytes(&[0xc5, 0x80 | (!a & 15) << 3 | 1 << 2, op, 0xc0 | d << 3 | b]);
     }
 
-    /// Sets the zero flag if no bit of either mask is set, the carry flag if together they have all.
+    /// Sets the zero flag if no bit of either mask is set, the carry flag if together they have
+    /// all.
     fn test_masks(&mut self, a: u8, b: u8) {
         self.bytes(&[0xc5, 0xf8, 0x98, 0xc0 | a << 3 | b]);
     }

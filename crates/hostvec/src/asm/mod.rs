@@ -1,11 +1,11 @@
 //! The instructions that templates are written in: vectors that hold a part of a group's lanes,
-//! masks of these lanes, and some scalar instructions. `evex` encodes them for AVX-512, where each is
-//! one instruction of sixteen lanes; `vex` for AVX2, where a part has eight lanes, a mask is a vector
-//! of all-ones lanes, and an instruction may become several, or (`copies`) none. `scalar` is the same
-//! for both.
+//! masks of these lanes, and some scalar instructions. `evex` encodes them for AVX-512, where each
+//! is one instruction of sixteen lanes; `vex` for AVX2, where a part has eight lanes, a mask is a
+//! vector of all-ones lanes, and an instruction may become several, or (`copies`) none. `scalar` is
+//! the same for both.
 //!
-//! source: Intel's Software Developer's Manual, volume 2, chapters 2.3 ("Intel AVX") and 2.7 ("Intel
-//! AVX-512 Encoding"), and the instruction pages for the opcodes.
+//! source: Intel's Software Developer's Manual, volume 2, chapters 2.3 ("Intel AVX") and 2.7
+//! ("Intel AVX-512 Encoding"), and the instruction pages for the opcodes.
 
 mod copies;
 mod evex;
@@ -21,9 +21,11 @@ use crate::Target;
 pub struct Group {
     /// Lanes of the group: 16 or 32.
     pub lanes: usize,
-    /// The register that points to the group's state; not `rsp` or `r12`, and one of the first eight.
+    /// The register that points to the group's state; not `rsp` or `r12`, and one of the first
+    /// eight.
     pub base: Gpr,
-    /// Where the execution mask is: 32 bits, one for each lane. Offset from `base`, as all that follow.
+    /// Where the execution mask is: 32 bits, one for each lane. Offset from `base`, as all that
+    /// follow.
     pub exec: i32,
     /// Where it is as a row: 32 bits for each lane, all ones or zero.
     pub exec_row: i32,
@@ -291,8 +293,8 @@ impl Assembler {
         broadcast_first(d: V, a: V) = evex_broadcast_first, vex_broadcast_first;
         /// The low 32 bits of a register to all lanes.
         broadcast(d: V, a: Gpr) = evex_broadcast, vex_broadcast;
-        /// Loads a word for each lane of a mask, at a register plus the lane's offset plus a constant.
-        /// Clears the mask. All registers are different ones.
+        /// Loads a word for each lane of a mask, at a register plus the lane's offset plus a
+        /// constant. Clears the mask. All registers are different ones.
         gather(d: V, mask: Mask, base: Gpr, offsets: V, plus: i32) = evex_gather, vex_gather;
         /// Stores a word of each lane of a mask, the last lane's last. May clear the mask.
         scatter(a: V, mask: Mask, base: Gpr, offsets: V, plus: i32) = evex_scatter, vex_scatter;
@@ -304,16 +306,16 @@ impl Assembler {
         mask_op(op: Kop, d: Mask, a: Mask, b: Mask) = evex_mask_op, vex_mask_op;
         /// `d = !a`
         mask_not(d: Mask, a: Mask) = evex_mask_not, vex_mask_not;
-        /// Sets the zero flag if no lane is in a mask; the carry flag if all are and the mask is not that
-        /// of execution.
+        /// Sets the zero flag if no lane is in a mask; the carry flag if all are and the mask is
+        /// not that of execution.
         test_mask(a: Mask) = evex_test_mask, vex_test_mask;
         /// The lanes of a part that exist. Changes no other register.
         mask_alive(d: Mask, part: u8) = evex_mask_alive, vex_mask_alive;
         /// Brings the execution mask to where `Mask::Exec` is.
         load_exec() = evex_load_exec, vex_load_exec;
-        /// Makes the lanes of both masks those of a part that execute. To be called for the parts from the
-        /// first to the last, with no handler or scatter between; then `exec` and `exec_row` have the new
-        /// mask. Changes `scratch` and the second mask.
+        /// Makes the lanes of both masks those of a part that execute. To be called for the parts
+        /// from the first to the last, with no handler or scatter between; then `exec` and
+        /// `exec_row` have the new mask. Changes `scratch` and the second mask.
         set_exec(part: u8, a: Mask, b: Mask, scratch: V) = evex_set_exec, vex_set_exec;
         /// Sets the zero flag if no lane of the group executes.
         test_exec() = evex_test_exec, vex_test_exec;
@@ -321,7 +323,8 @@ impl Assembler {
         test_all_execute() = evex_test_all_execute, vex_test_all_execute;
         /// Prepares `load_quad`: the masks of the quads of a part, or nothing. Changes `rax`.
         quad_masks() = evex_quad_masks, vex_quad_masks;
-        /// One value to the lanes of one quad of a part. From the first quad to the last: those before stay.
+        /// One value to the lanes of one quad of a part. From the first quad to the last: those
+        /// before stay.
         load_quad(d: V, quad: u8, from: Rm) = evex_load_quad, vex_load_quad;
     }
 

@@ -215,7 +215,8 @@ impl Assembler {
         self.memory(a.0, base, offset);
     }
 
-    /// Clears the upper parts of vector registers, which would slow down what is compiled for older vectors.
+    /// Clears the upper parts of vector registers, which would slow down what is compiled for older
+    /// vectors.
     pub fn clear_upper(&mut self) {
         self.bytes(&[0xc5, 0xf8, 0x77]);
     }

@@ -1,6 +1,7 @@
-//! Encodings for AVX2: what has no instruction there becomes several. A mask is a vector register whose
-//! lanes are all ones or zero; the execution mask is read from the group's row for it. `ymm15` is scratch
-//! of this file, as are `r8` to `r11`; `r8` collects the bits of a new execution mask.
+//! Encodings for AVX2: what has no instruction there becomes several. A mask is a vector register
+//! whose lanes are all ones or zero; the execution mask is read from the group's row for it.
+//! `ymm15` is scratch of this file, as are `r8` to `r11`; `r8` collects the bits of a new execution
+//! mask.
 
 use super::copies::{BLENDVPS, MOVMSKPS, PERMQ, TESTPS};
 use super::{ALL, Assembler, Condition, Gpr, Group, Kop, Mask, Rm, Shift, V, Vop, float, integer};
@@ -274,7 +275,8 @@ impl Assembler {
         self.word(plus);
     }
 
-    /// Lane by lane, through the 128 bytes below the stack that calls of the host's convention leave alone.
+    /// Lane by lane, through the 128 bytes below the stack that calls of the host's convention
+    /// leave alone.
     pub(super) fn vex_scatter(&mut self, a: V, mask: Mask, base: Gpr, offsets: V, plus: i32) {
         debug_assert!(base.0 < 8 && base.0 != 4);
         // lea r11, [rsp - 64]
@@ -380,8 +382,8 @@ impl Assembler {
         self.vex(PBLENDD, d.0, d.0, from, Some(0xf0));
     }
 
-    /// The host's conversion is of signed integers: high and low halves by themselves, as numbers that have
-    /// them in their last places, so that only their sum rounds.
+    /// The host's conversion is of signed integers: high and low halves by themselves, as numbers
+    /// that have them in their last places, so that only their sum rounds.
     fn unsigned_to_float(&mut self, d: V, b: Rm) {
         const LOW_PLACES: f32 = 8_388_608.0; // 2^23
         const HIGH_PLACES: f32 = 549_755_813_888.0; // 2^39
@@ -473,7 +475,8 @@ impl Assembler {
     }
 }
 
-/// The register of a mask. The execution mask has none: templates use it where it can be an operand.
+/// The register of a mask. The execution mask has none: templates use it where it can be an
+/// operand.
 fn vector(mask: Mask) -> V {
     debug_assert!(matches!(mask, Mask::In(_)), "{mask:?}");
     match mask {

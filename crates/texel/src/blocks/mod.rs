@@ -56,7 +56,8 @@ impl Blocks {
     }
 }
 
-/// Whether texels of a block format are decoded: all but those of PVRTC2, for which there is no codec.
+/// Whether texels of a block format are decoded: all but those of PVRTC2, for which there is no
+/// codec.
 pub(crate) fn is_decoded(compression: Compression) -> bool {
     compression != Compression::Pvrtc2
 }

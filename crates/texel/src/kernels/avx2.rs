@@ -1,7 +1,8 @@
-//! What loops over lanes do not become on hosts with AVX2: vectors of words that lie apart in memory.
+//! What loops over lanes do not become on hosts with AVX2: vectors of words that lie apart in
+//! memory.
 //!
-//! In a loop, each word would be written to its lane of a row. The host has a load of the whole row wait until
-//! the last of these stores is done; here rows are written as they are read.
+//! In a loop, each word would be written to its lane of a row. The host has a load of the whole row
+//! wait until the last of these stores is done; here rows are written as they are read.
 
 use std::arch::x86_64::*;
 

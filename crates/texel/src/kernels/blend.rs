@@ -74,7 +74,8 @@ pub fn quad<const N: usize, U: TextureUnit, const WIDTH: usize>(
         const { assert!(U::SUBTEXEL_BITS <= 8) };
         let one = 1u32 << U::SUBTEXEL_BITS;
         let scale = 1.0 / (one * one) as f32;
-        // Weights are multiples of 1/256 or more: the sums are exact in integers, as they are in floats.
+        // Weights are multiples of 1/256 or more: the sums are exact in integers, as they are in
+        // floats.
         let mut bytes = [[0; N]; 4];
         for i in 0..N {
             let (x, y) = (whole(right[i] * one as f32) as u32, whole(lower[i] * one as f32) as u32);
@@ -146,8 +147,8 @@ pub fn tap_blend<const N: usize, const WIDTH: usize>(
     }
 }
 
-/// Adds a row of floats, weighted, to bits of floats. A texel without weight does not count, not even
-/// an infinite one.
+/// Adds a row of floats, weighted, to bits of floats. A texel without weight does not count, not
+/// even an infinite one.
 #[inline(always)]
 fn add_weighted<const N: usize>(value: &Floats<N>, weight: &Floats<N>, sum: &mut Row<N>) {
     for i in 0..N {

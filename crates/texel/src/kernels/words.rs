@@ -17,7 +17,8 @@ pub struct Apart<'a, const N: usize> {
 }
 
 impl<'a, const N: usize> Apart<'a, N> {
-    /// LevelLayout of `bytes` bytes at offsets, of those halves of the group that have a lane in `exec`.
+    /// LevelLayout of `bytes` bytes at offsets, of those halves of the group that have a lane in
+    /// `exec`.
     ///
     /// # Safety
     /// `host` must be valid for reads of `bytes` bytes at each offset as long as the value lives.
@@ -49,7 +50,8 @@ pub fn texels<const N: usize, const WIDTH: usize>(texels: &Apart<'_, N>, words: 
     #[cfg(target_arch = "x86_64")]
     if WIDTH == 8 && N.is_multiple_of(8) && bytes >= 4 {
         for (k, row) in words.iter_mut().enumerate().take(bytes as usize / 4) {
-            // SAFETY: hosts of this width have AVX2; `Apart` has the promise that texels can be read.
+            // SAFETY: hosts of this width have AVX2; `Apart` has the promise that texels can be
+            // read.
             unsafe { avx2::gather(host.wrapping_add(4 * k), offsets, exec, row) };
         }
         return;
@@ -113,8 +115,8 @@ pub fn line<const N: usize, const WIDTH: usize>(line: &Line<'_>, words: &mut Row
     }
 }
 
-/// The values of bytes of words in a table. The width is that of the vectors of hosts that the caller is
-/// compiled for.
+/// The values of bytes of words in a table. The width is that of the vectors of hosts that the
+/// caller is compiled for.
 #[inline(always)]
 pub fn look_up<const N: usize, const WIDTH: usize>(
     table: &[f32; 256],
