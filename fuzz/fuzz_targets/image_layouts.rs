@@ -55,15 +55,17 @@ fn agx_image(
 ) {
     use agx::Dimension::{Cube, D1, D2, D3};
     let desc = agx::ImageDesc {
-        format,
+        shape: agx::Shape {
+            format,
+            dimension: [D1, D2, D3, Cube][shape as usize % 4],
+            width_px,
+            height_px,
+            depth_px: if flags & 1 == 0 { 1 } else { depth_px },
+            layers: if flags & 2 == 0 { 1 } else { layers },
+            samples: if flags & 4 == 0 { 1 } else { samples },
+            levels: if flags & 8 == 0 { 1 } else { levels },
+        },
         tiling: agx::Tiling::ALL[tiling as usize % 3],
-        dimension: [D1, D2, D3, Cube][shape as usize % 4],
-        width_px,
-        height_px,
-        depth_px: if flags & 1 == 0 { 1 } else { depth_px },
-        layers: if flags & 2 == 0 { 1 } else { layers },
-        samples: if flags & 4 == 0 { 1 } else { samples },
-        levels: if flags & 8 == 0 { 1 } else { levels },
         usage: agx::Usage { renderable: flags & 16 != 0, writable: flags & 32 != 0 },
         linear_stride_B: linear_stride_B.filter(|_| flags & 64 != 0),
     };
@@ -80,8 +82,8 @@ fn agx_image(
     if layout.size_B > MAX_IMAGE_B {
         return;
     }
-    let region =
-        agx::Region { level, layer: y % 4, origin_px: (x, y), extent_px: Extent::new(w, h) };
+    let (origin_px, extent_px) = ((x, y), Extent::new(w, h));
+    let region = agx::Region { level, layer: y % 4, sample: 0, origin_px, extent_px };
     let mut image = vec![0; layout.size_B as usize];
     let raster: Vec<u8> = (0..layout.size_B).map(|i| i as u8).collect();
     let stride_B = w as usize * layout.element_B as usize;
@@ -116,15 +118,17 @@ fn mali_image(
     assert_eq!(modifier.drm_modifier(), drm);
     let desc = mali::ImageDesc {
         arch: CHIPS.get(shape as usize / 4).map_or(Arch(7), |chip| chip.arch),
-        format,
+        shape: mali::Shape {
+            format,
+            dimension: [D1, D2, D3, Cube][shape as usize % 4],
+            width_px,
+            height_px,
+            depth_px: if flags & 1 == 0 { 1 } else { depth_px },
+            layers: if flags & 2 == 0 { 1 } else { layers },
+            samples: if flags & 4 == 0 { 1 } else { samples },
+            levels: if flags & 8 == 0 { 1 } else { levels },
+        },
         modifier,
-        dimension: [D1, D2, D3, Cube][shape as usize % 4],
-        width_px,
-        height_px,
-        depth_px: if flags & 1 == 0 { 1 } else { depth_px },
-        layers: if flags & 2 == 0 { 1 } else { layers },
-        samples: if flags & 4 == 0 { 1 } else { samples },
-        levels: if flags & 8 == 0 { 1 } else { levels },
         checksums: flags & 16 != 0,
         explicit: stride
             .filter(|_| flags & 64 != 0)
@@ -145,7 +149,7 @@ fn mali_image(
         return;
     }
     let extent_px = Extent::new(w, h);
-    let region = mali::Region { level, layer: y % 4, surface: x % 4, origin_px: (x, y), extent_px };
+    let region = mali::Region { level, layer: y % 4, sample: x % 4, origin_px: (x, y), extent_px };
     let mut image = vec![0; layout.size_B as usize];
     let raster: Vec<u8> = (0..layout.size_B).map(|i| i as u8).collect();
     let block = format.info().block;

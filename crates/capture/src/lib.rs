@@ -3,8 +3,10 @@
 //!
 //! A [`Writer`] turns [`Record`]s into a stream of bytes — a file, a pipe, a socket — and a
 //! [`Reader`] turns them back. A [`Session`] replays the records and reconstructs GPU memory as it
-//! was at each of them. The crate does not interpret requests and commands; that is left to the
-//! crate of the GPU family (for AGX `tepui-agx-capture`). Start reading in `record.rs`.
+//! was at each of them. [`Events`] reads a stream as requests and commands, [`Replayer`] executes its
+//! commands again on a model, and [`Sink`] is where a recorder's stream goes. The crate does not
+//! interpret requests and commands; that is left to the crate of the GPU family (for AGX
+//! `tepui-agx-capture`). Start reading in `record.rs`.
 //!
 //! ```
 //! use tepui_capture::{Process, Reader, Record, Writer};
@@ -37,14 +39,23 @@
 //! A stream may end anywhere, since programs may be killed. On a damaged record the reader reports
 //! its offset and stops.
 
+mod events;
 mod reader;
 mod record;
+mod replay;
+mod residency;
 mod session;
+mod sink;
+mod spaces;
 mod writer;
 
+pub use events::{Event, EventError, Events};
 pub use reader::{ReadError, Reader};
 pub use record::{Call, ClientMemory, Contents, Finish, Mapping, Mappings, Process, Record, Start};
+pub use replay::{Changed, Compared, Model, Replayed, Replayer, Unplayable};
 pub use session::{Inconsistent, Session, View};
+pub use sink::{CAPTURE_VARIABLE, Output, Sink};
+pub use spaces::Spaces;
 pub use writer::{ObjectWriter, Writer};
 
 /// The first bytes of a stream.

@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use tepui_decode::{GpuMemory, Unreadable};
+
 use crate::PAGE_BYTES;
 use crate::record::{Mapping, Record};
 
@@ -199,5 +201,12 @@ impl<'a> View<'a> {
             done += step;
         }
         Ok(())
+    }
+}
+
+/// For decoders.
+impl GpuMemory for View<'_> {
+    fn read(&self, address: u64, into: &mut [u8]) -> Result<(), Unreadable> {
+        View::read(self, address, into).map_err(|address| Unreadable { address })
     }
 }

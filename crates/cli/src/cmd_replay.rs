@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::json;
-use tepui_agx_capture::{Compared, Event, Events, Replayed, Replayer, Unplayable};
+use tepui_agx_capture::{Compared, Event, Events, Replayed, Unplayable, replayer};
 use tepui_agx_model::{Aspect, Attachment, Gpu, Options};
 use tepui_capture::{Finish, Start};
 
@@ -90,7 +90,7 @@ fn replay(args: &Args, path: &Path) -> Result<bool, String> {
         draws: args.draw.unwrap_or(u64::MAX),
         ..Options::default()
     };
-    let mut replayer = Replayer::new(Gpu::new(options)).with_repeats(args.repeat);
+    let mut replayer = replayer(Gpu::new(options)).with_repeats(args.repeat);
     if let Some(directory) = &args.png {
         std::fs::create_dir_all(directory)
             .map_err(|error| format!("{}: {error}", directory.display()))?;

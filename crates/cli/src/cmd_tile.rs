@@ -5,8 +5,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
 
-use crate::image::{Image, ImageArgs, Part};
+use tepui_format::units::Extent;
+use tepui_layout::Region;
+
+use crate::image::{Image, ImageArgs};
 use crate::raster;
+
+/// Width and height of a region.
+fn size_px(region: &Region) -> (u32, u32) {
+    (region.extent_px.w, region.extent_px.h)
+}
 
 /// Converts a linear image to a GPU's layout.
 ///
@@ -102,14 +110,15 @@ impl FromStr for PixelRect {
 }
 
 impl PartArgs {
-    fn of(&self, image: &Image) -> Result<Part, String> {
+    fn of(&self, image: &Image) -> Result<Region, String> {
         let whole = image
             .level_px(self.level)
             .ok_or_else(|| format!("there is no level {}", self.level))?;
         let PixelRect { origin_px, extent_px } =
             self.rect.unwrap_or(PixelRect { origin_px: (0, 0), extent_px: whole });
         let PartArgs { level, layer, sample, .. } = *self;
-        Ok(Part { level, layer, sample, origin_px, extent_px })
+        let extent_px = Extent::new(extent_px.0, extent_px.1);
+        Ok(Region { level, layer, sample, origin_px, extent_px })
     }
 }
 
@@ -136,10 +145,10 @@ fn finish(command: &str, done: Result<(), String>) -> ExitCode {
 fn tile(args: &TileArgs) -> Result<(), String> {
     let image = args.image.lay_out().map_err(|e| e.to_string())?;
     let part = args.part.of(&image)?;
-    let row_B = raster::row_B(&image, part.extent_px.0);
+    let row_B = raster::row_B(&image, part.extent_px.w);
     let input = read(&args.input)?;
     let at = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let rows = raster::from_file(&image, part.extent_px, input).map_err(|e| at(&args.input, &e))?;
+    let rows = raster::from_file(&image, size_px(&part), input).map_err(|e| at(&args.input, &e))?;
     let mut bytes = match &args.into {
         Some(path) => {
             let bytes = read(path)?;
@@ -160,8 +169,8 @@ fn detile(args: &DetileArgs) -> Result<(), String> {
     let part = args.part.of(&image)?;
     let input = read(&args.input)?;
     let at = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let row_B = raster::row_B(&image, part.extent_px.0);
-    let rows = raster::rows(&image, part.extent_px.1);
+    let row_B = raster::row_B(&image, part.extent_px.w);
+    let rows = raster::rows(&image, part.extent_px.h);
     let size_B = (row_B as u64).checked_mul(rows as u64).ok_or("the rectangle is too large")?;
     let mut out = zeros(size_B)?;
     image.detile(&input, part, &mut out, row_B).map_err(|e| match e {
@@ -170,7 +179,7 @@ fn detile(args: &DetileArgs) -> Result<(), String> {
     })?;
     let png = args.output.extension().is_some_and(|e| e.eq_ignore_ascii_case("png"));
     let out = if png {
-        raster::to_png(&image, part.extent_px, &out).map_err(|e| at(&args.output, &e))?
+        raster::to_png(&image, size_px(&part), &out).map_err(|e| at(&args.output, &e))?
     } else {
         out
     };

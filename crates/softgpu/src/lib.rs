@@ -1,5 +1,6 @@
 //! What every GPU model shares: host memory behind buffer objects ([`memory`]), GPU address spaces
-//! with page tables and permissions ([`vm`]), and the faults they raise ([`fault`]).
+//! with page tables and permissions ([`vm`]), the faults they raise ([`fault`]), threads that play
+//! shader cores ([`worker_pool`]), and buffers that are used again ([`buffer_pool`]).
 //!
 //! A kernel front binds [`memory::Memory`] into a [`vm::AddressSpace`]; a model's units read and
 //! write through the address space only, as silicon does.
@@ -17,10 +18,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod buffer_pool;
 pub mod fault;
+mod lanes;
 pub mod memory;
 pub mod vm;
+pub mod worker_pool;
 
+pub use buffer_pool::BufferPool;
 pub use fault::{Access, Fault, FaultKind};
+pub use lanes::top_bits;
 pub use memory::Memory;
 pub use vm::{AddressSpace, BindError, Protection, RangeCache};
+pub use worker_pool::WorkerPool;

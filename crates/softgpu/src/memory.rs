@@ -10,16 +10,16 @@ use rustix::mm::{MapFlags, ProtFlags};
 /// Bytes of a page of the host.
 const HOST_PAGE: usize = 4096;
 
-/// A block of shared, zero-initialised memory that the model reads and writes and that a client
-/// may map as well.
+/// A block of shared, zero-initialised memory that the model reads and writes and that a client may
+/// map as well.
 ///
 /// The pages are shared, so that they can be mapped any number of times: through the file
 /// descriptor of a [`Memory::shareable`] block, which another process can map too, or of any block
 /// by duplicating the mapping at [`Memory::base`] (`mremap` from length 0). Most buffers are never
 /// shared, and a descriptor for each would soon reach the limit of a client's process.
 ///
-/// A host page without access stands before and behind each block, so that an access of the model that
-/// misses a block never meets another one.
+/// A host page without access stands before and behind each block, so that an access of the model
+/// that misses a block never meets another one.
 pub struct Memory {
     base: NonNull<u8>,
     size: usize,
@@ -68,7 +68,8 @@ impl Memory {
         let memory = memory.ok_or(io::ErrorKind::OutOfMemory)?;
         let access = ProtFlags::READ | ProtFlags::WRITE;
         let flags = MapFlags::SHARED | MapFlags::NORESERVE | MapFlags::FIXED;
-        // SAFETY: this replaces a part of the mapping that was made above, between its first and last page.
+        // SAFETY: this replaces a part of the mapping that was made above, between its first and
+        // last page.
         unsafe {
             match &memory.file {
                 Some(file) => rustix::mm::mmap(base, size, access, flags, file, 0)?,
@@ -88,9 +89,9 @@ impl Memory {
         self.size
     }
 
-    /// Was the host page at `offset` ever touched? Memory starts without pages, all zero; neither the
-    /// GPU nor a client has written to a page that still does not exist. (One that was swapped out
-    /// looks untouched too.)
+    /// Was the host page at `offset` ever touched? Memory starts without pages, all zero; neither
+    /// the GPU nor a client has written to a page that still does not exist. (One that was swapped
+    /// out looks untouched too.)
     pub fn is_touched(&self, offset: usize) -> bool {
         let start = offset & !(HOST_PAGE - 1);
         let mut state = 0u8;

@@ -413,8 +413,8 @@ impl RangeCache {
         self.miss(vm, address, size, need)
     }
 
-    /// The bound range around an address, if it has the permissions of `need`: its first address, its
-    /// bytes and where they are on the host.
+    /// The bound range around an address, if it has the permissions of `need`: its first address,
+    /// its bytes and where they are on the host.
     pub fn around(
         &mut self,
         vm: &AddressSpace,

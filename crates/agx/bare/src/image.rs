@@ -1,7 +1,7 @@
 //! Images and samplers: memory in the hardware's layout, and the descriptors that shaders find them by.
 
 use tepui_agx_compiler::descriptor::{self, BUFFER_WIDTH, ROW_B};
-use tepui_agx_layout::{Dimension, ImageDesc, Layout, Threads, Tiling, Usage};
+use tepui_agx_layout::{Dimension, ImageDesc, ImageLayout, Layout, Shape, Threads, Tiling, Usage};
 use tepui_agx_packets::pbe::Pbe;
 use tepui_agx_packets::sampler::Sampler;
 use tepui_agx_packets::texture::{
@@ -129,18 +129,20 @@ impl Machine {
     /// When the hardware has no such image, or no memory can be had.
     pub fn image(&mut self, info: &ImageInfo) -> Result<Image, Error> {
         let layout = Layout::new(&ImageDesc {
-            format: info.format,
-            tiling: Tiling::Twiddled,
-            dimension: match info.dimension {
-                Dimension::D1 => Dimension::D2,
-                d => d,
+            shape: Shape {
+                format: info.format,
+                dimension: match info.dimension {
+                    Dimension::D1 => Dimension::D2,
+                    d => d,
+                },
+                width_px: info.size[0],
+                height_px: info.size[1],
+                depth_px: info.size[2],
+                layers: info.layers,
+                samples: info.samples,
+                levels: info.levels,
             },
-            width_px: info.size[0],
-            height_px: info.size[1],
-            depth_px: info.size[2],
-            layers: info.layers,
-            samples: info.samples,
-            levels: info.levels,
+            tiling: Tiling::Twiddled,
             usage: Usage { renderable: false, writable: info.storage },
             linear_stride_B: None,
         })?;
@@ -179,7 +181,7 @@ impl Image {
     /// When there is no such level, or the bytes are too few.
     pub fn write(&self, level: u32, layer: u32, raster: &[u8]) -> Result<(), Error> {
         let mut bytes = self.buffer.read()?;
-        let region = self.layout.whole_level(level, layer).ok_or(Error::NoLevel(level))?;
+        let region = self.layout.whole_level(level, layer, 0).ok_or(Error::NoLevel(level))?;
         let (stride, _) = self.raster(level);
         self.layout.tile(&mut bytes, region, raster, stride, Threads::One)?;
         Ok(self.buffer.write(&bytes)?)
@@ -191,7 +193,7 @@ impl Image {
     /// When there is no such level.
     pub fn read(&self, level: u32, layer: u32) -> Result<Vec<u8>, Error> {
         let bytes = self.buffer.read()?;
-        let region = self.layout.whole_level(level, layer).ok_or(Error::NoLevel(level))?;
+        let region = self.layout.whole_level(level, layer, 0).ok_or(Error::NoLevel(level))?;
         let (stride, rows) = self.raster(level);
         let mut raster = vec![0; stride * rows];
         self.layout.detile(&bytes, region, &mut raster, stride, Threads::One)?;

@@ -35,21 +35,19 @@ pub mod shader;
 
 use std::sync::Arc;
 
+use tepui_agx_chips::VA_BITS;
 use tepui_agx_model::{ComputeJob, ComputeRegisters, Gpu, Helper, JobFault, JobStats, Options};
 use tepui_agx_packets::{cdm, usc};
 use tepui_softgpu::{AddressSpace, BindError, Fault, Memory, Protection};
 
 /// Pages of the GPU, and so the granularity of buffers.
-const PAGE: u64 = 1 << 14;
-/// Width of a GPU virtual address.
-const VA_BITS: u32 = 39;
+const PAGE: u64 = tepui_agx_chips::PAGE_BYTES;
 /// Where 32-bit USC addresses are relative to; code and USC words lie from here on.
 const USC_BASE: u64 = 0x11_0000_0000;
 /// Where other buffers lie.
 const DATA_BASE: u64 = 0x15_0000_0000;
 
-/// Number of the sampler heap's first sampler, as shaders name it. source: Mesa's hk_descriptor_set.c
-pub const FIRST_OF_HEAP: u16 = 28;
+pub use tepui_agx_packets::sampler::FIRST_OF_HEAP;
 
 /// Why a machine cannot do what was asked.
 #[derive(Debug, thiserror::Error)]

@@ -52,7 +52,8 @@ fn info(request: Request) -> Option<&'static IoctlInfo> {
 }
 
 impl CallDescription {
-    /// One line, as a system call is usually printed: `NAME(field=value, …) = result [field=value, …]`.
+    /// One line, as a system call is usually printed: `NAME(field=value, …) = result [field=value,
+    /// …]`.
     pub fn line(&self) -> String {
         let mut text = self.name.to_string();
         text.push('(');

@@ -11,14 +11,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::mm::{MapFlags, ProtFlags};
 use tepui_agx_kernel::Observer;
-use tepui_capture::{Call, Mapping, PAGE_BYTES, Process, Record, Start};
+use tepui_capture::{Call, Mapping, Output, PAGE_BYTES, Process, Record, Sink, Start};
 use tepui_drm::device::{self, CallObserver};
 use tepui_drm::uapi::asahi::{GemMmapOffset, GetParams, Ioctl, ParamsGlobal};
 use tepui_drm::uapi::{IoctlInfo, Request, core};
 use tepui_drm::{Errno, monotonic_ns};
 
 use crate::client;
-use crate::recorder::{Output, Sink};
 use crate::tracker::{Change, Tracker, commands, submission};
 
 /// A buffer that is larger than this is not looked at.
@@ -352,8 +351,8 @@ unsafe impl Send for Mapped {}
 impl Contents for Mapped {
     fn copy(&self, offset: usize, into: &mut [u8]) {
         let length = into.len().min(self.length.saturating_sub(offset));
-        // SAFETY: the piece lies inside of the mapping. The GPU and the program may write at the same
-        // time, and then the bytes are either.
+        // SAFETY: the piece lies inside of the mapping. The GPU and the program may write at the
+        // same time, and then the bytes are either.
         unsafe {
             std::ptr::copy_nonoverlapping(self.base.add(offset), into.as_mut_ptr(), length);
         }

@@ -1,71 +1,16 @@
 //! Watching a device and writing down what happens.
 
-use std::collections::{HashMap, HashSet};
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::io;
+use std::sync::{Mutex, PoisonError};
 
 use tepui_agx_kernel::{Execution, Observer, Work};
 use tepui_agx_model::{self as model, JobFault, JobStats};
-use tepui_capture::{Call, Finish, Mapping, PAGE_BYTES, Process, Record, Start, Writer};
+use tepui_capture::{Call, Finish, Output, Process, Record, Sink, Spaces, Start};
 use tepui_drm::device::CallObserver;
 use tepui_drm::uapi::asahi::{self as uapi, CMD_COMPUTE, CMD_RENDER, CmdCompute, CmdRender};
 use tepui_drm::{Errno, monotonic_ns};
-use tepui_softgpu::{AddressSpace, Memory, Protection};
 
-use crate::{client, residency};
-
-/// A stream, whatever it goes to.
-pub(crate) type Output = Writer<Box<dyn Write + Send>>;
-
-/// A stream that begins when there is something to write, and ends when writing fails, as it does when
-/// the reader goes away.
-pub(crate) enum Sink {
-    /// Not yet.
-    Waiting(Open),
-    /// Begun.
-    Running(Box<Output>),
-}
-
-/// Opens what the stream goes to, and completes what it says of the process.
-pub(crate) type Open =
-    Box<dyn FnOnce(Process) -> io::Result<(Box<dyn Write + Send>, Process)> + Send>;
-
-impl Sink {
-    /// Whether the stream has not begun.
-    pub fn is_waiting(&self) -> bool {
-        matches!(self, Sink::Waiting(_))
-    }
-
-    /// Begins the stream, if it has not, with what is known of the process and its GPU. `None` if that
-    /// fails, which is reported.
-    pub fn begin(self, process: Process) -> Option<Sink> {
-        let Sink::Waiting(open) = self else { return Some(self) };
-        let begun = open(process).and_then(|(out, process)| {
-            let mut out = Writer::new(out)?;
-            out.record(&Record::Process(process))?;
-            out.flush()?;
-            Ok(out)
-        });
-        match begun {
-            Ok(out) => Some(Sink::Running(Box::new(out))),
-            Err(error) => {
-                eprintln!("tepui: {error}; nothing is captured");
-                None
-            }
-        }
-    }
-
-    /// Writes, if the stream has begun. `None` if that fails, which is reported.
-    pub fn write(mut self, body: impl FnOnce(&mut Output) -> io::Result<()>) -> Option<Sink> {
-        if let Sink::Running(out) = &mut self
-            && let Err(error) = body(out).and_then(|()| out.flush())
-        {
-            eprintln!("tepui: {error}; the capture ends here");
-            return None;
-        }
-        Some(self)
-    }
-}
+use crate::client;
 
 /// Writes what it watches of a virtual device into a stream, which begins when the device is first
 /// opened.
@@ -76,56 +21,23 @@ struct State {
     sink: Option<Sink>,
     /// What the stream says of the device.
     device: Process,
-    numbers: Numbers,
-}
-
-/// Numbers of what the stream names.
-#[derive(Default)]
-struct Numbers {
-    objects: Objects,
-    /// Numbers of address spaces by where they are.
-    spaces: HashMap<usize, u64>,
-}
-
-/// Numbers of memory blocks.
-#[derive(Default)]
-struct Objects {
-    by_place: HashMap<usize, (u64, Weak<Memory>)>,
-    given: u64,
-}
-
-impl Objects {
-    fn number(&mut self, memory: &Arc<Memory>) -> u64 {
-        let place = Arc::as_ptr(memory) as usize;
-        if let Some((number, known)) = self.by_place.get(&place)
-            && known.strong_count() > 0
-        {
-            return *number;
-        }
-        // Another block may have stood here before.
-        self.given += 1;
-        self.by_place.insert(place, (self.given, Arc::downgrade(memory)));
-        if self.by_place.len().is_power_of_two() {
-            self.by_place.retain(|_, (_, memory)| memory.strong_count() > 0);
-        }
-        self.given
-    }
+    spaces: Spaces,
 }
 
 impl Recorder {
     /// A recorder that has seen nothing yet, of the device that `device` describes.
     pub(crate) fn new(sink: Sink, device: Process) -> Recorder {
-        Recorder(Mutex::new(State { sink: Some(sink), device, numbers: Numbers::default() }))
+        Recorder(Mutex::new(State { sink: Some(sink), device, spaces: Spaces::default() }))
     }
 
     /// Runs `body`, and stops recording if it fails. What one call writes is not mixed with what
     /// another thread does.
-    fn write(&self, body: impl FnOnce(&mut Output, &mut Numbers) -> io::Result<()>) {
+    fn write(&self, body: impl FnOnce(&mut Output, &mut Spaces) -> io::Result<()>) {
         let mut guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let state = &mut *guard;
         let Some(sink) = state.sink.take() else { return };
         let begun = sink.begin(std::mem::take(&mut state.device));
-        state.sink = begun.and_then(|sink| sink.write(|out| body(out, &mut state.numbers)));
+        state.sink = begun.and_then(|sink| sink.write(|out| body(out, &mut state.spaces)));
     }
 }
 
@@ -160,8 +72,8 @@ impl CallObserver for Recorder {
 
 impl Observer for Recorder {
     fn starting(&self, execution: &Execution<'_>) {
-        self.write(|out, numbers| {
-            let space = numbers.describe(out, execution.vm)?;
+        self.write(|out, spaces| {
+            let space = spaces.describe(out, execution.vm)?;
             let (kind, base, payload) = command(execution.work);
             out.record(&Record::Start(Start {
                 file: execution.file,
@@ -178,8 +90,8 @@ impl Observer for Recorder {
     }
 
     fn finished(&self, execution: &Execution<'_>, result: &Result<JobStats, JobFault>) {
-        self.write(|out, numbers| {
-            numbers.describe(out, execution.vm)?;
+        self.write(|out, spaces| {
+            spaces.describe(out, execution.vm)?;
             out.record(&Record::Finish(Finish {
                 file: execution.file,
                 queue: execution.queue,
@@ -189,49 +101,6 @@ impl Observer for Recorder {
             }))
         });
     }
-}
-
-impl Numbers {
-    /// Describes an address space and all memory bound in it; gives its number.
-    fn describe(&mut self, out: &mut Output, vm: &AddressSpace) -> io::Result<u64> {
-        let fresh = self.spaces.len() as u64 + 1;
-        let space = *self.spaces.entry(std::ptr::from_ref(vm) as usize).or_insert(fresh);
-        out.begin_memory()?;
-        let bound = vm.mappings();
-        let mut mappings = Vec::with_capacity(bound.len());
-        let mut described: HashSet<u64> = HashSet::new();
-        for mapping in &bound {
-            let object = self.objects.number(&mapping.memory);
-            if described.insert(object) {
-                describe(out, object, &mapping.memory)?;
-            }
-            mappings.push(Mapping {
-                address: mapping.address,
-                length: mapping.length,
-                object,
-                offset: mapping.offset,
-                read: mapping.protection.contains(Protection::READ),
-                write: mapping.protection.contains(Protection::WRITE),
-                single_page: mapping.single_page,
-            });
-        }
-        out.mappings(space, mappings)?;
-        Ok(space)
-    }
-}
-
-/// Describes what a block of memory holds.
-fn describe(out: &mut Output, object: u64, memory: &Memory) -> io::Result<()> {
-    let mut writer = out.object(object, memory.size() as u64)?;
-    let touched = residency::touched(memory);
-    let mut page = vec![0; PAGE_BYTES];
-    for index in 0..memory.size().div_ceil(PAGE_BYTES) {
-        if touched.contains(index) || writer.held(index as u32) {
-            residency::copy(memory, index, &mut page);
-            writer.page(index as u32, &page)?;
-        }
-    }
-    writer.end()
 }
 
 /// A command as the kernel's interface has it: its type, the base of USC addresses, its payload.

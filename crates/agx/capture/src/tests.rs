@@ -10,7 +10,7 @@ use tepui_agx_model::{Gpu, JobFault, JobStats};
 use tepui_agx_packets::Packet;
 use tepui_agx_packets::cdm::{GlobalSize, LaunchWord0, LaunchWord1, LocalSize, StreamTerminate};
 use tepui_agx_packets::usc::{NoPreshader, Registers, Shader, Shared, Uniform};
-use tepui_capture::{Call, Process, Start};
+use tepui_capture::{Call, Process, Sink, Start};
 use tepui_drm::Errno;
 use tepui_drm::device::{self, CallObserver};
 use tepui_drm::gem::Gem;
@@ -19,8 +19,7 @@ use tepui_drm::uapi::{IoctlInfo, core};
 use tepui_drm::user::Block;
 
 use crate::real::{Contents, Node};
-use crate::recorder::Sink;
-use crate::{Event, Events, RealRecorder, Recorder, Replayer, describe};
+use crate::{Event, Events, RealRecorder, Recorder, describe, replayer};
 
 /// A stream kept in memory.
 #[derive(Clone, Default)]
@@ -363,7 +362,7 @@ fn what_a_client_does_is_recorded_and_decoded() {
 fn commands_execute_again_with_the_same_result() {
     let (stream, _) = session();
     let mut reader = Events::new(&stream[..]).unwrap();
-    let mut replayer = Replayer::new(Gpu::new(Default::default()));
+    let mut replayer = replayer(Gpu::new(Default::default()));
     let mut results = Vec::new();
     while let Some(event) = reader.next() {
         match event.unwrap() {
@@ -389,7 +388,7 @@ fn commands_execute_again_with_the_same_result() {
 fn another_result_than_the_captured_one_is_found() {
     let (stream, _) = session();
     let mut reader = Events::new(&stream[..]).unwrap();
-    let mut replayer = Replayer::new(Gpu::new(Default::default()));
+    let mut replayer = replayer(Gpu::new(Default::default()));
     let mut first = true;
     while let Some(event) = reader.next() {
         match event.unwrap() {

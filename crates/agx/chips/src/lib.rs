@@ -1,7 +1,26 @@
 //! The AGX GPUs by name.
 //!
 //! [`CHIPS`] is the table of the GPUs that Tepui can be. Everything else about an AGX GPU that the
-//! compiler, the layouts and the kernel interface need follows from its generation and variant.
+//! compiler, the layouts and the kernel interface need follows from its generation and variant, or is
+//! the same for all of them: the width of a SIMD-group, the size of a page.
+
+/// Lanes of a SIMD-group. source: applegpu, "SIMD-groups"
+pub const LANES: usize = 32;
+
+/// GPU pages are 16 KiB.
+///
+/// source: asahi_drm.h binds in pages; their size is that of Apple's DART and UAT tables, and Mesa
+/// aligns its buffers to it (agx_bo.c).
+pub const PAGE_SHIFT: u32 = 14;
+
+/// Size of a GPU page in bytes.
+pub const PAGE_BYTES: u64 = 1 << PAGE_SHIFT;
+
+/// Width of a client's GPU addresses.
+///
+/// A choice, wide enough for Mesa's layout: it keeps the lowest 2^36 bytes for guards and fixed
+/// buffers, and mirrors all others at +2^36 (agx_device.c, hk_queue.c).
+pub const VA_BITS: u32 = 39;
 
 /// An AGX GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

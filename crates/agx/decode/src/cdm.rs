@@ -9,7 +9,8 @@ use tepui_agx_packets::cdm::{
 };
 use tepui_packets::PacketInfo;
 
-use crate::stream::{Next, walk};
+use tepui_decode::stream::{Next, walk};
+
 use crate::{Decoder, Problem, Record};
 
 impl Decoder<'_> {
@@ -20,7 +21,7 @@ impl Decoder<'_> {
     }
 
     fn cdm_block(&mut self, address: u64) -> (Record, Next) {
-        let word = match self.word(address) {
+        let word = match self.reader.word(address) {
             Ok(word) => word,
             Err(problem) => return (Record::failed("Block", address, problem), Next::End),
         };
@@ -28,16 +29,16 @@ impl Decoder<'_> {
         match BlockType::from_raw(u64::from(word >> 29)) {
             Some(BlockType::Launch) => self.launch(address),
             Some(BlockType::Barrier) => {
-                let record = self.packet(Barrier::INFO, address);
-                match self.value::<Barrier>(address) {
+                let record = self.reader.packet(Barrier::INFO, address);
+                match self.reader.value::<Barrier>(address) {
                     Ok(barrier) if barrier.returns => (record, Next::Return),
                     _ => sized(record, Barrier::INFO),
                 }
             }
             Some(BlockType::StreamLink) => {
-                let record = self.packet(StreamLink::INFO, address);
+                let record = self.reader.packet(StreamLink::INFO, address);
                 let size = StreamLink::SIZE_BYTES as u64;
-                match self.value::<StreamLink>(address) {
+                match self.reader.value::<StreamLink>(address) {
                     Ok(StreamLink { with_return: true, target }) => {
                         (record, Next::Call { target, size })
                     }
@@ -46,10 +47,10 @@ impl Decoder<'_> {
                 }
             }
             Some(BlockType::StreamTerminate) => {
-                (self.packet(StreamTerminate::INFO, address), Next::End)
+                (self.reader.packet(StreamTerminate::INFO, address), Next::End)
             }
             Some(BlockType::StreamReturn) => {
-                (self.packet(StreamReturn::INFO, address), Next::Return)
+                (self.reader.packet(StreamReturn::INFO, address), Next::Return)
             }
             None => (Record::failed("Block", address, Problem::UnknownBlock { word }), Next::End),
         }
@@ -61,7 +62,7 @@ impl Decoder<'_> {
         let mut record = Record::new("Launch", address);
         let mut at = address;
         let mut add = |decoder: &mut Self, info: &'static PacketInfo| {
-            let child = decoder.packet(info, at);
+            let child = decoder.reader.packet(info, at);
             at += info.size_bytes as u64;
             let here = at - info.size_bytes as u64;
             record.children.push(child);
@@ -72,7 +73,7 @@ impl Decoder<'_> {
         if self.options.g14x {
             add(self, UnkG14x::INFO);
         }
-        let word0 = self.bytes(word0, 4).and_then(|bytes| {
+        let word0 = self.reader.bytes(word0, 4).and_then(|bytes| {
             // An unknown mode, which unpacks as the default, must not be treated as a direct
             // launch: the words that follow depend on it.
             let (value, problems) = LaunchWord0::unpack_lossy(&bytes).map_err(Problem::Packet)?;
@@ -96,13 +97,14 @@ impl Decoder<'_> {
             }
         }
         let size = at - address;
-        if let Ok(indirect) = self.value::<Indirect>(address + 8 + u64::from(self.options.g14x) * 8)
+        if let Ok(indirect) =
+            self.reader.value::<Indirect>(address + 8 + u64::from(self.options.g14x) * 8)
             && counts.mode != Mode::Direct
         {
             let words = if counts.mode == Mode::IndirectGlobal { 3 } else { 6 };
             record.children.push(self.raw("Indirect sizes", indirect.address, words * 4));
         }
-        if let Ok(word1) = self.value::<LaunchWord1>(word1) {
+        if let Ok(word1) = self.reader.value::<LaunchWord1>(word1) {
             let extended = counts.sampler_state_register_count.is_extended();
             record.children.push(self.pipeline("Pipeline", self.usc(word1.pipeline), extended));
         }

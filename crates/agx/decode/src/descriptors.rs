@@ -16,7 +16,7 @@ impl Decoder<'_> {
     /// Decodes the descriptors that are loaded from an address into `count` texture state registers
     /// from `start` on.
     pub(crate) fn textures(&mut self, start: u32, count: u32, address: u64) -> Vec<Record> {
-        (0..count.min(u32::try_from(self.left).unwrap_or(u32::MAX)))
+        (0..count.min(u32::try_from(self.reader.left()).unwrap_or(u32::MAX)))
             .flat_map(|i| {
                 let at = address.wrapping_add(u64::from(i) * Texture::SIZE_BYTES as u64);
                 self.image(&format!("ts{}", start + i), at)
@@ -28,18 +28,19 @@ impl Decoder<'_> {
     /// descriptor. If it is valid as both, the one whose texels are mapped is chosen; if that does
     /// not decide, both are returned.
     fn image(&mut self, name: &str, address: u64) -> Vec<Record> {
-        let texture = self.packet_as(format!("{name}: Texture"), Texture::INFO, address);
-        let pbe = self.packet_as(format!("{name}: PBE"), Pbe::INFO, address);
+        let texture = self.reader.packet_as(format!("{name}: Texture"), Texture::INFO, address);
+        let pbe = self.reader.packet_as(format!("{name}: PBE"), Pbe::INFO, address);
         if texture.packet().is_none() {
             return vec![texture];
         }
         let invalid = |record: &Record| !record.problems.is_empty();
-        let unreadable = |base: Option<u64>| base.is_none_or(|base| self.word(base).is_err());
+        let unreadable =
+            |base: Option<u64>| base.is_none_or(|base| self.reader.word(base).is_err());
         let mut likely = [!invalid(&texture), !invalid(&pbe)];
         if likely[0] == likely[1] && !self.options.everything {
             likely = [
-                !unreadable(self.value::<Texture>(address).ok().map(|t| t.address)),
-                !unreadable(self.value::<Pbe>(address).ok().map(|p| p.buffer)),
+                !unreadable(self.reader.value::<Texture>(address).ok().map(|t| t.address)),
+                !unreadable(self.reader.value::<Pbe>(address).ok().map(|p| p.buffer)),
             ];
         }
         match likely {
@@ -60,14 +61,14 @@ impl Decoder<'_> {
     ) -> Vec<Record> {
         let border = if extended { Border::SIZE_BYTES } else { 0 };
         let stride = (Sampler::SIZE_BYTES + border) as u64;
-        (0..count.min(u32::try_from(self.left).unwrap_or(u32::MAX)))
+        (0..count.min(u32::try_from(self.reader.left()).unwrap_or(u32::MAX)))
             .map(|i| {
                 let at = address.wrapping_add(u64::from(i) * stride);
                 let mut record =
-                    self.packet_as(format!("ss{}: Sampler", start + i), Sampler::INFO, at);
+                    self.reader.packet_as(format!("ss{}: Sampler", start + i), Sampler::INFO, at);
                 if extended {
                     let at = at.wrapping_add(Sampler::SIZE_BYTES as u64);
-                    record.children.push(self.packet(Border::INFO, at));
+                    record.children.push(self.reader.packet(Border::INFO, at));
                 }
                 record
             })
@@ -82,11 +83,13 @@ impl Decoder<'_> {
         }
         for i in 0..u64::from(count.min(MAX_HEAP)) {
             let at = address.wrapping_add(i * Sampler::SIZE_BYTES as u64);
-            match self.bytes(at, Sampler::SIZE_BYTES) {
+            match self.reader.bytes(at, Sampler::SIZE_BYTES) {
                 Ok(bytes) if bytes.iter().all(|&byte| byte == 0) => {}
-                Ok(_) => {
-                    heap.children.push(self.packet_as(format!("Sampler {i}"), Sampler::INFO, at))
-                }
+                Ok(_) => heap.children.push(self.reader.packet_as(
+                    format!("Sampler {i}"),
+                    Sampler::INFO,
+                    at,
+                )),
                 Err(problem) => {
                     heap.problems.push(problem);
                     break;
@@ -104,7 +107,7 @@ impl Decoder<'_> {
         }
         for i in 0..u64::from(count.min(MAX_HEAP)) {
             let at = address.wrapping_add(i * Texture::SIZE_BYTES as u64);
-            match self.bytes(at, Texture::SIZE_BYTES) {
+            match self.reader.bytes(at, Texture::SIZE_BYTES) {
                 Ok(bytes) if bytes.iter().all(|&byte| byte == 0) => {}
                 Ok(_) => heap.children.extend(self.image(&format!("{i}"), at)),
                 Err(problem) => {

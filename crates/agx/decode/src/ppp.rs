@@ -27,8 +27,8 @@ pub struct RenderArrays {
 impl Decoder<'_> {
     /// Decodes the record of `size_words` words at an address: its header, then its words.
     pub fn ppp(&mut self, address: u64, size_words: u32, arrays: RenderArrays) -> Vec<Record> {
-        let mut out = vec![self.packet(Header::INFO, address)];
-        let Ok(header) = self.value::<Header>(address) else { return out };
+        let mut out = vec![self.reader.packet(Header::INFO, address)];
+        let Ok(header) = self.reader.value::<Header>(address) else { return out };
         let end = address.wrapping_add(u64::from(size_words) * 4);
         let plan = words_of(&header);
         let found: usize = Header::SIZE_BYTES + plan.iter().map(|p| p.1.size_bytes).sum::<usize>();
@@ -43,7 +43,7 @@ impl Decoder<'_> {
             if next > end {
                 break;
             }
-            let mut record = self.packet_as(title, info, at);
+            let mut record = self.reader.packet_as(title, info, at);
             if info.name == DepthBiasScissor::INFO.name {
                 self.scissor(at, arrays, &mut record);
             }
@@ -60,34 +60,36 @@ impl Decoder<'_> {
 
     /// Adds the scissor and the depth bias that a word selects.
     fn scissor(&mut self, address: u64, arrays: RenderArrays, record: &mut Record) {
-        let Ok(word) = self.value::<DepthBiasScissor>(address) else { return };
+        let Ok(word) = self.reader.value::<DepthBiasScissor>(address) else { return };
         if arrays.scissors != 0 {
             let offset = u64::from(word.scissor) * Scissor::SIZE_BYTES as u64;
-            record.children.push(self.packet(Scissor::INFO, arrays.scissors.wrapping_add(offset)));
+            record
+                .children
+                .push(self.reader.packet(Scissor::INFO, arrays.scissors.wrapping_add(offset)));
         }
         if arrays.depth_biases != 0 {
             let offset = u64::from(word.depth_bias) * DepthBias::SIZE_BYTES as u64;
             let at = arrays.depth_biases.wrapping_add(offset);
-            record.children.push(self.packet(DepthBias::INFO, at));
+            record.children.push(self.reader.packet(DepthBias::INFO, at));
         }
     }
 
     /// Decodes what the four fragment shader words at an address point to.
     fn fragment_shader(&mut self, address: u64, out: &mut Vec<Record>) {
         let (Ok(word0), Ok(word1), Ok(word2)) = (
-            self.value::<FragmentShaderWord0>(address),
-            self.value::<FragmentShaderWord1>(address.wrapping_add(4)),
-            self.value::<FragmentShaderWord2>(address.wrapping_add(8)),
+            self.reader.value::<FragmentShaderWord0>(address),
+            self.reader.value::<FragmentShaderWord1>(address.wrapping_add(4)),
+            self.reader.value::<FragmentShaderWord2>(address.wrapping_add(8)),
         ) else {
             return;
         };
         if word2.cf_bindings != 0 {
             let at = self.usc(word2.cf_bindings);
             let mut bindings = Record::new("Coefficient bindings", at);
-            bindings.children.push(self.packet(BindingHeader::INFO, at));
+            bindings.children.push(self.reader.packet(BindingHeader::INFO, at));
             for i in 0..u64::from(word0.cf_binding_count) {
                 let at = at.wrapping_add(4 + i * 4);
-                bindings.children.push(self.packet(Binding::INFO, at));
+                bindings.children.push(self.reader.packet(Binding::INFO, at));
             }
             out.push(bindings);
         }

@@ -5,7 +5,7 @@ use std::cmp::max;
 use tepui_agx_isa::Inst;
 use tepui_agx_isa::disasm::{Content as Line, Disassembler};
 
-use crate::{Content, Decoder, Problem, Record};
+use crate::{Content, Decoder, InstructionError, Problem, Record};
 
 /// Tag of programs in [`Decoder::seen`].
 const PROGRAM: u8 = 1;
@@ -25,7 +25,7 @@ impl Decoder<'_> {
             record.content = Content::SeeAbove;
             return record;
         }
-        if !self.take() {
+        if !self.reader.take() {
             record.problems.push(Problem::TooMuch { limit: self.options.limits.records });
             return record;
         }
@@ -40,7 +40,7 @@ impl Decoder<'_> {
             }
             let Some(line) = Disassembler::at(&code, at).next() else {
                 let place = address.wrapping_add(at as u64);
-                record.problems.push(match self.word(place) {
+                record.problems.push(match self.reader.word(place) {
                     Err(unreadable) => unreadable,
                     Ok(_) => Problem::TooMuch { limit: MAX_BYTES },
                 });
@@ -63,7 +63,10 @@ impl Decoder<'_> {
                     break;
                 }
                 Line::Error(error) => {
-                    let problem = Problem::Instruction { offset: at as u32, error: *error };
+                    let problem = Problem::Instruction {
+                        offset: at as u32,
+                        error: InstructionError::new(*error),
+                    };
                     record.problems.push(problem);
                     break;
                 }
@@ -78,7 +81,7 @@ impl Decoder<'_> {
     fn extend(&self, address: u64, code: &mut Vec<u8>) {
         let mut size = CHUNK_BYTES;
         while size > 0 {
-            if let Ok(bytes) = self.bytes(address.wrapping_add(code.len() as u64), size) {
+            if let Ok(bytes) = self.reader.bytes(address.wrapping_add(code.len() as u64), size) {
                 code.extend(bytes);
                 return;
             }

@@ -106,12 +106,14 @@ impl Decoder<'_> {
         let mut record = Record::group(kind_name(CMD_RENDER));
         record.content = Content::Fields(fields_of::<CmdRender>(bytemuck::bytes_of(command)));
         let children = &mut record.children;
-        children.push(self.register(PppControl::INFO, &command.ppp_ctrl.to_le_bytes()));
+        children.push(self.reader.register(PppControl::INFO, &command.ppp_ctrl.to_le_bytes()));
         let multisample = command.ppp_multisamplectl.to_le_bytes();
-        children.push(self.register(PppMultisampleControl::INFO, &multisample));
-        children.push(self.register(ZlsControl::INFO, &command.zls_ctrl.to_le_bytes()));
-        children.push(self.register(IspZlsPixels::INFO, &command.isp_zls_pixels.to_le_bytes()));
-        children.push(self.register(IspBgobjvals::INFO, &command.isp_bgobjvals.to_le_bytes()));
+        children.push(self.reader.register(PppMultisampleControl::INFO, &multisample));
+        children.push(self.reader.register(ZlsControl::INFO, &command.zls_ctrl.to_le_bytes()));
+        children
+            .push(self.reader.register(IspZlsPixels::INFO, &command.isp_zls_pixels.to_le_bytes()));
+        children
+            .push(self.reader.register(IspBgobjvals::INFO, &command.isp_bgobjvals.to_le_bytes()));
         let arrays = RenderArrays {
             scissors: command.isp_scissor_base,
             depth_biases: command.isp_dbias_base,
@@ -144,9 +146,9 @@ impl Decoder<'_> {
             return None;
         }
         let mut record = Record::group(title);
-        record.children.push(self.register(BgEotUsc::INFO, &tagged));
+        record.children.push(self.reader.register(BgEotUsc::INFO, &tagged));
         let spec = program.rsrc_spec.to_le_bytes();
-        record.children.push(self.register(Counts::INFO, &spec));
+        record.children.push(self.reader.register(Counts::INFO, &spec));
         let extended = Counts::unpack_lossy(&spec)
             .is_ok_and(|(counts, _)| counts.sampler_state_register_count.is_extended());
         record.children.push(self.pipeline("Pipeline", self.usc(usc.pipeline), extended));
@@ -161,8 +163,8 @@ impl Decoder<'_> {
             return;
         }
         let mut record = Record::group(title);
-        record.children.push(self.register(HelperProgram::INFO, &binary));
-        record.children.push(self.register(HelperConfig::INFO, &helper.cfg.to_le_bytes()));
+        record.children.push(self.reader.register(HelperProgram::INFO, &binary));
+        record.children.push(self.reader.register(HelperConfig::INFO, &helper.cfg.to_le_bytes()));
         record.children.push(self.shader("Code", self.usc(tagged.code)));
         parent.children.push(record);
     }

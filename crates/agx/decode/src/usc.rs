@@ -29,20 +29,20 @@ impl Decoder<'_> {
         }
         let mut at = address;
         for _ in 0..MAX_WORDS {
-            if self.left == 0 {
+            if self.reader.left() == 0 {
                 list.problems.push(Problem::TooMuch { limit: self.options.limits.records });
                 return list;
             }
             let mut tag = [0];
-            if let Err(unreadable) = self.memory.read(at, &mut tag) {
-                list.problems.push(unreadable.into());
+            if let Err(unreadable) = self.reader.read(at, &mut tag) {
+                list.problems.push(unreadable);
                 return list;
             }
             let Some(info) = word_with_tag(tag[0]) else {
                 list.problems.push(Problem::UnknownTag { tag: tag[0] });
                 return list;
             };
-            let mut word = self.packet(info, at);
+            let mut word = self.reader.packet(info, at);
             if word.packet().is_some() {
                 self.targets(at, info, extended, &mut word);
             }
@@ -63,27 +63,27 @@ impl Decoder<'_> {
     fn targets(&mut self, at: u64, info: &PacketInfo, extended: bool, word: &mut Record) {
         let children = &mut word.children;
         if info.name == Uniform::INFO.name {
-            if let Ok(w) = self.value::<Uniform>(at) {
+            if let Ok(w) = self.reader.value::<Uniform>(at) {
                 children.push(self.raw("Values", w.buffer, u64::from(w.size_halfs) * 2));
             }
         } else if info.name == UniformHigh::INFO.name {
-            if let Ok(w) = self.value::<UniformHigh>(at) {
+            if let Ok(w) = self.reader.value::<UniformHigh>(at) {
                 children.push(self.raw("Values", w.buffer, u64::from(w.size_halfs) * 2));
             }
         } else if info.name == Texture::INFO.name {
-            if let Ok(w) = self.value::<Texture>(at) {
+            if let Ok(w) = self.reader.value::<Texture>(at) {
                 *children = self.textures(w.start, w.count, w.buffer);
             }
         } else if info.name == Shader::INFO.name {
-            if let Ok(w) = self.value::<Shader>(at) {
+            if let Ok(w) = self.reader.value::<Shader>(at) {
                 children.push(self.shader("Code", self.usc(w.code)));
             }
         } else if info.name == Preshader::INFO.name {
-            if let Ok(w) = self.value::<Preshader>(at) {
+            if let Ok(w) = self.reader.value::<Preshader>(at) {
                 children.push(self.shader("Code", self.usc(w.code)));
             }
         } else if info.name == Sampler::INFO.name
-            && let Ok(w) = self.value::<Sampler>(at)
+            && let Ok(w) = self.reader.value::<Sampler>(at)
         {
             *children = self.samplers(w.start, w.count, w.buffer, extended);
         }
@@ -92,7 +92,7 @@ impl Decoder<'_> {
     /// Memory as raw bytes.
     pub(crate) fn raw(&mut self, title: &'static str, address: u64, size_bytes: u64) -> Record {
         let mut record = Record::new(title, address);
-        match self.bytes(address, size_bytes as usize) {
+        match self.reader.bytes(address, size_bytes as usize) {
             Ok(bytes) => record.content = Content::Bytes(bytes),
             Err(problem) => record.problems.push(problem),
         }

@@ -15,7 +15,8 @@ use tepui_agx_packets::vdm::{
 use tepui_packets::PacketInfo;
 
 use crate::ppp::RenderArrays;
-use crate::stream::{Next, walk};
+use tepui_decode::stream::{Next, walk};
+
 use crate::{Decoder, Problem, Record};
 
 /// A block that consists of a word of presence bits and the words that are present.
@@ -41,7 +42,7 @@ impl Block {
             return None;
         }
         let here = self.at;
-        self.record.children.push(decoder.packet(info, here));
+        self.record.children.push(decoder.reader.packet(info, here));
         self.at = here.wrapping_add(info.size_bytes as u64);
         Some(here)
     }
@@ -60,21 +61,21 @@ impl Decoder<'_> {
     }
 
     fn vdm_block(&mut self, address: u64, arrays: RenderArrays) -> (Record, Next) {
-        let word = match self.word(address) {
+        let word = match self.reader.word(address) {
             Ok(word) => word,
             Err(problem) => return (Record::failed("Block", address, problem), Next::End),
         };
         match BlockType::from_raw(u64::from(word >> 29)) {
             Some(BlockType::PppStateUpdate) => {
-                let mut record = self.packet(PppState::INFO, address);
-                if let Ok(state) = self.value::<PppState>(address) {
+                let mut record = self.reader.packet(PppState::INFO, address);
+                if let Ok(state) = self.reader.value::<PppState>(address) {
                     record.children = self.ppp(state.pointer, state.size_words, arrays);
                 }
                 (record, Next::After(PppState::SIZE_BYTES as u64))
             }
             Some(BlockType::Barrier) => {
-                let record = self.packet(Barrier::INFO, address);
-                let next = match self.value::<Barrier>(address) {
+                let record = self.reader.packet(Barrier::INFO, address);
+                let next = match self.reader.value::<Barrier>(address) {
                     Ok(barrier) if barrier.returns => Next::Return,
                     _ => Next::After(Barrier::SIZE_BYTES as u64),
                 };
@@ -84,9 +85,9 @@ impl Decoder<'_> {
             Some(BlockType::IndexList) => self.index_list(address),
             Some(BlockType::Tessellate) => self.tessellate(address),
             Some(BlockType::StreamLink) => {
-                let record = self.packet(StreamLink::INFO, address);
+                let record = self.reader.packet(StreamLink::INFO, address);
                 let size = StreamLink::SIZE_BYTES as u64;
-                let next = match self.value::<StreamLink>(address) {
+                let next = match self.reader.value::<StreamLink>(address) {
                     Ok(StreamLink { with_return: true, target }) => Next::Call { target, size },
                     Ok(StreamLink { with_return: false, target }) => Next::Link(target),
                     Err(_) => Next::End,
@@ -94,15 +95,15 @@ impl Decoder<'_> {
                 (record, next)
             }
             Some(BlockType::StreamTerminate) => {
-                (self.packet(StreamTerminate::INFO, address), Next::End)
+                (self.reader.packet(StreamTerminate::INFO, address), Next::End)
             }
             None => (Record::failed("Block", address, Problem::UnknownBlock { word }), Next::End),
         }
     }
 
     fn vdm_state(&mut self, address: u64) -> (Record, Next) {
-        let record = self.packet(State::INFO, address);
-        let Ok(head) = self.value::<State>(address) else { return (record, Next::End) };
+        let record = self.reader.packet(State::INFO, address);
+        let Ok(head) = self.reader.value::<State>(address) else { return (record, Next::End) };
         let mut block = Block::new(record, State::INFO);
         block.add(self, head.restart_index_present, StateRestartIndex::INFO);
         let word0 =
@@ -113,10 +114,12 @@ impl Decoder<'_> {
         block.add(self, head.tessellation_present, StateTessellation::INFO);
         block.add(self, head.vertex_unknown_present, StateVertexUnknown::INFO);
         block.add(self, head.tessellation_scale_present, StateTessellationScale::INFO);
-        if let Some(word1) = word1.and_then(|at| self.value::<StateVertexShaderWord1>(at).ok()) {
+        if let Some(word1) =
+            word1.and_then(|at| self.reader.value::<StateVertexShaderWord1>(at).ok())
+        {
             // Without the first word, assume that the samplers have no border colours.
             let extended = word0
-                .and_then(|at| self.value::<StateVertexShaderWord0>(at).ok())
+                .and_then(|at| self.reader.value::<StateVertexShaderWord0>(at).ok())
                 .is_some_and(|word0| word0.sampler_state_register_count.is_extended());
             let pipeline = self.pipeline("Vertex pipeline", self.usc(word1.pipeline), extended);
             block.record.children.push(pipeline);
@@ -127,8 +130,8 @@ impl Decoder<'_> {
     }
 
     fn index_list(&mut self, address: u64) -> (Record, Next) {
-        let record = self.packet_as("Index List", IndexList::INFO, address);
-        let Ok(head) = self.value::<IndexList>(address) else { return (record, Next::End) };
+        let record = self.reader.packet_as("Index List", IndexList::INFO, address);
+        let Ok(head) = self.reader.value::<IndexList>(address) else { return (record, Next::End) };
         let mut block = Block::new(record, IndexList::INFO);
         block.add(self, head.index_buffer_present, IndexListBufferLo::INFO);
         block.add(self, head.index_count_present, IndexListCount::INFO);
@@ -137,7 +140,7 @@ impl Decoder<'_> {
         let indirect = block.add(self, head.indirect_buffer_present, IndexListIndirectBuffer::INFO);
         block.add(self, head.index_buffer_size_present, IndexListBufferSize::INFO);
         if let Some(at) = indirect
-            && let Ok(indirect) = self.value::<IndexListIndirectBuffer>(at)
+            && let Ok(indirect) = self.reader.value::<IndexListIndirectBuffer>(at)
         {
             // Vertex count, instances, first vertex, first instance; five words with an index
             // buffer.
@@ -155,8 +158,8 @@ impl Decoder<'_> {
     }
 
     fn tessellate(&mut self, address: u64) -> (Record, Next) {
-        let record = self.packet(Tessellate::INFO, address);
-        let Ok(head) = self.value::<Tessellate>(address) else { return (record, Next::End) };
+        let record = self.reader.packet(Tessellate::INFO, address);
+        let Ok(head) = self.reader.value::<Tessellate>(address) else { return (record, Next::End) };
         let mut block = Block::new(record, Tessellate::INFO);
         block.add(self, head.factor_buffer_present, TessellateFactorBuffer::INFO);
         block.add(self, head.patch_count_present, TessellatePatchCount::INFO);

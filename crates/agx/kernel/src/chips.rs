@@ -5,20 +5,7 @@ use tepui_agx_chips::Chip;
 use tepui_drm::device::{Bus, Node};
 use tepui_drm::uapi::asahi::{FEATURE_SOFT_FAULTS, MAX_CLUSTERS, ParamsGlobal};
 
-/// GPU pages are 16 KiB.
-///
-/// source: asahi_drm.h binds in pages; their size is that of Apple's DART and UAT tables, and Mesa
-/// aligns its buffers to it (agx_bo.c).
-pub const PAGE_SHIFT: u32 = 14;
-
-/// Size of a GPU page in bytes.
-pub const PAGE_BYTES: u64 = 1 << PAGE_SHIFT;
-
-/// Width of a client's GPU addresses.
-///
-/// A choice, wide enough for Mesa's layout: it keeps the lowest 2^36 bytes for guards and fixed
-/// buffers, and mirrors all others at +2^36 (agx_device.c, hk_queue.c).
-pub const VA_BITS: u32 = 39;
+pub use tepui_agx_chips::{PAGE_BYTES, PAGE_SHIFT, VA_BITS};
 
 /// Ticks of the clock behind timestamps. The counter of Apple's chips runs at 24 MHz.
 pub const TIMESTAMP_HZ: u64 = 24_000_000;

@@ -1,14 +1,14 @@
 //! Compressed images: the metadata buffer, and what is known of its content.
 //!
-//! A compressed image is a twiddled image followed by a **metadata buffer**. Each 16×16 samples of a
-//! compressed level are one **compression tile** with eight bytes of metadata, one byte ("mode") a
-//! **subtile** of 8×4 samples. A multisampled pixel counts as 1×2 or 2×2 samples.
+//! A compressed image is a twiddled image followed by a **metadata buffer**. Each 16×16 samples of
+//! a compressed level are one **compression tile** with eight bytes of metadata, one byte ("mode")
+//! a **subtile** of 8×4 samples. A multisampled pixel counts as 1×2 or 2×2 samples.
 //!
 //! Modes whose meaning is known are [`SubtileMode::Solid`] and the uncompressed mode of a format
 //! ([`uncompressed_mode`]): a tile all of whose subtiles are uncompressed holds its samples exactly
-//! where a twiddled image has them. **Unknown** are all other modes, that is, how the hardware packs
-//! the samples of a compressed subtile; where a solid subtile keeps its colour; and which byte of
-//! the word belongs to which subtile.
+//! where a twiddled image has them. **Unknown** are all other modes, that is, how the hardware
+//! packs the samples of a compressed subtile; where a solid subtile keeps its colour; and which
+//! byte of the word belongs to which subtile.
 //! source: Mesa, `src/asahi/layout/layout.h` (`AIL_COMP_*`), `layout.c`
 //! (`ail_initialize_compression`), `src/asahi/libagx/compression.cl`.
 
@@ -55,15 +55,15 @@ pub struct MetadataLevel {
 
 /// The rules that only compressed images have.
 pub(crate) fn check(desc: &ImageDesc) -> Result<(), LayoutError> {
-    let info = desc.format.info();
+    let info = desc.shape.format.info();
     // Compression happens on the way out of the pixel back end or the depth unit.
-    if !format_support(desc.format).renderable && !info.is_depth_or_stencil() {
-        return Err(LayoutError::NotCompressible { format: desc.format });
+    if !format_support(desc.shape.format).renderable && !info.is_depth_or_stencil() {
+        return Err(LayoutError::NotCompressible { format: desc.shape.format });
     }
     if desc.usage.writable {
         return Err(LayoutError::WritableCompressed);
     }
-    let sa = extent_sa(Extent::new(desc.width_px, desc.height_px), desc.samples);
+    let sa = extent_sa(Extent::new(desc.shape.width_px, desc.shape.height_px), desc.shape.samples);
     if sa.w < TILE_SA || sa.h < TILE_SA {
         return Err(LayoutError::TooSmallToCompress { width_sa: sa.w, height_sa: sa.h });
     }
@@ -81,7 +81,8 @@ impl Metadata {
     pub(crate) fn new(layout: &Layout) -> Metadata {
         let desc = layout.desc();
         let tile = Extent::<Sa>::new(TILE_SA, TILE_SA);
-        let level0 = extent_sa(Extent::new(desc.width_px, desc.height_px), desc.samples);
+        let level0 =
+            extent_sa(Extent::new(desc.shape.width_px, desc.shape.height_px), desc.shape.samples);
         let padded = level0.align(tile);
         let major = padded.w.max(padded.h);
 
@@ -103,7 +104,7 @@ impl Metadata {
             let tiles =
                 u64::from(reserved.w.div_ceil(TILE_SA)) * u64::from(reserved.h.div_ceil(TILE_SA));
             let size_B = (tiles * TILE_METADATA_B).next_multiple_of(CACHE_LINE_B);
-            let covered = extent_sa(level.extent_px, desc.samples);
+            let covered = extent_sa(level.extent_px, desc.shape.samples);
             metadata.levels[l as usize] = MetadataLevel {
                 offset_B: metadata.layer_stride_B,
                 size_B,

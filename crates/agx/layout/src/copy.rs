@@ -3,58 +3,65 @@
 //! Raster rows hold elements from left to right: blocks where the format has blocks, all samples of
 //! a pixel together where the image is multisampled.
 
-use tepui_format::units::{El, Extent, Px, Sa};
-use tepui_tiling::{CopyError, Order, Plane, PlaneError, Rect, Threads};
+use tepui_format::units::{Extent, Sa};
+use tepui_layout::{ImageLayout, Region, RegionError, Shape, Surface, Threads};
+use tepui_tiling::{Order, Plane};
 
 use crate::compression::{TILE_SA, TileMetadata, extent_sa};
-use crate::{Layout, Level, Tiling};
-
-/// Which part of an image to move.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Region {
-    /// Mip level.
-    pub level: u32,
-    /// Array layer, or slice of a 3D image.
-    pub layer: u32,
-    /// Left column and top row in pixels; multiples of the block's sides.
-    pub origin_px: (u32, u32),
-    /// Size in pixels; multiples of the block's sides, or up to the level's edge.
-    pub extent_px: Extent<Px>,
-}
+use crate::{Layout, Tiling};
 
 /// Why pixels cannot be moved. Nothing was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs)] // The message of each variant is its documentation; fields are its figures.
 pub enum MoveError {
-    #[error("there is no level {level}; the image has {levels}")]
-    NoSuchLevel { level: u32, levels: u32 },
-    #[error("there is no layer {layer}; level {level} has {layers}")]
-    NoSuchLayer { layer: u32, level: u32, layers: u32 },
-    #[error(
-        "the rectangle cuts through blocks of {}x{} pixels; start and size must be multiples of \
-         them, or reach the level's edge", .block.w, .block.h
-    )]
-    CutsBlocks { block: Extent<Px> },
-    #[error("the image buffer has {have_B} bytes; the layout needs {need_B}")]
-    ImageTooShort { have_B: usize, need_B: u64 },
+    #[error(transparent)]
+    Region(#[from] RegionError),
     #[error(
         "compression tile ({x_tl}, {y_tl}) of level {level} holds {metadata:?}; how compressed \
          samples are packed is unknown, so that only uncompressed tiles can be moved"
     )]
     Compressed { level: u32, x_tl: u32, y_tl: u32, metadata: TileMetadata },
-    #[error(transparent)]
-    Copy(#[from] CopyError),
-    #[error(transparent)]
-    Plane(#[from] PlaneError),
+}
+
+impl ImageLayout for Layout {
+    fn shape(&self) -> &Shape {
+        &self.desc().shape
+    }
+
+    fn size_B(&self) -> u64 {
+        self.size_B
+    }
+
+    fn element_B(&self) -> u32 {
+        self.element_B
+    }
+
+    fn level_count(&self) -> u32 {
+        self.levels().len() as u32
+    }
+
+    fn samples_apart(&self) -> bool {
+        false
+    }
+
+    fn surface(&self, level: u32, layer: u32, _sample: u32) -> Result<Surface, RegionError> {
+        let level = &self.levels()[level as usize];
+        let tile = level.tile_el;
+        let (order, tile_row_B) = match self.desc().tiling {
+            Tiling::Linear => (Order::Raster, level.stride_B),
+            Tiling::Twiddled | Tiling::Compressed => {
+                let tile_B = tile.area() * u64::from(self.element_B);
+                (Order::Morton, u64::from(level.tiles.w) * tile_B)
+            }
+        };
+        let extent = (level.extent_el.w, level.extent_el.h);
+        let plane = Plane::new(order, self.element_B, extent, (tile.w, tile.h), tile_row_B)?;
+        let start = self.layer_stride_B * u64::from(layer) + level.offset_B;
+        Ok(Surface { bytes: start..start + level.size_B, plane })
+    }
 }
 
 impl Layout {
-    /// The region that is all of a level.
-    pub fn whole_level(&self, level: u32, layer: u32) -> Option<Region> {
-        let extent_px = self.levels().get(level as usize)?.extent_px;
-        Some(Region { level, layer, origin_px: (0, 0), extent_px })
-    }
-
     /// Moves a raster image into a region. `raster` starts at the region's top left; its rows are
     /// `stride_B` bytes apart. `image` holds the whole image.
     ///
@@ -70,9 +77,8 @@ impl Layout {
     ) -> Result<(), MoveError> {
         let place = self.place(image.len(), region)?;
         let metadata = self.touched_metadata(image, region, true)?;
-        let level = &mut image[place.level];
-        tepui_tiling::tile(&place.plane, level, raster, stride_B, place.rect, threads)?;
-        if let Some(uncompressed) = TileMetadata::uncompressed(self.desc().format) {
+        place.tile(image, raster, stride_B, threads)?;
+        if let Some(uncompressed) = TileMetadata::uncompressed(self.desc().shape.format) {
             for at in metadata {
                 image[at..at + 8].copy_from_slice(&uncompressed.0.to_le_bytes());
             }
@@ -91,52 +97,7 @@ impl Layout {
     ) -> Result<(), MoveError> {
         let place = self.place(image.len(), region)?;
         self.touched_metadata(image, region, false)?;
-        let level = &image[place.level];
-        tepui_tiling::detile(&place.plane, level, raster, stride_B, place.rect, threads)?;
-        Ok(())
-    }
-
-    fn place(&self, image_B: usize, region: Region) -> Result<Place, MoveError> {
-        let Region { level: l, layer, origin_px: (x, y), extent_px } = region;
-        let level = self
-            .levels()
-            .get(l as usize)
-            .ok_or(MoveError::NoSuchLevel { level: l, levels: self.levels().len() as u32 })?;
-        let layers = self.desc().layers.max(level.depth_px);
-        if layer >= layers {
-            return Err(MoveError::NoSuchLayer { layer, level: l, layers });
-        }
-        if (image_B as u64) < self.size_B {
-            return Err(MoveError::ImageTooShort { have_B: image_B, need_B: self.size_B });
-        }
-        let block = self.desc().format.info().block.extent();
-        let cuts = |start: u32, size: u32, side: u32, edge: u32| {
-            !start.is_multiple_of(side)
-                || (!size.is_multiple_of(side) && start.saturating_add(size) != edge)
-        };
-        if cuts(x, extent_px.w, block.w, level.extent_px.w)
-            || cuts(y, extent_px.h, block.h, level.extent_px.h)
-        {
-            return Err(MoveError::CutsBlocks { block });
-        }
-        let size: Extent<El> = extent_px.to_el(block);
-        let rect = Rect { x: x / block.w, y: y / block.h, w: size.w, h: size.h };
-        let start = (self.layer_stride_B * u64::from(layer) + level.offset_B) as usize;
-        Ok(Place { level: start..start + level.size_B as usize, plane: self.plane(level)?, rect })
-    }
-
-    /// A level for the tiling kernels.
-    fn plane(&self, level: &Level) -> Result<Plane, PlaneError> {
-        let tile = level.tile_el;
-        let (order, tile_row_B) = match self.desc().tiling {
-            Tiling::Linear => (Order::Raster, level.stride_B),
-            Tiling::Twiddled | Tiling::Compressed => {
-                let tile_B = tile.area() * u64::from(self.element_B);
-                (Order::Morton, u64::from(level.tiles.w) * tile_B)
-            }
-        };
-        let extent = (level.extent_el.w, level.extent_el.h);
-        Plane::new(order, self.element_B, extent, (tile.w, tile.h), tile_row_B)
+        Ok(place.detile(image, raster, stride_B, threads)?)
     }
 
     /// Where the metadata of the compression tiles lies that a region touches. Refuses compressed
@@ -152,7 +113,7 @@ impl Layout {
             return Ok(Vec::new());
         }
         let desc = self.desc();
-        let sa = |x, y| extent_sa(Extent::new(x, y), desc.samples);
+        let sa = |x, y| extent_sa(Extent::new(x, y), desc.shape.samples);
         let (x, y) = region.origin_px;
         let level_px = self.levels()[region.level as usize].extent_px;
         let end = (
@@ -178,7 +139,7 @@ impl Layout {
                 word.copy_from_slice(&image[at..at + 8]);
                 let found = TileMetadata(u64::from_le_bytes(word));
                 let replaced = write && covered;
-                if !replaced && !found.is_uncompressed(desc.format) {
+                if !replaced && !found.is_uncompressed(desc.shape.format) {
                     let (level, metadata) = (region.level, found);
                     return Err(MoveError::Compressed { level, x_tl, y_tl, metadata });
                 }
@@ -187,13 +148,4 @@ impl Layout {
         }
         Ok(touched)
     }
-}
-
-/// Where a region lies.
-struct Place {
-    /// The level's bytes in the image.
-    level: std::ops::Range<usize>,
-    plane: Plane,
-    /// The region in elements.
-    rect: Rect,
 }

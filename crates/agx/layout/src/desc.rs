@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use tepui_format::Format;
-use tepui_format::units::full_chain_levels;
+use tepui_layout::Shape;
 
 /// How pixels are arranged in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,19 +63,6 @@ impl FromStr for Tiling {
     }
 }
 
-/// The shape of an image. Arrays are images of more than one layer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Dimension {
-    /// One row.
-    D1,
-    /// A rectangle.
-    D2,
-    /// A box: levels halve the depth too.
-    D3,
-    /// Six square layers a cube.
-    Cube,
-}
-
 /// What the GPU will do with the image besides sampling it. Some uses need padding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Usage {
@@ -88,24 +75,10 @@ pub struct Usage {
 /// An image to lay out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ImageDesc {
-    /// Pixel format.
-    pub format: Format,
+    /// Format and size. More than one level reserves the whole chain.
+    pub shape: Shape,
     /// Arrangement in memory.
     pub tiling: Tiling,
-    /// Shape.
-    pub dimension: Dimension,
-    /// Width of level 0 in pixels.
-    pub width_px: u32,
-    /// Height of level 0 in pixels.
-    pub height_px: u32,
-    /// Depth of level 0 in pixels; 1 unless the image is 3D.
-    pub depth_px: u32,
-    /// Array layers; six a cube.
-    pub layers: u32,
-    /// Samples a pixel: 1, 2 or 4.
-    pub samples: u32,
-    /// Mip levels. More than one reserves the whole chain.
-    pub levels: u32,
     /// What the GPU does with it.
     pub usage: Usage,
     /// Bytes from row to row of a linear image; the smallest that suits the hardware if none.
@@ -121,24 +94,10 @@ impl ImageDesc {
         height_px: u32,
     ) -> ImageDesc {
         ImageDesc {
-            format,
+            shape: Shape::new_2d(format, width_px, height_px),
             tiling,
-            dimension: Dimension::D2,
-            width_px,
-            height_px,
-            depth_px: 1,
-            layers: 1,
-            samples: 1,
-            levels: 1,
             usage: Usage { renderable: false, writable: false },
             linear_stride_B: None,
         }
-    }
-
-    /// How many levels a full mip chain of this image has.
-    pub fn full_chain(&self) -> u32 {
-        let major = self.width_px.max(self.height_px);
-        let depth = if self.dimension == Dimension::D3 { self.depth_px } else { 1 };
-        full_chain_levels(major.max(depth))
     }
 }

@@ -2,17 +2,7 @@
 
 use tepui_format::Format::{self, *};
 use tepui_format::info::{Compression, Encoding};
-
-/// What the hardware does with a format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct FormatSupport {
-    /// The texture unit reads it.
-    pub texturable: bool,
-    /// The pixel back end writes it: the format can be a colour attachment and can be compressed.
-    pub renderable: bool,
-    /// The depth unit reads and writes it.
-    pub depth_stencil: bool,
-}
+use tepui_layout::FormatSupport;
 
 /// What every AGX GPU does with `format`.
 pub fn format_support(format: Format) -> FormatSupport {

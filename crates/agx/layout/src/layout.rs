@@ -1,10 +1,11 @@
 //! The layout of an image: levels, layers, sizes, addresses.
 
 use tepui_format::units::{El, Extent, Px, Tl};
+use tepui_layout::{Limits, Texel};
 
 use crate::compression::{self, Metadata};
 use crate::{
-    CACHE_LINE_B, Dimension, ImageDesc, LayoutError, LevelAddresser, MAX_EXTENT, MAX_LEVELS,
+    CACHE_LINE_B, ImageDesc, LayoutError, LevelAddresser, MAX_EXTENT, MAX_LEVELS, MAX_SAMPLES,
     Tiling, linear, twiddled,
 };
 
@@ -64,23 +65,6 @@ impl Level {
     };
 }
 
-/// One sample of an image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Texel {
-    /// Mip level.
-    pub level: u32,
-    /// Array layer.
-    pub layer: u32,
-    /// Column in pixels.
-    pub x_px: u32,
-    /// Row in pixels.
-    pub y_px: u32,
-    /// Slice of a 3D image in pixels.
-    pub z_px: u32,
-    /// Sample of the pixel.
-    pub sample: u32,
-}
-
 impl Layout {
     /// Lays out an image, or says which of the hardware's rules it breaks.
     pub fn new(desc: &ImageDesc) -> Result<Layout, LayoutError> {
@@ -89,7 +73,7 @@ impl Layout {
             desc: *desc,
             levels: [Level::EMPTY; MAX_LEVELS],
             level_count: 0,
-            element_B: desc.format.info().block.bytes * desc.samples,
+            element_B: desc.shape.format.info().block.bytes * desc.shape.samples,
             layer_stride_B: 0,
             page_aligned_layers: false,
             metadata: None,
@@ -126,7 +110,7 @@ impl Layout {
 
     /// Layers, or slices of a 3D image: how often the miptree repeats.
     pub fn slices(&self) -> u32 {
-        self.desc.layers.max(self.desc.depth_px)
+        self.desc.shape.layers.max(self.desc.shape.depth_px)
     }
 
     /// Whether the tiles of a level have metadata. Levels of a compressed image that are smaller
@@ -155,12 +139,12 @@ impl Layout {
         let inside = at.x_px < level.extent_px.w
             && at.y_px < level.extent_px.h
             && at.z_px < level.depth_px
-            && at.layer < self.desc.layers
-            && at.sample < self.desc.samples;
+            && at.layer < self.desc.shape.layers
+            && at.sample < self.desc.shape.samples;
         if !inside {
             return None;
         }
-        let block = self.desc.format.info().block;
+        let block = self.desc.shape.format.info().block;
         let addresser = LevelAddresser::new(level, self.desc.tiling, self.element_B);
         let element = addresser.offset_B(at.x_px / block.width_px, at.y_px / block.height_px);
         Some(
@@ -174,53 +158,12 @@ impl Layout {
 
 /// The rules that every image has, then those of its tiling.
 fn check(desc: &ImageDesc) -> Result<(), LayoutError> {
-    if desc.format.info().is_planar() {
-        return Err(LayoutError::Planar { format: desc.format });
-    }
     let buffer = desc.tiling == Tiling::Linear && linear::is_buffer(desc);
-    let max_width = if buffer { linear::MAX_BUFFER_PX } else { MAX_EXTENT };
-    for (what, value, limit) in [
-        ("the width", desc.width_px, max_width),
-        ("the height", desc.height_px, MAX_EXTENT),
-        ("the depth", desc.depth_px, MAX_EXTENT),
-        ("the number of layers", desc.layers, MAX_EXTENT),
-    ] {
-        if value == 0 {
-            return Err(LayoutError::Zero { what });
-        }
-        if value > limit {
-            let (value, limit) = (value.into(), limit.into());
-            return Err(LayoutError::TooLarge { what, value, limit });
-        }
-    }
-    if desc.levels == 0 {
-        return Err(LayoutError::Zero { what: "the number of levels" });
-    }
-    if !matches!(desc.samples, 1 | 2 | 4) {
-        return Err(LayoutError::SampleCount { samples: desc.samples });
-    }
-    check_dimension(desc)?;
-    if desc.levels > 1 && desc.levels > desc.full_chain() {
-        let (levels, full) = (desc.levels, desc.full_chain());
-        return Err(LayoutError::TooManyLevels { levels, full });
-    }
+    let width_px = if buffer { linear::MAX_BUFFER_PX } else { MAX_EXTENT };
+    desc.shape.check(&Limits { width_px, ..Limits::new(MAX_EXTENT, MAX_SAMPLES) })?;
     match desc.tiling {
         Tiling::Linear => linear::check(desc),
         Tiling::Twiddled => twiddled::check(desc),
         Tiling::Compressed => twiddled::check(desc).and_then(|()| compression::check(desc)),
-    }
-}
-
-fn check_dimension(desc: &ImageDesc) -> Result<(), LayoutError> {
-    let &ImageDesc { width_px, height_px, depth_px, layers, .. } = desc;
-    match desc.dimension {
-        Dimension::D3 if layers > 1 => Err(LayoutError::LayersOf3d { layers }),
-        Dimension::D3 => Ok(()),
-        _ if depth_px > 1 => Err(LayoutError::DepthWithout3d { depth_px }),
-        Dimension::D1 if height_px > 1 => Err(LayoutError::HeightOf1d { height_px }),
-        Dimension::Cube if width_px != height_px || layers % 6 != 0 => {
-            Err(LayoutError::CubeShape { width_px, height_px, layers })
-        }
-        _ => Ok(()),
     }
 }

@@ -11,8 +11,8 @@
 //!
 //! Describe an image with [`ImageDesc`], make a [`Layout`] of it, and ask that for sizes and
 //! addresses: [`Layout::texel_offset_B`] for one pixel with everything checked, or
-//! [`Layout::level_addresser`] for many pixels of one level. [`Layout::tile`] and [`Layout::detile`]
-//! move rectangles between a raster image and the layout.
+//! [`Layout::level_addresser`] for many pixels of one level. [`Layout::tile`] and
+//! [`Layout::detile`] move rectangles between a raster image and the layout.
 //!
 //! ```
 //! use tepui_agx_layout::{ImageDesc, Layout, Texel, Tiling};
@@ -42,23 +42,28 @@ pub mod linear;
 pub mod twiddled;
 
 pub use address::LevelAddresser;
-pub use copy::{MoveError, Region};
-pub use desc::{Dimension, ImageDesc, Tiling, Usage};
+pub use copy::MoveError;
+pub use desc::{ImageDesc, Tiling, Usage};
 pub use error::LayoutError;
-pub use formats::{FormatSupport, format_support};
-pub use layout::{Layout, Level, Texel};
-pub use tepui_tiling::Threads;
+pub use formats::format_support;
+pub use layout::{Layout, Level};
+pub use tepui_layout::{
+    Dimension, FormatSupport, ImageLayout, Region, RegionError, Shape, ShapeError, Texel, Threads,
+};
 
 /// Bytes of a cache line: levels and the layers of linear images are padded to it.
 /// source: Mesa, `AIL_CACHELINE`.
 pub const CACHE_LINE_B: u64 = 128;
 
 /// Bytes of the GPU's page: the largest tile fills one. source: Mesa, `AIL_PAGESIZE`.
-pub const PAGE_B: u64 = 16384;
+pub const PAGE_B: u64 = tepui_agx_chips::PAGE_BYTES;
 
 /// The largest width, height, depth and number of layers.
 /// source: cmdbuf.xml, "Texture": 14-bit fields that hold the size minus one.
 pub const MAX_EXTENT: u32 = 16384;
+
+/// The most samples of a pixel. source: cmdbuf.xml, "Sample Count".
+pub const MAX_SAMPLES: u32 = 4;
 
 /// The longest mip chain: 16384 halves 14 times.
 pub const MAX_LEVELS: usize = 15;

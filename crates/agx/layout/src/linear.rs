@@ -4,6 +4,7 @@
 //! their stride is a multiple of 16 bytes. source: Mesa, asahi.rst, "Image layouts".
 
 use tepui_format::units::Extent;
+use tepui_layout::ShapeError;
 
 use crate::layout::{Layout, Level};
 use crate::{CACHE_LINE_B, Dimension, ImageDesc, LayoutError, MAX_EXTENT};
@@ -24,13 +25,13 @@ pub const MAX_BUFFER_PX: u32 = 1 << 27;
 
 /// Whether a linear image stands for a texel buffer, which may be longer than an image is wide.
 pub(crate) fn is_buffer(desc: &ImageDesc) -> bool {
-    desc.height_px == 1 && desc.layers == 1 && desc.linear_stride_B.is_none()
+    desc.shape.height_px == 1 && desc.shape.layers == 1 && desc.linear_stride_B.is_none()
 }
 
 /// The rules that only linear images have.
 pub(crate) fn check(desc: &ImageDesc) -> Result<(), LayoutError> {
-    let block = desc.format.info().block;
-    let dimension = match desc.dimension {
+    let block = desc.shape.format.info().block;
+    let dimension = match desc.shape.dimension {
         Dimension::D1 | Dimension::D2 => None,
         Dimension::D3 => Some("3D"),
         Dimension::Cube => Some("cubes"),
@@ -38,36 +39,30 @@ pub(crate) fn check(desc: &ImageDesc) -> Result<(), LayoutError> {
     if let Some(dimension) = dimension {
         return Err(LayoutError::LinearDimension { dimension });
     }
-    if desc.levels > 1 {
-        return Err(LayoutError::LinearMipmaps { levels: desc.levels });
+    if desc.shape.levels > 1 {
+        return Err(LayoutError::LinearMipmaps { levels: desc.shape.levels });
     }
-    if desc.samples > 1 {
-        return Err(LayoutError::LinearMultisampled { samples: desc.samples });
+    if desc.shape.samples > 1 {
+        return Err(LayoutError::LinearMultisampled { samples: desc.shape.samples });
     }
     if block.width_px * block.height_px > 1 {
-        return Err(LayoutError::LinearBlocks { format: desc.format });
+        return Err(LayoutError::LinearBlocks { format: desc.shape.format });
     }
-    if desc.layers > MAX_LAYERS {
-        let (value, limit) = (desc.layers.into(), MAX_LAYERS.into());
-        return Err(LayoutError::TooLarge { what: "the number of linear layers", value, limit });
-    }
+    let layers = u64::from(desc.shape.layers);
+    ShapeError::limit("the number of linear layers", layers, MAX_LAYERS.into())?;
     let layer_stride_B = layer_stride_B(desc);
-    if desc.layers > 1 && layer_stride_B > MAX_LAYER_STRIDE_B {
-        let (value, limit) = (layer_stride_B, MAX_LAYER_STRIDE_B);
-        return Err(LayoutError::TooLarge { what: "the layer stride in bytes", value, limit });
+    if layers > 1 {
+        ShapeError::limit("the layer stride in bytes", layer_stride_B, MAX_LAYER_STRIDE_B)?;
     }
     if let Some(stride_B) = desc.linear_stride_B {
-        let row_B = desc.width_px.min(MAX_EXTENT) * block.bytes;
+        let row_B = desc.shape.width_px.min(MAX_EXTENT) * block.bytes;
         if stride_B % 16 != 0 {
             return Err(LayoutError::StrideAlignment { stride_B });
         }
         if stride_B < row_B {
             return Err(LayoutError::StrideTooSmall { stride_B, row_B });
         }
-        if stride_B > MAX_STRIDE_B {
-            let (value, limit) = (stride_B.into(), MAX_STRIDE_B.into());
-            return Err(LayoutError::TooLarge { what: "the stride in bytes", value, limit });
-        }
+        ShapeError::limit("the stride in bytes", stride_B.into(), MAX_STRIDE_B.into())?;
     }
     Ok(())
 }
@@ -78,7 +73,8 @@ fn stride_B(desc: &ImageDesc) -> u64 {
         Some(stride_B) => u64::from(stride_B),
         // Without a stride from outside, rows start at cache lines.
         None => {
-            let row_B = u64::from(desc.width_px) * u64::from(desc.format.info().block.bytes);
+            let row_B =
+                u64::from(desc.shape.width_px) * u64::from(desc.shape.format.info().block.bytes);
             row_B.next_multiple_of(CACHE_LINE_B)
         }
     }
@@ -86,22 +82,22 @@ fn stride_B(desc: &ImageDesc) -> u64 {
 
 /// Bytes from layer to layer: cache lines, because that is what the descriptor counts in.
 fn layer_stride_B(desc: &ImageDesc) -> u64 {
-    (stride_B(desc) * u64::from(desc.height_px)).next_multiple_of(CACHE_LINE_B)
+    (stride_B(desc) * u64::from(desc.shape.height_px)).next_multiple_of(CACHE_LINE_B)
 }
 
 /// Lays out a linear image that passed [`check`].
 pub(crate) fn lay_out(layout: &mut Layout, desc: &ImageDesc) {
-    let extent_el = Extent::new(desc.width_px, desc.height_px);
+    let extent_el = Extent::new(desc.shape.width_px, desc.shape.height_px);
     layout.layer_stride_B = layer_stride_B(desc);
     layout.push_level(Level {
-        extent_px: Extent::new(desc.width_px, desc.height_px),
+        extent_px: Extent::new(desc.shape.width_px, desc.shape.height_px),
         depth_px: 1,
         extent_el,
         offset_B: 0,
         size_B: layout.layer_stride_B,
-        stride_el: desc.width_px,
+        stride_el: desc.shape.width_px,
         stride_B: stride_B(desc),
         tile_el: Extent::new(1, 1),
-        tiles: Extent::new(desc.width_px, desc.height_px),
+        tiles: Extent::new(desc.shape.width_px, desc.shape.height_px),
     });
 }

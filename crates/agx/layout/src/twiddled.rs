@@ -25,27 +25,25 @@ pub const fn page_tile(element_B: u32) -> Extent<El> {
 
 /// The rules that twiddled and compressed images share.
 pub(crate) fn check(desc: &ImageDesc) -> Result<(), LayoutError> {
-    let info = desc.format.info();
+    let info = desc.shape.format.info();
     let block_B = info.block.bytes;
     if desc.linear_stride_B.is_some() {
         return Err(LayoutError::StrideOfTiled);
     }
     if !block_B.is_power_of_two() || block_B > 16 {
-        return Err(LayoutError::BlockSize { format: desc.format, block_B });
+        return Err(LayoutError::BlockSize { format: desc.shape.format, block_B });
     }
-    if desc.samples > 1 && info.block.width_px * info.block.height_px > 1 {
-        return Err(LayoutError::MultisampledBlocks { format: desc.format });
-    }
+    desc.shape.check_blocks()?;
     Ok(())
 }
 
 /// Lays out the miptree of an image that passed [`check`].
 pub(crate) fn lay_out(layout: &mut Layout, desc: &ImageDesc) {
-    let info = desc.format.info();
+    let info = desc.shape.format.info();
     let block = info.block.extent();
     let element_B = layout.element_B;
     let tile = page_tile(element_B);
-    let level0_px = Extent::<Px>::new(desc.width_px, desc.height_px);
+    let level0_px = Extent::<Px>::new(desc.shape.width_px, desc.shape.height_px);
     let level0_el = level0_px.to_el(block);
     let level0_tl = level0_el.to_tl(tile);
 
@@ -58,7 +56,7 @@ pub(crate) fn lay_out(layout: &mut Layout, desc: &ImageDesc) {
         })
         .unwrap_or(0);
 
-    let level_count = if desc.levels > 1 { desc.full_chain() } else { 1 };
+    let level_count = if desc.shape.levels > 1 { desc.shape.full_chain() } else { 1 };
     let mut offset_B = 0;
     for l in 0..level_count {
         let extent_px = level0_px.minify(l);
@@ -103,7 +101,7 @@ pub(crate) fn lay_out(layout: &mut Layout, desc: &ImageDesc) {
         let size_B = (reserved_el * u64::from(element_B)).next_multiple_of(CACHE_LINE_B);
         layout.push_level(Level {
             extent_px,
-            depth_px: minify(desc.depth_px, l),
+            depth_px: minify(desc.shape.depth_px, l),
             extent_el,
             offset_B,
             size_B,
@@ -115,7 +113,7 @@ pub(crate) fn lay_out(layout: &mut Layout, desc: &ImageDesc) {
         offset_B += size_B;
     }
 
-    let slices = desc.layers.max(desc.depth_px);
+    let slices = desc.shape.layers.max(desc.shape.depth_px);
     let depth_or_stencil = info.is_depth_or_stencil();
     // A mipmapped image of more than a page gets page-aligned layers, where there are several or
     // where they hold depth or stencil. Stores and rendering to layers need them in any case: the

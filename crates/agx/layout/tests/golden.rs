@@ -17,14 +17,14 @@ fn sizes_measured_on_hardware() {
         if let Some(header) = line.strip_prefix('[') {
             let words: Vec<_> = header.trim_end_matches(']').split(' ').collect();
             section.tiling = words[0].parse().unwrap();
-            section.format = words[1].parse().unwrap();
-            section.layers = words[2].parse().unwrap();
-            section.levels = words[3].parse().unwrap();
-            section.samples = words[4].parse().unwrap();
+            section.shape.format = words[1].parse().unwrap();
+            section.shape.layers = words[2].parse().unwrap();
+            section.shape.levels = words[3].parse().unwrap();
+            section.shape.samples = words[4].parse().unwrap();
             continue;
         }
         let (width, runs) = line.split_once(": ").unwrap();
-        section.width_px = width.parse().unwrap();
+        section.shape.width_px = width.parse().unwrap();
         for run in runs.split(' ') {
             let (heights, figures) = run.split_once('=').unwrap();
             let (size, metadata) = match figures.split_once('@') {
@@ -32,7 +32,7 @@ fn sizes_measured_on_hardware() {
                 None => (hex(figures), None),
             };
             for height in heights.split(',') {
-                section.height_px = height.parse().unwrap();
+                section.shape.height_px = height.parse().unwrap();
                 let layout = Layout::new(&section).unwrap();
                 assert_eq!(layout.size_B, size, "{section:?}");
                 if metadata.is_some() {
@@ -52,15 +52,13 @@ fn level_offsets_measured_on_hardware() {
         let (head, offsets) = line.split_once(": ").unwrap();
         let words: Vec<_> = head.split([' ', 'x', '=']).collect();
         let [format, width, height, _, levels] = words[..] else { panic!("{line}") };
-        let desc = ImageDesc {
-            levels: levels.parse().unwrap(),
-            ..ImageDesc::new_2d(
-                format.parse().unwrap(),
-                Tiling::Twiddled,
-                width.parse().unwrap(),
-                height.parse().unwrap(),
-            )
-        };
+        let mut desc = ImageDesc::new_2d(
+            format.parse().unwrap(),
+            Tiling::Twiddled,
+            width.parse().unwrap(),
+            height.parse().unwrap(),
+        );
+        desc.shape.levels = levels.parse().unwrap();
         let layout = Layout::new(&desc).unwrap();
         for (level, offset) in layout.levels().iter().zip(offsets.split(' ')) {
             assert_eq!(level.offset_B, hex(offset), "{line}");
@@ -93,9 +91,9 @@ fn cases_of_mesas_tests() {
     ];
     for Case { image: (tiling, format, dimension), size, levels, layer_stride_B, size_B } in cases {
         let mut desc = ImageDesc::new_2d(format, tiling, size.0, size.1);
-        desc.dimension = dimension;
-        desc.levels = levels;
-        *(if dimension == D3 { &mut desc.depth_px } else { &mut desc.layers }) = size.2;
+        desc.shape.dimension = dimension;
+        desc.shape.levels = levels;
+        *(if dimension == D3 { &mut desc.shape.depth_px } else { &mut desc.shape.layers }) = size.2;
         let layout = Layout::new(&desc).unwrap();
         assert_eq!(layout.size_B, size_B, "{desc:?}");
         assert_eq!(layout.layer_stride_B, layer_stride_B.unwrap_or(layout.layer_stride_B));
@@ -114,9 +112,9 @@ fn usage_aligns_layers() {
     assert!(!aligned(&desc));
     desc.usage = Usage { renderable: true, writable: false };
     assert!(!aligned(&desc), "a single layer to render to needs no alignment");
-    desc.layers = 2;
+    desc.shape.layers = 2;
     assert!(aligned(&desc));
-    desc.layers = 1;
+    desc.shape.layers = 1;
     desc.usage = Usage { renderable: false, writable: true };
     assert!(aligned(&desc), "the pixel back end always needs it");
 }
@@ -136,13 +134,13 @@ fn layouts_by_mesa() {
             size[0],
             size[1],
         );
-        desc.depth_px = size[2];
+        desc.shape.depth_px = size[2];
         if words[3] == "3d" {
-            desc.dimension = Dimension::D3;
+            desc.shape.dimension = Dimension::D3;
         }
-        desc.layers = number(words[4]);
-        desc.samples = number(words[5]);
-        desc.levels = number(words[6]);
+        desc.shape.layers = number(words[4]);
+        desc.shape.samples = number(words[5]);
+        desc.shape.levels = number(words[6]);
         let usage = words[7].trim_start_matches("usage=");
         desc.usage = Usage { renderable: usage.contains('r'), writable: usage.contains('w') };
 

@@ -3,7 +3,8 @@
 
 use proptest::prelude::*;
 use tepui_agx_layout::{
-    Dimension, ImageDesc, Layout, LayoutError, MoveError, Region, Texel, Threads, Tiling, Usage,
+    Dimension, ImageDesc, ImageLayout, Layout, LayoutError, MoveError, Region, Shape, ShapeError,
+    Texel, Threads, Tiling, Usage,
 };
 use tepui_format::Format;
 use tepui_format::units::{El, Extent};
@@ -33,14 +34,14 @@ prop_compose! {
         (renderable, writable) in any::<(bool, bool)>(),
     ) -> ImageDesc {
         let mut desc = ImageDesc::new_2d(format, tiling, width_px, height_px);
-        desc.dimension = dimension;
+        desc.shape.dimension = dimension;
         desc.usage = Usage { renderable, writable };
-        desc.samples = samples;
+        desc.shape.samples = samples;
         match dimension {
-            Dimension::D3 => desc.depth_px = third,
-            _ => desc.layers = third,
+            Dimension::D3 => desc.shape.depth_px = third,
+            _ => desc.shape.layers = third,
         }
-        desc.levels = levels.min(desc.full_chain());
+        desc.shape.levels = levels.min(desc.shape.full_chain());
         desc
     }
 }
@@ -57,7 +58,7 @@ proptest! {
     #[test]
     fn samples_have_their_own_bytes(layout in layouts(80)) {
         let desc = *layout.desc();
-        let block = desc.format.info().block;
+        let block = desc.shape.format.info().block;
         let mut used = vec![false; layout.size_B as usize];
         let mut take = |offset_B: u64, bytes: u64| {
             for byte in &mut used[offset_B as usize..(offset_B + bytes) as usize] {
@@ -67,7 +68,7 @@ proptest! {
         };
         for (l, level) in (0..).zip(layout.levels()) {
             for layer in 0..layout.slices() {
-                let (layer, z_px) = match desc.dimension {
+                let (layer, z_px) = match desc.shape.dimension {
                     Dimension::D3 => (0, layer),
                     _ => (layer, 0),
                 };
@@ -79,7 +80,7 @@ proptest! {
                 let start_B = layout.level_offset_B(l, layer.max(z_px)).unwrap();
                 for y_px in (0..level.extent_px.h).step_by(block.height_px as usize) {
                     for x_px in (0..level.extent_px.w).step_by(block.width_px as usize) {
-                        for sample in 0..desc.samples {
+                        for sample in 0..desc.shape.samples {
                             let at = Texel { x_px, y_px, sample, ..at };
                             let offset_B = layout.texel_offset_B(at).unwrap();
                             prop_assert!(offset_B >= start_B);
@@ -153,10 +154,10 @@ proptest! {
         let level = level % layout.levels().len() as u32;
         let (Extent { w, h, .. }, layers) = {
             let level = layout.levels()[level as usize];
-            (level.extent_px, desc.layers.max(level.depth_px))
+            (level.extent_px, desc.shape.layers.max(level.depth_px))
         };
         let layer = layer % layers;
-        let block = desc.format.info().block;
+        let block = desc.shape.format.info().block;
         let (x, y) = (corner[0] % w, corner[1] % h);
         let (x, y) = (x - x % block.width_px, y - y % block.height_px);
         let covered = |start: u32, size: u32, side: u32, edge: u32| {
@@ -165,11 +166,11 @@ proptest! {
         let (w, h) =
             (covered(x, corner[2], block.width_px, w), covered(y, corner[3], block.height_px, h));
         let mut region =
-            Region { level, layer, origin_px: (x, y), extent_px: Extent::new(w, h) };
+            Region { level, layer, sample: 0, origin_px: (x, y), extent_px: Extent::new(w, h) };
         let mut image = vec![0xcc; layout.size_B as usize];
         if layout.is_level_compressed(level) {
             // Only what covers a tile may replace it.
-            region = layout.whole_level(level, layer).unwrap();
+            region = layout.whole_level(level, layer, 0).unwrap();
         }
         let size: Extent<El> = region.extent_px.to_el(block.extent());
         let row_B = size.w as usize * layout.element_B as usize;
@@ -180,7 +181,7 @@ proptest! {
         prop_assert!(back == raster);
 
         // Element by element, by address.
-        let slice = if desc.dimension == Dimension::D3 { (0, layer) } else { (layer, 0) };
+        let slice = if desc.shape.dimension == Dimension::D3 { (0, layer) } else { (layer, 0) };
         for (i, element) in raster.chunks_exact(layout.element_B as usize).enumerate() {
             let (ex, ey) = ((i % size.w as usize) as u32, (i / size.w as usize) as u32);
             let at = layout.texel_offset_B(Texel {
@@ -210,15 +211,17 @@ proptest! {
         let format = Format::all().nth(format % Format::all().len()).unwrap();
         let pick = |i: usize| if choose >> i & 1 == 0 { small[i] } else { numbers[i] };
         let desc = ImageDesc {
-            format,
+            shape: Shape {
+                format,
+                dimension,
+                width_px: pick(0),
+                height_px: pick(1),
+                depth_px: pick(2) % 7,
+                layers: pick(3) % 9,
+                samples: pick(4) % 5,
+                levels: pick(5) % 20,
+            },
             tiling,
-            dimension,
-            width_px: pick(0),
-            height_px: pick(1),
-            depth_px: pick(2) % 7,
-            layers: pick(3) % 9,
-            samples: pick(4) % 5,
-            levels: pick(5) % 20,
             usage: Usage::default(),
             linear_stride_B: stride,
         };
@@ -236,6 +239,7 @@ proptest! {
 #[test]
 fn rules() {
     use LayoutError::*;
+    use tepui_agx_layout::Shape;
     let ok = ImageDesc::new_2d(Format::R8G8B8A8_UNORM, Tiling::Twiddled, 64, 64);
     let linear = ImageDesc { tiling: Tiling::Linear, ..ok };
     let compressed = ImageDesc { tiling: Tiling::Compressed, ..ok };
@@ -244,35 +248,35 @@ fn rules() {
     let writable = Usage { renderable: false, writable: true };
     #[rustfmt::skip]
     let cases = [
-        (ImageDesc { width_px: 0, ..ok }, Zero { what: "the width" }),
-        (ImageDesc { levels: 0, ..ok }, Zero { what: "the number of levels" }),
-        (ImageDesc { height_px: 16385, ..ok }, TooLarge { what: "the height", value: 16385, limit: 16384 }),
-        (ImageDesc { width_px: u32::MAX, ..linear }, TooLarge { what: "the width", value: u32::MAX.into(), limit: 16384 }),
-        (ImageDesc { samples: 3, ..ok }, SampleCount { samples: 3 }),
-        (ImageDesc { samples: 8, ..ok }, SampleCount { samples: 8 }),
-        (ImageDesc { levels: 8, ..ok }, TooManyLevels { levels: 8, full: 7 }),
-        (ImageDesc { depth_px: 2, ..ok }, DepthWithout3d { depth_px: 2 }),
-        (ImageDesc { dimension, layers: 2, ..ok }, LayersOf3d { layers: 2 }),
-        (ImageDesc { dimension: Dimension::D1, ..ok }, HeightOf1d { height_px: 64 }),
-        (ImageDesc { dimension: Dimension::Cube, layers: 5, ..ok }, CubeShape { width_px: 64, height_px: 64, layers: 5 }),
-        (ImageDesc { format: Format::R8G8B8_UNORM, ..ok }, BlockSize { format: Format::R8G8B8_UNORM, block_B: 3 }),
-        (ImageDesc { format: Format::R64G64B64A64_UINT, ..ok }, BlockSize { format: Format::R64G64B64A64_UINT, block_B: 32 }),
-        (ImageDesc { format: Format::G8_B8R8_2PLANE_420_UNORM, ..ok }, Planar { format: Format::G8_B8R8_2PLANE_420_UNORM }),
-        (ImageDesc { format: astc, samples: 2, ..ok }, MultisampledBlocks { format: astc }),
+        (ImageDesc { shape: Shape { width_px: 0, ..ok.shape }, ..ok }, ShapeError::Zero { what: "the width" }.into()),
+        (ImageDesc { shape: Shape { levels: 0, ..ok.shape }, ..ok }, ShapeError::Zero { what: "the number of levels" }.into()),
+        (ImageDesc { shape: Shape { height_px: 16385, ..ok.shape }, ..ok }, ShapeError::TooLarge { what: "the height", value: 16385, limit: 16384 }.into()),
+        (ImageDesc { shape: Shape { width_px: u32::MAX, ..linear.shape }, ..linear }, ShapeError::TooLarge { what: "the width", value: u32::MAX.into(), limit: 16384 }.into()),
+        (ImageDesc { shape: Shape { samples: 3, ..ok.shape }, ..ok }, ShapeError::SampleCount { samples: 3, limit: 4 }.into()),
+        (ImageDesc { shape: Shape { samples: 8, ..ok.shape }, ..ok }, ShapeError::SampleCount { samples: 8, limit: 4 }.into()),
+        (ImageDesc { shape: Shape { levels: 8, ..ok.shape }, ..ok }, ShapeError::TooManyLevels { levels: 8, full: 7 }.into()),
+        (ImageDesc { shape: Shape { depth_px: 2, ..ok.shape }, ..ok }, ShapeError::DepthWithout3d { depth_px: 2 }.into()),
+        (ImageDesc { shape: Shape { dimension, layers: 2, ..ok.shape }, ..ok }, ShapeError::LayersOf3d { layers: 2 }.into()),
+        (ImageDesc { shape: Shape { dimension: Dimension::D1, ..ok.shape }, ..ok }, ShapeError::HeightOf1d { height_px: 64 }.into()),
+        (ImageDesc { shape: Shape { dimension: Dimension::Cube, layers: 5, ..ok.shape }, ..ok }, ShapeError::CubeShape { width_px: 64, height_px: 64, layers: 5 }.into()),
+        (ImageDesc { shape: Shape { format: Format::R8G8B8_UNORM, ..ok.shape }, ..ok }, BlockSize { format: Format::R8G8B8_UNORM, block_B: 3 }),
+        (ImageDesc { shape: Shape { format: Format::R64G64B64A64_UINT, ..ok.shape }, ..ok }, BlockSize { format: Format::R64G64B64A64_UINT, block_B: 32 }),
+        (ImageDesc { shape: Shape { format: Format::G8_B8R8_2PLANE_420_UNORM, ..ok.shape }, ..ok }, ShapeError::Planar { format: Format::G8_B8R8_2PLANE_420_UNORM }.into()),
+        (ImageDesc { shape: Shape { format: astc, samples: 2, ..ok.shape }, ..ok }, ShapeError::MultisampledBlocks { format: astc }.into()),
         (ImageDesc { linear_stride_B: Some(256), ..ok }, StrideOfTiled),
         (ImageDesc { linear_stride_B: Some(264), ..linear }, StrideAlignment { stride_B: 264 }),
         (ImageDesc { linear_stride_B: Some(240), ..linear }, StrideTooSmall { stride_B: 240, row_B: 256 }),
-        (ImageDesc { linear_stride_B: Some(1 << 23), ..linear }, TooLarge { what: "the stride in bytes", value: 1 << 23, limit: 1 << 22 }),
-        (ImageDesc { dimension, ..linear }, LinearDimension { dimension: "3D" }),
-        (ImageDesc { dimension: Dimension::Cube, layers: 6, ..linear }, LinearDimension { dimension: "cubes" }),
-        (ImageDesc { levels: 2, ..linear }, LinearMipmaps { levels: 2 }),
-        (ImageDesc { samples: 4, ..linear }, LinearMultisampled { samples: 4 }),
-        (ImageDesc { format: astc, ..linear }, LinearBlocks { format: astc }),
-        (ImageDesc { layers: 2049, ..linear }, TooLarge { what: "the number of linear layers", value: 2049, limit: 2048 }),
-        (ImageDesc { layers: 2, width_px: 16384, height_px: 16384, linear_stride_B: Some(1 << 22), ..linear }, TooLarge { what: "the layer stride in bytes", value: 1 << 36, limit: (1 << 34) - 128 }),
-        (ImageDesc { format: astc, ..compressed }, NotCompressible { format: astc }),
+        (ImageDesc { linear_stride_B: Some(1 << 23), ..linear }, ShapeError::TooLarge { what: "the stride in bytes", value: 1 << 23, limit: 1 << 22 }.into()),
+        (ImageDesc { shape: Shape { dimension, ..linear.shape }, ..linear }, LinearDimension { dimension: "3D" }),
+        (ImageDesc { shape: Shape { dimension: Dimension::Cube, layers: 6, ..linear.shape }, ..linear }, LinearDimension { dimension: "cubes" }),
+        (ImageDesc { shape: Shape { levels: 2, ..linear.shape }, ..linear }, LinearMipmaps { levels: 2 }),
+        (ImageDesc { shape: Shape { samples: 4, ..linear.shape }, ..linear }, LinearMultisampled { samples: 4 }),
+        (ImageDesc { shape: Shape { format: astc, ..linear.shape }, ..linear }, LinearBlocks { format: astc }),
+        (ImageDesc { shape: Shape { layers: 2049, ..linear.shape }, ..linear }, ShapeError::TooLarge { what: "the number of linear layers", value: 2049, limit: 2048 }.into()),
+        (ImageDesc { shape: Shape { layers: 2, width_px: 16384, height_px: 16384, ..linear.shape }, linear_stride_B: Some(1 << 22), ..linear }, ShapeError::TooLarge { what: "the layer stride in bytes", value: 1 << 36, limit: (1 << 34) - 128 }.into()),
+        (ImageDesc { shape: Shape { format: astc, ..compressed.shape }, ..compressed }, NotCompressible { format: astc }),
         (ImageDesc { usage: writable, ..compressed }, WritableCompressed),
-        (ImageDesc { width_px: 15, ..compressed }, TooSmallToCompress { width_sa: 15, height_sa: 64 }),
+        (ImageDesc { shape: Shape { width_px: 15, ..compressed.shape }, ..compressed }, TooSmallToCompress { width_sa: 15, height_sa: 64 }),
     ];
     for (desc, error) in cases {
         assert_eq!(Layout::new(&desc).unwrap_err(), error);
@@ -289,7 +293,7 @@ fn compressed_tiles() {
     let layout = Layout::new(&desc).unwrap();
     let metadata = layout.metadata.clone().unwrap();
     let mut image = vec![0u8; layout.size_B as usize];
-    let all = layout.whole_level(0, 0).unwrap();
+    let all = layout.whole_level(0, 0, 0).unwrap();
     let (mut out, raster) = (vec![0; 40 * 40 * 4], vec![9; 40 * 40 * 4]);
     let read =
         |image: &[u8], out: &mut [u8], region| layout.detile(image, region, out, 160, Threads::One);
@@ -302,8 +306,10 @@ fn compressed_tiles() {
     // One tile becomes a solid colour: the regions that touch it are refused, others are not.
     let at = metadata.tile_offset_B(0, 0, 1, 2).unwrap() as usize;
     image[at..at + 8].fill(0x03);
-    let region =
-        |x, y, w, h| Region { level: 0, layer: 0, origin_px: (x, y), extent_px: Extent::new(w, h) };
+    let region = |x, y, w, h| {
+        let (origin_px, extent_px) = ((x, y), Extent::new(w, h));
+        Region { level: 0, layer: 0, sample: 0, origin_px, extent_px }
+    };
     assert!(read(&image, &mut out, region(0, 0, 40, 32)).is_ok());
     assert!(read(&image, &mut out, region(32, 32, 8, 8)).is_ok());
     assert!(read(&image, &mut out, region(31, 32, 1, 1)).is_err());

@@ -3,12 +3,12 @@
 use tepui_softgpu::{AddressSpace, RangeCache};
 
 use crate::Gpu;
-use crate::crew::{Budget, share};
 use crate::job::{JobFault, JobStats, Unit};
 use crate::usc::fpmode::FlushSubnormals;
 use crate::usc::launch::{Grid, Launch};
 use crate::usc::memory::{Port, WINDOWS, Window};
 use crate::usc::workgroup::Worker;
+use crate::workers::{Budget, share};
 
 impl Gpu {
     /// Runs the preshader of a launch, if it has one; what it left is in the launch then.

@@ -5,23 +5,22 @@
 //! GPU memory, as silicon does.
 //!
 //! Modules carry the names of the hardware's units: [`cdm`] walks compute control streams,
-//! [`render`] draws what vertex control streams say, [`pipeline`] loads what USC words name, [`dispatch`] spreads workgroups over threads (`crew` has how work is shared), [`usc`]
+//! [`render`] draws what vertex control streams say, [`pipeline`] loads what USC words name, [`dispatch`] spreads workgroups over threads (`workers` has how work is shared), [`usc`]
 //! executes machine code; textures and images are `tepui_agx_texture`'s.
 
 pub mod cdm;
-mod crew;
 mod dispatch;
 pub mod isp;
 mod job;
 pub mod pipeline;
 pub mod ppp;
-mod recycle;
 pub mod render;
 mod stream;
 #[expect(clippy::needless_range_loop, reason = "lanes are indices into several rows at once")]
 pub mod usc;
 mod uvs;
 mod vdm;
+mod workers;
 
 pub use render::attachments::{Aspect, Attachment};
 
@@ -30,12 +29,11 @@ pub use job::{
     Report, ReportKind, Unit, ZlsBuffer,
 };
 
-use std::sync::OnceLock;
+use tepui_softgpu::worker_pool::ThreadPool;
+use tepui_softgpu::{AddressSpace, BufferPool, WorkerPool};
 
-use tepui_softgpu::AddressSpace;
-
+pub use tepui_hostvec::Target;
 use usc::program::Translation;
-pub use usc::target::Target;
 
 /// How a [`Gpu`] runs.
 #[derive(Clone, Debug)]
@@ -94,12 +92,11 @@ impl Default for Options {
 /// One virtual GPU.
 pub struct Gpu {
     options: Options,
-    /// Made for the first dispatch, so that a process that only looks at the device has no threads.
-    pool: OnceLock<rayon::ThreadPool>,
+    pool: WorkerPool,
     programs: usc::program::Cache,
-    /// Memory of scenes and of frames.
-    scenes: recycle::Shelf<render::scene::Scene>,
-    frames: recycle::Shelf<isp::FrameMemory>,
+    /// Reusable memory of scenes and of frames.
+    scenes: BufferPool<render::scene::Scene>,
+    frames: BufferPool<isp::FrameMemory>,
 }
 
 impl Gpu {
@@ -109,34 +106,17 @@ impl Gpu {
             after: options.translate_after,
             target: options.target.or_else(Target::best),
         });
-        Gpu {
-            options,
-            pool: OnceLock::new(),
-            programs,
-            scenes: Default::default(),
-            frames: Default::default(),
-        }
+        let pool = WorkerPool::new(options.threads, MAX_WORKERS, "agx-core");
+        Gpu { options, pool, programs, scenes: Default::default(), frames: Default::default() }
     }
 
     /// Worker threads.
     pub fn workers(&self) -> usize {
-        let wanted = match self.options.threads {
-            0 => std::thread::available_parallelism().map_or(1, |n| n.get()),
-            n => n,
-        };
-        wanted.clamp(1, MAX_WORKERS)
+        self.pool.workers()
     }
 
-    fn pool(&self) -> Result<&rayon::ThreadPool, JobFault> {
-        if let Some(pool) = self.pool.get() {
-            return Ok(pool);
-        }
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(self.workers())
-            .thread_name(|i| format!("agx-core-{i}"))
-            .build()
-            .map_err(|e| JobFault::new(Unit::Usc, format!("the host gives no threads: {e}")))?;
-        Ok(self.pool.get_or_init(|| pool))
+    fn threads(&self) -> Result<&ThreadPool, JobFault> {
+        self.pool.threads().map_err(|e| JobFault::new(Unit::Usc, e.to_string()))
     }
 
     /// Runs a compute command to its end.

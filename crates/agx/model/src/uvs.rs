@@ -8,13 +8,13 @@ use tepui_agx_packets::ppp::{OutputSelect, VaryingCounts};
 use tepui_softgpu::AddressSpace;
 
 use crate::Gpu;
-use crate::crew::{Budget, share};
 use crate::dispatch::done;
 use crate::job::{JobFault, JobStats, Unit};
 use crate::usc::launch::Launch;
 use crate::usc::row::{LANES, Row};
 use crate::usc::stage::{INSTANCE_REGISTER, Stage, VERTEX_REGISTER, VertexStage};
 use crate::usc::workgroup::Worker;
+use crate::workers::{Budget, share};
 
 /// SIMD-groups that a worker takes at a time.
 const GROUPS_AT_A_TIME: usize = 4;

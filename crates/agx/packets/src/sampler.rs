@@ -5,6 +5,10 @@
 use tepui_packets::types::{Bool, Hex, Log2, UnsignedFixed};
 use tepui_packets::{Packet, PacketInfo, bits_enum, packet};
 
+/// Number of the sampler heap's first sampler, as registers of shaders name it: smaller numbers are
+/// sampler state registers. source: Mesa's hk_descriptor_set.c
+pub const FIRST_OF_HEAP: u16 = 28;
+
 bits_enum! {
     /// Shadow comparison of the reference with the texel.
     pub enum CompareFunc = "Compare func" {

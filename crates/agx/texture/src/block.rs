@@ -2,16 +2,17 @@
 
 use tepui_agx_packets::texture::TextureType;
 use tepui_softgpu::Access;
+use tepui_texel::rows::{self, MAX_SIDE};
+use tepui_texel::{LevelLayout, half};
 
 use crate::error::Fault;
 use crate::image::Level;
+use crate::lanes::Kernels;
 use crate::memory::Memory;
 use crate::pbe::{Block, BlockStore, Pbe, in_memory_order, put};
-use crate::rows::{self, MAX_SIDE};
-use crate::simd::Kernels;
 use crate::tile::{TileFormat, Tilebuffer, Value};
 use crate::unit::{self, Descriptor, Unit};
-use crate::{LANES, compression, half};
+use crate::{LANES, compression};
 
 /// The most bytes of a texel.
 const MAX_BYTES: usize = 16;

@@ -18,6 +18,7 @@ use tepui_agx_layout::compression::{
 use tepui_format::Format;
 use tepui_format::units::Extent;
 use tepui_softgpu::{Access, Fault};
+use tepui_texel::LevelLayout;
 
 use crate::fetch::Texels;
 use crate::image::{Image, Level};

@@ -4,6 +4,7 @@ use tepui_agx_layout::LayoutError;
 use tepui_agx_packets::Problem;
 use tepui_agx_packets::texture::{Channels, Layout, TextureType};
 use tepui_format::Format;
+use tepui_texel::FormatError;
 
 /// A descriptor that this model cannot work with.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -52,4 +53,13 @@ pub enum Fault {
     /// The instruction asks for something whose outcome is unknown.
     #[error("{0} is unknown")]
     Unknown(&'static str),
+}
+
+impl From<FormatError> for Unsupported {
+    fn from(error: FormatError) -> Unsupported {
+        match error {
+            FormatError::Undecoded(format) => Unsupported::Undecoded(format),
+            FormatError::NotWritable(format) => Unsupported::NotWritable(format),
+        }
+    }
 }

@@ -4,12 +4,13 @@ use tepui_agx_layout::PAGE_B;
 use tepui_agx_packets::Packet;
 use tepui_agx_packets::texture::SparseBlock;
 use tepui_softgpu::Access;
+use tepui_texel::lanes;
 
 use crate::compression;
 use crate::image::{Image, Level, sparse_entry};
+use crate::lanes::Kernels;
 use crate::memory::Memory;
 use crate::notes::{Note, Notes};
-use crate::simd::Kernels;
 use crate::{Ints, LANES, Row};
 
 /// Reads texels of one image for one instruction.
@@ -186,17 +187,6 @@ pub(crate) fn sparse_address<M: Memory>(
     // Every value of the four bytes but unknown bits is an entry; those do not change where it points.
     let entry = SparseBlock::unpack_lossy(&bytes).map(|(entry, _)| entry);
     Ok(entry.ok().filter(|e| e.enabled).map(|e| e.address + offset % PAGE_B))
-}
-
-/// The lanes of a mask.
-#[inline(always)]
-pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
-    let mut left = mask;
-    std::iter::from_fn(move || {
-        let lane = left.trailing_zeros() as usize;
-        left &= left.wrapping_sub(1);
-        (lane < LANES).then_some(lane)
-    })
 }
 
 /// Reads a texel for each lane.

@@ -1,18 +1,17 @@
 //! Reads one level: the nearest texel, weighted neighbours, or the four of a gather.
 
-use tepui_agx_packets::sampler::{CompareFunc, Wrap};
 use tepui_format::Compression;
+use tepui_texel::axis::AxisRule;
+use tepui_texel::blocks::Blocks;
+use tepui_texel::unpack::{Kind, Unpacker};
+use tepui_texel::{CompareFunc, Wrap, cube, lanes};
 
-use crate::axis::{Axis, AxisRule};
-use crate::blocks::Blocks;
-use crate::cube;
 use crate::error::Fault;
-use crate::fetch::{Fetcher, Texels, lanes};
+use crate::fetch::{Fetcher, Texels};
 use crate::image::Level;
+use crate::lanes::{Axis, Kernels, Tap};
 use crate::memory::Memory;
 use crate::plain::Words;
-use crate::simd::{Kernels, Tap};
-use crate::unpack::{Kind, Unpacker};
 use crate::{Floats, Ints, LANES, Row};
 
 /// What stays the same over all levels and samples of an instruction.

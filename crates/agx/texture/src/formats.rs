@@ -3,8 +3,9 @@
 use tepui_agx_packets::texture::{Channels, TextureType};
 use tepui_format::Format::{self, *};
 
+use tepui_texel::Extended;
+
 use crate::error::Unsupported;
-use crate::extended::Extended;
 
 /// The format of a descriptor, with red in the first channel in memory: the descriptor's swizzle does
 /// the rest.
@@ -109,6 +110,10 @@ pub fn format_of(
 }
 
 /// The format of extended range that a descriptor's channels and type make; `None` for other types.
+///
+/// Assumption: of the channels that descriptors can name, these formats are R10G10B10A2, whose upper
+/// two bits are padding, and R16G16B16A16, each with its upper 10 bits.
+/// source: cmdbuf.xml, "Texture Type", which gives the type its number
 pub(crate) fn extended(
     channels: Channels,
     type_: TextureType,
@@ -117,8 +122,11 @@ pub(crate) fn extended(
     if type_ != TextureType::Xr {
         return Ok(None);
     }
-    let format = Extended::of(channels, srgb);
-    format.map(Some).ok_or(Unsupported::Format { channels, type_, srgb })
+    match channels {
+        Channels::R10G10B10A2 => Ok(Some(Extended { wide: false, srgb })),
+        Channels::R16G16B16A16 => Ok(Some(Extended { wide: true, srgb })),
+        _ => Err(Unsupported::Format { channels, type_, srgb }),
+    }
 }
 
 /// The channels, type and sRGB bit whose [`format_of`] is `format`; `None` when there are none, or only with a swizzle.

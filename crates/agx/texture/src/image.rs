@@ -5,10 +5,10 @@ use tepui_agx_layout::{CACHE_LINE_B, Dimension, ImageDesc, Layout, PAGE_B, Tilin
 use tepui_agx_packets::texture::{ImageMode, Layout as Arrangement, SparseBlock};
 use tepui_format::Format;
 use tepui_format::units::{full_chain_levels, minify};
+use tepui_texel::LevelLayout;
 
 use crate::compression::{Metadata, MetadataLevel};
 use crate::error::Unsupported;
-use crate::{Ints, LANES, Row};
 
 /// The longest mip chain.
 pub const MAX_LEVELS: usize = tepui_agx_layout::MAX_LEVELS;
@@ -63,7 +63,7 @@ pub struct Image {
     pub sample_bytes: u32,
     /// Logarithm of the bytes of an element, all samples together.
     pub element_shift: u32,
-    /// Texels of a block in each direction.
+    /// LevelLayout of a block in each direction.
     pub block: [u32; 2],
     /// Bytes from the address within which all texels lie. Linear images may be cut short by the end
     /// of their buffer, so they have none.
@@ -117,77 +117,11 @@ impl Level {
         metadata: None,
     };
 
-    /// The element of a texel, relative to the level's start. Separable: it is the sum of a part that
-    /// depends on x and one that depends on y.
-    ///
-    /// Coordinates must lie inside the level.
-    #[inline(always)]
-    pub fn element(&self, x: u32, y: u32) -> u32 {
-        self.column(x) + self.line(y)
-    }
-
-    /// The part of [`Level::element`] that depends on x.
-    #[inline(always)]
-    pub fn column(&self, x: u32) -> u32 {
-        self.plain_column(x.wrapping_mul(self.block_reciprocal[0]) >> RECIPROCAL_BITS)
-    }
-
-    /// The part of [`Level::element`] that depends on y.
-    #[inline(always)]
-    pub fn line(&self, y: u32) -> u32 {
-        self.plain_line(y.wrapping_mul(self.block_reciprocal[1]) >> RECIPROCAL_BITS)
-    }
-
-    /// [`Level::column`] where a texel is an element.
-    #[inline(always)]
-    pub fn plain_column(&self, x: u32) -> u32 {
-        let [tw, th] = self.tile_shift;
-        ((x >> tw) << (tw + th)) + spread(x & ((1 << tw) - 1))
-    }
-
-    /// [`Level::line`] where a texel is an element.
-    #[inline(always)]
-    pub fn plain_line(&self, y: u32) -> u32 {
-        let th = self.tile_shift[1];
-        ((y >> th) * self.row) + (spread(y & ((1 << th) - 1)) << 1)
-    }
-
-    /// Whether the texels of a row lie side by side.
-    pub fn is_linear(&self) -> bool {
-        self.block_reciprocal == [1 << RECIPROCAL_BITS; 2] && self.tile_shift == [0; 2]
-    }
-
     /// Whether `count` texels of a line, from a multiple of that on, lie in one tile, where their places
     /// have the bits of their columns spread. `count` must be a power of two.
     pub fn has_lines(&self, count: u32) -> bool {
         let [tw, th] = self.tile_shift;
         self.block_reciprocal == [1 << RECIPROCAL_BITS; 2] && tw >= count.ilog2() && th > 0
-    }
-
-    /// Whether sixteen texels of each square of four by four lie side by side, in Morton order.
-    pub fn is_morton(&self) -> bool {
-        self.block_reciprocal == [1 << RECIPROCAL_BITS; 2]
-            && self.tile_shift.iter().all(|&s| s >= 2)
-    }
-
-    /// [`Level::column`] of all lanes.
-    #[inline(always)]
-    pub fn columns(&self, x: &Ints) -> Row {
-        let mut out = [0; LANES];
-        for i in 0..LANES {
-            out[i] = self.column(x[i] as u32);
-        }
-        out
-    }
-
-    /// [`Level::line`] of all lanes.
-    #[inline(always)]
-    pub fn lines(&self, y: &Ints) -> Row {
-        let mut out = [0; LANES];
-        for i in 0..LANES {
-            out[i] = self.line(y[i] as u32);
-        }
-        out
     }
 
     /// Elements behind the last one that a coordinate inside the level can reach.
@@ -197,6 +131,44 @@ impl Level {
         let tile_row = u64::from(last(self.height, self.block_reciprocal[1]) >> th);
         let tile = u64::from(last(self.width, self.block_reciprocal[0]) >> tw);
         tile_row * u64::from(self.row) + ((tile + 1) << (tw + th))
+    }
+}
+
+impl LevelLayout for Level {
+    #[inline(always)]
+    fn size(&self) -> [u32; 2] {
+        [self.width, self.height]
+    }
+
+    #[inline(always)]
+    fn column(&self, x: u32) -> u32 {
+        self.plain_column(x.wrapping_mul(self.block_reciprocal[0]) >> RECIPROCAL_BITS)
+    }
+
+    #[inline(always)]
+    fn line(&self, y: u32) -> u32 {
+        self.plain_line(y.wrapping_mul(self.block_reciprocal[1]) >> RECIPROCAL_BITS)
+    }
+
+    #[inline(always)]
+    fn plain_column(&self, x: u32) -> u32 {
+        let [tw, th] = self.tile_shift;
+        ((x >> tw) << (tw + th)) + spread(x & ((1 << tw) - 1))
+    }
+
+    #[inline(always)]
+    fn plain_line(&self, y: u32) -> u32 {
+        let th = self.tile_shift[1];
+        ((y >> th) * self.row) + (spread(y & ((1 << th) - 1)) << 1)
+    }
+
+    fn is_linear(&self) -> bool {
+        self.block_reciprocal == [1 << RECIPROCAL_BITS; 2] && self.tile_shift == [0; 2]
+    }
+
+    fn is_morton(&self) -> bool {
+        self.block_reciprocal == [1 << RECIPROCAL_BITS; 2]
+            && self.tile_shift.iter().all(|&s| s >= 2)
     }
 }
 
@@ -334,15 +306,17 @@ fn gpu(shape: &Shape) -> Result<Image, Unsupported> {
     let mut image = Image::base(shape);
     let chain = chain(shape);
     let layout = Layout::new(&ImageDesc {
-        format: shape.format,
+        shape: tepui_agx_layout::Shape {
+            format: shape.format,
+            dimension: if shape.is_3d { Dimension::D3 } else { Dimension::D2 },
+            width_px: shape.width,
+            height_px: shape.height,
+            depth_px: shape.depth,
+            layers: 1,
+            samples: shape.samples,
+            levels: chain,
+        },
         tiling: if shape.metadata.is_some() { Tiling::Compressed } else { Tiling::Twiddled },
-        dimension: if shape.is_3d { Dimension::D3 } else { Dimension::D2 },
-        width_px: shape.width,
-        height_px: shape.height,
-        depth_px: shape.depth,
-        layers: 1,
-        samples: shape.samples,
-        levels: chain,
         // Only layer strides depend on it, and those the descriptor tells.
         usage: Usage::default(),
         linear_stride_B: None,

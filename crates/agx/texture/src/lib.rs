@@ -13,8 +13,10 @@
 //!  channels ──filter──▶ weighted sums ──swizzle──▶ rows of results
 //! ```
 //!
+//! What no GPU owns of this is `tepui_texel`'s: axis, cube, lod, unpack, filters' kernels, pack.
+//!
 //! What is not known of silicon stands in the modules as "Assumption"; the numbers of those are in
-//! [`axis::SUBTEXEL_BITS`] and [`lod::LOD_BITS`].
+//! `lanes.rs`.
 //!
 //! What programs mostly ask for goes a shorter way with the same results: `plain.rs` for reads,
 //! `Pbe::write_plain` and `Area::copy_rows` for writes.
@@ -26,81 +28,39 @@
     reason = "lanes are counted: several rows are walked at once"
 )]
 
-pub mod axis;
 mod block;
-mod blocks;
-mod cache;
 pub mod compression;
-pub mod cube;
 mod error;
-mod extended;
 mod fetch;
 mod filter;
 mod formats;
-pub mod half;
 pub mod image;
-pub mod lod;
+mod lanes;
 mod memory;
 mod notes;
-pub mod pack;
 pub mod pbe;
 mod plain;
 mod pvrtc;
 mod request;
-mod rows;
 mod sample;
 pub mod sampler;
-mod simd;
 pub mod surface;
 mod target;
 pub mod texture;
 pub mod tile;
 mod unit;
-pub mod unpack;
 
 pub use error::{Fault, Unsupported};
-pub use extended::Extended;
 pub use formats::{fields_of, format_of};
+pub use lanes::{Agx, Floats, Ints, LANES, Row};
 pub use memory::Memory;
 pub use notes::{Note, Notes};
 pub use pbe::{BlockStore, Store};
 pub use request::{Kind, LodSource, Operands, Request};
 pub use sampler::SamplerState;
-pub use simd::Vectors;
 pub use surface::{Surface, SurfaceShape};
+pub use tepui_texel::{Vectors, half};
 pub use tile::{Plain, TileFormat, Tilebuffer};
 pub use unit::Unit;
-
-/// Lanes of a SIMD-group.
-pub const LANES: usize = 32;
-
-/// 32 bits for each lane.
-pub type Row = [u32; LANES];
-
-/// A float for each lane.
-pub type Floats = [f32; LANES];
-
-/// A signed integer for each lane.
-pub type Ints = [i32; LANES];
-
-/// A row of floats from the bits of a row. (A loop: `map` of arrays this long is a call.)
-#[inline(always)]
-pub(crate) fn floats(row: &Row) -> Floats {
-    let mut out = [0.0; LANES];
-    for i in 0..LANES {
-        out[i] = f32::from_bits(row[i]);
-    }
-    out
-}
-
-/// The bits of a row of floats.
-#[inline(always)]
-pub(crate) fn bits(row: &Floats) -> Row {
-    let mut out = [0; LANES];
-    for i in 0..LANES {
-        out[i] = row[i].to_bits();
-    }
-    out
-}
 
 pub use target::texture_of;

@@ -5,16 +5,15 @@ use tepui_agx_packets::pbe as packets;
 use tepui_agx_packets::texture::{Channel, Layout, SampleCount, TextureDimension, TextureType};
 use tepui_format::Format;
 use tepui_softgpu::Access;
+use tepui_texel::{LevelLayout, Packer, half, lanes};
 
 use crate::compression;
 use crate::error::{Fault, Unsupported};
-use crate::fetch::{lanes, sparse_address};
+use crate::fetch::sparse_address;
 use crate::formats::{extended, format_of};
-use crate::half;
 use crate::image::{Image, Level, Shape};
+use crate::lanes::{Kernels, Placed};
 use crate::memory::Memory;
-use crate::pack::Packer;
-use crate::simd::{Kernels, Placed};
 use crate::tile::TileFormat;
 use crate::unit::{self, Descriptor, Unit};
 use crate::{LANES, Row};
@@ -45,9 +44,11 @@ impl Pbe {
     /// Decodes a descriptor.
     pub fn decode(bytes: &Descriptor) -> Result<Pbe, Unsupported> {
         let d = packets::Pbe::unpack(bytes)?;
-        let packer = |srgb| match extended(d.channels, d.type_, srgb)? {
-            Some(extended) => Packer::extended(extended),
-            None => Packer::new(format_of(d.channels, d.type_, srgb)?),
+        let packer = |srgb| -> Result<Packer, Unsupported> {
+            Ok(match extended(d.channels, d.type_, srgb)? {
+                Some(extended) => Packer::extended(extended)?,
+                None => Packer::new(format_of(d.channels, d.type_, srgb)?)?,
+            })
         };
         let tile_packer = packer(false)?;
         let tile_format = match extended(d.channels, d.type_, false)? {

@@ -4,20 +4,20 @@
 //! Every function gives `None` where it is not that case; the general way ([`crate::filter`],
 //! [`crate::fetch`]) has the same results.
 
-use tepui_agx_packets::sampler::{Filter as Kernel, Wrap};
 use tepui_softgpu::Access;
+use tepui_texel::axis::AxisRule;
+use tepui_texel::{Apart, Filter as Kernel, LevelLayout, Line, Result, Wrap, floats};
 
-use crate::axis::{Axis, AxisRule};
 use crate::compression;
 use crate::fetch::Fetcher;
 use crate::filter::{Channels, Filter};
 use crate::image::{Image, Level};
+use crate::lanes::{Axis, Kernels, Placed, Quad, Tap};
 use crate::memory::Memory;
 use crate::request::{Kind, LodSource, Operands, Request};
 use crate::sampler::Sampler;
-use crate::simd::{Apart, Kernels, Line, Placed, Quad, Result, Tap};
 use crate::texture::Texture;
-use crate::{Ints, LANES, Row, floats};
+use crate::{Ints, LANES, Row};
 
 /// The words of the texels of all lanes.
 pub(crate) type Words = [Row; 4];

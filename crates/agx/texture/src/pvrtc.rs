@@ -4,9 +4,10 @@
 //! the edges of each level. Mesa does not use these formats, and Apple documents neither.
 
 use tepui_format::block::PvrtcCodec;
+use tepui_texel::lanes;
 
 use crate::error::Fault;
-use crate::fetch::{Texels, lanes};
+use crate::fetch::Texels;
 use crate::filter::Filter;
 use crate::image::Level;
 use crate::memory::Memory;

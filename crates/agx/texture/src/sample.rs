@@ -1,24 +1,23 @@
 //! What texture instructions do: sample, load, gather, and tell the level of detail.
 
-use tepui_agx_packets::sampler::{Filter as Kernel, MipFilter, Wrap};
 use tepui_agx_packets::texture::TextureDimension;
 
-use crate::axis::{Axis, wrap_any};
-use crate::blocks::Blocks;
-use crate::cube::Faces;
+use tepui_texel::axis::wrap_any;
+use tepui_texel::blocks::Blocks;
+use tepui_texel::{Filter as Kernel, MipFilter, Pick, Result, Wrap, floats};
+
 use crate::error::{Fault, Unsupported};
 use crate::fetch::Fetcher;
 use crate::filter::{Filter, NONE};
-use crate::lod::{Footprint, Gradient, Plan};
+use crate::lanes::{Axis, Faces, Footprint, Gradient, Kernels, Plan};
 use crate::memory::Memory;
 use crate::notes::{Note, Notes};
 use crate::plain::{self, Scratch};
 use crate::request::{Kind, LodSource, Operands, Request};
 use crate::sampler::{Sampler, SamplerState};
-use crate::simd::{Kernels, Pick, Result};
 use crate::texture::Texture;
 use crate::unit::{self, Descriptor, Unit};
-use crate::{Floats, LANES, Row, floats};
+use crate::{Floats, LANES, Row};
 
 impl Unit {
     /// Executes a texture instruction for the lanes of `exec`. `out` has the results of those lanes,

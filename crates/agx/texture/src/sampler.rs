@@ -1,12 +1,12 @@
 //! Sampler descriptors, decoded.
 
 use tepui_agx_packets::Packet;
-use tepui_agx_packets::sampler::{self as packets, BorderColour, Filter, MipFilter, Wrap};
+use tepui_agx_packets::sampler::{self as packets, BorderColour};
+use tepui_format::{Compression, Numeric};
+use tepui_texel::unpack::{Kind, Unpacker};
+use tepui_texel::{CompareFunc, Filter, MipFilter, Wrap, half};
 
 use crate::error::Unsupported;
-use crate::unpack::{Kind, Unpacker};
-
-pub use tepui_agx_packets::sampler::CompareFunc;
 
 /// A sampler state register: the descriptor, and the custom border colour that follows it in the
 /// extended form.
@@ -49,19 +49,16 @@ impl Sampler {
     /// Decodes a sampler state register.
     pub fn decode(state: &SamplerState) -> Result<Sampler, Unsupported> {
         let d = packets::Sampler::unpack(&state.sampler)?;
-        if d.magnify == Filter::Bicubic || d.minify == Filter::Bicubic {
-            return Err(Unsupported::Unknown("the bicubic filter"));
-        }
         Ok(Sampler {
             min_lod: d.minimum_lod,
             max_lod: d.maximum_lod,
             max_anisotropy: d.maximum_anisotropy.max(1),
-            magnify: d.magnify,
-            minify: d.minify,
-            mip: d.mip_filter,
-            wrap: [d.wrap_s, d.wrap_t, d.wrap_r],
+            magnify: filter(d.magnify)?,
+            minify: filter(d.minify)?,
+            mip: mip(d.mip_filter),
+            wrap: [d.wrap_s, d.wrap_t, d.wrap_r].map(wrap),
             pixel_coordinates: d.pixel_coordinates,
-            compare: d.compare_func,
+            compare: compare(d.compare_func),
             seamless: !d.seamful_cube_maps,
             border_colour: d.border_colour,
             border: state.border,
@@ -121,7 +118,7 @@ impl Sampler {
         std::array::from_fn(|c| match unpacker.kind {
             Kind::Uint | Kind::Sint | Kind::Single => self.border[c],
             Kind::Half | Kind::Ufloat | Kind::SharedExponent => {
-                crate::half::widen(self.border[c] & 0xffff).to_bits()
+                half::widen(self.border[c] & 0xffff).to_bits()
             }
             // What is stored is what a texel would have.
             Kind::Unorm | Kind::Subsampled => (self.border[c] as f32).to_bits(),
@@ -130,12 +127,63 @@ impl Sampler {
             Kind::Extended(format) => format.decode(self.border[c] & 0x3ff, c).to_bits(),
             Kind::Srgb if c == 3 => fixed(c, 8, false),
             Kind::Srgb => fixed(c, 12, false),
-            Kind::Block(compression, numeric) => {
-                match crate::blocks::border_bits(compression, numeric, c) {
-                    Some((bits, signed)) => fixed(c, bits, signed),
-                    None => crate::half::widen(self.border[c] & 0xffff).to_bits(),
-                }
-            }
+            Kind::Block(compression, numeric) => match border_bits(compression, numeric, c) {
+                Some((bits, signed)) => fixed(c, bits, signed),
+                None => half::widen(self.border[c] & 0xffff).to_bits(),
+            },
         })
+    }
+}
+
+fn filter(filter: packets::Filter) -> Result<Filter, Unsupported> {
+    match filter {
+        packets::Filter::Nearest => Ok(Filter::Nearest),
+        packets::Filter::Linear => Ok(Filter::Linear),
+        packets::Filter::Bicubic => Err(Unsupported::Unknown("the bicubic filter")),
+    }
+}
+
+fn mip(filter: packets::MipFilter) -> MipFilter {
+    match filter {
+        packets::MipFilter::None => MipFilter::None,
+        packets::MipFilter::Nearest => MipFilter::Nearest,
+        packets::MipFilter::Linear => MipFilter::Linear,
+    }
+}
+
+fn wrap(wrap: packets::Wrap) -> Wrap {
+    match wrap {
+        packets::Wrap::ClampToEdge => Wrap::ClampToEdge,
+        packets::Wrap::Repeat => Wrap::Repeat,
+        packets::Wrap::MirroredRepeat => Wrap::MirroredRepeat,
+        packets::Wrap::ClampToBorder => Wrap::ClampToBorder,
+        packets::Wrap::ClampGl => Wrap::ClampGl,
+        packets::Wrap::MirroredClampToEdge => Wrap::MirroredClampToEdge,
+    }
+}
+
+fn compare(func: packets::CompareFunc) -> CompareFunc {
+    match func {
+        packets::CompareFunc::Never => CompareFunc::Never,
+        packets::CompareFunc::Less => CompareFunc::Less,
+        packets::CompareFunc::Equal => CompareFunc::Equal,
+        packets::CompareFunc::Lequal => CompareFunc::Lequal,
+        packets::CompareFunc::Greater => CompareFunc::Greater,
+        packets::CompareFunc::NotEqual => CompareFunc::NotEqual,
+        packets::CompareFunc::Gequal => CompareFunc::Gequal,
+        packets::CompareFunc::Always => CompareFunc::Always,
+    }
+}
+
+/// Bits of a channel of a custom border colour, and whether they are signed; `None` for halves.
+/// source: Mesa's agx_border.c, `get_channel_info`
+fn border_bits(compression: Compression, numeric: Numeric, channel: usize) -> Option<(u32, bool)> {
+    let signed = numeric == Numeric::Snorm;
+    match (compression, numeric) {
+        (Compression::EacR | Compression::EacRg, _) => Some((11, signed)),
+        (Compression::Bc4 | Compression::Bc5, _) => Some((14, signed)),
+        (_, Numeric::Ufloat | Numeric::Sfloat) => None,
+        (_, Numeric::Srgb) if channel < 3 => Some((12, false)),
+        _ => Some((8, false)),
     }
 }

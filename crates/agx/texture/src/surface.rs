@@ -10,7 +10,8 @@ use crate::error::Unsupported;
 use crate::image::{Image, Shape};
 use crate::memory::Memory;
 use crate::notes::Notes;
-use crate::rows::{self, MAX_SIDE};
+use tepui_texel::LevelLayout;
+use tepui_texel::rows::{self, MAX_SIDE};
 
 /// What the registers say of a buffer.
 #[derive(Clone, Copy, Debug)]

@@ -3,12 +3,12 @@
 use tepui_agx_packets::Packet;
 use tepui_agx_packets::texture::{self as packets, Channel, Layout, SampleCount, TextureDimension};
 
+use tepui_texel::{Pick, Unpacker};
+
 use crate::error::Unsupported;
 use crate::formats::{extended, format_of};
 use crate::image::{Image, Shape};
 use crate::sampler::Sampler;
-use crate::simd::Pick;
-use crate::unpack::Unpacker;
 
 /// An image as the texture unit reads it.
 #[derive(Clone, Debug)]

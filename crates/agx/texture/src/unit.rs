@@ -1,13 +1,14 @@
 //! A worker's texture unit and pixel back end.
 
-use crate::blocks::Blocks;
-use crate::cache::{Cache, hash, words};
+use tepui_texel::blocks::Blocks;
+use tepui_texel::cache::{Cache, hash, words};
+
 use crate::error::{Fault, Unsupported};
+use crate::lanes::Kernels;
 use crate::notes::Notes;
 use crate::pbe::Pbe;
 use crate::plain::Scratch;
 use crate::sampler::{Sampler, SamplerState};
-use crate::simd::Kernels;
 use crate::texture::Texture;
 
 /// A descriptor's bytes.

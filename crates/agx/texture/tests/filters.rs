@@ -37,8 +37,11 @@ impl Texels for Image<'_> {
 
     fn texel(&self, level: u32, layer: u32, at: [i64; 3]) -> [f64; 4] {
         let [x_px, y_px, z_px] = at.map(|v| v as u32);
-        let layer =
-            if self.picture.desc.dimension == tepui_agx_layout::Dimension::D3 { 0 } else { layer };
+        let layer = if self.picture.desc.shape.dimension == tepui_agx_layout::Dimension::D3 {
+            0
+        } else {
+            layer
+        };
         let at = Texel { level, layer, x_px, y_px, z_px, sample: 0 };
         self.picture.texel(self.memory, at).map(f64::from)
     }

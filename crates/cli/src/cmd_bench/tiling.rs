@@ -13,6 +13,7 @@ use tepui_agx_layout as agx;
 use tepui_format::Format;
 use tepui_format::units::Extent;
 use tepui_gpus::mali::Arch;
+use tepui_layout::{ImageLayout, Region, Threads};
 use tepui_mali_layout as mali;
 
 /// Measures the speed of tiling and detiling images, beside memcpy.
@@ -213,6 +214,13 @@ impl Tiled {
         Tiled::Mali(mali::Layout::new(&desc).expect("a plain image has a layout"))
     }
 
+    fn layout(&self) -> &dyn ImageLayout {
+        match self {
+            Tiled::Agx(layout) => layout.as_ref(),
+            Tiled::Mali(layout) => layout,
+        }
+    }
+
     fn names(&self) -> (&'static str, &'static str) {
         match self {
             Tiled::Agx(_) => ("m1", "twiddled"),
@@ -220,28 +228,16 @@ impl Tiled {
         }
     }
 
-    fn run(&self, op: &str, side: u32, stride_B: usize, threads: agx::Threads, b: &mut Buffers) {
+    fn run(&self, op: &str, side: u32, stride_B: usize, threads: Threads, b: &mut Buffers) {
         let extent_px = Extent::new(side, side);
-        let origin_px = (0, 0);
-        let moved = match self {
-            Tiled::Agx(layout) => {
-                let region = agx::Region { level: 0, layer: 0, origin_px, extent_px };
-                if op == "tile" {
-                    layout.tile(&mut b.tiled, region, &b.raster, stride_B, threads).is_ok()
-                } else {
-                    layout.detile(&b.tiled, region, &mut b.raster, stride_B, threads).is_ok()
-                }
-            }
-            Tiled::Mali(layout) => {
-                let region = mali::Region { level: 0, layer: 0, surface: 0, origin_px, extent_px };
-                if op == "tile" {
-                    layout.tile(&mut b.tiled, region, &b.raster, stride_B, threads).is_ok()
-                } else {
-                    layout.detile(&b.tiled, region, &mut b.raster, stride_B, threads).is_ok()
-                }
-            }
-        };
-        assert!(moved, "the benchmark's own image");
+        let region = Region { level: 0, layer: 0, sample: 0, origin_px: (0, 0), extent_px };
+        let (layout, raster) = (self.layout(), &mut b.raster);
+        let place = layout.place(b.tiled.len(), region);
+        let moved = place.and_then(|place| match op {
+            "tile" => place.tile(&mut b.tiled, raster, stride_B, threads),
+            _ => place.detile(&b.tiled, raster, stride_B, threads),
+        });
+        moved.expect("the benchmark's own image");
     }
 }
 
@@ -279,7 +275,7 @@ fn measure(
     budget: Duration,
 ) -> Row {
     let stride_B = side as usize * bytes as usize;
-    let how = if threads == 1 { agx::Threads::One } else { agx::Threads::All };
+    let how = if threads == 1 { Threads::One } else { Threads::All };
     let mut times = (Vec::new(), Vec::new());
     let start = Instant::now();
     // The first round warms up.

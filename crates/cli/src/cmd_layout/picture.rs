@@ -159,7 +159,7 @@ impl Memory {
                 }
             }
             Image::Mali(_, layout) => {
-                let block = layout.desc().format.info().block;
+                let block = layout.desc().shape.format.info().block;
                 for (l, level) in (0..).zip(layout.levels()) {
                     if let Some(afbc) = level.afbc {
                         memory.fill(level.offset_B, level.size_B, Cell::Elements(l));

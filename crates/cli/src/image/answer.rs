@@ -81,15 +81,16 @@ pub struct AnswerMetadataLevel {
 /// The output for an AGX layout.
 pub fn agx(gpu: Gpu, layout: &agx::Layout) -> Answer {
     let desc = layout.desc();
+    let shape = &desc.shape;
     Answer {
         gpu: gpu.id(),
-        format: desc.format.name(),
+        format: shape.format.name(),
         tiling: desc.tiling.name(),
-        width_px: desc.width_px,
-        height_px: desc.height_px,
-        depth_px: desc.depth_px,
-        layers: desc.layers,
-        samples: desc.samples,
+        width_px: shape.width_px,
+        height_px: shape.height_px,
+        depth_px: shape.depth_px,
+        layers: shape.layers,
+        samples: shape.samples,
         levels: (0..)
             .zip(layout.levels())
             .map(|(level, l)| AnswerLevel {
@@ -123,6 +124,7 @@ pub fn agx(gpu: Gpu, layout: &agx::Layout) -> Answer {
 /// The output for a Mali layout.
 pub fn mali(gpu: Gpu, layout: &mali::Layout) -> Answer {
     let desc = layout.desc();
+    let shape = &desc.shape;
     let headers: Vec<_> = (0..)
         .zip(layout.levels())
         .filter_map(|(level, l)| {
@@ -136,13 +138,13 @@ pub fn mali(gpu: Gpu, layout: &mali::Layout) -> Answer {
         .collect();
     Answer {
         gpu: gpu.id(),
-        format: desc.format.name(),
+        format: shape.format.name(),
         tiling: desc.modifier.name(),
-        width_px: desc.width_px,
-        height_px: desc.height_px,
-        depth_px: desc.depth_px,
-        layers: desc.layers,
-        samples: desc.samples,
+        width_px: shape.width_px,
+        height_px: shape.height_px,
+        depth_px: shape.depth_px,
+        layers: shape.layers,
+        samples: shape.samples,
         levels: (0..)
             .zip(layout.levels())
             .map(|(level, l)| AnswerLevel {
@@ -159,7 +161,7 @@ pub fn mali(gpu: Gpu, layout: &mali::Layout) -> Answer {
         page_aligned_layers: false,
         metadata: (!headers.is_empty()).then(|| AnswerMetadata {
             offset_B: 0,
-            size_B: headers.iter().map(|l| l.size_B).sum::<u64>() * u64::from(desc.layers),
+            size_B: headers.iter().map(|l| l.size_B).sum::<u64>() * u64::from(shape.layers),
             levels: headers,
         }),
     }

@@ -16,7 +16,7 @@ use tepui_format::info::{Component, Encoding, Numeric};
 use tepui_format::units::{El, Extent};
 use tepui_mali_chips::Arch;
 
-use crate::{ImageDesc, LayoutError};
+use crate::{ImageDesc, LayoutError, Shape};
 
 /// Bytes of a superblock's header.
 pub const HEADER_B: u64 = 16;
@@ -240,7 +240,7 @@ pub fn mode(arch: Arch, format: Format) -> Option<Mode> {
 
 /// The rules that AFBC has.
 pub(crate) fn check(desc: &ImageDesc, afbc: Afbc) -> Result<(), LayoutError> {
-    let &ImageDesc { arch, format, .. } = desc;
+    let &ImageDesc { arch, shape: Shape { format, .. }, .. } = desc;
     if arch < Arch(5) {
         return Err(LayoutError::NoAfbc { arch });
     }
@@ -275,10 +275,10 @@ pub(crate) fn check(desc: &ImageDesc, afbc: Afbc) -> Result<(), LayoutError> {
             "the colour transform is for red, green and blue together, and not for sRGB",
         );
     }
-    if desc.samples > 1 {
-        return Err(LayoutError::AfbcMultisampled { samples: desc.samples });
+    if desc.shape.samples > 1 {
+        return Err(LayoutError::AfbcMultisampled { samples: desc.shape.samples });
     }
-    if desc.dimension == crate::Dimension::D3 && arch < Arch(7) {
+    if desc.shape.dimension == crate::Dimension::D3 && arch < Arch(7) {
         return Err(LayoutError::Afbc3d { arch });
     }
     Ok(())

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use tepui_format::Format;
-use tepui_format::units::{El, Extent, full_chain_levels};
+use tepui_format::units::{El, Extent};
+use tepui_layout::Shape;
 use tepui_mali_chips::Arch;
 
 use crate::afbc::Afbc;
@@ -76,19 +77,6 @@ impl fmt::Display for Modifier {
     }
 }
 
-/// The shape of an image. Arrays are images of more than one layer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Dimension {
-    /// One row.
-    D1,
-    /// A rectangle.
-    D2,
-    /// A box: levels halve the depth too.
-    D3,
-    /// Six square layers a cube.
-    Cube,
-}
-
 /// Where an image from outside starts, and how far its rows are apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ExplicitLayout {
@@ -104,24 +92,10 @@ pub struct ExplicitLayout {
 pub struct ImageDesc {
     /// The architecture of the GPU. Alignments depend on it.
     pub arch: Arch,
-    /// Pixel format.
-    pub format: Format,
+    /// Format and size.
+    pub shape: Shape,
     /// Arrangement in memory.
     pub modifier: Modifier,
-    /// Shape.
-    pub dimension: Dimension,
-    /// Width of level 0 in pixels.
-    pub width_px: u32,
-    /// Height of level 0 in pixels.
-    pub height_px: u32,
-    /// Depth of level 0 in pixels; 1 unless the image is 3D.
-    pub depth_px: u32,
-    /// Array layers; six a cube.
-    pub layers: u32,
-    /// Samples a pixel.
-    pub samples: u32,
-    /// Mip levels.
-    pub levels: u32,
     /// Whether each level is followed by checksums of its tiles (transaction elimination).
     pub checksums: bool,
     /// For an image from outside: where it lies. Such images have one level, one layer, one sample.
@@ -139,24 +113,10 @@ impl ImageDesc {
     ) -> ImageDesc {
         ImageDesc {
             arch,
-            format,
+            shape: Shape::new_2d(format, width_px, height_px),
             modifier,
-            dimension: Dimension::D2,
-            width_px,
-            height_px,
-            depth_px: 1,
-            layers: 1,
-            samples: 1,
-            levels: 1,
             checksums: false,
             explicit: None,
         }
-    }
-
-    /// How many levels a full mip chain of this image has.
-    pub fn full_chain(&self) -> u32 {
-        let major = self.width_px.max(self.height_px);
-        let depth = if self.dimension == Dimension::D3 { self.depth_px } else { 1 };
-        full_chain_levels(major.max(depth))
     }
 }

@@ -2,19 +2,9 @@
 
 use tepui_format::Format::{self, *};
 use tepui_format::info::{Compression, Encoding, Numeric};
+use tepui_layout::FormatSupport;
 use tepui_mali_chips::Arch;
 use tepui_mali_chips::texture::TextureFeatures;
-
-/// What the hardware does with a format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct FormatSupport {
-    /// The texture unit reads it.
-    pub texturable: bool,
-    /// It can be a colour attachment (with a blend shader where fixed-function blending lacks it).
-    pub renderable: bool,
-    /// It can be a depth or stencil attachment.
-    pub depth_stencil: bool,
-}
 
 /// What a GPU does with `format`.
 /// source: Mesa, `src/panfrost/lib/pan_format.c`, `panfrost_pipe_format`.

@@ -1,12 +1,13 @@
 //! The layout of an image: levels, surfaces, layers, sizes, addresses.
 
 use tepui_format::units::{El, Extent, Px, Tl, minify};
+use tepui_layout::{Dimension, Limits, Shape, ShapeError, Texel};
 use tepui_mali_chips::Arch;
 use tepui_tiling::{Order, Plane, PlaneError};
 
 use crate::afbc::{self, Afbc, HEADER_B};
 use crate::{
-    CACHE_LINE_B, Dimension, ImageDesc, LayoutError, MAX_EXTENT, MAX_LEVELS, Modifier, PAGE_B,
+    CACHE_LINE_B, ImageDesc, LayoutError, MAX_EXTENT, MAX_LEVELS, MAX_SAMPLES, Modifier, PAGE_B,
 };
 
 /// Where everything of an image lies.
@@ -80,23 +81,6 @@ impl Checksums {
     }
 }
 
-/// One sample of an image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Texel {
-    /// Mip level.
-    pub level: u32,
-    /// Array layer.
-    pub layer: u32,
-    /// Column in pixels.
-    pub x_px: u32,
-    /// Row in pixels.
-    pub y_px: u32,
-    /// Slice of a 3D image in pixels.
-    pub z_px: u32,
-    /// Sample of the pixel.
-    pub sample: u32,
-}
-
 impl Layout {
     /// Lays out an image, or says which of the hardware's rules it breaks.
     pub fn new(desc: &ImageDesc) -> Result<Layout, LayoutError> {
@@ -106,7 +90,7 @@ impl Layout {
         let layer_stride_B = end_B.next_multiple_of(CACHE_LINE_B);
         let size_B = match desc.explicit {
             Some(_) => end_B,
-            None => (layer_stride_B * u64::from(desc.layers)).next_multiple_of(PAGE_B),
+            None => (layer_stride_B * u64::from(desc.shape.layers)).next_multiple_of(PAGE_B),
         };
         levels.shrink_to_fit();
         Ok(Layout { desc: *desc, levels, layer_stride_B, size_B })
@@ -126,9 +110,9 @@ impl Layout {
     /// images, its headers. `None` where there is no such surface.
     pub fn surface_offset_B(&self, level: u32, layer: u32, surface: u32) -> Option<u64> {
         let at = self.levels.get(level as usize)?;
-        let surfaces = at.depth_px.max(self.desc.samples);
+        let surfaces = at.depth_px.max(self.desc.shape.samples);
         let stride_B = at.afbc.map_or(at.surface_stride_B, |afbc| afbc.header_stride_B);
-        (layer < self.desc.layers && surface < surfaces).then(|| {
+        (layer < self.desc.shape.layers && surface < surfaces).then(|| {
             u64::from(layer) * self.layer_stride_B + at.offset_B + u64::from(surface) * stride_B
         })
     }
@@ -156,12 +140,12 @@ impl Layout {
         let inside = at.x_px < level.extent_px.w
             && at.y_px < level.extent_px.h
             && at.z_px < level.depth_px
-            && at.sample < self.desc.samples;
+            && at.sample < self.desc.shape.samples;
         if !inside || level.afbc.is_some() {
             return None;
         }
         let start_B = self.surface_offset_B(at.level, at.layer, at.z_px.max(at.sample))?;
-        let block = self.desc.format.info().block;
+        let block = self.desc.shape.format.info().block;
         let plane = self.plane(level).ok()?;
         let element = plane.offset_B(at.x_px / block.width_px, at.y_px / block.height_px);
         Some(start_B + element as u64)
@@ -175,7 +159,7 @@ impl Layout {
         };
         let extent = (level.extent_el.w, level.extent_el.h);
         let tile = (level.tile_el.w, level.tile_el.h);
-        let element_B = self.desc.format.info().block.bytes;
+        let element_B = self.desc.shape.format.info().block.bytes;
         Plane::new(order, element_B, extent, tile, level.row_stride_B)
     }
 }
@@ -183,14 +167,14 @@ impl Layout {
 /// The levels of a layer, and where the last one ends.
 /// source: Mesa, pan_layout.c, `pan_image_layout_init`.
 fn lay_out(desc: &ImageDesc) -> Result<(Vec<Level>, u64), LayoutError> {
-    let info = desc.format.info();
+    let info = desc.shape.format.info();
     let block = info.block.extent();
     let block_B = u64::from(info.block.bytes);
     let afbc = match desc.modifier {
         Modifier::Afbc(afbc) => Some(afbc),
         Modifier::Linear | Modifier::UInterleaved => None,
     };
-    let tile = desc.modifier.tile_el(desc.format);
+    let tile = desc.modifier.tile_el(desc.shape.format);
     let align = match afbc {
         Some(Afbc { superblock, .. }) => {
             let side = afbc.map_or(1, Afbc::header_tile);
@@ -201,11 +185,11 @@ fn lay_out(desc: &ImageDesc) -> Result<(Vec<Level>, u64), LayoutError> {
     };
     let align_B = row_align_B(desc);
 
-    let mut levels = Vec::with_capacity(desc.levels as usize);
+    let mut levels = Vec::with_capacity(desc.shape.levels as usize);
     let mut offset_B = desc.explicit.map_or(0, |e| u64::from(e.offset_B));
-    for l in 0..desc.levels {
-        let extent_px = Extent::<Px>::new(desc.width_px, desc.height_px).minify(l);
-        let depth_px = minify(desc.depth_px, l);
+    for l in 0..desc.shape.levels {
+        let extent_px = Extent::<Px>::new(desc.shape.width_px, desc.shape.height_px).minify(l);
+        let depth_px = minify(desc.shape.depth_px, l);
         let extent_el = extent_px.to_el(block);
         let padded = extent_el.align(align);
         let tiles = padded.to_tl(tile);
@@ -231,12 +215,10 @@ fn lay_out(desc: &ImageDesc) -> Result<(Vec<Level>, u64), LayoutError> {
         for (what, value) in
             [("a row stride in bytes", row_B), ("a surface stride in bytes", content_B)]
         {
-            if value > MAX_STRIDE_B {
-                return Err(LayoutError::TooLarge { what, value, limit: MAX_STRIDE_B });
-            }
+            ShapeError::limit(what, value, MAX_STRIDE_B)?;
         }
 
-        let surfaces = u64::from(depth_px) * u64::from(desc.samples);
+        let surfaces = u64::from(depth_px) * u64::from(desc.shape.samples);
         let mut level = Level {
             extent_px,
             depth_px,
@@ -259,7 +241,7 @@ fn lay_out(desc: &ImageDesc) -> Result<(Vec<Level>, u64), LayoutError> {
                 return Err(LayoutError::ExplicitStride { stride_B, row_B });
             }
             let header_B = (tiles.area() * HEADER_B).next_multiple_of(afbc.body_align_B(desc.arch));
-            level.afbc = Some(if desc.dimension == Dimension::D3 {
+            level.afbc = Some(if desc.shape.dimension == Dimension::D3 {
                 // All headers of a 3D image stand in front of all bodies.
                 offset_B += header_B * u64::from(depth_px);
                 AfbcLevel {
@@ -303,43 +285,17 @@ fn row_align_B(desc: &ImageDesc) -> u64 {
 
 /// The rules that every image has, then those of AFBC.
 fn check(desc: &ImageDesc) -> Result<(), LayoutError> {
-    let info = desc.format.info();
-    if info.is_planar() {
-        return Err(LayoutError::Planar { format: desc.format });
-    }
-    if info.block.bytes > 16 {
-        let (format, block_B) = (desc.format, info.block.bytes);
+    let Shape { format, dimension, samples, .. } = desc.shape;
+    desc.shape.check(&Limits::new(MAX_EXTENT, MAX_SAMPLES))?;
+    desc.shape.check_blocks()?;
+    debug_assert!(desc.shape.full_chain() as usize <= MAX_LEVELS);
+    let block_B = format.info().block.bytes;
+    if block_B > 16 {
         return Err(LayoutError::BlockSize { format, block_B });
     }
-    for (what, value) in [
-        ("the width", desc.width_px),
-        ("the height", desc.height_px),
-        ("the depth", desc.depth_px),
-        ("the number of layers", desc.layers),
-    ] {
-        if value == 0 {
-            return Err(LayoutError::Zero { what });
-        }
-        if value > MAX_EXTENT {
-            let (value, limit) = (value.into(), MAX_EXTENT.into());
-            return Err(LayoutError::TooLarge { what, value, limit });
-        }
+    if dimension == Dimension::D3 && samples > 1 {
+        return Err(LayoutError::Multisampled3d { samples });
     }
-    if desc.levels == 0 {
-        return Err(LayoutError::Zero { what: "the number of levels" });
-    }
-    debug_assert!(desc.full_chain() as usize <= MAX_LEVELS);
-    if desc.levels > desc.full_chain() {
-        let (levels, full) = (desc.levels, desc.full_chain());
-        return Err(LayoutError::TooManyLevels { levels, full });
-    }
-    if !desc.samples.is_power_of_two() || desc.samples > 16 {
-        return Err(LayoutError::SampleCount { samples: desc.samples });
-    }
-    if desc.samples > 1 && info.block.width_px * info.block.height_px > 1 {
-        return Err(LayoutError::MultisampledBlocks { format: desc.format });
-    }
-    check_dimension(desc)?;
     check_explicit(desc)?;
     match desc.modifier {
         Modifier::Afbc(afbc) => afbc::check(desc, afbc),
@@ -347,26 +303,12 @@ fn check(desc: &ImageDesc) -> Result<(), LayoutError> {
     }
 }
 
-fn check_dimension(desc: &ImageDesc) -> Result<(), LayoutError> {
-    let &ImageDesc { width_px, height_px, depth_px, layers, samples, .. } = desc;
-    match desc.dimension {
-        Dimension::D3 if layers > 1 => Err(LayoutError::LayersOf3d { layers }),
-        Dimension::D3 if samples > 1 => Err(LayoutError::Multisampled3d { samples }),
-        Dimension::D3 => Ok(()),
-        _ if depth_px > 1 => Err(LayoutError::DepthWithout3d { depth_px }),
-        Dimension::D1 if height_px > 1 => Err(LayoutError::HeightOf1d { height_px }),
-        Dimension::Cube if width_px != height_px || layers % 6 != 0 => {
-            Err(LayoutError::CubeShape { width_px, height_px, layers })
-        }
-        _ => Ok(()),
-    }
-}
-
 /// source: Mesa, pan_layout.c, `pan_image_layout_init`.
 fn check_explicit(desc: &ImageDesc) -> Result<(), LayoutError> {
     let Some(explicit) = desc.explicit else { return Ok(()) };
-    let plain = desc.dimension == Dimension::D2 && desc.layers == 1 && desc.levels == 1;
-    if !plain || desc.samples > 1 || desc.checksums {
+    let plain =
+        desc.shape.dimension == Dimension::D2 && desc.shape.layers == 1 && desc.shape.levels == 1;
+    if !plain || desc.shape.samples > 1 || desc.checksums {
         return Err(LayoutError::ExplicitShape);
     }
     let align = row_align_B(desc) as u32;

@@ -37,16 +37,21 @@ mod error;
 mod formats;
 mod layout;
 
-pub use copy::{MoveError, Region};
-pub use desc::{Dimension, ExplicitLayout, ImageDesc, Modifier};
+pub use copy::MoveError;
+pub use desc::{ExplicitLayout, ImageDesc, Modifier};
 pub use error::LayoutError;
-pub use formats::{FormatSupport, format_support, texture_feature_bit};
-pub use layout::{AfbcLevel, Checksums, Layout, Level, Texel, index_in_tile};
-pub use tepui_tiling::Threads;
+pub use formats::{format_support, texture_feature_bit};
+pub use layout::{AfbcLevel, Checksums, Layout, Level, index_in_tile};
+pub use tepui_layout::{
+    Dimension, FormatSupport, ImageLayout, Region, RegionError, Shape, ShapeError, Texel, Threads,
+};
 
 /// The largest width, height, depth and number of layers: 16-bit fields that hold the size minus
 /// one. source: Mesa, `src/panfrost/lib/genxml`, "Texture".
 pub const MAX_EXTENT: u32 = 1 << 16;
+
+/// The most samples of a pixel. source: Mesa, `src/panfrost/lib/genxml`, "Sample Pattern".
+pub const MAX_SAMPLES: u32 = 16;
 
 /// The longest mip chain. source: Mesa, `MAX_MIP_LEVELS`.
 pub const MAX_LEVELS: usize = 17;

@@ -11,7 +11,7 @@ use tepui_mali_layout::{Dimension, ImageDesc, Layout, Modifier};
 fn mipmapped_etc2() {
     let (format, modifier) = (Format::ETC2_R8G8B8_UNORM_BLOCK, Modifier::UInterleaved);
     let mut desc = ImageDesc::new_2d(Arch(4), format, modifier, 128, 128);
-    desc.levels = 8;
+    desc.shape.levels = 8;
     let layout = Layout::new(&desc).unwrap();
     let offsets: Vec<_> = layout.levels().iter().map(|l| l.offset_B).collect();
     assert_eq!(offsets, [0, 8192, 10240, 10752, 10880, 11008, 11136, 11264]);
@@ -65,7 +65,7 @@ fn afbc() {
 fn afbc_3d() {
     let modifier = Modifier::Afbc(Afbc::PLAIN);
     let mut desc = ImageDesc::new_2d(Arch(7), Format::R8G8B8A8_UNORM, modifier, 8, 32);
-    (desc.dimension, desc.depth_px) = (Dimension::D3, 16);
+    (desc.shape.dimension, desc.shape.depth_px) = (Dimension::D3, 16);
     let level = Layout::new(&desc).unwrap().levels()[0];
     let afbc = level.afbc.unwrap();
     assert_eq!(level.row_stride_B, 16);
@@ -136,13 +136,13 @@ fn layouts_by_mesa() {
         let size: Vec<u32> = words[3].split('x').map(number).collect();
         let mut desc =
             ImageDesc::new_2d(arch, words[0].parse().unwrap(), modifier, size[0], size[1]);
-        desc.depth_px = size[2];
+        desc.shape.depth_px = size[2];
         if words[4] == "3d" {
-            desc.dimension = Dimension::D3;
+            desc.shape.dimension = Dimension::D3;
         }
-        desc.layers = number(words[5]);
-        desc.samples = number(words[6]);
-        desc.levels = number(words[7]);
+        desc.shape.layers = number(words[5]);
+        desc.shape.samples = number(words[6]);
+        desc.shape.levels = number(words[7]);
         desc.checksums = number(words[8]) != 0;
         let got = Layout::new(&desc).unwrap();
         let levels: Vec<_> = got

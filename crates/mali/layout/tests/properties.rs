@@ -7,8 +7,8 @@ use tepui_format::units::{El, Extent};
 use tepui_mali_chips::Arch;
 use tepui_mali_layout::afbc::{Afbc, Superblock};
 use tepui_mali_layout::{
-    Dimension, ExplicitLayout, ImageDesc, Layout, LayoutError, Modifier, MoveError, Region, Texel,
-    Threads,
+    Dimension, ExplicitLayout, ImageDesc, Layout, LayoutError, Modifier, MoveError, Region, Shape,
+    ShapeError, Texel, Threads,
 };
 
 const FORMATS: [Format; 12] = [
@@ -50,14 +50,14 @@ prop_compose! {
         checksums: bool,
     ) -> ImageDesc {
         let mut desc = ImageDesc::new_2d(arch, format, modifier, width_px, height_px);
-        desc.dimension = dimension;
-        desc.samples = samples;
+        desc.shape.dimension = dimension;
+        desc.shape.samples = samples;
         match dimension {
-            Dimension::D3 => desc.depth_px = third,
-            _ => desc.layers = third,
+            Dimension::D3 => desc.shape.depth_px = third,
+            _ => desc.shape.layers = third,
         }
         desc.checksums = checksums;
-        desc.levels = levels.min(desc.full_chain());
+        desc.shape.levels = levels.min(desc.shape.full_chain());
         desc
     }
 }
@@ -73,7 +73,7 @@ proptest! {
     #[test]
     fn everything_has_its_own_bytes(layout in layouts(70)) {
         let desc = *layout.desc();
-        let block = desc.format.info().block;
+        let block = desc.shape.format.info().block;
         let mut used = vec![false; layout.size_B as usize];
         let mut take = |offset_B: u64, bytes: u64, (start_B, end_B): (u64, u64)| {
             assert!(offset_B >= start_B && offset_B + bytes <= end_B);
@@ -83,14 +83,14 @@ proptest! {
             }
         };
         for (l, level) in (0..).zip(layout.levels()) {
-            for layer in 0..desc.layers {
+            for layer in 0..desc.shape.layers {
                 let start_B = layout.surface_offset_B(l, layer, 0).unwrap();
                 let place = (start_B, start_B + level.size_B);
                 if let Some(checksums) = level.checksums {
                     let at = start_B - level.offset_B + checksums.offset_B;
                     take(at, checksums.size_B, place);
                 }
-                for surface in 0..level.depth_px.max(desc.samples) {
+                for surface in 0..level.depth_px.max(desc.shape.samples) {
                     if let Some(afbc) = level.afbc {
                         for y in 0..level.tiles.h {
                             for x in 0..level.tiles.w {
@@ -104,7 +104,7 @@ proptest! {
                         take(body, afbc.body_size_B / slices, place);
                         continue;
                     }
-                    let (z_px, sample) = match desc.dimension {
+                    let (z_px, sample) = match desc.shape.dimension {
                         Dimension::D3 => (surface, 0),
                         _ => (0, surface),
                     };
@@ -127,7 +127,7 @@ proptest! {
             end_B = level.offset_B + level.size_B;
         }
         prop_assert_eq!(layout.layer_stride_B, end_B.next_multiple_of(64));
-        let layers_B = layout.layer_stride_B * u64::from(layout.desc().layers);
+        let layers_B = layout.layer_stride_B * u64::from(layout.desc().shape.layers);
         prop_assert_eq!(layout.size_B, layers_B.next_multiple_of(4096));
     }
 
@@ -140,9 +140,9 @@ proptest! {
         let desc = *layout.desc();
         let level = level % layout.levels().len() as u32;
         let at = layout.levels()[level as usize];
-        let (layer, surface) = (layer % desc.layers, surface % at.depth_px.max(desc.samples));
+        let (layer, surface) = (layer % desc.shape.layers, surface % at.depth_px.max(desc.shape.samples));
         let (w, h) = (at.extent_px.w, at.extent_px.h);
-        let block = desc.format.info().block;
+        let block = desc.shape.format.info().block;
         let (x, y) = (corner[0] % w, corner[1] % h);
         let (x, y) = (x - x % block.width_px, y - y % block.height_px);
         let covered = |start: u32, size: u32, side: u32, edge: u32| {
@@ -152,7 +152,10 @@ proptest! {
             covered(x, corner[2], block.width_px, w),
             covered(y, corner[3], block.height_px, h),
         );
-        let region = Region { level, layer, surface, origin_px: (x, y), extent_px };
+        let is_3d = desc.shape.dimension == Dimension::D3;
+        let (region_layer, sample) = if is_3d { (surface, 0) } else { (layer, surface) };
+        let region =
+            Region { level, layer: region_layer, sample, origin_px: (x, y), extent_px };
         let size: Extent<El> = extent_px.to_el(block.extent());
         let row_B = size.w as usize * block.bytes as usize;
         let raster: Vec<u8> = (0..row_B * size.h as usize).map(|i| (i * 7 + i / 251) as u8).collect();
@@ -166,7 +169,7 @@ proptest! {
         let mut back = vec![0; raster.len()];
         layout.detile(&image, region, &mut back, row_B, Threads::One).unwrap();
         prop_assert!(back == raster);
-        let (z_px, sample) = if desc.dimension == Dimension::D3 { (surface, 0) } else { (0, surface) };
+        let (z_px, sample) = if desc.shape.dimension == Dimension::D3 { (surface, 0) } else { (0, surface) };
         for (i, element) in raster.chunks_exact(block.bytes as usize).enumerate() {
             let at = layout.texel_offset_B(Texel {
                 level,
@@ -197,15 +200,17 @@ proptest! {
         let pick = |i: usize| if choose >> i & 1 == 0 { small[i] } else { numbers[i] };
         let desc = ImageDesc {
             arch: Arch(arch),
-            format,
+            shape: Shape {
+                format,
+                dimension,
+                width_px: pick(0),
+                height_px: pick(1),
+                depth_px: pick(2) % 7,
+                layers: pick(3) % 9,
+                samples: pick(4) % 5,
+                levels: pick(5) % 20,
+            },
             modifier,
-            dimension,
-            width_px: pick(0),
-            height_px: pick(1),
-            depth_px: pick(2) % 7,
-            layers: pick(3) % 9,
-            samples: pick(4) % 5,
-            levels: pick(5) % 20,
             checksums: choose & 64 != 0,
             explicit: explicit.map(|(offset_B, row_stride_B)| ExplicitLayout {
                 offset_B,
@@ -237,6 +242,7 @@ proptest! {
 #[test]
 fn rules() {
     use LayoutError::*;
+    use tepui_mali_layout::Shape;
     let v7 = Arch(7);
     let ok = ImageDesc::new_2d(v7, Format::R8G8B8A8_UNORM, Modifier::UInterleaved, 64, 64);
     let afbc = ImageDesc { modifier: Modifier::Afbc(Afbc::PLAIN), ..ok };
@@ -250,7 +256,7 @@ fn rules() {
     let wide_split = variant(|a| (a.superblock, a.split) = (Superblock::S64x4, true));
     let with = |arch, format, variant| ImageDesc {
         arch: Arch(arch),
-        format,
+        shape: Shape { format, ..ok.shape },
         modifier: Modifier::Afbc(variant),
         ..ok
     };
@@ -260,21 +266,21 @@ fn rules() {
     let linear = ImageDesc { modifier: Modifier::Linear, ..ok };
     #[rustfmt::skip]
     let cases = [
-        (ImageDesc { width_px: 0, ..ok }, Zero { what: "the width" }),
-        (ImageDesc { levels: 0, ..ok }, Zero { what: "the number of levels" }),
-        (ImageDesc { height_px: 65537, ..ok }, TooLarge { what: "the height", value: 65537, limit: 65536 }),
-        (ImageDesc { samples: 0, ..ok }, SampleCount { samples: 0 }),
-        (ImageDesc { samples: 3, ..ok }, SampleCount { samples: 3 }),
-        (ImageDesc { samples: 32, ..ok }, SampleCount { samples: 32 }),
-        (ImageDesc { levels: 8, ..ok }, TooManyLevels { levels: 8, full: 7 }),
-        (ImageDesc { depth_px: 2, ..ok }, DepthWithout3d { depth_px: 2 }),
-        (ImageDesc { dimension, layers: 2, ..ok }, LayersOf3d { layers: 2 }),
-        (ImageDesc { dimension, samples: 4, ..ok }, Multisampled3d { samples: 4 }),
-        (ImageDesc { dimension: Dimension::D1, ..ok }, HeightOf1d { height_px: 64 }),
-        (ImageDesc { dimension: Dimension::Cube, ..ok }, CubeShape { width_px: 64, height_px: 64, layers: 1 }),
-        (ImageDesc { format: Format::G8_B8R8_2PLANE_420_UNORM, ..ok }, Planar { format: Format::G8_B8R8_2PLANE_420_UNORM }),
-        (ImageDesc { format: Format::R64G64B64_UINT, ..ok }, BlockSize { format: Format::R64G64B64_UINT, block_B: 24 }),
-        (ImageDesc { format: astc, samples: 4, ..ok }, MultisampledBlocks { format: astc }),
+        (ImageDesc { shape: Shape { width_px: 0, ..ok.shape }, ..ok }, ShapeError::Zero { what: "the width" }.into()),
+        (ImageDesc { shape: Shape { levels: 0, ..ok.shape }, ..ok }, ShapeError::Zero { what: "the number of levels" }.into()),
+        (ImageDesc { shape: Shape { height_px: 65537, ..ok.shape }, ..ok }, ShapeError::TooLarge { what: "the height", value: 65537, limit: 65536 }.into()),
+        (ImageDesc { shape: Shape { samples: 0, ..ok.shape }, ..ok }, ShapeError::SampleCount { samples: 0, limit: 16 }.into()),
+        (ImageDesc { shape: Shape { samples: 3, ..ok.shape }, ..ok }, ShapeError::SampleCount { samples: 3, limit: 16 }.into()),
+        (ImageDesc { shape: Shape { samples: 32, ..ok.shape }, ..ok }, ShapeError::SampleCount { samples: 32, limit: 16 }.into()),
+        (ImageDesc { shape: Shape { levels: 8, ..ok.shape }, ..ok }, ShapeError::TooManyLevels { levels: 8, full: 7 }.into()),
+        (ImageDesc { shape: Shape { depth_px: 2, ..ok.shape }, ..ok }, ShapeError::DepthWithout3d { depth_px: 2 }.into()),
+        (ImageDesc { shape: Shape { dimension, layers: 2, ..ok.shape }, ..ok }, ShapeError::LayersOf3d { layers: 2 }.into()),
+        (ImageDesc { shape: Shape { dimension, samples: 4, ..ok.shape }, ..ok }, Multisampled3d { samples: 4 }),
+        (ImageDesc { shape: Shape { dimension: Dimension::D1, ..ok.shape }, ..ok }, ShapeError::HeightOf1d { height_px: 64 }.into()),
+        (ImageDesc { shape: Shape { dimension: Dimension::Cube, ..ok.shape }, ..ok }, ShapeError::CubeShape { width_px: 64, height_px: 64, layers: 1 }.into()),
+        (ImageDesc { shape: Shape { format: Format::G8_B8R8_2PLANE_420_UNORM, ..ok.shape }, ..ok }, ShapeError::Planar { format: Format::G8_B8R8_2PLANE_420_UNORM }.into()),
+        (ImageDesc { shape: Shape { format: Format::R64G64B64_UINT, ..ok.shape }, ..ok }, BlockSize { format: Format::R64G64B64_UINT, block_B: 24 }),
+        (ImageDesc { shape: Shape { format: astc, samples: 4, ..ok.shape }, ..ok }, ShapeError::MultisampledBlocks { format: astc }.into()),
         (with(4, rgba8, Afbc::PLAIN), NoAfbc { arch: Arch(4) }),
         (with(7, astc, Afbc::PLAIN), AfbcFormat { format: astc, arch: v7 }),
         (with(7, Format::A8_UNORM, Afbc::PLAIN), AfbcFormat { format: Format::A8_UNORM, arch: v7 }),
@@ -282,10 +288,10 @@ fn rules() {
         (with(7, rgba8, wide_split), AfbcVariant { afbc: wide_split, arch: v7, rule: "split payloads are for 16x16, and for 32x8 of 32 bits a pixel" }),
         (with(7, Format::R8G8_UNORM, ytr), AfbcVariant { afbc: ytr, arch: v7, rule: "the colour transform is for red, green and blue together, and not for sRGB" }),
         (with(7, Format::R8G8B8A8_SRGB, ytr), AfbcVariant { afbc: ytr, arch: v7, rule: "the colour transform is for red, green and blue together, and not for sRGB" }),
-        (ImageDesc { width_px: 65536, height_px: 65536, ..linear }, TooLarge { what: "a surface stride in bytes", value: 1 << 34, limit: u32::MAX.into() }),
-        (ImageDesc { samples: 4, ..afbc }, AfbcMultisampled { samples: 4 }),
-        (ImageDesc { dimension, arch: Arch(6), ..afbc }, Afbc3d { arch: Arch(6) }),
-        (ImageDesc { explicit: explicit(0, 256), layers: 2, ..linear }, ExplicitShape),
+        (ImageDesc { shape: Shape { width_px: 65536, height_px: 65536, ..linear.shape }, ..linear }, ShapeError::TooLarge { what: "a surface stride in bytes", value: 1 << 34, limit: u32::MAX.into() }.into()),
+        (ImageDesc { shape: Shape { samples: 4, ..afbc.shape }, ..afbc }, AfbcMultisampled { samples: 4 }),
+        (ImageDesc { shape: Shape { dimension, ..afbc.shape }, arch: Arch(6), ..afbc }, Afbc3d { arch: Arch(6) }),
+        (ImageDesc { shape: Shape { layers: 2, ..linear.shape }, explicit: explicit(0, 256), ..linear }, ExplicitShape),
         (ImageDesc { explicit: explicit(32, 256), ..linear }, ExplicitAlignment { what: "offset", value: 32, align: 64 }),
         (ImageDesc { explicit: explicit(64, 260), ..linear }, ExplicitAlignment { what: "row stride", value: 260, align: 64 }),
         (ImageDesc { explicit: explicit(64, 192), ..linear }, ExplicitStride { stride_B: 192, row_B: 256 }),

@@ -7,17 +7,16 @@ use tepui_agx_packets::render::{BgEotUsc, Counts, PppMultisampleControl};
 use tepui_agx_packets::usc::SamplerStates;
 use tepui_agx_packets::{Packet, ppp};
 use tepui_agx_texture::Tilebuffer;
+use tepui_raster::{Interpolation, Shape, Tests, WindowPlane};
 use tepui_softgpu::AddressSpace;
 
-use super::depth::Tests;
-use super::raster::Samples;
-use super::setup::{self, Interpolation, Shape, WindowPlane};
+use super::setup::{self, Samples};
 use super::zls::Zls;
 use crate::Gpu;
 use crate::job::{BgEot, JobFault, JobStats, RenderJob, Unit};
 use crate::pipeline::Pipeline;
 use crate::render::coefficients::Bindings;
-use crate::render::scene::{Primitive, Scene, State};
+use crate::render::scene::{GRID, Primitive, Scene, State};
 use crate::usc::launch::Launch;
 use crate::usc::program::Programs;
 use crate::usc::row::Row;
@@ -202,12 +201,9 @@ impl<'v> Frame<'v> {
         }
         let control = PppMultisampleControl::unpack(&job.ppp_multisamplectl.to_le_bytes())
             .map_err(|p| isp(p.to_string()))?;
-        let mut samples = Samples::new(usize::from(job.samples), &control);
-        if job.ppp_multisamplectl == 0 && job.samples == 1 {
-            // A command without draws sets no positions.
-            samples.px[0] = [0.5; 2];
-            samples.subpixel[0] = [setup::PIXEL / 2; 2];
-        }
+        // A command without draws sets no positions.
+        let unset = job.ppp_multisamplectl == 0 && job.samples == 1;
+        let samples = setup::samples(usize::from(job.samples), (!unset).then_some(&control));
         let mut loader =
             Loader { gpu, vm, job, decoded, programs: Vec::new(), known: HashMap::new() };
         let (bg, eot) = (
@@ -224,7 +220,7 @@ impl<'v> Frame<'v> {
         let integer_bias = job.flags & DBIAS_IS_INT != 0;
         let set_up = |primitive: &Primitive| {
             let state = &scene.states[primitive.state as usize];
-            let interpolation = Interpolation::new(primitive);
+            let interpolation = Interpolation::new(primitive.kind, &primitive.positions);
             let depth = setup::depth_plane(primitive, &interpolation, state, integer_bias);
             let range =
                 state.scissors.get(usize::from(primitive.viewport)).map_or([0.0, 1.0], |s| s.depth);
@@ -238,14 +234,15 @@ impl<'v> Frame<'v> {
             setups.extend(scene.primitives.iter().map(set_up));
         } else {
             let all = scene.primitives.par_iter().with_min_len(SETUPS_AT_A_TIME).map(set_up);
-            gpu.pool()?.install(|| all.collect_into_vec(&mut setups));
+            gpu.threads()?.install(|| all.collect_into_vec(&mut setups));
         }
         for (index, primitive) in (0..).zip(&scene.primitives) {
             let limits = setup::limits(scene, primitive, size_px);
             let state = &scene.states[primitive.state as usize];
+            let outline = setup::outline(primitive, index, state);
             let first = primitive.first_piece as usize;
             for piece in &scene.pieces[first..first + primitive.pieces as usize] {
-                shapes.extend(Shape::new(piece, primitive, index, state, &limits));
+                shapes.extend(Shape::new(&GRID, piece, &outline, &limits));
             }
         }
         Ok(Frame {
@@ -315,5 +312,5 @@ fn draw_state(
         ppp::VisibilityMode::Counting => Some((state.occlusion.index, true)),
         ppp::VisibilityMode::Boolean => Some((state.occlusion.index, false)),
     };
-    Ok(DrawState { shader, tests: Tests::of(state), visibility })
+    Ok(DrawState { shader, tests: setup::tests(state), visibility })
 }

@@ -13,10 +13,7 @@
 //!
 //! Start reading in `frame.rs`, then `tile.rs`.
 
-mod bins;
-pub mod depth;
 mod frame;
-pub mod raster;
 pub mod setup;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -29,17 +26,16 @@ pub(crate) use zls::Zls;
 
 use std::collections::BTreeMap;
 
+use tepui_raster::{Bins, Shape};
 use tepui_softgpu::AddressSpace;
 
 use crate::Gpu;
-use crate::crew::{Budget, share};
 use crate::job::{JobFault, JobStats, RenderJob, Unit};
-use crate::recycle::{Buffers, bytes_of};
 use crate::render::scene::Scene;
 use crate::usc::program::Programs;
-use bins::Bins;
+use crate::workers::{Budget, share};
 use frame::{Frame, Setup};
-use setup::Shape;
+use tepui_softgpu::buffer_pool::{Buffers, bytes_of};
 use tile::TileWorker;
 
 /// Memory of frames.

@@ -15,7 +15,7 @@ use crate::job::{BgEot, JobFault, JobStats, RenderJob};
 use crate::render::scene::{Piece, Primitive, Scene, State};
 use crate::{Gpu, Options, Target};
 
-const PAGE: u64 = 1 << 14;
+const PAGE: u64 = tepui_agx_chips::PAGE_BYTES;
 const USC: u64 = 1 << 32;
 const IMAGE: u64 = 0x10_0000;
 const DESCRIPTOR: u64 = 0x20_0000;
@@ -102,7 +102,7 @@ struct Rig {
 
 impl Rig {
     fn new() -> Rig {
-        let vm = AddressSpace::new(PAGE.trailing_zeros(), 40);
+        let vm = AddressSpace::new(tepui_agx_chips::PAGE_SHIFT, tepui_agx_chips::VA_BITS);
         for base in [USC, IMAGE, DESCRIPTOR, COUNTS] {
             let memory = Arc::new(Memory::new(8 * PAGE as usize).unwrap());
             vm.bind(base, memory, 0, 8 * PAGE, Protection::READ | Protection::WRITE).unwrap();

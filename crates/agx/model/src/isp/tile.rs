@@ -1,11 +1,10 @@
 //! One worker's way through tiles: fill, draw, store.
 
+use tepui_raster::{Bins, Plane, TILE_SIDE, Tests};
 use tepui_softgpu::RangeCache;
 
-use super::bins::Bins;
-use super::depth::{MAX_SAMPLES, Plane, Planes, SIDE, Tests};
 use super::frame::{Frame, Shader};
-use super::raster::{Coverage, Samples};
+use super::setup::{Coverage, DepthStencil, MAX_SAMPLES, Samples};
 use super::zls::Tile;
 use crate::Gpu;
 use crate::job::{JobFault, JobStats, Unit};
@@ -29,10 +28,10 @@ pub struct TileWorker<'f, 'v> {
     quads: usize,
     batch: Option<Batch>,
     /// Where in the tile the group has quads: a bit for each column, a word for each row of quads.
-    occupied: [u16; SIDE / 2],
+    occupied: [u16; TILE_SIDE / 2],
     coverage: Coverage,
     /// What is left of the coverage after tests.
-    passed: [[u32; SIDE]; MAX_SAMPLES],
+    passed: [[u32; TILE_SIDE]; MAX_SAMPLES],
     /// Coefficient registers of the current primitive, once something of it is seen.
     planes: Vec<Plane>,
     /// The colours that a flat background program fills a tile with, once one was filled.
@@ -69,9 +68,9 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
             fragments: Fragments::new(frame.samples, frame.tilebuffer),
             quads: 0,
             batch: None,
-            occupied: [0; SIDE / 2],
+            occupied: [0; TILE_SIDE / 2],
             coverage: Coverage::default(),
-            passed: [[0; SIDE]; MAX_SAMPLES],
+            passed: [[0; TILE_SIDE]; MAX_SAMPLES],
             planes: Vec::new(),
             flat: Vec::new(),
             visible: vec![0; frame.states.len()],
@@ -237,7 +236,7 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
         }
         let mut quad = Quad { coefficients: usize::MAX, depth, range: setup.range, face };
         for y in ((y0 & !1)..y1).step_by(2) {
-            let row = |bits: &[[u32; SIDE]; MAX_SAMPLES], s: usize, dy: usize| {
+            let row = |bits: &[[u32; TILE_SIDE]; MAX_SAMPLES], s: usize, dy: usize| {
                 if (y0..y1).contains(&(y + dy)) { bits[s][y + dy] } else { 0 }
             };
             let mut columns = 0;
@@ -296,7 +295,7 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
     fn flush(&mut self) -> Result<(), JobFault> {
         let Some(batch) = self.batch.take() else { return Ok(()) };
         let quads = std::mem::take(&mut self.quads);
-        self.occupied = [0; SIDE / 2];
+        self.occupied = [0; TILE_SIDE / 2];
         if quads > 0 {
             let lanes = quads * 4;
             let f = &mut self.fragments;
@@ -345,9 +344,9 @@ impl Rows<'_> {
     /// Tests what is covered. Returns how many samples passed and the columns that have some.
     fn test(
         &self,
-        planes: &mut Planes,
+        planes: &mut DepthStencil,
         coverage: &Coverage,
-        passed: &mut [[u32; SIDE]; MAX_SAMPLES],
+        passed: &mut [[u32; TILE_SIDE]; MAX_SAMPLES],
     ) -> (u64, u32) {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
@@ -365,9 +364,9 @@ impl Rows<'_> {
     #[target_feature(enable = "avx2")]
     unsafe fn test_wide(
         &self,
-        planes: &mut Planes,
+        planes: &mut DepthStencil,
         coverage: &Coverage,
-        passed: &mut [[u32; SIDE]; MAX_SAMPLES],
+        passed: &mut [[u32; TILE_SIDE]; MAX_SAMPLES],
     ) -> (u64, u32) {
         self.test_any(planes, coverage, passed)
     }
@@ -375,15 +374,15 @@ impl Rows<'_> {
     #[inline(always)]
     fn test_any(
         &self,
-        planes: &mut Planes,
+        planes: &mut DepthStencil,
         coverage: &Coverage,
-        passed: &mut [[u32; SIDE]; MAX_SAMPLES],
+        passed: &mut [[u32; TILE_SIDE]; MAX_SAMPLES],
     ) -> (u64, u32) {
         let (mut count, mut any) = (0, 0);
         let trivial = self.tests.is_trivial();
         let [first, end] = coverage.rows;
         for (s, passed) in passed.iter_mut().enumerate().take(self.samples.count) {
-            let [sx, sy] = self.samples.px[s];
+            let [sx, sy] = self.samples.px(s);
             for (y, passed) in passed.iter_mut().enumerate().take(end).skip(first) {
                 let mask = coverage.bits[s][y];
                 let left = if mask == 0 || trivial {

@@ -1,13 +1,15 @@
 //! Z load and store: depth and stencil of tiles from and to memory.
 
+use tepui_agx_chips::PAGE_BYTES;
 use tepui_agx_packets::Packet;
 use tepui_agx_packets::render::{IspBgobjvals, IspZlsPixels, ZlsControl, ZlsFormat, ZlsTiling};
 use tepui_agx_packets::texture::Layout;
 use tepui_agx_texture::{Memory, Notes, Surface, SurfaceShape};
 use tepui_format::Format;
+use tepui_raster::TILE_SIDE;
 use tepui_softgpu::Fault;
 
-use super::depth::{Planes, SIDE};
+use super::setup::DepthStencil;
 use crate::job::{JobFault, RenderJob, Unit, ZlsBuffer};
 
 /// A buffer as it is loaded and as it is stored; `None` where it is not.
@@ -35,8 +37,6 @@ fn stride(register: u32, unit: u64) -> u64 {
     (u64::from(register >> 14) + 1) * unit
 }
 
-/// Bytes of a page.
-const PAGE: u64 = 16384;
 /// Bytes of a cache line.
 const LINE: u64 = 128;
 
@@ -61,7 +61,7 @@ impl Zls {
                 size_px: [pixels.x, pixels.y],
                 samples: u32::from(job.samples),
                 address: buffer.base,
-                layer_stride: stride(buffer.stride, PAGE),
+                layer_stride: stride(buffer.stride, PAGE_BYTES),
                 metadata: if compressed {
                     Some((buffer.comp_base, stride(buffer.comp_stride, LINE)))
                 } else {
@@ -124,7 +124,7 @@ impl Zls {
         &self,
         memory: &mut M,
         notes: &mut Notes,
-        planes: &mut Planes,
+        planes: &mut DepthStencil,
         tile: &Tile,
     ) -> Result<(), Fault> {
         planes.unorm16 = self.unorm16;
@@ -145,7 +145,7 @@ impl Zls {
         &self,
         memory: &mut M,
         notes: &mut Notes,
-        planes: &Planes,
+        planes: &DepthStencil,
         tile: &Tile,
     ) -> Result<(), Fault> {
         if let Some(surface) = &self.depth.store {
@@ -172,7 +172,7 @@ impl Zls {
         if columns == 0 {
             return Ok(());
         }
-        let mut texels = [0; SIDE];
+        let mut texels = [0; TILE_SIDE];
         let texels = &mut texels[..columns];
         for sample in 0..self.samples {
             for y in 0..rows {
@@ -191,7 +191,7 @@ impl Zls {
         memory: &mut M,
         notes: &mut Notes,
         tile: &Tile,
-        texels: impl Fn(usize, &mut [[u32; SIDE]]),
+        texels: impl Fn(usize, &mut [[u32; TILE_SIDE]]),
     ) -> Result<(), Fault> {
         let [columns, rows] = tile.inside(surface);
         if columns == 0 || rows == 0 {
@@ -199,7 +199,7 @@ impl Zls {
         }
         let size = [columns, rows];
         surface.open(memory, notes, tile.layer, tile.corner, size)?;
-        let mut all = [[0; SIDE]; SIDE];
+        let mut all = [[0; TILE_SIDE]; TILE_SIDE];
         for sample in 0..self.samples {
             texels(sample, &mut all[..rows]);
             let at = [tile.layer, sample as u32];

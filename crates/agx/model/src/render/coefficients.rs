@@ -8,11 +8,11 @@
 
 use tepui_agx_packets::coefficient::{Binding, BindingHeader, CoefficientSource, ShadeModel};
 use tepui_packets::Packet;
+use tepui_raster::{Interpolation, Plane, WindowPlane};
 use tepui_softgpu::AddressSpace;
 
-use super::scene::{Kind, Primitive, Scene, State};
-use crate::isp::depth::Plane;
-use crate::isp::setup::{Interpolation, WindowPlane, sprite_from_top};
+use super::scene::{GRID, Kind, Primitive, Scene, State};
+use crate::isp::setup::sprite_from_top;
 use crate::job::{JobFault, Unit};
 
 /// Words of the position, which varyings follow in a vertex's outputs.
@@ -149,7 +149,9 @@ impl Bindings {
                     if primitive.kind != Kind::Point {
                         continue;
                     }
-                    let planes = interpolation.point_coordinates(primitive, sprite_from_top(state));
+                    let (position, size_px) = (primitive.positions[0], primitive.size_px);
+                    let top = sprite_from_top(state);
+                    let planes = interpolation.point_coordinates(&GRID, position, size_px, top);
                     for (register, plane) in registers.iter_mut().zip(planes) {
                         *register = match b.model {
                             ShadeModel::Perspective => {

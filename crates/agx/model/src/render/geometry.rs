@@ -6,11 +6,11 @@
 
 use rayon::prelude::*;
 use tepui_agx_packets::render::PppControl;
-use tepui_agx_packets::vdm::IndexSize;
+use tepui_agx_packets::vdm::{IndexSize, Primitive, VdmVertex};
 use tepui_packets::Packet;
+use tepui_raster::{Assembler, Provoking, Topology, Viewport};
 use tepui_softgpu::AddressSpace;
 
-use super::assembly::Assembler;
 use super::scene::Scene;
 use super::setup::{Assembled, Output, Setup};
 use crate::job::{JobFault, JobStats, RenderJob, Unit};
@@ -253,7 +253,8 @@ impl<'a> Geometry<'a> {
         if let Some(state) = self.ppp.state(self.vm, self.job, number)? {
             self.scene.states.push(state);
         }
-        let mut assembler = Assembler::new(draw.primitive, self.state.further.flat_shading_control);
+        let provoking = provoking(self.state.further.flat_shading_control);
+        let mut assembler = Assembler::new(topology(draw.primitive), provoking);
         self.batch.begin(self.scene.outputs.len());
         for instance in 0..draw.instances {
             self.reuse.clear();
@@ -357,12 +358,21 @@ impl<'a> Geometry<'a> {
         };
         let number = self.scene.states.len() - 1;
         let clamp_w = self.control.enable_w_clamp && self.ppp.cull2.clamp_w;
+        let viewports: Vec<Viewport> = self
+            .ppp
+            .viewports
+            .iter()
+            .map(|v| Viewport {
+                scale: [v.scale_x, v.scale_y, v.scale_z],
+                translate: [v.translate_x, v.translate_y, v.translate_z],
+            })
+            .collect();
         let setup = Setup {
             outputs: &self.scene.outputs,
             layout,
             kind: assembler.kind(),
             state: (&self.scene.states[number], number as u32),
-            viewports: &self.ppp.viewports,
+            viewports: &viewports,
             opengl_depth: self.control.opengl,
             w_min: if clamp_w {
                 self.ppp.w_clamp.max(f32::MIN_POSITIVE)
@@ -385,7 +395,7 @@ impl<'a> Geometry<'a> {
                 out
             };
             let parts: Vec<Output> =
-                self.gpu.pool()?.install(|| all.par_chunks(SETUP_AT_A_TIME).map(part).collect());
+                self.gpu.threads()?.install(|| all.par_chunks(SETUP_AT_A_TIME).map(part).collect());
             for part in parts {
                 let base = out.pieces.len() as u32;
                 out.pieces.extend_from_slice(&part.pieces);
@@ -397,5 +407,30 @@ impl<'a> Geometry<'a> {
         }
         (self.scene.primitives, self.scene.pieces) = (out.primitives, out.pieces);
         Ok(())
+    }
+}
+
+/// What a draw's vertices are assembled to.
+fn topology(primitive: Primitive) -> Topology {
+    match primitive {
+        Primitive::Points => Topology::Points,
+        Primitive::Lines => Topology::Lines,
+        Primitive::LineStrip => Topology::LineStrip,
+        Primitive::LineLoop => Topology::LineLoop,
+        Primitive::Triangles => Topology::Triangles,
+        Primitive::TriangleStrip => Topology::TriangleStrip,
+        Primitive::TriangleFan => Topology::TriangleFan,
+        Primitive::Quads => Topology::Quads,
+        Primitive::QuadStrip => Topology::QuadStrip,
+    }
+}
+
+/// Around which vertex strips turn. source: hk_cmd_draw.c, `provoking` in hk_flush_dynamic_state;
+/// agx_nir_lower_uvs.c, translate_flat_shade_model; for quadrilaterals agx_pipe.c,
+/// quads_follow_provoking_vertex_convention
+fn provoking(vertex: VdmVertex) -> Provoking {
+    match vertex {
+        VdmVertex::Vertex0 | VdmVertex::Vertex1 => Provoking::First,
+        VdmVertex::Vertex2 => Provoking::Last,
     }
 }

@@ -2,13 +2,12 @@
 //! pixels (ISP, fragment programs, tilebuffer, PBE) draw it tile by tile.
 //!
 //! Geometry begins with the control stream (`vdm`) and the state records that it points to
-//! ([`crate::ppp`]). [`geometry`] takes each draw through [`assembly`], the vertex programs (`uvs`) and
-//! [`setup`], which culls, clips ([`clip`]) and places primitives on the screen. Pixels are
-//! [`crate::isp`]'s, with the registers that fragment programs interpolate in [`coefficients`].
+//! ([`crate::ppp`]). [`geometry`] takes each draw through assembly, the vertex programs (`uvs`) and
+//! [`setup`], which culls, clips and places primitives on the screen (`tepui_raster` does what no GPU
+//! owns). Pixels are [`crate::isp`]'s, with the registers that fragment programs interpolate in
+//! [`coefficients`].
 
-pub mod assembly;
 pub mod attachments;
-pub mod clip;
 pub mod coefficients;
 pub mod geometry;
 pub mod scene;

@@ -3,14 +3,13 @@
 //! parameter buffer.
 
 use tepui_agx_packets::ppp;
+use tepui_raster::{FillRule, Grid};
+pub use tepui_raster::{Kind, Piece};
 
-use crate::recycle::{Buffers, bytes_of};
+use tepui_softgpu::buffer_pool::{Buffers, bytes_of};
 
-/// Sub-pixel bits of window positions.
-pub const SUBPIXEL_BITS: u32 = 8;
-
-/// Largest magnitude of a window coordinate of a [`Piece`], in pixels.
-pub const GUARD_BAND_PX: f32 = 32768.0;
+/// The hardware's grid of window positions: 8 sub-pixel bits, a guard band of ±32768 pixels.
+pub const GRID: Grid = Grid::new(8, 32768, FillRule::TopLeft);
 
 /// The primitives of a render command.
 #[derive(Clone, Default)]
@@ -99,18 +98,6 @@ pub struct Scissor {
     pub depth: [f32; 2],
 }
 
-/// What a primitive is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Three vertices.
-    Triangle,
-    /// The first two vertices. The third repeats the second, or is that of the triangle of which this
-    /// is an edge.
-    Line,
-    /// The first vertex. The others repeat it, or are those of the triangle of which this is a corner.
-    Point,
-}
-
 /// One primitive.
 #[derive(Clone, Copy, Debug)]
 pub struct Primitive {
@@ -140,15 +127,4 @@ pub struct Primitive {
     pub first_piece: u32,
     /// Their number.
     pub pieces: u32,
-}
-
-/// What clipping left of a primitive, or a part of it: a triangle, a line or a point on the screen.
-#[derive(Clone, Copy, Debug)]
-pub struct Piece {
-    /// Window positions in pixels with [`SUBPIXEL_BITS`] fraction bits, within ±[`GUARD_BAND_PX`].
-    /// Triangles are wound so that (x1 - x0)(y2 - y0) - (x2 - x0)(y1 - y0) is positive with y
-    /// downwards.
-    pub xy: [[i32; 2]; 3],
-    /// Window depths before bias and clamp.
-    pub z: [f32; 3],
 }

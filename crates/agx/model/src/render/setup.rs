@@ -1,13 +1,11 @@
-//! Primitive setup: facing and culling, clipping, the viewport, and snapping to the sub-pixel grid.
+//! Primitive setup: what state and vertex outputs say of a primitive, and what is left of it on the
+//! screen.
 
-use tepui_agx_packets::ppp::{PolygonMode, Viewport};
+use tepui_agx_packets::ppp::PolygonMode;
+use tepui_raster::{ClipVolume, DepthRange, Kind, Piece, Placed, Viewport, drop_outside};
 
-use super::clip::{Planes, Side, Weights};
-use super::scene::{GUARD_BAND_PX, Kind, Piece, Primitive, SUBPIXEL_BITS, State};
+use super::scene::{GRID, Primitive, State};
 use crate::uvs::Layout;
-
-/// Sub-pixels of a pixel.
-const SUBPIXELS: f32 = (1 << SUBPIXEL_BITS) as f32;
 
 /// An assembled primitive: its vertices as first words in the outputs, and its number.
 #[derive(Clone, Copy, Debug)]
@@ -49,85 +47,14 @@ pub struct Output {
     pub pieces: Vec<Piece>,
 }
 
-/// A primitive on its way.
-struct Shape {
-    /// Positions in clip space.
-    clip: [[f32; 4]; 3],
-    /// Window positions as homogeneous coordinates.
-    window: [[f32; 4]; 3],
-}
-
-/// A primitive that is partly inside of all planes, in one viewport.
-struct Placed<'a> {
+/// A primitive that is partly inside of all planes, and where it goes.
+struct Target<'a> {
     assembled: &'a Assembled,
-    shape: Shape,
-    transform: &'a Viewport,
-    side: Side,
-    planes: Planes,
+    placed: Placed<'a>,
     provoking: usize,
     layer: u32,
     viewport: usize,
 }
-
-impl Placed<'_> {
-    /// Which way a triangle turns: positive if clockwise with y downwards.
-    fn turn(&self) -> f64 {
-        if self.side == Side::Inside {
-            return area(each(self.shape.clip, |p| spot(self.transform, p).0)) as f64;
-        }
-        // The sign of the determinant is that of the visible part, whatever the signs of w.
-        let [a, b, c] = each(self.shape.window, |p| each([p[0], p[1], p[3]], f64::from));
-        a[0] * (b[1] * c[2] - b[2] * c[1])
-            + a[1] * (b[2] * c[0] - b[0] * c[2])
-            + a[2] * (b[0] * c[1] - b[1] * c[0])
-    }
-
-    /// The pieces of a triangle that turns in this way.
-    fn fill(&self, turn: f64, pieces: &mut Vec<Piece>) {
-        if self.side == Side::Inside {
-            pieces.push(piece(each(self.shape.clip, |p| spot(self.transform, p)), turn > 0.0));
-            return;
-        }
-        let corners = self.planes.clip_triangle();
-        let mut spots = corners.as_slice().iter().map(|&w| spot_between(&self.shape, w));
-        let (Some(first), Some(mut last)) = (spots.next(), spots.next()) else { return };
-        for next in spots {
-            let three = [first, last, next];
-            let area = area(each(three, |s| s.0));
-            // Snapping may have turned a sliver.
-            if area != 0 && (area > 0) == (turn > 0.0) {
-                pieces.push(piece(three, area > 0));
-            }
-            last = next;
-        }
-    }
-
-    /// The piece of the line between the first two vertices of this order.
-    fn line(&self, order: [usize; 3], pieces: &mut Vec<Piece>) {
-        let [i, j, _] = order;
-        let ends = if self.side == Side::Inside {
-            [i, j].map(|i| spot(self.transform, self.shape.clip[i]))
-        } else {
-            match self.planes.clip_edge(i, j) {
-                Some(ends) => ends.map(|w| spot_between(&self.shape, w)),
-                None => return,
-            }
-        };
-        let [a, b] = ends;
-        pieces.push(Piece { xy: [a.0, b.0, b.0], z: [a.1, b.1, b.1] });
-    }
-
-    /// The piece of a vertex as a point.
-    fn point(&self, vertex: usize, pieces: &mut Vec<Piece>) {
-        if self.side == Side::Inside || self.planes.has_inside(vertex) {
-            let (xy, z) = spot(self.transform, self.shape.clip[vertex]);
-            pieces.push(Piece { xy: [xy; 3], z: [z; 3] });
-        }
-    }
-}
-
-/// A point on the screen: sub-pixels, and depth.
-type Spot = ([i32; 2], f32);
 
 impl Setup<'_> {
     /// Sets up one primitive; it is dropped if nothing of it can be seen.
@@ -141,21 +68,23 @@ impl Setup<'_> {
         if layer >= self.layers {
             return;
         }
-        let window = clip.map(|p| to_window(transform, p));
-        let shape = Shape { clip, window };
-        let mut planes = Planes::default();
-        let side = self.planes(assembled, &shape, &mut planes);
-        if side == Side::Outside {
-            return;
-        }
-        let placed =
-            Placed { assembled, shape, transform, side, planes, provoking, layer, viewport };
+        let volume = ClipVolume {
+            w_min: self.w_min,
+            depth: state.cull.depth_clip.then_some(if self.opengl_depth {
+                DepthRange::MinusOneToOne
+            } else {
+                DepthRange::ZeroToOne
+            }),
+        };
+        let distances = self.clip_distances(assembled);
+        let Some(placed) = Placed::new(&GRID, transform, &volume, clip, distances) else { return };
+        let target = Target { assembled, placed, provoking, layer, viewport };
         match self.kind {
             Kind::Triangle => {
-                let turn = placed.turn();
+                let turn = target.placed.turn();
                 let Some(front) = self.facing(turn) else { return };
                 let add = |out: &mut Output, kind, order| {
-                    self.add(&placed, kind, order, turn, front, out)
+                    self.add(&target, kind, order, turn, front, out)
                 };
                 match state.face[usize::from(!front)].polygon_mode {
                     PolygonMode::Fill => add(out, Kind::Triangle, [0, 1, 2]),
@@ -170,7 +99,7 @@ impl Setup<'_> {
                     }
                 }
             }
-            kind => self.add(&placed, kind, [0, 1, 2], 0.0, true, out),
+            kind => self.add(&target, kind, [0, 1, 2], 0.0, true, out),
         }
     }
 
@@ -178,41 +107,44 @@ impl Setup<'_> {
     /// edges and corners keep the further vertices, one of which may be the provoking one.
     fn add(
         &self,
-        placed: &Placed<'_>,
+        target: &Target<'_>,
         kind: Kind,
         order: [usize; 3],
         turn: f64,
         front: bool,
         out: &mut Output,
     ) {
-        let vertices = order.map(|i| placed.assembled.vertices[i]);
+        let vertices = order.map(|i| target.assembled.vertices[i]);
         let first_piece = out.pieces.len();
         match kind {
-            Kind::Triangle => placed.fill(turn, &mut out.pieces),
-            Kind::Line => placed.line(order, &mut out.pieces),
-            Kind::Point => placed.point(order[0], &mut out.pieces),
+            Kind::Triangle => target.placed.triangle(turn, &mut out.pieces),
+            Kind::Line => target.placed.line([order[0], order[1]], &mut out.pieces),
+            Kind::Point => target.placed.point(order[0], &mut out.pieces),
         }
         let size_px = match kind {
             Kind::Triangle => 0.0,
             Kind::Line => self.state.0.face[usize::from(!front)].line_width,
             Kind::Point => self.point_size(vertices[0]),
         };
-        self.drop_hidden(kind, placed.viewport, size_px, first_piece, &mut out.pieces);
+        if let Some(scissor) = self.state.0.scissors.get(target.viewport) {
+            let bounds = [scissor.min_px, scissor.max_px];
+            drop_outside(&GRID, kind, size_px, bounds, first_piece, &mut out.pieces);
+        }
         let pieces = out.pieces.len() - first_piece;
         if pieces == 0 {
             return;
         }
-        let provoking = order.iter().position(|&i| i == placed.provoking).unwrap_or(0);
+        let provoking = order.iter().position(|&i| i == target.provoking).unwrap_or(0);
         out.primitives.push(Primitive {
             kind,
             front,
             state: self.state.1,
             vertices,
-            positions: order.map(|i| placed.shape.window[i]),
+            positions: order.map(|i| target.placed.window[i]),
             provoking: provoking as u8,
-            viewport: placed.viewport as u8,
-            layer: placed.layer as u16,
-            primitive_id: placed.assembled.id,
+            viewport: target.viewport as u8,
+            layer: target.layer as u16,
+            primitive_id: target.assembled.id,
             size_px,
             first_piece: first_piece as u32,
             pieces: pieces as u32,
@@ -259,47 +191,15 @@ impl Setup<'_> {
         }
     }
 
-    /// Distances from all planes, and how the primitive lies towards them.
-    fn planes(&self, assembled: &Assembled, shape: &Shape, planes: &mut Planes) -> Side {
-        let mut side = Side::Inside;
-        let mut add = |distances: [f32; 3]| match planes.add(distances) {
-            Side::Outside => true,
-            Side::Across => {
-                side = Side::Across;
-                false
-            }
-            Side::Inside => false,
-        };
-        let clip = shape.clip;
-        if add(each(clip, |p| p[3] - self.w_min)) {
-            return Side::Outside;
-        }
-        if self.state.0.cull.depth_clip {
-            let near = each(clip, |p| if self.opengl_depth { p[2] + p[3] } else { p[2] });
-            if add(near) || add(each(clip, |p| p[3] - p[2])) {
-                return Side::Outside;
-            }
-        }
+    /// Distances of the vertices from the clip planes of the vertex program.
+    #[inline]
+    fn clip_distances(&self, assembled: &Assembled) -> impl Iterator<Item = [f32; 3]> {
         let (first, selected) = self.layout.clip_distances;
-        let mut word = first;
-        for plane in 0..16 {
-            if selected >> plane & 1 != 0 {
-                let distances = each(assembled.vertices, |v| f32::from_bits(self.word(v, word)));
-                word += 1;
-                if add(distances) {
-                    return Side::Outside;
-                }
-            }
-        }
-        for axis in 0..2 {
-            let limit = |p: [f32; 4]| GUARD_BAND_PX * p[3];
-            if add(each(shape.window, |p| limit(p) - p[axis]))
-                || add(each(shape.window, |p| limit(p) + p[axis]))
-            {
-                return Side::Outside;
-            }
-        }
-        side
+        let [a, b, c] = assembled.vertices;
+        (first..).take(selected.count_ones() as usize).map(move |word| {
+            let distance = |vertex| f32::from_bits(self.word(vertex, word));
+            [distance(a), distance(b), distance(c)]
+        })
     }
 
     /// Front or back from the sign of the area with y downwards; `None` if the face is culled.
@@ -313,89 +213,4 @@ impl Setup<'_> {
         let culled = if front { cull.cull_front } else { cull.cull_back };
         (!culled).then_some(front)
     }
-
-    /// Drops pieces that lie wholly outside of the scissor.
-    fn drop_hidden(
-        &self,
-        kind: Kind,
-        viewport: usize,
-        size_px: f32,
-        first: usize,
-        pieces: &mut Vec<Piece>,
-    ) {
-        let Some(scissor) = self.state.0.scissors.get(viewport) else { return };
-        // A line may reach out half its width, and a pixel more by the rules of its rasterisation.
-        let reach = match kind {
-            Kind::Triangle => 0,
-            _ => to_subpixels(size_px / 2.0 + 1.0),
-        };
-        let low = scissor.min_px.map(|p| i64::from(p) << SUBPIXEL_BITS);
-        let high = scissor.max_px.map(|p| i64::from(p) << SUBPIXEL_BITS);
-        let seen = |piece: &Piece| {
-            (0..2).all(|axis| {
-                let at = each(piece.xy, |xy| i64::from(xy[axis]));
-                let least = at.iter().min().copied().unwrap_or(0) - i64::from(reach);
-                let most = at.iter().max().copied().unwrap_or(0) + i64::from(reach);
-                least < high[axis] && most > low[axis]
-            })
-        };
-        let mut kept = first;
-        for i in first..pieces.len() {
-            if seen(&pieces[i]) {
-                pieces[kept] = pieces[i];
-                kept += 1;
-            }
-        }
-        pieces.truncate(kept);
-    }
-}
-
-/// What becomes of each vertex. (An array's `map` is a call here, one for each vertex.)
-#[inline(always)]
-fn each<T: Copy, U>([a, b, c]: [T; 3], f: impl Fn(T) -> U) -> [U; 3] {
-    [f(a), f(b), f(c)]
-}
-
-fn to_window(v: &Viewport, [x, y, z, w]: [f32; 4]) -> [f32; 4] {
-    [
-        x * v.scale_x + w * v.translate_x,
-        y * v.scale_y + w * v.translate_y,
-        z * v.scale_z + w * v.translate_z,
-        w,
-    ]
-}
-
-/// The nearest sub-pixel; casts saturate.
-fn to_subpixels(pixels: f32) -> i32 {
-    (pixels * SUBPIXELS).round_ties_even() as i32
-}
-
-/// Where a vertex inside of all planes lies.
-fn spot(v: &Viewport, [x, y, z, w]: [f32; 4]) -> Spot {
-    let r = 1.0 / w;
-    let x = x * r * v.scale_x + v.translate_x;
-    let y = y * r * v.scale_y + v.translate_y;
-    let z = z * r * v.scale_z + v.translate_z;
-    ([to_subpixels(x), to_subpixels(y)], z)
-}
-
-/// Where a point that clipping made lies.
-fn spot_between(shape: &Shape, weights: Weights) -> Spot {
-    let sum =
-        |c: usize| -> f64 { (0..3).map(|i| weights[i] * f64::from(shape.window[i][c])).sum() };
-    let r = 1.0 / sum(3);
-    let within = |x: f64| (x as f32).clamp(-GUARD_BAND_PX, GUARD_BAND_PX);
-    let xy = [within(sum(0) * r), within(sum(1) * r)];
-    (xy.map(to_subpixels), (sum(2) * r) as f32)
-}
-
-/// Twice the area of a triangle in sub-pixels, positive if clockwise with y downwards.
-fn area([a, b, c]: [[i32; 2]; 3]) -> i64 {
-    let d = |p: [i32; 2], q: [i32; 2], axis: usize| i64::from(q[axis]) - i64::from(p[axis]);
-    d(a, b, 0) * d(a, c, 1) - d(a, c, 0) * d(a, b, 1)
-}
-
-fn piece([a, b, c]: [Spot; 3], clockwise: bool) -> Piece {
-    let [a, b, c] = if clockwise { [a, b, c] } else { [a, c, b] };
-    Piece { xy: [a.0, b.0, c.0], z: [a.1, b.1, c.1] }
 }

@@ -21,7 +21,7 @@ use crate::job::{JobFault, JobStats, RenderJob};
 use crate::usc::program::Programs;
 use crate::{Gpu, Options};
 
-const PAGE: u64 = 1 << 14;
+const PAGE: u64 = tepui_agx_chips::PAGE_BYTES;
 const USC: u64 = 1 << 32;
 const STREAM: u64 = 0x10_0000;
 const RECORD: u64 = 0x20_0000;
@@ -53,7 +53,7 @@ struct Rig {
 impl Rig {
     /// A render of 64 × 64 pixels, its viewport the whole of it.
     fn new(positions: &[[f32; 4]]) -> Rig {
-        let vm = AddressSpace::new(PAGE.trailing_zeros(), 40);
+        let vm = AddressSpace::new(tepui_agx_chips::PAGE_SHIFT, tepui_agx_chips::VA_BITS);
         for base in [USC, STREAM, RECORD, DATA] {
             let memory = Arc::new(Memory::new(8 * PAGE as usize).unwrap());
             vm.bind(base, memory, 0, 8 * PAGE, Protection::READ | Protection::WRITE).unwrap();

@@ -83,13 +83,15 @@ mod tests {
 
     use tepui_softgpu::{AddressSpace, Memory, Protection};
 
+    use tepui_agx_chips::{PAGE_BYTES, PAGE_SHIFT, VA_BITS};
+
     use super::*;
     use crate::usc::program::Translation;
 
     fn rows_of(source: &str) -> Option<Vec<u16>> {
-        let vm = AddressSpace::new(14, 40);
-        let memory = Arc::new(Memory::new(1 << 14).unwrap());
-        vm.bind(1 << 32, memory, 0, 1 << 14, Protection::READ | Protection::WRITE).unwrap();
+        let vm = AddressSpace::new(PAGE_SHIFT, VA_BITS);
+        let memory = Arc::new(Memory::new(PAGE_BYTES as usize).unwrap());
+        vm.bind(1 << 32, memory, 0, PAGE_BYTES, Protection::READ | Protection::WRITE).unwrap();
         let code = tepui_agx_isa::asm::assemble(source).unwrap_or_else(|e| panic!("{e:?}"));
         vm.write(1 << 32, &code).unwrap();
         rows(&Program::load(&vm, 1 << 32, 1 << 32, Translation::NEVER).unwrap())

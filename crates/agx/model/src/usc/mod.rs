@@ -30,6 +30,5 @@ pub mod row;
 pub mod run;
 pub mod stack;
 pub mod stage;
-pub mod target;
 mod threads;
 pub mod workgroup;

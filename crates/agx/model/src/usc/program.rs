@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tepui_agx_isa::{DecodeError, Inst};
+use tepui_hostvec::Target;
 use tepui_softgpu::AddressSpace;
 
 use super::check::Footprint;
@@ -13,7 +14,6 @@ use super::lower::lower;
 use super::memory::Transfer;
 use super::op::Op;
 use super::row::Row;
-use super::target::Target;
 
 /// Rows of uniform registers in the shared file; constants follow.
 pub const UNIFORM_ROWS: usize = super::launch::UNIFORM_HALVES / 2;
@@ -454,6 +454,8 @@ impl<'v> Programs<'v> {
 
 #[cfg(test)]
 mod tests {
+    use tepui_agx_chips::{PAGE_BYTES, PAGE_SHIFT, VA_BITS};
+
     use super::*;
     use tepui_agx_isa::asm::assemble;
     use tepui_softgpu::{Memory, Protection};
@@ -462,8 +464,8 @@ mod tests {
 
     /// An address space with code at [`BASE`].
     fn with_code(code: &[u8]) -> AddressSpace {
-        let vm = AddressSpace::new(14, 40);
-        let size = code.len().next_multiple_of(1 << 14);
+        let vm = AddressSpace::new(PAGE_SHIFT, VA_BITS);
+        let size = code.len().next_multiple_of(PAGE_BYTES as usize);
         let memory = Arc::new(Memory::new(size).unwrap());
         vm.bind(BASE, memory, 0, size as u64, Protection::READ | Protection::WRITE).unwrap();
         vm.write(BASE, code).unwrap();

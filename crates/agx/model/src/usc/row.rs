@@ -4,8 +4,7 @@
 //! instruction is a loop over two or three rows that the compiler turns into vector code. A 16-bit
 //! register is the low or high half of each lane of a row, a 64-bit register two rows.
 
-/// Lanes of a SIMD-group.
-pub const LANES: usize = 32;
+pub use tepui_agx_chips::LANES;
 
 /// One 32-bit value for each lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,26 +41,7 @@ impl Row {
     }
 }
 
-/// Which of up to 32 values, a multiple of four, have their top bit set.
-#[inline(always)]
-pub fn top_bits<const N: usize>(values: &[u32; N]) -> u32 {
-    const { assert!(N <= LANES && N.is_multiple_of(4)) };
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_mm_loadu_ps, _mm_movemask_ps};
-        let mut bits = 0;
-        for (i, four) in values.chunks_exact(4).enumerate() {
-            // SAFETY: SSE is part of x86-64; these are 16 bytes.
-            let part = unsafe { _mm_movemask_ps(_mm_loadu_ps(four.as_ptr().cast())) };
-            bits |= (part as u32) << (4 * i);
-        }
-        bits
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        values.iter().enumerate().fold(0, |bits, (i, v)| bits | (v >> 31) << i)
-    }
-}
+pub use tepui_softgpu::top_bits;
 
 /// The number of each lane.
 pub static NUMBERS: Row = {

@@ -2,10 +2,11 @@
 //! or fragment program talks to.
 
 use tepui_agx_texture::Tilebuffer;
+use tepui_raster::depth::at;
+use tepui_raster::{Plane, Tests};
 
 use super::row::{LANES, Row};
-use crate::isp::depth::{Plane, Planes, Tests, at};
-use crate::isp::raster::Samples;
+use crate::isp::setup::{DepthStencil, Samples};
 
 /// The stage that a SIMD-group runs in.
 #[derive(Default)]
@@ -113,7 +114,7 @@ pub struct Fragments {
     /// Samples that passed the tests that programs asked for.
     pub visible: u64,
     /// Depth and stencil of the tile.
-    pub planes: Planes,
+    pub planes: DepthStencil,
     /// Where samples are.
     pub samples: Samples,
     /// How colours lie in local memory.
@@ -154,7 +155,7 @@ impl Fragments {
             coefficients: Vec::new(),
             tests: [Tests::NONE; 2],
             visible: 0,
-            planes: Planes::default(),
+            planes: DepthStencil::default(),
             samples,
             tile,
             corner: [0; 2],
@@ -240,7 +241,7 @@ impl Fragments {
         let [x, y] = [self.x.0[lane], self.y.0[lane]];
         let [tx, ty] = [x - self.corner[0], y - self.corner[1]].map(|v| v as usize);
         for s in (0..self.samples.count).filter(|s| (targets & survivors) >> s & 1 != 0) {
-            let [sx, sy] = self.samples.px[s];
+            let [sx, sy] = self.samples.px(s);
             let z = emitted
                 .0
                 .unwrap_or_else(|| at(&quad.depth, (x & 31) as f32 + sx, (y & 31) as f32 + sy));

@@ -3,7 +3,7 @@
 
 pub mod reference;
 
-use tepui_agx_layout::{Dimension, ImageDesc, Layout, Texel, Tiling, Usage};
+use tepui_agx_layout::{Dimension, ImageDesc, Layout, Shape, Texel, Tiling, Usage};
 use tepui_agx_packets::pbe::Pbe;
 use tepui_agx_packets::sampler::Sampler;
 use tepui_agx_packets::texture::{
@@ -146,15 +146,17 @@ impl Picture {
         let compressed = make.tiling == Tiling::Compressed;
         let [width, height, depth] = make.size;
         let desc = ImageDesc {
-            format,
+            shape: Shape {
+                format,
+                dimension: if is_3d { Dimension::D3 } else { Dimension::D2 },
+                width_px: width,
+                height_px: height,
+                depth_px: depth,
+                layers,
+                samples: make.samples,
+                levels: make.levels,
+            },
             tiling: make.tiling,
-            dimension: if is_3d { Dimension::D3 } else { Dimension::D2 },
-            width_px: width,
-            height_px: height,
-            depth_px: depth,
-            layers,
-            samples: make.samples,
-            levels: make.levels,
             usage: Usage { renderable: true, writable: !compressed && !linear },
             linear_stride_B: None,
         };

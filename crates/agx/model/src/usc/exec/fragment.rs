@@ -63,7 +63,7 @@ fn places(f: &Fragments, mode: u16, sample: &Row) -> [[f32; LANES]; 2] {
     let offset = |i: usize| -> [f32; 2] {
         match mode {
             place::SAMPLE | place::SAMPLE_REGISTER => {
-                f.samples.px[sample.0[i] as usize & (f.samples.count - 1)]
+                f.samples.px(sample.0[i] as usize & (f.samples.count - 1))
             }
             place::CENTROID => {
                 let covered = f.covered.0[i];
@@ -71,7 +71,7 @@ fn places(f: &Fragments, mode: u16, sample: &Row) -> [[f32; LANES]; 2] {
                 if covered == 0 || covered == (1 << f.samples.count) - 1 {
                     [0.5; 2]
                 } else {
-                    f.samples.px[covered.trailing_zeros() as usize & 3]
+                    f.samples.px(covered.trailing_zeros() as usize & 3)
                 }
             }
             _ => [0.5; 2],

@@ -1,6 +1,7 @@
 //! Texture and image instructions: hands coordinates and descriptors to the texture unit and the pixel
 //! back end.
 
+use tepui_agx_packets::sampler::FIRST_OF_HEAP;
 use tepui_agx_texture::pbe::{Block, StoreOperands};
 use tepui_agx_texture::{
     BlockStore, LANES, Note, Operands, Request, SamplerState, Store, TileFormat,
@@ -41,9 +42,6 @@ pub enum SamplerSource {
     /// sampler heap.
     Register(Src),
 }
-
-/// Number of the heap's first sampler, as registers name it. source: Mesa's hk_descriptor_set.c
-const FIRST_OF_HEAP: u32 = 28;
 
 /// A texture instruction: what is asked for and where the operands lie. Unused operands are `None`.
 #[derive(Clone, Copy, Debug)]
@@ -260,7 +258,7 @@ fn undefined(l: &mut Lanes<'_, '_>, what: impl FnOnce() -> String) {
 fn sampler(l: &mut Lanes<'_, '_>, source: SamplerSource, number: u32) -> Option<SamplerState> {
     let number = match source {
         SamplerSource::State(number) => u32::from(number),
-        SamplerSource::Register(_) => match number.checked_sub(FIRST_OF_HEAP) {
+        SamplerSource::Register(_) => match number.checked_sub(u32::from(FIRST_OF_HEAP)) {
             Some(place) => return Some(sampler_of_heap(l, place)),
             None => number,
         },

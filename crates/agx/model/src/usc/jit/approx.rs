@@ -1,9 +1,9 @@
 //! Templates of elementary functions, step by step as `usc::exec::approx` computes them, and of derivatives.
 
-use super::asm::{ALL, Rm, Shift, V, Vop, float};
 use super::translate::{REGISTERS, Translator};
 use crate::usc::exec::approx::{ATANH, EXP, LOG_SHIFT, SINE};
 use crate::usc::op::{File, Op};
+use tepui_hostvec::asm::{ALL, Rm, Shift, V, Vop, float};
 
 /// A float as an operand.
 fn number(x: f32) -> Rm {

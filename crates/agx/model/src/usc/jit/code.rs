@@ -1,6 +1,6 @@
-//! Machine code that can be executed.
+//! A translated program, and how it is entered.
 
-use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
+use tepui_hostvec::Executable;
 
 use crate::usc::lanes::Lanes;
 use crate::usc::op::Op;
@@ -33,39 +33,16 @@ type Enter = unsafe extern "sysv64" fn(
 
 /// A translated program.
 pub struct Translated {
-    memory: *mut u8,
-    length: usize,
+    code: Executable,
     /// Offset of each operation's code, `u32::MAX` where execution cannot begin.
     places: Vec<u32>,
 }
-
-// SAFETY: the memory is only read and executed after it was made.
-unsafe impl Send for Translated {}
-// SAFETY: as above.
-unsafe impl Sync for Translated {}
 
 impl Translated {
     /// Puts code where it can be executed. The entry is its start. `None` if the host gives no memory
     /// for that.
     pub fn new(code: &[u8], places: Vec<u32>) -> Option<Translated> {
-        let length = code.len().next_multiple_of(4096);
-        // SAFETY: a new mapping; it is filled before it becomes executable, and is never both.
-        let memory = unsafe {
-            let memory = mmap_anonymous(
-                std::ptr::null_mut(),
-                length,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::PRIVATE,
-            )
-            .ok()?;
-            std::ptr::copy_nonoverlapping(code.as_ptr(), memory.cast(), code.len());
-            if mprotect(memory, length, MprotectFlags::READ | MprotectFlags::EXEC).is_err() {
-                let _ = munmap(memory, length);
-                return None;
-            }
-            memory.cast()
-        };
-        Some(Translated { memory, length, places })
+        Some(Translated { code: Executable::new(code)?, places })
     }
 
     /// Can execution begin at this operation?
@@ -84,15 +61,8 @@ impl Translated {
         // (`Lanes::new` checks that); it touches those, the fields of the group that it names, and
         // calls handlers of a set that this host can run.
         unsafe {
-            let enter: Enter = std::mem::transmute(self.memory);
-            enter(l, registers, shared, ops, self.memory.add(place as usize))
+            let enter: Enter = std::mem::transmute(self.code.at(0));
+            enter(l, registers, shared, ops, self.code.at(place))
         }
-    }
-}
-
-impl Drop for Translated {
-    fn drop(&mut self) {
-        // SAFETY: the mapping is this value's own.
-        let _ = unsafe { munmap(self.memory.cast(), self.length) };
     }
 }

@@ -1,11 +1,11 @@
 //! Templates of control flow: the counts in r0l, the execution mask, and jumps.
 
-use super::asm::{ALL, Condition, Gpr, Kop, Label, Mask, Rm, V, Vop, integer};
 use super::code::exit;
 use super::translate::{ByHandler, Done, LANES, REGISTERS, Translator, field};
 use crate::usc::exec::Name;
 use crate::usc::op::Op;
-use crate::usc::target::Target;
+use tepui_hostvec::Target;
+use tepui_hostvec::asm::{ALL, Condition, Gpr, Kop, Label, Mask, Rm, V, Vop, integer};
 
 /// The counts that [`Translator::counts`] loads.
 const COUNT: V = V(4);

@@ -9,14 +9,14 @@ use iced_x86::{
     MemorySize, Mnemonic, OpKind, Register,
 };
 use tepui_agx_isa::random::Source;
+use tepui_hostvec::Target;
+use tepui_hostvec::asm::{ALL, Assembler, Gpr, Mask, Rm, V, Vop, float, integer};
 
-use super::asm::{ALL, Assembler, Gpr, Mask, Rm, V, Vop, float, integer};
 use super::golden::programs;
-use super::translate::{LANES, REGISTERS, SHARED, assemble};
+use super::translate::{GROUP, LANES, REGISTERS, SHARED, assemble};
 use crate::usc::lanes::Lanes;
 use crate::usc::program::Program;
 use crate::usc::row::Row;
-use crate::usc::target::Target;
 
 /// Whether a target's hosts have what an instruction asks for.
 fn has(target: Target, feature: CpuidFeature) -> bool {
@@ -252,7 +252,7 @@ fn instructions_are_what_was_asked_for() {
                 Target::Avx2 => ALL,
             };
             let bits = immediate.then(|| below(16) as u8);
-            let mut asm = Assembler::new(target);
+            let mut asm = Assembler::new(target, GROUP);
             asm.vector(op, d, mask, a, rm, bits);
             let i = one(asm);
             let asked = format!("{op:?} {d:?} {mask:?} {a:?} {rm:?} {bits:?} for {target:?}: {i}");
@@ -300,7 +300,7 @@ fn comparisons_and_gathers_are_what_was_asked_for() {
     ];
     for (op, mnemonic, predicates) in lists {
         for &predicate in predicates {
-            let mut asm = Assembler::new(Target::Avx512);
+            let mut asm = Assembler::new(Target::Avx512, GROUP);
             asm.compare(op, Mask::In(5), Mask::Exec(1), V(19), Rm::Reg(V(30)), predicate);
             let i = one(asm);
             assert_eq!((i.mnemonic(), i.immediate8()), (mnemonic, predicate), "{i}");
@@ -309,19 +309,19 @@ fn comparisons_and_gathers_are_what_was_asked_for() {
             assert_eq!(operands, wanted, "{i}");
         }
     }
-    let mut asm = Assembler::new(Target::Avx512);
+    let mut asm = Assembler::new(Target::Avx512, GROUP);
     asm.gather(V(17), Mask::In(6), Gpr::RSI, V(25), 0x1234);
     let i = one(asm);
     assert_eq!((i.mnemonic(), i.op_mask()), (Mnemonic::Vpgatherdd, Register::K6), "{i}");
     assert_eq!((i.op0_register(), i.memory_base()), (Register::ZMM17, Register::RSI), "{i}");
     assert_eq!((i.memory_index(), i.memory_index_scale()), (Register::ZMM25, 1), "{i}");
     assert_eq!((i.memory_displacement64(), i.memory_size()), (0x1234, MemorySize::Int32), "{i}");
-    let mut asm = Assembler::new(Target::Avx512);
+    let mut asm = Assembler::new(Target::Avx512, GROUP);
     asm.scatter(V(9), Mask::In(7), Gpr::RDX, V(31), -8);
     let i = one(asm);
     assert_eq!((i.mnemonic(), i.op_mask()), (Mnemonic::Vpscatterdd, Register::K7), "{i}");
     assert_eq!((i.op1_register(), i.memory_index()), (Register::ZMM9, Register::ZMM31), "{i}");
-    let mut asm = Assembler::new(Target::Avx2);
+    let mut asm = Assembler::new(Target::Avx2, GROUP);
     asm.gather(V(3), Mask::In(12), Gpr::RSI, V(9), 0x40);
     let i = one(asm);
     assert_eq!((i.mnemonic(), i.op0_register()), (Mnemonic::Vpgatherdd, Register::YMM3), "{i}");

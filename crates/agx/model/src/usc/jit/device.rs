@@ -23,7 +23,6 @@
 //!
 //! An empty window has `length` 0 and lets nothing pass, since an access has at least one byte.
 
-use super::asm::{ALL, Condition, Gpr, Kop, Label, Mask, Rm, Shift, V, Vop, integer};
 use super::translate::{ByHandler, Done, LANES, SHARED, Translator, field};
 use crate::usc::exec::Name;
 use crate::usc::exec::memory::register_at;
@@ -31,6 +30,7 @@ use crate::usc::lanes::Lanes;
 use crate::usc::memory::{Format, Port, Transfer, WINDOWS, Window};
 use crate::usc::op::{File, Form, Next, Op, Src};
 use crate::usc::row::{LANES as COUNT, NUMBERS, Row};
+use tepui_hostvec::asm::{ALL, Condition, Gpr, Kop, Label, Mask, Rm, Shift, V, Vop, integer};
 
 /// Bits of the distance of a lane from the base, in bytes.
 const REACH_BITS: u32 = 30;

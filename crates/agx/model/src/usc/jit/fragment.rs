@@ -19,15 +19,15 @@ use std::sync::LazyLock;
 use tepui_agx_texture::TileFormat;
 use tepui_format::texel::srgb;
 
-use super::asm::{ALL, Condition, Gpr, Label, Rm, Shift, V, Vop, float};
 use super::translate::{ByHandler, Done, LANES, Translator, field};
-use crate::isp::depth::Plane;
 use crate::usc::exec::fragment::place;
 use crate::usc::exec::memory::register_at;
 use crate::usc::exec::texture::{Access2d, TilePixel};
 use crate::usc::op::{Dst, Form, Op, Src};
 use crate::usc::row::Row;
 use crate::usc::stage::{Fragments, Ready};
+use tepui_hostvec::asm::{ALL, Condition, Gpr, Label, Rm, Shift, V, Vop, float};
+use tepui_raster::Plane;
 
 /// The stage's fragments.
 const FRAGMENTS: Gpr = Gpr::RDX;
@@ -183,7 +183,7 @@ impl Translator<'_> {
         [t.x, t.y, t.w].into_iter().for_each(|at| self.free(at));
     }
 
-    /// `a x + (b y + c)`, each operation rounded: see `isp::depth::at`.
+    /// `a x + (b y + c)`, each operation rounded: see `tepui_raster::depth::at`.
     fn value(&mut self, d: V, plane: u32, t: &Held, quads: Quads) {
         let b = self.number(quads, plane, 1, V(1));
         self.asm.vector(Vop::MULPS, V(1), ALL, t.y, b, None);

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use tepui_agx_isa::random::Source;
 use tepui_agx_isa::{ROWS, asm};
+use tepui_hostvec::Target;
 use tepui_softgpu::{AddressSpace, Memory, Protection};
 
 use super::translate::assemble;
 use crate::usc::program::{Program, Translation};
-use crate::usc::target::Target;
 
-const PAGE: u64 = 1 << 14;
+const PAGE: u64 = tepui_agx_chips::PAGE_BYTES;
 /// Bytes of the longest program.
 const ROOM: u64 = 4 * PAGE;
 
@@ -111,7 +111,7 @@ fn hash(hash: u64, program: &Program) -> u64 {
 /// Calls `f` with the name and program of each test: some programs of each instruction, by itself and several of its kind
 /// in a row, and those whose instructions work together.
 pub fn programs(mut f: impl FnMut(&str, &Program)) {
-    let vm = AddressSpace::new(PAGE.trailing_zeros(), 40);
+    let vm = AddressSpace::new(tepui_agx_chips::PAGE_SHIFT, tepui_agx_chips::VA_BITS);
     let memory = Arc::new(Memory::new(ROOM as usize).unwrap());
     vm.bind(PAGE, memory, 0, ROOM, Protection::READ | Protection::WRITE).unwrap();
     let stop = asm::assemble("stop").unwrap();

@@ -1,14 +1,14 @@
 //! Templates of operations that are functions of each lane's registers alone. Each does for the
 //! lanes of a part what the handler of the same name does; the handlers say what that is.
 
-use super::asm::{ALL, Gpr, Kop, Mask, Rm, Shift, V, Vop, float, integer};
 use super::translate::{LANES, Translator};
 use crate::usc::exec::Name;
 use crate::usc::exec::float::convert;
 use crate::usc::lanes::Lanes;
 use crate::usc::op::{Dst, Form, Op, Src};
 use crate::usc::row::{NUMBERS, Row};
-use crate::usc::target::Target;
+use tepui_hostvec::Target;
+use tepui_hostvec::asm::{ALL, Gpr, Kop, Mask, Rm, Shift, V, Vop, float, integer};
 
 /// Offset of a field of a field of the group.
 macro_rules! place {

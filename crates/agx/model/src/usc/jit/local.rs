@@ -5,11 +5,11 @@
 //! scatters have the execution mask, so lanes that were not tested touch nothing. `Lanes::new` takes address
 //! and size together from the memory that the workgroup holds, which is not resized while a group runs.
 
-use super::asm::{ALL, Condition, Gpr, Kop, Rm, Shift, V, Vop, integer};
 use super::translate::{ByHandler, Done, LANES, REGISTERS, Translator, field};
 use crate::usc::exec::Name;
 use crate::usc::memory::Format;
 use crate::usc::op::{Form, Op};
+use tepui_hostvec::asm::{ALL, Condition, Gpr, Kop, Rm, Shift, V, Vop, integer};
 
 impl Translator<'_> {
     /// A load or store of words in whole registers, if all active lanes stay inside of local memory; the

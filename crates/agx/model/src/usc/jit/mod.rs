@@ -19,13 +19,13 @@
 //! no templates: their handlers run. Rows of registers and uniform registers are named by the program, whose
 //! highest rows `Lanes::new` compares with the files.
 //!
-//! `asm` has the instructions that templates are written in, and their encodings for each [`Target`];
-//! `translate` walks the program and keeps rows in vector registers; `lanes`, `approx`, `local`, `device`,
-//! `fragment` and `control` have the templates; `code` holds what can be executed. Two tests need no host that
-//! can execute the code: `decoded` has another decoder read it, `golden` holds the code for AVX-512 to what it was.
+//! The instructions that templates are written in are `tepui_hostvec`'s, with their encodings for each
+//! [`Target`]; `translate` walks the program and keeps rows in vector registers; `lanes`, `approx`,
+//! `local`, `device`, `fragment` and `control` have the templates; `code` holds what can be executed.
+//! Two tests need no host that can execute the code: `decoded` has another decoder read it, `golden`
+//! holds the code for AVX-512 to what it was.
 
 mod approx;
-mod asm;
 mod code;
 mod control;
 #[cfg(test)]
@@ -43,8 +43,9 @@ pub use code::{Translated, exit};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use tepui_hostvec::Target;
+
 use super::program::Program;
-use super::target::Target;
 
 /// A program's translation, made when the program has run for a while.
 pub struct Lazy {

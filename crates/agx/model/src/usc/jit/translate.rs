@@ -1,14 +1,14 @@
 //! Chooses host instructions for each operation of a program.
 
-use super::asm::{ALL, Assembler, Condition, Gpr, Label, Mask, Rm, V, Vop};
 use super::code::{Translated, exit};
 use super::lanes::is_of_lanes;
 use crate::usc::exec::Name;
 use crate::usc::lanes::Lanes;
 use crate::usc::op::{File, Form, Op, Src};
 use crate::usc::program::Program;
-use crate::usc::row::Row;
-use crate::usc::target::Target;
+use crate::usc::row::{LANES as COUNT, Row};
+use tepui_hostvec::Target;
+use tepui_hostvec::asm::{ALL, Assembler, Condition, Gpr, Group, Label, Mask, Rm, V, Vop};
 
 /// The group.
 pub const LANES: Gpr = Gpr::RBX;
@@ -49,7 +49,7 @@ pub fn assemble(program: &Program, target: Target) -> (Assembler, Vec<Option<Lab
     let ops = program.ops();
     let mut t = Translator {
         program,
-        asm: Assembler::new(target),
+        asm: Assembler::new(target, GROUP),
         pending: 0,
         out: Label(0),
         index: 0,
@@ -153,6 +153,15 @@ macro_rules! field {
 }
 
 pub(super) use field;
+
+/// Where translated code finds what the assembler asks for.
+pub(super) const GROUP: Group = Group {
+    lanes: COUNT,
+    base: LANES,
+    exec: field!(exec),
+    exec_row: field!(exec_row),
+    alive: field!(alive),
+};
 
 impl Translator<'_> {
     /// Saves what callers keep, and brings the arguments where they stay.

@@ -1,0 +1,334 @@
+//! Executing the commands of a capture again.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+use tepui_softgpu::{AddressSpace, BindError, Memory, Protection};
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::{Finish, Mapping, PAGE_BYTES, Session, Start, residency};
+
+/// Memory of one command that is set up at most.
+const MAX_BYTES: u64 = 1 << 36;
+
+/// A GPU model that executes the commands of captures.
+pub trait Model {
+    /// A command, as the model takes it.
+    type Work;
+    /// What a command that ended well tells of itself.
+    type Stats;
+    /// Why a command ended in a fault.
+    type Fault: std::fmt::Display;
+    /// What a command left in an attachment.
+    type Attachment;
+
+    /// Bits of a GPU page's size.
+    const PAGE_SHIFT: u32;
+    /// Bits of a GPU address.
+    const VA_BITS: u32;
+
+    /// The work of a command, or the kernel's reason to refuse it.
+    fn work(&self, start: &Start) -> Result<Self::Work, &'static str>;
+
+    /// Executes work.
+    fn run(&self, vm: &AddressSpace, work: &Self::Work) -> Result<Self::Stats, Self::Fault>;
+
+    /// Reads what work left in its attachments; nothing for work without any.
+    fn attachments(
+        &self,
+        vm: &AddressSpace,
+        work: &Self::Work,
+    ) -> Result<Vec<Self::Attachment>, Self::Fault>;
+}
+
+/// Why a command cannot be executed again.
+#[derive(Debug, thiserror::Error)]
+pub enum Unplayable<F: std::fmt::Display> {
+    /// The command is not one.
+    #[error("the command is refused: {why}")]
+    Refused {
+        /// The kernel's reason.
+        why: &'static str,
+    },
+    /// The memory it saw cannot be set up.
+    #[error("its memory cannot be set up: {0}")]
+    Memory(#[from] io::Error),
+    /// The address space it ran in cannot be set up.
+    #[error("its address space cannot be set up: {0}")]
+    Space(#[from] BindError),
+    /// What it drew cannot be read.
+    #[error("its attachments cannot be read: {0}")]
+    Attachments(F),
+    /// It saw more memory than is sensible.
+    #[error("it saw objects of {bytes} bytes")]
+    TooMuch {
+        /// Their size.
+        bytes: u64,
+    },
+}
+
+/// A run of bytes that a command changed, by GPU address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Changed {
+    /// First GPU address of the page.
+    pub address: u64,
+    /// Hash of the page's new contents.
+    pub hash: u64,
+}
+
+/// What a command did when it was executed again.
+#[derive(Clone, Debug)]
+pub struct Replayed<S, F, A> {
+    /// How it ended.
+    pub result: Result<S, F>,
+    /// The pages that it changed, in order of address; a page that is bound twice is named once.
+    pub changed: Vec<Changed>,
+    /// Hash over all changes.
+    pub hash: u64,
+    /// What a render command left in its attachments, if that was asked for.
+    pub attachments: Vec<A>,
+    /// Of further executions, if some were asked for: the shortest time, and the shortest time of
+    /// processors, all threads together.
+    pub time: Option<[Duration; 2]>,
+}
+
+/// How the results compare with those in the capture.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Compared {
+    /// Pages that differ: GPU address of the first byte that does, the byte in the capture, the
+    /// byte here, and how many bytes of the page differ.
+    pub different: Vec<(u64, u8, u8, usize)>,
+    /// The fault in the capture.
+    pub fault: Option<String>,
+}
+
+/// An object's pages after the command.
+type Pages = BTreeMap<u32, Box<[u8]>>;
+
+struct Outcome {
+    space: u64,
+    faulted: bool,
+    /// Pages that were not zero before or are not now, of all objects that the command could write.
+    objects: HashMap<u64, Pages>,
+}
+
+/// Which command: open file, queue, submission, command.
+type Key = (u64, u32, u64, u32);
+
+/// Executes commands of a capture on a model.
+pub struct Replayer<M> {
+    model: M,
+    /// What became of commands whose end has not come yet.
+    running: HashMap<Key, Outcome>,
+    attachments: bool,
+    repeats: u32,
+}
+
+impl<M: Model> Replayer<M> {
+    /// On this model.
+    pub fn new(model: M) -> Replayer<M> {
+        Replayer { model, running: HashMap::new(), attachments: false, repeats: 0 }
+    }
+
+    /// Reads the attachments after each render command too.
+    pub fn with_attachments(self) -> Replayer<M> {
+        Replayer { attachments: true, ..self }
+    }
+
+    /// Executes each command so many times more, on what it left, and takes the time.
+    pub fn with_repeats(self, repeats: u32) -> Replayer<M> {
+        Replayer { repeats, ..self }
+    }
+
+    /// Executes a command that has just started in the capture.
+    #[expect(clippy::type_complexity, reason = "the model's types")]
+    pub fn start(
+        &mut self,
+        session: &Session,
+        start: &Start,
+    ) -> Result<Replayed<M::Stats, M::Fault, M::Attachment>, Unplayable<M::Fault>> {
+        let work = self.model.work(start).map_err(|why| Unplayable::Refused { why })?;
+        let vm = AddressSpace::new(M::PAGE_SHIFT, M::VA_BITS);
+        let objects = set_up(&vm, session, start.space)?;
+        let execute = || self.model.run(&vm, &work);
+        let result = execute();
+        let attachments = match self.attachments && result.is_ok() {
+            true => self.model.attachments(&vm, &work).map_err(Unplayable::Attachments)?,
+            false => Vec::new(),
+        };
+        let mut changed = Vec::new();
+        let mut after = HashMap::new();
+        for (&id, memory) in &objects {
+            let pages = contents(memory);
+            let place = |page: u32| address_of(session, start.space, id, page);
+            let before: BTreeMap<u32, &Arc<[u8]>> = session.object_pages(id).collect();
+            for (&page, bytes) in &pages {
+                if !same(before.get(&page).map_or(&[], |b| &b[..]), bytes) {
+                    changed.push(Changed { address: place(page), hash: hash(bytes) });
+                }
+            }
+            for &page in before.keys().filter(|page| !pages.contains_key(page)) {
+                changed.push(Changed { address: place(page), hash: hash(&[]) });
+            }
+            after.insert(id, pages);
+        }
+        changed.sort_by_key(|c| c.address);
+        let mut all = Xxh3::new();
+        for change in &changed {
+            all.update(&change.address.to_le_bytes());
+            all.update(&change.hash.to_le_bytes());
+        }
+        // Last: what is executed again may leave other results.
+        let time = (self.repeats > 0 && result.is_ok()).then(|| times(self.repeats, execute));
+        let outcome = Outcome { space: start.space, faulted: result.is_err(), objects: after };
+        let key = (start.file, start.queue, start.submission, start.command);
+        self.running.insert(key, outcome);
+        Ok(Replayed { result, changed, hash: all.digest(), attachments, time })
+    }
+
+    /// Compares with the capture, where the command has just finished. `None` for a command that
+    /// was not executed.
+    pub fn finish(&mut self, session: &Session, finish: &Finish) -> Option<Compared> {
+        let key = (finish.file, finish.queue, finish.submission, finish.command);
+        let outcome = self.running.remove(&key)?;
+        let mut different = Vec::new();
+        // After a fault the capture holds what was written before it, and so does this; but which
+        // of several threads had written is not determined.
+        if !outcome.faulted {
+            for (&id, pages) in &outcome.objects {
+                let captured: BTreeMap<u32, &Arc<[u8]>> = session.object_pages(id).collect();
+                let mut all: Vec<u32> = pages.keys().chain(captured.keys()).copied().collect();
+                all.sort_unstable();
+                all.dedup();
+                for page in all {
+                    let theirs = captured.get(&page).map_or(&[][..], |b| &b[..]);
+                    let ours = pages.get(&page).map_or(&[][..], |b| &b[..]);
+                    if let Some((at, their, our, count)) = difference(theirs, ours) {
+                        let address = address_of(session, outcome.space, id, page);
+                        different.push((address + at as u64, their, our, count));
+                    }
+                }
+            }
+        }
+        different.sort_unstable();
+        Some(Compared { different, fault: finish.fault.clone() })
+    }
+}
+
+/// The shortest time of so many executions, and the shortest time of processors.
+fn times<T>(repeats: u32, execute: impl Fn() -> T) -> [Duration; 2] {
+    let busy = || {
+        let now = clock_gettime(ClockId::ProcessCPUTime);
+        Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+    };
+    let mut least = [Duration::MAX; 2];
+    for _ in 0..repeats {
+        let (start, before) = (Instant::now(), busy());
+        execute();
+        let times = [start.elapsed(), busy().saturating_sub(before)];
+        least = std::array::from_fn(|i| least[i].min(times[i]));
+    }
+    least
+}
+
+/// Binds what the capture's address space binds, over fresh memory with the same contents.
+fn set_up<F: std::fmt::Display>(
+    vm: &AddressSpace,
+    session: &Session,
+    space: u64,
+) -> Result<BTreeMap<u64, Arc<Memory>>, Unplayable<F>> {
+    let mut objects: BTreeMap<u64, Arc<Memory>> = BTreeMap::new();
+    let mut total = 0u64;
+    for mapping in session.space(space).mappings() {
+        let memory = match objects.get(&mapping.object) {
+            Some(memory) => memory.clone(),
+            None => {
+                let size = session.object_size(mapping.object).unwrap_or(0);
+                total = total.saturating_add(size);
+                if total > MAX_BYTES {
+                    return Err(Unplayable::TooMuch { bytes: total });
+                }
+                let memory = Arc::new(Memory::shareable(size as usize)?);
+                for (page, bytes) in session.object_pages(mapping.object) {
+                    let at = page as usize * PAGE_BYTES;
+                    let length = bytes.len().min(memory.size().saturating_sub(at));
+                    // SAFETY: the piece lies inside of the block, and nobody else knows it yet.
+                    unsafe {
+                        std::ptr::copy_nonoverlapping(
+                            bytes.as_ptr(),
+                            memory.base().add(at),
+                            length,
+                        );
+                    }
+                }
+                objects.insert(mapping.object, memory.clone());
+                memory
+            }
+        };
+        let mut protection = Protection::empty();
+        protection.set(Protection::READ, mapping.read);
+        protection.set(Protection::WRITE, mapping.write);
+        let &Mapping { address, offset, length, .. } = mapping;
+        if mapping.single_page {
+            vm.bind_single_page(address, memory, offset, length, protection)?;
+        } else {
+            vm.bind(address, memory, offset, length, protection)?;
+        }
+    }
+    Ok(objects)
+}
+
+/// The pages of a block that are not all zero.
+fn contents(memory: &Memory) -> Pages {
+    let mut pages = Pages::new();
+    let touched = residency::touched(memory);
+    let mut page = vec![0; PAGE_BYTES];
+    for index in 0..memory.size().div_ceil(PAGE_BYTES) {
+        if touched.contains(index) {
+            residency::copy(memory, index, &mut page);
+            if page.iter().any(|&byte| byte != 0) {
+                pages.insert(index as u32, page.as_slice().into());
+            }
+        }
+    }
+    pages
+}
+
+/// Whether two pages are the same; a missing end is zeros.
+fn same(a: &[u8], b: &[u8]) -> bool {
+    let shared = a.len().min(b.len());
+    a[..shared] == b[..shared] && a[shared..].iter().chain(&b[shared..]).all(|&byte| byte == 0)
+}
+
+/// The first byte that differs, both values, and how many differ.
+fn difference(a: &[u8], b: &[u8]) -> Option<(usize, u8, u8, usize)> {
+    if same(a, b) {
+        return None;
+    }
+    let at = |bytes: &[u8], i: usize| bytes.get(i).copied().unwrap_or(0);
+    let mut odd = (0..a.len().max(b.len())).filter(|&i| at(a, i) != at(b, i));
+    let first = odd.next()?;
+    Some((first, at(a, first), at(b, first), 1 + odd.count()))
+}
+
+/// Hash of a page; the zeros at its end do not count.
+fn hash(bytes: &[u8]) -> u64 {
+    let used = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    xxhash_rust::xxh3::xxh3_64(&bytes[..used])
+}
+
+/// Where a page of an object is bound for writing, or else bound at all; 0 if nowhere.
+fn address_of(session: &Session, space: u64, object: u64, page: u32) -> u64 {
+    let offset = u64::from(page) * PAGE_BYTES as u64;
+    let holds = |m: &&Mapping| {
+        let length = if m.single_page { PAGE_BYTES as u64 } else { m.length };
+        m.object == object && offset >= m.offset && offset - m.offset < length
+    };
+    let view = session.space(space);
+    let writable = view.mappings().filter(holds).find(|m| m.write);
+    let mapping = writable.or_else(|| view.mappings().find(holds));
+    mapping.map_or(0, |m| m.address + (offset - m.offset))
+}

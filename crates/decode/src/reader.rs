@@ -1,0 +1,113 @@
+//! Reads GPU memory into records, within limits.
+
+use std::borrow::Cow;
+
+use tepui_packets::{Packet, PacketInfo};
+
+use crate::{GpuMemory, Problem, Record};
+
+/// Bounds on the work of one decoder.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Records that the tree may have.
+    pub records: usize,
+    /// Calls within calls in a control stream.
+    pub calls: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { records: 1 << 20, calls: 16 }
+    }
+}
+
+/// GPU memory, and how many records may still be made of it.
+pub struct Reader<'a> {
+    memory: &'a dyn GpuMemory,
+    limits: Limits,
+    /// Records left before the tree is full.
+    left: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// A reader that has made no record.
+    pub fn new(memory: &'a dyn GpuMemory, limits: Limits) -> Reader<'a> {
+        Reader { memory, limits, left: limits.records }
+    }
+
+    /// Bounds on the work.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// How many records may still be made.
+    pub fn left(&self) -> usize {
+        self.left
+    }
+
+    /// Reads memory.
+    pub fn read(&self, address: u64, into: &mut [u8]) -> Result<(), Problem> {
+        Ok(self.memory.read(address, into)?)
+    }
+
+    /// Counts one record; false when the tree is full.
+    pub fn take(&mut self) -> bool {
+        let some = self.left > 0;
+        self.left = self.left.saturating_sub(1);
+        some
+    }
+
+    /// Reads and decodes one packet at an address.
+    pub fn packet(&mut self, info: &'static PacketInfo, address: u64) -> Record {
+        self.packet_as(info.name, info, address)
+    }
+
+    /// As [`Reader::packet`], under another title.
+    pub fn packet_as(
+        &mut self,
+        title: impl Into<Cow<'static, str>>,
+        info: &'static PacketInfo,
+        address: u64,
+    ) -> Record {
+        let mut record = Record::new(title, address);
+        if !self.take() {
+            record.problems.push(Problem::TooMuch { limit: self.limits.records });
+            return record;
+        }
+        match self.bytes(address, info.size_bytes) {
+            Ok(bytes) => record.set_packet(info, &bytes),
+            Err(problem) => record.problems.push(problem),
+        }
+        record
+    }
+
+    /// Decodes a packet that a register or a field of a command holds.
+    pub fn register(&mut self, info: &'static PacketInfo, bytes: &[u8]) -> Record {
+        let mut record = Record::group(info.name);
+        if self.take() {
+            record.set_packet(info, bytes);
+        }
+        record
+    }
+
+    /// Reads `size` bytes.
+    pub fn bytes(&self, address: u64, size: usize) -> Result<Vec<u8>, Problem> {
+        let mut bytes = vec![0; size];
+        self.read(address, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Reads a 32-bit word.
+    pub fn word(&self, address: u64) -> Result<u32, Problem> {
+        let mut bytes = [0; 4];
+        self.read(address, &mut bytes)?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+
+    /// The typed packet at an address, for its values; what is odd in it is in its record.
+    pub fn value<P: Packet>(&self, address: u64) -> Result<P, Problem> {
+        let bytes = self.bytes(address, P::INFO.size_bytes)?;
+        let (value, _) = P::unpack_lossy(&bytes).map_err(Problem::Packet)?;
+        Ok(value)
+    }
+}

@@ -1,0 +1,125 @@
+//! Bins: which shapes each tile has to look at.
+
+use crate::Shape;
+
+/// Shapes that touch more tiles than this are kept in a list for all tiles, so that the memory for
+/// bins is bounded by the number of shapes.
+const WIDE: usize = 64;
+
+/// The shapes of each tile of a layer, as indices in order.
+#[derive(Default)]
+pub struct Bins {
+    /// For each tile, where its shapes start in `lists`; one more at the end.
+    starts: Vec<u32>,
+    lists: Vec<u32>,
+    /// Shapes that every tile looks at.
+    wide: Vec<u32>,
+}
+
+/// The tiles that a shape may touch: first column, first row, one past the last of both.
+fn touched(shape: &Shape, tile_px: [u32; 2]) -> [u32; 4] {
+    let first = |k: usize| u32::from(shape.min_px[k]) / tile_px[k];
+    let last = |k: usize| u32::from(shape.max_px[k]).div_ceil(tile_px[k]);
+    [first(0), first(1), last(0), last(1)]
+}
+
+impl Bins {
+    /// Sorts shapes into the tiles of a layer; `members` are those of the layer, in order.
+    pub fn fill(&mut self, shapes: &[Shape], members: &[u32], tiles: [u32; 2], tile_px: [u32; 2]) {
+        let count = (tiles[0] * tiles[1]) as usize;
+        self.starts.clear();
+        self.starts.resize(count + 1, 0);
+        self.wide.clear();
+        let mut total = 0;
+        for &index in members {
+            let [x0, y0, x1, y1] = touched(&shapes[index as usize], tile_px);
+            let n = ((x1 - x0) * (y1 - y0)) as usize;
+            if n > WIDE {
+                self.wide.push(index);
+                continue;
+            }
+            total += n;
+            for y in y0..y1 {
+                for x in x0..x1 {
+                    self.starts[(y * tiles[0] + x) as usize] += 1;
+                }
+            }
+        }
+        // From counts to where each list ends; filling backwards makes starts of them.
+        let mut sum = 0;
+        for start in &mut self.starts {
+            sum += *start;
+            *start = sum;
+        }
+        self.lists.clear();
+        self.lists.resize(total, 0);
+        // Lists are filled from their ends, so that the members have to come in reverse.
+        for &index in members.iter().rev() {
+            let [x0, y0, x1, y1] = touched(&shapes[index as usize], tile_px);
+            if ((x1 - x0) * (y1 - y0)) as usize > WIDE {
+                continue;
+            }
+            for y in y0..y1 {
+                for x in x0..x1 {
+                    let start = &mut self.starts[(y * tiles[0] + x) as usize];
+                    *start -= 1;
+                    self.lists[*start as usize] = index;
+                }
+            }
+        }
+    }
+
+    /// Bytes that the lists hold.
+    pub fn bytes(&self) -> usize {
+        let lists = [&self.starts, &self.lists, &self.wide];
+        lists.into_iter().map(|list| list.capacity() * size_of::<u32>()).sum()
+    }
+
+    /// The shapes that a tile has to look at, in order.
+    pub fn tile<'a>(&'a self, tile: u32) -> impl Iterator<Item = u32> + 'a {
+        let own = self.starts[tile as usize] as usize..self.starts[tile as usize + 1] as usize;
+        let (mut own, mut wide) = (&self.lists[own], self.wide.as_slice());
+        std::iter::from_fn(move || {
+            let from_own = match (own.first(), wide.first()) {
+                (Some(a), Some(b)) => a < b,
+                (first, _) => first.is_some(),
+            };
+            let list = if from_own { &mut own } else { &mut wide };
+            let (first, rest) = list.split_first()?;
+            *list = rest;
+            Some(*first)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Edge;
+
+    #[test]
+    fn every_tile_sees_its_shapes_in_order() {
+        let shape = |min: [u16; 2], max: [u16; 2]| Shape {
+            edges: [Edge::default(); 4],
+            sides: 3,
+            min_px: min,
+            max_px: max,
+            primitive: 0,
+            centre_only: false,
+        };
+        let shapes = [
+            shape([0, 0], [10, 10]),
+            shape([0, 0], [512, 512]),
+            shape([31, 31], [33, 33]),
+            shape([0, 0], [512, 512]),
+            shape([5, 5], [6, 40]),
+        ];
+        let mut bins = Bins::default();
+        bins.fill(&shapes, &[0, 1, 2, 3, 4], [16, 16], [32, 32]);
+        let tile = |x: u32, y: u32| bins.tile(y * 16 + x).collect::<Vec<_>>();
+        assert_eq!(tile(0, 0), [0, 1, 2, 3, 4]);
+        assert_eq!(tile(1, 0), [1, 2, 3]);
+        assert_eq!(tile(0, 1), [1, 2, 3, 4]);
+        assert_eq!(tile(15, 15), [1, 3]);
+    }
+}

@@ -1,0 +1,467 @@
+//! The depth and stencil buffer of a tile, and the tests against it.
+//!
+//! Both are kept sample by sample, in rows of [`TILE_SIDE`] pixels whatever the size of the tile,
+//! so that a test of a row is a loop over lanes.
+
+use tepui_softgpu::top_bits;
+
+use crate::TILE_SIDE;
+
+/// Pixels of a row that are tested together: those of a small primitive are mostly in one part.
+const PART: usize = 8;
+
+/// A plane equation over the pixels of a tile: `[a, b, c]` is `a x + (b y + c)`, with x and y
+/// counted from a corner that the model chooses.
+pub type Plane = [f32; 3];
+
+/// The value of a plane. Everything that needs the depth of a sample calls this, so that tests
+/// before and in a fragment program and what the program reads agree in the last bit.
+#[inline(always)]
+pub fn at(plane: &Plane, x: f32, y: f32) -> f32 {
+    plane[0] * x + (plane[1] * y + plane[2])
+}
+
+/// Depth and stencil of a tile with at most `MAX` samples a pixel.
+pub struct DepthStencil<const MAX: usize> {
+    depth: Vec<f32>,
+    stencil: Vec<u8>,
+    /// Depth is kept as 16-bit fixed point.
+    pub unorm16: bool,
+}
+
+impl<const MAX: usize> Default for DepthStencil<MAX> {
+    fn default() -> Self {
+        let n = start(MAX, 0);
+        DepthStencil { depth: vec![0.0; n], stencil: vec![0; n], unorm16: false }
+    }
+}
+
+#[inline(always)]
+fn start(sample: usize, y: usize) -> usize {
+    (sample * TILE_SIDE + y) * TILE_SIDE
+}
+
+impl<const MAX: usize> DepthStencil<MAX> {
+    /// Sets all samples of pixels with `samples`.
+    pub fn clear(&mut self, samples: usize, depth: f32, stencil: u8) {
+        let n = start(samples.min(MAX), 0);
+        self.depth[..n].fill(depth);
+        self.stencil[..n].fill(stencil);
+    }
+
+    /// The depths of a row of one sample.
+    pub fn depth_row(&mut self, sample: usize, y: usize) -> &mut [f32; TILE_SIDE] {
+        let at = start(sample, y);
+        (&mut self.depth[at..at + TILE_SIDE]).try_into().expect("a row")
+    }
+
+    /// Takes the first depths of a row of one sample as their buffer keeps them.
+    pub fn put_depth(&mut self, sample: usize, y: usize, texels: &[u32]) {
+        let unorm16 = self.unorm16;
+        for (z, &texel) in self.depth_row(sample, y).iter_mut().zip(texels) {
+            *z = if unorm16 { texel as f32 / 65535.0 } else { f32::from_bits(texel) };
+        }
+    }
+
+    /// Takes the first stencils of a row of one sample.
+    pub fn put_stencil(&mut self, sample: usize, y: usize, texels: &[u32]) {
+        let at = start(sample, y);
+        for (stencil, &texel) in self.stencil[at..at + TILE_SIDE].iter_mut().zip(texels) {
+            *stencil = texel as u8;
+        }
+    }
+
+    /// The stencils of rows of one sample.
+    pub fn stencil_texels(&self, sample: usize, out: &mut [[u32; TILE_SIDE]]) {
+        let from = start(sample, 0);
+        let stencils = &self.stencil[from..from + TILE_SIDE * out.len()];
+        for (texel, &stencil) in out.as_flattened_mut().iter_mut().zip(stencils) {
+            *texel = u32::from(stencil);
+        }
+    }
+
+    /// The depths of rows of one sample as their buffer keeps them.
+    pub fn depth_texels(&self, sample: usize, out: &mut [[u32; TILE_SIDE]]) {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the host has AVX2.
+            return unsafe { self.depth_texels_wide(sample, out) };
+        }
+        self.depth_texels_any(sample, out);
+    }
+
+    /// As [`DepthStencil::depth_texels_any`], in wide vectors.
+    ///
+    /// # Safety
+    /// The host must have AVX2.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    unsafe fn depth_texels_wide(&self, sample: usize, out: &mut [[u32; TILE_SIDE]]) {
+        self.depth_texels_any(sample, out);
+    }
+
+    #[inline(always)]
+    fn depth_texels_any(&self, sample: usize, out: &mut [[u32; TILE_SIDE]]) {
+        let from = start(sample, 0);
+        let depths = self.depth[from..from + TILE_SIDE * out.len()].chunks_exact(TILE_SIDE);
+        for (texels, depths) in out.iter_mut().zip(depths) {
+            if self.unorm16 {
+                for (texel, z) in texels.iter_mut().zip(depths) {
+                    // Adding 2^23 rounds to an integer, ties to even, in the low bits. A NaN
+                    // becomes 0.
+                    let z = if *z > 0.0 { z.min(1.0) } else { 0.0 };
+                    *texel = (z * 65535.0 + 8_388_608.0).to_bits() & 0xffff;
+                }
+            } else {
+                for (texel, z) in texels.iter_mut().zip(depths) {
+                    *texel = z.to_bits();
+                }
+            }
+        }
+    }
+
+    /// What a depth becomes in the buffer's format.
+    #[inline(always)]
+    fn quantise(&self, z: f32) -> f32 {
+        if self.unorm16 && !z.is_nan() {
+            (z.clamp(0.0, 1.0) * 65535.0).round_ties_even() / 65535.0
+        } else {
+            z
+        }
+    }
+
+    /// Tests and updates the pixels `mask` of a row, whose first pixel is at `x`, `y` of the plane
+    /// of depths, which are clamped to a range. Returns those that pass.
+    #[inline(always)]
+    pub fn test_row(
+        &mut self,
+        tests: &Tests,
+        [sample, row]: [usize; 2],
+        mask: u32,
+        plane: &Plane,
+        [x, y]: [f32; 2],
+        [low, high]: [f32; 2],
+    ) -> u32 {
+        let mut passed = 0;
+        for first in (0..TILE_SIDE).step_by(PART) {
+            let mask = mask >> first & ((1 << PART) - 1);
+            if mask == 0 {
+                continue;
+            }
+            let mut z = [0.0; PART];
+            for (i, z) in z.iter_mut().enumerate() {
+                // A NaN stays one.
+                *z = at(plane, x + (first + i) as f32, y).clamp(low, high);
+            }
+            passed |= self.test_part(tests, start(sample, row) + first, mask, &z) << first;
+        }
+        passed
+    }
+
+    /// Tests and updates those of the pixels from `place` on that `mask` has.
+    #[inline(always)]
+    fn test_part(&mut self, tests: &Tests, place: usize, mask: u32, z: &[f32; PART]) -> u32 {
+        if tests.stencil.is_some() {
+            let mut passed = 0;
+            for (i, &z) in z.iter().enumerate().filter(|(i, _)| mask >> i & 1 != 0) {
+                passed |= u32::from(self.test_at(tests, place + i, z, None)) << i;
+            }
+            return passed;
+        }
+        let mut z = *z;
+        for z in &mut z {
+            *z = self.quantise(*z);
+        }
+        let old: &mut [f32; PART] =
+            (&mut self.depth[place..place + PART]).try_into().expect("a part of a row");
+        // All bits where the comparison holds; one loop for each function, so that it has none of
+        // its own.
+        let mut holds = [0; PART];
+        macro_rules! compare {
+            ($holds:expr) => {
+                for i in 0..PART {
+                    holds[i] = if $holds(z[i], old[i]) { u32::MAX } else { 0 };
+                }
+            };
+        }
+        match tests.depth {
+            Compare::NEVER => {}
+            Compare::LESS => compare!(|a: f32, b: f32| a < b),
+            Compare::EQUAL => compare!(|a: f32, b: f32| a == b),
+            Compare::LEQUAL => compare!(|a: f32, b: f32| a <= b),
+            Compare::GREATER => compare!(|a: f32, b: f32| a > b),
+            // Not `!=`, which would let NaNs pass.
+            #[expect(clippy::double_comparisons, reason = "comparisons with a NaN fail")]
+            Compare::NOT_EQUAL => compare!(|a: f32, b: f32| a < b || a > b),
+            Compare::GEQUAL => compare!(|a: f32, b: f32| a >= b),
+            Compare::ALWAYS_ORDERED => compare!(|a: f32, _: f32| !a.is_nan()),
+            other => compare!(|a: f32, b: f32| other.holds(a, b)),
+        }
+        for (i, holds) in holds.iter_mut().enumerate() {
+            *holds = if mask & 1 << i != 0 { *holds } else { 0 };
+        }
+        if tests.write {
+            for i in 0..PART {
+                let kept = old[i].to_bits() & !holds[i];
+                old[i] = f32::from_bits(z[i].to_bits() & holds[i] | kept);
+            }
+        }
+        top_bits(&holds)
+    }
+
+    /// Tests and updates one sample, with the stencil of the program if it emitted one. True if it
+    /// passes.
+    pub fn test(
+        &mut self,
+        tests: &Tests,
+        sample: usize,
+        x: usize,
+        y: usize,
+        z: f32,
+        emitted: Option<u8>,
+    ) -> bool {
+        self.test_at(tests, start(sample, y) + x, z, emitted)
+    }
+
+    fn test_at(&mut self, tests: &Tests, at: usize, z: f32, emitted: Option<u8>) -> bool {
+        let z = self.quantise(z);
+        let depth_passes = tests.depth.holds(z, self.depth[at]);
+        let mut passes = depth_passes;
+        if let Some(s) = &tests.stencil {
+            let old = self.stencil[at];
+            let reference = emitted.unwrap_or(s.reference);
+            let stencil_passes = s.compare.holds_bytes(reference & s.read_mask, old & s.read_mask);
+            let operation = match (stencil_passes, depth_passes) {
+                (false, _) => s.fail,
+                (true, false) => s.depth_fail,
+                (true, true) => s.pass,
+            };
+            let new = operate(operation, old, reference);
+            self.stencil[at] = (old & !s.write_mask) | (new & s.write_mask);
+            passes &= stencil_passes;
+        }
+        if passes && tests.write {
+            self.depth[at] = z;
+        }
+        passes
+    }
+}
+
+fn operate(operation: StencilOp, old: u8, reference: u8) -> u8 {
+    match operation {
+        StencilOp::Keep => old,
+        StencilOp::Zero => 0,
+        StencilOp::Replace => reference,
+        StencilOp::IncrSat => old.saturating_add(1),
+        StencilOp::DecrSat => old.saturating_sub(1),
+        StencilOp::Invert => !old,
+        StencilOp::IncrWrap => old.wrapping_add(1),
+        StencilOp::DecrWrap => old.wrapping_sub(1),
+    }
+}
+
+/// A comparison, one bit for each outcome that passes: bit 0 less, bit 1 equal, bit 2 greater, bit
+/// 3 unordered (a NaN). The conjunction of two comparisons is the AND of their bits.
+///
+/// [`Compare::ALWAYS_ORDERED`] is the exception to that rule in one point: a new value that is no
+/// NaN passes whatever the old one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compare(u8);
+
+#[allow(missing_docs)] // The names are Vulkan's.
+impl Compare {
+    pub const NEVER: Compare = Compare(0);
+    pub const LESS: Compare = Compare(1);
+    pub const EQUAL: Compare = Compare(2);
+    pub const LEQUAL: Compare = Compare(3);
+    pub const GREATER: Compare = Compare(4);
+    /// A NaN fails, as all that are named but `ALWAYS`.
+    pub const NOT_EQUAL: Compare = Compare(5);
+    pub const GEQUAL: Compare = Compare(6);
+    /// Passes unless the new value is a NaN.
+    pub const ALWAYS_ORDERED: Compare = Compare(7);
+    pub const ALWAYS: Compare = Compare(15);
+}
+
+impl Compare {
+    /// The comparison with these bits; those from bit 4 on are ignored.
+    pub const fn from_bits(bits: u8) -> Compare {
+        Compare(bits & 15)
+    }
+
+    /// Both must hold.
+    #[must_use]
+    pub const fn and(self, other: Compare) -> Compare {
+        Compare(self.0 & other.0)
+    }
+
+    fn holds(self, new: f32, old: f32) -> bool {
+        if self == Compare::ALWAYS_ORDERED {
+            return !new.is_nan();
+        }
+        let order = u8::from(new < old) | u8::from(new == old) << 1 | u8::from(new > old) << 2;
+        let order = if order == 0 { 8 } else { order };
+        self.0 & order != 0
+    }
+
+    fn holds_bytes(self, new: u8, old: u8) -> bool {
+        let order = u8::from(new < old) | u8::from(new == old) << 1 | u8::from(new > old) << 2;
+        self.0 & order != 0
+    }
+}
+
+/// What a stencil test does with the stencil.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StencilOp {
+    /// It stays.
+    Keep,
+    /// It becomes 0.
+    Zero,
+    /// It becomes the reference.
+    Replace,
+    /// One more, at most 255.
+    IncrSat,
+    /// One less, at least 0.
+    DecrSat,
+    /// Its bits are inverted.
+    Invert,
+    /// One more, modulo 256.
+    IncrWrap,
+    /// One less, modulo 256.
+    DecrWrap,
+}
+
+/// The tests of one face.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tests {
+    /// The depth test.
+    pub depth: Compare,
+    /// Samples that pass write their depth.
+    pub write: bool,
+    /// The stencil test, if enabled.
+    pub stencil: Option<Stencil>,
+}
+
+/// The stencil test of one face.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stencil {
+    /// The reference is compared with the stencil, both within the read mask.
+    pub compare: Compare,
+    /// The reference.
+    pub reference: u8,
+    /// Bits that are compared.
+    pub read_mask: u8,
+    /// Bits that are written.
+    pub write_mask: u8,
+    /// What happens if the stencil test fails.
+    pub fail: StencilOp,
+    /// What happens if it passes and the depth test fails.
+    pub depth_fail: StencilOp,
+    /// What happens if both pass.
+    pub pass: StencilOp,
+}
+
+impl Tests {
+    /// Everything passes, nothing is written.
+    pub const NONE: Tests = Tests { depth: Compare::ALWAYS_ORDERED, write: false, stencil: None };
+
+    /// Does everything pass with nothing written? Only if no depth is NaN, which no interpolated
+    /// one is that matters.
+    #[inline]
+    pub fn is_trivial(&self) -> bool {
+        let always = matches!(self.depth, Compare::ALWAYS_ORDERED | Compare::ALWAYS);
+        always && !self.write && self.stencil.is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Buffer = DepthStencil<4>;
+
+    #[test]
+    fn comparisons_combine_by_their_bits() {
+        for bits in 0..16u8 {
+            let c = Compare(bits);
+            assert_eq!(c.holds(1.0, 2.0), bits & 1 != 0);
+            assert_eq!(c.holds(2.0, 2.0), bits & 2 != 0);
+            assert_eq!(c.holds(3.0, 2.0), bits & 4 != 0);
+            assert_eq!(c.holds(f32::NAN, 2.0), bits & 8 != 0);
+        }
+    }
+
+    #[test]
+    fn a_row_and_a_sample_agree() {
+        let planes =
+            [[0.03, -0.01, 0.1], [0.0, 0.0, 0.5], [f32::NAN, 0.0, 0.0], [-0.02, 0.04, 0.7]];
+        for (number, plane) in planes.iter().enumerate() {
+            for (bits, write, unorm16) in (0..16)
+                .flat_map(|b| [(b, true, false), (b, true, true), (b, false, number & 1 != 0)])
+            {
+                let tests = Tests { depth: Compare(bits), write, stencil: None };
+                let [mut rows, mut singles] =
+                    [0, 1].map(|_| Buffer { unorm16, ..Buffer::default() });
+                for p in [&mut rows, &mut singles] {
+                    p.clear(4, 0.5, 0);
+                }
+                for (y, mask) in [(3, u32::MAX), (3, 0xf0ff_ff0f), (7, 0xffff_0000), (8, 0x11)] {
+                    let (x0, fy) = (16.5, y as f32 + 0.25);
+                    let mut expected = 0;
+                    for x in (0..TILE_SIDE).filter(|x| mask >> x & 1 != 0) {
+                        let z = at(plane, x0 + x as f32, fy).clamp(0.1, 0.9);
+                        expected |= u32::from(singles.test(&tests, 1, x, y, z, None)) << x;
+                    }
+                    let passed = rows.test_row(&tests, [1, y], mask, plane, [x0, fy], [0.1, 0.9]);
+                    assert_eq!(passed, expected, "{plane:?} {bits} {y}");
+                }
+                let [rows, singles] = [rows, singles].map(|p| p.depth);
+                assert!(rows.iter().zip(&singles).all(|(a, b)| a.to_bits() == b.to_bits()));
+            }
+        }
+    }
+
+    #[test]
+    fn depths_are_stored_as_their_definition_says() {
+        let mut planes = Buffer { unorm16: true, ..Buffer::default() };
+        let odd =
+            [f32::NAN, -1.0, -0.0, 2.0, f32::INFINITY, 0.5, 1.0, 1.5 / 65535.0, 2.5 / 65535.0];
+        for y in 0..TILE_SIDE {
+            for x in 0..TILE_SIDE {
+                let z = odd.get(y * TILE_SIDE + x).copied();
+                planes.depth_row(1, y)[x] = z.unwrap_or((y * TILE_SIDE + x) as f32 * 0.000_977_3);
+            }
+        }
+        let mut texels = [[0; TILE_SIDE]; TILE_SIDE];
+        planes.depth_texels(1, &mut texels);
+        for (y, texels) in texels.iter().enumerate() {
+            for (&z, &texel) in planes.depth_row(1, y).iter().zip(texels) {
+                // A cast makes 0 of a NaN.
+                let expected = (z.clamp(0.0, 1.0) * 65535.0).round_ties_even() as u32;
+                assert_eq!(texel, expected, "{z}");
+            }
+        }
+    }
+
+    #[test]
+    fn stencil_operations_follow_the_outcome() {
+        let stencil = Stencil {
+            compare: Compare::EQUAL,
+            reference: 0x15,
+            read_mask: 0x0f,
+            write_mask: 0xf7,
+            fail: StencilOp::Zero,
+            depth_fail: StencilOp::IncrSat,
+            pass: StencilOp::Replace,
+        };
+        let tests = Tests { depth: Compare::LESS, write: true, stencil: Some(stencil) };
+        let mut planes = Buffer::default();
+        planes.clear(1, 0.5, 0x25);
+        assert!(planes.test(&tests, 0, 0, 0, 0.25, None));
+        assert_eq!(planes.stencil[0], 0x15);
+        assert!(!planes.test(&tests, 0, 1, 0, 0.75, None));
+        assert_eq!(planes.stencil[1], 0x26);
+        assert!(!planes.test(&tests, 0, 2, 0, 0.25, Some(0x04)));
+        assert_eq!(planes.stencil[2], 0);
+    }
+}

@@ -1,0 +1,41 @@
+//! Rasterisation: from assembled vertices to covered samples that passed depth and stencil tests.
+//!
+//! ```text
+//!  vertices ──assembly──▶ points, lines, triangles
+//!           ──placed──▶ clipped ([`clip`]), projected, snapped to the sub-pixel grid: pieces
+//!           ──shape──▶ edge functions; ──interpolation──▶ planes of depth and varyings
+//!           ──bins──▶ the shapes of each tile ──coverage──▶ covered samples ──depth──▶ samples that pass
+//! ```
+//!
+//! A GPU model says what its hardware does with a [`Grid`] (sub-pixel bits, guard band, fill rule),
+//! sample positions ([`Samples`]), a [`ClipVolume`] and depth and stencil [`Tests`]; which words of
+//! a control stream these come from is the model's business. Results depend on nothing but the
+//! arguments, so pictures are the same at any thread count.
+//!
+//! Tiles are at most [`TILE_SIDE`] pixels wide and high: a row of coverage is one word.
+//!
+//! Start reading in `placed.rs`, then `shape.rs` and `coverage.rs`.
+
+pub mod assembly;
+mod bins;
+pub mod clip;
+mod coverage;
+pub mod depth;
+mod grid;
+mod interpolation;
+mod placed;
+mod primitive;
+mod shape;
+
+pub use assembly::{Assembler, Provoking, Topology};
+pub use bins::Bins;
+pub use coverage::{Coverage, Samples};
+pub use depth::{Compare, DepthStencil, Plane, Stencil, StencilOp, Tests};
+pub use grid::{FillRule, Grid};
+pub use interpolation::{DepthBias, Interpolation, WindowPlane};
+pub use placed::{ClipVolume, DepthRange, Placed, Viewport, drop_outside};
+pub use primitive::{Kind, Piece};
+pub use shape::{Edge, Limits, Outline, Shape};
+
+/// Pixels of a row of a tile, and the most rows of one.
+pub const TILE_SIDE: usize = 32;

@@ -1,0 +1,301 @@
+//! Primitives on the screen: clipping, the viewport, and snapping to the sub-pixel grid.
+
+use crate::clip::{Planes, Side, Weights};
+use crate::{Grid, Kind, Piece};
+
+/// From normalised device coordinates to pixels and depth: `translate + scale * ndc`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Viewport {
+    /// Half the width and height in pixels (negative flips), and the depth range.
+    pub scale: [f32; 3],
+    /// The centre in pixels, and the depth of the near plane or of the middle.
+    pub translate: [f32; 3],
+}
+
+/// The depths of clip space that are inside of the view volume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DepthRange {
+    /// From 0 to w: Vulkan, Direct3D.
+    ZeroToOne,
+    /// From -w to w: OpenGL.
+    MinusOneToOne,
+}
+
+/// The view volume, but for its sides: those are the guard band's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClipVolume {
+    /// The smallest w that is not clipped; positive.
+    pub w_min: f32,
+    /// Depths between which primitives are clipped, if they are.
+    pub depth: Option<DepthRange>,
+}
+
+/// A primitive of which something is inside of all planes, in one viewport.
+#[derive(Clone, Debug)]
+pub struct Placed<'a> {
+    grid: &'a Grid,
+    viewport: &'a Viewport,
+    /// Positions in clip space.
+    clip: [[f32; 4]; 3],
+    /// Window positions as homogeneous coordinates: x · w, y · w, z · w and w.
+    pub window: [[f32; 4]; 3],
+    side: Side,
+    planes: Planes,
+}
+
+/// A point on the screen: sub-pixels, and depth.
+type Spot = ([i32; 2], f32);
+
+impl<'a> Placed<'a> {
+    /// Places a primitive; `None` if it is outside of a plane. `distances` are those of its
+    /// vertices from further planes, negative outside.
+    #[inline]
+    pub fn new(
+        grid: &'a Grid,
+        viewport: &'a Viewport,
+        volume: &ClipVolume,
+        clip: [[f32; 4]; 3],
+        distances: impl Iterator<Item = [f32; 3]>,
+    ) -> Option<Placed<'a>> {
+        let window = each(clip, |p| viewport.to_window(p));
+        let mut planes = Planes::default();
+        let mut side = Side::Inside;
+        let mut outside = |distances: [f32; 3]| match planes.add(distances) {
+            Side::Outside => true,
+            Side::Across => {
+                side = Side::Across;
+                false
+            }
+            Side::Inside => false,
+        };
+        if outside(each(clip, |p| p[3] - volume.w_min)) {
+            return None;
+        }
+        if let Some(range) = volume.depth {
+            let near = match range {
+                DepthRange::ZeroToOne => each(clip, |p| p[2]),
+                DepthRange::MinusOneToOne => each(clip, |p| p[2] + p[3]),
+            };
+            if outside(near) || outside(each(clip, |p| p[3] - p[2])) {
+                return None;
+            }
+        }
+        for distances in distances {
+            if outside(distances) {
+                return None;
+            }
+        }
+        for axis in 0..2 {
+            let limit = |p: [f32; 4]| grid.guard_band_px() * p[3];
+            if outside(each(window, |p| limit(p) - p[axis]))
+                || outside(each(window, |p| limit(p) + p[axis]))
+            {
+                return None;
+            }
+        }
+        Some(Placed { grid, viewport, clip, window, side, planes })
+    }
+
+    /// Which way a triangle turns: positive if clockwise with y downwards.
+    #[inline]
+    pub fn turn(&self) -> f64 {
+        if self.side == Side::Inside {
+            return area(each(self.clip, |p| self.spot(p).0)) as f64;
+        }
+        // The sign of the determinant is that of the visible part, whatever the signs of w.
+        let [a, b, c] = each(self.window, |p| each([p[0], p[1], p[3]], f64::from));
+        a[0] * (b[1] * c[2] - b[2] * c[1])
+            + a[1] * (b[2] * c[0] - b[0] * c[2])
+            + a[2] * (b[0] * c[1] - b[1] * c[0])
+    }
+
+    /// Adds the pieces of a triangle that turns in this way.
+    #[inline]
+    pub fn triangle(&self, turn: f64, pieces: &mut Vec<Piece>) {
+        if self.side == Side::Inside {
+            pieces.push(piece(each(self.clip, |p| self.spot(p)), turn > 0.0));
+        } else {
+            self.clipped_triangle(turn, pieces);
+        }
+    }
+
+    fn clipped_triangle(&self, turn: f64, pieces: &mut Vec<Piece>) {
+        let corners = self.planes.clip_triangle();
+        let mut spots = corners.as_slice().iter().map(|&w| self.spot_between(w));
+        let (Some(first), Some(mut last)) = (spots.next(), spots.next()) else { return };
+        for next in spots {
+            let three = [first, last, next];
+            let area = area(each(three, |s| s.0));
+            // Snapping may have turned a sliver.
+            if area != 0 && (area > 0) == (turn > 0.0) {
+                pieces.push(piece(three, area > 0));
+            }
+            last = next;
+        }
+    }
+
+    /// Adds the piece of the line from one vertex to another.
+    pub fn line(&self, [from, to]: [usize; 2], pieces: &mut Vec<Piece>) {
+        let [a, b] = if self.side == Side::Inside {
+            [from, to].map(|i| self.spot(self.clip[i]))
+        } else {
+            match self.planes.clip_edge(from, to) {
+                Some(ends) => ends.map(|w| self.spot_between(w)),
+                None => return,
+            }
+        };
+        pieces.push(Piece { xy: [a.0, b.0, b.0], z: [a.1, b.1, b.1] });
+    }
+
+    /// Adds the piece of a vertex as a point.
+    pub fn point(&self, vertex: usize, pieces: &mut Vec<Piece>) {
+        if self.side == Side::Inside || self.planes.has_inside(vertex) {
+            let (xy, z) = self.spot(self.clip[vertex]);
+            pieces.push(Piece { xy: [xy; 3], z: [z; 3] });
+        }
+    }
+
+    /// Where a vertex inside of all planes lies.
+    #[inline(always)]
+    fn spot(&self, [x, y, z, w]: [f32; 4]) -> Spot {
+        let Viewport { scale, translate } = self.viewport;
+        let r = 1.0 / w;
+        let x = x * r * scale[0] + translate[0];
+        let y = y * r * scale[1] + translate[1];
+        let z = z * r * scale[2] + translate[2];
+        ([self.grid.snap(x), self.grid.snap(y)], z)
+    }
+
+    /// Where a point that clipping made lies.
+    fn spot_between(&self, weights: Weights) -> Spot {
+        let sum =
+            |c: usize| -> f64 { (0..3).map(|i| weights[i] * f64::from(self.window[i][c])).sum() };
+        let r = 1.0 / sum(3);
+        let limit = self.grid.guard_band_px();
+        let within = |x: f64| (x as f32).clamp(-limit, limit);
+        let xy = [within(sum(0) * r), within(sum(1) * r)];
+        (xy.map(|v| self.grid.snap(v)), (sum(2) * r) as f32)
+    }
+}
+
+impl Viewport {
+    #[inline(always)]
+    fn to_window(&self, [x, y, z, w]: [f32; 4]) -> [f32; 4] {
+        let Viewport { scale, translate } = self;
+        [
+            x * scale[0] + w * translate[0],
+            y * scale[1] + w * translate[1],
+            z * scale[2] + w * translate[2],
+            w,
+        ]
+    }
+}
+
+/// Drops the pieces from `first` on that lie wholly outside of the rectangle from `min_px` to
+/// `max_px` (exclusive). `size_px` is the diameter of points or the width of lines.
+#[inline]
+pub fn drop_outside(
+    grid: &Grid,
+    kind: Kind,
+    size_px: f32,
+    [min_px, max_px]: [[u32; 2]; 2],
+    first: usize,
+    pieces: &mut Vec<Piece>,
+) {
+    // A line may reach out half its width, and a pixel more by the rules of its rasterisation.
+    let reach = match kind {
+        Kind::Triangle => 0,
+        Kind::Line | Kind::Point => grid.snap(size_px / 2.0 + 1.0),
+    };
+    let low = min_px.map(|p| i64::from(p) << grid.subpixel_bits());
+    let high = max_px.map(|p| i64::from(p) << grid.subpixel_bits());
+    let seen = |piece: &Piece| {
+        (0..2).all(|axis| {
+            let at = each(piece.xy, |xy| i64::from(xy[axis]));
+            let least = at.iter().min().copied().unwrap_or(0) - i64::from(reach);
+            let most = at.iter().max().copied().unwrap_or(0) + i64::from(reach);
+            least < high[axis] && most > low[axis]
+        })
+    };
+    let mut kept = first;
+    for i in first..pieces.len() {
+        if seen(&pieces[i]) {
+            pieces[kept] = pieces[i];
+            kept += 1;
+        }
+    }
+    pieces.truncate(kept);
+}
+
+/// What becomes of each vertex. (An array's `map` is a call here, one for each vertex.)
+#[inline(always)]
+fn each<T: Copy, U>([a, b, c]: [T; 3], f: impl Fn(T) -> U) -> [U; 3] {
+    [f(a), f(b), f(c)]
+}
+
+/// Twice the area of a triangle in sub-pixels, positive if clockwise with y downwards.
+#[inline(always)]
+fn area([a, b, c]: [[i32; 2]; 3]) -> i64 {
+    let d = |p: [i32; 2], q: [i32; 2], axis: usize| i64::from(q[axis]) - i64::from(p[axis]);
+    d(a, b, 0) * d(a, c, 1) - d(a, c, 0) * d(a, b, 1)
+}
+
+#[inline(always)]
+fn piece([a, b, c]: [Spot; 3], clockwise: bool) -> Piece {
+    let [a, b, c] = if clockwise { [a, b, c] } else { [a, c, b] };
+    Piece { xy: [a.0, b.0, c.0], z: [a.1, b.1, c.1] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FillRule;
+
+    const VIEWPORT: Viewport = Viewport { scale: [32.0, 32.0, 1.0], translate: [32.0, 32.0, 0.0] };
+    const VOLUME: ClipVolume =
+        ClipVolume { w_min: f32::MIN_POSITIVE, depth: Some(DepthRange::ZeroToOne) };
+
+    fn pieces(grid: &Grid, volume: &ClipVolume, clip: [[f32; 4]; 3]) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        if let Some(placed) = Placed::new(grid, &VIEWPORT, volume, clip, std::iter::empty()) {
+            placed.triangle(placed.turn(), &mut pieces);
+        }
+        pieces
+    }
+
+    #[test]
+    fn positions_snap_to_the_grid_of_the_gpu() {
+        let clip = [[-0.99, -0.5, 0.5, 1.0], [0.5, -0.5, 0.5, 1.0], [0.0, 0.501, 0.5, 1.0]];
+        for (bits, x, y) in [(4, 5, 769), (8, 82, 12296)] {
+            let grid = Grid::new(bits, 32768, FillRule::TopLeft);
+            let [piece] = pieces(&grid, &VOLUME, clip)[..] else { panic!("one piece") };
+            assert_eq!((piece.xy[0][0], piece.xy[2][1]), (x, y));
+        }
+    }
+
+    #[test]
+    fn the_guard_band_clips_and_only_it() {
+        // From the middle to 1000 pixels on the right.
+        let clip = [[0.0, -0.5, 0.5, 1.0], [30.25, 0.0, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0]];
+        let wide = pieces(&Grid::new(8, 1024, FillRule::TopLeft), &VOLUME, clip);
+        assert_eq!(wide.len(), 1);
+        assert_eq!(wide[0].xy[1], [1000 << 8, 32 << 8]);
+        let narrow = pieces(&Grid::new(8, 512, FillRule::TopLeft), &VOLUME, clip);
+        assert_eq!(narrow.len(), 2);
+        let right = narrow.iter().flat_map(|p| p.xy).map(|xy| xy[0]).max();
+        assert_eq!(right, Some(512 << 8));
+    }
+
+    #[test]
+    fn depth_clips_as_the_api_says() {
+        let clip = [[-0.5, -0.5, -0.5, 1.0], [0.5, -0.5, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0]];
+        let grid = Grid::new(8, 32768, FillRule::TopLeft);
+        let least = |depth| {
+            let pieces = pieces(&grid, &ClipVolume { depth, ..VOLUME }, clip);
+            pieces.iter().flat_map(|p| p.z).fold(f32::MAX, f32::min)
+        };
+        assert_eq!(least(Some(DepthRange::ZeroToOne)), 0.0);
+        assert_eq!(least(Some(DepthRange::MinusOneToOne)), -0.5);
+        assert_eq!(least(None), -0.5);
+    }
+}

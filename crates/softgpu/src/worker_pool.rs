@@ -1,0 +1,162 @@
+//! Distributes work items over shader cores, each played by a thread of the host.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+pub use rayon::ThreadPool;
+
+/// The host gives no threads.
+#[derive(Debug, thiserror::Error)]
+#[error("the host gives no threads: {0}")]
+pub struct NoThreads(#[from] rayon::ThreadPoolBuildError);
+
+/// Threads that play the shader cores of a GPU. They start with the first work, so that a process
+/// that only looks at a device has none.
+pub struct WorkerPool {
+    workers: usize,
+    name: &'static str,
+    pool: OnceLock<ThreadPool>,
+}
+
+impl WorkerPool {
+    /// A pool of so many threads, but at most `most`; 0 takes one for each core of the host.
+    /// Threads are called `name` and a number.
+    pub fn new(threads: usize, most: usize, name: &'static str) -> WorkerPool {
+        let wanted = match threads {
+            0 => std::thread::available_parallelism().map_or(1, |n| n.get()),
+            n => n,
+        };
+        WorkerPool { workers: wanted.clamp(1, most), name, pool: OnceLock::new() }
+    }
+
+    /// How many threads the pool has, or will have.
+    pub fn workers(&self) -> usize {
+        self.workers
+    }
+
+    /// The threads.
+    pub fn threads(&self) -> Result<&ThreadPool, NoThreads> {
+        if let Some(pool) = self.pool.get() {
+            return Ok(pool);
+        }
+        let name = self.name;
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(self.workers)
+            .thread_name(move |i| format!("{name}-{i}"))
+            .build()?;
+        Ok(self.pool.get_or_init(|| pool))
+    }
+
+    /// Hands out work items in order, to all workers or to the calling thread if that is enough,
+    /// until one fails. Each worker begins, runs its items and finishes; the error is that of the
+    /// first item that has one, whichever worker met it first, so that it does not depend on the
+    /// number of threads.
+    ///
+    /// # Errors
+    /// If the host gives no threads. What became of the work is the second value.
+    pub fn share<P, W, R: Send, E: Send>(
+        &self,
+        items: impl ExactSizeIterator<Item = P> + Send,
+        begin: impl Fn(u32) -> W + Sync,
+        run: impl Fn(&mut W, P) -> Result<(), E> + Sync,
+        finish: impl Fn(W) -> R + Sync,
+    ) -> Result<(Vec<R>, Result<(), E>), NoThreads> {
+        let alone = items.len() <= 1 || self.workers == 1;
+        let items = Mutex::new((0..).zip(items));
+        let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let first_error = AtomicU64::new(u64::MAX);
+        let work = |core: u32| {
+            let mut worker = begin(core);
+            let mut error = None;
+            while let Some((index, item)) = next() {
+                if index > first_error.load(Ordering::Relaxed) {
+                    break;
+                }
+                if let Err(e) = run(&mut worker, item) {
+                    first_error.fetch_min(index, Ordering::Relaxed);
+                    error = Some((index, e));
+                    break;
+                }
+            }
+            (finish(worker), error)
+        };
+        let parts = match alone {
+            true => vec![work(0)],
+            false => self.threads()?.broadcast(|context| work(context.index() as u32)),
+        };
+        let (results, errors): (Vec<R>, Vec<_>) = parts.into_iter().unzip();
+        let first = errors.into_iter().flatten().min_by_key(|(index, _)| *index);
+        Ok((results, first.map_or(Ok(()), |(_, error)| Err(error))))
+    }
+}
+
+/// What a job may still cost before it is taken for endless, in instructions.
+pub struct Budget {
+    spent: AtomicU64,
+    most: u64,
+}
+
+/// A job cost more than its budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exhausted;
+
+impl Budget {
+    /// A budget of which something is spent already.
+    pub fn new(spent: u64, most: u64) -> Budget {
+        Budget { spent: AtomicU64::new(spent), most }
+    }
+
+    /// Spends some of it.
+    ///
+    /// # Errors
+    /// If there is not so much left.
+    pub fn spend(&self, cost: u64) -> Result<(), Exhausted> {
+        match self.spent.fetch_add(cost, Ordering::Relaxed).saturating_add(cost) > self.most {
+            true => Err(Exhausted),
+            false => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn errors_of(threads: usize, items: usize, bad: &[usize]) -> (usize, Option<usize>) {
+        let pool = WorkerPool::new(threads, 7, "test");
+        let run = |done: &mut usize, item: usize| {
+            *done += 1;
+            match bad.contains(&item) {
+                true => Err(item),
+                false => Ok(()),
+            }
+        };
+        let (done, outcome) = pool.share(0..items, |_| 0, run, |done| done).unwrap();
+        (done.iter().sum(), outcome.err())
+    }
+
+    #[test]
+    fn all_items_are_done_once_and_the_first_error_wins() {
+        for threads in [1, 2, 5] {
+            for items in [0, 1, 2, 100] {
+                assert_eq!(errors_of(threads, items, &[]), (items, None));
+            }
+            assert_eq!(errors_of(threads, 100, &[90, 40, 41, 99]).1, Some(40));
+        }
+    }
+
+    #[test]
+    fn the_number_of_workers_is_bounded() {
+        assert_eq!(WorkerPool::new(3, 7, "test").workers(), 3);
+        assert_eq!(WorkerPool::new(100, 7, "test").workers(), 7);
+        assert!((1..=7).contains(&WorkerPool::new(0, 7, "test").workers()));
+    }
+
+    #[test]
+    fn what_is_spent_does_not_come_back() {
+        let budget = Budget::new(10, 100);
+        assert_eq!(budget.spend(90), Ok(()));
+        assert_eq!(budget.spend(1), Err(Exhausted));
+        assert_eq!(budget.spend(0), Err(Exhausted));
+    }
+}

@@ -1,0 +1,174 @@
+//! Cubes: from a direction to a face and a place on it, and across the faces' edges.
+
+use crate::lod::Gradient;
+use crate::{Floats, Ints, Row};
+
+/// Faces and places of directions.
+#[derive(Clone, Copy, Debug)]
+pub struct Faces<const N: usize> {
+    /// Number of the face: +x, -x, +y, -y, +z, -z.
+    pub face: Row<N>,
+    /// Coordinates on the face, 0 to 1.
+    pub place: [Floats<N>; 2],
+}
+
+impl<const N: usize> Faces<N> {
+    /// Nothing yet.
+    pub const ZERO: Faces<N> = Faces { face: [0; N], place: [[0.0; N]; 2] };
+}
+
+/// Major axis, then which axis s and t run along, with their signs, for each face.
+/// source: Vulkan specification, "Cube Map Face Selection", table "Cube map face and coordinate
+/// selection"
+const FACES: [[(u8, f32); 3]; 6] = [
+    [(0, 1.0), (2, -1.0), (1, -1.0)],
+    [(0, -1.0), (2, 1.0), (1, -1.0)],
+    [(1, 1.0), (0, 1.0), (2, 1.0)],
+    [(1, -1.0), (0, 1.0), (2, -1.0)],
+    [(2, 1.0), (0, 1.0), (1, -1.0)],
+    [(2, -1.0), (0, -1.0), (1, -1.0)],
+];
+
+/// What lies along the axes s and t of a face, and against its normal: the components of a vector,
+/// with the signs of [`FACES`], chosen without a branch.
+#[inline(always)]
+fn along(face: u32, [x, y, z]: [f32; 3]) -> [f32; 3] {
+    let sign = if face & 1 == 0 { 1.0 } else { -1.0 };
+    let s = match face >> 1 {
+        0 => -sign * z,
+        1 => x,
+        _ => sign * x,
+    };
+    let t = if face >> 1 == 1 { sign * z } else { -y };
+    let major = match face >> 1 {
+        0 => x,
+        1 => y,
+        _ => z,
+    };
+    [s, t, sign * major]
+}
+
+/// Finds face and place of each lane's direction.
+#[inline(always)]
+pub fn faces<const N: usize>(direction: &[Floats<N>; 3], out: &mut Faces<N>) {
+    for i in 0..N {
+        let r = [direction[0][i], direction[1][i], direction[2][i]];
+        let a = r.map(f32::abs);
+        // z wins over y wins over x. source: the same section, rules of precedence
+        let z_wins = a[2] >= a[0] && a[2] >= a[1];
+        let axis = if z_wins { 2 } else { u32::from(a[1] >= a[0]) };
+        let major = if z_wins {
+            r[2]
+        } else if a[1] >= a[0] {
+            r[1]
+        } else {
+            r[0]
+        };
+        let face = 2 * axis + (major.to_bits() >> 31);
+        let [s, t, _] = along(face, r);
+        let length = major.abs();
+        out.face[i] = face;
+        out.place[0][i] = 0.5 * (s / length) + 0.5;
+        out.place[1][i] = 0.5 * (t / length) + 0.5;
+    }
+}
+
+/// Gradients on the faces from gradients of the directions.
+/// source: Vulkan specification, "Cube Map Derivative Transformation"
+#[inline(always)]
+pub fn gradients<const N: usize>(
+    faces: &Row<N>,
+    direction: &[Floats<N>; 3],
+    gradient: &Gradient<N>,
+    out: &mut Gradient<N>,
+) {
+    for way in 0..2 {
+        for i in 0..N {
+            let r = [direction[0][i], direction[1][i], direction[2][i]];
+            let rate = [gradient[0][way][i], gradient[1][way][i], gradient[2][way][i]];
+            let [s, t, length] = along(faces[i], r);
+            let [s_rate, t_rate, major_rate] = along(faces[i], rate);
+            let length = length.abs();
+            let scale = 0.5 / (length * length);
+            out[0][way][i] = scale * (length * s_rate - s * major_rate);
+            out[1][way][i] = scale * (length * t_rate - t * major_rate);
+        }
+    }
+}
+
+/// A texel of a face, or beyond its edges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FaceTexel {
+    /// Number of the face.
+    pub face: u32,
+    /// Column.
+    pub x: i32,
+    /// Row.
+    pub y: i32,
+}
+
+/// The texel next to a face's edge, on the face on the other side. `None` at corners, where three
+/// faces meet and there is no fourth texel. LevelLayout are at most one step outside.
+pub fn across(at: FaceTexel, size: i32) -> Option<FaceTexel> {
+    let outside = |v: i32| v < 0 || v >= size;
+    match (outside(at.x), outside(at.y)) {
+        (false, false) => return Some(at),
+        (true, true) => return None,
+        _ => {}
+    }
+    // The centre of the texel as a direction with the major axis at `size`: exact in integers. A
+    // texel outside lies one step beyond the neighbouring face, so that face is found by the larger
+    // axis.
+    let [major, s, t] = FACES[at.face as usize];
+    let mut direction = [0i32; 3];
+    direction[major.0 as usize] = major.1 as i32 * size;
+    direction[s.0 as usize] = s.1 as i32 * (2 * at.x + 1 - size);
+    direction[t.0 as usize] = t.1 as i32 * (2 * at.y + 1 - size);
+    let axis = (0..3).max_by_key(|&a| direction[a].abs())?;
+    let face = 2 * axis + usize::from(direction[axis] < 0);
+    let [_, s, t] = FACES[face];
+    // On the other face, the old major axis is at its edge: the texel is the outermost.
+    let place = |(axis, sign): (u8, f32)| {
+        let value = sign as i32 * direction[axis as usize];
+        ((value + size - 1).div_euclid(2)).clamp(0, size - 1)
+    };
+    Some(FaceTexel { face: face as u32, x: place(s), y: place(t) })
+}
+
+/// Moves the texels of lanes that lie beyond an edge to the neighbouring face; gives the lanes that
+/// have a corner and no texel.
+pub fn cross<const N: usize>(
+    size: u32,
+    face: &mut Row<N>,
+    x: &mut Ints<N>,
+    y: &mut Ints<N>,
+) -> u32 {
+    let size = size as i32;
+    let mut corners = 0;
+    for i in 0..N {
+        let at = FaceTexel { face: face[i], x: x[i].clamp(-1, size), y: y[i].clamp(-1, size) };
+        match across(at, size) {
+            Some(to) => (face[i], x[i], y[i]) = (to.face, to.x, to.y),
+            None => {
+                corners |= 1 << i;
+                x[i] = at.x.clamp(0, size - 1);
+                y[i] = at.y.clamp(0, size - 1);
+            }
+        }
+    }
+    corners
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn components_are_those_of_the_table() {
+        let r = [3.0, -5.0, 7.0f32];
+        for (face, [major, s, t]) in FACES.into_iter().enumerate() {
+            let want = [s, t, major].map(|(axis, sign)| sign * r[axis as usize]);
+            assert_eq!(along(face as u32, r), want, "face {face}");
+        }
+    }
+}

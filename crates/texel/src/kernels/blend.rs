@@ -1,0 +1,215 @@
+//! The channels of texels, and their weighted sums.
+
+use crate::axis::{Axis, whole};
+use crate::lod::Plan;
+use crate::unpack::Unpacker;
+use crate::{CompareFunc, Floats, Row, TextureUnit, bits, floats};
+
+/// The texels of a tap: their bits, and what surrounds them.
+pub struct Tap<'a, const N: usize> {
+    /// How bits become channels.
+    pub unpacker: &'a Unpacker,
+    /// The bits.
+    pub words: &'a [Row<N>; 4],
+    /// Columns of the texels.
+    pub x: &'a Row<N>,
+    /// Lanes whose texel is the border.
+    pub outside: &'a Row<N>,
+    /// The border colour as the unpacker's channels.
+    pub border: [u32; 4],
+    /// Channels that are wanted, a bit each.
+    pub wanted: u32,
+}
+
+/// The four neighbours of each lane.
+pub struct Quad<'a, const N: usize> {
+    /// How bits become channels.
+    pub unpacker: &'a Unpacker,
+    /// The bits: left to right, then the next line.
+    pub words: &'a [[Row<N>; 4]; 4],
+    /// Weights of the right ones and of the lower ones.
+    pub weight: [&'a Floats<N>; 2],
+    /// Channels that are wanted, a bit each.
+    pub wanted: u32,
+}
+
+#[inline(always)]
+pub fn mix<const N: usize>(next: &[Row<N>; 4], plan: &Plan<N>, out: &mut [Row<N>; 4]) {
+    for (out, next) in out.iter_mut().zip(next) {
+        for i in 0..N {
+            let w = plan.next[i];
+            let mixed = f32::from_bits(out[i]) * (1.0 - w) + f32::from_bits(next[i]) * w;
+            // Elsewhere the next level was not read.
+            out[i] = if plan.between[i] != 0 { mixed.to_bits() } else { out[i] };
+        }
+    }
+}
+
+#[inline(always)]
+pub fn weigh<const N: usize>(
+    axes: &[Axis<N>; 3],
+    step: [usize; 3],
+    steps: [usize; 3],
+    out: &mut Floats<N>,
+) {
+    *out = [1.0; N];
+    for a in [1, 2, 0] {
+        if steps[a] == 1 {
+            continue;
+        }
+        for i in 0..N {
+            let second = axes[a].weight[i];
+            out[i] *= if step[a] == 0 { 1.0 - second } else { second };
+        }
+    }
+}
+
+#[inline(always)]
+pub fn quad<const N: usize, U: TextureUnit, const WIDTH: usize>(
+    quad: &Quad<'_, N>,
+    out: &mut [Row<N>; 4],
+) {
+    let Quad { unpacker, words, weight: [right, lower], wanted } = quad;
+    if unpacker.is_bytes() {
+        const { assert!(U::SUBTEXEL_BITS <= 8) };
+        let one = 1u32 << U::SUBTEXEL_BITS;
+        let scale = 1.0 / (one * one) as f32;
+        // Weights are multiples of 1/256 or more: the sums are exact in integers, as they are in
+        // floats.
+        let mut bytes = [[0; N]; 4];
+        for i in 0..N {
+            let (x, y) = (whole(right[i] * one as f32) as u32, whole(lower[i] * one as f32) as u32);
+            for plane in 0..2 {
+                // Two bytes, 16 bits apart.
+                let texel = |k: usize| words[k][0][i] >> (8 * plane) & 0x00ff_00ff;
+                let top = texel(0) * (one - x) + texel(1) * x;
+                let bottom = texel(2) * (one - x) + texel(3) * x;
+                let low = (top & 0xffff) * (one - y) + (bottom & 0xffff) * y;
+                let high = (top >> 16) * (one - y) + (bottom >> 16) * y;
+                bytes[plane][i] = (low as i32 as f32 * scale).to_bits();
+                bytes[plane + 2][i] = (high as i32 as f32 * scale).to_bits();
+            }
+        }
+        for c in 0..4 {
+            if wanted >> c & 1 != 0 {
+                out[c] = bytes[unpacker.byte(c)];
+            }
+        }
+        return;
+    }
+    let mut weight = [[0.0; N]; 4];
+    for i in 0..N {
+        let (x, y) = (right[i], lower[i]);
+        weight[0][i] = (1.0 - y) * (1.0 - x);
+        weight[1][i] = (1.0 - y) * x;
+        weight[2][i] = y * (1.0 - x);
+        weight[3][i] = y * x;
+    }
+    for c in 0..4 {
+        if wanted >> c & 1 != 0 {
+            for (words, weight) in words.iter().zip(&weight) {
+                add_weighted(&unpacker.float::<N, WIDTH>(words, &[0; N], c), weight, &mut out[c]);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+pub fn channel<const N: usize, const WIDTH: usize>(tap: &Tap<'_, N>, c: usize) -> Floats<N> {
+    let mut value = tap.unpacker.float::<N, WIDTH>(tap.words, tap.x, c);
+    let border = tap.border[c];
+    for i in 0..N {
+        let bits = (value[i].to_bits() & !tap.outside[i]) | (border & tap.outside[i]);
+        value[i] = f32::from_bits(bits);
+    }
+    value
+}
+
+#[inline(always)]
+pub fn tap_floats<const N: usize, const WIDTH: usize>(tap: &Tap<'_, N>, out: &mut [Row<N>; 4]) {
+    for c in 0..4 {
+        if tap.wanted >> c & 1 != 0 {
+            out[c] = bits(&channel::<N, WIDTH>(tap, c));
+        }
+    }
+}
+
+#[inline(always)]
+pub fn tap_blend<const N: usize, const WIDTH: usize>(
+    tap: &Tap<'_, N>,
+    weight: &Floats<N>,
+    sum: &mut [Row<N>; 4],
+) {
+    for c in 0..4 {
+        if tap.wanted >> c & 1 != 0 {
+            add_weighted(&channel::<N, WIDTH>(tap, c), weight, &mut sum[c]);
+        }
+    }
+}
+
+/// Adds a row of floats, weighted, to bits of floats. A texel without weight does not count, not
+/// even an infinite one.
+#[inline(always)]
+fn add_weighted<const N: usize>(value: &Floats<N>, weight: &Floats<N>, sum: &mut Row<N>) {
+    for i in 0..N {
+        let part = if weight[i] == 0.0 { 0.0 } else { weight[i] * value[i] };
+        sum[i] = (f32::from_bits(sum[i]) + part).to_bits();
+    }
+}
+
+#[inline(always)]
+pub fn tap_integers<const N: usize>(tap: &Tap<'_, N>, out: &mut [Row<N>; 4]) {
+    for c in 0..4 {
+        if tap.wanted >> c & 1 != 0 {
+            let (border, out) = (tap.border[c], &mut out[c]);
+            tap.unpacker.each_integer(tap.words, c, |i, value| {
+                out[i] = (value & !tap.outside[i]) | (border & tap.outside[i]);
+            });
+        }
+    }
+}
+
+#[inline(always)]
+pub fn tap_compare<const N: usize, const WIDTH: usize>(
+    tap: &Tap<'_, N>,
+    func: CompareFunc,
+    reference: &Floats<N>,
+    out: &mut Row<N>,
+) {
+    let texel = channel::<N, WIDTH>(tap, 0);
+    let divisor = tap.unpacker.divisor[0];
+    const ONE: u32 = 1f32.to_bits();
+    macro_rules! test {
+        ($operator:tt) => {
+            for i in 0..N {
+                let passes = reference[i] $operator texel[i] / divisor;
+                out[i] = if passes { ONE } else { 0 };
+            }
+        };
+    }
+    match func {
+        CompareFunc::Lequal => test!(<=),
+        CompareFunc::Gequal => test!(>=),
+        CompareFunc::Less => test!(<),
+        CompareFunc::Greater => test!(>),
+        CompareFunc::Equal => test!(==),
+        CompareFunc::NotEqual => test!(!=),
+        CompareFunc::Always => *out = [ONE; N],
+        CompareFunc::Never => *out = [0; N],
+    }
+}
+
+#[inline(always)]
+pub fn accumulate<const N: usize>(
+    from: &[Row<N>; 4],
+    weight: &Floats<N>,
+    wanted: u32,
+    sum: &mut [Row<N>; 4],
+) {
+    for c in 0..4 {
+        if wanted >> c & 1 != 0 {
+            // What lanes without weight left in the row does not count.
+            add_weighted(&floats(&from[c]), weight, &mut sum[c]);
+        }
+    }
+}

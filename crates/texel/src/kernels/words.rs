@@ -1,0 +1,135 @@
+//! Words from memory for all lanes.
+
+use std::marker::PhantomData;
+
+use tepui_layout::morton::spread;
+
+#[cfg(target_arch = "x86_64")]
+use super::avx2;
+use crate::{Floats, Row};
+
+/// LevelLayout that lie apart in host memory, one of each lane.
+pub struct Apart<'a, const N: usize> {
+    host: *const u8,
+    offsets: &'a Row<N>,
+    exec: u32,
+    bytes: u32,
+}
+
+impl<'a, const N: usize> Apart<'a, N> {
+    /// LevelLayout of `bytes` bytes at offsets, of those halves of the group that have a lane in
+    /// `exec`.
+    ///
+    /// # Safety
+    /// `host` must be valid for reads of `bytes` bytes at each offset as long as the value lives.
+    pub unsafe fn new(host: *const u8, offsets: &'a Row<N>, exec: u32, bytes: u32) -> Apart<'a, N> {
+        Apart { host, offsets, exec, bytes }
+    }
+}
+
+/// A line of texels of four bytes, one of each lane, in Morton order.
+pub struct Line<'a> {
+    from: *const u32,
+    lives: PhantomData<&'a u32>,
+}
+
+impl Line<'_> {
+    /// The line that starts at `from`.
+    ///
+    /// # Safety
+    /// `from` must be valid for reads of the line's texels as long as the value lives.
+    pub unsafe fn new<'a>(from: *const u32) -> Line<'a> {
+        Line { from, lives: PhantomData }
+    }
+}
+
+/// The words of texels that lie apart.
+#[inline(always)]
+pub fn texels<const N: usize, const WIDTH: usize>(texels: &Apart<'_, N>, words: &mut [Row<N>; 4]) {
+    let Apart { host, offsets, exec, bytes } = *texels;
+    #[cfg(target_arch = "x86_64")]
+    if WIDTH == 8 && N.is_multiple_of(8) && bytes >= 4 {
+        for (k, row) in words.iter_mut().enumerate().take(bytes as usize / 4) {
+            // SAFETY: hosts of this width have AVX2; `Apart` has the promise that texels can be
+            // read.
+            unsafe { avx2::gather(host.wrapping_add(4 * k), offsets, exec, row) };
+        }
+        return;
+    }
+    let half = (1 << (N / 2)) - 1;
+    for h in (0..N).step_by(N / 2).filter(|h| exec >> h & half != 0) {
+        let lanes = h..h + N / 2;
+        // SAFETY: `Apart` has the promise that texels can be read.
+        unsafe {
+            match bytes {
+                1 => {
+                    for i in lanes {
+                        words[0][i] = u32::from(host.add(offsets[i] as usize).read());
+                    }
+                }
+                2 => {
+                    for i in lanes {
+                        let texel = host.add(offsets[i] as usize).cast::<u16>();
+                        words[0][i] = u32::from(texel.read_unaligned());
+                    }
+                }
+                4 => {
+                    for i in lanes {
+                        let texel = host.add(offsets[i] as usize).cast::<u32>();
+                        words[0][i] = texel.read_unaligned();
+                    }
+                }
+                8 => {
+                    for i in lanes {
+                        let texel = host.add(offsets[i] as usize).cast::<u64>().read_unaligned();
+                        words[0][i] = texel as u32;
+                        words[1][i] = (texel >> 32) as u32;
+                    }
+                }
+                _ => {
+                    for i in lanes {
+                        let texel = host.add(offsets[i] as usize).cast::<[u32; 4]>();
+                        for (word, value) in words.iter_mut().zip(texel.read_unaligned()) {
+                            word[i] = value;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The words of a line of texels.
+#[inline(always)]
+pub fn line<const N: usize, const WIDTH: usize>(line: &Line<'_>, words: &mut Row<N>) {
+    #[cfg(target_arch = "x86_64")]
+    if WIDTH == 8 && N.is_multiple_of(8) {
+        // SAFETY: hosts of this width have AVX2; `Line` has the promise that texels can be read.
+        return unsafe { avx2::line(line.from, words) };
+    }
+    for (pair, two) in words.chunks_exact_mut(2).enumerate() {
+        let element = spread(2 * pair as u32) as usize;
+        // SAFETY: `Line` has the promise that texels can be read; pairs lie side by side.
+        let texels = unsafe { line.from.add(element).cast::<[u32; 2]>().read_unaligned() };
+        two.copy_from_slice(&texels);
+    }
+}
+
+/// The values of bytes of words in a table. The width is that of the vectors of hosts that the
+/// caller is compiled for.
+#[inline(always)]
+pub fn look_up<const N: usize, const WIDTH: usize>(
+    table: &[f32; 256],
+    words: &Row<N>,
+    shift: u32,
+    out: &mut Floats<N>,
+) {
+    #[cfg(target_arch = "x86_64")]
+    if WIDTH == 8 && N.is_multiple_of(8) {
+        // SAFETY: hosts of this width have AVX2.
+        return unsafe { avx2::look_up(table, words, shift, out) };
+    }
+    for i in 0..N {
+        out[i] = table[((words[i] >> shift) & 0xff) as usize];
+    }
+}
