@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use tepui_agx_compiler::abi::tile::Tile;
 use tepui_agx_compiler::abi::{self, Colours, Interface};
 use tepui_agx_compiler::dot::Dot;
-use tepui_agx_compiler::{Made, Options, Program, Stats, Table, compile_as};
+use tepui_agx_compiler::{Options, Program, Snapshot, Stats, Table, compile_as};
 use tepui_agx_isa::disasm::Disassembler;
 use tepui_gpus::{Feature, Gpu};
 use tepui_ir::{Shader, Stage};
@@ -24,7 +24,7 @@ use crate::frontend;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tepui compile mandelbrot.comp --gpu m1
-  tepui compile shader.spv --gpu m1 --emit ir --after legalise
+  tepui compile shader.spv --gpu m1 --emit ir --after lower_alu
   glslangValidator -V --stdin -S comp -o /dev/stdout < a.comp | tepui compile -
   tepui compile - --stage fragment < blur.glsl
   tepui compile shader.spv --gpu m1 --emit cfg | dot -Tsvg -o graph.svg
@@ -340,15 +340,15 @@ fn compile_file(args: &Args, path: &Path, snapshots: bool) -> (Report, String, V
     if snapshots && emit == Emit::Ir && want == Some("spirv") {
         text = shader.to_string();
     }
-    let mut after = |name: &'static str, made: Made<'_>| {
+    let mut after = |name: &'static str, made: Snapshot<'_>| {
         names.push(name);
         if !snapshots || want.is_some_and(|w| w != name) {
             return;
         }
         match made {
-            Made::Ir(s) if emit == Emit::Ir => text = s.to_string(),
-            Made::Mir(m) if emit == Emit::Mir => text = m.to_string(),
-            Made::Mir(m) if emit == Emit::Cfg => {
+            Snapshot::Ir(s) if emit == Emit::Ir => text = s.to_string(),
+            Snapshot::Mir(m) if emit == Emit::Mir => text = m.to_string(),
+            Snapshot::Mir(m) if emit == Emit::Cfg => {
                 text = Dot { function: m, name: &report.file }.to_string();
             }
             _ => {}

@@ -13,6 +13,7 @@ use crate::shader::{
 };
 use crate::stack;
 use crate::types::Type;
+use crate::validate::MAX_DEPTH;
 use cranelift_entity::EntityRef;
 use std::collections::HashMap;
 
@@ -29,9 +30,6 @@ pub struct ParseError {
 }
 
 type Result<T> = std::result::Result<T, ParseError>;
-
-/// Deepest nesting of regions that is read.
-const MAX_DEPTH: u32 = 400;
 
 /// Reads one shader. The result is well-formed text, not yet a valid shader: see [`crate::validate()`].
 ///

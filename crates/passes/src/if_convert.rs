@@ -6,7 +6,7 @@
 //! Of a chain of `if`s whose arms but one are free, that one alone stays under a branch: the values of the others are selected behind it.
 
 use crate::edit::push;
-use crate::same::{Same, is_always_there};
+use crate::uniformity::{Uniformity, is_always_there};
 use tepui_ir::{Attrs, Inst, Op, Props, Region, Shader, Type, Value};
 
 /// Most instructions of both arms together.
@@ -23,24 +23,24 @@ pub fn run(s: &mut Shader) -> bool {
     if !s.any(|s, _, i| s.insts[i].op == Op::If) {
         return false;
     }
-    let same = Same::new(s);
+    let uniformity = Uniformity::new(s);
     let mut changed = false;
     let root = s.root;
-    region(s, root, &same, &mut changed);
+    region(s, root, &uniformity, &mut changed);
     changed
 }
 
 /// The cost of running an arm always, and whether it loads; `None` when it must not.
-fn cost(s: &Shader, r: Region, same: &Same) -> Option<(usize, bool)> {
+fn cost(s: &Shader, r: Region, uniformity: &Uniformity) -> Option<(usize, bool)> {
     let (&last, body) = s.regions[r].insts.split_last()?;
     if s.insts[last].op != Op::Yield {
         return None;
     }
-    cost_of(s, body, same)
+    cost_of(s, body, uniformity)
 }
 
 /// The cost of instructions, and whether they load; `None` for those that must not run always.
-fn cost_of(s: &Shader, body: &[Inst], same: &Same) -> Option<(usize, bool)> {
+fn cost_of(s: &Shader, body: &[Inst], uniformity: &Uniformity) -> Option<(usize, bool)> {
     let (mut sum, mut loads) = (0, false);
     for &i in body {
         let op = s.insts[i].op;
@@ -52,7 +52,7 @@ fn cost_of(s: &Shader, body: &[Inst], same: &Same) -> Option<(usize, bool)> {
         if !op.is_pure() || op.props().contains(Props::CONVERGENT) || load {
             return None;
         }
-        if s.results(i).iter().all(|&v| same.has(v)) {
+        if s.results(i).iter().all(|&v| uniformity.is_uniform(v)) {
             continue;
         }
         sum += match op {
@@ -66,19 +66,20 @@ fn cost_of(s: &Shader, body: &[Inst], same: &Same) -> Option<(usize, bool)> {
     Some((sum, loads))
 }
 
-fn region(s: &mut Shader, r: Region, same: &Same, changed: &mut bool) {
+fn region(s: &mut Shader, r: Region, uniformity: &Uniformity, changed: &mut bool) {
     let insts = std::mem::take(&mut s.regions[r].insts);
     let mut out: Vec<Inst> = Vec::with_capacity(insts.len());
     for i in insts {
         for inner in s.inst_regions(i) {
-            region(s, inner, same, changed);
+            region(s, inner, uniformity, changed);
         }
         let Attrs::If(a, b) = s.insts[i].attrs else {
             out.push(i);
             continue;
         };
-        let (Some((ca, la)), Some((cb, lb))) = (cost(s, a, same), cost(s, b, same)) else {
-            match merge(s, i, same, &mut out) {
+        let (Some((ca, la)), Some((cb, lb))) = (cost(s, a, uniformity), cost(s, b, uniformity))
+        else {
+            match merge(s, i, uniformity, &mut out) {
                 true => *changed = true,
                 false => out.push(i),
             }
@@ -88,7 +89,7 @@ fn region(s: &mut Shader, r: Region, same: &Same, changed: &mut bool) {
         // Against the selects stand the branch and the moves of an arm that has nothing else.
         let free = if ca == 0 { a } else { b };
         let moves: usize = s.terminator(free).map_or(0, |t| {
-            let moved = s.args(t).iter().filter(|&&v| same.has(v));
+            let moved = s.args(t).iter().filter(|&&v| uniformity.is_uniform(v));
             moved.map(|&v| usize::from(s.ty(v).comps())).sum()
         });
         let most = match ca.min(cb) {
@@ -134,9 +135,9 @@ fn select(s: &mut Shader, i: Inst, [c, x, y]: [Value; 3], result: Value, out: &m
 }
 
 /// Takes the only `if` in an arm out of it where the other arm is free, and so is one of that `if`'s: it then goes there in the lanes of both.
-fn merge(s: &mut Shader, i: Inst, same: &Same, out: &mut Vec<Inst>) -> bool {
+fn merge(s: &mut Shader, i: Inst, uniformity: &Uniformity, out: &mut Vec<Inst>) -> bool {
     let Attrs::If(a, b) = s.insts[i].attrs else { return false };
-    let free = |s: &Shader, r: Region| matches!(cost(s, r, same), Some((0, _)));
+    let free = |s: &Shader, r: Region| matches!(cost(s, r, uniformity), Some((0, _)));
     let (easy, hard, first) = match (free(s, a), free(s, b)) {
         (true, false) => (a, b, true),
         (false, true) => (b, a, false),
@@ -147,7 +148,8 @@ fn merge(s: &mut Shader, i: Inst, same: &Same, out: &mut Vec<Inst>) -> bool {
     let Some(at) = body.iter().position(is_if) else { return false };
     let (Some((&last, rest)), inner) = (body.split_last(), body[at]) else { return false };
     let Attrs::If(x, y) = s.insts[inner].attrs else { return false };
-    let around = [&rest[..at], rest.get(at + 1..).unwrap_or(&[])].map(|p| cost_of(s, p, same));
+    let around =
+        [&rest[..at], rest.get(at + 1..).unwrap_or(&[])].map(|p| cost_of(s, p, uniformity));
     let [Some((before, _)), Some((behind, _))] = around else { return false };
     let inner_first = match (free(s, x), free(s, y)) {
         (true, false) => true,

@@ -6,16 +6,17 @@
 //!
 //! The usual order ([`pipeline::optimise`]): [`constant_loads`] finds what is never written, [`split`] and [`promote`] turn variables into values, [`control`],
 //! [`simplify`] (constants, algebraic rules from [`mod@rules`], value numbering) and [`dce`] clean up until nothing changes,
+//! [`constant_arrays`] makes selects and bit fields of small tables,
 //! [`unroll`] writes out counted loops, [`if_convert`] flattens small arms, [`licm`] moves invariants out of loops,
 //! [`scalarise`] splits vectors and [`vectorise`] joins neighbouring memory accesses.
 //! [`subgroups`] asks other lanes only for what is not known without them.
 //! [`reassociate`] multiplies shared factors first, [`sums`] adds what can be fused with products.
 //! [`invariance`] keeps invariant outputs from all that changes roundings.
 //! [`forward`] takes values that memory is known to hold, and [`hoist`] what both arms of an `if` compute.
-//! Analyses: [`divergence`], and [`same`]: what all invocations have alike. A backend runs the lowerings (`lower_*`) that it wants; [`target::lower`] runs all in order.
+//! Analyses: [`divergence`], and [`uniformity`]: values identical in all invocations. A backend runs the lowerings (`lower_*`) that it wants; [`target::lower`] runs all in order.
 
-mod carry;
 pub mod clone;
+pub mod constant_arrays;
 pub mod constant_loads;
 pub mod control;
 pub mod dce;
@@ -43,7 +44,6 @@ pub mod promote;
 pub mod reassociate;
 pub mod rewrite;
 pub mod rules;
-pub mod same;
 pub mod scalarise;
 pub mod simplify;
 pub mod split;
@@ -51,7 +51,9 @@ pub mod subgroups;
 pub mod sums;
 pub mod target;
 mod terms;
+pub mod uniformity;
 pub mod unroll;
+mod value_split;
 pub mod vectorise;
 
 mod access;

@@ -3,9 +3,9 @@
 //! Runs behind [`crate::lower_buffers`], if that runs: accesses through such a handle become accesses of memory. Handles of
 //! images and samplers are not touched.
 
-use crate::carry::{self, Parts};
 use crate::lower_int64::handles;
 use crate::rewrite::{Emit, Step};
+use crate::value_split::{self, Parts};
 use rustc_hash::FxHashMap as HashMap;
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::{Attrs, Inst, Mem, Op, Shader, Type, Value};
@@ -24,7 +24,7 @@ pub fn run(s: &mut Shader) -> bool {
     if !s.values.keys().any(chosen) {
         return false;
     }
-    carry::run(s, &mut Handles { used, parts: HashMap::default() })
+    value_split::run(s, &mut Handles { used, parts: HashMap::default() })
 }
 
 fn buffer_op(op: Op) -> bool {

@@ -5,8 +5,8 @@
 //! whole — an address, a descriptor handle, the operand of an op that the GPU has for 64 bits ([`Options::native`]) — is a
 //! `bitcast` of such a vector, which the clean-up removes where both sides meet. 64-bit floats are not touched.
 
-use crate::carry::{self, Parts};
 use crate::rewrite::{Emit, Step};
+use crate::value_split::{self, Parts};
 use bitflags::bitflags;
 use rustc_hash::FxHashMap as HashMap;
 use tepui_ir::cranelift_entity::SecondaryMap;
@@ -51,7 +51,7 @@ pub fn run(s: &mut Shader, options: Options) -> bool {
     }
     let whole = handles(s, |_| true);
     let mut p = Pairs { options, whole, parts: HashMap::default(), vars: Vec::new() };
-    let changed = carry::run(s, &mut p);
+    let changed = value_split::run(s, &mut p);
     p.vars.sort_unstable();
     p.vars.dedup();
     for v in p.vars {

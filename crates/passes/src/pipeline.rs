@@ -1,5 +1,6 @@
 //! Passes by name, in order, with a look at the shader after each.
 
+use tepui_ir::interp::SUBGROUP;
 use tepui_ir::{Shader, stack};
 
 /// A named pass.
@@ -15,6 +16,7 @@ pub struct Pass {
 pub const PASSES: &[Pass] = &[
     Pass { name: "invariance", run: crate::invariance::run },
     Pass { name: "constant_loads", run: crate::constant_loads::run },
+    Pass { name: "constant_arrays", run: crate::constant_arrays::run },
     Pass { name: "split", run: crate::split::run },
     Pass { name: "promote", run: crate::promote::run },
     Pass { name: "control", run: crate::control::run },
@@ -28,7 +30,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "licm", run: crate::licm::run },
     Pass { name: "forward", run: crate::forward::run },
     Pass { name: "hoist", run: crate::hoist::run },
-    Pass { name: "subgroups", run: crate::subgroups::run },
+    Pass { name: "subgroups", run: |s| crate::subgroups::run(s, Some(SUBGROUP as u32)) },
     Pass { name: "scalarise", run: crate::scalarise::run },
     Pass { name: "vectorise", run: crate::vectorise::run },
     Pass { name: "lower_vars", run: crate::lower_vars::run },
@@ -81,6 +83,8 @@ const HEEDLESS_OF_DCE: &[&str] = &["promote", "simplify", "scalarise"];
 
 /// Runs passes over one shader. A pass that has nothing left to do, as far as is known, does not look again.
 pub struct Pipeline<'a> {
+    /// Lanes of a sub-group; `None` when the target has sub-groups of several sizes.
+    lanes: Option<u32>,
     /// Sees the shader after each pass that ran.
     after: &'a mut dyn FnMut(&'static str, &Shader),
     /// For each of [`PASSES`], whether it has nothing to do.
@@ -88,9 +92,12 @@ pub struct Pipeline<'a> {
 }
 
 impl<'a> Pipeline<'a> {
-    /// A pipeline that has seen nothing yet.
-    pub fn new(after: &'a mut dyn FnMut(&'static str, &Shader)) -> Pipeline<'a> {
-        Pipeline { after, quiet: [false; PASSES.len()] }
+    /// A pipeline that has seen nothing yet, for a target with sub-groups of `lanes` lanes, or of several sizes.
+    pub fn new(
+        lanes: Option<u32>,
+        after: &'a mut dyn FnMut(&'static str, &Shader),
+    ) -> Pipeline<'a> {
+        Pipeline { lanes, after, quiet: [false; PASSES.len()] }
     }
 
     /// Runs one of [`PASSES`] unless that would change nothing; returns whether it changed something.
@@ -154,7 +161,8 @@ impl<'a> Pipeline<'a> {
         self.clean(s, &["split", "promote", "control", "simplify", "dce"]);
         self.run(s, "scalarise");
         self.clean(s, &["control", "simplify", "dce", "forward"]);
-        if self.run(s, "subgroups") {
+        let lanes = self.lanes;
+        if self.with(s, "subgroups", |s| crate::subgroups::run(s, lanes)) {
             self.clean(s, &["control", "simplify", "dce"]);
         }
         // Loops in loops from the inside out, a round for each level.
@@ -166,6 +174,9 @@ impl<'a> Pipeline<'a> {
         }
         if self.run(s, "unroll_partly") {
             self.clean(s, &["simplify", "dce", "forward"]);
+        }
+        if self.run(s, "constant_arrays") {
+            self.clean(s, &["simplify", "dce"]);
         }
         self.run(s, "hoist");
         self.run(s, "if_convert");
@@ -182,9 +193,10 @@ impl<'a> Pipeline<'a> {
     }
 }
 
-/// [`Pipeline::optimise`] on a shader that no pass has seen. `after` sees the shader after each pass.
+/// [`Pipeline::optimise`] on a shader that no pass has seen, for sub-groups as the interpreter has them. `after` sees the shader
+/// after each pass.
 pub fn optimise_with(s: &mut Shader, after: &mut dyn FnMut(&'static str, &Shader)) {
-    Pipeline::new(after).optimise(s);
+    Pipeline::new(Some(SUBGROUP as u32), after).optimise(s);
 }
 
 /// [`optimise_with`] without looking.

@@ -96,13 +96,13 @@ impl Pass {
         let mut before: HashMap<usize, Vec<Inst>> = HashMap::default();
         while self.share(s, &mut products, &mut before) {}
         for p in &mut products {
-            let same = p.factors.iter().filter(|&&v| self.terms.same.has(v)).count();
+            let same = p.factors.iter().filter(|&&v| self.terms.uniform.is_uniform(v)).count();
             let apart = same > 1 && same < p.factors.len();
             if !p.shared && !apart {
                 continue;
             }
             self.changed = true;
-            p.factors.sort_by_key(|&v| !self.terms.same.has(v));
+            p.factors.sort_by_key(|&v| !self.terms.uniform.is_uniform(v));
             let (&last, rest) = match p.factors.split_last() {
                 Some(x) => x,
                 None => continue,
@@ -168,7 +168,9 @@ impl Pass {
             let (at, like, ty) = (products[first].at, products[first].inst, s.ty(a));
             let out = before.entry(at).or_default();
             let both = push(s, out, like, Op::FMul, Attrs::None, &[a, b], ty);
-            self.terms.same.set(both, self.terms.same.has(a) && self.terms.same.has(b));
+            self.terms
+                .uniform
+                .set(both, self.terms.uniform.is_uniform(a) && self.terms.uniform.is_uniform(b));
             for n in list {
                 let p = &mut products[n];
                 p.shared = true;

@@ -7,31 +7,28 @@
 use crate::divergence::Divergence;
 use crate::rewrite::{self, Emit, Lowering, Step};
 use tepui_ir::cranelift_entity::SecondaryMap;
-use tepui_ir::interp::{SUBGROUP, operator};
+use tepui_ir::interp::operator;
 use tepui_ir::{
     Attrs, Builtin, Inst, InstFlags, Op, Props, Reduce, ReduceOp, Region, Shader, Stage, Type,
     Value,
 };
 
-/// Lanes of a sub-group.
-const LANES: u32 = SUBGROUP as u32;
-
-/// Runs the pass.
-pub fn run(s: &mut Shader) -> bool {
+/// Runs the pass for a target with sub-groups of `lanes` lanes; `None` when they differ in size.
+pub fn run(s: &mut Shader, lanes: Option<u32>) -> bool {
     if !s.any(|s, _, i| wanted(s, i)) {
         return false;
     }
     let divergence = Divergence::new(s);
     let mut active = Active { divergence: &divergence, known: SecondaryMap::new() };
-    let all = match s.info.stage {
-        Stage::Compute => first_lanes(s.info.workgroup_size.iter().product()),
+    let all = match (s.info.stage, lanes) {
+        (Stage::Compute, Some(size)) => first_lanes(s.info.workgroup_size.iter().product(), size),
         // A fragment shader's helpers come and go, and vertices need not fill a sub-group.
         _ => 0,
     };
     active.region(s, s.root, all);
     let known = active.known;
     let analysed = s.values.len();
-    rewrite::run(s, &mut Pass { divergence, analysed, known })
+    rewrite::run(s, &mut Pass { divergence, analysed, known, size: lanes })
 }
 
 const SIZE: Attrs = Attrs::Builtin(Builtin::SubgroupSize);
@@ -47,11 +44,11 @@ fn asks(op: Op) -> bool {
 }
 
 /// How many lanes of each sub-group there are, from the first on; 0 when they differ.
-fn first_lanes(threads: u32) -> u32 {
+fn first_lanes(threads: u32, size: u32) -> u32 {
     match threads {
         0 => 0,
-        n if n.is_multiple_of(LANES) => LANES,
-        n if n < LANES => n,
+        n if n.is_multiple_of(size) => size,
+        n if n < size => n,
         _ => 0,
     }
 }
@@ -80,6 +77,8 @@ struct Pass {
     analysed: usize,
     /// For each instruction, how many lanes from the first on are active; 0 when that is not known.
     known: SecondaryMap<Inst, u32>,
+    /// Lanes of a sub-group, if that is known.
+    size: Option<u32>,
 }
 
 impl Pass {
@@ -98,7 +97,10 @@ impl Lowering for Pass {
         let op = e.s.insts[i].op;
         let attrs = e.s.insts[i].attrs;
         if attrs == SIZE {
-            return Step::Replace(vec![e.u32(LANES)]);
+            return match self.size {
+                Some(size) => Step::Replace(vec![e.u32(size)]),
+                None => Step::Keep,
+            };
         }
         let args = e.s.args(i).to_vec();
         let [r] = *e.s.results(i) else { return Step::Keep };
@@ -107,9 +109,14 @@ impl Lowering for Pass {
         let new = match (op, attrs) {
             (Op::Ballot, _) if lanes != 0 && e.s.as_const(args[0]).is_some() => {
                 let on = e.s.as_const(args[0]) == Some(1);
-                let mask = if on { u32::MAX >> (LANES - lanes) } else { 0 };
-                let (m, zero) = (e.u32(mask), e.u32(0));
-                Some(e.vec(&[m, zero, zero, zero]))
+                let zero = e.u32(0);
+                let words: Vec<Value> = (0..4)
+                    .map(|word| match lanes.saturating_sub(32 * word).min(32) {
+                        active if on && active > 0 => e.u32(u32::MAX >> (32 - active)),
+                        _ => zero,
+                    })
+                    .collect();
+                Some(e.vec(&words))
             }
             (Op::VoteAny | Op::VoteAll, _) if same => Some(args[0]),
             (Op::VoteEqBits, _) if same => Some(e.konst(Type::B1, 1)),
@@ -148,11 +155,15 @@ impl Lowering for Pass {
                 None
             }
             (Op::Reduce | Op::InclusiveScan | Op::ExclusiveScan, Attrs::Reduce(reduce)) => {
+                // A cluster of unknown size is larger than what is known of the lanes.
+                let size = self.size.unwrap_or(u32::MAX);
                 let cluster = match reduce.cluster {
-                    0 => LANES,
-                    c => u32::from(c).min(LANES),
+                    0 => size,
+                    c => u32::from(c).min(size),
                 };
-                let alike = same.then(|| alike(e, op, reduce, cluster, args[0], lanes)).flatten();
+                let alike = same
+                    .then(|| alike(e, op, reduce, cluster, args[0], (lanes, self.size)))
+                    .flatten();
                 alike.or_else(|| whole(e, op, reduce, cluster, args[0], lanes))
             }
             _ => None,
@@ -172,13 +183,17 @@ fn is_float(op: ReduceOp) -> bool {
 }
 
 /// Number of active lanes that a lane combines, if that can be had for little.
-fn count(e: &mut Emit, op: Op, cluster: u32, lanes: u32) -> Option<Value> {
+fn count(e: &mut Emit, op: Op, cluster: u32, lanes: u32, size: Option<u32>) -> Option<Value> {
     match op {
         Op::Reduce if lanes != 0 && cluster >= lanes => Some(e.u32(lanes)),
         Op::Reduce if lanes != 0 && lanes.is_multiple_of(cluster) => Some(e.u32(cluster)),
         // One instruction of most machines.
-        Op::Reduce if cluster == LANES || cluster == 4 => None,
+        Op::Reduce if cluster >= 32 || cluster == 4 => None,
         Op::Reduce => {
+            // The field of a cluster in the first word of the ballot: sub-groups of more lanes have more words.
+            if size.is_none_or(|size| size > 32) {
+                return None;
+            }
             let all = e.konst(Type::B1, 1);
             let m = e.value(Op::Ballot, Attrs::None, &[all], Type::vec(32, 4));
             let m = e.extract(m, 0);
@@ -203,7 +218,14 @@ fn lane(e: &mut Emit) -> Value {
 }
 
 /// What a reduction or scan of the same value in all lanes gives, from that value alone.
-fn alike(e: &mut Emit, op: Op, r: Reduce, cluster: u32, v: Value, lanes: u32) -> Option<Value> {
+fn alike(
+    e: &mut Emit,
+    op: Op,
+    r: Reduce,
+    cluster: u32,
+    v: Value,
+    (lanes, size): (u32, Option<u32>),
+) -> Option<Value> {
     let ty = e.ty(v);
     match r.op {
         ReduceOp::SMin
@@ -217,7 +239,7 @@ fn alike(e: &mut Emit, op: Op, r: Reduce, cluster: u32, v: Value, lanes: u32) ->
         _ if cluster == 1 && op == Op::Reduce => Some(v),
         _ if ty.bits() == 1 => None,
         ReduceOp::IAdd | ReduceOp::Xor | ReduceOp::FAdd => {
-            let mut n = count(e, op, cluster, lanes)?;
+            let mut n = count(e, op, cluster, lanes, size)?;
             if r.op == ReduceOp::Xor {
                 let one = e.u32(1);
                 n = e.op(Op::IAnd, &[n, one]);

@@ -86,7 +86,7 @@ impl Sum<'_> {
 
 impl Pass {
     fn is_same(&self, t: &Term) -> bool {
-        self.terms.same.has(t.a) && t.b.is_none_or(|b| self.terms.same.has(b))
+        self.terms.uniform.is_uniform(t.a) && t.b.is_none_or(|b| self.terms.uniform.is_uniform(b))
     }
 
     /// Whether a value is a part of the only sum that wants it, or a product in it.
@@ -116,7 +116,7 @@ impl Pass {
             };
             let (op, args) = (s.insts[i].op, s.args(i));
             // A sign is free.
-            cost += usize::from(op != Op::FNeg && !self.terms.same.has(s.result(i)));
+            cost += usize::from(op != Op::FNeg && !self.terms.uniform.is_uniform(s.result(i)));
             // What is put last comes first.
             match op {
                 Op::FNeg => todo.push((Part::Value(args[0]), !negative)),
@@ -156,7 +156,7 @@ impl Pass {
             }
             if is_sum(s.insts[i].op)
                 && loose(s, i)
-                && !self.terms.same.has(s.result(i))
+                && !self.terms.uniform.is_uniform(s.result(i))
                 && !self.is_below(s, i, r)
                 && let Some(before) = self.sum(s, i, r)
             {
@@ -171,7 +171,7 @@ impl Pass {
     /// A product of two that only one wants, and that is not the same for all.
     fn product(&self, s: &Shader, v: Value, r: Region) -> Option<Inst> {
         let d = self.terms.inner(s, v, r)?;
-        (s.insts[d].op == Op::FMul && !self.terms.same.has(v)).then_some(d)
+        (s.insts[d].op == Op::FMul && !self.terms.uniform.is_uniform(v)).then_some(d)
     }
 
     /// The factors of a product.

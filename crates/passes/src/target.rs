@@ -1,15 +1,18 @@
-//! What a GPU wants from the passes: one value for each backend.
+//! The lowering passes in order, with what a GPU asks of each: one [`Target`] for each back end.
 
 use crate::lower_alu::Alu;
 use crate::lower_subgroups::Subgroups;
 use crate::lower_tex::Tex;
 use crate::pipeline::Pipeline;
 use crate::{lower_addresses, lower_alu, lower_bits, lower_int64, lower_subgroups, lower_tex};
+use tepui_ir::interp::SUBGROUP;
 use tepui_ir::{Op, Shader, SrcLoc};
 
-/// A GPU's wishes. The default asks for every lowering that there is.
+/// What a GPU has and lacks. The default asks for every lowering that there is.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
+    /// Lanes of a sub-group; `None` when they differ in size.
+    pub lanes: Option<u32>,
     /// Arithmetic that it lacks.
     pub alu: Alu,
     /// What it does in 64 bits.
@@ -31,6 +34,7 @@ pub struct Target {
 impl Default for Target {
     fn default() -> Target {
         Target {
+            lanes: Some(SUBGROUP as u32),
             alu: Alu::all(),
             int64: lower_int64::Options::default(),
             min_int_bits: 16,
@@ -74,47 +78,45 @@ fn f64_op(s: &Shader) -> Option<Unsupported> {
     found
 }
 
-/// Brings an optimised shader into a target's form. `after` sees the shader after each pass.
+/// Brings an optimised shader into a target's form. Images and textures are the back end's to lower before.
 ///
 /// # Errors
-/// When the target cannot run the shader.
-pub fn lower(
-    s: &mut Shader,
-    t: &Target,
-    after: &mut dyn FnMut(&'static str, &Shader),
-) -> Result<(), Unsupported> {
-    let mut p = Pipeline::new(after);
-    p.run(s, "lower_vars");
+/// When the target cannot run the shader; it is lowered as far as that is possible.
+pub fn lower(s: &mut Shader, t: &Target, p: &mut Pipeline<'_>) -> Result<(), Unsupported> {
     p.run(s, "lower_io");
-    p.with(s, "lower_tex", |s| lower_tex::run(s, t.tex));
-    p.with(s, "lower_subgroups", |s| lower_subgroups::run(s, t.subgroups));
+    p.run(s, "lower_vars");
     if t.buffers {
         p.run(s, "lower_buffers");
     }
-    p.run(s, "simplify");
-    p.run(s, "dce");
     if let Some(o) = t.addresses {
+        p.run(s, "simplify");
+        p.run(s, "dce");
         p.with(s, "lower_addresses", |s| lower_addresses::run(s, o));
     }
-    let bits = lower_bits::Options { min_int_bits: t.min_int_bits };
-    p.with(s, "lower_bits", |s| lower_bits::run(s, bits));
+    p.run(s, "lower_handles");
     p.run(s, "scalarise");
-    if !t.float64 {
-        if p.run(s, "lower_float64") {
-            p.run(s, "simplify");
-        }
-        if let Some(e) = f64_op(s) {
-            return Err(e);
-        }
+    p.with(s, "lower_subgroups", |s| lower_subgroups::run(s, t.subgroups));
+    if !t.float64 && p.run(s, "lower_float64") {
+        p.run(s, "simplify");
     }
     p.with(s, "lower_int64", |s| lower_int64::run(s, t.int64));
-    // What one lowering makes another may have to take further: pack, then its divisions.
-    for _ in 0..2 {
+    let bits = lower_bits::Options { min_int_bits: t.min_int_bits };
+    p.with(s, "lower_bits", |s| lower_bits::run(s, bits));
+    // What one lowering makes another may have to take further: packing, then its divisions.
+    if p.with(s, "lower_alu", |s| lower_alu::run(s, t.alu)) {
         p.with(s, "lower_alu", |s| lower_alu::run(s, t.alu));
     }
     for _ in 0..2 {
         p.run(s, "simplify");
         p.run(s, "dce");
     }
-    Ok(())
+    match f64_op(s).filter(|_| !t.float64) {
+        Some(e) => Err(e),
+        None => Ok(()),
+    }
+}
+
+/// Brings textures into a target's form: the operands that it lacks.
+pub fn lower_textures(s: &mut Shader, t: &Target, p: &mut Pipeline<'_>) -> bool {
+    p.with(s, "lower_tex", |s| lower_tex::run(s, t.tex))
 }

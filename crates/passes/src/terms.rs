@@ -1,6 +1,6 @@
 //! What passes ask that take products or sums apart: who wants a value, where it is made, and whether its rounding may change.
 
-use crate::same::Same;
+use crate::uniformity::Uniformity;
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::cranelift_entity::packed_option::PackedOption;
 use tepui_ir::{Inst, InstFlags, Region, Shader, Value};
@@ -11,7 +11,7 @@ pub(crate) struct Terms {
     /// The last instruction that wants a value.
     pub user: SecondaryMap<Value, PackedOption<Inst>>,
     pub home: SecondaryMap<Inst, PackedOption<Region>>,
-    pub same: Same,
+    pub uniform: Uniformity,
 }
 
 impl Terms {
@@ -20,7 +20,7 @@ impl Terms {
             uses: SecondaryMap::with_capacity(s.values.len()),
             user: SecondaryMap::with_capacity(s.values.len()),
             home: SecondaryMap::with_capacity(s.insts.len()),
-            same: Same::default(),
+            uniform: Uniformity::default(),
         };
         s.walk(|s, r, i| {
             t.home[i] = r.into();
@@ -28,7 +28,7 @@ impl Terms {
                 t.uses[a] += 1;
                 t.user[a] = i.into();
             }
-            t.same.visit(s, i);
+            t.uniform.visit(s, i);
         });
         t
     }

@@ -63,6 +63,8 @@ fn each_pass_keeps_the_meaning() {
             "lower_float64",
             "lower_atomics",
             "lower_handles",
+            // Programs store what they computed: the test below makes tables.
+            "constant_arrays",
         ]
         .contains(&p.name);
         assert!(raw + clean + scalar > 0 || idle, "{} never changed anything", p.name);
@@ -138,5 +140,83 @@ proptest! {
         let text = s.to_string();
         let back = tepui_ir::parse(&text).unwrap();
         prop_assert_eq!(back.to_string(), text);
+    }
+}
+
+/// A shader of 16 invocations, each of which stores the element of a table that its number names, the last one for larger numbers.
+fn table(values: &[u32], bits: u32) -> String {
+    let mut body = String::new();
+    let mut next = 0;
+    let mut line = |text: String| {
+        body += &format!("    {}\n", text.replace("NEW", &format!("%{next}")));
+        next += u32::from(text.contains("NEW"));
+        next - 1
+    };
+    let zero = line("NEW:b32 = const[0x0]".into());
+    let two = line("NEW:b32 = const[0x2]".into());
+    let places: Vec<u32> =
+        (0..values.len()).map(|k| line(format!("NEW:b32 = const[{k:#x}]"))).collect();
+    let consts: Vec<u32> =
+        values.iter().map(|v| line(format!("NEW:b{bits} = const[{v:#x}]"))).collect();
+    let handle = line(format!("NEW:b64 = descriptor[@r0] %{zero}"));
+    let id = line("NEW:b32x3 = load_builtin[local_invocation_id]".into());
+    let i = line(format!("NEW:b32 = extract[0] %{id}"));
+    let at = line(format!("NEW:b32 = ishl %{i}, %{two}"));
+    for (k, v) in places.iter().zip(&consts) {
+        line(format!("store_var[$v0] %{v}, %{k}"));
+    }
+    let v = line(format!("NEW:b{bits} = load_var[$v0] %{i}"));
+    let word = match bits {
+        32 => v,
+        1 => line(format!("NEW:b32 = b2i %{v}")),
+        _ => line(format!("NEW:b32 = u2u %{v}")),
+    };
+    line(format!("store_buffer[align 4] %{handle}, %{at}, %{word}"));
+    line("yield".into());
+    format!(
+        "shader compute \"main\" {{\n  workgroup_size 16 1 1\n  resource storage_buffer set 0 binding 0 count 1 2d float \"data\"
+  var b{bits} [{}] \"table\"\n  body {{\n{body}  }}\n}}\n",
+        values.len()
+    )
+}
+
+#[test]
+fn tables_keep_every_element() {
+    use tepui_ir::interp::{Memory, dispatch};
+    let mut rng = tepui_ir_gen::Rng::new(7);
+    for round in 0..400u32 {
+        let bits = [32, 32, 16, 8, 1][round as usize % 5];
+        let (n, kind) = (2 + rng.below(15), rng.below(6));
+        let pair = [rng.bits() as u32, rng.bits() as u32];
+        let mut last = pair[0];
+        let values: Vec<u32> = (0..n)
+            .map(|_| {
+                let v = match kind {
+                    0 => rng.below(2) as u32,
+                    1 => rng.below(4) as u32,
+                    2 => rng.below(200) as u32,
+                    3 => pair[rng.below(2)],
+                    4 if rng.below(4) > 0 => last,
+                    _ => rng.bits() as u32,
+                };
+                last = v;
+                v & tepui_ir::mask(bits) as u32
+            })
+            .collect();
+        let text = table(&values, u32::from(bits));
+        let mut s = tepui_ir::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        validate(&s).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let want: Vec<u32> = (0..16).map(|k| values[k.min(values.len() - 1)]).collect();
+        let words = |s: &tepui_ir::Shader| {
+            let mut m = Memory::default();
+            m.set_words(0, 0, &[0; 16]);
+            dispatch(s, [1; 3], &mut m, 1 << 16).unwrap_or_else(|e| panic!("{e}\n{s}"));
+            m.words(0, 0)
+        };
+        assert_eq!(words(&s), want, "{text}");
+        let changed = (pipeline::find("constant_arrays").unwrap().run)(&mut s);
+        assert!(changed, "a table of {n} elements stays in memory");
+        validate(&s).unwrap_or_else(|e| panic!("{e}\n{text}\nbecame\n{s}"));
+        assert_eq!(words(&s), want, "{text}\nbecame\n{s}");
     }
 }

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use std::sync::LazyLock;
+use tepui_passes::pipeline::Pipeline;
 use tepui_spirv::{Options, translate, translate_bytes};
 
 static SEEDS: LazyLock<Vec<Vec<u32>>> = LazyLock::new(|| {
@@ -76,7 +77,12 @@ proptest! {
         if let Ok(mut s) = translate(&words, &Options::default()) {
             prop_assert!(tepui_ir::validate(&s).is_ok(), "{:?}\n{}", tepui_ir::validate(&s), s);
             tepui_passes::pipeline::optimise(&mut s);
-            if tepui_passes::target::lower(&mut s, &Default::default(), &mut |_, _| {}).is_ok() {
+            if tepui_passes::target::lower(
+                &mut s,
+                &Default::default(),
+                &mut Pipeline::new(None, &mut |_, _| {}),
+            )
+            .is_ok() {
                 prop_assert!(tepui_ir::validate(&s).is_ok(), "{:?}\n{}", tepui_ir::validate(&s), s);
             }
         }

@@ -30,7 +30,7 @@ use crate::gpu::{Error, Gpu, Result, State};
 
 /// What one compiler made of a shader.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub struct Made {
+pub struct Snapshot {
     /// Median of the times, in milliseconds.
     pub ms_median: f64,
     /// The shortest.
@@ -42,7 +42,7 @@ pub struct Made {
     pub error: Option<String>,
 }
 
-impl Made {
+impl Snapshot {
     fn times(&mut self, mut times: Vec<f64>) {
         times.sort_by(f64::total_cmp);
         self.ms_median = times.get(times.len() / 2).copied().unwrap_or(0.0);
@@ -62,9 +62,9 @@ pub struct Row {
     /// The stage, by its name.
     pub stage: String,
     /// By the driver.
-    pub driver: Made,
+    pub driver: Snapshot,
     /// By Tepui.
-    pub tepui: Made,
+    pub tepui: Snapshot,
 }
 
 impl Row {
@@ -424,7 +424,7 @@ impl<'a> Subject<'a> {
 
     /// Milliseconds of the driver, with a pipeline's fixed functions and, for a fragment shader, its vertex shader; its statistics when
     /// `made` has none yet.
-    fn driver(&self, made: &mut Made) -> std::result::Result<f64, String> {
+    fn driver(&self, made: &mut Snapshot) -> std::result::Result<f64, String> {
         let mut stages: Vec<_> =
             self.vertex.map(|m| (flag(Stage::Vertex), m)).into_iter().collect();
         stages.push((flag(self.stage), self.module));
@@ -451,7 +451,7 @@ impl<'a> Subject<'a> {
     }
 
     /// As [`Subject::driver`], by Tepui.
-    fn tepui(&self, made: &mut Made) -> std::result::Result<f64, String> {
+    fn tepui(&self, made: &mut Snapshot) -> std::result::Result<f64, String> {
         let start = Instant::now();
         let mut s = tepui_spirv::translate(self.words, &self.options).map_err(|e| e.to_string())?;
         let (options, interface) = (Default::default(), &self.interface);
@@ -523,8 +523,8 @@ pub fn run(gpu: &Gpu, files: &[PathBuf], stages: &[Stage], rounds: usize) -> Res
         let row = |stage: &str| Row {
             file: f.display().to_string(),
             stage: stage.to_owned(),
-            driver: Made::default(),
-            tepui: Made::default(),
+            driver: Snapshot::default(),
+            tepui: Snapshot::default(),
         };
         match (words, entries) {
             (Ok(words), Ok(entries)) => {

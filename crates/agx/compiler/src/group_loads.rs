@@ -1,4 +1,4 @@
-//! Loads and texture lookups move up to the one before them, so that both are waited for at once and their latencies overlap.
+//! Moves loads and texture samples up to the one before them, so that one wait serves both and their latencies overlap.
 //!
 //! Within a block a load, with the arithmetic that its address still needs, may pass everything that neither writes memory nor stays in
 //! place for another reason. Done only while registers are plenty: results live longer.
@@ -11,15 +11,15 @@ use tepui_agx_isa::Inst;
 const REACH: usize = 24;
 /// Most instructions of an address that move with it.
 const CHAIN: usize = 6;
-/// Half-registers alive beyond which lookups stay where they are: a few under way keep the texture unit busy.
+/// Register pressure beyond which texture samples are not moved: a few in flight keep the texture unit busy.
 const ENOUGH: u32 = 48;
 
-fn is_lookup(op: &Op) -> bool {
+fn is_texture(op: &Op) -> bool {
     matches!(op, Op::Isa(Inst::TextureLoad(_) | Inst::TextureSample(_)))
 }
 
 fn is_load(op: &Op) -> bool {
-    matches!(op, Op::Isa(Inst::DeviceLoad(_) | Inst::StackLoad(_))) || is_lookup(op)
+    matches!(op, Op::Isa(Inst::DeviceLoad(_) | Inst::StackLoad(_))) || is_texture(op)
 }
 
 /// Runs the pass; `pressure` is the number of half-registers alive at once, of which `limit` cost nothing. Returns
@@ -51,7 +51,7 @@ pub fn run(f: &mut Function, pressure: u32, limit: u32) -> bool {
                 && let Some(chain) = chain(f, i, &out, q, stamp, &at)
             {
                 let cost: u32 = f.dsts(i).iter().map(|&d| u32::from(f.vals[d].halves)).sum();
-                let most = if is_lookup(&op) { limit.min(ENOUGH) } else { limit };
+                let most = if is_texture(&op) { limit.min(ENOUGH) } else { limit };
                 if alive + cost <= most {
                     alive += cost;
                     // Take the chain out, and put it with the load behind the load before.

@@ -1,12 +1,12 @@
 //! Shaders to AGX machine code.
 //!
 //! ```text
-//! IR ─ passes ─ legalise ─▶ IR ─ select ─▶ machine IR ─ dce ─ regalloc ─▶ code ─ flow ─ waits ─ pack ─▶ bytes
+//! IR ─ passes ─ lower ─▶ IR ─ select ─▶ machine IR ─ dce ─ regalloc ─▶ code ─ flow ─ waits ─ pack ─▶ bytes
 //! ```
 //!
-//! - [`lower_quads`]: squares of compute invocations; [`flatten_kills`]: kills without a branch
+//! - [`lower_quads`]: squares of compute invocations; [`flatten_discards`]: discards without a branch
 //! - [`lower_images`]: images as the texture unit takes them; [`descriptor`]: how they are described in memory
-//! - [`legalise`]: operations that the machine lacks, in terms of those it has
+//! - [`mod@target`]: what the machine asks of the machine-independent lowerings
 //! - [`select`](mod@select): instructions, with everything that the hardware does for free
 //! - [`mir`]: the machine IR; [`liveness`], [`regalloc`], [`dce`] work on it
 //! - [`schedule`]: an order that needs fewer registers, [`group_loads`]: one that waits less
@@ -25,11 +25,10 @@ pub mod dce;
 pub mod descriptor;
 pub mod dot;
 pub mod error;
-pub mod flatten_kills;
+pub mod flatten_discards;
 pub mod flow;
 pub mod fold_offsets;
 pub mod group_loads;
-pub mod legalise;
 pub mod link;
 pub mod liveness;
 pub mod lower_images;
@@ -45,6 +44,7 @@ mod select;
 pub mod shuffles;
 pub mod spill;
 pub mod stats;
+pub mod target;
 pub mod uniforms;
 pub mod validate;
 pub mod varyings;
@@ -56,8 +56,10 @@ pub use stats::Stats;
 pub use uniforms::{SamplerState, Source, TextureState, Uniform};
 pub use varyings::Table;
 
+use target::target;
 use tepui_ir::{Loc, Shader, Stage, stack};
 use tepui_passes::pipeline::Pipeline;
+use tepui_passes::target::{Target, lower_textures};
 
 /// Half-registers beside those of values: `r0`, and what alignment may waste.
 const SLACK: u32 = 3;
@@ -107,8 +109,8 @@ pub struct Program {
     pub locs: Vec<(u32, Loc)>,
 }
 
-/// What a stage of the compiler made, for those who look.
-pub enum Made<'a> {
+/// The state of the program behind a pass, for the callback that looks at each.
+pub enum Snapshot<'a> {
     /// The IR after a pass.
     Ir(&'a Shader),
     /// The machine IR after a pass.
@@ -119,22 +121,27 @@ pub enum Made<'a> {
 ///
 /// # Panics
 /// When [`Options::check`] is set, and in debug builds, if a pass leaves an invalid shader.
-pub fn prepare(s: &mut Shader, options: &Options, after: &mut dyn FnMut(&'static str, Made<'_>)) {
+pub fn prepare(
+    s: &mut Shader,
+    options: &Options,
+    after: &mut dyn FnMut(&'static str, Snapshot<'_>),
+) {
     let mut look = |name: &'static str, s: &Shader| {
         if options.check
             && let Err(e) = tepui_ir::validate(s)
         {
             panic!("after {name}: {e}\n{s}");
         }
-        after(name, Made::Ir(s));
+        after(name, Snapshot::Ir(s));
     };
-    let mut p = Pipeline::new(&mut look);
+    let t = target(options);
+    let mut p = Pipeline::new(t.lanes, &mut look);
     p.with(s, "lower_quads", lower_quads::run);
     p.optimise(s);
-    if p.with(s, "flatten_kills", flatten_kills::run) {
+    if p.with(s, "flatten_discards", flatten_discards::run) {
         p.optimise(s);
     }
-    let images = images(s, &mut p);
+    let images = images(s, &t, &mut p);
     // Offsets in the terms of the machine, then what that brings closer together.
     let folded = p.with(s, "fold_offsets", fold_offsets::run);
     if images || folded {
@@ -142,52 +149,34 @@ pub fn prepare(s: &mut Shader, options: &Options, after: &mut dyn FnMut(&'static
             p.run(s, name);
         }
     }
-    lower_rest(s, options, &mut p);
+    lower_rest(s, &t, &mut p);
 }
 
 /// The lowering part of [`prepare`], for shaders that are not to be optimised.
 pub fn lower(s: &mut Shader, options: &Options, look: &mut dyn FnMut(&'static str, &Shader)) {
-    let mut p = Pipeline::new(look);
+    let t = target(options);
+    let mut p = Pipeline::new(t.lanes, look);
     p.with(s, "lower_quads", lower_quads::run);
-    images(s, &mut p);
-    lower_rest(s, options, &mut p);
+    images(s, &t, &mut p);
+    lower_rest(s, &t, &mut p);
 }
 
 /// Images and textures in the form that the machine takes.
-fn images(s: &mut Shader, p: &mut Pipeline<'_>) -> bool {
-    p.run(s, "lower_tex");
+fn images(s: &mut Shader, t: &Target, p: &mut Pipeline<'_>) -> bool {
+    lower_textures(s, t, p);
     let images = p.with(s, "lower_images", lower_images::run);
     p.run(s, "lower_atomics") || images
 }
 
-fn lower_rest(s: &mut Shader, options: &Options, p: &mut Pipeline<'_>) {
+fn lower_rest(s: &mut Shader, t: &Target, p: &mut Pipeline<'_>) {
     p.run(s, "lower_io");
     if p.with(s, "effects", abi::effects::run) {
         for name in ["promote", "control", "simplify", "dce"] {
             p.run(s, name);
         }
     }
-    use tepui_passes::lower_int64::{self, Int64};
-    use tepui_passes::lower_subgroups::{self, Subgroups};
-    p.run(s, "lower_vars");
-    if options.robust {
-        p.run(s, "lower_buffers");
-    }
-    p.run(s, "lower_handles");
-    p.run(s, "scalarise");
-    let groups = Subgroups::CLUSTERED | Subgroups::REDUCE_64 | Subgroups::IMUL | Subgroups::VOTE_EQ;
-    p.with(s, "lower_subgroups", |s| lower_subgroups::run(s, groups));
-    if p.run(s, "lower_float64") {
-        p.run(s, "simplify");
-    }
-    let int64 = lower_int64::Options { native: Int64::ADD | Int64::MUL_32X32 };
-    p.with(s, "lower_int64", |s| lower_int64::run(s, int64));
-    p.run(s, "lower_bits16");
-    p.with(s, "legalise", legalise::run);
-    for _ in 0..2 {
-        p.run(s, "simplify");
-        p.run(s, "dce");
-    }
+    // Selection refuses what is left, and names it.
+    let _ = tepui_passes::target::lower(s, t, p);
 }
 
 /// Compiles a shader: passes, selection, allocation, packing. `after` sees each stage's result.
@@ -197,7 +186,7 @@ fn lower_rest(s: &mut Shader, options: &Options, p: &mut Pipeline<'_>) {
 pub fn compile_with(
     s: &mut Shader,
     options: &Options,
-    after: &mut dyn FnMut(&'static str, Made<'_>),
+    after: &mut dyn FnMut(&'static str, Snapshot<'_>),
 ) -> Result<Program> {
     compile_as(s, options, &Interface::main(s.info.stage), after)
 }
@@ -210,7 +199,7 @@ pub fn compile_as(
     s: &mut Shader,
     options: &Options,
     interface: &Interface,
-    after: &mut dyn FnMut(&'static str, Made<'_>),
+    after: &mut dyn FnMut(&'static str, Snapshot<'_>),
 ) -> Result<Program> {
     stack::for_shader(s).run(|| {
         abi::colour::run(s, interface)?;
@@ -236,7 +225,7 @@ pub fn compile(s: &mut Shader, options: &Options) -> Result<Program> {
 pub fn compile_prepared(
     s: &Shader,
     options: &Options,
-    after: &mut dyn FnMut(&'static str, Made<'_>),
+    after: &mut dyn FnMut(&'static str, Snapshot<'_>),
 ) -> Result<Program> {
     compile_part(s, options, &Interface::main(s.info.stage), after)
 }
@@ -249,7 +238,7 @@ pub fn compile_part(
     s: &Shader,
     options: &Options,
     interface: &Interface,
-    after: &mut dyn FnMut(&'static str, Made<'_>),
+    after: &mut dyn FnMut(&'static str, Snapshot<'_>),
 ) -> Result<Program> {
     stack::for_shader(s).run(|| back_end(s, options, interface, after))
 }
@@ -258,7 +247,7 @@ fn back_end(
     s: &Shader,
     options: &Options,
     interface: &Interface,
-    after: &mut dyn FnMut(&'static str, Made<'_>),
+    after: &mut dyn FnMut(&'static str, Snapshot<'_>),
 ) -> Result<Program> {
     match (s.info.stage, interface) {
         (Stage::Compute, Interface::Compute)
@@ -277,7 +266,7 @@ fn back_end(
     let mut preamble = None;
     if !plan.results.is_empty() {
         let (f, u, places) = select::select_preamble(s, uniforms, &plan, io.clone())?;
-        after("preamble", Made::Mir(&f));
+        after("preamble", Snapshot::Mir(&f));
         (uniforms, preset) = (u, places);
         let few = u32::from(stats::tier(0));
         let back = finish(f, false, (few, 256), 0, options.checks(), &mut |_, _| {})?;
@@ -285,7 +274,7 @@ fn back_end(
         preamble = Some(pack::run(&back.listing)?.code);
     }
     let (f, uniforms, io) = select::select(s, uniforms, &preset, io)?;
-    after("select", Made::Mir(&f));
+    after("select", Snapshot::Mir(&f));
     let threads: u32 = s.info.workgroup_size.iter().product();
     let most = match options.registers {
         0 => stats::registers_for(threads),
@@ -349,25 +338,25 @@ fn finish(
     (few, most): (u32, u16),
     scratch_bytes: u32,
     check: bool,
-    after: &mut dyn FnMut(&'static str, Made<'_>),
+    after: &mut dyn FnMut(&'static str, Snapshot<'_>),
 ) -> Result<Back> {
     f.is_part = is_part;
     phis::run(&mut f);
     cse::run(&mut f);
     dce::run(&mut f);
     shuffles::run(&mut f);
-    after("mir_dce", Made::Mir(&f));
+    after("mir_dce", Snapshot::Mir(&f));
     let live = liveness::Liveness::new(&f)?;
     let (mut pressure, _) = liveness::pressure(&f, &live);
     let free = u32::from(stats::tier(0).min(most)) - SLACK;
     if pressure > few && schedule::run(&mut f, &live, few, free) {
-        after("schedule", Made::Mir(&f));
+        after("schedule", Snapshot::Mir(&f));
         (pressure, _) = liveness::pressure(&f, &live);
     }
     if group_loads::run(&mut f, pressure + SLACK, u32::from(stats::tier(0).min(most))) {
         (pressure, _) = liveness::pressure(&f, &live);
     }
-    after("group_loads", Made::Mir(&f));
+    after("group_loads", Snapshot::Mir(&f));
     if check {
         validate::run(&f)?;
     }
@@ -376,7 +365,7 @@ fn finish(
     let mut live = live;
     if pressure > room {
         (live, spilled) = spill::run(&mut f, room, scratch_bytes)?;
-        after("spill", Made::Mir(&f));
+        after("spill", Snapshot::Mir(&f));
         check_limit("bytes of scratch memory", u64::from(spilled.scratch_bytes), MAX_SCRATCH)?;
         (pressure, _) = liveness::pressure(&f, &live);
     }

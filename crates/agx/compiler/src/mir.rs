@@ -1,20 +1,20 @@
 //! The machine IR: SSA over AGX instructions.
 //!
-//! An instruction is the ISA table's own [`Inst`] with [`HOLE`] where a register is still to be chosen; the SSA values that
-//! fill the holes stand beside it, written ones in `dsts`, read ones in `srcs`, each in the order of the table's fields.
-//! What no instruction expresses is an [`Op`] of its own: phis, the joining and splitting of registers, and structured control flow.
+//! An instruction is the ISA table's own [`Inst`] with [`UNASSIGNED`] for each register that allocation chooses. Its SSA values stand
+//! beside it: results in `dsts`, sources in `srcs`, each in the order of the table's fields. Phis, vectors of consecutive registers
+//! and structured control flow are [`Op`]s of their own.
 //!
-//! Blocks stand in layout order, which is the order of the program's structure: an `if` is followed by its first arm, its second arm and what
-//! comes behind it; a loop's blocks are contiguous. Edges are never critical: a block with several successors ends in
-//! [`Ctl::If`], and both arms have blocks of their own.
+//! Blocks are in layout order: an `if` is followed by its then blocks, its else blocks and the block where both join; a loop's blocks
+//! are contiguous. There are no critical edges: a block with several successors ends in [`Ctl::If`], and then and else have
+//! blocks of their own.
 
 use cranelift_entity::{EntityList, ListPool, PrimaryMap, entity_impl};
 use tepui_agx_isa::Inst;
 use tepui_agx_isa::operand::{Gather, LodMode, OperandMut};
 use tepui_ir::Loc;
 
-/// The register number that stands for "not chosen yet" in an [`Inst`].
-pub const HOLE: u16 = u16::MAX;
+/// The register number of an operand whose register is not allocated yet.
+pub const UNASSIGNED: u16 = u16::MAX;
 
 /// An SSA value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -31,39 +31,39 @@ entity_impl!(Block, "block");
 pub struct Ins(u32);
 entity_impl!(Ins, "ins");
 
-/// How much room a value takes.
+/// Register class: the size and alignment of the registers that a value takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Room {
+pub struct RegClass {
     /// Half-registers.
     pub halves: u8,
     /// Must begin in a low half.
     pub even: bool,
 }
 
-impl Room {
+impl RegClass {
     /// One half-register.
-    pub const HALF: Room = Room { halves: 1, even: false };
+    pub const HALF: RegClass = RegClass { halves: 1, even: false };
     /// A 32-bit register.
-    pub const WORD: Room = Room { halves: 2, even: true };
+    pub const WORD: RegClass = RegClass { halves: 2, even: true };
     /// A pair of registers.
-    pub const LONG: Room = Room { halves: 4, even: true };
+    pub const LONG: RegClass = RegClass { halves: 4, even: true };
 
-    /// Room for `count` elements of `bits` each.
+    /// The class of `count` elements of `bits` each.
     #[must_use]
-    pub const fn of(bits: u8, count: u8) -> Room {
+    pub const fn of(bits: u8, count: u8) -> RegClass {
         let half = if bits <= 16 { 1 } else { bits / 16 };
-        Room { halves: half * count, even: bits > 16 }
+        RegClass { halves: half * count, even: bits > 16 }
     }
 }
 
 /// Structured control flow.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Ctl {
-    /// Ends a block: an `if_icmp` or `if_fcmp`; lanes that fail go to the second arm.
+    /// Ends a block: an `if_icmp` or `if_fcmp`; lanes that fail go to the else block.
     If(Inst),
-    /// Begins the block of the second arm.
+    /// Begins the else block.
     Else,
-    /// Begins the block behind both arms.
+    /// Begins the block where then and else join.
     EndIf,
     /// Ends the block before a loop.
     Loop,
@@ -132,7 +132,7 @@ pub struct Function {
     /// Instructions.
     pub insts: PrimaryMap<Ins, Instr>,
     /// Values.
-    pub vals: PrimaryMap<Val, Room>,
+    pub vals: PrimaryMap<Val, RegClass>,
     /// Storage of value lists.
     pub pool: ListPool<Val>,
     /// `r0h` is kept at zero for shuffles.
@@ -147,8 +147,8 @@ pub struct Function {
 
 impl Function {
     /// A new value.
-    pub fn val(&mut self, room: Room) -> Val {
-        self.vals.push(room)
+    pub fn val(&mut self, class: RegClass) -> Val {
+        self.vals.push(class)
     }
 
     /// Makes an instruction that is in no block yet.
@@ -212,20 +212,20 @@ pub fn isa_mut(op: &mut Op) -> Option<&mut Inst> {
     }
 }
 
-/// Calls `f` for each hole: half-registers that it covers, and whether it is written.
-pub fn holes(inst: &Inst, mut f: impl FnMut(u16, bool)) {
+/// Calls `f` for each operand without a register: its size in half-registers, and whether it is written.
+pub fn unassigned(inst: &Inst, mut f: impl FnMut(u16, bool)) {
     let mut inst = *inst;
     inst.visit_mut(|operand, written| {
-        if let Some((HOLE, halves)) = operand.reg() {
+        if let Some((UNASSIGNED, halves)) = operand.reg() {
             f(halves, written);
         }
     });
 }
 
-/// Fills the holes with registers, in order: `regs(written)` gives the next one.
+/// Assigns registers to operands without one, in order: `regs(written)` gives the next.
 pub fn fill(inst: &mut Inst, mut regs: impl FnMut(bool) -> u16) {
     inst.visit_mut(|mut operand: OperandMut<'_>, written| {
-        if let Some((HOLE, _)) = operand.reg() {
+        if let Some((UNASSIGNED, _)) = operand.reg() {
             let reg = regs(written);
             operand.set_reg(reg);
         }
@@ -252,8 +252,8 @@ pub fn effect(op: &Op) -> Effect {
         Op::Phi | Op::Ctl(_) | Op::Exports => Effect::Fixed,
         Op::Collect | Op::Split | Op::Copy | Op::Undef | Op::Preload(_) => Effect::Pure,
         Op::Isa(i) => match i {
-            Inst::MovImm16(m) if m.d.reg != HOLE => Effect::Fixed,
-            Inst::Bitop(b) if b.d.reg != HOLE => Effect::Fixed,
+            Inst::MovImm16(m) if m.d.reg != UNASSIGNED => Effect::Fixed,
+            Inst::Bitop(b) if b.d.reg != UNASSIGNED => Effect::Fixed,
             // What is active depends on the place.
             Inst::GetSr(g) if matches!(g.sr.0, 56..=63) => Effect::Group,
             Inst::IcmpBallot(_)

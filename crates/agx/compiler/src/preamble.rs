@@ -7,7 +7,7 @@
 
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::{Access, Attrs, Inst, Op, Props, Region, Shader, Type, Value};
-use tepui_passes::same::{is_always_there, is_same_builtin};
+use tepui_passes::uniformity::{is_always_there, is_uniform_builtin};
 
 /// What moves to the preamble.
 #[derive(Clone, Debug, Default)]
@@ -58,7 +58,7 @@ fn kind(s: &Shader, i: Inst, kinds: &SecondaryMap<Value, Kind>, top: bool) -> Ki
             });
             if known { Kind::Free } else { Kind::Varying }
         }
-        (Op::LoadBuiltin, Attrs::Builtin(b)) if is_same_builtin(b) => Kind::Free,
+        (Op::LoadBuiltin, Attrs::Builtin(b)) if is_uniform_builtin(b) => Kind::Free,
         (Op::LoadGlobal | Op::LoadBuffer, Attrs::Mem(m))
             if (top || from_descriptor(s, i) || is_always_there(s, i))
                 && m.access.contains(Access::CONST)

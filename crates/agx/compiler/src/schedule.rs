@@ -1,11 +1,12 @@
-//! Instructions of a block in an order that keeps less alive at once.
+//! List scheduling of a block for register pressure.
 //!
-//! From the end of the block upwards, of the instructions whose users are all placed the one is taken that frees most registers: its
-//! results die above it, its operands begin to live. Kept only where the block's peak becomes lower.
+//! Bottom-up: of the instructions whose users are all placed, the one that frees most registers goes next. Above it its results
+//! are dead and its operands are live. The new order is kept only if the block's peak pressure is lower.
 //!
-//! Loads and lookups that were under way together stay so, and hide each other's latency, unless the peak costs threads, which hide more.
+//! Loads and texture samples that were in flight together stay together, to hide each other's latency, unless the peak costs
+//! occupancy, which hides more.
 //!
-//! What an instruction costs changes only when a value that it reads begins to live, so that a heap holds those that are ready:
+//! The cost of an instruction changes only when a value that it reads becomes live, so ready instructions are kept in a heap:
 //! `n log n` in the block's operands.
 //! source: the method of Mesa's agx_pressure_schedule.c
 
@@ -14,7 +15,7 @@ use crate::mir::{Ctl, Effect, Function, Ins, Op, Val, effect, isa};
 use cranelift_entity::SecondaryMap;
 use std::collections::BinaryHeap;
 
-/// Half-registers alive at once that are not worth a look.
+/// Below this register pressure a block is not rescheduled.
 pub const FEW: u32 = 16;
 
 /// Runs the pass on blocks with more than `few` half-registers alive at once; more than `limit` cost threads. Returns whether anything moved.
@@ -56,7 +57,7 @@ fn is_load(op: &Op) -> bool {
     isa(op).is_some_and(|i| i.scoreboard().is_some())
 }
 
-fn room(f: &Function, v: Val) -> i32 {
+fn class(f: &Function, v: Val) -> i32 {
     i32::from(f.vals[v].halves)
 }
 
@@ -65,16 +66,16 @@ fn peak(f: &Function, insts: &[Ins], out: &[Val], live: &mut LiveSet) -> u32 {
     let mut now = live.fill(f, out) as i32;
     let mut most = now;
     for &i in insts.iter().rev() {
-        let written: i32 = f.dsts(i).iter().map(|&d| room(f, d)).sum();
+        let written: i32 = f.dsts(i).iter().map(|&d| class(f, d)).sum();
         for &d in f.dsts(i) {
             if live.remove(d) {
-                now -= room(f, d);
+                now -= class(f, d);
             }
         }
         most = most.max(now + written);
         for &s in f.srcs(i) {
             if live.insert(s) {
-                now += room(f, s);
+                now += class(f, s);
             }
         }
         most = most.max(now);
@@ -249,10 +250,10 @@ impl<'a> Ready<'a> {
     fn offer(&mut self, n: u32, live: &LiveSet) {
         let f = self.f;
         let (dsts, srcs) = (f.dsts(self.body[n as usize]), f.srcs(self.body[n as usize]));
-        let gone: i32 = dsts.iter().filter(|&&d| live.contains(d)).map(|&d| room(f, d)).sum();
+        let gone: i32 = dsts.iter().filter(|&&d| live.contains(d)).map(|&d| class(f, d)).sum();
         let new =
             srcs.iter().enumerate().filter(|(k, s)| !live.contains(**s) && !srcs[..*k].contains(s));
-        let cost = new.map(|(_, &s)| room(f, s)).sum::<i32>() - gone;
+        let cost = new.map(|(_, &s)| class(f, s)).sum::<i32>() - gone;
         self.cost[n as usize] = cost;
         self.heap.push((-cost, n));
     }
@@ -263,7 +264,7 @@ impl<'a> Ready<'a> {
         while link != 0 {
             let (n, next) = self.links[link as usize - 1];
             if self.after[n as usize] == 0 {
-                self.cost[n as usize] -= room(self.f, v);
+                self.cost[n as usize] -= class(self.f, v);
                 self.heap.push((-self.cost[n as usize], n));
             }
             link = next;

@@ -1,15 +1,15 @@
-//! Spilling: too many values at once are made fewer.
+//! Spilling: lowers register pressure to what the register file holds.
 //!
-//! At the place where most half-registers are alive, values are chosen that cost least to give up: constants, special registers and
-//! uniforms are made again before each use; others are stored after their definition and loaded before each use. Repeated
-//! until everything fits. SSA stays SSA: each load is a new value with one use.
+//! Where most half-registers are live, the values that are cheapest to spill are chosen: constants, special registers and uniforms
+//! are rematerialised before each use; others are stored after their definition and reloaded before their uses. Repeated until the
+//! pressure fits. The result is SSA: each reload is a new value.
 //!
-//! Phis of a block are alive at once even if each is stored at once; where they are too many for that, they become loads of places in
-//! memory that their sources are stored to ([`memory_phis`]).
+//! Phis of a block are live together even if each is stored at once. Where they are too many, they become reloads of slots
+//! that their sources are stored to ([`memory_phis`]).
 
 use crate::error::{Error, Result};
 use crate::liveness::{LiveSet, Liveness};
-use crate::mir::{Block, Ctl, Effect, Function, HOLE, Ins, Op, Val, effect};
+use crate::mir::{Block, Ctl, Effect, Function, Ins, Op, UNASSIGNED, Val, effect};
 use cranelift_entity::SecondaryMap;
 use tepui_agx_isa::Inst;
 use tepui_agx_isa::operand::{Format, Index, RegVec, Size};
@@ -28,7 +28,7 @@ pub struct Spilled {
 
 /// Rounds before giving up.
 const ROUNDS: usize = 512;
-/// A loop makes what is in it this much dearer.
+/// Spill-cost weight per loop depth.
 const LOOP_WEIGHT: u32 = 8;
 
 /// Gives up values until no more than `limit` half-registers are alive at once.
@@ -170,17 +170,17 @@ fn choose(
     fixed: &mut SecondaryMap<Val, bool>,
     chosen: &mut SecondaryMap<Val, Option<Cost>>,
 ) -> bool {
-    let room = |v: Val| u32::from(f.vals[v].halves);
-    let mut freed: u32 = alive.iter().filter(|&&v| chosen[v].is_some()).map(|&v| room(v)).sum();
+    let class = |v: Val| u32::from(f.vals[v].halves);
+    let mut freed: u32 = alive.iter().filter(|&&v| chosen[v].is_some()).map(|&v| class(v)).sum();
     let mut choice: Vec<Val> =
         alive.iter().copied().filter(|&v| !fixed[v] && f.vals[v].halves <= 8).collect();
-    choice.sort_by_key(|&v| (u64::from(costs[v]) << 8) / u64::from(room(v).max(1)));
+    choice.sort_by_key(|&v| (u64::from(costs[v]) << 8) / u64::from(class(v).max(1)));
     let mut any = false;
     for v in choice {
         if freed >= over {
             break;
         }
-        freed += room(v);
+        freed += class(v);
         fixed[v] = true;
         chosen[v] = Some(Cost { def: None });
         any = true;
@@ -231,13 +231,13 @@ fn memory_phis(
             let at = made
                 .filter(|&k| !is_head(&f.insts[body[k]].op))
                 .map_or(f.body_end(pred), |k| k + 1);
-            let store = stack_store(f, source, place);
-            let store = f.make(Op::Isa(store), &[], &[source], loc);
+            let store = stack_access(f, source, place, Access::Store);
+            let store = f.make(store, &[], &[source], loc);
             f.blocks[pred].insts.insert(at, store);
             done.stores += 1;
         }
-        let load = stack_load(f, v, place);
-        let load = f.make(Op::Isa(load), &[v], &[], loc);
+        let load = stack_access(f, v, place, Access::Load);
+        let load = f.make(load, &[v], &[], loc);
         done.loads += 1;
         let mut insts = std::mem::take(&mut f.blocks[block].insts);
         insts.retain(|&i| i != phi);
@@ -262,37 +262,27 @@ fn new_place(f: &Function, v: Val, done: &mut Spilled) -> u32 {
     at
 }
 
-fn stack_store(f: &Function, v: Val, place: u32) -> Inst {
-    let (format, size, count) = slot_format(f, v);
-    let inst = StackStore {
-        format,
-        mask: (1 << count) - 1,
-        r: RegVec::new(HOLE, size, count),
-        index: Index::Imm(place as i16),
-        ..StackStore::default()
-    };
-    inst.into()
+/// An access of a value's stack slot.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Load,
+    Store,
 }
 
-fn stack_load(f: &Function, v: Val, place: u32) -> Inst {
-    let (format, size, count) = slot_format(f, v);
-    let inst = StackLoad {
-        format,
-        mask: (1 << count) - 1,
-        r: RegVec::new(HOLE, size, count),
-        index: Index::Imm(place as i16),
-        ..StackLoad::default()
-    };
-    inst.into()
-}
-
-fn slot_format(f: &Function, v: Val) -> (Format, Size, u8) {
-    let room = f.vals[v];
-    if room.even {
-        (Format::I32, Size::B32, room.halves / 2)
+/// The instruction that loads a value from its stack slot, or stores it there.
+fn stack_access(f: &Function, v: Val, place: u32, access: Access) -> Op {
+    let class = f.vals[v];
+    let (format, size, count) = if class.even {
+        (Format::I32, Size::B32, class.halves / 2)
     } else {
-        (Format::I16, Size::B16, room.halves)
-    }
+        (Format::I16, Size::B16, class.halves)
+    };
+    let (mask, r) = ((1 << count) - 1, RegVec::new(UNASSIGNED, size, count));
+    let index = Index::Imm(place as i16);
+    Op::Isa(match access {
+        Access::Load => StackLoad { format, mask, r, index, ..StackLoad::default() }.into(),
+        Access::Store => StackStore { format, mask, r, index, ..StackStore::default() }.into(),
+    })
 }
 
 fn rewrite(
@@ -351,8 +341,8 @@ fn rewrite(
                 let d = f.dsts(i)[n];
                 if chosen[d].is_some() && place[d] != u32::MAX {
                     let loc = f.insts[i].loc;
-                    let store = stack_store(f, d, place[d]);
-                    stores.push(f.make(Op::Isa(store), &[], &[d], loc));
+                    let store = stack_access(f, d, place[d], Access::Store);
+                    stores.push(f.make(store, &[], &[d], loc));
                     done.stores += 1;
                 }
             }
@@ -393,8 +383,8 @@ fn reload(
         return r;
     }
     let loc = def.map_or_else(Default::default, |(_, d)| f.insts[d].loc);
-    let load = stack_load(f, s, place[s]);
-    out.push(f.make(Op::Isa(load), &[r], &[], loc));
+    let load = stack_access(f, s, place[s], Access::Load);
+    out.push(f.make(load, &[r], &[], loc));
     done.loads += 1;
     r
 }

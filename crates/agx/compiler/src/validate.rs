@@ -1,9 +1,9 @@
-//! Checks of the machine IR: holes and values agree in number and size, every use is dominated by its definition, phis have a source
+//! Checks of the machine IR: operands without a register and values agree in number and size, every use is dominated by its definition, phis have a source
 //! for each predecessor.
 
 use crate::error::{Error, Result};
 use crate::liveness::{LiveSet, Liveness};
-use crate::mir::{Block, Function, Op, Val, holes, isa};
+use crate::mir::{Block, Function, Op, Val, isa, unassigned};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use tepui_agx_isa::Inst;
 
@@ -57,13 +57,13 @@ pub fn run(f: &Function) -> Result<()> {
                 let (mut d, mut s) = (dsts.iter(), srcs.iter());
                 let mut wrong = None;
                 let texture = matches!(inst, Inst::TextureSample(_) | Inst::TextureLoad(_));
-                holes(inst, |halves, written| {
+                unassigned(inst, |halves, written| {
                     let v = if written { d.next() } else { s.next() };
-                    let room = v.map_or(0, |&v| u16::from(f.vals[v].halves));
+                    let class = v.map_or(0, |&v| u16::from(f.vals[v].halves));
                     // An operand may read the low part of a wider value.
                     // Texture instructions write four registers, whatever their mask.
-                    if room < halves || (written && room != halves && !texture) {
-                        wrong = Some((halves, room));
+                    if class < halves || (written && class != halves && !texture) {
+                        wrong = Some((halves, class));
                     }
                 });
                 if let Some((want, have)) = wrong {

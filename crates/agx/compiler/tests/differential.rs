@@ -110,8 +110,8 @@ fn check(seeds: std::ops::Range<u64>, config: &Config, options: Options, optimis
         lower(&mut s, &options, &mut look);
         define(&mut s);
         let mut mir = String::new();
-        let mut keep = |_: &str, m: tepui_agx_compiler::Made<'_>| {
-            if let (true, tepui_agx_compiler::Made::Mir(m)) =
+        let mut keep = |_: &str, m: tepui_agx_compiler::Snapshot<'_>| {
+            if let (true, tepui_agx_compiler::Snapshot::Mir(m)) =
                 (std::env::var_os("TEPUI_MIR").is_some(), m)
             {
                 mir = m.to_string();

@@ -5,7 +5,7 @@
 use std::path::Path;
 use tepui_agx_compiler::abi::tile::Tile;
 use tepui_agx_compiler::abi::{self, Colours, Interface};
-use tepui_agx_compiler::{Made, Options, compile_part, lower};
+use tepui_agx_compiler::{Options, Snapshot, compile_part, lower};
 use tepui_agx_isa::disasm::Disassembler;
 
 fn listing(code: &[u8]) -> String {
@@ -48,8 +48,8 @@ fn files() {
             .unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         lower(&mut s, &Options::default(), &mut |_, _| {});
         let mut got = None;
-        let mut after = |name: &'static str, made: Made<'_>| {
-            if let (true, Made::Mir(m)) = (name == until, made) {
+        let mut after = |name: &'static str, made: Snapshot<'_>| {
+            if let (true, Snapshot::Mir(m)) = (name == until, made) {
                 got = Some(m.to_string());
             }
         };

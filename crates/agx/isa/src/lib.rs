@@ -40,7 +40,7 @@
 //! * A braced note follows if bits that applegpu does not show are not as usual.
 //! * Select instructions read uniforms from u128 on (applegpu drops the high bit of the number;
 //!   Mesa's packing is followed).
-//! * `stack_get_ptr`, `TODO.stack_adjust` and `TODO.stack_adjust2` are told from `stack_load` and
+//! * `stack_get_ptr`, `stack_adjust` and `TODO.stack_adjust2` are told from `stack_load` and
 //!   `stack_store`, which applegpu tries first.
 //! * The lane operand of a SIMD-group shuffle may have 32 bits (Mesa emits it); applegpu prints it
 //!   as a 16-bit register.

@@ -47,6 +47,8 @@ pub fn find(name: &str) -> Vec<usize> {
 
 /// Mnemonics that are other instructions' with certain operands.
 pub const ALIASES: &[(&str, &str)] = &[
+    ("TODO.ldcf", "ldcf"),
+    ("TODO.stack_adjust", "stack_adjust"),
     ("and", "bitop"),
     ("or", "bitop"),
     ("xor", "bitop"),

@@ -206,6 +206,11 @@ mod alias {
     const LOAD_USUAL: [&str; 4] = ["1", "0", "4", "0"];
     const STORE_USUAL: [&str; 4] = ["1", "0", "2", "0"];
 
+    /// Placeholders of applegpu for instructions that Mesa's compiler names.
+    /// source: Mesa, agx_opcodes.py
+    const PLACEHOLDERS: [(&str, &str); 2] =
+        [("TODO.ldcf", "ldcf"), ("TODO.stack_adjust", "stack_adjust")];
+
     /// Replaces the plain text by the one that applegpu prints.
     pub fn shorten(inst: &Inst, text: &mut Text) {
         let ops = &mut text.operands;
@@ -273,6 +278,9 @@ mod alias {
             add(&[table], ops, 0);
             add(&["0"], ops, 3);
             return;
+        }
+        if let Some((_, name)) = PLACEHOLDERS.iter().find(|(p, _)| p == mnemonic) {
+            *mnemonic = name.to_string();
         }
         match mnemonic.as_str() {
             "bitop_mov_a" => *mnemonic = "bitop".to_string(),

@@ -102,7 +102,7 @@ const CASES: &[(&str, &str)] = &[
         "iterproj r4l_r4h_r5l, r1l, cf0, r2h, sample, 0b0, 0, 0, 0, 0, 0",
         "W r8+3, R r2+1, R cf0+256?, R cf0+1, R r5+1",
     ),
-    ("TODO.ldcf r4_r5_r6, cf6", "W r8+6, R cf6+1"),
+    ("ldcf r4_r5_r6, cf6", "W r8+6, R cf6+1"),
     ("st_var 1, r4, 3", "R r8+2"),
     ("sample_mask r1l, 255", "R r2+1"),
     ("zs_emit 255, r4l_r4h_r5l, 0", "R r8+3"),
@@ -149,4 +149,16 @@ fn scoreboard_and_branches() {
     assert_eq!(inst("jmp_exec_any pc-20").branch_offset(), Some(-20));
     assert!(inst("stop").is_end() && inst("pop_exec r0l, 1").is_mask_change());
     assert!(inst("TODO.unkE800").is_unknown());
+}
+
+#[test]
+fn placeholders_of_applegpu_are_accepted() {
+    for (placeholder, name) in [
+        ("TODO.ldcf r4_r5_r6, cf6", "ldcf             r4_r5_r6, cf6"),
+        ("TODO.stack_adjust 0, 1, 2, 0, 0, -16", "stack_adjust     0, 1, 2, 0, 0, -16"),
+    ] {
+        let inst: Inst = placeholder.parse().unwrap();
+        assert_eq!(inst.to_string(), name);
+        assert_eq!(inst, name.parse().unwrap());
+    }
 }

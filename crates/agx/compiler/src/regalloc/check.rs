@@ -20,9 +20,9 @@ struct Origins {
 impl Origins {
     fn new(f: &Function) -> Origins {
         let mut o = Origins { first: SecondaryMap::with_capacity(f.vals.len()), of: Vec::new() };
-        for (v, room) in f.vals.iter() {
+        for (v, class) in f.vals.iter() {
             o.first[v] = o.of.len() as u32;
-            o.of.extend((0..room.halves).map(|k| (v, k)));
+            o.of.extend((0..class.halves).map(|k| (v, k)));
         }
         // Definitions stand before their uses in layout order.
         for data in f.blocks.values() {

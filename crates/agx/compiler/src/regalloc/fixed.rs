@@ -27,35 +27,35 @@ pub(super) fn exports(f: &Function) -> Range<u16> {
     ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).map_or(0..0, |(start, end)| start..end)
 }
 
-/// Exported values wish to be made where they are exported, and loaded vectors where their parts are.
-pub(super) fn wishes(f: &Function, wish: &mut SecondaryMap<Val, u16>) {
+/// Exported values hint to be made where they are exported, and loaded vectors where their parts are.
+pub(super) fn hints(f: &Function, hint: &mut SecondaryMap<Val, u16>) {
     if f.exports.is_empty() {
         return;
     }
     for b in f.blocks.values() {
         for &i in b.insts.iter().filter(|&&i| f.insts[i].op == Op::Exports) {
             for (&s, &at) in f.srcs(i).iter().zip(&f.exports) {
-                wish[s] = at;
+                hint[s] = at;
             }
         }
     }
     for b in f.blocks.values() {
         for &i in b.insts.iter().rev() {
             match (f.insts[i].op, f.dsts(i), f.srcs(i)) {
-                (Op::Collect, &[d], srcs) if wish[d] != NONE => {
-                    let mut at = wish[d];
+                (Op::Collect, &[d], srcs) if hint[d] != NONE => {
+                    let mut at = hint[d];
                     for &s in srcs {
-                        if wish[s] == NONE {
-                            wish[s] = at;
+                        if hint[s] == NONE {
+                            hint[s] = at;
                         }
                         at += u16::from(f.vals[s].halves);
                     }
                 }
-                (Op::Split, parts, &[s]) if wish[s] == NONE => {
+                (Op::Split, parts, &[s]) if hint[s] == NONE => {
                     let mut at = 0;
                     for &p in parts {
-                        if wish[p] != NONE && wish[p] >= at {
-                            wish[s] = wish[p] - at;
+                        if hint[p] != NONE && hint[p] >= at {
+                            hint[s] = hint[p] - at;
                             break;
                         }
                         at += u16::from(f.vals[p].halves);

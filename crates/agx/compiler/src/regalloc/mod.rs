@@ -1,9 +1,10 @@
 //! Register allocation on SSA.
 //!
-//! Blocks are taken in layout order, which visits definitions before uses. A value gets the first free place that suits it, after
-//! places that save a copy (where a phi's result is, beside its neighbours of a [`Op::Collect`], where it was before a [`Op::Split`])
-//! were tried. A vector and parts of it that live on share their place, since SSA values do not change. When there is room but not in one piece, values are moved out of the way before the instruction.
-//! Each block records where live values are at its start; every edge then copies from where its predecessor has them.
+//! Blocks are allocated in layout order, which visits definitions before uses. A value first tries registers that save a copy: those
+//! of the phi that it goes to, those beside its neighbours in an [`Op::Collect`], those that it had before an [`Op::Split`]; then
+//! it takes the first free registers of its class. A vector and components of it that live on share registers, since SSA values do
+//! not change. When enough registers are free but not consecutive, values are moved out of the way before the instruction.
+//! Each block records where its live-in values are; copies on every edge move them there from where the predecessor has them.
 //!
 //! [`check`] follows the result step by step and finds every register that does not hold what an instruction expects.
 
@@ -14,11 +15,11 @@ mod fixed;
 use crate::code::{Code, CodeBlock, Step};
 use crate::error::{Error, Result};
 use crate::liveness::{LiveSet, Liveness};
-use crate::mir::{self, Block, Ctl, Function, Ins, Op, Room, Val};
+use crate::mir::{self, Block, Ctl, Function, Ins, Op, RegClass, Val};
 use copies::Copy;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
-use fixed::{exports, fixed_end, wishes};
+use fixed::{exports, fixed_end, hints};
 use std::ops::Range;
 use tepui_ir::Loc;
 
@@ -84,8 +85,8 @@ struct Alloc<'a> {
     into: SecondaryMap<Val, Option<(Val, u8)>>,
     /// Whether anything reads a value.
     used: SecondaryMap<Val, bool>,
-    /// Where a phi or vector would like to be.
-    wish: SecondaryMap<Val, u16>,
+    /// Registers that a phi or vector tries first.
+    hint: SecondaryMap<Val, u16>,
     /// Where what is exported goes.
     export: SecondaryMap<Val, u16>,
     /// The half-registers of exports.
@@ -133,9 +134,9 @@ impl<'a> Alloc<'a> {
                 }
             }
         }
-        let mut wish = SecondaryMap::with_default(NONE);
-        wishes(f, &mut wish);
-        let export = wish.clone();
+        let mut hint = SecondaryMap::with_default(NONE);
+        hints(f, &mut hint);
+        let export = hint.clone();
         Alloc {
             f,
             l,
@@ -148,7 +149,7 @@ impl<'a> Alloc<'a> {
             loc: SecondaryMap::with_default(NONE),
             into,
             used,
-            wish,
+            hint,
             export,
             kept: exports(f),
             edges: vec![Edges::default(); f.blocks.len()],
@@ -167,15 +168,15 @@ impl<'a> Alloc<'a> {
             && self.owner[usize::from(reg)..usize::from(reg + halves)].iter().all(|o| o.is_none())
     }
 
-    fn suits(&self, reg: u16, room: Room) -> bool {
+    fn suits(&self, reg: u16, class: RegClass) -> bool {
         reg != NONE
-            && (!room.even || reg.is_multiple_of(2))
-            && self.is_free(reg, u16::from(room.halves))
+            && (!class.even || reg.is_multiple_of(2))
+            && self.is_free(reg, u16::from(class.halves))
     }
 
     /// The first free place. A single half prefers one whose other half is taken.
-    fn find(&self, room: Room) -> Option<u16> {
-        let n = u16::from(room.halves);
+    fn find(&self, class: RegClass) -> Option<u16> {
+        let n = u16::from(class.halves);
         if n == 1 {
             let mut whole = None;
             for reg in self.first..self.limit {
@@ -197,17 +198,17 @@ impl<'a> Alloc<'a> {
         let kept = self.kept.clone();
         if !kept.is_empty()
             && let Some(reg) =
-                self.first_free(room, self.highest.max(kept.end), |h| kept.contains(&h))
+                self.first_free(class, self.highest.max(kept.end), |h| kept.contains(&h))
         {
             return Some(reg);
         }
-        self.first_free(room, self.limit, |_| false)
+        self.first_free(class, self.limit, |_| false)
     }
 
     /// The first free place before `end` without what is kept.
-    fn first_free(&self, room: Room, end: u16, kept: impl Fn(u16) -> bool) -> Option<u16> {
-        let n = u16::from(room.halves);
-        let step = if room.even { 2 } else { 1 };
+    fn first_free(&self, class: RegClass, end: u16, kept: impl Fn(u16) -> bool) -> Option<u16> {
+        let n = u16::from(class.halves);
+        let step = if class.even { 2 } else { 1 };
         let taken = |&h: &u16| self.owner[usize::from(h)].is_some() || kept(h);
         let mut reg = self.first.next_multiple_of(step);
         while reg + n <= end {
@@ -229,10 +230,10 @@ impl<'a> Alloc<'a> {
         self.loc[v] = reg;
         self.highest = self.highest.max(reg + n);
         if let Some((w, at)) = self.into[v]
-            && self.wish[w] == NONE
+            && self.hint[w] == NONE
             && reg >= u16::from(at)
         {
-            self.wish[w] = reg - u16::from(at);
+            self.hint[w] = reg - u16::from(at);
         }
     }
 
@@ -258,9 +259,9 @@ impl<'a> Alloc<'a> {
 
     /// Whether `v` may lie at `reg` beside `other`, which has the same bits there.
     fn may_share(&self, v: Val, reg: u16, other: Val) -> bool {
-        let room = self.f.vals[v];
-        (!room.even || reg.is_multiple_of(2))
-            && (reg..reg + u16::from(room.halves)).all(|h| {
+        let class = self.f.vals[v];
+        (!class.even || reg.is_multiple_of(2))
+            && (reg..reg + u16::from(class.halves)).all(|h| {
                 let h = usize::from(h);
                 self.owner.get(h) == Some(&other.into()) && self.shared[h].is_none()
             })
@@ -269,8 +270,8 @@ impl<'a> Alloc<'a> {
     /// The place for a joined vector that saves most copies: where many of its parts are already, or where it is exported from, if the rest is
     /// free. Parts that live on stay there with it.
     fn around(&self, w: Val, parts: &[Val]) -> Option<u16> {
-        let room = self.f.vals[w];
-        let n = u16::from(room.halves);
+        let class = self.f.vals[w];
+        let n = u16::from(class.halves);
         let mut best: Option<(u16, u16)> = None;
         let mut at = 0;
         let of_parts = parts.iter().map(|&p| {
@@ -282,7 +283,7 @@ impl<'a> Alloc<'a> {
         for base in of_parts.chain([Some(export)]).flatten() {
             let fits = base >= self.first
                 && base.saturating_add(n) <= self.limit
-                && (!room.even || base.is_multiple_of(2));
+                && (!class.even || base.is_multiple_of(2));
             if !fits {
                 continue;
             }
@@ -305,32 +306,32 @@ impl<'a> Alloc<'a> {
 
     /// A place for `v`: one that saves a copy, or the first that is free.
     fn choose(&mut self, v: Val) -> Option<u16> {
-        let room = self.f.vals[v];
-        if self.suits(self.wish[v], room) {
-            return Some(self.wish[v]);
+        let class = self.f.vals[v];
+        if self.suits(self.hint[v], class) {
+            return Some(self.hint[v]);
         }
         if let Some((w, at)) = self.into[v] {
             let at = u16::from(at);
             // A phi's result may itself go into another.
-            let mut base = self.wish[w];
+            let mut base = self.hint[w];
             if base == NONE
                 && let Some((x, n)) = self.into[w]
-                && self.wish[x] != NONE
+                && self.hint[x] != NONE
             {
-                base = self.wish[x] + u16::from(n);
+                base = self.hint[x] + u16::from(n);
             }
-            if base != NONE && self.suits(base + at, room) {
+            if base != NONE && self.suits(base + at, class) {
                 return Some(base + at);
             }
-            if base == NONE && self.f.vals[w].halves > room.halves {
-                // Room for the whole vector, so that its other parts can follow.
+            if base == NONE && self.f.vals[w].halves > class.halves {
+                // RegClass for the whole vector, so that its other parts can follow.
                 if let Some(base) = self.find(self.f.vals[w]) {
-                    self.wish[w] = base;
+                    self.hint[w] = base;
                     return Some(base + at);
                 }
             }
         }
-        self.find(room)
+        self.find(class)
     }
 
     fn block(&mut self, b: Block) -> Result<()> {
@@ -591,8 +592,8 @@ impl<'a> Alloc<'a> {
 
     /// Clears the place that costs least to clear.
     fn make_room(&mut self, d: Val, i: Ins, kills: u32, moved: &mut Vec<Copy>) -> bool {
-        let room = self.f.vals[d];
-        let n = u16::from(room.halves);
+        let class = self.f.vals[d];
+        let n = u16::from(class.halves);
         let mut pinned = [false; HALVES];
         for v in self.dying(i, kills) {
             let reg = self.loc[v];
@@ -601,8 +602,8 @@ impl<'a> Alloc<'a> {
         }
         let dsts = self.f.dsts(i);
         let mut best: Option<(u16, u16)> = None;
-        let step = if room.even { 2 } else { 1 };
-        let mut reg = if room.even { self.first.next_multiple_of(2) } else { self.first };
+        let step = if class.even { 2 } else { 1 };
+        let mut reg = if class.even { self.first.next_multiple_of(2) } else { self.first };
         while reg + n <= self.limit {
             let (mut cost, mut last) = (0, None);
             for v in (reg..reg + n).flat_map(|h| self.here(h)) {
@@ -668,12 +669,12 @@ impl<'a> Alloc<'a> {
         let (mut low, mut high) = (self.first.next_multiple_of(2), self.limit);
         let mut new = Vec::with_capacity(live.len() + 4);
         for &v in &live {
-            let room = f.vals[v];
-            let n = u16::from(room.halves);
+            let class = f.vals[v];
+            let n = u16::from(class.halves);
             if low + n > high {
                 return Err(self.full());
             }
-            if room.even {
+            if class.even {
                 new.push((v, low));
                 low += n;
             } else {
@@ -683,12 +684,12 @@ impl<'a> Alloc<'a> {
         }
         let (mut at, mut top) = (low, high);
         for v in self.dying(i, kills) {
-            let room = f.vals[v];
-            let n = u16::from(room.halves);
+            let class = f.vals[v];
+            let n = u16::from(class.halves);
             if at + n > top {
                 return Err(self.full());
             }
-            if room.even {
+            if class.even {
                 new.push((v, at));
                 at += n;
             } else {

@@ -3,7 +3,7 @@
 use super::{Comp, Opnd, Select};
 use crate::abi::attribute::{Attribute, Convert, Fetch, Unpack};
 use crate::error::{Error, Result};
-use crate::mir::{HOLE, Op as MOp, Room, Val};
+use crate::mir::{Op as MOp, RegClass, UNASSIGNED, Val};
 use crate::uniforms::Source;
 use tepui_agx_isa::operand::{
     Base64, ConvertMode, Dst, Extend, FCond, ICond, Index, RegVec, Round, Size,
@@ -27,7 +27,7 @@ impl Select<'_> {
         let bounds = Opnd::uniform(clamp, Size::B32);
         let beyond = Cond::Int { cc: ICond::Ult, a: bounds, b: element, inv: false };
         let element =
-            Opnd::of(self.cond_select(beyond, Opnd::imm(0), element, Room::WORD), Size::B32);
+            Opnd::of(self.cond_select(beyond, Opnd::imm(0), element, RegClass::WORD), Size::B32);
         // Packed words are counted as words. source: applegpu.py, DeviceLoadInstructionDesc, "bit_packed"
         let unit = if f.isa.is_packed() { 4 } else { f.isa.element_bytes().unwrap_or(1) };
         if a.stride % unit != 0 {
@@ -56,27 +56,27 @@ impl Select<'_> {
             }
             _ => f.count,
         };
-        let room = Room::of(f.bits, 1);
+        let class = RegClass::of(f.bits, 1);
         let mut parts = Vec::new();
         if count > 0 {
             let size = if f.bits == 16 { Size::B16 } else { Size::B32 };
             let inst = DeviceLoad {
                 format: f.isa,
                 mask: (1 << count) - 1,
-                r: RegVec::new(HOLE, size, count),
+                r: RegVec::new(UNASSIGNED, size, count),
                 base: Base64::Uniform(base),
-                index: Index::Reg(HOLE),
+                index: Index::Reg(UNASSIGNED),
                 extend: Extend::Unsigned,
                 shift,
                 ..DeviceLoad::default()
             };
             let index = self.word(index);
-            let v = self.f.val(Room::of(f.bits, count));
+            let v = self.f.val(RegClass::of(f.bits, count));
             let srcs: Vec<Val> = index.val().into_iter().collect();
             self.emit(MOp::Isa(inst.into()), &[v], &srcs);
             parts = vec![v];
             if count > 1 {
-                parts = (0..count).map(|_| self.f.val(room)).collect();
+                parts = (0..count).map(|_| self.f.val(class)).collect();
                 self.emit(MOp::Split, &parts, &[v]);
             }
         }
@@ -110,7 +110,7 @@ impl Select<'_> {
         let Some(divisor) = a.per_instance else { return Ok(id(0)) };
         let base = Opnd::uniform(self.uniform(Source::BaseInstance)?, Size::B32);
         if divisor == 0 {
-            return Ok(Opnd::of(self.mov(base, Room::WORD), Size::B32));
+            return Ok(Opnd::of(self.mov(base, RegClass::WORD), Size::B32));
         }
         let n = self.divided(id(1), divisor);
         Ok(Opnd::of(self.iadd(32, false, n, base, 0), Size::B32))
@@ -142,10 +142,10 @@ impl Select<'_> {
 
     fn float_of(&mut self, signed: bool, src: Opnd) -> Opnd {
         let mode = if signed { ConvertMode::S32ToF } else { ConvertMode::U32ToF };
-        let d = Dst::new(HOLE, Size::B32);
+        let d = Dst::new(UNASSIGNED, Size::B32);
         let inst =
             IsaConvert { mode, d, src: src.src(), round: Round::Rte, ..IsaConvert::default() };
-        Opnd::of(self.def(inst, Room::WORD, &[src]), Size::B32)
+        Opnd::of(self.def(inst, RegClass::WORD, &[src]), Size::B32)
     }
 
     /// The low `bits` of a word, at `shift`, with their sign.
@@ -208,7 +208,7 @@ impl Select<'_> {
     fn at_least_minus_one(&mut self, x: Opnd) -> Opnd {
         let low = self.konst(u64::from((-1f32).to_bits()), Size::B32);
         let less = Cond::Float { cc: FCond::Lt, a: x, b: low, inv: false };
-        Opnd::of(self.cond_select(less, low, x, Room::WORD), Size::B32)
+        Opnd::of(self.cond_select(less, low, x, RegClass::WORD), Size::B32)
     }
 }
 

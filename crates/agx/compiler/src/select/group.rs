@@ -3,7 +3,7 @@
 use super::operand::size_of;
 use super::{Comp, Opnd, Select};
 use crate::error::Result;
-use crate::mir::{HOLE, Room, Val};
+use crate::mir::{RegClass, UNASSIGNED, Val};
 use crate::shuffles::R0H;
 use crate::uniforms::Source;
 use tepui_agx_isa::operand::{
@@ -69,7 +69,7 @@ impl Select<'_> {
                 self.set(s.result(i), &[Comp::Val(v), zero, zero, zero]);
             }
             (Op::Elect, _) => {
-                let lane = self.special(sr::ACTIVE_LANE, Room::HALF);
+                let lane = self.special(sr::ACTIVE_LANE, RegClass::HALF);
                 let c = super::cond::Cond::Int {
                     cc: ICond::Ueq,
                     a: Opnd::of(lane, Size::B16),
@@ -94,12 +94,12 @@ impl Select<'_> {
                 let mut comps = Vec::new();
                 for k in 0..usize::from(ty.comps()) {
                     let a = self.fsrc(args[0], k);
-                    let d = Dst::new(HOLE, size_of(ty.bits()));
-                    let room = Room::of(ty.bits(), 1);
+                    let d = Dst::new(UNASSIGNED, size_of(ty.bits()));
+                    let class = RegClass::of(ty.bits(), 1);
                     comps.push(Comp::Val(if x {
-                        self.def(Dfdx { d, a: a.src(), ..Dfdx::default() }, room, &[a])
+                        self.def(Dfdx { d, a: a.src(), ..Dfdx::default() }, class, &[a])
                     } else {
-                        self.def(Dfdy { d, a: a.src(), ..Dfdy::default() }, room, &[a])
+                        self.def(Dfdy { d, a: a.src(), ..Dfdy::default() }, class, &[a])
                     }));
                 }
                 self.set(s.result(i), &comps);
@@ -136,7 +136,7 @@ impl Select<'_> {
                         self.each(i, |x, c, bits| x.shuffle(kind, c, n, bits))?;
                     }
                     _ => {
-                        let own = Opnd::of(self.special(sr::LANE, Room::WORD), Size::B32);
+                        let own = Opnd::of(self.special(sr::LANE, RegClass::WORD), Size::B32);
                         let n = self.isrc(args[1], 0);
                         let at = match kind {
                             Shuffle::Xor => self.bitop(32, 0b0110, own, n),
@@ -169,15 +169,15 @@ impl Select<'_> {
         Ok(true)
     }
 
-    pub(super) fn special(&mut self, sr: u8, room: Room) -> Val {
-        let size = if room.halves == 1 { Size::B16 } else { Size::B32 };
-        let inst = GetSr { d: Dst::new(HOLE, size), sr: SpecialReg(sr), ..GetSr::default() };
-        self.def(inst, room, &[])
+    pub(super) fn special(&mut self, sr: u8, class: RegClass) -> Val {
+        let size = if class.halves == 1 { Size::B16 } else { Size::B32 };
+        let inst = GetSr { d: Dst::new(UNASSIGNED, size), sr: SpecialReg(sr), ..GetSr::default() };
+        self.def(inst, class, &[])
     }
 
     fn builtin(&mut self, i: Inst, b: Builtin) -> Result<Vec<Comp>> {
         let three = |x: &mut Self, base: u8| {
-            (0..3).map(|k| Comp::Val(x.special(base + k, Room::WORD))).collect()
+            (0..3).map(|k| Comp::Val(x.special(base + k, RegClass::WORD))).collect()
         };
         let size = self.s.info.workgroup_size;
         let total: u32 = size.iter().product();
@@ -186,15 +186,17 @@ impl Select<'_> {
             Builtin::LocalInvocationId => (0..3)
                 .map(|k| match size[usize::from(k)] {
                     1 => Comp::Const(0),
-                    _ => Comp::Val(self.special(sr::LOCAL + k, Room::WORD)),
+                    _ => Comp::Val(self.special(sr::LOCAL + k, RegClass::WORD)),
                 })
                 .collect(),
             Builtin::WorkgroupId => three(self, sr::WORKGROUP),
             Builtin::LocalInvocationIndex => {
-                vec![Comp::Val(self.special(sr::LOCAL_INDEX, Room::WORD))]
+                vec![Comp::Val(self.special(sr::LOCAL_INDEX, RegClass::WORD))]
             }
-            Builtin::SubgroupInvocationId => vec![Comp::Val(self.special(sr::LANE, Room::WORD))],
-            Builtin::SubgroupId => vec![Comp::Val(self.special(sr::SUBGROUP, Room::WORD))],
+            Builtin::SubgroupInvocationId => {
+                vec![Comp::Val(self.special(sr::LANE, RegClass::WORD))]
+            }
+            Builtin::SubgroupId => vec![Comp::Val(self.special(sr::SUBGROUP, RegClass::WORD))],
             Builtin::NumWorkgroups => {
                 let mut all = Vec::with_capacity(3);
                 for axis in 0..3 {
@@ -256,11 +258,11 @@ impl Select<'_> {
 
     /// The lowest active lane: the only bit of a ballot of those that are the first of the active.
     fn first_lane(&mut self) -> Opnd {
-        let active = Opnd::of(self.special(sr::ACTIVE_LANE, Room::HALF), Size::B16);
+        let active = Opnd::of(self.special(sr::ACTIVE_LANE, RegClass::HALF), Size::B16);
         let c = super::cond::Cond::Int { cc: ICond::Ueq, a: active, b: Opnd::imm(0), inv: false };
         let bit = Opnd::of(self.cond_ballot(c), Size::B32);
-        let inst = Ffs { d: Dst::new(HOLE, Size::B16), a: bit.src(), ..Ffs::default() };
-        Opnd::of(self.def(inst, Room::HALF, &[bit]), Size::B16)
+        let inst = Ffs { d: Dst::new(UNASSIGNED, Size::B16), a: bit.src(), ..Ffs::default() };
+        Opnd::of(self.def(inst, RegClass::HALF, &[bit]), Size::B16)
     }
 
     /// Whether a value is the same in all lanes of a sub-group.
@@ -337,33 +339,33 @@ impl Select<'_> {
 
     /// A shuffle whose lane operand is the same for all lanes.
     fn shuffle(&mut self, kind: Shuffle, c: Comp, lane: Opnd, bits: u8) -> Result<Comp> {
-        let room = Room::of(bits, 1);
-        let value = self.reg(c, room);
+        let class = RegClass::of(bits, 1);
+        let value = self.reg(c, class);
         let o = Opnd::of(value, size_of(bits));
         Ok(Comp::Val(self.with_lane(lane, |x, b| {
             let inst = SimdShuffle {
                 kind,
-                d: Dst::new(HOLE, size_of(bits)),
+                d: Dst::new(UNASSIGNED, size_of(bits)),
                 a: o.src(),
                 b,
                 ..SimdShuffle::default()
             };
-            x.def(inst, room, &[o])
+            x.def(inst, class, &[o])
         })))
     }
 
     fn quad(&mut self, kind: Shuffle, c: Comp, lane: Opnd, bits: u8) -> Result<Comp> {
-        let room = Room::of(bits, 1);
-        let o = Opnd::of(self.reg(c, room), size_of(bits));
+        let class = RegClass::of(bits, 1);
+        let o = Opnd::of(self.reg(c, class), size_of(bits));
         Ok(Comp::Val(self.with_lane(lane, |x, b| {
             let inst = QuadShuffle {
                 kind,
-                d: Dst::new(HOLE, size_of(bits)),
+                d: Dst::new(UNASSIGNED, size_of(bits)),
                 a: o.src(),
                 b,
                 ..QuadShuffle::default()
             };
-            x.def(inst, room, &[o])
+            x.def(inst, class, &[o])
         })))
     }
 
@@ -376,7 +378,7 @@ impl Select<'_> {
         let (a, r) = (self.s.arg(i, 0), self.s.result(i));
         let ty = self.ty(r);
         let bits = ty.bits().min(32);
-        let room = Room::of(bits, 1);
+        let class = RegClass::of(bits, 1);
         let mut parts = Vec::new();
         for k in 0..usize::from(ty.comps()) {
             let c = self.comp(a, k);
@@ -387,7 +389,7 @@ impl Select<'_> {
             }
         }
         let values: Vec<Opnd> =
-            parts.iter().map(|&c| Opnd::of(self.reg(c, room), size_of(bits))).collect();
+            parts.iter().map(|&c| Opnd::of(self.reg(c, class), size_of(bits))).collect();
         self.f.uses_r0h = true;
         let lane = Opnd { size: Size::B16, ..lane };
         let quad = Opnd::of(self.bitop(16, 0b1000, lane, Opnd::imm(28)), Size::B16);
@@ -403,12 +405,12 @@ impl Select<'_> {
                 .map(|&o| {
                     let inst = SimdShuffle {
                         kind: Shuffle::Index,
-                        d: Dst::new(HOLE, size_of(bits)),
+                        d: Dst::new(UNASSIGNED, size_of(bits)),
                         a: o.src(),
                         b: Src::reg(R0H, Size::B16),
                         ..SimdShuffle::default()
                     };
-                    self.def(inst, room, &[o])
+                    self.def(inst, class, &[o])
                 })
                 .collect();
             if n == 0 {
@@ -423,7 +425,7 @@ impl Select<'_> {
                     inv: false,
                 };
                 let (x, old) = (Opnd::of(v, size_of(bits)), self.comp_src(*r, bits));
-                *r = Comp::Val(self.cond_select(cond, x, old, room));
+                *r = Comp::Val(self.cond_select(cond, x, old, class));
             }
         }
         if ty.bits() == 64 {
@@ -451,17 +453,17 @@ impl Select<'_> {
         }
         let prefix = op != Op::Reduce;
         self.each(i, |x, c, bits| {
-            let room = Room::of(bits, 1);
-            let o = Opnd::of(x.reg(c, room), size_of(bits));
+            let class = RegClass::of(bits, 1);
+            let o = Opnd::of(x.reg(c, class), size_of(bits));
             let inst = SimdReduce {
                 scope,
                 prefix,
                 op: simd,
-                d: Dst::new(HOLE, size_of(bits)),
+                d: Dst::new(UNASSIGNED, size_of(bits)),
                 a: o.src(),
                 ..SimdReduce::default()
             };
-            let v = x.def(inst, room, &[o]);
+            let v = x.def(inst, class, &[o]);
             // The identity of `and` has all bits set; truth values have one.
             let v = if bits == 1 {
                 x.bitop(16, 0b1000, Opnd::of(v, Size::B16), Opnd::imm(1))
@@ -480,30 +482,30 @@ impl Select<'_> {
     fn combine(&mut self, op: ReduceOp, a: Opnd, b: Opnd, bits: u8) -> Val {
         use super::cond::Cond;
         use tepui_agx_isa::table::float::{Fadd16, Fadd32, Fmul16, Fmul32};
-        let room = Room::of(bits, 1);
-        let d = Dst::new(HOLE, size_of(bits));
+        let class = RegClass::of(bits, 1);
+        let d = Dst::new(UNASSIGNED, size_of(bits));
         let int = |cc| Cond::Int { cc, a, b, inv: false };
         let float = |cc| Cond::Float { cc, a, b, inv: false };
         match op {
             ReduceOp::IAdd | ReduceOp::IMul => self.iadd(bits, false, a, b, 0),
             ReduceOp::FAdd if bits == 16 => {
-                self.def(Fadd16 { d, a: a.src(), b: b.src(), ..Fadd16::default() }, room, &[a, b])
+                self.def(Fadd16 { d, a: a.src(), b: b.src(), ..Fadd16::default() }, class, &[a, b])
             }
             ReduceOp::FAdd => {
-                self.def(Fadd32 { d, a: a.src(), b: b.src(), ..Fadd32::default() }, room, &[a, b])
+                self.def(Fadd32 { d, a: a.src(), b: b.src(), ..Fadd32::default() }, class, &[a, b])
             }
             ReduceOp::FMul if bits == 16 => {
-                self.def(Fmul16 { d, a: a.src(), b: b.src(), ..Fmul16::default() }, room, &[a, b])
+                self.def(Fmul16 { d, a: a.src(), b: b.src(), ..Fmul16::default() }, class, &[a, b])
             }
             ReduceOp::FMul => {
-                self.def(Fmul32 { d, a: a.src(), b: b.src(), ..Fmul32::default() }, room, &[a, b])
+                self.def(Fmul32 { d, a: a.src(), b: b.src(), ..Fmul32::default() }, class, &[a, b])
             }
-            ReduceOp::SMin => self.cond_select(int(ICond::Slt), a, b, room),
-            ReduceOp::UMin => self.cond_select(int(ICond::Ult), a, b, room),
-            ReduceOp::SMax => self.cond_select(int(ICond::Sgt), a, b, room),
-            ReduceOp::UMax => self.cond_select(int(ICond::Ugt), a, b, room),
-            ReduceOp::FMin => self.cond_select(float(FCond::Ltn), a, b, room),
-            ReduceOp::FMax => self.cond_select(float(FCond::Gtn), a, b, room),
+            ReduceOp::SMin => self.cond_select(int(ICond::Slt), a, b, class),
+            ReduceOp::UMin => self.cond_select(int(ICond::Ult), a, b, class),
+            ReduceOp::SMax => self.cond_select(int(ICond::Sgt), a, b, class),
+            ReduceOp::UMax => self.cond_select(int(ICond::Ugt), a, b, class),
+            ReduceOp::FMin => self.cond_select(float(FCond::Ltn), a, b, class),
+            ReduceOp::FMax => self.cond_select(float(FCond::Gtn), a, b, class),
             ReduceOp::And => self.bitop(bits.max(16), 0b1000, a, b),
             ReduceOp::Or => self.bitop(bits.max(16), 0b1110, a, b),
             ReduceOp::Xor => self.bitop(bits.max(16), 0b0110, a, b),

@@ -5,7 +5,7 @@ use super::fragment::sr;
 use super::stage::{name, used_inputs, words};
 use super::{Comp, Opnd, Select, cond::Cond};
 use crate::error::{Error, Result};
-use crate::mir::{HOLE, Op as MOp, Room, Val};
+use crate::mir::{Op as MOp, RegClass, UNASSIGNED, Val};
 use crate::uniforms::Source;
 use crate::varyings::{Coefficients, FragmentTable, Origin, Shading, Varying};
 use std::collections::BTreeMap;
@@ -187,7 +187,7 @@ impl Select<'_> {
             if n == 1 {
                 out[k] = Comp::Val(v);
             } else {
-                let parts: Vec<Val> = (0..n).map(|_| self.f.val(Room::of(bits, 1))).collect();
+                let parts: Vec<Val> = (0..n).map(|_| self.f.val(RegClass::of(bits, 1))).collect();
                 self.emit(MOp::Split, &parts, &[v]);
                 for (slot, p) in out[k..].iter_mut().zip(parts) {
                     *slot = Comp::Val(p);
@@ -200,7 +200,7 @@ impl Select<'_> {
 
     pub(super) fn iter(&mut self, cf: u8, n: u8, class: Shading, at: At, bits: u8) -> Val {
         let size = if bits == 16 { Size::B16 } else { Size::B32 };
-        let d = RegVec::new(HOLE, size, n);
+        let d = RegVec::new(UNASSIGNED, size, n);
         let (interpolation, sample, reg) = match at {
             At::Centre => (Interpolation::Center, SampleIndex::None, None),
             At::Centroid => (Interpolation::Centroid, SampleIndex::None, None),
@@ -210,12 +210,12 @@ impl Select<'_> {
                 }
                 _ => {
                     let v = self.in_reg(o);
-                    (Interpolation::SampleRegister, SampleIndex::Reg(HOLE), v.val())
+                    (Interpolation::SampleRegister, SampleIndex::Reg(UNASSIGNED), v.val())
                 }
             },
         };
         let coef = Coef::Cf(cf);
-        let v = self.f.val(Room::of(bits, n));
+        let v = self.f.val(RegClass::of(bits, n));
         let srcs: Vec<Val> = reg.into_iter().collect();
         let w = self.fragment().coefficient(Origin::W, Shading::Linear);
         let inst = match (class, w) {
@@ -231,11 +231,11 @@ impl Select<'_> {
 
     /// The three numbers of a coefficient register.
     pub(super) fn plane(&mut self, cf: u8) -> [Val; 3] {
-        let v = self.f.val(Room::of(32, 3));
-        let d = RegVec::new(HOLE, Size::B32, 3);
+        let v = self.f.val(RegClass::of(32, 3));
+        let d = RegVec::new(UNASSIGNED, Size::B32, 3);
         let inst = Ldcf { d, coef: Coef::Cf(cf), ..Ldcf::default() };
         self.emit(MOp::Isa(inst.into()), &[v], &[]);
-        let parts = [0; 3].map(|_| self.f.val(Room::WORD));
+        let parts = [0; 3].map(|_| self.f.val(RegClass::WORD));
         self.emit(MOp::Split, &parts, &[v]);
         parts
     }
@@ -245,7 +245,7 @@ impl Select<'_> {
         let [_, second, third] = self.plane(cf).map(|v| Opnd::of(v, Size::B32));
         let fan = Opnd::uniform(self.uniform(Source::FirstFan)?, Size::B16);
         let test = Cond::Int { cc: ICond::Ueq, a: fan, b: Opnd::imm(0), inv: false };
-        Ok(Comp::Val(self.cond_select(test, third, second, Room::WORD)))
+        Ok(Comp::Val(self.cond_select(test, third, second, RegClass::WORD)))
     }
 
     /// Interpolates by hand at an offset from the centre. source: as above, interpolate_at_offset; what Mesa does there with
@@ -292,7 +292,7 @@ impl Select<'_> {
             let x = self.plane_at(cf, at);
             comps.push(Comp::Val(match over_w {
                 Some(w) => self.fmul(false, 32, false, x, w),
-                None => x.val().unwrap_or_else(|| self.mov(x, Room::WORD)),
+                None => x.val().unwrap_or_else(|| self.mov(x, RegClass::WORD)),
             }));
         }
         self.set(r, &comps);
@@ -306,20 +306,20 @@ impl Select<'_> {
     }
 
     pub(super) fn int_to_float(&mut self, src: Opnd) -> Opnd {
-        let d = Dst::new(HOLE, Size::B32);
+        let d = Dst::new(UNASSIGNED, Size::B32);
         let mode = ConvertMode::U32ToF;
         let inst = Convert { mode, d, src: src.src(), round: Round::Rte, ..Convert::default() };
-        Opnd::of(self.def(inst, Room::WORD, &[src]), Size::B32)
+        Opnd::of(self.def(inst, RegClass::WORD, &[src]), Size::B32)
     }
 
     pub(super) fn reciprocal(&mut self, a: Opnd) -> Opnd {
-        let d = Dst::new(HOLE, Size::B32);
-        Opnd::of(self.def(Rcp { d, a: a.src(), ..Rcp::default() }, Room::WORD, &[a]), Size::B32)
+        let d = Dst::new(UNASSIGNED, Size::B32);
+        Opnd::of(self.def(Rcp { d, a: a.src(), ..Rcp::default() }, RegClass::WORD, &[a]), Size::B32)
     }
 
     pub(super) fn ffma(&mut self, a: Opnd, b: Opnd, c: Opnd) -> Opnd {
-        let d = Dst::new(HOLE, Size::B32);
+        let d = Dst::new(UNASSIGNED, Size::B32);
         let inst = Fmadd32 { d, a: a.src(), b: b.src(), c: c.src(), ..Fmadd32::default() };
-        Opnd::of(self.def(inst, Room::WORD, &[a, b, c]), Size::B32)
+        Opnd::of(self.def(inst, RegClass::WORD, &[a, b, c]), Size::B32)
     }
 }

@@ -4,7 +4,7 @@ use super::memory::{MAX_ELEMENTS, atomic_op, format, mask};
 use super::operand::{Place, size_of};
 use super::{Comp, Opnd, Select};
 use crate::error::Result;
-use crate::mir::{HOLE, Op as MOp, Room, Val};
+use crate::mir::{Op as MOp, RegClass, UNASSIGNED, Val};
 use tepui_agx_isa::operand::{Index, LocalBase, LocalIndex, RegVec, Size};
 use tepui_agx_isa::table::local::{ThreadgroupAtomic, ThreadgroupLoad, ThreadgroupStore};
 use tepui_agx_isa::table::stack::{StackLoad, StackStore};
@@ -22,14 +22,14 @@ impl Local {
     fn base(&self) -> LocalBase {
         match self.base.map(|b| b.place) {
             Some(Place::Uniform(h)) => LocalBase::Uniform(h),
-            Some(_) => LocalBase::Reg(HOLE),
+            Some(_) => LocalBase::Reg(UNASSIGNED),
             None => LocalBase::Zero(0),
         }
     }
 
     fn index(&self) -> LocalIndex {
         match self.index {
-            Some(_) => LocalIndex::Reg(HOLE),
+            Some(_) => LocalIndex::Reg(UNASSIGNED),
             None => LocalIndex::Imm(self.imm as i16),
         }
     }
@@ -63,7 +63,7 @@ impl Select<'_> {
         }
         let x = self.isrc(off, 0);
         let x = match x.place {
-            Place::Imm(_) => Opnd::of(self.mov(x, Room::HALF), Size::B16),
+            Place::Imm(_) => Opnd::of(self.mov(x, RegClass::HALF), Size::B16),
             _ => Opnd { size: Size::B16, ..x },
         };
         if whole {
@@ -98,11 +98,11 @@ impl Select<'_> {
         while k < total {
             let n = (total - k).min(MAX_ELEMENTS);
             let at = self.local_step(at, k, log);
-            let v = self.f.val(Room::of(bits, n as u8));
+            let v = self.f.val(RegClass::of(bits, n as u8));
             let inst = ThreadgroupLoad {
                 format: format(bits),
                 mask: mask(n),
-                r: RegVec::new(HOLE, size_of(bits), n as u8),
+                r: RegVec::new(UNASSIGNED, size_of(bits), n as u8),
                 base: at.base(),
                 index: at.index(),
                 ..ThreadgroupLoad::default()
@@ -127,7 +127,7 @@ impl Select<'_> {
             let inst = ThreadgroupStore {
                 format: format(bits),
                 mask: mask(n),
-                r: RegVec::new(HOLE, size_of(bits), n as u8),
+                r: RegVec::new(UNASSIGNED, size_of(bits), n as u8),
                 base: at.base(),
                 index: at.index(),
                 ..ThreadgroupStore::default()
@@ -150,10 +150,10 @@ impl Select<'_> {
         let used = self.uses[r] > 0;
         let inst = ThreadgroupAtomic {
             op: isa,
-            r: if used { RegVec::new(HOLE, Size::B32, 1) } else { RegVec::default() },
+            r: if used { RegVec::new(UNASSIGNED, Size::B32, 1) } else { RegVec::default() },
             base: at.base(),
             index: at.index(),
-            s: RegVec::new(HOLE, Size::B32, n),
+            s: RegVec::new(UNASSIGNED, Size::B32, n),
             ..ThreadgroupAtomic::default()
         };
         let mut srcs = at.regs();
@@ -177,7 +177,7 @@ impl Select<'_> {
             let c = self.int(u64::from(add), Size::B32);
             Opnd::of(self.iadd(32, false, x, c, 0), Size::B32)
         };
-        (Index::Reg(HOLE), Some(x))
+        (Index::Reg(UNASSIGNED), Some(x))
     }
 
     pub(super) fn stack_load(&mut self, i: Inst, m: Mem) {
@@ -189,11 +189,11 @@ impl Select<'_> {
             let n = (total - k).min(MAX_ELEMENTS);
             let (index, reg) =
                 self.stack_place(self.s.arg(i, 0), m, k as u32 * u32::from(bits / 8));
-            let v = self.f.val(Room::of(bits, n as u8));
+            let v = self.f.val(RegClass::of(bits, n as u8));
             let inst = StackLoad {
                 format: format(bits),
                 mask: mask(n),
-                r: RegVec::new(HOLE, size_of(bits), n as u8),
+                r: RegVec::new(UNASSIGNED, size_of(bits), n as u8),
                 index,
                 ..StackLoad::default()
             };
@@ -217,7 +217,7 @@ impl Select<'_> {
             let inst = StackStore {
                 format: format(bits),
                 mask: mask(n),
-                r: RegVec::new(HOLE, size_of(bits), n as u8),
+                r: RegVec::new(UNASSIGNED, size_of(bits), n as u8),
                 index,
                 ..StackStore::default()
             };

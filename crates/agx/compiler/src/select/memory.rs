@@ -3,7 +3,7 @@
 use super::operand::{Place, size_of};
 use super::{Comp, Opnd, Select};
 use crate::error::Result;
-use crate::mir::{HOLE, Op as MOp, Room, Val};
+use crate::mir::{Op as MOp, RegClass, UNASSIGNED, Val};
 use crate::uniforms::Source;
 use tepui_agx_isa::Inst as Isa;
 use tepui_agx_isa::operand::{AtomicOp as IsaAtomic, Base64, Extend, Format, Index, RegVec, Size};
@@ -28,14 +28,14 @@ impl Device {
     fn base(&self) -> Base64 {
         match self.base.place {
             Place::Uniform(h) => Base64::Uniform(h),
-            _ => Base64::Reg(HOLE),
+            _ => Base64::Reg(UNASSIGNED),
         }
     }
 
     fn index(&self) -> Index {
         match self.imm {
             Some(n) => Index::Imm(n as i16),
-            None => Index::Reg(HOLE),
+            None => Index::Reg(UNASSIGNED),
         }
     }
 
@@ -182,9 +182,9 @@ impl Select<'_> {
             extend: Extend::Unsigned,
             shift: 2,
         };
-        let v = self.f.val(Room::of(32, 3));
+        let v = self.f.val(RegClass::of(32, 3));
         self.load_into(v, at, 32, 3, Access::empty());
-        let parts = [0; 3].map(|_| self.f.val(Room::WORD));
+        let parts = [0; 3].map(|_| self.f.val(RegClass::WORD));
         self.emit(MOp::Split, &parts, &[v]);
         Ok(parts)
     }
@@ -305,7 +305,7 @@ impl Select<'_> {
     ) -> Result<Device> {
         let base = match self.buffer_address(i, handle)? {
             Comp::Uni(h) => Opnd::uniform(h, Size::B64),
-            c => Opnd::of(self.reg(c, Room::LONG), Size::B64),
+            c => Opnd::of(self.reg(c, RegClass::LONG), Size::B64),
         };
         let log = ty.elem_bytes().min(4).trailing_zeros();
         let mut at =
@@ -315,7 +315,7 @@ impl Select<'_> {
             Comp::Const(c) => Some(i64::from((c as u32).wrapping_add(m.offset as u32))),
             _ => None,
         };
-        // Later chunks of a wide access go by the immediate: leave room.
+        // Later chunks of a wide access go by the immediate: leave space for them.
         if let Some(t) = total
             && t & low == 0
             && (t >> log) < i64::from(i16::MAX) - 64
@@ -404,15 +404,15 @@ impl Select<'_> {
         let c = self.comp(root, 0);
         at.base = match c {
             Comp::Uni(h) if h < 256 => Opnd::uniform(h, Size::B64),
-            c => Opnd::of(self.reg(c, Room::LONG), Size::B64),
+            c => Opnd::of(self.reg(c, RegClass::LONG), Size::B64),
         };
         if direct {
             at.imm = Some((offset >> log) as i32);
         } else {
-            let c = self.mov_imm(m.offset as u32 as u64, Room::WORD);
+            let c = self.mov_imm(m.offset as u32 as u64, RegClass::WORD);
             let mut o = Opnd::of(c, Size::B32);
             o.sx = true;
-            let base = self.reg(self.comp(root, 0), Room::LONG);
+            let base = self.reg(self.comp(root, 0), RegClass::LONG);
             at.base = Opnd::of(self.iadd(64, false, Opnd::of(base, Size::B64), o, 0), Size::B64);
         }
         at
@@ -423,7 +423,7 @@ impl Select<'_> {
         let inst = DeviceLoad {
             format: format(bits),
             mask: mask(n),
-            r: RegVec::new(HOLE, size_of(bits.min(32)), n as u8),
+            r: RegVec::new(UNASSIGNED, size_of(bits.min(32)), n as u8),
             base: at.base(),
             index: at.index(),
             extend: at.extend,
@@ -482,7 +482,7 @@ impl Select<'_> {
             if n == 1 {
                 comps.push(Comp::Val(v));
             } else if ty.bits() == 64 {
-                let parts: Vec<Val> = (0..n / 2).map(|_| self.f.val(Room::LONG)).collect();
+                let parts: Vec<Val> = (0..n / 2).map(|_| self.f.val(RegClass::LONG)).collect();
                 if parts.len() == 1 {
                     // A pair is the 64-bit value itself.
                     comps.push(Comp::Val(v));
@@ -491,7 +491,7 @@ impl Select<'_> {
                 self.emit(MOp::Split, &parts, &[v]);
                 comps.extend(parts.into_iter().map(Comp::Val));
             } else {
-                let parts: Vec<Val> = (0..n).map(|_| self.f.val(Room::of(bits, 1))).collect();
+                let parts: Vec<Val> = (0..n).map(|_| self.f.val(RegClass::of(bits, 1))).collect();
                 self.emit(MOp::Split, &parts, &[v]);
                 comps.extend(parts.into_iter().map(Comp::Val));
             }
@@ -505,20 +505,20 @@ impl Select<'_> {
         let (bits, _) = Self::shape(ty);
         if ty.bits() == 64 {
             let longs: Vec<Val> =
-                (k / 2..(k + n) / 2).map(|c| self.reg(self.comp(v, c), Room::LONG)).collect();
+                (k / 2..(k + n) / 2).map(|c| self.reg(self.comp(v, c), RegClass::LONG)).collect();
             if let [one] = longs[..] {
                 return one;
             }
-            let d = self.f.val(Room::of(32, n as u8));
+            let d = self.f.val(RegClass::of(32, n as u8));
             self.emit(MOp::Collect, &[d], &longs);
             return d;
         }
-        let room = Room::of(bits, 1);
-        let parts: Vec<Val> = (k..k + n).map(|c| self.reg(self.comp(v, c), room)).collect();
+        let class = RegClass::of(bits, 1);
+        let parts: Vec<Val> = (k..k + n).map(|c| self.reg(self.comp(v, c), class)).collect();
         if let [one] = parts[..] {
             return one;
         }
-        let d = self.f.val(Room::of(bits, n as u8));
+        let d = self.f.val(RegClass::of(bits, n as u8));
         self.emit(MOp::Collect, &[d], &parts);
         d
     }
@@ -531,7 +531,7 @@ impl Select<'_> {
         let mut out = Vec::with_capacity(vecs.len());
         for (k, n) in vecs {
             let at = self.step(at, k);
-            let v = self.f.val(Room::of(bits, n as u8));
+            let v = self.f.val(RegClass::of(bits, n as u8));
             self.load_into(v, at, bits, n, m.access);
             out.push((v, n));
         }
@@ -550,7 +550,7 @@ impl Select<'_> {
             let inst = DeviceStore {
                 format: format(bits),
                 mask: mask(n),
-                r: RegVec::new(HOLE, size_of(bits), n as u8),
+                r: RegVec::new(UNASSIGNED, size_of(bits), n as u8),
                 base: at.base(),
                 index: at.index(),
                 extend: at.extend,
@@ -568,9 +568,10 @@ impl Select<'_> {
 
     /// Data of an atomic: new value, then the expected one.
     pub(super) fn atomic_data(&mut self, op: AtomicOp, args: &[Value]) -> (Val, u8) {
-        let regs: Vec<Val> = args.iter().map(|&a| self.reg(self.comp(a, 0), Room::WORD)).collect();
+        let regs: Vec<Val> =
+            args.iter().map(|&a| self.reg(self.comp(a, 0), RegClass::WORD)).collect();
         if op == AtomicOp::CmpXchg {
-            let d = self.f.val(Room::of(32, 2));
+            let d = self.f.val(RegClass::of(32, 2));
             self.emit(MOp::Collect, &[d], &[regs[1], regs[0]]);
             (d, 2)
         } else {
@@ -594,11 +595,11 @@ impl Select<'_> {
         }
         let inst = Atomic {
             op: isa,
-            r: RegVec::new(if used { HOLE } else { 0 }, Size::B32, u8::from(used)),
+            r: RegVec::new(if used { UNASSIGNED } else { 0 }, Size::B32, u8::from(used)),
             base: at.base(),
             index: at.index(),
             extend: at.extend,
-            s: RegVec::new(HOLE, Size::B32, n),
+            s: RegVec::new(UNASSIGNED, Size::B32, n),
             ..Atomic::default()
         };
         let mut srcs = at.regs();
@@ -610,7 +611,7 @@ impl Select<'_> {
     /// An atomic, whose old value is a result only if something uses it.
     pub(super) fn emit_atomic(&mut self, inst: Isa, r: Value, used: bool, srcs: &[Val]) {
         if used {
-            let d = self.f.val(Room::WORD);
+            let d = self.f.val(RegClass::WORD);
             self.emit(MOp::Isa(inst), &[d], srcs);
             self.set(r, &[Comp::Val(d)]);
         } else {

@@ -21,7 +21,7 @@ mod texture;
 mod vertex;
 
 use crate::error::{Error, Result};
-use crate::mir::{Block, Ctl, Function, Ins, Op as MOp, Room, Val};
+use crate::mir::{Block, Ctl, Function, Ins, Op as MOp, RegClass, Val};
 use crate::uniforms::{Source, Uniforms};
 use tepui_agx_isa::Inst as Isa;
 use tepui_agx_isa::operand::{Dst, Size};
@@ -32,7 +32,7 @@ use tepui_ir::{Attrs, Inst, Loc, Op, Region, Shader, Type, Value};
 
 pub(crate) use operand::Opnd;
 
-/// One component of an IR value. A machine value has the room of the IR type: half a register for up to 16 bits (bits above the
+/// One component of an IR value. A machine value has the register class of the IR type: half a register for up to 16 bits (bits above the
 /// type's are undefined for 8 bits; truth values are 0 or 1).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Comp {
@@ -132,16 +132,16 @@ pub fn select_preamble(
     let mut places = Vec::with_capacity(plan.results.len());
     let mut index = 0;
     for &r in &plan.results {
-        let room = Select::room(s.ty(r));
+        let class = Select::class(s.ty(r));
         for k in 0..usize::from(s.ty(r).comps()) {
-            let half = x.uniform(Source::Preamble { index, halves: room.halves })?;
+            let half = x.uniform(Source::Preamble { index, halves: class.halves })?;
             index += 1;
             let c = x.comp(r, k);
-            let v = x.reg(c, room);
+            let v = x.reg(c, class);
             let inst = UniformStore {
                 format: Format::I16,
-                mask: (1 << room.halves) - 1,
-                r: RegVec::new(crate::mir::HOLE, Size::B16, room.halves),
+                mask: (1 << class.halves) - 1,
+                r: RegVec::new(crate::mir::UNASSIGNED, Size::B16, class.halves),
                 index: Index::Imm(half as i16),
                 ..UniformStore::default()
             };
@@ -199,9 +199,9 @@ impl<'a> Select<'a> {
         self.s.ty(v)
     }
 
-    /// Room of one component of a type.
-    pub(crate) fn room(ty: Type) -> Room {
-        Room::of(ty.bits(), 1)
+    /// Register class of one component of a type.
+    pub(crate) fn class(ty: Type) -> RegClass {
+        RegClass::of(ty.bits(), 1)
     }
 
     pub(crate) fn comp(&self, v: Value, k: usize) -> Comp {
@@ -238,8 +238,8 @@ impl<'a> Select<'a> {
     }
 
     /// Appends an instruction with a result; the operands are those of its sources, in order.
-    pub(crate) fn def(&mut self, inst: impl Into<Isa>, room: Room, ops: &[Opnd]) -> Val {
-        let d = self.f.val(room);
+    pub(crate) fn def(&mut self, inst: impl Into<Isa>, class: RegClass, ops: &[Opnd]) -> Val {
+        let d = self.f.val(class);
         self.isa(inst, &[d], ops);
         d
     }
@@ -255,30 +255,30 @@ impl<'a> Select<'a> {
     }
 
     /// A constant in a register.
-    pub(crate) fn mov_imm(&mut self, bits: u64, room: Room) -> Val {
-        match room.halves {
+    pub(crate) fn mov_imm(&mut self, bits: u64, class: RegClass) -> Val {
+        match class.halves {
             1 => self.def(
                 MovImm16 {
-                    d: Dst::new(crate::mir::HOLE, Size::B16),
+                    d: Dst::new(crate::mir::UNASSIGNED, Size::B16),
                     imm: bits as u16,
                     ..MovImm16::default()
                 },
-                room,
+                class,
                 &[],
             ),
             2 => self.def(
                 MovImm32 {
-                    d: Dst::new(crate::mir::HOLE, Size::B32),
+                    d: Dst::new(crate::mir::UNASSIGNED, Size::B32),
                     imm: bits as u32,
                     ..MovImm32::default()
                 },
-                room,
+                class,
                 &[],
             ),
             _ => {
-                let lo = self.mov_imm(bits & 0xffff_ffff, Room::WORD);
-                let hi = self.mov_imm(bits >> 32, Room::WORD);
-                let d = self.f.val(Room::LONG);
+                let lo = self.mov_imm(bits & 0xffff_ffff, RegClass::WORD);
+                let hi = self.mov_imm(bits >> 32, RegClass::WORD);
+                let d = self.f.val(RegClass::LONG);
                 self.emit(MOp::Collect, &[d], &[lo, hi]);
                 d
             }
@@ -286,28 +286,28 @@ impl<'a> Select<'a> {
     }
 
     /// A component in registers.
-    pub(crate) fn reg(&mut self, c: Comp, room: Room) -> Val {
+    pub(crate) fn reg(&mut self, c: Comp, class: RegClass) -> Val {
         match c {
             Comp::Val(v) => v,
-            Comp::Const(bits) => self.mov_imm(bits, room),
-            Comp::Uni(half) if room.halves == 4 => {
+            Comp::Const(bits) => self.mov_imm(bits, class),
+            Comp::Uni(half) if class.halves == 4 => {
                 let here = |l: &&(Block, u16, Val)| (l.0, l.1) == (self.cur, half);
                 if let Some(known) = self.longs.iter().find(here) {
                     return known.2;
                 }
                 let words =
-                    [0, 2].map(|k| self.mov(Opnd::uniform(half + k, Size::B32), Room::WORD));
-                let d = self.f.val(Room::LONG);
+                    [0, 2].map(|k| self.mov(Opnd::uniform(half + k, Size::B32), RegClass::WORD));
+                let d = self.f.val(RegClass::LONG);
                 self.emit(MOp::Collect, &[d], &words);
                 self.longs.push((self.cur, half, d));
                 d
             }
             Comp::Uni(half) => {
-                let size = if room.halves == 1 { Size::B16 } else { Size::B32 };
-                self.mov(Opnd::uniform(half, size), room)
+                let size = if class.halves == 1 { Size::B16 } else { Size::B32 };
+                self.mov(Opnd::uniform(half, size), class)
             }
             Comp::Undef => {
-                let d = self.f.val(room);
+                let d = self.f.val(class);
                 self.emit(MOp::Undef, &[d], &[]);
                 d
             }
@@ -315,7 +315,7 @@ impl<'a> Select<'a> {
     }
 
     /// Puts a component into registers at the end of an earlier block.
-    fn reg_at_end(&mut self, b: Block, c: Comp, room: Room) -> Val {
+    fn reg_at_end(&mut self, b: Block, c: Comp, class: RegClass) -> Val {
         if let Comp::Val(v) = c {
             return v;
         }
@@ -323,7 +323,7 @@ impl<'a> Select<'a> {
         let at = self.f.body_end(b);
         let tail = self.f.blocks[b].insts.split_off(at);
         let cur = std::mem::replace(&mut self.cur, b);
-        let v = self.reg(c, room);
+        let v = self.reg(c, class);
         self.cur = cur;
         self.f.blocks[b].insts.extend(tail);
         v
@@ -405,7 +405,7 @@ impl<'a> Select<'a> {
         let types = self.comp_types(args);
         let comps = self.all_comps(args);
         let regs: Vec<Val> =
-            comps.iter().zip(&types).map(|(&c, &t)| self.reg(c, Self::room(t))).collect();
+            comps.iter().zip(&types).map(|(&c, &t)| self.reg(c, Self::class(t))).collect();
         let Some(frame) = self.frames.last() else { return };
         for (&phi, &v) in frame.phis.iter().zip(&regs) {
             self.f.insts[phi].srcs.push(v, &mut self.f.pool);
@@ -434,10 +434,10 @@ impl<'a> Select<'a> {
                 joined.push(first);
                 continue;
             }
-            let room = Self::room(t);
+            let class = Self::class(t);
             let srcs: Vec<Val> =
-                ways.iter().map(|(b, c)| self.reg_at_end(*b, c[k], room)).collect();
-            let d = self.f.val(room);
+                ways.iter().map(|(b, c)| self.reg_at_end(*b, c[k], class)).collect();
+            let d = self.f.val(class);
             let phi = self.f.make(MOp::Phi, &[d], &srcs, self.loc);
             self.f.blocks[join].insts.push(phi);
             joined.push(Comp::Val(d));
@@ -483,7 +483,7 @@ impl<'a> Select<'a> {
         let types = self.comp_types(params);
         let comps = self.all_comps(s.args(i));
         let first: Vec<Val> =
-            comps.iter().zip(&types).map(|(&c, &t)| self.reg(c, Self::room(t))).collect();
+            comps.iter().zip(&types).map(|(&c, &t)| self.reg(c, Self::class(t))).collect();
         self.emit(MOp::Ctl(Ctl::Loop), &[], &[]);
         let from = self.cur;
         self.depth = self.depth.saturating_add(1);
@@ -493,7 +493,7 @@ impl<'a> Select<'a> {
         let mut phis = Vec::with_capacity(types.len());
         let mut vals = Vec::with_capacity(types.len());
         for (&t, &v) in types.iter().zip(&first) {
-            let d = self.f.val(Self::room(t));
+            let d = self.f.val(Self::class(t));
             phis.push(self.emit(MOp::Phi, &[d], &[v]));
             vals.push(Comp::Val(d));
         }

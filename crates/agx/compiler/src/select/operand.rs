@@ -1,7 +1,7 @@
 //! Operands of machine instructions, and what they take for free from the definitions behind them.
 
 use super::{Comp, Select};
-use crate::mir::{HOLE, Room, Val};
+use crate::mir::{RegClass, UNASSIGNED, Val};
 use crate::uniforms::Source;
 use tepui_agx_isa::operand::{Hint, Size, Src, SrcKind, minifloat_encode};
 use tepui_ir::{Op, Type, Value};
@@ -58,7 +58,7 @@ impl Opnd {
     /// As the ISA writes it.
     pub fn src(self) -> Src {
         let (kind, size) = match self.place {
-            Place::Val(_) => (SrcKind::Reg(HOLE), self.size),
+            Place::Val(_) => (SrcKind::Reg(UNASSIGNED), self.size),
             Place::Uniform(h) => (SrcKind::Uniform(h), self.size),
             Place::Imm(x) => (SrcKind::Imm(x), Size::B16),
         };
@@ -93,13 +93,13 @@ fn half_to_f32(bits: u16) -> f32 {
 impl Select<'_> {
     /// A constant that is not inline: in a uniform, or in a register when the uniforms are full.
     pub(crate) fn konst(&mut self, bits: u64, size: Size) -> Opnd {
-        let (source, room) = match size {
-            Size::B16 => (Source::Constant16 { bits: bits as u16 }, Room::HALF),
-            _ => (Source::Constant { bits: bits as u32 }, Room::WORD),
+        let (source, class) = match size {
+            Size::B16 => (Source::Constant16 { bits: bits as u16 }, RegClass::HALF),
+            _ => (Source::Constant { bits: bits as u32 }, RegClass::WORD),
         };
         match self.uniforms.get(source) {
             Some(half) => Opnd::uniform(half, size),
-            None => Opnd::of(self.mov_imm(bits, room), size),
+            None => Opnd::of(self.mov_imm(bits, class), size),
         }
     }
 
@@ -114,10 +114,10 @@ impl Select<'_> {
         match c {
             Comp::Val(v) => Opnd::of(v, size),
             Comp::Const(x) if size == Size::B64 && x >= 256 => {
-                Opnd::of(self.mov_imm(x, Room::LONG), size)
+                Opnd::of(self.mov_imm(x, RegClass::LONG), size)
             }
             Comp::Const(x) => self.int(x, size),
-            Comp::Uni(_) if size == Size::B64 => Opnd::of(self.reg(c, Room::LONG), size),
+            Comp::Uni(_) if size == Size::B64 => Opnd::of(self.reg(c, RegClass::LONG), size),
             Comp::Uni(h) => Opnd::uniform(h, size),
             Comp::Undef => Opnd::imm(0),
         }
@@ -241,11 +241,12 @@ impl Select<'_> {
     }
 
     /// The bits of an operand in a register of its own (no modifiers).
-    pub(crate) fn mov(&mut self, o: Opnd, room: Room) -> Val {
+    pub(crate) fn mov(&mut self, o: Opnd, class: RegClass) -> Val {
         use tepui_agx_isa::operand::Dst;
         use tepui_agx_isa::table::integer::Bitop;
-        let size = if room.halves == 1 { Size::B16 } else { Size::B32 };
-        let inst = Bitop { table: 0b1010, d: Dst::new(HOLE, size), a: o.src(), ..Bitop::default() };
-        self.def(inst, room, &[o])
+        let size = if class.halves == 1 { Size::B16 } else { Size::B32 };
+        let inst =
+            Bitop { table: 0b1010, d: Dst::new(UNASSIGNED, size), a: o.src(), ..Bitop::default() };
+        self.def(inst, class, &[o])
     }
 }

@@ -5,7 +5,7 @@ use super::stage::name;
 use super::{Comp, Opnd, Select};
 use crate::abi::tile;
 use crate::error::Result;
-use crate::mir::{HOLE, Op as MOp, Room, Val};
+use crate::mir::{Op as MOp, RegClass, UNASSIGNED, Val};
 use tepui_agx_isa::operand::{Format, RegVec, Size};
 use tepui_agx_isa::table::tile::{LdTile, StTile};
 use tepui_format::Numeric;
@@ -38,31 +38,31 @@ impl Select<'_> {
             self.wait(fence::STORE);
             let (_, numeric) = tile::channels(slot.format);
             let narrow = numeric.is_integer() && slot.isa != Format::I32;
-            let (room, size) =
-                if narrow { (Room::HALF, Size::B16) } else { (Room::WORD, Size::B32) };
+            let (class, size) =
+                if narrow { (RegClass::HALF, Size::B16) } else { (RegClass::WORD, Size::B32) };
             let parts: Vec<Val> = comps[..usize::from(slot.channels)]
                 .iter()
                 .map(|&c| match c {
-                    Comp::Undef => self.reg(c, room),
+                    Comp::Undef => self.reg(c, class),
                     c if narrow => {
                         let o = self.comp_src(c, 32);
-                        self.mov(Opnd { size: Size::B16, ..o }, Room::HALF)
+                        self.mov(Opnd { size: Size::B16, ..o }, RegClass::HALF)
                     }
-                    c => self.reg(c, room),
+                    c => self.reg(c, class),
                 })
                 .collect();
             let v = match parts[..] {
                 [one] => one,
                 _ => {
                     let bits = if narrow { 16 } else { 32 };
-                    let d = self.f.val(Room::of(bits, parts.len() as u8));
+                    let d = self.f.val(RegClass::of(bits, parts.len() as u8));
                     self.emit(MOp::Collect, &[d], &parts);
                     d
                 }
             };
             let (samples, reg) = self.reg_or_imm(samples);
             let inst = StTile {
-                r: RegVec::new(HOLE, size, slot.channels),
+                r: RegVec::new(UNASSIGNED, size, slot.channels),
                 format: slot.isa,
                 mask: (1 << slot.channels) - 1,
                 offset: slot.offset,
@@ -125,19 +125,19 @@ impl Select<'_> {
         let (samples, reg) = self.reg_or_imm(samples);
         let n = t.channels;
         let inst = LdTile {
-            r: RegVec::new(HOLE, size, n),
+            r: RegVec::new(UNASSIGNED, size, n),
             format: isa,
             mask: (1 << n) - 1,
             offset: t.offset,
             samples,
             ..LdTile::default()
         };
-        let v = self.f.val(Room::of(bits, n));
+        let v = self.f.val(RegClass::of(bits, n));
         let srcs: Vec<Val> = reg.into_iter().collect();
         self.emit(MOp::Isa(inst.into()), &[v], &srcs);
         let mut parts = vec![v];
         if n > 1 {
-            parts = (0..n).map(|_| self.f.val(Room::of(bits, 1))).collect();
+            parts = (0..n).map(|_| self.f.val(RegClass::of(bits, 1))).collect();
             self.emit(MOp::Split, &parts, &[v]);
         }
         let channel_bits = tile::channel_bits(t.format);

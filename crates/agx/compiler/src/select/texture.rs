@@ -7,7 +7,7 @@ use super::operand::Place;
 use super::{Comp, Opnd, Select};
 use crate::descriptor::{PBE_B, ROW_B, SAMPLER_B};
 use crate::error::Result;
-use crate::mir::{HOLE, Op as MOp, Room, Val};
+use crate::mir::{Op as MOp, RegClass, UNASSIGNED, Val};
 use crate::uniforms::{SamplerState, Source, TextureState};
 use tepui_agx_isa::operand::{
     Base64, CompareOffset, ConvertMode, Coords, Dim as IsaDim, Dst, Extend, Format, Gather, Index,
@@ -98,7 +98,7 @@ impl Select<'_> {
         }
         let table = self.uniform(Source::Descriptor { set, binding, element: 0 })?;
         let offset = self.row_offset(index, 0);
-        let base = self.reg(Comp::Uni(table), Room::LONG);
+        let base = self.reg(Comp::Uni(table), RegClass::LONG);
         let ops = [Opnd::of(base, Size::B64), Opnd::of(offset, Size::B32)];
         Ok(Comp::Val(self.iadd(64, false, ops[0], ops[1], 0)))
     }
@@ -107,7 +107,7 @@ impl Select<'_> {
     fn row_offset(&mut self, index: Value, byte: u32) -> Val {
         match self.comp(index, 0) {
             Comp::Const(c) => {
-                self.mov_imm(u64::from((c as u32).wrapping_mul(ROW_B) + byte), Room::WORD)
+                self.mov_imm(u64::from((c as u32).wrapping_mul(ROW_B) + byte), RegClass::WORD)
             }
             _ => {
                 let x = self.isrc(index, 0);
@@ -133,7 +133,7 @@ impl Select<'_> {
         let table = self.uniform(Source::Descriptor { set, binding, element: 0 })?;
         let val = self.row_offset(index, if pbe { PBE_B } else { 0 });
         Ok(Reference {
-            texture: Texture::Bindless(HOLE),
+            texture: Texture::Bindless(UNASSIGNED),
             base: TexBase::Uniform(table),
             val: Some(val),
         })
@@ -154,13 +154,13 @@ impl Select<'_> {
             let one = Opnd::imm(1);
             Opnd::of(self.bfeil(32, Opnd::of(at, Size::B32), one, 0), Size::B32)
         };
-        let number = self.f.val(Room::HALF);
+        let number = self.f.val(RegClass::HALF);
         let inst = DeviceLoad {
             format: Format::I16,
             mask: 1,
-            r: RegVec::new(HOLE, Size::B16, 1),
+            r: RegVec::new(UNASSIGNED, Size::B16, 1),
             base: Base64::Uniform(table),
-            index: Index::Reg(HOLE),
+            index: Index::Reg(UNASSIGNED),
             extend: Extend::Unsigned,
             shift: 0,
             u4: 4,
@@ -168,16 +168,16 @@ impl Select<'_> {
         };
         let srcs: Vec<Val> = half.val().into_iter().collect();
         self.emit(MOp::Isa(inst.into()), &[number], &srcs);
-        Ok((Sampler::StateReg(HOLE), Some(number)))
+        Ok((Sampler::StateReg(UNASSIGNED), Some(number)))
     }
 
     /// The low 16 bits of an integer component.
     fn low_half(&mut self, c: Comp) -> Val {
         match c {
-            Comp::Val(v) => self.mov(Opnd::of(v, Size::B16), Room::HALF),
-            Comp::Uni(h) => self.mov(Opnd::uniform(h, Size::B16), Room::HALF),
-            Comp::Const(x) => self.mov_imm(x & 0xffff, Room::HALF),
-            Comp::Undef => self.reg(c, Room::HALF),
+            Comp::Val(v) => self.mov(Opnd::of(v, Size::B16), RegClass::HALF),
+            Comp::Uni(h) => self.mov(Opnd::uniform(h, Size::B16), RegClass::HALF),
+            Comp::Const(x) => self.mov_imm(x & 0xffff, RegClass::HALF),
+            Comp::Undef => self.reg(c, RegClass::HALF),
         }
     }
 
@@ -193,7 +193,7 @@ impl Select<'_> {
     fn constant_half(&mut self, bits: u16) -> Half {
         match self.uniforms.get(Source::Constant16 { bits }) {
             Some(h) if h < LOD_UNIFORMS => Half::Uniform(h),
-            _ => Half::Val(self.mov_imm(u64::from(bits), Room::HALF)),
+            _ => Half::Val(self.mov_imm(u64::from(bits), RegClass::HALF)),
         }
     }
 
@@ -212,13 +212,13 @@ impl Select<'_> {
     fn half_val(&mut self, h: Half) -> Val {
         match h {
             Half::Val(v) => v,
-            Half::Uniform(u) => self.mov(Opnd::uniform(u, Size::B16), Room::HALF),
+            Half::Uniform(u) => self.mov(Opnd::uniform(u, Size::B16), RegClass::HALF),
         }
     }
 
     fn one_half(h: Half, reg: LodMode, uniform: LodMode) -> (LodMode, Lod, Option<Val>) {
         match h {
-            Half::Val(v) => (reg, Lod::Reg { reg: HOLE, count: 1 }, Some(v)),
+            Half::Val(v) => (reg, Lod::Reg { reg: UNASSIGNED, count: 1 }, Some(v)),
             Half::Uniform(u) => (uniform, Lod::Uniform { reg: u, count: 1 }, None),
         }
     }
@@ -250,9 +250,9 @@ impl Select<'_> {
                     };
                     let m = self.float_half(m);
                     let parts = [self.half_val(bias), self.half_val(m)];
-                    let d = self.f.val(Room { halves: 2, even: false });
+                    let d = self.f.val(RegClass { halves: 2, even: false });
                     self.emit(MOp::Collect, &[d], &parts);
-                    (LodMode::BiasMin, Lod::Reg { reg: HOLE, count: 2 }, Some(d))
+                    (LodMode::BiasMin, Lod::Reg { reg: UNASSIGNED, count: 2 }, Some(d))
                 }
             },
             Op::TexSampleLod => match (t.lod, t.ddx, t.ddy) {
@@ -264,7 +264,7 @@ impl Select<'_> {
                     let mut parts = Vec::new();
                     for k in 0..usize::from(self.ty(dx).comps()) {
                         for g in [dx, dy] {
-                            parts.push(self.reg(self.comp(g, k), Room::WORD));
+                            parts.push(self.reg(self.comp(g, k), RegClass::WORD));
                         }
                     }
                     let mut count = parts.len() as u8;
@@ -272,13 +272,13 @@ impl Select<'_> {
                     if let Some(m) = t.min_lod {
                         let m = self.float_half(m);
                         parts.push(self.half_val(m));
-                        parts.push(self.reg(Comp::Undef, Room::HALF));
+                        parts.push(self.reg(Comp::Undef, RegClass::HALF));
                         count += 1;
                         mode = LodMode::GradientMin;
                     }
-                    let d = self.f.val(Room { halves: 2 * count, even: true });
+                    let d = self.f.val(RegClass { halves: 2 * count, even: true });
                     self.emit(MOp::Collect, &[d], &parts);
-                    (mode, Lod::Gradient { reg: HOLE, count }, Some(d))
+                    (mode, Lod::Gradient { reg: UNASSIGNED, count }, Some(d))
                 }
                 _ => return self.refuse(i, "without a level of detail"),
             },
@@ -305,14 +305,14 @@ impl Select<'_> {
                 let acc = self.comp_src(sum, 16);
                 let x = match self.comp_src(c, 32) {
                     o if matches!(o.place, Place::Uniform(_)) => {
-                        Opnd::of(self.mov(o, Room::WORD), Size::B32)
+                        Opnd::of(self.mov(o, RegClass::WORD), Size::B32)
                     }
                     o => o,
                 };
                 sum = Comp::Val(self.bfi(16, [acc, x, Opnd::imm(4 * k as u8)], 4));
             }
         }
-        self.reg(sum, Room::HALF)
+        self.reg(sum, RegClass::HALF)
     }
 
     /// Coordinates in consecutive registers; `sampled` when they are floats.
@@ -326,7 +326,7 @@ impl Select<'_> {
     ) -> (Coords, Val) {
         let axes = usize::from(dim.axes());
         let mut parts: Vec<Val> =
-            (0..axes).map(|k| self.reg(self.comp(at, k), Room::WORD)).collect();
+            (0..axes).map(|k| self.reg(self.comp(at, k), RegClass::WORD)).collect();
         let mut extras = 0;
         if dim.is_multisampled() {
             extras += 1;
@@ -338,27 +338,27 @@ impl Select<'_> {
             // Queries do not look at the layer.
             let c = if layer { self.comp(at, axes) } else { Comp::Undef };
             parts.push(match c {
-                Comp::Undef => self.reg(c, Room::HALF),
+                Comp::Undef => self.reg(c, RegClass::HALF),
                 Comp::Const(x) if sampled => {
-                    self.mov_imm(u64::from(f32::from_bits(x as u32) as u16), Room::HALF)
+                    self.mov_imm(u64::from(f32::from_bits(x as u32) as u16), RegClass::HALF)
                 }
                 c if sampled => {
                     let src = self.comp_src(c, 32);
                     let inst = Convert {
                         mode: ConvertMode::FToU16,
-                        d: Dst::new(HOLE, Size::B16),
+                        d: Dst::new(UNASSIGNED, Size::B16),
                         src: src.src(),
                         round: Round::Rtz,
                         ..Convert::default()
                     };
-                    self.def(inst, Room::HALF, &[src])
+                    self.def(inst, RegClass::HALF, &[src])
                 }
                 c => self.low_half(c),
             });
         }
         let coords =
-            Coords { reg: HOLE, size: Size::B32, axes: axes as u8, extras, discard: false };
-        let v = self.f.val(Room { halves: coords.halves() as u8, even: true });
+            Coords { reg: UNASSIGNED, size: Size::B32, axes: axes as u8, extras, discard: false };
+        let v = self.f.val(RegClass { halves: coords.halves() as u8, even: true });
         self.emit(MOp::Collect, &[v], &parts);
         (coords, v)
     }
@@ -390,7 +390,7 @@ impl Select<'_> {
         // Comparison value, then offsets.
         let mut parts = Vec::new();
         if let Some(d) = t.dref {
-            parts.push(self.reg(self.comp(d, 0), Room::WORD));
+            parts.push(self.reg(self.comp(d, 0), RegClass::WORD));
         }
         if let Some(o) = t.offset {
             parts.push(self.packed_offset(o));
@@ -399,7 +399,7 @@ impl Select<'_> {
             return self.refuse(i, "with four offsets was not lowered");
         }
         let compare_offset = CompareOffset {
-            reg: if parts.is_empty() { 0 } else { HOLE },
+            reg: if parts.is_empty() { 0 } else { UNASSIGNED },
             compare: t.dref.is_some(),
             offset: t.offset.is_some(),
         };
@@ -407,7 +407,7 @@ impl Select<'_> {
             [] => None,
             [one] => Some(one),
             _ => {
-                let d = self.f.val(Room { halves: 3, even: true });
+                let d = self.f.val(RegClass { halves: 3, even: true });
                 self.emit(MOp::Collect, &[d], &parts);
                 Some(d)
             }
@@ -434,7 +434,7 @@ impl Select<'_> {
                 cache |= CACHE_COHERENT;
             }
         }
-        let out = RegVec::new(HOLE, Size::B32, count);
+        let out = RegVec::new(UNASSIGNED, Size::B32, count);
         let mode = if query { TexMode::QueryLod } else { TexMode::Sample };
         let compare = t.dref.is_some();
         let Reference { texture, base, val } = texture;
@@ -469,9 +469,9 @@ impl Select<'_> {
             .collect();
         // Four registers are written, whatever the mask. source: applegpu, docs.html on texture_sample
         let written = 4 + u8::from(a.residency);
-        let whole = self.f.val(Room::of(32, written));
+        let whole = self.f.val(RegClass::of(32, written));
         self.emit(MOp::Isa(inst), &[whole], &srcs);
-        let parts: Vec<Val> = (0..written).map(|_| self.f.val(Room::WORD)).collect();
+        let parts: Vec<Val> = (0..written).map(|_| self.f.val(RegClass::WORD)).collect();
         self.emit(MOp::Split, &parts, &[whole]);
         // What is returned stands side by side, the residency word behind it.
         let returned = mask | u8::from(a.residency) << channels;
@@ -495,14 +495,15 @@ impl Select<'_> {
         if a.ms || a.operands.contains(TexOperands::SAMPLE) {
             return self.refuse(i, "of a multisampled image was not lowered");
         }
-        let data: Vec<Val> = (0..4).map(|k| self.reg(self.comp(args[2], k), Room::WORD)).collect();
-        let texel = self.f.val(Room::of(32, 4));
+        let data: Vec<Val> =
+            (0..4).map(|k| self.reg(self.comp(args[2], k), RegClass::WORD)).collect();
+        let texel = self.f.val(RegClass::of(32, 4));
         self.emit(MOp::Collect, &[texel], &data);
         let (coords, coords_val) = self.coordinates(args[1], dim, None, false, true);
         let image = self.reference(i, args[0], true)?;
         let coherent = a.access.intersects(Access::COHERENT | Access::VOLATILE);
         let inst = ImageWrite {
-            r: RegVec::new(HOLE, Size::B32, 4),
+            r: RegVec::new(UNASSIGNED, Size::B32, 4),
             coords,
             lod: RegOrImm::Imm(0),
             base: image.base,

@@ -7,7 +7,7 @@ use program::{ELEMENTS, INPUTS, LANES, Program, RESULTS, program};
 use tepui_agx_bare::bind::{Bound, quantise};
 use tepui_agx_bare::image::format_of;
 use tepui_agx_bare::{Machine, shader};
-use tepui_agx_compiler::{Made, Options, compile_prepared, lower, prepare};
+use tepui_agx_compiler::{Options, Snapshot, compile_prepared, lower, prepare};
 use tepui_agx_model::{Report, ReportKind};
 use tepui_ir::NumKind;
 use tepui_ir::interp::{Group, ImageData, Memory, run};
@@ -71,7 +71,7 @@ fn check(seed: u64, storage: bool, optimised: bool) {
     }
     let mut mir = String::new();
     let compiled = compile_prepared(&s, &options, &mut |_, m| {
-        if let Made::Mir(m) = m {
+        if let Snapshot::Mir(m) = m {
             mir = m.to_string();
         }
     })

@@ -40,7 +40,7 @@ rows! {
     /// rounded up to four; and with the negative size at the end of those that run several times a
     /// thread.
     // source: applegpu.py, StackAdjustInstructionDesc; agx_pack.c, AGX_OPCODE_STACK_ADJUST
-    StackAdjust "TODO.stack_adjust" (6, 8; 47) [0:8 = 0xb5, 16:4 = 1, 24:2 = 0b01] {
+    StackAdjust "stack_adjust" (6, 8; 47) [0:8 = 0xb5, 16:4 = 1, 24:2 = 0b01] {
         /// The length bit.
         form: Form = form form(47, 6);
         /// Unknown; 0.

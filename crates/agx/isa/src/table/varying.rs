@@ -82,7 +82,7 @@ rows! {
     /// For each channel, the three values of its coefficient register. Flat shading uses the third
     /// (Mesa).
     // source: applegpu.py, LoadCFDesc; agx_pack.c, AGX_OPCODE_LDCF
-    Ldcf "TODO.ldcf" (4, 8; 15) [0:6 = 0x21, 6:2 = 0b10] {
+    Ldcf "ldcf" (4, 8; 15) [0:6 = 0x21, 6:2 = 0b10] {
         /// The length bit.
         form: Form = form form(15, 4);
         /// Destination: three values for each channel.

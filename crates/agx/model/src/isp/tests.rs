@@ -76,9 +76,9 @@ const ADDS: &str = "
 ";
 /// The colour from its coefficients, as they are.
 const COEFFICIENTS: &str = "
-    TODO.ldcf r4_r5_r6, cf1
-    TODO.ldcf r2l_r2h_r3l, cf2
-    TODO.ldcf r8_r9_r10_r11_r12_r13, cf3
+    ldcf r4_r5_r6, cf1
+    ldcf r2l_r2h_r3l, cf2
+    ldcf r8_r9_r10_r11_r12_r13, cf3
     fadd32 r7, r13, r3l.neg
     fadd32 r4, r4, r2l
     fadd32 r5, r11, r2h

@@ -1,13 +1,13 @@
 //! `if c { demote } else { rest }` becomes `demote_if c` and `rest`, where skipping `rest` would save nothing.
 //!
-//! What a killed invocation computes counts for nobody: its outputs are dropped and its writes are guarded ([`crate::abi::effects`]). What
-//! it might do to others stays behind the condition: loops that its values need not end, and loads from where it would not have
-//! looked.
+//! The outputs of a discarded invocation are dropped and its writes are guarded ([`crate::abi::effects`]), so it may compute on.
+//! What could harm others stays behind the condition: loops that its values need not end, and loads from addresses that it
+//! would not have used.
 
 use rustc_hash::FxHashMap;
 use tepui_ir::{Attrs, Inst, Op, Props, Region, Shader, Stage, Value};
 
-/// Instructions of the rest, at most: with more, groups that are killed as a whole had better jump over it.
+/// Most instructions of the rest: beyond, a SIMD-group that is discarded as a whole had better jump over them.
 const MOST: usize = 48;
 
 /// Runs the pass; true when it changed the shader.

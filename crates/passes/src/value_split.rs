@@ -1,4 +1,4 @@
-//! Lowerings that put several values in the place of one, through the `if`s and loops that carry it.
+//! Splits one SSA value into several, across the parameters and results of regions.
 //!
 //! A pass says which values come in parts and what the parts of a value are ([`Parts`]); results and parameters are multiplied
 //! here, and what `yield`, `break` and `continue` hand on follows them.
@@ -26,10 +26,10 @@ pub(crate) trait Parts {
 
 /// Walks the shader; true when anything was replaced or removed.
 pub(crate) fn run(s: &mut Shader, parts: &mut impl Parts) -> bool {
-    rewrite::run(s, &mut Carrier { parts, ifs: Vec::new(), loops: Vec::new() })
+    rewrite::run(s, &mut Split { parts, ifs: Vec::new(), loops: Vec::new() })
 }
 
-struct Carrier<'a, P> {
+struct Split<'a, P> {
     parts: &'a mut P,
     /// The old results of the `if`s around this place.
     ifs: Vec<Vec<Value>>,
@@ -37,7 +37,7 @@ struct Carrier<'a, P> {
     loops: Vec<[Vec<Value>; 2]>,
 }
 
-impl<P: Parts> Carrier<'_, P> {
+impl<P: Parts> Split<'_, P> {
     /// Makes the values that are carried to `targets` what those are now.
     fn hand_on(&mut self, e: &mut Emit, i: Inst, targets: &[Value]) {
         let mut new = Vec::with_capacity(targets.len());
@@ -81,7 +81,7 @@ impl<P: Parts> Carrier<'_, P> {
     }
 }
 
-impl<P: Parts> Lowering for Carrier<'_, P> {
+impl<P: Parts> Lowering for Split<'_, P> {
     fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
         match (e.s.insts[i].op, e.s.insts[i].attrs) {
             (Op::If, _) => {

@@ -1,50 +1,51 @@
-//! What every invocation of a launch has alike: a back end computes it once, in a preamble.
+//! Uniformity analysis: values that are identical in all invocations of a dispatch or draw.
 //!
-//! Narrower than [`crate::divergence`], which asks about the lanes of one sub-group: a value is the same when it is made of constants, push
-//! constants, descriptors and memory that nothing writes, without regard to how control came there.
+//! A back end can compute them once, in a preamble. Narrower than [`crate::divergence`], which is about the lanes of one sub-group:
+//! a value is uniform when it is computed from constants, push constants, descriptors and memory that nothing writes. Control flow
+//! is not looked at.
 
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::{Access, Attrs, Builtin, Inst, Op, ResKind, Shader, Value};
 
-/// Values by whether all invocations have them alike.
+/// Whether each value is uniform.
 #[derive(Clone, Debug, Default)]
-pub struct Same(SecondaryMap<Value, bool>);
+pub struct Uniformity(SecondaryMap<Value, bool>);
 
-impl Same {
+impl Uniformity {
     /// Analyses a shader.
     #[must_use]
-    pub fn new(s: &Shader) -> Same {
-        let mut all = Same(SecondaryMap::with_capacity(s.values.len()));
+    pub fn new(s: &Shader) -> Uniformity {
+        let mut all = Uniformity(SecondaryMap::with_capacity(s.values.len()));
         s.walk(|s, _, i| all.visit(s, i));
         all
     }
 
     /// Takes the next instruction in program order.
     pub fn visit(&mut self, s: &Shader, i: Inst) {
-        let same = self.inst(s, i);
+        let uniform = self.inst(s, i);
         for &v in s.results(i) {
-            self.0[v] = same;
+            self.0[v] = uniform;
         }
     }
 
-    /// Whether all invocations have the value alike.
+    /// Whether a value is uniform.
     #[must_use]
-    pub fn has(&self, v: Value) -> bool {
+    pub fn is_uniform(&self, v: Value) -> bool {
         self.0[v]
     }
 
-    /// Says so of a value that was made later.
-    pub fn set(&mut self, v: Value, same: bool) {
-        self.0[v] = same;
+    /// Records a value that was made after the analysis.
+    pub fn set(&mut self, v: Value, uniform: bool) {
+        self.0[v] = uniform;
     }
 
-    /// Whether an instruction gives every invocation the same.
+    /// Whether the results of an instruction are uniform.
     fn inst(&self, s: &Shader, i: Inst) -> bool {
         let d = &s.insts[i];
         let known = || s.args(i).iter().all(|&a| self.0[a]);
         match (d.op, d.attrs) {
             (Op::LoadBuffer, Attrs::Mem(m)) => m.access.contains(Access::CONST) && known(),
-            (Op::LoadBuiltin, Attrs::Builtin(b)) => is_same_builtin(b),
+            (Op::LoadBuiltin, Attrs::Builtin(b)) => is_uniform_builtin(b),
             (
                 Op::Const
                 | Op::Copy
@@ -64,7 +65,7 @@ impl Same {
 
 /// Whether a built-in value belongs to the whole launch or draw.
 #[must_use]
-pub fn is_same_builtin(b: Builtin) -> bool {
+pub fn is_uniform_builtin(b: Builtin) -> bool {
     matches!(
         b,
         Builtin::NumWorkgroups

@@ -1,0 +1,236 @@
+//! Constant arrays that are indexed at run time become selects or bit fields.
+//!
+//! A shader's table (`const vec2 corners[3] = …; corners[gl_VertexIndex]`) arrives as a variable whose elements are stored where the
+//! table is used. Left alone, each invocation writes it to scratch memory and reads one element back. When every element is only
+//! ever stored one constant, and is stored before each load, a load is a function of its index: a field of a packed constant when
+//! the elements are small integers, a choice by one bit of a mask when there are two values, else a chain of selects, if that is
+//! shorter than what it replaces.
+
+use crate::edit::{Consts, push};
+use tepui_ir::cranelift_entity::SecondaryMap;
+use tepui_ir::{Attrs, Comps, Inst, Op, Region, Shader, Type, Value, Var};
+
+/// Longest array that is looked at.
+const MAX_LEN: u32 = 64;
+/// Bits of a packed table.
+const TABLE_BITS: u32 = 32;
+
+/// What is known of a variable.
+#[derive(Clone, Default)]
+struct Table {
+    /// The constant of each element, once a store was seen.
+    elements: Vec<Option<Comps>>,
+    /// Elements that are stored on every way to where the walk is, as bits.
+    stored: u64,
+    loads: usize,
+    /// Something else than constants is stored, or an element is read that may not have been stored.
+    no: bool,
+}
+
+/// Runs the pass.
+pub fn run(s: &mut Shader) -> bool {
+    let arrays = |s: &Shader| {
+        s.vars.values().any(|v| v.len.is_some_and(|n| n <= MAX_LEN))
+            && s.any(|s, _, i| s.insts[i].op == Op::LoadVar && s.args(i).len() == 1)
+    };
+    if !arrays(s) {
+        return false;
+    }
+    let mut tables: SecondaryMap<Var, Table> = SecondaryMap::with_capacity(s.vars.len());
+    for (v, d) in s.vars.iter() {
+        let n = d.len.unwrap_or(0);
+        tables[v] = Table {
+            elements: vec![None; n.min(MAX_LEN) as usize],
+            no: n == 0 || n > MAX_LEN || d.ty.bits() > 32,
+            ..Table::default()
+        };
+    }
+    survey(s, s.root, &mut tables);
+    let mut any = false;
+    for (v, d) in s.vars.iter() {
+        let t = &mut tables[v];
+        t.no |= t.loads == 0 || t.elements.iter().any(Option::is_none) || !pays(t, d.ty);
+        any |= !t.no;
+    }
+    if !any {
+        return false;
+    }
+    let mut consts = Consts::new(s);
+    let root = s.root;
+    replace(s, root, &tables, &mut consts);
+    consts.finish(s);
+    true
+}
+
+/// Finds what is stored, and whether each load comes after stores of all elements.
+fn survey(s: &Shader, r: Region, tables: &mut SecondaryMap<Var, Table>) {
+    // What held before: stores in this region are not made on ways around it.
+    let mut undo: Vec<(Var, u64)> = Vec::new();
+    for &i in &s.regions[r].insts {
+        for q in s.inst_regions(i) {
+            survey(s, q, tables);
+        }
+        let Attrs::Var(v) = s.insts[i].attrs else { continue };
+        let t = &mut tables[v];
+        if t.no {
+            continue;
+        }
+        let args = s.args(i);
+        if s.insts[i].op == Op::LoadVar {
+            t.loads += 1;
+            t.no |= t.stored.count_ones() as usize != t.elements.len();
+            continue;
+        }
+        let place = s.as_const(args[1]).map(|k| k as usize).filter(|&k| k < t.elements.len());
+        match (place, s.as_const_comps(args[0])) {
+            (Some(k), Some(value)) if t.elements[k].as_ref().is_none_or(|e| *e == value) => {
+                t.elements[k] = Some(value);
+                undo.push((v, t.stored));
+                t.stored |= 1 << k;
+            }
+            _ => t.no = true,
+        }
+    }
+    if r != s.root {
+        for (v, stored) in undo.into_iter().rev() {
+            tables[v].stored = stored;
+        }
+    }
+}
+
+/// How one component is made from the index.
+enum Form {
+    /// The same in every element.
+    Same(u64),
+    /// Fields of this many bits of a constant.
+    Fields(u32, u64),
+    /// Two values; a bit of the mask says which.
+    Bit(u64, u64, u64),
+    /// A select for each element but the last.
+    Selects(Vec<u64>),
+}
+
+fn form(t: &Table, component: usize) -> Form {
+    let values: Vec<u64> = t.elements.iter().flatten().map(|e| e[component]).collect();
+    let n = values.len() as u32;
+    let mut distinct = values.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    // A field takes about three instructions: scale, shift, mask.
+    const FIELD: usize = 3;
+    let runs = values.windows(2).filter(|w| w[0] != w[1]).count();
+    let width = (u64::BITS - distinct[distinct.len() - 1].leading_zeros()).max(1);
+    match distinct[..] {
+        [one] => Form::Same(one),
+        _ if runs <= FIELD => Form::Selects(values),
+        _ if width.next_power_of_two() * n <= TABLE_BITS => {
+            let width = width.next_power_of_two();
+            let fields = values.iter().enumerate().map(|(k, v)| v << (width * k as u32));
+            Form::Fields(width, fields.fold(0, |a, f| a | f))
+        }
+        [a, b] if n <= TABLE_BITS => {
+            let bits = values.iter().enumerate().map(|(k, &v)| u64::from(v == b) << k);
+            Form::Bit(bits.fold(0, |a, f| a | f), a, b)
+        }
+        _ => Form::Selects(values),
+    }
+}
+
+/// Whether replacing the loads takes fewer instructions than storing the array.
+fn pays(t: &Table, ty: Type) -> bool {
+    let comps = usize::from(ty.comps());
+    let one: usize = (0..comps)
+        .map(|k| match form(t, k) {
+            Form::Same(_) => 0,
+            Form::Fields(..) | Form::Bit(..) => 3,
+            Form::Selects(values) => values.windows(2).filter(|w| w[0] != w[1]).count(),
+        })
+        .sum();
+    // A store of an element makes its constants first; a load from scratch is waited for.
+    let memory = t.elements.len() * (comps + 2) + t.loads * 12;
+    t.loads * one <= memory
+}
+
+fn replace(s: &mut Shader, r: Region, tables: &SecondaryMap<Var, Table>, consts: &mut Consts) {
+    let insts = std::mem::take(&mut s.regions[r].insts);
+    let mut out: Vec<Inst> = Vec::with_capacity(insts.len());
+    for i in insts {
+        for q in s.inst_regions(i) {
+            replace(s, q, tables, consts);
+        }
+        let table = match s.insts[i].attrs {
+            Attrs::Var(v) => Some(&tables[v]).filter(|t| !t.no),
+            _ => None,
+        };
+        match (s.insts[i].op, table) {
+            (Op::LoadVar, Some(t)) => load(s, i, t, &mut out, consts),
+            (_, Some(_)) => {}
+            _ => out.push(i),
+        }
+    }
+    s.regions[r].insts = out;
+}
+
+/// Makes the element from the index.
+fn load(s: &mut Shader, i: Inst, t: &Table, out: &mut Vec<Inst>, consts: &mut Consts) {
+    let old = s.result(i);
+    let (ty, index) = (s.ty(old).elem(), s.arg(i, 0));
+    let last = (t.elements.len() - 1) as u64;
+    let none = Attrs::None;
+    let mut clamped = None;
+    let mut parts: Vec<Value> = Vec::new();
+    for k in 0..usize::from(s.ty(old).comps()) {
+        let form = form(t, k);
+        // The index past the end that reads the last element, as it does of the variable.
+        if matches!(form, Form::Fields(..) | Form::Bit(..)) && clamped.is_none() {
+            let last = consts.get(s, Type::B32, last);
+            clamped = Some(push(s, out, i, Op::UMin, none, &[index, last], Type::B32));
+        }
+        let at = clamped.unwrap_or(index);
+        parts.push(match form {
+            Form::Same(v) => consts.get(s, ty, v),
+            Form::Fields(width, fields) => {
+                let table = consts.get(s, Type::B32, fields);
+                let log = consts.get(s, Type::B32, u64::from(width.trailing_zeros()));
+                let shift = push(s, out, i, Op::IShl, none, &[at, log], Type::B32);
+                let moved = push(s, out, i, Op::UShr, none, &[table, shift], Type::B32);
+                let mask = consts.get(s, Type::B32, (1 << width) - 1);
+                let field = push(s, out, i, Op::IAnd, none, &[moved, mask], Type::B32);
+                match ty.bits() {
+                    32 => field,
+                    1 => {
+                        let zero = consts.get(s, Type::B32, 0);
+                        push(s, out, i, Op::INe, none, &[field, zero], ty)
+                    }
+                    _ => push(s, out, i, Op::U2U, none, &[field], ty),
+                }
+            }
+            Form::Bit(bits, a, b) => {
+                let table = consts.get(s, Type::B32, bits);
+                let moved = push(s, out, i, Op::UShr, none, &[table, at], Type::B32);
+                let one = consts.get(s, Type::B32, 1);
+                let bit = push(s, out, i, Op::IAnd, none, &[moved, one], Type::B32);
+                let zero = consts.get(s, Type::B32, 0);
+                let set = push(s, out, i, Op::INe, none, &[bit, zero], Type::B1);
+                let (a, b) = (consts.get(s, ty, a), consts.get(s, ty, b));
+                push(s, out, i, Op::Select, none, &[set, b, a], ty)
+            }
+            Form::Selects(values) => {
+                // From the end: below the first index of each run of equal elements, what stands before it.
+                let mut v = consts.get(s, ty, values[values.len() - 1]);
+                for k in (1..values.len()).rev().filter(|&k| values[k] != values[k - 1]) {
+                    let bound = consts.get(s, Type::B32, k as u64);
+                    let below = push(s, out, i, Op::ULt, none, &[index, bound], Type::B1);
+                    let before = consts.get(s, ty, values[k - 1]);
+                    v = push(s, out, i, Op::Select, none, &[below, before, v], ty);
+                }
+                v
+            }
+        });
+    }
+    let op = if parts.len() == 1 { Op::Copy } else { Op::Vec };
+    let def = s.make_inst(op, none, &parts, &[]);
+    s.insts[def].loc = s.insts[i].loc;
+    s.set_results(def, &[old]);
+    out.push(def);
+}
