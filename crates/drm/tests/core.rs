@@ -338,6 +338,29 @@ fn a_missing_fence_is_an_error_unless_it_is_waited_for() {
     assert_eq!(wait(&file, &[full], 0, 0), Err(Errno::INVAL));
 }
 
+/// Waits for a point and for a binary object are one request. A handle that was never created fails it,
+/// whatever the flags: nothing is there that could be submitted later.
+#[test]
+fn a_timeline_wait_takes_binary_objects_and_refuses_unknown_handles() {
+    let file = open(&device());
+    let (line, empty, full) = (syncobj(&file, false), syncobj(&file, false), syncobj(&file, true));
+    signal_point(&file, line, 2);
+    let all_pending = ALL | FOR_SUBMIT | AVAILABLE;
+    assert_eq!(wait_points(&file, &[(line, 2), (full, 0)], all_pending, 0), Ok(0));
+    assert_eq!(wait_points(&file, &[(line, 2), (empty, 0)], all_pending, 0), Err(Errno::TIME));
+    assert_eq!(wait_points(&file, &[(line, 3), (full, 0)], all_pending, 0), Err(Errno::TIME));
+    for unknown in [0, 99, u32::MAX] {
+        for flags in [0, FOR_SUBMIT, AVAILABLE, all_pending] {
+            let points = [(line, 2), (unknown, 0)];
+            assert_eq!(
+                wait_points(&file, &points, flags, 0),
+                Err(Errno::NOENT),
+                "{unknown} {flags}"
+            );
+        }
+    }
+}
+
 #[test]
 fn timelines_signal_in_order() {
     let file = open(&device());

@@ -24,11 +24,14 @@ struct List {
     share: u64,
     /// How many tests of ours it becomes.
     parts: usize,
+    /// Of the tests that are taken, so many of a hundred must pass on llvmpipe and on each driver;
+    /// others are skipped for want of an extension, or need a window.
+    passes: usize,
 }
 
 const LISTS: &[List] = &[
-    List { name: "quick_shader", share: 15, parts: 4 },
-    List { name: "quick_gl", share: 25, parts: 2 },
+    List { name: "quick_shader", share: 15, parts: 4, passes: 95 },
+    List { name: "quick_gl", share: 40, parts: 2, passes: 60 },
 ];
 
 /// Folders and tests that are left out, and why.
@@ -37,14 +40,23 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("generated_tests/spec/glsl-4.20/", "not unpacked: too large"),
 ];
 
-/// Of the tests that are taken, so many of a hundred must pass on llvmpipe; others are skipped for want
-/// of an extension, or need a window.
-const PASS_PERCENT: usize = 60;
+/// Tests that pass on llvmpipe and not on a driver, and why that is no defect of the virtual GPU.
+const EXPECTED: &[(&str, &str)] = &[
+    (
+        "spec@glsl-1.50@execution@interface-vs-unnamed-to-fs-unnamed",
+        "compares interpolated values up to 37 within 1e-5 in four channels at once, where a unit of \
+         the last place is 3.8e-6; how silicon rounds them is unknown",
+    ),
+    (
+        "spec@arb_tessellation_shader@execution@variable-indexing@tcs-input-array-float-index-rd",
+        "needs 124 vertex output components and does not ask; Mesa's driver offers 96, llvmpipe 128",
+    ),
+];
 
 /// Shaders that one process runs.
-const SHADERS: usize = 40;
+const SHADERS: usize = 20;
 /// How long a process may take.
-const SECONDS: &str = "300";
+const SECONDS: &str = "600";
 
 /// One of piglit's tests.
 struct Case {
@@ -55,7 +67,7 @@ struct Case {
     in_fbo: bool,
 }
 
-/// What became of a case and of the parts that it tells apart.
+/// What became of cases by their names, and of the parts that they tell apart: name, newline, part.
 type Outcomes = BTreeMap<String, String>;
 
 /// The tests of this module.
@@ -131,21 +143,32 @@ fn run(list: &List, part: usize, name: &str) -> Result<(), String> {
     let all: Vec<&Case> = cases.iter().collect();
     let expected = run_all(&piglit, &all, &REFERENCE, name)?;
     let passes = cases.iter().filter(|case| is(&expected, &case.name, "pass")).count();
-    if passes == 0 || passes * 100 < cases.len() * PASS_PERCENT {
-        return Err(format!("only {passes} of {} pass on {}", cases.len(), REFERENCE.name));
-    }
+    require(list, passes, &cases, &REFERENCE)?;
     // Images without compression are for programs that draw.
     let driver = &TESTED[0];
     let got = run_all(&piglit, &all, driver, name)?;
+    require(list, cases.iter().filter(|c| is(&got, &c.name, "pass")).count(), &cases, driver)?;
+    // A driver may skip for want of an extension what llvmpipe has.
+    let is_finding = |name: &String| {
+        let case = name.split_once("\n").map_or(name.as_str(), |(case, _)| case);
+        is(&expected, name, "pass")
+            && !is(&got, name, "pass")
+            && !is(&got, case, "skip")
+            && !is(&got, name, "skip")
+            && EXPECTED.iter().all(|(known, _)| *known != case)
+    };
     let mut findings: Vec<String> = expected
         .iter()
-        .filter(|(name, outcome)| *outcome == "pass" && !is(&got, name, "pass"))
-        .map(|(name, _)| format!("{name}: {}", got.get(name).map_or("missing", String::as_str)))
+        .filter(|(name, _)| is_finding(name))
+        .map(|(name, _)| {
+            let outcome = got.get(name).map_or("missing", String::as_str);
+            format!("{}: {outcome}", name.replace('\n', ", part "))
+        })
         .collect();
     // After a fault every later test of the same process fails: which fails alone is said first.
-    for case in cases.iter().filter(|case| is(&expected, &case.name, "pass")) {
-        if !is(&got, &case.name, "pass") {
-            let alone = run_all(&piglit, &[case], driver, name)?;
+    for case in &cases {
+        if is_finding(&case.name) {
+            let alone = run_all(&piglit, &[case], driver, &format!("{name}-alone"))?;
             let outcome = alone.get(&case.name).map_or("missing", String::as_str);
             let outcome = if outcome == "pass" { "passes" } else { outcome };
             findings.insert(0, format!("alone: {}: {outcome}", case.name));
@@ -169,6 +192,14 @@ fn run(list: &List, part: usize, name: &str) -> Result<(), String> {
         findings.join("\n"),
         session::directory(name, driver).display(),
     ))
+}
+
+/// An error unless as many cases passed as the list demands.
+fn require(list: &List, passes: usize, cases: &[Case], driver: &Driver) -> Result<(), String> {
+    if passes > 0 && passes * 100 >= cases.len() * list.passes {
+        return Ok(());
+    }
+    Err(format!("only {passes} of {} pass on {}", cases.len(), driver.name))
 }
 
 fn is(outcomes: &Outcomes, name: &str, outcome: &str) -> bool {
@@ -209,7 +240,7 @@ fn run_all(
         let log = directory.join(format!("{done}.log"));
         let run = process(piglit, &case.command[0], &arguments, driver, &log)?;
         for (part, outcome) in &run.parts {
-            outcomes.insert(format!("{}@{part}", case.name), outcome.clone());
+            outcomes.insert(format!("{}\n{part}", case.name), outcome.clone());
         }
         let outcome = run.outcome.unwrap_or_else(|| run.end.clone());
         outcomes.insert(case.name.clone(), outcome);
