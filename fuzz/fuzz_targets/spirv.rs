@@ -13,6 +13,9 @@ fuzz_target!(|data: &[u8]| {
             panic!("{e}");
         }
         tepui_passes::pipeline::optimise(&mut s);
-        let _ = tepui_passes::target::lower(&mut s, &Default::default(), &mut |_, _| {});
+        let target = tepui_passes::target::Target::default();
+        let after = &mut |_: &'static str, _: &tepui_ir::Shader| {};
+        let mut pipeline = tepui_passes::pipeline::Pipeline::new(target.lanes, after);
+        let _ = tepui_passes::target::lower(&mut s, &target, &mut pipeline);
     }
 });

@@ -51,7 +51,10 @@ fn mutated_shaders_give_errors_or_valid_shaders() {
                 tepui_passes::pipeline::optimise(&mut s);
                 check(&s, "optimised");
                 let target = tepui_passes::target::Target::default();
-                if tepui_passes::target::lower(&mut s, &target, &mut |_, _| {}).is_ok() {
+                let after = &mut |_: &'static str, _: &tepui_ir::Shader| {};
+                let mut pipeline = tepui_passes::pipeline::Pipeline::new(target.lanes, after);
+                tepui_passes::target::lower_textures(&mut s, &target, &mut pipeline);
+                if tepui_passes::target::lower(&mut s, &target, &mut pipeline).is_ok() {
                     check(&s, "lowered");
                 }
             }
