@@ -7,6 +7,9 @@
 #define WHERE
 #endif
 layout(location = 0) WHERE in vec4 shade;
+#ifdef INDEXED
+layout(location = 1) in float parts[5];
+#endif
 layout(location = 0) out TYPE color;
 #ifdef DUAL
 layout(location = 0, index = 1) out vec4 second;
@@ -53,6 +56,12 @@ void main() {
 #endif
 #ifdef AT_OFFSET
     value = interpolateAtOffset(shade, vec2(0.25, -0.375));
+#endif
+#ifdef INDEXED
+    int part = (at.x + 3 * at.y) % 5;
+    value.r = parts[part];
+    value.g = interpolateAtOffset(parts[part], vec2(0.25, -0.375));
+    value.b = interpolateAtCentroid(parts[(part + at.y) % 5]);
 #endif
 #ifdef DERIVATIVES
     value = vec4(abs(dFdx(shade.r)), abs(dFdy(shade.g)), fwidth(shade.b), 0.0) * 30.0;

@@ -860,6 +860,7 @@ fn fragments() -> Vec<Case> {
     add("smooth", vec![plain()]);
     add("linear", vec![plain().define("WHERE", "noperspective")]);
     add("at_offset", vec![plain().define("AT_OFFSET", 1)]);
+    add("indexed", vec![plain().define("INDEXED", 1)]);
     add("coordinates", vec![plain().define("COORDINATES", 1)]);
     add("derivatives", vec![plain().define("DERIVATIVES", 1)]);
     add("discard", vec![plain().define("DISCARD", 1)]);
