@@ -1,19 +1,20 @@
-//! Arguments of kernel requests as named values, from the kernel structures' own lists of fields.
+//! Decodes the arguments of ioctls into field names and values, using the field tables of the
+//! kernel structures.
 
 use std::borrow::Cow;
 
 use tepui_drm::uapi::Field;
 use tepui_packets::Value;
 
-/// Values by name.
+/// Field names and values.
 pub type Fields = Vec<(Cow<'static, str>, Value)>;
 
-/// The fields of a structure inside of another, by the name of its type; `None` for plain numbers.
+/// The fields of a nested structure, by the name of its type; `None` for plain numbers.
 pub type Inner = fn(&str) -> Option<&'static [Field]>;
 
-/// The fields of a kernel structure. Structures inside, which `inner` knows, are taken apart
-/// (`helper.cfg`); fields that the bytes end before are left out, since a client may know an older
-/// and shorter structure.
+/// Decodes the fields of a kernel structure. Nested structures, which `inner` describes, are
+/// flattened (`helper.cfg`). Fields beyond the end of the bytes are left out, since a client may use
+/// an older and shorter structure.
 pub fn fields(list: &'static [Field], bytes: &[u8], inner: Inner) -> Fields {
     let mut out = Fields::new();
     collect("", list, bytes, inner, &mut out);
@@ -37,7 +38,7 @@ fn collect(prefix: &str, list: &'static [Field], bytes: &[u8], inner: Inner, out
 fn value(field: &Field, bytes: &[u8]) -> Value {
     if field.size > 8 || !field.size.is_power_of_two() {
         let words = bytes.chunks(8).map(|word| Value::Hex(number(word)));
-        // Tables of which the rest is zero, as most are.
+        // Trailing zeros are left out: most tables end with them.
         let mut words: Vec<Value> = words.collect();
         while words.len() > 1 && words.last() == Some(&Value::Hex(0)) {
             words.pop();
@@ -54,19 +55,19 @@ fn value(field: &Field, bytes: &[u8]) -> Value {
     }
 }
 
-/// Up to 8 bytes, the least significant first.
+/// Reads up to 8 bytes, little endian.
 fn number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
 }
 
-/// 64-bit fields that count something and are no address and no bits.
+/// Whether a field is a count rather than an address or a bit field.
 fn is_count(name: &str) -> bool {
     let ends = ["_len", "_ns", "_nsec", "_hz", "_khz", "_value", "_count"];
     ends.iter().any(|end| name.ends_with(end))
         || matches!(name, "size" | "point" | "src_point" | "dst_point" | "capability" | "value")
 }
 
-/// 32-bit fields that are bits and not a number.
+/// Whether a 32-bit field is a bit field rather than a number.
 fn is_bits(name: &str) -> bool {
     ["flags", "usc", "rsrc_spec", "binary", "cfg", "chip_id", "gpu_revision", "isp_", "ppp_"]
         .iter()

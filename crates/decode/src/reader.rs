@@ -9,9 +9,9 @@ use crate::{GpuMemory, Problem, Record};
 /// Bounds on the work of one decoder.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Records that the tree may have.
+    /// Largest number of records in the tree.
     pub records: usize,
-    /// Calls within calls in a control stream.
+    /// Largest depth of nested calls in a control stream.
     pub calls: usize,
 }
 
@@ -21,16 +21,16 @@ impl Default for Limits {
     }
 }
 
-/// GPU memory, and how many records may still be made of it.
+/// GPU memory, and the number of records that may still be added to the tree.
 pub struct Reader<'a> {
     memory: &'a dyn GpuMemory,
     limits: Limits,
-    /// Records left before the tree is full.
+    /// Records that may still be added.
     left: usize,
 }
 
 impl<'a> Reader<'a> {
-    /// A reader that has made no record.
+    /// A reader at the start of an empty tree.
     pub fn new(memory: &'a dyn GpuMemory, limits: Limits) -> Reader<'a> {
         Reader { memory, limits, left: limits.records }
     }
@@ -40,7 +40,7 @@ impl<'a> Reader<'a> {
         self.limits
     }
 
-    /// How many records may still be made.
+    /// The number of records that may still be added.
     pub fn left(&self) -> usize {
         self.left
     }
@@ -50,7 +50,7 @@ impl<'a> Reader<'a> {
         Ok(self.memory.read(address, into)?)
     }
 
-    /// Counts one record; false when the tree is full.
+    /// Counts one record; returns false if the tree is full.
     pub fn take(&mut self) -> bool {
         let some = self.left > 0;
         self.left = self.left.saturating_sub(1);
@@ -81,7 +81,7 @@ impl<'a> Reader<'a> {
         record
     }
 
-    /// Decodes a packet that a register or a field of a command holds.
+    /// Decodes a packet in a register or in a field of a command.
     pub fn register(&mut self, info: &'static PacketInfo, bytes: &[u8]) -> Record {
         let mut record = Record::group(info.name);
         if self.take() {
@@ -104,7 +104,7 @@ impl<'a> Reader<'a> {
         Ok(u32::from_le_bytes(bytes))
     }
 
-    /// The typed packet at an address, for its values; what is odd in it is in its record.
+    /// Unpacks the packet at an address. Its problems are in its record.
     pub fn value<P: Packet>(&self, address: u64) -> Result<P, Problem> {
         let bytes = self.bytes(address, P::INFO.size_bytes)?;
         let (value, _) = P::unpack_lossy(&bytes).map_err(Problem::Packet)?;

@@ -3,7 +3,7 @@
 //! A [`Decoder`] starts at an address — a control stream, USC words, a sampler heap — reads GPU
 //! memory through [`GpuMemory`], follows every pointer whose target has a known format, and returns
 //! a tree of [`Record`]s: packets with their fields and addresses, and what they point to as
-//! children. The tree prints as text ([`Record::to_string`]) and serialises as JSON.
+//! children. The tree prints as text (`Display`) and serialises as JSON.
 //!
 //! Decoding terminates for any memory contents: unmapped pages, invalid packets and streams that
 //! loop or never end become [`Problem`]s in the tree, and [`Limits`] bounds the work.
