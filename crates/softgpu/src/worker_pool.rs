@@ -30,6 +30,7 @@ impl WorkerPool {
     }
 
     /// How many threads the pool has, or will have.
+    #[inline]
     pub fn workers(&self) -> usize {
         self.workers
     }
@@ -110,6 +111,7 @@ impl Budget {
     ///
     /// # Errors
     /// If there is not so much left.
+    #[inline]
     pub fn spend(&self, cost: u64) -> Result<(), Exhausted> {
         match self.spent.fetch_add(cost, Ordering::Relaxed).saturating_add(cost) > self.most {
             true => Err(Exhausted),
