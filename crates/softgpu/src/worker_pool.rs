@@ -147,6 +147,22 @@ mod tests {
         }
     }
 
+    /// Two workers meet in two items that both fail, so that there are two errors to choose from.
+    #[test]
+    fn of_two_errors_the_first_item_s_counts() {
+        let pool = WorkerPool::new(2, 2, "test");
+        let both = std::sync::Barrier::new(2);
+        let run = |_: &mut (), item: usize| {
+            if item >= 40 {
+                both.wait();
+                return Err(item);
+            }
+            Ok(())
+        };
+        let (_, outcome) = pool.share(0..42, |_| (), run, |()| ()).unwrap();
+        assert_eq!(outcome, Err(40));
+    }
+
     #[test]
     fn the_number_of_workers_is_bounded() {
         assert_eq!(WorkerPool::new(3, 7, "test").workers(), 3);
