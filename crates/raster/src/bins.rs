@@ -76,6 +76,7 @@ impl Bins {
     }
 
     /// The shapes that a tile has to look at, in order.
+    #[inline]
     pub fn tile<'a>(&'a self, tile: u32) -> impl Iterator<Item = u32> + 'a {
         let own = self.starts[tile as usize] as usize..self.starts[tile as usize + 1] as usize;
         let (mut own, mut wide) = (&self.lists[own], self.wide.as_slice());

@@ -39,26 +39,31 @@ impl Interpolation {
         }
     }
 
+    #[inline]
     fn apply(&self, values: [f64; 3]) -> WindowPlane {
         self.inverse.map(|r| r[0] * values[0] + r[1] * values[1] + r[2] * values[2])
     }
 
     /// The plane of a value over w, for interpolation with perspective.
+    #[inline]
     pub fn over_w(&self, values: [f32; 3]) -> WindowPlane {
         self.apply(values.map(f64::from))
     }
 
     /// The plane of a value that is linear on the screen.
+    #[inline]
     pub fn linear(&self, values: [f32; 3]) -> WindowPlane {
         self.apply(std::array::from_fn(|i| f64::from(values[i]) * self.w[i]))
     }
 
     /// The plane of 1/w.
+    #[inline]
     pub fn one_over_w(&self) -> WindowPlane {
         self.apply([1.0; 3])
     }
 
     /// The plane of the depth in the window.
+    #[inline]
     pub fn depth(&self, positions: &[[f32; 4]; 3]) -> WindowPlane {
         self.apply(positions.map(|p| f64::from(p[2])))
     }
@@ -110,6 +115,7 @@ impl Interpolation {
     }
 
     /// A plane of a value over w from one of the value, for a primitive of one w.
+    #[inline]
     pub fn divide_by_w(&self, plane: WindowPlane) -> WindowPlane {
         plane.map(|v| v / self.w[0])
     }

@@ -30,6 +30,7 @@ impl WorkerPool {
     }
 
     /// How many threads the pool has, or will have.
+    #[inline]
     pub fn workers(&self) -> usize {
         self.workers
     }
@@ -110,6 +111,7 @@ impl Budget {
     ///
     /// # Errors
     /// If there is not so much left.
+    #[inline]
     pub fn spend(&self, cost: u64) -> Result<(), Exhausted> {
         match self.spent.fetch_add(cost, Ordering::Relaxed).saturating_add(cost) > self.most {
             true => Err(Exhausted),
@@ -143,6 +145,22 @@ mod tests {
             }
             assert_eq!(errors_of(threads, 100, &[90, 40, 41, 99]).1, Some(40));
         }
+    }
+
+    /// Two workers meet in two items that both fail, so that there are two errors to choose from.
+    #[test]
+    fn of_two_errors_the_first_item_s_counts() {
+        let pool = WorkerPool::new(2, 2, "test");
+        let both = std::sync::Barrier::new(2);
+        let run = |_: &mut (), item: usize| {
+            if item >= 40 {
+                both.wait();
+                return Err(item);
+            }
+            Ok(())
+        };
+        let (_, outcome) = pool.share(0..42, |_| (), run, |()| ()).unwrap();
+        assert_eq!(outcome, Err(40));
     }
 
     #[test]

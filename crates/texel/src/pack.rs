@@ -88,11 +88,13 @@ impl Packer {
     }
 
     /// Whether the format holds floats or fixed point rather than integers.
+    #[inline]
     pub fn is_float(&self) -> bool {
         self.codec.is_float()
     }
 
     /// Channels of a texel.
+    #[inline]
     pub fn channels(&self) -> u32 {
         self.channels
     }

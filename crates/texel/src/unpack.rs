@@ -123,6 +123,7 @@ impl Unpacker {
     }
 
     /// Whether shaders see integers.
+    #[inline]
     pub fn is_integer(&self) -> bool {
         matches!(self.kind, Kind::Uint | Kind::Sint)
     }

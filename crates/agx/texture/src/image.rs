@@ -162,10 +162,12 @@ impl LevelLayout for Level {
         ((y >> th) * self.row) + (spread(y & ((1 << th) - 1)) << 1)
     }
 
+    #[inline]
     fn is_linear(&self) -> bool {
         self.block_reciprocal == [1 << RECIPROCAL_BITS; 2] && self.tile_shift == [0; 2]
     }
 
+    #[inline]
     fn is_morton(&self) -> bool {
         self.block_reciprocal == [1 << RECIPROCAL_BITS; 2]
             && self.tile_shift.iter().all(|&s| s >= 2)

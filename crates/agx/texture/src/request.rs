@@ -112,6 +112,7 @@ impl Request {
     }
 
     /// Rows of the result.
+    #[inline]
     pub fn rows(&self) -> usize {
         (self.mask & 15).count_ones() as usize + usize::from(self.residency)
     }
