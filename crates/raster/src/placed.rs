@@ -180,7 +180,7 @@ impl<'a> Placed<'a> {
 
 impl Viewport {
     #[inline(always)]
-    fn to_window(&self, [x, y, z, w]: [f32; 4]) -> [f32; 4] {
+    fn to_window(self, [x, y, z, w]: [f32; 4]) -> [f32; 4] {
         let Viewport { scale, translate } = self;
         [
             x * scale[0] + w * translate[0],

@@ -70,7 +70,7 @@ fn check(weights: &[f32], what: &str) {
         let want = k as f32 / PLACES as f32;
         let step = 1.0 / (1 << BITS) as f32;
         assert!((got - want).abs() <= step / 2.0, "{what}: place {k} has {got}, not {want}");
-        if k as u32 % (PLACES >> BITS) == 0 {
+        if (k as u32).is_multiple_of(PLACES >> BITS) {
             assert_eq!(got, want, "{what}: place {k}");
         }
     }

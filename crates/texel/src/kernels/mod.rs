@@ -49,6 +49,7 @@ macro_rules! compile {
             /// Lanes of these hosts' vectors; from eight on they multiply and add in one.
             const WIDTH: usize = $width;
             $($for_host! {
+                #[allow(clippy::extra_unused_type_parameters)] // Some kernels name no texture unit.
                 unsafe fn $name<const N: usize, U: TextureUnit>($($arg: $ty),*) {
                     $body($($arg),*)
                 }

@@ -509,7 +509,7 @@ fn samples() -> Vec<Case> {
             let expected: Vec<u32> = values
                 .iter()
                 .map(|&v| match four {
-                    true => v + (v * 3 << 8) + (v * 5 << 16) + (v * 7 << 24),
+                    true => v + ((v * 3) << 8) + ((v * 5) << 16) + ((v * 7) << 24),
                     // Alpha is one.
                     false => v + (1 << 24),
                 })
