@@ -1,4 +1,4 @@
-// More descriptors than 16 bits of bytes reach, each read by a thread of its own and all by a loop.
+// More descriptors than 16 bits of bytes reach: each read by a thread of its own, all by a loop, the last alone.
 //
 // COUNT  descriptors; IMAGES  storage images instead of uniform buffers
 #version 460
@@ -23,5 +23,7 @@ void main()
         for (uint k = 0; k < COUNT; ++k)
             sum = sum * 3 + VALUE(k);
         r[COUNT + i] = sum;
+        // At a number that the compiler knows.
+        r[COUNT + 64 + i] = VALUE(COUNT - 1);
     }
 }

@@ -4,7 +4,7 @@ use ash::vk;
 use half::f16;
 
 use crate::case::{Case, Output, Rule, Shader};
-use crate::gpu::{Bind, Buffer, During, Gpu, ImageSpec, Result, Shape};
+use crate::gpu::{Bind, Buffer, ImageSpec, Result, Shape};
 use crate::number::{Number, Random, Scalar};
 
 fn bits<T: Number>(name: &str, data: &[T], expected: &[T]) -> Output {
@@ -252,7 +252,7 @@ fn many_descriptors(name: &'static str, images: bool) -> Case {
     Case::new(format!("memory/{name}"), "4096 descriptors", vec![shader], move |bench| {
         let gpu = bench.gpu;
         let values = Random::integers(77, 8);
-        let result = gpu.output::<u32>(COUNT as usize + 64)?;
+        let result = gpu.output::<u32>(COUNT as usize + 128)?;
         let number = |i: u32| (i * 7 / 3 % 8) as usize;
         let kernel = gpu.kernel(&bench.spirv[0]);
         let kernel = if images {
@@ -271,79 +271,32 @@ fn many_descriptors(name: &'static str, images: bool) -> Case {
         let mut expected: Vec<u32> = (0..COUNT).map(|i| values[number(i)]).collect();
         let sum = expected.iter().fold(0u32, |sum, v| sum.wrapping_mul(3).wrapping_add(*v));
         expected.extend([sum; 64]);
+        expected.extend([values[number(COUNT - 1)]; 64]);
         Ok(vec![bits("values", &result.read::<u32>(), &expected)])
     })
 }
 
-/// Buffers that ask for the addresses that buffers had which are gone, in another order.
-fn replayed_addresses() -> Case {
-    struct Made(vk::Buffer, vk::DeviceMemory, [u64; 2]);
-    /// A buffer and its memory, whose opaque addresses shall be these unless they are 0.
-    fn make(gpu: &Gpu, bytes: u64, [buffer, memory]: [u64; 2]) -> Result<Made> {
-        let device = &gpu.device;
-        let mut opaque =
-            vk::BufferOpaqueCaptureAddressCreateInfo::default().opaque_capture_address(buffer);
-        let create = vk::BufferCreateInfo::default()
-            .flags(vk::BufferCreateFlags::DEVICE_ADDRESS_CAPTURE_REPLAY)
-            .size(bytes)
-            .usage(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS)
-            .push_next(&mut opaque);
-        // SAFETY: the device is live; the chain outlives the call.
-        let handle = unsafe { device.create_buffer(&create, None) }.during("vkCreateBuffer")?;
-        // SAFETY: the buffer is this device's.
-        let needs = unsafe { device.get_buffer_memory_requirements(handle) };
-        let mut flags = vk::MemoryAllocateFlagsInfo::default().flags(
-            vk::MemoryAllocateFlags::DEVICE_ADDRESS
-                | vk::MemoryAllocateFlags::DEVICE_ADDRESS_CAPTURE_REPLAY,
-        );
-        let mut opaque =
-            vk::MemoryOpaqueCaptureAddressAllocateInfo::default().opaque_capture_address(memory);
-        let allocate = vk::MemoryAllocateInfo::default()
-            .allocation_size(needs.size)
-            .memory_type_index(needs.memory_type_bits.trailing_zeros())
-            .push_next(&mut flags)
-            .push_next(&mut opaque);
-        let info = vk::BufferDeviceAddressInfo::default().buffer(handle);
-        // SAFETY: the memory is new and of a type that the buffer allows; then both are bound.
-        unsafe {
-            let memory = device.allocate_memory(&allocate, None).during("vkAllocateMemory")?;
-            device.bind_buffer_memory(handle, memory, 0).during("vkBindBufferMemory")?;
-            let of_memory = vk::DeviceMemoryOpaqueCaptureAddressInfo::default().memory(memory);
-            let addresses = [
-                device.get_buffer_opaque_capture_address(&info),
-                device.get_device_memory_opaque_capture_address(&of_memory),
-            ];
-            Ok(Made(handle, memory, addresses))
-        }
-    }
-    let about = "addresses of buffers that are gone are given again";
-    let case = Case::new("memory/replayed_addresses", about, vec![], |bench| {
+/// Places that fit the instructions' immediate indices, and some that do not.
+fn constant_places() -> Case {
+    let about = "stores and loads at constant places of a large buffer";
+    let shaders = vec![Shader::new("constant_places.comp")];
+    Case::new("memory/constant_places", about, shaders, |bench| {
         let gpu = bench.gpu;
-        let free = |Made(buffer, memory, _): &Made| {
-            // SAFETY: nothing uses them any more.
-            unsafe {
-                gpu.device.destroy_buffer(*buffer, None);
-                gpu.device.free_memory(*memory, None);
-            }
-        };
-        let sizes: Vec<u64> =
-            Random::integers(81, 40).iter().map(|v| 1 + u64::from(*v) % 200_000).collect();
-        let first: Vec<Made> =
-            sizes.iter().map(|&bytes| make(gpu, bytes, [0; 2])).collect::<Result<_>>()?;
-        let had: Vec<[u64; 2]> = first.iter().map(|made| made.2).collect();
-        first.iter().for_each(free);
-        let mut again = Vec::new();
-        for i in (0..sizes.len()).rev() {
-            again.push(make(gpu, sizes[i], had[i])?);
-        }
-        let halves = |[buffer, _]: [u64; 2]| [buffer as u32, (buffer >> 32) as u32];
-        let have: Vec<u32> = again.iter().rev().flat_map(|made| halves(made.2)).collect();
-        again.iter().for_each(free);
-        let had: Vec<u32> = had.into_iter().flat_map(halves).collect();
-        Ok(vec![bits("addresses", &have, &had)])
-    });
-    // Lavapipe does not offer it.
-    case.without_lavapipe()
+        let mut data = Random::integers(83, 4 * 65536);
+        let (buffer, result) = (gpu.buffer(&data)?, gpu.output::<u32>(16)?);
+        let kernel = gpu.kernel(&bench.spirv[0]).storage(&[&buffer, &result]).build()?;
+        gpu.run(&kernel, [1, 1, 1])?;
+        let read: Vec<u32> = [65534, 40000, 8193, 16385]
+            .into_iter()
+            .flat_map(|place: usize| data[4 * place..4 * place + 4].to_vec())
+            .collect();
+        data[4 * 65535..].copy_from_slice(&[1, 2, 3, 4]);
+        data[4 * 32768..4 * 32769].copy_from_slice(&[5, 6, 7, 8]);
+        data[4 * 8192 + 1] = 9;
+        data[4 * 32767] = 10;
+        let data = bits("data", &buffer.read::<u32>(), &data);
+        Ok(vec![data, bits("read", &result.read::<u32>(), &read)])
+    })
 }
 
 fn dynamic_offsets() -> Case {
@@ -590,7 +543,7 @@ pub(super) fn cases() -> Vec<Case> {
         descriptors(),
         many_descriptors("many_uniform_buffers", false),
         many_descriptors("many_storage_images", true),
-        replayed_addresses(),
+        constant_places(),
         dynamic_offsets(),
         robust(),
         scratch(16),

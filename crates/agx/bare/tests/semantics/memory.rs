@@ -280,3 +280,30 @@ fn device_memory_is_the_same_translated_and_interpreted() {
     }
     assert!(fast > 100, "{fast} programs stay inside");
 }
+
+/// An immediate index has 16 bits, which `extend` widens as it does a register.
+#[test]
+fn immediate_indices_extend_as_they_say() {
+    for mut machine in machines() {
+        let source = words(101, 1 << 16);
+        let from = buffer(&mut machine, &source);
+        let to = buffer(&mut machine, &[0; LANES]);
+        let middle = from.address() + 4 * 40_000;
+        run(
+            &format!(
+                "mov_imm r2, {}, 0b0\nmov_imm r3, {}, 0b0\n\
+                 device_load 0, i32, x, r4, u0_u1, -1, unsigned\n\
+                 device_load 0, i32, x, r5, r2_r3, -1, signed\n\
+                 device_load 0, i32, x, r6, u0_u1, -30000, unsigned\nwait 0\n\
+                 device_store 0, i32, xyz, r4_r5_r6, u2_u3, 0, unsigned, 0",
+                middle as u32,
+                middle >> 32
+            ),
+            None,
+            &[&from, &to],
+            &mut machine,
+        );
+        let want = [source[65_535], source[39_999], source[35_536]];
+        assert_eq!(to.read_words().expect("bound")[..3], want);
+    }
+}

@@ -408,6 +408,7 @@ impl Select<'_> {
         };
         if direct {
             at.imm = Some((offset >> log) as i32);
+            at.extend = Extend::Signed;
         } else {
             let c = self.mov_imm(m.offset as u32 as u64, RegClass::WORD);
             let mut o = Opnd::of(c, Size::B32);

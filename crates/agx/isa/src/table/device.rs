@@ -8,7 +8,7 @@ rows! {
     /// For each channel c in the mask, in order, the next register gets the element at `(base &
     /// ~(size − 1)) + ((index << shift) + c) × size`, with the size and conversion of the format.
     /// Channels that are not in the mask are skipped in memory but not in registers. The index is a
-    /// sign-extended immediate, or a 32-bit register extended as `extend` says. A shift of 3 acts
+    /// 16-bit immediate or a 32-bit register, extended as `extend` says. A shift of 3 acts
     /// as 2. Addresses that are not multiples of the size are rounded down (compared with hardware
     /// by applegpu for the base). 8-bit and 16-bit integers are zero-extended.
     ///
@@ -30,7 +30,7 @@ rows! {
         base: Base64 = operand device_base();
         /// Index in elements.
         index: Index = operand index();
-        /// Extension of a register index to 64 bits.
+        /// Extension of the index to 64 bits.
         extend: Extend = operand choice(25, 1);
         /// Left shift of the index; 3 acts as 2.
         shift: u8 = operand lsl(&[(42, 2)]);
@@ -71,7 +71,7 @@ rows! {
         base: Base64 = operand device_base();
         /// Index in elements.
         index: Index = operand index();
-        /// Extension of a register index to 64 bits.
+        /// Extension of the index to 64 bits.
         extend: Extend = operand choice(25, 1);
         /// Left shift of the index; 3 acts as 2.
         shift: u8 = operand lsl(&[(42, 2)]);
@@ -107,7 +107,7 @@ rows! {
         base: Base64 = operand device_base();
         /// Index in 32-bit elements.
         index: Index = operand index();
-        /// Extension of a register index to 64 bits.
+        /// Extension of the index to 64 bits.
         extend: Extend = operand choice(25, 1);
         /// Operand; for `cmpxchg` the new value, then the expected one.
         s: RegVec = operand atomic_src(48, 6), RegVec::new(0, Size::B32, 1);

@@ -212,6 +212,18 @@ fn a_triangle_comes_to_the_screen() {
     assert_eq!(scene.states[0].scissors[0].max_px, [64, 64]);
 }
 
+/// Indirect draws copy the application's count, whatever cmdbuf.xml says.
+#[test]
+fn no_instances_draw_nothing() {
+    let mut rig = Rig::new(&CORNERS);
+    rig.state(Cull::default());
+    rig.draw(Primitive::Triangles, 3, 0);
+    rig.draw(Primitive::Triangles, 3, 1);
+    let (scenes, stats) = rig.run().unwrap();
+    assert_eq!(scenes[0].primitives.len(), 1);
+    assert_eq!((stats.launches, stats.threads), (2, 3));
+}
+
 #[test]
 fn facing_follows_the_winding_on_the_screen() {
     for (cull_front, cull_back, front_face_ccw, left) in

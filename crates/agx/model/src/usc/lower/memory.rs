@@ -35,7 +35,7 @@ pub fn lower(b: &mut Builder<'_>, inst: &Inst) -> Op {
             device(b, h.device_store, what, (i.base, i.index, i.extend, i.shift))
         }
         Inst::Atomic(i) => {
-            let (index, immediate) = index(b, i.index);
+            let (index, immediate) = index(b, i.index, i.extend);
             let t = Transfer { signed: i.extend == isa::Extend::Signed, immediate, ..WORD };
             let place = [base64(b, i.base), index];
             atomic(b, h.device_atomic, u16::from(i.op.bits()), t, place, (i.r, i.s))
@@ -57,7 +57,7 @@ pub fn lower(b: &mut Builder<'_>, inst: &Inst) -> Op {
         Inst::StackStore(i) => stack(b, h.stack_store, (i.format, i.mask, i.r), i.index),
         Inst::UniformStore(i) => {
             let register = vector(b, i.r);
-            let (source, immediate) = index(b, i.index);
+            let (source, immediate) = index(b, i.index, isa::Extend::Unsigned);
             let (format, mask) = (Format::I16, i.mask);
             let t = Transfer { format, mask, register, immediate, no_base: true, ..WORD };
             let aux = [immediate.unwrap_or(0) as u16, u16::from(immediate.is_none()), 0, 0];
@@ -78,7 +78,7 @@ fn device(
     (base, i, extend, shift): (isa::Base64, isa::Index, isa::Extend, u8),
 ) -> Op {
     let Some(t) = transfer(b, what) else { return unknown_format(b) };
-    let (index, immediate) = index(b, i);
+    let (index, immediate) = index(b, i, extend);
     let t = Transfer { shift, signed: extend == isa::Extend::Signed, immediate, ..t };
     let sources = [base64(b, base), index];
     memory(b, entries, &sources, t, Dst::NONE, [0; 4])
@@ -99,7 +99,8 @@ fn threadgroup(
 /// A load or store of scratch memory.
 fn stack(b: &mut Builder<'_>, entries: Entries, what: What, i: isa::Index) -> Op {
     let Some(t) = transfer(b, what) else { return unknown_format(b) };
-    let (index, immediate) = index(b, i);
+    // Scratch has no extension bit; what is below the stack pointer is nobody's.
+    let (index, immediate) = index(b, i, isa::Extend::Unsigned);
     let t = Transfer { immediate, no_base: true, ..t };
     memory(b, entries, &[none(), index], t, Dst::NONE, [0; 4])
 }

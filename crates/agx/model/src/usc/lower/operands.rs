@@ -92,9 +92,14 @@ pub fn base64(b: &mut Builder<'_>, base: isa::Base64) -> Src {
 }
 
 /// An index: a register, or an immediate.
-pub fn index(b: &mut Builder<'_>, index: isa::Index) -> (Src, Option<i32>) {
+pub fn index(b: &mut Builder<'_>, index: isa::Index, extend: isa::Extend) -> (Src, Option<i32>) {
     match index {
         isa::Index::Reg(half) => (general(b, half, isa::Size::B32), None),
+        // Mesa puts numbers up to 65535 there, marked as not signed. source: agx_optimizer.c,
+        // agx_optimizer_inline_imm (`agx_abs(agx_immediate(value_u16))`); agx_pack.c, AGX_OPCODE_DEVICE_LOAD
+        isa::Index::Imm(value) if extend == isa::Extend::Unsigned => {
+            (none(), Some(i32::from(value as u16)))
+        }
         isa::Index::Imm(value) => (none(), Some(i32::from(value))),
     }
 }
