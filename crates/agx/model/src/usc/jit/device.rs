@@ -10,10 +10,10 @@
 //!
 //! 1. `from_base`, the base less the window's start in 64 bits, is compared unsigned: above 2^31 - 1, which
 //!    includes all bases below the start, the handler is called.
-//! 2. **Immediate index.** The index times the element size, which the [`Plan`] limits to less than
-//!    2^[`REACH_BITS`], and the bytes of an access are added to `from_base` in 64 bits, where nothing wraps,
-//!    and compared with `length` once, whatever lanes execute. Loads read between `host + from_base` and that end,
-//!    so it does not matter that they read when no lane executes.
+//! 2. **Immediate index.** The [`Plan`] takes indices below 2^15, so less than 2^19 bytes. They and the bytes of an
+//!    access are added to `from_base` in 64 bits, where nothing wraps, and compared with `length` once, whatever
+//!    lanes execute. Loads read between `host + from_base` and that end, so it does not matter that they read
+//!    when no lane executes.
 //! 3. **Index in a register.** Each active lane's index is below 2^`REACH_BITS` after the shift, or the handler
 //!    is called. So its offset from the start is less than 2^31 + 2^30, its end does not wrap in 32 bits, and
 //!    the end is compared unsigned with `length`. Offsets that pass are less than 2^31: gathers and scatters
@@ -64,9 +64,8 @@ impl Plan {
         let elements = 8 - t.mask.leading_zeros();
         let shift = u32::from(t.shift.min(2)) + unit.trailing_zeros();
         match t.immediate {
-            Some(index) if index < 0 || i64::from(index) << shift >> REACH_BITS != 0 => {
-                return None;
-            }
+            // Rare: below the base, or far behind it.
+            Some(index) if !(0..1 << 15).contains(&index) => return None,
             None if op.s[1].form != Form::Word => return None,
             _ => {}
         }
