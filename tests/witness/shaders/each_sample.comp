@@ -1,5 +1,6 @@
 #version 460
 // Each sample of each pixel of an image of four samples.
+#extension GL_EXT_samplerless_texture_functions : require
 layout(local_size_x = 8, local_size_y = 8) in;
 layout(binding = 0) uniform texture2DMS image;
 layout(binding = 1) writeonly buffer Texels { vec4 texels[]; };

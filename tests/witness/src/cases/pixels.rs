@@ -464,7 +464,7 @@ fn blending() -> Vec<Case> {
             picture.rule = Rule::Mostly { abs: 8.0, permille: 4.0 };
         } else if format == vk::Format::R16G16B16A16_UNORM {
             // Of 65,535.
-            picture.rule = Rule::Mostly { abs: 8.0, permille: 4.0 };
+            picture.rule = Rule::Mostly { abs: 4.0, permille: 4.0 };
         }
         cases.push(picture.case());
     }

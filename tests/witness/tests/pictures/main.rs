@@ -288,6 +288,7 @@ fn shaders_of_engines_draw_what_lavapipe_draws() {
         println!("wrong: {w}");
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
-    assert!(same >= 71, "{same} pairs are too few");
-    assert!(interpreted >= 40, "{interpreted} interpreted pairs are too few");
+    assert!(all.len() >= 71, "{} pairs are too few", all.len());
+    assert!(same >= 54, "{same} pairs that show something are too few");
+    assert!(interpreted >= 70, "{interpreted} interpreted pairs are too few");
 }
