@@ -65,9 +65,7 @@ pub fn axis<const N: usize, U: TextureUnit>(
             border(n, rule.linear, out);
         }
         Wrap::ClampGl => {
-            let top = if rule.pixel { size } else { 1.0 };
-            let inside = |x: f32| if x > 0.0 { x.min(top) } else { 0.0 };
-            lanes::<N, U, true>(rule, coordinate, offset, out, |x| inside(x) * scale, |t| t);
+            lanes::<N, U, true>(rule, coordinate, offset, out, |x| x * scale, |t| t);
             border(n, rule.linear, out);
         }
         Wrap::Repeat if rule.pixel => {
@@ -102,8 +100,11 @@ pub fn axis<const N: usize, U: TextureUnit>(
 }
 
 /// The loop over lanes: `place` gives the coordinate in texels, `wrap` brings a texel number into
-/// the level. With `GL`, the far edge of the image belongs to the last texel when the nearest is
-/// wanted.
+/// the level. With `GL`, the coordinate is clamped to the image after the offset was added, and the
+/// far edge of the image belongs to the last texel when the nearest is wanted.
+///
+// Assumption: that the offset comes first. Mesa uses the hardware's mode for GL_CLAMP, and piglit's
+// `texwrap … offset` demands it.
 #[inline(always)]
 fn lanes<const N: usize, U: TextureUnit, const GL: bool>(
     rule: &AxisRule,
@@ -123,13 +124,24 @@ fn lanes<const N: usize, U: TextureUnit, const GL: bool>(
         assert!(FAR * ((1 << U::SUBTEXEL_BITS) as f32) < 2_147_483_648.0, "`whole` takes it");
     }
     let subtexels = const { (1 << U::SUBTEXEL_BITS) as f32 };
+    let size = rule.size as f32;
+    // The coordinate in texels, and the offset of the texel that is still to be added.
+    let start = |i: usize| {
+        let u = far(place(coordinate[i]));
+        if !GL {
+            return (u, offset[i]);
+        }
+        let u = u + offset[i] as f32;
+        // Comparisons again: a NaN becomes 0.
+        (if u > 0.0 { u.min(size) } else { 0.0 }, 0)
+    };
     out.outside = [[0; N]; 2];
     if rule.linear {
         for i in 0..N {
             // Texel centres are at halves.
-            let u = far(place(coordinate[i]));
+            let (u, offset) = start(i);
             let fixed = whole((u * subtexels - (subtexels / 2.0 - 0.5)).floor());
-            let first = (fixed >> U::SUBTEXEL_BITS) + offset[i];
+            let first = (fixed >> U::SUBTEXEL_BITS) + offset;
             out.texel[0][i] = wrap(first);
             out.texel[1][i] = wrap(first + 1);
             out.weight[i] = (fixed & ((1 << U::SUBTEXEL_BITS) - 1)) as f32 / subtexels;
@@ -137,9 +149,9 @@ fn lanes<const N: usize, U: TextureUnit, const GL: bool>(
     } else {
         let last = rule.size as i32 - 1;
         for i in 0..N {
-            let t = whole(far(place(coordinate[i])).floor()) + offset[i];
-            let most = if GL && offset[i] == 0 { last } else { i32::MAX };
-            out.texel[0][i] = wrap(t.min(most));
+            let (u, offset) = start(i);
+            let t = whole(u.floor()) + offset;
+            out.texel[0][i] = wrap(if GL { t.min(last) } else { t });
         }
     }
 }

@@ -147,6 +147,31 @@ fn offsets_move_by_texels() {
     }
 }
 
+/// OpenGL's old clamp brings the coordinate into the image after the offset was added: the nearest
+/// texel is never the border.
+#[test]
+fn the_old_clamp_comes_after_the_offset() {
+    let picture = Picture::new(&Make::d2(Channels::R32, TextureType::Uint, 32, 32));
+    let mut memory = picture.noise(9);
+    let mut unit = Unit::default();
+    let state = sampler(|s| (s.wrap_s, s.wrap_t) = (Wrap::ClampGl, Wrap::ClampGl));
+    for column in [0, 3, 28, 31] {
+        let mut operands = Operands::default();
+        for i in 0..LANES {
+            operands.offset[i] = (i as i32 % 16 - 8 & 15) as u32;
+            operands.coordinates[0][i] = ((column as f32 + 0.5) / 32.0).to_bits();
+        }
+        let request = Request { offset: true, ..request(Kind::Sample, TextureDimension::D2) };
+        let texture = picture.texture_bytes();
+        let out = read(&mut unit, &mut memory, &request, &texture, Some(&state), &operands);
+        for i in 0..LANES {
+            let x_px = (column + i as i32 % 16 - 8).clamp(0, 31) as u32;
+            let at = Texel { x_px, ..Texel::default() };
+            assert_eq!(out[0][i], picture.raw(&memory, at) as u32, "column {column}, lane {i}");
+        }
+    }
+}
+
 #[test]
 fn gathers_go_anticlockwise_from_the_lower_left() {
     let mut picture = Picture::new(&Make::d2(Channels::R8G8B8A8, TextureType::Unorm, 16, 16));
