@@ -7,7 +7,7 @@
 //! - [`lower_quads`]: squares of compute invocations; [`flatten_discards`]: discards without a branch
 //! - [`lower_images`]: images as the texture unit takes them; [`descriptor`]: how they are described in memory
 //! - [`mod@target`]: what the machine asks of the machine-independent lowerings
-//! - [`select`](mod@select): instructions, with everything that the hardware does for free
+//! - `select`: instructions, with everything that the hardware does for free
 //! - [`mir`]: the machine IR; [`liveness`], [`regalloc`], [`dce`] work on it
 //! - [`schedule`]: an order that needs fewer registers, [`group_loads`]: one that waits less
 //! - [`flow`]: structured control flow to the nesting counter; [`waits`]: scoreboards; [`pack`]: bytes

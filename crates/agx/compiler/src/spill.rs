@@ -5,7 +5,7 @@
 //! pressure fits. The result is SSA: each reload is a new value.
 //!
 //! Phis of a block are live together even if each is stored at once. Where they are too many, they become reloads of slots
-//! that their sources are stored to ([`memory_phis`]).
+//! that their sources are stored to (`memory_phis`).
 
 use crate::error::{Error, Result};
 use crate::liveness::{LiveSet, Liveness};
