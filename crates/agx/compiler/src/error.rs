@@ -46,6 +46,9 @@ pub enum Error {
     /// The encoder refused an instruction: a bug of the compiler.
     #[error("internal: {0}")]
     Encode(#[from] tepui_agx_isa::EncodeError),
+    /// No registers were found.
+    #[error(transparent)]
+    Registers(#[from] tepui_regalloc::Error),
     /// A check of the compiler's own work failed: a bug of the compiler.
     #[error("internal: {0}")]
     Internal(String),

@@ -4,7 +4,6 @@
 //! one level, or two when something continues it: then `continue` leaves one and `break` two.
 //! source: applegpu's docs.html on the execution mask; Mesa, agx_compile.c (emit_if, emit_loop, agx_emit_jump)
 
-use crate::code::{Code, CodeBlock, Step};
 use crate::mir::Ctl;
 use tepui_agx_isa::Inst;
 use tepui_agx_isa::operand::{Dst, FCond, ICond, Size, Src};
@@ -16,6 +15,10 @@ use tepui_agx_isa::table::moves::{MovImm16, MovImm32};
 use tepui_agx_isa::table::select::{Fcmpsel, Icmpsel};
 use tepui_agx_isa::table::stack::StackAdjust;
 use tepui_ir::Loc;
+
+type Step = tepui_regalloc::Step<Inst>;
+type CodeBlock = tepui_regalloc::CodeBlock<Inst>;
+type Code = tepui_regalloc::Code<Inst>;
 
 /// An instruction in its final order. Branches name a label.
 #[derive(Clone, Copy, Debug)]
@@ -169,11 +172,11 @@ pub fn run(code: &Code, scratch: u32) -> Listing {
                 }
                 Step::Ctl(c) => f.control(c, b),
                 Step::Inst(inst) => f.push(inst),
-                Step::Move { to, from, halves } => f.mov(to, from, halves),
-                Step::Swap { a, b, halves } => {
-                    f.xor(a, a, b, halves);
-                    f.xor(b, a, b, halves);
-                    f.xor(a, a, b, halves);
+                Step::Move { to, from, units } => f.mov(to, from, units),
+                Step::Swap { a, b, units } => {
+                    f.xor(a, a, b, units);
+                    f.xor(b, a, b, units);
+                    f.xor(a, a, b, units);
                 }
             }
         }

@@ -50,7 +50,7 @@ pub fn run(f: &mut Function, pressure: u32, limit: u32) -> bool {
                 && out.len() > q + 1
                 && let Some(chain) = chain(f, i, &out, q, stamp, &at)
             {
-                let cost: u32 = f.dsts(i).iter().map(|&d| u32::from(f.vals[d].halves)).sum();
+                let cost: u32 = f.dsts(i).iter().map(|&d| u32::from(f.vals[d].units)).sum();
                 let most = if is_texture(&op) { limit.min(ENOUGH) } else { limit };
                 if alive + cost <= most {
                     alive += cost;

@@ -8,8 +8,8 @@
 //! - [`lower_images`]: images as the texture unit takes them; [`descriptor`]: how they are described in memory
 //! - [`mod@target`]: what the machine asks of the machine-independent lowerings
 //! - `select`: instructions, with everything that the hardware does for free
-//! - [`mir`]: the machine IR; [`liveness`], [`regalloc`], [`dce`] work on it
-//! - [`schedule`]: an order that needs fewer registers, [`group_loads`]: one that waits less
+//! - [`mir`]: the machine IR; [`tepui_regalloc`] cleans it up, schedules it, spills and allocates registers
+//! - [`group_loads`]: an order that waits less
 //! - [`flow`]: structured control flow to the nesting counter; [`waits`]: scoreboards; [`pack`]: bytes
 //! - [`abi`]: how vertex and fragment programs are made of parts; [`varyings`]: what travels between them; [`link`]
 //!   joins them
@@ -19,9 +19,6 @@
 //! Start reading at [`compile`].
 
 pub mod abi;
-pub mod code;
-pub mod cse;
-pub mod dce;
 pub mod descriptor;
 pub mod dot;
 pub mod error;
@@ -30,19 +27,14 @@ pub mod flow;
 pub mod fold_offsets;
 pub mod group_loads;
 pub mod link;
-pub mod liveness;
 pub mod lower_images;
 pub mod lower_quads;
 pub mod mir;
 pub mod pack;
-pub mod phis;
 pub mod preamble;
 mod print;
-pub mod regalloc;
-pub mod schedule;
 mod select;
 pub mod shuffles;
-pub mod spill;
 pub mod stats;
 pub mod target;
 pub mod uniforms;
@@ -60,6 +52,7 @@ use target::target;
 use tepui_ir::{Loc, Shader, Stage, stack};
 use tepui_passes::pipeline::Pipeline;
 use tepui_passes::target::{Target, lower_textures};
+use tepui_regalloc::{alloc, cse, dce, liveness, phis, schedule, spill};
 
 /// Half-registers beside those of values: `r0`, and what alignment may waste.
 const SLACK: u32 = 3;
@@ -341,15 +334,20 @@ fn finish(
     after: &mut dyn FnMut(&'static str, Snapshot<'_>),
 ) -> Result<Back> {
     f.is_part = is_part;
-    phis::run(&mut f);
-    cse::run(&mut f);
-    dce::run(&mut f);
+    phis::run(&mut f.body);
+    let constant = std::mem::take(&mut f.constant);
+    cse::run::<mir::Agx>(&mut f, |f, i| match &f.insts[i].op {
+        mir::Op::Isa(inst) => mir::is_shared(inst, f.dsts(i).len(), f.srcs(i).len(), &constant),
+        _ => false,
+    });
+    f.constant = constant;
+    dce::run::<mir::Agx>(&mut f);
     shuffles::run(&mut f);
     after("mir_dce", Snapshot::Mir(&f));
     let live = liveness::Liveness::new(&f)?;
     let (mut pressure, _) = liveness::pressure(&f, &live);
     let free = u32::from(stats::tier(0).min(most)) - SLACK;
-    if pressure > few && schedule::run(&mut f, &live, few, free) {
+    if pressure > few && schedule::run::<mir::Agx>(&mut f, &live, few, free) {
         after("schedule", Snapshot::Mir(&f));
         (pressure, _) = liveness::pressure(&f, &live);
     }
@@ -364,15 +362,16 @@ fn finish(
     let mut spilled = spill::Spilled { scratch_bytes, ..Default::default() };
     let mut live = live;
     if pressure > room {
-        (live, spilled) = spill::run(&mut f, room, scratch_bytes)?;
+        (live, spilled) = spill::run::<mir::Agx>(&mut f, room, scratch_bytes)?;
         after("spill", Snapshot::Mir(&f));
         check_limit("bytes of scratch memory", u64::from(spilled.scratch_bytes), MAX_SCRATCH)?;
         (pressure, _) = liveness::pressure(&f, &live);
     }
     let limit = stats::tier((pressure + SLACK) as u16).min(most);
-    let code = regalloc::run(&f, &live, limit, check)?;
+    let code = alloc::run::<mir::Agx>(&f, &live, f.reserved(), limit, check)?;
+    let halves = code.units.max(if f.uses_r0h { 2 } else { 0 });
     let mut listing = flow::run(&code, spilled.scratch_bytes);
     listing.is_part = is_part;
     waits::run(&mut listing);
-    Ok(Back { listing, halves: code.halves, spilled })
+    Ok(Back { listing, halves, spilled })
 }

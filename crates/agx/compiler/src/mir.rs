@@ -1,215 +1,81 @@
-//! The machine IR: SSA over AGX instructions.
-//!
-//! An instruction is the ISA table's own [`Inst`] with [`UNASSIGNED`] for each register that allocation chooses. Its SSA values stand
-//! beside it: results in `dsts`, sources in `srcs`, each in the order of the table's fields. Phis, vectors of consecutive registers
-//! and structured control flow are [`Op`]s of their own.
-//!
-//! Blocks are in layout order: an `if` is followed by its then blocks, its else blocks and the block where both join; a loop's blocks
-//! are contiguous. There are no critical edges: a block with several successors ends in [`Ctl::If`], and then and else have
-//! blocks of their own.
+//! The machine IR of AGX: [`tepui_regalloc`]'s, over the ISA table's own [`Inst`], and what its passes ask about instructions.
 
-use cranelift_entity::{EntityList, ListPool, PrimaryMap, entity_impl};
+use std::ops::{Deref, DerefMut};
 use tepui_agx_isa::Inst;
-use tepui_agx_isa::operand::{Gather, LodMode, OperandMut};
-use tepui_ir::Loc;
-
-/// The register number of an operand whose register is not allocated yet.
-pub const UNASSIGNED: u16 = u16::MAX;
-
-/// An SSA value.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Val(u32);
-entity_impl!(Val, "v");
-
-/// A block.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Block(u32);
-entity_impl!(Block, "block");
-
-/// An instruction.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Ins(u32);
-entity_impl!(Ins, "ins");
-
-/// Register class: the size and alignment of the registers that a value takes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct RegClass {
-    /// Half-registers.
-    pub halves: u8,
-    /// Must begin in a low half.
-    pub even: bool,
-}
-
-impl RegClass {
-    /// One half-register.
-    pub const HALF: RegClass = RegClass { halves: 1, even: false };
-    /// A 32-bit register.
-    pub const WORD: RegClass = RegClass { halves: 2, even: true };
-    /// A pair of registers.
-    pub const LONG: RegClass = RegClass { halves: 4, even: true };
-
-    /// The class of `count` elements of `bits` each.
-    #[must_use]
-    pub const fn of(bits: u8, count: u8) -> RegClass {
-        let half = if bits <= 16 { 1 } else { bits / 16 };
-        RegClass { halves: half * count, even: bits > 16 }
-    }
-}
-
-/// Structured control flow.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Ctl {
-    /// Ends a block: an `if_icmp` or `if_fcmp`; lanes that fail go to the else block.
-    If(Inst),
-    /// Begins the else block.
-    Else,
-    /// Begins the block where then and else join.
-    EndIf,
-    /// Ends the block before a loop.
-    Loop,
-    /// Ends the last block of a loop: lanes that did not leave go to the loop's first block.
-    EndLoop,
-    /// Ends a block: leaves the innermost loop.
-    Break,
-    /// Ends a block: goes to the innermost loop's next iteration.
-    Continue,
-}
+use tepui_agx_isa::operand::{Base64, Format, Gather, Index, LodMode, OperandMut, RegVec, Size};
+use tepui_agx_isa::table::stack::{StackLoad, StackStore};
+pub use tepui_regalloc::{
+    Block, BlockData, Effect, Ins, RegClass, StackAccess, Target, UNASSIGNED, Val,
+};
 
 /// What an instruction does.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Op {
-    /// A machine instruction.
-    Isa(Inst),
-    /// At the head of a block: one source for each predecessor.
-    Phi,
-    /// Consecutive registers from values.
-    Collect,
-    /// Values from consecutive registers.
-    Split,
-    /// The same bits in another register.
-    Copy,
-    /// Any bits.
-    Undef,
-    /// In the first block: what stands in a register, by first half, before the program runs.
-    Preload(u16),
-    /// At the end: leaves values in the registers of [`Function::exports`], for what runs behind the program.
-    Exports,
-    /// Structured control flow.
-    Ctl(Ctl),
-}
+pub type Op = tepui_regalloc::Op<Inst>;
+/// Structured control flow; the branch is an `if_icmp` or `if_fcmp`.
+pub type Ctl = tepui_regalloc::Ctl<Inst>;
 
-/// An instruction with its values.
-#[derive(Clone, Copy, Debug)]
-pub struct Instr {
-    /// What it does.
-    pub op: Op,
-    /// Values written.
-    pub dsts: EntityList<Val>,
-    /// Values read.
-    pub srcs: EntityList<Val>,
-    /// Where it comes from.
-    pub loc: Loc,
-}
+/// One half-register.
+pub const HALF: RegClass = RegClass { units: 1, even: false };
+/// A 32-bit register.
+pub const WORD: RegClass = RegClass { units: 2, even: true };
+/// A pair of registers.
+pub const LONG: RegClass = RegClass { units: 4, even: true };
 
-/// A block.
-#[derive(Clone, Debug, Default)]
-pub struct BlockData {
-    /// Instructions: phis, then [`Ctl::Else`] or [`Ctl::EndIf`], then others; another `Ctl` only at the end.
-    pub insts: Vec<Ins>,
-    /// Blocks that go here, in the order of the phis' sources.
-    pub preds: Vec<Block>,
-    /// Blocks that this one goes to.
-    pub succs: Vec<Block>,
-    /// Loops around it.
-    pub depth: u16,
+/// The class of `count` elements of `bits` each. A unit is a half-register.
+#[must_use]
+pub const fn class_of(bits: u8, count: u8) -> RegClass {
+    let half = if bits <= 16 { 1 } else { bits / 16 };
+    RegClass { units: half * count, even: bits > 16 }
 }
 
 /// A program.
 #[derive(Clone, Debug, Default)]
 pub struct Function {
-    /// Blocks, numbered in layout order.
-    pub blocks: PrimaryMap<Block, BlockData>,
-    /// Instructions.
-    pub insts: PrimaryMap<Ins, Instr>,
-    /// Values.
-    pub vals: PrimaryMap<Val, RegClass>,
-    /// Storage of value lists.
-    pub pool: ListPool<Val>,
+    /// Blocks, instructions and values.
+    pub body: tepui_regalloc::Function<Inst>,
     /// `r0h` is kept at zero for shuffles.
     pub uses_r0h: bool,
     /// Uniforms with addresses of memory that nothing writes while the program runs, by their first halves.
     pub constant: Vec<u16>,
-    /// One part of several that run one after the other: `r0l` is the nesting counter of all of them.
+    /// A prolog, main part or epilog of several that run one after the other: `r0l` is the nesting counter of all of them.
     pub is_part: bool,
-    /// First half-registers where the sources of [`Op::Exports`] go.
-    pub exports: Vec<u16>,
 }
 
 impl Function {
-    /// A new value.
-    pub fn val(&mut self, class: RegClass) -> Val {
-        self.vals.push(class)
-    }
-
-    /// Makes an instruction that is in no block yet.
-    pub fn make(&mut self, op: Op, dsts: &[Val], srcs: &[Val], loc: Loc) -> Ins {
-        let dsts = EntityList::from_slice(dsts, &mut self.pool);
-        let srcs = EntityList::from_slice(srcs, &mut self.pool);
-        self.insts.push(Instr { op, dsts, srcs, loc })
-    }
-
-    /// Values written.
+    /// Half-registers that values may not take: `r0l` counts nesting where there is control flow, `r0h` is kept for shuffles.
     #[must_use]
-    pub fn dsts(&self, i: Ins) -> &[Val] {
-        self.insts[i].dsts.as_slice(&self.pool)
+    pub fn reserved(&self) -> u16 {
+        if self.uses_r0h {
+            return 2;
+        }
+        let has_control = || self.insts.values().any(|i| matches!(i.op, Op::Ctl(_)));
+        u16::from(self.is_part || has_control())
     }
+}
 
-    /// Values read.
-    #[must_use]
-    pub fn srcs(&self, i: Ins) -> &[Val] {
-        self.insts[i].srcs.as_slice(&self.pool)
+impl Deref for Function {
+    type Target = tepui_regalloc::Function<Inst>;
+
+    fn deref(&self) -> &tepui_regalloc::Function<Inst> {
+        &self.body
     }
+}
 
-    /// Values read, to be replaced.
-    pub fn srcs_mut(&mut self, i: Ins) -> &mut [Val] {
-        self.insts[i].srcs.as_mut_slice(&mut self.pool)
-    }
-
-    /// How many instructions of a block stand before those that leave it (where copies for the successor go).
-    #[must_use]
-    pub fn body_end(&self, b: Block) -> usize {
-        let insts = &self.blocks[b].insts;
-        let leaves = |i: &Ins| {
-            matches!(
-                self.insts[*i].op,
-                Op::Ctl(Ctl::If(_) | Ctl::Loop | Ctl::EndLoop | Ctl::Break | Ctl::Continue)
-            )
-        };
-        insts.len() - insts.iter().rev().take_while(|i| leaves(i)).count()
-    }
-
-    /// An edge from `a` to `b`.
-    pub fn edge(&mut self, a: Block, b: Block) {
-        self.blocks[a].succs.push(b);
-        self.blocks[b].preds.push(a);
+impl DerefMut for Function {
+    fn deref_mut(&mut self) -> &mut tepui_regalloc::Function<Inst> {
+        &mut self.body
     }
 }
 
 /// The machine instruction inside of an op.
 #[must_use]
 pub fn isa(op: &Op) -> Option<&Inst> {
-    match op {
-        Op::Isa(i) | Op::Ctl(Ctl::If(i)) => Some(i),
-        _ => None,
-    }
+    op.inst()
 }
 
-/// The machine instruction inside of an op, to be changed.
-pub fn isa_mut(op: &mut Op) -> Option<&mut Inst> {
-    match op {
-        Op::Isa(i) | Op::Ctl(Ctl::If(i)) => Some(i),
-        _ => None,
-    }
+/// The effect of an op.
+#[must_use]
+pub fn effect(op: &Op) -> Effect {
+    op.effect::<Agx>()
 }
 
 /// Calls `f` for each operand without a register: its size in half-registers, and whether it is written.
@@ -222,36 +88,54 @@ pub fn unassigned(inst: &Inst, mut f: impl FnMut(u16, bool)) {
     });
 }
 
-/// Assigns registers to operands without one, in order: `regs(written)` gives the next.
-pub fn fill(inst: &mut Inst, mut regs: impl FnMut(bool) -> u16) {
-    inst.visit_mut(|mut operand: OperandMut<'_>, written| {
-        if let Some((UNASSIGNED, _)) = operand.reg() {
-            let reg = regs(written);
-            operand.set_reg(reg);
+/// AGX, as the passes on the machine IR see it. A unit of registers is a half-register.
+#[derive(Clone, Copy, Debug)]
+pub struct Agx;
+
+impl Target for Agx {
+    type Inst = Inst;
+
+    const MAX_SPILLED_UNITS: u8 = 8;
+    const UNIT_BYTES: u32 = 2;
+    const SLOT_ALIGN: u32 = 4;
+
+    fn is_load(inst: &Inst) -> bool {
+        inst.scoreboard().is_some()
+    }
+
+    fn rematerialises(inst: &Inst) -> bool {
+        matches!(inst, Inst::MovImm16(_) | Inst::MovImm32(_) | Inst::GetSr(_) | Inst::Bitop(_))
+    }
+
+    fn stack_access(access: StackAccess, class: RegClass, offset: u32) -> Inst {
+        let (format, size, count) = if class.even {
+            (Format::I32, Size::B32, class.units / 2)
+        } else {
+            (Format::I16, Size::B16, class.units)
+        };
+        let (mask, r) = ((1 << count) - 1, RegVec::new(UNASSIGNED, size, count));
+        let index = Index::Imm(offset as i16);
+        match access {
+            StackAccess::Load => {
+                StackLoad { format, mask, r, index, ..StackLoad::default() }.into()
+            }
+            StackAccess::Store => {
+                StackStore { format, mask, r, index, ..StackStore::default() }.into()
+            }
         }
-    });
-}
+    }
 
-/// Effects that forbid removing, repeating or moving an instruction.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Effect {
-    /// None: the same sources give the same results.
-    Pure,
-    /// Reads memory that may change.
-    Read,
-    /// Depends on which lanes are active: may go when unused, but not move or merge.
-    Group,
-    /// Must stay where it is, once: writes memory or a fixed register, or takes part in something with other lanes.
-    Fixed,
-}
+    fn assign(inst: &mut Inst, mut regs: impl FnMut(bool) -> u16) {
+        inst.visit_mut(|mut operand: OperandMut<'_>, written| {
+            if let Some((UNASSIGNED, _)) = operand.reg() {
+                let reg = regs(written);
+                operand.set_reg(reg);
+            }
+        });
+    }
 
-/// The effect of an op.
-#[must_use]
-pub fn effect(op: &Op) -> Effect {
-    match op {
-        Op::Phi | Op::Ctl(_) | Op::Exports => Effect::Fixed,
-        Op::Collect | Op::Split | Op::Copy | Op::Undef | Op::Preload(_) => Effect::Pure,
-        Op::Isa(i) => match i {
+    fn effect(inst: &Inst) -> Effect {
+        match inst {
             Inst::MovImm16(m) if m.d.reg != UNASSIGNED => Effect::Fixed,
             Inst::Bitop(b) if b.d.reg != UNASSIGNED => Effect::Fixed,
             // What is active depends on the place.
@@ -322,6 +206,18 @@ pub fn effect(op: &Op) -> Effect {
             Inst::TextureLoad(_) => Effect::Pure,
             Inst::DeviceLoad(_) | Inst::ThreadgroupLoad(_) | Inst::StackLoad(_) => Effect::Read,
             _ => Effect::Fixed,
-        },
+        }
+    }
+}
+
+/// Whether common subexpressions of an instruction are shared. Constants and moves from uniforms are not, as each copy of one lets
+/// a phi have it in place; of loads, those of memory that nothing writes.
+#[must_use]
+pub fn is_shared(inst: &Inst, results: usize, sources: usize, constant: &[u16]) -> bool {
+    match inst {
+        Inst::MovImm16(_) | Inst::MovImm32(_) => false,
+        Inst::Bitop(_) if sources == 0 => false,
+        Inst::DeviceLoad(l) => matches!(l.base, Base64::Uniform(h) if constant.contains(&h)),
+        i => Agx::effect(i) == Effect::Pure && results == 1,
     }
 }

@@ -1,6 +1,6 @@
 //! The machine IR as text.
 
-use crate::mir::{Ctl, Function, Ins, Op, isa};
+use crate::mir::{Agx, Ctl, Function, Ins, Op, Target, isa};
 use cranelift_entity::EntityRef;
 use std::fmt;
 
@@ -28,7 +28,7 @@ impl Function {
     pub(crate) fn line(&self, out: &mut impl fmt::Write, i: Ins) -> fmt::Result {
         write!(out, "  ")?;
         for (n, &d) in self.dsts(i).iter().enumerate() {
-            write!(out, "{}{d}:{}", if n > 0 { ", " } else { "" }, self.vals[d].halves)?;
+            write!(out, "{}{d}:{}", if n > 0 { ", " } else { "" }, self.vals[d].units)?;
         }
         if !self.dsts(i).is_empty() {
             write!(out, " = ")?;
@@ -40,7 +40,7 @@ impl Function {
                 let (mut d, mut s) = (self.dsts(i).iter(), self.srcs(i).iter());
                 let mut names = Vec::new();
                 let mut inst = *inst;
-                crate::mir::fill(&mut inst, |w| {
+                Agx::assign(&mut inst, |w| {
                     let v = if w { d.next() } else { s.next() };
                     names.push(v.map_or_else(|| "?".to_owned(), |v| format!("v{}", v.index())));
                     // Distinct even registers below 240, to be found again in the text.

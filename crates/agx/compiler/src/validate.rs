@@ -2,10 +2,10 @@
 //! for each predecessor.
 
 use crate::error::{Error, Result};
-use crate::liveness::{LiveSet, Liveness};
 use crate::mir::{Block, Function, Op, Val, isa, unassigned};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use tepui_agx_isa::Inst;
+use tepui_regalloc::liveness::{LiveSet, Liveness};
 
 /// Checks every rule.
 ///
@@ -41,7 +41,7 @@ pub fn run(f: &Function) -> Result<()> {
                 }
                 Op::Collect | Op::Split => {
                     let size =
-                        |l: &[Val]| l.iter().map(|&v| u32::from(f.vals[v].halves)).sum::<u32>();
+                        |l: &[Val]| l.iter().map(|&v| u32::from(f.vals[v].units)).sum::<u32>();
                     if size(dsts) != size(srcs) {
                         return bad(format!(
                             "{b}: {i} has results of {} half-registers from {}",
@@ -59,7 +59,7 @@ pub fn run(f: &Function) -> Result<()> {
                 let texture = matches!(inst, Inst::TextureSample(_) | Inst::TextureLoad(_));
                 unassigned(inst, |halves, written| {
                     let v = if written { d.next() } else { s.next() };
-                    let class = v.map_or(0, |&v| u16::from(f.vals[v].halves));
+                    let class = v.map_or(0, |&v| u16::from(f.vals[v].units));
                     // An operand may read the low part of a wider value.
                     // Texture instructions write four registers, whatever their mask.
                     if class < halves || (written && class != halves && !texture) {

@@ -3,7 +3,7 @@
 use super::operand::{Place, size_of};
 use super::{Comp, Opnd, Select};
 use crate::error::Result;
-use crate::mir::{RegClass, UNASSIGNED, Val};
+use crate::mir::{HALF, UNASSIGNED, Val, WORD, class_of};
 use tepui_agx_isa::Inst as Isa;
 use tepui_agx_isa::operand::{ConvertMode, Dst, FCond, ICond, Round, Size};
 use tepui_agx_isa::table::bitfield::{Asr, Bfeil, Bfi, Extr};
@@ -63,7 +63,7 @@ impl Select<'_> {
     }
 
     fn float3(&mut self, t: &Target, half: bool, a: Opnd, b: Opnd, c: Opnd) -> Comp {
-        let class = RegClass::of(t.bits, 1);
+        let class = class_of(t.bits, 1);
         let (sat, d) = (t.sat, dst(t.bits));
         let inst: Isa = if half {
             Fmadd16 { sat, d, a: a.src(), b: b.src(), c: c.src(), ..Fmadd16::default() }.into()
@@ -80,7 +80,7 @@ impl Select<'_> {
         } else {
             Fadd32 { sat, d, a: a.src(), b: b.src(), ..Fadd32::default() }.into()
         };
-        self.def(inst, RegClass::of(bits, 1), &[a, b])
+        self.def(inst, class_of(bits, 1), &[a, b])
     }
 
     pub(super) fn fmul(&mut self, sat: bool, bits: u8, half: bool, a: Opnd, b: Opnd) -> Val {
@@ -90,7 +90,7 @@ impl Select<'_> {
         } else {
             Fmul32 { sat, d, a: a.src(), b: b.src(), ..Fmul32::default() }.into()
         };
-        self.def(inst, RegClass::of(bits, 1), &[a, b])
+        self.def(inst, class_of(bits, 1), &[a, b])
     }
 
     /// A product that only its negative is made of: the sign can go to its operands.
@@ -117,7 +117,7 @@ impl Select<'_> {
 
     pub(super) fn iadd(&mut self, bits: u8, negate: bool, a: Opnd, b: Opnd, shift: u8) -> Val {
         let inst = Iadd { negate, d: dst(bits), a: a.src(), b: b.src(), shift, ..Iadd::default() };
-        self.def(inst, RegClass::of(bits, 1), &[a, b])
+        self.def(inst, class_of(bits, 1), &[a, b])
     }
 
     pub(super) fn imadd(&mut self, bits: u8, negate: bool, ops: [Opnd; 3], shift: u8) -> Val {
@@ -131,12 +131,12 @@ impl Select<'_> {
             shift,
             ..Imadd::default()
         };
-        self.def(inst, RegClass::of(bits, 1), &ops)
+        self.def(inst, class_of(bits, 1), &ops)
     }
 
     pub(super) fn bitop(&mut self, bits: u8, table: u8, a: Opnd, b: Opnd) -> Val {
         let inst = Bitop { table, d: dst(bits), a: a.src(), b: b.src(), ..Bitop::default() };
-        self.def(inst, RegClass::of(bits, 1), &[a, b])
+        self.def(inst, class_of(bits, 1), &[a, b])
     }
 
     /// `(b >> c) & mask` bits.
@@ -144,13 +144,13 @@ impl Select<'_> {
         let a = Opnd::imm(0);
         let inst =
             Bfeil { d: dst(bits), a: a.src(), b: b.src(), c: c.src(), mask, ..Bfeil::default() };
-        self.def(inst, RegClass::of(bits, 1), &[a, b, c])
+        self.def(inst, class_of(bits, 1), &[a, b, c])
     }
 
     pub(super) fn bfi(&mut self, bits: u8, ops: [Opnd; 3], mask: u8) -> Val {
         let [a, b, c] = ops;
         let inst = Bfi { d: dst(bits), a: a.src(), b: b.src(), c: c.src(), mask, ..Bfi::default() };
-        self.def(inst, RegClass::of(bits, 1), &ops)
+        self.def(inst, class_of(bits, 1), &ops)
     }
 
     /// Whether an 8-bit value has nothing above it in its register: loads extend with zeros.
@@ -315,7 +315,7 @@ impl Select<'_> {
         }
         let ops = [self.isrc(y, k), self.isrc(x, k), Opnd::imm(right as u8)];
         let [a, b, c] = ops.map(|o| o.src());
-        Some(self.def(Extr { d: dst(32), a, b, c, ..Extr::default() }, RegClass::WORD, &ops))
+        Some(self.def(Extr { d: dst(32), a, b, c, ..Extr::default() }, WORD, &ops))
     }
 
     /// Selects an arithmetic instruction, component by component.
@@ -370,7 +370,7 @@ impl Select<'_> {
             ($row:ident) => {{
                 let a = self.fsrc(args[0], k);
                 let inst = $row { sat: t.sat, d: dst(t.bits), a: a.src(), ..$row::default() };
-                Comp::Val(self.def(inst, RegClass::of(t.bits, 1), &[a]))
+                Comp::Val(self.def(inst, class_of(t.bits, 1), &[a]))
             }};
         }
         macro_rules! int_unary {
@@ -425,7 +425,7 @@ impl Select<'_> {
             Op::FSqrt => {
                 let a = self.fsrc(args[0], k);
                 let inst = RsqrtSpecial { d: dst(32), a: a.src(), ..RsqrtSpecial::default() };
-                let r = self.def(inst, RegClass::WORD, &[a]);
+                let r = self.def(inst, WORD, &[a]);
                 Comp::Val(self.fmul(t.sat, t.bits, false, a, Opnd::of(r, Size::B32)))
             }
             Op::FSin | Op::FCos => {
@@ -441,13 +441,13 @@ impl Select<'_> {
                         c: Opnd::imm(0x10).src(),
                         ..Fmadd32::default()
                     };
-                    self.def(inst, RegClass::WORD, &[a, turn])
+                    self.def(inst, WORD, &[a, turn])
                 } else {
                     self.fmul(false, 32, false, a, turn)
                 };
                 let turns = Opnd::of(turns, Size::B32);
                 let inst = Floor { d: dst(32), a: turns.src(), ..Floor::default() };
-                let whole = self.def(inst, RegClass::WORD, &[turns]);
+                let whole = self.def(inst, WORD, &[turns]);
                 let part = self.fadd(false, 32, false, turns, Opnd::of(whole, Size::B32).negated());
                 let four = Opnd::imm(0x50);
                 let q = Opnd::of(
@@ -455,9 +455,9 @@ impl Select<'_> {
                     Size::B32,
                 );
                 let inst = SinPt1 { d: dst(32), a: q.src(), ..SinPt1::default() };
-                let x = Opnd::of(self.def(inst, RegClass::WORD, &[q]), Size::B32);
+                let x = Opnd::of(self.def(inst, WORD, &[q]), Size::B32);
                 let inst = SinPt2 { d: dst(32), a: x.src(), ..SinPt2::default() };
-                let y = Opnd::of(self.def(inst, RegClass::WORD, &[x]), Size::B32);
+                let y = Opnd::of(self.def(inst, WORD, &[x]), Size::B32);
                 Comp::Val(self.fmul(t.sat, t.bits, false, x, y))
             }
             Op::FMin | Op::FMax => {
@@ -584,7 +584,7 @@ impl Select<'_> {
                 let c = self.cond_comp(x, k);
                 let (t, e) =
                     if op == Op::IAnd { (other, Opnd::imm(0)) } else { (Opnd::imm(1), other) };
-                Comp::Val(self.cond_select(c, t, e, RegClass::HALF))
+                Comp::Val(self.cond_select(c, t, e, HALF))
             }
             Op::IAnd | Op::IOr | Op::IXor => Comp::Val(self.logic(op, args, k, false)),
             Op::INot => {
@@ -623,7 +623,7 @@ impl Select<'_> {
             Op::BitInterleave => {
                 let (a, b) = (self.isrc(args[0], k), self.isrc(args[1], k));
                 let inst = Intl { d: dst(32), a: a.src(), b: b.src(), ..Intl::default() };
-                Comp::Val(self.def(inst, RegClass::WORD, &[a, b]))
+                Comp::Val(self.def(inst, WORD, &[a, b]))
             }
             Op::BitCount | Op::UFindMsb => {
                 let a = if from == 8 { self.low_byte(args[0], k) } else { self.isrc(args[0], k) };
@@ -633,7 +633,7 @@ impl Select<'_> {
                 } else {
                     Ffs { d, a: a.src(), ..Ffs::default() }.into()
                 };
-                Comp::Val(self.def(inst, RegClass::WORD, &[a]))
+                Comp::Val(self.def(inst, WORD, &[a]))
             }
             Op::BitInsert if bits == 32 => {
                 let Comp::Const(n) = self.comp(args[3], k) else {
@@ -722,7 +722,7 @@ impl Select<'_> {
     pub(super) fn asr(&mut self, bits: u8, a: Opnd, n: Opnd) -> Val {
         // A narrow immediate has no sign.
         let inst = Asr { d: dst(bits), a: a.src(), b: n.src(), ..Asr::default() };
-        self.def(inst, RegClass::of(bits, 1), &[a, n])
+        self.def(inst, class_of(bits, 1), &[a, n])
     }
 
     /// An 8-bit value, sign-extended to 16 bits.
@@ -745,7 +745,7 @@ impl Select<'_> {
             (32, 8 | 16) => {
                 let o = self.isrc(a, k);
                 let low = Opnd { size: Size::B16, ..o };
-                Comp::Val(self.mov(low, RegClass::HALF))
+                Comp::Val(self.mov(low, HALF))
             }
             (8, 16) if op == Op::U2U && self.is_clean_byte(a) => c,
             (8, _) if op == Op::U2U => {

@@ -2,7 +2,7 @@
 
 use super::{Comp, Opnd, Select};
 use crate::flow::{invert_float, invert_int};
-use crate::mir::{RegClass, UNASSIGNED, Val};
+use crate::mir::{HALF, RegClass, UNASSIGNED, Val, WORD};
 use tepui_agx_isa::Inst as Isa;
 use tepui_agx_isa::operand::{Dst, FCond, ICond, Size};
 use tepui_agx_isa::table::flow::{IfFcmp, IfIcmp};
@@ -95,7 +95,7 @@ impl Select<'_> {
 
     /// `x` where the condition holds, else `y`; both as wide as the result.
     pub(crate) fn cond_select(&mut self, c: Cond, x: Opnd, y: Opnd, class: RegClass) -> Val {
-        let size = if class.halves == 1 { Size::B16 } else { Size::B32 };
+        let size = if class.units == 1 { Size::B16 } else { Size::B32 };
         let d = Dst::new(UNASSIGNED, size);
         match c {
             Cond::Int { cc, a, b, inv } => {
@@ -135,13 +135,13 @@ impl Select<'_> {
                 let (a, b) = (self.in_reg(a), self.in_reg(b));
                 let cc = if inv { invert_int(cc) } else { cc };
                 let i = IcmpBallot { d, cc, a: a.src(), b: b.src(), ..IcmpBallot::default() };
-                self.def(i, RegClass::WORD, &[a, b])
+                self.def(i, WORD, &[a, b])
             }
             Cond::Float { cc, a, b, inv } => {
                 let (a, b) = (self.in_reg(a), self.in_reg(b));
                 let cc = if inv { invert_float(cc) } else { cc };
                 let i = FcmpBallot { d, cc, a: a.src(), b: b.src(), ..FcmpBallot::default() };
-                self.def(i, RegClass::WORD, &[a, b])
+                self.def(i, WORD, &[a, b])
             }
         }
     }
@@ -150,7 +150,7 @@ impl Select<'_> {
     pub(crate) fn in_reg(&mut self, o: Opnd) -> Opnd {
         match o.place {
             super::operand::Place::Uniform(_) => {
-                let class = if o.size == Size::B16 { RegClass::HALF } else { RegClass::WORD };
+                let class = if o.size == Size::B16 { HALF } else { WORD };
                 let v = self.mov(Opnd { abs: false, neg: false, sx: false, ..o }, class);
                 Opnd { place: super::operand::Place::Val(v), ..o }
             }
@@ -160,12 +160,12 @@ impl Select<'_> {
 
     /// A truth value as 0 or 1 in half a register.
     pub(crate) fn truth(&mut self, c: Cond) -> Comp {
-        Comp::Val(self.cond_select(c, Opnd::imm(1), Opnd::imm(0), RegClass::HALF))
+        Comp::Val(self.cond_select(c, Opnd::imm(1), Opnd::imm(0), HALF))
     }
 
     /// The same, which those that compare do without.
     pub(crate) fn known_truth(&mut self, c: Cond) -> Comp {
-        let v = self.cond_select(c, Opnd::imm(1), Opnd::imm(0), RegClass::HALF);
+        let v = self.cond_select(c, Opnd::imm(1), Opnd::imm(0), HALF);
         self.truths.push((v, c));
         Comp::Val(v)
     }

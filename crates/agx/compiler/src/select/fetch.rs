@@ -3,7 +3,7 @@
 use super::{Comp, Opnd, Select};
 use crate::abi::attribute::{Attribute, Convert, Fetch, Unpack};
 use crate::error::{Error, Result};
-use crate::mir::{Op as MOp, RegClass, UNASSIGNED, Val};
+use crate::mir::{Op as MOp, UNASSIGNED, Val, WORD, class_of};
 use crate::uniforms::Source;
 use tepui_agx_isa::operand::{
     Base64, ConvertMode, Dst, Extend, FCond, ICond, Index, RegVec, Round, Size,
@@ -26,8 +26,7 @@ impl Select<'_> {
         // Beyond the end, the first element is fetched. source: Mesa, agx_nir_lower_vbo.c, GL robustness
         let bounds = Opnd::uniform(clamp, Size::B32);
         let beyond = Cond::Int { cc: ICond::Ult, a: bounds, b: element, inv: false };
-        let element =
-            Opnd::of(self.cond_select(beyond, Opnd::imm(0), element, RegClass::WORD), Size::B32);
+        let element = Opnd::of(self.cond_select(beyond, Opnd::imm(0), element, WORD), Size::B32);
         // Packed words are counted as words. source: applegpu.py, DeviceLoadInstructionDesc, "bit_packed"
         let unit = if f.isa.is_packed() { 4 } else { f.isa.element_bytes().unwrap_or(1) };
         if a.stride % unit != 0 {
@@ -56,7 +55,7 @@ impl Select<'_> {
             }
             _ => f.count,
         };
-        let class = RegClass::of(f.bits, 1);
+        let class = class_of(f.bits, 1);
         let mut parts = Vec::new();
         if count > 0 {
             let size = if f.bits == 16 { Size::B16 } else { Size::B32 };
@@ -71,7 +70,7 @@ impl Select<'_> {
                 ..DeviceLoad::default()
             };
             let index = self.word(index);
-            let v = self.f.val(RegClass::of(f.bits, count));
+            let v = self.f.val(class_of(f.bits, count));
             let srcs: Vec<Val> = index.val().into_iter().collect();
             self.emit(MOp::Isa(inst.into()), &[v], &srcs);
             parts = vec![v];
@@ -110,7 +109,7 @@ impl Select<'_> {
         let Some(divisor) = a.per_instance else { return Ok(id(0)) };
         let base = Opnd::uniform(self.uniform(Source::BaseInstance)?, Size::B32);
         if divisor == 0 {
-            return Ok(Opnd::of(self.mov(base, RegClass::WORD), Size::B32));
+            return Ok(Opnd::of(self.mov(base, WORD), Size::B32));
         }
         let n = self.divided(id(1), divisor);
         Ok(Opnd::of(self.iadd(32, false, n, base, 0), Size::B32))
@@ -145,7 +144,7 @@ impl Select<'_> {
         let d = Dst::new(UNASSIGNED, Size::B32);
         let inst =
             IsaConvert { mode, d, src: src.src(), round: Round::Rte, ..IsaConvert::default() };
-        Opnd::of(self.def(inst, RegClass::WORD, &[src]), Size::B32)
+        Opnd::of(self.def(inst, WORD, &[src]), Size::B32)
     }
 
     /// The low `bits` of a word, at `shift`, with their sign.
@@ -208,7 +207,7 @@ impl Select<'_> {
     fn at_least_minus_one(&mut self, x: Opnd) -> Opnd {
         let low = self.konst(u64::from((-1f32).to_bits()), Size::B32);
         let less = Cond::Float { cc: FCond::Lt, a: x, b: low, inv: false };
-        Opnd::of(self.cond_select(less, low, x, RegClass::WORD), Size::B32)
+        Opnd::of(self.cond_select(less, low, x, WORD), Size::B32)
     }
 }
 

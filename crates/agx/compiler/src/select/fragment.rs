@@ -10,7 +10,7 @@ use super::stage::{Io, name};
 use super::{Comp, Opnd, Select, cond::Cond};
 use crate::abi::{self, Colours, effects, tile};
 use crate::error::Result;
-use crate::mir::{Block, Ins, Op as MOp, RegClass, UNASSIGNED, Val};
+use crate::mir::{Block, HALF, Ins, Op as MOp, RegClass, UNASSIGNED, Val, WORD};
 use crate::uniforms::Source;
 use crate::varyings::{Coefficients, FragmentTable, Origin, Shading, Varying};
 use std::collections::BTreeMap;
@@ -231,7 +231,7 @@ impl Select<'_> {
     }
 
     pub(super) fn sr(&mut self, number: u8, size: Size) -> Val {
-        let class = if size == Size::B16 { RegClass::HALF } else { RegClass::WORD };
+        let class = if size == Size::B16 { HALF } else { WORD };
         let d = Dst::new(UNASSIGNED, size);
         self.def(GetSr { d, sr: SpecialReg(number), ..GetSr::default() }, class, &[])
     }
@@ -247,25 +247,24 @@ impl Select<'_> {
         };
         let is_part = f.interface.behind.is_some() || in_tile.is_none();
         if per_sample && is_part && f.interface.colours != Colours::None {
-            let v = self.preload(abi::SAMPLE_BIT, RegClass::HALF);
+            let v = self.preload(abi::SAMPLE_BIT, HALF);
             self.fragment().sample = Some(v);
         }
         if let Some(main) = behind {
             for n in (0..8u16).filter(|n| main.colours >> n & 1 != 0) {
-                let comps = [0, 1, 2, 3]
-                    .map(|c| Comp::Val(self.preload(abi::colour(n, c), RegClass::WORD)));
+                let comps = [0, 1, 2, 3].map(|c| Comp::Val(self.preload(abi::colour(n, c), WORD)));
                 self.fragment().inputs.insert(n, comps);
             }
             if main.depth {
-                let v = self.preload(abi::DEPTH, RegClass::WORD);
+                let v = self.preload(abi::DEPTH, WORD);
                 self.fragment().depth = Some(Comp::Val(v));
             }
             if main.stencil {
-                let v = self.preload(abi::STENCIL, RegClass::HALF);
+                let v = self.preload(abi::STENCIL, HALF);
                 self.fragment().stencil = Some(Comp::Val(v));
             }
             if main.write_mask {
-                let v = self.preload(abi::WRITE_MASK, RegClass::HALF);
+                let v = self.preload(abi::WRITE_MASK, HALF);
                 self.fragment().mask = Some(Comp::Val(v));
             }
         }
@@ -285,7 +284,7 @@ impl Select<'_> {
 
     /// Opens the loop over the samples of a pixel.
     fn begin_samples(&mut self, _samples: u8) {
-        let one = self.mov_imm(1, RegClass::HALF);
+        let one = self.mov_imm(1, HALF);
         let (header, phi, bit) = self.open_loop(one);
         let f = self.fragment();
         f.sample = Some(bit);
@@ -296,7 +295,7 @@ impl Select<'_> {
     fn helper(&mut self) -> Val {
         let c = self.helper_cond();
         let t = self.truth(c);
-        self.reg(t, RegClass::HALF)
+        self.reg(t, HALF)
     }
 
     fn helper_cond(&mut self) -> Cond {
@@ -371,7 +370,7 @@ impl Select<'_> {
                 _ => {
                     let c = self.cond(s.arg(i, 0));
                     let [yes, no] = [dead, alive].map(|m| Opnd::imm(m as u8));
-                    Comp::Val(self.cond_select(c, yes, no, RegClass::HALF))
+                    Comp::Val(self.cond_select(c, yes, no, HALF))
                 }
             },
         };
@@ -441,7 +440,7 @@ impl Select<'_> {
             Some(bit) => {
                 let a = Opnd::of(bit, Size::B16);
                 let d = Dst::new(UNASSIGNED, Size::B32);
-                Comp::Val(self.def(Ffs { d, a: a.src(), ..Ffs::default() }, RegClass::WORD, &[a]))
+                Comp::Val(self.def(Ffs { d, a: a.src(), ..Ffs::default() }, WORD, &[a]))
             }
             None => Comp::Const(0),
         }
@@ -585,14 +584,14 @@ impl Select<'_> {
             }
             IoLoc::Builtin(Builtin::FragStencilRef) => {
                 let o = self.isrc(v, 0);
-                let c = Comp::Val(self.mov(Opnd { size: Size::B16, ..o }, RegClass::HALF));
+                let c = Comp::Val(self.mov(Opnd { size: Size::B16, ..o }, HALF));
                 self.fragment().stencil = Some(c);
             }
             IoLoc::Builtin(Builtin::SampleMask) => {
                 // Of an array of masks, the first covers all samples that there are.
                 if slot.component == 0 {
                     let o = self.isrc(v, 0);
-                    let mut mask = self.mov(Opnd { size: Size::B16, ..o }, RegClass::HALF);
+                    let mut mask = self.mov(Opnd { size: Size::B16, ..o }, HALF);
                     // A main part may have left one.
                     if let Some(Comp::Val(first)) = self.fragment().mask {
                         let (a, b) = (Opnd::of(first, Size::B16), Opnd::of(mask, Size::B16));
@@ -654,15 +653,15 @@ impl Select<'_> {
         let sample = f.sample;
         let mut out = Vec::new();
         if let Some(c) = depth {
-            out.push((abi::DEPTH, self.reg(c, RegClass::WORD)));
+            out.push((abi::DEPTH, self.reg(c, WORD)));
         }
         if let Some(c) = stencil {
-            out.push((abi::STENCIL, self.reg(c, RegClass::HALF)));
+            out.push((abi::STENCIL, self.reg(c, HALF)));
         }
         match mask {
             Some(c) if tested => {
                 self.fragment().table.write_mask = true;
-                out.push((abi::WRITE_MASK, self.reg(c, RegClass::HALF)));
+                out.push((abi::WRITE_MASK, self.reg(c, HALF)));
             }
             Some(c) => self.kill_outside(c),
             None => {}
@@ -719,16 +718,16 @@ impl Select<'_> {
     fn emit_zs(&mut self, depth: Option<Comp>, stencil: Option<Comp>) {
         let mut parts = Vec::new();
         if let Some(c) = depth {
-            parts.push(self.reg(c, RegClass::WORD));
+            parts.push(self.reg(c, WORD));
         }
         if let Some(c) = stencil {
-            parts.push(self.reg(c, RegClass::HALF));
+            parts.push(self.reg(c, HALF));
         }
-        let halves: u8 = parts.iter().map(|&v| self.f.vals[v].halves).sum();
+        let halves: u8 = parts.iter().map(|&v| self.f.vals[v].units).sum();
         let v = match parts[..] {
             [one] => one,
             _ => {
-                let d = self.f.val(RegClass { halves, even: true });
+                let d = self.f.val(RegClass { units: halves, even: true });
                 self.emit(MOp::Collect, &[d], &parts);
                 d
             }

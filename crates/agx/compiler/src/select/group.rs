@@ -3,7 +3,7 @@
 use super::operand::size_of;
 use super::{Comp, Opnd, Select};
 use crate::error::Result;
-use crate::mir::{RegClass, UNASSIGNED, Val};
+use crate::mir::{HALF, RegClass, UNASSIGNED, Val, WORD, class_of};
 use crate::shuffles::R0H;
 use crate::uniforms::Source;
 use tepui_agx_isa::operand::{
@@ -69,7 +69,7 @@ impl Select<'_> {
                 self.set(s.result(i), &[Comp::Val(v), zero, zero, zero]);
             }
             (Op::Elect, _) => {
-                let lane = self.special(sr::ACTIVE_LANE, RegClass::HALF);
+                let lane = self.special(sr::ACTIVE_LANE, HALF);
                 let c = super::cond::Cond::Int {
                     cc: ICond::Ueq,
                     a: Opnd::of(lane, Size::B16),
@@ -95,7 +95,7 @@ impl Select<'_> {
                 for k in 0..usize::from(ty.comps()) {
                     let a = self.fsrc(args[0], k);
                     let d = Dst::new(UNASSIGNED, size_of(ty.bits()));
-                    let class = RegClass::of(ty.bits(), 1);
+                    let class = class_of(ty.bits(), 1);
                     comps.push(Comp::Val(if x {
                         self.def(Dfdx { d, a: a.src(), ..Dfdx::default() }, class, &[a])
                     } else {
@@ -136,7 +136,7 @@ impl Select<'_> {
                         self.each(i, |x, c, bits| x.shuffle(kind, c, n, bits))?;
                     }
                     _ => {
-                        let own = Opnd::of(self.special(sr::LANE, RegClass::WORD), Size::B32);
+                        let own = Opnd::of(self.special(sr::LANE, WORD), Size::B32);
                         let n = self.isrc(args[1], 0);
                         let at = match kind {
                             Shuffle::Xor => self.bitop(32, 0b0110, own, n),
@@ -170,15 +170,14 @@ impl Select<'_> {
     }
 
     pub(super) fn special(&mut self, sr: u8, class: RegClass) -> Val {
-        let size = if class.halves == 1 { Size::B16 } else { Size::B32 };
+        let size = if class.units == 1 { Size::B16 } else { Size::B32 };
         let inst = GetSr { d: Dst::new(UNASSIGNED, size), sr: SpecialReg(sr), ..GetSr::default() };
         self.def(inst, class, &[])
     }
 
     fn builtin(&mut self, i: Inst, b: Builtin) -> Result<Vec<Comp>> {
-        let three = |x: &mut Self, base: u8| {
-            (0..3).map(|k| Comp::Val(x.special(base + k, RegClass::WORD))).collect()
-        };
+        let three =
+            |x: &mut Self, base: u8| (0..3).map(|k| Comp::Val(x.special(base + k, WORD))).collect();
         let size = self.s.info.workgroup_size;
         let total: u32 = size.iter().product();
         Ok(match b {
@@ -186,17 +185,17 @@ impl Select<'_> {
             Builtin::LocalInvocationId => (0..3)
                 .map(|k| match size[usize::from(k)] {
                     1 => Comp::Const(0),
-                    _ => Comp::Val(self.special(sr::LOCAL + k, RegClass::WORD)),
+                    _ => Comp::Val(self.special(sr::LOCAL + k, WORD)),
                 })
                 .collect(),
             Builtin::WorkgroupId => three(self, sr::WORKGROUP),
             Builtin::LocalInvocationIndex => {
-                vec![Comp::Val(self.special(sr::LOCAL_INDEX, RegClass::WORD))]
+                vec![Comp::Val(self.special(sr::LOCAL_INDEX, WORD))]
             }
             Builtin::SubgroupInvocationId => {
-                vec![Comp::Val(self.special(sr::LANE, RegClass::WORD))]
+                vec![Comp::Val(self.special(sr::LANE, WORD))]
             }
-            Builtin::SubgroupId => vec![Comp::Val(self.special(sr::SUBGROUP, RegClass::WORD))],
+            Builtin::SubgroupId => vec![Comp::Val(self.special(sr::SUBGROUP, WORD))],
             Builtin::NumWorkgroups => {
                 let mut all = Vec::with_capacity(3);
                 for axis in 0..3 {
@@ -258,11 +257,11 @@ impl Select<'_> {
 
     /// The lowest active lane: the only bit of a ballot of those that are the first of the active.
     fn first_lane(&mut self) -> Opnd {
-        let active = Opnd::of(self.special(sr::ACTIVE_LANE, RegClass::HALF), Size::B16);
+        let active = Opnd::of(self.special(sr::ACTIVE_LANE, HALF), Size::B16);
         let c = super::cond::Cond::Int { cc: ICond::Ueq, a: active, b: Opnd::imm(0), inv: false };
         let bit = Opnd::of(self.cond_ballot(c), Size::B32);
         let inst = Ffs { d: Dst::new(UNASSIGNED, Size::B16), a: bit.src(), ..Ffs::default() };
-        Opnd::of(self.def(inst, RegClass::HALF, &[bit]), Size::B16)
+        Opnd::of(self.def(inst, HALF, &[bit]), Size::B16)
     }
 
     /// Whether a value is the same in all lanes of a sub-group.
@@ -339,7 +338,7 @@ impl Select<'_> {
 
     /// A shuffle whose lane operand is the same for all lanes.
     fn shuffle(&mut self, kind: Shuffle, c: Comp, lane: Opnd, bits: u8) -> Result<Comp> {
-        let class = RegClass::of(bits, 1);
+        let class = class_of(bits, 1);
         let value = self.reg(c, class);
         let o = Opnd::of(value, size_of(bits));
         Ok(Comp::Val(self.with_lane(lane, |x, b| {
@@ -355,7 +354,7 @@ impl Select<'_> {
     }
 
     fn quad(&mut self, kind: Shuffle, c: Comp, lane: Opnd, bits: u8) -> Result<Comp> {
-        let class = RegClass::of(bits, 1);
+        let class = class_of(bits, 1);
         let o = Opnd::of(self.reg(c, class), size_of(bits));
         Ok(Comp::Val(self.with_lane(lane, |x, b| {
             let inst = QuadShuffle {
@@ -378,7 +377,7 @@ impl Select<'_> {
         let (a, r) = (self.s.arg(i, 0), self.s.result(i));
         let ty = self.ty(r);
         let bits = ty.bits().min(32);
-        let class = RegClass::of(bits, 1);
+        let class = class_of(bits, 1);
         let mut parts = Vec::new();
         for k in 0..usize::from(ty.comps()) {
             let c = self.comp(a, k);
@@ -453,7 +452,7 @@ impl Select<'_> {
         }
         let prefix = op != Op::Reduce;
         self.each(i, |x, c, bits| {
-            let class = RegClass::of(bits, 1);
+            let class = class_of(bits, 1);
             let o = Opnd::of(x.reg(c, class), size_of(bits));
             let inst = SimdReduce {
                 scope,
@@ -482,7 +481,7 @@ impl Select<'_> {
     fn combine(&mut self, op: ReduceOp, a: Opnd, b: Opnd, bits: u8) -> Val {
         use super::cond::Cond;
         use tepui_agx_isa::table::float::{Fadd16, Fadd32, Fmul16, Fmul32};
-        let class = RegClass::of(bits, 1);
+        let class = class_of(bits, 1);
         let d = Dst::new(UNASSIGNED, size_of(bits));
         let int = |cc| Cond::Int { cc, a, b, inv: false };
         let float = |cc| Cond::Float { cc, a, b, inv: false };

@@ -5,7 +5,7 @@ use super::fragment::sr;
 use super::stage::{name, used_inputs, words};
 use super::{Comp, Opnd, Select, cond::Cond};
 use crate::error::{Error, Result};
-use crate::mir::{Op as MOp, RegClass, UNASSIGNED, Val};
+use crate::mir::{Op as MOp, UNASSIGNED, Val, WORD, class_of};
 use crate::uniforms::Source;
 use crate::varyings::{Coefficients, FragmentTable, Origin, Shading, Varying};
 use std::collections::BTreeMap;
@@ -187,7 +187,7 @@ impl Select<'_> {
             if n == 1 {
                 out[k] = Comp::Val(v);
             } else {
-                let parts: Vec<Val> = (0..n).map(|_| self.f.val(RegClass::of(bits, 1))).collect();
+                let parts: Vec<Val> = (0..n).map(|_| self.f.val(class_of(bits, 1))).collect();
                 self.emit(MOp::Split, &parts, &[v]);
                 for (slot, p) in out[k..].iter_mut().zip(parts) {
                     *slot = Comp::Val(p);
@@ -215,7 +215,7 @@ impl Select<'_> {
             },
         };
         let coef = Coef::Cf(cf);
-        let v = self.f.val(RegClass::of(bits, n));
+        let v = self.f.val(class_of(bits, n));
         let srcs: Vec<Val> = reg.into_iter().collect();
         let w = self.fragment().coefficient(Origin::W, Shading::Linear);
         let inst = match (class, w) {
@@ -231,11 +231,11 @@ impl Select<'_> {
 
     /// The three numbers of a coefficient register.
     pub(super) fn plane(&mut self, cf: u8) -> [Val; 3] {
-        let v = self.f.val(RegClass::of(32, 3));
+        let v = self.f.val(class_of(32, 3));
         let d = RegVec::new(UNASSIGNED, Size::B32, 3);
         let inst = Ldcf { d, coef: Coef::Cf(cf), ..Ldcf::default() };
         self.emit(MOp::Isa(inst.into()), &[v], &[]);
-        let parts = [0; 3].map(|_| self.f.val(RegClass::WORD));
+        let parts = [0; 3].map(|_| self.f.val(WORD));
         self.emit(MOp::Split, &parts, &[v]);
         parts
     }
@@ -245,7 +245,7 @@ impl Select<'_> {
         let [_, second, third] = self.plane(cf).map(|v| Opnd::of(v, Size::B32));
         let fan = Opnd::uniform(self.uniform(Source::FirstFan)?, Size::B16);
         let test = Cond::Int { cc: ICond::Ueq, a: fan, b: Opnd::imm(0), inv: false };
-        Ok(Comp::Val(self.cond_select(test, third, second, RegClass::WORD)))
+        Ok(Comp::Val(self.cond_select(test, third, second, WORD)))
     }
 
     /// Interpolates by hand at an offset from the centre. source: as above, interpolate_at_offset; what Mesa does there with
@@ -292,7 +292,7 @@ impl Select<'_> {
             let x = self.plane_at(cf, at);
             comps.push(Comp::Val(match over_w {
                 Some(w) => self.fmul(false, 32, false, x, w),
-                None => x.val().unwrap_or_else(|| self.mov(x, RegClass::WORD)),
+                None => x.val().unwrap_or_else(|| self.mov(x, WORD)),
             }));
         }
         self.set(r, &comps);
@@ -309,17 +309,17 @@ impl Select<'_> {
         let d = Dst::new(UNASSIGNED, Size::B32);
         let mode = ConvertMode::U32ToF;
         let inst = Convert { mode, d, src: src.src(), round: Round::Rte, ..Convert::default() };
-        Opnd::of(self.def(inst, RegClass::WORD, &[src]), Size::B32)
+        Opnd::of(self.def(inst, WORD, &[src]), Size::B32)
     }
 
     pub(super) fn reciprocal(&mut self, a: Opnd) -> Opnd {
         let d = Dst::new(UNASSIGNED, Size::B32);
-        Opnd::of(self.def(Rcp { d, a: a.src(), ..Rcp::default() }, RegClass::WORD, &[a]), Size::B32)
+        Opnd::of(self.def(Rcp { d, a: a.src(), ..Rcp::default() }, WORD, &[a]), Size::B32)
     }
 
     pub(super) fn ffma(&mut self, a: Opnd, b: Opnd, c: Opnd) -> Opnd {
         let d = Dst::new(UNASSIGNED, Size::B32);
         let inst = Fmadd32 { d, a: a.src(), b: b.src(), c: c.src(), ..Fmadd32::default() };
-        Opnd::of(self.def(inst, RegClass::WORD, &[a, b, c]), Size::B32)
+        Opnd::of(self.def(inst, WORD, &[a, b, c]), Size::B32)
     }
 }

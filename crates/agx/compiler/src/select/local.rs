@@ -4,7 +4,7 @@ use super::memory::{MAX_ELEMENTS, atomic_op, format, mask};
 use super::operand::{Place, size_of};
 use super::{Comp, Opnd, Select};
 use crate::error::Result;
-use crate::mir::{Op as MOp, RegClass, UNASSIGNED, Val};
+use crate::mir::{HALF, Op as MOp, UNASSIGNED, Val, class_of};
 use tepui_agx_isa::operand::{Index, LocalBase, LocalIndex, RegVec, Size};
 use tepui_agx_isa::table::local::{ThreadgroupAtomic, ThreadgroupLoad, ThreadgroupStore};
 use tepui_agx_isa::table::stack::{StackLoad, StackStore};
@@ -63,7 +63,7 @@ impl Select<'_> {
         }
         let x = self.isrc(off, 0);
         let x = match x.place {
-            Place::Imm(_) => Opnd::of(self.mov(x, RegClass::HALF), Size::B16),
+            Place::Imm(_) => Opnd::of(self.mov(x, HALF), Size::B16),
             _ => Opnd { size: Size::B16, ..x },
         };
         if whole {
@@ -98,7 +98,7 @@ impl Select<'_> {
         while k < total {
             let n = (total - k).min(MAX_ELEMENTS);
             let at = self.local_step(at, k, log);
-            let v = self.f.val(RegClass::of(bits, n as u8));
+            let v = self.f.val(class_of(bits, n as u8));
             let inst = ThreadgroupLoad {
                 format: format(bits),
                 mask: mask(n),
@@ -189,7 +189,7 @@ impl Select<'_> {
             let n = (total - k).min(MAX_ELEMENTS);
             let (index, reg) =
                 self.stack_place(self.s.arg(i, 0), m, k as u32 * u32::from(bits / 8));
-            let v = self.f.val(RegClass::of(bits, n as u8));
+            let v = self.f.val(class_of(bits, n as u8));
             let inst = StackLoad {
                 format: format(bits),
                 mask: mask(n),

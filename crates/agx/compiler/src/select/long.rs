@@ -6,7 +6,7 @@
 use super::alu::table;
 use super::{Comp, Opnd, Select};
 use crate::error::Result;
-use crate::mir::{Op as MOp, RegClass};
+use crate::mir::{HALF, LONG, Op as MOp, WORD};
 use tepui_agx_isa::operand::{ICond, Size};
 use tepui_ir::{Inst, Op, Type};
 
@@ -18,7 +18,7 @@ impl Select<'_> {
             Comp::Uni(h) => [Comp::Uni(h), Comp::Uni(h + 2)],
             Comp::Undef => [Comp::Undef; 2],
             Comp::Val(v) => {
-                let (lo, hi) = (self.f.val(RegClass::WORD), self.f.val(RegClass::WORD));
+                let (lo, hi) = (self.f.val(WORD), self.f.val(WORD));
                 self.emit(MOp::Split, &[lo, hi], &[v]);
                 [Comp::Val(lo), Comp::Val(hi)]
             }
@@ -30,8 +30,8 @@ impl Select<'_> {
         if let [Comp::Const(lo), Comp::Const(hi)] = words {
             return Comp::Const(lo | hi << 32);
         }
-        let regs = words.map(|c| self.reg(c, RegClass::WORD));
-        let d = self.f.val(RegClass::LONG);
+        let regs = words.map(|c| self.reg(c, WORD));
+        let d = self.f.val(LONG);
         self.emit(MOp::Collect, &[d], &regs);
         Comp::Val(d)
     }
@@ -57,7 +57,7 @@ impl Select<'_> {
                     return Ok(lo);
                 }
                 let o = self.comp_src(lo, 32);
-                Comp::Val(self.mov(Opnd { size: Size::B16, ..o }, RegClass::HALF))
+                Comp::Val(self.mov(Opnd { size: Size::B16, ..o }, HALF))
             }
             Op::U2U | Op::S2S => {
                 let c = self.comp(args[0], k);
@@ -136,7 +136,7 @@ impl Select<'_> {
                 let (x, y) = (self.words(x), self.words(y));
                 let r = [0, 1].map(|n| {
                     let (x, y) = (self.comp_src(x[n], 32), self.comp_src(y[n], 32));
-                    Comp::Val(self.cond_select(c, x, y, RegClass::WORD))
+                    Comp::Val(self.cond_select(c, x, y, WORD))
                 });
                 self.long(r)
             }
@@ -191,7 +191,7 @@ impl Select<'_> {
             (_, Comp::Undef) => [Comp::Undef; 2],
             (32, Comp::Uni(h)) => [Comp::Uni(h), Comp::Uni(h + 1)],
             (32, Comp::Val(v)) => {
-                let d = [self.f.val(RegClass::HALF), self.f.val(RegClass::HALF)];
+                let d = [self.f.val(HALF), self.f.val(HALF)];
                 self.emit(MOp::Split, &d, &[v]);
                 d.map(Comp::Val)
             }
@@ -210,8 +210,8 @@ impl Select<'_> {
         match bits {
             32 => self.long(p),
             16 => {
-                let regs = p.map(|c| self.reg(c, RegClass::HALF));
-                let d = self.f.val(RegClass::WORD);
+                let regs = p.map(|c| self.reg(c, HALF));
+                let d = self.f.val(WORD);
                 self.emit(MOp::Collect, &[d], &regs);
                 Comp::Val(d)
             }

@@ -3,7 +3,7 @@
 use super::operand::{Place, size_of};
 use super::{Comp, Opnd, Select};
 use crate::error::Result;
-use crate::mir::{Op as MOp, RegClass, UNASSIGNED, Val};
+use crate::mir::{LONG, Op as MOp, UNASSIGNED, Val, WORD, class_of};
 use crate::uniforms::Source;
 use tepui_agx_isa::Inst as Isa;
 use tepui_agx_isa::operand::{AtomicOp as IsaAtomic, Base64, Extend, Format, Index, RegVec, Size};
@@ -182,9 +182,9 @@ impl Select<'_> {
             extend: Extend::Unsigned,
             shift: 2,
         };
-        let v = self.f.val(RegClass::of(32, 3));
+        let v = self.f.val(class_of(32, 3));
         self.load_into(v, at, 32, 3, Access::empty());
-        let parts = [0; 3].map(|_| self.f.val(RegClass::WORD));
+        let parts = [0; 3].map(|_| self.f.val(WORD));
         self.emit(MOp::Split, &parts, &[v]);
         Ok(parts)
     }
@@ -305,7 +305,7 @@ impl Select<'_> {
     ) -> Result<Device> {
         let base = match self.buffer_address(i, handle)? {
             Comp::Uni(h) => Opnd::uniform(h, Size::B64),
-            c => Opnd::of(self.reg(c, RegClass::LONG), Size::B64),
+            c => Opnd::of(self.reg(c, LONG), Size::B64),
         };
         let log = ty.elem_bytes().min(4).trailing_zeros();
         let mut at =
@@ -404,16 +404,16 @@ impl Select<'_> {
         let c = self.comp(root, 0);
         at.base = match c {
             Comp::Uni(h) if h < 256 => Opnd::uniform(h, Size::B64),
-            c => Opnd::of(self.reg(c, RegClass::LONG), Size::B64),
+            c => Opnd::of(self.reg(c, LONG), Size::B64),
         };
         if direct {
             at.imm = Some((offset >> log) as i32);
             at.extend = Extend::Signed;
         } else {
-            let c = self.mov_imm(m.offset as u32 as u64, RegClass::WORD);
+            let c = self.mov_imm(m.offset as u32 as u64, WORD);
             let mut o = Opnd::of(c, Size::B32);
             o.sx = true;
-            let base = self.reg(self.comp(root, 0), RegClass::LONG);
+            let base = self.reg(self.comp(root, 0), LONG);
             at.base = Opnd::of(self.iadd(64, false, Opnd::of(base, Size::B64), o, 0), Size::B64);
         }
         at
@@ -483,7 +483,7 @@ impl Select<'_> {
             if n == 1 {
                 comps.push(Comp::Val(v));
             } else if ty.bits() == 64 {
-                let parts: Vec<Val> = (0..n / 2).map(|_| self.f.val(RegClass::LONG)).collect();
+                let parts: Vec<Val> = (0..n / 2).map(|_| self.f.val(LONG)).collect();
                 if parts.len() == 1 {
                     // A pair is the 64-bit value itself.
                     comps.push(Comp::Val(v));
@@ -492,7 +492,7 @@ impl Select<'_> {
                 self.emit(MOp::Split, &parts, &[v]);
                 comps.extend(parts.into_iter().map(Comp::Val));
             } else {
-                let parts: Vec<Val> = (0..n).map(|_| self.f.val(RegClass::of(bits, 1))).collect();
+                let parts: Vec<Val> = (0..n).map(|_| self.f.val(class_of(bits, 1))).collect();
                 self.emit(MOp::Split, &parts, &[v]);
                 comps.extend(parts.into_iter().map(Comp::Val));
             }
@@ -506,20 +506,20 @@ impl Select<'_> {
         let (bits, _) = Self::shape(ty);
         if ty.bits() == 64 {
             let longs: Vec<Val> =
-                (k / 2..(k + n) / 2).map(|c| self.reg(self.comp(v, c), RegClass::LONG)).collect();
+                (k / 2..(k + n) / 2).map(|c| self.reg(self.comp(v, c), LONG)).collect();
             if let [one] = longs[..] {
                 return one;
             }
-            let d = self.f.val(RegClass::of(32, n as u8));
+            let d = self.f.val(class_of(32, n as u8));
             self.emit(MOp::Collect, &[d], &longs);
             return d;
         }
-        let class = RegClass::of(bits, 1);
+        let class = class_of(bits, 1);
         let parts: Vec<Val> = (k..k + n).map(|c| self.reg(self.comp(v, c), class)).collect();
         if let [one] = parts[..] {
             return one;
         }
-        let d = self.f.val(RegClass::of(bits, n as u8));
+        let d = self.f.val(class_of(bits, n as u8));
         self.emit(MOp::Collect, &[d], &parts);
         d
     }
@@ -532,7 +532,7 @@ impl Select<'_> {
         let mut out = Vec::with_capacity(vecs.len());
         for (k, n) in vecs {
             let at = self.step(at, k);
-            let v = self.f.val(RegClass::of(bits, n as u8));
+            let v = self.f.val(class_of(bits, n as u8));
             self.load_into(v, at, bits, n, m.access);
             out.push((v, n));
         }
@@ -569,10 +569,9 @@ impl Select<'_> {
 
     /// Data of an atomic: new value, then the expected one.
     pub(super) fn atomic_data(&mut self, op: AtomicOp, args: &[Value]) -> (Val, u8) {
-        let regs: Vec<Val> =
-            args.iter().map(|&a| self.reg(self.comp(a, 0), RegClass::WORD)).collect();
+        let regs: Vec<Val> = args.iter().map(|&a| self.reg(self.comp(a, 0), WORD)).collect();
         if op == AtomicOp::CmpXchg {
-            let d = self.f.val(RegClass::of(32, 2));
+            let d = self.f.val(class_of(32, 2));
             self.emit(MOp::Collect, &[d], &[regs[1], regs[0]]);
             (d, 2)
         } else {
@@ -612,7 +611,7 @@ impl Select<'_> {
     /// An atomic, whose old value is a result only if something uses it.
     pub(super) fn emit_atomic(&mut self, inst: Isa, r: Value, used: bool, srcs: &[Val]) {
         if used {
-            let d = self.f.val(RegClass::WORD);
+            let d = self.f.val(WORD);
             self.emit(MOp::Isa(inst), &[d], srcs);
             self.set(r, &[Comp::Val(d)]);
         } else {

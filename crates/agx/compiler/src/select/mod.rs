@@ -21,7 +21,7 @@ mod texture;
 mod vertex;
 
 use crate::error::{Error, Result};
-use crate::mir::{Block, Ctl, Function, Ins, Op as MOp, RegClass, Val};
+use crate::mir::{Block, Ctl, Function, Ins, LONG, Op as MOp, RegClass, Val, WORD, class_of};
 use crate::uniforms::{Source, Uniforms};
 use tepui_agx_isa::Inst as Isa;
 use tepui_agx_isa::operand::{Dst, Size};
@@ -134,14 +134,14 @@ pub fn select_preamble(
     for &r in &plan.results {
         let class = Select::class(s.ty(r));
         for k in 0..usize::from(s.ty(r).comps()) {
-            let half = x.uniform(Source::Preamble { index, halves: class.halves })?;
+            let half = x.uniform(Source::Preamble { index, halves: class.units })?;
             index += 1;
             let c = x.comp(r, k);
             let v = x.reg(c, class);
             let inst = UniformStore {
                 format: Format::I16,
-                mask: (1 << class.halves) - 1,
-                r: RegVec::new(crate::mir::UNASSIGNED, Size::B16, class.halves),
+                mask: (1 << class.units) - 1,
+                r: RegVec::new(crate::mir::UNASSIGNED, Size::B16, class.units),
                 index: Index::Imm(half as i16),
                 ..UniformStore::default()
             };
@@ -201,7 +201,7 @@ impl<'a> Select<'a> {
 
     /// Register class of one component of a type.
     pub(crate) fn class(ty: Type) -> RegClass {
-        RegClass::of(ty.bits(), 1)
+        class_of(ty.bits(), 1)
     }
 
     pub(crate) fn comp(&self, v: Value, k: usize) -> Comp {
@@ -256,7 +256,7 @@ impl<'a> Select<'a> {
 
     /// A constant in a register.
     pub(crate) fn mov_imm(&mut self, bits: u64, class: RegClass) -> Val {
-        match class.halves {
+        match class.units {
             1 => self.def(
                 MovImm16 {
                     d: Dst::new(crate::mir::UNASSIGNED, Size::B16),
@@ -276,9 +276,9 @@ impl<'a> Select<'a> {
                 &[],
             ),
             _ => {
-                let lo = self.mov_imm(bits & 0xffff_ffff, RegClass::WORD);
-                let hi = self.mov_imm(bits >> 32, RegClass::WORD);
-                let d = self.f.val(RegClass::LONG);
+                let lo = self.mov_imm(bits & 0xffff_ffff, WORD);
+                let hi = self.mov_imm(bits >> 32, WORD);
+                let d = self.f.val(LONG);
                 self.emit(MOp::Collect, &[d], &[lo, hi]);
                 d
             }
@@ -290,20 +290,19 @@ impl<'a> Select<'a> {
         match c {
             Comp::Val(v) => v,
             Comp::Const(bits) => self.mov_imm(bits, class),
-            Comp::Uni(half) if class.halves == 4 => {
+            Comp::Uni(half) if class.units == 4 => {
                 let here = |l: &&(Block, u16, Val)| (l.0, l.1) == (self.cur, half);
                 if let Some(known) = self.longs.iter().find(here) {
                     return known.2;
                 }
-                let words =
-                    [0, 2].map(|k| self.mov(Opnd::uniform(half + k, Size::B32), RegClass::WORD));
-                let d = self.f.val(RegClass::LONG);
+                let words = [0, 2].map(|k| self.mov(Opnd::uniform(half + k, Size::B32), WORD));
+                let d = self.f.val(LONG);
                 self.emit(MOp::Collect, &[d], &words);
                 self.longs.push((self.cur, half, d));
                 d
             }
             Comp::Uni(half) => {
-                let size = if class.halves == 1 { Size::B16 } else { Size::B32 };
+                let size = if class.units == 1 { Size::B16 } else { Size::B32 };
                 self.mov(Opnd::uniform(half, size), class)
             }
             Comp::Undef => {
@@ -408,7 +407,8 @@ impl<'a> Select<'a> {
             comps.iter().zip(&types).map(|(&c, &t)| self.reg(c, Self::class(t))).collect();
         let Some(frame) = self.frames.last() else { return };
         for (&phi, &v) in frame.phis.iter().zip(&regs) {
-            self.f.insts[phi].srcs.push(v, &mut self.f.pool);
+            let f = &mut self.f.body;
+            f.insts[phi].srcs.push(v, &mut f.pool);
         }
         let (cur, header) = (self.cur, frame.header);
         self.f.edge(cur, header);
@@ -531,7 +531,8 @@ impl<'a> Select<'a> {
         let header = self.block();
         self.f.edge(from, header);
         self.cur = header;
-        let d = self.f.val(self.f.vals[first]);
+        let class = self.f.vals[first];
+        let d = self.f.val(class);
         let phi = self.emit(MOp::Phi, &[d], &[first]);
         (header, phi, d)
     }
@@ -553,7 +554,8 @@ impl<'a> Select<'a> {
         self.cur = join;
         self.f.edge(again, join);
         self.emit(MOp::Ctl(Ctl::EndIf), &[], &[]);
-        self.f.insts[phi].srcs.push(next, &mut self.f.pool);
+        let f = &mut self.f.body;
+        f.insts[phi].srcs.push(next, &mut f.pool);
         self.f.edge(join, header);
         self.emit(MOp::Ctl(Ctl::EndLoop), &[], &[]);
         self.depth -= 1;

@@ -1,7 +1,7 @@
 //! Operands of machine instructions, and what they take for free from the definitions behind them.
 
 use super::{Comp, Select};
-use crate::mir::{RegClass, UNASSIGNED, Val};
+use crate::mir::{HALF, LONG, RegClass, UNASSIGNED, Val, WORD};
 use crate::uniforms::Source;
 use tepui_agx_isa::operand::{Hint, Size, Src, SrcKind, minifloat_encode};
 use tepui_ir::{Op, Type, Value};
@@ -94,8 +94,8 @@ impl Select<'_> {
     /// A constant that is not inline: in a uniform, or in a register when the uniforms are full.
     pub(crate) fn konst(&mut self, bits: u64, size: Size) -> Opnd {
         let (source, class) = match size {
-            Size::B16 => (Source::Constant16 { bits: bits as u16 }, RegClass::HALF),
-            _ => (Source::Constant { bits: bits as u32 }, RegClass::WORD),
+            Size::B16 => (Source::Constant16 { bits: bits as u16 }, HALF),
+            _ => (Source::Constant { bits: bits as u32 }, WORD),
         };
         match self.uniforms.get(source) {
             Some(half) => Opnd::uniform(half, size),
@@ -114,10 +114,10 @@ impl Select<'_> {
         match c {
             Comp::Val(v) => Opnd::of(v, size),
             Comp::Const(x) if size == Size::B64 && x >= 256 => {
-                Opnd::of(self.mov_imm(x, RegClass::LONG), size)
+                Opnd::of(self.mov_imm(x, LONG), size)
             }
             Comp::Const(x) => self.int(x, size),
-            Comp::Uni(_) if size == Size::B64 => Opnd::of(self.reg(c, RegClass::LONG), size),
+            Comp::Uni(_) if size == Size::B64 => Opnd::of(self.reg(c, LONG), size),
             Comp::Uni(h) => Opnd::uniform(h, size),
             Comp::Undef => Opnd::imm(0),
         }
@@ -244,7 +244,7 @@ impl Select<'_> {
     pub(crate) fn mov(&mut self, o: Opnd, class: RegClass) -> Val {
         use tepui_agx_isa::operand::Dst;
         use tepui_agx_isa::table::integer::Bitop;
-        let size = if class.halves == 1 { Size::B16 } else { Size::B32 };
+        let size = if class.units == 1 { Size::B16 } else { Size::B32 };
         let inst =
             Bitop { table: 0b1010, d: Dst::new(UNASSIGNED, size), a: o.src(), ..Bitop::default() };
         self.def(inst, class, &[o])

@@ -5,7 +5,7 @@ use super::stage::name;
 use super::{Comp, Opnd, Select};
 use crate::abi::tile;
 use crate::error::Result;
-use crate::mir::{Op as MOp, RegClass, UNASSIGNED, Val};
+use crate::mir::{HALF, Op as MOp, UNASSIGNED, Val, WORD, class_of};
 use tepui_agx_isa::operand::{Format, RegVec, Size};
 use tepui_agx_isa::table::tile::{LdTile, StTile};
 use tepui_format::Numeric;
@@ -38,15 +38,14 @@ impl Select<'_> {
             self.wait(fence::STORE);
             let (_, numeric) = tile::channels(slot.format);
             let narrow = numeric.is_integer() && slot.isa != Format::I32;
-            let (class, size) =
-                if narrow { (RegClass::HALF, Size::B16) } else { (RegClass::WORD, Size::B32) };
+            let (class, size) = if narrow { (HALF, Size::B16) } else { (WORD, Size::B32) };
             let parts: Vec<Val> = comps[..usize::from(slot.channels)]
                 .iter()
                 .map(|&c| match c {
                     Comp::Undef => self.reg(c, class),
                     c if narrow => {
                         let o = self.comp_src(c, 32);
-                        self.mov(Opnd { size: Size::B16, ..o }, RegClass::HALF)
+                        self.mov(Opnd { size: Size::B16, ..o }, HALF)
                     }
                     c => self.reg(c, class),
                 })
@@ -55,7 +54,7 @@ impl Select<'_> {
                 [one] => one,
                 _ => {
                     let bits = if narrow { 16 } else { 32 };
-                    let d = self.f.val(RegClass::of(bits, parts.len() as u8));
+                    let d = self.f.val(class_of(bits, parts.len() as u8));
                     self.emit(MOp::Collect, &[d], &parts);
                     d
                 }
@@ -132,12 +131,12 @@ impl Select<'_> {
             samples,
             ..LdTile::default()
         };
-        let v = self.f.val(RegClass::of(bits, n));
+        let v = self.f.val(class_of(bits, n));
         let srcs: Vec<Val> = reg.into_iter().collect();
         self.emit(MOp::Isa(inst.into()), &[v], &srcs);
         let mut parts = vec![v];
         if n > 1 {
-            parts = (0..n).map(|_| self.f.val(RegClass::of(bits, 1))).collect();
+            parts = (0..n).map(|_| self.f.val(class_of(bits, 1))).collect();
             self.emit(MOp::Split, &parts, &[v]);
         }
         let channel_bits = tile::channel_bits(t.format);

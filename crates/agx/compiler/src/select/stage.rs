@@ -6,7 +6,7 @@
 use super::{Comp, Opnd, Select, fragment, vertex};
 use crate::abi::Interface;
 use crate::error::Result;
-use crate::mir::{Op as MOp, RegClass, Val};
+use crate::mir::{HALF, Op as MOp, RegClass, Val, WORD, class_of};
 use crate::uniforms::Source;
 use crate::varyings::Table;
 use rustc_hash::FxHashMap;
@@ -136,12 +136,12 @@ impl<'a> Select<'a> {
     /// Consecutive registers with these words; trailing undefined ones are left out.
     pub(super) fn words_together(&mut self, words: &[Comp]) -> Option<Val> {
         let n = words.len() - words.iter().rev().take_while(|c| **c == Comp::Undef).count();
-        let parts: Vec<Val> = words[..n].iter().map(|&c| self.reg(c, RegClass::WORD)).collect();
+        let parts: Vec<Val> = words[..n].iter().map(|&c| self.reg(c, WORD)).collect();
         match parts[..] {
             [] => None,
             [one] => Some(one),
             _ => {
-                let d = self.f.val(RegClass::of(32, n as u8));
+                let d = self.f.val(class_of(32, n as u8));
                 self.emit(MOp::Collect, &[d], &parts);
                 Some(d)
             }
@@ -194,7 +194,7 @@ impl<'a> Select<'a> {
                         Comp::Val(if kind == NumKind::Float {
                             self.fadd(false, 16, false, o, Opnd::NEG_ZERO)
                         } else {
-                            self.mov(Opnd { size: Size::B16, ..o }, RegClass::HALF)
+                            self.mov(Opnd { size: Size::B16, ..o }, HALF)
                         })
                     }
                 })
@@ -206,7 +206,7 @@ impl<'a> Select<'a> {
     pub(super) fn reg_or_imm(&mut self, c: Comp) -> (RegOrImm, Option<Val>) {
         match c {
             Comp::Const(x) if x < 256 => (RegOrImm::Imm(x as u8), None),
-            c => (RegOrImm::Reg(crate::mir::UNASSIGNED), Some(self.reg(c, RegClass::HALF))),
+            c => (RegOrImm::Reg(crate::mir::UNASSIGNED), Some(self.reg(c, HALF))),
         }
     }
 

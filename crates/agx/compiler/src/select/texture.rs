@@ -7,7 +7,7 @@ use super::operand::Place;
 use super::{Comp, Opnd, Select};
 use crate::descriptor::{PBE_B, ROW_B, SAMPLER_B};
 use crate::error::Result;
-use crate::mir::{Op as MOp, RegClass, UNASSIGNED, Val};
+use crate::mir::{HALF, LONG, Op as MOp, RegClass, UNASSIGNED, Val, WORD, class_of};
 use crate::uniforms::{SamplerState, Source, TextureState};
 use tepui_agx_isa::operand::{
     Base64, CompareOffset, ConvertMode, Coords, Dim as IsaDim, Dst, Extend, Format, Gather, Index,
@@ -98,7 +98,7 @@ impl Select<'_> {
         }
         let table = self.uniform(Source::Descriptor { set, binding, element: 0 })?;
         let offset = self.row_offset(index, 0);
-        let base = self.reg(Comp::Uni(table), RegClass::LONG);
+        let base = self.reg(Comp::Uni(table), LONG);
         let ops = [Opnd::of(base, Size::B64), Opnd::of(offset, Size::B32)];
         Ok(Comp::Val(self.iadd(64, false, ops[0], ops[1], 0)))
     }
@@ -106,9 +106,7 @@ impl Select<'_> {
     /// Bytes from the first row of a binding to `byte` of the row of an element.
     fn row_offset(&mut self, index: Value, byte: u32) -> Val {
         match self.comp(index, 0) {
-            Comp::Const(c) => {
-                self.mov_imm(u64::from((c as u32).wrapping_mul(ROW_B) + byte), RegClass::WORD)
-            }
+            Comp::Const(c) => self.mov_imm(u64::from((c as u32).wrapping_mul(ROW_B) + byte), WORD),
             _ => {
                 let x = self.isrc(index, 0);
                 let rows = Opnd::imm(ROW_B as u8);
@@ -154,7 +152,7 @@ impl Select<'_> {
             let one = Opnd::imm(1);
             Opnd::of(self.bfeil(32, Opnd::of(at, Size::B32), one, 0), Size::B32)
         };
-        let number = self.f.val(RegClass::HALF);
+        let number = self.f.val(HALF);
         let inst = DeviceLoad {
             format: Format::I16,
             mask: 1,
@@ -174,10 +172,10 @@ impl Select<'_> {
     /// The low 16 bits of an integer component.
     fn low_half(&mut self, c: Comp) -> Val {
         match c {
-            Comp::Val(v) => self.mov(Opnd::of(v, Size::B16), RegClass::HALF),
-            Comp::Uni(h) => self.mov(Opnd::uniform(h, Size::B16), RegClass::HALF),
-            Comp::Const(x) => self.mov_imm(x & 0xffff, RegClass::HALF),
-            Comp::Undef => self.reg(c, RegClass::HALF),
+            Comp::Val(v) => self.mov(Opnd::of(v, Size::B16), HALF),
+            Comp::Uni(h) => self.mov(Opnd::uniform(h, Size::B16), HALF),
+            Comp::Const(x) => self.mov_imm(x & 0xffff, HALF),
+            Comp::Undef => self.reg(c, HALF),
         }
     }
 
@@ -193,7 +191,7 @@ impl Select<'_> {
     fn constant_half(&mut self, bits: u16) -> Half {
         match self.uniforms.get(Source::Constant16 { bits }) {
             Some(h) if h < LOD_UNIFORMS => Half::Uniform(h),
-            _ => Half::Val(self.mov_imm(u64::from(bits), RegClass::HALF)),
+            _ => Half::Val(self.mov_imm(u64::from(bits), HALF)),
         }
     }
 
@@ -212,7 +210,7 @@ impl Select<'_> {
     fn half_val(&mut self, h: Half) -> Val {
         match h {
             Half::Val(v) => v,
-            Half::Uniform(u) => self.mov(Opnd::uniform(u, Size::B16), RegClass::HALF),
+            Half::Uniform(u) => self.mov(Opnd::uniform(u, Size::B16), HALF),
         }
     }
 
@@ -250,7 +248,7 @@ impl Select<'_> {
                     };
                     let m = self.float_half(m);
                     let parts = [self.half_val(bias), self.half_val(m)];
-                    let d = self.f.val(RegClass { halves: 2, even: false });
+                    let d = self.f.val(RegClass { units: 2, even: false });
                     self.emit(MOp::Collect, &[d], &parts);
                     (LodMode::BiasMin, Lod::Reg { reg: UNASSIGNED, count: 2 }, Some(d))
                 }
@@ -264,7 +262,7 @@ impl Select<'_> {
                     let mut parts = Vec::new();
                     for k in 0..usize::from(self.ty(dx).comps()) {
                         for g in [dx, dy] {
-                            parts.push(self.reg(self.comp(g, k), RegClass::WORD));
+                            parts.push(self.reg(self.comp(g, k), WORD));
                         }
                     }
                     let mut count = parts.len() as u8;
@@ -272,11 +270,11 @@ impl Select<'_> {
                     if let Some(m) = t.min_lod {
                         let m = self.float_half(m);
                         parts.push(self.half_val(m));
-                        parts.push(self.reg(Comp::Undef, RegClass::HALF));
+                        parts.push(self.reg(Comp::Undef, HALF));
                         count += 1;
                         mode = LodMode::GradientMin;
                     }
-                    let d = self.f.val(RegClass { halves: 2 * count, even: true });
+                    let d = self.f.val(RegClass { units: 2 * count, even: true });
                     self.emit(MOp::Collect, &[d], &parts);
                     (mode, Lod::Gradient { reg: UNASSIGNED, count }, Some(d))
                 }
@@ -305,14 +303,14 @@ impl Select<'_> {
                 let acc = self.comp_src(sum, 16);
                 let x = match self.comp_src(c, 32) {
                     o if matches!(o.place, Place::Uniform(_)) => {
-                        Opnd::of(self.mov(o, RegClass::WORD), Size::B32)
+                        Opnd::of(self.mov(o, WORD), Size::B32)
                     }
                     o => o,
                 };
                 sum = Comp::Val(self.bfi(16, [acc, x, Opnd::imm(4 * k as u8)], 4));
             }
         }
-        self.reg(sum, RegClass::HALF)
+        self.reg(sum, HALF)
     }
 
     /// Coordinates in consecutive registers; `sampled` when they are floats.
@@ -325,8 +323,7 @@ impl Select<'_> {
         layer: bool,
     ) -> (Coords, Val) {
         let axes = usize::from(dim.axes());
-        let mut parts: Vec<Val> =
-            (0..axes).map(|k| self.reg(self.comp(at, k), RegClass::WORD)).collect();
+        let mut parts: Vec<Val> = (0..axes).map(|k| self.reg(self.comp(at, k), WORD)).collect();
         let mut extras = 0;
         if dim.is_multisampled() {
             extras += 1;
@@ -338,9 +335,9 @@ impl Select<'_> {
             // Queries do not look at the layer.
             let c = if layer { self.comp(at, axes) } else { Comp::Undef };
             parts.push(match c {
-                Comp::Undef => self.reg(c, RegClass::HALF),
+                Comp::Undef => self.reg(c, HALF),
                 Comp::Const(x) if sampled => {
-                    self.mov_imm(u64::from(f32::from_bits(x as u32) as u16), RegClass::HALF)
+                    self.mov_imm(u64::from(f32::from_bits(x as u32) as u16), HALF)
                 }
                 c if sampled => {
                     let src = self.comp_src(c, 32);
@@ -351,14 +348,14 @@ impl Select<'_> {
                         round: Round::Rtz,
                         ..Convert::default()
                     };
-                    self.def(inst, RegClass::HALF, &[src])
+                    self.def(inst, HALF, &[src])
                 }
                 c => self.low_half(c),
             });
         }
         let coords =
             Coords { reg: UNASSIGNED, size: Size::B32, axes: axes as u8, extras, discard: false };
-        let v = self.f.val(RegClass { halves: coords.halves() as u8, even: true });
+        let v = self.f.val(RegClass { units: coords.halves() as u8, even: true });
         self.emit(MOp::Collect, &[v], &parts);
         (coords, v)
     }
@@ -390,7 +387,7 @@ impl Select<'_> {
         // Comparison value, then offsets.
         let mut parts = Vec::new();
         if let Some(d) = t.dref {
-            parts.push(self.reg(self.comp(d, 0), RegClass::WORD));
+            parts.push(self.reg(self.comp(d, 0), WORD));
         }
         if let Some(o) = t.offset {
             parts.push(self.packed_offset(o));
@@ -407,7 +404,7 @@ impl Select<'_> {
             [] => None,
             [one] => Some(one),
             _ => {
-                let d = self.f.val(RegClass { halves: 3, even: true });
+                let d = self.f.val(RegClass { units: 3, even: true });
                 self.emit(MOp::Collect, &[d], &parts);
                 Some(d)
             }
@@ -469,9 +466,9 @@ impl Select<'_> {
             .collect();
         // Four registers are written, whatever the mask. source: applegpu, docs.html on texture_sample
         let written = 4 + u8::from(a.residency);
-        let whole = self.f.val(RegClass::of(32, written));
+        let whole = self.f.val(class_of(32, written));
         self.emit(MOp::Isa(inst), &[whole], &srcs);
-        let parts: Vec<Val> = (0..written).map(|_| self.f.val(RegClass::WORD)).collect();
+        let parts: Vec<Val> = (0..written).map(|_| self.f.val(WORD)).collect();
         self.emit(MOp::Split, &parts, &[whole]);
         // What is returned stands side by side, the residency word behind it.
         let returned = mask | u8::from(a.residency) << channels;
@@ -495,9 +492,8 @@ impl Select<'_> {
         if a.ms || a.operands.contains(TexOperands::SAMPLE) {
             return self.refuse(i, "of a multisampled image was not lowered");
         }
-        let data: Vec<Val> =
-            (0..4).map(|k| self.reg(self.comp(args[2], k), RegClass::WORD)).collect();
-        let texel = self.f.val(RegClass::of(32, 4));
+        let data: Vec<Val> = (0..4).map(|k| self.reg(self.comp(args[2], k), WORD)).collect();
+        let texel = self.f.val(class_of(32, 4));
         self.emit(MOp::Collect, &[texel], &data);
         let (coords, coords_val) = self.coordinates(args[1], dim, None, false, true);
         let image = self.reference(i, args[0], true)?;

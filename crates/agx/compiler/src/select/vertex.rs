@@ -5,7 +5,7 @@ use super::stage::{Io, name, used_inputs, words};
 use super::{Comp, Opnd, Select, cond::Cond};
 use crate::abi::{self, Attributes, VertexResults};
 use crate::error::{Error, Result};
-use crate::mir::{Op as MOp, RegClass, UNASSIGNED, Val};
+use crate::mir::{Op as MOp, UNASSIGNED, Val, WORD};
 use crate::uniforms::Source;
 use crate::varyings::{Shading, Varying, VertexTable};
 use std::collections::{BTreeMap, BTreeSet};
@@ -153,9 +153,9 @@ impl Select<'_> {
                 || all.iter().flatten().any(|a| a.per_instance.is_some() == (k == 1));
             if wanted {
                 let v = match (memory && fetches, k) {
-                    (false, _) => self.preload(half, RegClass::WORD),
+                    (false, _) => self.preload(half, WORD),
                     (true, 0) => self.captured_vertex()?,
-                    (true, _) => self.special(sr::GLOBAL + 1, RegClass::WORD),
+                    (true, _) => self.special(sr::GLOBAL + 1, WORD),
                 };
                 self.vertex().ids[k] = Some(v);
             }
@@ -172,7 +172,7 @@ impl Select<'_> {
             } else {
                 let mut comps = [Comp::Undef; 4];
                 for c in (0..4).filter(|c| mask >> c & 1 != 0) {
-                    let v = self.preload(abi::attribute(loc, c), RegClass::WORD);
+                    let v = self.preload(abi::attribute(loc, c), WORD);
                     comps[usize::from(c)] = Comp::Val(v);
                 }
                 comps
@@ -185,7 +185,7 @@ impl Select<'_> {
     /// The number of the vertex that a thread captures, from the driver's list.
     fn captured_vertex(&mut self) -> Result<Val> {
         let base = self.uniform(Source::CaptureIndices)?;
-        let number = self.special(sr::GLOBAL, RegClass::WORD);
+        let number = self.special(sr::GLOBAL, WORD);
         let inst = DeviceLoad {
             format: Format::I32,
             mask: 1,
@@ -195,7 +195,7 @@ impl Select<'_> {
             extend: Extend::Unsigned,
             ..DeviceLoad::default()
         };
-        let v = self.f.val(RegClass::WORD);
+        let v = self.f.val(WORD);
         self.emit(MOp::Isa(inst.into()), &[v], &[number]);
         Ok(v)
     }
@@ -280,7 +280,7 @@ impl Select<'_> {
                         let a = self.comp_src(c, 32);
                         let test = Cond::Float { cc: FCond::Gte, a, b: Opnd::imm(0), inv: false };
                         let one = self.konst(u64::from(1f32.to_bits()), Size::B32);
-                        let kept = self.cond_select(test, one, Opnd::imm(0), RegClass::WORD);
+                        let kept = self.cond_select(test, one, Opnd::imm(0), WORD);
                         let word = Word::Varying(Varying::Kept, k);
                         self.vertex().stores.push((word, Comp::Val(kept)));
                     }
@@ -330,7 +330,7 @@ impl Select<'_> {
             };
             let data = match before {
                 Some((same, v)) if same == c => v,
-                _ => self.reg(c, RegClass::WORD),
+                _ => self.reg(c, WORD),
             };
             before = Some((c, data));
             let (index, reg) = self.reg_or_imm(index);

@@ -10,16 +10,17 @@
 //! `n log n` in the block's operands.
 //! source: the method of Mesa's agx_pressure_schedule.c
 
+use crate::function::{Ctl, Function, Ins, Op, Val};
 use crate::liveness::{LiveSet, Liveness};
-use crate::mir::{Ctl, Effect, Function, Ins, Op, Val, effect, isa};
+use crate::target::{Effect, Target};
 use cranelift_entity::SecondaryMap;
 use std::collections::BinaryHeap;
 
 /// Below this register pressure a block is not rescheduled.
 pub const FEW: u32 = 16;
 
-/// Runs the pass on blocks with more than `few` half-registers alive at once; more than `limit` cost threads. Returns whether anything moved.
-pub fn run(f: &mut Function, live: &Liveness, few: u32, limit: u32) -> bool {
+/// Runs the pass on blocks with more than `few` units alive at once; more than `limit` cost threads. Returns whether anything moved.
+pub fn run<T: Target>(f: &mut Function<T::Inst>, live: &Liveness, few: u32, limit: u32) -> bool {
     let mut places = SecondaryMap::with_capacity(f.vals.len());
     let mut set = LiveSet::new(f);
     let mut changed = false;
@@ -39,7 +40,7 @@ pub fn run(f: &mut Function, live: &Liveness, few: u32, limit: u32) -> bool {
             continue;
         }
         set.fill(f, &out);
-        let order = Ready::new(f, body, &mut places, before <= limit).order(&mut set);
+        let order = Ready::<T>::new(f, body, &mut places, before <= limit).order(&mut set);
         if peak(f, &order, &out, &mut set) < before {
             f.blocks[b].insts[head..end].copy_from_slice(&order);
             changed = true;
@@ -48,34 +49,34 @@ pub fn run(f: &mut Function, live: &Liveness, few: u32, limit: u32) -> bool {
     changed
 }
 
-fn is_head(op: &Op) -> bool {
+fn is_head<I>(op: &Op<I>) -> bool {
     matches!(op, Op::Phi | Op::Preload(_) | Op::Ctl(Ctl::Else | Ctl::EndIf))
 }
 
 /// Whether the results come later, and must be waited for.
-fn is_load(op: &Op) -> bool {
-    isa(op).is_some_and(|i| i.scoreboard().is_some())
+fn is_load<T: Target>(op: &Op<T::Inst>) -> bool {
+    op.inst().is_some_and(T::is_load)
 }
 
-fn class(f: &Function, v: Val) -> i32 {
-    i32::from(f.vals[v].halves)
+fn size<I>(f: &Function<I>, v: Val) -> i32 {
+    i32::from(f.vals[v].units)
 }
 
-/// Most half-registers alive at once in some instructions, behind the last of which `out` is live.
-fn peak(f: &Function, insts: &[Ins], out: &[Val], live: &mut LiveSet) -> u32 {
+/// Most units alive at once in some instructions, behind the last of which `out` is live.
+fn peak<I>(f: &Function<I>, insts: &[Ins], out: &[Val], live: &mut LiveSet) -> u32 {
     let mut now = live.fill(f, out) as i32;
     let mut most = now;
     for &i in insts.iter().rev() {
-        let written: i32 = f.dsts(i).iter().map(|&d| class(f, d)).sum();
+        let written: i32 = f.dsts(i).iter().map(|&d| size(f, d)).sum();
         for &d in f.dsts(i) {
             if live.remove(d) {
-                now -= class(f, d);
+                now -= size(f, d);
             }
         }
         most = most.max(now + written);
         for &s in f.srcs(i) {
             if live.insert(s) {
-                now += class(f, s);
+                now += size(f, s);
             }
         }
         most = most.max(now);
@@ -95,8 +96,8 @@ struct Place {
 }
 
 /// The choice between a block's instructions whose users are all placed.
-struct Ready<'a> {
-    f: &'a Function,
+struct Ready<'a, T: Target> {
+    f: &'a Function<T::Inst>,
     body: &'a [Ins],
     places: &'a mut SecondaryMap<Val, Place>,
     /// Users of values, and the next link of the same value.
@@ -105,19 +106,19 @@ struct Ready<'a> {
     before: Vec<Vec<u32>>,
     /// How many must follow it.
     after: Vec<u32>,
-    /// Half-registers that it begins to need, less those that it frees.
+    /// Units that it begins to need, less those that it frees.
     cost: Vec<i32>,
     /// Costs, negative, and positions; what stood last stays last where nothing is gained. Costs fall: the higher ones are void.
     heap: BinaryHeap<(i32, u32)>,
 }
 
-impl<'a> Ready<'a> {
+impl<'a, T: Target> Ready<'a, T> {
     fn new(
-        f: &'a Function,
+        f: &'a Function<T::Inst>,
         body: &'a [Ins],
         places: &'a mut SecondaryMap<Val, Place>,
         batches: bool,
-    ) -> Ready<'a> {
+    ) -> Ready<'a, T> {
         let n = body.len();
         for &i in body {
             for &v in f.srcs(i).iter().chain(f.dsts(i)) {
@@ -154,7 +155,7 @@ impl<'a> Ready<'a> {
                         before.push(last[batch - 1]);
                     }
                 }
-                if is_load(op) && !f.dsts(i).is_empty() {
+                if is_load::<T>(op) && !f.dsts(i).is_empty() {
                     if open && let Some(k) = last.last_mut() {
                         before.push(std::mem::replace(k, n));
                     } else {
@@ -177,7 +178,7 @@ impl<'a> Ready<'a> {
                     r.after[place.def as usize - 1] += 1;
                 }
             }
-            match effect(op) {
+            match op.effect::<T>() {
                 Effect::Pure => {}
                 Effect::Read | Effect::Group => {
                     before.extend(fixed);
@@ -250,10 +251,10 @@ impl<'a> Ready<'a> {
     fn offer(&mut self, n: u32, live: &LiveSet) {
         let f = self.f;
         let (dsts, srcs) = (f.dsts(self.body[n as usize]), f.srcs(self.body[n as usize]));
-        let gone: i32 = dsts.iter().filter(|&&d| live.contains(d)).map(|&d| class(f, d)).sum();
+        let gone: i32 = dsts.iter().filter(|&&d| live.contains(d)).map(|&d| size(f, d)).sum();
         let new =
             srcs.iter().enumerate().filter(|(k, s)| !live.contains(**s) && !srcs[..*k].contains(s));
-        let cost = new.map(|(_, &s)| class(f, s)).sum::<i32>() - gone;
+        let cost = new.map(|(_, &s)| size(f, s)).sum::<i32>() - gone;
         self.cost[n as usize] = cost;
         self.heap.push((-cost, n));
     }
@@ -264,7 +265,7 @@ impl<'a> Ready<'a> {
         while link != 0 {
             let (n, next) = self.links[link as usize - 1];
             if self.after[n as usize] == 0 {
-                self.cost[n as usize] -= class(self.f, v);
+                self.cost[n as usize] -= size(self.f, v);
                 self.heap.push((-self.cost[n as usize], n));
             }
             link = next;

@@ -1,28 +1,28 @@
 //! Follows allocated code and finds registers that do not hold what an instruction expects.
 
-use super::{HALVES, Places};
+use super::{Places, UNITS};
 use crate::code::{Code, Step};
 use crate::error::{Error, Result};
-use crate::mir::{Function, Op, Val};
+use crate::function::{Function, Op, Val};
 use cranelift_entity::{EntityRef, SecondaryMap};
 
-/// What a half-register holds: half `.1` of a value. Joining, splitting and copying make no bits of their own: their results are
+/// What a unit holds: unit `.1` of a value. Joining, splitting and copying make no bits of their own: their results are
 /// known by where the bits come from.
 type Holds = Option<(Val, u8)>;
 
-/// Where the bits of each half of each value come from.
+/// Where the bits of each unit of each value come from.
 struct Origins {
-    /// Index of a value's first half in `of`.
+    /// Index of a value's first unit in `of`.
     first: SecondaryMap<Val, u32>,
     of: Vec<(Val, u8)>,
 }
 
 impl Origins {
-    fn new(f: &Function) -> Origins {
+    fn new<I: std::marker::Copy>(f: &Function<I>) -> Origins {
         let mut o = Origins { first: SecondaryMap::with_capacity(f.vals.len()), of: Vec::new() };
         for (v, class) in f.vals.iter() {
             o.first[v] = o.of.len() as u32;
-            o.of.extend((0..class.halves).map(|k| (v, k)));
+            o.of.extend((0..class.units).map(|k| (v, k)));
         }
         // Definitions stand before their uses in layout order.
         for data in f.blocks.values() {
@@ -46,19 +46,19 @@ impl Origins {
 ///
 /// # Errors
 /// The first instruction or edge that is wrong.
-pub fn check(f: &Function, code: &Code, places: &Places) -> Result<()> {
-    let bad = |what: String| Err(Error::Internal(format!("register allocation: {what}")));
+pub fn check<I: std::marker::Copy>(f: &Function<I>, code: &Code<I>, places: &Places) -> Result<()> {
+    let bad = |what: String| Err(Error::Check(what));
     let origins = Origins::new(f);
     let mut regs = places.regs.iter();
     for b in f.blocks.keys() {
-        let mut file: [Holds; HALVES] = [None; HALVES];
-        let write = |file: &mut [Holds; HALVES], v: Val, reg: u16| {
-            for k in 0..f.vals[v].halves {
+        let mut file: [Holds; UNITS] = [None; UNITS];
+        let write = |file: &mut [Holds; UNITS], v: Val, reg: u16| {
+            for k in 0..f.vals[v].units {
                 file[usize::from(reg) + usize::from(k)] = Some(origins.get(v, k));
             }
         };
-        let holds = |file: &[Holds; HALVES], v: Val, reg: u16| {
-            (0..f.vals[v].halves).all(|k| {
+        let holds = |file: &[Holds; UNITS], v: Val, reg: u16| {
+            (0..f.vals[v].units).all(|k| {
                 file.get(usize::from(reg) + usize::from(k)) == Some(&Some(origins.get(v, k)))
             })
         };
@@ -66,14 +66,14 @@ pub fn check(f: &Function, code: &Code, places: &Places) -> Result<()> {
             write(&mut file, v, reg);
         }
         let mut steps = code.blocks[b.index()].steps.iter().map(|s| s.0).peekable();
-        let moves = |file: &mut [Holds; HALVES], s: Step| match s {
-            Step::Move { to, from, halves } => {
-                for k in 0..halves {
+        let moves = |file: &mut [Holds; UNITS], s: Step<I>| match s {
+            Step::Move { to, from, units } => {
+                for k in 0..units {
                     file[usize::from(to + k)] = file[usize::from(from + k)];
                 }
             }
-            Step::Swap { a, b, halves } => {
-                for k in 0..halves {
+            Step::Swap { a, b, units } => {
+                for k in 0..units {
                     file.swap(usize::from(a + k), usize::from(b + k));
                 }
             }
@@ -107,7 +107,7 @@ pub fn check(f: &Function, code: &Code, places: &Places) -> Result<()> {
                     for (&v, &reg) in srcs.iter().zip(from) {
                         if !holds(&file, v, reg) {
                             return bad(format!(
-                                "{b}: {i} reads {v} at half {reg}, which holds {:?}",
+                                "{b}: {i} reads {v} at unit {reg}, which holds {:?}",
                                 file[usize::from(reg)]
                             ));
                         }
@@ -127,7 +127,7 @@ pub fn check(f: &Function, code: &Code, places: &Places) -> Result<()> {
                         let reg = usize::from(to[n]) + usize::from(at);
                         if file.get(reg) != Some(&Some(origins.get(s, k))) {
                             return bad(format!(
-                                "{b}: {i} wants half {k} of {s} at half {reg}, which holds {:?}",
+                                "{b}: {i} wants unit {k} of {s} at unit {reg}, which holds {:?}",
                                 file[reg]
                             ));
                         }
@@ -135,7 +135,7 @@ pub fn check(f: &Function, code: &Code, places: &Places) -> Result<()> {
                     if matches!(op, Op::Exports) {
                         for (&v, &reg) in srcs.iter().zip(&f.exports) {
                             if !holds(&file, v, reg) {
-                                return bad(format!("{v} is not left at half {reg}"));
+                                return bad(format!("{v} is not left at unit {reg}"));
                             }
                         }
                     }
@@ -160,7 +160,7 @@ pub fn check(f: &Function, code: &Code, places: &Places) -> Result<()> {
                 let want = phi.map_or(v, |&i| f.srcs(i)[n]);
                 if !holds(&file, want, reg) {
                     return bad(format!(
-                        "{b} to {s}: half {reg} should hold {want}, holds {:?}",
+                        "{b} to {s}: unit {reg} should hold {want}, holds {:?}",
                         file[usize::from(reg)]
                     ));
                 }
@@ -170,15 +170,15 @@ pub fn check(f: &Function, code: &Code, places: &Places) -> Result<()> {
     Ok(())
 }
 
-/// Which half of which operand each half of a joined, split or copied result is.
-fn parts(f: &Function, i: crate::mir::Ins, op: Op) -> Vec<(Val, u16, Val, u8)> {
+/// Which unit of which operand each unit of a joined, split or copied result is.
+fn parts<I>(f: &Function<I>, i: crate::function::Ins, op: Op<I>) -> Vec<(Val, u16, Val, u8)> {
     let (dsts, srcs) = (f.dsts(i), f.srcs(i));
     let mut out = Vec::new();
     match op {
         Op::Collect => {
             let mut at = 0;
             for &s in srcs {
-                for k in 0..f.vals[s].halves {
+                for k in 0..f.vals[s].units {
                     out.push((dsts[0], at, s, k));
                     at += 1;
                 }
@@ -187,14 +187,14 @@ fn parts(f: &Function, i: crate::mir::Ins, op: Op) -> Vec<(Val, u16, Val, u8)> {
         Op::Split => {
             let mut k = 0;
             for &d in dsts {
-                for at in 0..f.vals[d].halves {
+                for at in 0..f.vals[d].units {
                     out.push((d, u16::from(at), srcs[0], k));
                     k += 1;
                 }
             }
         }
         Op::Copy => {
-            for k in 0..f.vals[dsts[0]].halves {
+            for k in 0..f.vals[dsts[0]].units {
                 out.push((dsts[0], u16::from(k), srcs[0], k));
             }
         }

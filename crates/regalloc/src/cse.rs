@@ -1,34 +1,26 @@
-//! The same instruction on the same values once.
+//! Common subexpressions: the same instruction on the same values once.
 //!
-//! Selection makes what the IR did not have: indices of accesses, parts of values, loads of descriptors. A table of instructions follows the structure of the program:
-//! what is in an arm or a loop is forgotten behind it. Constants are left alone, as each copy of one lets a phi
-//! have it in place.
+//! Selection makes what the IR did not have: indices of accesses, parts of values, loads of descriptors. A scoped table follows
+//! the structure of the program: what is in a then or else block or a loop is forgotten behind it.
 
-use crate::mir::{Ctl, Effect, Function, Ins, Op, Val, effect};
+use crate::function::{Ctl, Function, Ins, Op, Val};
+use crate::target::Target;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
-use tepui_agx_isa::Inst;
-use tepui_agx_isa::operand::Base64;
 
-fn eligible(f: &Function, i: Ins) -> bool {
-    let op = f.insts[i].op;
-    match op {
-        Op::Isa(Inst::MovImm16(_) | Inst::MovImm32(_)) => false,
-        // Moves from uniforms, too, are made for one place.
-        Op::Isa(Inst::Bitop(_)) if f.srcs(i).is_empty() => false,
-        Op::Isa(Inst::DeviceLoad(l)) => {
-            matches!(l.base, Base64::Uniform(h) if f.constant.contains(&h))
-        }
-        Op::Isa(_) => effect(&op) == Effect::Pure && f.dsts(i).len() == 1,
+/// Whether an instruction may be shared.
+fn eligible<I>(f: &Function<I>, i: Ins, wanted: &impl Fn(&Function<I>, Ins) -> bool) -> bool {
+    match &f.insts[i].op {
+        Op::Isa(_) => wanted(f, i),
         Op::Split | Op::Collect => true,
         _ => false,
     }
 }
 
 /// Hash of an instruction and its operands.
-fn key(f: &Function, i: Ins) -> u64 {
+fn key<I: Copy + Hash>(f: &Function<I>, i: Ins) -> u64 {
     let mut h = FxHasher::default();
     match f.insts[i].op {
         Op::Isa(inst) => inst.hash(&mut h),
@@ -39,20 +31,21 @@ fn key(f: &Function, i: Ins) -> u64 {
         h.write_u64(s.index() as u64);
     }
     for &d in f.dsts(i) {
-        h.write_u8(f.vals[d].halves);
+        h.write_u8(f.vals[d].units);
     }
     h.finish()
 }
 
-fn same(f: &Function, a: Ins, b: Ins) -> bool {
+fn same<I: PartialEq>(f: &Function<I>, a: Ins, b: Ins) -> bool {
     f.insts[a].op == f.insts[b].op
         && f.srcs(a) == f.srcs(b)
         && f.dsts(a).len() == f.dsts(b).len()
         && f.dsts(a).iter().zip(f.dsts(b)).all(|(&x, &y)| f.vals[x] == f.vals[y])
 }
 
-/// Runs the pass.
-pub fn run(f: &mut Function) {
+/// Runs the pass. `wanted` says which of the target's instructions are shared: pure ones, and loads of memory that nothing
+/// writes.
+pub fn run<T: Target>(f: &mut Function<T::Inst>, wanted: impl Fn(&Function<T::Inst>, Ins) -> bool) {
     let mut table: FxHashMap<u64, Ins> = FxHashMap::default();
     // What to restore when a scope ends: key, and what stood there.
     let mut undo: Vec<(u64, Option<Ins>)> = Vec::new();
@@ -87,7 +80,7 @@ pub fn run(f: &mut Function) {
                     scopes.push(undo.len());
                 }
                 Op::Ctl(Ctl::EndIf | Ctl::EndLoop) => close(&mut table, &mut undo),
-                _ if eligible(f, i) => {
+                _ if eligible(f, i, &wanted) => {
                     let k = key(f, i);
                     match table.get(&k) {
                         Some(&first) if same(f, first, i) => {

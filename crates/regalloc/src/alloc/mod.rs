@@ -14,8 +14,9 @@ mod fixed;
 
 use crate::code::{Code, CodeBlock, Step};
 use crate::error::{Error, Result};
+use crate::function::{Block, Ctl, Function, Ins, Op, RegClass, Val};
 use crate::liveness::{LiveSet, Liveness};
-use crate::mir::{self, Block, Ctl, Function, Ins, Op, RegClass, Val};
+use crate::target::Target;
 use copies::Copy;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
@@ -25,8 +26,8 @@ use tepui_ir::Loc;
 
 pub use check::check;
 
-/// Half-registers of a thread.
-pub const HALVES: usize = 256;
+/// Units of a thread.
+pub const UNITS: usize = 256;
 /// No register.
 const NONE: u16 = u16::MAX;
 
@@ -37,18 +38,24 @@ struct Edges {
     end: Vec<(Val, u16)>,
 }
 
-/// Allocates registers below `limit` half-registers, and checks the result if asked to.
+/// Allocates registers from `reserved` up to `limit`, in units, and checks the result if asked to.
 ///
 /// # Errors
 /// When the values alive at once do not fit.
-pub fn run(f: &Function, l: &Liveness, limit: u16, checked: bool) -> Result<Code> {
-    let mut a = Alloc::new(f, l, limit.max(fixed_end(f)));
+pub fn run<T: Target>(
+    f: &Function<T::Inst>,
+    l: &Liveness,
+    reserved: u16,
+    limit: u16,
+    checked: bool,
+) -> Result<Code<T::Inst>> {
+    let mut a = Alloc::<T>::new(f, l, reserved, limit.max(fixed_end(f)));
     a.checked = checked;
     for b in f.blocks.keys() {
         a.block(b)?;
     }
     a.finish_edges();
-    let code = Code { blocks: a.out, halves: a.highest.max(if f.uses_r0h { 2 } else { 0 }) };
+    let code = Code { blocks: a.out, units: a.highest };
     if checked {
         check(f, &code, &a.places)?;
     }
@@ -65,21 +72,17 @@ pub struct Places {
     starts: Vec<Vec<(Val, u16)>>,
 }
 
-fn has_control(f: &Function) -> bool {
-    f.insts.values().any(|i| matches!(i.op, Op::Ctl(_)))
-}
-
-struct Alloc<'a> {
-    f: &'a Function,
+struct Alloc<'a, T: Target> {
+    f: &'a Function<T::Inst>,
     l: &'a Liveness,
     /// What is live while a block is walked backwards.
     live: LiveSet,
     limit: u16,
-    /// First half-register that values may take.
+    /// First unit that values may take.
     first: u16,
-    owner: [PackedOption<Val>; HALVES],
+    owner: [PackedOption<Val>; UNITS],
     /// A second value in the same place, with the same bits: a vector and a part of it that lives on.
-    shared: [PackedOption<Val>; HALVES],
+    shared: [PackedOption<Val>; UNITS],
     loc: SecondaryMap<Val, u16>,
     /// The phi, or the collected vector and the place in it, that a value goes to.
     into: SecondaryMap<Val, Option<(Val, u8)>>,
@@ -89,10 +92,10 @@ struct Alloc<'a> {
     hint: SecondaryMap<Val, u16>,
     /// Where what is exported goes.
     export: SecondaryMap<Val, u16>,
-    /// The half-registers of exports.
+    /// The units of exports.
     kept: Range<u16>,
     edges: Vec<Edges>,
-    out: Vec<CodeBlock>,
+    out: Vec<CodeBlock<T::Inst>>,
     highest: u16,
     places: Places,
     loc_now: Loc,
@@ -101,8 +104,8 @@ struct Alloc<'a> {
     checked: bool,
 }
 
-impl<'a> Alloc<'a> {
-    fn new(f: &'a Function, l: &'a Liveness, limit: u16) -> Alloc<'a> {
+impl<'a, T: Target> Alloc<'a, T> {
+    fn new(f: &'a Function<T::Inst>, l: &'a Liveness, reserved: u16, limit: u16) -> Alloc<'a, T> {
         let mut into: SecondaryMap<Val, Option<(Val, u8)>> =
             SecondaryMap::with_capacity(f.vals.len());
         let mut used: SecondaryMap<Val, bool> = SecondaryMap::with_capacity(f.vals.len());
@@ -127,7 +130,7 @@ impl<'a> Alloc<'a> {
                             if into[s].is_none() {
                                 into[s] = Some((d, at));
                             }
-                            at += f.vals[s].halves;
+                            at += f.vals[s].units;
                         }
                     }
                     _ => {}
@@ -142,10 +145,9 @@ impl<'a> Alloc<'a> {
             l,
             live: LiveSet::new(f),
             limit,
-            // `r0l` counts nesting where there is control flow.
-            first: if f.uses_r0h { 2 } else { u16::from(f.is_part || has_control(f)) },
-            owner: [PackedOption::default(); HALVES],
-            shared: [PackedOption::default(); HALVES],
+            first: reserved,
+            owner: [PackedOption::default(); UNITS],
+            shared: [PackedOption::default(); UNITS],
             loc: SecondaryMap::with_default(NONE),
             into,
             used,
@@ -162,21 +164,21 @@ impl<'a> Alloc<'a> {
         }
     }
 
-    fn is_free(&self, reg: u16, halves: u16) -> bool {
+    fn is_free(&self, reg: u16, units: u16) -> bool {
         reg >= self.first
-            && reg + halves <= self.limit
-            && self.owner[usize::from(reg)..usize::from(reg + halves)].iter().all(|o| o.is_none())
+            && reg + units <= self.limit
+            && self.owner[usize::from(reg)..usize::from(reg + units)].iter().all(|o| o.is_none())
     }
 
     fn suits(&self, reg: u16, class: RegClass) -> bool {
         reg != NONE
             && (!class.even || reg.is_multiple_of(2))
-            && self.is_free(reg, u16::from(class.halves))
+            && self.is_free(reg, u16::from(class.units))
     }
 
-    /// The first free place. A single half prefers one whose other half is taken.
+    /// The first free place. A single unit prefers one whose neighbour is taken.
     fn find(&self, class: RegClass) -> Option<u16> {
-        let n = u16::from(class.halves);
+        let n = u16::from(class.units);
         if n == 1 {
             let mut whole = None;
             for reg in self.first..self.limit {
@@ -207,7 +209,7 @@ impl<'a> Alloc<'a> {
 
     /// The first free place before `end` without what is kept.
     fn first_free(&self, class: RegClass, end: u16, kept: impl Fn(u16) -> bool) -> Option<u16> {
-        let n = u16::from(class.halves);
+        let n = u16::from(class.units);
         let step = if class.even { 2 } else { 1 };
         let taken = |&h: &u16| self.owner[usize::from(h)].is_some() || kept(h);
         let mut reg = self.first.next_multiple_of(step);
@@ -221,7 +223,7 @@ impl<'a> Alloc<'a> {
     }
 
     fn take(&mut self, v: Val, reg: u16) {
-        let n = u16::from(self.f.vals[v].halves);
+        let n = u16::from(self.f.vals[v].units);
         for h in usize::from(reg)..usize::from(reg + n) {
             debug_assert!(self.shared[h].is_none());
             let place = if self.owner[h].is_none() { &mut self.owner } else { &mut self.shared };
@@ -238,7 +240,7 @@ impl<'a> Alloc<'a> {
     }
 
     fn release(&mut self, v: Val) {
-        let (reg, n) = (self.loc[v], u16::from(self.f.vals[v].halves));
+        let (reg, n) = (self.loc[v], u16::from(self.f.vals[v].units));
         if reg == NONE {
             return;
         }
@@ -253,15 +255,15 @@ impl<'a> Alloc<'a> {
 
     /// Nobody has anything.
     fn clear(&mut self) {
-        self.owner = [PackedOption::default(); HALVES];
-        self.shared = [PackedOption::default(); HALVES];
+        self.owner = [PackedOption::default(); UNITS];
+        self.shared = [PackedOption::default(); UNITS];
     }
 
     /// Whether `v` may lie at `reg` beside `other`, which has the same bits there.
     fn may_share(&self, v: Val, reg: u16, other: Val) -> bool {
         let class = self.f.vals[v];
         (!class.even || reg.is_multiple_of(2))
-            && (reg..reg + u16::from(class.halves)).all(|h| {
+            && (reg..reg + u16::from(class.units)).all(|h| {
                 let h = usize::from(h);
                 self.owner.get(h) == Some(&other.into()) && self.shared[h].is_none()
             })
@@ -271,12 +273,12 @@ impl<'a> Alloc<'a> {
     /// free. Parts that live on stay there with it.
     fn around(&self, w: Val, parts: &[Val]) -> Option<u16> {
         let class = self.f.vals[w];
-        let n = u16::from(class.halves);
+        let n = u16::from(class.units);
         let mut best: Option<(u16, u16)> = None;
         let mut at = 0;
         let of_parts = parts.iter().map(|&p| {
             let base = self.loc[p].checked_sub(at);
-            at += u16::from(self.f.vals[p].halves);
+            at += u16::from(self.f.vals[p].units);
             base.filter(|_| self.loc[p] != NONE)
         });
         let export = self.export[w];
@@ -291,11 +293,11 @@ impl<'a> Alloc<'a> {
             let mut there = if base == export { n } else { 0 };
             let (mut to, mut good) = (base, true);
             for &p in parts {
-                let halves = u16::from(self.f.vals[p].halves);
-                let free = self.is_free(to, halves);
+                let units = u16::from(self.f.vals[p].units);
+                let free = self.is_free(to, units);
                 good &= free || self.may_share(p, to, p);
-                there += if self.loc[p] == to { halves } else { 0 };
-                to += halves;
+                there += if self.loc[p] == to { units } else { 0 };
+                to += units;
             }
             if good && best.is_none_or(|b| there > b.1) {
                 best = Some((base, there));
@@ -323,7 +325,7 @@ impl<'a> Alloc<'a> {
             if base != NONE && self.suits(base + at, class) {
                 return Some(base + at);
             }
-            if base == NONE && self.f.vals[w].halves > class.halves {
+            if base == NONE && self.f.vals[w].units > class.units {
                 // RegClass for the whole vector, so that its other parts can follow.
                 if let Some(base) = self.find(self.f.vals[w]) {
                     self.hint[w] = base;
@@ -379,7 +381,7 @@ impl<'a> Alloc<'a> {
         if b.index() == 0 {
             // What is there before the program keeps its place, wherever the instruction that names it stands.
             lives.extend(data.insts.iter().filter_map(|&i| match f.insts[i].op {
-                Op::Preload(half) => Some((f.dsts(i)[0], half)),
+                Op::Preload(unit) => Some((f.dsts(i)[0], unit)),
                 _ => None,
             }));
         }
@@ -443,10 +445,10 @@ impl<'a> Alloc<'a> {
     }
 
     fn full(&self) -> Error {
-        Error::Internal(format!("values do not fit into {} half-registers", self.limit))
+        Error::Full { limit: self.limit }
     }
 
-    fn step(&mut self, b: Block, s: Step) {
+    fn step(&mut self, b: Block, s: Step<T::Inst>) {
         let loc = self.loc_now;
         self.out[b.index()].steps.push((s, loc));
     }
@@ -472,7 +474,7 @@ impl<'a> Alloc<'a> {
                     if self.suits(reg, f.vals[d]) || self.may_share(d, reg, srcs[0]) {
                         self.take(d, reg);
                     }
-                    reg += u16::from(f.vals[d].halves);
+                    reg += u16::from(f.vals[d].units);
                 }
                 for &d in dsts {
                     if self.loc[d] == NONE {
@@ -493,43 +495,43 @@ impl<'a> Alloc<'a> {
         }
         self.copies(b, &moved);
         let mut copies = std::mem::take(&mut self.scratch);
-        let halves = |v: Val| u16::from(f.vals[v].halves);
+        let units = |v: Val| u16::from(f.vals[v].units);
         match f.insts[i].op {
             Op::Isa(mut inst) => {
                 let (mut d, mut s) = (dsts.iter(), srcs.iter());
-                mir::fill(&mut inst, |w| {
+                T::assign(&mut inst, |w| {
                     if w { d.next() } else { s.next() }.map_or(NONE, |&v| self.loc[v])
                 });
                 self.step(b, Step::Inst(inst));
             }
             Op::Ctl(Ctl::If(mut inst)) => {
                 let mut s = srcs.iter();
-                mir::fill(&mut inst, |_| s.next().map_or(NONE, |&v| self.loc[v]));
+                T::assign(&mut inst, |_| s.next().map_or(NONE, |&v| self.loc[v]));
                 self.step(b, Step::Ctl(Ctl::If(inst)));
             }
             Op::Ctl(c) => self.step(b, Step::Ctl(c)),
             Op::Collect => {
                 let mut to = self.loc[dsts[0]];
                 for &s in srcs {
-                    copies.push(Copy { to, from: self.loc[s], halves: halves(s) });
-                    to += halves(s);
+                    copies.push(Copy { to, from: self.loc[s], units: units(s) });
+                    to += units(s);
                 }
             }
             Op::Split => {
                 let mut from = self.loc[srcs[0]];
                 for &d in dsts {
-                    copies.push(Copy { to: self.loc[d], from, halves: halves(d) });
-                    from += halves(d);
+                    copies.push(Copy { to: self.loc[d], from, units: units(d) });
+                    from += units(d);
                 }
             }
             Op::Copy => {
                 let (d, s) = (dsts[0], srcs[0]);
-                copies.push(Copy { to: self.loc[d], from: self.loc[s], halves: halves(d) });
+                copies.push(Copy { to: self.loc[d], from: self.loc[s], units: units(d) });
             }
             Op::Exports => {
                 for (&s, &to) in srcs.iter().zip(&f.exports) {
-                    copies.push(Copy { to, from: self.loc[s], halves: halves(s) });
-                    self.highest = self.highest.max(to + halves(s));
+                    copies.push(Copy { to, from: self.loc[s], units: units(s) });
+                    self.highest = self.highest.max(to + units(s));
                 }
             }
             Op::Undef | Op::Phi | Op::Preload(_) => {}
@@ -569,23 +571,23 @@ impl<'a> Alloc<'a> {
     }
 
     /// Operands that die at an instruction: they may be overwritten by it, but not before.
-    fn dying(&self, i: Ins, kills: u32) -> impl Iterator<Item = Val> + use<'a> {
+    fn dying(&self, i: Ins, kills: u32) -> impl Iterator<Item = Val> + use<'a, T> {
         let srcs = self.f.srcs(i);
         srcs.iter().enumerate().filter(move |(k, _)| kills >> k & 1 != 0).map(|(_, &s)| s)
     }
 
     /// Moves a value; several moves of one value before the same instruction are one.
     fn relocate(&mut self, v: Val, to: u16, moved: &mut Vec<Copy>) {
-        let (from, halves) = (self.loc[v], u16::from(self.f.vals[v].halves));
+        let (from, units) = (self.loc[v], u16::from(self.f.vals[v].units));
         match moved.iter_mut().find(|c| c.to == from) {
             Some(c) => c.to = to,
-            None => moved.push(Copy { to, from, halves }),
+            None => moved.push(Copy { to, from, units }),
         }
         self.loc[v] = to;
     }
 
-    /// Values in a half-register.
-    fn here(&self, h: u16) -> impl Iterator<Item = Val> + use<> {
+    /// Values in a unit.
+    fn here(&self, h: u16) -> impl Iterator<Item = Val> + use<T> {
         let h = usize::from(h);
         self.owner[h].expand().into_iter().chain(self.shared[h].expand())
     }
@@ -593,12 +595,11 @@ impl<'a> Alloc<'a> {
     /// Clears the place that costs least to clear.
     fn make_room(&mut self, d: Val, i: Ins, kills: u32, moved: &mut Vec<Copy>) -> bool {
         let class = self.f.vals[d];
-        let n = u16::from(class.halves);
-        let mut pinned = [false; HALVES];
+        let n = u16::from(class.units);
+        let mut pinned = [false; UNITS];
         for v in self.dying(i, kills) {
             let reg = self.loc[v];
-            pinned[usize::from(reg)..usize::from(reg + u16::from(self.f.vals[v].halves))]
-                .fill(true);
+            pinned[usize::from(reg)..usize::from(reg + u16::from(self.f.vals[v].units))].fill(true);
         }
         let dsts = self.f.dsts(i);
         let mut best: Option<(u16, u16)> = None;
@@ -609,7 +610,7 @@ impl<'a> Alloc<'a> {
             for v in (reg..reg + n).flat_map(|h| self.here(h)) {
                 if last != Some(v) {
                     last = Some(v);
-                    cost += u16::from(self.f.vals[v].halves);
+                    cost += u16::from(self.f.vals[v].units);
                     if dsts.contains(&v) {
                         cost = u16::MAX / 2;
                     }
@@ -642,7 +643,7 @@ impl<'a> Alloc<'a> {
                 (self.owner, self.shared) = before;
                 return false;
             };
-            for h in place..place + u16::from(self.f.vals[v].halves) {
+            for h in place..place + u16::from(self.f.vals[v].units) {
                 self.owner[usize::from(h)] = v.into();
             }
             to.push(place);
@@ -670,7 +671,7 @@ impl<'a> Alloc<'a> {
         let mut new = Vec::with_capacity(live.len() + 4);
         for &v in &live {
             let class = f.vals[v];
-            let n = u16::from(class.halves);
+            let n = u16::from(class.units);
             if low + n > high {
                 return Err(self.full());
             }
@@ -685,7 +686,7 @@ impl<'a> Alloc<'a> {
         let (mut at, mut top) = (low, high);
         for v in self.dying(i, kills) {
             let class = f.vals[v];
-            let n = u16::from(class.halves);
+            let n = u16::from(class.units);
             if at + n > top {
                 return Err(self.full());
             }
@@ -701,9 +702,9 @@ impl<'a> Alloc<'a> {
         let olds: Vec<u16> = new.iter().map(|&(v, _)| self.loc[v]).collect();
         let mut all = Vec::with_capacity(new.len());
         for (&(v, to), &old) in new.iter().zip(&olds) {
-            let halves = u16::from(f.vals[v].halves);
+            let units = u16::from(f.vals[v].units);
             let from = moved.iter().find(|c| c.to == old).map_or(old, |c| c.from);
-            all.push(Copy { to, from, halves });
+            all.push(Copy { to, from, units });
         }
         *moved = all;
         for &(v, to) in &new {
@@ -735,7 +736,7 @@ impl<'a> Alloc<'a> {
             let mut copies = Vec::new();
             for &(v, reg) in &self.edges[s.index()].start {
                 if self.l.is_live_in(v, s) {
-                    copies.push(Copy { to: reg, from: at(v), halves: u16::from(f.vals[v].halves) });
+                    copies.push(Copy { to: reg, from: at(v), units: u16::from(f.vals[v].units) });
                 }
             }
             for &i in &f.blocks[s].insts {
@@ -745,7 +746,7 @@ impl<'a> Alloc<'a> {
                 let (d, v) = (f.dsts(i)[0], f.srcs(i)[n]);
                 let start = &self.places.starts[s.index()];
                 let to = start.iter().find(|e| e.0 == d).map_or(NONE, |e| e.1);
-                copies.push(Copy { to, from: at(v), halves: u16::from(f.vals[d].halves) });
+                copies.push(Copy { to, from: at(v), units: u16::from(f.vals[d].units) });
             }
             let steps = &mut self.out[b.index()].steps;
             let leaving = steps

@@ -1,39 +1,39 @@
 //! Registers that others chose: of what is there before a program, and of what it leaves behind it.
 
 use super::NONE;
-use crate::mir::{Function, Op, Val};
+use crate::function::{Function, Op, Val};
 use cranelift_entity::SecondaryMap;
 use std::ops::Range;
 
 /// The end of the registers that hold something before the program or behind it.
-pub(super) fn fixed_end(f: &Function) -> u16 {
+pub(super) fn fixed_end<I>(f: &Function<I>) -> u16 {
     let ends = f.insts.values().filter_map(|i| match i.op {
-        Op::Preload(half) => {
+        Op::Preload(unit) => {
             let dsts = i.dsts.as_slice(&f.pool);
-            Some(half + dsts.first().map_or(0, |&d| u16::from(f.vals[d].halves)))
+            Some(unit + dsts.first().map_or(0, |&d| u16::from(f.vals[d].units)))
         }
         _ => None,
     });
     ends.max().unwrap_or(0).max(exports(f).end)
 }
 
-/// From the first to the last half-register that something is exported in.
-pub(super) fn exports(f: &Function) -> Range<u16> {
-    let all = f.insts.values().filter(|i| i.op == Op::Exports);
+/// From the first to the last unit that something is exported in.
+pub(super) fn exports<I>(f: &Function<I>) -> Range<u16> {
+    let all = f.insts.values().filter(|i| matches!(i.op, Op::Exports));
     let ends = all.flat_map(|i| {
         let srcs = i.srcs.as_slice(&f.pool).iter().zip(&f.exports);
-        srcs.map(|(&s, &at)| (at, at + u16::from(f.vals[s].halves)))
+        srcs.map(|(&s, &at)| (at, at + u16::from(f.vals[s].units)))
     });
     ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).map_or(0..0, |(start, end)| start..end)
 }
 
 /// Exported values hint to be made where they are exported, and loaded vectors where their parts are.
-pub(super) fn hints(f: &Function, hint: &mut SecondaryMap<Val, u16>) {
+pub(super) fn hints<I>(f: &Function<I>, hint: &mut SecondaryMap<Val, u16>) {
     if f.exports.is_empty() {
         return;
     }
     for b in f.blocks.values() {
-        for &i in b.insts.iter().filter(|&&i| f.insts[i].op == Op::Exports) {
+        for &i in b.insts.iter().filter(|&&i| matches!(f.insts[i].op, Op::Exports)) {
             for (&s, &at) in f.srcs(i).iter().zip(&f.exports) {
                 hint[s] = at;
             }
@@ -41,14 +41,14 @@ pub(super) fn hints(f: &Function, hint: &mut SecondaryMap<Val, u16>) {
     }
     for b in f.blocks.values() {
         for &i in b.insts.iter().rev() {
-            match (f.insts[i].op, f.dsts(i), f.srcs(i)) {
+            match (&f.insts[i].op, f.dsts(i), f.srcs(i)) {
                 (Op::Collect, &[d], srcs) if hint[d] != NONE => {
                     let mut at = hint[d];
                     for &s in srcs {
                         if hint[s] == NONE {
                             hint[s] = at;
                         }
-                        at += u16::from(f.vals[s].halves);
+                        at += u16::from(f.vals[s].units);
                     }
                 }
                 (Op::Split, parts, &[s]) if hint[s] == NONE => {
@@ -58,7 +58,7 @@ pub(super) fn hints(f: &Function, hint: &mut SecondaryMap<Val, u16>) {
                             hint[s] = hint[p] - at;
                             break;
                         }
-                        at += u16::from(f.vals[p].halves);
+                        at += u16::from(f.vals[p].units);
                     }
                 }
                 _ => {}

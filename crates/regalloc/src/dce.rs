@@ -1,10 +1,11 @@
 //! Removes what nobody uses.
 
-use crate::mir::{Effect, Function, Ins, Val, effect};
+use crate::function::{Function, Ins, Op, Val};
+use crate::target::{Effect, Target};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// Runs the pass.
-pub fn run(f: &mut Function) {
+pub fn run<T: Target>(f: &mut Function<T::Inst>) {
     let mut def: SecondaryMap<Val, Option<Ins>> = SecondaryMap::with_capacity(f.vals.len());
     let mut keep: EntitySet<Ins> = EntitySet::with_capacity(f.insts.len());
     let mut work: Vec<Ins> = Vec::new();
@@ -13,8 +14,8 @@ pub fn run(f: &mut Function) {
             for &d in f.dsts(i) {
                 def[d] = Some(i);
             }
-            let phi = matches!(f.insts[i].op, crate::mir::Op::Phi);
-            if !phi && effect(&f.insts[i].op) == Effect::Fixed && keep.insert(i) {
+            let phi = matches!(f.insts[i].op, Op::Phi);
+            if !phi && f.insts[i].op.effect::<T>() == Effect::Fixed && keep.insert(i) {
                 work.push(i);
             }
         }

@@ -1,6 +1,6 @@
 //! Spilling: lowers register pressure to what the register file holds.
 //!
-//! Where most half-registers are live, the values that are cheapest to spill are chosen: constants, special registers and uniforms
+//! Where most units are live, the values that are cheapest to spill are chosen: constants, special registers and uniforms
 //! are rematerialised before each use; others are stored after their definition and reloaded before their uses. Repeated until the
 //! pressure fits. The result is SSA: each reload is a new value.
 //!
@@ -8,12 +8,10 @@
 //! that their sources are stored to (`memory_phis`).
 
 use crate::error::{Error, Result};
+use crate::function::{Block, Ctl, Function, Ins, Op, Val};
 use crate::liveness::{LiveSet, Liveness};
-use crate::mir::{Block, Ctl, Effect, Function, Ins, Op, UNASSIGNED, Val, effect};
+use crate::target::{Effect, StackAccess, Target};
 use cranelift_entity::SecondaryMap;
-use tepui_agx_isa::Inst;
-use tepui_agx_isa::operand::{Format, Index, RegVec, Size};
-use tepui_agx_isa::table::stack::{StackLoad, StackStore};
 
 /// What was spilled.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,52 +29,52 @@ const ROUNDS: usize = 512;
 /// Spill-cost weight per loop depth.
 const LOOP_WEIGHT: u32 = 8;
 
-/// Gives up values until no more than `limit` half-registers are alive at once.
+/// Gives up values until no more than `limit` units are alive at once.
 ///
 /// # Errors
 /// When an instruction alone needs more.
-pub fn run(f: &mut Function, limit: u32, scratch_bytes: u32) -> Result<(Liveness, Spilled)> {
+pub fn run<T: Target>(
+    f: &mut Function<T::Inst>,
+    limit: u32,
+    scratch_bytes: u32,
+) -> Result<(Liveness, Spilled)> {
     let mut done = Spilled { scratch_bytes, ..Spilled::default() };
     // Values that are short already: what reloads made.
     let mut fixed: SecondaryMap<Val, bool> = SecondaryMap::new();
     for _ in 0..ROUNDS {
         let live = Liveness::new(f)?;
-        let worst = peaks(f, &live, limit);
+        let worst = peaks::<T>(f, &live, limit);
         if worst.is_empty() {
             return Ok((live, done));
         }
-        let costs = costs(f);
+        let costs = costs::<T>(f);
         let mut chosen: SecondaryMap<Val, Option<Cost>> = SecondaryMap::new();
         let mut any = false;
         for (alive, over) in &worst {
-            any |= choose(f, alive, *over, &costs, &mut fixed, &mut chosen);
+            any |= choose::<T>(f, alive, *over, &costs, &mut fixed, &mut chosen);
         }
         if any {
-            rewrite(f, &mut chosen, &mut fixed, &mut done);
-        } else if !memory_phis(f, &worst[0], &fixed, &mut done) {
+            rewrite::<T>(f, &mut chosen, &mut fixed, &mut done);
+        } else if !memory_phis::<T>(f, &worst[0], &fixed, &mut done) {
             let (needed, _) = crate::liveness::pressure(f, &live);
-            return Err(Error::Limit {
-                what: "half-registers",
-                needed: u64::from(needed),
-                limit: u64::from(limit),
-            });
+            return Err(Error::Registers { needed, limit });
         }
     }
-    Err(Error::Internal(format!("spilling did not end in {ROUNDS} rounds")))
+    Err(Error::Spilling { rounds: ROUNDS })
 }
 
-/// The highest place of each block above the limit: what is alive there, and how many half-registers are too many; the
+/// The highest place of each block above the limit: what is alive there, and how many units are too many; the
 /// worst first.
-fn peaks(f: &Function, l: &Liveness, limit: u32) -> Vec<(Vec<Val>, u32)> {
+fn peaks<T: Target>(f: &Function<T::Inst>, l: &Liveness, limit: u32) -> Vec<(Vec<Val>, u32)> {
     let mut all: Vec<(Vec<Val>, u32)> = Vec::new();
     let mut live = LiveSet::new(f);
     for (b, data) in f.blocks.iter() {
         let outs = l.outs(f, b);
-        let (most, place) = climb(f, &data.insts, &outs, &mut live, usize::MAX);
+        let (most, place) = climb::<T>(f, &data.insts, &outs, &mut live, usize::MAX);
         if most <= limit {
             continue;
         }
-        climb(f, &data.insts, &outs, &mut live, place);
+        climb::<T>(f, &data.insts, &outs, &mut live, place);
         let passed = &data.insts[data.insts.len() - place.div_ceil(2)..];
         let seen = passed.iter().flat_map(|&i| f.srcs(i));
         let mut alive: Vec<Val> = outs.iter().chain(seen).copied().collect();
@@ -90,15 +88,15 @@ fn peaks(f: &Function, l: &Liveness, limit: u32) -> Vec<(Vec<Val>, u32)> {
 }
 
 /// Walks up a block to place `stop`: 0 is the end, `2n + 1` in and `2n + 2` before the n-th instruction from below. Gives the most
-/// half-registers live at a place, and that place; `live` then is what is live at the last one, without what an instruction writes.
-fn climb(
-    f: &Function,
+/// units live at a place, and that place; `live` then is what is live at the last one, without what an instruction writes.
+fn climb<T: Target>(
+    f: &Function<T::Inst>,
     insts: &[Ins],
     outs: &[Val],
     live: &mut LiveSet,
     stop: usize,
 ) -> (u32, usize) {
-    let size = |v: Val| u32::from(f.vals[v].halves);
+    let size = |v: Val| u32::from(f.vals[v].units);
     let mut now = live.fill(f, outs);
     let mut best = (now, 0);
     for (n, &i) in insts.iter().rev().enumerate() {
@@ -137,12 +135,12 @@ struct Cost {
     def: Option<(Block, Ins)>,
 }
 
-fn costs(f: &Function) -> SecondaryMap<Val, u32> {
+fn costs<T: Target>(f: &Function<T::Inst>) -> SecondaryMap<Val, u32> {
     let mut cost: SecondaryMap<Val, u32> = SecondaryMap::with_capacity(f.vals.len());
     for b in f.blocks.values() {
         let w = LOOP_WEIGHT.saturating_pow(u32::from(b.depth.min(4)));
         for &i in &b.insts {
-            let again = rematerialises(&f.insts[i].op, f.srcs(i).len());
+            let again = rematerialises::<T>(&f.insts[i].op, f.srcs(i).len());
             for &d in f.dsts(i) {
                 cost[d] += if again { 0 } else { 2 * w };
             }
@@ -155,25 +153,26 @@ fn costs(f: &Function) -> SecondaryMap<Val, u32> {
 }
 
 /// Whether an instruction can be repeated anywhere for the price of one.
-fn rematerialises(op: &Op, srcs: usize) -> bool {
-    matches!(op, Op::Isa(Inst::MovImm16(_) | Inst::MovImm32(_) | Inst::GetSr(_) | Inst::Bitop(_)))
-        && srcs == 0
-        && effect(op) == Effect::Pure
+fn rematerialises<T: Target>(op: &Op<T::Inst>, srcs: usize) -> bool {
+    srcs == 0 && matches!(op, Op::Isa(i) if T::effect(i) == Effect::Pure && T::rematerialises(i))
 }
 
-/// Chooses values of one place until `over` half-registers are freed there; what was chosen for other places counts.
-fn choose(
-    f: &Function,
+/// Chooses values of one place until `over` units are freed there; what was chosen for other places counts.
+fn choose<T: Target>(
+    f: &Function<T::Inst>,
     alive: &[Val],
     over: u32,
     costs: &SecondaryMap<Val, u32>,
     fixed: &mut SecondaryMap<Val, bool>,
     chosen: &mut SecondaryMap<Val, Option<Cost>>,
 ) -> bool {
-    let class = |v: Val| u32::from(f.vals[v].halves);
+    let class = |v: Val| u32::from(f.vals[v].units);
     let mut freed: u32 = alive.iter().filter(|&&v| chosen[v].is_some()).map(|&v| class(v)).sum();
-    let mut choice: Vec<Val> =
-        alive.iter().copied().filter(|&v| !fixed[v] && f.vals[v].halves <= 8).collect();
+    let mut choice: Vec<Val> = alive
+        .iter()
+        .copied()
+        .filter(|&v| !fixed[v] && f.vals[v].units <= T::MAX_SPILLED_UNITS)
+        .collect();
     choice.sort_by_key(|&v| (u64::from(costs[v]) << 8) / u64::from(class(v).max(1)));
     let mut any = false;
     for v in choice {
@@ -188,12 +187,12 @@ fn choose(
     any
 }
 
-/// Phis that were given up go through memory from their sources on, until `over` half-registers of what is `alive` are freed; whether
+/// Phis that were given up go through memory from their sources on, until `over` units of what is `alive` are freed; whether
 /// there were any.
 ///
 /// Their places are only read where their block begins, so it does not matter in which order the sources are stored.
-fn memory_phis(
-    f: &mut Function,
+fn memory_phis<T: Target>(
+    f: &mut Function<T::Inst>,
     (alive, over): &(Vec<Val>, u32),
     fixed: &SecondaryMap<Val, bool>,
     done: &mut Spilled,
@@ -205,7 +204,7 @@ fn memory_phis(
     let mut phis: Vec<(Block, Ins, Val)> = Vec::new();
     for (b, data) in f.blocks.iter() {
         for &i in data.insts.iter().filter(|&&i| matches!(f.insts[i].op, Op::Phi)) {
-            let given_up = |v: Val| fixed[v] && f.vals[v].halves <= 8;
+            let given_up = |v: Val| fixed[v] && f.vals[v].units <= T::MAX_SPILLED_UNITS;
             let there = |v: &Val| here[*v];
             if let [v] = *f.dsts(i)
                 && given_up(v)
@@ -220,8 +219,8 @@ fn memory_phis(
         if freed >= *over {
             break;
         }
-        freed += u32::from(f.vals[v].halves);
-        let (place, loc) = (new_place(f, v, done), f.insts[phi].loc);
+        freed += u32::from(f.vals[v].units);
+        let (place, loc) = (new_place::<T>(f, v, done), f.insts[phi].loc);
         let preds = f.blocks[block].preds.clone();
         for (n, pred) in preds.into_iter().enumerate() {
             let source = f.srcs(phi)[n];
@@ -231,12 +230,12 @@ fn memory_phis(
             let at = made
                 .filter(|&k| !is_head(&f.insts[body[k]].op))
                 .map_or(f.body_end(pred), |k| k + 1);
-            let store = stack_access(f, source, place, Access::Store);
+            let store = stack_access::<T>(f, source, place, StackAccess::Store);
             let store = f.make(store, &[], &[source], loc);
             f.blocks[pred].insts.insert(at, store);
             done.stores += 1;
         }
-        let load = stack_access(f, v, place, Access::Load);
+        let load = stack_access::<T>(f, v, place, StackAccess::Load);
         let load = f.make(load, &[v], &[], loc);
         done.loads += 1;
         let mut insts = std::mem::take(&mut f.blocks[block].insts);
@@ -251,42 +250,29 @@ fn memory_phis(
 }
 
 /// What stands before everything else in a block.
-fn is_head(op: &Op) -> bool {
+fn is_head<I>(op: &Op<I>) -> bool {
     matches!(op, Op::Phi | Op::Ctl(Ctl::Else | Ctl::EndIf))
 }
 
 /// A place in scratch memory for a value.
-fn new_place(f: &Function, v: Val, done: &mut Spilled) -> u32 {
-    let at = done.scratch_bytes.next_multiple_of(4);
-    done.scratch_bytes = at + u32::from(f.vals[v].halves) * 2;
+fn new_place<T: Target>(f: &Function<T::Inst>, v: Val, done: &mut Spilled) -> u32 {
+    let at = done.scratch_bytes.next_multiple_of(T::SLOT_ALIGN);
+    done.scratch_bytes = at + u32::from(f.vals[v].units) * T::UNIT_BYTES;
     at
 }
 
 /// An access of a value's stack slot.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Access {
-    Load,
-    Store,
+fn stack_access<T: Target>(
+    f: &Function<T::Inst>,
+    v: Val,
+    offset: u32,
+    access: StackAccess,
+) -> Op<T::Inst> {
+    Op::Isa(T::stack_access(access, f.vals[v], offset))
 }
 
-/// The instruction that loads a value from its stack slot, or stores it there.
-fn stack_access(f: &Function, v: Val, place: u32, access: Access) -> Op {
-    let class = f.vals[v];
-    let (format, size, count) = if class.even {
-        (Format::I32, Size::B32, class.halves / 2)
-    } else {
-        (Format::I16, Size::B16, class.halves)
-    };
-    let (mask, r) = ((1 << count) - 1, RegVec::new(UNASSIGNED, size, count));
-    let index = Index::Imm(place as i16);
-    Op::Isa(match access {
-        Access::Load => StackLoad { format, mask, r, index, ..StackLoad::default() }.into(),
-        Access::Store => StackStore { format, mask, r, index, ..StackStore::default() }.into(),
-    })
-}
-
-fn rewrite(
-    f: &mut Function,
+fn rewrite<T: Target>(
+    f: &mut Function<T::Inst>,
     chosen: &mut SecondaryMap<Val, Option<Cost>>,
     fixed: &mut SecondaryMap<Val, bool>,
     done: &mut Spilled,
@@ -296,12 +282,12 @@ fn rewrite(
     let mut place: SecondaryMap<Val, u32> = SecondaryMap::with_default(u32::MAX);
     for &b in &blocks {
         for &i in &f.blocks[b].insts {
-            let again = rematerialises(&f.insts[i].op, f.srcs(i).len());
+            let again = rematerialises::<T>(&f.insts[i].op, f.srcs(i).len());
             for &d in f.dsts(i) {
                 if let Some(c) = &mut chosen[d] {
                     c.def = Some((b, i));
                     if !again {
-                        place[d] = new_place(f, d, done);
+                        place[d] = new_place::<T>(f, d, done);
                     }
                 }
             }
@@ -330,7 +316,7 @@ fn rewrite(
                     if chosen[s].is_none() {
                         continue;
                     }
-                    let r = reload(f, s, chosen, &place, fixed, done, &mut out);
+                    let r = reload::<T>(f, s, chosen, &place, fixed, done, &mut out);
                     for x in f.srcs_mut(i).iter_mut().filter(|x| **x == s) {
                         *x = r;
                     }
@@ -341,7 +327,7 @@ fn rewrite(
                 let d = f.dsts(i)[n];
                 if chosen[d].is_some() && place[d] != u32::MAX {
                     let loc = f.insts[i].loc;
-                    let store = stack_access(f, d, place[d], Access::Store);
+                    let store = stack_access::<T>(f, d, place[d], StackAccess::Store);
                     stores.push(f.make(store, &[], &[d], loc));
                     done.stores += 1;
                 }
@@ -356,15 +342,15 @@ fn rewrite(
     for (phi, n, pred, s) in phi_uses {
         let at = f.body_end(pred);
         let mut new = Vec::new();
-        let r = reload(f, s, chosen, &place, fixed, done, &mut new);
+        let r = reload::<T>(f, s, chosen, &place, fixed, done, &mut new);
         f.blocks[pred].insts.splice(at..at, new);
         f.srcs_mut(phi)[n] = r;
     }
 }
 
 /// A new value with the bits of a spilled one.
-fn reload(
-    f: &mut Function,
+fn reload<T: Target>(
+    f: &mut Function<T::Inst>,
     s: Val,
     chosen: &SecondaryMap<Val, Option<Cost>>,
     place: &SecondaryMap<Val, u32>,
@@ -383,7 +369,7 @@ fn reload(
         return r;
     }
     let loc = def.map_or_else(Default::default, |(_, d)| f.insts[d].loc);
-    let load = stack_access(f, s, place[s], Access::Load);
+    let load = stack_access::<T>(f, s, place[s], StackAccess::Load);
     out.push(f.make(load, &[r], &[], loc));
     done.loads += 1;
     r

@@ -1,11 +1,11 @@
 //! Phis that bring one value only are that value.
 
-use crate::mir::{Function, Op, Val};
+use crate::function::{Function, Op, Val};
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 
 /// Runs the pass.
-pub fn run(f: &mut Function) {
+pub fn run<I>(f: &mut Function<I>) {
     let mut to: SecondaryMap<Val, PackedOption<Val>> = SecondaryMap::with_capacity(f.vals.len());
     let find = |to: &SecondaryMap<Val, PackedOption<Val>>, mut v: Val| {
         while let Some(n) = to[v].expand() {

@@ -2,19 +2,19 @@
 
 use crate::code::Step;
 
-/// A copy of `halves` half-registers.
+/// A copy of `units` units.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Copy {
-    /// First half-register written.
+    /// First unit written.
     pub to: u16,
-    /// First half-register read.
+    /// First unit read.
     pub from: u16,
     /// How many.
-    pub halves: u16,
+    pub units: u16,
 }
 
-/// Appends steps that do all copies at once. What several of them write to the same half-register is the same.
-pub fn sequence(copies: &[Copy], mut out: impl FnMut(Step)) {
+/// Appends steps that do all copies at once. What several of them write to the same unit is the same.
+pub fn sequence<I>(copies: &[Copy], mut out: impl FnMut(Step<I>)) {
     if copies.iter().all(|c| c.to == c.from) {
         return;
     }
@@ -22,36 +22,36 @@ pub fn sequence(copies: &[Copy], mut out: impl FnMut(Step)) {
     let mut written = [false; 256];
     // What stays where it is counts as written: another copy brings the same there.
     for c in copies.iter().filter(|c| c.to == c.from) {
-        written[usize::from(c.to)..usize::from(c.to + c.halves)].fill(true);
+        written[usize::from(c.to)..usize::from(c.to + c.units)].fill(true);
     }
     for c in copies.iter().filter(|c| c.to != c.from) {
-        // Whole registers where both sides are aligned, else halves.
+        // Whole registers where both sides are aligned, else units.
         let mut k = 0;
-        while k < c.halves {
+        while k < c.units {
             let (to, from) = (c.to + k, c.from + k);
             if written[usize::from(to)] {
                 k += 1;
                 continue;
             }
             let whole =
-                k + 2 <= c.halves && to % 2 == 0 && from % 2 == 0 && !written[usize::from(to) + 1];
+                k + 2 <= c.units && to % 2 == 0 && from % 2 == 0 && !written[usize::from(to) + 1];
             let n = if whole { 2 } else { 1 };
             written[usize::from(to)..usize::from(to + n)].fill(true);
-            rest.push(Copy { to, from, halves: n });
+            rest.push(Copy { to, from, units: n });
             k += n;
         }
     }
-    // How many copies still read each half-register.
+    // How many copies still read each unit.
     let mut readers = [0u16; 256];
     for c in &rest {
-        for h in c.from..c.from + c.halves {
+        for h in c.from..c.from + c.units {
             readers[usize::from(h)] += 1;
         }
     }
     let overlaps = |c: &Copy, readers: &[u16; 256]| {
-        (c.to..c.to + c.halves).any(|h| {
+        (c.to..c.to + c.units).any(|h| {
             // Its own reads do not block it.
-            let own = u16::from((c.from..c.from + c.halves).contains(&h));
+            let own = u16::from((c.from..c.from + c.units).contains(&h));
             readers[usize::from(h)] > own
         })
     };
@@ -61,8 +61,8 @@ pub fn sequence(copies: &[Copy], mut out: impl FnMut(Step)) {
             if overlaps(c, &readers) {
                 return true;
             }
-            out(Step::Move { to: c.to, from: c.from, halves: c.halves });
-            for h in c.from..c.from + c.halves {
+            out(Step::Move { to: c.to, from: c.from, units: c.units });
+            for h in c.from..c.from + c.units {
                 readers[usize::from(h)] -= 1;
             }
             progress = true;
@@ -74,19 +74,19 @@ pub fn sequence(copies: &[Copy], mut out: impl FnMut(Step)) {
         if progress {
             continue;
         }
-        if rest.iter().any(|c| c.halves == 1) && rest.iter().any(|c| c.halves == 2) {
-            // Halves and wholes block each other: all as halves.
+        if rest.iter().any(|c| c.units == 1) && rest.iter().any(|c| c.units == 2) {
+            // Single units and pairs block each other: all as units.
             rest = rest
                 .iter()
                 .flat_map(|c| {
-                    (0..c.halves).map(|k| Copy { to: c.to + k, from: c.from + k, halves: 1 })
+                    (0..c.units).map(|k| Copy { to: c.to + k, from: c.from + k, units: 1 })
                 })
                 .collect();
             continue;
         }
         // Only cycles are left.
         let Some(c) = rest.pop() else { return };
-        out(Step::Swap { a: c.to, b: c.from, halves: c.halves });
+        out(Step::Swap { a: c.to, b: c.from, units: c.units });
         for other in &mut rest {
             if other.from == c.to {
                 other.from = c.from;
@@ -97,7 +97,7 @@ pub fn sequence(copies: &[Copy], mut out: impl FnMut(Step)) {
         rest.retain(|c| c.to != c.from);
         readers.fill(0);
         for c in &rest {
-            for h in c.from..c.from + c.halves {
+            for h in c.from..c.from + c.units {
                 readers[usize::from(h)] += 1;
             }
         }
@@ -113,13 +113,13 @@ mod tests {
         let mut r: Vec<u16> = (0..256).collect();
         for s in steps {
             match *s {
-                Step::Move { to, from, halves } => {
-                    for k in 0..halves {
+                Step::Move { to, from, units } => {
+                    for k in 0..units {
                         r[usize::from(to + k)] = r[usize::from(from + k)];
                     }
                 }
-                Step::Swap { a, b, halves } => {
-                    for k in 0..halves {
+                Step::Swap { a, b, units } => {
+                    for k in 0..units {
                         r.swap(usize::from(a + k), usize::from(b + k));
                     }
                 }
@@ -135,20 +135,20 @@ mod tests {
             let mut written = [false; 40];
             let mut copies = Vec::new();
             for (to, from, size) in pairs {
-                let halves = [1, 2, 4][usize::from(size)];
-                let (to, from) = if halves > 1 { (to * 2, from * 2) } else { (to, from) };
-                let range = usize::from(to)..usize::from(to + halves);
+                let units = [1, 2, 4][usize::from(size)];
+                let (to, from) = if units > 1 { (to * 2, from * 2) } else { (to, from) };
+                let range = usize::from(to)..usize::from(to + units);
                 if written[range.clone()].iter().any(|w| *w) {
                     continue;
                 }
                 written[range].fill(true);
-                copies.push(Copy { to, from, halves });
+                copies.push(Copy { to, from, units });
             }
             let mut steps = Vec::new();
             sequence(&copies, |s| steps.push(s));
             let got = run(&steps);
             for c in &copies {
-                for k in 0..c.halves {
+                for k in 0..c.units {
                     prop_assert_eq!(got[usize::from(c.to + k)], c.from + k);
                 }
             }

@@ -4,7 +4,7 @@
 //! they are live in.
 
 use crate::error::{Error, Result};
-use crate::mir::{Block, Function, Op, Val};
+use crate::function::{Block, Function, Op, Val};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
 
@@ -19,7 +19,7 @@ pub struct LiveSet {
 impl LiveSet {
     /// An empty set for the values of a function.
     #[must_use]
-    pub fn new(f: &Function) -> LiveSet {
+    pub fn new<I>(f: &Function<I>) -> LiveSet {
         LiveSet { stamps: vec![0; f.vals.len()], round: 1 }
     }
 
@@ -44,10 +44,10 @@ impl LiveSet {
         self.stamps[v.index()] == self.round
     }
 
-    /// Makes it hold these; returns their size in half-registers.
-    pub fn fill(&mut self, f: &Function, vals: &[Val]) -> u32 {
+    /// Makes it hold these; returns their size in units.
+    pub fn fill<I>(&mut self, f: &Function<I>, vals: &[Val]) -> u32 {
         self.clear();
-        vals.iter().filter(|&&v| self.insert(v)).map(|&v| u32::from(f.vals[v].halves)).sum()
+        vals.iter().filter(|&&v| self.insert(v)).map(|&v| u32::from(f.vals[v].units)).sum()
     }
 }
 
@@ -66,7 +66,7 @@ impl Liveness {
     ///
     /// # Errors
     /// When the result would be too large.
-    pub fn new(f: &Function) -> Result<Liveness> {
+    pub fn new<I>(f: &Function<I>) -> Result<Liveness> {
         let mut def: SecondaryMap<Val, PackedOption<Block>> =
             SecondaryMap::with_capacity(f.vals.len());
         // Pairs of a value and a block at whose end (phis of successors) or in which it is used.
@@ -104,11 +104,7 @@ impl Liveness {
                 work.extend(&f.blocks[b].preds);
             }
             if pairs > MAX_PAIRS {
-                return Err(Error::Limit {
-                    what: "live values of all blocks",
-                    needed: pairs as u64,
-                    limit: MAX_PAIRS as u64,
-                });
+                return Err(Error::Liveness { needed: pairs, limit: MAX_PAIRS });
             }
         }
         Ok(Liveness { ins })
@@ -122,7 +118,7 @@ impl Liveness {
 
     /// The values that are live where a block ends, ascending.
     #[must_use]
-    pub fn outs(&self, f: &Function, b: Block) -> Vec<Val> {
+    pub fn outs<I>(&self, f: &Function<I>, b: Block) -> Vec<Val> {
         let mut out = Vec::new();
         for &s in &f.blocks[b].succs {
             out.extend_from_slice(&self.ins[s.index()]);
@@ -136,10 +132,10 @@ impl Liveness {
     }
 }
 
-/// Most half-registers live at once, results that overlap dying operands counted once; and the block where that is.
+/// Most units live at once, results that overlap dying operands counted once; and the block where that is.
 #[must_use]
-pub fn pressure(f: &Function, l: &Liveness) -> (u32, Block) {
-    let size = |v: Val| u32::from(f.vals[v].halves);
+pub fn pressure<I>(f: &Function<I>, l: &Liveness) -> (u32, Block) {
+    let size = |v: Val| u32::from(f.vals[v].units);
     let (mut most, mut at) = (0, Block::from_u32(0));
     let mut live = LiveSet::new(f);
     for (b, data) in f.blocks.iter() {

@@ -1,0 +1,33 @@
+//! What machine-level back ends share, generic over the target's instructions.
+//!
+//! ```text
+//! Function ─ phis ─ cse ─ dce ─ schedule ─ spill ─▶ Function ─ alloc ─▶ Code
+//! ```
+//!
+//! - [`function`]: the machine IR, SSA over the instructions of a [`Target`] with structured control flow
+//! - [`mod@target`]: what a back end says about its instructions
+//! - [`phis`], [`cse`], [`dce`]: clean-up after instruction selection
+//! - [`liveness`]: live values and register pressure
+//! - [`schedule`]: the order of a block's instructions, for register pressure
+//! - [`spill`]: values to stack slots until the pressure fits
+//! - [`alloc`]: registers, copies on edges, and the checker of the result; [`code`] is what it leaves
+//!
+//! Registers are counted in units: the smallest register that a value can take. A [`RegClass`] says how many consecutive units a value
+//! takes and whether they begin at an even one.
+
+pub mod alloc;
+pub mod code;
+pub mod cse;
+pub mod dce;
+mod error;
+pub mod function;
+pub mod liveness;
+pub mod phis;
+pub mod schedule;
+pub mod spill;
+pub mod target;
+
+pub use code::{Code, CodeBlock, Step};
+pub use error::{Error, Result};
+pub use function::{Block, BlockData, Ctl, Function, Ins, Instr, Op, RegClass, UNASSIGNED, Val};
+pub use target::{Effect, StackAccess, Target};
