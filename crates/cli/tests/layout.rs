@@ -101,7 +101,7 @@ fn batch_answers_in_order_and_goes_on_after_errors() {
         (&long.replace("\"width_px\":64", "\"width_px\":0"), "the width is 0"),
         (&long.replace("\"width_px\":64", "\"width_px\":16385"), "the hardware's limit is 16384"),
         (&long.replace("\"width_px\":64", "\"width_px\":-1"), "invalid value"),
-        (&long.replace("\"samples\":1", "\"samples\":8"), "the hardware has 1, 2 or 4"),
+        (&long.replace("\"samples\":1", "\"samples\":8"), "the hardware has powers of two up to 4"),
         (&long.replace("\"depth_px\":1", "\"deep\":1"), "unknown field `deep`"),
     ];
     let mut lines = vec![long.to_string()];

@@ -1,4 +1,4 @@
-//! The text form of a shader. [`crate::parse`] reads it back; values are numbered in order of appearance.
+//! The text form of a shader. [`crate::parse()`] reads it back; values are numbered in order of appearance.
 
 use crate::attrs::{
     Access, Attrs, Image, ImageFormat, InstFlags, IoLoc, IoSlot, Mem, MemSet, TexOperands,

@@ -13,7 +13,9 @@ pub struct NoThreads(#[from] rayon::ThreadPoolBuildError);
 /// Threads that play the shader cores of a GPU. They start with the first work, so that a process
 /// that only looks at a device has none.
 pub struct WorkerPool {
-    workers: usize,
+    /// Threads as asked for, 0 for one per core, and the most there may be.
+    wanted: (usize, usize),
+    workers: OnceLock<usize>,
     name: &'static str,
     pool: OnceLock<ThreadPool>,
 }
@@ -22,17 +24,26 @@ impl WorkerPool {
     /// A pool of so many threads, but at most `most`; 0 takes one for each core of the host.
     /// Threads are called `name` and a number.
     pub fn new(threads: usize, most: usize, name: &'static str) -> WorkerPool {
-        let wanted = match threads {
-            0 => std::thread::available_parallelism().map_or(1, |n| n.get()),
-            n => n,
-        };
-        WorkerPool { workers: wanted.clamp(1, most), name, pool: OnceLock::new() }
+        WorkerPool {
+            wanted: (threads, most),
+            workers: OnceLock::new(),
+            name,
+            pool: OnceLock::new(),
+        }
     }
 
     /// How many threads the pool has, or will have.
     #[inline]
     pub fn workers(&self) -> usize {
-        self.workers
+        *self.workers.get_or_init(|| {
+            // Not in `new`: the standard library looks for the cores in files, and the preloaded
+            // library, which answers for files, creates the device on its first look at one.
+            let wanted = match self.wanted.0 {
+                0 => std::thread::available_parallelism().map_or(1, |n| n.get()),
+                n => n,
+            };
+            wanted.clamp(1, self.wanted.1)
+        })
     }
 
     /// The threads.
@@ -42,7 +53,7 @@ impl WorkerPool {
         }
         let name = self.name;
         let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(self.workers)
+            .num_threads(self.workers())
             .thread_name(move |i| format!("{name}-{i}"))
             .build()?;
         Ok(self.pool.get_or_init(|| pool))
@@ -62,7 +73,7 @@ impl WorkerPool {
         run: impl Fn(&mut W, P) -> Result<(), E> + Sync,
         finish: impl Fn(W) -> R + Sync,
     ) -> Result<(Vec<R>, Result<(), E>), NoThreads> {
-        let alone = items.len() <= 1 || self.workers == 1;
+        let alone = items.len() <= 1 || self.workers() == 1;
         let items = Mutex::new((0..).zip(items));
         let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
         let first_error = AtomicU64::new(u64::MAX);

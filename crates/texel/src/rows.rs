@@ -6,7 +6,7 @@ use crate::LevelLayout;
 /// The longest side: that of a tile.
 pub const MAX_SIDE: usize = 32;
 
-/// Whether [`write`] can write these texels: columns and lines from `at` on.
+/// Whether [`write()`] can write these texels: columns and lines from `at` on.
 pub fn suit(level: &impl LevelLayout, at: [u32; 2], size: [usize; 2]) -> bool {
     let squares = at.iter().all(|v| v % 4 == 0) && size.iter().all(|n| n % 4 == 0);
     let inside = size.iter().all(|&n| n <= MAX_SIDE);

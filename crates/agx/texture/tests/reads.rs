@@ -158,7 +158,7 @@ fn the_old_clamp_comes_after_the_offset() {
     for column in [0, 3, 28, 31] {
         let mut operands = Operands::default();
         for i in 0..LANES {
-            operands.offset[i] = (i as i32 % 16 - 8 & 15) as u32;
+            operands.offset[i] = ((i as i32 % 16 - 8) & 15) as u32;
             operands.coordinates[0][i] = ((column as f32 + 0.5) / 32.0).to_bits();
         }
         let request = Request { offset: true, ..request(Kind::Sample, TextureDimension::D2) };

@@ -4,7 +4,7 @@
 
 use tepui_agx_bare::address_halves;
 use tepui_agx_isa::Inst;
-use tepui_agx_isa::operand::{Format, Size};
+use tepui_agx_isa::operand::{Extend, Format, Index, Size};
 
 use crate::rig::{Case, LANES, Registers, Rig};
 use crate::values;
@@ -93,9 +93,22 @@ fn hash(registers: &Registers, lane: usize, loads: bool) -> u8 {
     acc as u8
 }
 
-/// Runs the vectors of a file; returns how many there are.
+/// Whether applegpu's semantics are known to differ: it extends an immediate index with its sign
+/// whatever the instruction says. Mesa's driver indexes descriptors up to 65,535 with unsigned
+/// immediates, and Khronos' tests of that pass on silicon (docs/unknowns.md).
+fn disputed(inst: &Inst) -> bool {
+    match inst {
+        Inst::DeviceLoad(l) => {
+            matches!(l.index, Index::Imm(n) if n < 0) && l.extend == Extend::Unsigned
+        }
+        _ => false,
+    }
+}
+
+/// Runs the vectors of a file, but for disputed ones; returns how many ran.
 fn check(text: &str) -> usize {
-    let vectors = parse(text);
+    let vectors: Vec<Vector> =
+        parse(text).into_iter().filter(|vector| !disputed(&vector.inst)).collect();
     let mut rig = Rig::new();
     rig.uniforms = values::uniforms();
     let memory = rig.buffers(4096);
@@ -154,10 +167,13 @@ fn check(text: &str) -> usize {
     vectors.len()
 }
 
+/// Vectors of the committed file that are [`disputed`].
+const DISPUTED: usize = 22;
+
 #[test]
 fn the_model_agrees_with_applegpu() {
     let compared = check(include_str!("applegpu.txt"));
-    assert_eq!(compared, 2700, "vectors of the committed file");
+    assert_eq!(compared, 2700 - DISPUTED, "vectors of the committed file");
 }
 
 #[test]

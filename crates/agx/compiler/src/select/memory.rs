@@ -408,7 +408,10 @@ impl Select<'_> {
         };
         if direct {
             at.imm = Some((offset >> log) as i32);
-            at.extend = Extend::Signed;
+            // An immediate of 16 bits extends as the instruction says.
+            if offset < 0 {
+                at.extend = Extend::Signed;
+            }
         } else {
             let c = self.mov_imm(m.offset as u32 as u64, WORD);
             let mut o = Opnd::of(c, Size::B32);

@@ -6,7 +6,7 @@
 //! - [`launch`] holds what a pipeline's USC words load.
 //! - [`workgroup`] runs the SIMD-groups of a workgroup in turn; [`run`] is the loop over
 //!   instructions; [`exec`] has what each instruction does.
-//! - `jit` translates programs that run often to the host's own code; [`target`] says for which hosts.
+//! - `jit` translates programs that run often to the host's own code; `tepui_hostvec::Target` says for which hosts.
 //! - [`stage`] is what surrounds a vertex or fragment program: its fixed-function units.
 //! - [`stack`] and [`helper`] hand out scratch memory as the driver's helper program decides.
 
