@@ -109,7 +109,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn run(steps: &[Step]) -> Vec<u16> {
+    fn run(steps: &[Step<()>]) -> Vec<u16> {
         let mut r: Vec<u16> = (0..256).collect();
         for s in steps {
             match *s {
