@@ -28,12 +28,32 @@ use tepui_witness::jobs::{Done, Driver};
 
 /// Whether two memories are the same, or as near as special functions ask; the first difference else.
 fn differ(s: &Subject, want: &Memory, got: &Memory) -> Result<(), String> {
-    match tepui_corpus::compare(&s.shader, want, got)? {
+    let same = if s.name.starts_with("ImageQueryLod") {
+        tepui_corpus::compare(&s.shader, &no_extent(want), &no_extent(got))?
+    } else {
+        tepui_corpus::compare(&s.shader, want, got)?
+    };
+    match same {
         Same::Near if !s.loose => {
             Err("other bits, though only what is rounded correctly".to_owned())
         }
         _ => Ok(()),
     }
+}
+
+/// The memory with levels of detail that are far below any image's as minus infinity: where
+/// coordinates do not change, Vulkan leaves open how small the logarithm of nothing is.
+fn no_extent(memory: &Memory) -> Memory {
+    let mut memory = memory.clone();
+    for bytes in memory.buffers.values_mut() {
+        for word in bytes.chunks_exact_mut(4) {
+            let lod = f32::from_le_bytes([word[0], word[1], word[2], word[3]]);
+            if lod <= -60.0 {
+                word.copy_from_slice(&f32::NEG_INFINITY.to_le_bytes());
+            }
+        }
+    }
+    memory
 }
 
 /// What the model leaves; `None` when the compiler refuses the shader.
@@ -106,7 +126,10 @@ fn judge(s: &Subject, answers: &[(Driver, Done<Left>)]) -> Result<(), Wrong> {
     differ(s, &want, &end).map_err(wrong("after the passes"))?;
     // What the compiler refuses is compared with lavapipe all the same.
     let refused = match model(s) {
-        Ok(m) => differ(s, &want, &m).map_err(wrong("model")).err(),
+        Ok(m) => match (differ(s, &want, &m), s.open) {
+            (Err(_), Some(why)) => Some(Wrong::NotAsked(why)),
+            (done, _) => done.map_err(wrong("model")).err(),
+        },
         Err(e) => Some(e),
     };
     if let Some(wrong @ Wrong::Result(..)) = refused {

@@ -173,6 +173,9 @@ fn start(s: &Shader, name: &str) -> Result<(Memory, bool), String> {
     Err(why)
 }
 
+/// Shaders that divide by what is denormal among any bits: whether a quotient becomes a NaN is open.
+const DENORMAL: &[&str] = &["spv.debuginfo.glsl.comp.spv"];
+
 /// The compute shaders of the corpus, each with its own specialisation constants and with others.
 pub fn corpus(left_out: &mut LeftOut) -> Vec<Subject> {
     let mut all = Vec::new();
@@ -211,6 +214,10 @@ pub fn corpus(left_out: &mut LeftOut) -> Vec<Subject> {
                     drop("takes LLVM minutes".to_owned());
                     continue;
                 }
+                if DENORMAL.contains(&file.as_str()) {
+                    drop("divides by denormals, which the GPU takes for zero".to_owned());
+                    continue;
+                }
                 if let Some(why) = unfit(&shader) {
                     drop(why.to_owned());
                     continue;
@@ -233,7 +240,7 @@ pub fn corpus(left_out: &mut LeftOut) -> Vec<Subject> {
                         loose: true,
                         drivers: vec![Driver::Lavapipe],
                         open: races.then_some(
-                            "stores several values to one place, of which lavapipe keeps another",
+                            "stores several values to one place, of which executors keep others",
                         ),
                     }),
                 }
