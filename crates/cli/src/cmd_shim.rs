@@ -2,11 +2,12 @@
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use tepui_gpus::{Feature, Gpu};
 
-use crate::shim_library;
+use crate::library::SHIM;
 
 /// Arguments of `tepui shim`.
 #[derive(clap::Args)]
@@ -27,7 +28,7 @@ use crate::shim_library;
         Environment:\n  \
         TEPUI_SHIM_LIB   the library to preload instead of the command's own\n  \
         LD_PRELOAD       kept; the library is prepended\n  \
-        TEPUI_*          set for the library: GPU, CHECK, THREADS, VERBOSE, ABORT_ON_FAULT\n  \
+        TEPUI_*          set for the library: GPU, CHECK, THREADS, VERBOSE, ABORT_ON_FAULT, COVERAGE\n  \
         TEPUI_LOG_CALLS  1 writes every kernel request to standard error"
 )]
 pub struct Args {
@@ -45,6 +46,10 @@ pub struct Args {
     /// Report each refused kernel request, with the reason.
     #[arg(long)]
     verbose: bool,
+    /// Append to FILE the rows of the instruction table that the GPU's programs use, each when the first program that
+    /// has it is decoded.
+    #[arg(long, value_name = "FILE")]
+    coverage: Option<PathBuf>,
     /// Abort the program (SIGABRT) at a GPU fault: some drivers do not report a lost device.
     #[arg(long)]
     abort_on_fault: bool,
@@ -70,7 +75,14 @@ pub fn run(args: &Args) -> ExitCode {
 
 /// The program with its arguments and the environment variables of the shim.
 pub fn command(args: &Args) -> Result<Command, String> {
-    let library = shim_library::find()?;
+    let library = SHIM.find()?;
+    // The dynamic linker splits LD_PRELOAD at colons and spaces.
+    if library.to_str().is_none_or(|text| text.contains([':', ' '])) {
+        return Err(format!(
+            "{}: LD_PRELOAD cannot contain a path with a colon or a space; copy the library elsewhere and set TEPUI_SHIM_LIB to its path",
+            library.display()
+        ));
+    }
     let (program, arguments) = args.program.split_first().ok_or("no program")?;
     let mut preload = library.into_os_string();
     if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
@@ -83,5 +95,10 @@ pub fn command(args: &Args) -> Result<Command, String> {
     command.env("TEPUI_THREADS", args.threads.to_string());
     command.env("TEPUI_VERBOSE", if args.verbose { "1" } else { "0" });
     command.env("TEPUI_ABORT_ON_FAULT", if args.abort_on_fault { "1" } else { "0" });
+    if let Some(file) = &args.coverage {
+        // Programs may change their directory.
+        let file = std::path::absolute(file).map_err(|e| format!("{}: {e}", file.display()))?;
+        command.env("TEPUI_COVERAGE", file);
+    }
     Ok(command)
 }

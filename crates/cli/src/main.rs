@@ -3,7 +3,7 @@
 //!
 //! Modules that several subcommands share: `gpu` (values of `--gpu`), `input` (files and standard
 //! input), `frontend` (shader files to SPIR-V), `image` and `raster` (image layouts and image
-//! files), `batch` (JSON requests), `shim_library` (the library that is preloaded).
+//! files), `batch` (JSON requests), `library` (the libraries that programs get).
 #![allow(non_snake_case)] // `_B` is the suffix of byte counts throughout.
 
 mod batch;
@@ -22,6 +22,7 @@ mod cmd_instancing;
 mod cmd_isa;
 mod cmd_layout;
 mod cmd_replay;
+mod cmd_run;
 mod cmd_shim;
 mod cmd_tile;
 mod cmd_trace;
@@ -29,8 +30,8 @@ mod frontend;
 mod gpu;
 mod image;
 mod input;
+mod library;
 mod raster;
-mod shim_library;
 mod size;
 
 use clap::Parser;
@@ -58,6 +59,7 @@ enum Command {
     Exec(cmd_exec::Args),
     Bench(cmd_bench::Args),
     Gpus(cmd_gpus::Args),
+    Run(cmd_run::Args),
     Shim(cmd_shim::Args),
     Trace(cmd_trace::Args),
     Decode(cmd_decode::Args),
@@ -83,6 +85,7 @@ fn main() -> std::process::ExitCode {
         Command::Bench(args) => return cmd_bench::run(&args),
         Command::Demo(args) => return cmd_demo::run(&args),
         Command::Gpus(args) => return cmd_gpus::run(&args),
+        Command::Run(args) => return cmd_run::run(&args),
         Command::Shim(args) => return cmd_shim::run(&args),
         Command::Trace(args) => return cmd_trace::run(&args),
         Command::Decode(args) => return cmd_decode::run(&args),

@@ -7,6 +7,7 @@
 //! followed through [`user::UserMemory`], so that a wrong one is `EFAULT` and a test can provide its
 //! own memory.
 //!
+//! [`client`] is the other side: what a user-space driver calls on a render node, or on a virtual device of its process.
 //! [`device`] has the traits through which the preloaded library uses any driver.
 //! Start reading at [`core`].
 //!
@@ -17,6 +18,7 @@
 //! assert_eq!((info.name, info.request.size()), ("DRM_IOCTL_GEM_CLOSE", 8));
 //! ```
 
+pub mod client;
 pub mod core;
 pub mod device;
 pub mod dma_buf;

@@ -1,5 +1,8 @@
 //! Virtual devices: a GPU's model behind its kernel interface.
 
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::io::Errno;
@@ -21,6 +24,9 @@ pub struct DeviceOptions {
     pub report_refusals: bool,
     /// A fault ends the process (SIGABRT).
     pub abort_on_fault: bool,
+    /// A file to which the name of each row of the GPU's instruction table is appended, a line each, when the first
+    /// program that has it is decoded.
+    pub coverage: Option<PathBuf>,
     /// Watches the requests, unless the environment asks for a capture.
     pub observer: Option<Arc<dyn CallObserver>>,
 }
@@ -64,6 +70,7 @@ pub fn device(gpu: Gpu, options: &DeviceOptions) -> Result<Arc<dyn VirtualDevice
         model: tepui_agx_model::Options {
             threads: options.threads,
             check: options.check,
+            coverage: options.coverage.as_deref().and_then(agx_coverage),
             ..Default::default()
         },
         observer: recorder.or_else(requests),
@@ -72,6 +79,17 @@ pub fn device(gpu: Gpu, options: &DeviceOptions) -> Result<Arc<dyn VirtualDevice
         report_refusals: options.report_refusals,
     };
     Ok(agx::Device::new(chip, options))
+}
+
+/// Appends the rows' names to a file. One that cannot be written is said on standard error, and nothing is collected.
+fn agx_coverage(file: &Path) -> Option<tepui_agx_model::Coverage> {
+    let complain = |e: &std::io::Error| eprintln!("tepui: {}: {e}", file.display());
+    let log = OpenOptions::new().create(true).append(true).open(file);
+    let log = log.inspect_err(complain).ok()?;
+    Some(tepui_agx_model::Coverage::new(move |row| {
+        // One write a line: several processes may append to the file.
+        let _ = (&log).write_all(format!("{}\n", row.name).as_bytes());
+    }))
 }
 
 /// What watches the machine's own render nodes where the environment asks for a capture. Only AGX

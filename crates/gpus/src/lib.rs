@@ -18,6 +18,8 @@
 pub mod device;
 #[cfg(feature = "isa")]
 pub mod isa;
+#[cfg(feature = "vulkan")]
+pub mod vulkan;
 
 use std::fmt;
 use std::str::FromStr;

@@ -22,6 +22,7 @@ pub mod control;
 pub mod dce;
 pub mod divergence;
 pub mod forward;
+mod handles;
 pub mod hoist;
 pub mod if_convert;
 pub mod invariance;

@@ -3,7 +3,7 @@
 //! Runs behind [`crate::lower_buffers`], if that runs: accesses through such a handle become accesses of memory. Handles of
 //! images and samplers are not touched.
 
-use crate::lower_int64::handles;
+use crate::handles::handles;
 use crate::rewrite::{Emit, Step};
 use crate::value_split::{self, Parts};
 use rustc_hash::FxHashMap as HashMap;
@@ -94,11 +94,10 @@ impl Parts for Handles {
                     [e.select(args[0], a[0], b[0]), e.select(args[0], a[1], b[1])]
                 }
                 Op::Copy => self.get(e, args[0]),
-                Op::ReadFirst | Op::ReadLane => self.get(e, args[0]).map(|x| {
-                    let mut all = args.clone();
-                    all[0] = x;
-                    e.op(op, &all)
-                }),
+                Op::ReadFirst | Op::ReadLane => {
+                    let parts = self.get(e, args[0]);
+                    value_split::each(e, i, parts)
+                }
                 _ => return Step::Keep,
             };
             self.parts.insert(r, parts);

@@ -5,12 +5,13 @@
 //! whole — an address, a descriptor handle, the operand of an op that the GPU has for 64 bits ([`Options::native`]) — is a
 //! `bitcast` of such a vector, which the clean-up removes where both sides meet. 64-bit floats are not touched.
 
+use crate::handles::handles;
 use crate::rewrite::{Emit, Step};
 use crate::value_split::{self, Parts};
 use bitflags::bitflags;
 use rustc_hash::FxHashMap as HashMap;
 use tepui_ir::cranelift_entity::SecondaryMap;
-use tepui_ir::{Attrs, Inst, Op, Pat, Region, Shader, Type, Value, ValueDef, Var};
+use tepui_ir::{Attrs, Inst, Op, Shader, Type, Value, ValueDef, Var};
 
 mod arith;
 
@@ -65,78 +66,6 @@ pub(crate) fn has_wide(s: &Shader) -> bool {
     let handle =
         |d: ValueDef| matches!(d, ValueDef::Result(i, _) if s.insts[i].op == Op::Descriptor);
     s.values.values().any(|v| v.ty.bits() == 64 && !handle(v.def))
-}
-
-/// Values that reach a handle operand of some ops through selects, `if`s and loops: they stay whole.
-pub(crate) fn handles(s: &Shader, of: impl Fn(Op) -> bool) -> SecondaryMap<Value, bool> {
-    let mut whole = SecondaryMap::new();
-    let mut work: Vec<Value> = Vec::new();
-    // What `break`, `continue` and `yield` carry to each result and parameter.
-    let mut carried: HashMap<Value, Vec<Value>> = HashMap::default();
-    let mut exits = Vec::new();
-    collect_exits(s, s.root, None, &mut exits);
-    for (from, to) in exits {
-        for (&f, &t) in from.iter().zip(to.iter()) {
-            if s.ty(t) == Type::B64 {
-                carried.entry(t).or_default().push(f);
-            }
-        }
-    }
-    s.walk(|s, _, i| {
-        for (p, &a) in s.insts[i].op.info().operands.iter().zip(s.args(i)) {
-            if *p == Pat::H && of(s.insts[i].op) {
-                work.push(a);
-            }
-        }
-    });
-    while let Some(v) = work.pop() {
-        if std::mem::replace(&mut whole[v], true) {
-            continue;
-        }
-        if let Some(c) = carried.get(&v) {
-            work.extend(c);
-        }
-        if let Some(i) = s.def_inst(v)
-            && matches!(s.insts[i].op, Op::Select | Op::Copy | Op::ReadFirst | Op::ReadLane)
-        {
-            work.extend(s.args(i).iter().filter(|&&a| s.ty(a) == Type::B64));
-        }
-    }
-    whole
-}
-
-type Carry = (Vec<Value>, Vec<Value>);
-
-fn collect_exits(s: &Shader, r: Region, inner: Option<(Inst, Region)>, out: &mut Vec<Carry>) {
-    for &i in &s.regions[r].insts {
-        match (s.insts[i].op, s.insts[i].attrs) {
-            (Op::If, Attrs::If(a, b)) => {
-                for q in [a, b] {
-                    if let Some(t) = s.terminator(q)
-                        && s.insts[t].op == Op::Yield
-                    {
-                        out.push((s.args(t).to_vec(), s.results(i).to_vec()));
-                    }
-                    collect_exits(s, q, inner, out);
-                }
-            }
-            (Op::Loop, Attrs::Loop(body)) => {
-                out.push((s.args(i).to_vec(), s.regions[body].params.clone()));
-                collect_exits(s, body, Some((i, body)), out);
-            }
-            (Op::Break, _) => {
-                if let Some((l, _)) = inner {
-                    out.push((s.args(i).to_vec(), s.results(l).to_vec()));
-                }
-            }
-            (Op::Continue, _) => {
-                if let Some((_, body)) = inner {
-                    out.push((s.args(i).to_vec(), s.regions[body].params.clone()));
-                }
-            }
-            _ => {}
-        }
-    }
 }
 
 /// The low and high half of one component.
@@ -372,12 +301,7 @@ impl Pairs {
                 if ty == Type::B64 =>
             {
                 let p = self.get(e, args[0]);
-                let half = p.map(|x| {
-                    let mut a = vec![x];
-                    a.extend_from_slice(&args[1..]);
-                    e.value(op, attrs, &a, Type::B32)
-                });
-                return Some(New::Pairs(vec![half]));
+                return Some(New::Pairs(vec![value_split::each(e, i, p)]));
             }
             Op::Reduce | Op::InclusiveScan | Op::ExclusiveScan if ty == Type::B64 => {
                 use tepui_ir::ReduceOp as R;

@@ -29,6 +29,17 @@ pub(crate) fn run(s: &mut Shader, parts: &mut impl Parts) -> bool {
     rewrite::run(s, &mut Split { parts, ifs: Vec::new(), loops: Vec::new() })
 }
 
+/// An instruction that moves its first operand between lanes, repeated for each part of that operand.
+pub(crate) fn each<const N: usize>(e: &mut Emit, i: Inst, parts: [Value; N]) -> [Value; N] {
+    let (op, attrs) = (e.s.insts[i].op, e.s.insts[i].attrs);
+    let mut args = e.s.args(i).to_vec();
+    parts.map(|part| {
+        args[0] = part;
+        let ty = e.ty(part);
+        e.value(op, attrs, &args, ty)
+    })
+}
+
 struct Split<'a, P> {
     parts: &'a mut P,
     /// The old results of the `if`s around this place.

@@ -1,5 +1,7 @@
 //! Settings from `TEPUI_*` environment variables.
 
+use std::path::PathBuf;
+
 use tepui_gpus::{Feature, UnknownGpu};
 
 /// The GPU that the program sees.
@@ -22,6 +24,8 @@ pub struct Config {
     pub verbose: bool,
     /// `TEPUI_ABORT_ON_FAULT=1`: a fault ends the program.
     pub abort_on_fault: bool,
+    /// `TEPUI_COVERAGE`: the file to which rows of the instruction table are appended as programs use them.
+    pub coverage: Option<PathBuf>,
     /// `TEPUI_LOG_CALLS=1`: every request is written to standard error.
     pub log_calls: bool,
 }
@@ -56,6 +60,7 @@ impl Config {
             threads,
             verbose: is_on("TEPUI_VERBOSE"),
             abort_on_fault: is_on("TEPUI_ABORT_ON_FAULT"),
+            coverage: get("TEPUI_COVERAGE").map(PathBuf::from),
             log_calls: is_on("TEPUI_LOG_CALLS"),
         })
     }

@@ -1,6 +1,7 @@
 //! The state of the library in a process: the virtual device, its tree of paths, and the open files
 //! of descriptors.
 
+use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -49,6 +50,27 @@ static OWNER: AtomicI32 = AtomicI32::new(0);
 /// after one load.
 static HINTS: [AtomicU8; 1 << 16] = [const { AtomicU8::new(0) }; 1 << 16];
 
+thread_local! {
+    /// Whether this thread is making the state. What it calls on the way, be it in the standard library or in a crate,
+    /// may open files, and those calls come to this library first.
+    static MAKING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Calls `make`, unless this thread is inside of such a call already.
+fn not_within<T>(make: impl FnOnce() -> T) -> Option<T> {
+    struct Leave;
+    impl Drop for Leave {
+        fn drop(&mut self) {
+            MAKING.set(false);
+        }
+    }
+    if MAKING.replace(true) {
+        return None;
+    }
+    let _leave = Leave;
+    Some(make())
+}
+
 /// Constructor: runs when the library is loaded.
 #[used]
 #[cfg_attr(not(test), unsafe(link_section = ".init_array"))]
@@ -78,7 +100,8 @@ fn own_pid() -> c_int {
     rustix::process::getpid().as_raw_nonzero().get()
 }
 
-/// The state of this process, or `None` if the library does nothing in it.
+/// The state of this process, or `None` if the library does nothing in it, or if this thread is making the state: calls
+/// from there are meant for libc.
 pub fn state() -> Option<&'static State> {
     let owner = OWNER.load(Ordering::Acquire);
     if owner == 0 || owner != own_pid() {
@@ -86,7 +109,7 @@ pub fn state() -> Option<&'static State> {
     }
     let mut state = STATE.load(Ordering::Acquire);
     if state.is_null() {
-        let Some(fresh) = State::new() else {
+        let Some(fresh) = not_within(State::new)? else {
             OWNER.store(0, Ordering::Release);
             return None;
         };
@@ -147,6 +170,7 @@ impl State {
             check: config.check,
             report_refusals: config.verbose,
             abort_on_fault: config.abort_on_fault,
+            coverage: config.coverage.clone(),
             observer: log(),
         };
         let device = device::device(gpu, &options).inspect_err(|e| eprintln!("tepui: {e}")).ok()?;
@@ -255,4 +279,24 @@ pub fn fail<T>(errno: Errno, value: T) -> T {
     // SAFETY: errno's location is always valid.
     unsafe { *libc::__errno_location() = errno.raw_os_error() };
     value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Asks for the state while it makes it, as an interposed `open` does.
+    fn make(depth: u32) -> Option<u32> {
+        not_within(|| {
+            assert_eq!(depth, 0, "the state is made while it is made");
+            make(depth + 1).unwrap_or(7)
+        })
+    }
+
+    #[test]
+    fn the_state_is_not_made_while_it_is_made() {
+        assert_eq!(make(0), Some(7));
+        // And again, as in a forked child.
+        assert_eq!(make(0), Some(7));
+    }
 }

@@ -645,6 +645,8 @@ impl Cx<'_> {
                         at.component = 0;
                     }
                 }
+                // Elements of a distance array are components; the members of a block begin anew.
+                IoLoc::Builtin(_) if is_block => at.component = 0,
                 IoLoc::Builtin(_) => at.component = at.component.saturating_add(1),
             }
         }

@@ -19,6 +19,8 @@ pub enum Driver {
     Lavapipe,
     /// Honeykrisp on the virtual M1.
     M1,
+    /// Tepui's own driver on the virtual M1.
+    Tepui,
 }
 
 impl Driver {
@@ -28,6 +30,7 @@ impl Driver {
         match self {
             Driver::Lavapipe => "lavapipe",
             Driver::M1 => "m1",
+            Driver::Tepui => "tepui",
         }
     }
 
@@ -36,7 +39,7 @@ impl Driver {
     pub fn device(self) -> &'static str {
         match self {
             Driver::Lavapipe => "llvmpipe",
-            Driver::M1 => "Apple M1",
+            Driver::M1 | Driver::Tepui => "Apple M1",
         }
     }
 
@@ -47,7 +50,7 @@ impl Driver {
     pub fn command(self, witness: &Path) -> Result<Command, String> {
         let (mut command, icd) = match self {
             Driver::Lavapipe => (Command::new(mesa_tool()), "lavapipe"),
-            Driver::M1 => {
+            Driver::M1 | Driver::Tepui => {
                 let tepui = witness.with_file_name("tepui");
                 if !tepui.exists() {
                     return Err(format!(
@@ -56,8 +59,12 @@ impl Driver {
                     ));
                 }
                 let mut command = Command::new(tepui);
-                command.args(["shim", "--gpu", "m1", "--"]).arg(mesa_tool());
-                (command, "honeykrisp")
+                let (verb, icd) = match self {
+                    Driver::Tepui => ("run", "none"),
+                    _ => ("shim", "honeykrisp"),
+                };
+                command.args([verb, "--gpu", "m1", "--"]).arg(mesa_tool());
+                (command, icd)
             }
         };
         command.args(["run", "--icd", icd, "--"]).arg(witness);

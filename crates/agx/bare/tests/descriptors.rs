@@ -21,12 +21,23 @@ const SAMPLES: &str = "tex_state_store ts1, u0_u1, 0, 0
 /// What a sample through a descriptor, at an address of its own if that is given, leaves; the store must come.
 fn run(descriptor: &[u8; 24], table: Option<u64>, sampler: [u8; 8], check: bool) -> JobStats {
     let mut machine = Machine::new(Options { check, ..Options::default() }).expect("a machine");
+    sample(&mut machine, SAMPLES, descriptor, table, sampler)
+}
+
+/// The same of a program like [`SAMPLES`].
+fn sample(
+    machine: &mut Machine,
+    source: &str,
+    descriptor: &[u8; 24],
+    table: Option<u64>,
+    sampler: [u8; 8],
+) -> JobStats {
     let memory = machine.buffer(64).expect("memory");
     memory.write(descriptor).expect("bound");
     let result = machine.buffer(4).expect("memory");
     let mut uniforms = address_halves(table.unwrap_or(memory.address())).to_vec();
     uniforms.extend(address_halves(result.address()));
-    let code = assemble(SAMPLES).expect("the test's program");
+    let code = assemble(source).expect("the test's program");
     let dispatch = Dispatch {
         code: &code,
         uniforms: &uniforms,
@@ -54,6 +65,39 @@ fn nearest() -> [u8; 8] {
 
 fn packed(texture: Texture) -> [u8; 24] {
     texture.pack().expect("a texture")
+}
+
+/// A sample of a tile whose eight bytes of compression metadata are `mode`.
+fn of_a_compressed_tile(mode: u8, check: bool) -> Vec<ReportKind> {
+    let mut machine = Machine::new(Options { check, ..Options::default() }).expect("a machine");
+    let (texels, metadata) = (machine.buffer(4096), machine.buffer(64));
+    let (texels, metadata) = (texels.expect("memory"), metadata.expect("memory"));
+    metadata.write(&[mode; 64]).expect("bound");
+    let descriptor = packed(Texture {
+        layout: Layout::Gpu,
+        width: 16,
+        height: 16,
+        address: texels.address(),
+        compressed: true,
+        extended: true,
+        acceleration_buffer: metadata.address(),
+        ..Texture::default()
+    });
+    let reports = sample(&mut machine, SAMPLES, &descriptor, None, nearest()).reports;
+    reports.iter().map(|report| report.kind).collect()
+}
+
+#[test]
+fn a_compressed_tile_that_nobody_wrote_is_for_the_checker() {
+    assert_eq!(of_a_compressed_tile(0, false), []);
+    assert_eq!(of_a_compressed_tile(0, true), [ReportKind::UnwrittenTile]);
+}
+
+/// What this model cannot decode may show in any picture, so everyone is told.
+#[test]
+fn a_compressed_tile_of_unknown_content_is_for_everyone() {
+    assert_eq!(of_a_compressed_tile(0x41, false), [ReportKind::UnknownCompression]);
+    assert_eq!(of_a_compressed_tile(0x41, true), [ReportKind::UnknownCompression]);
 }
 
 #[test]
@@ -97,6 +141,19 @@ fn a_table_that_is_not_mapped_reads_as_zeros() {
     let reports = run(&[0; 24], Some(0x1_0000), nearest(), true).reports;
     let kinds: Vec<ReportKind> = reports.iter().map(|report| report.kind).collect();
     assert_eq!(kinds, [ReportKind::UndefinedDescriptor, ReportKind::UnboundTexel]);
+}
+
+/// Mesa puts the offset into a register where it indexes descriptors with a number that it does not know.
+#[test]
+fn a_register_holds_the_offset_of_a_descriptor() {
+    let by_register = SAMPLES.replace("u0_u1, 0, 0", "u0_u1, r3, 0");
+    for (offset, kind) in [(0, ReportKind::UndefinedDescriptor), (24, ReportKind::UnboundTexel)] {
+        let mut machine =
+            Machine::new(Options { check: true, ..Options::default() }).expect("a machine");
+        let code = format!("mov_imm r3, {offset}, 0b0\n{by_register}");
+        let reports = sample(&mut machine, &code, &[0xfd; 24], None, nearest()).reports;
+        assert_eq!(reports.iter().map(|r| r.kind).collect::<Vec<_>>(), [kind], "{offset}");
+    }
 }
 
 #[test]

@@ -26,6 +26,7 @@ pub mod flatten_discards;
 pub mod flow;
 pub mod fold_offsets;
 pub mod group_loads;
+pub mod helper;
 pub mod link;
 pub mod lower_images;
 pub mod lower_quads;
@@ -233,14 +234,17 @@ pub fn compile_part(
     interface: &Interface,
     after: &mut dyn FnMut(&'static str, Snapshot<'_>),
 ) -> Result<Program> {
-    stack::for_shader(s).run(|| back_end(s, options, interface, after))
+    stack::for_shader(s).run(|| back_end(s, options, interface, after, false))
 }
 
+/// Selection, allocation and packing. Addresses of descriptors take their places among other uniforms; where that puts one out of the
+/// texture instructions' reach, everything is done again with `descriptors_first`.
 fn back_end(
     s: &Shader,
     options: &Options,
     interface: &Interface,
     after: &mut dyn FnMut(&'static str, Snapshot<'_>),
+    descriptors_first: bool,
 ) -> Result<Program> {
     match (s.info.stage, interface) {
         (Stage::Compute, Interface::Compute)
@@ -253,6 +257,9 @@ fn back_end(
     let io = select::stage::Io::new(s, interface)?;
     let mut stats = Stats::default();
     let mut uniforms = interface.uniforms(s);
+    if descriptors_first {
+        uniforms.descriptors_first();
+    }
     // A prolog or epilog has no uniforms of its own.
     let plan = if interface.is_beside() { preamble::Plan::default() } else { preamble::plan(s) };
     let mut preset = Vec::new();
@@ -260,6 +267,9 @@ fn back_end(
     if !plan.results.is_empty() {
         let (f, u, places) = select::select_preamble(s, uniforms, &plan, io.clone())?;
         after("preamble", Snapshot::Mir(&f));
+        if u.out_of_reach() && !descriptors_first {
+            return back_end(s, options, interface, after, true);
+        }
         (uniforms, preset) = (u, places);
         let few = u32::from(stats::tier(0));
         let back = finish(f, false, (few, 256), 0, options.checks(), &mut |_, _| {})?;
@@ -268,6 +278,9 @@ fn back_end(
     }
     let (f, uniforms, io) = select::select(s, uniforms, &preset, io)?;
     after("select", Snapshot::Mir(&f));
+    if uniforms.out_of_reach() && !descriptors_first {
+        return back_end(s, options, interface, after, true);
+    }
     let threads: u32 = s.info.workgroup_size.iter().product();
     let most = match options.registers {
         0 => stats::registers_for(threads),

@@ -81,6 +81,7 @@ pub fn varyings(v: &VertexTable, f: &FragmentTable, provoking: u8) -> Result<Var
                 (Shading::Flat, 1) => ShadeModel::FlatVertex1,
                 (Shading::Flat, _) => ShadeModel::FlatVertex2,
             };
+            let mut components = u32::from(c.count);
             let (source, base_slot) = match c.origin {
                 Origin::W => (CoefficientSource::Varying, 0),
                 Origin::Z => (CoefficientSource::FragcoordZ, 1),
@@ -94,12 +95,14 @@ pub fn varyings(v: &VertexTable, f: &FragmentTable, provoking: u8) -> Result<Var
                     let at = places.iter().find(|p| p.0 == varying).map_or(0, |p| {
                         first + u32::from(p.1 - POSITION_WORDS) + u32::from(component)
                     });
-                    let inside = at + u32::from(c.count) <= header.number_of_32_bit_slots;
-                    (CoefficientSource::Varying, if inside { at } else { 0 })
+                    // Inputs that are indexed have registers for four components each; the last location may have fewer.
+                    let there = header.number_of_32_bit_slots.saturating_sub(at);
+                    components = components.min(there.max(1));
+                    (CoefficientSource::Varying, if there > 0 { at } else { 0 })
                 }
             };
             Binding {
-                components: u32::from(c.count),
+                components,
                 shade_model,
                 source,
                 base_slot,

@@ -12,6 +12,9 @@ use tepui_agx_isa::operand::UNIFORM_HALVES;
 /// source: Mesa, agx_lower_uniform_sources.c
 const LOW_HALVES: u16 = 256;
 
+/// Half-uniforms that texture instructions can take the address of descriptors from. source: Mesa, agx_pack.c, agx_pack_texture
+const BASE_HALVES: u16 = 128;
+
 /// What a uniform holds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -230,6 +233,8 @@ pub struct Uniforms {
     high: u16,
     /// A half that an aligned uniform left free.
     gap: Option<u16>,
+    /// The next place for the address of descriptors, where they have the first halves for themselves.
+    bases: Option<u16>,
 }
 
 impl Uniforms {
@@ -254,6 +259,20 @@ impl Uniforms {
         self.pinned = pinned;
     }
 
+    /// Keeps the halves that texture instructions reach for addresses of descriptors: others begin behind them.
+    pub fn descriptors_first(&mut self) {
+        self.bases = Some(self.low.next_multiple_of(4));
+        self.low = self.low.max(BASE_HALVES);
+    }
+
+    /// Whether the address of descriptors stands where texture instructions do not reach.
+    #[must_use]
+    pub fn out_of_reach(&self) -> bool {
+        let far =
+            |u: &Uniform| matches!(u.source, Source::Descriptor { .. }) && u.half >= BASE_HALVES;
+        self.list.iter().any(far)
+    }
+
     /// No further uniform gets a place.
     pub fn seal(&mut self) {
         self.sealed = true;
@@ -264,6 +283,11 @@ impl Uniforms {
             return None;
         }
         let halves = source.halves();
+        if let (Source::Descriptor { .. }, Some(next)) = (source, &mut self.bases) {
+            let half = *next;
+            *next += halves;
+            return (half + halves <= BASE_HALVES).then_some(half);
+        }
         if halves == 1
             && let Some(gap) = self.gap.take()
         {
@@ -303,5 +327,31 @@ impl Uniforms {
     #[must_use]
     pub fn halves(&self) -> u16 {
         self.list.iter().map(|u| u.half + u.source.halves()).max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Many buffers, then the descriptors of an array of images.
+    fn place(u: &mut Uniforms) {
+        for element in 0..31 {
+            u.get(Source::BufferAddress { set: 0, binding: 0, element }).unwrap();
+        }
+        for binding in 1..9 {
+            u.get(Source::Descriptor { set: 0, binding, element: 0 }).unwrap();
+        }
+    }
+
+    #[test]
+    fn addresses_of_descriptors_stay_in_reach_when_they_come_first() {
+        let mut u = Uniforms::default();
+        place(&mut u);
+        assert!(u.out_of_reach());
+        let mut u = Uniforms::default();
+        u.descriptors_first();
+        place(&mut u);
+        assert!(!u.out_of_reach());
     }
 }

@@ -57,6 +57,7 @@ const CASES: &[(&str, &str)] = &[
     ("uniform_store 2, i16, xy, 0, r4l_r4h, 12", "R r8+2, W u12+2"),
     ("uniform_store 2, i16, x, 0, r4l, r3", "R r8+1, R r6+2, W u0+512?"),
     ("tex_state_store ts3, u4_u5, 8, 0", "W ts3+1, R u8+4"),
+    ("tex_state_store ts3, u4_u5, r5, 0", "W ts3+1, R u8+4, R r10+2"),
     (
         // Texture instructions clobber four registers.
         "texture_sample 0, 0b1100, 0b0, none, xy, 0b00, r0_r1, None, ts2, ss1, tex_2d, r8_r9, \

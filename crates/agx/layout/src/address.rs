@@ -1,10 +1,10 @@
-//! Addresses within one level.
+//! Element addresses within one level.
 
 use tepui_format::units::Extent;
 
 use crate::{Level, Tiling};
 
-/// Computes where the elements of a level lie, relative to the level's start.
+/// Computes the byte offsets of elements within a level.
 ///
 /// An address within a tile interleaves the bits of x and y, x lowest. Where a tile is wider than
 /// high, the last bit of x stands alone on top.

@@ -1,4 +1,4 @@
-//! Compressed images: the metadata buffer, and what is known of its content.
+//! Lossless compression: the metadata buffer of compressed images, and the known part of its content.
 //!
 //! A compressed image is a twiddled image followed by a **metadata buffer**. Each 16×16 samples of
 //! a compressed level are one **compression tile** with eight bytes of metadata, one byte ("mode")
@@ -32,7 +32,7 @@ pub const SUBTILE: Extent<Sa> = Extent::new(8, 4);
 /// The metadata buffer of a compressed image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metadata {
-    /// Where the buffer starts in the image.
+    /// Byte offset of the buffer in the image.
     pub offset_B: u64,
     /// Bytes from layer to layer of metadata.
     pub layer_stride_B: u64,
@@ -45,7 +45,7 @@ pub struct Metadata {
 /// The metadata of one level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MetadataLevel {
-    /// Where the level's metadata starts within its layer's.
+    /// Byte offset of the level's metadata within that of the layer.
     pub offset_B: u64,
     /// Bytes reserved, padding included.
     pub size_B: u64,
@@ -53,7 +53,7 @@ pub struct MetadataLevel {
     pub tiles: Extent<Tl>,
 }
 
-/// The rules that only compressed images have.
+/// Checks the rules of the hardware for compressed images.
 pub(crate) fn check(desc: &ImageDesc) -> Result<(), LayoutError> {
     let info = desc.shape.format.info();
     // Compression happens on the way out of the pixel back end or the depth unit.
@@ -70,8 +70,7 @@ pub(crate) fn check(desc: &ImageDesc) -> Result<(), LayoutError> {
     Ok(())
 }
 
-/// The samples of an image side by side: two samples make a pixel twice as high, four twice as wide
-/// and high.
+/// The extent of an image in samples: a pixel of two samples counts as 1x2, one of four as 2x2.
 pub fn extent_sa(px: Extent<tepui_format::units::Px>, samples: u32) -> Extent<Sa> {
     Extent::new(px.w * if samples == 4 { 2 } else { 1 }, px.h * if samples >= 2 { 2 } else { 1 })
 }
@@ -123,8 +122,8 @@ impl Metadata {
         &self.levels[..usize::from(self.level_count)]
     }
 
-    /// Where the eight bytes of a compression tile lie in the image; `None` where the level is not
-    /// compressed or has no such tile. The layer must exist.
+    /// Byte offset in the image of the metadata of a compression tile; `None` if the level is not compressed or has
+    /// no such tile. The layer must exist.
     pub fn tile_offset_B(&self, level: u32, layer: u32, x_tl: u32, y_tl: u32) -> Option<u64> {
         let level = self.levels().get(level as usize)?;
         if x_tl >= level.tiles.w || y_tl >= level.tiles.h {
@@ -149,7 +148,7 @@ fn tile_index(tiles: Extent<Tl>, x_tl: u32, y_tl: u32) -> u32 {
     interleave(x_tl & mask, y_tl & mask) + ((major & !mask) << bits)
 }
 
-/// What a subtile's mode byte says.
+/// A decoded mode byte of a subtile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SubtileMode {
     /// All samples have one colour. Where it is kept is unknown.

@@ -1,4 +1,4 @@
-//! Moves pixels between a raster image and an image in its layout.
+//! Copies of pixels between raster images and images in their layout.
 //!
 //! Raster rows hold elements from left to right: blocks where the format has blocks, all samples of
 //! a pixel together where the image is multisampled.
@@ -10,7 +10,7 @@ use tepui_tiling::{Order, Plane};
 use crate::compression::{TILE_SA, TileMetadata, extent_sa};
 use crate::{Layout, Tiling};
 
-/// Why pixels cannot be moved. Nothing was written.
+/// Why a copy is not possible. Nothing was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs)] // The message of each variant is its documentation; fields are its figures.
 pub enum MoveError {
@@ -62,7 +62,7 @@ impl ImageLayout for Layout {
 }
 
 impl Layout {
-    /// Moves a raster image into a region. `raster` starts at the region's top left; its rows are
+    /// Copies a raster image into a region. `raster` starts at the region's top left; its rows are
     /// `stride_B` bytes apart. `image` holds the whole image.
     ///
     /// Compression tiles that the region covers become uncompressed; those that it touches in part
@@ -86,7 +86,7 @@ impl Layout {
         Ok(())
     }
 
-    /// Moves a region into a raster image: the inverse of [`Layout::tile`].
+    /// Copies a region into a raster image: the inverse of [`Layout::tile`].
     pub fn detile(
         &self,
         image: &[u8],
@@ -100,8 +100,8 @@ impl Layout {
         Ok(place.detile(image, raster, stride_B, threads)?)
     }
 
-    /// Where the metadata of the compression tiles lies that a region touches. Refuses compressed
-    /// tiles, but for those that a write covers.
+    /// Byte offsets of the metadata of all compression tiles that a region touches. Compressed tiles are an error,
+    /// unless a write covers them completely.
     fn touched_metadata(
         &self,
         image: &[u8],

@@ -1,4 +1,4 @@
-//! What one says of an image before its layout is known.
+//! Descriptions of images, from which layouts are computed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use tepui_format::Format;
 use tepui_layout::Shape;
 
-/// How pixels are arranged in memory.
+/// Memory layouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tiling {
     /// Rows of pixels, a stride apart.
@@ -18,10 +18,10 @@ pub enum Tiling {
 }
 
 impl Tiling {
-    /// Every tiling.
+    /// All of them.
     pub const ALL: [Tiling; 3] = [Tiling::Linear, Tiling::Twiddled, Tiling::Compressed];
 
-    /// The word for it: `linear`, `twiddled`, `compressed`.
+    /// The name: `linear`, `twiddled`, `compressed`.
     pub const fn name(self) -> &'static str {
         match self {
             Tiling::Linear => "linear",
@@ -63,7 +63,7 @@ impl FromStr for Tiling {
     }
 }
 
-/// What the GPU will do with the image besides sampling it. Some uses need padding.
+/// Uses of the image beside sampling. Some need padding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Usage {
     /// The image is a colour, depth or stencil attachment.
@@ -77,9 +77,9 @@ pub struct Usage {
 pub struct ImageDesc {
     /// Format and size. More than one level reserves the whole chain.
     pub shape: Shape,
-    /// Arrangement in memory.
+    /// Memory layout.
     pub tiling: Tiling,
-    /// What the GPU does with it.
+    /// Uses beside sampling.
     pub usage: Usage,
     /// Bytes from row to row of a linear image; the smallest that suits the hardware if none.
     pub linear_stride_B: Option<u32>,

@@ -1,4 +1,4 @@
-//! Why an image cannot be laid out.
+//! Errors of layouts.
 
 use tepui_format::Format;
 use tepui_layout::ShapeError;

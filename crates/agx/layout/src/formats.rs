@@ -1,10 +1,10 @@
-//! Which formats the texture unit reads and the pixel back end writes.
+//! Format support: the formats that the texture unit reads and the pixel back end writes.
 
 use tepui_format::Format::{self, *};
 use tepui_format::info::{Compression, Encoding};
 use tepui_layout::FormatSupport;
 
-/// What every AGX GPU does with `format`.
+/// The support of `format`, the same on every AGX GPU.
 pub fn format_support(format: Format) -> FormatSupport {
     let block_compressed = match &format.info().encoding {
         Encoding::Compressed(Compression::Pvrtc2, _) => false,

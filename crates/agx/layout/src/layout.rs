@@ -9,7 +9,7 @@ use crate::{
     Tiling, linear, twiddled,
 };
 
-/// Where everything of an image lies.
+/// The layout of an image: sizes and offsets of levels and layers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     desc: ImageDesc,
@@ -19,7 +19,7 @@ pub struct Layout {
     pub element_B: u32,
     /// Bytes from layer to layer, or from slice to slice of a 3D image.
     pub layer_stride_B: u64,
-    /// Whether layers start at pages. The hardware needs to know to find a layer.
+    /// Whether layers are aligned to pages, which the descriptor has to say.
     pub page_aligned_layers: bool,
     /// The metadata of a compressed image.
     pub metadata: Option<Metadata>,
@@ -36,18 +36,18 @@ pub struct Level {
     pub depth_px: u32,
     /// Width and height in elements.
     pub extent_el: Extent<El>,
-    /// Where the level starts within its layer.
+    /// Byte offset of the level within its layer.
     pub offset_B: u64,
     /// Bytes reserved, padding included.
     pub size_B: u64,
-    /// Elements in a row, as the hardware counts tiles by: padded by one where a large level of a
-    /// block-compressed image lost a column.
+    /// Elements of a row from which the hardware computes the number of tiles: one more than the width where
+    /// halving dropped a column of blocks in a large level.
     pub stride_el: u32,
     /// Bytes from row to row of a linear image; of a tiled one, bytes of a row's elements.
     pub stride_B: u64,
     /// The tile; 1×1 where the image is linear.
     pub tile_el: Extent<El>,
-    /// How many tiles cover the level. The space reserved may be larger.
+    /// Number of tiles that cover the level. The reserved memory may be larger.
     pub tiles: Extent<Tl>,
 }
 
@@ -66,7 +66,10 @@ impl Level {
 }
 
 impl Layout {
-    /// Lays out an image, or says which of the hardware's rules it breaks.
+    /// Computes the layout of an image.
+    ///
+    /// # Errors
+    /// A rule of the hardware that the image breaks.
     pub fn new(desc: &ImageDesc) -> Result<Layout, LayoutError> {
         check(desc)?;
         let mut layout = Layout {
@@ -98,17 +101,17 @@ impl Layout {
         self.level_count += 1;
     }
 
-    /// The image that was laid out.
+    /// The description.
     pub fn desc(&self) -> &ImageDesc {
         &self.desc
     }
 
-    /// Every level that has space, level 0 first: the whole chain where more than one was asked.
+    /// All levels that have memory, level 0 first: the whole chain if the image has more than one.
     pub fn levels(&self) -> &[Level] {
         &self.levels[..usize::from(self.level_count)]
     }
 
-    /// Layers, or slices of a 3D image: how often the miptree repeats.
+    /// Layers, or slices of a 3D image; each has a miptree.
     pub fn slices(&self) -> u32 {
         self.desc.shape.layers.max(self.desc.shape.depth_px)
     }
@@ -119,8 +122,8 @@ impl Layout {
         self.metadata.as_ref().is_some_and(|m| m.levels().len() > level as usize)
     }
 
-    /// Where level `level` of layer `layer` (or slice of a 3D image) starts; `None` where there is
-    /// no such level or layer.
+    /// Byte offset of level `level` of layer `layer` (or slice of a 3D image); `None` if there is no such level or
+    /// layer.
     pub fn level_offset_B(&self, level: u32, layer: u32) -> Option<u64> {
         let level = self.levels().get(level as usize)?;
         (layer < self.slices()).then(|| self.layer_stride_B * u64::from(layer) + level.offset_B)
@@ -132,8 +135,8 @@ impl Layout {
         Some(LevelAddresser::new(level, self.desc.tiling, self.element_B))
     }
 
-    /// Where a sample lies (the block with it, where the format has blocks); `None` where the image
-    /// has no such sample.
+    /// Byte offset of a sample, or of its block in block-compressed formats; `None` if the image has no such
+    /// sample.
     pub fn texel_offset_B(&self, at: Texel) -> Option<u64> {
         let level = self.levels().get(at.level as usize)?;
         let inside = at.x_px < level.extent_px.w
@@ -156,7 +159,7 @@ impl Layout {
     }
 }
 
-/// The rules that every image has, then those of its tiling.
+/// Checks the rules of the hardware for all images, then those for its memory layout.
 fn check(desc: &ImageDesc) -> Result<(), LayoutError> {
     let buffer = desc.tiling == Tiling::Linear && linear::is_buffer(desc);
     let width_px = if buffer { linear::MAX_BUFFER_PX } else { MAX_EXTENT };

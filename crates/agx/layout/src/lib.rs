@@ -1,18 +1,18 @@
-//! Where every pixel of an AGX image lies.
+//! Image layouts of AGX: the address of every pixel.
 //!
-//! AGX keeps images in one of three ways ([`Tiling`]):
+//! AGX has three memory layouts ([`Tiling`]):
 //!
-//! - **linear**: rows of pixels, a stride apart; for sharing with programs that know nothing else,
-//!   and with many restrictions ([`linear`]);
+//! - **linear**: rows of pixels with a stride, for sharing with other programs; it has many restrictions
+//!   ([`linear`]);
 //! - **twiddled**: tiles in raster order, the elements within a tile in Morton order; any image may
 //!   be twiddled ([`twiddled`]);
-//! - **compressed**: twiddled, with a second buffer that says for each 16×16 samples how they are
-//!   stored ([`compression`]).
+//! - **compressed**: twiddled, with a metadata buffer that describes each tile of 16×16 samples
+//!   ([`compression`]).
 //!
 //! Describe an image with [`ImageDesc`], make a [`Layout`] of it, and ask that for sizes and
 //! addresses: [`Layout::texel_offset_B`] for one pixel with everything checked, or
 //! [`Layout::level_addresser`] for many pixels of one level. [`Layout::tile`] and
-//! [`Layout::detile`] move rectangles between a raster image and the layout.
+//! [`Layout::detile`] copy rectangles between raster images and the layout.
 //!
 //! ```
 //! use tepui_agx_layout::{ImageDesc, Layout, Texel, Tiling};
@@ -65,5 +65,5 @@ pub const MAX_EXTENT: u32 = 16384;
 /// The most samples of a pixel. source: cmdbuf.xml, "Sample Count".
 pub const MAX_SAMPLES: u32 = 4;
 
-/// The longest mip chain: 16384 halves 14 times.
+/// The most levels: 16384 halves 14 times.
 pub const MAX_LEVELS: usize = 15;

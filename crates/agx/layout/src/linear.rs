@@ -1,4 +1,4 @@
-//! Linear images: rows of pixels, a stride apart.
+//! Linear images: rows of pixels with a stride.
 //!
 //! They are 1D or 2D (arrays included), with one level, one sample and no block compression, and
 //! their stride is a multiple of 16 bytes. source: Mesa, asahi.rst, "Image layouts".
@@ -23,12 +23,12 @@ pub const MAX_LAYERS: u32 = 2048;
 /// into rows when they make the descriptor. source: Mesa, `AGX_TEXTURE_BUFFER_MAX_SIZE`.
 pub const MAX_BUFFER_PX: u32 = 1 << 27;
 
-/// Whether a linear image stands for a texel buffer, which may be longer than an image is wide.
+/// Whether a linear image is that of a texel buffer, which may be longer than the widest image.
 pub(crate) fn is_buffer(desc: &ImageDesc) -> bool {
     desc.shape.height_px == 1 && desc.shape.layers == 1 && desc.linear_stride_B.is_none()
 }
 
-/// The rules that only linear images have.
+/// Checks the rules of the hardware for linear images.
 pub(crate) fn check(desc: &ImageDesc) -> Result<(), LayoutError> {
     let block = desc.shape.format.info().block;
     let dimension = match desc.shape.dimension {
@@ -71,7 +71,7 @@ pub(crate) fn check(desc: &ImageDesc) -> Result<(), LayoutError> {
 fn stride_B(desc: &ImageDesc) -> u64 {
     match desc.linear_stride_B {
         Some(stride_B) => u64::from(stride_B),
-        // Without a stride from outside, rows start at cache lines.
+        // Rows are aligned to cache lines if no stride is given.
         None => {
             let row_B =
                 u64::from(desc.shape.width_px) * u64::from(desc.shape.format.info().block.bytes);
@@ -80,12 +80,12 @@ fn stride_B(desc: &ImageDesc) -> u64 {
     }
 }
 
-/// Bytes from layer to layer: cache lines, because that is what the descriptor counts in.
+/// Bytes from layer to layer: a multiple of cache lines, the unit of the descriptor.
 fn layer_stride_B(desc: &ImageDesc) -> u64 {
     (stride_B(desc) * u64::from(desc.shape.height_px)).next_multiple_of(CACHE_LINE_B)
 }
 
-/// Lays out a linear image that passed [`check`].
+/// Computes the layout of a linear image that passed [`check`].
 pub(crate) fn lay_out(layout: &mut Layout, desc: &ImageDesc) {
     let extent_el = Extent::new(desc.shape.width_px, desc.shape.height_px);
     layout.layer_stride_B = layer_stride_B(desc);

@@ -23,7 +23,7 @@ pub const fn page_tile(element_B: u32) -> Extent<El> {
     Extent::new(1 << log2_elements.div_ceil(2), 1 << (log2_elements / 2))
 }
 
-/// The rules that twiddled and compressed images share.
+/// Checks the rules of the hardware for twiddled and compressed images.
 pub(crate) fn check(desc: &ImageDesc) -> Result<(), LayoutError> {
     let info = desc.shape.format.info();
     let block_B = info.block.bytes;
@@ -37,7 +37,7 @@ pub(crate) fn check(desc: &ImageDesc) -> Result<(), LayoutError> {
     Ok(())
 }
 
-/// Lays out the miptree of an image that passed [`check`].
+/// Computes the miptree of an image that passed [`check`].
 pub(crate) fn lay_out(layout: &mut Layout, desc: &ImageDesc) {
     let info = desc.shape.format.info();
     let block = info.block.extent();
@@ -47,7 +47,7 @@ pub(crate) fn lay_out(layout: &mut Layout, desc: &ImageDesc) {
     let level0_el = level0_px.to_el(block);
     let level0_tl = level0_el.to_tl(tile);
 
-    // Whole blocks are what is halved to find the first small level.
+    // The first small level is found by halving the size in whole blocks.
     let covered_px = Extent::<Px>::new(level0_el.w * block.w, level0_el.h * block.h);
     let large_levels = (0..)
         .find(|&l| {

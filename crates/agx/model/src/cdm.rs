@@ -10,7 +10,7 @@ use crate::usc::launch::Grid;
 use crate::usc::program::Programs;
 use crate::{Gpu, pipeline};
 
-/// What a launch costs beside its instructions, in instructions.
+/// Cost of a launch besides its instructions, counted in instructions.
 const LAUNCH_COST: u64 = 1024;
 /// Threads of a workgroup. source: Apple's Metal feature set tables.
 const MAX_WORKGROUP_THREADS: u64 = 1024;
@@ -45,7 +45,7 @@ pub fn run(gpu: &Gpu, vm: &AddressSpace, job: &ComputeJob) -> Result<JobStats, J
     Err(stream.fault("the control stream does not end"))
 }
 
-/// Executes the launch at the stream's place; returns its size in bytes.
+/// Executes the launch block at the stream's position; returns its size in bytes.
 fn launch(
     gpu: &Gpu,
     stream: &Stream<'_>,

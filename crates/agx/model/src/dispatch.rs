@@ -1,4 +1,4 @@
-//! Spreads a dispatch's workgroups over the worker threads.
+//! Distributes the workgroups of a dispatch over worker threads.
 
 use tepui_softgpu::{AddressSpace, RangeCache};
 
@@ -11,7 +11,7 @@ use crate::usc::workgroup::Worker;
 use crate::workers::{Budget, share};
 
 impl Gpu {
-    /// Runs the preshader of a launch, if it has one; what it left is in the launch then.
+    /// Runs the preshader of a launch, if it has one, and copies the registers that it wrote to the launch.
     pub(crate) fn prepare<'v>(
         &self,
         vm: &AddressSpace,
@@ -97,7 +97,7 @@ impl Gpu {
     }
 }
 
-/// What a worker did.
+/// The results of a worker.
 pub(crate) fn done(worker: Worker<'_>) -> JobStats {
     let (soft_faults, first_soft_fault) = worker.soft_faults();
     JobStats {

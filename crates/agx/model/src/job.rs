@@ -1,8 +1,8 @@
-//! What a job is: the control registers that the firmware sets, and how a job ends.
+//! Jobs: the control registers that the firmware sets, and the results, reports and faults of a job.
 
 use std::fmt;
 
-/// A unit of the GPU, as the sources of a fault name it.
+/// The unit of the GPU that a fault comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Compute data master: the control stream of dispatches.
@@ -151,7 +151,7 @@ pub enum ReportKind {
     UnwrittenTile,
     /// A tile of a compressed image is read whose contents this model cannot decode.
     UnknownCompression,
-    /// A texture is read through a descriptor that is not there or that this model cannot decode.
+    /// A texture is read through a missing descriptor, or one that this model cannot decode.
     UndefinedDescriptor,
     /// A texture instruction reads a texel that is not bound.
     UnboundTexel,
@@ -189,7 +189,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// What a finished job did.
+/// The results of a finished job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobStats {
     /// Dispatches (compute) or draws (render).
@@ -200,14 +200,14 @@ pub struct JobStats {
     pub instructions: u64,
     /// Shader accesses of memory that is not bound: loads of zero and dropped stores.
     pub soft_faults: u64,
-    /// One of them.
+    /// The first of them.
     pub first_soft_fault: Option<tepui_softgpu::Fault>,
-    /// What checks found, each once a job.
+    /// The reports of the checker, each once.
     pub reports: Vec<Report>,
 }
 
 impl JobStats {
-    /// Adds another part of the same job.
+    /// Adds the results of another part of the same job.
     pub fn merge(&mut self, other: &JobStats) {
         self.launches += other.launches;
         self.threads += other.threads;
@@ -222,7 +222,7 @@ impl JobStats {
     }
 }
 
-/// Why a job did not end well: the device is lost after it.
+/// The fault that ended a job. The device is lost after it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{unit}: {what}{}", location(.program, .packet))]
 pub struct JobFault {
@@ -259,17 +259,17 @@ fn location(program: &Option<ProgramPoint>, packet: &Option<u64>) -> String {
 }
 
 impl JobFault {
-    /// A fault with no place yet.
+    /// A fault without a position.
     pub fn new(unit: Unit, what: impl Into<String>) -> JobFault {
         JobFault { unit, what: what.into(), program: None, packet: None }
     }
 
-    /// A job whose budget is spent.
+    /// The fault of a job that exceeds its budget.
     pub fn endless(unit: Unit) -> JobFault {
         JobFault::new(unit, "the job is taken for endless")
     }
 
-    /// Work of a kind that the model does not execute.
+    /// The fault of a job that needs something that the model does not implement.
     pub fn unimplemented(unit: Unit, what: &str) -> JobFault {
         JobFault::new(unit, format!("{what} are not executed by this model yet"))
     }

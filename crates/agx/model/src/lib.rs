@@ -4,11 +4,13 @@
 //! the hardware's control registers — and an address space to [`Gpu`]. Everything else is read from
 //! GPU memory, as silicon does.
 //!
-//! Modules carry the names of the hardware's units: [`cdm`] walks compute control streams,
-//! [`render`] draws what vertex control streams say, [`pipeline`] loads what USC words name, [`dispatch`] spreads workgroups over threads (`workers` has how work is shared), [`usc`]
-//! executes machine code; textures and images are `tepui_agx_texture`'s.
+//! Modules are named after the hardware's units: [`cdm`] walks compute control streams, [`render`] executes vertex
+//! control streams, [`pipeline`] loads the state that USC words name, [`usc`] executes machine code. [`dispatch`]
+//! distributes workgroups over threads (`workers` limits what a job may cost). Textures and images are in
+//! `tepui_agx_texture`.
 
 pub mod cdm;
+mod coverage;
 mod dispatch;
 pub mod isp;
 mod job;
@@ -22,6 +24,7 @@ mod uvs;
 mod vdm;
 mod workers;
 
+pub use coverage::Coverage;
 pub use render::attachments::{Aspect, Attachment};
 
 pub use job::{
@@ -35,42 +38,44 @@ use tepui_softgpu::{AddressSpace, BufferPool, WorkerPool};
 pub use tepui_hostvec::Target;
 use usc::program::Translation;
 
-/// How a [`Gpu`] runs.
+/// Options of a [`Gpu`].
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Worker threads; 0 takes one for each core of the host, at most [`MAX_WORKERS`].
     pub threads: usize,
-    /// Report what silicon would hide: reads of registers and memory that were never written, and
-    /// uses of a load's result before it was waited for.
+    /// Run the checker: report reads of registers and memory that were never written, and uses of a load's result
+    /// before the wait for it.
     pub check: bool,
     /// The word that registers, local memory and scratch memory hold until a program writes them. Silicon leaves there
     /// what ran before; the default, 0, hides a missing initialisation. `r0l`, the execution mask's counter, starts at
     /// 0 all the same, and uniform registers that no USC word loads read as 0.
     pub uninitialised: u32,
-    /// Instructions that one SIMD-group may execute before the job is taken for an endless loop.
+    /// Instructions that one SIMD-group may execute before the job counts as an endless loop.
     pub instruction_budget: u64,
-    /// Work of a whole job before it is taken for one that never ends: instructions of all its
-    /// SIMD-groups, and what launches and empty workgroups cost beside them.
+    /// Cost of a whole job at which it counts as endless: the instructions of all its SIMD-groups, and a cost for
+    /// each launch and empty workgroup.
     pub job_budget: u64,
     /// The launch block of the control stream has the two further words of the multi-cluster G14
     /// parts.
     pub wide_launch: bool,
-    /// Runs of a program, counted by SIMD-groups, after which it is translated to the host's own code
-    /// if the host can run that; `u32::MAX` leaves all to the interpreter. Results are the same.
+    /// Number of SIMD-groups that run a program before it is translated to host code, if the host supports that;
+    /// `u32::MAX` interprets all programs. Results are the same.
     pub translate_after: u32,
-    /// What they are translated to; `None` for the fastest that the host has. One that the host lacks leaves
-    /// all to the interpreter.
+    /// The target of translation; `None` for the fastest that the host has. With a target that the host lacks, all
+    /// programs are interpreted.
     pub target: Option<Target>,
-    /// Draws of a render command that are executed; those behind them are left out.
+    /// Number of draws of a render command that are executed; later ones are skipped.
     pub draws: u64,
+    /// Receives the rows of the instruction table that programs use.
+    pub coverage: Option<Coverage>,
 }
 
-/// A word for [`Options::uninitialised`] that tests notice: not a number as a float of 32 bits and as the upper half of
-/// a register, and far outside of memory as an offset.
+/// A word for [`Options::uninitialised`] that tests notice: NaN as a 32-bit float, NaN as a 16-bit float in the upper
+/// half, and out of bounds as an offset.
 pub const POISON: u32 = 0x7fc5_a3b1;
 
-/// Most worker threads: each plays a shader core, for which drivers prepare scratch memory, and the
-/// smallest chip has this many.
+/// The most worker threads. Each acts as one shader core, for which drivers prepare scratch memory; the smallest
+/// chip has this many.
 pub const MAX_WORKERS: usize = 7;
 
 impl Default for Options {
@@ -85,6 +90,7 @@ impl Default for Options {
             translate_after: 16,
             target: None,
             draws: u64::MAX,
+            coverage: None,
         }
     }
 }
@@ -102,10 +108,11 @@ pub struct Gpu {
 impl Gpu {
     /// A GPU in its state after reset.
     pub fn new(options: Options) -> Gpu {
-        let programs = usc::program::Cache::new(Translation {
+        let translation = Translation {
             after: options.translate_after,
             target: options.target.or_else(Target::best),
-        });
+        };
+        let programs = usc::program::Cache::new(translation, options.coverage.clone());
         let pool = WorkerPool::new(options.threads, MAX_WORKERS, "agx-core");
         Gpu { options, pool, programs, scenes: Default::default(), frames: Default::default() }
     }

@@ -8,10 +8,10 @@ use crate::job::{Helper, JobFault, Unit};
 use crate::usc::launch::{Launch, TileLayout, UNIFORM_HALVES};
 use crate::usc::program::Programs;
 
-/// Words of a pipeline before it is taken for one that never ends.
+/// Words of a pipeline at which it counts as endless.
 const WORD_BUDGET: usize = 256;
 
-/// Where a pipeline is and what surrounds it.
+/// A pipeline and the state that it needs.
 pub struct Pipeline<'a> {
     /// The address space.
     pub vm: &'a AddressSpace,

@@ -1,5 +1,5 @@
-//! Primitive processing pipe: the fixed-function state of draws. Records in memory overwrite what
-//! they announce; everything else stays as earlier records left it.
+//! Primitive processing pipe (PPP): the fixed-function state of draws. A record in memory overwrites the state that
+//! its header names; other state keeps the values of earlier records.
 
 use tepui_agx_packets::ppp::{
     Cull, Cull2, DepthBiasScissor, FragmentControl, FragmentFace, FragmentFace2,
@@ -19,7 +19,7 @@ const MAX_WORDS: usize = 255;
 /// Pixels of a unit of the region clip, in each direction.
 const REGION_PX: u32 = 32;
 
-/// State as the records so far left it.
+/// The current state.
 #[derive(Clone, Debug, Default)]
 pub struct Latch {
     control: FragmentControl,
@@ -33,7 +33,7 @@ pub struct Latch {
     pub viewports: Vec<Viewport>,
     /// Smallest w.
     pub w_clamp: f32,
-    /// What the vertex outputs hold beside the position.
+    /// The vertex outputs besides the position.
     pub output_select: OutputSelect,
     /// Varyings of 32 bits by kind.
     pub varyings_32: VaryingCounts,
@@ -41,7 +41,7 @@ pub struct Latch {
     pub varyings_16: VaryingCounts,
     /// Culling and clipping.
     pub cull: Cull,
-    /// More of it.
+    /// Further culling state.
     pub cull2: Cull2,
     shader_word0: FragmentShaderWord0,
     shader_word1: FragmentShaderWord1,
@@ -49,11 +49,11 @@ pub struct Latch {
     occlusion: FragmentOcclusionQuery,
     /// 32-bit words of a vertex's outputs.
     pub output_size: u32,
-    /// A record came since the last [`Latch::state`].
+    /// Whether a record was read since the last [`Latch::state`].
     changed: bool,
 }
 
-/// A record that is being read.
+/// A reader of one record.
 struct Record<'a> {
     address: u64,
     bytes: &'a [u8],
@@ -191,7 +191,7 @@ impl Latch {
         }))
     }
 
-    /// Forgets that the last state was handed out: the next draw gets one.
+    /// Makes the next draw get its state even if it is the same as that of the draw before.
     pub fn restate(&mut self) {
         self.changed = true;
     }

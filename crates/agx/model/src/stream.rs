@@ -1,4 +1,4 @@
-//! A reader of control streams that says where it is when something is wrong.
+//! A reader of control streams, whose errors have the address of the block.
 
 use tepui_packets::Packet;
 use tepui_softgpu::AddressSpace;
@@ -7,14 +7,14 @@ use crate::job::{JobFault, Unit};
 
 /// Nesting of stream links that return. source: Mesa's decode.c reserves 16.
 pub const CALL_DEPTH: usize = 16;
-/// Blocks of a stream before it is taken for one that never ends.
+/// Blocks of a stream at which it counts as endless.
 pub const BLOCK_BUDGET: u64 = 1 << 22;
 
-/// A control stream and the place of the block that is being executed.
+/// A control stream and the address of the current block.
 pub struct Stream<'a> {
     /// The address space.
     pub vm: &'a AddressSpace,
-    /// Whose stream it is.
+    /// The unit that reads it.
     pub unit: Unit,
     /// GPU address of the block.
     pub at: u64,
@@ -22,17 +22,17 @@ pub struct Stream<'a> {
 }
 
 impl<'a> Stream<'a> {
-    /// A stream at its first block.
+    /// A reader at the first block of a stream.
     pub fn new(vm: &'a AddressSpace, unit: Unit, at: u64) -> Stream<'a> {
         Stream { vm, unit, at, returns: Vec::new() }
     }
 
-    /// A fault at the block.
+    /// A fault at the current block.
     pub fn fault(&self, what: impl Into<String>) -> JobFault {
         JobFault { packet: Some(self.at), ..JobFault::new(self.unit, what) }
     }
 
-    /// Gives a fault that has no place that of the block.
+    /// Adds the address of the current block to a fault that has none.
     pub fn place(&self, fault: JobFault) -> JobFault {
         JobFault { packet: fault.packet.or(Some(self.at)), ..fault }
     }
@@ -47,7 +47,7 @@ impl<'a> Stream<'a> {
         self.fault(format!("the control stream cannot be read: {fault}"))
     }
 
-    /// Reads a packet `offset` bytes on.
+    /// Reads the packet at a byte offset from the current block.
     pub fn packet<P: Packet>(&self, offset: u64) -> Result<P, JobFault> {
         let mut bytes = [0; 32];
         let bytes = &mut bytes[..P::INFO.size_bytes];
@@ -70,12 +70,13 @@ impl<'a> Stream<'a> {
         Ok(words)
     }
 
-    /// Goes on behind a block of this size.
+    /// Goes to the next block, past one of `size` bytes.
     pub fn skip(&mut self, bytes: u64) {
         self.at = self.at.wrapping_add(bytes);
     }
 
-    /// Goes on elsewhere; with `size`, the word behind this block of that size is remembered.
+    /// Jumps to an address. With `size`, the size of the current block, it is a call: the next block is pushed on the
+    /// stack of return addresses.
     pub fn link(&mut self, target: u64, size: Option<u64>) -> Result<(), JobFault> {
         if let Some(size) = size {
             if self.returns.len() == CALL_DEPTH {
@@ -87,7 +88,7 @@ impl<'a> Stream<'a> {
         Ok(())
     }
 
-    /// Goes back behind the last link that asked for it.
+    /// Returns to the block after the last call.
     pub fn pop(&mut self) -> Result<(), JobFault> {
         match self.returns.pop() {
             Some(address) => {

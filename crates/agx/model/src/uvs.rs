@@ -1,6 +1,6 @@
-//! Unified vertex store: runs vertex programs and keeps what they write.
+//! Unified vertex store (UVS): runs vertex programs and stores their outputs.
 //!
-//! A vertex is a run of words: the position, varyings of 32 bits (smooth, flat, linear), pairs of
+//! The outputs of a vertex are consecutive words: the position, varyings of 32 bits (smooth, flat, linear), pairs of
 //! varyings of 16 bits, point size, layer and viewport, clip distances. [`Layout`] says where each
 //! lies. source: docs/drivers/asahi.rst, "Hardware varyings"; agx_uvs.h, `enum uvs_group`.
 
@@ -16,32 +16,32 @@ use crate::usc::stage::{INSTANCE_REGISTER, Stage, VERTEX_REGISTER, VertexStage};
 use crate::usc::workgroup::Worker;
 use crate::workers::{Budget, share};
 
-/// SIMD-groups that a worker takes at a time.
+/// SIMD-groups of a work item.
 const GROUPS_AT_A_TIME: usize = 4;
 
-/// What a vertex program is given.
+/// The inputs of a vertex program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Vertex {
-    /// Index of the vertex, with what the draw adds to it.
+    /// Index of the vertex, base vertex included.
     pub index: u32,
     /// Instance, from 0.
     pub instance: u32,
 }
 
-/// Where the words of a vertex lie.
+/// The layout of the outputs of a vertex.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
     /// Words of a vertex.
     pub stride: usize,
     /// The point size.
     pub point_size: Option<usize>,
-    /// Layer in the low half, viewport in the high half, as far as either is selected.
+    /// Layer in the low half, viewport in the high half, if selected.
     pub target: Option<usize>,
     /// The layer is selected.
     pub layer: bool,
     /// The viewport is selected.
     pub viewport: bool,
-    /// Clip distances: the first word, and the planes, a bit each.
+    /// Clip distances: the first word, and a mask of planes.
     pub clip_distances: (usize, u16),
 }
 
@@ -84,8 +84,8 @@ impl Layout {
     }
 }
 
-/// Runs the program of a launch, already prepared, for vertices and leaves their words in `outputs`,
-/// `stride` for each.
+/// Runs the program of a prepared launch for vertices and stores their outputs in `outputs`, `stride` words for
+/// each.
 pub fn shade(
     gpu: &Gpu,
     vm: &AddressSpace,
@@ -127,7 +127,7 @@ fn preload(registers: &mut [Row], vertices: &[Vertex]) {
     }
 }
 
-/// Vertices of an indexed draw that were already run, by index: a cache with one entry for each set.
+/// A direct-mapped cache of the shaded vertices of an indexed draw, by index.
 pub struct Reuse {
     entries: Box<[Entry; Reuse::SETS]>,
     epoch: u32,
@@ -149,7 +149,7 @@ impl Default for Reuse {
 impl Reuse {
     const SETS: usize = 4096;
 
-    /// Forgets all vertices: another instance or draw begins.
+    /// Empties the cache, at the start of an instance or draw.
     pub fn clear(&mut self) {
         match self.epoch.checked_add(1) {
             Some(epoch) => self.epoch = epoch,
@@ -157,7 +157,7 @@ impl Reuse {
         }
     }
 
-    /// Where the vertex's words are; `place` if it was not there, which is remembered.
+    /// The first output word of a vertex. A vertex that is not in the cache is inserted with `place`.
     pub fn place(&mut self, index: u32, place: u32) -> u32 {
         let entry = &mut self.entries[index as usize % Reuse::SETS];
         if entry.epoch != self.epoch || entry.index != index {

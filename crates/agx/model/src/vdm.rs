@@ -1,4 +1,4 @@
-//! Vertex data master: walks a vertex control stream, keeps its state and hands on draws.
+//! Vertex data master (VDM): walks a vertex control stream, keeps its state and executes draws.
 
 use tepui_agx_packets::vdm::{
     Barrier, BlockType, IndexList, IndexListBufferLo, IndexListBufferSize, IndexListCount,
@@ -12,10 +12,10 @@ use crate::job::{JobFault, Unit};
 use crate::render::geometry::Geometry;
 use crate::stream::{BLOCK_BUDGET, Stream};
 
-/// State as the blocks so far left it.
+/// The current state.
 #[derive(Clone, Debug, Default)]
 pub struct VertexState {
-    /// The index that ends a strip. What it is after reset is unknown; zero is what Mesa assumes.
+    /// The primitive restart index. Its value after reset is unknown; Mesa assumes zero.
     pub restart_index: u32,
     /// Registers that the pipeline loads.
     pub word0: StateVertexShaderWord0,
@@ -34,16 +34,16 @@ pub struct Indices {
     pub address: u64,
     /// Size of one.
     pub size: IndexSize,
-    /// How many the buffer holds; `None` for no bound.
+    /// Number of indices in the buffer; `None` if unbounded.
     pub bound: Option<u64>,
-    /// The index that ends a strip.
+    /// The primitive restart index.
     pub restart: Option<u32>,
 }
 
 /// A draw with its counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Draw {
-    /// What the vertices form.
+    /// Primitive type.
     pub primitive: Primitive,
     /// Indices, if the draw has any.
     pub indices: Option<Indices>,
@@ -51,7 +51,7 @@ pub struct Draw {
     pub count: u32,
     /// Instances.
     pub instances: u32,
-    /// What is added to each index, or the first vertex.
+    /// Base vertex of indexed draws, else the first vertex.
     pub start: u32,
 }
 
@@ -109,7 +109,7 @@ pub fn run(geometry: &mut Geometry<'_>, address: u64) -> Result<(), JobFault> {
     Err(stream.fault("the control stream does not end"))
 }
 
-/// Words of a block that come one after the other if their bit announces them.
+/// The optional words of a block, each present if its bit in the header is set.
 struct Words<'a> {
     stream: &'a Stream<'a>,
     offset: u64,
@@ -133,7 +133,7 @@ impl Words<'_> {
     }
 }
 
-/// Latches vertex state; returns the size of the block.
+/// Executes a block of vertex state; returns its size.
 fn state_update(geometry: &mut Geometry<'_>, stream: &Stream<'_>) -> Result<u64, JobFault> {
     let has: State = stream.packet(0)?;
     let mut words = Words { stream, offset: size_of::<State>() };
@@ -155,7 +155,7 @@ fn state_update(geometry: &mut Geometry<'_>, stream: &Stream<'_>) -> Result<u64,
     Ok(if has.tessellation_scale_present { size } else { size.next_multiple_of(8) })
 }
 
-/// The draw at the stream's place and the size of its block.
+/// Decodes the draw at the stream's position; returns it with the size of its block.
 fn index_list(stream: &Stream<'_>, restart_index: u32) -> Result<(Draw, u64), JobFault> {
     let head: IndexList = stream.packet(0)?;
     if head.unk_1_present || head.unk_2_present {

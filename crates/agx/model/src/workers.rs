@@ -1,4 +1,4 @@
-//! Work that the GPU's shader cores share, and what it may cost.
+//! Sharing of work among shader cores, and the budget of a job.
 
 use tepui_softgpu::worker_pool;
 
@@ -6,14 +6,14 @@ use crate::Gpu;
 use crate::job::{JobFault, Unit};
 use crate::usc::fpmode::FlushSubnormals;
 
-/// What a job may still cost before it is taken for endless, in instructions.
+/// The remaining budget of a job, in instructions; a job that exceeds it counts as endless.
 pub(crate) struct Budget {
     budget: worker_pool::Budget,
     unit: Unit,
 }
 
 impl Budget {
-    /// A budget of which something is spent already; `unit` is where it runs out.
+    /// A budget, part of which is spent already; `unit` is the source of the fault if it is exceeded.
     pub fn new(spent: u64, most: u64, unit: Unit) -> Budget {
         Budget { budget: worker_pool::Budget::new(spent, most), unit }
     }
@@ -30,7 +30,7 @@ impl Budget {
 /// As [`worker_pool::WorkerPool::share`], with the hardware's floating-point mode on each worker.
 ///
 /// # Errors
-/// If the host gives no threads. What became of the work is the second value.
+/// If the host cannot start threads. The second value is the result of the work.
 pub(crate) fn share<P, W, R: Send>(
     gpu: &Gpu,
     items: impl ExactSizeIterator<Item = P> + Send,

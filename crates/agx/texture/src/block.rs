@@ -1,4 +1,4 @@
-//! A tile of the tilebuffer to an image.
+//! Block image stores: writes a tile of the tilebuffer to an image.
 
 use tepui_agx_packets::texture::TextureType;
 use tepui_softgpu::Access;
@@ -55,11 +55,11 @@ impl Unit {
     }
 }
 
-/// For each byte of a texel, the byte of the tile's pixel that it is; `None` if a conversion stands in
-/// between.
+/// For each byte of a texel, the byte of the tile's pixel that is copied to it; `None` if the store converts
+/// between formats.
 fn bytes_as_they_are(pbe: &Pbe, format: TileFormat) -> Option<[u8; MAX_BYTES]> {
     if format.packed().is_some() {
-        // Every pixel that was stored is what packing its channels again would give.
+        // Packing the channels of a stored pixel again gives the same bits.
         let same = Some(format.word_format()) == pbe.tile_format && pbe.swizzle == [0, 1, 2, 3];
         return same.then(|| std::array::from_fn(|byte| byte as u8));
     }
@@ -82,7 +82,7 @@ fn bytes_as_they_are(pbe: &Pbe, format: TileFormat) -> Option<[u8; MAX_BYTES]> {
     }
     let mut order = [0; MAX_BYTES];
     for (channel, bytes) in order.chunks_exact_mut(unit).enumerate().take(channels) {
-        // A component that the tile does not keep.
+        // The tile format has no such component.
         if pbe.swizzle[channel] >= channels {
             return None;
         }
@@ -93,7 +93,7 @@ fn bytes_as_they_are(pbe: &Pbe, format: TileFormat) -> Option<[u8; MAX_BYTES]> {
     Some(order)
 }
 
-/// The part of a tile that is inside of the image.
+/// The part of a tile that lies inside the image.
 struct Area<'a> {
     level: &'a Level,
     x: [u32; 2],
@@ -103,18 +103,18 @@ struct Area<'a> {
     local: &'a [u8],
 }
 
-/// What happens to the bytes of a pixel on the way.
+/// How the bytes of a pixel are permuted between tile and image.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
-    /// Nothing.
+    /// Not at all.
     Same,
-    /// The first and the third of four bytes change places.
+    /// Bytes 0 and 2 of four are swapped (BGRA).
     Swapped,
 }
 
 impl Area<'_> {
-    /// Copies rows of pixels, or four rows at a time, if the image is in one piece and its texels lie in
-    /// rows or in squares of four by four. False if not: then nothing was done.
+    /// Copies whole rows of pixels, or four rows at a time. Requires an image that is contiguous in host memory
+    /// and linear, or twiddled in squares of 4x4 texels; otherwise returns false and copies nothing.
     fn copy_rows<M: Memory>(&self, memory: &mut M, pbe: &Pbe, order: &[u8; MAX_BYTES]) -> bool {
         let image = &pbe.image;
         let bytes = image.sample_bytes as usize;
@@ -149,7 +149,7 @@ impl Area<'_> {
         }
     }
 
-    /// Copies pixels of the size of `T`, all samples together. False if the tile is not inside of local
+    /// Copies pixels of the size of `T`, all samples together. Returns false if the tile is not inside local
     /// memory.
     ///
     /// # Safety
@@ -166,7 +166,7 @@ impl Area<'_> {
         for (y, row) in texels[..height].iter_mut().enumerate() {
             let from = self.local[first(y)..].as_ptr();
             let pixels = row[..width].iter_mut().enumerate();
-            // The usual distances are known when this is compiled.
+            // The usual strides as constants, so that the loops are specialised for them.
             if step == size_of::<T>() {
                 // SAFETY: the last pixel of the last row is inside of local memory.
                 pixels.for_each(|(x, pixel)| unsafe {
@@ -199,7 +199,7 @@ impl Area<'_> {
         [self.x, self.y].map(|[from, to]| (to - from) as usize)
     }
 
-    /// Copies bytes. False if the image is not side by side in host memory: then nothing was done.
+    /// Copies the bytes of pixels. Returns false, with nothing copied, if the image is not contiguous in host memory.
     fn copy<M: Memory>(
         &self,
         memory: &mut M,
@@ -296,7 +296,7 @@ impl Area<'_> {
     }
 }
 
-/// Copies a texel; the usual sizes without a call.
+/// Copies a texel; the usual sizes are inlined.
 ///
 /// # Safety
 /// Both pointers must be valid for `bytes` bytes and not overlap.
@@ -312,14 +312,14 @@ unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
     }
 }
 
-/// The components of a pixel in the tile as the packer wants them: floats' bits or integers. Formats
-/// of bits hold what the image holds: floats of their size for images of floats and fixed point.
+/// The components of a pixel of the tile as input of the packer: bits of floats, or integers. Integer tile
+/// formats hold the image's own values: floats of that size if the image has floats or fixed point.
 /// source: Mesa's agx_compile.c, `agx_emit_block_image_store`, which names halves I16
 fn stored(pbe: &Pbe, format: TileFormat, from: &[u8]) -> Option<[u32; 4]> {
-    // Of a pixel at the end of local memory, only the channels that the image has are there.
+    // A pixel at the end of local memory has only the channels that the image has.
     let count = pbe.tile_packer.channels();
     let mask = (1u8 << count) - 1;
-    // What was converted to sRGB stays as it is.
+    // Already converted to sRGB when it was written to the tilebuffer.
     let format = if format == TileFormat::Srgba8 { TileFormat::U8Norm } else { format };
     let value = format.load(mask, from)?;
     if format.value() == Value::Float || !pbe.tile_packer.is_float() {

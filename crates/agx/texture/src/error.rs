@@ -1,4 +1,4 @@
-//! Why a texture or image access cannot be done.
+//! Errors of texture and image accesses.
 
 use tepui_agx_layout::LayoutError;
 use tepui_agx_packets::Problem;
@@ -6,7 +6,7 @@ use tepui_agx_packets::texture::{Channels, Layout, TextureType};
 use tepui_format::Format;
 use tepui_texel::FormatError;
 
-/// A descriptor that this model cannot work with.
+/// Why a descriptor cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unsupported {
     /// Bits whose meaning is unknown.
@@ -22,16 +22,16 @@ pub enum Unsupported {
         /// Converted from or to sRGB.
         srgb: bool,
     },
-    /// The format is known, but not decoded here.
+    /// The format is known, but not implemented.
     #[error("texels of {0} are not decoded by this model")]
     Undecoded(Format),
-    /// The pixel back end does not write blocks.
+    /// The pixel back end does not write block-compressed formats.
     #[error("{0} is not a format that the pixel back end writes")]
     NotWritable(Format),
-    /// How texels lie in memory is unknown.
+    /// The memory layout is unknown.
     #[error("the content of layout {0} is unknown")]
     Layout(Layout),
-    /// A shape that the hardware's layouts do not have.
+    /// The hardware has no layout for this shape of image.
     #[error("{0}")]
     Shape(#[from] LayoutError),
     /// A combination of fields whose meaning is unknown.
@@ -39,7 +39,7 @@ pub enum Unsupported {
     Unknown(&'static str),
 }
 
-/// An access that failed: the job ends with it.
+/// An access that ends the job with a fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// A texel that is written or loaded to a tile is not mapped. Unlike loads and stores of shaders, this is

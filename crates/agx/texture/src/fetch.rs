@@ -1,4 +1,4 @@
-//! Reads texels: from element numbers to their bits.
+//! Texel fetch: from element indices to the bits of texels.
 
 use tepui_agx_layout::PAGE_B;
 use tepui_agx_packets::Packet;
@@ -20,13 +20,13 @@ pub(crate) struct Fetcher<'a, M> {
     pub image: &'a Image,
     /// Lanes that read.
     pub exec: u32,
-    /// Lanes that met a page of a sparse image that is not there.
+    /// Lanes that read a non-resident page of a sparse image.
     pub absent: u32,
-    /// The whole image in host memory.
+    /// The host address of the image if all of it is contiguous.
     pub(crate) whole: Option<*const u8>,
 }
 
-/// Which texels of a level lanes read.
+/// The texel of a level that each lane reads.
 pub(crate) struct Texels<'a> {
     pub level: &'a Level,
     /// Column and row, inside the level.
@@ -35,7 +35,7 @@ pub(crate) struct Texels<'a> {
     pub layer: &'a Row,
     /// Sample, below the image's.
     pub sample: &'a Row,
-    /// All bits in the lanes that need no texel: theirs is the border.
+    /// All ones in lanes that read the border colour and need no texel.
     pub outside: &'a Row,
 }
 
@@ -48,8 +48,8 @@ impl<'a, M: Memory> Fetcher<'a, M> {
         Fetcher { memory, notes, image, exec, absent: 0, whole }
     }
 
-    /// The bits of texels, in the words that the format has. `elements` are those of the texels; where
-    /// a tile has one colour, they are changed.
+    /// The bits of texels, in as many words as the format has. `elements` are the element indices of the texels;
+    /// those in solid tiles of a compressed image are changed to the element that holds the colour.
     pub fn words(
         &mut self,
         kernels: &Kernels,
@@ -111,7 +111,7 @@ impl<'a, M: Memory> Fetcher<'a, M> {
         out
     }
 
-    /// Texels of an image that does not lie in one piece as far as is known.
+    /// Texels of an image that may not be contiguous in host memory.
     #[cold]
     fn scattered(&mut self, exec: u32, offsets: &[u64; LANES], words: &mut [Row; 4]) {
         if exec == 0 {
@@ -130,7 +130,7 @@ impl<'a, M: Memory> Fetcher<'a, M> {
             for i in lanes(exec) {
                 inside[i] = offsets[i] - low;
             }
-            // SAFETY: the window has every such lane's texel; the others read the first one's.
+            // SAFETY: the window covers the texels of all active lanes; inactive lanes read that of the first active one.
             unsafe { gather(host, &inside, bytes, words) };
             return;
         }
@@ -139,7 +139,7 @@ impl<'a, M: Memory> Fetcher<'a, M> {
         }
     }
 
-    /// Texels of a sparse image; gives the lanes whose page is not there.
+    /// Texels of a sparse image; returns the lanes whose page is not resident.
     fn sparse(&mut self, texels: &Texels<'_>, offsets: &[u64; LANES], words: &mut [Row; 4]) -> u32 {
         let mut absent = 0;
         for i in lanes(self.reading(texels)) {
@@ -174,7 +174,7 @@ impl<'a, M: Memory> Fetcher<'a, M> {
     }
 }
 
-/// The address of a byte of a layer of a sparse image, if its page is there.
+/// The address of a byte of a layer of a sparse image, if its page is resident.
 pub(crate) fn sparse_address<M: Memory>(
     memory: &mut M,
     image: &Image,
@@ -184,7 +184,7 @@ pub(crate) fn sparse_address<M: Memory>(
     let folios = image.folios.unwrap_or(1);
     let mut bytes = [0; 4];
     memory.read(sparse_entry(image.address, folios, layer, offset), &mut bytes)?;
-    // Every value of the four bytes but unknown bits is an entry; those do not change where it points.
+    // Any four bytes unpack to an entry, apart from unknown bits, which do not change the address.
     let entry = SparseBlock::unpack_lossy(&bytes).map(|(entry, _)| entry);
     Ok(entry.ok().filter(|e| e.enabled).map(|e| e.address + offset % PAGE_B))
 }

@@ -1,4 +1,4 @@
-//! Reads one level: the nearest texel, weighted neighbours, or the four of a gather.
+//! Sampling of one mip level: nearest, linear filtering, gather.
 
 use tepui_format::Compression;
 use tepui_texel::axis::AxisRule;
@@ -14,32 +14,32 @@ use crate::memory::Memory;
 use crate::plain::Words;
 use crate::{Floats, Ints, LANES, Row};
 
-/// What stays the same over all levels and samples of an instruction.
+/// State of one instruction that all its mip levels and anisotropic samples share.
 pub(crate) struct Filter<'a, M> {
     pub fetch: Fetcher<'a, M>,
     pub blocks: &'a mut Blocks,
     pub taps: &'a mut [Words; 4],
     pub kernels: &'static Kernels,
     pub unpacker: &'a Unpacker,
-    /// The border colour as the unpacker's channels.
+    /// The border colour, in the form that the unpacker gives texels.
     pub border: [u32; 4],
-    /// Channels that are wanted, a bit each.
+    /// Mask of the channels that the result needs.
     pub wanted: u32,
-    /// Coordinates that count.
+    /// Number of coordinates that are used.
     pub axes: usize,
-    /// The image is a cube, its faces square, whose edges are filtered across.
+    /// A seamless cube map: its faces are square, and linear filters cross their edges.
     pub seamless: bool,
-    /// What happens to each coordinate outside.
+    /// Wrap mode of each coordinate.
     pub wrap: [Wrap; 3],
-    /// Coordinates count texels.
+    /// Coordinates are unnormalised.
     pub pixel: bool,
     /// Texel offsets.
     pub offset: [Ints; 3],
-    /// Some are not zero.
+    /// Whether any texel offset is not zero.
     pub moved: bool,
     /// Shadow comparison and the reference value.
     pub compare: Option<(CompareFunc, Floats)>,
-    /// Layer or face of each lane; the slice of a 3D image comes from its coordinate.
+    /// Layer or cube face of each lane; a 3D image takes its slice from the third coordinate.
     pub layer: Row,
     /// The layer, if it is the same for all lanes.
     pub flat: Option<u32>,
@@ -64,17 +64,17 @@ fn unsigned(row: &Ints) -> Row {
 }
 
 impl<M: Memory> Filter<'_, M> {
-    /// The texels that coordinates point to in a level.
+    /// The texels and weights of a level along each axis.
     fn texels(&self, level: &Level, coordinates: &[Floats; 3], linear: bool, axes: &mut [Axis; 3]) {
         for (a, size) in [level.width, level.height, level.depth].into_iter().enumerate() {
             if a >= self.axes {
                 continue;
             }
-            // Edges of a seamless cube are crossed later; the texels beyond must be told apart.
+            // Texels beyond the edges of a seamless cube stay outside here; `Filter::cube_tap` finds them on the neighbouring face.
             let wrap = if self.seamless { Wrap::ClampToEdge } else { self.wrap[a] };
             let rule = AxisRule { size, wrap, pixel: self.pixel, linear, moved: self.moved };
             if self.seamless && linear {
-                // A face with a margin of one texel all around.
+                // A face with a border of one texel.
                 let wide = AxisRule { size: size + 2, pixel: true, ..rule };
                 let mut moved = coordinates[a];
                 moved.iter_mut().for_each(|c| *c = *c * size as f32 + 1.0);
@@ -88,7 +88,7 @@ impl<M: Memory> Filter<'_, M> {
         }
     }
 
-    /// Weighted neighbours, or the nearest texel, of formats that hold floats.
+    /// Linear or nearest filtering of formats that unpack to floats.
     pub fn level(
         &mut self,
         level: &Level,
@@ -124,7 +124,7 @@ impl<M: Memory> Filter<'_, M> {
         Ok(())
     }
 
-    /// Adds a tap, compared if there is a comparison.
+    /// Adds a weighted tap, after the depth comparison if there is one.
     fn blend(&self, tap: &Tap<'_>, weight: &Floats, sum: &mut Channels) {
         match &self.compare {
             None => self.kernels.blend(tap, weight, sum),
@@ -136,7 +136,7 @@ impl<M: Memory> Filter<'_, M> {
         }
     }
 
-    /// The channels of one texel, compared if there is a comparison.
+    /// The channels of one texel, after the depth comparison if there is one.
     fn one(
         &mut self,
         level: &Level,
@@ -154,7 +154,7 @@ impl<M: Memory> Filter<'_, M> {
         }
     }
 
-    /// The nearest texel of formats that hold integers.
+    /// The nearest texel of integer formats.
     pub fn nearest_integer(
         &mut self,
         level: &Level,
@@ -179,7 +179,7 @@ impl<M: Memory> Filter<'_, M> {
         self.one(level, axes, [0; 3], out)
     }
 
-    /// Four texels of one channel each: left to right, top to bottom as the coordinates run.
+    /// Gather: one channel of four texels, left to right, then top to bottom.
     pub fn gather(
         &mut self,
         level: &Level,
@@ -212,7 +212,7 @@ impl<M: Memory> Filter<'_, M> {
         Ok(())
     }
 
-    /// Weighted neighbours across the edges of a cube.
+    /// Linear filtering across the edges of a cube.
     fn cube(&mut self, level: &Level, axes: &[Axis; 3], sum: &mut Channels) -> Result<(), Fault> {
         let taps = self.cube_taps(level, axes)?;
         let wanted = if self.compare.is_some() { 1 } else { self.wanted };
@@ -224,7 +224,7 @@ impl<M: Memory> Filter<'_, M> {
         Ok(())
     }
 
-    /// The four texels around a place on a cube. Where three faces meet, the texel that is not there is
+    /// The four texels around a point on a cube. At a corner, where three faces meet, the missing texel is
     /// the mean of the others.
     ///
     // source: Vulkan specification, "Cube Map Edge Handling"
@@ -250,7 +250,7 @@ impl<M: Memory> Filter<'_, M> {
         Ok(taps)
     }
 
-    /// Reads one texel for each lane and hands it on.
+    /// Fetches and unpacks one texel for each lane.
     fn tap(
         &mut self,
         level: &Level,
@@ -261,7 +261,7 @@ impl<M: Memory> Filter<'_, M> {
         self.tap_across(level, axes, step, false, use_it).map(|_| ())
     }
 
-    /// As [`Filter::tap`], across the edges of a cube; gives the lanes that have no such texel.
+    /// As [`Filter::tap`], across the edges of a cube; returns the lanes whose texel does not exist (corners).
     fn tap_across(
         &mut self,
         level: &Level,
@@ -277,7 +277,7 @@ impl<M: Memory> Filter<'_, M> {
             let mut face = self.layer.map(|l| l % 6);
             corners = cube::cross(level.width, &mut face, &mut moved.0, &mut moved.1);
             for i in 0..LANES {
-                // The image may be no cube, whatever the instruction takes it for.
+                // The descriptor may not be that of a cube, whatever the instruction says.
                 let face = self.layer[i] - self.layer[i] % 6 + face[i];
                 moved.2[i] = face.min(self.fetch.image.layers - 1);
             }

@@ -1,4 +1,4 @@
-//! Which format a descriptor's channels and type make.
+//! Pixel formats by the channels and type of a descriptor.
 
 use tepui_agx_packets::texture::{Channels, TextureType};
 use tepui_format::Format::{self, *};

@@ -1,4 +1,4 @@
-//! Where an image's texels lie: what texture and pixel back end descriptors have in common.
+//! Images as texture and pixel back end descriptors describe them: the address of every texel.
 
 use tepui_agx_layout::address::spread;
 use tepui_agx_layout::{CACHE_LINE_B, Dimension, ImageDesc, Layout, PAGE_B, Tiling, Usage};
@@ -10,15 +10,15 @@ use tepui_texel::LevelLayout;
 use crate::compression::{Metadata, MetadataLevel};
 use crate::error::Unsupported;
 
-/// The longest mip chain.
+/// The most levels of an image.
 pub const MAX_LEVELS: usize = tepui_agx_layout::MAX_LEVELS;
 
-/// What a descriptor says of an image, before anything is computed.
+/// The fields of a descriptor that decide where texels are.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// Format of a texel.
     pub format: Format,
-    /// Where texels are.
+    /// Memory layout.
     pub arrangement: Arrangement,
     /// Width of level 0 in texels.
     pub width: u32,
@@ -34,11 +34,11 @@ pub struct Shape {
     pub samples: u32,
     /// The image has more than one level.
     pub mipmapped: bool,
-    /// Layers start at pages.
+    /// Layers are aligned to pages.
     pub page_aligned_layers: bool,
     /// Address of level 0, or of the table of pages.
     pub address: u64,
-    /// How pages are found.
+    /// Whether the image is sparse.
     pub mode: ImageMode,
     /// Address of the compression metadata, if the image is compressed.
     pub metadata: Option<u64>,
@@ -48,7 +48,7 @@ pub struct Shape {
     pub layer_stride: u64,
 }
 
-/// An image, ready to be addressed.
+/// The computed layout of an image.
 #[derive(Clone, Debug)]
 pub struct Image {
     /// Address of level 0, or of the table of pages.
@@ -63,10 +63,10 @@ pub struct Image {
     pub sample_bytes: u32,
     /// Logarithm of the bytes of an element, all samples together.
     pub element_shift: u32,
-    /// LevelLayout of a block in each direction.
+    /// Texels of a compression block in each direction.
     pub block: [u32; 2],
-    /// Bytes from the address within which all texels lie. Linear images may be cut short by the end
-    /// of their buffer, so they have none.
+    /// Bytes from the address on that cover all texels. `None` for linear images, which may be cut short by the
+    /// end of their buffer.
     pub span: Option<u64>,
     /// Compression metadata.
     pub metadata: Option<Metadata>,
@@ -75,8 +75,7 @@ pub struct Image {
     /// Levels, level 0 first.
     levels: [Level; MAX_LEVELS],
     level_count: u8,
-    /// Each texel is an element of its own, of one sample and a power of two of bytes, and all lie within
-    /// 4 GiB.
+    /// Every texel is one element of one sample, its size is a power of two, and all texels lie within 4 GiB.
     pub plain: bool,
 }
 
@@ -89,7 +88,7 @@ pub struct Level {
     pub height: u32,
     /// Depth in texels.
     pub depth: u32,
-    /// Where the level starts within its layer.
+    /// Byte offset of the level within its layer.
     pub offset: u64,
     /// Logarithms of the sides of a tile, in elements.
     tile_shift: [u32; 2],
@@ -117,14 +116,14 @@ impl Level {
         metadata: None,
     };
 
-    /// Whether `count` texels of a line, from a multiple of that on, lie in one tile, where their places
-    /// have the bits of their columns spread. `count` must be a power of two.
+    /// Whether `count` texels of a row, aligned to `count`, lie in one tile, so that their element indices
+    /// differ in the spread bits of the column alone. `count` must be a power of two.
     pub fn has_lines(&self, count: u32) -> bool {
         let [tw, th] = self.tile_shift;
         self.block_reciprocal == [1 << RECIPROCAL_BITS; 2] && tw >= count.ilog2() && th > 0
     }
 
-    /// Elements behind the last one that a coordinate inside the level can reach.
+    /// One more than the largest element index of a texel inside the level.
     fn reach(&self) -> u64 {
         let [tw, th] = self.tile_shift;
         let last = |n: u32, reciprocal: u32| (n - 1).wrapping_mul(reciprocal) >> RECIPROCAL_BITS;
@@ -175,7 +174,7 @@ impl LevelLayout for Level {
 }
 
 impl Image {
-    /// Computes where the texels lie.
+    /// Computes the layout.
     pub fn new(shape: &Shape) -> Result<Image, Unsupported> {
         let mut image = match shape.arrangement {
             Arrangement::Linear => linear(shape),
@@ -195,7 +194,7 @@ impl Image {
         &self.levels[..usize::from(self.level_count)]
     }
 
-    /// A level; the last one for numbers beyond.
+    /// A level; numbers past the end give the last one.
     #[inline]
     pub fn level(&self, number: u32) -> &Level {
         let last = usize::from(self.level_count) - 1;
@@ -228,7 +227,7 @@ impl Image {
         }
     }
 
-    /// Ends a tiled image whose layer is `end` bytes: strides, pages, span.
+    /// Completes a tiled image whose layer is `end` bytes: layer stride, pages, span.
     fn finish(&mut self, shape: &Shape, end: u64) {
         self.layer_stride =
             if shape.page_aligned_layers { end.next_multiple_of(PAGE_B) } else { end };
@@ -253,7 +252,7 @@ const FOLIO_PAGES: u64 = 256;
 /// source: Mesa 26.1, layout.h, `AIL_FOLIO_SIZE_EL`
 const FOLIO_ENTRIES: u64 = 512;
 
-/// Where the table entry of the page that holds byte `offset` of a layer lies.
+/// The address of the table entry for the page that holds byte `offset` of a layer.
 ///
 /// Assumption: tables of images with mode 2 have the same form as those with mode 3; Mesa uses mode 2
 /// only for null textures, whose table is a page of zeros.
@@ -319,7 +318,7 @@ fn gpu(shape: &Shape) -> Result<Image, Unsupported> {
             levels: chain,
         },
         tiling: if shape.metadata.is_some() { Tiling::Compressed } else { Tiling::Twiddled },
-        // Only layer strides depend on it, and those the descriptor tells.
+        // Only the layer stride depends on it, and the descriptor has that.
         usage: Usage::default(),
         linear_stride_B: None,
     })?;
@@ -344,7 +343,7 @@ fn gpu(shape: &Shape) -> Result<Image, Unsupported> {
     Ok(image)
 }
 
-/// Morton order over a whole level, cut into squares as large as its smaller side.
+/// Morton order within squares as large as the smaller side of a level.
 /// source: Mesa 26.1, layout.c, `ail_initialize_twiddled`
 fn twiddled(shape: &Shape) -> Result<Image, Unsupported> {
     if shape.metadata.is_some() {
@@ -382,7 +381,7 @@ fn twiddled(shape: &Shape) -> Result<Image, Unsupported> {
     Ok(image)
 }
 
-/// Levels that the layout reserves: all or one.
+/// Levels that the layout has memory for: the whole chain or one.
 fn chain(shape: &Shape) -> u32 {
     let major = shape.width.max(shape.height).max(if shape.is_3d { shape.depth } else { 1 });
     if shape.mipmapped { full_chain_levels(major) } else { 1 }

@@ -1,4 +1,4 @@
-//! What all GPUs' texture units do, for the 32 lanes of a SIMD-group and the precisions of AGX.
+//! The parameters of `tepui_texel` for AGX: 32 lanes, and the precisions of its filters.
 
 pub use tepui_agx_chips::LANES;
 use tepui_texel::{TextureUnit, axis, cube, lod};

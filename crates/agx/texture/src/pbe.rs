@@ -1,4 +1,4 @@
-//! The pixel back end: writes texels of images, lane by lane or a tile at a time.
+//! The pixel back end (PBE): image stores, lane by lane or a tile at a time.
 
 use tepui_agx_packets::Packet;
 use tepui_agx_packets::pbe as packets;
@@ -18,20 +18,20 @@ use crate::tile::TileFormat;
 use crate::unit::{self, Descriptor, Unit};
 use crate::{LANES, Row};
 
-/// An image as the pixel back end writes it.
+/// A decoded PBE descriptor.
 #[derive(Clone)]
 pub struct Pbe {
     pub(crate) image: Image,
     packer: Packer,
-    /// For tiles, whose sRGB conversion was done on the way into the tilebuffer.
+    /// The format for tiles: they were converted to sRGB when they were written to the tilebuffer.
     pub(crate) tile_packer: Packer,
-    /// What a tile's words must be to go to memory as they are; none in extended range.
+    /// The tile format whose words can be copied to memory unchanged; none in extended range.
     pub(crate) tile_format: Option<Format>,
     /// Type of the channels.
     pub(crate) type_: TextureType,
     /// Whether integers narrower than the format's are sign-extended.
     pub(crate) signed: bool,
-    /// Which component each channel in memory takes.
+    /// The component that is written to each channel in memory.
     pub(crate) swizzle: [usize; 4],
     /// The level that is written.
     level: u32,
@@ -120,7 +120,7 @@ impl Pbe {
         })
     }
 
-    /// The level with this number counted from the descriptor's.
+    /// The level with a number relative to the descriptor's level.
     pub(crate) fn level(&self, number: u32) -> Option<&Level> {
         self.image.levels().get((self.level + number) as usize)
     }
@@ -131,12 +131,12 @@ impl Pbe {
     }
 }
 
-/// What an image store asks for. Made once, when the program is decoded.
+/// The constant part of an image store instruction, made when the program is decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Store {
-    /// How many coordinates there are, and what they mean.
+    /// Dimensions of the coordinates.
     pub dimension: TextureDimension,
-    /// The registers hold halves, or integers of 16 bits.
+    /// The registers hold 16-bit floats or integers.
     pub narrow: bool,
 }
 
@@ -168,16 +168,16 @@ impl Default for StoreOperands {
     }
 }
 
-/// What a store of a tile asks for. Made once, when the program is decoded.
+/// The constant part of a block image store instruction, made when the program is decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockStore {
-    /// How many coordinates there are, and what they mean.
+    /// Dimensions of the coordinates.
     pub dimension: TextureDimension,
     /// Format of the pixels in the tile.
     pub format: TileFormat,
 }
 
-/// The place of a tile: in the image and in local memory.
+/// Where a tile is in the image and in local memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
     /// Column and row of the tile's first pixel.
@@ -186,7 +186,7 @@ pub struct Block {
     pub layer: u32,
     /// Level, counted from the descriptor's.
     pub level: u32,
-    /// Bytes into each sample at which the pixel starts.
+    /// Byte offset of the pixel within each sample.
     pub offset: u32,
 }
 
@@ -200,8 +200,8 @@ fn layered(dimension: TextureDimension) -> bool {
 }
 
 impl Unit {
-    /// Writes a texel for each lane of `exec`. What is outside of the image is dropped; of lanes that
-    /// write the same texel, the last wins.
+    /// Writes a texel for each lane of `exec`. Stores outside the image are dropped; if lanes write the same
+    /// texel, the last lane wins.
     ///
     /// # Errors
     /// When a texel is not mapped or the descriptor is not understood.
@@ -250,8 +250,8 @@ impl Unit {
 }
 
 impl Pbe {
-    /// Writes to a level in two dimensions of an image that lies in one piece of host memory and is not
-    /// compressed, all lanes to the same level and layer. `None` if it is not that case.
+    /// The fast path: a 2D level of an uncompressed image that is contiguous in host memory, the same level and
+    /// layer in all lanes. Returns `None` in all other cases.
     fn write_plain<M: Memory>(
         &self,
         memory: &mut M,
@@ -303,7 +303,7 @@ impl Pbe {
     }
 }
 
-/// Components of registers as the packer wants them, in the order of memory.
+/// Components of registers as input of the packer, in the order of channels in memory.
 fn channels(pbe: &Pbe, narrow: bool, components: &[Row; 4]) -> [Row; 4] {
     let mut out = in_memory_order(pbe, components);
     if narrow {
@@ -324,7 +324,7 @@ pub(crate) fn in_memory_order(pbe: &Pbe, components: &[Row; 4]) -> [Row; 4] {
     std::array::from_fn(|c| components[pbe.swizzle[c]])
 }
 
-/// Writes the bits of one texel that is inside of the image.
+/// Writes the bits of one texel, which must be inside the image.
 pub(crate) fn put<M: Memory>(
     memory: &mut M,
     image: &Image,

@@ -1,8 +1,8 @@
-//! The usual case, in few steps for all lanes together: one or four texels of a level of two
-//! dimensions that lies in one piece of host memory, all lanes in one layer.
+//! The fast path of reads: one or four texels of a 2D level that is contiguous in host memory, the same
+//! layer in all lanes.
 //!
-//! Every function gives `None` where it is not that case; the general way ([`crate::filter`],
-//! [`crate::fetch`]) has the same results.
+//! Every function returns `None` in all other cases. The general path ([`crate::filter`], [`crate::fetch`]) has
+//! the same results.
 
 use tepui_softgpu::Access;
 use tepui_texel::axis::AxisRule;
@@ -22,7 +22,7 @@ use crate::{Ints, LANES, Row};
 /// The words of the texels of all lanes.
 pub(crate) type Words = [Row; 4];
 
-/// Rows that one instruction after the other uses; what is in them before is of no meaning.
+/// Scratch rows, reused from instruction to instruction; their old contents are never read.
 pub(crate) struct Scratch {
     /// The words of texels.
     pub taps: [Words; 4],
@@ -36,7 +36,7 @@ impl Default for Scratch {
     }
 }
 
-/// Loads, and samples of one level that is filtered in one way.
+/// Loads, and samples of a single level with one filter.
 #[expect(clippy::too_many_arguments, reason = "what an instruction is made of")]
 pub(crate) fn read<M: Memory>(
     kernels: &Kernels,
@@ -83,7 +83,7 @@ pub(crate) fn read<M: Memory>(
         return Some(());
     }
     let tap = |words, outside, border| {
-        // Texels of formats that share a block are not plain.
+        // Texels of block-compressed formats take the general path.
         Tap { unpacker, words, x: &[0; LANES], outside, border, wanted: 0 }
     };
     if request.kind == Kind::Load && place.line(memory, [x, y], &mut taps[0]).is_some() {
@@ -106,7 +106,7 @@ pub(crate) fn read<M: Memory>(
 }
 
 impl Request {
-    /// Whether it is a load or a sample in two dimensions without further conditions.
+    /// Whether an instruction is a 2D load or sample without comparison, offsets or other modifiers.
     fn is_plain(&self) -> bool {
         let kind = match self.kind {
             Kind::Load => self.lod == LodSource::Auto,
@@ -119,8 +119,8 @@ impl Request {
 }
 
 impl Texture {
-    /// Whether one level is read, in one way, without a border in the case of samples and with one in the
-    /// case of loads: what drivers ask for.
+    /// Whether a single level is read with one filter, and the wrap modes are those that drivers use: none with a
+    /// border for samples, a border for loads.
     fn is_plain(&self, sampler: &Sampler, request: &Request) -> bool {
         let [x, y, _] = sampler.wrap;
         if request.kind == Kind::Load {
@@ -129,7 +129,7 @@ impl Texture {
         self.is_one_level(sampler) && !has_border(x) && !has_border(y)
     }
 
-    /// Channels of the components of a mask, a bit each.
+    /// Mask of the channels that the components of a mask are read from.
     fn wanted(&self, mask: u8) -> u32 {
         (0..4)
             .filter(|c| mask >> c & 1 != 0)
@@ -159,7 +159,7 @@ fn has_border(wrap: Wrap) -> bool {
 }
 
 impl<M: Memory> Filter<'_, M> {
-    /// Four neighbours, weighted, of formats that hold floats.
+    /// Linear filtering of formats that unpack to floats.
     pub fn plain_linear(
         &mut self,
         level: &Level,
@@ -171,12 +171,12 @@ impl<M: Memory> Filter<'_, M> {
             return None;
         }
         if self.seamless {
-            // Edges are crossed elsewhere.
+            // Only the general path filters across the edges of cubes.
             let [x, y, _] = axes;
             let at = [[&x.texel[0], &x.texel[1]], [&y.texel[0], &y.texel[1]]];
             let mut bounds = [[0; 2]; 2];
             self.kernels.bounds(&at, u32::MAX, &mut bounds);
-            // Beyond the left or upper edge is -1, a large number without sign.
+            // -1, beyond the left or upper edge, is a large unsigned number.
             if bounds[1][0] >= level.width || bounds[1][1] >= level.height {
                 return None;
             }
@@ -189,7 +189,7 @@ impl<M: Memory> Filter<'_, M> {
         })
     }
 
-    /// The words of texels in columns and lines `at`.
+    /// The words of texels at columns and rows `at`.
     pub fn plain_words(&mut self, level: &Level, at: [&Ints; 2], words: &mut Words) -> Option<()> {
         let place = self.fetch.place(self.kernels, level, self.flat?)?;
         place.one(self.fetch.memory, at, words)
@@ -204,19 +204,19 @@ impl<'a, M: Memory> Fetcher<'a, M> {
     }
 }
 
-/// A layer of a level of an image that is plain and lies in host memory.
+/// One layer of one level of an image that is contiguous in host memory.
 struct Place<'a> {
     kernels: &'a Kernels,
     image: &'a Image,
     level: &'a Level,
     layer: u32,
     exec: u32,
-    /// Where the image starts, valid for reads of its span.
+    /// Host address of the image, valid for reads of its span.
     whole: *const u8,
 }
 
 impl Place<'_> {
-    /// The bits of columns and lines that count; see [`compression::together`].
+    /// Masks for columns and rows; see [`compression::together`].
     #[inline(always)]
     fn keep<M: Memory>(&self, memory: &mut M, at: &[[&Ints; 2]; 2]) -> Option<[u32; 2]> {
         if self.level.metadata.is_none() {
@@ -234,7 +234,7 @@ impl Place<'_> {
         unsafe { self.whole.add(start as usize) }
     }
 
-    /// The words of texels, inside of the level.
+    /// The words of texels, which must be inside the level.
     #[inline(always)]
     fn one<M: Memory>(&self, memory: &mut M, at: [&Ints; 2], words: &mut Words) -> Option<()> {
         let Place { image, level, .. } = *self;
@@ -247,8 +247,8 @@ impl Place<'_> {
         Some(())
     }
 
-    /// The words of 32 texels of four bytes side by side, from a multiple of 32 on: what programs that copy
-    /// images read.
+    /// The words of 32 neighbouring 4-byte texels of a row, aligned to 32: the pattern of programs that copy
+    /// images.
     #[inline(always)]
     fn line<M: Memory>(&self, memory: &mut M, at: [&Row; 2], words: &mut Words) -> Option<()> {
         let Place { image, level, .. } = *self;
@@ -301,8 +301,7 @@ impl Place<'_> {
         Some(())
     }
 
-    /// Asks the host for two of the squares of four by four texels that lie under those of a line: programs
-    /// that copy images read line after line.
+    /// Prefetches two of the 4x4 squares of texels below a row: programs that copy images read row after row.
     #[inline(always)]
     fn prefetch(&self, level: &Level, x: u32, y: u32) {
         #[cfg(target_arch = "x86_64")]
@@ -318,7 +317,7 @@ impl Place<'_> {
         }
     }
 
-    /// The words of the four texels of two axes.
+    /// The words of the four texels of a linear filter.
     #[inline(always)]
     fn quad<M: Memory>(
         &self,

@@ -1,4 +1,4 @@
-//! PVRTC: a texel depends on the words of four blocks, so it is read by four reads.
+//! PVRTC texels. Each depends on the words of four blocks, which are fetched separately.
 //!
 //! Assumption: words lie where blocks of other formats with as many bytes lie, and the image wraps at
 //! the edges of each level. Mesa does not use these formats, and Apple documents neither.
@@ -15,7 +15,7 @@ use crate::{Ints, LANES, Row};
 
 impl<M: Memory> Filter<'_, M> {
     /// The channels of PVRTC texels, as floats' bits. `at` are columns and rows inside the level;
-    /// `outside` the lanes that need no texel.
+    /// `outside` are the lanes that need no texel.
     #[cold]
     pub(crate) fn pvrtc(
         &mut self,

@@ -1,27 +1,27 @@
-//! What texture instructions ask for.
+//! Decoded texture instructions and their operands.
 
 use tepui_agx_packets::texture::TextureDimension;
 
 use crate::{LANES, Row};
 
-/// What a texture instruction asks for. Made once, when the program is decoded.
+/// The constant part of a texture instruction, made when the program is decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// What is returned.
     pub kind: Kind,
-    /// How many coordinates there are, and what they mean.
+    /// Dimensions of the coordinates.
     pub dimension: TextureDimension,
-    /// Compares texels with a reference.
+    /// Depth comparison with [`Operands`]' reference.
     pub compare: bool,
-    /// Moves texels by an offset.
+    /// Texel offsets are added to the coordinates.
     pub offset: bool,
     /// Where the level of detail comes from.
     pub lod: LodSource,
-    /// Results are rounded to halves, or cut to 16 bits.
+    /// Results are 16 bits: floats are rounded, integers truncated.
     pub narrow: bool,
-    /// Components that are returned, a bit each, one row after the other.
+    /// Mask of the components that are returned, each in a row of its own.
     pub mask: u8,
-    /// A further row says whether all texels were there: 0 if so. source: Mesa's
+    /// A further row has the residency code: 0 if all texels were resident. source: Mesa's
     /// agx_nir_lower_texture.c, `AGX_RESIDENT`
     pub residency: bool,
 }
@@ -31,21 +31,21 @@ pub struct Request {
 pub enum Kind {
     /// A filtered texel; coordinates are floats.
     Sample,
-    /// A texel by its number; coordinates and level are integers.
+    /// An unfiltered texel; coordinates and level are integers.
     Load,
     /// One component of each of four texels.
     Gather {
         /// Number of the component.
         component: u8,
     },
-    /// The level of detail, clamped to the image and sampler, and not clamped.
+    /// The level of detail: clamped to the image and the sampler, and unclamped.
     QueryLod,
 }
 
 /// Where the level of detail comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LodSource {
-    /// Differences within quads; level 0 for loads.
+    /// Derivatives within quads; level 0 for loads.
     Auto,
     /// The same plus [`Operands::lod`].
     Bias,
@@ -97,7 +97,7 @@ impl Default for Operands {
 }
 
 impl Request {
-    /// One for all components of 32 bits and without further conditions.
+    /// A request for all four components as 32 bits, without modifiers.
     pub const fn new(kind: Kind, dimension: TextureDimension) -> Request {
         Request {
             kind,
@@ -125,7 +125,7 @@ impl Request {
         }
     }
 
-    /// Whether there are two coordinates, of an image or of layers of one.
+    /// Whether there are two coordinates, beside a layer.
     pub(crate) fn is_flat(&self) -> bool {
         matches!(self.dimension, TextureDimension::D2 | TextureDimension::D2Array)
     }

@@ -1,4 +1,4 @@
-//! What texture instructions do: sample, load, gather, and tell the level of detail.
+//! Execution of texture instructions: sample, load, gather, query of the level of detail.
 
 use tepui_agx_packets::texture::TextureDimension;
 
@@ -20,8 +20,8 @@ use crate::unit::{self, Descriptor, Unit};
 use crate::{Floats, LANES, Row};
 
 impl Unit {
-    /// Executes a texture instruction for the lanes of `exec`. `out` has the results of those lanes,
-    /// in [`Request::rows`] rows; what it has for others is of no meaning.
+    /// Executes a texture instruction for the lanes of `exec`. The results are [`Request::rows`] rows of `out`;
+    /// other lanes of these are undefined.
     ///
     /// Descriptors that are not understood and texels that are not mapped give zero and a note: drivers read
     /// through descriptors before they know whether these were ever written. source: Mesa's nir_opt_preamble.c,
@@ -54,7 +54,7 @@ impl Unit {
         }
         let general = General { blocks, scratch, kernels, notes: &mut *notes, texture, sampler };
         match general.read(memory, request, operands, exec, out) {
-            // The descriptor is not one for the instruction.
+            // The descriptor does not suit the instruction.
             Err(Fault::Unknown(what)) => {
                 undefined(notes, "texture", &Unsupported::Unknown(what), out)
             }
@@ -76,7 +76,7 @@ fn undefined(
     Ok(())
 }
 
-/// What the general way needs of a [`Unit`].
+/// The parts of a [`Unit`] that the general path uses.
 struct General<'a> {
     blocks: &'a mut Blocks,
     scratch: &'a mut Scratch,
@@ -135,7 +135,7 @@ impl General<'_> {
         let absent = filter.fetch.absent;
         let compared = filter.compare.is_some();
         let unpacker = &texture.unpacker;
-        // Which row each component is, and what rows are divided by.
+        // The row of each component, and the divisors of rows.
         let (mut picks, mut divisor) = (texture.picks, unpacker.divisor);
         match request.kind {
             Kind::QueryLod => {
@@ -181,7 +181,7 @@ impl General<'_> {
     }
 }
 
-/// What was done, or why it could not be.
+/// The lanes that read non-resident pages, or why the access is not possible.
 type Outcome = std::result::Result<(), Fault>;
 
 /// The offsets of each axis: four signed bits.
@@ -197,8 +197,8 @@ fn offsets(request: &Request, operands: &Operands) -> [crate::Ints; 3] {
     out
 }
 
-/// The layers that lanes read, clamped to the image, and the one that all read if it is one. (Mesa
-/// clamps or rejects others itself.)
+/// The layer of each lane, clamped to the image, and the layer of all lanes if it is the same. (Mesa clamps or
+/// rejects others itself.)
 fn layers(
     kernels: &Kernels,
     request: &Request,
@@ -261,8 +261,8 @@ fn load<M: Memory>(
     })
 }
 
-/// Runs `body` for each set of lanes that have the same level and way of filtering: level, whether
-/// `split` has them, the set, and whether it is all of `exec`.
+/// Runs `body` for each set of lanes with the same level and the same bit in `split`. Its arguments are the level,
+/// that bit, the set, and whether the set is all of `exec`.
 fn each_group(
     level: &[u32; LANES],
     split: u32,
@@ -284,7 +284,7 @@ fn each_group(
     Ok(())
 }
 
-/// Has `make` fill the lanes of a group.
+/// Fills the lanes of a set with the results of `make`.
 fn into_lanes(
     result: &mut [Row; 4],
     group: u32,
@@ -306,7 +306,7 @@ fn into_lanes(
     Ok(())
 }
 
-/// The reference value, clamped where texels cannot be outside 0 to 1.
+/// The depth reference, clamped to 0 to 1 for fixed-point formats.
 /// source: Vulkan specification, "Depth Compare Operation"
 fn reference(texture: &Texture, operands: &Operands) -> Floats {
     let value = floats(&operands.reference);
@@ -367,7 +367,7 @@ fn sample<M: Memory>(
         *result = [taps[2], taps[3], taps[1], taps[0]];
         return Ok(());
     }
-    // One level that is filtered in one way needs no level of detail.
+    // With a single level and one filter the level of detail has no effect.
     if texture.is_one_level(sampler) && request.kind == Kind::Sample {
         let level = texture.image.level(texture.first_level);
         if filter.unpacker.is_integer() {
@@ -434,7 +434,7 @@ fn sample<M: Memory>(
     })
 }
 
-/// Samples a level once, or several times along the line of anisotropy.
+/// Samples a level, once or at several points along the axis of anisotropy.
 #[expect(clippy::too_many_arguments, reason = "all that a sample depends on")]
 fn along<M: Memory>(
     filter: &mut Filter<'_, M>,
@@ -480,7 +480,7 @@ fn along<M: Memory>(
     Ok(())
 }
 
-/// Levels of detail: before and after the clamps.
+/// Levels of detail, unclamped and clamped.
 struct Lod {
     raw: Floats,
     clamped: Floats,
@@ -551,8 +551,8 @@ fn level_of_detail<M: Memory>(
     Lod { raw, clamped }
 }
 
-/// What a query of the level of detail returns. The first value names the level (or between levels)
-/// that is read, the second is not clamped.
+/// The results of a level-of-detail query: the level that is sampled, with a fraction between levels, and the
+/// unclamped level of detail.
 fn query<M>(filter: &Filter<'_, M>, texture: &Texture, sampler: &Sampler, lod: &Lod) -> [Row; 4] {
     let plan = plan(filter, texture, sampler, lod);
     let mut out = [[0; LANES]; 4];

@@ -8,8 +8,7 @@ use tepui_texel::{CompareFunc, Filter, MipFilter, Wrap, half};
 
 use crate::error::Unsupported;
 
-/// A sampler state register: the descriptor, and the custom border colour that follows it in the
-/// extended form.
+/// A sampler state register: the descriptor, and the custom border colour that the extended form has behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SamplerState {
     /// The descriptor.
@@ -18,28 +17,28 @@ pub struct SamplerState {
     pub border: [u32; 4],
 }
 
-/// How an image is sampled.
+/// A decoded sampler.
 #[derive(Clone, Copy, Debug)]
 pub struct Sampler {
     /// Smallest level of detail.
     pub min_lod: f32,
     /// Largest level of detail.
     pub max_lod: f32,
-    /// Most samples along the line of anisotropy.
+    /// Maximum anisotropy.
     pub max_anisotropy: u32,
     /// Filter when magnifying.
     pub magnify: Filter,
     /// Filter when minifying.
     pub minify: Filter,
-    /// How levels are chosen.
+    /// Filter between levels.
     pub mip: MipFilter,
-    /// What happens to each coordinate outside the image.
+    /// Wrap mode of each coordinate.
     pub wrap: [Wrap; 3],
-    /// Coordinates count texels.
+    /// Coordinates are unnormalised.
     pub pixel_coordinates: bool,
-    /// Shadow comparison.
+    /// Depth comparison.
     pub compare: CompareFunc,
-    /// Filters across the edges of a cube.
+    /// Seamless cube maps: linear filters cross the edges of faces.
     pub seamless: bool,
     border_colour: BorderColour,
     border: [u32; 4],
@@ -65,7 +64,7 @@ impl Sampler {
         })
     }
 
-    /// What drivers bind for loads: nearest, zero outside. source: Mesa's agx_helpers.h,
+    /// The sampler that drivers bind for loads: nearest, with a border of zeros. source: Mesa's agx_helpers.h,
     /// `agx_pack_txf_sampler`
     pub const LOADS: Sampler = Sampler {
         min_lod: 0.0,
@@ -120,10 +119,10 @@ impl Sampler {
             Kind::Half | Kind::Ufloat | Kind::SharedExponent => {
                 half::widen(self.border[c] & 0xffff).to_bits()
             }
-            // What is stored is what a texel would have.
+            // The colour is encoded as a texel is.
             Kind::Unorm | Kind::Subsampled => (self.border[c] as f32).to_bits(),
             Kind::Snorm => fixed(c, (unpacker.divisor[c] as u32).count_ones() + 1, true),
-            // Assumption: Mesa has none. What is stored is what a texel would have.
+            // Assumption, since Mesa has none: the colour is encoded as a texel is.
             Kind::Extended(format) => format.decode(self.border[c] & 0x3ff, c).to_bits(),
             Kind::Srgb if c == 3 => fixed(c, 8, false),
             Kind::Srgb => fixed(c, 12, false),

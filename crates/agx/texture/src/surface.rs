@@ -1,5 +1,5 @@
-//! Depth and stencil buffers, as the unit of the ISP that loads and stores them sees them: images of
-//! one level without a descriptor.
+//! Depth and stencil buffers as the ISP's load/store unit (ZLS) accesses them: images of one level that registers
+//! describe instead of a descriptor.
 
 use tepui_agx_packets::texture::{ImageMode, Layout};
 use tepui_format::Format;
@@ -13,12 +13,12 @@ use crate::notes::Notes;
 use tepui_texel::LevelLayout;
 use tepui_texel::rows::{self, MAX_SIDE};
 
-/// What the registers say of a buffer.
+/// The registers of a buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct SurfaceShape {
     /// `D32_SFLOAT`, `D16_UNORM` or `S8_UINT`.
     pub format: Format,
-    /// Where texels are.
+    /// Memory layout.
     pub layout: Layout,
     /// Width and height in pixels.
     pub size_px: [u32; 2],
@@ -38,10 +38,10 @@ pub struct Surface {
 }
 
 impl Surface {
-    /// Computes where the texels lie.
+    /// Computes the layout.
     pub fn new(shape: &SurfaceShape) -> Result<Surface, Unsupported> {
         let [width, height] = shape.size_px;
-        // Registers say of a miptree that it is compressed; its small levels are not, as in descriptors.
+        // The registers' compression bits apply to the whole miptree, but its small levels are not compressed.
         // source: layout.h, `ail_is_level_compressed`; hk_cmd_draw.c, `hk_pack_zls_control`
         let compressed = compression::is_large_enough([width, height], shape.samples);
         let shape = &SurfaceShape { metadata: shape.metadata.filter(|_| compressed), ..*shape };
@@ -80,7 +80,7 @@ impl Surface {
         self.image.address.wrapping_add(offset).wrapping_add(self.image.level(0).offset)
     }
 
-    /// The host address of a layer's texels, if they lie side by side.
+    /// The host address of a layer's texels, if they are contiguous.
     fn window<M: Memory>(&self, memory: &mut M, layer: u32, access: Access) -> Option<*mut u8> {
         memory.window(self.address(layer), self.image.span?, access)
     }
@@ -94,7 +94,7 @@ impl Surface {
             + u64::from(sample * self.image.sample_bytes)
     }
 
-    /// Reads a sample of the pixels x, x + 1, … of a row, which must be inside.
+    /// Reads one sample of the pixels x, x + 1, … of a row, all of which must be inside.
     pub fn load_row<M: Memory>(
         &self,
         memory: &mut M,
@@ -136,7 +136,8 @@ impl Surface {
         Ok(())
     }
 
-    /// Prepares pixels to be written: `size` columns and rows from the one `at` on, all inside.
+    /// Makes the compressed tiles of pixels uncompressed, before these are written: `size` columns and rows from `at`
+    /// on, all inside.
     pub fn open<M: Memory>(
         &self,
         memory: &mut M,
@@ -151,8 +152,8 @@ impl Surface {
         compression::open_tiles(memory, notes, &self.image, level, u64::from(layer), rectangle)
     }
 
-    /// Writes a sample of pixels, `size` columns and rows from the one `at` on. All must be inside and
-    /// open.
+    /// Writes one sample of pixels, `size` columns and rows from `at` on. All must be inside and in uncompressed
+    /// tiles.
     pub fn store_rows<M: Memory>(
         &self,
         memory: &mut M,

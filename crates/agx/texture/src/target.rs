@@ -1,4 +1,4 @@
-//! Reading back what was rendered: the texture that shows the image of a PBE descriptor.
+//! Readback of render targets: the texture descriptor for the image of a PBE descriptor.
 
 use tepui_agx_packets::pbe::Pbe;
 use tepui_agx_packets::texture::{Channel, Layout, Texture};
@@ -14,7 +14,7 @@ use crate::unit::Descriptor;
 pub fn texture_of(pbe: &Descriptor) -> Result<(Descriptor, [u32; 2]), Problem> {
     let p = Pbe::unpack(pbe)?;
     let linear = p.layout == Layout::Linear;
-    // The PBE says for each channel in memory which component it takes, textures the reverse.
+    // A PBE swizzle maps channels in memory to components, a texture swizzle components to channels.
     let taken = [p.swizzle_r, p.swizzle_g, p.swizzle_b, p.swizzle_a];
     let channels = [Channel::R, Channel::G, Channel::B, Channel::A];
     let from = |component: usize| {

@@ -10,19 +10,19 @@ use crate::formats::{extended, format_of};
 use crate::image::{Image, Shape};
 use crate::sampler::Sampler;
 
-/// An image as the texture unit reads it.
+/// A decoded texture descriptor.
 #[derive(Clone, Debug)]
 pub struct Texture {
-    /// Where the texels lie.
+    /// Memory layout.
     pub image: Image,
-    /// How their bits become channels.
+    /// Conversion of the bits of texels to channels.
     pub unpacker: Unpacker,
     swizzle: [Channel; 4],
-    /// Where each component of a texel comes from.
+    /// The swizzle: the source of each component.
     pub(crate) picks: [Pick; 4],
     /// The largest level that is read.
     pub first_level: u32,
-    /// Further levels.
+    /// Number of levels after the first.
     pub extra_levels: u32,
 }
 
@@ -73,7 +73,7 @@ impl Texture {
             stride: u64::from(d.stride),
             layer_stride: if linear && d.extended { d.layer_stride_linear } else { 0 },
         })?;
-        // Views of a compression block as a texel name a level that does not exist.
+        // Views that show a compression block as a texel can have a level number past the end.
         let last = image.levels().len() as u32 - 1;
         let first_level = d.first_level.min(last);
         let mut texture = Texture {
@@ -92,12 +92,13 @@ impl Texture {
         Ok(texture)
     }
 
-    /// Whether there is one level, filtered in one way: then the level of detail does not matter.
+    /// Whether there is a single level and one filter, so that the level of detail has no effect.
     pub(crate) fn is_one_level(&self, sampler: &Sampler) -> bool {
         self.extra_levels == 0 && sampler.magnify == sampler.minify && sampler.max_anisotropy == 1
     }
 
-    /// The channel that a component of the result is read from, if from one that the format has.
+    /// The channel of the format that a component of the result is read from; `None` for constants and missing
+    /// channels.
     pub fn channel(&self, component: usize) -> Option<usize> {
         let channel = match self.swizzle[component] {
             Channel::R => 0,
@@ -109,8 +110,7 @@ impl Texture {
         (channel < self.unpacker.count).then_some(channel as usize)
     }
 
-    /// Whether a component that is not read from a channel is one rather than zero. Of channels that
-    /// the format does not have, only alpha is.
+    /// Whether a component without a channel reads as one rather than zero. Of missing channels only alpha does.
     pub fn is_one(&self, component: usize) -> bool {
         matches!(self.swizzle[component], Channel::One | Channel::A)
     }

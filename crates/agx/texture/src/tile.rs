@@ -1,5 +1,5 @@
-//! The tilebuffer: local memory seen as a tile of pixels. Fragment shaders keep the tile's colours in
-//! it; compute shaders use it to write images block by block.
+//! The tilebuffer: local memory addressed as a tile of pixels. It holds the colours of the tile that fragment
+//! shaders draw; compute shaders use it for block image stores.
 //!
 //! How silicon lays out the tile in local memory is unknown and cannot be seen by programs that Mesa
 //! makes: they reach the tile only through `st_tile`, `ld_tile` and `image_write_block`. This model
@@ -10,7 +10,7 @@ use tepui_format::texel::{TexelCodec, srgb};
 
 use crate::{LANES, Row, half};
 
-/// Where the samples of a tile lie in local memory.
+/// The layout of a tile in local memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tilebuffer {
     /// Pixels in each direction.
@@ -22,8 +22,8 @@ pub struct Tilebuffer {
 }
 
 impl Tilebuffer {
-    /// Where a sample starts, in bytes from the start of local memory. Coordinates wrap around at the
-    /// tile's sides, which are powers of two: fragments give their place in the whole image.
+    /// Byte offset of a sample in local memory. Coordinates are taken modulo the tile's sides, which are powers of
+    /// two: fragments have coordinates of the whole image.
     #[inline]
     pub fn offset(&self, x: u32, y: u32, sample: u32) -> usize {
         let [w, h] = self.size;
@@ -32,7 +32,7 @@ impl Tilebuffer {
     }
 }
 
-/// How the channels of a pixel are kept in the tile, and elements in memory.
+/// The format of a pixel in the tile, and of elements that memory instructions access.
 ///
 // source: applegpu.py, MEMORY_FORMATS; Mesa's agx_compiler.h, `enum agx_format`; agx_tilebuffer.c, formats.c
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,12 +52,12 @@ pub enum TileFormat {
     Rgb9E5,
 }
 
-/// What the bits of a register are.
+/// The kind of value that a register holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
     /// Floats.
     Float,
-    /// Bits.
+    /// Integers.
     Bits,
 }
 
@@ -71,7 +71,7 @@ impl TileFormat {
         }
     }
 
-    /// Channels of a format that keeps all in one word.
+    /// Number of channels of a packed format, which has all in one word.
     pub const fn packed(self) -> Option<usize> {
         match self {
             TileFormat::Rgb10A2 => Some(4),
@@ -80,17 +80,17 @@ impl TileFormat {
         }
     }
 
-    /// Bytes that an index of memory instructions counts: those of a channel, one in packed formats.
+    /// Unit of the index of memory instructions in bytes: the size of a channel, one in packed formats.
     pub const fn stride(self) -> u32 {
         if self.packed().is_some() { 1 } else { self.unit() as u32 }
     }
 
-    /// Whether memory instructions load a channel as the bits that it is.
+    /// Whether memory instructions load channels without conversion.
     pub const fn is_raw(self) -> bool {
         matches!(self, TileFormat::I8 | TileFormat::I16 | TileFormat::I32 | TileFormat::F16)
     }
 
-    /// What registers hold that are stored to it.
+    /// The kind of value that is stored to it.
     pub const fn value(self) -> Value {
         match self {
             TileFormat::I8 | TileFormat::I16 | TileFormat::I32 => Value::Bits,
@@ -98,7 +98,7 @@ impl TileFormat {
         }
     }
 
-    /// The format of the word of a format that keeps all channels in one.
+    /// The pixel format of a packed format.
     pub(crate) fn word_format(self) -> Format {
         match self {
             TileFormat::Rgb10A2 => Format::A2B10G10R10_UNORM_PACK32,
@@ -125,7 +125,7 @@ impl TileFormat {
         }
     }
 
-    /// The value of one channel of a format that is not packed: bits, or a float's bits.
+    /// The value of one channel of a format that is not packed: an integer, or the bits of a float.
     pub fn decode(self, channel: usize, stored: u32) -> u32 {
         use tepui_format::texel::numeric::{snorm_to_f32, unorm_to_f32};
         let float = match self {
@@ -143,7 +143,7 @@ impl TileFormat {
 
     /// Writes the channels of `mask` of a pixel whose first channel is at the start of `into`.
     /// Channels come one after the other, those outside of the mask left out; packed formats take all.
-    /// False if the pixel is not inside.
+    /// Returns false if the pixel is past the end.
     pub fn store(self, mask: u8, values: &[u32; 4], into: &mut [u8]) -> bool {
         if let Some(count) = self.packed() {
             let Ok(codec) = TexelCodec::new(self.word_format()) else { return false };
@@ -187,8 +187,8 @@ impl TileFormat {
         Some(out)
     }
 
-    /// How pixels of the channels of `mask` lie in the tile, if that is the same for each channel: one, two
-    /// or four channels from the first on, not in one word.
+    /// The fast path for pixels of the channels of `mask`: the first one, two or four channels of a format that is
+    /// not packed.
     pub fn plain(self, mask: u8) -> Option<Plain> {
         let channels = match mask {
             1 => 1,
@@ -200,8 +200,8 @@ impl TileFormat {
     }
 }
 
-/// Pixels of all lanes whose channels lie side by side: with [`TileFormat::store`]'s and
-/// [`TileFormat::load`]'s results.
+/// Pixels of all lanes at once, for formats with contiguous channels; the same results as [`TileFormat::store`] and
+/// [`TileFormat::load`].
 #[derive(Clone, Copy, Debug)]
 pub struct Plain {
     format: TileFormat,
@@ -221,14 +221,14 @@ impl Plain {
         (bit / 32, bit % 32)
     }
 
-    /// The words of pixels, those of a pixel one behind the other, from their channels.
+    /// Packs channels to words; the words of a pixel are consecutive.
     #[inline(always)]
     pub fn pack(self, channels: &[Row; 4]) -> [Row; 4] {
         let mut words = [[0; LANES]; 4];
         for (c, row) in channels.iter().enumerate().take(self.channels) {
             let (word, shift) = self.place(c);
             let word = &mut words[word];
-            // One loop for each format, so that it has no choice of its own.
+            // The format is chosen outside of the loops, so that these vectorise.
             macro_rules! each {
                 ($encode:expr) => {
                     for i in 0..LANES {
@@ -251,7 +251,7 @@ impl Plain {
         words
     }
 
-    /// The channels of pixels from their words.
+    /// Unpacks words to channels.
     #[inline(always)]
     pub fn unpack(self, words: &[Row; 4]) -> [Row; 4] {
         let mut channels = [[0; LANES]; 4];
@@ -298,7 +298,7 @@ impl Plain {
         }
     }
 
-    /// Reads the pixel of a lane from the start of `from`; what is not there is zero.
+    /// Reads the pixel of a lane from the start of `from`; bytes past the end read as zero.
     #[inline(always)]
     pub fn get(self, from: &[u8], lane: usize, words: &mut [Row; 4]) {
         match (self.bytes(), from.first_chunk::<4>()) {
@@ -315,7 +315,7 @@ impl Plain {
     }
 }
 
-/// A float as eight bits: as `f32_to_unorm`, in few steps.
+/// A float as 8-bit unorm: the same results as `f32_to_unorm`, in fewer operations.
 #[inline(always)]
 fn byte(value: f32) -> u32 {
     // A NaN becomes 0. Adding 2^23 rounds to an integer, ties to even, in the low bits.

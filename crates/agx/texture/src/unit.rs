@@ -14,8 +14,8 @@ use crate::texture::Texture;
 /// A descriptor's bytes.
 pub type Descriptor = [u8; 24];
 
-/// Descriptors, decoded once, and the scratch of one worker. Nothing in it outlives a change of
-/// memory: descriptors are kept by their bytes, decoded blocks by theirs.
+/// Caches and scratch memory of one worker. Cached descriptors and decoded blocks are looked up by their bytes,
+/// so changes of memory cannot make them stale.
 pub struct Unit {
     pub(crate) textures: Cache<Descriptor, Result<Texture, Unsupported>>,
     pub(crate) images: Cache<Descriptor, Result<Pbe, Unsupported>>,
@@ -23,7 +23,7 @@ pub struct Unit {
     pub(crate) blocks: Blocks,
     pub(crate) scratch: Box<Scratch>,
     pub(crate) kernels: &'static Kernels,
-    /// What happened that silicon's behaviour is unknown for.
+    /// Non-fatal diagnostics.
     pub notes: Notes,
 }
 

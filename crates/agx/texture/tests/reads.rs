@@ -802,7 +802,7 @@ fn what_is_not_known_is_named() {
             .expect("an undefined result");
         assert_eq!(out[0][0], 0);
         let notes = unit.notes.take();
-        assert!(notes.len() == 1 && notes[0].may_be_unused(), "{notes:?}");
+        assert!(notes.len() == 1 && notes[0].is_for_checker(), "{notes:?}");
         notes[0].to_string().replace("; the result is undefined, here zero", "")
     };
     let base = Texture { address: BASE, layout: Layout::Gpu, ..Texture::default() };

@@ -44,7 +44,7 @@ impl Superblock {
         }
     }
 
-    /// What the GPU renders at once: superblocks below 16 rows are padded to that.
+    /// The unit of rendering: superblocks of fewer than 16 rows are padded to 16.
     pub const fn render_extent(self) -> Extent<El> {
         let Extent { w, h, .. } = self.extent();
         Extent::new(w, h.next_multiple_of(16))
@@ -56,11 +56,11 @@ impl Superblock {
 pub struct Afbc {
     /// The shape of a superblock.
     pub superblock: Superblock,
-    /// Headers stand in tiles of 8×8 superblocks.
+    /// Headers are in tiles of 8×8 superblocks.
     pub tiled: bool,
     /// Red, green and blue are decorrelated before compression.
     pub ytr: bool,
-    /// The second half of a payload stands at a fixed place.
+    /// The second half of a payload has a fixed address.
     pub split: bool,
     /// A superblock of one colour has no payload.
     pub solid_color: bool,
@@ -128,7 +128,7 @@ impl Afbc {
         if self.tiled { 8 } else { 1 }
     }
 
-    /// What the body's start is aligned to. source: Mesa, `pan_afbc_body_align`.
+    /// Alignment of the body. source: Mesa, `pan_afbc_body_align`.
     pub(crate) const fn body_align_B(self, arch: Arch) -> u64 {
         match (self.tiled, arch.0) {
             (true, _) => 4096,
@@ -137,7 +137,7 @@ impl Afbc {
         }
     }
 
-    /// The place of a superblock's header among those of its surface, `stride` superblocks in a row.
+    /// The index of a superblock's header within its surface, with `stride` superblocks in a row.
     pub fn header_index(self, x: u32, y: u32, stride: u32) -> u64 {
         let (x, y, stride) = (u64::from(x), u64::from(y), u64::from(stride));
         if !self.tiled {
@@ -199,7 +199,7 @@ impl FromStr for Afbc {
     }
 }
 
-/// What AFBC compresses a pixel as.
+/// Internal pixel formats of AFBC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // Named after the components and their bits.
 pub enum Mode {
@@ -213,7 +213,7 @@ pub enum Mode {
     R4G4B4A4,
 }
 
-/// How AFBC compresses `format`, if it does. source: Mesa, `panfrost_afbc_format`.
+/// The internal format with which AFBC compresses `format`, if it does. source: Mesa, `panfrost_afbc_format`.
 pub fn mode(arch: Arch, format: Format) -> Option<Mode> {
     Some(match format {
         R8_UNORM | R8_SRGB => Mode::R8,
@@ -232,13 +232,13 @@ pub fn mode(arch: Arch, format: Format) -> Option<Mode> {
         A1R5G5B5_UNORM_PACK16 | A1B5G5R5_UNORM_PACK16 => Mode::R5G5B5A1,
         A2R10G10B10_UNORM_PACK32 | A2B10G10R10_UNORM_PACK32 => Mode::R10G10B10A2,
         A4R4G4B4_UNORM_PACK16 | A4B4G4R4_UNORM_PACK16 => Mode::R4G4B4A4,
-        // v7 compresses no order of components but RGB and BGR.
+        // v7 compresses the component orders RGB and BGR alone.
         R4G4B4A4_UNORM_PACK16 if arch != Arch(7) => Mode::R4G4B4A4,
         _ => return None,
     })
 }
 
-/// The rules that AFBC has.
+/// Checks the rules of the hardware for AFBC.
 pub(crate) fn check(desc: &ImageDesc, afbc: Afbc) -> Result<(), LayoutError> {
     let &ImageDesc { arch, shape: Shape { format, .. }, .. } = desc;
     if arch < Arch(5) {

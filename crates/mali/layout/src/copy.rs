@@ -1,4 +1,4 @@
-//! Moves pixels between a raster image and an image in its layout.
+//! Copies of pixels between raster images and images in their layout.
 //!
 //! Raster rows hold elements from left to right: blocks where the format has blocks.
 
@@ -6,7 +6,7 @@ use tepui_layout::{Dimension, ImageLayout, Region, RegionError, Shape, Surface, 
 
 use crate::Layout;
 
-/// Why pixels cannot be moved. Nothing was written.
+/// Why a copy is not possible. Nothing was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs)] // The message of each variant is its documentation.
 pub enum MoveError {
@@ -52,7 +52,7 @@ impl ImageLayout for Layout {
 }
 
 impl Layout {
-    /// Moves a raster image into a region. `raster` starts at the region's top left; its rows are
+    /// Copies a raster image into a region. `raster` starts at the region's top left; its rows are
     /// `stride_B` bytes apart. `image` holds the whole image.
     pub fn tile(
         &self,
@@ -66,7 +66,7 @@ impl Layout {
         Ok(place.tile(image, raster, stride_B, threads)?)
     }
 
-    /// Moves a region into a raster image: the inverse of [`Layout::tile`].
+    /// Copies a region into a raster image: the inverse of [`Layout::tile`].
     pub fn detile(
         &self,
         image: &[u8],

@@ -1,4 +1,4 @@
-//! What one says of an image before its layout is known.
+//! Descriptions of images, from which layouts are computed.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ use tepui_mali_chips::Arch;
 
 use crate::afbc::Afbc;
 
-/// How pixels are arranged in memory. Each is a DRM format modifier.
+/// Memory layouts. Each is a DRM format modifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Modifier {
-    /// Rows of elements, a stride apart.
+    /// Rows of elements with a stride.
     Linear,
     /// Tiles of 16×16 pixels, or of 4×4 blocks.
     UInterleaved,
@@ -35,7 +35,7 @@ impl Modifier {
         }
     }
 
-    /// The arrangement that a number means, if it is one of these.
+    /// The layout of a modifier's number, if it is one of these.
     pub fn from_drm_modifier(modifier: u64) -> Option<Modifier> {
         match modifier {
             0 => Some(Modifier::Linear),
@@ -47,7 +47,7 @@ impl Modifier {
         }
     }
 
-    /// The word for it: `linear`, `u-interleaved`, `afbc`.
+    /// The name: `linear`, `u-interleaved`, `afbc`.
     pub const fn name(self) -> &'static str {
         match self {
             Modifier::Linear => "linear",
@@ -77,10 +77,10 @@ impl fmt::Display for Modifier {
     }
 }
 
-/// Where an image from outside starts, and how far its rows are apart.
+/// Offset and stride of an imported image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ExplicitLayout {
-    /// Where level 0 starts.
+    /// Byte offset of level 0.
     pub offset_B: u32,
     /// Bytes from row to row: of pixels where linear, of tiles where u-interleaved, of headers where
     /// AFBC.
@@ -94,11 +94,11 @@ pub struct ImageDesc {
     pub arch: Arch,
     /// Format and size.
     pub shape: Shape,
-    /// Arrangement in memory.
+    /// Memory layout.
     pub modifier: Modifier,
     /// Whether each level is followed by checksums of its tiles (transaction elimination).
     pub checksums: bool,
-    /// For an image from outside: where it lies. Such images have one level, one layer, one sample.
+    /// Offset and stride, if the image is imported. Such images have one level, one layer and one sample.
     pub explicit: Option<ExplicitLayout>,
 }
 

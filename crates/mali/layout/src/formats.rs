@@ -1,4 +1,4 @@
-//! Which formats the texture unit reads and the tile buffer writes back.
+//! Format support: the formats that the texture unit reads and the tile buffer writes.
 
 use tepui_format::Format::{self, *};
 use tepui_format::info::{Compression, Encoding, Numeric};
@@ -6,7 +6,7 @@ use tepui_layout::FormatSupport;
 use tepui_mali_chips::Arch;
 use tepui_mali_chips::texture::TextureFeatures;
 
-/// What a GPU does with `format`.
+/// The support of `format` on a GPU.
 /// source: Mesa, `src/panfrost/lib/pan_format.c`, `panfrost_pipe_format`.
 pub fn format_support(arch: Arch, features: TextureFeatures, format: Format) -> FormatSupport {
     if let Some(bit) = texture_feature_bit(format) {
@@ -73,7 +73,7 @@ pub fn texture_feature_bit(format: Format) -> Option<u8> {
         }
         Compression::Bc7 => 16,
         Compression::Etc2Rgba1 => 19,
-        // sRGB images are low dynamic range by definition; all others decode as high.
+        // sRGB images have a low dynamic range by definition; all others are decoded as high dynamic range.
         Compression::Astc => {
             if *numeric == Numeric::Srgb {
                 22

@@ -10,7 +10,7 @@ use crate::{
     CACHE_LINE_B, ImageDesc, LayoutError, MAX_EXTENT, MAX_LEVELS, MAX_SAMPLES, Modifier, PAGE_B,
 };
 
-/// Where everything of an image lies.
+/// The layout of an image: sizes and offsets of levels, surfaces and layers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     desc: ImageDesc,
@@ -30,7 +30,7 @@ pub struct Level {
     pub depth_px: u32,
     /// Width and height in elements.
     pub extent_el: Extent<El>,
-    /// Where the level starts within its layer.
+    /// Byte offset of the level within its layer.
     pub offset_B: u64,
     /// Bytes of the level, all surfaces and checksums included.
     pub size_B: u64,
@@ -42,11 +42,11 @@ pub struct Level {
     pub surface_stride_B: u64,
     /// The tile: a superblock of AFBC, a single element where linear.
     pub tile_el: Extent<El>,
-    /// How many tiles there are, padding included.
+    /// Number of tiles, padding included.
     pub tiles: Extent<Tl>,
-    /// What AFBC adds.
+    /// Headers and bodies of AFBC.
     pub afbc: Option<AfbcLevel>,
-    /// The checksums behind the level.
+    /// The checksums that follow the level.
     pub checksums: Option<Checksums>,
 }
 
@@ -61,14 +61,14 @@ pub struct AfbcLevel {
     pub header_stride_B: u64,
 }
 
-/// Checksums of 16×16 pixels each, with which the GPU avoids writing tiles that did not change.
+/// Checksums of tiles of 16×16 pixels, by which the GPU skips writes of unchanged tiles (transaction elimination).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checksums {
-    /// Where they start within the layer.
+    /// Byte offset within the layer.
     pub offset_B: u64,
     /// Bytes from row to row.
     pub stride_B: u64,
-    /// Bytes of all.
+    /// Size in bytes.
     pub size_B: u64,
 }
 
@@ -82,11 +82,14 @@ impl Checksums {
 }
 
 impl Layout {
-    /// Lays out an image, or says which of the hardware's rules it breaks.
+    /// Computes the layout of an image.
+    ///
+    /// # Errors
+    /// A rule of the hardware that the image breaks.
     pub fn new(desc: &ImageDesc) -> Result<Layout, LayoutError> {
         check(desc)?;
         let (mut levels, end_B) = lay_out(desc)?;
-        // Surfaces from outside end where their content does.
+        // Imported surfaces have no padding at the end.
         let layer_stride_B = end_B.next_multiple_of(CACHE_LINE_B);
         let size_B = match desc.explicit {
             Some(_) => end_B,
@@ -96,7 +99,7 @@ impl Layout {
         Ok(Layout { desc: *desc, levels, layer_stride_B, size_B })
     }
 
-    /// The image that was laid out.
+    /// The description.
     pub fn desc(&self) -> &ImageDesc {
         &self.desc
     }
@@ -106,8 +109,8 @@ impl Layout {
         &self.levels
     }
 
-    /// Where a surface of a level starts: a slice of a 3D image or a sample of a layer. Of AFBC
-    /// images, its headers. `None` where there is no such surface.
+    /// Byte offset of a surface of a level: a slice of a 3D image or a sample of a layer; of its headers in AFBC
+    /// images. `None` if there is no such surface.
     pub fn surface_offset_B(&self, level: u32, layer: u32, surface: u32) -> Option<u64> {
         let at = self.levels.get(level as usize)?;
         let surfaces = at.depth_px.max(self.desc.shape.samples);
@@ -117,8 +120,7 @@ impl Layout {
         })
     }
 
-    /// Where the header of an AFBC superblock lies. `None` where the image is not AFBC or has no
-    /// such superblock.
+    /// Byte offset of the header of an AFBC superblock; `None` if the image is not AFBC or has no such superblock.
     pub fn afbc_header_offset_B(
         &self,
         level: u32,
@@ -133,8 +135,8 @@ impl Layout {
         (x_tl < w && y_tl < h).then(|| start_B + afbc.header_index(x_tl, y_tl, w) * HEADER_B)
     }
 
-    /// Where a sample lies (the block with it, where the format has blocks); `None` where the image
-    /// has no such sample, and for AFBC, whose pixels have no fixed place.
+    /// Byte offset of a sample, or of its block in block-compressed formats; `None` if the image has no such sample,
+    /// and for AFBC, whose pixels have no fixed addresses.
     pub fn texel_offset_B(&self, at: Texel) -> Option<u64> {
         let level = self.levels.get(at.level as usize)?;
         let inside = at.x_px < level.extent_px.w
@@ -164,7 +166,7 @@ impl Layout {
     }
 }
 
-/// The levels of a layer, and where the last one ends.
+/// The levels of a layer, and the end of the last one.
 /// source: Mesa, pan_layout.c, `pan_image_layout_init`.
 fn lay_out(desc: &ImageDesc) -> Result<(Vec<Level>, u64), LayoutError> {
     let info = desc.shape.format.info();
@@ -242,7 +244,7 @@ fn lay_out(desc: &ImageDesc) -> Result<(Vec<Level>, u64), LayoutError> {
             }
             let header_B = (tiles.area() * HEADER_B).next_multiple_of(afbc.body_align_B(desc.arch));
             level.afbc = Some(if desc.shape.dimension == Dimension::D3 {
-                // All headers of a 3D image stand in front of all bodies.
+                // All headers of a 3D image precede all bodies.
                 offset_B += header_B * u64::from(depth_px);
                 AfbcLevel {
                     header_size_B: header_B * u64::from(depth_px),
@@ -274,7 +276,7 @@ fn lay_out(desc: &ImageDesc) -> Result<(Vec<Level>, u64), LayoutError> {
 /// source: Mesa, v7.xml, "Surface With Stride"; v9.xml, "Plane".
 const MAX_STRIDE_B: u64 = u32::MAX as u64;
 
-/// What row strides and the starts of images from outside are aligned to.
+/// The alignment of row strides and of the offsets of imported images.
 /// source: Mesa, pan_layout.c, `format_minimum_alignment`, for formats of one plane.
 fn row_align_B(desc: &ImageDesc) -> u64 {
     match desc.modifier {
@@ -283,7 +285,7 @@ fn row_align_B(desc: &ImageDesc) -> u64 {
     }
 }
 
-/// The rules that every image has, then those of AFBC.
+/// Checks the rules of the hardware for all images, then those for AFBC.
 fn check(desc: &ImageDesc) -> Result<(), LayoutError> {
     let Shape { format, dimension, samples, .. } = desc.shape;
     desc.shape.check(&Limits::new(MAX_EXTENT, MAX_SAMPLES))?;
@@ -324,7 +326,7 @@ fn check_explicit(desc: &ImageDesc) -> Result<(), LayoutError> {
     Ok(())
 }
 
-/// The position along the curve of element (`x`, `y`) of a u-interleaved tile:
+/// The index within a u-interleaved tile of element (`x`, `y`) of a u-interleaved tile:
 /// | y3 | x3^y3 | y2 | x2^y2 | y1 | x1^y1 | y0 | x0^y0 |. source: Mesa, tiling.rst.
 pub const fn index_in_tile(x: u32, y: u32) -> u32 {
     let mut index = 0;

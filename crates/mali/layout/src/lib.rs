@@ -1,18 +1,18 @@
-//! Where every pixel of a Mali image lies.
+//! Image layouts of Mali: the address of every pixel.
 //!
-//! Mali keeps images in one of three ways ([`Modifier`]):
+//! Mali has three memory layouts ([`Modifier`]):
 //!
-//! - **linear**: rows of elements, a stride apart;
+//! - **linear**: rows of elements with a stride;
 //! - **u-interleaved**: tiles of 16×16 pixels (4×4 blocks of block-compressed formats) in raster
-//!   order, the elements within a tile along a curve that is Morton's with x ^ y in place of x;
+//!   order, the elements within a tile in Morton order with x ^ y in place of x;
 //! - **AFBC**: superblocks of 256 pixels, losslessly compressed, each with a header of 16 bytes that
 //!   says where its payload is ([`afbc`]).
 //!
-//! A level is one **surface** after the other: the slices of a 3D image, or the samples of a
-//! multisampled one. A layer is a miptree; arrays and cubes repeat it.
+//! A level is a sequence of **surfaces**: the slices of a 3D image, or the samples of a multisampled one. Each
+//! layer of an array or face of a cube is a miptree.
 //!
 //! Describe an image with [`ImageDesc`], make a [`Layout`] of it, and ask that for sizes and
-//! addresses. [`Layout::tile`] and [`Layout::detile`] move rectangles between a raster image and the
+//! addresses. [`Layout::tile`] and [`Layout::detile`] copy rectangles between raster images and the
 //! layout. Facts come from Mesa's `src/panfrost/lib/pan_layout.c` and `docs/drivers/panfrost/`.
 //!
 //! ```
@@ -53,7 +53,7 @@ pub const MAX_EXTENT: u32 = 1 << 16;
 /// The most samples of a pixel. source: Mesa, `src/panfrost/lib/genxml`, "Sample Pattern".
 pub const MAX_SAMPLES: u32 = 16;
 
-/// The longest mip chain. source: Mesa, `MAX_MIP_LEVELS`.
+/// The most levels. source: Mesa, `MAX_MIP_LEVELS`.
 pub const MAX_LEVELS: usize = 17;
 
 /// Levels and layers start at multiples of a cache line. source: Mesa, `pan_slice_align`.

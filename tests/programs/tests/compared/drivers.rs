@@ -12,8 +12,10 @@ use crate::programs::Api;
 pub struct Driver {
     /// The name in messages and of folders.
     pub name: &'static str,
-    /// The virtual GPU, as `tepui shim --gpu` names it; none for the CPU.
+    /// The virtual GPU, as `tepui gpus` names it; none for the CPU.
     gpu: Option<&'static str>,
+    /// The command that gives a program the virtual GPU: `shim`, or `run` with Tepui's own driver.
+    command: &'static str,
     /// The Vulkan driver, as `tools/mesa run --icd` names it.
     icd: &'static str,
     /// What it needs in the environment.
@@ -24,17 +26,21 @@ pub struct Driver {
     pub device: &'static str,
     /// The file name of its Vulkan driver.
     library: &'static str,
+    /// Programs that it does not run, by the start of their names, and why.
+    left_out: &'static [(&'static str, &'static str)],
 }
 
 /// Mesa's drivers that draw on the CPU: lavapipe (Vulkan) and llvmpipe (OpenGL).
 pub const REFERENCE: Driver = Driver {
     name: "cpu",
     gpu: None,
+    command: "",
     icd: "lavapipe",
     environment: &[],
     opengl_window: &[],
     device: "llvmpipe",
     library: "libvulkan_lvp",
+    left_out: &[],
 };
 
 /// zink, OpenGL over Vulkan. Mesa's own OpenGL drivers present through DRI3 only, which Xvfb does not
@@ -46,25 +52,55 @@ const ZINK: &[(&str, &str)] =
 const M1: Driver = Driver {
     name: "m1",
     gpu: Some("m1"),
+    command: "shim",
     icd: "honeykrisp",
     environment: &[],
     opengl_window: ZINK,
     device: "Apple M1",
     library: "libvulkan_asahi",
+    left_out: &[],
 };
+
+/// Tepui's own Vulkan driver on the virtual M1.
+const TEPUI: Driver = Driver {
+    name: "tepui",
+    gpu: Some("m1"),
+    command: "run",
+    icd: "none",
+    environment: &[("TEPUI_DEBUG", "errors")],
+    opengl_window: &[],
+    device: "Tepui",
+    library: "libvulkan_tepui",
+    left_out: NOT_YET,
+};
+
+/// What zink wants, which draws OpenGL over Vulkan.
+const ZINK_WANTS: &str = "zink wants transform feedback and geometry shaders";
+
+/// Programs that Tepui's driver does not run yet.
+const NOT_YET: &[(&str, &str)] = &[
+    ("glxgears", ZINK_WANTS),
+    ("es2gears", ZINK_WANTS),
+    ("glmark2", ZINK_WANTS),
+    ("moderngl", ZINK_WANTS),
+    ("gtk4-widget-factory", "it wants conversion of YCbCr samples"),
+    ("webgpu", "Dawn wants vkCreateSamplerYcbcrConversion"),
+    ("chromium", "it wants conversion of YCbCr samples"),
+];
 
 /// The drivers whose pictures are compared with [`REFERENCE`]'s.
 pub const TESTED: &[Driver] = &[
     M1,
     // Without lossless compression of images.
     Driver { name: "m1-uncompressed", environment: &[("AGX_MESA_DEBUG", "nocompress")], ..M1 },
+    TEPUI,
 ];
 
 impl Driver {
     /// Continues a command by the words that make this driver the one that the next words see.
     pub fn start(&self, command: &mut Command, mesa: &Path) -> Result<(), String> {
         if let Some(gpu) = self.gpu {
-            command.arg(built("tepui")?).args(["shim", "--gpu", gpu, "--"]);
+            command.arg(built("tepui")?).args([self.command, "--gpu", gpu, "--"]);
         }
         command.envs(self.environment.iter().copied());
         command.env("MESA_SHADER_CACHE_DISABLE", "true");
@@ -72,6 +108,11 @@ impl Driver {
         command.env("GALLIVM_PERF", "no_brilinear,no_rho_approx,no_quad_lod,no_aos_sampling");
         command.arg(mesa).args(["run", "--icd", self.icd]);
         Ok(())
+    }
+
+    /// Whether the driver runs the program of this name.
+    pub fn runs(&self, program: &str) -> bool {
+        !self.left_out.iter().any(|(start, _)| program.starts_with(start))
     }
 
     /// The environment of a program with a window.

@@ -56,6 +56,8 @@ pub struct Program {
     high: Option<&'static str>,
     /// What the name has behind the line.
     suffix: &'static str,
+    /// Whether its window is on weston instead of an X server.
+    pub wayland: bool,
 }
 
 /// A frame from the middle of the animation.
@@ -79,7 +81,13 @@ const fn close(line: &'static str, frame: Frame) -> Program {
         complaints: &[],
         high: None,
         suffix: "",
+        wayland: false,
     }
+}
+
+/// The same with a Wayland window.
+const fn wayland(program: Program) -> Program {
+    Program { wayland: true, suffix: "_wayland", ..program }
 }
 
 /// A picture that may differ by more: `why` is for the reader.
@@ -121,6 +129,8 @@ macro_rules! high {
 /// All programs. Of vkmark and glmark2, every scene.
 pub const PROGRAMS: &[Program] = &[
     close("vkcube", Frame::Number(20)),
+    close("vkcube xlib", Frame::Number(20)),
+    wayland(close("vkcube", Frame::Number(20))),
     close("glxgears", MIDDLE),
     silent("es2gears_x11", MIDDLE),
     // A progress bar moves by time, which GLib gets from the clock of this package.
@@ -153,6 +163,8 @@ pub const PROGRAMS: &[Program] = &[
     close("vkmark effect2d:kernel=blur", EARLY),
     close("vkmark desktop", MIDDLE),
     close("vkmark cube", MIDDLE),
+    wayland(close("vkmark cube", MIDDLE)),
+    wayland(close("vkmark desktop", MIDDLE)),
     plain("vkmark clear", MIDDLE),
     close("glmark2-es2 buffer:update-method=map", MIDDLE),
     close("glmark2-es2 buffer:update-method=subdata", MIDDLE),
@@ -265,11 +277,18 @@ impl Program {
             _ => command.arg(program),
         };
         match program {
-            "vkcube" => command.args(["--width", width, "--height", height]),
+            "vkcube" => {
+                let wsi = if self.wayland { "wayland" } else { scene };
+                if !wsi.is_empty() {
+                    command.args(["--wsi", wsi]);
+                }
+                command.args(["--width", width, "--height", height])
+            }
             "vkmark" => {
                 let lib =
                     root.join("usr/lib").join(format!("{}-linux-gnu", std::env::consts::ARCH));
-                command.args(["--data-dir", &share("vkmark"), "--winsys", "xcb", "--winsys-dir"]);
+                let winsys = if self.wayland { "wayland" } else { "xcb" };
+                command.args(["--data-dir", &share("vkmark"), "--winsys", winsys, "--winsys-dir"]);
                 command.arg(lib.join("vkmark")).args(["--size", SIZE, "--benchmark", scene])
             }
             "glmark2" | "glmark2-es2" => {

@@ -100,6 +100,7 @@ fn watch(
     }
     let mut rest = Rest::of(child.0.id(), &framebuffer);
     let pictures = match program.frame {
+        Frame::Calls(_) if program.wayland => vec![weston_screen(directory)?],
         Frame::Calls(_) => vec![rest.picture(end, |_| true)?],
         Frame::Rest => vec![rest.picture(end, |picture| !picture.is_plain())?],
         Frame::Number(number) => vec![Picture::from_png(&directory.join(format!("{number}.png")))?],
@@ -116,14 +117,56 @@ fn watch(
     Ok(pictures)
 }
 
+/// The screen of weston once it shows the same picture twice, for a program that is held.
+fn weston_screen(directory: &Path) -> Result<Picture, String> {
+    let folder = directory.join("screen");
+    let say = |e: std::io::Error| format!("{}: {e}", folder.display());
+    let mut last = None;
+    for _ in 0..20 {
+        std::thread::sleep(Duration::from_millis(500));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).map_err(say)?;
+        let mut shooter = Command::new(drivers::mesa());
+        shooter.args(["run", "--icd", "none", "--", "weston-screenshooter"]);
+        shooter.env("XDG_RUNTIME_DIR", runtime(directory)?).env("WAYLAND_DISPLAY", "wayland-0");
+        let output = shooter.current_dir(&folder).output().map_err(say)?;
+        if !output.status.success() {
+            return Err(format!(
+                "weston-screenshooter: {}",
+                String::from_utf8_lossy(&output.stderr)
+            ));
+        }
+        let file = fs::read_dir(&folder).map_err(say)?.flatten().next();
+        let picture = Picture::from_png(&file.ok_or("no picture of the screen")?.path())?;
+        if last.as_ref() == Some(&picture) {
+            return Ok(picture);
+        }
+        last = Some(picture);
+    }
+    Err("the screen does not come to rest".to_owned())
+}
+
+/// A directory for weston's socket, whose path must be short: sun_path has 108 bytes.
+fn runtime(directory: &Path) -> Result<PathBuf, String> {
+    let link = fs::read_link(directory.join("runtime"));
+    link.map_err(|e| format!("{}: {e}", directory.display()))
+}
+
 fn command(program: &Program, driver: &Driver, directory: &Path) -> Result<Command, String> {
     let mesa = drivers::mesa();
     let root = drivers::sysroot(&mesa)?;
     let mut command = Command::new("env");
-    if let Some(screen) = program.screen() {
-        command.arg(&mesa).args(["xvfb", "--screen", screen, "--framebuffer"]);
-        command.arg(directory).arg("--");
-        driver.window(program.api(), &mut command);
+    match program.screen() {
+        Some(screen) if program.wayland => {
+            command.arg(&mesa).args(["weston", "--screen", screen, "--link"]);
+            command.arg(directory.join("runtime")).arg("--");
+        }
+        Some(screen) => {
+            command.arg(&mesa).args(["xvfb", "--screen", screen, "--framebuffer"]);
+            command.arg(directory).arg("--");
+            driver.window(program.api(), &mut command);
+        }
+        None => {}
     }
     driver.start(&mut command, &mesa)?;
     if program.screen().is_some() {

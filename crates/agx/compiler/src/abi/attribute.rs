@@ -4,7 +4,7 @@ use tepui_agx_isa::operand::Format as IsaFormat;
 use tepui_format::{Component, Encoding, Format, Numeric};
 
 /// An attribute's place in its buffer. Its offset is part of the base address, which stands in a uniform.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Attribute {
     /// Format.
     pub format: Format,

@@ -1,9 +1,11 @@
 //! Special registers, state registers, 64-bit uniforms.
 
-use super::alu::UNALIGNED;
+use super::alu::{UNALIGNED, check_span};
+use super::memory::parse_reg;
+use super::raw::number;
 use super::{Codec, Field, Pieces, Reject, Tokens, bits};
 use crate::access::{Access, File, Role};
-use crate::operand::{SamplerState, Size, SpecialReg, TextureState, Uniform64};
+use crate::operand::{SamplerState, Size, SpecialReg, StateOffset, TextureState, Uniform64};
 use crate::regname::{self, Named, RegKind};
 
 /// A special register, in bits 16 to 21 with an extension at 26.
@@ -51,6 +53,82 @@ impl Codec for SpecialRegCodec {
 
 impl Field for SpecialReg {
     type Codec = SpecialRegCodec;
+}
+
+/// The offset of a descriptor in memory. Bit 58 tells an immediate of 16 bits from a register, whose number has the
+/// same place.
+#[derive(Clone, Copy, Debug)]
+pub struct StateOffsetCodec;
+
+impl StateOffsetCodec {
+    /// The bits owned.
+    pub const fn pieces(&self) -> Pieces {
+        Pieces::NONE.and(26, 16, "").and(58, 1, "t")
+    }
+}
+
+impl Codec for StateOffsetCodec {
+    type Value = StateOffset;
+
+    #[inline(always)]
+    fn decode(&self, word: u128) -> Result<StateOffset, Reject> {
+        let value = bits(word, 26, 16) as u16;
+        if bits(word, 58, 1) != 0 {
+            return Ok(StateOffset::Imm(value));
+        }
+        if value & 1 != 0 {
+            return Err(Reject::Reserved(UNALIGNED));
+        }
+        check_span(value.min(0x4000), 2).map_err(Reject::Reserved)?;
+        Ok(StateOffset::Reg(value))
+    }
+
+    fn encode(&self, offset: StateOffset) -> Result<u128, &'static str> {
+        match offset {
+            StateOffset::Imm(value) => Ok(u128::from(value) << 26 | 1 << 58),
+            StateOffset::Reg(reg) if reg & 1 != 0 => Err(UNALIGNED),
+            StateOffset::Reg(reg) => {
+                check_span(reg, 2)?;
+                Ok(u128::from(reg) << 26)
+            }
+        }
+    }
+
+    fn print(&self, offset: StateOffset, _: Option<u64>, out: &mut String) {
+        match offset {
+            StateOffset::Imm(value) => out.push_str(&value.to_string()),
+            StateOffset::Reg(reg) => regname::push_regs(out, reg, Size::B32, 1),
+        }
+    }
+
+    fn parse(&self, tokens: &Tokens<'_>) -> Result<StateOffset, String> {
+        let own = tokens.own()?;
+        if regname::is_number(own) {
+            return number(own)
+                .and_then(|v| u16::try_from(v).ok())
+                .map(StateOffset::Imm)
+                .ok_or_else(|| format!("offset `{own}` is not between 0 and 65535"));
+        }
+        parse_reg(own, Size::B32).map(StateOffset::Reg)
+    }
+
+    fn touch(&self, offset: StateOffset, report: &mut dyn FnMut(Access)) {
+        if let StateOffset::Reg(reg) = offset {
+            report(Access::new(Role::Read, File::Reg, reg, 2));
+        }
+    }
+
+    fn describe(&self) -> String {
+        "32-bit register or 16-bit immediate, in bytes".into()
+    }
+}
+
+impl Field for StateOffset {
+    type Codec = StateOffsetCodec;
+
+    fn operand_mut(&mut self) -> Option<crate::operand::OperandMut<'_>> {
+        Some(crate::operand::OperandMut::StateOffset(self))
+    }
 }
 
 /// Numbered state registers and 64-bit uniforms in one run of bits.
@@ -165,6 +243,10 @@ pub mod ctor {
     /// A special register.
     pub const fn special() -> SpecialRegCodec {
         SpecialRegCodec
+    }
+    /// The offset of a descriptor.
+    pub const fn state_offset() -> StateOffsetCodec {
+        StateOffsetCodec
     }
     /// A state register or 64-bit uniform by number.
     pub const fn numbered<T>(at: u8, len: u8) -> NumberedCodec<T> {

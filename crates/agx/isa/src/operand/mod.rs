@@ -279,6 +279,21 @@ impl Default for LocalIndex {
     }
 }
 
+/// The offset of a descriptor that becomes a state register, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StateOffset {
+    /// A 32-bit register: first half-register.
+    Reg(u16),
+    /// An immediate.
+    Imm(u16),
+}
+
+impl Default for StateOffset {
+    fn default() -> Self {
+        StateOffset::Imm(0)
+    }
+}
+
 /// The base of a threadgroup memory access, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LocalBase {
@@ -470,6 +485,7 @@ pub enum OperandMut<'a> {
     Base64(&'a mut Base64),
     Index(&'a mut Index),
     LocalIndex(&'a mut LocalIndex),
+    StateOffset(&'a mut StateOffset),
     LocalBase(&'a mut LocalBase),
     Coords(&'a mut Coords),
     Lod(&'a mut Lod),
@@ -492,7 +508,9 @@ impl OperandMut<'_> {
             },
             OperandMut::RegVec(v) => (v.count != 0).then(|| (v.reg, v.halves())),
             OperandMut::Base64(Base64::Reg(r)) => Some((*r, 4)),
-            OperandMut::Index(Index::Reg(r)) => Some((*r, 2)),
+            OperandMut::Index(Index::Reg(r)) | OperandMut::StateOffset(StateOffset::Reg(r)) => {
+                Some((*r, 2))
+            }
             OperandMut::LocalIndex(LocalIndex::Reg(r))
             | OperandMut::LocalBase(LocalBase::Reg(r))
             | OperandMut::RegOrImm(RegOrImm::Reg(r))
@@ -527,6 +545,7 @@ impl OperandMut<'_> {
             OperandMut::Base64(Base64::Reg(r))
             | OperandMut::Index(Index::Reg(r))
             | OperandMut::LocalIndex(LocalIndex::Reg(r))
+            | OperandMut::StateOffset(StateOffset::Reg(r))
             | OperandMut::LocalBase(LocalBase::Reg(r))
             | OperandMut::RegOrImm(RegOrImm::Reg(r))
             | OperandMut::Coef(Coef::Reg(r))

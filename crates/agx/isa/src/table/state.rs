@@ -38,16 +38,16 @@ rows! {
     ///
     /// The 24-byte texture or PBE descriptor at `base + offset` becomes texture state register
     /// `ts`.
-    // source: applegpu.py, StoreToTextureStateInstructionDesc; that the offset is an immediate (applegpu
-    // prints half of it as a register) and that the base counts 64-bit uniforms is read from what Mesa
-    // 26.1 prints beside the bytes that it packs
+    // source: applegpu.py, StoreToTextureStateInstructionDesc, which knows registers alone as offsets; bit 58, and
+    // that the base counts 64-bit uniforms, are read from what Mesa 26.1 prints (AGX_MESA_DEBUG=shaders) beside the
+    // bytes that it packs
     TexStateStore "tex_state_store" (8) [0:8 = 0b11101101, 20:1 = 1] {
         /// Texture state register.
         ts: TextureState = operand numbered(8, 7);
         /// Base address.
         base: Uniform64 = operand numbered(59, 5);
         /// Offset in bytes.
-        offset: u16 = operand num(26, 16);
+        offset: StateOffset = operand state_offset();
         /// Scoreboard slot to wait on.
         slot: u8 = operand num(16, 1);
         /// Unknown.
@@ -58,8 +58,6 @@ rows! {
         u21: u8 = hidden num(21, 5);
         /// Unknown.
         u42: u16 = hidden num(42, 16);
-        /// The base is a uniform.
-        u58: bool = hidden bit(58), true;
     }
 
     /// Load a sampler state register from memory.
@@ -73,7 +71,7 @@ rows! {
         /// Base address.
         base: Uniform64 = operand numbered(59, 5);
         /// Offset in bytes.
-        offset: u16 = operand num(26, 16);
+        offset: StateOffset = operand state_offset();
         /// Scoreboard slot to wait on.
         slot: u8 = operand num(16, 1);
         /// Unknown.
@@ -84,7 +82,5 @@ rows! {
         u21: u8 = hidden num(21, 5);
         /// Unknown.
         u42: u16 = hidden num(42, 16);
-        /// The base is a uniform.
-        u58: bool = hidden bit(58), true;
     }
 }

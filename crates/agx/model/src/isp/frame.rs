@@ -1,4 +1,4 @@
-//! A frame: what all tiles of a scene have in common, prepared before the first of them.
+//! A frame: the state that all tiles of a scene share, prepared before the first tile.
 
 use std::collections::HashMap;
 
@@ -21,13 +21,13 @@ use crate::usc::launch::Launch;
 use crate::usc::program::Programs;
 use crate::usc::row::Row;
 
-/// Sides of the largest framebuffer: that of the largest image. source: hk_queue.c, where the largest
+/// The largest framebuffer is as large as the largest image. source: hk_queue.c, where the largest
 /// framebuffer is clamped
 const MAX_SIDE_PX: u32 = 16384;
 /// Most layers of a framebuffer. source: as above
 const MAX_LAYERS: u32 = 2048;
 
-/// Primitives that a worker sets up at a time.
+/// Primitives of a work item.
 const SETUPS_AT_A_TIME: usize = 256;
 
 /// source: asahi_drm.h, DRM_ASAHI_RENDER_PROCESS_EMPTY_TILES
@@ -37,13 +37,13 @@ const DBIAS_IS_INT: u32 = 1 << 18;
 
 /// A program of the frame, ready to run.
 pub struct Prepared<'v> {
-    /// What its USC words load.
+    /// The state that its USC words load.
     pub launch: Launch<'v>,
     /// Its shared rows.
     pub rows: Vec<Row>,
 }
 
-/// A state of the scene as tiles use it.
+/// A state of the scene, prepared for tiles.
 pub struct DrawState {
     /// The fragment program, if it runs.
     pub shader: Option<Shader>,
@@ -60,15 +60,15 @@ pub struct Shader {
     pub program: usize,
     /// Index in [`Frame::bindings`].
     pub bindings: usize,
-    /// Tests are run before the program; else the program runs them.
+    /// Depth and stencil tests run before the program; otherwise the program triggers them.
     pub early: bool,
     /// Fragments with the same key may share a SIMD-group.
     pub key: u64,
 }
 
-/// A primitive as tiles use it.
+/// A primitive, prepared for tiles.
 pub struct Setup {
-    /// How values at its vertices become planes.
+    /// Interpolation: from values at vertices to plane equations.
     pub interpolation: Interpolation,
     /// Its depth, bias included.
     pub depth: WindowPlane,
@@ -76,7 +76,7 @@ pub struct Setup {
     pub range: [f32; 2],
 }
 
-/// What all tiles have in common.
+/// The shared state of all tiles.
 pub struct Frame<'v> {
     /// The address space.
     pub vm: &'v AddressSpace,

@@ -1,4 +1,4 @@
-//! What the state of a draw says of rasterisation, tests and interpolation.
+//! Rasterisation, tests and interpolation parameters from the state of a draw.
 
 use tepui_agx_packets::ppp::{self, ObjectType};
 use tepui_agx_packets::render::PppMultisampleControl;
@@ -8,13 +8,13 @@ use tepui_raster::{
 
 use crate::render::scene::{GRID, Primitive, Scene, State};
 
-/// Most samples of a pixel.
+/// The most samples of a pixel.
 pub const MAX_SAMPLES: usize = 4;
 
 /// Where the samples of a pixel are.
 pub type Samples = tepui_raster::Samples<MAX_SAMPLES>;
 
-/// What a shape covers of a tile.
+/// The coverage of a shape in a tile.
 pub type Coverage = tepui_raster::Coverage<MAX_SAMPLES>;
 
 /// Depth and stencil of a tile.
@@ -32,7 +32,7 @@ pub fn samples(count: usize, control: Option<&PppMultisampleControl>) -> Samples
     Samples::new(&GRID, count, positions)
 }
 
-/// What rasterisation needs of a primitive.
+/// The rasterisation parameters of a primitive.
 pub fn outline(primitive: &Primitive, index: u32, state: &State) -> Outline {
     Outline {
         kind: primitive.kind,
@@ -43,7 +43,7 @@ pub fn outline(primitive: &Primitive, index: u32, state: &State) -> Outline {
     }
 }
 
-/// What confines a primitive.
+/// The scissor rectangle of a primitive.
 pub fn limits(scene: &Scene, primitive: &Primitive, framebuffer: [u32; 2]) -> Limits {
     let state = &scene.states[primitive.state as usize];
     let scissor = state.scissors.get(usize::from(primitive.viewport));
@@ -104,8 +104,8 @@ pub fn tests(state: &State) -> [Tests; 2] {
     })
 }
 
-/// The hardware's comparisons have a bit for less, equal and greater. None accepts a NaN, not even
-/// "always": Mesa emits NaN as depth to make a test fail.
+/// A comparison function: the hardware's encoding has a bit each for less, equal and greater. NaN fails every
+/// comparison, even "always": Mesa emits NaN as depth to make a test fail.
 /// source: Mesa's agx_nir_lower_frag_sidefx.c, `insert_z_write`
 fn compare(function: ppp::ZsFunc) -> Compare {
     Compare::from_bits(function as u8 & 7)

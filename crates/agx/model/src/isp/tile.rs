@@ -1,4 +1,4 @@
-//! One worker's way through tiles: fill, draw, store.
+//! Rendering of tiles by one worker: fill, draw, store.
 
 use tepui_raster::{Bins, Plane, TILE_SIDE, Tests};
 use tepui_softgpu::RangeCache;
@@ -17,31 +17,31 @@ use crate::usc::workgroup::Worker;
 /// A worker of a frame.
 pub struct TileWorker<'f, 'v> {
     frame: &'f Frame<'v>,
-    /// The shader core; none if the frame has no program at all.
+    /// The shader core; `None` if the frame has no programs.
     core: Option<Worker<'f>>,
     /// The program that the core is prepared for.
     entered: usize,
     ranges: RangeCache,
     notes: tepui_agx_texture::Notes,
     fragments: Fragments,
-    /// Quads in the group that is being filled, and what they run.
+    /// The quads of the SIMD-group that is being filled, and their program.
     quads: usize,
     batch: Option<Batch>,
-    /// Where in the tile the group has quads: a bit for each column, a word for each row of quads.
+    /// Positions of the group's quads in the tile: a word for each row of quads, a bit for each column.
     occupied: [u16; TILE_SIDE / 2],
     coverage: Coverage,
-    /// What is left of the coverage after tests.
+    /// The coverage after depth and stencil tests.
     passed: [[u32; TILE_SIDE]; MAX_SAMPLES],
-    /// Coefficient registers of the current primitive, once something of it is seen.
+    /// Coefficient registers of the current primitive, computed when its first quad is shaded.
     planes: Vec<Plane>,
-    /// The colours that a flat background program fills a tile with, once one was filled.
+    /// The colours of a tile after a uniform background program; reused for later tiles.
     flat: Vec<u8>,
     /// Samples that passed, by state.
     visible: Vec<u64>,
     budget: u64,
 }
 
-/// What the quads of a group have in common.
+/// The state that the quads of a group share.
 #[derive(Clone, Copy)]
 struct Batch {
     shader: Shader,
@@ -49,7 +49,7 @@ struct Batch {
 }
 
 impl<'f, 'v: 'f> TileWorker<'f, 'v> {
-    /// A worker that plays core number `core`.
+    /// A worker that acts as core number `core`.
     pub fn new(gpu: &Gpu, frame: &'f Frame<'v>, core: u32) -> TileWorker<'f, 'v> {
         let first = frame.programs.first();
         let worker = first.map(|p| {
@@ -83,7 +83,7 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
         self.core.as_ref().map_or(0, |core| core.executed)
     }
 
-    /// Ends the work: what was done, and samples that passed, by state.
+    /// The results: statistics, and the samples that passed, by state.
     pub fn finish(self) -> (JobStats, Vec<u64>) {
         (self.core.map_or_else(JobStats::default, crate::dispatch::done), self.visible)
     }
@@ -188,7 +188,7 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
         }
     }
 
-    /// Tests and shades what `coverage` has of a primitive.
+    /// Tests and shades the covered samples of a primitive.
     fn primitive(&mut self, index: usize) -> Result<(), JobFault> {
         let frame = self.frame;
         let primitive = &frame.scene.primitives[index];
@@ -333,7 +333,7 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
 /// The tests of a primitive in a tile, before any program.
 struct Rows<'a> {
     samples: &'a Samples,
-    /// From the corner that planes count from to the tile's.
+    /// From the origin of plane equations to the corner of the tile.
     offset: [f32; 2],
     depth: Plane,
     range: [f32; 2],
@@ -341,7 +341,7 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Tests what is covered. Returns how many samples passed and the columns that have some.
+    /// Tests covered samples. Returns the number of samples that passed and a mask of the columns that have some.
     fn test(
         &self,
         planes: &mut DepthStencil,

@@ -1,4 +1,4 @@
-//! Z load and store: depth and stencil of tiles from and to memory.
+//! Z load and store (ZLS): depth and stencil of tiles from and to memory.
 
 use tepui_agx_chips::PAGE_BYTES;
 use tepui_agx_packets::Packet;
@@ -12,14 +12,14 @@ use tepui_softgpu::Fault;
 use super::setup::DepthStencil;
 use crate::job::{JobFault, RenderJob, Unit, ZlsBuffer};
 
-/// A buffer as it is loaded and as it is stored; `None` where it is not.
+/// The buffer that is loaded and the one that is stored, if any.
 #[derive(Default)]
 struct Pair {
     load: Option<Surface>,
     store: Option<Surface>,
 }
 
-/// What happens to depth and stencil at the start and the end of tiles.
+/// The loads and stores of depth and stencil at the start and the end of tiles.
 pub struct Zls {
     depth: Pair,
     stencil: Pair,
@@ -41,7 +41,7 @@ fn stride(register: u32, unit: u64) -> u64 {
 const LINE: u64 = 128;
 
 impl Zls {
-    /// Reads the registers. A part of a render that goes on from another loads what a store leaves.
+    /// Decodes the registers. A partial render that continues another one loads the buffers that are stored.
     pub fn new(job: &RenderJob, continued: bool, unfinished: bool) -> Result<Zls, JobFault> {
         let odd = |p: tepui_packets::Problem| JobFault::new(Unit::Isp, p.to_string());
         let control = ZlsControl::unpack(&job.zls_ctrl.to_le_bytes()).map_err(odd)?;
@@ -159,7 +159,7 @@ impl Zls {
         Ok(())
     }
 
-    /// Hands the texels of each row of a tile that is inside of the buffer to `put`, with sample and row.
+    /// Loads the rows of a tile that are inside the buffer and passes each to `put`, with sample and row.
     fn load_plane<M: Memory>(
         &self,
         surface: &Surface,
@@ -184,7 +184,7 @@ impl Zls {
         Ok(())
     }
 
-    /// Writes the part of a tile that is inside of the buffer; `texels` gives the rows of a sample.
+    /// Stores the part of a tile that is inside the buffer; `texels` returns the rows of a sample.
     fn store_plane<M: Memory>(
         &self,
         surface: &Surface,
@@ -221,7 +221,7 @@ pub struct Tile {
 }
 
 impl Tile {
-    /// Columns and rows that are inside of a buffer.
+    /// Columns and rows inside a buffer.
     fn inside(&self, surface: &Surface) -> [usize; 2] {
         let size = surface.size_px();
         [0, 1].map(|k| size[k].saturating_sub(self.corner[k]).min(self.size_px[k]) as usize)

@@ -1,4 +1,4 @@
-//! What a render command's attachments hold: for people who look for a wrong draw.
+//! Contents of a render command's attachments, for debugging of draws.
 
 use tepui_agx_packets::Packet;
 use tepui_agx_packets::pbe::Pbe;
@@ -14,7 +14,7 @@ use crate::pipeline::Pipeline;
 use crate::usc::exec::texture::{Access2d, DescriptorSource, View};
 use crate::usc::program::Programs;
 
-/// What an attachment's texels are.
+/// The kind of an attachment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aspect {
     /// The image that the end-of-tile program stores to by the texture state register of this number.
@@ -28,7 +28,7 @@ pub enum Aspect {
 /// One layer of an attachment.
 #[derive(Clone, Debug)]
 pub struct Attachment {
-    /// What it is.
+    /// Its kind.
     pub aspect: Aspect,
     /// Layer.
     pub layer: u32,

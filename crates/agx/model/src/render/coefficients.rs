@@ -1,4 +1,4 @@
-//! Coefficient registers: the planes over which a fragment program interpolates.
+//! Coefficient registers: the plane equations from which fragment programs interpolate.
 //!
 //! A program's bindings say which vertex outputs become which registers. Each register holds the plane
 //! `a x + b y + c` of one value over the pixels around the tile (for values that are interpolated with
@@ -106,8 +106,8 @@ impl Bindings {
         Ok(Bindings { registers, bindings })
     }
 
-    /// The registers of a primitive, appended to `out`. Planes count from `corner`. `depth` is the
-    /// plane of the depth, already counted from there.
+    /// Appends the registers of a primitive to `out`. The origin of their plane equations is `corner`, as it is
+    /// already that of `depth`, the plane equation of depth.
     pub fn compute(
         &self,
         scene: &Scene,
@@ -174,7 +174,7 @@ fn flat(bits: u32) -> Plane {
     [0.0, f32::from_bits(bits), f32::from_bits(bits)]
 }
 
-/// A plane over the window as one over the pixels from `corner`.
+/// Moves the origin of a plane equation from that of the window to `corner`.
 pub fn local(plane: WindowPlane, corner: [u32; 2]) -> Plane {
     let [a, b, c] = plane;
     let c = a * f64::from(corner[0]) + b * f64::from(corner[1]) + c;

@@ -1,8 +1,8 @@
 //! The geometry half of a render command: draws become primitives of a [`Scene`].
 //!
-//! A draw is worked on in batches: indices are fetched and assembled, the vertices that they name
-//! run, then the primitives are set up. A scene that has grown too large is handed to the pixel half
-//! as one part of the command, as the hardware does when its parameter buffer is full.
+//! A draw is processed in batches: indices are fetched and assembled to primitives, their vertices are shaded, then
+//! primitives are set up. When a scene has become too large, the pixel half renders it as a partial render, as the
+//! hardware does when its parameter buffer is full.
 
 use rayon::prelude::*;
 use tepui_agx_packets::render::PppControl;
@@ -21,24 +21,24 @@ use crate::uvs::{self, Layout, Reuse, Vertex};
 use crate::vdm::{Draw, Indices, VertexState};
 use crate::{Gpu, ppp};
 
-/// What an index costs beside the instructions of its vertex, in instructions. With it a job of 2^32
-/// indices is over any budget before it begins.
+/// Cost of an index besides the instructions of its vertex, counted in instructions. Because of it a job of 2^32
+/// indices exceeds any budget before it begins.
 const INDEX_COST: u64 = 4096;
-/// What a draw costs besides, in instructions.
+/// Cost of a draw, counted in instructions.
 const DRAW_COST: u64 = 1024;
 /// Indices of a batch.
 const BATCH: u32 = 1 << 14;
-/// Words of vertex outputs at which a scene is handed on.
+/// Words of vertex outputs at which a scene is rendered.
 const MAX_OUTPUT_WORDS: usize = 1 << 25;
-/// Primitives at which a scene is handed on.
+/// Primitives at which a scene is rendered.
 const MAX_PRIMITIVES: usize = 1 << 20;
-/// Primitives that a worker sets up at a time.
+/// Primitives of a work item.
 const SETUP_AT_A_TIME: usize = 512;
 
-/// Draws what a scene holds.
+/// A function that renders a scene.
 pub type Sink<'a> = dyn FnMut(&Scene, &mut JobStats) -> Result<(), JobFault> + 'a;
 
-/// The geometry half while it works on a render command.
+/// The state of the geometry half during a render command.
 pub struct Geometry<'a> {
     gpu: &'a Gpu,
     /// The address space.
@@ -62,7 +62,7 @@ pub struct Geometry<'a> {
     batch: Batch,
 }
 
-/// What is worked on together: vertices that are to run, and the primitives that need them.
+/// A batch: vertices to shade, and the primitives that use them.
 #[derive(Default)]
 struct Batch {
     /// First word of the first vertex in the scene's outputs.
@@ -84,7 +84,7 @@ impl Batch {
         self.indices = 0;
     }
 
-    /// Where the next vertex's words will be. Scenes are handed on long before 2^32 words.
+    /// The first output word of the next vertex. Scenes are rendered long before 2^32 words.
     fn next_place(&self, stride: usize) -> u32 {
         (self.base + self.vertices.len() * stride) as u32
     }
@@ -95,7 +95,7 @@ impl Batch {
         here
     }
 
-    /// Takes assembled primitives.
+    /// Adds assembled primitives.
     fn emit(&mut self) -> impl FnMut([u32; 3]) {
         |vertices| {
             self.assembled.push(Assembled { vertices, id: self.next_id });
@@ -182,7 +182,7 @@ impl<'a> Geometry<'a> {
         })
     }
 
-    /// Is there budget left, beyond the `further` instructions?
+    /// Whether the budget allows `further` instructions.
     pub fn charge(&self, further: u64) -> Result<(), JobFault> {
         let cost = self.spent.saturating_add(self.stats.instructions).saturating_add(further);
         if cost > self.gpu.options.job_budget {
@@ -191,19 +191,19 @@ impl<'a> Geometry<'a> {
         Ok(())
     }
 
-    /// The next draw loads its vertex pipeline anew.
+    /// Makes the next draw load its vertex pipeline again.
     pub fn forget_pipeline(&mut self) {
         self.launch = None;
     }
 
-    /// Hands on what is left of the scene; what the whole command did.
+    /// Renders the rest of the scene; returns the statistics of the whole command.
     pub fn finish(mut self) -> Result<JobStats, JobFault> {
         (self.sink)(&self.scene, &mut self.stats)?;
         self.gpu.scenes.put(self.scene);
         Ok(self.stats)
     }
 
-    /// Hands on the scene as a part of the command, and moves what is still needed to a new one.
+    /// Renders the scene as a partial render, and moves what later primitives need to a new one.
     fn flush(&mut self, assembler: &mut Assembler, stride: usize) -> Result<(), JobFault> {
         self.scene.unfinished = true;
         (self.sink)(&self.scene, &mut self.stats)?;
@@ -223,7 +223,7 @@ impl<'a> Geometry<'a> {
         Ok(())
     }
 
-    /// Were as many draws executed as shall be?
+    /// Whether the limit of draws is reached.
     pub fn is_enough(&self) -> bool {
         u64::from(self.draws) >= self.gpu.options.draws
     }
@@ -410,7 +410,7 @@ impl<'a> Geometry<'a> {
     }
 }
 
-/// What a draw's vertices are assembled to.
+/// The topology of a draw.
 fn topology(primitive: Primitive) -> Topology {
     match primitive {
         Primitive::Points => Topology::Points,
@@ -425,7 +425,7 @@ fn topology(primitive: Primitive) -> Topology {
     }
 }
 
-/// Around which vertex strips turn. source: hk_cmd_draw.c, `provoking` in hk_flush_dynamic_state;
+/// The provoking vertex for assembly. source: hk_cmd_draw.c, `provoking` in hk_flush_dynamic_state;
 /// agx_nir_lower_uvs.c, translate_flat_shade_model; for quadrilaterals agx_pipe.c,
 /// quads_follow_provoking_vertex_convention
 fn provoking(vertex: VdmVertex) -> Provoking {

@@ -2,9 +2,8 @@
 //! pixels (ISP, fragment programs, tilebuffer, PBE) draw it tile by tile.
 //!
 //! Geometry begins with the control stream (`vdm`) and the state records that it points to
-//! ([`crate::ppp`]). [`geometry`] takes each draw through assembly, the vertex programs (`uvs`) and
-//! [`setup`], which culls, clips and places primitives on the screen (`tepui_raster` does what no GPU
-//! owns). Pixels are [`crate::isp`]'s, with the registers that fragment programs interpolate in
+//! ([`crate::ppp`]). [`geometry`] passes each draw through assembly, the vertex programs (`uvs`) and
+//! [`setup`], which culls, clips and snaps primitives (with `tepui_raster`, which all GPU families share). Pixels are [`crate::isp`]'s, with the registers that fragment programs interpolate in
 //! [`coefficients`].
 
 pub mod attachments;

@@ -1,6 +1,5 @@
-//! What the geometry half of a render command hands to the pixel half: primitives in the order of
-//! the API, each with the state that it was drawn with. The hardware keeps the same in its
-//! parameter buffer.
+//! Scenes: the output of the geometry half of a render command and the input of its pixel half. A scene has primitives
+//! in API order, each with its state, as the parameter buffer of the hardware has.
 
 use tepui_agx_packets::ppp;
 use tepui_raster::{FillRule, Grid};
@@ -20,7 +19,7 @@ pub struct Scene {
     pub outputs: Vec<u32>,
     /// Primitives that survived culling and clipping, in order.
     pub primitives: Vec<Primitive>,
-    /// Pieces of the primitives on the screen: what clipping left.
+    /// Clipped pieces of the primitives, in window coordinates.
     pub pieces: Vec<Piece>,
     /// Earlier scenes of the same render command were drawn: tiles start with the partial-render
     /// background program instead of the background program.
@@ -45,14 +44,14 @@ impl Buffers for Scene {
     }
 }
 
-/// State that primitives share: the PPP's words as the draw latched them, and what they point at.
+/// State that primitives share: the PPP's words at the time of the draw, and the arrays that they point to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
     /// Number of the draw in the render command, for reports.
     pub draw: u32,
     /// Visibility test, scissor, bias and stencil enables, pass type.
     pub control: ppp::FragmentControl,
-    /// Further control; its meaning is in `ppp`.
+    /// Further control, see `ppp`.
     pub control2: ppp::FragmentControl,
     /// Depth test, polygon mode, stencil reference; front, back.
     pub face: [ppp::FragmentFace; 2],
@@ -62,8 +61,8 @@ pub struct State {
     pub stencil: [ppp::FragmentStencil; 2],
     /// Slot of the occlusion result.
     pub occlusion: ppp::FragmentOcclusionQuery,
-    /// What confines drawing in each viewport: its entry of the scissor array, cut down to its region
-    /// clip; without the scissor test the rectangle is the region clip alone.
+    /// The scissor rectangle of each viewport: its entry of the scissor array, intersected with its region clip; the
+    /// region clip alone without the scissor test.
     pub scissors: Vec<Scissor>,
     /// From the depth bias array.
     pub depth_bias: tepui_agx_packets::render::DepthBias,
@@ -73,7 +72,7 @@ pub struct State {
     pub cull: ppp::Cull,
     /// Further culling: primitive id.
     pub cull2: ppp::Cull2,
-    /// Which vertex outputs the remapping hands on.
+    /// Remapping of vertex outputs.
     pub output_select: ppp::OutputSelect,
     /// Varyings of 32 bits by kind, in the order of the vertex outputs.
     pub varyings_32: ppp::VaryingCounts,

@@ -1,5 +1,4 @@
-//! Primitive setup: what state and vertex outputs say of a primitive, and what is left of it on the
-//! screen.
+//! Primitive setup: applies state to an assembled primitive, culls and clips it.
 
 use tepui_agx_packets::ppp::PolygonMode;
 use tepui_raster::{ClipVolume, DepthRange, Kind, Piece, Placed, Viewport, drop_outside};
@@ -16,13 +15,13 @@ pub struct Assembled {
     pub id: u32,
 }
 
-/// What all primitives of a draw have in common.
+/// The state that all primitives of a draw share.
 pub struct Setup<'a> {
     /// Vertex outputs of the scene.
     pub outputs: &'a [u32],
-    /// Where a vertex's words lie.
+    /// Layout of a vertex's outputs.
     pub layout: Layout,
-    /// What the primitives are.
+    /// Primitive type.
     pub kind: Kind,
     /// State of the draw, and its index in the scene.
     pub state: (&'a State, u32),
@@ -38,7 +37,7 @@ pub struct Setup<'a> {
     pub layers: u32,
 }
 
-/// What setup leaves.
+/// The output of setup.
 #[derive(Default)]
 pub struct Output {
     /// Primitives.
@@ -65,9 +64,9 @@ impl Setup<'_> {
         let provoking = (state.cull.flat_shading_vertex as usize).saturating_sub(1).min(2);
         let (layer, viewport) = self.target(assembled.vertices[provoking]);
         let Some(transform) = self.viewports.get(viewport) else { return };
-        if layer >= self.layers {
-            return;
-        }
+        // Assumption: clamped. Framebuffers of OpenGL that are not layered ignore the layer; Mesa's driver leaves
+        // that to the hardware, and Khronos' tests hold it to that.
+        let layer = layer.min(self.layers.saturating_sub(1));
         let volume = ClipVolume {
             w_min: self.w_min,
             depth: state.cull.depth_clip.then_some(if self.opengl_depth {

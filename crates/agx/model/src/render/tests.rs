@@ -95,6 +95,11 @@ impl Rig {
 
     /// State with one viewport and these rules of culling.
     fn state(&mut self, cull: Cull) {
+        self.state_with(cull, OutputSelect { varyings: true, ..Default::default() });
+    }
+
+    /// The same, with other outputs.
+    fn state_with(&mut self, cull: Cull, select: OutputSelect) {
         let mut record = pack(Header {
             fragment_control: true,
             viewport: true,
@@ -114,7 +119,7 @@ impl Rig {
             translate_z: 0.0,
             scale_z: 1.0,
         }));
-        record.extend(pack(OutputSelect { varyings: true, ..Default::default() }));
+        record.extend(pack(select));
         record.extend(pack(cull));
         record.extend(pack(OutputSize { count: WORDS }));
         let pointer = RECORD + self.record.len() as u64;
@@ -222,6 +227,21 @@ fn no_instances_draw_nothing() {
     let (scenes, stats) = rig.run().unwrap();
     assert_eq!(scenes[0].primitives.len(), 1);
     assert_eq!((stats.launches, stats.threads), (2, 3));
+}
+
+/// The word behind the position, here the vertex's number, selects the layer.
+#[test]
+fn layers_beyond_the_last_are_the_last() {
+    for (layers, expected) in [(1, 0), (2, 1), (3, 2), (8, 2)] {
+        let mut rig = Rig::new(&CORNERS);
+        rig.job.layers = layers;
+        let select = OutputSelect { render_target: true, ..Default::default() };
+        rig.state_with(Cull::default(), select);
+        rig.draw_indexed(Primitive::Triangles, &[2, 0, 1], 0);
+        let scene = rig.scene();
+        let drawn: Vec<_> = scene.primitives.iter().map(|p| p.layer).collect();
+        assert_eq!(drawn, [expected], "{layers} layers");
+    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! The checker: finds mistakes of programs that silicon would hide. A register is read before its load was
-//! waited for, a register or a byte of local memory is read that was never written, memory is not bound.
+//! The checker reports mistakes of programs that silicon does not: reads of a register before the wait for its load,
+//! reads of registers and local memory that were never written, accesses of unbound memory.
 //!
 //! The run loop calls it before each instruction. It compares the registers that the instruction table
 //! says are read with those written so far, lane by lane.
@@ -15,10 +15,10 @@ use crate::job::{ProgramPoint, Report, ReportKind};
 const HALVES: usize = tepui_agx_isa::operand::REGISTER_HALVES as usize;
 /// Scoreboard slots.
 const SLOTS: usize = 2;
-/// Reports of one workgroup: a broken loop would fill memory.
+/// The most reports of one workgroup, since loops can repeat a mistake without end.
 const MAX_REPORTS: usize = 64;
 
-/// What the checker needs of one instruction.
+/// The register accesses and waits of one instruction.
 #[derive(Clone, Debug, Default)]
 pub struct Footprint {
     accesses: Vec<Access>,
@@ -52,7 +52,7 @@ pub struct Checker {
     written: Vec<u32>,
     pending: [Vec<u32>; SLOTS],
     seen: HashSet<(usize, u16, ReportKind)>,
-    /// What was found.
+    /// Reports.
     pub reports: Vec<Report>,
 }
 
@@ -72,7 +72,7 @@ impl Default for Checker {
 }
 
 impl Checker {
-    /// A checker of a group that finds these registers of 32 bits filled.
+    /// A checker for a group, with the 32-bit registers that hold values at the start of the program.
     pub fn new(preloaded: &[usize]) -> Checker {
         let mut checker = Checker::default();
         for &register in preloaded {
@@ -81,7 +81,7 @@ impl Checker {
         checker
     }
 
-    /// Looks at the instruction `index`, about to execute in the lanes of `exec`.
+    /// Checks instruction `index` before it executes in the lanes of `exec`.
     pub fn before(&mut self, program: &Program, index: usize, exec: u32) {
         let Some(footprint) = program.footprints().get(index) else { return };
         if let Some(slot) = footprint.waits {
@@ -106,7 +106,7 @@ impl Checker {
         }
     }
 
-    /// Judges the read of a half-register; true if there is something to say of it.
+    /// Checks the read of a half-register; returns whether there is a report.
     fn read(&mut self, program: &Program, index: usize, half: usize, exec: u32) -> bool {
         let pending = (self.pending[0][half] | self.pending[1][half]) & exec;
         let unwritten = !self.written[half] & exec;
@@ -144,7 +144,7 @@ impl Checker {
         }
     }
 
-    /// Adds the finding of another unit at an instruction, once.
+    /// Adds a report of another unit at an instruction, once.
     pub fn note(&mut self, program: &Program, index: usize, kind: ReportKind, what: String) {
         self.report(program, index, HALVES, kind, what);
     }

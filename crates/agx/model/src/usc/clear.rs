@@ -1,6 +1,5 @@
-//! Which registers a SIMD-group must find cleared: those that a thread may read before it has written
-//! them. A group that takes over the registers of another would see what that one left there, so that
-//! results would depend on which worker ran what.
+//! The registers that must be cleared before a SIMD-group runs: those that a thread may read before it writes them.
+//! Groups reuse register files, so results would otherwise depend on which worker ran which group.
 
 use tepui_agx_isa::operand::REGISTER_HALVES;
 use tepui_agx_isa::{File, Inst, Role};
@@ -11,8 +10,8 @@ use super::program::Program;
 /// Half-registers.
 type Halves = [bool; REGISTER_HALVES as usize];
 
-/// Rows that must be cleared for whole SIMD-groups; `None` for all, where the program's flow is more than
-/// nested branches, or threads see each other's registers.
+/// The rows to clear for whole SIMD-groups; `None` for all of them, if the control flow is more than nested branches or
+/// threads read each other's registers.
 pub fn rows(program: &Program) -> Option<Vec<u16>> {
     let mut read_first = [false; REGISTER_HALVES as usize];
     let mut written: Halves = read_first;

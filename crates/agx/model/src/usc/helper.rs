@@ -1,4 +1,4 @@
-//! Runs the driver's helper program to hand out scratch memory.
+//! Runs the driver's helper program, which allocates scratch memory.
 
 use super::lanes::Lanes;
 use super::memory::Port;
@@ -6,16 +6,16 @@ use super::row::Row;
 use super::stack::request;
 use super::{program::Program, run};
 
-/// The state of a helper program while it runs: what its doorbells and special registers see.
+/// The state of a running helper program, which it accesses by doorbells and special registers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Call {
     /// The pending request, for special register `helper_op`.
     pub op: u32,
     /// Its argument, for `helper_arg`; before the first doorbell, the job's word for the helper.
     pub argument: u64,
-    /// Blocks that the program mapped, or that it may unmap.
+    /// Blocks that the program mapped, or those to unmap.
     pub blocks: [u32; 4],
-    /// How the program answered.
+    /// The answer of the program.
     pub answer: Option<bool>,
     /// The request was handed over; the next one is the end.
     pub delivered: bool,
@@ -31,12 +31,12 @@ impl Call {
     }
 }
 
-/// Has the helper map blocks for one SIMD-group.
+/// Runs the helper to map blocks for one SIMD-group.
 pub fn allocate(port: &mut Port<'_>) -> Result<[u32; 4], String> {
     call(port, request::STACK_ALLOC, [0; 4])
 }
 
-/// Gives the blocks of one SIMD-group back. They are freed in the reverse order of their allocation.
+/// Runs the helper to free the blocks of one SIMD-group. They are freed in the reverse order of their allocation.
 pub fn free(port: &mut Port<'_>, blocks: [u32; 4]) -> Result<(), String> {
     call(port, request::STACK_FREE, blocks).map(|_| ())
 }

@@ -1,4 +1,4 @@
-//! A SIMD-group while it runs: its registers, which lanes execute, and what surrounds it.
+//! The execution state of a SIMD-group: its registers, active lanes, and access to memory and fixed function.
 
 use crate::usc::check::Checker;
 use crate::usc::helper;
@@ -11,11 +11,11 @@ use crate::usc::stack::Stack;
 use crate::usc::stage::{Fragments, Stage};
 use crate::usc::workgroup::Shared;
 
-/// A SIMD-group while it runs.
+/// A running SIMD-group.
 pub struct Lanes<'a, 'v> {
-    /// The two files: own registers, shared rows.
+    /// The two register files: its own registers, and shared rows.
     files: [*mut Row; 2],
-    /// Their lengths, where they are checked.
+    /// Their lengths, in builds that check indices.
     #[cfg(debug_assertions)]
     lengths: [usize; 2],
     /// The program.
@@ -28,21 +28,21 @@ pub struct Lanes<'a, 'v> {
     pub alive: u32,
     /// `exec` as a row.
     pub exec_row: Row,
-    /// Where the group is.
+    /// Its position in the grid.
     pub place: Place,
     /// The same as rows.
     pub position: Position,
     /// The fragments of its stage, for translated code; null in other stages.
     pub fragments: *mut Fragments,
-    /// What it shares with the other groups of its workgroup.
+    /// State that it shares with the other groups of its workgroup.
     pub shared: &'a mut Shared,
-    /// Its way to memory and the texture unit.
+    /// Access to memory and the texture unit.
     pub port: &'a mut Port<'v>,
     /// Blocks of scratch memory, once mapped.
     pub stack: Stack,
     /// The request that a helper program answers; other programs have none.
     pub helper: Option<helper::Call>,
-    /// Instructions left before the group is taken for one that never ends.
+    /// Instructions left before the group counts as endless.
     pub budget: u64,
     /// Instructions executed.
     pub executed: u64,
@@ -54,7 +54,7 @@ pub struct Lanes<'a, 'v> {
     pub local_bytes: u32,
     /// Why the group stopped.
     pub fault: Option<String>,
-    /// Watches the registers, when the job is checked.
+    /// The checker, in checked jobs.
     pub checker: Option<Box<Checker>>,
 }
 
@@ -104,7 +104,7 @@ impl<'a, 'v> Lanes<'a, 'v> {
 }
 
 impl<'a> Lanes<'a, '_> {
-    /// Puts the group into a stage.
+    /// Sets the stage of the group.
     pub fn enter(&mut self, stage: Stage<'a>) {
         self.stage = stage;
         match &mut self.stage {
@@ -119,7 +119,7 @@ impl<'a> Lanes<'a, '_> {
         }
     }
 
-    /// Puts the group back to the start of the program as another one of its workgroup, with other lanes.
+    /// Resets the group to the start of the program, as another group of its workgroup with other lanes.
     pub fn restart(&mut self, index: usize, alive: u32, threads: &'a [Row; 3]) {
         (self.pc, self.executed, self.stack) = (0, 0, Stack::default());
         self.alive = alive;
@@ -136,7 +136,7 @@ impl<'a> Lanes<'a, '_> {
 }
 
 impl Lanes<'_, '_> {
-    /// Where the lanes are in their workgroup, along an axis.
+    /// Positions of the lanes in their workgroup, along an axis.
     #[inline(always)]
     pub fn in_group(&self, axis: usize) -> &Row {
         // SAFETY: the rows of a group's position are static, or live as long as its stage or the table of
@@ -144,15 +144,15 @@ impl Lanes<'_, '_> {
         unsafe { &*self.position.in_group[axis] }
     }
 
-    /// Where the lanes are in the grid, along an axis.
+    /// Positions of the lanes in the grid, along an axis.
     #[inline(always)]
     pub fn in_grid(&self, axis: usize) -> &Row {
         // SAFETY: as for `in_group`.
         unsafe { &*self.position.in_grid[axis] }
     }
 
-    /// Puts registers back to what they hold before they are written: those that the group may read first, or all if the
-    /// job is checked.
+    /// Resets registers to their uninitialised value: those that the group may read before it writes them, or all in
+    /// checked jobs.
     pub fn clear_registers(&mut self) {
         let word = self.port.uninitialised;
         let whole = self.alive == u32::MAX && self.checker.is_none();

@@ -1,4 +1,4 @@
-//! A launch: what the USC words of a pipeline load before a program runs.
+//! A launch: the state that USC words load before a program runs.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub struct Launch<'v> {
     pub textures: Vec<[u8; 24]>,
     /// Sampler state registers: 8 bytes each, and the custom border colour.
     pub samplers: Vec<([u8; 8], [u32; 4])>,
-    /// The samplers that bindless code selects from, in memory: address and count.
+    /// The sampler heap of bindless samplers: address and count.
     pub sampler_heap: (u64, u32),
     /// Bytes of local memory of a workgroup.
     pub local_bytes: u32,

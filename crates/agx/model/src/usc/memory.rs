@@ -1,11 +1,11 @@
-//! A worker's way to memory: translation with a cache of ranges, soft faults, and what a program's
-//! memory instructions need beside their registers.
+//! Memory access of a worker: address translation with a cache of ranges, soft faults, and the constant parts of memory
+//! instructions.
 
 use tepui_softgpu::{Access, AddressSpace, Protection, RangeCache};
 
 use super::op::Dst;
 
-/// How memory instructions lay out an element: as the tile does.
+/// The format of elements of memory instructions, the same as in the tilebuffer.
 pub use tepui_agx_texture::TileFormat as Format;
 
 /// A memory instruction's further fields.
@@ -34,7 +34,7 @@ impl Transfer {
     }
 }
 
-/// A bound range that a memory instruction touched last, for translated code.
+/// The bound range that a memory instruction accessed last, for translated code.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
     /// GPU address of its first byte.
@@ -49,7 +49,7 @@ pub struct Window {
 /// reach.
 pub const WINDOWS: usize = 8;
 
-/// A worker's way to memory and to the texture unit.
+/// Access of a worker to memory and to the texture unit.
 pub struct Port<'v> {
     /// The address space of the job.
     pub vm: &'v AddressSpace,
@@ -57,9 +57,9 @@ pub struct Port<'v> {
     pub ranges: RangeCache,
     /// Windows of loads and of stores.
     pub windows: [[Window; WINDOWS]; 2],
-    /// Everything else that the launch gives a program: textures, samplers, helper.
+    /// The launch: textures, samplers, helper.
     pub launch: &'v super::launch::Launch<'v>,
-    /// The core that this worker plays, for the helper program.
+    /// The number of the core that this worker acts as, for the helper program.
     pub core: u32,
     /// Soft faults so far: shader accesses of memory that is not bound.
     pub soft_faults: u64,
@@ -73,7 +73,7 @@ pub struct Port<'v> {
     pub texture: Option<Box<crate::usc::exec::texture::TextureRows>>,
     /// What registers, local memory and scratch memory hold until they are written.
     pub uninitialised: u32,
-    /// What the texture unit could not know.
+    /// Reports of the texture unit.
     pub reports: Vec<crate::job::Report>,
 }
 

@@ -1,12 +1,12 @@
-//! An instruction, decoded: what to call, and where its operands lie.
+//! Decoded instructions: a handler function and the locations of operands.
 //!
-//! Uniform registers and immediates are rows as registers are (one value in every lane), in a second file that
-//! all SIMD-groups of a launch share; so no instruction asks what kind of source it has.
+//! Uniform registers and immediates are rows like registers, with the same value in every lane, in a second file that all
+//! SIMD-groups of a launch share. So handlers do not distinguish kinds of sources.
 
 use crate::usc::exec::Name;
 use crate::usc::lanes::Lanes;
 
-/// Which file of rows an operand is in.
+/// The register file of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum File {
@@ -16,7 +16,7 @@ pub enum File {
     Shared = 1,
 }
 
-/// How a value lies in its row.
+/// The part of a row that a value is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Form {
@@ -68,7 +68,7 @@ impl Src {
         Src { file: File::Registers, constant: false, ..Src::shared(row) }
     }
 
-    /// Can be read as it lies, without conversion (float modifiers apart)?
+    /// Whether it is a whole row that needs no conversion, apart from float modifiers.
     pub fn is_word(self) -> bool {
         self.form == Form::Word
     }
@@ -95,7 +95,7 @@ impl Dst {
     pub const NONE: Dst = Dst { row: 0, form: Form::Word, saturate: false };
 }
 
-/// What the run loop does after an instruction.
+/// What the run loop does next after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Next {
@@ -111,10 +111,10 @@ pub enum Next {
     Fault,
 }
 
-/// The work of one instruction.
+/// The function that executes an instruction.
 pub type Handler = unsafe fn(&mut Lanes<'_, '_>, &Op) -> Next;
 
-/// One instruction, decoded: what to call and where its operands lie.
+/// A decoded instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct Op {
     /// The handler.
@@ -125,8 +125,8 @@ pub struct Op {
     pub d: Dst,
     /// Sources, as many as the handler reads.
     pub s: [Src; 4],
-    /// What else the handler needs; its meaning is the handler's.
+    /// A further operand, whose meaning depends on the handler.
     pub imm: u64,
-    /// As `imm`, for small things.
+    /// A further small operand.
     pub aux: [u16; 4],
 }

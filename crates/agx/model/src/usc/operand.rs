@@ -1,4 +1,4 @@
-//! How an instruction reads its sources and writes its destination.
+//! Reads of sources and writes of destinations, with conversions and modifiers.
 
 use tepui_agx_texture::half;
 

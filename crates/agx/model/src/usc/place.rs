@@ -1,8 +1,8 @@
-//! Where a SIMD-group is in the grid.
+//! The position of a SIMD-group in the grid.
 
 use crate::usc::row::{NUMBERS, Row};
 
-/// Where a SIMD-group is in the grid: what special registers tell.
+/// The position of a SIMD-group in the grid, as special registers return it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Place {
     /// Workgroup in the grid.
@@ -37,8 +37,7 @@ impl Place {
 /// A row of zeros, for positions that a stage does not have.
 static ZERO: Row = Row::ZERO;
 
-/// What special registers tell of a group's place, ready to be read by translated code as well: rows and
-/// words behind the numbers of [`Place`].
+/// The values of special registers for a [`Place`], as rows and words that translated code can read.
 #[derive(Clone, Copy, Debug)]
 pub struct Position {
     /// Position of each lane's thread in the workgroup, one row for each axis.
@@ -54,7 +53,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// Of a group whose threads stand at `threads` in their workgroup.
+    /// For a group with the positions `threads` in its workgroup.
     pub fn new(place: &Place, threads: &[Row; 3]) -> Position {
         let in_group = std::array::from_fn(|a| &raw const threads[a]);
         Position {
@@ -66,7 +65,7 @@ impl Position {
         }
     }
 
-    /// Of a group without a workgroup: a workgroup as long as it likes in the third direction.
+    /// For a group without a workgroup, which may have any third coordinate.
     pub fn alone(place: &Place) -> Position {
         let rows: [*const Row; 3] = [&raw const ZERO, &raw const ZERO, &raw const NUMBERS];
         Position {

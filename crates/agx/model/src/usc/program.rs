@@ -14,6 +14,7 @@ use super::lower::lower;
 use super::memory::Transfer;
 use super::op::Op;
 use super::row::Row;
+use crate::Coverage;
 
 /// Rows of uniform registers in the shared file; constants follow.
 pub const UNIFORM_ROWS: usize = super::launch::UNIFORM_HALVES / 2;
@@ -24,7 +25,7 @@ const MAX_BYTES: usize = 1 << 22;
 /// Different constants of a program: operations name the rows of the shared file with 16 bits.
 const MAX_CONSTANTS: usize = (1 << 16) - UNIFORM_ROWS;
 
-/// One instruction where it stands.
+/// An instruction with its offset.
 #[derive(Clone, Copy, Debug)]
 pub struct Placed {
     /// Byte offset from the start of the program.
@@ -54,7 +55,7 @@ pub struct Program {
     translation: super::jit::Lazy,
 }
 
-/// Collects what lowering finds beside operations.
+/// Collects the tables of a program while its instructions are lowered.
 pub struct Builder<'a> {
     /// Address of the program.
     pub address: u64,
@@ -75,8 +76,8 @@ pub struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// The shared row of a constant. Rows of a program with more than [`MAX_CONSTANTS`] mean nothing:
-    /// it is not executed.
+    /// The shared row of a constant. A program with more than [`MAX_CONSTANTS`] is refused later, so wrapped row numbers
+    /// are never used.
     pub fn constant(&mut self, value: u32) -> u16 {
         *self.rows_of_constants.entry(value).or_insert_with(|| {
             let row = UNIFORM_ROWS + self.constants.len();
@@ -169,7 +170,7 @@ impl Program {
         })
     }
 
-    /// Are the bytes in memory still those that were decoded?
+    /// Whether the bytes in memory are still those that were decoded.
     fn still_at(&self, vm: &AddressSpace, usc_exec_base: u64) -> bool {
         let mut bytes = vec![0; self.bytes.len()];
         self.usc_exec_base == usc_exec_base
@@ -237,7 +238,7 @@ impl Program {
         self.register_rows
     }
 
-    /// Does some instruction wait for the workgroup?
+    /// Whether the program has barriers.
     pub fn has_barriers(&self) -> bool {
         self.has_barriers
     }
@@ -274,7 +275,7 @@ impl Program {
         rows
     }
 
-    /// Does every lane compute the same, whatever its place? True only where that is certain.
+    /// Whether every lane certainly computes the same values.
     pub fn ignores_lane(&self) -> bool {
         self.placed.iter().all(|p| p.inst.as_ref().is_some_and(super::query::ignores_lane))
     }
@@ -302,8 +303,8 @@ impl Program {
 /// Bytes, instructions, and why some could not be decoded, by offset.
 type Code = (Vec<u8>, Vec<Placed>, HashMap<u32, String>);
 
-/// Reads instructions until one ends the program: no branch leads behind it, and it does not stand
-/// within an `if`, where the other threads go on behind it.
+/// Reads instructions up to the end of the program: a `stop` that no branch jumps over and that is not inside an `if`,
+/// after which other threads go on.
 fn read(vm: &AddressSpace, address: u64) -> Result<Code, String> {
     let mut bytes: Vec<u8> = Vec::new();
     let mut placed = Vec::new();
@@ -364,8 +365,8 @@ fn extend(vm: &AddressSpace, address: u64, bytes: &mut Vec<u8>, want: usize) -> 
     Ok(())
 }
 
-/// Decoded programs by address. An operation takes more room than the bytes that it is made of, and
-/// programs may lie in each other, so what is kept is limited.
+/// Decoded programs by address. Operations are larger than machine code, and programs may overlap, so the size is
+/// limited.
 #[derive(Default)]
 struct Decoded {
     programs: HashMap<u64, Arc<Program>>,
@@ -387,32 +388,33 @@ impl Decoded {
     }
 }
 
-/// Programs that a GPU has decoded; checked against memory once a job, since a driver may put another
-/// shader in the same place.
+/// The cache of decoded programs of a GPU. Entries are compared with memory once a job, since a driver may write another
+/// shader to the same address.
 pub struct Cache {
     decoded: Mutex<Decoded>,
     translation: Translation,
+    coverage: Option<Coverage>,
 }
 
-/// When programs are translated to the host's own code, and to which.
+/// Translation of programs to host code.
 #[derive(Clone, Copy, Debug)]
 pub struct Translation {
-    /// After so many runs of a SIMD-group; never after `u32::MAX`.
+    /// The number of SIMD-groups that run a program before it is translated; never with `u32::MAX`.
     pub after: u32,
-    /// `None` leaves all to the interpreter, as does one that the host cannot run.
+    /// The target. All programs are interpreted with `None`, or with one that the host lacks.
     pub target: Option<Target>,
 }
 
 impl Translation {
-    /// Interpret.
+    /// No translation.
     #[cfg(test)]
     pub const NEVER: Translation = Translation { after: u32::MAX, target: None };
 }
 
 impl Cache {
-    /// No program yet.
-    pub fn new(translation: Translation) -> Cache {
-        Cache { decoded: Mutex::default(), translation }
+    /// An empty cache.
+    pub fn new(translation: Translation, coverage: Option<Coverage>) -> Cache {
+        Cache { decoded: Mutex::default(), translation, coverage }
     }
 }
 
@@ -443,6 +445,9 @@ impl<'v> Programs<'v> {
             None => {
                 let how = self.cache.translation;
                 let program = Arc::new(Program::load(self.vm, address, self.usc_exec_base, how)?);
+                if let Some(coverage) = &self.cache.coverage {
+                    coverage.note(program.placed.iter().filter_map(|p| p.inst.as_ref()));
+                }
                 cache.insert(program.clone());
                 program
             }
@@ -494,7 +499,7 @@ mod tests {
     #[test]
     fn programs_that_lie_in_each_other_do_not_pile_up() {
         let vm = with_code(&constants(1 << 15));
-        let cache = Cache::new(Translation::NEVER);
+        let cache = Cache::new(Translation::NEVER, None);
         let programs = Programs::new(&vm, BASE, &cache);
         let mut most = 0;
         for start in 0..100 {

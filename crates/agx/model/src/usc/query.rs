@@ -1,8 +1,8 @@
-//! What is known of an instruction without running it.
+//! Static properties of instructions.
 
 use tepui_agx_isa::Inst;
 
-/// Where a branch leads, in bytes from the instruction.
+/// The target of a branch, in bytes from the instruction.
 pub fn branch_offset(inst: &Inst) -> Option<i32> {
     match inst {
         Inst::JmpExecAny(i) => Some(i.off),
@@ -14,7 +14,7 @@ pub fn branch_offset(inst: &Inst) -> Option<i32> {
     }
 }
 
-/// Constructs that the instruction enters, less those that it leaves.
+/// The change of nesting depth: constructs that the instruction enters minus those that it leaves.
 pub fn nesting(inst: &Inst) -> i64 {
     match inst {
         Inst::IfIcmp(i) => i64::from(i.n),
@@ -24,13 +24,13 @@ pub fn nesting(inst: &Inst) -> i64 {
     }
 }
 
-/// Does nothing run behind the instruction, unless something jumps there?
+/// Whether execution never continues with the next instruction.
 pub fn ends(inst: &Inst) -> bool {
     matches!(inst, Inst::Stop(_) | Inst::Trap(_) | Inst::Ret(_))
 }
 
-/// Does the instruction compute the same in all lanes if its registers hold the same in all lanes?
-/// Only those that background programs which clear are made of are known to.
+/// Whether the instruction computes the same in all lanes if its sources are the same in all lanes. True only for the
+/// instructions of background programs that clear.
 pub fn ignores_lane(inst: &Inst) -> bool {
     match inst {
         Inst::StTile(i) => !i.explicit,

@@ -1,7 +1,7 @@
 //! Rows of registers.
 //!
-//! Registers are rows: the 32 lanes of one 32-bit register lie side by side, so that an
-//! instruction is a loop over two or three rows that the compiler turns into vector code. A 16-bit
+//! A row is one 32-bit register of all 32 lanes, contiguous, so that an instruction is a loop over two or three rows
+//! that the compiler vectorises. A 16-bit
 //! register is the low or high half of each lane of a row, a 64-bit register two rows.
 
 pub use tepui_agx_chips::LANES;
@@ -54,8 +54,8 @@ pub static NUMBERS: Row = {
     row
 };
 
-/// Calls `lane` for every lane of each half in which some lane is active: divergent code often leaves
-/// only one half busy. Two loops of fixed length, so that each becomes vector code.
+/// Calls `lane` for all lanes of each half of the row that has active lanes: in divergent code often only one half does.
+/// Two loops of fixed length, so that the compiler vectorises each.
 #[inline(always)]
 pub fn each_busy(exec: u32, mut lane: impl FnMut(usize)) {
     if exec & 0xffff != 0 {

@@ -3,7 +3,7 @@
 use super::lanes::Lanes;
 use super::op::Next;
 
-/// Why a SIMD-group no longer runs.
+/// Why a SIMD-group stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It ended.
@@ -14,8 +14,8 @@ pub enum Outcome {
     Fault,
 }
 
-/// Runs a group to its end, its next barrier or its fault: as the host's own code if there is some for
-/// the program, else by the interpreter.
+/// Runs a group to its end, its next barrier or its fault: as translated code if the program has some, otherwise by the
+/// interpreter.
 pub fn run(l: &mut Lanes<'_, '_>) -> Outcome {
     #[cfg(target_arch = "x86_64")]
     if l.checker.is_none()
@@ -30,7 +30,7 @@ pub fn run(l: &mut Lanes<'_, '_>) -> Outcome {
     }
 }
 
-/// Runs translated code, and the interpreter from where it cannot begin to where it can.
+/// Runs translated code, and the interpreter up to the next instruction at which translated code can be entered.
 #[cfg(target_arch = "x86_64")]
 fn translated(l: &mut Lanes<'_, '_>, code: &super::jit::Translated) -> Outcome {
     use super::jit::exit;
@@ -52,7 +52,7 @@ fn translated(l: &mut Lanes<'_, '_>, code: &super::jit::Translated) -> Outcome {
     }
 }
 
-/// Interprets until the group stops, or `until` says so of the next operation's index.
+/// Interprets until the group stops, or until `until` returns true for the index of the next operation.
 fn interpret(l: &mut Lanes<'_, '_>, until: impl Fn(usize) -> bool) -> Option<Outcome> {
     let ops = l.program.ops();
     let mut since_jump = l.pc;
@@ -94,7 +94,7 @@ fn end(l: &mut Lanes<'_, '_>) -> Outcome {
     Outcome::Fault
 }
 
-/// The budget is spent, at the operation before `pc`.
+/// Stops the group because its budget is exceeded, at the operation before `pc`.
 #[cold]
 fn endless(l: &mut Lanes<'_, '_>, pc: usize) -> Outcome {
     l.fault =

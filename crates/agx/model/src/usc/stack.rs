@@ -1,4 +1,4 @@
-//! Scratch memory: blocks that the helper program hands to a SIMD-group.
+//! Scratch memory: blocks that the helper program maps for a SIMD-group.
 //!
 //! When a group needs scratch, silicon runs the driver's helper program, which maps up to four
 //! blocks with `stack_map` and acknowledges by doorbell. The model runs that very program, so the
@@ -36,7 +36,7 @@ pub mod request {
 pub struct Stack {
     /// The block descriptors that the helper mapped.
     pub blocks: [u32; 4],
-    /// Has the helper been asked?
+    /// Whether the helper ran.
     pub mapped: bool,
     /// Bytes of one block for one lane.
     block_bytes: u32,
@@ -45,7 +45,7 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// Takes the helper's blocks. The low bits of the first are a mask with one bit more than the
+    /// Decodes the helper's block descriptors. The low bits of the first are a mask with one bit more than the
     /// log4 of the block size in units of eight words; the rest of each word is the address over 256.
     pub fn map(&mut self, blocks: [u32; 4]) {
         let log4 = (blocks[0].trailing_ones().max(1) - 1).min(12);
@@ -97,7 +97,7 @@ pub fn adjust(l: &mut Lanes<'_, '_>, bytes: i64) -> Result<(), String> {
     Ok(())
 }
 
-/// Fills new scratch memory with what it holds before it is written.
+/// Fills new scratch memory with its uninitialised value.
 #[cold]
 fn fill(l: &mut Lanes<'_, '_>) {
     let word = l.port.uninitialised;

@@ -1,5 +1,4 @@
-//! What surrounds a SIMD-group besides registers and memory: the fixed-function units that a vertex
-//! or fragment program talks to.
+//! Stages: the fixed-function units that a vertex, fragment or end-of-tile program accesses.
 
 use tepui_agx_texture::Tilebuffer;
 use tepui_raster::depth::at;
@@ -11,7 +10,7 @@ use crate::isp::setup::{DepthStencil, Samples};
 /// The stage that a SIMD-group runs in.
 #[derive(Default)]
 pub enum Stage<'a> {
-    /// Compute, preshaders and helper programs: no fixed function beside.
+    /// Compute, preshaders and helper programs, which have no fixed function.
     #[default]
     Compute,
     /// A vertex program: its outputs.
@@ -29,7 +28,7 @@ pub const VERTEX_REGISTER: usize = 5;
 pub const INSTANCE_REGISTER: usize = 6;
 
 impl Stage<'_> {
-    /// Registers of 32 bits that hold something before the program runs.
+    /// 32-bit registers that hold values at the start of the program.
     pub fn preloaded(&self) -> &'static [usize] {
         match self {
             Stage::Vertex(_) => &[VERTEX_REGISTER, INSTANCE_REGISTER],
@@ -38,7 +37,7 @@ impl Stage<'_> {
     }
 }
 
-/// Where a vertex program's outputs go.
+/// The outputs of vertex programs.
 pub struct VertexStage<'a> {
     /// Outputs of the group's vertices: `stride` words for each lane, lane after lane.
     pub outputs: &'a mut [u32],
@@ -71,7 +70,7 @@ pub struct EndOfTile {
 /// Quads of a SIMD-group of fragments.
 pub const QUADS: usize = LANES / 4;
 
-/// What the four pixels of a quad have in common: their primitive.
+/// The primitive of a quad.
 #[derive(Clone, Copy, Debug)]
 pub struct Quad {
     /// First coefficient register in [`Fragments::coefficients`].
@@ -97,9 +96,9 @@ pub struct Fragments {
     pub y: Row,
     /// Samples that the primitive covers: a bit each. Helper lanes have none.
     pub covered: Row,
-    /// Samples that no test and no program has killed.
+    /// Samples that passed all tests so far and were not discarded.
     pub live: Row,
-    /// Samples whose fate the program still has to decide.
+    /// Samples that the program still has to test or discard.
     pub undecided: Row,
     /// Layer of the render target.
     pub layer: u32,
@@ -115,17 +114,17 @@ pub struct Fragments {
     pub visible: u64,
     /// Depth and stencil of the tile.
     pub planes: DepthStencil,
-    /// Where samples are.
+    /// Sample positions.
     pub samples: Samples,
-    /// How colours lie in local memory.
+    /// Layout of the tilebuffer in local memory.
     pub tile: Tilebuffer,
     /// First column and row of the tile.
     pub corner: [u32; 2],
-    /// What translated code needs of the group.
+    /// Precomputed state for translated code.
     pub ready: Ready,
 }
 
-/// What follows from the rest of [`Fragments`], computed once for a group.
+/// State that is derived from the rest of [`Fragments`], computed once for a group.
 pub struct Ready {
     /// Centres of the lanes' pixels, from the corner that planes count from.
     pub centre: [[f32; LANES]; 2],
@@ -222,8 +221,8 @@ impl Fragments {
         lanes
     }
 
-    /// Decides the fate of the samples `targets` of a lane: those in `survivors` are tested, the
-    /// others die. `emitted` are depth and stencil of the program.
+    /// Tests those samples of `targets` of a lane that are in `survivors`, and discards the others. `emitted` are depth
+    /// and stencil that the program wrote.
     pub fn decide(
         &mut self,
         lane: usize,
@@ -255,8 +254,8 @@ impl Fragments {
         }
     }
 
-    /// Tests what the program left undecided. What silicon does with such samples is unknown: Mesa
-    /// leaves none.
+    /// Tests the samples that the program neither tested nor discarded. What silicon does with them is unknown; Mesa's
+    /// programs leave none.
     pub fn finish(&mut self) {
         for lane in 0..LANES {
             self.decide(lane, u32::MAX, u32::MAX, (None, None));

@@ -1,5 +1,4 @@
-//! Where the threads of a workgroup stand in it: three rows for each SIMD-group, the same for all
-//! workgroups of a launch.
+//! Positions of threads in their workgroup: three rows for each SIMD-group, the same for all workgroups of a launch.
 
 use super::row::{LANES, Row};
 

@@ -13,10 +13,10 @@ use super::threads::Threads;
 use super::{helper, run};
 use crate::job::{JobFault, ProgramPoint, Report, Unit};
 
-/// Registers that fixed function may fill before a program runs, whether it names them or not.
+/// Registers that fixed function may fill before a program runs, even if the program does not use them.
 pub const PRELOADED_ROWS: usize = 8;
 
-/// What the SIMD-groups of a workgroup share.
+/// The state that the SIMD-groups of a workgroup share.
 #[derive(Default)]
 pub struct Shared {
     /// Local memory.
@@ -42,13 +42,13 @@ pub struct Worker<'v> {
     pub executed: u64,
     /// Threads run.
     pub threads: u64,
-    /// Watch registers and memory.
+    /// Whether the job is checked.
     check: bool,
-    /// What the checks found.
+    /// Reports of the checker.
     pub reports: Vec<Report>,
 }
 
-/// A SIMD-group that waits for its turn.
+/// A suspended SIMD-group.
 struct Group {
     pc: usize,
     exec: u32,
@@ -80,15 +80,15 @@ impl<'v> Worker<'v> {
         (self.port.soft_faults, self.port.first_soft_fault)
     }
 
-    /// What the checks found, and what the texture unit could not know.
+    /// Reports of the checker and the texture unit.
     pub fn into_reports(self) -> Vec<Report> {
         let mut reports = self.reports;
         reports.extend(self.port.reports);
         reports
     }
 
-    /// Runs one program on one lane to its end, as a preshader runs; the uniform, texture state and
-    /// sampler state registers that it leaves are in what is returned.
+    /// Runs one program on one lane to its end, as a preshader; returns its uniform, texture state and sampler state
+    /// registers.
     pub fn run_preshader(
         &mut self,
         program: &Program,
@@ -107,7 +107,7 @@ impl<'v> Worker<'v> {
         Ok(std::mem::take(&mut self.shared))
     }
 
-    /// Loads what a launch's USC words load, for the groups that [`Worker::run_entered`] runs.
+    /// Prepares a launch for the groups that [`Worker::run_entered`] runs.
     pub fn enter(&mut self, launch: &'v Launch<'v>) {
         self.port.launch = launch;
         self.shared.textures.clone_from(&launch.textures);
@@ -130,14 +130,12 @@ impl<'v> Worker<'v> {
         }
     }
 
-    /// What happened in the texture unit and the pixel back end that silicon's behaviour is unknown
-    /// for.
+    /// Diagnostics of the texture unit and the pixel back end.
     pub fn notes(&mut self) -> &mut tepui_agx_texture::Notes {
         &mut self.port.sampler.notes
     }
 
-    /// The registers of the group that [`Worker::run_group`] runs next, as no program has written them, for the
-    /// unit that preloads some.
+    /// The registers of the group that [`Worker::run_group`] runs next, uninitialised, for units that preload some.
     pub fn preload(&mut self, program: &Program) -> &mut [Row] {
         self.registers.clear();
         let rows = program.register_rows().max(PRELOADED_ROWS);
@@ -187,7 +185,7 @@ impl<'v> Worker<'v> {
         self.run_alone(program, shared_rows, stage, alive, budget, who)
     }
 
-    /// Runs one SIMD-group that has no workgroup around it to its end; `who` it is, for faults.
+    /// Runs one SIMD-group without a workgroup to its end; `who` names it in faults.
     fn run_alone(
         &mut self,
         program: &Program,
@@ -395,7 +393,7 @@ impl<'v> Worker<'v> {
     }
 }
 
-/// Fills the cleared registers of SIMD-groups, `rows` each, with what they hold before they are written.
+/// Fills the cleared registers of SIMD-groups, `rows` each, with their uninitialised value.
 fn initialise(registers: &mut [Row], rows: usize, word: u32) {
     if word == 0 || rows == 0 {
         return;

@@ -4,15 +4,16 @@
 //! allow there is a form of its own, whose result goes to words of its own of the output. [`all`] is the table: a combination that is
 //! left out of it is one that the specifications do not have.
 //!
-//! Filters are nearest and texels have 32 bits, and coordinates lie between the middles and edges of texels of every level, so that
-//! every executor must read the same texel: what is compared are bits.
+//! Texels have 32 bits, and coordinates lie between the middles and edges of texels of every level, so that with nearest filters every
+//! executor must read the same texel. With linear ones ([`Filtering`]) weights are multiples of 1/16 and texels multiples of 1/64, so that
+//! no sum is rounded. What is compared are bits.
 
 mod module;
 mod storage;
 mod table;
 
 use rspirv::spirv::Word;
-use tepui_ir::interp::{Compare, ImageData, Memory, SamplerData, Wrap};
+use tepui_ir::interp::{Compare, Filter, ImageData, Memory, SamplerData, Wrap};
 use tepui_ir::{Dim, ImageFormat, NumKind};
 use tepui_ir_gen::Rng;
 
@@ -66,6 +67,36 @@ const SHAPES: [Shape; 10] = [
     shape(Dim::D2, true, true),
     shape(Dim::Buffer, false, false),
 ];
+
+/// The filters of a sampler.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Filtering {
+    /// Nearest everywhere.
+    Nearest,
+    /// Linear within a level; the nearest level.
+    Linear,
+    /// Linear within and between levels. Levels of detail are multiples of 1/4: only explicit ones can be, since how
+    /// exactly a level is computed from derivatives is open.
+    Trilinear,
+}
+
+impl Filtering {
+    /// What a module's name ends with.
+    fn suffix(self) -> &'static str {
+        match self {
+            Filtering::Nearest => "",
+            Filtering::Linear => " linear",
+            Filtering::Trilinear => " trilinear",
+        }
+    }
+
+    fn sampler(self) -> SamplerData {
+        let linear = |on| if on { Filter::Linear } else { Filter::Nearest };
+        let within = linear(self != Filtering::Nearest);
+        let mip = linear(self == Filtering::Trilinear);
+        SamplerData { mag: within, min: within, mip, ..SamplerData::default() }
+    }
+}
 
 impl Shape {
     fn name(self) -> String {
@@ -141,7 +172,14 @@ mod input {
 }
 
 /// The inputs of all lanes.
-fn inputs(rng: &mut Rng, s: Shape, format: ImageFormat, kind: NumKind, levels: u32) -> Vec<u32> {
+fn inputs(
+    rng: &mut Rng,
+    s: Shape,
+    format: ImageFormat,
+    kind: NumKind,
+    levels: u32,
+    filtering: Filtering,
+) -> Vec<u32> {
     let (size, layers) = s.extent();
     let mut out = vec![0; (LANES * INPUTS) as usize];
     let quads: Vec<([f32; 3], u32, usize)> = (0..LANES / 4)
@@ -175,7 +213,11 @@ fn inputs(rng: &mut Rng, s: Shape, format: ImageFormat, kind: NumKind, levels: u
         }
         put(input::LAYER, (rng.below(6) as f32 - 0.75).to_bits());
         put(input::DREF, (rng.below(65) as f32 / 64.0).to_bits());
-        put(input::LOD, (rng.below(5) as f32 - 0.8).to_bits());
+        let lod = match filtering {
+            Filtering::Trilinear => rng.below(9) as f32 / 4.0,
+            _ => rng.below(5) as f32 - 0.8,
+        };
+        put(input::LOD, lod.to_bits());
         for k in 0..6usize {
             // A little more than a power of two of texels in one direction, less in the other.
             let longest = f32::from(1u8 << rng.below(3)) * if k < 3 { 1.1 } else { 0.3 };
@@ -221,10 +263,11 @@ fn memory(
     levels: u32,
     forms: u32,
     compare: Option<Compare>,
+    filtering: Filtering,
 ) -> Memory {
     let mut rng = Rng::new(seed);
     let mut m = Memory::default();
-    m.set_words(0, 0, &inputs(&mut rng, s, format, kind, levels));
+    m.set_words(0, 0, &inputs(&mut rng, s, format, kind, levels, filtering));
     m.buffers.insert((0, 1, 0), vec![0; (forms * LANES * RESULTS * 4) as usize]);
     let (size, layers) = s.extent();
     let mut image = ImageData::multisampled(size, layers, levels, s.samples());
@@ -234,6 +277,6 @@ fn memory(
     }
     m.images.insert((0, 2, 0), image);
     let wrap = [Wrap::Repeat, Wrap::Mirror, Wrap::Clamp];
-    m.samplers.insert((0, 3, 0), SamplerData { wrap, compare, ..SamplerData::default() });
+    m.samplers.insert((0, 3, 0), SamplerData { wrap, compare, ..filtering.sampler() });
     m
 }

@@ -5,7 +5,7 @@ use tepui_ir::{Dim, ImageFormat, NumKind};
 use tepui_ir_gen::Rng;
 
 use super::module::{Form, Image, Place, Writer};
-use super::{Lookup, SHAPES, Shape, input, memory, shape};
+use super::{Filtering, Lookup, SHAPES, Shape, input, memory, shape};
 
 /// The formats that Vulkan 1.3 lets a shader declare.
 pub const FORMATS: [(ImageFormat, Written); 39] = [
@@ -169,7 +169,7 @@ fn module(
     Lookup {
         name: format!("{verb} {} {}{how}", s.name(), format.0),
         spirv,
-        start: memory(seed, s, (format.0, kind), 1, forms, None),
+        start: memory(seed, s, (format.0, kind), 1, forms, None, Filtering::Nearest),
         derivatives,
         sampled_residency: false,
         // Fixed-point numbers are quotients.

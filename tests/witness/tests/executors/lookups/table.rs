@@ -7,7 +7,7 @@ use tepui_ir::interp::Compare;
 use tepui_ir::{Dim, ImageFormat, NumKind};
 
 use super::module::{Form, Image, Place, Writer};
-use super::{Lookup, SHAPES, Shape, input, memory};
+use super::{Filtering, Lookup, SHAPES, Shape, input, memory};
 
 /// What is asked of sampled images.
 const INSTRUCTIONS: [S; 20] = [
@@ -76,6 +76,16 @@ fn exists(op: S, s: Shape, kind: NumKind) -> bool {
     !k.gather || matches!(s.dim, Dim::D2 | Dim::Cube)
 }
 
+/// The filters that can make a difference to an instruction. Integers have nearest ones alone.
+fn filterings(op: S, kind: NumKind) -> &'static [Filtering] {
+    let k = kind_of(op);
+    match kind == NumKind::Float && !(k.gather || k.fetch || k.query) {
+        false => &[Filtering::Nearest],
+        true if k.implicit => &[Filtering::Nearest, Filtering::Linear],
+        true => &[Filtering::Nearest, Filtering::Linear, Filtering::Trilinear],
+    }
+}
+
 /// The sets of optional operands of an instruction.
 fn operand_sets(op: S, s: Shape) -> Vec<IO> {
     let k = kind_of(op);
@@ -97,7 +107,7 @@ fn operand_sets(op: S, s: Shape) -> Vec<IO> {
     levels.into_iter().flat_map(with).collect()
 }
 
-fn module(seed: u64, s: Shape, kind: NumKind, op: S) -> Lookup {
+fn module(seed: u64, s: Shape, kind: NumKind, op: S, filtering: Filtering) -> Lookup {
     let k = kind_of(op);
     let mut w = Writer::new(Image { shape: s, kind, storage: None, depth: k.dref });
     if k.query {
@@ -113,7 +123,10 @@ fn module(seed: u64, s: Shape, kind: NumKind, op: S) -> Lookup {
             w.query(S::ImageQueryLevels);
         }
     }
-    for operands in if k.query { Vec::new() } else { operand_sets(op, s) } {
+    let sets = if k.query { Vec::new() } else { operand_sets(op, s) };
+    // Gradients give levels of detail that are no multiples of 1/4.
+    let exact = |o: &IO| filtering != Filtering::Trilinear || o.contains(IO::LOD);
+    for operands in sets.into_iter().filter(exact) {
         let at = match k.fetch {
             true => w.place(Place::Any),
             false => w.coordinates(true, k.proj),
@@ -142,9 +155,9 @@ fn module(seed: u64, s: Shape, kind: NumKind, op: S) -> Lookup {
     let compare = k.dref.then_some(Compare::LessOrEqual);
     let (spirv, forms, derivatives) = w.finish();
     Lookup {
-        name: format!("{op:?} {} {kind}", s.name()),
+        name: format!("{op:?} {} {kind}{}", s.name(), filtering.suffix()),
         spirv,
-        start: memory(seed, s, (format, kind), levels, forms, compare),
+        start: memory(seed, s, (format, kind), levels, forms, compare, filtering),
         derivatives,
         sampled_residency: format!("{op:?}").contains("Sparse"),
         loose: op == S::ImageQueryLod,
@@ -152,13 +165,15 @@ fn module(seed: u64, s: Shape, kind: NumKind, op: S) -> Lookup {
     }
 }
 
-/// Every instruction on every image of every kind of texels.
+/// Every instruction on every image of every kind of texels, with every filter.
 pub fn sampled() -> Vec<Lookup> {
     let mut all = Vec::new();
     for s in SHAPES {
         for kind in [NumKind::Float, NumKind::Sint, NumKind::Uint] {
             for op in INSTRUCTIONS.into_iter().filter(|&op| exists(op, s, kind)) {
-                all.push(module(1000 + all.len() as u64, s, kind, op));
+                for &filtering in filterings(op, kind) {
+                    all.push(module(1000 + all.len() as u64, s, kind, op, filtering));
+                }
             }
         }
     }

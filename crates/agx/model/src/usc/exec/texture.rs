@@ -296,7 +296,7 @@ fn report_notes(l: &mut Lanes<'_, '_>) {
                 Note::Descriptor { .. } => ReportKind::UndefinedDescriptor,
                 Note::Unmapped { .. } => ReportKind::UnboundTexel,
             };
-            if note.may_be_unused() {
+            if note.is_for_checker() {
                 checked(l, Some((kind, note.to_string())));
                 continue;
             }

@@ -320,18 +320,26 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
         Inst::StVarFinal(i) => vertex_output(b, i.r, i.index),
         Inst::TexStateStore(i) => {
             let base = uniform(b, i.base.0, isa::Size::B64);
-            let offset = Src::shared(b.constant(u32::from(i.offset)));
+            let offset = state_offset(b, i.offset);
             let aux = [u16::from(i.ts.0), 0, 0, 0];
             plain(h.texture_state_store, Dst::NONE, &[base, offset], 0, aux)
         }
         Inst::SamplerStateStore(i) => {
             let base = uniform(b, i.base.0, isa::Size::B64);
-            let offset = Src::shared(b.constant(u32::from(i.offset)));
+            let offset = state_offset(b, i.offset);
             let aux = [u16::from(i.ss.0), 0, 0, 0];
             plain(h.sampler_state_store, Dst::NONE, &[base, offset], 0, aux)
         }
         // Registers that no operation names in its operands are covered here.
         other => not_executed(b, other),
+    }
+}
+
+/// The offset of a descriptor.
+fn state_offset(b: &mut Builder<'_>, offset: isa::StateOffset) -> Src {
+    match offset {
+        isa::StateOffset::Reg(reg) => general(b, reg, isa::Size::B32),
+        isa::StateOffset::Imm(value) => Src::shared(b.constant(u32::from(value))),
     }
 }
 

@@ -1,0 +1,477 @@
+//! Descriptors: rows in descriptor sets, as the compiler's programs find them ([`tepui_agx_compiler::descriptor`]).
+
+use tepui_agx_compiler::descriptor::{self as rows, BUFFER_WIDTH, ROW_B};
+use tepui_agx_packets::pbe::Pbe;
+use tepui_agx_packets::sampler as hw;
+use tepui_agx_packets::texture::{
+    Channel, Layout as Arrangement, SampleCount, Texture, TextureDimension,
+};
+use tepui_format::Format;
+use tepui_layout::Dimension;
+use tepui_vulkan::backend::{Descriptor, SamplerInfo, ViewInfo};
+use tepui_vulkan::descriptor::DescriptorType;
+use tepui_vulkan::{Error, Result, vk};
+
+use crate::Agx;
+use crate::device::packet;
+use crate::format::{self, HwFormat};
+use crate::image::Image;
+
+/// A row.
+pub type Row = [u8; ROW_B as usize];
+
+/// Bytes of a buffer descriptor: address, size, zero.
+pub const BUFFER_B: u32 = 16;
+
+/// Where the sampler state of a row begins: 8 bytes that storage images use otherwise, and samplers do not.
+pub const SAMPLER_STATE_B: u32 = 56;
+
+/// Descriptors of an image view.
+pub struct View {
+    /// As a sampled image.
+    pub sampled: Row,
+    /// As a storage image; zeros if it is none.
+    pub storage: Row,
+    /// As an input attachment: without layers of cubes.
+    pub attachment: Row,
+}
+
+/// Descriptors of a texel buffer.
+pub struct BufferView {
+    /// The row.
+    pub row: Row,
+}
+
+/// A sampler.
+pub struct Sampler {
+    /// The descriptor.
+    pub bytes: [u8; 8],
+    /// Its number in the heap.
+    pub number: u16,
+    /// The device, to give the number back to.
+    pub device: std::sync::Arc<crate::device::Device>,
+}
+
+impl Drop for Sampler {
+    fn drop(&mut self) {
+        self.device.remove_sampler(self.number);
+    }
+}
+
+fn put(row: &mut [u8], at: u32, bytes: &[u8]) {
+    row[at as usize..at as usize + bytes.len()].copy_from_slice(bytes);
+}
+
+/// The swizzle of a view on top of a format's.
+fn compose(own: [Channel; 4], view: [vk::ComponentSwizzle; 4]) -> [Channel; 4] {
+    std::array::from_fn(|k| match view[k] {
+        vk::ComponentSwizzle::ZERO => Channel::Zero,
+        vk::ComponentSwizzle::ONE => Channel::One,
+        vk::ComponentSwizzle::R => own[0],
+        vk::ComponentSwizzle::G => own[1],
+        vk::ComponentSwizzle::B => own[2],
+        vk::ComponentSwizzle::A => own[3],
+        _ => own[k],
+    })
+}
+
+/// The component that each channel in memory takes: the inverse of what reads give.
+fn stored(read: [Channel; 4]) -> [Channel; 4] {
+    const ORDER: [Channel; 4] = [Channel::R, Channel::G, Channel::B, Channel::A];
+    ORDER.map(|place| read.iter().position(|&c| c == place).map_or(place, |k| ORDER[k]))
+}
+
+fn no_format(f: Format) -> Error {
+    Error::new(vk::Result::ERROR_FORMAT_NOT_SUPPORTED, format!("the hardware has no format {f}"))
+}
+
+/// What a descriptor of an image part says.
+#[derive(Clone, Copy)]
+pub struct Part {
+    /// Format.
+    pub format: Format,
+    /// Shape, without samples.
+    pub dimension: Dimension,
+    /// Layers are an array.
+    pub array: bool,
+    /// First level and levels.
+    pub levels: [u32; 2],
+    /// First layer and layers.
+    pub layers: [u32; 2],
+    /// Swizzle.
+    pub swizzle: [vk::ComponentSwizzle; 4],
+    /// A cube is an array of faces.
+    pub storage: bool,
+}
+
+fn dimension(p: &Part, samples: u32) -> TextureDimension {
+    use TextureDimension as D;
+    match (p.dimension, p.array, samples > 1) {
+        (Dimension::D3, ..) => D::D3,
+        (Dimension::Cube, _, _) if p.storage => D::D2Array,
+        (Dimension::Cube, true, _) => D::CubeArray,
+        (Dimension::Cube, false, _) => D::Cube,
+        (_, false, false) => D::D2,
+        (_, true, false) => D::D2Array,
+        (_, false, true) => D::D2Multisampled,
+        (_, true, true) => D::D2ArrayMultisampled,
+    }
+}
+
+fn count(samples: u32) -> SampleCount {
+    if samples == 4 { SampleCount::Four } else { SampleCount::Two }
+}
+
+/// The texture descriptor of an image part. `address` is the image's.
+///
+/// # Errors
+/// When the hardware has no such image.
+pub fn texture(image: &Image, address: u64, p: &Part) -> Result<[u8; 24]> {
+    let plane = image.plane_of(p.format);
+    let layout = &plane.layout;
+    let shape = &layout.desc().shape;
+    let HwFormat { channels, type_, srgb, swizzle } =
+        format::hw(p.format).ok_or_else(|| no_format(p.format))?;
+    let [swizzle_r, swizzle_g, swizzle_b, swizzle_a] = compose(swizzle, p.swizzle);
+    let linear = layout.desc().tiling == tepui_agx_layout::Tiling::Linear;
+    let first_layer = u64::from(p.layers[0]) * layout.layer_stride_B;
+    let mut d = Texture {
+        dimension: dimension(p, shape.samples),
+        layout: if linear { Arrangement::Linear } else { Arrangement::Gpu },
+        channels,
+        type_,
+        srgb,
+        swizzle_r,
+        swizzle_g,
+        swizzle_b,
+        swizzle_a,
+        width: shape.width_px,
+        height: shape.height_px,
+        first_level: p.levels[0],
+        last_level: p.levels[0] + p.levels[1] - 1,
+        samples: count(shape.samples),
+        address: address + plane.offset + first_layer,
+        unk_mipmapped: shape.levels > 1,
+        ..Texture::default()
+    };
+    let depth = match p.dimension {
+        Dimension::D3 => shape.depth_px,
+        Dimension::Cube if !p.storage => (p.layers[1] / 6).max(1),
+        _ => p.layers[1],
+    };
+    if linear {
+        d.stride = layout.levels()[0].stride_B as u32;
+        if p.array {
+            d.extended = true;
+            d.depth_linear = depth;
+            d.layer_stride_linear = layout.layer_stride_B.max(128);
+        }
+    } else {
+        d.depth = depth;
+        d.page_aligned_layers = layout.page_aligned_layers;
+    }
+    d.pack().map_err(packet)
+}
+
+/// The PBE descriptor of one level of an image part. `address` is the image's.
+///
+/// # Errors
+/// When the hardware has no such image.
+pub fn pbe(image: &Image, address: u64, p: &Part, from_tile: bool) -> Result<[u8; 24]> {
+    let plane = image.plane_of(p.format);
+    let layout = &plane.layout;
+    let shape = &layout.desc().shape;
+    let HwFormat { channels, type_, srgb, swizzle } =
+        format::hw(p.format).ok_or_else(|| no_format(p.format))?;
+    let [swizzle_r, swizzle_g, swizzle_b, swizzle_a] = stored(swizzle);
+    let linear = layout.desc().tiling == tepui_agx_layout::Tiling::Linear;
+    let first_layer = u64::from(p.layers[0]) * layout.layer_stride_B;
+    let mut d = Pbe {
+        dimension: dimension(p, shape.samples),
+        layout: if linear { Arrangement::Linear } else { Arrangement::Gpu },
+        channels,
+        type_,
+        // The conversion happens on the way into the tile.
+        srgb: srgb && !from_tile,
+        swizzle_r,
+        swizzle_g,
+        swizzle_b,
+        swizzle_a,
+        width: shape.width_px,
+        height: shape.height_px,
+        samples: count(shape.samples),
+        unk_mipmapped: shape.levels > 1,
+        buffer: address + plane.offset + first_layer,
+        level: p.levels[0],
+        ..Pbe::default()
+    };
+    let layers = match p.dimension {
+        Dimension::D3 => shape.depth_px,
+        _ => p.layers[1],
+    };
+    if linear {
+        d.stride = layout.levels()[0].stride_B as u32;
+        if p.array {
+            d.extended = true;
+            d.depth_linear = layers;
+            d.layer_stride_linear = layout.layer_stride_B.max(128);
+        }
+    } else {
+        d.levels = shape.levels;
+        d.layers = layers;
+        d.page_aligned_layers = layout.page_aligned_layers;
+        // What the compiler does not read stays at its smallest legal value.
+        (d.tile_width_sw, d.tile_height_sw) = (1, 1);
+    }
+    d.pack().map_err(packet)
+}
+
+/// Texels one behind the other, as images of [`BUFFER_WIDTH`] columns.
+fn in_a_row(f: Format, address: u64, texels: u32) -> Result<(Texture, Pbe)> {
+    let HwFormat { channels, type_, srgb, swizzle } = format::hw(f).ok_or_else(|| no_format(f))?;
+    let [swizzle_r, swizzle_g, swizzle_b, swizzle_a] = swizzle;
+    let [store_r, store_g, store_b, store_a] = stored(swizzle);
+    let (width, height) = (BUFFER_WIDTH, texels.div_ceil(BUFFER_WIDTH).max(1));
+    let bytes = f.info().block.bytes;
+    let stride = BUFFER_WIDTH * bytes;
+    let (dimension, layout) = (TextureDimension::D2, Arrangement::Linear);
+    // Descriptors hold addresses in units of 16 bytes; the first texel stands behind the aligned address.
+    let aligned = address & !15;
+    let skipped = (address - aligned) as u32 / bytes;
+    let texture = Texture {
+        dimension,
+        layout,
+        channels,
+        type_,
+        srgb,
+        swizzle_r,
+        swizzle_g,
+        swizzle_b,
+        swizzle_a,
+        width,
+        height,
+        address: aligned,
+        stride,
+        buffer_size_sw: texels,
+        buffer_offset_sw: skipped,
+        ..Texture::default()
+    };
+    let pbe = Pbe {
+        dimension,
+        layout,
+        channels,
+        type_,
+        srgb,
+        swizzle_r: store_r,
+        swizzle_g: store_g,
+        swizzle_b: store_b,
+        swizzle_a: store_a,
+        width,
+        height,
+        buffer: aligned,
+        stride,
+        buffer_offset_sw: skipped,
+        ..Pbe::default()
+    };
+    Ok((texture, pbe))
+}
+
+/// The row of a texel buffer.
+///
+/// # Errors
+/// When the hardware has no such format.
+pub fn buffer_view(f: Format, address: u64, size: u64) -> Result<BufferView> {
+    let texels = (size / u64::from(f.info().block.bytes)) as u32;
+    let (texture, pbe) = in_a_row(f, address, texels)?;
+    let mut row: Row = [0; ROW_B as usize];
+    put(&mut row, rows::TEXTURE_B, &texture.pack().map_err(packet)?);
+    put(&mut row, rows::PBE_B, &pbe.pack().map_err(packet)?);
+    Ok(BufferView { row })
+}
+
+/// The row of a storage image.
+fn storage(image: &Image, address: u64, p: &Part) -> Result<Row> {
+    let mut row: Row = [0; ROW_B as usize];
+    put(&mut row, rows::TEXTURE_B, &texture(image, address, p)?);
+    let plane = image.plane_of(p.format);
+    let layout = &plane.layout;
+    let bytes = u64::from(p.format.info().block.bytes);
+    let samples = layout.desc().shape.samples;
+    let level = &layout.levels()[p.levels[0] as usize];
+    let start = address + plane.offset + u64::from(p.layers[0]) * layout.layer_stride_B;
+    let pbe = if samples > 1 {
+        // Shaders store sample by sample.
+        in_a_row(p.format, start, (layout.size_B / bytes) as u32)?.1.pack().map_err(packet)?
+    } else {
+        pbe(image, address, p, false)?
+    };
+    put(&mut row, rows::PBE_B, &pbe);
+    let linear = layout.desc().tiling == tepui_agx_layout::Tiling::Linear;
+    let [tile_w, tile_h] = level.tile_el.to_array();
+    let pitch = match linear {
+        true => (level.stride_B / bytes) as u32,
+        false => level.tiles.w * tile_w,
+    };
+    put(&mut row, rows::PITCH_B, &pitch.to_le_bytes());
+    let logs = [samples, tile_w, tile_h].map(|n| n.ilog2() as u8);
+    put(&mut row, rows::LOGS_B, &logs);
+    let layer = (layout.layer_stride_B / bytes) as u32;
+    put(&mut row, rows::LAYER_B, &layer.to_le_bytes());
+    Ok(row)
+}
+
+/// Describes an image view.
+///
+/// # Errors
+/// When the hardware has no such image.
+pub fn view(info: &ViewInfo<'_, Agx>) -> Result<View> {
+    use vk::ImageViewType as T;
+    let r = info.range;
+    let (dimension, array) = match info.view_type {
+        T::_1D => (Dimension::D2, false),
+        T::_1D_ARRAY => (Dimension::D2, true),
+        T::_2D => (Dimension::D2, false),
+        T::_2D_ARRAY => (Dimension::D2, true),
+        T::_3D => (Dimension::D3, false),
+        T::CUBE => (Dimension::Cube, false),
+        _ => (Dimension::Cube, true),
+    };
+    let aspect = r.aspect_mask & (vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL);
+    let format = format::aspect_format(
+        info.format,
+        if aspect == vk::ImageAspectFlags::STENCIL { aspect } else { vk::ImageAspectFlags::DEPTH },
+    );
+    let part = Part {
+        format,
+        dimension,
+        array,
+        levels: [r.base_mip_level, r.level_count],
+        layers: if dimension == Dimension::D3 {
+            [0, 1]
+        } else {
+            [r.base_array_layer, r.layer_count]
+        },
+        swizzle: info.swizzle,
+        storage: false,
+    };
+    let mut sampled: Row = [0; ROW_B as usize];
+    put(&mut sampled, rows::TEXTURE_B, &texture(info.image, info.address, &part)?);
+    let mut attachment: Row = [0; ROW_B as usize];
+    put(
+        &mut attachment,
+        rows::TEXTURE_B,
+        &texture(info.image, info.address, &Part { storage: true, ..part })?,
+    );
+    let can_store = info.usage.contains(vk::ImageUsageFlags::STORAGE)
+        && format::features(format).optimal.contains(vk::FormatFeatureFlags2::STORAGE_IMAGE);
+    let storage = match can_store {
+        true => storage(
+            info.image,
+            info.address,
+            &Part { storage: true, levels: [r.base_mip_level, 1], ..part },
+        )?,
+        false => [0; ROW_B as usize],
+    };
+    Ok(View { sampled, storage, attachment })
+}
+
+/// Packs a sampler.
+///
+/// # Errors
+/// When the hardware has no such sampler.
+pub fn sampler(info: &SamplerInfo) -> Result<[u8; 8]> {
+    let s = &info.core;
+    let filter = |f: vk::Filter| {
+        if f == vk::Filter::NEAREST { hw::Filter::Nearest } else { hw::Filter::Linear }
+    };
+    let wrap = |w: vk::SamplerAddressMode| match w {
+        vk::SamplerAddressMode::REPEAT => hw::Wrap::Repeat,
+        vk::SamplerAddressMode::MIRRORED_REPEAT => hw::Wrap::MirroredRepeat,
+        vk::SamplerAddressMode::CLAMP_TO_BORDER => hw::Wrap::ClampToBorder,
+        vk::SamplerAddressMode::MIRROR_CLAMP_TO_EDGE => hw::Wrap::MirroredClampToEdge,
+        _ => hw::Wrap::ClampToEdge,
+    };
+    let border_colour = match s.border_color {
+        vk::BorderColor::FLOAT_OPAQUE_BLACK | vk::BorderColor::INT_OPAQUE_BLACK => {
+            hw::BorderColour::OpaqueBlack
+        }
+        vk::BorderColor::FLOAT_OPAQUE_WHITE | vk::BorderColor::INT_OPAQUE_WHITE => {
+            hw::BorderColour::OpaqueWhite
+        }
+        _ => hw::BorderColour::TransparentBlack,
+    };
+    let anisotropy = match s.anisotropy_enable {
+        vk::TRUE => (s.max_anisotropy.clamp(1.0, 16.0) as u32 + 1).next_power_of_two() / 2,
+        _ => 1,
+    };
+    let unnormalised = s.unnormalized_coordinates == vk::TRUE;
+    let d = hw::Sampler {
+        minimum_lod: s.min_lod.clamp(0.0, 14.0),
+        maximum_lod: s.max_lod.clamp(0.0, 14.0),
+        maximum_anisotropy: anisotropy,
+        magnify: filter(s.mag_filter),
+        minify: filter(s.min_filter),
+        mip_filter: match s.mipmap_mode {
+            _ if unnormalised => hw::MipFilter::None,
+            vk::SamplerMipmapMode::LINEAR => hw::MipFilter::Linear,
+            _ => hw::MipFilter::Nearest,
+        },
+        wrap_s: wrap(s.address_mode_u),
+        wrap_t: wrap(s.address_mode_v),
+        wrap_r: wrap(s.address_mode_w),
+        pixel_coordinates: unnormalised,
+        compare_enable: s.compare_enable == vk::TRUE,
+        compare_func: match s.compare_op {
+            vk::CompareOp::LESS => hw::CompareFunc::Less,
+            vk::CompareOp::EQUAL => hw::CompareFunc::Equal,
+            vk::CompareOp::LESS_OR_EQUAL => hw::CompareFunc::Lequal,
+            vk::CompareOp::GREATER => hw::CompareFunc::Greater,
+            vk::CompareOp::NOT_EQUAL => hw::CompareFunc::NotEqual,
+            vk::CompareOp::GREATER_OR_EQUAL => hw::CompareFunc::Gequal,
+            vk::CompareOp::ALWAYS => hw::CompareFunc::Always,
+            _ => hw::CompareFunc::Never,
+        },
+        border_colour,
+        seamful_cube_maps: s.flags.contains(vk::SamplerCreateFlags::NON_SEAMLESS_CUBE_MAP_EXT),
+    };
+    d.pack().map_err(packet)
+}
+
+/// Bytes of a descriptor in a set.
+pub fn size(ty: DescriptorType) -> u32 {
+    if ty.is_buffer() { BUFFER_B } else { ROW_B }
+}
+
+/// Writes a descriptor into a set.
+pub fn write(ty: DescriptorType, d: &Descriptor<'_, Agx>, out: &mut [u8]) {
+    match d {
+        // Zeros are a null descriptor of a buffer; of an image, the smallest one, which has the address 0.
+        Descriptor::Null => out.fill(0),
+        Descriptor::Buffer { address, size } => {
+            out[..8].copy_from_slice(&address.to_le_bytes());
+            out[8..16].copy_from_slice(
+                &u64::from(u32::try_from(*size).unwrap_or(u32::MAX)).to_le_bytes(),
+            );
+        }
+        Descriptor::BufferView(v) => out.copy_from_slice(&v.row),
+        Descriptor::Image { view, sampler } => {
+            if let Some(v) = view {
+                let row = match ty {
+                    DescriptorType::StorageImage => &v.storage,
+                    DescriptorType::InputAttachment => &v.attachment,
+                    _ => &v.sampled,
+                };
+                let bytes = if ty == DescriptorType::StorageImage {
+                    out.len()
+                } else {
+                    rows::SAMPLER_B as usize
+                };
+                out[..bytes].copy_from_slice(&row[..bytes]);
+            }
+            if let Some(s) = sampler {
+                put(out, rows::SAMPLER_B, &s.number.to_le_bytes());
+                put(out, SAMPLER_STATE_B, &s.bytes);
+            }
+        }
+    }
+}

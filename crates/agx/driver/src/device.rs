@@ -1,0 +1,220 @@
+//! The device: code, samplers, scratch memory and recycled upload memory, shared by everything that records.
+
+use std::sync::{Arc, Mutex, OnceLock};
+
+use tepui_agx_compiler::descriptor::loads_sampler;
+use tepui_agx_packets::sampler::FIRST_OF_HEAP;
+use tepui_vulkan::{Error, Result};
+
+use crate::heap::Heap;
+use crate::kernel::{Bo, Kernel, USC_BASE, Window, lock};
+use crate::meta::Meta;
+use crate::scratch::{self, Scratch};
+use crate::tile::TilePrograms;
+
+/// Bytes of a chunk of code memory.
+const CODE_CHUNK_B: u64 = 1 << 20;
+/// Alignment of code and USC words. source: Mesa, agx_usc.h and the 64-byte units of pipeline addresses
+pub const CODE_ALIGN: u64 = 64;
+/// Bytes of a chunk of upload memory.
+pub const UPLOAD_CHUNK_B: u64 = 256 << 10;
+/// Samplers in the heap. source: Mesa, hk_physical_device.c, maxSamplerAllocationCount
+pub const SAMPLERS: u32 = 1024;
+/// Occlusion counters. source: the index's 15 bits, `FragmentOcclusionQuery`
+pub const COUNTERS: u32 = 32767;
+
+/// Code memory: chunks of the USC window, and the free ranges in them.
+struct CodeMemory {
+    chunks: Vec<Bo>,
+    free: Heap,
+}
+
+/// A device.
+pub struct Device {
+    /// The kernel's side.
+    pub kernel: Arc<Kernel>,
+    code: Mutex<CodeMemory>,
+    uploads: Mutex<Vec<Bo>>,
+    /// A page of zeros: where null descriptors point to.
+    pub zeros: Bo,
+    /// The sampler heap.
+    pub sampler_heap: Bo,
+    free_samplers: Mutex<Vec<u16>>,
+    /// Occlusion counters.
+    pub counters: Bo,
+    free_counters: Mutex<Heap>,
+    scratch: Mutex<Option<Arc<Scratch>>>,
+    /// Background and end-of-tile programs.
+    pub tile_programs: TilePrograms,
+    /// Programs of copies, blits and clears.
+    pub meta: OnceLock<Meta>,
+}
+
+/// Machine code in the USC window.
+pub struct Code {
+    device: std::sync::Weak<Device>,
+    address: u64,
+    size: u64,
+}
+
+impl Code {
+    /// Address relative to the base of the window.
+    pub fn usc(&self) -> u64 {
+        self.address - USC_BASE
+    }
+
+    /// GPU address.
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+}
+
+impl Drop for Code {
+    fn drop(&mut self) {
+        if let Some(device) = self.device.upgrade() {
+            lock(&device.code).free.give(self.address, self.size);
+        }
+    }
+}
+
+impl Device {
+    /// A device on a kernel's.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn new(kernel: Arc<Kernel>) -> Result<Arc<Device>> {
+        let zeros = Bo::new(&kernel, 1 << 16, Window::Data, false)?;
+        let loads = loads_sampler().pack().map_err(packet)?;
+        zeros.write(zeros.size - 64, &loads);
+        let sampler_heap = Bo::new(&kernel, 8 * u64::from(SAMPLERS), Window::Data, false)?;
+        let counters = Bo::new(&kernel, 8 * u64::from(COUNTERS), Window::Data, false)?;
+        Ok(Arc::new(Device {
+            code: Mutex::new(CodeMemory { chunks: Vec::new(), free: Heap::empty() }),
+            uploads: Mutex::default(),
+            zeros,
+            sampler_heap,
+            free_samplers: Mutex::new((0..SAMPLERS as u16).rev().collect()),
+            counters,
+            free_counters: Mutex::new(Heap::new(0, u64::from(COUNTERS))),
+            scratch: Mutex::default(),
+            tile_programs: TilePrograms::default(),
+            meta: OnceLock::new(),
+            kernel,
+        }))
+    }
+
+    /// Address of the sampler for loads, which stands in `ss0`.
+    pub fn loads_sampler(&self) -> u64 {
+        self.zeros.address + self.zeros.size - 64
+    }
+
+    /// Puts code, or USC words and bindings, where programs can run.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn code(self: &Arc<Self>, bytes: &[u8]) -> Result<Code> {
+        // The instruction fetch may run ahead. source: Mesa, agx_compile.c, on padding behind the end
+        let size = (bytes.len() as u64 + 64).next_multiple_of(CODE_ALIGN);
+        let mut code = lock(&self.code);
+        let address = match code.free.take(size, CODE_ALIGN) {
+            Some(at) => at,
+            None => {
+                let chunk = Bo::new(&self.kernel, size.max(CODE_CHUNK_B), Window::Usc, false)?;
+                code.free.give(chunk.address, chunk.size);
+                code.chunks.push(chunk);
+                code.free
+                    .take(size, CODE_ALIGN)
+                    .ok_or_else(|| Error::device_memory("code memory"))?
+            }
+        };
+        let chunk = code.chunks.iter().find(|c| (c.address..c.address + c.size).contains(&address));
+        let chunk = chunk.ok_or_else(|| Error::device_memory("code memory"))?;
+        chunk.write(address - chunk.address, bytes);
+        Ok(Code { device: Arc::downgrade(self), address, size })
+    }
+
+    /// Address of a compute stream that ends at once.
+    ///
+    /// # Errors
+    /// When a packet cannot be packed.
+    pub fn idle_stream(&self) -> Result<u64> {
+        let at = self.zeros.size - 128;
+        let end = tepui_agx_packets::cdm::StreamTerminate {}.pack().map_err(packet)?;
+        self.zeros.write(at, &end);
+        Ok(self.zeros.address + at)
+    }
+
+    /// Upload memory of at least `size` bytes.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn upload_chunk(&self, size: u64) -> Result<Bo> {
+        if size <= UPLOAD_CHUNK_B
+            && let Some(bo) = lock(&self.uploads).pop()
+        {
+            return Ok(bo);
+        }
+        Bo::new(&self.kernel, size.max(UPLOAD_CHUNK_B), Window::Usc, false)
+    }
+
+    /// Takes upload memory back.
+    pub fn recycle(&self, bo: Bo) {
+        let mut uploads = lock(&self.uploads);
+        if bo.size == UPLOAD_CHUNK_B && uploads.len() < 64 {
+            uploads.push(bo);
+        }
+    }
+
+    /// Puts a sampler into the heap; returns its number as shaders count.
+    ///
+    /// # Errors
+    /// When the heap is full.
+    pub fn add_sampler(&self, bytes: &[u8; 8]) -> Result<u16> {
+        let slot = lock(&self.free_samplers).pop().ok_or_else(|| {
+            Error::new(tepui_vulkan::vk::Result::ERROR_TOO_MANY_OBJECTS, "the sampler heap is full")
+        })?;
+        self.sampler_heap.write(8 * u64::from(slot), bytes);
+        Ok(slot + FIRST_OF_HEAP)
+    }
+
+    /// Takes a sampler out of the heap.
+    pub fn remove_sampler(&self, number: u16) {
+        lock(&self.free_samplers).push(number - FIRST_OF_HEAP);
+    }
+
+    /// Takes occlusion counters.
+    ///
+    /// # Errors
+    /// When there are no more.
+    pub fn take_counters(&self, count: u32) -> Result<u32> {
+        let at = lock(&self.free_counters).take(u64::from(count), 1);
+        at.map(|at| at as u32)
+            .ok_or_else(|| Error::device_memory("all occlusion counters are in use"))
+    }
+
+    /// Gives occlusion counters back.
+    pub fn give_counters(&self, first: u32, count: u32) {
+        lock(&self.free_counters).give(u64::from(first), u64::from(count));
+    }
+
+    /// Scratch memory for programs that need `bytes` for each thread.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn scratch(self: &Arc<Self>, bytes: u32) -> Result<Arc<Scratch>> {
+        let mut slot = lock(&self.scratch);
+        match &*slot {
+            Some(s) if s.bytes >= bytes => Ok(s.clone()),
+            _ => {
+                let new = Arc::new(scratch::new(self, bytes)?);
+                *slot = Some(new.clone());
+                Ok(new)
+            }
+        }
+    }
+}
+
+/// An error of a value that does not fit into its packet.
+pub fn packet(p: tepui_packets::Problem) -> Error {
+    Error::new(tepui_vulkan::vk::Result::ERROR_UNKNOWN, p.to_string())
+}

@@ -1,0 +1,135 @@
+//! Dispatches.
+
+use std::sync::Arc;
+
+use tepui_agx_compiler::Source;
+use tepui_agx_packets::{cdm, usc};
+use tepui_vulkan::Result;
+use tepui_vulkan::backend::Dispatch;
+use tepui_vulkan::command::MAX_PUSH;
+
+use super::values::word;
+use super::{Bindings, Encoder, put};
+use crate::shader::Variant;
+
+impl Encoder {
+    /// Appends a dispatch of a program.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn launch(
+        &mut self,
+        v: &Arc<Variant>,
+        bindings: &Bindings,
+        push: &[u8; MAX_PUSH],
+        dispatch: &Dispatch,
+    ) -> Result<()> {
+        let groups = match dispatch {
+            Dispatch::Direct(_, groups) => *groups,
+            Dispatch::Indirect(_) => [0; 3],
+        };
+        if matches!(dispatch, Dispatch::Direct(..)) && groups.contains(&0) {
+            return Ok(());
+        }
+        let own = |s: Source| match s {
+            Source::NumWorkgroups { axis } => Some(word(groups[usize::from(axis)])),
+            _ => None,
+        };
+        let block = self.block(v, bindings, push, &own)?;
+        let mut words = Vec::with_capacity(128);
+        self.state_words(&mut words, v, block, |s| bindings.addresses[usize::from(s)])?;
+        if let Dispatch::Indirect(address) = dispatch {
+            // The number of workgroups comes from where the dispatch does.
+            for &(half, value) in &v.recipe.values {
+                if let crate::shader::Value::Source(Source::NumWorkgroups { axis }) = value {
+                    let register = v.recipe.register(half);
+                    let buffer = address + 4 * u64::from(axis);
+                    put_uniform(&mut words, register, 2, buffer)?;
+                }
+            }
+        }
+        put!(
+            words,
+            usc::Shared {
+                uses_shared_memory: v.shared_bytes > 0,
+                layout: usc::SharedLayout::VertexCompute,
+                sample_count: 1,
+                sample_stride_in_8_bytes: 0,
+                bytes_per_threadgroup: if v.shared_bytes > 0 {
+                    v.shared_bytes.next_multiple_of(256)
+                } else {
+                    65536
+                },
+            }
+        );
+        self.end_words(&mut words, v, None, false)?;
+        let pipeline = self.upload(&words, 64)?.usc();
+        let (mode, local) = match dispatch {
+            Dispatch::Direct(..) => (cdm::Mode::Direct, v.workgroup),
+            Dispatch::Indirect(_) => (cdm::Mode::IndirectGlobal, v.workgroup),
+        };
+        put!(
+            self.stream,
+            cdm::LaunchWord0 {
+                uniform_register_count: Self::uniform_count(v),
+                texture_state_register_count: v.textures.next_multiple_of(8),
+                sampler_state_register_count: Self::sampler_states(v),
+                preshader_register_count: 16,
+                mode,
+            }
+        );
+        put!(self.stream, cdm::LaunchWord1 { pipeline });
+        match *dispatch {
+            Dispatch::Direct(..) => {
+                let [x, y, z] = [0, 1, 2].map(|k| groups[k].saturating_mul(local[k]));
+                put!(self.stream, cdm::GlobalSize { x, y, z });
+            }
+            // In memory, the size is counted in workgroups.
+            Dispatch::Indirect(address) => put!(self.stream, cdm::Indirect { address }),
+        }
+        let [x, y, z] = local;
+        put!(self.stream, cdm::LocalSize { x, y, z });
+        self.compute_barrier()?;
+        self.stream_scratch = self.stream_scratch.max(v.scratch);
+        self.keep.push(v.clone());
+        Ok(())
+    }
+
+    /// Makes what was dispatched visible to what follows.
+    pub(super) fn compute_barrier(&mut self) -> Result<()> {
+        // Bits 0 to 19 but 12 and 14 to 17: what Mesa sets behind each launch. source: hk_cmd_dispatch.c, cdm_barrier
+        put!(
+            self.stream,
+            cdm::Barrier {
+                unk_0: true,
+                unk_1: true,
+                unk_2: true,
+                usc_cache_inval: true,
+                unk_4: true,
+                unk_5: true,
+                unk_6: true,
+                unk_7: true,
+                unk_8: true,
+                unk_9: true,
+                unk_10: true,
+                unk_11: true,
+                unk_13: true,
+                unk_18: true,
+                unk_19: true,
+                ..cdm::Barrier::default()
+            }
+        );
+        Ok(())
+    }
+}
+
+/// A USC word that loads uniforms.
+pub(super) fn put_uniform(words: &mut Vec<u8>, half: u16, halves: u16, buffer: u64) -> Result<()> {
+    let size_halfs = u32::from(halves);
+    if half < 256 {
+        put!(words, usc::Uniform { start_halfs: u32::from(half), size_halfs, buffer });
+    } else {
+        put!(words, usc::UniformHigh { start_halfs: u32::from(half - 256), size_halfs, buffer });
+    }
+    Ok(())
+}

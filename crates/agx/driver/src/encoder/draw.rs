@@ -1,0 +1,788 @@
+//! Draws: shader variants for the state, their USC words, the record of fixed-function state, and the vertex control stream.
+
+use std::sync::Arc;
+
+use tepui_agx_compiler::Source;
+use tepui_agx_compiler::abi::Prolog;
+use tepui_agx_compiler::abi::attribute::Attribute;
+use tepui_agx_compiler::abi::tile::{Layout, TARGETS, Tile};
+use tepui_agx_compiler::varyings::Varying;
+use tepui_agx_packets::vdm;
+use tepui_agx_packets::{ppp, usc};
+use tepui_vulkan::backend::{Draw, Encoder as _};
+use tepui_vulkan::command::{CommandState, IndexBuffer};
+use tepui_vulkan::state::{GraphicsState, Groups, MAX_VIEWPORTS};
+use tepui_vulkan::{Error, Result, vk};
+
+use super::values::{Bindings, Halves, long, word};
+use super::{Encoder, put};
+use crate::Agx;
+use crate::shader::{FragmentKey, Linked, Value, Variant, VertexKey};
+use crate::state::{self, sample_places};
+use crate::tile::shared;
+
+/// A render that is being recorded.
+pub struct Render {
+    /// The vertex control stream.
+    pub stream: Vec<u8>,
+    /// The tile.
+    pub layout: Layout,
+    /// Formats and samples of the tile.
+    pub tile: Tile,
+    /// Scissors and ranges of depth.
+    pub scissors: Vec<u8>,
+    /// Depth biases.
+    pub biases: Vec<u8>,
+    /// Bytes of scratch memory of vertex and fragment programs.
+    pub scratch: [u32; 2],
+    /// Something was drawn.
+    pub draws: u32,
+    /// Size in pixels.
+    pub size: [u32; 2],
+    /// The render area.
+    pub area: vk::Rect2D,
+    /// Formats of depth and stencil: whether there are such attachments.
+    pub zs: [bool; 2],
+    /// Depth is of 16 bits.
+    pub depth_16: bool,
+    /// Layers.
+    pub layers: u32,
+    /// What the last draw used.
+    last: Last,
+}
+
+impl Render {
+    /// A render without draws.
+    pub fn new(
+        layout: Layout,
+        tile: Tile,
+        size: [u32; 2],
+        area: vk::Rect2D,
+        layers: u32,
+    ) -> Render {
+        Render {
+            stream: Vec::new(),
+            layout,
+            tile,
+            scissors: Vec::new(),
+            biases: Vec::new(),
+            scratch: [0; 2],
+            draws: 0,
+            size,
+            area,
+            zs: [false; 2],
+            depth_16: false,
+            layers,
+            last: Last::default(),
+        }
+    }
+}
+
+/// What the last draw of a render left, so that the next repeats only what changed.
+#[derive(Default)]
+struct Last {
+    vertex: Option<Arc<Variant>>,
+    fragment: Option<Arc<Variant>>,
+    linked: Option<Arc<Linked>>,
+    bindings: Bindings,
+    fragment_pipeline: u64,
+    /// What the vertex words depend on beside the state: first vertex, first instance, draw index, view.
+    draw_values: Option<[u32; 4]>,
+}
+
+/// Bytes of the largest index buffer that is copied to be padded.
+const PADDED_B: u64 = 1 << 26;
+
+fn primitive(t: vk::PrimitiveTopology) -> Result<vdm::Primitive> {
+    use vk::PrimitiveTopology as T;
+    Ok(match t {
+        T::POINT_LIST => vdm::Primitive::Points,
+        T::LINE_LIST => vdm::Primitive::Lines,
+        T::LINE_STRIP => vdm::Primitive::LineStrip,
+        T::TRIANGLE_LIST => vdm::Primitive::Triangles,
+        T::TRIANGLE_STRIP => vdm::Primitive::TriangleStrip,
+        T::TRIANGLE_FAN => vdm::Primitive::TriangleFan,
+        other => return Err(Error::unsupported(format!("primitive topology {}", other.as_raw()))),
+    })
+}
+
+/// The vertex of a primitive whose flat values count, as primitives are assembled.
+pub fn provoking(s: &GraphicsState) -> u8 {
+    use vk::PrimitiveTopology as T;
+    match (s.topology, s.provoking_last) {
+        (T::POINT_LIST, _) => 0,
+        (T::LINE_LIST | T::LINE_STRIP, false) => 0,
+        (T::LINE_LIST | T::LINE_STRIP, true) => 1,
+        (T::TRIANGLE_FAN, false) => 1,
+        (_, false) => 0,
+        (_, true) => 2,
+    }
+}
+
+/// The key of a vertex variant.
+pub fn vertex_key(inputs: u32, s: &GraphicsState) -> VertexKey {
+    let n = 32 - inputs.leading_zeros();
+    let attributes = (0..n as usize)
+        .map(|k| {
+            if inputs >> k & 1 == 0 {
+                return None;
+            }
+            let a = s.attributes[k]?;
+            let b = s.binding(a.binding);
+            Some(Attribute { format: a.format, stride: b.stride, per_instance: b.per_instance })
+        })
+        .collect();
+    VertexKey { attributes, multiview: s.view_mask != 0 }
+}
+
+/// The key of a fragment variant for a tile.
+pub fn fragment_key(
+    tile: &Tile,
+    s: &GraphicsState,
+    cull_distances: u8,
+    reads_coverage: bool,
+) -> Result<FragmentKey> {
+    let samples = tile.samples;
+    let mut tile = Tile { blend: state::blend(s)?, ..tile.clone() };
+    // Colour locations are those of the shader; attachments say which they take.
+    let formats = tile.formats;
+    tile.formats = [None; TARGETS];
+    for (k, location) in s.locations.iter().enumerate() {
+        if let Some(n) = location
+            && let Some(slot) = tile.formats.get_mut(usize::from(*n))
+        {
+            *slot = formats[k];
+        }
+    }
+    if tile.formats != formats {
+        return Err(Error::unsupported("colour attachments at other locations than their own"));
+    }
+    if s.local_read {
+        for (location, input) in s.inputs.iter().enumerate() {
+            if let Some(n) = input
+                && let Some(slot) = tile.attachments.get_mut(usize::from(*n))
+                && formats[location].is_some()
+            {
+                *slot = Some(location as u8);
+            }
+        }
+    }
+    let reads_tile = tile.blend.logic.is_some()
+        || tile.attachments.iter().any(Option::is_some)
+        || tile
+            .blend
+            .locations
+            .iter()
+            .zip(tile.formats)
+            .any(|(l, f)| f.is_some() && l.equations.is_some());
+    let all = (1u32 << samples) - 1;
+    let killed =
+        if samples > 1 || s.sample_mask & 1 == 0 { (!s.sample_mask & all) as u8 } else { 0 };
+    let share = s.min_sample_shading * f32::from(samples);
+    Ok(FragmentKey {
+        tile,
+        // What reads the tile must do so sample by sample; the coverage that a program reads would then be that of one sample.
+        per_sample: samples > 1
+            && (s.sample_shading && share > 1.0 || reads_tile && !reads_coverage),
+        prolog: Prolog { killed, cull_distances },
+    })
+}
+
+impl Encoder {
+    /// Draws.
+    ///
+    /// # Errors
+    /// When shaders do not compile, or state is not supported.
+    pub fn draw_with(&mut self, state: &mut CommandState<Agx>, draw: &Draw) -> Result<()> {
+        match *draw {
+            Draw::Direct { count: 0, .. } | Draw::Direct { instances: 0, .. } => return Ok(()),
+            _ => {}
+        }
+        let view_mask = state.rendering.as_ref().map_or(0, |r| r.view_mask);
+        let Some(mut render) = self.render.take() else {
+            return Err(Error::new(vk::Result::ERROR_UNKNOWN, "a draw outside of a rendering"));
+        };
+        let mut result = Ok(());
+        if view_mask == 0 {
+            result = self.draw_view(&mut render, state, draw, 0);
+        } else {
+            for view in (0..32).filter(|v| view_mask >> v & 1 != 0) {
+                result = result.and_then(|()| self.draw_view(&mut render, state, draw, view));
+            }
+        }
+        self.render = Some(render);
+        result
+    }
+
+    /// A draw that is not repeated for views.
+    pub(super) fn draw_single(
+        &mut self,
+        r: &mut Render,
+        state: &mut CommandState<Agx>,
+        draw: &Draw,
+    ) -> Result<()> {
+        self.draw_one(r, state, draw, 0, None)
+    }
+
+    fn draw_view(
+        &mut self,
+        r: &mut Render,
+        state: &mut CommandState<Agx>,
+        draw: &Draw,
+        view: u32,
+    ) -> Result<()> {
+        match *draw {
+            Draw::Direct { .. } => self.draw_one(r, state, draw, view, None),
+            Draw::Indirect { address, count, stride, count_address, indexed } => {
+                let (address, stride) = match count_address {
+                    Some(at) => self.counted(address, at, count, stride, indexed)?,
+                    None => (address, stride),
+                };
+                for k in 0..count {
+                    let at = address + u64::from(k) * u64::from(stride);
+                    self.draw_one(r, state, draw, view, Some((at, k)))?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The programs of a draw; what is not drawn with fragments has none.
+    fn variants(&mut self, r: &mut Render, state: &mut CommandState<Agx>) -> Result<bool> {
+        let samples_changed = state.changed.intersects(
+            Groups::VARIANTS
+                | Groups::FIXED
+                | Groups::LOCATIONS
+                | Groups::SAMPLE_MASK
+                | Groups::TOPOLOGY
+                | Groups::PROVOKING,
+        );
+        if !state.shaders_changed && !samples_changed && r.last.vertex.is_some() {
+            return Ok(false);
+        }
+        let s = &state.graphics;
+        let Some(vertex) = &state.vertex else {
+            return Err(Error::unsupported("draws without a vertex shader"));
+        };
+        let v = vertex.vertex(&vertex_key(vertex.inputs, s))?;
+        let culls =
+            v.vertex().varyings.iter().find(|x| x.0 == Varying::Kept).map_or(0, |x| x.1 as u8);
+        let samples = r.tile.samples;
+        if samples == 0 {
+            // A rendering without attachments takes its samples from the pipeline.
+            r.tile.samples = s.samples as u8;
+            r.layout = Layout::new(&r.tile).map_err(Error::unsupported)?;
+        }
+        let empty;
+        let fragment = match &state.fragment {
+            Some(f) => f,
+            None => {
+                empty = self.device.clone().empty_fragment()?;
+                &empty
+            }
+        };
+        let f = fragment.fragment(&fragment_key(&r.tile, s, culls, fragment.reads_coverage)?)?;
+        let linked = f.link(&self.device, &v, provoking(s))?;
+        let same = r.last.vertex.as_ref().is_some_and(|x| Arc::ptr_eq(x, &v))
+            && r.last.fragment.as_ref().is_some_and(|x| Arc::ptr_eq(x, &f))
+            && r.last.linked.as_ref().is_some_and(|x| Arc::ptr_eq(x, &linked));
+        if !same {
+            r.scratch[0] = r.scratch[0].max(v.scratch);
+            r.scratch[1] = r.scratch[1].max(f.scratch);
+            self.keep.extend([v.clone(), f.clone()]);
+            (r.last.vertex, r.last.fragment, r.last.linked) = (Some(v), Some(f), Some(linked));
+        }
+        state.shaders_changed = false;
+        Ok(!same)
+    }
+
+    fn draw_one(
+        &mut self,
+        r: &mut Render,
+        state: &mut CommandState<Agx>,
+        draw: &Draw,
+        view: u32,
+        indirect: Option<(u64, u32)>,
+    ) -> Result<()> {
+        let primitive = primitive(state.graphics.topology)?;
+        let new_programs = self.variants(r, state)?;
+        let new_sets = {
+            let mut bindings = std::mem::take(&mut r.last.bindings);
+            let new = bindings.update(self, &mut state.graphics_sets);
+            r.last.bindings = bindings;
+            new?
+        };
+        let (Some(v), Some(f), Some(linked)) =
+            (r.last.vertex.clone(), r.last.fragment.clone(), r.last.linked.clone())
+        else {
+            return Ok(());
+        };
+        let (indexed, values) = match *draw {
+            Draw::Direct { first, vertex_offset, first_instance, indexed, draw_index, .. } => (
+                indexed,
+                [
+                    if indexed { vertex_offset as u32 } else { first },
+                    first_instance,
+                    draw_index,
+                    view,
+                ],
+            ),
+            Draw::Indirect { indexed, .. } => (indexed, [0, 0, indirect.map_or(0, |i| i.1), view]),
+        };
+        let reads = |x: &Variant| {
+            x.recipe.has(|s| {
+                matches!(
+                    s,
+                    Source::BaseVertex
+                        | Source::BaseInstance
+                        | Source::DrawIndex
+                        | Source::ViewIndex
+                )
+            })
+        };
+        let new_values =
+            (r.last.draw_values != Some(values) || indirect.is_some()) && (reads(&v) || reads(&f));
+        r.last.draw_values = Some(values);
+        let first = r.draws == 0;
+        let new_words = first || new_programs || new_sets || state.push_changed || new_values;
+        if new_words || state.vertex_buffers_changed {
+            let pipeline =
+                self.vertex_words(r, state, &v, &linked, values, indirect.map(|i| i.0), indexed)?;
+            let start = r.stream.len();
+            put!(
+                r.stream,
+                vdm::State {
+                    vertex_shader_word_0_present: true,
+                    vertex_shader_word_1_present: true,
+                    vertex_outputs_present: true,
+                    vertex_unknown_present: true,
+                    restart_index_present: true,
+                    ..vdm::State::default()
+                }
+            );
+            let index_bytes = state.index.map_or(4, |i| i.index_bytes);
+            let restart = if index_bytes == 4 { u32::MAX } else { (1u32 << (8 * index_bytes)) - 1 };
+            put!(r.stream, vdm::StateRestartIndex { value: u64::from(restart) as _ });
+            put!(
+                r.stream,
+                vdm::StateVertexShaderWord0 {
+                    uniform_register_count: Self::uniform_count(&v),
+                    texture_state_register_count: v.textures.next_multiple_of(8),
+                    sampler_state_register_count: Self::sampler_states(&v),
+                    preshader_register_count: 16,
+                    ..vdm::StateVertexShaderWord0::default()
+                }
+            );
+            put!(r.stream, vdm::StateVertexShaderWord1 { pipeline, ..Default::default() });
+            let n = linked.varyings.words;
+            put!(r.stream, vdm::StateVertexOutputs { output_count_1: n, output_count_2: n });
+            put!(
+                r.stream,
+                vdm::StateVertexUnknown {
+                    flat_shading_control: match provoking(&state.graphics) {
+                        0 => vdm::VdmVertex::Vertex0,
+                        1 => vdm::VdmVertex::Vertex1,
+                        _ => vdm::VdmVertex::Vertex2,
+                    },
+                    generate_primitive_id: linked.varyings.numbers_primitives,
+                    ..vdm::StateVertexUnknown::default()
+                }
+            );
+            let bytes = r.stream.len() - start;
+            r.stream.resize(start + bytes.next_multiple_of(8), 0);
+        }
+        if new_words
+            || state
+                .changed
+                .intersects(Groups::BLEND_CONSTANTS | Groups::SAMPLE_MASK | Groups::SAMPLES)
+        {
+            r.last.fragment_pipeline = self.fragment_words(r, state, &f, values)?;
+        }
+        if new_words || !state.changed.is_empty() || self.query_changed(r) {
+            self.record(r, &state.graphics, &v, &f, &linked)?;
+        }
+        state.changed = Groups::empty();
+        state.push_changed = false;
+        state.vertex_buffers_changed = false;
+        r.draws += 1;
+        let restart_enable = state.graphics.restart && indexed;
+        let index = self.padded_indices(state, draw)?;
+        index_list(
+            &mut r.stream,
+            draw,
+            primitive,
+            restart_enable,
+            indirect.map(|i| i.0),
+            index,
+            self.device.zeros.address,
+        )
+    }
+
+    /// The index buffer of a draw. What the hardware reads behind the end of the buffer is unknown; indices there are 0, so a draw
+    /// that reaches beyond the end takes a copy with zeros behind.
+    fn padded_indices(
+        &mut self,
+        state: &CommandState<Agx>,
+        draw: &Draw,
+    ) -> Result<Option<IndexBuffer>> {
+        let (Some(index), Draw::Direct { count, first, indexed: true, .. }) = (state.index, *draw)
+        else {
+            return Ok(state.index);
+        };
+        let wanted = (u64::from(first) + u64::from(count)) * u64::from(index.index_bytes);
+        if wanted <= index.size || index.address == 0 || wanted > PADDED_B {
+            return Ok(state.index);
+        }
+        let copy = self.upload(&vec![0; wanted as usize], 16)?.address;
+        self.copy_buffer(index.address, copy, index.size)?;
+        Ok(Some(IndexBuffer { address: copy, size: wanted, ..index }))
+    }
+
+    /// Whether the record's occlusion query is not the one that counts now.
+    fn query_changed(&mut self, r: &Render) -> bool {
+        r.draws == 0 || std::mem::take(&mut self.query_dirty)
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "what a draw is made of")]
+    fn vertex_words(
+        &mut self,
+        r: &Render,
+        state: &CommandState<Agx>,
+        v: &Variant,
+        linked: &Linked,
+        [base_vertex, base_instance, draw_index, view]: [u32; 4],
+        indirect: Option<u64>,
+        indexed: bool,
+    ) -> Result<u64> {
+        let zeros = self.device.zeros.address;
+        let attribute = |index: u8| -> Option<(u64, u32)> {
+            let a = state.graphics.attributes.get(usize::from(index)).copied().flatten()?;
+            let b = state.vertex_buffers.get(usize::from(a.binding))?;
+            let bytes = u64::from(a.format.info().block.bytes);
+            let room = b.size.checked_sub(u64::from(a.offset) + bytes)?;
+            if b.address == 0 {
+                return None;
+            }
+            let clamp = match state.graphics.binding(a.binding).stride {
+                0 => 0,
+                stride => (room / u64::from(stride)).min(u64::from(u32::MAX)) as u32,
+            };
+            Some((b.address + u64::from(a.offset), clamp))
+        };
+        let own = |s: Source| -> Option<Halves> {
+            Some(match s {
+                Source::AttributeBase { index } => long(attribute(index).map_or(zeros, |a| a.0)),
+                Source::AttributeClamp { index } => word(attribute(index).map_or(0, |a| a.1)),
+                Source::BaseVertex => word(base_vertex),
+                Source::BaseInstance => word(base_instance),
+                Source::DrawIndex => word(draw_index & 0xffff),
+                Source::ViewIndex => word(view),
+                Source::VaryingWord { varying } => word(
+                    linked
+                        .varyings
+                        .places
+                        .iter()
+                        .find(|p| p.0 == varying)
+                        .map_or(0, |p| u32::from(p.1)),
+                ),
+                _ => return None,
+            })
+        };
+        let bindings = &r.last.bindings;
+        let block = self.block(v, bindings, &state.push, &own)?;
+        let mut words = Vec::with_capacity(128);
+        self.state_words(&mut words, v, block, |s| bindings.addresses[usize::from(s)])?;
+        if let Some(address) = indirect {
+            for &(half, value) in &v.recipe.values {
+                let offset = match (value, indexed) {
+                    (Value::Source(Source::BaseVertex), false) => 8,
+                    (Value::Source(Source::BaseVertex), true) => 12,
+                    (Value::Source(Source::BaseInstance), false) => 12,
+                    (Value::Source(Source::BaseInstance), true) => 16,
+                    _ => continue,
+                };
+                super::compute::put_uniform(
+                    &mut words,
+                    v.recipe.register(half),
+                    2,
+                    address + offset,
+                )?;
+            }
+        }
+        put!(
+            words,
+            usc::Shared {
+                uses_shared_memory: false,
+                layout: usc::SharedLayout::VertexCompute,
+                sample_count: 1,
+                sample_stride_in_8_bytes: 0,
+                bytes_per_threadgroup: 65536,
+            }
+        );
+        self.end_words(&mut words, v, None, false)?;
+        Ok(self.upload(&words, 64)?.usc())
+    }
+
+    fn fragment_words(
+        &mut self,
+        r: &Render,
+        state: &CommandState<Agx>,
+        f: &Variant,
+        values: [u32; 4],
+    ) -> Result<u64> {
+        let samples = r.tile.samples;
+        let own = |s: Source| -> Option<Halves> {
+            Some(match s {
+                Source::FirstFan => {
+                    let fan = state.graphics.topology == vk::PrimitiveTopology::TRIANGLE_FAN;
+                    word(u32::from(fan && !state.graphics.provoking_last))
+                }
+                Source::ViewIndex => word(values[3]),
+                Source::DrawIndex => word(values[2] & 0xffff),
+                Source::SampleMask => word(state.graphics.sample_mask & 0xffff),
+                Source::SamplePositions => {
+                    let bytes = sample_places(samples).map(|[x, y]| (x | y << 4) as u8);
+                    word(u32::from_le_bytes(bytes))
+                }
+                Source::BlendConstant { component } => {
+                    word(state.graphics.blend_constants[usize::from(component & 3)].to_bits())
+                }
+                _ => return None,
+            })
+        };
+        let bindings = &r.last.bindings;
+        let block = self.block(f, bindings, &state.push, &own)?;
+        let mut words = Vec::with_capacity(128);
+        self.state_words(&mut words, f, block, |s| bindings.addresses[usize::from(s)])?;
+        put!(words, shared(&r.layout, samples));
+        let t = f.fragment();
+        let properties = usc::FragmentProperties {
+            early_z_testing: !t.decides,
+            unk_2: true,
+            unk_3: 0xf,
+            unk_4: 2,
+            ..usc::FragmentProperties::default()
+        };
+        self.end_words(&mut words, f, Some(properties), !t.coefficients.is_empty())?;
+        Ok(self.upload(&words, 64)?.usc())
+    }
+
+    /// The record of fixed-function state.
+    fn record(
+        &mut self,
+        r: &mut Render,
+        s: &GraphicsState,
+        v: &Variant,
+        f: &Variant,
+        linked: &Linked,
+    ) -> Result<()> {
+        let t = f.fragment();
+        let count = (s.viewport_count as usize).clamp(1, MAX_VIEWPORTS);
+        let (scissor, bias) = (r.scissors.len() as u32 / 16, r.biases.len() as u32 / 12);
+        for k in 0..count {
+            r.scissors.extend_from_slice(&state::scissor(s, k, r)?);
+        }
+        put!(r.biases, state::depth_bias(s, r.depth_16));
+        let mut out = Vec::with_capacity(512);
+        put!(
+            out,
+            ppp::Header {
+                fragment_control: true,
+                fragment_control_2: true,
+                fragment_front_face: true,
+                fragment_front_face_2: true,
+                fragment_front_stencil: true,
+                fragment_back_face: true,
+                fragment_back_face_2: true,
+                fragment_back_stencil: true,
+                depth_bias_scissor: true,
+                region_clip: true,
+                viewport: true,
+                viewport_count: count as u32,
+                w_clamp: true,
+                output_select: true,
+                varying_counts_32: true,
+                varying_counts_16: true,
+                cull: true,
+                cull_2: true,
+                fragment_shader: true,
+                occlusion_query: true,
+                output_size: true,
+                ..Default::default()
+            }
+        );
+        let [depth, stencil] = r.zs;
+        put!(
+            out,
+            ppp::FragmentControl {
+                visibility_mode: match self.query {
+                    None => ppp::VisibilityMode::None,
+                    Some((_, true)) => ppp::VisibilityMode::Counting,
+                    Some((_, false)) => ppp::VisibilityMode::Boolean,
+                },
+                scissor_enable: true,
+                depth_bias_enable: s.depth_bias_enable,
+                stencil_test_enable: stencil && s.stencil_test,
+                two_sided_stencil: stencil && s.stencil_test,
+                ..ppp::FragmentControl::default()
+            }
+        );
+        put!(
+            out,
+            ppp::FragmentControl {
+                tag_write_disable: t.is_idle(),
+                disable_tri_merging: t.keeps_quads_apart() || state::is_line(s),
+                pass_type: t.pass_type(),
+                ..ppp::FragmentControl::default()
+            }
+        );
+        for face in 0..2 {
+            let tests = depth && s.depth_test;
+            let func = if tests { state::zs_func(s.depth_compare) } else { ppp::ZsFunc::Always };
+            let writes = tests && s.depth_write;
+            put!(
+                out,
+                ppp::FragmentFace {
+                    stencil_reference: u64::from(s.stencil_reference[face] & 0xff) as _,
+                    line_width: s.line_width.clamp(1.0 / 16.0, 16.0),
+                    polygon_mode: match s.polygon_mode {
+                        vk::PolygonMode::LINE => ppp::PolygonMode::Line,
+                        vk::PolygonMode::POINT => ppp::PolygonMode::Point,
+                        _ => ppp::PolygonMode::Fill,
+                    },
+                    disable_depth_write: !writes,
+                    depth_function: func,
+                    ..ppp::FragmentFace::default()
+                }
+            );
+            put!(
+                out,
+                ppp::FragmentFace2 {
+                    disable_depth_write: !writes,
+                    conservative_depth: ppp::ConservativeDepth::Any,
+                    depth_function: func,
+                    object_type: state::object_type(s),
+                }
+            );
+            put!(out, state::stencil(s, face, stencil));
+        }
+        put!(out, ppp::DepthBiasScissor { scissor, depth_bias: bias });
+        for k in 0..count {
+            put!(out, state::region(s, k, r));
+        }
+        put!(out, ppp::ViewportControl {});
+        for k in 0..count {
+            put!(out, state::viewport(s, k));
+        }
+        // source: Mesa, hk_cmd_draw.c, w_clamp
+        put!(out, ppp::WClamp { w_clamp: 1e-10 });
+        put!(out, linked.varyings.select);
+        put!(out, linked.varyings.counts_32);
+        put!(out, linked.varyings.counts_16);
+        put!(out, state::cull(s, provoking(s), r.tile.samples));
+        put!(
+            out,
+            ppp::Cull2 {
+                clamp_w: true,
+                needs_primitive_id: linked.varyings.numbers_primitives,
+                draw_clipped_edges: false,
+                rasterizer_discard: s.discard,
+            }
+        );
+        put!(
+            out,
+            ppp::FragmentShaderWord0 {
+                uniform_register_count: Self::uniform_count(f),
+                texture_state_register_count: f.textures.next_multiple_of(8),
+                sampler_state_register_count: Self::sampler_states(f),
+                preshader_register_count: 16,
+                cf_binding_count: linked.varyings.bindings.len() as u32,
+                ..ppp::FragmentShaderWord0::default()
+            }
+        );
+        put!(
+            out,
+            ppp::FragmentShaderWord1 { pipeline: r.last.fragment_pipeline, ..Default::default() }
+        );
+        put!(
+            out,
+            ppp::FragmentShaderWord2 {
+                cf_bindings: linked.bindings.as_ref().map_or(0, |b| b.usc())
+            }
+        );
+        put!(out, ppp::FragmentShaderWord3::default());
+        put!(out, ppp::FragmentOcclusionQuery { index: self.query.map_or(0, |q| q.0) });
+        put!(out, ppp::OutputSize { count: u32::from(v.vertex().words()) });
+        let size_words = out.len() as u32 / 4;
+        let pointer = self.upload(&out, 64)?.address;
+        put!(r.stream, vdm::PppState { pointer, size_words });
+        Ok(())
+    }
+}
+
+/// The block of a draw in the control stream.
+fn index_list(
+    stream: &mut Vec<u8>,
+    draw: &Draw,
+    primitive: vdm::Primitive,
+    restart_enable: bool,
+    indirect: Option<u64>,
+    index: Option<IndexBuffer>,
+    zeros: u64,
+) -> Result<()> {
+    let indexed =
+        matches!(draw, Draw::Direct { indexed: true, .. } | Draw::Indirect { indexed: true, .. });
+    // Without an index buffer, indices are zeros.
+    let index = index.filter(|i| i.address != 0).unwrap_or(IndexBuffer {
+        address: zeros,
+        size: 16384,
+        index_bytes: 4,
+    });
+    let skipped = match *draw {
+        Draw::Direct { first, indexed: true, .. } => {
+            u64::from(first) * u64::from(index.index_bytes)
+        }
+        _ => 0,
+    };
+    let (address, size) = (index.address + skipped, index.size.saturating_sub(skipped));
+    let (address, size) = if size == 0 { (zeros, 16384) } else { (address, size) };
+    put!(
+        stream,
+        vdm::IndexList {
+            index_buffer_hi: (if indexed { address >> 32 & 0xff } else { 0 }) as _,
+            primitive,
+            restart_enable,
+            index_size: match index.index_bytes {
+                1 => vdm::IndexSize::U8,
+                2 => vdm::IndexSize::U16,
+                _ => vdm::IndexSize::U32,
+            },
+            index_buffer_size_present: indexed,
+            index_buffer_present: indexed,
+            index_count_present: indirect.is_none(),
+            instance_count_present: indirect.is_none(),
+            start_present: indirect.is_none(),
+            indirect_buffer_present: indirect.is_some(),
+            ..vdm::IndexList::default()
+        }
+    );
+    if indexed {
+        put!(stream, vdm::IndexListBufferLo { buffer_lo: (address & 0xffff_ffff) as _ });
+    }
+    match (*draw, indirect) {
+        (Draw::Direct { count, instances, first, vertex_offset, .. }, _) => {
+            put!(stream, vdm::IndexListCount { count });
+            put!(stream, vdm::IndexListInstances { count: instances });
+            put!(
+                stream,
+                vdm::IndexListStart { start: if indexed { vertex_offset as u32 } else { first } }
+            );
+        }
+        (_, Some(address)) => put!(stream, vdm::IndexListIndirectBuffer { address }),
+        _ => {}
+    }
+    if indexed {
+        put!(stream, vdm::IndexListBufferSize { size: size.next_multiple_of(4) });
+    }
+    Ok(())
+}

@@ -1,0 +1,200 @@
+//! Formats: which of the hardware's a format of the API is, and in which order its channels stand.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use tepui_agx_layout::{FormatSupport, format_support};
+use tepui_agx_packets::texture::{Channel, Channels, TextureType};
+use tepui_format::{Component, Encoding, Format, Numeric};
+use tepui_vulkan::backend::FormatFeatures;
+use tepui_vulkan::vk::{self, FormatFeatureFlags2 as F};
+
+/// A format as descriptors say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HwFormat {
+    /// Channels.
+    pub channels: Channels,
+    /// Interpretation.
+    pub type_: TextureType,
+    /// Conversion from and to sRGB.
+    pub srgb: bool,
+    /// Sources of red, green, blue and alpha.
+    pub swizzle: [Channel; 4],
+}
+
+const ORDER: [Channel; 4] = [Channel::R, Channel::G, Channel::B, Channel::A];
+const NAMES: [Component; 4] = [Component::R, Component::G, Component::B, Component::A];
+
+/// Bits and numbers of a plain format's channels from the lowest bit on.
+type Shape = (Vec<(u8, Numeric)>, u32);
+
+fn shape(f: Format) -> Option<(Shape, Vec<Component>)> {
+    let Encoding::Plain(c) = &f.info().encoding else { return None };
+    let mut list: Vec<_> = c.as_slice().to_vec();
+    list.sort_by_key(|c| c.shift);
+    // What stands between channels is padding, and none of the hardware's formats has any.
+    let bits: u32 = list.iter().map(|c| u32::from(c.bits)).sum();
+    if bits != f.info().block.bytes * 8 {
+        return None;
+    }
+    let shape = list.iter().map(|c| (c.bits, c.numeric)).collect();
+    Some(((shape, f.info().block.bytes), list.iter().map(|c| c.component).collect()))
+}
+
+/// The hardware's formats by shape.
+static BY_SHAPE: LazyLock<HashMap<Shape, Format>> = LazyLock::new(|| {
+    Format::all()
+        .filter(|&f| tepui_agx_texture::fields_of(f).is_some())
+        .filter_map(|f| shape(f).map(|(s, _)| (s, f)))
+        .collect()
+});
+
+static ALL: LazyLock<HashMap<Format, HwFormat>> =
+    LazyLock::new(|| Format::all().filter_map(|f| find(f).map(|h| (f, h))).collect());
+
+/// How descriptors say a format; `None` when the hardware has none.
+pub fn hw(f: Format) -> Option<HwFormat> {
+    ALL.get(&f).copied()
+}
+
+fn find(f: Format) -> Option<HwFormat> {
+    let make = |g: Format, swizzle: [Channel; 4]| {
+        let (channels, type_, srgb) = tepui_agx_texture::fields_of(g)?;
+        Some(HwFormat { channels, type_, srgb, swizzle })
+    };
+    let opaque = [Channel::R, Channel::G, Channel::B, Channel::One];
+    match f {
+        Format::BC1_RGB_UNORM_BLOCK => return make(Format::BC1_RGBA_UNORM_BLOCK, opaque),
+        Format::BC1_RGB_SRGB_BLOCK => return make(Format::BC1_RGBA_SRGB_BLOCK, opaque),
+        Format::D16_UNORM => return make(Format::R16_UNORM, depth()),
+        Format::D32_SFLOAT => return make(Format::R32_SFLOAT, depth()),
+        Format::S8_UINT => return make(Format::R8_UINT, depth()),
+        _ => {}
+    }
+    if let Some(((bits, bytes), names)) = shape(f) {
+        let g = *BY_SHAPE.get(&(bits, bytes))?;
+        let swizzle = std::array::from_fn(|k| match names.iter().position(|&n| n == NAMES[k]) {
+            Some(at) => ORDER[at],
+            None if k == 3 => Channel::One,
+            None => Channel::Zero,
+        });
+        return make(g, swizzle);
+    }
+    // Packed and block-compressed formats have their components in order.
+    make(f, ORDER)
+}
+
+/// What reads of depth or stencil give: one component.
+fn depth() -> [Channel; 4] {
+    [Channel::R, Channel::Zero, Channel::Zero, Channel::One]
+}
+
+/// The format that an aspect of an image is accessed in.
+pub fn aspect_format(f: Format, aspect: vk::ImageAspectFlags) -> Format {
+    match f {
+        Format::D32_SFLOAT_S8_UINT if aspect == vk::ImageAspectFlags::STENCIL => Format::S8_UINT,
+        Format::D32_SFLOAT_S8_UINT => Format::D32_SFLOAT,
+        f => f,
+    }
+}
+
+/// Formats that image atomics work on.
+fn has_atomics(f: Format) -> bool {
+    matches!(f, Format::R32_UINT | Format::R32_SINT)
+}
+
+/// What a format can do.
+pub fn features(f: Format) -> FormatFeatures {
+    let mut out = own_features(f);
+    if !out.optimal.is_empty() {
+        out.optimal |= F::HOST_IMAGE_TRANSFER;
+    }
+    if !out.linear.is_empty() {
+        out.linear |= F::HOST_IMAGE_TRANSFER;
+    }
+    out
+}
+
+fn own_features(f: Format) -> FormatFeatures {
+    let mut out = FormatFeatures::default();
+    let depth = matches!(
+        f,
+        Format::D16_UNORM | Format::D32_SFLOAT | Format::S8_UINT | Format::D32_SFLOAT_S8_UINT
+    );
+    let transfer = F::TRANSFER_SRC | F::TRANSFER_DST;
+    if depth {
+        out.optimal = F::SAMPLED_IMAGE | F::DEPTH_STENCIL_ATTACHMENT | F::BLIT_SRC | transfer;
+        if f != Format::S8_UINT {
+            out.optimal |= F::SAMPLED_IMAGE_DEPTH_COMPARISON | F::SAMPLED_IMAGE_FILTER_LINEAR;
+        }
+        out.samples =
+            vk::SampleCountFlags::_1 | vk::SampleCountFlags::_2 | vk::SampleCountFlags::_4;
+        return out;
+    }
+    let vertex = tepui_agx_compiler::abi::attribute::Fetch::new(f).is_some();
+    if vertex && f.info().block.width_px == 1 {
+        out.buffer |= F::VERTEX_BUFFER;
+    }
+    let support: FormatSupport = format_support(f);
+    if hw(f).is_none() || !support.texturable {
+        return out;
+    }
+    let info = f.info();
+    let plain = matches!(info.encoding, Encoding::Plain(_) | Encoding::SharedExponent);
+    let numeric = info.numeric();
+    let scaled = matches!(numeric, Numeric::Uscaled | Numeric::Sscaled);
+    if scaled || info.is_planar() || matches!(info.encoding, Encoding::Subsampled(_)) {
+        return out;
+    }
+    let sampled = F::SAMPLED_IMAGE | F::BLIT_SRC | transfer;
+    out.optimal |= sampled;
+    if !numeric.is_integer() {
+        out.optimal |= F::SAMPLED_IMAGE_FILTER_LINEAR;
+    }
+    if plain && support.renderable {
+        let tile = tepui_agx_compiler::abi::tile::Tile::single(f);
+        if tepui_agx_compiler::abi::tile::Layout::new(&tile).is_ok() {
+            out.optimal |= F::COLOR_ATTACHMENT | F::BLIT_DST;
+            out.samples =
+                vk::SampleCountFlags::_1 | vk::SampleCountFlags::_2 | vk::SampleCountFlags::_4;
+            if !numeric.is_integer() {
+                out.optimal |= F::COLOR_ATTACHMENT_BLEND;
+            }
+        }
+        let stores = is_stored(f);
+        if stores {
+            out.optimal |=
+                F::STORAGE_IMAGE | F::STORAGE_READ_WITHOUT_FORMAT | F::STORAGE_WRITE_WITHOUT_FORMAT;
+        }
+        if has_atomics(f) {
+            out.optimal |= F::STORAGE_IMAGE_ATOMIC;
+        }
+        if numeric != Numeric::Srgb {
+            out.buffer |= F::UNIFORM_TEXEL_BUFFER;
+            if stores {
+                out.buffer |= F::STORAGE_TEXEL_BUFFER
+                    | F::STORAGE_READ_WITHOUT_FORMAT
+                    | F::STORAGE_WRITE_WITHOUT_FORMAT;
+            }
+            if has_atomics(f) {
+                out.buffer |= F::STORAGE_TEXEL_BUFFER_ATOMIC;
+            }
+        }
+        out.linear = out.optimal;
+    }
+    out
+}
+
+/// Formats that shaders store to.
+fn is_stored(f: Format) -> bool {
+    let info = f.info();
+    match &info.encoding {
+        Encoding::Plain(c) => {
+            // The pixel back end writes what the tile can hold, without sub-byte channels.
+            c.as_slice().iter().all(|c| c.bits >= 8 || info.block.bytes == 4)
+                && info.numeric() != Numeric::Srgb
+                || info.numeric() == Numeric::Srgb && info.block.bytes == 4
+        }
+        _ => false,
+    }
+}

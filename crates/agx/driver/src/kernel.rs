@@ -1,0 +1,344 @@
+//! The asahi kernel interface: an address space, a queue, buffers, submissions.
+
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tepui_agx_chips::PAGE_BYTES;
+use tepui_drm::client::{Mapping, RenderNode};
+use tepui_drm::uapi::Direction;
+use tepui_drm::uapi::asahi::{self as uapi, Ioctl};
+use tepui_vulkan::backend::SyncPoint;
+use tepui_vulkan::{Error, Result};
+
+use crate::heap::Heap;
+
+/// Where 32-bit addresses of code and USC words are relative to: a window of 4 GiB.
+pub const USC_BASE: u64 = 0x11_0000_0000;
+/// Bytes of the window.
+const USC_BYTES: u64 = 1 << 32;
+/// Where other buffers lie, up to the kernel's part of the address space.
+const DATA_BASE: u64 = 0x15_0000_0000;
+
+/// Locks and ignores poisoning: every critical section here leaves its data consistent.
+pub fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
+    m.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// An open device: an address space and a queue of the kernel.
+pub struct Kernel {
+    /// The render node.
+    pub node: RenderNode,
+    vm: u32,
+    queue: u32,
+    usc: Mutex<Heap>,
+    data: Mutex<Heap>,
+    /// Parameters of the device.
+    pub params: uapi::ParamsGlobal,
+}
+
+/// A buffer: memory that the GPU and the host see.
+pub struct Bo {
+    kernel: Arc<Kernel>,
+    /// The kernel's handle.
+    pub handle: u32,
+    /// GPU address.
+    pub address: u64,
+    /// Bytes, a multiple of the page size.
+    pub size: u64,
+    mapping: Mapping,
+}
+
+fn failed(what: &'static str) -> impl Fn(tepui_drm::Errno) -> Error {
+    move |errno| Error::kernel(what, errno)
+}
+
+/// Parameters of a device.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn params(node: &RenderNode) -> Result<uapi::ParamsGlobal> {
+    let mut params = uapi::ParamsGlobal::default();
+    let mut get = uapi::GetParams {
+        pointer: (&raw mut params) as u64,
+        size: size_of::<uapi::ParamsGlobal>() as u64,
+        ..Default::default()
+    };
+    call(node, Ioctl::GetParams, &mut get).map_err(failed("asking for the device's parameters"))?;
+    Ok(params)
+}
+
+impl Kernel {
+    fn call<T: bytemuck::Pod>(
+        &self,
+        ioctl: Ioctl,
+        arg: &mut T,
+    ) -> std::result::Result<(), tepui_drm::Errno> {
+        call(&self.node, ioctl, arg)
+    }
+
+    /// Opens an address space and a queue.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn new(node: RenderNode) -> Result<Arc<Kernel>> {
+        let params = params(&node)?;
+        let kernel_start = (params.vm_end - params.vm_kernel_min_size) & !(PAGE_BYTES - 1);
+        let mut vm =
+            uapi::VmCreate { kernel_start, kernel_end: params.vm_end, ..Default::default() };
+        call(&node, Ioctl::VmCreate, &mut vm).map_err(failed("creating an address space"))?;
+        let mut queue = uapi::QueueCreate {
+            vm_id: vm.vm_id,
+            priority: uapi::PRIORITY_MEDIUM,
+            usc_exec_base: USC_BASE,
+            ..Default::default()
+        };
+        call(&node, Ioctl::QueueCreate, &mut queue).map_err(failed("creating a queue"))?;
+        Ok(Arc::new(Kernel {
+            node,
+            vm: vm.vm_id,
+            queue: queue.queue_id,
+            // Address 0 stays free: it means that there is nothing.
+            usc: Mutex::new(Heap::new(USC_BASE + PAGE_BYTES, USC_BASE + USC_BYTES)),
+            data: Mutex::new(Heap::new(DATA_BASE, kernel_start)),
+            params,
+        }))
+    }
+
+    /// The GPU's time in nanoseconds.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn time(&self) -> Result<u64> {
+        let mut time = uapi::GetTime::default();
+        self.call(Ioctl::GetTime, &mut time).map_err(failed("asking for the time"))?;
+        Ok(time.gpu_timestamp)
+    }
+
+    /// Makes part of a buffer an object for timestamps; returns its handle.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn timestamps(&self, bo: &Bo) -> Result<u32> {
+        let mut bind = uapi::GemBindObject {
+            op: uapi::BIND_OBJECT_OP_BIND,
+            flags: uapi::BIND_OBJECT_USAGE_TIMESTAMPS,
+            handle: bo.handle,
+            range: bo.size,
+            ..Default::default()
+        };
+        self.call(Ioctl::GemBindObject, &mut bind).map_err(failed("binding timestamps"))?;
+        Ok(bind.object_handle)
+    }
+
+    /// Takes an object for timestamps back.
+    pub fn drop_timestamps(&self, object_handle: u32) {
+        let mut bind = uapi::GemBindObject {
+            op: uapi::BIND_OBJECT_OP_UNBIND,
+            object_handle,
+            ..Default::default()
+        };
+        let _ = self.call(Ioctl::GemBindObject, &mut bind);
+    }
+
+    /// Submits commands: the bytes of headers and payloads.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn submit(
+        &self,
+        waits: &[SyncPoint],
+        commands: &[u8],
+        signals: &[SyncPoint],
+    ) -> Result<()> {
+        let sync = |&(handle, timeline_value): &SyncPoint| uapi::Sync {
+            sync_type: if timeline_value == 0 {
+                uapi::SYNC_SYNCOBJ
+            } else {
+                uapi::SYNC_TIMELINE_SYNCOBJ
+            },
+            handle,
+            timeline_value,
+        };
+        let syncs: Vec<uapi::Sync> = waits.iter().chain(signals).map(sync).collect();
+        let mut submit = uapi::Submit {
+            syncs: syncs.as_ptr() as u64,
+            cmdbuf: commands.as_ptr() as u64,
+            queue_id: self.queue,
+            in_sync_count: waits.len() as u32,
+            out_sync_count: signals.len() as u32,
+            cmdbuf_size: commands.len() as u32,
+            ..Default::default()
+        };
+        self.call(Ioctl::Submit, &mut submit).map_err(failed("submitting"))
+    }
+}
+
+fn call<T: bytemuck::Pod>(
+    node: &RenderNode,
+    ioctl: Ioctl,
+    arg: &mut T,
+) -> std::result::Result<(), tepui_drm::Errno> {
+    let nr = ioctl.info().request;
+    let direction = match (nr.kernel_reads(), nr.kernel_writes()) {
+        (_, false) => Direction::Write,
+        (false, true) => Direction::Read,
+        (true, true) => Direction::ReadWrite,
+    };
+    // SAFETY: pointers in arguments are those of live values, as the callers here set them.
+    unsafe { node.call(direction, nr.nr(), arg) }
+}
+
+/// Which window a buffer lies in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Window {
+    /// That of code and USC words.
+    Usc,
+    /// That of everything else.
+    Data,
+}
+
+impl Bo {
+    fn bind(kernel: &Arc<Kernel>, handle: u32, size: u64, window: Window) -> Result<Bo> {
+        let heap = match window {
+            Window::Usc => &kernel.usc,
+            Window::Data => &kernel.data,
+        };
+        let give_up = |e: Error| {
+            kernel.node.close_buffer(handle);
+            e
+        };
+        // A page without memory behind each buffer catches what runs past the end.
+        let address = lock(heap)
+            .take(size + PAGE_BYTES, PAGE_BYTES)
+            .ok_or_else(|| give_up(Error::device_memory("the GPU's address space is full")))?;
+        let op = uapi::GemBindOp {
+            flags: uapi::BIND_READ | uapi::BIND_WRITE,
+            handle,
+            offset: 0,
+            range: size,
+            addr: address,
+        };
+        let mut bind = uapi::VmBind {
+            vm_id: kernel.vm,
+            num_binds: 1,
+            stride: size_of::<uapi::GemBindOp>() as u32,
+            userptr: (&raw const op) as u64,
+            ..Default::default()
+        };
+        let mapped = kernel
+            .call(Ioctl::VmBind, &mut bind)
+            .map_err(failed("binding memory"))
+            .and_then(|()| {
+                let mut map = uapi::GemMmapOffset { handle, ..Default::default() };
+                kernel.call(Ioctl::GemMmapOffset, &mut map).map_err(failed("mapping memory"))?;
+                kernel.node.map(map.offset, size as usize).map_err(failed("mapping memory"))
+            });
+        match mapped {
+            Ok(mapping) => Ok(Bo { kernel: kernel.clone(), handle, address, size, mapping }),
+            Err(e) => {
+                lock(heap).give(address, size + PAGE_BYTES);
+                Err(give_up(e))
+            }
+        }
+    }
+
+    /// A new buffer of zeros.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn new(kernel: &Arc<Kernel>, size: u64, window: Window, shareable: bool) -> Result<Bo> {
+        let size = size
+            .max(1)
+            .checked_next_multiple_of(PAGE_BYTES)
+            .ok_or_else(|| Error::device_memory("too large"))?;
+        let private = if shareable { 0 } else { uapi::GEM_VM_PRIVATE };
+        let mut create = uapi::GemCreate {
+            size,
+            flags: uapi::GEM_WRITEBACK | private,
+            vm_id: if shareable { 0 } else { kernel.vm },
+            ..Default::default()
+        };
+        kernel.call(Ioctl::GemCreate, &mut create).map_err(|e| match e {
+            tepui_drm::Errno::INVAL => {
+                Error::device_memory("the kernel has no buffer of this size")
+            }
+            e => Error::kernel("allocating memory", e),
+        })?;
+        Bo::bind(kernel, create.handle, size, window)
+    }
+
+    /// The buffer behind a file descriptor.
+    ///
+    /// # Errors
+    /// When it is no buffer, or smaller than `size`.
+    pub fn import(kernel: &Arc<Kernel>, fd: &OwnedFd, size: u64) -> Result<Bo> {
+        let invalid =
+            |why: &str| Error::new(tepui_vulkan::vk::Result::ERROR_INVALID_EXTERNAL_HANDLE, why);
+        let handle = kernel
+            .node
+            .import_buffer(fd.as_raw_fd())
+            .map_err(|_| invalid("the descriptor is no buffer"))?;
+        let end = rustix::fs::seek(fd, rustix::fs::SeekFrom::End(0)).unwrap_or(size);
+        Bo::bind(kernel, handle, size.max(end).next_multiple_of(PAGE_BYTES), Window::Data)
+    }
+
+    /// A file descriptor of the buffer.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn export(&self) -> Result<OwnedFd> {
+        self.kernel.node.export_buffer(self.handle).map_err(failed("exporting memory"))
+    }
+
+    /// The first byte on the host.
+    pub fn host(&self) -> *mut u8 {
+        self.mapping.base()
+    }
+
+    /// Writes bytes at an offset.
+    ///
+    /// # Panics
+    /// When they leave the buffer.
+    pub fn write(&self, offset: u64, bytes: &[u8]) {
+        assert!(offset + bytes.len() as u64 <= self.size, "a write leaves its buffer");
+        // SAFETY: the range is inside of the mapping; the GPU does not use what is being written.
+        unsafe {
+            self.host().add(offset as usize).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len())
+        }
+    }
+}
+
+impl Drop for Bo {
+    fn drop(&mut self) {
+        let op = uapi::GemBindOp {
+            flags: uapi::BIND_UNBIND,
+            range: self.size,
+            addr: self.address,
+            ..Default::default()
+        };
+        let mut bind = uapi::VmBind {
+            vm_id: self.kernel.vm,
+            num_binds: 1,
+            stride: size_of::<uapi::GemBindOp>() as u32,
+            userptr: (&raw const op) as u64,
+            ..Default::default()
+        };
+        let _ = self.kernel.call(Ioctl::VmBind, &mut bind);
+        self.kernel.node.close_buffer(self.handle);
+        let heap = if (USC_BASE..USC_BASE + USC_BYTES).contains(&self.address) {
+            &self.kernel.usc
+        } else {
+            &self.kernel.data
+        };
+        lock(heap).give(self.address, self.size + PAGE_BYTES);
+    }
+}
+
+impl Drop for Kernel {
+    fn drop(&mut self) {
+        let mut queue = uapi::QueueDestroy { queue_id: self.queue, pad: 0 };
+        let _ = self.call(Ioctl::QueueDestroy, &mut queue);
+        let mut vm = uapi::VmDestroy { vm_id: self.vm, pad: 0 };
+        let _ = self.call(Ioctl::VmDestroy, &mut vm);
+    }
+}

@@ -1,0 +1,275 @@
+//! The Vulkan driver of Apple AGX GPUs.
+//!
+//! ```text
+//! SPIR-V ─ runtime ─▶ IR ─ shader (variants) ─▶ machine code in the USC window
+//! commands ─ runtime ─▶ encoder ─▶ control streams, USC words, state records ─▶ kernel ─▶ asahi ioctls
+//! ```
+//!
+//! - [`kernel`]: the asahi kernel interface, on a render node or a virtual device of this process
+//! - [`device`]: memory of code, samplers and scratch that everything shares
+//! - [`shader`]: variants of shaders, and how their registers are filled
+//! - [`encoder`]: draws, dispatches and renders; [`tile`]: programs before and behind a tile's fragments
+//! - [`descriptor`], [`image`], [`mod@format`]: what shaders read and write
+//! - [`meta`]: copies, blits and clears as programs; [`query`]: counters and timestamps
+//! - [`limits`]: what the driver offers
+//!
+//! [`Physical`] is where a process begins: it names a chip and how its node is opened.
+
+pub mod descriptor;
+pub mod device;
+pub mod encoder;
+pub mod format;
+mod heap;
+pub mod image;
+pub mod kernel;
+pub mod limits;
+pub mod meta;
+pub mod query;
+pub mod scratch;
+pub mod shader;
+mod state;
+pub mod tile;
+
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, OnceLock};
+
+use tepui_agx_chips::Chip;
+use tepui_drm::client::RenderNode;
+use tepui_format::Format;
+use tepui_vulkan::backend::{
+    Allocation, Backend, Descriptor, ImageInfo, PhysicalInfo, QueryInfo, SamplerInfo, ShaderInfo,
+    Subresource, SyncPoint, ViewInfo,
+};
+use tepui_vulkan::debug::{self, Flags};
+use tepui_vulkan::descriptor::DescriptorType;
+use tepui_vulkan::host::HostRegion;
+use tepui_vulkan::object::Allocator;
+use tepui_vulkan::physical::Family;
+use tepui_vulkan::state::GraphicsState;
+use tepui_vulkan::table::Table;
+use tepui_vulkan::{Error, Result, vk};
+
+use device::Device;
+use encoder::Encoder;
+use image::Image;
+use kernel::{Bo, Kernel, Window};
+use query::Queries;
+use shader::{Places, Shader};
+
+/// The family of Apple AGX GPUs.
+pub struct Agx;
+
+/// Opens a render node.
+pub type Open = Box<dyn Fn() -> Result<RenderNode> + Send + Sync>;
+
+/// A physical device.
+pub struct Physical {
+    info: PhysicalInfo,
+    open: Open,
+}
+
+impl Physical {
+    /// A chip whose render node `open` opens, once for each device that is created.
+    pub fn new(chip: &'static Chip, open: Open) -> Physical {
+        let mut info = limits::info(chip);
+        tepui_vulkan::wsi::offer(&mut info);
+        Physical { info, open }
+    }
+}
+
+impl Family for Physical {
+    fn info(&self) -> &PhysicalInfo {
+        &self.info
+    }
+
+    unsafe fn create_device(
+        &self,
+        _physical: vk::PhysicalDevice,
+        info: &vk::DeviceCreateInfo,
+        allocator: Allocator,
+    ) -> Result<vk::Device> {
+        // SAFETY: as the caller says.
+        unsafe {
+            tepui_vulkan::device::Device::<Agx>::create(self, info, allocator, self.commands())
+        }
+    }
+
+    fn commands(&self) -> &'static Table {
+        static TABLE: OnceLock<Table> = OnceLock::new();
+        TABLE.get_or_init(|| Table::new(tepui_vulkan::commands_of::<Agx>()))
+    }
+}
+
+impl Backend for Agx {
+    type Physical = Physical;
+    type Device = Arc<Device>;
+    type Memory = Bo;
+    type Image = Image;
+    type View = descriptor::View;
+    type BufferView = descriptor::BufferView;
+    type Sampler = descriptor::Sampler;
+    type Shader = Shader;
+    type Queries = Queries;
+    type Encoder = Encoder;
+
+    fn info(physical: &Physical) -> &PhysicalInfo {
+        &physical.info
+    }
+
+    fn open(physical: &Physical) -> Result<Arc<Device>> {
+        Device::new(Kernel::new((physical.open)()?)?)
+    }
+
+    fn node(device: &Arc<Device>) -> &RenderNode {
+        &device.kernel.node
+    }
+
+    fn allocate(device: &Arc<Device>, a: Allocation) -> Result<Bo> {
+        match a.import {
+            Some(fd) => Bo::import(&device.kernel, &fd, a.size),
+            None => Bo::new(&device.kernel, a.size, Window::Data, a.exportable),
+        }
+    }
+
+    fn address(memory: &Bo) -> u64 {
+        memory.address
+    }
+
+    fn host(memory: &Bo) -> *mut u8 {
+        memory.host()
+    }
+
+    fn size(memory: &Bo) -> u64 {
+        memory.size
+    }
+
+    fn export(_device: &Arc<Device>, memory: &Bo) -> Result<OwnedFd> {
+        memory.export()
+    }
+
+    fn image(_device: &Arc<Device>, info: &ImageInfo) -> Result<Image> {
+        Image::new(info)
+    }
+
+    fn image_size(image: &Image) -> (u64, u64) {
+        (image.size, image::ALIGNMENT)
+    }
+
+    fn subresource(image: &Image, level: u32, layer: u32) -> Subresource {
+        image.subresource(level, layer)
+    }
+
+    unsafe fn copy_host(
+        image: &Image,
+        image_host: *mut u8,
+        region: &HostRegion,
+        memory: *mut u8,
+        row_pitch: usize,
+        to_image: bool,
+    ) -> Result<()> {
+        // SAFETY: as the caller says.
+        unsafe { image.copy_host(image_host, region, memory, row_pitch, to_image) }
+    }
+
+    fn view(_device: &Arc<Device>, info: &ViewInfo<'_, Agx>) -> Result<descriptor::View> {
+        descriptor::view(info)
+    }
+
+    fn buffer_view(
+        _device: &Arc<Device>,
+        format: Format,
+        address: u64,
+        size: u64,
+    ) -> Result<descriptor::BufferView> {
+        descriptor::buffer_view(format, address, size)
+    }
+
+    fn sampler(device: &Arc<Device>, info: &SamplerInfo) -> Result<descriptor::Sampler> {
+        let bytes = descriptor::sampler(info)?;
+        let number = device.add_sampler(&bytes)?;
+        Ok(descriptor::Sampler { bytes, number, device: device.clone() })
+    }
+
+    fn descriptor_size(ty: DescriptorType) -> u32 {
+        descriptor::size(ty)
+    }
+
+    fn write_descriptor(ty: DescriptorType, d: &Descriptor<'_, Agx>, out: &mut [u8]) {
+        descriptor::write(ty, d, out);
+    }
+
+    fn shader(device: &Arc<Device>, info: ShaderInfo<'_, Agx>) -> Result<Shader> {
+        Shader::new(&Arc::downgrade(device), info.ir, Places::new(info.sets), info.robust)
+    }
+
+    fn link(
+        device: &Arc<Device>,
+        vertex: &Shader,
+        fragment: Option<&Shader>,
+        state: &GraphicsState,
+    ) -> Result<()> {
+        encoder::link(device, vertex, fragment, state)
+    }
+
+    fn queries(device: &Arc<Device>, info: &QueryInfo) -> Result<Queries> {
+        Queries::new(device, info)
+    }
+
+    fn reset_queries(pool: &Queries, first: u32, count: u32) {
+        pool.reset(first, count);
+    }
+
+    fn query_result(pool: &Queries, query: u32) -> Option<[u64; 2]> {
+        pool.get(query)
+    }
+
+    fn encoder(device: &Arc<Arc<Device>>) -> Result<Encoder> {
+        Ok(Encoder::new(device))
+    }
+
+    fn submit(
+        device: &Arc<Device>,
+        waits: &[SyncPoint],
+        commands: &[&Encoder],
+        signals: &[SyncPoint],
+    ) -> Result<()> {
+        let (mut bytes, mut counts) = (Vec::new(), [0u16; 2]);
+        for c in commands {
+            c.commands(&mut bytes, &mut counts);
+        }
+        if debug::flags().contains(Flags::SUBMIT) {
+            eprintln!("tepui: {} renders, {} compute streams", counts[0], counts[1]);
+        }
+        encoder::submit(device, waits, &bytes, counts, signals)
+    }
+
+    fn cache_header(out: &mut [u8]) {
+        out.fill(0);
+        out[0..4].copy_from_slice(&0x106bu32.to_le_bytes());
+    }
+
+    fn timestamp(device: &Arc<Device>) -> Result<u64> {
+        let ns = device.kernel.time()?;
+        let hz = device.kernel.params.command_timestamp_frequency_hz;
+        Ok((u128::from(ns) * u128::from(hz) / 1_000_000_000) as u64)
+    }
+}
+
+/// The chip behind a render node.
+///
+/// # Errors
+/// When the node is not that of an AGX GPU that is known.
+pub fn chip(node: &RenderNode) -> Result<&'static Chip> {
+    let unknown = || Error::new(vk::Result::ERROR_INCOMPATIBLE_DRIVER, "no AGX GPU that is known");
+    let driver = node.driver().map_err(|e| Error::kernel("asking for the kernel's driver", e))?;
+    if driver != "asahi" {
+        return Err(unknown());
+    }
+    let params = kernel::params(node)?;
+    let known = tepui_agx_chips::CHIPS.iter().find(|c| {
+        c.soc == params.chip_id
+            && c.generation == params.gpu_generation
+            && c.variant as u32 == params.gpu_variant
+    });
+    known.ok_or_else(unknown)
+}

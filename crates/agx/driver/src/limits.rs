@@ -1,0 +1,691 @@
+//! What the driver offers: limits, features and extensions, as data.
+//!
+//! Limits of the hardware and their sources: Mesa, hk_physical_device.c, unless a line says otherwise.
+
+use tepui_agx_chips::Chip;
+use tepui_agx_layout::Tiling;
+use tepui_vulkan::backend::PhysicalInfo;
+use tepui_vulkan::chain::Answers;
+use tepui_vulkan::command::{MAX_PUSH, MAX_SETS};
+use tepui_vulkan::vk::{self, TRUE};
+
+use crate::format;
+
+/// Apple's vendor number, which Mesa uses as well. source: PCI-SIG's list
+const VENDOR: u32 = 0x106b;
+/// Descriptors of a kind that a stage sees.
+const MAX_DESCRIPTORS: u32 = 1 << 20;
+/// Buffers with dynamic offsets in all sets, of each kind.
+const MAX_DYNAMIC: u32 = 32;
+/// Bytes of the largest allocation.
+const MAX_MEMORY: u64 = 1 << 37;
+
+/// Layouts of images that are shared.
+static MODIFIERS: [u64; 2] = [Tiling::Linear.drm_modifier(), Tiling::Twiddled.drm_modifier()];
+
+/// Device extensions and their versions.
+pub const EXTENSIONS: &[(&str, u32)] = &[
+    ("VK_KHR_16bit_storage", 1),
+    ("VK_KHR_8bit_storage", 1),
+    ("VK_KHR_bind_memory2", 1),
+    ("VK_KHR_buffer_device_address", 1),
+    ("VK_KHR_calibrated_timestamps", 1),
+    ("VK_KHR_copy_commands2", 1),
+    ("VK_KHR_create_renderpass2", 1),
+    ("VK_KHR_dedicated_allocation", 3),
+    ("VK_KHR_depth_stencil_resolve", 1),
+    ("VK_KHR_descriptor_update_template", 1),
+    ("VK_KHR_device_group", 4),
+    ("VK_KHR_draw_indirect_count", 1),
+    ("VK_KHR_driver_properties", 1),
+    ("VK_KHR_dynamic_rendering", 1),
+    ("VK_KHR_dynamic_rendering_local_read", 1),
+    ("VK_KHR_external_fence", 1),
+    ("VK_KHR_external_fence_fd", 1),
+    ("VK_KHR_external_memory", 1),
+    ("VK_KHR_external_memory_fd", 1),
+    ("VK_KHR_external_semaphore", 1),
+    ("VK_KHR_external_semaphore_fd", 1),
+    ("VK_KHR_format_feature_flags2", 2),
+    ("VK_KHR_get_memory_requirements2", 1),
+    ("VK_KHR_image_format_list", 1),
+    ("VK_KHR_imageless_framebuffer", 1),
+    ("VK_KHR_index_type_uint8", 1),
+    ("VK_KHR_line_rasterization", 1),
+    ("VK_KHR_load_store_op_none", 1),
+    ("VK_KHR_maintenance1", 2),
+    ("VK_KHR_maintenance2", 1),
+    ("VK_KHR_maintenance3", 1),
+    ("VK_KHR_maintenance4", 2),
+    ("VK_KHR_map_memory2", 1),
+    ("VK_KHR_multiview", 1),
+    ("VK_KHR_pipeline_library", 1),
+    ("VK_KHR_push_descriptor", 2),
+    ("VK_KHR_relaxed_block_layout", 1),
+    ("VK_KHR_sampler_mirror_clamp_to_edge", 3),
+    ("VK_KHR_separate_depth_stencil_layouts", 1),
+    ("VK_KHR_shader_draw_parameters", 1),
+    ("VK_KHR_shader_float16_int8", 1),
+    ("VK_KHR_shader_float_controls", 4),
+    ("VK_KHR_shader_integer_dot_product", 1),
+    ("VK_KHR_shader_non_semantic_info", 1),
+    ("VK_KHR_shader_subgroup_extended_types", 1),
+    ("VK_KHR_shader_terminate_invocation", 1),
+    ("VK_KHR_spirv_1_4", 1),
+    ("VK_KHR_storage_buffer_storage_class", 1),
+    ("VK_KHR_synchronization2", 1),
+    ("VK_KHR_timeline_semaphore", 2),
+    ("VK_KHR_uniform_buffer_standard_layout", 1),
+    ("VK_KHR_variable_pointers", 1),
+    ("VK_KHR_vertex_attribute_divisor", 1),
+    ("VK_KHR_vulkan_memory_model", 3),
+    ("VK_KHR_zero_initialize_workgroup_memory", 1),
+    ("VK_EXT_4444_formats", 1),
+    ("VK_EXT_calibrated_timestamps", 2),
+    ("VK_EXT_color_write_enable", 1),
+    ("VK_EXT_depth_clip_control", 1),
+    ("VK_EXT_depth_clip_enable", 1),
+    ("VK_EXT_descriptor_indexing", 2),
+    ("VK_EXT_extended_dynamic_state", 1),
+    ("VK_EXT_extended_dynamic_state2", 1),
+    ("VK_EXT_external_memory_dma_buf", 1),
+    ("VK_EXT_host_image_copy", 1),
+    ("VK_EXT_host_query_reset", 1),
+    ("VK_EXT_image_drm_format_modifier", 2),
+    ("VK_EXT_image_robustness", 1),
+    ("VK_EXT_index_type_uint8", 1),
+    ("VK_EXT_inline_uniform_block", 1),
+    ("VK_EXT_line_rasterization", 1),
+    ("VK_EXT_load_store_op_none", 1),
+    ("VK_EXT_memory_budget", 1),
+    ("VK_EXT_multi_draw", 1),
+    ("VK_EXT_non_seamless_cube_map", 1),
+    ("VK_EXT_pipeline_creation_cache_control", 3),
+    ("VK_EXT_pipeline_creation_feedback", 1),
+    ("VK_EXT_pipeline_robustness", 1),
+    ("VK_EXT_primitive_topology_list_restart", 1),
+    ("VK_EXT_private_data", 1),
+    ("VK_EXT_provoking_vertex", 1),
+    ("VK_EXT_queue_family_foreign", 1),
+    ("VK_EXT_robustness2", 1),
+    ("VK_EXT_scalar_block_layout", 1),
+    ("VK_EXT_separate_stencil_usage", 1),
+    ("VK_EXT_shader_demote_to_helper_invocation", 1),
+    ("VK_EXT_shader_stencil_export", 1),
+    ("VK_EXT_shader_subgroup_ballot", 1),
+    ("VK_EXT_shader_subgroup_vote", 1),
+    ("VK_EXT_shader_viewport_index_layer", 1),
+    ("VK_EXT_subgroup_size_control", 2),
+    ("VK_EXT_texel_buffer_alignment", 1),
+    ("VK_EXT_tooling_info", 1),
+    ("VK_EXT_vertex_attribute_divisor", 3),
+    ("VK_EXT_vertex_input_dynamic_state", 2),
+];
+
+fn limits() -> vk::PhysicalDeviceLimits {
+    let samples = vk::SampleCountFlags::_1 | vk::SampleCountFlags::_2 | vk::SampleCountFlags::_4;
+    vk::PhysicalDeviceLimits {
+        max_image_dimension_1d: 16384,
+        max_image_dimension_2d: 16384,
+        max_image_dimension_3d: 16384,
+        max_image_dimension_cube: 16384,
+        max_image_array_layers: 2048,
+        max_texel_buffer_elements: 1024 * 16384,
+        max_uniform_buffer_range: 65536,
+        max_storage_buffer_range: i32::MAX as u32,
+        max_push_constants_size: MAX_PUSH as u32,
+        max_memory_allocation_count: 4096,
+        max_sampler_allocation_count: crate::device::SAMPLERS,
+        buffer_image_granularity: 0x400,
+        sparse_address_space_size: 0,
+        max_bound_descriptor_sets: MAX_SETS as u32,
+        max_per_stage_descriptor_samplers: MAX_DESCRIPTORS,
+        max_per_stage_descriptor_uniform_buffers: MAX_DESCRIPTORS,
+        max_per_stage_descriptor_storage_buffers: MAX_DESCRIPTORS,
+        max_per_stage_descriptor_sampled_images: MAX_DESCRIPTORS,
+        max_per_stage_descriptor_storage_images: MAX_DESCRIPTORS,
+        max_per_stage_descriptor_input_attachments: MAX_DESCRIPTORS,
+        max_per_stage_resources: u32::MAX,
+        max_descriptor_set_samplers: MAX_DESCRIPTORS,
+        max_descriptor_set_uniform_buffers: MAX_DESCRIPTORS,
+        max_descriptor_set_uniform_buffers_dynamic: MAX_DYNAMIC,
+        max_descriptor_set_storage_buffers: MAX_DESCRIPTORS,
+        max_descriptor_set_storage_buffers_dynamic: MAX_DYNAMIC,
+        max_descriptor_set_sampled_images: MAX_DESCRIPTORS,
+        max_descriptor_set_storage_images: MAX_DESCRIPTORS,
+        max_descriptor_set_input_attachments: MAX_DESCRIPTORS,
+        max_vertex_input_attributes: u32::from(tepui_agx_compiler::abi::MAX_ATTRIBUTES),
+        max_vertex_input_bindings: 32,
+        max_vertex_input_attribute_offset: 65535,
+        max_vertex_input_binding_stride: 2048,
+        max_vertex_output_components: 96,
+        max_fragment_input_components: 96,
+        max_fragment_output_attachments: 8,
+        max_fragment_dual_src_attachments: 1,
+        max_fragment_combined_output_resources: 16,
+        max_compute_shared_memory_size: 32768,
+        max_compute_work_group_count: [65535; 3],
+        max_compute_work_group_invocations: 1024,
+        max_compute_work_group_size: [1024, 1024, 64],
+        sub_pixel_precision_bits: 8,
+        sub_texel_precision_bits: 8,
+        mipmap_precision_bits: 8,
+        max_draw_indexed_index_value: u32::MAX,
+        max_draw_indirect_count: 65535,
+        max_sampler_lod_bias: 15.0,
+        max_sampler_anisotropy: 16.0,
+        max_viewports: 16,
+        max_viewport_dimensions: [32768; 2],
+        viewport_bounds_range: [-65536.0, 65536.0],
+        viewport_sub_pixel_bits: 8,
+        min_memory_map_alignment: 16384,
+        // The sixteen bytes that descriptors count addresses in.
+        min_texel_buffer_offset_alignment: 16,
+        min_uniform_buffer_offset_alignment: 64,
+        min_storage_buffer_offset_alignment: 16,
+        min_texel_offset: -8,
+        max_texel_offset: 7,
+        min_texel_gather_offset: -8,
+        max_texel_gather_offset: 7,
+        min_interpolation_offset: -0.5,
+        max_interpolation_offset: 0.4375,
+        sub_pixel_interpolation_offset_bits: 4,
+        max_framebuffer_width: 16384,
+        max_framebuffer_height: 16384,
+        max_framebuffer_layers: 2048,
+        framebuffer_color_sample_counts: samples,
+        framebuffer_depth_sample_counts: samples,
+        framebuffer_stencil_sample_counts: samples,
+        framebuffer_no_attachments_sample_counts: samples,
+        max_color_attachments: 8,
+        sampled_image_color_sample_counts: samples,
+        sampled_image_integer_sample_counts: samples,
+        sampled_image_depth_sample_counts: samples,
+        sampled_image_stencil_sample_counts: samples,
+        storage_image_sample_counts: samples,
+        max_sample_mask_words: 1,
+        timestamp_compute_and_graphics: TRUE,
+        timestamp_period: 1e9 / tepui_agx_timestamp_hz(),
+        max_clip_distances: 8,
+        max_cull_distances: 8,
+        max_combined_clip_and_cull_distances: 8,
+        discrete_queue_priorities: 2,
+        point_size_range: [1.0, 511.9375],
+        line_width_range: [1.0, 16.0],
+        point_size_granularity: 1.0 / 16.0,
+        line_width_granularity: 1.0 / 16.0,
+        strict_lines: 0,
+        standard_sample_locations: TRUE,
+        optimal_buffer_copy_offset_alignment: 1,
+        optimal_buffer_copy_row_pitch_alignment: 1,
+        non_coherent_atom_size: 64,
+        ..Default::default()
+    }
+}
+
+/// Ticks of timestamps in a second. source: asahi_drm.h, `command_timestamp_frequency_hz`; the kernel gives this on every M1 and M2
+fn tepui_agx_timestamp_hz() -> f32 {
+    24_000_000.0
+}
+
+fn features() -> vk::PhysicalDeviceFeatures {
+    vk::PhysicalDeviceFeatures {
+        robust_buffer_access: TRUE,
+        full_draw_index_uint32: TRUE,
+        image_cube_array: TRUE,
+        independent_blend: TRUE,
+        sample_rate_shading: TRUE,
+        dual_src_blend: TRUE,
+        logic_op: TRUE,
+        multi_draw_indirect: TRUE,
+        draw_indirect_first_instance: TRUE,
+        depth_clamp: TRUE,
+        depth_bias_clamp: TRUE,
+        fill_mode_non_solid: TRUE,
+        wide_lines: TRUE,
+        large_points: TRUE,
+        alpha_to_one: TRUE,
+        multi_viewport: TRUE,
+        sampler_anisotropy: TRUE,
+        texture_compression_etc2: TRUE,
+        texture_compression_astc_ldr: TRUE,
+        texture_compression_bc: TRUE,
+        occlusion_query_precise: TRUE,
+        vertex_pipeline_stores_and_atomics: TRUE,
+        fragment_stores_and_atomics: TRUE,
+        shader_image_gather_extended: TRUE,
+        shader_storage_image_extended_formats: TRUE,
+        shader_storage_image_multisample: TRUE,
+        shader_storage_image_read_without_format: TRUE,
+        shader_storage_image_write_without_format: TRUE,
+        shader_uniform_buffer_array_dynamic_indexing: TRUE,
+        shader_sampled_image_array_dynamic_indexing: TRUE,
+        shader_storage_buffer_array_dynamic_indexing: TRUE,
+        shader_storage_image_array_dynamic_indexing: TRUE,
+        shader_clip_distance: TRUE,
+        shader_cull_distance: TRUE,
+        shader_float64: TRUE,
+        shader_int64: TRUE,
+        shader_int16: TRUE,
+        shader_resource_min_lod: TRUE,
+        inherited_queries: TRUE,
+        ..Default::default()
+    }
+}
+
+macro_rules! answer {
+    ($to:expr, $($Type:ident { $($field:ident),* $(,)? })*) => {
+        // SAFETY: feature structures of the registry have truth values only.
+        unsafe { $($to.add(vk::$Type { $($field: TRUE,)* ..Default::default() });)* }
+    };
+}
+
+fn feature_chain() -> Answers {
+    let mut a = Answers::default();
+    answer! { a,
+        PhysicalDeviceVulkan11Features {
+            storage_buffer_16bit_access, uniform_and_storage_buffer_16bit_access, storage_push_constant16, multiview,
+            variable_pointers_storage_buffer, variable_pointers, shader_draw_parameters,
+        }
+        PhysicalDevice16BitStorageFeatures { storage_buffer_16bit_access, uniform_and_storage_buffer_16bit_access, storage_push_constant16 }
+        PhysicalDeviceMultiviewFeatures { multiview }
+        PhysicalDeviceVariablePointersFeatures { variable_pointers_storage_buffer, variable_pointers }
+        PhysicalDeviceProtectedMemoryFeatures {}
+        PhysicalDeviceSamplerYcbcrConversionFeatures {}
+        PhysicalDeviceShaderDrawParametersFeatures { shader_draw_parameters }
+        PhysicalDeviceVulkan12Features {
+            sampler_mirror_clamp_to_edge, draw_indirect_count, storage_buffer_8bit_access,
+            uniform_and_storage_buffer_8bit_access, storage_push_constant8, shader_float16, shader_int8, descriptor_indexing,
+            shader_input_attachment_array_dynamic_indexing, shader_uniform_texel_buffer_array_dynamic_indexing,
+            shader_storage_texel_buffer_array_dynamic_indexing, shader_uniform_buffer_array_non_uniform_indexing,
+            shader_sampled_image_array_non_uniform_indexing, shader_storage_buffer_array_non_uniform_indexing,
+            shader_storage_image_array_non_uniform_indexing, shader_input_attachment_array_non_uniform_indexing,
+            shader_uniform_texel_buffer_array_non_uniform_indexing, shader_storage_texel_buffer_array_non_uniform_indexing,
+            descriptor_binding_uniform_buffer_update_after_bind, descriptor_binding_sampled_image_update_after_bind,
+            descriptor_binding_storage_image_update_after_bind, descriptor_binding_storage_buffer_update_after_bind,
+            descriptor_binding_uniform_texel_buffer_update_after_bind, descriptor_binding_storage_texel_buffer_update_after_bind,
+            descriptor_binding_update_unused_while_pending, descriptor_binding_partially_bound,
+            descriptor_binding_variable_descriptor_count, runtime_descriptor_array, scalar_block_layout, imageless_framebuffer,
+            uniform_buffer_standard_layout, shader_subgroup_extended_types, separate_depth_stencil_layouts, host_query_reset,
+            timeline_semaphore, buffer_device_address, vulkan_memory_model, vulkan_memory_model_device_scope,
+            shader_output_viewport_index, shader_output_layer, subgroup_broadcast_dynamic_id,
+        }
+        PhysicalDevice8BitStorageFeatures { storage_buffer_8bit_access, uniform_and_storage_buffer_8bit_access, storage_push_constant8 }
+        PhysicalDeviceShaderAtomicInt64Features {}
+        PhysicalDeviceShaderFloat16Int8Features { shader_float16, shader_int8 }
+        PhysicalDeviceDescriptorIndexingFeatures {
+            shader_input_attachment_array_dynamic_indexing, shader_uniform_texel_buffer_array_dynamic_indexing,
+            shader_storage_texel_buffer_array_dynamic_indexing, shader_uniform_buffer_array_non_uniform_indexing,
+            shader_sampled_image_array_non_uniform_indexing, shader_storage_buffer_array_non_uniform_indexing,
+            shader_storage_image_array_non_uniform_indexing, shader_input_attachment_array_non_uniform_indexing,
+            shader_uniform_texel_buffer_array_non_uniform_indexing, shader_storage_texel_buffer_array_non_uniform_indexing,
+            descriptor_binding_uniform_buffer_update_after_bind, descriptor_binding_sampled_image_update_after_bind,
+            descriptor_binding_storage_image_update_after_bind, descriptor_binding_storage_buffer_update_after_bind,
+            descriptor_binding_uniform_texel_buffer_update_after_bind, descriptor_binding_storage_texel_buffer_update_after_bind,
+            descriptor_binding_update_unused_while_pending, descriptor_binding_partially_bound,
+            descriptor_binding_variable_descriptor_count, runtime_descriptor_array,
+        }
+        PhysicalDeviceScalarBlockLayoutFeatures { scalar_block_layout }
+        PhysicalDeviceImagelessFramebufferFeatures { imageless_framebuffer }
+        PhysicalDeviceUniformBufferStandardLayoutFeatures { uniform_buffer_standard_layout }
+        PhysicalDeviceShaderSubgroupExtendedTypesFeatures { shader_subgroup_extended_types }
+        PhysicalDeviceSeparateDepthStencilLayoutsFeatures { separate_depth_stencil_layouts }
+        PhysicalDeviceHostQueryResetFeatures { host_query_reset }
+        PhysicalDeviceTimelineSemaphoreFeatures { timeline_semaphore }
+        PhysicalDeviceBufferDeviceAddressFeatures { buffer_device_address }
+        PhysicalDeviceVulkanMemoryModelFeatures { vulkan_memory_model, vulkan_memory_model_device_scope }
+        PhysicalDeviceVulkan13Features {
+            robust_image_access, inline_uniform_block, descriptor_binding_inline_uniform_block_update_after_bind,
+            pipeline_creation_cache_control, private_data, shader_demote_to_helper_invocation, shader_terminate_invocation,
+            subgroup_size_control, compute_full_subgroups, synchronization2, texture_compression_astc_hdr,
+            shader_zero_initialize_workgroup_memory, dynamic_rendering, shader_integer_dot_product, maintenance4,
+        }
+        PhysicalDeviceImageRobustnessFeatures { robust_image_access }
+        PhysicalDeviceInlineUniformBlockFeatures { inline_uniform_block, descriptor_binding_inline_uniform_block_update_after_bind }
+        PhysicalDevicePipelineCreationCacheControlFeatures { pipeline_creation_cache_control }
+        PhysicalDevicePrivateDataFeatures { private_data }
+        PhysicalDeviceShaderDemoteToHelperInvocationFeatures { shader_demote_to_helper_invocation }
+        PhysicalDeviceShaderTerminateInvocationFeatures { shader_terminate_invocation }
+        PhysicalDeviceSubgroupSizeControlFeatures { subgroup_size_control, compute_full_subgroups }
+        PhysicalDeviceSynchronization2Features { synchronization2 }
+        PhysicalDeviceTextureCompressionASTCHDRFeatures { texture_compression_astc_hdr }
+        PhysicalDeviceZeroInitializeWorkgroupMemoryFeatures { shader_zero_initialize_workgroup_memory }
+        PhysicalDeviceDynamicRenderingFeatures { dynamic_rendering }
+        PhysicalDeviceShaderIntegerDotProductFeatures { shader_integer_dot_product }
+        PhysicalDeviceMaintenance4Features { maintenance4 }
+        PhysicalDeviceRobustness2FeaturesKHR { robust_buffer_access2, robust_image_access2, null_descriptor }
+        PhysicalDeviceExtendedDynamicStateFeaturesEXT { extended_dynamic_state }
+        PhysicalDeviceExtendedDynamicState2FeaturesEXT { extended_dynamic_state2, extended_dynamic_state2_logic_op }
+        PhysicalDeviceVertexInputDynamicStateFeaturesEXT { vertex_input_dynamic_state }
+        PhysicalDeviceColorWriteEnableFeaturesEXT { color_write_enable }
+        PhysicalDeviceDepthClipEnableFeaturesEXT { depth_clip_enable }
+        PhysicalDeviceDepthClipControlFeaturesEXT { depth_clip_control }
+        PhysicalDeviceProvokingVertexFeaturesEXT { provoking_vertex_last }
+        PhysicalDeviceVertexAttributeDivisorFeatures { vertex_attribute_instance_rate_divisor, vertex_attribute_instance_rate_zero_divisor }
+        PhysicalDeviceIndexTypeUint8Features { index_type_uint8 }
+        PhysicalDeviceMultiDrawFeaturesEXT { multi_draw }
+        PhysicalDevicePipelineRobustnessFeatures { pipeline_robustness }
+        PhysicalDeviceNonSeamlessCubeMapFeaturesEXT { non_seamless_cube_map }
+        PhysicalDevice4444FormatsFeaturesEXT { format_a4_r4_g4_b4, format_a4_b4_g4_r4 }
+        PhysicalDeviceTexelBufferAlignmentFeaturesEXT { texel_buffer_alignment }
+        PhysicalDeviceDynamicRenderingLocalReadFeatures { dynamic_rendering_local_read }
+        PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT { primitive_topology_list_restart }
+        PhysicalDeviceHostImageCopyFeatures { host_image_copy }
+        PhysicalDeviceLineRasterizationFeatures { bresenham_lines }
+    }
+    a
+}
+
+fn property_chain(chip: &Chip) -> Answers {
+    let mut a = Answers::default();
+    let samples = vk::SampleCountFlags::_1 | vk::SampleCountFlags::_2 | vk::SampleCountFlags::_4;
+    let depth_modes = vk::ResolveModeFlags::SAMPLE_ZERO
+        | vk::ResolveModeFlags::AVERAGE
+        | vk::ResolveModeFlags::MIN
+        | vk::ResolveModeFlags::MAX;
+    let stencil_modes =
+        vk::ResolveModeFlags::SAMPLE_ZERO | vk::ResolveModeFlags::MIN | vk::ResolveModeFlags::MAX;
+    let stages = vk::ShaderStageFlags::COMPUTE
+        | vk::ShaderStageFlags::VERTEX
+        | vk::ShaderStageFlags::FRAGMENT;
+    let operations = vk::SubgroupFeatureFlags::BASIC
+        | vk::SubgroupFeatureFlags::VOTE
+        | vk::SubgroupFeatureFlags::ARITHMETIC
+        | vk::SubgroupFeatureFlags::BALLOT
+        | vk::SubgroupFeatureFlags::SHUFFLE
+        | vk::SubgroupFeatureFlags::SHUFFLE_RELATIVE
+        | vk::SubgroupFeatureFlags::CLUSTERED
+        | vk::SubgroupFeatureFlags::QUAD;
+    let uuid = uuid(chip);
+    let name = |s: &str| vk::StringArray::from_bytes(s.as_bytes());
+    let info = |s: &str| vk::StringArray::from_bytes(s.as_bytes());
+    let driver_info = concat!("Tepui ", env!("CARGO_PKG_VERSION"));
+    // The suite that the figures in docs/conformance.md are of. Clients hide drivers that name none.
+    let conformance = vk::ConformanceVersion { major: 1, minor: 3, subminor: 0, patch: 0 };
+    let independence = vk::ShaderFloatControlsIndependence::ALL;
+    // SAFETY: these structures hold no pointers.
+    unsafe {
+        a.add(vk::PhysicalDeviceVulkan11Properties {
+            device_uuid: uuid,
+            driver_uuid: uuid,
+            subgroup_size: 32,
+            subgroup_supported_stages: stages,
+            subgroup_supported_operations: operations,
+            subgroup_quad_operations_in_all_stages: TRUE,
+            point_clipping_behavior: vk::PointClippingBehavior::USER_CLIP_PLANES_ONLY,
+            max_multiview_view_count: 32,
+            max_multiview_instance_index: u32::MAX,
+            max_per_set_descriptors: 1 << 24,
+            max_memory_allocation_size: MAX_MEMORY,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceIDProperties {
+            device_uuid: uuid,
+            driver_uuid: uuid,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceSubgroupProperties {
+            subgroup_size: 32,
+            supported_stages: stages,
+            supported_operations: operations,
+            quad_operations_in_all_stages: TRUE,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDevicePointClippingProperties {
+            point_clipping_behavior: vk::PointClippingBehavior::USER_CLIP_PLANES_ONLY,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceMultiviewProperties {
+            max_multiview_view_count: 32,
+            max_multiview_instance_index: u32::MAX,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceProtectedMemoryProperties::default());
+        a.add(vk::PhysicalDeviceMaintenance3Properties {
+            max_per_set_descriptors: 1 << 24,
+            max_memory_allocation_size: MAX_MEMORY,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceVulkan12Properties {
+            driver_id: vk::DriverId::from_raw(0),
+            driver_name: name("Tepui AGX"),
+            driver_info: info(driver_info),
+            conformance_version: conformance,
+            denorm_behavior_independence: independence,
+            rounding_mode_independence: independence,
+            shader_signed_zero_inf_nan_preserve_float16: TRUE,
+            shader_signed_zero_inf_nan_preserve_float32: TRUE,
+            shader_signed_zero_inf_nan_preserve_float64: TRUE,
+            shader_denorm_preserve_float16: TRUE,
+            shader_denorm_preserve_float64: TRUE,
+            shader_denorm_flush_to_zero_float32: TRUE,
+            shader_rounding_mode_rte_float16: TRUE,
+            shader_rounding_mode_rte_float32: TRUE,
+            shader_rounding_mode_rte_float64: TRUE,
+            max_update_after_bind_descriptors_in_all_pools: u32::MAX,
+            shader_uniform_buffer_array_non_uniform_indexing_native: TRUE,
+            shader_sampled_image_array_non_uniform_indexing_native: TRUE,
+            shader_storage_buffer_array_non_uniform_indexing_native: TRUE,
+            shader_storage_image_array_non_uniform_indexing_native: TRUE,
+            shader_input_attachment_array_non_uniform_indexing_native: TRUE,
+            robust_buffer_access_update_after_bind: TRUE,
+            max_per_stage_descriptor_update_after_bind_samplers: MAX_DESCRIPTORS,
+            max_per_stage_descriptor_update_after_bind_uniform_buffers: MAX_DESCRIPTORS,
+            max_per_stage_descriptor_update_after_bind_storage_buffers: MAX_DESCRIPTORS,
+            max_per_stage_descriptor_update_after_bind_sampled_images: MAX_DESCRIPTORS,
+            max_per_stage_descriptor_update_after_bind_storage_images: MAX_DESCRIPTORS,
+            max_per_stage_descriptor_update_after_bind_input_attachments: MAX_DESCRIPTORS,
+            max_per_stage_update_after_bind_resources: u32::MAX,
+            max_descriptor_set_update_after_bind_samplers: MAX_DESCRIPTORS,
+            max_descriptor_set_update_after_bind_uniform_buffers: MAX_DESCRIPTORS,
+            max_descriptor_set_update_after_bind_uniform_buffers_dynamic: MAX_DYNAMIC,
+            max_descriptor_set_update_after_bind_storage_buffers: MAX_DESCRIPTORS,
+            max_descriptor_set_update_after_bind_storage_buffers_dynamic: MAX_DYNAMIC,
+            max_descriptor_set_update_after_bind_sampled_images: MAX_DESCRIPTORS,
+            max_descriptor_set_update_after_bind_storage_images: MAX_DESCRIPTORS,
+            max_descriptor_set_update_after_bind_input_attachments: MAX_DESCRIPTORS,
+            supported_depth_resolve_modes: depth_modes,
+            supported_stencil_resolve_modes: stencil_modes,
+            independent_resolve_none: TRUE,
+            independent_resolve: TRUE,
+            max_timeline_semaphore_value_difference: u64::MAX,
+            framebuffer_integer_color_sample_counts: samples,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceDriverProperties {
+            driver_id: vk::DriverId::from_raw(0),
+            driver_name: name("Tepui AGX"),
+            driver_info: info(driver_info),
+            conformance_version: conformance,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceFloatControlsProperties {
+            denorm_behavior_independence: independence,
+            rounding_mode_independence: independence,
+            shader_signed_zero_inf_nan_preserve_float16: TRUE,
+            shader_signed_zero_inf_nan_preserve_float32: TRUE,
+            shader_signed_zero_inf_nan_preserve_float64: TRUE,
+            shader_denorm_preserve_float16: TRUE,
+            shader_denorm_preserve_float64: TRUE,
+            shader_denorm_flush_to_zero_float32: TRUE,
+            shader_rounding_mode_rte_float16: TRUE,
+            shader_rounding_mode_rte_float32: TRUE,
+            shader_rounding_mode_rte_float64: TRUE,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceDescriptorIndexingProperties {
+            max_update_after_bind_descriptors_in_all_pools: u32::MAX,
+            shader_uniform_buffer_array_non_uniform_indexing_native: TRUE,
+            shader_sampled_image_array_non_uniform_indexing_native: TRUE,
+            shader_storage_buffer_array_non_uniform_indexing_native: TRUE,
+            shader_storage_image_array_non_uniform_indexing_native: TRUE,
+            shader_input_attachment_array_non_uniform_indexing_native: TRUE,
+            robust_buffer_access_update_after_bind: TRUE,
+            max_per_stage_descriptor_update_after_bind_samplers: MAX_DESCRIPTORS,
+            max_per_stage_descriptor_update_after_bind_uniform_buffers: MAX_DESCRIPTORS,
+            max_per_stage_descriptor_update_after_bind_storage_buffers: MAX_DESCRIPTORS,
+            max_per_stage_descriptor_update_after_bind_sampled_images: MAX_DESCRIPTORS,
+            max_per_stage_descriptor_update_after_bind_storage_images: MAX_DESCRIPTORS,
+            max_per_stage_descriptor_update_after_bind_input_attachments: MAX_DESCRIPTORS,
+            max_per_stage_update_after_bind_resources: u32::MAX,
+            max_descriptor_set_update_after_bind_samplers: MAX_DESCRIPTORS,
+            max_descriptor_set_update_after_bind_uniform_buffers: MAX_DESCRIPTORS,
+            max_descriptor_set_update_after_bind_uniform_buffers_dynamic: MAX_DYNAMIC,
+            max_descriptor_set_update_after_bind_storage_buffers: MAX_DESCRIPTORS,
+            max_descriptor_set_update_after_bind_storage_buffers_dynamic: MAX_DYNAMIC,
+            max_descriptor_set_update_after_bind_sampled_images: MAX_DESCRIPTORS,
+            max_descriptor_set_update_after_bind_storage_images: MAX_DESCRIPTORS,
+            max_descriptor_set_update_after_bind_input_attachments: MAX_DESCRIPTORS,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceDepthStencilResolveProperties {
+            supported_depth_resolve_modes: depth_modes,
+            supported_stencil_resolve_modes: stencil_modes,
+            independent_resolve_none: TRUE,
+            independent_resolve: TRUE,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceTimelineSemaphoreProperties {
+            max_timeline_semaphore_value_difference: u64::MAX,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceVulkan13Properties {
+            min_subgroup_size: 32,
+            max_subgroup_size: 32,
+            max_compute_workgroup_subgroups: 32,
+            required_subgroup_size_stages: vk::ShaderStageFlags::COMPUTE,
+            max_inline_uniform_block_size: 1 << 16,
+            max_per_stage_descriptor_inline_uniform_blocks: 32,
+            max_per_stage_descriptor_update_after_bind_inline_uniform_blocks: 32,
+            max_descriptor_set_inline_uniform_blocks: 192,
+            max_descriptor_set_update_after_bind_inline_uniform_blocks: 192,
+            max_inline_uniform_total_size: 1 << 16,
+            storage_texel_buffer_offset_alignment_bytes: 16,
+            uniform_texel_buffer_offset_alignment_bytes: 16,
+            max_buffer_size: MAX_MEMORY,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceSubgroupSizeControlProperties {
+            min_subgroup_size: 32,
+            max_subgroup_size: 32,
+            max_compute_workgroup_subgroups: 32,
+            required_subgroup_size_stages: vk::ShaderStageFlags::COMPUTE,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceInlineUniformBlockProperties {
+            max_inline_uniform_block_size: 1 << 16,
+            max_per_stage_descriptor_inline_uniform_blocks: 32,
+            max_per_stage_descriptor_update_after_bind_inline_uniform_blocks: 32,
+            max_descriptor_set_inline_uniform_blocks: 192,
+            max_descriptor_set_update_after_bind_inline_uniform_blocks: 192,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceShaderIntegerDotProductProperties::default());
+        a.add(vk::PhysicalDeviceTexelBufferAlignmentProperties {
+            storage_texel_buffer_offset_alignment_bytes: 16,
+            uniform_texel_buffer_offset_alignment_bytes: 16,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceMaintenance4Properties {
+            max_buffer_size: MAX_MEMORY,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDevicePushDescriptorProperties {
+            max_push_descriptors: 32,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceRobustness2PropertiesKHR {
+            robust_storage_buffer_access_size_alignment: 4,
+            robust_uniform_buffer_access_size_alignment: 64,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceProvokingVertexPropertiesEXT {
+            provoking_vertex_mode_per_pipeline: TRUE,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceVertexAttributeDivisorProperties {
+            max_vertex_attrib_divisor: u32::MAX,
+            supports_non_zero_first_instance: TRUE,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceVertexAttributeDivisorPropertiesEXT {
+            max_vertex_attrib_divisor: u32::MAX,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceMultiDrawPropertiesEXT {
+            max_multi_draw_count: 65535,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceLineRasterizationProperties {
+            line_sub_pixel_precision_bits: 8,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDevicePipelineRobustnessProperties {
+            default_robustness_storage_buffers: vk::PipelineRobustnessBufferBehavior::DISABLED,
+            default_robustness_uniform_buffers: vk::PipelineRobustnessBufferBehavior::DISABLED,
+            default_robustness_vertex_inputs: vk::PipelineRobustnessBufferBehavior::DISABLED,
+            default_robustness_images: vk::PipelineRobustnessImageBehavior::ROBUST_IMAGE_ACCESS_2,
+            ..Default::default()
+        });
+    }
+    a
+}
+
+/// A number that names the chip and the driver's version.
+pub fn uuid(chip: &Chip) -> vk::ByteArray<16> {
+    let mut bytes = *b"tepui-agx\0\0\0\0\0\0\0";
+    for (to, from) in bytes[9..].iter_mut().zip(chip.id.bytes()) {
+        *to = from;
+    }
+    vk::ByteArray(bytes)
+}
+
+/// What a chip's physical device says about itself.
+pub fn info(chip: &'static Chip) -> PhysicalInfo {
+    let mut memory = vk::PhysicalDeviceMemoryProperties {
+        memory_type_count: 1,
+        memory_heap_count: 1,
+        ..Default::default()
+    };
+    memory.memory_types[0] = vk::MemoryType {
+        property_flags: vk::MemoryPropertyFlags::DEVICE_LOCAL
+            | vk::MemoryPropertyFlags::HOST_VISIBLE
+            | vk::MemoryPropertyFlags::HOST_COHERENT
+            | vk::MemoryPropertyFlags::HOST_CACHED,
+        heap_index: 0,
+    };
+    let host = rustix::system::sysinfo();
+    let total = host.totalram as u64 * u64::from(host.mem_unit);
+    // Three quarters of the memory: the GPU shares it with everything else. source: Mesa, hk_get_sysmem_heap_size
+    memory.memory_heaps[0] =
+        vk::MemoryHeap { size: total / 4 * 3, flags: vk::MemoryHeapFlags::DEVICE_LOCAL };
+    let queue = vk::QueueFamilyProperties {
+        queue_flags: vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE | vk::QueueFlags::TRANSFER,
+        queue_count: 1,
+        timestamp_valid_bits: 64,
+        min_image_transfer_granularity: vk::Extent3D { width: 1, height: 1, depth: 1 },
+    };
+    let device_name = format!("{} ({}{}, Tepui)", chip.name, "G", chip.generation);
+    PhysicalInfo {
+        properties: vk::PhysicalDeviceProperties {
+            api_version: vk::make_version(1, 3, 309),
+            driver_version: vk::make_version(0, 1, 0),
+            vendor_id: VENDOR,
+            device_id: chip.soc,
+            device_type: vk::PhysicalDeviceType::INTEGRATED_GPU,
+            device_name: vk::StringArray::from_bytes(device_name.as_bytes()),
+            pipeline_cache_uuid: uuid(chip),
+            limits: limits(),
+            sparse_properties: vk::PhysicalDeviceSparseProperties::default(),
+        },
+        features: features(),
+        property_chain: property_chain(chip),
+        feature_chain: feature_chain(),
+        extensions: EXTENSIONS.to_vec(),
+        memory,
+        queues: vec![queue],
+        formats: format::features,
+        modifiers: &MODIFIERS,
+        max_memory_bytes: MAX_MEMORY,
+    }
+}

@@ -1,0 +1,560 @@
+//! The driver's own programs: copies, fills, blits, resolves and clears, as shaders from the IR builder.
+//!
+//! Copies of images read and write memory at addresses that the program computes from the layout, so that every format, compressed
+//! ones and several samples among them, takes one path. Blits and resolves go through the texture unit and the pixel back end,
+//! which convert.
+
+use std::sync::{Arc, Mutex};
+
+use rustc_hash::FxHashMap;
+use tepui_ir::{
+    Access, Attrs, Builder, Builtin, Dim, Image, ImageFormat, Interp, IoLoc, IoSlot, Mem, NumKind,
+    Op, ResKind, Resource, Sampling, Shader as Ir, Stage, TexOperands, Type, Value,
+};
+use tepui_vulkan::Result;
+
+use crate::device::Device;
+use crate::kernel::lock;
+use crate::shader::{Places, Shader};
+
+/// A program of the driver's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Program {
+    /// Copies units of so many bytes between two pieces of memory, each linear or tiled; elements are of several units.
+    Copy {
+        /// Bytes of a unit: 1, 2, 4, 8 or 16.
+        unit: u8,
+        /// Units of an element.
+        units: u8,
+        /// The source is tiled.
+        from_tiled: bool,
+        /// The destination is tiled.
+        to_tiled: bool,
+    },
+    /// Fills words.
+    Fill,
+    /// Writes one word.
+    Word,
+    /// Copies draws, of which those behind a count have no instances: words of a draw.
+    Count(u8),
+    /// A blit by the texture unit: numbers of the texels, 3D source, 3D destination.
+    Blit {
+        /// What the texels are.
+        kind: NumKind,
+        /// The source is a 3D image.
+        deep: bool,
+    },
+    /// A resolve: numbers, samples, and how.
+    Resolve {
+        /// What the texels are.
+        kind: NumKind,
+        /// Samples of the source.
+        samples: u8,
+        /// How samples become one.
+        how: Resolve,
+    },
+    /// Copies query results.
+    Queries {
+        /// Results are of 64 bits.
+        wide: bool,
+        /// Availability follows.
+        availability: bool,
+        /// What is not available is written too.
+        partial: bool,
+    },
+    /// Vertices of a rectangle.
+    ClearVertices,
+    /// Fragments that store driver words: a bit for each colour, and a bit for those of integers.
+    ClearFragments(u8, u8),
+    /// Fragments that do nothing.
+    Nothing,
+}
+
+/// How samples become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Resolve {
+    /// The first.
+    First,
+    /// Their mean.
+    Average,
+    /// The smallest.
+    Min,
+    /// The largest.
+    Max,
+}
+
+/// The driver's own programs, made when they are first used.
+#[derive(Default)]
+pub struct Meta(Mutex<FxHashMap<Program, Arc<Shader>>>);
+
+impl Device {
+    /// A program of the driver's own.
+    ///
+    /// # Errors
+    /// When it does not compile, which is a mistake.
+    pub fn meta(self: &Arc<Self>, p: Program) -> Result<Arc<Shader>> {
+        let meta = self.meta.get_or_init(Meta::default);
+        if let Some(s) = lock(&meta.0).get(&p) {
+            return Ok(s.clone());
+        }
+        let shader =
+            Arc::new(Shader::new(&Arc::downgrade(self), build(p), Places::rows(2), false)?);
+        Ok(lock(&meta.0).entry(p).or_insert(shader).clone())
+    }
+
+    /// A fragment shader that does nothing.
+    ///
+    /// # Errors
+    /// As [`Device::meta`].
+    pub fn empty_fragment(self: &Arc<Self>) -> Result<Arc<Shader>> {
+        self.meta(Program::Nothing)
+    }
+}
+
+/// Builds a program's IR.
+struct Make<'a>(Builder<'a>);
+
+impl Make<'_> {
+    fn driver(&mut self, word: u32) -> Value {
+        let at = self.0.u32(4 * word);
+        self.0.load(Op::LoadUniform, Mem { align_log2: 2, ..Mem::default() }, &[at], Type::B32)
+    }
+
+    fn driver_long(&mut self, word: u32) -> Value {
+        let (low, high) = (self.driver(word), self.driver(word + 1));
+        let (low, high) = (self.0.convert(Op::U2U, low, 64), self.0.convert(Op::U2U, high, 64));
+        let n = self.0.u32(32);
+        let high = self.0.binary(Op::IShl, high, n);
+        self.0.binary(Op::IOr, high, low)
+    }
+
+    fn op(&mut self, op: Op, a: Value, b: Value) -> Value {
+        self.0.binary(op, a, b)
+    }
+
+    fn shl(&mut self, a: Value, n: u32) -> Value {
+        let n = self.0.u32(n);
+        self.0.binary(Op::IShl, a, n)
+    }
+
+    fn long(&mut self, a: Value) -> Value {
+        self.0.convert(Op::U2U, a, 64)
+    }
+
+    fn id(&mut self) -> [Value; 3] {
+        let v = self.0.builtin(Builtin::GlobalInvocationId, Type::vec(32, 3));
+        [0, 1, 2].map(|k| self.0.extract(v, k))
+    }
+
+    fn load(&mut self, at: Value, ty: Type, offset: i32) -> Value {
+        self.0.load(Op::LoadGlobal, mem(ty, offset), &[at], ty)
+    }
+
+    fn store(&mut self, at: Value, v: Value, offset: i32) {
+        let ty = self.0.shader.ty(v);
+        self.0.effect(Op::StoreGlobal, Attrs::Mem(mem(ty, offset)), &[at, v]);
+    }
+
+    /// The rest of the program happens only where `c` holds: what `f` builds stands in an `if`.
+    fn when(&mut self, c: Value, f: impl FnOnce(&mut Make<'_>)) {
+        let s = &mut *self.0.shader;
+        let (then, els) = (s.make_region(), s.make_region());
+        let mut inner = Make(Builder::at(self.0.shader, then));
+        f(&mut inner);
+        inner.0.yield_(&[]);
+        Builder::at(self.0.shader, els).yield_(&[]);
+        self.0.if_(c, then, els, &[]);
+    }
+
+    /// Every other bit of an 8-bit number is free for another's.
+    fn spread(&mut self, v: Value) -> Value {
+        let mut v = v;
+        for (n, mask) in [(4, 0x0f0f_u32), (2, 0x3333), (1, 0x5555)] {
+            let up = self.shl(v, n);
+            let both = self.op(Op::IOr, v, up);
+            let mask = self.0.u32(mask);
+            v = self.op(Op::IAnd, both, mask);
+        }
+        v
+    }
+
+    /// Address of element (x, y, z) of the side whose words begin at `w`: base (2), slice pitch (2), row pitch or tiles in a row,
+    /// logarithms of the tile's sides, and the first x, y and z.
+    fn place(&mut self, w: u32, tiled: bool, element: u32, [x, y, z]: [Value; 3]) -> Value {
+        let base = self.driver_long(w);
+        let slice = self.driver_long(w + 2);
+        let (x0, y0, z0) = (self.driver(w + 7), self.driver(w + 8), self.driver(w + 9));
+        let (x, y, z) =
+            (self.op(Op::IAdd, x, x0), self.op(Op::IAdd, y, y0), self.op(Op::IAdd, z, z0));
+        let z = self.long(z);
+        let deep = self.op(Op::IMul, z, slice);
+        let start = self.op(Op::IAdd, base, deep);
+        let pitch = self.driver(w + 4);
+        let index = if tiled {
+            let (lw, lh) = (self.driver(w + 5), self.driver(w + 6));
+            let one = self.0.u32(1);
+            let inside = |m: &mut Self, v: Value, l: Value| {
+                let n = m.op(Op::IShl, one, l);
+                let mask = m.op(Op::ISub, n, one);
+                m.op(Op::IAnd, v, mask)
+            };
+            let (ix, iy) = (inside(self, x, lw), inside(self, y, lh));
+            let (tx, ty) = (self.op(Op::UShr, x, lw), self.op(Op::UShr, y, lh));
+            let row = self.op(Op::IMul, ty, pitch);
+            let tile = self.op(Op::IAdd, row, tx);
+            let both = self.op(Op::IAdd, lw, lh);
+            let tile = self.op(Op::IShl, tile, both);
+            let (sx, sy) = (self.spread(ix), self.spread(iy));
+            let sy = self.shl(sy, 1);
+            let morton = self.op(Op::IOr, sx, sy);
+            let n = self.op(Op::IAdd, tile, morton);
+            let n = self.long(n);
+            let e = self.0.u64(u64::from(element));
+            self.op(Op::IMul, n, e)
+        } else {
+            let (y, pitch, x) = (self.long(y), self.long(pitch), self.long(x));
+            let row = self.op(Op::IMul, y, pitch);
+            let e = self.0.u64(u64::from(element));
+            let x = self.op(Op::IMul, x, e);
+            self.op(Op::IAdd, row, x)
+        };
+        self.op(Op::IAdd, start, index)
+    }
+
+    fn image(&mut self, binding: u32, kind: ResKind, texels: NumKind, dim: Dim, ms: bool) -> Value {
+        let r = self.0.shader.resources.push(Resource {
+            dim,
+            array: dim == Dim::D2,
+            ms,
+            texels,
+            ..Resource::new(kind, 0, binding)
+        });
+        let zero = self.0.u32(0);
+        self.0.descriptor(r, zero, Access::default())
+    }
+}
+
+fn mem(ty: Type, offset: i32) -> Mem {
+    Mem { align_log2: (ty.elem_bytes() as u8).trailing_zeros() as u8, offset, ..Mem::default() }
+}
+
+fn attrs(kind: NumKind, dim: Dim, ms: bool, operands: TexOperands) -> Attrs {
+    Attrs::Image(Image {
+        dim,
+        array: dim == Dim::D2,
+        ms,
+        kind,
+        operands,
+        component: 0,
+        residency: false,
+        format: ImageFormat::Unknown,
+        access: Access::default(),
+    })
+}
+
+/// Words of a side of a copy.
+pub const SIDE_WORDS: u32 = 10;
+
+/// Threads of a workgroup of programs that work on rectangles.
+pub const RECTANGLE: [u32; 3] = [8, 4, 1];
+
+fn build(p: Program) -> Ir {
+    let stage = match p {
+        Program::ClearVertices => Stage::Vertex,
+        Program::ClearFragments(..) | Program::Nothing => Stage::Fragment,
+        _ => Stage::Compute,
+    };
+    let mut s = Ir::new(stage);
+    s.info.workgroup_size = match p {
+        Program::Copy { .. } | Program::Blit { .. } | Program::Resolve { .. } => RECTANGLE,
+        Program::Word => [1; 3],
+        _ => [32, 1, 1],
+    };
+    let mut m = Make(Builder::new(&mut s));
+    match p {
+        Program::Copy { unit, units, from_tiled, to_tiled } => {
+            copy(&mut m, unit, units, from_tiled, to_tiled)
+        }
+        Program::Fill => {
+            let [x, ..] = m.id();
+            let (base, count, word) = (m.driver_long(0), m.driver(2), m.driver(3));
+            let inside = m.op(Op::ULt, x, count);
+            m.when(inside, |m| {
+                let x = m.long(x);
+                let at = m.shl(x, 2);
+                let at = m.op(Op::IAdd, base, at);
+                m.store(at, word, 0);
+            });
+        }
+        Program::Word => {
+            let (at, word) = (m.driver_long(0), m.driver(2));
+            m.store(at, word, 0);
+        }
+        Program::Count(words) => {
+            let [x, ..] = m.id();
+            let (from, to, count) = (m.driver_long(0), m.driver_long(2), m.driver_long(4));
+            let (stride, most) = (m.driver(6), m.driver(7));
+            let inside = m.op(Op::ULt, x, most);
+            m.when(inside, |m| {
+                let n = m.load(count, Type::B32, 0);
+                let drawn = m.op(Op::ULt, x, n);
+                let (i, stride) = (m.long(x), m.long(stride));
+                let a = m.op(Op::IMul, i, stride);
+                let a = m.op(Op::IAdd, from, a);
+                let own = m.0.u64(u64::from(words) * 4);
+                let b = m.op(Op::IMul, i, own);
+                let b = m.op(Op::IAdd, to, b);
+                let zero = m.0.u32(0);
+                for k in 0..i32::from(words) {
+                    let v = m.load(a, Type::B32, 4 * k);
+                    let v = if k == 1 { m.0.select(drawn, v, zero) } else { v };
+                    m.store(b, v, 4 * k);
+                }
+            });
+        }
+        Program::Blit { kind, deep } => blit(&mut m, kind, deep),
+        Program::Resolve { kind, samples, how } => resolve(&mut m, kind, samples, how),
+        Program::Queries { wide, availability, partial } => {
+            queries(&mut m, wide, availability, partial)
+        }
+        Program::ClearVertices => clear_vertices(&mut m),
+        Program::ClearFragments(colours, integers) => clear_fragments(&mut m, colours, integers),
+        Program::Nothing => {}
+    }
+    m.0.yield_(&[]);
+    s
+}
+
+/// Words: source side, destination side, width, height and depth in elements.
+fn copy(m: &mut Make<'_>, unit: u8, units: u8, from_tiled: bool, to_tiled: bool) {
+    let at = m.id();
+    let mut inside = None;
+    for k in 0..3 {
+        let most = m.driver(2 * SIDE_WORDS + k);
+        let below = m.op(Op::ULt, at[k as usize], most);
+        inside = Some(inside.map_or(below, |i| m.op(Op::IAnd, i, below)));
+    }
+    let Some(inside) = inside else { return };
+    m.when(inside, |m| {
+        let element = u32::from(unit) * u32::from(units);
+        let a = m.place(0, from_tiled, element, at);
+        let b = m.place(SIDE_WORDS, to_tiled, element, at);
+        let ty = match unit {
+            1 => Type::vec(8, 1),
+            2 => Type::vec(16, 1),
+            4 => Type::B32,
+            8 => Type::vec(32, 2),
+            _ => Type::vec(32, 4),
+        };
+        for k in 0..i32::from(units) {
+            let v = m.load(a, ty, i32::from(unit) * k);
+            m.store(b, v, i32::from(unit) * k);
+        }
+    });
+}
+
+/// Words: 0 to 2 first pixel and layer of the destination, 3 to 5 its size, 6 to 8 scales, 9 to 11 offsets in source coordinates
+/// (normalised), 12 first layer of the source, 13 to 15 bits of smallest and largest coordinates are left to the sampler.
+fn blit(m: &mut Make<'_>, kind: NumKind, deep: bool) {
+    let id = m.id();
+    let mut inside = None;
+    for k in 0..3 {
+        let most = m.driver(3 + k);
+        let below = m.op(Op::ULt, id[k as usize], most);
+        inside = Some(inside.map_or(below, |i| m.op(Op::IAnd, i, below)));
+    }
+    let Some(inside) = inside else { return };
+    let image = m.image(
+        0,
+        ResKind::CombinedTextureSampler,
+        kind,
+        if deep { Dim::D3 } else { Dim::D2 },
+        false,
+    );
+    let target = m.image(1, ResKind::StorageImage, kind, Dim::D2, false);
+    m.when(inside, |m| {
+        let half = m.0.f32(0.5);
+        let mut coords: Vec<Value> = (0..if deep { 3 } else { 2 })
+            .map(|k| {
+                let f = m.0.convert(Op::U2F, id[k as usize], 32);
+                let f = m.op(Op::FAdd, f, half);
+                let (scale, offset) = (m.driver(6 + k), m.driver(9 + k));
+                let f = m.op(Op::FMul, f, scale);
+                m.op(Op::FAdd, f, offset)
+            })
+            .collect();
+        if !deep {
+            let first = m.driver(12);
+            let layer = m.op(Op::IAdd, id[2], first);
+            coords.push(m.0.convert(Op::U2F, layer, 32));
+        }
+        let at = m.0.vec(&coords);
+        let lod = m.0.f32(0.0);
+        let dim = if deep { Dim::D3 } else { Dim::D2 };
+        let texel = m.0.value(
+            Op::TexSampleLod,
+            attrs(kind, dim, false, TexOperands::LOD),
+            &[image, image, at, lod],
+            Type::vec(32, 4),
+        );
+        let to: Vec<Value> = (0..3)
+            .map(|k| {
+                let first = m.driver(k);
+                m.op(Op::IAdd, id[k as usize], first)
+            })
+            .collect();
+        let to = m.0.vec(&to);
+        m.0.effect(
+            Op::ImageStore,
+            attrs(kind, Dim::D2, false, TexOperands::empty()),
+            &[target, to, texel],
+        );
+    });
+}
+
+/// Words: 0 to 2 first pixel and layer of the source, 3 to 5 of the destination, 6 to 8 the size.
+fn resolve(m: &mut Make<'_>, kind: NumKind, samples: u8, how: Resolve) {
+    let id = m.id();
+    let mut inside = None;
+    for k in 0..3 {
+        let most = m.driver(6 + k);
+        let below = m.op(Op::ULt, id[k as usize], most);
+        inside = Some(inside.map_or(below, |i| m.op(Op::IAnd, i, below)));
+    }
+    let Some(inside) = inside else { return };
+    let image = m.image(0, ResKind::Texture, kind, Dim::D2, true);
+    let target = m.image(1, ResKind::StorageImage, kind, Dim::D2, false);
+    m.when(inside, |m| {
+        let place = |m: &mut Make<'_>, first: u32| {
+            let all: Vec<Value> = (0..3)
+                .map(|k| {
+                    let f = m.driver(first + k);
+                    m.op(Op::IAdd, id[k as usize], f)
+                })
+                .collect();
+            m.0.vec(&all)
+        };
+        let (from, to) = (place(m, 0), place(m, 3));
+        let fetch = |m: &mut Make<'_>, n: u8| {
+            let sample = m.0.u32(u32::from(n));
+            m.0.value(
+                Op::TexFetch,
+                attrs(kind, Dim::D2, true, TexOperands::SAMPLE),
+                &[image, from, sample],
+                Type::vec(32, 4),
+            )
+        };
+        let mut all = fetch(m, 0);
+        if how != Resolve::First {
+            for n in 1..samples {
+                let next = fetch(m, n);
+                let op = match (how, kind) {
+                    (Resolve::Min, NumKind::Float) => Op::FMin,
+                    (Resolve::Min, NumKind::Sint) => Op::SMin,
+                    (Resolve::Min, NumKind::Uint) => Op::UMin,
+                    (Resolve::Max, NumKind::Float) => Op::FMax,
+                    (Resolve::Max, NumKind::Sint) => Op::SMax,
+                    (Resolve::Max, NumKind::Uint) => Op::UMax,
+                    _ => Op::FAdd,
+                };
+                all = m.op(op, all, next);
+            }
+            if how == Resolve::Average {
+                let share = m.0.f32(1.0 / f32::from(samples));
+                let share = m.0.splat(share, 4);
+                all = m.op(Op::FMul, all, share);
+            }
+        }
+        m.0.effect(
+            Op::ImageStore,
+            attrs(kind, Dim::D2, false, TexOperands::empty()),
+            &[target, to, all],
+        );
+    });
+}
+
+/// Words: 0 results, 2 availability, 4 destination, 6 stride (2), 8 count. Results and availability are 64 bits each.
+fn queries(m: &mut Make<'_>, wide: bool, availability: bool, partial: bool) {
+    let [x, ..] = m.id();
+    let count = m.driver(8);
+    let inside = m.op(Op::ULt, x, count);
+    let (results, ready, to, stride) =
+        (m.driver_long(0), m.driver_long(2), m.driver_long(4), m.driver_long(6));
+    m.when(inside, |m| {
+        let i = m.long(x);
+        let at = m.shl(i, 3);
+        let (from, flag) = (m.op(Op::IAdd, results, at), m.op(Op::IAdd, ready, at));
+        let row = m.op(Op::IMul, i, stride);
+        let to = m.op(Op::IAdd, to, row);
+        let ty = if wide { Type::vec(32, 2) } else { Type::B32 };
+        let step = if wide { 8 } else { 4 };
+        let available = m.load(flag, Type::B32, 0);
+        let zero = m.0.u32(0);
+        let yes = m.op(Op::INe, available, zero);
+        if partial {
+            let v = m.load(from, ty, 0);
+            m.store(to, v, 0);
+        } else {
+            m.when(yes, |m| {
+                let v = m.load(from, ty, 0);
+                m.store(to, v, 0);
+            });
+        }
+        if availability {
+            let one = m.0.u32(1);
+            let flag = m.0.select(yes, one, zero);
+            let v = if wide { m.0.vec(&[flag, zero]) } else { flag };
+            m.store(to, v, step);
+        }
+    });
+}
+
+fn slot(loc: IoLoc, component: u8, kind: NumKind) -> Attrs {
+    Attrs::Io(IoSlot {
+        loc,
+        component,
+        index: 0,
+        kind,
+        interp: Interp::Flat,
+        sampling: Sampling::Center,
+    })
+}
+
+/// Words: 32 to 35 left, top, right and bottom in clip space, 36 depth, 37 first layer. A strip of four vertices for each layer.
+fn clear_vertices(m: &mut Make<'_>) {
+    let n = m.0.builtin(Builtin::VertexIndex, Type::B32);
+    let layer = m.0.builtin(Builtin::InstanceIndex, Type::B32);
+    let (one, two, zero) = (m.0.u32(1), m.0.u32(2), m.0.u32(0));
+    let pick = |m: &mut Make<'_>, bit: Value, low: u32, high: u32| {
+        let b = m.op(Op::IAnd, n, bit);
+        let set = m.op(Op::INe, b, zero);
+        let (l, h) = (m.driver(low), m.driver(high));
+        m.0.select(set, h, l)
+    };
+    let (x, y) = (pick(m, one, 32, 34), pick(m, two, 33, 35));
+    let (z, w) = (m.driver(36), m.0.f32(1.0));
+    let position = m.0.vec(&[x, y, z, w]);
+    m.0.effect(
+        Op::StoreOutput,
+        slot(IoLoc::Builtin(Builtin::Position), 0, NumKind::Float),
+        &[position, zero],
+    );
+    let first = m.driver(37);
+    let layer = m.op(Op::IAdd, layer, first);
+    m.0.effect(
+        Op::StoreOutput,
+        slot(IoLoc::Builtin(Builtin::Layer), 0, NumKind::Uint),
+        &[layer, zero],
+    );
+}
+
+/// Words: colour n at 4 n.
+fn clear_fragments(m: &mut Make<'_>, colours: u8, integers: u8) {
+    let zero = m.0.u32(0);
+    for k in (0..8u32).filter(|k| colours >> k & 1 != 0) {
+        let words: Vec<Value> = (0..4).map(|c| m.driver(4 * k + c)).collect();
+        let colour = m.0.vec(&words);
+        let kind = if integers >> k & 1 != 0 { NumKind::Uint } else { NumKind::Float };
+        m.0.effect(Op::StoreOutput, slot(IoLoc::Location(k as u16), 0, kind), &[colour, zero]);
+    }
+}

@@ -1,0 +1,110 @@
+//! Query pools: occlusion counters of the device, and timestamps that the kernel writes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tepui_vulkan::backend::QueryInfo;
+use tepui_vulkan::{Error, Result, vk};
+
+use crate::device::Device;
+use crate::kernel::{Bo, Window};
+
+/// What a pool counts.
+enum Kind {
+    /// Occlusion: the first counter.
+    Occlusion(u32),
+    /// Timestamps: the kernel's object.
+    Timestamps(u32),
+}
+
+/// A query pool: for timestamps results, and for all pools words that say whether a result is there.
+pub struct Queries {
+    device: Arc<Device>,
+    kind: Kind,
+    count: u32,
+    /// Results of timestamps, then availability.
+    memory: Bo,
+}
+
+impl Queries {
+    /// A pool.
+    ///
+    /// # Errors
+    /// When there is no memory, or no such queries.
+    pub fn new(device: &Arc<Device>, info: &QueryInfo) -> Result<Queries> {
+        let memory = Bo::new(&device.kernel, 16 * u64::from(info.count), Window::Data, true)?;
+        let kind = match info.kind {
+            vk::QueryType::OCCLUSION => Kind::Occlusion(device.take_counters(info.count)?),
+            vk::QueryType::TIMESTAMP => Kind::Timestamps(device.kernel.timestamps(&memory)?),
+            other => return Err(Error::unsupported(format!("queries of type {}", other.as_raw()))),
+        };
+        let pool = Queries { device: device.clone(), kind, count: info.count, memory };
+        pool.reset(0, info.count);
+        Ok(pool)
+    }
+
+    /// GPU address of a query's result.
+    pub fn result_address(&self, query: u32) -> u64 {
+        match self.kind {
+            Kind::Occlusion(first) => self.device.counters.address + 8 * u64::from(first + query),
+            Kind::Timestamps(_) => self.memory.address + 8 * u64::from(query),
+        }
+    }
+
+    /// GPU address of the word that says whether a result is there.
+    pub fn ready_address(&self, query: u32) -> u64 {
+        self.memory.address + 8 * u64::from(self.count + query)
+    }
+
+    /// The counter of an occlusion query.
+    pub fn counter(&self, query: u32) -> Option<u32> {
+        match self.kind {
+            Kind::Occlusion(first) => Some(first + query),
+            Kind::Timestamps(_) => None,
+        }
+    }
+
+    /// Where the kernel writes a timestamp: object and offset.
+    pub fn stamp(&self, query: u32) -> (u32, u32) {
+        match self.kind {
+            Kind::Timestamps(handle) => (handle, 8 * query),
+            Kind::Occlusion(_) => (0, 0),
+        }
+    }
+
+    fn word(&self, bo: &Bo, index: u32) -> &AtomicU64 {
+        debug_assert!(8 * u64::from(index) < bo.size);
+        // SAFETY: the word is inside of the mapping, which lives as long as the buffer; the GPU may write it meanwhile.
+        unsafe { &*bo.host().cast::<AtomicU64>().add(index as usize) }
+    }
+
+    fn result(&self, query: u32) -> &AtomicU64 {
+        match self.kind {
+            Kind::Occlusion(first) => self.word(&self.device.counters, first + query),
+            Kind::Timestamps(_) => self.word(&self.memory, query),
+        }
+    }
+
+    /// Resets queries on the host.
+    pub fn reset(&self, first: u32, count: u32) {
+        for q in first..first + count {
+            self.word(&self.memory, self.count + q).store(0, Ordering::Release);
+            self.result(q).store(0, Ordering::Release);
+        }
+    }
+
+    /// The result of a query, if it is there.
+    pub fn get(&self, query: u32) -> Option<[u64; 2]> {
+        let ready = self.word(&self.memory, self.count + query).load(Ordering::Acquire);
+        (ready != 0).then(|| [self.result(query).load(Ordering::Acquire), 0])
+    }
+}
+
+impl Drop for Queries {
+    fn drop(&mut self) {
+        match self.kind {
+            Kind::Occlusion(first) => self.device.give_counters(first, self.count),
+            Kind::Timestamps(handle) => self.device.kernel.drop_timestamps(handle),
+        }
+    }
+}

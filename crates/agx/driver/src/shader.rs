@@ -1,0 +1,528 @@
+//! Shaders: the IR of a stage, and the machine code of each variant that draws ask for.
+//!
+//! A variant is a monolithic program for one state: attributes and their strides for vertices, formats, samples and blending of
+//! the render targets for fragments. Uniform registers, texture state and sampler state are loaded by USC words
+//! straight from descriptor sets where the program wants what stands there, so that descriptors may change until a submission
+//! executes; the rest is written by the CPU for each draw ([`Recipe`]).
+
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use rustc_hash::FxHashMap;
+use tepui_agx_compiler::abi::attribute::Attribute;
+use tepui_agx_compiler::abi::tile::Tile;
+use tepui_agx_compiler::abi::{
+    Attributes, Colours, Fragment, Interface, Prolog, Vertex, VertexResults,
+};
+use tepui_agx_compiler::descriptor::{PBE_B, TEXTURE_B};
+use tepui_agx_compiler::link::{self, Varyings};
+use tepui_agx_compiler::varyings::{FragmentTable, VertexTable};
+use tepui_agx_compiler::{Options, Program, Source, Table};
+use tepui_ir::{Shader as Ir, Stage};
+use tepui_vulkan::debug::{self, Flags};
+use tepui_vulkan::descriptor::SetLayout;
+use tepui_vulkan::{Error, Result, vk};
+
+use crate::Agx;
+use crate::descriptor::SAMPLER_STATE_B;
+use crate::device::{Code, Device};
+
+/// Where a binding's descriptors are.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    offset: u32,
+    stride: u32,
+    /// Number of its first dynamic offset, for buffers that have one.
+    dynamic: Option<u32>,
+}
+
+/// Where the descriptors of a pipeline layout are.
+#[derive(Clone, Debug, Default)]
+pub struct Places(Vec<Vec<Option<Place>>>);
+
+impl Places {
+    /// Those of set layouts.
+    pub fn new(sets: &[Option<Arc<SetLayout<Agx>>>]) -> Places {
+        let place = |b: &Option<tepui_vulkan::descriptor::Binding>| {
+            b.as_ref().map(|b| Place {
+                offset: b.offset,
+                stride: b.stride,
+                dynamic: b.ty.is_dynamic().then_some(b.first_dynamic),
+            })
+        };
+        let set = |s: &Option<Arc<SetLayout<Agx>>>| {
+            s.as_ref().map_or_else(Vec::new, |s| s.bindings.iter().map(place).collect())
+        };
+        Places(sets.iter().map(set).collect())
+    }
+
+    /// One set of rows, one behind the other: the driver's own programs have such.
+    pub fn rows(count: u32) -> Places {
+        let stride = tepui_agx_compiler::descriptor::ROW_B;
+        Places(vec![
+            (0..count).map(|k| Some(Place { offset: k * stride, stride, dynamic: None })).collect(),
+        ])
+    }
+
+    fn get(&self, set: u32, binding: u32) -> Option<Place> {
+        *self.0.get(set as usize)?.get(binding as usize)?
+    }
+}
+
+/// A value that the CPU writes for each draw or dispatch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// What the compiler names, where it does not depend on descriptors.
+    Source(Source),
+    /// Address of bytes in a set.
+    SetAddress {
+        /// Set.
+        set: u8,
+        /// Offset in bytes.
+        offset: u32,
+    },
+    /// Address of a buffer with a dynamic offset.
+    DynamicAddress {
+        /// Set.
+        set: u8,
+        /// Number of the dynamic offset.
+        index: u32,
+    },
+    /// Size of a buffer with a dynamic offset.
+    DynamicSize {
+        /// Set.
+        set: u8,
+        /// Number of the dynamic offset.
+        index: u32,
+    },
+    /// Address of a table of buffers with dynamic offsets: 16 bytes each.
+    DynamicTable {
+        /// Set.
+        set: u8,
+        /// Number of the first dynamic offset.
+        first: u32,
+    },
+    /// Address of zeros: a binding that the layout has not.
+    Null,
+}
+
+/// Bytes that USC words load from a descriptor set.
+#[derive(Clone, Copy, Debug)]
+pub struct FromSet {
+    /// First register: a half-uniform, a texture or a sampler state register.
+    pub register: u16,
+    /// Half-uniforms.
+    pub halves: u16,
+    /// Set.
+    pub set: u8,
+    /// Offset in bytes.
+    pub offset: u32,
+}
+
+/// How uniform, texture and sampler state registers are filled.
+#[derive(Clone, Debug, Default)]
+pub struct Recipe {
+    /// Runs of half-uniforms that the CPU writes: first register, halves, and the first word in the block.
+    pub runs: Vec<(u16, u16, u16)>,
+    /// What the block holds when nothing is filled in: constants.
+    pub block: Vec<u16>,
+    /// Values: the half in the block, and what goes there.
+    pub values: Vec<(u16, Value)>,
+    /// Uniforms loaded from sets.
+    pub uniforms: Vec<FromSet>,
+    /// Texture state loaded from sets.
+    pub textures: Vec<FromSet>,
+    /// Sampler state loaded from sets.
+    pub samplers: Vec<FromSet>,
+    /// Half-uniforms in use.
+    pub halves: u16,
+}
+
+impl Recipe {
+    fn new(p: &Program, places: &Places) -> Recipe {
+        let mut r = Recipe {
+            halves: p.uniforms.iter().map(|u| u.half + u.source.halves()).max().unwrap_or(0),
+            ..Recipe::default()
+        };
+        let mut cpu: Vec<(u16, u16, Value)> = Vec::new();
+        for u in &p.uniforms {
+            let halves = u.source.halves();
+            let from = |set: u32, offset: u32| FromSet {
+                register: u.half,
+                halves,
+                set: set as u8,
+                offset,
+            };
+            let value = match u.source {
+                Source::Preamble { .. } => continue,
+                Source::BufferAddress { set, binding, element } => match places.get(set, binding) {
+                    Some(Place { dynamic: Some(first), .. }) => {
+                        Value::DynamicAddress { set: set as u8, index: first + element }
+                    }
+                    Some(b) => {
+                        r.uniforms.push(from(set, b.offset + element * b.stride));
+                        continue;
+                    }
+                    None => Value::Null,
+                },
+                Source::BufferSize { set, binding, element } => match places.get(set, binding) {
+                    Some(Place { dynamic: Some(first), .. }) => {
+                        Value::DynamicSize { set: set as u8, index: first + element }
+                    }
+                    Some(b) => {
+                        r.uniforms.push(from(set, b.offset + element * b.stride + 8));
+                        continue;
+                    }
+                    None => Value::Source(Source::Constant { bits: 0 }),
+                },
+                Source::BufferTable { set, binding } => match places.get(set, binding) {
+                    Some(Place { dynamic: Some(first), .. }) => {
+                        Value::DynamicTable { set: set as u8, first }
+                    }
+                    Some(b) => Value::SetAddress { set: set as u8, offset: b.offset },
+                    None => Value::Null,
+                },
+                Source::Descriptor { set, binding, element } => match places.get(set, binding) {
+                    Some(b) => {
+                        Value::SetAddress { set: set as u8, offset: b.offset + element * b.stride }
+                    }
+                    None => Value::Null,
+                },
+                source => Value::Source(source),
+            };
+            cpu.push((u.half, halves, value));
+        }
+        cpu.sort_by_key(|c| c.0);
+        for (half, halves, value) in cpu {
+            let extends =
+                r.runs.last().is_some_and(|&(start, n, _)| start + n == half && n + halves <= 64);
+            if !extends {
+                // Runs begin at whole words of the block.
+                r.block.resize(r.block.len().next_multiple_of(2), 0);
+                r.runs.push((half, 0, r.block.len() as u16 / 2));
+            }
+            let at = r.block.len() as u16;
+            if let Some(run) = r.runs.last_mut() {
+                run.1 += halves;
+            }
+            match value {
+                Value::Source(Source::Constant { bits }) => {
+                    r.block.extend([bits as u16, (bits >> 16) as u16])
+                }
+                Value::Source(Source::Constant16 { bits }) => r.block.push(bits),
+                value => {
+                    r.block.resize(r.block.len() + usize::from(halves), 0);
+                    r.values.push((at, value));
+                }
+            }
+        }
+        for (k, t) in p.textures.iter().enumerate() {
+            if let Some(b) = places.get(t.set, t.binding) {
+                let part = if t.pbe { PBE_B } else { TEXTURE_B };
+                let offset = b.offset + t.element * b.stride + part;
+                r.textures.push(FromSet {
+                    register: k as u16,
+                    halves: 0,
+                    set: t.set as u8,
+                    offset,
+                });
+            }
+        }
+        for (k, s) in p.samplers.iter().enumerate() {
+            if let Some(b) = places.get(s.set, s.binding) {
+                let offset = b.offset + s.element * b.stride + SAMPLER_STATE_B;
+                r.samplers.push(FromSet {
+                    register: k as u16 + 1,
+                    halves: 0,
+                    set: s.set as u8,
+                    offset,
+                });
+            }
+        }
+        r
+    }
+
+    /// The register that a half of the block goes to.
+    pub fn register(&self, half: u16) -> u16 {
+        let run = self.runs.iter().rev().find(|r| 2 * r.2 <= half);
+        run.map_or(0, |r| r.0 + (half - 2 * r.2))
+    }
+
+    /// Whether a value is among those that the CPU writes.
+    pub fn has(&self, test: impl Fn(Source) -> bool) -> bool {
+        self.values.iter().any(|v| matches!(v.1, Value::Source(s) if test(s)))
+    }
+}
+
+/// The machine code of a variant.
+pub struct Variant {
+    /// Code of the main program.
+    pub code: Code,
+    /// Code of the preamble.
+    pub preamble: Option<Code>,
+    /// How registers are filled.
+    pub recipe: Recipe,
+    /// Texture state registers in use.
+    pub textures: u32,
+    /// Whether it has samplers.
+    pub samplers: u32,
+    /// Half-registers of a thread.
+    pub registers: u16,
+    /// Bytes of scratch memory of a thread.
+    pub scratch: u32,
+    /// Bytes of workgroup memory.
+    pub shared_bytes: u32,
+    /// Threads of a workgroup.
+    pub workgroup: [u32; 3],
+    /// What the stage says to those that link it.
+    pub table: Table,
+    /// What it was linked with: varyings of fragments with vertices, by the vertex variant's code and the provoking vertex.
+    links: RwLock<FxHashMap<(u64, u8), Arc<Linked>>>,
+}
+
+/// Vertices and fragments that know each other.
+pub struct Linked {
+    /// Places of varyings and fixed-function words.
+    pub varyings: Varyings,
+    /// Coefficient bindings.
+    pub bindings: Option<Code>,
+}
+
+/// What a vertex variant is compiled for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct VertexKey {
+    /// Attributes by location.
+    pub attributes: Vec<Option<Attribute>>,
+    /// The draw is repeated for each view.
+    pub multiview: bool,
+}
+
+/// What a fragment variant is compiled for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FragmentKey {
+    /// Render targets and blending.
+    pub tile: Tile,
+    /// Runs for each sample.
+    pub per_sample: bool,
+    /// What the state asks of fragments before they are shaded.
+    pub prolog: Prolog,
+}
+
+enum Variants {
+    Compute(OnceLock<Arc<Variant>>),
+    Vertex(RwLock<FxHashMap<VertexKey, Arc<Variant>>>),
+    Fragment(RwLock<Vec<(FragmentKey, Arc<Variant>)>>),
+}
+
+/// A shader.
+pub struct Shader {
+    /// Weak, as the device owns shaders too.
+    device: std::sync::Weak<Device>,
+    ir: Ir,
+    places: Places,
+    robust: bool,
+    variants: Variants,
+    /// Locations that a vertex shader reads, a bit each.
+    pub inputs: u32,
+    /// The fragment shader reads which samples are covered.
+    pub reads_coverage: bool,
+}
+
+fn compile_error(e: &tepui_agx_compiler::Error) -> Error {
+    Error::new(vk::Result::ERROR_FEATURE_NOT_PRESENT, format!("the compiler: {e}"))
+}
+
+impl Variant {
+    /// Puts a program where it can run.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn new(device: &Arc<Device>, p: &Program, places: &Places) -> Result<Variant> {
+        if debug::flags().contains(Flags::STATS) {
+            eprintln!("tepui: {:?}", p.stats);
+        }
+        if debug::flags().contains(Flags::SHADERS) {
+            for line in tepui_agx_isa::disasm::Disassembler::new(&p.code) {
+                eprintln!("{:5x}: {}", line.offset, line.text());
+            }
+        }
+        Ok(Variant {
+            code: device.code(&p.code)?,
+            preamble: p.preamble.as_ref().map(|c| device.code(c)).transpose()?,
+            recipe: Recipe::new(p, places),
+            textures: p.textures.len() as u32,
+            samplers: p.samplers.len() as u32,
+            registers: p.stats.registers as u16,
+            scratch: p.stats.scratch,
+            shared_bytes: p.shared_bytes,
+            workgroup: p.workgroup_size,
+            table: p.table.clone(),
+            links: RwLock::default(),
+        })
+    }
+
+    /// The vertex table.
+    ///
+    /// # Panics
+    /// When the variant is none of a vertex shader.
+    pub fn vertex(&self) -> &VertexTable {
+        match &self.table {
+            Table::Vertex(t) => t,
+            _ => unreachable!("a vertex variant"),
+        }
+    }
+
+    /// The fragment table.
+    ///
+    /// # Panics
+    /// When the variant is none of a fragment shader.
+    pub fn fragment(&self) -> &FragmentTable {
+        match &self.table {
+            Table::Fragment(t) => t,
+            _ => unreachable!("a fragment variant"),
+        }
+    }
+
+    /// Links a fragment variant with a vertex variant.
+    ///
+    /// # Errors
+    /// When they do not fit together.
+    pub fn link(
+        &self,
+        device: &Arc<Device>,
+        vertex: &Variant,
+        provoking: u8,
+    ) -> Result<Arc<Linked>> {
+        let key = (vertex.code.address(), provoking);
+        if let Some(l) = self.links.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return Ok(l.clone());
+        }
+        let varyings = link::varyings(vertex.vertex(), self.fragment(), provoking)
+            .map_err(|e| compile_error(&e))?;
+        let mut bytes = varyings.header.pack().map_err(crate::device::packet)?.to_vec();
+        for b in &varyings.bindings {
+            bytes.extend(b.pack().map_err(crate::device::packet)?);
+        }
+        let bindings = match varyings.bindings.is_empty() {
+            true => None,
+            false => Some(device.code(&bytes)?),
+        };
+        let linked = Arc::new(Linked { varyings, bindings });
+        self.links.write().unwrap_or_else(PoisonError::into_inner).insert(key, linked.clone());
+        Ok(linked)
+    }
+}
+
+impl Shader {
+    /// A shader whose variants are compiled when they are asked for; a compute shader's only one at once.
+    ///
+    /// # Errors
+    /// When a compute shader does not compile.
+    pub fn new(
+        device: &std::sync::Weak<Device>,
+        ir: Ir,
+        places: Places,
+        robust: bool,
+    ) -> Result<Shader> {
+        let variants = match ir.info.stage {
+            Stage::Compute => Variants::Compute(OnceLock::new()),
+            Stage::Vertex => Variants::Vertex(RwLock::default()),
+            Stage::Fragment => Variants::Fragment(RwLock::default()),
+        };
+        let reads_coverage = ir.info.stage == Stage::Fragment
+            && ir.any(|s, _, i| {
+                let mask = tepui_ir::Attrs::Builtin(tepui_ir::Builtin::SampleMask);
+                s.insts[i].op == tepui_ir::Op::LoadBuiltin && s.insts[i].attrs == mask
+            });
+        let mut inputs = 0u32;
+        if ir.info.stage == Stage::Vertex {
+            ir.walk(|s, _, i| {
+                let d = &s.insts[i];
+                if let (tepui_ir::Op::LoadInput, tepui_ir::Attrs::Io(slot)) = (d.op, d.attrs)
+                    && let tepui_ir::IoLoc::Location(n) = slot.loc
+                {
+                    inputs |= 1u32.checked_shl(u32::from(n)).unwrap_or(0);
+                }
+            });
+        }
+        let shader =
+            Shader { device: device.clone(), ir, places, robust, variants, inputs, reads_coverage };
+        if shader.ir.info.stage == Stage::Compute {
+            shader.compute()?;
+        }
+        Ok(shader)
+    }
+
+    fn compile(&self, interface: &Interface) -> Result<Arc<Variant>> {
+        let mut ir = self.ir.clone();
+        let options = Options { robust: self.robust, ..Options::default() };
+        let p = tepui_agx_compiler::compile_as(&mut ir, &options, interface, &mut |_, _| {})
+            .map_err(|e| compile_error(&e))?;
+        let device = self
+            .device
+            .upgrade()
+            .ok_or_else(|| Error::new(vk::Result::ERROR_DEVICE_LOST, "the device is gone"))?;
+        Ok(Arc::new(Variant::new(&device, &p, &self.places)?))
+    }
+
+    /// The program of a compute shader.
+    ///
+    /// # Errors
+    /// When it does not compile.
+    pub fn compute(&self) -> Result<Arc<Variant>> {
+        let Variants::Compute(slot) = &self.variants else { return Err(wrong_stage()) };
+        if let Some(v) = slot.get() {
+            return Ok(v.clone());
+        }
+        let v = self.compile(&Interface::Compute)?;
+        Ok(slot.get_or_init(|| v).clone())
+    }
+
+    /// The variant of a vertex shader for a state.
+    ///
+    /// # Errors
+    /// When it does not compile.
+    pub fn vertex(&self, key: &VertexKey) -> Result<Arc<Variant>> {
+        let Variants::Vertex(map) = &self.variants else { return Err(wrong_stage()) };
+        if let Some(v) = map.read().unwrap_or_else(PoisonError::into_inner).get(key) {
+            return Ok(v.clone());
+        }
+        let v = self.compile(&Interface::Vertex(Vertex {
+            attributes: Attributes::Fetch(key.attributes.clone()),
+            results: VertexResults::Store,
+            multiview: key.multiview,
+        }))?;
+        Ok(map
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .entry(key.clone())
+            .or_insert(v)
+            .clone())
+    }
+
+    /// The variant of a fragment shader for a state.
+    ///
+    /// # Errors
+    /// When it does not compile.
+    pub fn fragment(&self, key: &FragmentKey) -> Result<Arc<Variant>> {
+        let Variants::Fragment(list) = &self.variants else { return Err(wrong_stage()) };
+        let find = |list: &[(FragmentKey, Arc<Variant>)]| {
+            list.iter().find(|v| v.0 == *key).map(|v| v.1.clone())
+        };
+        if let Some(v) = find(&list.read().unwrap_or_else(PoisonError::into_inner)) {
+            return Ok(v);
+        }
+        let v = self.compile(&Interface::Fragment(Fragment {
+            behind: None,
+            first_coefficient: 0,
+            colours: Colours::Tile(Box::new(key.tile.clone())),
+            per_sample: key.per_sample,
+            prolog: key.prolog,
+        }))?;
+        list.write().unwrap_or_else(PoisonError::into_inner).push((key.clone(), v.clone()));
+        Ok(v)
+    }
+}
+
+fn wrong_stage() -> Error {
+    Error::new(vk::Result::ERROR_UNKNOWN, "a shader of another stage")
+}

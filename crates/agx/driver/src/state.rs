@@ -1,0 +1,270 @@
+//! Fixed-function state: from the API's terms to the hardware's.
+
+use tepui_agx_compiler::abi::tile::Blend;
+use tepui_agx_packets::{ppp, render};
+use tepui_passes::lower_blend::{Combine, Equation, Factor, Location, Weight};
+use tepui_vulkan::state::GraphicsState;
+use tepui_vulkan::{Error, Result, vk};
+
+use crate::device::packet;
+use crate::encoder::Render;
+
+/// Places of samples in sixteenths of a pixel: Vulkan's standard locations.
+pub fn sample_places(samples: u8) -> [[u32; 2]; 4] {
+    match samples {
+        2 => [[12, 12], [4, 4], [8, 8], [8, 8]],
+        4 => [[6, 2], [14, 6], [2, 10], [10, 14]],
+        _ => [[8, 8]; 4],
+    }
+}
+
+/// A comparison.
+pub fn zs_func(op: vk::CompareOp) -> ppp::ZsFunc {
+    match op {
+        vk::CompareOp::LESS => ppp::ZsFunc::Less,
+        vk::CompareOp::EQUAL => ppp::ZsFunc::Equal,
+        vk::CompareOp::LESS_OR_EQUAL => ppp::ZsFunc::Lequal,
+        vk::CompareOp::GREATER => ppp::ZsFunc::Greater,
+        vk::CompareOp::NOT_EQUAL => ppp::ZsFunc::NotEqual,
+        vk::CompareOp::GREATER_OR_EQUAL => ppp::ZsFunc::Gequal,
+        vk::CompareOp::ALWAYS => ppp::ZsFunc::Always,
+        _ => ppp::ZsFunc::Never,
+    }
+}
+
+fn stencil_op(op: vk::StencilOp) -> ppp::StencilOp {
+    match op {
+        vk::StencilOp::ZERO => ppp::StencilOp::Zero,
+        vk::StencilOp::REPLACE => ppp::StencilOp::Replace,
+        vk::StencilOp::INCREMENT_AND_CLAMP => ppp::StencilOp::IncrSat,
+        vk::StencilOp::DECREMENT_AND_CLAMP => ppp::StencilOp::DecrSat,
+        vk::StencilOp::INVERT => ppp::StencilOp::Invert,
+        vk::StencilOp::INCREMENT_AND_WRAP => ppp::StencilOp::IncrWrap,
+        vk::StencilOp::DECREMENT_AND_WRAP => ppp::StencilOp::DecrWrap,
+        _ => ppp::StencilOp::Keep,
+    }
+}
+
+/// Stencil test of a face.
+pub fn stencil(s: &GraphicsState, face: usize, has_stencil: bool) -> ppp::FragmentStencil {
+    if !has_stencil || !s.stencil_test {
+        return ppp::FragmentStencil { compare: ppp::ZsFunc::Always, ..Default::default() };
+    }
+    let st = &s.stencil[face];
+    ppp::FragmentStencil {
+        write_mask: u64::from(s.stencil_write_mask[face] & 0xff) as _,
+        read_mask: u64::from(s.stencil_compare_mask[face] & 0xff) as _,
+        depth_pass: stencil_op(st.pass),
+        depth_fail: stencil_op(st.depth_fail),
+        stencil_fail: stencil_op(st.fail),
+        compare: zs_func(st.compare),
+    }
+}
+
+/// Whether lines are drawn.
+pub fn is_line(s: &GraphicsState) -> bool {
+    use vk::PrimitiveTopology as T;
+    matches!(s.topology, T::LINE_LIST | T::LINE_STRIP)
+        || is_polygon(s) && s.polygon_mode == vk::PolygonMode::LINE
+}
+
+fn is_polygon(s: &GraphicsState) -> bool {
+    use vk::PrimitiveTopology as T;
+    matches!(s.topology, T::TRIANGLE_LIST | T::TRIANGLE_STRIP | T::TRIANGLE_FAN)
+}
+
+/// The type of what is rasterised.
+pub fn object_type(s: &GraphicsState) -> ppp::ObjectType {
+    use vk::PrimitiveTopology as T;
+    match (s.topology, s.polygon_mode) {
+        (T::POINT_LIST, _) => ppp::ObjectType::PointSpriteUv01,
+        (T::LINE_LIST | T::LINE_STRIP, _) => ppp::ObjectType::Line,
+        (_, vk::PolygonMode::LINE) => ppp::ObjectType::LineFilledTriangle,
+        (_, vk::PolygonMode::POINT) => ppp::ObjectType::PointFilledTriangle,
+        _ => ppp::ObjectType::Triangle,
+    }
+}
+
+/// Culling and clipping.
+pub fn cull(s: &GraphicsState, provoking: u8, samples: u8) -> ppp::Cull {
+    let clip = s.depth_clip.unwrap_or(!s.depth_clamp);
+    ppp::Cull {
+        cull_front: s.cull_mode.contains(vk::CullModeFlags::FRONT),
+        cull_back: s.cull_mode.contains(vk::CullModeFlags::BACK),
+        flat_shading_vertex: match provoking {
+            0 => ppp::PppVertex::Vertex0,
+            1 => ppp::PppVertex::Vertex1,
+            _ => ppp::PppVertex::Vertex2,
+        },
+        depth_clip: clip,
+        depth_clamp: !clip,
+        // source: Mesa, hk_cmd_draw.c, primitive_msaa
+        primitive_msaa: is_line(s) && samples > 1,
+        front_face_ccw: s.front_face == vk::FrontFace::COUNTER_CLOCKWISE,
+        rasterizer_discard: s.discard,
+    }
+}
+
+/// A viewport.
+pub fn viewport(s: &GraphicsState, k: usize) -> ppp::Viewport {
+    let v = s.viewports[k];
+    let (near, far) = (v.min_depth, v.max_depth);
+    // Depth in clip space from -w to w is brought to 0 to w by the transform. source: Mesa, hk_flush_vp_state
+    let (translate_z, scale_z) = match s.negative_one_to_one {
+        true => (0.5 * (near + far), 0.5 * (far - near)),
+        false => (near, far - near),
+    };
+    ppp::Viewport {
+        translate_x: v.x + v.width / 2.0,
+        scale_x: v.width / 2.0,
+        translate_y: v.y + v.height / 2.0,
+        scale_y: v.height / 2.0,
+        translate_z,
+        scale_z,
+    }
+}
+
+/// The rectangle of pixels that a viewport's primitives are drawn to: left, top, right, bottom.
+fn rectangle(s: &GraphicsState, k: usize, r: &Render) -> [u32; 4] {
+    let v = s.viewports[k];
+    let (x0, x1) = (v.x.min(v.x + v.width), v.x.max(v.x + v.width));
+    let (y0, y1) = (v.y.min(v.y + v.height), v.y.max(v.y + v.height));
+    // Primitives wider than a point reach beyond the viewport. source: Mesa, hk_flush_vp_state
+    let grow = if is_polygon(s) && s.polygon_mode == vk::PolygonMode::FILL { 0.0 } else { 32.0 };
+    let sc = if k < s.scissor_count as usize { s.scissors[k] } else { s.scissors[0] };
+    let area = r.area;
+    let clamp = |v: f32, most: u32| v.max(0.0).min(most as f32) as u32;
+    let left = clamp((x0 - grow).floor(), r.size[0])
+        .max(sc.offset.x.max(0) as u32)
+        .max(area.offset.x.max(0) as u32);
+    let top = clamp((y0 - grow).floor(), r.size[1])
+        .max(sc.offset.y.max(0) as u32)
+        .max(area.offset.y.max(0) as u32);
+    let end = |o: i32, e: u32| (i64::from(o) + i64::from(e)).clamp(0, i64::from(u32::MAX)) as u32;
+    let right = clamp((x1 + grow).ceil(), r.size[0])
+        .min(end(sc.offset.x, sc.extent.width))
+        .min(end(area.offset.x, area.extent.width));
+    let bottom = clamp((y1 + grow).ceil(), r.size[1])
+        .min(end(sc.offset.y, sc.extent.height))
+        .min(end(area.offset.y, area.extent.height));
+    [left, top, right.max(left), bottom.max(top)]
+}
+
+/// A scissor with the range of depth.
+pub fn scissor(s: &GraphicsState, k: usize, r: &Render) -> Result<[u8; 16]> {
+    let [min_x, min_y, max_x, max_y] = rectangle(s, k, r);
+    let v = s.viewports[k];
+    let clamps = !s.depth_clip.unwrap_or(!s.depth_clamp) || s.depth_clamp;
+    let (min_z, max_z) = match clamps {
+        true => (v.min_depth.min(v.max_depth), v.min_depth.max(v.max_depth)),
+        false => (0.0, 1.0),
+    };
+    render::Scissor { max_x, min_x, max_y, min_y, min_z, max_z }.pack().map_err(packet)
+}
+
+/// The tiles that a viewport's rectangle touches.
+pub fn region(s: &GraphicsState, k: usize, r: &Render) -> ppp::RegionClip {
+    let [left, top, right, bottom] = rectangle(s, k, r);
+    let min = |v: u32| (v / 32).min(511);
+    let max = |v: u32, from: u32| v.div_ceil(32).max(min(from) + 1).min(512);
+    ppp::RegionClip {
+        max_x: max(right, left),
+        min_x: min(left),
+        enable: true,
+        max_y: max(bottom, top),
+        min_y: min(top),
+    }
+}
+
+/// Depth bias.
+pub fn depth_bias(s: &GraphicsState, _depth_16: bool) -> render::DepthBias {
+    let [constant, clamp, slope_scale] = s.depth_bias;
+    render::DepthBias { depth_bias: constant, slope_scale, clamp }
+}
+
+fn weight(factor: i32) -> Result<Weight> {
+    use vk::BlendFactor as F;
+    let (factor, inverted) = match F::from_raw(factor) {
+        F::ZERO => (Factor::Zero, false),
+        F::ONE => (Factor::One, false),
+        F::SRC_COLOR => (Factor::Source, false),
+        F::ONE_MINUS_SRC_COLOR => (Factor::Source, true),
+        F::DST_COLOR => (Factor::Destination, false),
+        F::ONE_MINUS_DST_COLOR => (Factor::Destination, true),
+        F::SRC_ALPHA => (Factor::SourceAlpha, false),
+        F::ONE_MINUS_SRC_ALPHA => (Factor::SourceAlpha, true),
+        F::DST_ALPHA => (Factor::DestinationAlpha, false),
+        F::ONE_MINUS_DST_ALPHA => (Factor::DestinationAlpha, true),
+        F::CONSTANT_COLOR => (Factor::Constant, false),
+        F::ONE_MINUS_CONSTANT_COLOR => (Factor::Constant, true),
+        F::CONSTANT_ALPHA => (Factor::ConstantAlpha, false),
+        F::ONE_MINUS_CONSTANT_ALPHA => (Factor::ConstantAlpha, true),
+        F::SRC_ALPHA_SATURATE => (Factor::SourceAlphaSaturate, false),
+        F::SRC1_COLOR => (Factor::Source1, false),
+        F::ONE_MINUS_SRC1_COLOR => (Factor::Source1, true),
+        F::SRC1_ALPHA => (Factor::Source1Alpha, false),
+        F::ONE_MINUS_SRC1_ALPHA => (Factor::Source1Alpha, true),
+        other => return Err(Error::unsupported(format!("blend factor {}", other.as_raw()))),
+    };
+    Ok(Weight { factor, inverted })
+}
+
+fn equation([source, destination, op]: [i32; 3]) -> Result<Equation> {
+    use vk::BlendOp as O;
+    let combine = match O::from_raw(op) {
+        O::ADD => Combine::Add,
+        O::SUBTRACT => Combine::Subtract,
+        O::REVERSE_SUBTRACT => Combine::ReverseSubtract,
+        O::MIN => Combine::Min,
+        O::MAX => Combine::Max,
+        other => return Err(Error::unsupported(format!("blend operation {}", other.as_raw()))),
+    };
+    Ok(Equation { source: weight(source)?, destination: weight(destination)?, combine })
+}
+
+/// Blending of all attachments.
+pub fn blend(s: &GraphicsState) -> Result<Blend> {
+    let mut out = Blend {
+        logic: s.logic_op_enable.then(|| logic(s.logic_op)),
+        alpha_to_coverage: s.alpha_to_coverage && s.samples > 1,
+        alpha_to_one: s.alpha_to_one,
+        ..Blend::default()
+    };
+    for (k, l) in out.locations.iter_mut().enumerate() {
+        let blends = s.blend_enable >> k & 1 != 0;
+        let writes = s.write_enable >> k & 1 != 0;
+        *l = Location {
+            equations: match blends {
+                true => Some([equation(s.blend[k].colour)?, equation(s.blend[k].alpha)?]),
+                false => None,
+            },
+            write_mask: if writes { s.write_mask[k] & 0xf } else { 0 },
+        };
+    }
+    Ok(out)
+}
+
+/// The truth table of a logic operation: bit `s + 2 d` for source bit s and destination bit d.
+fn logic(op: vk::LogicOp) -> u8 {
+    use vk::LogicOp as L;
+    let f: fn(u8, u8) -> u8 = match op {
+        L::CLEAR => |_, _| 0,
+        L::AND => |s, d| s & d,
+        L::AND_REVERSE => |s, d| s & !d,
+        L::COPY => |s, _| s,
+        L::AND_INVERTED => |s, d| !s & d,
+        L::NO_OP => |_, d| d,
+        L::XOR => |s, d| s ^ d,
+        L::OR => |s, d| s | d,
+        L::NOR => |s, d| !(s | d),
+        L::EQUIVALENT => |s, d| !(s ^ d),
+        L::INVERT => |_, d| !d,
+        L::OR_REVERSE => |s, d| s | !d,
+        L::COPY_INVERTED => |s, _| !s,
+        L::OR_INVERTED => |s, d| !s | d,
+        L::NAND => |s, d| !(s & d),
+        _ => |_, _| 0xff,
+    };
+    // Bit n of the table: source in bit 0 of n, destination in bit 1.
+    f(0b1010, 0b1100) & 0xf
+}

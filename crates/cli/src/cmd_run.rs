@@ -1,0 +1,95 @@
+//! `tepui run`: runs a program with Tepui's own Vulkan driver.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use tepui_gpus::{Feature, Gpu, vulkan};
+
+use crate::library::{ICD, unpack};
+
+/// Arguments of `tepui run`.
+#[derive(clap::Args)]
+#[command(
+    about = "Runs a program with Tepui's own Vulkan driver on a virtual GPU",
+    long_about = "Runs PROGRAM with Tepui's Vulkan driver as the only one that the Vulkan loader finds. The driver \
+        compiles shaders with Tepui's compiler and submits to a virtual GPU in the same process, through \
+        the kernel's interface.\n\n\
+        The program replaces this process, so that its exit status, signals and standard streams are \
+        its own; programs that it starts have the driver too. Nothing is written to standard output. A \
+        GPU fault is reported on standard error, and the device is lost.",
+    after_help = "Examples:\n  \
+        tepui run --gpu m1 -- vulkaninfo --summary\n  \
+        tepui run --gpu m1 --check -- ./my-vulkan-program\n  \
+        tepui run --capture /tmp/cap -- ./my-vulkan-program && tepui decode /tmp/cap\n  \
+        tools/mesa xvfb -- tepui run --gpu m1 -- tools/mesa run --icd none -- vkcube\n\n\
+        `tepui gpus` lists the GPUs.\n\n\
+        Environment:\n  \
+        TEPUI_ICD_LIB    the driver to use instead of the command's own\n  \
+        TEPUI_DEBUG      words, with commas between, that make the driver explain itself: errors, stats,\n  \
+        \x20                shaders, ir, commands, submit, sync\n  \
+        VK_DRIVER_FILES, VK_ICD_FILENAMES  set to the driver's manifest\n  \
+        TEPUI_*          set for the driver: VULKAN_GPU, CHECK, THREADS, ABORT_ON_FAULT, CAPTURE"
+)]
+pub struct Args {
+    /// The GPU.
+    #[arg(long, value_name = "GPU", default_value = "m1",
+          value_parser = crate::gpu::with(Feature::Compiler))]
+    gpu: Gpu,
+    /// Report errors that silicon does not: reads of unwritten memory and registers, and uses of
+    /// loads without a wait.
+    #[arg(long)]
+    check: bool,
+    /// Save captures to this directory, one file per process, for `tepui decode` and `tepui replay`.
+    #[arg(long, value_name = "DIR")]
+    capture: Option<PathBuf>,
+    /// Worker threads of the model; 0 means one per core.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    threads: usize,
+    /// Abort the program (SIGABRT) at a GPU fault.
+    #[arg(long)]
+    abort_on_fault: bool,
+    /// The program and its arguments.
+    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
+    program: Vec<OsString>,
+}
+
+/// Runs the command: executes the program in place of this process. Returns only if that fails.
+pub fn run(args: &Args) -> ExitCode {
+    let mut command = match command(args) {
+        Ok(command) => command,
+        Err(message) => {
+            eprintln!("tepui run: {message}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let error = command.exec();
+    eprintln!("tepui run: {}: {error}", command.get_program().display());
+    // The exit statuses of `env` and of shells.
+    ExitCode::from(if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 })
+}
+
+/// The program with its arguments and the environment variables of loader and driver.
+fn command(args: &Args) -> Result<Command, String> {
+    let library = ICD.find()?;
+    let cache = ICD.cache()?;
+    let manifest = vulkan_tepui::manifest(&library);
+    let manifest = unpack(manifest.as_bytes(), &cache, "tepui_icd.json")
+        .map_err(|error| format!("{}: {error}", cache.display()))?;
+    let (program, arguments) = args.program.split_first().ok_or("no program")?;
+    let mut command = Command::new(program);
+    command.args(arguments);
+    command.env("VK_DRIVER_FILES", &manifest).env("VK_ICD_FILENAMES", &manifest);
+    command.env(vulkan::GPU_VARIABLE, args.gpu.id());
+    command.env(vulkan::CHECK_VARIABLE, if args.check { "1" } else { "0" });
+    command.env(vulkan::THREADS_VARIABLE, args.threads.to_string());
+    command.env(vulkan::ABORT_VARIABLE, if args.abort_on_fault { "1" } else { "0" });
+    if let Some(directory) = &args.capture {
+        let absolute = std::path::absolute(directory)
+            .and_then(|path| std::fs::create_dir_all(&path).map(|()| path))
+            .map_err(|error| format!("{}: {error}", directory.display()))?;
+        command.env(tepui_capture::CAPTURE_VARIABLE, absolute);
+    }
+    Ok(command)
+}

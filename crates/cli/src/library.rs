@@ -1,0 +1,159 @@
+//! Finds the dynamic libraries that the command gives to other programs: the file beside the command, else a
+//! copy embedded in the command.
+//!
+//! `cargo build` puts the libraries beside the command, but `cargo install` installs only the command. So
+//! the command embeds them and writes one to the user's cache if there is no file beside it.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use xxhash_rust::xxh3::xxh3_64;
+
+/// A library.
+pub struct Library {
+    /// Name of the file.
+    name: &'static str,
+    /// The environment variable that names another file.
+    variable: &'static str,
+    /// The folder for its copies in the user's cache.
+    folder: &'static str,
+    embedded: fn() -> &'static [u8],
+}
+
+/// What `tepui shim` preloads.
+pub const SHIM: Library = Library {
+    name: "libtepui_drm_shim.so",
+    variable: "TEPUI_SHIM_LIB",
+    folder: "tepui/shim",
+    embedded: shim,
+};
+
+/// The Vulkan driver that `tepui run` names to the loader.
+pub const ICD: Library = Library {
+    name: "libvulkan_tepui.so",
+    variable: "TEPUI_ICD_LIB",
+    folder: "tepui/icd",
+    embedded: icd,
+};
+
+// An assembler directive instead of `include_bytes` reads the file when code is generated, so that
+// `cargo check`, which does not build the library, works. The library is a dependency, so cargo
+// links it before it compiles this crate.
+macro_rules! embed {
+    ($function:ident, $path:expr, $begin:ident, $end:ident) => {
+        #[cfg(target_os = "linux")]
+        std::arch::global_asm!(
+            concat!(".pushsection .rodata.", stringify!($begin), ", \"a\", @progbits"),
+            ".balign 16",
+            concat!(".globl ", stringify!($begin)),
+            concat!(stringify!($begin), ":"),
+            concat!(".incbin \"", $path, "\""),
+            concat!(".globl ", stringify!($end)),
+            concat!(stringify!($end), ":"),
+            ".popsection",
+        );
+
+        /// The library's bytes.
+        #[cfg(target_os = "linux")]
+        fn $function() -> &'static [u8] {
+            unsafe extern "C" {
+                static $begin: u8;
+                static $end: u8;
+            }
+            let (begin, end) = (&raw const $begin, &raw const $end);
+            // SAFETY: the labels enclose constant bytes of one section, defined above.
+            unsafe { std::slice::from_raw_parts(begin, end.offset_from_unsigned(begin)) }
+        }
+
+        #[cfg(not(target_os = "linux"))]
+        fn $function() -> &'static [u8] {
+            &[]
+        }
+    };
+}
+
+embed!(shim, env!("TEPUI_SHIM_BUILT"), tepui_shim_library_begin, tepui_shim_library_end);
+embed!(icd, env!("TEPUI_ICD_BUILT"), tepui_icd_library_begin, tepui_icd_library_end);
+
+impl Library {
+    /// The path of the library: the file that its variable names, else the file in `deps` beside this
+    /// command, where cargo puts it, or beside the command, else the copy in the user's cache.
+    ///
+    /// # Errors
+    /// The file does not exist or cannot be written.
+    pub fn find(&self) -> Result<PathBuf, String> {
+        let Library { name, variable, .. } = self;
+        if let Some(path) = std::env::var_os(variable).filter(|path| !path.is_empty()) {
+            let path = PathBuf::from(path);
+            // Absolute, because the program may change its working directory before it starts another.
+            return std::path::absolute(&path)
+                .ok()
+                .filter(|path| path.is_file())
+                .ok_or_else(|| format!("{}: no such file ({variable})", path.display()));
+        }
+        let exe =
+            std::env::current_exe().map_err(|error| format!("this command's path: {error}"))?;
+        let folder = exe.parent().ok_or("this command has no folder")?;
+        let beside = [folder.join("deps").join(name), folder.join(name)];
+        match beside.into_iter().find(|path| path.is_file()) {
+            Some(path) => Ok(path),
+            None => {
+                let cache = self.cache()?;
+                unpack((self.embedded)(), &cache, name).map_err(|error| {
+                    format!("{}: {error}; set {variable} to the path of {name}", cache.display())
+                })
+            }
+        }
+    }
+
+    /// The user's cache for files of the library.
+    ///
+    /// # Errors
+    /// The environment names none.
+    pub fn cache(&self) -> Result<PathBuf, String> {
+        let variable = |name| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+        let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
+        Ok(cache.ok_or("neither XDG_CACHE_HOME nor HOME is set")?.join(self.folder))
+    }
+}
+
+/// Writes a file to a folder, under its name with a hash of its contents. A file that exists is kept
+/// if its contents are the same.
+///
+/// # Errors
+/// The folder or the file cannot be written.
+pub fn unpack(contents: &[u8], folder: &Path, name: &str) -> io::Result<PathBuf> {
+    let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
+    let path = folder.join(format!("{stem}-{:016x}.{extension}", xxh3_64(contents)));
+    if std::fs::read(&path).is_ok_and(|bytes| bytes == contents) {
+        return Ok(path);
+    }
+    std::fs::create_dir_all(folder)?;
+    // Another process may write it at the same time, so each writes its own file and renames it.
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(contents)?;
+    file.persist(&path).map_err(|error| error.error)?;
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_carries_the_libraries() {
+        for library in [SHIM, ICD] {
+            let embedded = (library.embedded)();
+            assert!(embedded.starts_with(b"\x7fELF"), "{}: {} bytes", library.name, embedded.len());
+            let folder = tempfile::tempdir().unwrap();
+            let path = unpack(embedded, folder.path(), library.name).unwrap();
+            assert_eq!(path.extension().unwrap(), "so");
+            assert_eq!(std::fs::read(&path).unwrap(), embedded);
+            // A damaged copy is replaced.
+            std::fs::write(&path, b"x").unwrap();
+            assert_eq!(unpack(embedded, folder.path(), library.name).unwrap(), path);
+            assert_eq!(std::fs::read(&path).unwrap(), embedded);
+        }
+        assert_ne!((SHIM.embedded)().len(), (ICD.embedded)().len());
+    }
+}

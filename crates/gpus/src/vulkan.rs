@@ -1,0 +1,96 @@
+//! Physical devices for the Vulkan driver: a virtual GPU of this process, or the render nodes of the machine.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use tepui_agx_driver::Physical;
+use tepui_drm::client::RenderNode;
+use tepui_drm::device::VirtualDevice;
+use tepui_vulkan::physical::Family;
+use tepui_vulkan::{Error, vk};
+
+use crate::device::{DeviceOptions, device};
+use crate::{Feature, Gpu};
+
+/// Names the virtual GPU, as `tepui gpus` does; without it, render nodes come first and the M1 last.
+pub const GPU_VARIABLE: &str = "TEPUI_VULKAN_GPU";
+/// Turns on the model's checks.
+pub const CHECK_VARIABLE: &str = "TEPUI_CHECK";
+/// Ends the process when the GPU faults.
+pub const ABORT_VARIABLE: &str = "TEPUI_ABORT_ON_FAULT";
+/// Worker threads of the model.
+pub const THREADS_VARIABLE: &str = "TEPUI_THREADS";
+
+/// The virtual GPU that stands in where the machine has none.
+const DEFAULT: &str = "m1";
+
+/// The physical devices of this process: the virtual GPU that [`GPU_VARIABLE`] names; without it the machine's render nodes that a
+/// family has a driver for, or the virtual M1 if there are none.
+pub fn devices() -> Vec<Arc<dyn Family>> {
+    let named = std::env::var(GPU_VARIABLE).ok().filter(|n| !n.is_empty());
+    if named.is_none() {
+        let nodes = nodes();
+        if !nodes.is_empty() {
+            return nodes;
+        }
+    }
+    let name = named.as_deref().unwrap_or(DEFAULT);
+    match virtual_device(name) {
+        Ok(device) => vec![device],
+        Err(why) => {
+            eprintln!("tepui: {GPU_VARIABLE}: {why}");
+            Vec::new()
+        }
+    }
+}
+
+fn is_set(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|v| v == "1")
+}
+
+fn virtual_device(name: &str) -> Result<Arc<dyn Family>, String> {
+    let gpu: Gpu = name.parse().map_err(|e: crate::UnknownGpu| e.to_string())?;
+    let gpu = gpu.require(Feature::Compiler).map_err(|e| e.to_string())?;
+    let Gpu::Agx(chip) = gpu else {
+        return Err(format!("there is no Vulkan driver for {}", gpu.id()));
+    };
+    // One device for all instances of the process, opened as often as the program asks: what is exported from one is imported by
+    // another. The environment names one GPU.
+    static DEVICE: OnceLock<Arc<dyn VirtualDevice>> = OnceLock::new();
+    let open = move || {
+        let failed = |why: String| Error::new(vk::Result::ERROR_INITIALIZATION_FAILED, why);
+        let made = match DEVICE.get() {
+            Some(d) => d.clone(),
+            None => {
+                let options = DeviceOptions {
+                    threads: std::env::var(THREADS_VARIABLE)
+                        .ok()
+                        .and_then(|n| n.parse().ok())
+                        .unwrap_or(0),
+                    check: is_set(CHECK_VARIABLE),
+                    abort_on_fault: is_set(ABORT_VARIABLE),
+                    ..DeviceOptions::default()
+                };
+                let new = device(gpu, &options).map_err(|e| failed(e.to_string()))?;
+                DEVICE.get_or_init(|| new).clone()
+            }
+        };
+        Ok(RenderNode::Virtual(made.open()))
+    };
+    Ok(Arc::new(Physical::new(chip, Box::new(open))))
+}
+
+/// Render nodes of the machine whose kernel driver a family has a driver for.
+fn nodes() -> Vec<Arc<dyn Family>> {
+    let paths = (128..192).map(|n| PathBuf::from(format!("/dev/dri/renderD{n}")));
+    let mut all: Vec<Arc<dyn Family>> = Vec::new();
+    for path in paths {
+        let Ok(node) = RenderNode::open(&path) else { continue };
+        let Ok(chip) = tepui_agx_driver::chip(&node) else { continue };
+        let open = move || {
+            RenderNode::open(&path).map_err(|e| Error::kernel("opening the render node", e))
+        };
+        all.push(Arc::new(Physical::new(chip, Box::new(open))));
+    }
+    all
+}

@@ -1,0 +1,574 @@
+//! What a GPU family's driver does for the runtime.
+//!
+//! The runtime keeps objects, state and order; a [`Backend`] lays out images, writes descriptors, compiles shaders and
+//! encodes commands. Its types stand in the runtime's objects, so that nothing is looked up or cast on the way.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use tepui_format::Format;
+use tepui_ir::Shader;
+use vulkanalia_sys as vk;
+
+use crate::chain::Answers;
+use crate::command::CommandState;
+use crate::descriptor::{DescriptorType, SetLayout};
+use crate::error::Result;
+use crate::state::GraphicsState;
+
+/// A sync object of the kernel, and a point of it; 0 for binary ones.
+pub type SyncPoint = (u32, u64);
+
+/// What a physical device says about itself.
+pub struct PhysicalInfo {
+    /// Properties of Vulkan 1.0.
+    pub properties: vk::PhysicalDeviceProperties,
+    /// Features of Vulkan 1.0.
+    pub features: vk::PhysicalDeviceFeatures,
+    /// Properties in extension chains.
+    pub property_chain: Answers,
+    /// Features in extension chains.
+    pub feature_chain: Answers,
+    /// Device extensions: name and version. Promoted ones stay listed, as clients look for their names.
+    pub extensions: Vec<(&'static str, u32)>,
+    /// Heaps and types of memory.
+    pub memory: vk::PhysicalDeviceMemoryProperties,
+    /// Queue families.
+    pub queues: Vec<vk::QueueFamilyProperties>,
+    /// What each format can do.
+    pub formats: fn(Format) -> FormatFeatures,
+    /// Layouts that images of a format may be shared in between devices, as DRM format modifiers.
+    pub modifiers: &'static [u64],
+    /// Largest size in bytes of a memory allocation.
+    pub max_memory_bytes: u64,
+}
+
+/// What a format can do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FormatFeatures {
+    /// Linear images.
+    pub linear: vk::FormatFeatureFlags2,
+    /// Images whose layout the driver chooses.
+    pub optimal: vk::FormatFeatureFlags2,
+    /// Buffers.
+    pub buffer: vk::FormatFeatureFlags2,
+    /// Counts of samples that attachments may have.
+    pub samples: vk::SampleCountFlags,
+}
+
+/// An image to lay out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImageInfo {
+    /// 1D, 2D or 3D.
+    pub image_type: vk::ImageType,
+    /// Format.
+    pub format: Format,
+    /// Size of level 0 in pixels.
+    pub extent: [u32; 3],
+    /// Mip levels.
+    pub levels: u32,
+    /// Array layers.
+    pub layers: u32,
+    /// Samples of a pixel.
+    pub samples: u32,
+    /// What it is used for.
+    pub usage: vk::ImageUsageFlags,
+    /// Creation flags.
+    pub flags: vk::ImageCreateFlags,
+    /// Rows of pixels one behind the other.
+    pub linear: bool,
+    /// Bytes from row to row of a linear image; the driver's choice when `None`.
+    pub stride: Option<u32>,
+}
+
+/// Where a level of a layer lies in an image.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Subresource {
+    /// First byte.
+    pub offset: u64,
+    /// Bytes.
+    pub size: u64,
+    /// Bytes from row to row.
+    pub row_pitch: u64,
+    /// Bytes from layer to layer.
+    pub array_pitch: u64,
+    /// Bytes from slice to slice.
+    pub depth_pitch: u64,
+}
+
+/// An image view to describe.
+pub struct ViewInfo<'a, B: Backend> {
+    /// Layout of the image.
+    pub image: &'a B::Image,
+    /// What the image is.
+    pub image_info: &'a ImageInfo,
+    /// GPU address of the image.
+    pub address: u64,
+    /// Shape that shaders see.
+    pub view_type: vk::ImageViewType,
+    /// Format that shaders see.
+    pub format: Format,
+    /// Sources of the four components.
+    pub swizzle: [vk::ComponentSwizzle; 4],
+    /// Levels and layers; counts are resolved.
+    pub range: vk::ImageSubresourceRange,
+    /// Usage of the view.
+    pub usage: vk::ImageUsageFlags,
+    /// Smallest level of detail that is sampled.
+    pub min_lod: f32,
+}
+
+/// A sampler to describe.
+#[derive(Clone, Copy, Debug)]
+pub struct SamplerInfo {
+    /// Core state.
+    pub core: vk::SamplerCreateInfo,
+    /// Custom border colour, as bits, and whether it is of integers.
+    pub border: Option<[u32; 4]>,
+    /// Reduction of filtered texels.
+    pub reduction: vk::SamplerReductionMode,
+}
+
+/// What is written into a descriptor.
+pub enum Descriptor<'a, B: Backend> {
+    /// Nothing: reads give zeros.
+    Null,
+    /// A range of memory.
+    Buffer {
+        /// GPU address.
+        address: u64,
+        /// Bytes.
+        size: u64,
+    },
+    /// A texel buffer.
+    BufferView(&'a B::BufferView),
+    /// An image, a sampler or both; what is absent stays as it is in memory.
+    Image {
+        /// The image.
+        view: Option<&'a B::View>,
+        /// The sampler.
+        sampler: Option<&'a B::Sampler>,
+    },
+}
+
+/// A shader on its way to machine code.
+pub struct ShaderInfo<'a, B: Backend> {
+    /// The shader, specialised.
+    pub ir: Shader,
+    /// Set layouts by number.
+    pub sets: &'a [Option<Arc<SetLayout<B>>>],
+    /// Out-of-bounds accesses of buffers are defined.
+    pub robust: bool,
+    /// State that is known when the pipeline is made; `None` for compute shaders and libraries without it.
+    pub state: Option<&'a GraphicsState>,
+    /// The subgroup size must be the whole one.
+    pub name: Option<&'a str>,
+}
+
+/// A draw.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Draw {
+    /// Counts are known.
+    Direct {
+        /// Vertices or indices.
+        count: u32,
+        /// Instances.
+        instances: u32,
+        /// First vertex or index.
+        first: u32,
+        /// What is added to indices.
+        vertex_offset: i32,
+        /// First instance.
+        first_instance: u32,
+        /// Indices come from the index buffer.
+        indexed: bool,
+        /// Number of the draw in a multi-draw.
+        draw_index: u32,
+    },
+    /// Counts are in memory.
+    Indirect {
+        /// GPU address of the first draw's parameters.
+        address: u64,
+        /// At most so many draws.
+        count: u32,
+        /// Bytes from draw to draw.
+        stride: u32,
+        /// GPU address of the number of draws.
+        count_address: Option<u64>,
+        /// Indices come from the index buffer.
+        indexed: bool,
+    },
+}
+
+/// What a dispatch runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dispatch {
+    /// First workgroup and workgroups in each direction.
+    Direct([u32; 3], [u32; 3]),
+    /// GPU address of the workgroups in each direction.
+    Indirect(u64),
+}
+
+/// One attachment of a rendering.
+pub struct Attachment<B: Backend> {
+    /// Image.
+    pub image: Arc<ImageRef<B>>,
+    /// What happens to the contents before.
+    pub load: vk::AttachmentLoadOp,
+    /// What happens to the contents after.
+    pub store: vk::AttachmentStoreOp,
+    /// The clear value, as four words; for depth the first, for stencil the second.
+    pub clear: [u32; 4],
+    /// The image that samples are resolved to, and how.
+    pub resolve: Option<(Arc<ImageRef<B>>, vk::ResolveModeFlags)>,
+}
+
+impl<B: Backend> Clone for Attachment<B> {
+    fn clone(&self) -> Self {
+        Attachment {
+            image: self.image.clone(),
+            load: self.load,
+            store: self.store,
+            clear: self.clear,
+            resolve: self.resolve.clone(),
+        }
+    }
+}
+
+/// A level and a range of layers of an image, in a format.
+pub struct ImageRef<B: Backend> {
+    /// Layout of the image.
+    pub image: Arc<B::Image>,
+    /// What the image is.
+    pub info: ImageInfo,
+    /// GPU address of the image.
+    pub address: u64,
+    /// Format of the view.
+    pub format: Format,
+    /// Level.
+    pub level: u32,
+    /// First layer, or first slice of a 3D image.
+    pub layer: u32,
+    /// Layers.
+    pub layers: u32,
+}
+
+impl<B: Backend> ImageRef<B> {
+    /// Width and height of the level in pixels.
+    pub fn extent(&self) -> [u32; 2] {
+        [0, 1].map(|k| (self.info.extent[k] >> self.level).max(1))
+    }
+}
+
+impl<B: Backend> Clone for Rendering<B> {
+    fn clone(&self) -> Self {
+        Rendering {
+            area: self.area,
+            layers: self.layers,
+            view_mask: self.view_mask,
+            colours: self.colours.clone(),
+            depth: self.depth.clone(),
+            stencil: self.stencil.clone(),
+            samples: self.samples,
+        }
+    }
+}
+
+/// A rendering: what draws go to.
+pub struct Rendering<B: Backend> {
+    /// Pixels that are rendered.
+    pub area: vk::Rect2D,
+    /// Layers.
+    pub layers: u32,
+    /// Views, a bit each; 0 without multiview.
+    pub view_mask: u32,
+    /// Colour attachments by location.
+    pub colours: Vec<Option<Attachment<B>>>,
+    /// Depth attachment.
+    pub depth: Option<Attachment<B>>,
+    /// Stencil attachment.
+    pub stencil: Option<Attachment<B>>,
+    /// Samples of a pixel when there are no attachments.
+    pub samples: u32,
+}
+
+/// A query's kind and place.
+#[derive(Clone, Copy, Debug)]
+pub struct QueryInfo {
+    /// Kind.
+    pub kind: vk::QueryType,
+    /// Queries.
+    pub count: u32,
+    /// Counters of pipeline statistics.
+    pub statistics: vk::QueryPipelineStatisticFlags,
+}
+
+/// A copy between an image and a buffer, or two images: pixels of one level and layer range.
+pub struct ImageCopy<'a, B: Backend> {
+    /// Layout, description and address of the image.
+    pub image: (&'a B::Image, &'a ImageInfo, u64),
+    /// Aspect, level and layers.
+    pub layers: vk::ImageSubresourceLayers,
+    /// First pixel.
+    pub offset: [i32; 3],
+}
+
+/// Where the pixels of an image copy lie in a buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct BufferPixels {
+    /// GPU address of the first pixel.
+    pub address: u64,
+    /// Bytes from row to row (of blocks).
+    pub row_pitch: u64,
+    /// Bytes from layer to layer or slice to slice.
+    pub slice_pitch: u64,
+}
+
+/// A region of a blit: corners in both images, and layers.
+pub struct Blit<'a, B: Backend> {
+    /// Source image.
+    pub source: (&'a B::Image, &'a ImageInfo, u64),
+    /// Destination image.
+    pub target: (&'a B::Image, &'a ImageInfo, u64),
+    /// The region.
+    pub region: vk::ImageBlit2,
+    /// Linear filter.
+    pub linear: bool,
+}
+
+/// How memory is allocated.
+#[derive(Default)]
+pub struct Allocation {
+    /// Bytes.
+    pub size: u64,
+    /// Memory type.
+    pub memory_type: u32,
+    /// The memory is exported later.
+    pub exportable: bool,
+    /// The memory of a file descriptor is imported.
+    pub import: Option<OwnedFd>,
+}
+
+/// A GPU family's driver.
+pub trait Backend: Sized + Send + Sync + 'static {
+    /// A physical device's own data.
+    type Physical: Send + Sync;
+    /// A device: an open render node with an address space and a queue.
+    type Device: Send + Sync;
+    /// Memory that the GPU and the host see.
+    type Memory: Send + Sync;
+    /// Layout of an image.
+    type Image: Send + Sync;
+    /// Descriptors of an image view.
+    type View: Send + Sync;
+    /// Descriptors of a texel buffer.
+    type BufferView: Send + Sync;
+    /// A sampler.
+    type Sampler: Send + Sync;
+    /// A compiled shader with its variants.
+    type Shader: Send + Sync;
+    /// Memory of a query pool.
+    type Queries: Send + Sync;
+    /// What records a command buffer.
+    type Encoder: Encoder<Self> + Send;
+
+    /// What the physical device says about itself.
+    fn info(physical: &Self::Physical) -> &PhysicalInfo;
+
+    /// Opens a device.
+    fn open(physical: &Self::Physical) -> Result<Self::Device>;
+
+    /// The render node of a device, for sync objects.
+    fn node(device: &Self::Device) -> &tepui_drm::client::RenderNode;
+
+    /// Allocates, maps and binds memory.
+    fn allocate(device: &Self::Device, allocation: Allocation) -> Result<Self::Memory>;
+
+    /// GPU address of memory.
+    fn address(memory: &Self::Memory) -> u64;
+
+    /// Host address of memory.
+    fn host(memory: &Self::Memory) -> *mut u8;
+
+    /// Bytes of memory.
+    fn size(memory: &Self::Memory) -> u64;
+
+    /// A file descriptor of memory.
+    fn export(device: &Self::Device, memory: &Self::Memory) -> Result<OwnedFd>;
+
+    /// Lays out an image.
+    fn image(device: &Self::Device, info: &ImageInfo) -> Result<Self::Image>;
+
+    /// Bytes and alignment of an image.
+    fn image_size(image: &Self::Image) -> (u64, u64);
+
+    /// Where a level and layer of an image lie.
+    fn subresource(image: &Self::Image, level: u32, layer: u32) -> Subresource;
+
+    /// Copies a rectangle of an image to or from memory on the host. `image_host` is the image's first byte.
+    ///
+    /// # Safety
+    /// Both pieces of memory reach as far as the image and the rectangle do.
+    unsafe fn copy_host(
+        image: &Self::Image,
+        image_host: *mut u8,
+        region: &crate::host::HostRegion,
+        memory: *mut u8,
+        row_pitch: usize,
+        to_image: bool,
+    ) -> Result<()>;
+
+    /// Describes an image view.
+    fn view(device: &Self::Device, info: &ViewInfo<'_, Self>) -> Result<Self::View>;
+
+    /// Describes a texel buffer of `size` bytes.
+    fn buffer_view(
+        device: &Self::Device,
+        format: Format,
+        address: u64,
+        size: u64,
+    ) -> Result<Self::BufferView>;
+
+    /// Describes a sampler.
+    fn sampler(device: &Self::Device, info: &SamplerInfo) -> Result<Self::Sampler>;
+
+    /// Bytes of a descriptor in a set; a multiple of its alignment.
+    fn descriptor_size(ty: DescriptorType) -> u32;
+
+    /// Writes a descriptor into a set's memory, which has [`Backend::descriptor_size`] bytes for it.
+    fn write_descriptor(ty: DescriptorType, descriptor: &Descriptor<'_, Self>, out: &mut [u8]);
+
+    /// Compiles a shader.
+    fn shader(device: &Self::Device, info: ShaderInfo<'_, Self>) -> Result<Self::Shader>;
+
+    /// Compiles the variants that a whole graphics pipeline is known to need.
+    fn link(
+        device: &Self::Device,
+        vertex: &Self::Shader,
+        fragment: Option<&Self::Shader>,
+        state: &GraphicsState,
+    ) -> Result<()>;
+
+    /// Makes a query pool.
+    fn queries(device: &Self::Device, info: &QueryInfo) -> Result<Self::Queries>;
+
+    /// Resets queries on the host.
+    fn reset_queries(pool: &Self::Queries, first: u32, count: u32);
+
+    /// Values of a query that is available: one, or several for statistics; `None` when it is not.
+    fn query_result(pool: &Self::Queries, query: u32) -> Option<[u64; 2]>;
+
+    /// A command buffer's recorder.
+    fn encoder(device: &Arc<Self::Device>) -> Result<Self::Encoder>;
+
+    /// Submits recorded commands: waits, runs them in order, signals.
+    fn submit(
+        device: &Self::Device,
+        waits: &[SyncPoint],
+        commands: &[&Self::Encoder],
+        signals: &[SyncPoint],
+    ) -> Result<()>;
+
+    /// Vendor, device and cache UUID for the header of pipeline caches: 24 bytes.
+    fn cache_header(out: &mut [u8]);
+
+    /// Ticks of the GPU's clock.
+    fn timestamp(device: &Self::Device) -> Result<u64>;
+}
+
+/// Records commands for the GPU. The runtime calls it in the order of the API's commands; state comes along with each
+/// draw and dispatch.
+pub trait Encoder<B: Backend> {
+    /// Forgets what was recorded.
+    fn reset(&mut self);
+
+    /// Ends recording.
+    fn finish(&mut self) -> Result<()>;
+
+    /// Begins a rendering.
+    fn begin_rendering(&mut self, rendering: &Rendering<B>) -> Result<()>;
+
+    /// Ends the rendering.
+    fn end_rendering(&mut self, rendering: &Rendering<B>) -> Result<()>;
+
+    /// Draws.
+    fn draw(&mut self, state: &mut CommandState<B>, draw: &Draw) -> Result<()>;
+
+    /// Dispatches.
+    fn dispatch(&mut self, state: &mut CommandState<B>, dispatch: &Dispatch) -> Result<()>;
+
+    /// Orders what comes before and after.
+    fn barrier(&mut self) -> Result<()>;
+
+    /// Copies bytes between buffers that do not overlap.
+    fn copy_buffer(&mut self, from: u64, to: u64, size: u64) -> Result<()>;
+
+    /// Fills memory with a word.
+    fn fill_buffer(&mut self, address: u64, size: u64, word: u32) -> Result<()>;
+
+    /// Writes bytes to memory.
+    fn update_buffer(&mut self, address: u64, data: &[u8]) -> Result<()>;
+
+    /// Copies pixels between a buffer and an image.
+    fn copy_buffer_image(
+        &mut self,
+        image: &ImageCopy<'_, B>,
+        buffer: BufferPixels,
+        extent: [u32; 3],
+        to_image: bool,
+    ) -> Result<()>;
+
+    /// Copies pixels between images.
+    fn copy_image(
+        &mut self,
+        from: &ImageCopy<'_, B>,
+        to: &ImageCopy<'_, B>,
+        extent: [u32; 3],
+    ) -> Result<()>;
+
+    /// Copies pixels with conversion and filter.
+    fn blit(&mut self, blit: &Blit<'_, B>) -> Result<()>;
+
+    /// Resolves samples of a region.
+    fn resolve(
+        &mut self,
+        from: &ImageRef<B>,
+        to: &ImageRef<B>,
+        region: &vk::ImageResolve2,
+        mode: vk::ResolveModeFlags,
+    ) -> Result<()>;
+
+    /// Clears rectangles of attachments inside of a rendering.
+    fn clear_attachments(
+        &mut self,
+        state: &mut CommandState<B>,
+        attachments: &[vk::ClearAttachment],
+        rects: &[vk::ClearRect],
+    ) -> Result<()>;
+
+    /// Resets queries.
+    fn reset_queries(&mut self, pool: &B::Queries, first: u32, count: u32) -> Result<()>;
+
+    /// Begins an occlusion query.
+    fn begin_query(&mut self, pool: &B::Queries, query: u32, precise: bool) -> Result<()>;
+
+    /// Ends a query.
+    fn end_query(&mut self, pool: &B::Queries, query: u32) -> Result<()>;
+
+    /// Writes a timestamp when all commands before are done.
+    fn write_timestamp(&mut self, pool: &B::Queries, query: u32) -> Result<()>;
+
+    /// Copies query results to memory.
+    fn copy_query_results(
+        &mut self,
+        pool: &B::Queries,
+        first: u32,
+        count: u32,
+        address: u64,
+        stride: u64,
+        flags: vk::QueryResultFlags,
+    ) -> Result<()>;
+
+    /// Writes a word of an event.
+    fn write_event(&mut self, address: u64, value: u32) -> Result<()>;
+}

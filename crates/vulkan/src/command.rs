@@ -1,0 +1,449 @@
+//! Command pools and buffers, and the state that commands change.
+//!
+//! A command is a closure on the command buffer. A primary command buffer runs it at once; a secondary one keeps it, and
+//! `vkCmdExecuteCommands` runs what it kept on the primary. So a secondary costs what recording again costs, and inherits state
+//! as the specification wants without a second way to encode anything.
+
+use std::sync::Arc;
+
+use vulkanalia_sys::{self as vk, Handle};
+
+use crate::backend::{Backend, Encoder, Rendering};
+use crate::debug::{self, Flags};
+use crate::descriptor::{Set, SetLayout};
+use crate::device::Device;
+use crate::entry;
+use crate::error::{Error, Result};
+use crate::object::{Allocator, Dispatchable, dispatch_mut, dispatchable, get_mut, handle, slice};
+use crate::state::{GraphicsState, Groups, MAX_VERTEX};
+
+/// Descriptor sets that are bound at once.
+pub const MAX_SETS: usize = 8;
+/// Bytes of push constants.
+pub const MAX_PUSH: usize = 256;
+
+/// A set that is bound.
+#[derive(Clone, Default)]
+pub struct BoundSet {
+    /// GPU address of the set; 0 for none, or for one that is pushed.
+    pub address: u64,
+    /// Address and size of each buffer with a dynamic offset, the offset added.
+    pub dynamic: Vec<(u64, u32)>,
+    /// Bytes of a set that is pushed.
+    pub pushed: Vec<u8>,
+}
+
+/// What is bound for one kind of pipeline.
+#[derive(Clone, Default)]
+pub struct BindPoint {
+    /// Sets by number.
+    pub sets: [BoundSet; MAX_SETS],
+    /// Sets that changed since the driver last looked, a bit each.
+    pub changed: u32,
+}
+
+/// A vertex buffer that is bound.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+pub struct VertexBuffer {
+    /// GPU address of the first element; 0 for none.
+    pub address: u64,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// The index buffer that is bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexBuffer {
+    /// GPU address of the first index.
+    pub address: u64,
+    /// Bytes.
+    pub size: u64,
+    /// Bytes of an index.
+    pub index_bytes: u32,
+}
+
+/// State of a command buffer.
+pub struct CommandState<B: Backend> {
+    /// Graphics state.
+    pub graphics: GraphicsState,
+    /// Groups of it that changed since the driver last looked.
+    pub changed: Groups,
+    /// Vertex shader.
+    pub vertex: Option<Arc<B::Shader>>,
+    /// Fragment shader.
+    pub fragment: Option<Arc<B::Shader>>,
+    /// A pipeline was bound since the driver last looked.
+    pub shaders_changed: bool,
+    /// Compute shader.
+    pub compute: Option<Arc<B::Shader>>,
+    /// Sets of graphics pipelines.
+    pub graphics_sets: BindPoint,
+    /// Sets of compute pipelines.
+    pub compute_sets: BindPoint,
+    /// Push constants.
+    pub push: [u8; MAX_PUSH],
+    /// Push constants changed since the driver last looked at graphics.
+    pub push_changed: bool,
+    /// Vertex buffers.
+    pub vertex_buffers: [VertexBuffer; MAX_VERTEX],
+    /// Vertex buffers changed since the driver last looked.
+    pub vertex_buffers_changed: bool,
+    /// Index buffer.
+    pub index: Option<IndexBuffer>,
+    /// The rendering that draws go to.
+    pub rendering: Option<Rendering<B>>,
+}
+
+impl<B: Backend> Default for CommandState<B> {
+    fn default() -> Self {
+        CommandState {
+            graphics: GraphicsState::default(),
+            changed: Groups::all(),
+            vertex: None,
+            fragment: None,
+            shaders_changed: true,
+            compute: None,
+            graphics_sets: BindPoint::default(),
+            compute_sets: BindPoint::default(),
+            push: [0; MAX_PUSH],
+            push_changed: true,
+            vertex_buffers: [VertexBuffer::default(); MAX_VERTEX],
+            vertex_buffers_changed: true,
+            index: None,
+            rendering: None,
+        }
+    }
+}
+
+impl<B: Backend> CommandState<B> {
+    /// Makes the driver look at everything again.
+    pub fn invalidate(&mut self) {
+        self.changed = Groups::all();
+        self.shaders_changed = true;
+        self.push_changed = true;
+        self.vertex_buffers_changed = true;
+        self.graphics_sets.changed = u32::MAX;
+        self.compute_sets.changed = u32::MAX;
+    }
+
+    /// The sets of a bind point.
+    pub fn sets(&mut self, point: vk::PipelineBindPoint) -> &mut BindPoint {
+        if point == vk::PipelineBindPoint::COMPUTE {
+            &mut self.compute_sets
+        } else {
+            &mut self.graphics_sets
+        }
+    }
+
+    /// Binds sets from a number on.
+    ///
+    /// # Safety
+    /// The handles are live.
+    pub unsafe fn bind_sets(
+        &mut self,
+        point: vk::PipelineBindPoint,
+        first: u32,
+        sets: &[vk::DescriptorSet],
+        offsets: &[u32],
+    ) {
+        let bind = self.sets(point);
+        let mut offsets = offsets.iter();
+        for (k, &s) in sets.iter().enumerate() {
+            let n = first as usize + k;
+            if n >= MAX_SETS {
+                return;
+            }
+            // SAFETY: as the caller says.
+            let Some(set) = (unsafe { crate::object::maybe::<Set<B>>(s) }) else { continue };
+            let mut dynamic = set.dynamic();
+            for d in &mut dynamic {
+                let offset = offsets.next().copied().unwrap_or(0);
+                if d.1 > 0 {
+                    d.0 += u64::from(offset);
+                }
+            }
+            bind.sets[n] = BoundSet { address: set.address, dynamic, pushed: Vec::new() };
+            bind.changed |= 1 << n;
+        }
+    }
+
+    /// The bytes of a pushed set, to write to.
+    pub fn pushed(
+        &mut self,
+        point: vk::PipelineBindPoint,
+        set: u32,
+        layout: &SetLayout<B>,
+    ) -> Option<&mut Vec<u8>> {
+        let bind = self.sets(point);
+        bind.changed |= 1u32.checked_shl(set).unwrap_or(0);
+        let set = bind.sets.get_mut(set as usize)?;
+        set.address = 0;
+        set.pushed.resize(layout.size as usize, 0);
+        Some(&mut set.pushed)
+    }
+}
+
+/// A command that a secondary command buffer keeps.
+type Deferred<B> = Box<dyn Fn(&mut CommandBuffer<B>) -> Result<()> + Send>;
+
+/// The render pass that a command buffer is in.
+pub struct PassState {
+    /// The render pass.
+    pub pass: vk::RenderPass,
+    /// Image views of the framebuffer.
+    pub views: Vec<vk::ImageView>,
+    /// Clear values.
+    pub clears: Vec<vk::ClearValue>,
+    /// Render area.
+    pub area: vk::Rect2D,
+    /// Layers of the framebuffer.
+    pub layers: u32,
+    /// The current subpass.
+    pub subpass: u32,
+}
+
+/// A command buffer.
+pub struct CommandBuffer<B: Backend> {
+    /// What the GPU executes.
+    pub encoder: B::Encoder,
+    /// State.
+    pub state: CommandState<B>,
+    /// The render pass.
+    pub pass: Option<PassState>,
+    /// The device.
+    pub device: Arc<B::Device>,
+    deferred: Vec<Deferred<B>>,
+    is_secondary: bool,
+    error: Option<Error>,
+}
+
+// SAFETY: clear values and handles are plain data.
+unsafe impl<B: Backend> Send for CommandBuffer<B> {}
+
+impl<B: Backend> CommandBuffer<B> {
+    fn reset(&mut self) {
+        self.encoder.reset();
+        self.state = CommandState::default();
+        self.pass = None;
+        self.deferred.clear();
+        self.error = None;
+    }
+
+    /// Runs a command, or keeps it.
+    pub fn record(
+        &mut self,
+        name: &'static str,
+        command: impl Fn(&mut CommandBuffer<B>) -> Result<()> + Send + 'static,
+    ) {
+        if debug::flags().contains(Flags::COMMANDS) {
+            eprintln!("tepui: {name}");
+        }
+        if self.is_secondary {
+            self.deferred.push(Box::new(command));
+        } else if let Err(e) = command(self) {
+            if debug::flags().contains(Flags::ERRORS) {
+                eprintln!("tepui: {name}: {e}");
+            }
+            self.error.get_or_insert(e);
+        }
+    }
+
+    /// Runs the commands of a secondary command buffer.
+    pub fn execute(&mut self, secondary: &CommandBuffer<B>) -> Result<()> {
+        self.state.invalidate();
+        for command in &secondary.deferred {
+            command(self)?;
+        }
+        self.state.invalidate();
+        Ok(())
+    }
+
+    /// Begins the rendering in the state.
+    pub fn begin_rendering(&mut self, rendering: Rendering<B>) -> Result<()> {
+        self.encoder.begin_rendering(&rendering)?;
+        self.state.rendering = Some(rendering);
+        self.state.invalidate();
+        Ok(())
+    }
+
+    /// Ends the rendering and resolves what it says.
+    pub fn end_rendering(&mut self) -> Result<()> {
+        let Some(rendering) = self.state.rendering.take() else { return Ok(()) };
+        self.encoder.end_rendering(&rendering)?;
+        let all =
+            rendering.colours.iter().flatten().chain(&rendering.depth).chain(&rendering.stencil);
+        for (a, (to, mode)) in all.filter_map(|a| a.resolve.as_ref().map(|r| (a, r))) {
+            let aspect = match a {
+                a if rendering.depth.as_ref().is_some_and(|d| std::ptr::eq(d, a)) => {
+                    vk::ImageAspectFlags::DEPTH
+                }
+                a if rendering.stencil.as_ref().is_some_and(|s| std::ptr::eq(s, a)) => {
+                    vk::ImageAspectFlags::STENCIL
+                }
+                _ => vk::ImageAspectFlags::COLOR,
+            };
+            let layers = rendering.layers.min(a.image.layers).min(to.layers);
+            let part = |layer: u32, mip_level: u32| vk::ImageSubresourceLayers {
+                aspect_mask: aspect,
+                mip_level,
+                base_array_layer: layer,
+                layer_count: layers,
+            };
+            let o = rendering.area.offset;
+            let offset = vk::Offset3D { x: o.x, y: o.y, z: 0 };
+            let region = vk::ImageResolve2 {
+                src_subresource: part(a.image.layer, a.image.level),
+                dst_subresource: part(to.layer, to.level),
+                src_offset: offset,
+                dst_offset: offset,
+                extent: vk::Extent3D {
+                    width: rendering.area.extent.width,
+                    height: rendering.area.extent.height,
+                    depth: 1,
+                },
+                ..Default::default()
+            };
+            self.encoder.resolve(&a.image, to, &region, *mode)?;
+        }
+        self.state.invalidate();
+        Ok(())
+    }
+}
+
+/// A command pool.
+pub struct CommandPool<B: Backend> {
+    allocator: Allocator,
+    buffers: Vec<*mut Dispatchable<CommandBuffer<B>>>,
+}
+
+// SAFETY: the buffers are the pool's own; the application synchronises access to it.
+unsafe impl<B: Backend> Send for CommandPool<B> {}
+// SAFETY: as above.
+unsafe impl<B: Backend> Sync for CommandPool<B> {}
+
+impl<B: Backend> Drop for CommandPool<B> {
+    fn drop(&mut self) {
+        for b in self.buffers.drain(..) {
+            // SAFETY: the buffer was created by this allocator.
+            unsafe { self.allocator.destroy(b) };
+        }
+    }
+}
+
+/// The command buffer behind a handle.
+///
+/// # Safety
+/// The handle is live and synchronised by the application.
+pub unsafe fn of<'a, B: Backend>(buffer: vk::CommandBuffer) -> &'a mut CommandBuffer<B> {
+    // SAFETY: as the caller says.
+    unsafe { dispatch_mut(buffer) }
+}
+
+entry! {
+    /// `vkCreateCommandPool`.
+    fn vkCreateCommandPool<B: Backend>(device: vk::Device, _info: *const vk::CommandPoolCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::CommandPool) -> vk::Result {
+        unsafe {
+            let d = Device::<B>::of(device);
+            let allocator = d.allocator(callbacks);
+            *out = handle(allocator.create(CommandPool::<B> { allocator, buffers: Vec::new() })?);
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkDestroyCommandPool`.
+    fn vkDestroyCommandPool<B: Backend>(device: vk::Device, pool: vk::CommandPool, callbacks: *const vk::AllocationCallbacks) {
+        unsafe { Device::<B>::of(device).allocator(callbacks).destroy(pool.as_raw() as *mut CommandPool<B>) }
+    }
+
+    /// `vkResetCommandPool`.
+    fn vkResetCommandPool<B: Backend>(_device: vk::Device, pool: vk::CommandPool, _flags: vk::CommandPoolResetFlags) -> vk::Result {
+        unsafe {
+            for &b in &get_mut::<CommandPool<B>>(pool).buffers {
+                (*b).reset();
+            }
+        }
+        Ok(vk::Result::SUCCESS)
+    }
+
+    /// `vkTrimCommandPool`.
+    fn vkTrimCommandPool<B: Backend>(_device: vk::Device, _pool: vk::CommandPool, _flags: vk::CommandPoolTrimFlags) {}
+
+    /// `vkAllocateCommandBuffers`.
+    fn vkAllocateCommandBuffers<B: Backend>(device: vk::Device, info: *const vk::CommandBufferAllocateInfo, out: *mut vk::CommandBuffer) -> vk::Result {
+        unsafe {
+            let (d, info) = (Device::<B>::of(device), &*info);
+            let pool: &mut CommandPool<B> = get_mut(info.command_pool);
+            let count = info.command_buffer_count as usize;
+            for k in 0..count {
+                let make = || {
+                    let buffer = CommandBuffer::<B> {
+                        encoder: B::encoder(&d.inner)?,
+                        state: CommandState::default(),
+                        pass: None,
+                        device: d.inner.clone(),
+                        deferred: Vec::new(),
+                        is_secondary: info.level == vk::CommandBufferLevel::SECONDARY,
+                        error: None,
+                    };
+                    pool.allocator.create(Dispatchable::new(buffer))
+                };
+                match make() {
+                    Ok(b) => {
+                        pool.buffers.push(b);
+                        *out.add(k) = dispatchable(b);
+                    }
+                    Err(e) => {
+                        for _ in 0..k {
+                            if let Some(b) = pool.buffers.pop() {
+                                pool.allocator.destroy(b);
+                            }
+                        }
+                        for j in 0..count {
+                            *out.add(j) = vk::CommandBuffer::null();
+                        }
+                        return Err(e);
+                    }
+                }
+            }
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkFreeCommandBuffers`.
+    fn vkFreeCommandBuffers<B: Backend>(_device: vk::Device, pool: vk::CommandPool, count: u32, buffers: *const vk::CommandBuffer) {
+        unsafe {
+            let pool: &mut CommandPool<B> = get_mut(pool);
+            for &b in slice(buffers, count) {
+                let pointer = b.as_raw() as *mut Dispatchable<CommandBuffer<B>>;
+                if let Some(k) = pool.buffers.iter().position(|&p| p == pointer) {
+                    pool.buffers.swap_remove(k);
+                    pool.allocator.destroy(pointer);
+                }
+            }
+        }
+    }
+
+    /// `vkBeginCommandBuffer`.
+    fn vkBeginCommandBuffer<B: Backend>(buffer: vk::CommandBuffer, _info: *const vk::CommandBufferBeginInfo) -> vk::Result {
+        unsafe { of::<B>(buffer).reset() }
+        Ok(vk::Result::SUCCESS)
+    }
+
+    /// `vkEndCommandBuffer`.
+    fn vkEndCommandBuffer<B: Backend>(buffer: vk::CommandBuffer) -> vk::Result {
+        let c = unsafe { of::<B>(buffer) };
+        if let Some(e) = c.error.take() {
+            return Err(e);
+        }
+        if !c.is_secondary {
+            c.encoder.finish()?;
+        }
+        Ok(vk::Result::SUCCESS)
+    }
+
+    /// `vkResetCommandBuffer`.
+    fn vkResetCommandBuffer<B: Backend>(buffer: vk::CommandBuffer, _flags: vk::CommandBufferResetFlags) -> vk::Result {
+        unsafe { of::<B>(buffer).reset() }
+        Ok(vk::Result::SUCCESS)
+    }
+}

@@ -1,0 +1,57 @@
+//! What `TEPUI_DEBUG` asks for: a list of words, separated by commas.
+
+use std::sync::OnceLock;
+
+bitflags::bitflags! {
+    /// Words of `TEPUI_DEBUG`.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Flags: u32 {
+        /// `errors`: why commands fail, on standard error.
+        const ERRORS = 1 << 0;
+        /// `shaders`: machine code of each compiled shader.
+        const SHADERS = 1 << 1;
+        /// `ir`: the IR of each shader as it comes from SPIR-V.
+        const IR = 1 << 2;
+        /// `stats`: a line of statistics for each compiled shader.
+        const STATS = 1 << 3;
+        /// `submit`: a line for each submission.
+        const SUBMIT = 1 << 4;
+        /// `commands`: each command as it is recorded.
+        const COMMANDS = 1 << 5;
+        /// `sync`: each submission is waited for.
+        const SYNC = 1 << 6;
+    }
+}
+
+/// Words and their flags.
+pub const WORDS: &[(&str, Flags, &str)] = &[
+    ("errors", Flags::ERRORS, "why commands fail"),
+    ("shaders", Flags::SHADERS, "machine code of each compiled shader"),
+    ("ir", Flags::IR, "the IR of each shader as it comes from SPIR-V"),
+    ("stats", Flags::STATS, "a line of statistics for each compiled shader"),
+    ("submit", Flags::SUBMIT, "a line for each submission"),
+    ("commands", Flags::COMMANDS, "each command as it is recorded"),
+    ("sync", Flags::SYNC, "wait for each submission before going on"),
+];
+
+/// The flags that the environment sets; unknown words are named once on standard error.
+pub fn flags() -> Flags {
+    static FLAGS: OnceLock<Flags> = OnceLock::new();
+    *FLAGS.get_or_init(|| {
+        let mut flags = Flags::empty();
+        for word in std::env::var("TEPUI_DEBUG").unwrap_or_default().split(',') {
+            match WORDS.iter().find(|w| w.0 == word) {
+                Some(w) => flags |= w.1,
+                None if word.is_empty() => {}
+                None => {
+                    let known: Vec<&str> = WORDS.iter().map(|w| w.0).collect();
+                    eprintln!(
+                        "tepui: TEPUI_DEBUG has no word '{word}'; it has {}",
+                        known.join(", ")
+                    );
+                }
+            }
+        }
+        flags
+    })
+}

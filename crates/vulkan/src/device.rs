@@ -1,0 +1,456 @@
+//! Devices and queues.
+
+use std::collections::VecDeque;
+use std::ffi::{CStr, c_char};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use tepui_drm::client::Wait;
+use tepui_drm::{Errno, monotonic_ns};
+use vulkanalia_sys::{self as vk, Handle};
+
+use crate::backend::{Backend, SyncPoint};
+use crate::chain;
+use crate::command::CommandBuffer;
+use crate::debug::{self, Flags};
+use crate::entry;
+use crate::error::{Error, Result};
+use crate::object::{Allocator, Dispatchable, dispatch, dispatchable, slice};
+use crate::sync::{Fence, Semaphore};
+use crate::table::Table;
+
+/// A device of a family.
+#[repr(C)]
+pub struct Device<B: Backend> {
+    /// Commands of the device; first, so that it is found without knowing the family.
+    commands: &'static Table,
+    /// The application's allocator.
+    pub allocator: Allocator,
+    /// The family's device.
+    pub inner: Arc<B::Device>,
+    /// Buffer accesses are checked.
+    pub robust: bool,
+    /// A submission failed; everything else does.
+    pub lost: Arc<AtomicBool>,
+    queue: Dispatchable<Queue<B>>,
+}
+
+/// The queue of a device.
+pub struct Queue<B: Backend> {
+    device: Arc<B::Device>,
+    lost: Arc<AtomicBool>,
+    /// A timeline whose points are submissions, in their order.
+    timeline: u32,
+    state: Arc<(Mutex<Pending>, Condvar)>,
+    worker: Option<JoinHandle<()>>,
+}
+
+/// Submissions that wait for others to be submitted.
+struct Pending {
+    /// The last point of the timeline that is given to a submission.
+    last: u64,
+    jobs: VecDeque<Job>,
+    /// The worker is submitting a job.
+    busy: bool,
+    ends: bool,
+}
+
+/// Hands a submission to the kernel: what it waits for and what it signals.
+type Run = Box<dyn FnOnce(&[SyncPoint], &[SyncPoint]) -> Result<()> + Send>;
+
+/// A submission on its way to the kernel.
+struct Job {
+    waits: Vec<SyncPoint>,
+    signals: Vec<SyncPoint>,
+    run: Run,
+}
+
+/// An encoder of a command buffer that outlives the job, as the specification demands of applications.
+struct EncoderPointer<B: Backend>(*const B::Encoder);
+
+// SAFETY: applications do not touch command buffers that are pending.
+unsafe impl<B: Backend> Send for EncoderPointer<B> {}
+
+fn lock(m: &Mutex<Pending>) -> std::sync::MutexGuard<'_, Pending> {
+    m.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The sync objects that have no fence yet make a submission wait in user space.
+fn is_available<B: Backend>(
+    device: &B::Device,
+    waits: &[SyncPoint],
+    deadline_ns: i64,
+) -> Result<bool> {
+    if waits.is_empty() {
+        return Ok(true);
+    }
+    let (handles, points): (Vec<u32>, Vec<u64>) = waits.iter().copied().unzip();
+    let wait = Wait { deadline_ns, all: true, for_submit: true, available: true };
+    match B::node(device).wait_syncs(&handles, &points, wait) {
+        Ok(_) => Ok(true),
+        Err(Errno::TIME) => Ok(false),
+        Err(e) => Err(Error::kernel("waiting for a submission", e)),
+    }
+}
+
+impl<B: Backend> Queue<B> {
+    fn new(device: Arc<B::Device>, lost: Arc<AtomicBool>) -> Result<Queue<B>> {
+        let timeline = B::node(&device)
+            .create_sync(false)
+            .map_err(|e| Error::kernel("creating a sync object", e))?;
+        let pending = Pending { last: 0, jobs: VecDeque::new(), busy: false, ends: false };
+        let state = Arc::new((Mutex::new(pending), Condvar::new()));
+        Ok(Queue { device, lost, timeline, state, worker: None })
+    }
+
+    /// Submits now, or behind the submissions that wait.
+    fn push(&mut self, mut job: Job) -> Result<()> {
+        if self.lost.load(Ordering::Acquire) {
+            return Err(lost());
+        }
+        let mut pending = lock(&self.state.0);
+        pending.last += 1;
+        job.signals.push((self.timeline, pending.last));
+        let is_first = pending.jobs.is_empty() && !pending.busy;
+        if is_first && is_available::<B>(&self.device, &job.waits, 0)? {
+            drop(pending);
+            return run(&self.lost, job);
+        }
+        pending.jobs.push_back(job);
+        drop(pending);
+        self.state.1.notify_all();
+        if self.worker.is_none() {
+            let (device, lost, state) =
+                (self.device.clone(), self.lost.clone(), self.state.clone());
+            let worker = std::thread::Builder::new()
+                .name("tepui-submit".to_owned())
+                .spawn(move || work::<B>(&device, &lost, &state))
+                .map_err(|_| Error::host_memory())?;
+            self.worker = Some(worker);
+        }
+        Ok(())
+    }
+
+    /// Waits until everything that was submitted is done.
+    pub fn wait_idle(&self) -> Result<()> {
+        let last = lock(&self.state.0).last;
+        if last == 0 {
+            return Ok(());
+        }
+        let wait = Wait { deadline_ns: i64::MAX, all: true, for_submit: true, available: false };
+        loop {
+            // A lost device signals nothing any more.
+            let step = Wait { deadline_ns: monotonic_ns() as i64 + 100_000_000, ..wait };
+            match B::node(&self.device).wait_syncs(&[self.timeline], &[last], step) {
+                Ok(_) => break,
+                Err(Errno::TIME) if !self.lost.load(Ordering::Acquire) => {}
+                Err(Errno::TIME) => return Err(lost()),
+                Err(e) => return Err(Error::kernel("waiting for the queue", e)),
+            }
+        }
+        if self.lost.load(Ordering::Acquire) { Err(lost()) } else { Ok(()) }
+    }
+
+    /// Submits commands of encoders.
+    pub(crate) fn submit(
+        &mut self,
+        waits: Vec<SyncPoint>,
+        commands: Vec<*const B::Encoder>,
+        signals: Vec<SyncPoint>,
+    ) -> Result<()> {
+        let device = self.device.clone();
+        let commands: Vec<EncoderPointer<B>> = commands.into_iter().map(EncoderPointer).collect();
+        let run = move |waits: &[SyncPoint], signals: &[SyncPoint]| {
+            // SAFETY: pending command buffers stay as they are.
+            let commands: Vec<&B::Encoder> = commands.iter().map(|c| unsafe { &*c.0 }).collect();
+            B::submit(&device, waits, &commands, signals)
+        };
+        self.push(Job { waits, signals, run: Box::new(run) })?;
+        if debug::flags().contains(Flags::SYNC) { self.wait_idle() } else { Ok(()) }
+    }
+}
+
+impl<B: Backend> Drop for Queue<B> {
+    fn drop(&mut self) {
+        let _ = self.wait_idle();
+        lock(&self.state.0).ends = true;
+        self.state.1.notify_all();
+        if let Some(worker) = self.worker.take() {
+            let _ = worker.join();
+        }
+        B::node(&self.device).destroy_sync(self.timeline);
+    }
+}
+
+pub(crate) fn lost() -> Error {
+    Error::new(vk::Result::ERROR_DEVICE_LOST, "the device is lost")
+}
+
+fn run(is_lost: &AtomicBool, job: Job) -> Result<()> {
+    (job.run)(&job.waits, &job.signals).inspect_err(|e| {
+        if e.code == vk::Result::ERROR_DEVICE_LOST {
+            is_lost.store(true, Ordering::Release);
+        }
+    })
+}
+
+/// Submits jobs one after the other, each once what it waits for is submitted.
+fn work<B: Backend>(device: &B::Device, is_lost: &AtomicBool, state: &(Mutex<Pending>, Condvar)) {
+    let mut pending = lock(&state.0);
+    loop {
+        let Some(job) = pending.jobs.pop_front() else {
+            if pending.ends {
+                return;
+            }
+            pending = state.1.wait(pending).unwrap_or_else(PoisonError::into_inner);
+            continue;
+        };
+        pending.busy = true;
+        drop(pending);
+        let ready = loop {
+            let deadline = monotonic_ns() as i64 + 100_000_000;
+            match is_available::<B>(device, &job.waits, deadline) {
+                Ok(false) if !is_lost.load(Ordering::Acquire) && !lock(&state.0).ends => {}
+                other => break other,
+            }
+        };
+        let result = ready.and_then(|ready| if ready { run(is_lost, job) } else { Err(lost()) });
+        if let Err(e) = result {
+            is_lost.store(true, Ordering::Release);
+            eprintln!("tepui: a submission failed: {e}");
+        }
+        pending = lock(&state.0);
+        pending.busy = false;
+    }
+}
+
+impl<B: Backend> Device<B> {
+    /// Creates a device.
+    ///
+    /// # Errors
+    /// When the family's device cannot be opened.
+    ///
+    /// # Safety
+    /// `info` is valid.
+    pub unsafe fn create(
+        physical: &B::Physical,
+        info: &vk::DeviceCreateInfo,
+        allocator: Allocator,
+        commands: &'static Table,
+    ) -> Result<vk::Device> {
+        let inner = Arc::new(B::open(physical)?);
+        let lost = Arc::new(AtomicBool::new(false));
+        let queue = Dispatchable::new(Queue::new(inner.clone(), lost.clone())?);
+        // SAFETY: as the caller says.
+        let robust = unsafe {
+            let more: Option<&vk::PhysicalDeviceFeatures2> =
+                chain::find(info.next, vk::StructureType::PHYSICAL_DEVICE_FEATURES_2);
+            let robust2: Option<&vk::PhysicalDeviceRobustness2FeaturesKHR> = chain::find(
+                info.next,
+                vk::StructureType::PHYSICAL_DEVICE_ROBUSTNESS_2_FEATURES_KHR,
+            );
+            let core = info.enabled_features.as_ref().or(more.map(|m| &m.features));
+            core.is_some_and(|f| f.robust_buffer_access == vk::TRUE)
+                || robust2.is_some_and(|r| {
+                    r.robust_buffer_access2 == vk::TRUE || r.null_descriptor == vk::TRUE
+                })
+        };
+        let device = Device::<B> { commands, allocator, inner, robust, lost, queue };
+        Ok(dispatchable(allocator.create(Dispatchable::new(device))?))
+    }
+
+    /// The device behind a handle.
+    ///
+    /// # Safety
+    /// The handle is live and of this family.
+    pub unsafe fn of<'a>(device: vk::Device) -> &'a Device<B> {
+        // SAFETY: as the caller says.
+        unsafe { dispatch(device) }
+    }
+
+    /// An object's allocator.
+    ///
+    /// # Safety
+    /// The pointer is null or valid.
+    pub unsafe fn allocator(&self, callbacks: *const vk::AllocationCallbacks) -> Allocator {
+        // SAFETY: as the caller says.
+        unsafe { Allocator::new(callbacks, self.allocator) }
+    }
+
+    /// An error once the device is lost.
+    ///
+    /// # Errors
+    /// `ERROR_DEVICE_LOST`.
+    pub fn check(&self) -> Result<()> {
+        if self.lost.load(Ordering::Acquire) { Err(lost()) } else { Ok(()) }
+    }
+}
+
+/// The head of a device, whatever its family.
+#[repr(C)]
+struct Head {
+    commands: &'static Table,
+}
+
+entry! {
+    /// `vkGetDeviceProcAddr`.
+    fn vkGetDeviceProcAddr(device: vk::Device, name: *const c_char) -> vk::PFN_vkVoidFunction {
+        unsafe {
+            let head: &Head = dispatch(device);
+            head.commands.get(CStr::from_ptr(name).to_str().ok()?)
+        }
+    }
+
+    /// `vkDestroyDevice`.
+    fn vkDestroyDevice<B: Backend>(device: vk::Device, _callbacks: *const vk::AllocationCallbacks) {
+        unsafe {
+            if device.is_null() {
+                return;
+            }
+            let allocator = Device::<B>::of(device).allocator;
+            allocator.destroy(device.as_raw() as *mut Dispatchable<Device<B>>);
+        }
+    }
+
+    /// `vkGetDeviceQueue`.
+    fn vkGetDeviceQueue<B: Backend>(device: vk::Device, _family: u32, _index: u32, out: *mut vk::Queue) {
+        unsafe { *out = dispatchable(&raw const Device::<B>::of(device).queue) }
+    }
+
+    /// `vkGetDeviceQueue2`.
+    fn vkGetDeviceQueue2<B: Backend>(device: vk::Device, info: *const vk::DeviceQueueInfo2, out: *mut vk::Queue) {
+        unsafe {
+            *out = match (*info).flags.is_empty() {
+                true => dispatchable(&raw const Device::<B>::of(device).queue),
+                false => vk::Queue::null(),
+            };
+        }
+    }
+
+    /// `vkDeviceWaitIdle`.
+    fn vkDeviceWaitIdle<B: Backend>(device: vk::Device) -> vk::Result {
+        unsafe { Device::<B>::of(device).queue.wait_idle()? }
+        Ok(vk::Result::SUCCESS)
+    }
+
+    /// `vkQueueWaitIdle`.
+    fn vkQueueWaitIdle<B: Backend>(queue: vk::Queue) -> vk::Result {
+        unsafe { dispatch::<Queue<B>>(queue).wait_idle()? }
+        Ok(vk::Result::SUCCESS)
+    }
+
+    /// `vkQueueSubmit`.
+    fn vkQueueSubmit<B: Backend>(queue: vk::Queue, count: u32, submits: *const vk::SubmitInfo, fence: vk::Fence) -> vk::Result {
+        unsafe {
+            let queue: &mut Queue<B> = crate::object::dispatch_mut(queue);
+            let submits = slice(submits, count);
+            for s in submits {
+                let timeline: Option<&vk::TimelineSemaphoreSubmitInfo> =
+                    chain::find(s.next, vk::StructureType::TIMELINE_SEMAPHORE_SUBMIT_INFO);
+                let value = |values: *const u64, n: u32, k: usize| slice(values, n).get(k).copied().unwrap_or(0);
+                let waits = slice(s.wait_semaphores, s.wait_semaphore_count).iter().enumerate();
+                let waits = waits.filter_map(|(k, &h)| {
+                    let v = timeline.map_or(0, |t| value(t.wait_semaphore_values, t.wait_semaphore_value_count, k));
+                    Semaphore::<B>::take(h, v)
+                });
+                let signals = slice(s.signal_semaphores, s.signal_semaphore_count).iter().enumerate();
+                let signals = signals.map(|(k, &h)| {
+                    let v = timeline.map_or(0, |t| value(t.signal_semaphore_values, t.signal_semaphore_value_count, k));
+                    Semaphore::<B>::point(h, v)
+                });
+                let commands = slice(s.command_buffers, s.command_buffer_count).iter();
+                let commands = commands.map(|&c| &raw const dispatch::<CommandBuffer<B>>(c).encoder).collect();
+                queue.submit(waits.collect(), commands, signals.collect())?;
+            }
+            finish(queue, fence)
+        }
+    }
+
+    /// `vkQueueSubmit2`.
+    fn vkQueueSubmit2<B: Backend>(queue: vk::Queue, count: u32, submits: *const vk::SubmitInfo2, fence: vk::Fence) -> vk::Result {
+        unsafe {
+            let queue: &mut Queue<B> = crate::object::dispatch_mut(queue);
+            for s in slice(submits, count) {
+                let waits = slice(s.wait_semaphore_infos, s.wait_semaphore_info_count).iter();
+                let waits = waits.filter_map(|w| Semaphore::<B>::take(w.semaphore, w.value)).collect();
+                let signals = slice(s.signal_semaphore_infos, s.signal_semaphore_info_count).iter();
+                let signals = signals.map(|w| Semaphore::<B>::point(w.semaphore, w.value)).collect();
+                let commands = slice(s.command_buffer_infos, s.command_buffer_info_count).iter();
+                let commands = commands.map(|c| &raw const dispatch::<CommandBuffer<B>>(c.command_buffer).encoder).collect();
+                queue.submit(waits, commands, signals)?;
+            }
+            finish(queue, fence)
+        }
+    }
+
+    /// `vkQueueBindSparse`: nothing is sparse, but semaphores and the fence are served.
+    fn vkQueueBindSparse<B: Backend>(queue: vk::Queue, count: u32, binds: *const vk::BindSparseInfo, fence: vk::Fence) -> vk::Result {
+        unsafe {
+            let queue: &mut Queue<B> = crate::object::dispatch_mut(queue);
+            for s in slice(binds, count) {
+                let waits = slice(s.wait_semaphores, s.wait_semaphore_count).iter();
+                let signals = slice(s.signal_semaphores, s.signal_semaphore_count).iter();
+                queue.submit(
+                    waits.filter_map(|&h| Semaphore::<B>::take(h, 0)).collect(),
+                    Vec::new(),
+                    signals.map(|&h| Semaphore::<B>::point(h, 0)).collect(),
+                )?;
+            }
+            finish(queue, fence)
+        }
+    }
+
+    /// `vkGetCalibratedTimestampsKHR`.
+    fn vkGetCalibratedTimestampsKHR<B: Backend>(device: vk::Device, count: u32, infos: *const vk::CalibratedTimestampInfoKHR, out: *mut u64, deviation: *mut u64) -> vk::Result {
+        unsafe {
+            let d = Device::<B>::of(device);
+            let start = monotonic_ns();
+            for (k, info) in slice(infos, count).iter().enumerate() {
+                *out.add(k) = match info.time_domain {
+                    vk::TimeDomainKHR::DEVICE => B::timestamp(&d.inner)?,
+                    _ => monotonic_ns(),
+                };
+            }
+            *deviation = monotonic_ns() - start + 1;
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkGetDeviceGroupPeerMemoryFeatures`.
+    fn vkGetDeviceGroupPeerMemoryFeatures<B: Backend>(_device: vk::Device, _heap: u32, _local: u32, _remote: u32, out: *mut vk::PeerMemoryFeatureFlags) {
+        unsafe {
+            *out = vk::PeerMemoryFeatureFlags::COPY_SRC | vk::PeerMemoryFeatureFlags::COPY_DST
+                | vk::PeerMemoryFeatureFlags::GENERIC_SRC | vk::PeerMemoryFeatureFlags::GENERIC_DST;
+        }
+    }
+
+    /// `vkSetDebugUtilsObjectNameEXT`.
+    fn vkSetDebugUtilsObjectNameEXT<B: Backend>(_device: vk::Device, _info: *const vk::DebugUtilsObjectNameInfoEXT) -> vk::Result {
+        Ok(vk::Result::SUCCESS)
+    }
+
+    /// `vkSetDebugUtilsObjectTagEXT`.
+    fn vkSetDebugUtilsObjectTagEXT<B: Backend>(_device: vk::Device, _info: *const vk::DebugUtilsObjectTagInfoEXT) -> vk::Result {
+        Ok(vk::Result::SUCCESS)
+    }
+
+    /// `vkQueueBeginDebugUtilsLabelEXT`.
+    fn vkQueueBeginDebugUtilsLabelEXT<B: Backend>(_queue: vk::Queue, _label: *const vk::DebugUtilsLabelEXT) {}
+
+    /// `vkQueueEndDebugUtilsLabelEXT`.
+    fn vkQueueEndDebugUtilsLabelEXT<B: Backend>(_queue: vk::Queue) {}
+
+    /// `vkQueueInsertDebugUtilsLabelEXT`.
+    fn vkQueueInsertDebugUtilsLabelEXT<B: Backend>(_queue: vk::Queue, _label: *const vk::DebugUtilsLabelEXT) {}
+}
+
+/// Signals a fence behind everything that was submitted.
+unsafe fn finish<B: Backend>(queue: &mut Queue<B>, fence: vk::Fence) -> Result<vk::Result> {
+    if !fence.is_null() {
+        // SAFETY: the fence is live.
+        let fence: &Fence<B> = unsafe { crate::object::get(fence) };
+        queue.submit(Vec::new(), Vec::new(), vec![(fence.sync(), 0)])?;
+    }
+    Ok(vk::Result::SUCCESS)
+}

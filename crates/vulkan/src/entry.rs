@@ -1,0 +1,102 @@
+//! Entry points: functions that the loader and applications call. No panic leaves one.
+//!
+//! The `entry!` macro makes an `extern "system"` function of a body; the name tables of [`crate::table`] compare each
+//! with its type in the registry.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use vulkanalia_sys as vk;
+
+use crate::error::{Error, Result};
+
+/// What an entry point returns, and what its body gives.
+pub trait Outcome: Sized {
+    /// What the body gives.
+    type Body;
+
+    /// The return value.
+    fn from_body(name: &'static str, body: Self::Body) -> Self;
+
+    /// The return value when the body panicked.
+    fn panicked() -> Self;
+}
+
+/// What a body returns that has a result code: nothing, or a code that is no error.
+impl Outcome for vk::Result {
+    type Body = Result<vk::Result>;
+
+    fn from_body(name: &'static str, body: Self::Body) -> vk::Result {
+        body.unwrap_or_else(|error| {
+            report(name, &error);
+            error.code
+        })
+    }
+
+    fn panicked() -> vk::Result {
+        vk::Result::ERROR_UNKNOWN
+    }
+}
+
+macro_rules! plain {
+    ($($ty:ty = $panicked:expr;)*) => {
+        $(impl Outcome for $ty {
+            type Body = $ty;
+
+            fn from_body(_: &'static str, body: $ty) -> $ty {
+                body
+            }
+
+            fn panicked() -> $ty {
+                $panicked
+            }
+        })*
+    };
+}
+
+plain! {
+    () = ();
+    u32 = 0;
+    u64 = 0;
+    vk::PFN_vkVoidFunction = None;
+}
+
+/// Whether failed commands are explained on standard error.
+fn explains() -> bool {
+    crate::debug::flags().contains(crate::debug::Flags::ERRORS)
+}
+
+fn report(name: &str, error: &Error) {
+    if explains() {
+        eprintln!("tepui: {name}: {error}");
+    }
+}
+
+/// Runs the body of an entry point.
+#[inline]
+pub fn guard<R: Outcome>(name: &'static str, body: impl FnOnce() -> R::Body) -> R {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(body) => R::from_body(name, body),
+        Err(_) => {
+            eprintln!("tepui: {name} panicked; this is a mistake of the driver");
+            R::panicked()
+        }
+    }
+}
+
+/// Defines entry points: the registry's name, parameters, and a body whose panics and errors become result codes.
+#[macro_export]
+macro_rules! entry {
+    ($($(#[$doc:meta])* fn $name:ident $(<$($g:ident : $bound:path),*>)? ($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? $body:block)*) => {
+        $(
+            $(#[$doc])*
+            ///
+            /// # Safety
+            /// The Vulkan specification's valid usage.
+            #[expect(non_snake_case, reason = "the registry's name")]
+            #[allow(clippy::too_many_arguments, reason = "the registry's parameters")]
+            pub unsafe extern "system" fn $name $(<$($g: $bound),*>)? ($($arg: $ty),*) $(-> $ret)? {
+                $crate::entry::guard(stringify!($name), || $body)
+            }
+        )*
+    };
+}

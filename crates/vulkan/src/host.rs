@@ -1,0 +1,141 @@
+//! Copies between images and the host's memory without the GPU.
+
+use vulkanalia_sys as vk;
+
+use crate::backend::Backend;
+use crate::device::Device;
+use crate::entry;
+use crate::error::{Error, Result};
+use crate::image::Image;
+use crate::object::{get, slice};
+use crate::transfer::pixels;
+
+/// A rectangle of one level and layer of an image.
+#[derive(Clone, Copy, Debug)]
+pub struct HostRegion {
+    /// Aspect.
+    pub aspect: vk::ImageAspectFlags,
+    /// Level.
+    pub level: u32,
+    /// Layer, or slice of a 3D image.
+    pub layer: u32,
+    /// First pixel.
+    pub origin: [u32; 2],
+    /// Pixels.
+    pub extent: [u32; 2],
+}
+
+/// The rectangles of a copy, with their numbers from 0.
+fn rectangles<B: Backend>(
+    image: &Image<B>,
+    layers: vk::ImageSubresourceLayers,
+    offset: vk::Offset3D,
+    extent: vk::Extent3D,
+) -> impl Iterator<Item = (u32, HostRegion)> {
+    let is_3d = image.info.image_type == vk::ImageType::_3D;
+    let (first, count) = match is_3d {
+        true => (offset.z.max(0) as u32, extent.depth),
+        false => (layers.base_array_layer, image.layer_count(layers)),
+    };
+    let region = HostRegion {
+        aspect: layers.aspect_mask,
+        level: layers.mip_level,
+        layer: 0,
+        origin: [offset.x.max(0) as u32, offset.y.max(0) as u32],
+        extent: [extent.width, extent.height],
+    };
+    (0..count).map(move |k| (k, HostRegion { layer: first + k, ..region }))
+}
+
+fn unbound() -> Error {
+    Error::new(vk::Result::ERROR_MEMORY_MAP_FAILED, "the image has no memory")
+}
+
+/// Copies one region of an image to or from memory whose first pixel is at `pointer`.
+#[allow(clippy::too_many_arguments, reason = "the parts of the API's regions")]
+unsafe fn copy<B: Backend>(
+    image: &Image<B>,
+    layers: vk::ImageSubresourceLayers,
+    offset: vk::Offset3D,
+    extent: vk::Extent3D,
+    pointer: *mut u8,
+    (row_length, height): (u32, u32),
+    flags: vk::HostImageCopyFlags,
+    to_image: bool,
+) -> Result<()> {
+    let host = image.host().ok_or_else(unbound)?;
+    let lines = pixels(image, layers.aspect_mask, 0, row_length, height, extent);
+    let mut done = 0;
+    for (k, r) in rectangles(image, layers, offset, extent) {
+        if flags.contains(vk::HostImageCopyFlags::MEMCPY) {
+            // The application keeps the driver's own arrangement.
+            let s = B::subresource(&image.layout, r.level, r.layer);
+            // SAFETY: the application's memory has the size that it was told; the subresource is inside of the image.
+            unsafe {
+                let (inside, outside) = (host.add(s.offset as usize), pointer.add(done as usize));
+                match to_image {
+                    true => inside.copy_from_nonoverlapping(outside, s.size as usize),
+                    false => outside.copy_from_nonoverlapping(inside, s.size as usize),
+                }
+            }
+            done += s.size;
+            continue;
+        }
+        // SAFETY: the application's memory reaches as far as its region says.
+        unsafe {
+            let at = pointer.add((u64::from(k) * lines.slice_pitch) as usize);
+            B::copy_host(&image.layout, host, &r, at, lines.row_pitch as usize, to_image)?;
+        }
+    }
+    Ok(())
+}
+
+entry! {
+    /// `vkCopyMemoryToImage`.
+    fn vkCopyMemoryToImage<B: Backend>(_device: vk::Device, info: *const vk::CopyMemoryToImageInfo) -> vk::Result {
+        unsafe {
+            let i = &*info;
+            for r in slice(i.regions, i.region_count) {
+                copy::<B>(get(i.dst_image), r.image_subresource, r.image_offset, r.image_extent, r.host_pointer.cast_mut().cast(),
+                    (r.memory_row_length, r.memory_image_height), i.flags, true)?;
+            }
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkCopyImageToMemory`.
+    fn vkCopyImageToMemory<B: Backend>(_device: vk::Device, info: *const vk::CopyImageToMemoryInfo) -> vk::Result {
+        unsafe {
+            let i = &*info;
+            for r in slice(i.regions, i.region_count) {
+                copy::<B>(get(i.src_image), r.image_subresource, r.image_offset, r.image_extent, r.host_pointer.cast(),
+                    (r.memory_row_length, r.memory_image_height), i.flags, false)?;
+            }
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkCopyImageToImage`.
+    fn vkCopyImageToImage<B: Backend>(_device: vk::Device, info: *const vk::CopyImageToImageInfo) -> vk::Result {
+        unsafe {
+            let i = &*info;
+            let (from, to): (&Image<B>, &Image<B>) = (get(i.src_image), get(i.dst_image));
+            for r in slice(i.regions, i.region_count) {
+                let lines = pixels(from, r.src_subresource.aspect_mask, 0, 0, 0, r.extent);
+                let count = if from.info.image_type == vk::ImageType::_3D { r.extent.depth } else { from.layer_count(r.src_subresource) };
+                let mut raster = vec![0u8; (lines.slice_pitch * u64::from(count.max(r.extent.depth))) as usize];
+                let flags = vk::HostImageCopyFlags::empty();
+                let at = raster.as_mut_ptr();
+                copy::<B>(from, r.src_subresource, r.src_offset, r.extent, at, (0, 0), flags, false)?;
+                copy::<B>(to, r.dst_subresource, r.dst_offset, r.extent, at, (0, 0), flags, true)?;
+            }
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkTransitionImageLayout`: layouts of the API are all alike in memory.
+    fn vkTransitionImageLayout<B: Backend>(device: vk::Device, _count: u32, _transitions: *const vk::HostImageLayoutTransitionInfo) -> vk::Result {
+        unsafe { Device::<B>::of(device).check()? }
+        Ok(vk::Result::SUCCESS)
+    }
+}

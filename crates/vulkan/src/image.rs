@@ -1,0 +1,430 @@
+//! Images, image views, texel buffers and samplers.
+
+use std::sync::Arc;
+
+use tepui_format::Format;
+use vulkanalia_sys::{self as vk, Handle};
+
+use crate::backend::{Backend, ImageInfo, ImageRef, SamplerInfo, Subresource, ViewInfo};
+use crate::chain;
+use crate::device::Device;
+use crate::entry;
+use crate::error::{Error, Result};
+use crate::memory::{Buffer, Memory, bound, dedicated};
+use crate::object::{get, get_mut, handle, maybe, slice};
+
+/// An image.
+pub struct Image<B: Backend> {
+    /// What it is.
+    pub info: ImageInfo,
+    /// Its layout.
+    pub layout: Arc<B::Image>,
+    /// GPU address once it is bound.
+    pub address: u64,
+    /// The DRM format modifier, for images that have one.
+    pub modifier: Option<u64>,
+    /// The memory that it is bound to, and where in it.
+    pub memory: Option<(Arc<B::Memory>, u64)>,
+}
+
+/// An image view.
+pub struct ImageView<B: Backend> {
+    /// Descriptors.
+    pub inner: B::View,
+    /// The part of the image that attachments use.
+    pub image: Arc<ImageRef<B>>,
+    /// Aspects of the view.
+    pub aspects: vk::ImageAspectFlags,
+}
+
+/// A texel buffer.
+pub struct BufferView<B: Backend> {
+    /// Descriptors.
+    pub inner: B::BufferView,
+}
+
+/// A sampler.
+pub struct Sampler<B: Backend> {
+    /// The family's sampler.
+    pub inner: B::Sampler,
+}
+
+/// The format of the API's number.
+///
+/// # Errors
+/// When there is none.
+pub fn format_of(format: vk::Format) -> Result<Format> {
+    Format::from_vk(format.as_raw()).ok_or_else(|| {
+        Error::new(vk::Result::ERROR_FORMAT_NOT_SUPPORTED, format!("format {}", format.as_raw()))
+    })
+}
+
+/// The number of samples of a flag.
+pub fn samples_of(flags: vk::SampleCountFlags) -> u32 {
+    flags.bits().max(1)
+}
+
+/// What an image is, from its creation structure.
+///
+/// # Safety
+/// The structure is valid.
+unsafe fn info_of(info: &vk::ImageCreateInfo) -> Result<(ImageInfo, Option<u64>)> {
+    // SAFETY: as the caller says.
+    let (list, explicit, stencil): (
+        Option<&vk::ImageDrmFormatModifierListCreateInfoEXT>,
+        Option<&vk::ImageDrmFormatModifierExplicitCreateInfoEXT>,
+        Option<&vk::ImageStencilUsageCreateInfo>,
+    ) = unsafe {
+        (
+            chain::find(
+                info.next,
+                vk::StructureType::IMAGE_DRM_FORMAT_MODIFIER_LIST_CREATE_INFO_EXT,
+            ),
+            chain::find(
+                info.next,
+                vk::StructureType::IMAGE_DRM_FORMAT_MODIFIER_EXPLICIT_CREATE_INFO_EXT,
+            ),
+            chain::find(info.next, vk::StructureType::IMAGE_STENCIL_USAGE_CREATE_INFO),
+        )
+    };
+    let mut modifier = None;
+    let mut stride = None;
+    if info.tiling == vk::ImageTiling::DRM_FORMAT_MODIFIER_EXT {
+        if let Some(e) = explicit {
+            modifier = Some(e.drm_format_modifier);
+            // SAFETY: the count is 1 for formats of one plane.
+            stride = unsafe { slice(e.plane_layouts, e.drm_format_modifier_plane_count) }
+                .first()
+                .map(|p| p.row_pitch as u32)
+                .filter(|_| e.drm_format_modifier == 0);
+        } else if let Some(l) = list {
+            // SAFETY: as the caller says. Every modifier that is not linear is preferred to it.
+            let all = unsafe { slice(l.drm_format_modifiers, l.drm_format_modifier_count) };
+            modifier = all.iter().copied().max_by_key(|&m| m != 0);
+        }
+    }
+    // SAFETY: as the caller says. Images of a swapchain are rows.
+    let for_swapchain = unsafe { crate::wsi::swapchain::is_for_swapchain(info.next) };
+    let linear = info.tiling == vk::ImageTiling::LINEAR || modifier == Some(0) || for_swapchain;
+    let e = info.extent;
+    let info = ImageInfo {
+        image_type: info.image_type,
+        format: format_of(info.format)?,
+        extent: [e.width, e.height, e.depth],
+        levels: info.mip_levels,
+        layers: info.array_layers,
+        samples: samples_of(info.samples),
+        usage: info.usage | stencil.map_or(vk::ImageUsageFlags::empty(), |s| s.stencil_usage),
+        flags: info.flags,
+        linear,
+        stride,
+    };
+    Ok((info, modifier))
+}
+
+fn requirements<B: Backend>(layout: &B::Image) -> vk::MemoryRequirements {
+    let (size, alignment) = B::image_size(layout);
+    vk::MemoryRequirements {
+        size: size.next_multiple_of(alignment),
+        alignment,
+        memory_type_bits: 1,
+    }
+}
+
+fn layout_of(s: Subresource) -> vk::SubresourceLayout {
+    vk::SubresourceLayout {
+        offset: s.offset,
+        size: s.size,
+        row_pitch: s.row_pitch,
+        array_pitch: s.array_pitch,
+        depth_pitch: s.depth_pitch,
+    }
+}
+
+/// The layers of a range, resolved; of a 3D image its slices, when a view of them is 2D.
+fn resolve(
+    info: &ImageInfo,
+    range: vk::ImageSubresourceRange,
+    view_type: vk::ImageViewType,
+) -> vk::ImageSubresourceRange {
+    let mut r = range;
+    if r.level_count == vk::REMAINING_MIP_LEVELS {
+        r.level_count = info.levels.saturating_sub(r.base_mip_level);
+    }
+    let slices = (info.extent[2] >> r.base_mip_level).max(1);
+    let is_flat = matches!(view_type, vk::ImageViewType::_2D | vk::ImageViewType::_2D_ARRAY);
+    let layers =
+        if info.image_type == vk::ImageType::_3D && is_flat { slices } else { info.layers };
+    if r.layer_count == vk::REMAINING_ARRAY_LAYERS {
+        r.layer_count = layers.saturating_sub(r.base_array_layer);
+    }
+    r
+}
+
+impl<B: Backend> Image<B> {
+    /// A level and layers as attachments and copies see them.
+    pub fn part(&self, level: u32, layer: u32, layers: u32) -> ImageRef<B> {
+        ImageRef {
+            image: self.layout.clone(),
+            info: self.info,
+            address: self.address,
+            format: self.info.format,
+            level,
+            layer,
+            layers,
+        }
+    }
+
+    /// Layers of a subresource, with the remaining ones counted.
+    pub fn layer_count(&self, layers: vk::ImageSubresourceLayers) -> u32 {
+        match layers.layer_count {
+            vk::REMAINING_ARRAY_LAYERS => self.info.layers - layers.base_array_layer,
+            n => n,
+        }
+    }
+
+    /// Binds memory.
+    pub fn bind(&mut self, memory: &Arc<B::Memory>, offset: u64) {
+        self.address = B::address(memory) + offset;
+        self.memory = Some((memory.clone(), offset));
+    }
+
+    /// The host's view of the image's memory.
+    pub fn host(&self) -> Option<*mut u8> {
+        let (memory, offset) = self.memory.as_ref()?;
+        // SAFETY: the offset is inside of the memory.
+        Some(unsafe { B::host(memory).add(*offset as usize) })
+    }
+}
+
+/// Creates an image.
+///
+/// # Errors
+/// When there is no such image.
+///
+/// # Safety
+/// `info` is valid.
+pub unsafe fn create<B: Backend>(d: &Device<B>, info: &vk::ImageCreateInfo) -> Result<Image<B>> {
+    // SAFETY: as the caller says.
+    let (info, modifier) = unsafe { info_of(info)? };
+    with_info(d, info, modifier)
+}
+
+/// Creates an image.
+///
+/// # Errors
+/// When there is no such image.
+pub fn with_info<B: Backend>(
+    d: &Device<B>,
+    info: ImageInfo,
+    modifier: Option<u64>,
+) -> Result<Image<B>> {
+    let layout = Arc::new(B::image(&d.inner, &info)?);
+    Ok(Image { info, layout, address: 0, modifier, memory: None })
+}
+
+unsafe fn bind<B: Backend>(info: &vk::BindImageMemoryInfo) -> Result<()> {
+    // SAFETY: the handles are live and synchronised by the application.
+    unsafe {
+        let image: &mut Image<B> = get_mut(info.image);
+        if let Some(memory) = maybe::<Memory<B>>(info.memory) {
+            image.bind(&memory.inner, info.memory_offset);
+        }
+        crate::wsi::swapchain::bind::<B>(image, info.next)
+    }
+}
+
+entry! {
+    /// `vkCreateImage`.
+    fn vkCreateImage<B: Backend>(device: vk::Device, info: *const vk::ImageCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::Image) -> vk::Result {
+        unsafe {
+            let d = Device::<B>::of(device);
+            *out = handle(d.allocator(callbacks).create(create::<B>(d, &*info)?)?);
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkDestroyImage`.
+    fn vkDestroyImage<B: Backend>(device: vk::Device, image: vk::Image, callbacks: *const vk::AllocationCallbacks) {
+        unsafe { Device::<B>::of(device).allocator(callbacks).destroy(image.as_raw() as *mut Image<B>) }
+    }
+
+    /// `vkGetImageMemoryRequirements`.
+    fn vkGetImageMemoryRequirements<B: Backend>(_device: vk::Device, image: vk::Image, out: *mut vk::MemoryRequirements) {
+        unsafe { *out = requirements::<B>(&get::<Image<B>>(image).layout) }
+    }
+
+    /// `vkGetImageMemoryRequirements2`.
+    fn vkGetImageMemoryRequirements2<B: Backend>(_device: vk::Device, info: *const vk::ImageMemoryRequirementsInfo2, out: *mut vk::MemoryRequirements2) {
+        unsafe {
+            (*out).memory_requirements = requirements::<B>(&get::<Image<B>>((*info).image).layout);
+            dedicated((*out).next, false);
+        }
+    }
+
+    /// `vkGetDeviceImageMemoryRequirements`.
+    fn vkGetDeviceImageMemoryRequirements<B: Backend>(device: vk::Device, info: *const vk::DeviceImageMemoryRequirements, out: *mut vk::MemoryRequirements2) {
+        unsafe {
+            let d = Device::<B>::of(device);
+            if let Ok(image) = create::<B>(d, &*(*info).create_info) {
+                (*out).memory_requirements = requirements::<B>(&image.layout);
+            }
+            dedicated((*out).next, false);
+        }
+    }
+
+    /// `vkGetImageSparseMemoryRequirements`.
+    fn vkGetImageSparseMemoryRequirements<B: Backend>(_device: vk::Device, _image: vk::Image, count: *mut u32, _out: *mut vk::SparseImageMemoryRequirements) {
+        unsafe { *count = 0 }
+    }
+
+    /// `vkGetImageSparseMemoryRequirements2`.
+    fn vkGetImageSparseMemoryRequirements2<B: Backend>(_device: vk::Device, _info: *const vk::ImageSparseMemoryRequirementsInfo2, count: *mut u32, _out: *mut vk::SparseImageMemoryRequirements2) {
+        unsafe { *count = 0 }
+    }
+
+    /// `vkGetDeviceImageSparseMemoryRequirements`.
+    fn vkGetDeviceImageSparseMemoryRequirements<B: Backend>(_device: vk::Device, _info: *const vk::DeviceImageMemoryRequirements, count: *mut u32, _out: *mut vk::SparseImageMemoryRequirements2) {
+        unsafe { *count = 0 }
+    }
+
+    /// `vkBindImageMemory`.
+    fn vkBindImageMemory<B: Backend>(_device: vk::Device, image: vk::Image, memory: vk::DeviceMemory, memory_offset: u64) -> vk::Result {
+        unsafe { bind::<B>(&vk::BindImageMemoryInfo { image, memory, memory_offset, ..Default::default() })? }
+        Ok(vk::Result::SUCCESS)
+    }
+
+    /// `vkBindImageMemory2`.
+    fn vkBindImageMemory2<B: Backend>(_device: vk::Device, count: u32, infos: *const vk::BindImageMemoryInfo) -> vk::Result {
+        unsafe {
+            for info in slice(infos, count) {
+                bind::<B>(info)?;
+                bound(info.next);
+            }
+        }
+        Ok(vk::Result::SUCCESS)
+    }
+
+    /// `vkGetImageSubresourceLayout`.
+    fn vkGetImageSubresourceLayout<B: Backend>(_device: vk::Device, image: vk::Image, sub: *const vk::ImageSubresource, out: *mut vk::SubresourceLayout) {
+        unsafe {
+            let image: &Image<B> = get(image);
+            *out = layout_of(B::subresource(&image.layout, (*sub).mip_level, (*sub).array_layer));
+        }
+    }
+
+    /// `vkGetImageSubresourceLayout2`.
+    fn vkGetImageSubresourceLayout2<B: Backend>(_device: vk::Device, image: vk::Image, sub: *const vk::ImageSubresource2, out: *mut vk::SubresourceLayout2) {
+        unsafe {
+            let image: &Image<B> = get(image);
+            let s = (*sub).image_subresource;
+            subresource2::<B>(image, s, &mut *out);
+        }
+    }
+
+    /// `vkGetDeviceImageSubresourceLayout`.
+    fn vkGetDeviceImageSubresourceLayout<B: Backend>(device: vk::Device, info: *const vk::DeviceImageSubresourceInfo, out: *mut vk::SubresourceLayout2) {
+        unsafe {
+            let d = Device::<B>::of(device);
+            if let Ok(image) = create::<B>(d, &*(*info).create_info) {
+                subresource2::<B>(&image, (*(*info).subresource).image_subresource, &mut *out);
+            }
+        }
+    }
+
+    /// `vkGetImageDrmFormatModifierPropertiesEXT`.
+    fn vkGetImageDrmFormatModifierPropertiesEXT<B: Backend>(_device: vk::Device, image: vk::Image, out: *mut vk::ImageDrmFormatModifierPropertiesEXT) -> vk::Result {
+        unsafe {
+            (*out).drm_format_modifier = get::<Image<B>>(image).modifier.unwrap_or(0);
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkCreateImageView`.
+    fn vkCreateImageView<B: Backend>(device: vk::Device, info: *const vk::ImageViewCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::ImageView) -> vk::Result {
+        unsafe {
+            let (d, info) = (Device::<B>::of(device), &*info);
+            let image: &Image<B> = get(info.image);
+            let usage: Option<&vk::ImageViewUsageCreateInfo> = chain::find(info.next, vk::StructureType::IMAGE_VIEW_USAGE_CREATE_INFO);
+            let min_lod: Option<&vk::ImageViewMinLodCreateInfoEXT> = chain::find(info.next, vk::StructureType::IMAGE_VIEW_MIN_LOD_CREATE_INFO_EXT);
+            let format = format_of(info.format)?;
+            let range = resolve(&image.info, info.subresource_range, info.view_type);
+            let c = info.components;
+            let inner = B::view(&d.inner, &ViewInfo {
+                image: &image.layout,
+                image_info: &image.info,
+                address: image.address,
+                view_type: info.view_type,
+                format,
+                swizzle: [c.r, c.g, c.b, c.a],
+                range,
+                usage: usage.map_or(image.info.usage, |u| u.usage),
+                min_lod: min_lod.map_or(0.0, |m| m.min_lod),
+            })?;
+            let part = ImageRef { format, ..image.part(range.base_mip_level, range.base_array_layer, range.layer_count) };
+            let view = ImageView { inner, image: Arc::new(part), aspects: range.aspect_mask };
+            *out = handle(d.allocator(callbacks).create(view)?);
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkDestroyImageView`.
+    fn vkDestroyImageView<B: Backend>(device: vk::Device, view: vk::ImageView, callbacks: *const vk::AllocationCallbacks) {
+        unsafe { Device::<B>::of(device).allocator(callbacks).destroy(view.as_raw() as *mut ImageView<B>) }
+    }
+
+    /// `vkCreateBufferView`.
+    fn vkCreateBufferView<B: Backend>(device: vk::Device, info: *const vk::BufferViewCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::BufferView) -> vk::Result {
+        unsafe {
+            let (d, info) = (Device::<B>::of(device), &*info);
+            let buffer: &Buffer<B> = get(info.buffer);
+            let size = buffer.range(info.offset, info.range);
+            let inner = B::buffer_view(&d.inner, format_of(info.format)?, buffer.address + info.offset, size)?;
+            *out = handle(d.allocator(callbacks).create(BufferView::<B> { inner })?);
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkDestroyBufferView`.
+    fn vkDestroyBufferView<B: Backend>(device: vk::Device, view: vk::BufferView, callbacks: *const vk::AllocationCallbacks) {
+        unsafe { Device::<B>::of(device).allocator(callbacks).destroy(view.as_raw() as *mut BufferView<B>) }
+    }
+
+    /// `vkCreateSampler`.
+    fn vkCreateSampler<B: Backend>(device: vk::Device, info: *const vk::SamplerCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::Sampler) -> vk::Result {
+        unsafe {
+            let (d, info) = (Device::<B>::of(device), &*info);
+            let border: Option<&vk::SamplerCustomBorderColorCreateInfoEXT> = chain::find(info.next, vk::StructureType::SAMPLER_CUSTOM_BORDER_COLOR_CREATE_INFO_EXT);
+            let reduction: Option<&vk::SamplerReductionModeCreateInfo> = chain::find(info.next, vk::StructureType::SAMPLER_REDUCTION_MODE_CREATE_INFO);
+            let inner = B::sampler(&d.inner, &SamplerInfo {
+                core: *info,
+                border: border.map(|b| b.custom_border_color.uint32),
+                reduction: reduction.map_or(vk::SamplerReductionMode::WEIGHTED_AVERAGE, |r| r.reduction_mode),
+            })?;
+            *out = handle(d.allocator(callbacks).create(Sampler::<B> { inner })?);
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkDestroySampler`.
+    fn vkDestroySampler<B: Backend>(device: vk::Device, sampler: vk::Sampler, callbacks: *const vk::AllocationCallbacks) {
+        unsafe { Device::<B>::of(device).allocator(callbacks).destroy(sampler.as_raw() as *mut Sampler<B>) }
+    }
+}
+
+unsafe fn subresource2<B: Backend>(
+    image: &Image<B>,
+    s: vk::ImageSubresource,
+    out: &mut vk::SubresourceLayout2,
+) {
+    let sub = B::subresource(&image.layout, s.mip_level, s.array_layer);
+    out.subresource_layout = layout_of(sub);
+    // SAFETY: the chain is the application's and valid.
+    unsafe {
+        chain::each(out.next, |s_type, at| {
+            if s_type == vk::StructureType::SUBRESOURCE_HOST_MEMCPY_SIZE {
+                (*at.cast::<vk::SubresourceHostMemcpySize>()).size = sub.size;
+            }
+        });
+    }
+}

@@ -1,0 +1,164 @@
+//! The Vulkan runtime that Tepui's drivers share.
+//!
+//! ```text
+//! loader ─▶ instance ─▶ physical device ─▶ device ─▶ queue ─▶ Backend::submit
+//!                                            │
+//!              pipeline, descriptor, image ──┤
+//!                                            ▼
+//!                    command buffer ─▶ CommandState ─▶ Encoder (draw, dispatch, copy …)
+//! ```
+//!
+//! The runtime has the loader's interface ([`instance`]), objects ([`object`]), synchronisation ([`sync`], [`device`]), descriptor
+//! sets ([`descriptor`]), render passes ([`render_pass`]) and command recording ([`command`], [`record`], [`transfer`]). It names no GPU
+//! family: a driver implements [`backend::Backend`] and gives its limits, features and formats as data
+//! ([`backend::PhysicalInfo`]).
+//!
+//! Every entry point is generic over the backend; [`commands_of`] makes the table of a family. Start reading at
+//! [`backend`].
+
+#![expect(
+    clippy::undocumented_unsafe_blocks,
+    reason = "entry points trust the application as the specification's valid usage says"
+)]
+
+pub mod backend;
+pub mod chain;
+pub mod command;
+pub mod debug;
+pub mod descriptor;
+pub mod device;
+pub mod entry;
+pub mod error;
+pub mod host;
+pub mod image;
+pub mod instance;
+pub mod memory;
+pub mod object;
+pub mod physical;
+pub mod pipeline;
+pub mod record;
+pub mod render_pass;
+pub mod state;
+pub mod sync;
+pub mod table;
+pub mod transfer;
+pub mod wsi;
+
+pub use error::{Error, Result};
+pub use vulkanalia_sys as vk;
+
+use backend::Backend;
+use table::Function;
+
+/// The device-level commands of a family.
+pub fn commands_of<B: Backend>() -> Vec<(&'static str, Function)> {
+    commands! {
+        device::{
+            vkGetDeviceProcAddr, vkDestroyDevice<B>, vkGetDeviceQueue<B>, vkGetDeviceQueue2<B>,
+            vkDeviceWaitIdle<B>, vkQueueWaitIdle<B>, vkQueueSubmit<B>, vkQueueSubmit2<B>,
+            vkQueueBindSparse<B>, vkGetCalibratedTimestampsKHR<B>, vkGetDeviceGroupPeerMemoryFeatures<B>,
+            vkSetDebugUtilsObjectNameEXT<B>, vkSetDebugUtilsObjectTagEXT<B>,
+            vkQueueBeginDebugUtilsLabelEXT<B>, vkQueueEndDebugUtilsLabelEXT<B>,
+            vkQueueInsertDebugUtilsLabelEXT<B>,
+        }
+        sync::{
+            vkCreateFence<B>, vkDestroyFence<B>, vkResetFences<B>, vkGetFenceStatus<B>, vkWaitForFences<B>,
+            vkImportFenceFdKHR<B>, vkGetFenceFdKHR<B>, vkCreateSemaphore<B>, vkDestroySemaphore<B>,
+            vkGetSemaphoreCounterValue<B>, vkWaitSemaphores<B>, vkSignalSemaphore<B>,
+            vkImportSemaphoreFdKHR<B>, vkGetSemaphoreFdKHR<B>, vkCreateEvent<B>, vkDestroyEvent<B>,
+            vkGetEventStatus<B>, vkSetEvent<B>, vkResetEvent<B>,
+        }
+        memory::{
+            vkAllocateMemory<B>, vkFreeMemory<B>, vkMapMemory<B>, vkMapMemory2<B>, vkUnmapMemory<B>,
+            vkUnmapMemory2<B>, vkFlushMappedMemoryRanges<B>, vkInvalidateMappedMemoryRanges<B>,
+            vkGetDeviceMemoryCommitment<B>, vkGetDeviceMemoryOpaqueCaptureAddress<B>, vkGetMemoryFdKHR<B>,
+            vkGetMemoryFdPropertiesKHR<B>, vkCreateBuffer<B>, vkDestroyBuffer<B>,
+            vkGetBufferMemoryRequirements<B>, vkGetBufferMemoryRequirements2<B>,
+            vkGetDeviceBufferMemoryRequirements<B>, vkBindBufferMemory<B>, vkBindBufferMemory2<B>,
+            vkGetBufferDeviceAddress<B>, vkGetBufferOpaqueCaptureAddress<B>,
+        }
+        image::{
+            vkCreateImage<B>, vkDestroyImage<B>, vkGetImageMemoryRequirements<B>,
+            vkGetImageMemoryRequirements2<B>, vkGetDeviceImageMemoryRequirements<B>,
+            vkGetImageSparseMemoryRequirements<B>, vkGetImageSparseMemoryRequirements2<B>,
+            vkGetDeviceImageSparseMemoryRequirements<B>, vkBindImageMemory<B>, vkBindImageMemory2<B>,
+            vkGetImageSubresourceLayout<B>, vkGetImageSubresourceLayout2<B>,
+            vkGetDeviceImageSubresourceLayout<B>, vkGetImageDrmFormatModifierPropertiesEXT<B>,
+            vkCreateImageView<B>, vkDestroyImageView<B>, vkCreateBufferView<B>, vkDestroyBufferView<B>,
+            vkCreateSampler<B>, vkDestroySampler<B>,
+        }
+        host::{ vkCopyMemoryToImage<B>, vkCopyImageToMemory<B>, vkCopyImageToImage<B>, vkTransitionImageLayout<B> }
+        descriptor::{
+            vkCreateDescriptorSetLayout<B>, vkDestroyDescriptorSetLayout<B>,
+            vkGetDescriptorSetLayoutSupport<B>, vkCreateDescriptorPool<B>, vkDestroyDescriptorPool<B>,
+            vkResetDescriptorPool<B>, vkAllocateDescriptorSets<B>, vkFreeDescriptorSets<B>,
+            vkUpdateDescriptorSets<B>, vkCreateDescriptorUpdateTemplate<B>,
+            vkDestroyDescriptorUpdateTemplate<B>, vkUpdateDescriptorSetWithTemplate<B>,
+        }
+        pipeline::{
+            vkCreateShaderModule<B>, vkDestroyShaderModule<B>, vkCreatePipelineLayout<B>,
+            vkDestroyPipelineLayout<B>, vkCreatePipelineCache<B>, vkDestroyPipelineCache<B>,
+            vkGetPipelineCacheData<B>, vkMergePipelineCaches<B>, vkCreateComputePipelines<B>,
+            vkCreateGraphicsPipelines<B>, vkDestroyPipeline<B>, vkCreatePrivateDataSlot<B>,
+            vkDestroyPrivateDataSlot<B>, vkSetPrivateData<B>, vkGetPrivateData<B>,
+        }
+        render_pass::{
+            vkCreateRenderPass<B>, vkCreateRenderPass2<B>, vkDestroyRenderPass<B>, vkCreateFramebuffer<B>,
+            vkDestroyFramebuffer<B>, vkGetRenderAreaGranularity<B>, vkGetRenderingAreaGranularity<B>,
+        }
+        command::{
+            vkCreateCommandPool<B>, vkDestroyCommandPool<B>, vkResetCommandPool<B>, vkTrimCommandPool<B>,
+            vkAllocateCommandBuffers<B>, vkFreeCommandBuffers<B>, vkBeginCommandBuffer<B>,
+            vkEndCommandBuffer<B>, vkResetCommandBuffer<B>,
+        }
+        record::{
+            vkCmdBindPipeline<B>, vkCmdBindDescriptorSets<B>, vkCmdBindDescriptorSets2<B>,
+            vkCmdPushConstants<B>, vkCmdPushConstants2<B>, vkCmdPushDescriptorSet<B>,
+            vkCmdPushDescriptorSet2<B>, vkCmdPushDescriptorSetWithTemplate<B>,
+            vkCmdPushDescriptorSetWithTemplate2<B>, vkCmdBindVertexBuffers<B>, vkCmdBindVertexBuffers2<B>,
+            vkCmdBindIndexBuffer<B>, vkCmdBindIndexBuffer2<B>, vkCmdDraw<B>, vkCmdDrawIndexed<B>,
+            vkCmdDrawMultiEXT<B>, vkCmdDrawMultiIndexedEXT<B>, vkCmdDrawIndirect<B>,
+            vkCmdDrawIndexedIndirect<B>, vkCmdDrawIndirectCount<B>, vkCmdDrawIndexedIndirectCount<B>,
+            vkCmdDispatch<B>, vkCmdDispatchBase<B>, vkCmdDispatchIndirect<B>, vkCmdBeginRenderPass<B>,
+            vkCmdBeginRenderPass2<B>, vkCmdNextSubpass<B>, vkCmdNextSubpass2<B>, vkCmdEndRenderPass<B>,
+            vkCmdEndRenderPass2<B>, vkCmdBeginRendering<B>, vkCmdEndRendering<B>, vkCmdExecuteCommands<B>,
+            vkCmdPipelineBarrier<B>, vkCmdPipelineBarrier2<B>, vkCmdSetViewport<B>,
+            vkCmdSetViewportWithCount<B>, vkCmdSetScissor<B>, vkCmdSetScissorWithCount<B>,
+            vkCmdSetLineWidth<B>, vkCmdSetDepthBias<B>, vkCmdSetBlendConstants<B>, vkCmdSetDepthBounds<B>,
+            vkCmdSetStencilCompareMask<B>, vkCmdSetStencilWriteMask<B>, vkCmdSetStencilReference<B>,
+            vkCmdSetCullMode<B>, vkCmdSetFrontFace<B>, vkCmdSetPrimitiveTopology<B>,
+            vkCmdSetDepthTestEnable<B>, vkCmdSetDepthWriteEnable<B>, vkCmdSetDepthCompareOp<B>,
+            vkCmdSetDepthBoundsTestEnable<B>, vkCmdSetStencilTestEnable<B>, vkCmdSetStencilOp<B>,
+            vkCmdSetRasterizerDiscardEnable<B>, vkCmdSetDepthBiasEnable<B>,
+            vkCmdSetPrimitiveRestartEnable<B>, vkCmdSetLogicOpEXT<B>, vkCmdSetLogicOpEnableEXT<B>,
+            vkCmdSetPatchControlPointsEXT<B>, vkCmdSetPolygonModeEXT<B>,
+            vkCmdSetRasterizationSamplesEXT<B>, vkCmdSetSampleMaskEXT<B>,
+            vkCmdSetAlphaToCoverageEnableEXT<B>, vkCmdSetAlphaToOneEnableEXT<B>,
+            vkCmdSetColorBlendEnableEXT<B>, vkCmdSetColorBlendEquationEXT<B>, vkCmdSetColorWriteMaskEXT<B>,
+            vkCmdSetColorWriteEnableEXT<B>, vkCmdSetDepthClampEnableEXT<B>, vkCmdSetDepthClipEnableEXT<B>,
+            vkCmdSetDepthClipNegativeOneToOneEXT<B>, vkCmdSetProvokingVertexModeEXT<B>,
+            vkCmdSetLineRasterizationModeEXT<B>, vkCmdSetLineStippleEnableEXT<B>, vkCmdSetLineStipple<B>,
+            vkCmdSetVertexInputEXT<B>, vkCmdSetRenderingAttachmentLocations<B>,
+            vkCmdSetRenderingInputAttachmentIndices<B>, vkCmdSetDeviceMask<B>,
+            vkCmdBeginDebugUtilsLabelEXT<B>, vkCmdEndDebugUtilsLabelEXT<B>,
+            vkCmdInsertDebugUtilsLabelEXT<B>,
+        }
+        transfer::{
+            vkCmdCopyBuffer<B>, vkCmdCopyBuffer2<B>, vkCmdFillBuffer<B>, vkCmdUpdateBuffer<B>,
+            vkCmdCopyImage<B>, vkCmdCopyImage2<B>, vkCmdCopyBufferToImage<B>, vkCmdCopyBufferToImage2<B>,
+            vkCmdCopyImageToBuffer<B>, vkCmdCopyImageToBuffer2<B>, vkCmdBlitImage<B>, vkCmdBlitImage2<B>,
+            vkCmdResolveImage<B>, vkCmdResolveImage2<B>, vkCmdClearColorImage<B>,
+            vkCmdClearDepthStencilImage<B>, vkCmdClearAttachments<B>, vkCreateQueryPool<B>,
+            vkDestroyQueryPool<B>, vkResetQueryPool<B>, vkGetQueryPoolResults<B>, vkCmdResetQueryPool<B>,
+            vkCmdBeginQuery<B>, vkCmdEndQuery<B>, vkCmdWriteTimestamp<B>, vkCmdWriteTimestamp2<B>,
+            vkCmdCopyQueryPoolResults<B>, vkCmdSetEvent<B>, vkCmdSetEvent2<B>, vkCmdResetEvent<B>,
+            vkCmdResetEvent2<B>, vkCmdWaitEvents<B>, vkCmdWaitEvents2<B>,
+        }
+        wsi::{
+            vkCreateSwapchainKHR<B>, vkDestroySwapchainKHR<B>, vkGetSwapchainImagesKHR<B>,
+            vkAcquireNextImageKHR<B>, vkAcquireNextImage2KHR<B>, vkQueuePresentKHR<B>,
+            vkReleaseSwapchainImagesKHR<B>, vkReleaseSwapchainImagesEXT<B>, vkWaitForPresentKHR<B>,
+            vkGetDeviceGroupPresentCapabilitiesKHR<B>, vkGetDeviceGroupSurfacePresentModesKHR<B>,
+        }
+    }
+}

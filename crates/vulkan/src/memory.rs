@@ -1,0 +1,260 @@
+//! Device memory and buffers.
+
+use std::ffi::c_void;
+use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use vulkanalia_sys::{self as vk, Handle};
+
+use crate::backend::{Allocation, Backend};
+use crate::chain;
+use crate::device::Device;
+use crate::entry;
+use crate::object::{get, get_mut, handle, slice};
+
+/// Bytes of device memory that the process holds.
+static ALLOCATED: AtomicU64 = AtomicU64::new(0);
+
+/// Bytes of device memory that the process holds.
+pub fn allocated_bytes() -> u64 {
+    ALLOCATED.load(Ordering::Relaxed)
+}
+
+/// Device memory.
+pub struct Memory<B: Backend> {
+    /// The family's memory; images and buffers bound to it share it.
+    pub inner: Arc<B::Memory>,
+    size: u64,
+}
+
+impl<B: Backend> Drop for Memory<B> {
+    fn drop(&mut self) {
+        ALLOCATED.fetch_sub(self.size, Ordering::Relaxed);
+    }
+}
+
+/// A buffer.
+pub struct Buffer<B: Backend> {
+    /// Bytes.
+    pub size: u64,
+    /// GPU address once it is bound; 0 before.
+    pub address: u64,
+    /// What it is used for.
+    pub usage: vk::BufferUsageFlags2,
+    memory: Option<Arc<B::Memory>>,
+}
+
+impl<B: Backend> Buffer<B> {
+    /// Bytes from an offset on: so many, or the rest.
+    pub fn range(&self, offset: u64, range: u64) -> u64 {
+        let rest = self.size.saturating_sub(offset);
+        if range == vk::WHOLE_SIZE { rest } else { range.min(rest) }
+    }
+}
+
+/// Alignment of buffers in bytes.
+pub const BUFFER_ALIGNMENT: u64 = 64;
+
+fn requirements(size: u64) -> vk::MemoryRequirements {
+    vk::MemoryRequirements {
+        size: size.next_multiple_of(BUFFER_ALIGNMENT),
+        alignment: BUFFER_ALIGNMENT,
+        memory_type_bits: 1,
+    }
+}
+
+unsafe fn buffer_usage(info: &vk::BufferCreateInfo) -> vk::BufferUsageFlags2 {
+    // SAFETY: the chain is the application's and valid.
+    let more: Option<&vk::BufferUsageFlags2CreateInfo> =
+        unsafe { chain::find(info.next, vk::StructureType::BUFFER_USAGE_FLAGS_2_CREATE_INFO) };
+    more.map_or(vk::BufferUsageFlags2::from_bits_truncate(u64::from(info.usage.bits())), |m| {
+        m.usage
+    })
+}
+
+/// Fills in what chains of memory requirements ask for: nothing prefers memory of its own.
+pub(crate) unsafe fn dedicated(next: *mut c_void, requires: bool) {
+    // SAFETY: the chain is the application's and valid.
+    unsafe {
+        chain::each(next, |s_type, at| {
+            if s_type == vk::StructureType::MEMORY_DEDICATED_REQUIREMENTS {
+                let o = &mut *at.cast::<vk::MemoryDedicatedRequirements>();
+                let yes = if requires { vk::TRUE } else { vk::FALSE };
+                (o.prefers_dedicated_allocation, o.requires_dedicated_allocation) = (yes, yes);
+            }
+        });
+    }
+}
+
+unsafe fn bind<B: Backend>(info: &vk::BindBufferMemoryInfo) {
+    // SAFETY: the handles are live and synchronised by the application.
+    unsafe {
+        let (buffer, memory): (&mut Buffer<B>, &Memory<B>) =
+            (get_mut(info.buffer), get(info.memory));
+        buffer.address = B::address(&memory.inner) + info.memory_offset;
+        buffer.memory = Some(memory.inner.clone());
+    }
+}
+
+entry! {
+    /// `vkAllocateMemory`.
+    fn vkAllocateMemory<B: Backend>(device: vk::Device, info: *const vk::MemoryAllocateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::DeviceMemory) -> vk::Result {
+        unsafe {
+            let (d, info) = (Device::<B>::of(device), &*info);
+            let export: Option<&vk::ExportMemoryAllocateInfo> = chain::find(info.next, vk::StructureType::EXPORT_MEMORY_ALLOCATE_INFO);
+            let import: Option<&vk::ImportMemoryFdInfoKHR> = chain::find(info.next, vk::StructureType::IMPORT_MEMORY_FD_INFO_KHR);
+            let import = import.filter(|i| !i.handle_type.is_empty());
+            let fd = import.map(|i| OwnedFd::from_raw_fd(i.fd));
+            let allocation = Allocation {
+                size: info.allocation_size,
+                memory_type: info.memory_type_index,
+                exportable: export.is_some_and(|e| !e.handle_types.is_empty()),
+                import: fd,
+            };
+            let inner = Arc::new(B::allocate(&d.inner, allocation)?);
+            ALLOCATED.fetch_add(info.allocation_size, Ordering::Relaxed);
+            *out = handle(d.allocator(callbacks).create(Memory::<B> { inner, size: info.allocation_size })?);
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkFreeMemory`.
+    fn vkFreeMemory<B: Backend>(device: vk::Device, memory: vk::DeviceMemory, callbacks: *const vk::AllocationCallbacks) {
+        unsafe { Device::<B>::of(device).allocator(callbacks).destroy(memory.as_raw() as *mut Memory<B>) }
+    }
+
+    /// `vkMapMemory`.
+    fn vkMapMemory<B: Backend>(_device: vk::Device, memory: vk::DeviceMemory, offset: u64, _size: u64, _flags: vk::MemoryMapFlags, out: *mut *mut c_void) -> vk::Result {
+        unsafe {
+            *out = B::host(&get::<Memory<B>>(memory).inner).add(offset as usize).cast();
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkMapMemory2`.
+    fn vkMapMemory2<B: Backend>(_device: vk::Device, info: *const vk::MemoryMapInfo, out: *mut *mut c_void) -> vk::Result {
+        unsafe {
+            *out = B::host(&get::<Memory<B>>((*info).memory).inner).add((*info).offset as usize).cast();
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkUnmapMemory`: memory stays mapped as long as it lives.
+    fn vkUnmapMemory<B: Backend>(_device: vk::Device, _memory: vk::DeviceMemory) {}
+
+    /// `vkUnmapMemory2`.
+    fn vkUnmapMemory2<B: Backend>(_device: vk::Device, _info: *const vk::MemoryUnmapInfo) -> vk::Result {
+        Ok(vk::Result::SUCCESS)
+    }
+
+    /// `vkFlushMappedMemoryRanges`: memory is coherent.
+    fn vkFlushMappedMemoryRanges<B: Backend>(_device: vk::Device, _count: u32, _ranges: *const vk::MappedMemoryRange) -> vk::Result {
+        Ok(vk::Result::SUCCESS)
+    }
+
+    /// `vkInvalidateMappedMemoryRanges`: memory is coherent.
+    fn vkInvalidateMappedMemoryRanges<B: Backend>(_device: vk::Device, _count: u32, _ranges: *const vk::MappedMemoryRange) -> vk::Result {
+        Ok(vk::Result::SUCCESS)
+    }
+
+    /// `vkGetDeviceMemoryCommitment`.
+    fn vkGetDeviceMemoryCommitment<B: Backend>(_device: vk::Device, memory: vk::DeviceMemory, out: *mut u64) {
+        unsafe { *out = get::<Memory<B>>(memory).size }
+    }
+
+    /// `vkGetDeviceMemoryOpaqueCaptureAddress`.
+    fn vkGetDeviceMemoryOpaqueCaptureAddress<B: Backend>(_device: vk::Device, info: *const vk::DeviceMemoryOpaqueCaptureAddressInfo) -> u64 {
+        unsafe { B::address(&get::<Memory<B>>((*info).memory).inner) }
+    }
+
+    /// `vkGetMemoryFdKHR`.
+    fn vkGetMemoryFdKHR<B: Backend>(device: vk::Device, info: *const vk::MemoryGetFdInfoKHR, out: *mut i32) -> vk::Result {
+        unsafe {
+            let (d, memory): (_, &Memory<B>) = (Device::<B>::of(device), get((*info).memory));
+            *out = B::export(&d.inner, &memory.inner)?.into_raw_fd();
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkGetMemoryFdPropertiesKHR`.
+    fn vkGetMemoryFdPropertiesKHR<B: Backend>(_device: vk::Device, _type: vk::ExternalMemoryHandleTypeFlags, _fd: i32, out: *mut vk::MemoryFdPropertiesKHR) -> vk::Result {
+        unsafe { (*out).memory_type_bits = 1 }
+        Ok(vk::Result::SUCCESS)
+    }
+
+    /// `vkCreateBuffer`.
+    fn vkCreateBuffer<B: Backend>(device: vk::Device, info: *const vk::BufferCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::Buffer) -> vk::Result {
+        unsafe {
+            let (d, info) = (Device::<B>::of(device), &*info);
+            let buffer = Buffer::<B> { size: info.size, address: 0, usage: buffer_usage(info), memory: None };
+            *out = handle(d.allocator(callbacks).create(buffer)?);
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkDestroyBuffer`.
+    fn vkDestroyBuffer<B: Backend>(device: vk::Device, buffer: vk::Buffer, callbacks: *const vk::AllocationCallbacks) {
+        unsafe { Device::<B>::of(device).allocator(callbacks).destroy(buffer.as_raw() as *mut Buffer<B>) }
+    }
+
+    /// `vkGetBufferMemoryRequirements`.
+    fn vkGetBufferMemoryRequirements<B: Backend>(_device: vk::Device, buffer: vk::Buffer, out: *mut vk::MemoryRequirements) {
+        unsafe { *out = requirements(get::<Buffer<B>>(buffer).size) }
+    }
+
+    /// `vkGetBufferMemoryRequirements2`.
+    fn vkGetBufferMemoryRequirements2<B: Backend>(_device: vk::Device, info: *const vk::BufferMemoryRequirementsInfo2, out: *mut vk::MemoryRequirements2) {
+        unsafe {
+            (*out).memory_requirements = requirements(get::<Buffer<B>>((*info).buffer).size);
+            dedicated((*out).next, false);
+        }
+    }
+
+    /// `vkGetDeviceBufferMemoryRequirements`.
+    fn vkGetDeviceBufferMemoryRequirements<B: Backend>(_device: vk::Device, info: *const vk::DeviceBufferMemoryRequirements, out: *mut vk::MemoryRequirements2) {
+        unsafe {
+            (*out).memory_requirements = requirements((*(*info).create_info).size);
+            dedicated((*out).next, false);
+        }
+    }
+
+    /// `vkBindBufferMemory`.
+    fn vkBindBufferMemory<B: Backend>(_device: vk::Device, buffer: vk::Buffer, memory: vk::DeviceMemory, memory_offset: u64) -> vk::Result {
+        unsafe { bind::<B>(&vk::BindBufferMemoryInfo { buffer, memory, memory_offset, ..Default::default() }) }
+        Ok(vk::Result::SUCCESS)
+    }
+
+    /// `vkBindBufferMemory2`.
+    fn vkBindBufferMemory2<B: Backend>(_device: vk::Device, count: u32, infos: *const vk::BindBufferMemoryInfo) -> vk::Result {
+        unsafe {
+            for info in slice(infos, count) {
+                bind::<B>(info);
+                bound(info.next);
+            }
+        }
+        Ok(vk::Result::SUCCESS)
+    }
+
+    /// `vkGetBufferDeviceAddress`.
+    fn vkGetBufferDeviceAddress<B: Backend>(_device: vk::Device, info: *const vk::BufferDeviceAddressInfo) -> u64 {
+        unsafe { get::<Buffer<B>>((*info).buffer).address }
+    }
+
+    /// `vkGetBufferOpaqueCaptureAddress`.
+    fn vkGetBufferOpaqueCaptureAddress<B: Backend>(_device: vk::Device, info: *const vk::BufferDeviceAddressInfo) -> u64 {
+        unsafe { get::<Buffer<B>>((*info).buffer).address }
+    }
+}
+
+/// Reports the status of one binding where a chain asks for it.
+pub(crate) unsafe fn bound(next: *const c_void) {
+    // SAFETY: the chain is the application's and valid.
+    unsafe {
+        let status: Option<&vk::BindMemoryStatus> =
+            chain::find(next, vk::StructureType::BIND_MEMORY_STATUS);
+        if let Some(s) = status {
+            *s.result = vk::Result::SUCCESS;
+        }
+    }
+}

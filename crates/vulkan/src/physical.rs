@@ -1,0 +1,572 @@
+//! Physical devices: answers to queries, out of the data that a family's driver gives.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::sync::Arc;
+
+use tepui_format::Format;
+use vulkanalia_sys as vk;
+
+use crate::backend::{FormatFeatures, PhysicalInfo};
+use crate::chain;
+use crate::entry;
+use crate::error::{Error, Result};
+use crate::object::{Allocator, dispatch, enumerate};
+use crate::table::Table;
+
+/// A physical device as the instance sees it, of whatever family.
+pub trait Family: Send + Sync {
+    /// What it says about itself.
+    fn info(&self) -> &PhysicalInfo;
+
+    /// Creates a device.
+    ///
+    /// # Safety
+    /// `info` is valid.
+    unsafe fn create_device(
+        &self,
+        physical: vk::PhysicalDevice,
+        info: &vk::DeviceCreateInfo,
+        allocator: Allocator,
+    ) -> Result<vk::Device>;
+
+    /// Device-level commands.
+    fn commands(&self) -> &'static Table;
+}
+
+/// A physical device.
+pub struct Physical {
+    /// The family's part.
+    pub family: Arc<dyn Family>,
+    /// The instance's allocator.
+    pub allocator: Allocator,
+}
+
+impl Physical {
+    fn info(&self) -> &PhysicalInfo {
+        self.family.info()
+    }
+
+    pub(crate) fn features_of(&self, format: vk::Format) -> FormatFeatures {
+        match Format::from_vk(format.as_raw()) {
+            Some(format) => (self.info().formats)(format),
+            None => FormatFeatures::default(),
+        }
+    }
+}
+
+unsafe fn of<'a>(physical: vk::PhysicalDevice) -> &'a Physical {
+    // SAFETY: the handle is a physical device's.
+    unsafe { dispatch(physical) }
+}
+
+/// The flags of Vulkan 1.0, whose bits are those of the newer type.
+fn flags1(f: vk::FormatFeatureFlags2) -> vk::FormatFeatureFlags {
+    vk::FormatFeatureFlags::from_bits_truncate(f.bits() as u32)
+}
+
+/// What usage asks of a format's features.
+fn needed(usage: vk::ImageUsageFlags) -> vk::FormatFeatureFlags2 {
+    use vk::{FormatFeatureFlags2 as F, ImageUsageFlags as U};
+    let mut f = F::empty();
+    for (u, bit) in [
+        (U::SAMPLED, F::SAMPLED_IMAGE),
+        (U::STORAGE, F::STORAGE_IMAGE),
+        (U::COLOR_ATTACHMENT, F::COLOR_ATTACHMENT),
+        (U::DEPTH_STENCIL_ATTACHMENT, F::DEPTH_STENCIL_ATTACHMENT),
+        (U::TRANSFER_SRC, F::TRANSFER_SRC),
+        (U::TRANSFER_DST, F::TRANSFER_DST),
+        (U::HOST_TRANSFER, F::HOST_IMAGE_TRANSFER),
+    ] {
+        if usage.contains(u) {
+            f |= bit;
+        }
+    }
+    f
+}
+
+/// Limits of images of a kind; `None` when there are none.
+fn image_limits(
+    p: &Physical,
+    info: &vk::PhysicalDeviceImageFormatInfo2,
+    modifier: Option<u64>,
+) -> Option<vk::ImageFormatProperties> {
+    let features = p.features_of(info.format);
+    let format = Format::from_vk(info.format.as_raw())?;
+    let linear = match (info.tiling, modifier) {
+        (vk::ImageTiling::LINEAR, _) => true,
+        (vk::ImageTiling::DRM_FORMAT_MODIFIER_EXT, Some(m)) => {
+            if !p.info().modifiers.contains(&m) {
+                return None;
+            }
+            m == 0
+        }
+        _ => false,
+    };
+    let mut have = if linear { features.linear } else { features.optimal };
+    if info.flags.contains(vk::ImageCreateFlags::EXTENDED_USAGE) {
+        // Usage that some format of the same class has.
+        have |= vk::FormatFeatureFlags2::STORAGE_IMAGE | vk::FormatFeatureFlags2::COLOR_ATTACHMENT;
+    }
+    if have.is_empty() || !have.contains(needed(info.usage)) {
+        return None;
+    }
+    let attachment = info.usage.intersects(
+        vk::ImageUsageFlags::COLOR_ATTACHMENT | vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT,
+    );
+    if info.usage.contains(vk::ImageUsageFlags::INPUT_ATTACHMENT)
+        && !have.intersects(
+            vk::FormatFeatureFlags2::COLOR_ATTACHMENT
+                | vk::FormatFeatureFlags2::DEPTH_STENCIL_ATTACHMENT,
+        )
+    {
+        return None;
+    }
+    let sparse = vk::ImageCreateFlags::SPARSE_BINDING
+        | vk::ImageCreateFlags::SPARSE_RESIDENCY
+        | vk::ImageCreateFlags::SPARSE_ALIASED
+        | vk::ImageCreateFlags::PROTECTED;
+    if info.flags.intersects(sparse) {
+        return None;
+    }
+    let limits = &p.info().properties.limits;
+    let planar = format.info().is_planar();
+    let compressed = format.info().is_compressed();
+    let depth = format.info().is_depth_or_stencil();
+    let (extent, layers) = match info.type_ {
+        vk::ImageType::_1D => {
+            if compressed || depth || planar {
+                return None;
+            }
+            ([limits.max_image_dimension_1d, 1, 1], limits.max_image_array_layers)
+        }
+        vk::ImageType::_2D => {
+            let d = limits.max_image_dimension_2d;
+            ([d, d, 1], limits.max_image_array_layers)
+        }
+        vk::ImageType::_3D => {
+            if depth || planar {
+                return None;
+            }
+            let d = limits.max_image_dimension_3d;
+            ([d, d, d], 1)
+        }
+        _ => return None,
+    };
+    let cube = info.flags.contains(vk::ImageCreateFlags::CUBE_COMPATIBLE);
+    if cube && info.type_ != vk::ImageType::_2D {
+        return None;
+    }
+    let mut levels = 32 - extent.iter().max().copied().unwrap_or(1).leading_zeros();
+    let (mut layers, mut samples) = (layers, vk::SampleCountFlags::_1);
+    if linear {
+        if info.type_ == vk::ImageType::_3D || compressed || depth {
+            return None;
+        }
+        (levels, layers) = (1, 1);
+    } else if info.type_ == vk::ImageType::_2D && !cube && !compressed && !planar {
+        let multisampled = attachment || info.usage.contains(vk::ImageUsageFlags::STORAGE);
+        if multisampled || info.usage.contains(vk::ImageUsageFlags::SAMPLED) {
+            samples |= features.samples;
+        }
+    }
+    if planar {
+        levels = 1;
+    }
+    Some(vk::ImageFormatProperties {
+        max_extent: vk::Extent3D { width: extent[0], height: extent[1], depth: extent[2] },
+        max_mip_levels: levels,
+        max_array_layers: layers,
+        sample_counts: samples,
+        max_resource_size: p.info().max_memory_bytes,
+    })
+}
+
+/// Memory handle types that can be shared.
+const SHAREABLE: vk::ExternalMemoryHandleTypeFlags =
+    vk::ExternalMemoryHandleTypeFlags::from_bits_truncate(
+        vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD.bits()
+            | vk::ExternalMemoryHandleTypeFlags::DMA_BUF_EXT.bits(),
+    );
+
+fn external_memory(ty: vk::ExternalMemoryHandleTypeFlags) -> vk::ExternalMemoryProperties {
+    if ty.is_empty() || !SHAREABLE.contains(ty) {
+        return vk::ExternalMemoryProperties { compatible_handle_types: ty, ..Default::default() };
+    }
+    vk::ExternalMemoryProperties {
+        external_memory_features: vk::ExternalMemoryFeatureFlags::EXPORTABLE
+            | vk::ExternalMemoryFeatureFlags::IMPORTABLE,
+        export_from_imported_handle_types: SHAREABLE,
+        compatible_handle_types: SHAREABLE,
+    }
+}
+
+entry! {
+    /// `vkGetPhysicalDeviceProperties`.
+    fn vkGetPhysicalDeviceProperties(physical: vk::PhysicalDevice, out: *mut vk::PhysicalDeviceProperties) {
+        unsafe { *out = of(physical).info().properties }
+    }
+
+    /// `vkGetPhysicalDeviceProperties2`.
+    fn vkGetPhysicalDeviceProperties2(physical: vk::PhysicalDevice, out: *mut vk::PhysicalDeviceProperties2) {
+        unsafe {
+            let info = of(physical).info();
+            (*out).properties = info.properties;
+            info.property_chain.answer((*out).next);
+            chain::each((*out).next, |s_type, at| {
+                if s_type == vk::StructureType::PHYSICAL_DEVICE_HOST_IMAGE_COPY_PROPERTIES {
+                    host_image_copy(&mut *at.cast());
+                }
+            });
+        }
+    }
+
+    /// `vkGetPhysicalDeviceFeatures`.
+    fn vkGetPhysicalDeviceFeatures(physical: vk::PhysicalDevice, out: *mut vk::PhysicalDeviceFeatures) {
+        unsafe { *out = of(physical).info().features }
+    }
+
+    /// `vkGetPhysicalDeviceFeatures2`.
+    fn vkGetPhysicalDeviceFeatures2(physical: vk::PhysicalDevice, out: *mut vk::PhysicalDeviceFeatures2) {
+        unsafe {
+            let info = of(physical).info();
+            (*out).features = info.features;
+            info.feature_chain.answer((*out).next);
+        }
+    }
+
+    /// `vkGetPhysicalDeviceMemoryProperties`.
+    fn vkGetPhysicalDeviceMemoryProperties(physical: vk::PhysicalDevice, out: *mut vk::PhysicalDeviceMemoryProperties) {
+        unsafe { *out = of(physical).info().memory }
+    }
+
+    /// `vkGetPhysicalDeviceMemoryProperties2`.
+    fn vkGetPhysicalDeviceMemoryProperties2(physical: vk::PhysicalDevice, out: *mut vk::PhysicalDeviceMemoryProperties2) {
+        unsafe {
+            let info = of(physical).info();
+            (*out).memory_properties = info.memory;
+            chain::each((*out).next, |s_type, at| {
+                if s_type == vk::StructureType::PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT {
+                    let budget = &mut *at.cast::<vk::PhysicalDeviceMemoryBudgetPropertiesEXT>();
+                    budget.heap_budget[0] = info.memory.memory_heaps[0].size;
+                    budget.heap_usage[0] = crate::memory::allocated_bytes();
+                }
+            });
+        }
+    }
+
+    /// `vkGetPhysicalDeviceQueueFamilyProperties`.
+    fn vkGetPhysicalDeviceQueueFamilyProperties(physical: vk::PhysicalDevice, count: *mut u32, out: *mut vk::QueueFamilyProperties) {
+        unsafe {
+            enumerate(count, out, &of(physical).info().queues, |o, q| *o = *q);
+        }
+    }
+
+    /// `vkGetPhysicalDeviceQueueFamilyProperties2`.
+    fn vkGetPhysicalDeviceQueueFamilyProperties2(physical: vk::PhysicalDevice, count: *mut u32, out: *mut vk::QueueFamilyProperties2) {
+        unsafe {
+            enumerate(count, out, &of(physical).info().queues, |o, q| {
+                o.queue_family_properties = *q;
+                chain::each(o.next, |s_type, at| {
+                    if s_type == vk::StructureType::QUEUE_FAMILY_GLOBAL_PRIORITY_PROPERTIES {
+                        let p = &mut *at.cast::<vk::QueueFamilyGlobalPriorityProperties>();
+                        p.priority_count = 1;
+                        p.priorities[0] = vk::QueueGlobalPriority::MEDIUM;
+                    }
+                });
+            });
+        }
+    }
+
+    /// `vkGetPhysicalDeviceFormatProperties`.
+    fn vkGetPhysicalDeviceFormatProperties(physical: vk::PhysicalDevice, format: vk::Format, out: *mut vk::FormatProperties) {
+        unsafe {
+            let f = of(physical).features_of(format);
+            *out = vk::FormatProperties {
+                linear_tiling_features: flags1(f.linear),
+                optimal_tiling_features: flags1(f.optimal),
+                buffer_features: flags1(f.buffer),
+            };
+        }
+    }
+
+    /// `vkGetPhysicalDeviceFormatProperties2`.
+    fn vkGetPhysicalDeviceFormatProperties2(physical: vk::PhysicalDevice, format: vk::Format, out: *mut vk::FormatProperties2) {
+        unsafe {
+            let p = of(physical);
+            let f = p.features_of(format);
+            (*out).format_properties = vk::FormatProperties {
+                linear_tiling_features: flags1(f.linear),
+                optimal_tiling_features: flags1(f.optimal),
+                buffer_features: flags1(f.buffer),
+            };
+            chain::each((*out).next, |s_type, at| match s_type {
+                vk::StructureType::FORMAT_PROPERTIES_3 => {
+                    let o = &mut *at.cast::<vk::FormatProperties3>();
+                    o.linear_tiling_features = f.linear;
+                    o.optimal_tiling_features = f.optimal;
+                    o.buffer_features = f.buffer;
+                }
+                vk::StructureType::DRM_FORMAT_MODIFIER_PROPERTIES_LIST_EXT => {
+                    let o = &mut *at.cast::<vk::DrmFormatModifierPropertiesListEXT>();
+                    let all = modifiers(p, f);
+                    enumerate(&raw mut o.drm_format_modifier_count, o.drm_format_modifier_properties, &all, |o, (m, f)| {
+                        *o = vk::DrmFormatModifierPropertiesEXT {
+                            drm_format_modifier: *m,
+                            drm_format_modifier_plane_count: 1,
+                            drm_format_modifier_tiling_features: flags1(*f),
+                        };
+                    });
+                }
+                vk::StructureType::DRM_FORMAT_MODIFIER_PROPERTIES_LIST_2_EXT => {
+                    let o = &mut *at.cast::<vk::DrmFormatModifierPropertiesList2EXT>();
+                    let all = modifiers(p, f);
+                    enumerate(&raw mut o.drm_format_modifier_count, o.drm_format_modifier_properties, &all, |o, (m, f)| {
+                        *o = vk::DrmFormatModifierProperties2EXT {
+                            drm_format_modifier: *m,
+                            drm_format_modifier_plane_count: 1,
+                            drm_format_modifier_tiling_features: *f,
+                        };
+                    });
+                }
+                _ => {}
+            });
+        }
+    }
+
+    /// `vkGetPhysicalDeviceImageFormatProperties`.
+    fn vkGetPhysicalDeviceImageFormatProperties(
+        physical: vk::PhysicalDevice,
+        format: vk::Format,
+        type_: vk::ImageType,
+        tiling: vk::ImageTiling,
+        usage: vk::ImageUsageFlags,
+        flags: vk::ImageCreateFlags,
+        out: *mut vk::ImageFormatProperties,
+    ) -> vk::Result {
+        unsafe {
+            let info = vk::PhysicalDeviceImageFormatInfo2 { format, type_, tiling, usage, flags, ..Default::default() };
+            *out = image_limits(of(physical), &info, None).ok_or_else(not_supported)?;
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkGetPhysicalDeviceImageFormatProperties2`.
+    fn vkGetPhysicalDeviceImageFormatProperties2(
+        physical: vk::PhysicalDevice,
+        info: *const vk::PhysicalDeviceImageFormatInfo2,
+        out: *mut vk::ImageFormatProperties2,
+    ) -> vk::Result {
+        unsafe {
+            let info = &*info;
+            let modifier: Option<&vk::PhysicalDeviceImageDrmFormatModifierInfoEXT> = chain::find(
+                info.next, vk::StructureType::PHYSICAL_DEVICE_IMAGE_DRM_FORMAT_MODIFIER_INFO_EXT);
+            let external: Option<&vk::PhysicalDeviceExternalImageFormatInfo> = chain::find(
+                info.next, vk::StructureType::PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO);
+            let limits = image_limits(of(physical), info, modifier.map(|m| m.drm_format_modifier));
+            (*out).image_format_properties = limits.ok_or_else(not_supported)?;
+            let handle = external.map_or(vk::ExternalMemoryHandleTypeFlags::empty(), |e| e.handle_type);
+            if !handle.is_empty() && !SHAREABLE.contains(handle) {
+                return Err(not_supported());
+            }
+            chain::each((*out).next, |s_type, at| match s_type {
+                vk::StructureType::EXTERNAL_IMAGE_FORMAT_PROPERTIES => {
+                    (*at.cast::<vk::ExternalImageFormatProperties>()).external_memory_properties = external_memory(handle);
+                }
+                vk::StructureType::SAMPLER_YCBCR_CONVERSION_IMAGE_FORMAT_PROPERTIES => {
+                    (*at.cast::<vk::SamplerYcbcrConversionImageFormatProperties>()).combined_image_sampler_descriptor_count = 1;
+                }
+                vk::StructureType::HOST_IMAGE_COPY_DEVICE_PERFORMANCE_QUERY => {
+                    let o = &mut *at.cast::<vk::HostImageCopyDevicePerformanceQuery>();
+                    (o.optimal_device_access, o.identical_memory_layout) = (vk::TRUE, vk::TRUE);
+                }
+                _ => {}
+            });
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkGetPhysicalDeviceSparseImageFormatProperties`.
+    fn vkGetPhysicalDeviceSparseImageFormatProperties(
+        _physical: vk::PhysicalDevice, _format: vk::Format, _type: vk::ImageType, _samples: vk::SampleCountFlags,
+        _usage: vk::ImageUsageFlags, _tiling: vk::ImageTiling, count: *mut u32, _out: *mut vk::SparseImageFormatProperties,
+    ) {
+        unsafe { *count = 0 }
+    }
+
+    /// `vkGetPhysicalDeviceSparseImageFormatProperties2`.
+    fn vkGetPhysicalDeviceSparseImageFormatProperties2(
+        _physical: vk::PhysicalDevice, _info: *const vk::PhysicalDeviceSparseImageFormatInfo2, count: *mut u32,
+        _out: *mut vk::SparseImageFormatProperties2,
+    ) {
+        unsafe { *count = 0 }
+    }
+
+    /// `vkGetPhysicalDeviceExternalBufferProperties`.
+    fn vkGetPhysicalDeviceExternalBufferProperties(
+        _physical: vk::PhysicalDevice, info: *const vk::PhysicalDeviceExternalBufferInfo, out: *mut vk::ExternalBufferProperties,
+    ) {
+        unsafe { (*out).external_memory_properties = external_memory((*info).handle_type) }
+    }
+
+    /// `vkGetPhysicalDeviceExternalSemaphoreProperties`.
+    fn vkGetPhysicalDeviceExternalSemaphoreProperties(
+        _physical: vk::PhysicalDevice, info: *const vk::PhysicalDeviceExternalSemaphoreInfo, out: *mut vk::ExternalSemaphoreProperties,
+    ) {
+        use vk::ExternalSemaphoreHandleTypeFlags as H;
+        unsafe {
+            let kind: Option<&vk::SemaphoreTypeCreateInfo> = chain::find((*info).next, vk::StructureType::SEMAPHORE_TYPE_CREATE_INFO);
+            let timeline = kind.is_some_and(|k| k.semaphore_type == vk::SemaphoreType::TIMELINE);
+            let ty = (*info).handle_type;
+            let can = ty == H::OPAQUE_FD || ty == H::SYNC_FD && !timeline;
+            let o = &mut *out;
+            o.export_from_imported_handle_types = if can { ty } else { H::empty() };
+            o.compatible_handle_types = if can { ty } else { H::empty() };
+            o.external_semaphore_features = match can {
+                true => vk::ExternalSemaphoreFeatureFlags::EXPORTABLE | vk::ExternalSemaphoreFeatureFlags::IMPORTABLE,
+                false => vk::ExternalSemaphoreFeatureFlags::empty(),
+            };
+        }
+    }
+
+    /// `vkGetPhysicalDeviceExternalFenceProperties`.
+    fn vkGetPhysicalDeviceExternalFenceProperties(
+        _physical: vk::PhysicalDevice, info: *const vk::PhysicalDeviceExternalFenceInfo, out: *mut vk::ExternalFenceProperties,
+    ) {
+        use vk::ExternalFenceHandleTypeFlags as H;
+        unsafe {
+            let ty = (*info).handle_type;
+            let can = ty == H::OPAQUE_FD || ty == H::SYNC_FD;
+            let o = &mut *out;
+            o.export_from_imported_handle_types = if can { ty } else { H::empty() };
+            o.compatible_handle_types = if can { ty } else { H::empty() };
+            o.external_fence_features = match can {
+                true => vk::ExternalFenceFeatureFlags::EXPORTABLE | vk::ExternalFenceFeatureFlags::IMPORTABLE,
+                false => vk::ExternalFenceFeatureFlags::empty(),
+            };
+        }
+    }
+
+    /// `vkGetPhysicalDeviceToolProperties`.
+    fn vkGetPhysicalDeviceToolProperties(_physical: vk::PhysicalDevice, count: *mut u32, _out: *mut vk::PhysicalDeviceToolProperties) -> vk::Result {
+        unsafe { *count = 0 }
+        Ok(vk::Result::SUCCESS)
+    }
+
+    /// `vkGetPhysicalDeviceCalibrateableTimeDomainsKHR`.
+    fn vkGetPhysicalDeviceCalibrateableTimeDomainsKHR(_physical: vk::PhysicalDevice, count: *mut u32, out: *mut vk::TimeDomainKHR) -> vk::Result {
+        let all = [vk::TimeDomainKHR::DEVICE, vk::TimeDomainKHR::CLOCK_MONOTONIC];
+        Ok(unsafe { enumerate(count, out, &all, |o, d| *o = *d) })
+    }
+
+    /// `vkGetPhysicalDeviceMultisamplePropertiesEXT`.
+    fn vkGetPhysicalDeviceMultisamplePropertiesEXT(_physical: vk::PhysicalDevice, _samples: vk::SampleCountFlags, out: *mut vk::MultisamplePropertiesEXT) {
+        unsafe { (*out).max_sample_location_grid_size = vk::Extent2D { width: 1, height: 1 } }
+    }
+
+    /// `vkEnumerateDeviceExtensionProperties`.
+    fn vkEnumerateDeviceExtensionProperties(physical: vk::PhysicalDevice, layer: *const c_char, count: *mut u32, out: *mut vk::ExtensionProperties) -> vk::Result {
+        unsafe {
+            if !layer.is_null() {
+                return Err(Error::new(vk::Result::ERROR_LAYER_NOT_PRESENT, "the driver has no layers"));
+            }
+            Ok(enumerate(count, out, &of(physical).info().extensions, |o, &(name, version)| *o = extension(name, version)))
+        }
+    }
+
+    /// `vkEnumerateDeviceLayerProperties`.
+    fn vkEnumerateDeviceLayerProperties(_physical: vk::PhysicalDevice, count: *mut u32, _out: *mut vk::LayerProperties) -> vk::Result {
+        unsafe { *count = 0 }
+        Ok(vk::Result::SUCCESS)
+    }
+
+    /// `vkCreateDevice`.
+    fn vkCreateDevice(physical: vk::PhysicalDevice, info: *const vk::DeviceCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::Device) -> vk::Result {
+        unsafe {
+            let p = of(physical);
+            check_device(p.info(), &*info)?;
+            let allocator = Allocator::new(callbacks, p.allocator);
+            *out = p.family.create_device(physical, &*info, allocator)?;
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+}
+
+fn not_supported() -> Error {
+    Error::new(vk::Result::ERROR_FORMAT_NOT_SUPPORTED, "no such images")
+}
+
+fn modifiers(p: &Physical, f: FormatFeatures) -> Vec<(u64, vk::FormatFeatureFlags2)> {
+    let of = |m: u64| if m == 0 { f.linear } else { f.optimal };
+    p.info().modifiers.iter().map(|&m| (m, of(m))).filter(|m| !m.1.is_empty()).collect()
+}
+
+/// Layouts that host copies go from and to.
+fn host_image_copy(o: &mut vk::PhysicalDeviceHostImageCopyProperties) {
+    let all = [
+        vk::ImageLayout::GENERAL,
+        vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL,
+        vk::ImageLayout::DEPTH_STENCIL_ATTACHMENT_OPTIMAL,
+        vk::ImageLayout::DEPTH_STENCIL_READ_ONLY_OPTIMAL,
+        vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL,
+        vk::ImageLayout::TRANSFER_SRC_OPTIMAL,
+        vk::ImageLayout::TRANSFER_DST_OPTIMAL,
+        vk::ImageLayout::PREINITIALIZED,
+        vk::ImageLayout::READ_ONLY_OPTIMAL,
+        vk::ImageLayout::ATTACHMENT_OPTIMAL,
+        vk::ImageLayout::PRESENT_SRC_KHR,
+    ];
+    // SAFETY: the application gives arrays of the counts, or null.
+    unsafe {
+        enumerate(&raw mut o.copy_src_layout_count, o.copy_src_layouts, &all, |o, l| *o = *l);
+        enumerate(&raw mut o.copy_dst_layout_count, o.copy_dst_layouts, &all, |o, l| *o = *l);
+    }
+    o.optimal_tiling_layout_uuid = vk::ByteArray(*b"tepui-tiling-v1\0");
+    o.identical_memory_type_requirements = vk::TRUE;
+}
+
+/// An extension's name and version as the API gives them.
+pub fn extension(name: &str, version: u32) -> vk::ExtensionProperties {
+    vk::ExtensionProperties {
+        extension_name: vk::ExtensionName::from_bytes(name.as_bytes()),
+        spec_version: version,
+    }
+}
+
+/// Whether a device can be created with these extensions and features.
+unsafe fn check_device(physical: &PhysicalInfo, info: &vk::DeviceCreateInfo) -> Result<()> {
+    // SAFETY: the structure is the application's and valid.
+    unsafe {
+        for &name in
+            crate::object::slice(info.enabled_extension_names, info.enabled_extension_count)
+        {
+            let name = CStr::from_ptr(name).to_string_lossy();
+            if !physical.extensions.iter().any(|e| e.0 == name) {
+                let why = format!("the device has no extension {name}");
+                return Err(Error::new(vk::Result::ERROR_EXTENSION_NOT_PRESENT, why));
+            }
+        }
+        let lacking = |asked: &vk::PhysicalDeviceFeatures| {
+            let words = |f: &vk::PhysicalDeviceFeatures| -> Vec<u32> {
+                let n = size_of::<vk::PhysicalDeviceFeatures>() / 4;
+                std::slice::from_raw_parts(
+                    (f as *const vk::PhysicalDeviceFeatures).cast::<u32>(),
+                    n,
+                )
+                .to_vec()
+            };
+            words(asked).into_iter().zip(words(&physical.features)).any(|(a, h)| a == 1 && h == 0)
+        };
+        let more: Option<&vk::PhysicalDeviceFeatures2> =
+            chain::find(info.next, vk::StructureType::PHYSICAL_DEVICE_FEATURES_2);
+        let core = info.enabled_features.as_ref().or(more.map(|m| &m.features));
+        if core.is_some_and(lacking) || physical.feature_chain.lacks(info.next.cast::<c_void>()) {
+            return Err(Error::unsupported("a feature that the device is asked for"));
+        }
+    }
+    Ok(())
+}
+
+/// Physical devices of families.
+pub(crate) fn all(families: Vec<Arc<dyn Family>>, allocator: Allocator) -> Vec<Physical> {
+    families.into_iter().map(|family| Physical { family, allocator }).collect()
+}

@@ -1,0 +1,740 @@
+//! Shader modules, pipeline layouts, caches and pipelines.
+
+use std::ffi::{CStr, c_void};
+use std::sync::Arc;
+
+use tepui_ir::{Shader, Stage};
+use vulkanalia_sys::{self as vk, Handle};
+
+use crate::backend::{Backend, ShaderInfo};
+use crate::chain;
+use crate::debug::{self, Flags};
+use crate::descriptor::SetLayout;
+use crate::device::Device;
+use crate::entry;
+use crate::error::{Error, Result};
+use crate::image::format_of;
+use crate::object::{get, get_mut, handle, maybe, slice};
+use crate::render_pass::RenderPass;
+use crate::state::{
+    Blend, GraphicsState, Groups, MAX_COLOURS, MAX_VERTEX, MAX_VIEWPORTS, Stencil, VertexAttribute,
+};
+
+/// A shader module: SPIR-V words.
+pub struct Module {
+    words: Vec<u32>,
+}
+
+/// A pipeline layout.
+pub struct PipelineLayout<B: Backend> {
+    /// Set layouts by number; those of unused sets may be absent.
+    pub sets: Vec<Option<Arc<SetLayout<B>>>>,
+}
+
+/// A pipeline.
+pub enum Pipeline<B: Backend> {
+    /// A compute pipeline.
+    Compute(Arc<B::Shader>),
+    /// A graphics pipeline, or a part of one.
+    Graphics(Box<GraphicsPipeline<B>>),
+}
+
+/// A graphics pipeline, or a library that is a part of one.
+pub struct GraphicsPipeline<B: Backend> {
+    /// Vertex shader.
+    pub vertex: Option<Arc<B::Shader>>,
+    /// Fragment shader.
+    pub fragment: Option<Arc<B::Shader>>,
+    /// State that the pipeline fixes.
+    pub state: GraphicsState,
+    /// Groups of `state` that count.
+    pub fixed: Groups,
+    /// Groups that commands set.
+    pub dynamic: Groups,
+    /// Parts that the pipeline has.
+    parts: vk::GraphicsPipelineLibraryFlagsEXT,
+}
+
+/// A pipeline cache. Compiled code is shared within a device; the application's data holds nothing yet but its header.
+pub struct PipelineCache;
+
+/// Bytes of a cache's header. source: Vulkan specification, VkPipelineCacheHeaderVersionOne
+const CACHE_HEADER_B: usize = 32;
+
+fn stage_of(stage: vk::ShaderStageFlags) -> Result<Stage> {
+    match stage {
+        vk::ShaderStageFlags::VERTEX => Ok(Stage::Vertex),
+        vk::ShaderStageFlags::FRAGMENT => Ok(Stage::Fragment),
+        vk::ShaderStageFlags::COMPUTE => Ok(Stage::Compute),
+        other => Err(Error::unsupported(format!("shader stage {:#x}", other.bits()))),
+    }
+}
+
+/// Translates a stage's SPIR-V.
+unsafe fn translate(info: &vk::PipelineShaderStageCreateInfo) -> Result<Shader> {
+    // SAFETY: the structure is the application's and valid.
+    unsafe {
+        let inline: Option<&vk::ShaderModuleCreateInfo> =
+            chain::find(info.next, vk::StructureType::SHADER_MODULE_CREATE_INFO);
+        let words = match (maybe::<Module>(info.module), inline) {
+            (Some(m), _) => &m.words[..],
+            (None, Some(i)) => slice(i.code, (i.code_size / 4) as u32),
+            (None, None) => return Err(Error::unsupported("a shader stage without a module")),
+        };
+        let mut spec = Vec::new();
+        if let Some(s) = info.specialization_info.as_ref() {
+            let data = slice(s.data.cast::<u8>(), s.data_size as u32);
+            for e in slice(s.map_entries, s.map_entry_count) {
+                let bytes = data.get(e.offset as usize..e.offset as usize + e.size).unwrap_or(&[]);
+                let mut bits = [0; 8];
+                let n = bytes.len().min(8);
+                bits[..n].copy_from_slice(&bytes[..n]);
+                spec.push((e.constant_id, u64::from_le_bytes(bits)));
+            }
+        }
+        let options = tepui_spirv::Options {
+            entry: Some(CStr::from_ptr(info.name).to_string_lossy().into_owned()),
+            stage: Some(stage_of(info.stage)?),
+            spec,
+        };
+        let shader = tepui_spirv::translate(words, &options)
+            .map_err(|e| Error::new(vk::Result::ERROR_INVALID_SHADER_NV, format!("SPIR-V: {e}")))?;
+        if debug::flags().contains(Flags::IR) {
+            eprintln!("{shader}");
+        }
+        Ok(shader)
+    }
+}
+
+unsafe fn robust<B: Backend>(d: &Device<B>, next: *const c_void) -> bool {
+    // SAFETY: the chain is the application's and valid.
+    let own: Option<&vk::PipelineRobustnessCreateInfo> =
+        unsafe { chain::find(next, vk::StructureType::PIPELINE_ROBUSTNESS_CREATE_INFO) };
+    let on = |b: vk::PipelineRobustnessBufferBehavior| {
+        b != vk::PipelineRobustnessBufferBehavior::DISABLED
+            && (b != vk::PipelineRobustnessBufferBehavior::DEVICE_DEFAULT || d.robust)
+    };
+    own.map_or(d.robust, |o| on(o.storage_buffers) || on(o.uniform_buffers) || on(o.vertex_inputs))
+}
+
+fn sets_of<B: Backend>(layout: Option<&PipelineLayout<B>>) -> &[Option<Arc<SetLayout<B>>>] {
+    layout.map_or(&[], |l| &l.sets)
+}
+
+unsafe fn compute<B: Backend>(
+    d: &Device<B>,
+    info: &vk::ComputePipelineCreateInfo,
+) -> Result<Pipeline<B>> {
+    // SAFETY: the structure is the application's and valid.
+    unsafe {
+        let ir = translate(&info.stage)?;
+        let layout = maybe::<PipelineLayout<B>>(info.layout);
+        let robust = robust(d, info.stage.next) || robust(d, info.next);
+        let shader = B::shader(
+            &d.inner,
+            ShaderInfo { ir, sets: sets_of(layout), robust, state: None, name: None },
+        )?;
+        Ok(Pipeline::Compute(Arc::new(shader)))
+    }
+}
+
+/// The API's pipeline flags, in either width.
+unsafe fn flags_of(
+    flags: vk::PipelineCreateFlags,
+    next: *const c_void,
+) -> vk::PipelineCreateFlags2 {
+    // SAFETY: the chain is the application's and valid.
+    let wide: Option<&vk::PipelineCreateFlags2CreateInfo> =
+        unsafe { chain::find(next, vk::StructureType::PIPELINE_CREATE_FLAGS_2_CREATE_INFO) };
+    wide.map_or(vk::PipelineCreateFlags2::from_bits_truncate(u64::from(flags.bits())), |w| w.flags)
+}
+
+/// Groups of each part of a pipeline.
+fn groups_of(part: vk::GraphicsPipelineLibraryFlagsEXT) -> Groups {
+    use vk::GraphicsPipelineLibraryFlagsEXT as P;
+    let mut g = Groups::empty();
+    if part.contains(P::VERTEX_INPUT_INTERFACE) {
+        g |=
+            Groups::VERTEX_ATTRIBUTES | Groups::VERTEX_STRIDES | Groups::TOPOLOGY | Groups::RESTART;
+    }
+    if part.contains(P::PRE_RASTERIZATION_SHADERS) {
+        g |= Groups::VIEWPORTS
+            | Groups::VIEWPORT_COUNT
+            | Groups::SCISSORS
+            | Groups::SCISSOR_COUNT
+            | Groups::LINE_WIDTH
+            | Groups::DEPTH_BIAS
+            | Groups::DEPTH_BIAS_ENABLE
+            | Groups::CULL_MODE
+            | Groups::FRONT_FACE
+            | Groups::DISCARD
+            | Groups::POLYGON_MODE
+            | Groups::DEPTH_CLAMP
+            | Groups::DEPTH_CLIP
+            | Groups::NEGATIVE_ONE_TO_ONE
+            | Groups::PROVOKING
+            | Groups::LINE_MODE
+            | Groups::LINE_STIPPLE
+            | Groups::LINE_STIPPLE_ENABLE
+            | Groups::PATCH;
+    }
+    if part.contains(P::FRAGMENT_SHADER) {
+        g |= Groups::DEPTH_TEST
+            | Groups::DEPTH_WRITE
+            | Groups::DEPTH_COMPARE
+            | Groups::DEPTH_BOUNDS
+            | Groups::DEPTH_BOUNDS_TEST
+            | Groups::STENCIL_TEST
+            | Groups::STENCIL_OP
+            | Groups::STENCIL_COMPARE_MASK
+            | Groups::STENCIL_WRITE_MASK
+            | Groups::STENCIL_REFERENCE;
+    }
+    if part.contains(P::FRAGMENT_OUTPUT_INTERFACE) {
+        g |= Groups::BLEND_CONSTANTS
+            | Groups::LOGIC_OP
+            | Groups::LOGIC_OP_ENABLE
+            | Groups::BLEND_ENABLE
+            | Groups::BLEND_EQUATION
+            | Groups::WRITE_MASK
+            | Groups::WRITE_ENABLE
+            | Groups::SAMPLES
+            | Groups::SAMPLE_MASK
+            | Groups::ALPHA_TO_COVERAGE
+            | Groups::ALPHA_TO_ONE
+            | Groups::FIXED
+            | Groups::LOCATIONS;
+    }
+    g
+}
+
+unsafe fn vertex_input(s: &mut GraphicsState, info: &vk::GraphicsPipelineCreateInfo) -> Result<()> {
+    // SAFETY: the structures are the application's and valid.
+    unsafe {
+        if let Some(v) = info.vertex_input_state.as_ref() {
+            let divisors: Option<&vk::PipelineVertexInputDivisorStateCreateInfo> = chain::find(
+                v.next,
+                vk::StructureType::PIPELINE_VERTEX_INPUT_DIVISOR_STATE_CREATE_INFO,
+            );
+            for b in slice(v.vertex_binding_descriptions, v.vertex_binding_description_count) {
+                let n = (b.binding as usize).min(MAX_VERTEX - 1);
+                s.strides[n] = b.stride;
+                s.rates[n] = (b.input_rate == vk::VertexInputRate::INSTANCE).then_some(1);
+            }
+            if let Some(d) = divisors {
+                for b in slice(d.vertex_binding_divisors, d.vertex_binding_divisor_count) {
+                    s.rates[(b.binding as usize).min(MAX_VERTEX - 1)] = Some(b.divisor);
+                }
+            }
+            for a in slice(v.vertex_attribute_descriptions, v.vertex_attribute_description_count) {
+                s.attributes[(a.location as usize).min(MAX_VERTEX - 1)] = Some(VertexAttribute {
+                    binding: a.binding as u8,
+                    format: format_of(a.format)?,
+                    offset: a.offset,
+                });
+            }
+        }
+        if let Some(i) = info.input_assembly_state.as_ref() {
+            (s.topology, s.restart) = (i.topology, i.primitive_restart_enable == vk::TRUE);
+        }
+        Ok(())
+    }
+}
+
+unsafe fn pre_raster(s: &mut GraphicsState, info: &vk::GraphicsPipelineCreateInfo) {
+    // SAFETY: the structures are the application's and valid; arrays of dynamic state may be null.
+    unsafe {
+        if let Some(v) = info.viewport_state.as_ref() {
+            for (to, from) in s.viewports.iter_mut().zip(slice(v.viewports, v.viewport_count)) {
+                *to = *from;
+            }
+            for (to, from) in s.scissors.iter_mut().zip(slice(v.scissors, v.scissor_count)) {
+                *to = *from;
+            }
+            s.viewport_count = v.viewport_count.min(MAX_VIEWPORTS as u32);
+            s.scissor_count = v.scissor_count.min(MAX_VIEWPORTS as u32);
+            let control: Option<&vk::PipelineViewportDepthClipControlCreateInfoEXT> = chain::find(
+                v.next,
+                vk::StructureType::PIPELINE_VIEWPORT_DEPTH_CLIP_CONTROL_CREATE_INFO_EXT,
+            );
+            s.negative_one_to_one = control.is_some_and(|c| c.negative_one_to_one == vk::TRUE);
+        }
+        if let Some(r) = info.rasterization_state.as_ref() {
+            s.discard = r.rasterizer_discard_enable == vk::TRUE;
+            s.depth_clamp = r.depth_clamp_enable == vk::TRUE;
+            (s.polygon_mode, s.cull_mode, s.front_face) =
+                (r.polygon_mode, r.cull_mode, r.front_face);
+            s.depth_bias_enable = r.depth_bias_enable == vk::TRUE;
+            s.depth_bias =
+                [r.depth_bias_constant_factor, r.depth_bias_clamp, r.depth_bias_slope_factor];
+            s.line_width = r.line_width;
+            let clip: Option<&vk::PipelineRasterizationDepthClipStateCreateInfoEXT> = chain::find(
+                r.next,
+                vk::StructureType::PIPELINE_RASTERIZATION_DEPTH_CLIP_STATE_CREATE_INFO_EXT,
+            );
+            s.depth_clip = clip.map(|c| c.depth_clip_enable == vk::TRUE);
+            let provoking: Option<&vk::PipelineRasterizationProvokingVertexStateCreateInfoEXT> =
+                chain::find(r.next, vk::StructureType::PIPELINE_RASTERIZATION_PROVOKING_VERTEX_STATE_CREATE_INFO_EXT);
+            s.provoking_last = provoking.is_some_and(|p| {
+                p.provoking_vertex_mode == vk::ProvokingVertexModeEXT::LAST_VERTEX
+            });
+            let line: Option<&vk::PipelineRasterizationLineStateCreateInfo> = chain::find(
+                r.next,
+                vk::StructureType::PIPELINE_RASTERIZATION_LINE_STATE_CREATE_INFO,
+            );
+            if let Some(l) = line {
+                s.line_mode = l.line_rasterization_mode;
+                s.stipple_enable = l.stippled_line_enable == vk::TRUE;
+                s.stipple = (l.line_stipple_factor, l.line_stipple_pattern);
+            }
+        }
+    }
+}
+
+fn stencil_of(o: &vk::StencilOpState) -> Stencil {
+    Stencil { fail: o.fail_op, pass: o.pass_op, depth_fail: o.depth_fail_op, compare: o.compare_op }
+}
+
+unsafe fn depth_stencil(s: &mut GraphicsState, info: &vk::GraphicsPipelineCreateInfo) {
+    // SAFETY: the structure is the application's and valid, or null.
+    let Some(d) = (unsafe { info.depth_stencil_state.as_ref() }) else { return };
+    s.depth_test = d.depth_test_enable == vk::TRUE;
+    s.depth_write = d.depth_write_enable == vk::TRUE;
+    s.depth_compare = d.depth_compare_op;
+    s.depth_bounds_test = d.depth_bounds_test_enable == vk::TRUE;
+    s.depth_bounds = [d.min_depth_bounds, d.max_depth_bounds];
+    s.stencil_test = d.stencil_test_enable == vk::TRUE;
+    let faces = [&d.front, &d.back];
+    s.stencil = faces.map(stencil_of);
+    s.stencil_compare_mask = faces.map(|f| f.compare_mask);
+    s.stencil_write_mask = faces.map(|f| f.write_mask);
+    s.stencil_reference = faces.map(|f| f.reference);
+}
+
+/// Blending of an attachment.
+pub(crate) fn blend_of(a: &vk::PipelineColorBlendAttachmentState) -> Blend {
+    Blend {
+        colour: [
+            a.src_color_blend_factor.as_raw(),
+            a.dst_color_blend_factor.as_raw(),
+            a.color_blend_op.as_raw(),
+        ],
+        alpha: [
+            a.src_alpha_blend_factor.as_raw(),
+            a.dst_alpha_blend_factor.as_raw(),
+            a.alpha_blend_op.as_raw(),
+        ],
+    }
+}
+
+unsafe fn multisample(s: &mut GraphicsState, info: &vk::GraphicsPipelineCreateInfo) {
+    // SAFETY: the structure is the application's and valid, or null.
+    unsafe {
+        let Some(m) = info.multisample_state.as_ref() else { return };
+        s.samples = crate::image::samples_of(m.rasterization_samples);
+        s.sample_mask = m.sample_mask.as_ref().map_or(u32::MAX, |m| *m);
+        s.alpha_to_coverage = m.alpha_to_coverage_enable == vk::TRUE;
+        s.alpha_to_one = m.alpha_to_one_enable == vk::TRUE;
+        s.sample_shading = m.sample_shading_enable == vk::TRUE;
+        s.min_sample_shading = m.min_sample_shading;
+    }
+}
+
+unsafe fn fragment_output(
+    s: &mut GraphicsState,
+    info: &vk::GraphicsPipelineCreateInfo,
+) -> Result<()> {
+    // SAFETY: the structures are the application's and valid.
+    unsafe {
+        multisample(s, info);
+        if let Some(c) = info.color_blend_state.as_ref() {
+            s.logic_op_enable = c.logic_op_enable == vk::TRUE;
+            s.logic_op = c.logic_op;
+            s.blend_constants = c.blend_constants;
+            s.blend_enable = 0;
+            for (k, a) in
+                slice(c.attachments, c.attachment_count).iter().enumerate().take(MAX_COLOURS)
+            {
+                s.blend_enable |= u8::from(a.blend_enable == vk::TRUE) << k;
+                s.blend[k] = blend_of(a);
+                s.write_mask[k] = a.color_write_mask.bits() as u8;
+            }
+            let writes: Option<&vk::PipelineColorWriteCreateInfoEXT> =
+                chain::find(c.next, vk::StructureType::PIPELINE_COLOR_WRITE_CREATE_INFO_EXT);
+            if let Some(w) = writes {
+                let enables = slice(w.color_write_enables, w.attachment_count).iter().enumerate();
+                s.write_enable = enables.fold(0, |all, (k, &e)| all | u8::from(e == vk::TRUE) << k);
+            }
+        }
+        let rendering: Option<&vk::PipelineRenderingCreateInfo> =
+            chain::find(info.next, vk::StructureType::PIPELINE_RENDERING_CREATE_INFO);
+        if let Some(pass) = maybe::<RenderPass>(info.render_pass) {
+            pass.formats(info.subpass, s);
+        } else if let Some(r) = rendering {
+            s.local_read = true;
+            s.view_mask = r.view_mask;
+            let some = |f: vk::Format| {
+                if f == vk::Format::UNDEFINED { Ok(None) } else { format_of(f).map(Some) }
+            };
+            for (k, &f) in slice(r.color_attachment_formats, r.color_attachment_count)
+                .iter()
+                .enumerate()
+                .take(MAX_COLOURS)
+            {
+                s.colour_formats[k] = some(f)?;
+            }
+            s.depth_format = some(r.depth_attachment_format)?;
+            s.stencil_format = some(r.stencil_attachment_format)?;
+        }
+        let locations: Option<&vk::RenderingAttachmentLocationInfo> =
+            chain::find(info.next, vk::StructureType::RENDERING_ATTACHMENT_LOCATION_INFO);
+        if let Some(l) = locations {
+            set_locations(s, l);
+        }
+        let inputs: Option<&vk::RenderingInputAttachmentIndexInfo> =
+            chain::find(info.next, vk::StructureType::RENDERING_INPUT_ATTACHMENT_INDEX_INFO);
+        if let Some(i) = inputs {
+            set_inputs(s, i);
+        }
+        Ok(())
+    }
+}
+
+/// Sets which fragment outputs go to which attachments.
+pub(crate) unsafe fn set_locations(s: &mut GraphicsState, l: &vk::RenderingAttachmentLocationInfo) {
+    // SAFETY: the array is the application's and valid, or null.
+    let list = unsafe { slice(l.color_attachment_locations, l.color_attachment_count) };
+    for k in 0..MAX_COLOURS {
+        let own = list.get(k).copied().unwrap_or(k as u32);
+        s.locations[k] = (own < MAX_COLOURS as u32).then_some(own as u8);
+    }
+}
+
+/// Sets which input attachments are which attachments.
+pub(crate) unsafe fn set_inputs(s: &mut GraphicsState, l: &vk::RenderingInputAttachmentIndexInfo) {
+    // SAFETY: the array is the application's and valid, or null.
+    let list = unsafe { slice(l.color_attachment_input_indices, l.color_attachment_count) };
+    for k in 0..MAX_COLOURS {
+        let own = list.get(k).copied().unwrap_or(k as u32);
+        s.inputs[k] = (own < MAX_COLOURS as u32).then_some(own as u8);
+    }
+}
+
+unsafe fn graphics<B: Backend>(
+    d: &Device<B>,
+    info: &vk::GraphicsPipelineCreateInfo,
+) -> Result<Pipeline<B>> {
+    use vk::GraphicsPipelineLibraryFlagsEXT as P;
+    // SAFETY: the structures are the application's and valid.
+    unsafe {
+        let libraries: Option<&vk::PipelineLibraryCreateInfoKHR> =
+            chain::find(info.next, vk::StructureType::PIPELINE_LIBRARY_CREATE_INFO_KHR);
+        let own: Option<&vk::GraphicsPipelineLibraryCreateInfoEXT> =
+            chain::find(info.next, vk::StructureType::GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT);
+        let is_library =
+            flags_of(info.flags, info.next).contains(vk::PipelineCreateFlags2::LIBRARY_KHR);
+        let has_libraries = libraries.is_some_and(|l| l.library_count > 0);
+        let parts = match own {
+            Some(o) if is_library || has_libraries => o.flags,
+            None if has_libraries => P::empty(),
+            _ => P::all(),
+        };
+        let mut p = GraphicsPipeline::<B> {
+            vertex: None,
+            fragment: None,
+            state: GraphicsState::default(),
+            fixed: groups_of(parts),
+            dynamic: Groups::empty(),
+            parts,
+        };
+        if let Some(l) = libraries {
+            for &library in slice(l.libraries, l.library_count) {
+                let Pipeline::Graphics(l) = get::<Pipeline<B>>(library) else { continue };
+                p.vertex = p.vertex.or_else(|| l.vertex.clone());
+                p.fragment = p.fragment.or_else(|| l.fragment.clone());
+                p.state.copy(&l.state, l.fixed | groups_of(l.parts));
+                p.fixed |= l.fixed;
+                p.dynamic |= l.dynamic;
+                p.parts |= l.parts;
+            }
+        }
+        if let Some(dynamic) = info.dynamic_state.as_ref() {
+            for &s in slice(dynamic.dynamic_states, dynamic.dynamic_state_count) {
+                p.dynamic |= Groups::of(s) & (groups_of(parts) | Groups::STATE_OF_ANY);
+            }
+        }
+        let s = &mut p.state;
+        if parts.contains(P::VERTEX_INPUT_INTERFACE) {
+            vertex_input(s, info)?;
+        }
+        if parts.contains(P::PRE_RASTERIZATION_SHADERS) {
+            pre_raster(s, info);
+        }
+        let discards = s.discard && !p.dynamic.contains(Groups::DISCARD);
+        if parts.contains(P::FRAGMENT_SHADER) && !discards {
+            depth_stencil(s, info);
+            multisample(s, info);
+        }
+        if parts.contains(P::FRAGMENT_OUTPUT_INTERFACE) && !discards {
+            fragment_output(s, info)?;
+        } else if let Some(pass) = maybe::<RenderPass>(info.render_pass) {
+            s.view_mask = pass.view_mask(info.subpass);
+        }
+        let layout = maybe::<PipelineLayout<B>>(info.layout);
+        let is_whole = p.parts == P::all();
+        for stage in slice(info.stages, info.stage_count) {
+            let (is_vertex, part) = match stage.stage {
+                vk::ShaderStageFlags::VERTEX => (true, P::PRE_RASTERIZATION_SHADERS),
+                vk::ShaderStageFlags::FRAGMENT => (false, P::FRAGMENT_SHADER),
+                other => {
+                    return Err(Error::unsupported(format!("shader stage {:#x}", other.bits())));
+                }
+            };
+            if !parts.contains(part) || !is_vertex && discards {
+                continue;
+            }
+            let robust = robust(d, stage.next) || robust(d, info.next);
+            let shader = Arc::new(B::shader(
+                &d.inner,
+                ShaderInfo {
+                    ir: translate(stage)?,
+                    sets: sets_of(layout),
+                    robust,
+                    state: is_whole.then_some(&p.state),
+                    name: None,
+                },
+            )?);
+            if is_vertex {
+                p.vertex = Some(shader);
+            } else {
+                p.fragment = Some(shader);
+            }
+        }
+        p.fixed -= p.dynamic;
+        if is_whole
+            && !is_library
+            && p.dynamic & Groups::VARIANTS == Groups::empty()
+            && let Some(v) = &p.vertex
+        {
+            B::link(&d.inner, v, p.fragment.as_deref(), &p.state)?;
+        }
+        Ok(Pipeline::Graphics(Box::new(p)))
+    }
+}
+
+impl Groups {
+    /// State that makes shader variants.
+    pub const VARIANTS: Groups = Groups::VERTEX_ATTRIBUTES
+        .union(Groups::VERTEX_STRIDES)
+        .union(Groups::SAMPLES)
+        .union(Groups::ALPHA_TO_COVERAGE)
+        .union(Groups::ALPHA_TO_ONE)
+        .union(Groups::LOGIC_OP)
+        .union(Groups::LOGIC_OP_ENABLE)
+        .union(Groups::BLEND_ENABLE)
+        .union(Groups::BLEND_EQUATION)
+        .union(Groups::WRITE_MASK)
+        .union(Groups::WRITE_ENABLE);
+
+    /// State that any part of a pipeline may make dynamic.
+    const STATE_OF_ANY: Groups =
+        Groups::SAMPLES.union(Groups::SAMPLE_MASK).union(Groups::ALPHA_TO_COVERAGE);
+}
+
+/// Creates pipelines one by one; the error of the first that fails is returned, and its handle is null.
+unsafe fn each<B: Backend, T>(
+    d: &Device<B>,
+    infos: &[T],
+    callbacks: *const vk::AllocationCallbacks,
+    out: *mut vk::Pipeline,
+    make: impl Fn(&T) -> Result<Pipeline<B>>,
+    flags: impl Fn(&T) -> vk::PipelineCreateFlags2,
+) -> Result<vk::Result> {
+    let mut result = Ok(vk::Result::SUCCESS);
+    for (k, info) in infos.iter().enumerate() {
+        // SAFETY: the array has room for each pipeline.
+        unsafe {
+            *out.add(k) = vk::Pipeline::null();
+            let flags = flags(info);
+            let made =
+                match flags.contains(vk::PipelineCreateFlags2::FAIL_ON_PIPELINE_COMPILE_REQUIRED) {
+                    true => {
+                        result = result.and(Ok(vk::Result::PIPELINE_COMPILE_REQUIRED));
+                        if flags.contains(vk::PipelineCreateFlags2::EARLY_RETURN_ON_FAILURE) {
+                            for j in k..infos.len() {
+                                *out.add(j) = vk::Pipeline::null();
+                            }
+                            return result;
+                        }
+                        continue;
+                    }
+                    false => make(info).and_then(|p| d.allocator(callbacks).create(p)),
+                };
+            match made {
+                Ok(p) => *out.add(k) = handle(p),
+                Err(e) => {
+                    if result.is_ok() {
+                        result = Err(e);
+                    }
+                    if flags.contains(vk::PipelineCreateFlags2::EARLY_RETURN_ON_FAILURE) {
+                        for j in k + 1..infos.len() {
+                            *out.add(j) = vk::Pipeline::null();
+                        }
+                        return result;
+                    }
+                }
+            }
+        }
+    }
+    result
+}
+
+/// Says that nothing was found in a cache, and how long creation took.
+unsafe fn feedback(next: *const c_void, start: std::time::Instant) {
+    // SAFETY: the chain is the application's and valid.
+    unsafe {
+        let f: Option<&vk::PipelineCreationFeedbackCreateInfo> =
+            chain::find(next, vk::StructureType::PIPELINE_CREATION_FEEDBACK_CREATE_INFO);
+        let Some(f) = f else { return };
+        let duration = start.elapsed().as_nanos() as u64;
+        let flags = vk::PipelineCreationFeedbackFlags::VALID;
+        *f.pipeline_creation_feedback = vk::PipelineCreationFeedback { flags, duration };
+        for k in 0..f.pipeline_stage_creation_feedback_count as usize {
+            *f.pipeline_stage_creation_feedbacks.add(k) =
+                vk::PipelineCreationFeedback { flags, duration };
+        }
+    }
+}
+
+entry! {
+    /// `vkCreateShaderModule`.
+    fn vkCreateShaderModule<B: Backend>(device: vk::Device, info: *const vk::ShaderModuleCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::ShaderModule) -> vk::Result {
+        unsafe {
+            let d = Device::<B>::of(device);
+            let words = slice((*info).code, ((*info).code_size / 4) as u32).to_vec();
+            *out = handle(d.allocator(callbacks).create(Module { words })?);
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkDestroyShaderModule`.
+    fn vkDestroyShaderModule<B: Backend>(device: vk::Device, module: vk::ShaderModule, callbacks: *const vk::AllocationCallbacks) {
+        unsafe { Device::<B>::of(device).allocator(callbacks).destroy(module.as_raw() as *mut Module) }
+    }
+
+    /// `vkCreatePipelineLayout`.
+    fn vkCreatePipelineLayout<B: Backend>(device: vk::Device, info: *const vk::PipelineLayoutCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::PipelineLayout) -> vk::Result {
+        unsafe {
+            let d = Device::<B>::of(device);
+            let sets = slice((*info).set_layouts, (*info).set_layout_count).iter();
+            let sets = sets.map(|&s| maybe::<Arc<SetLayout<B>>>(s).cloned()).collect();
+            *out = handle(d.allocator(callbacks).create(PipelineLayout::<B> { sets })?);
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkDestroyPipelineLayout`.
+    fn vkDestroyPipelineLayout<B: Backend>(device: vk::Device, layout: vk::PipelineLayout, callbacks: *const vk::AllocationCallbacks) {
+        unsafe { Device::<B>::of(device).allocator(callbacks).destroy(layout.as_raw() as *mut PipelineLayout<B>) }
+    }
+
+    /// `vkCreatePipelineCache`.
+    fn vkCreatePipelineCache<B: Backend>(device: vk::Device, _info: *const vk::PipelineCacheCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::PipelineCache) -> vk::Result {
+        unsafe {
+            // An object must have a size to have an address.
+            *out = handle(Device::<B>::of(device).allocator(callbacks).create((PipelineCache, 0u64))?);
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkDestroyPipelineCache`.
+    fn vkDestroyPipelineCache<B: Backend>(device: vk::Device, cache: vk::PipelineCache, callbacks: *const vk::AllocationCallbacks) {
+        unsafe { Device::<B>::of(device).allocator(callbacks).destroy(cache.as_raw() as *mut (PipelineCache, u64)) }
+    }
+
+    /// `vkGetPipelineCacheData`.
+    fn vkGetPipelineCacheData<B: Backend>(_device: vk::Device, _cache: vk::PipelineCache, size: *mut usize, out: *mut c_void) -> vk::Result {
+        unsafe {
+            if out.is_null() {
+                *size = CACHE_HEADER_B;
+                return Ok(vk::Result::SUCCESS);
+            }
+            if *size < CACHE_HEADER_B {
+                *size = 0;
+                return Ok(vk::Result::INCOMPLETE);
+            }
+            let mut header = [0u8; CACHE_HEADER_B];
+            header[0..4].copy_from_slice(&(CACHE_HEADER_B as u32).to_le_bytes());
+            header[4..8].copy_from_slice(&1u32.to_le_bytes());
+            B::cache_header(&mut header[8..]);
+            out.cast::<u8>().copy_from_nonoverlapping(header.as_ptr(), CACHE_HEADER_B);
+            *size = CACHE_HEADER_B;
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkMergePipelineCaches`.
+    fn vkMergePipelineCaches<B: Backend>(_device: vk::Device, _to: vk::PipelineCache, _count: u32, _from: *const vk::PipelineCache) -> vk::Result {
+        Ok(vk::Result::SUCCESS)
+    }
+
+    /// `vkCreateComputePipelines`.
+    fn vkCreateComputePipelines<B: Backend>(device: vk::Device, _cache: vk::PipelineCache, count: u32, infos: *const vk::ComputePipelineCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::Pipeline) -> vk::Result {
+        unsafe {
+            let d = Device::<B>::of(device);
+            let make = |i: &vk::ComputePipelineCreateInfo| {
+                let start = std::time::Instant::now();
+                let made = compute(d, i);
+                feedback(i.next, start);
+                made
+            };
+            each(d, slice(infos, count), callbacks, out, make, |i| flags_of(i.flags, i.next))
+        }
+    }
+
+    /// `vkCreateGraphicsPipelines`.
+    fn vkCreateGraphicsPipelines<B: Backend>(device: vk::Device, _cache: vk::PipelineCache, count: u32, infos: *const vk::GraphicsPipelineCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::Pipeline) -> vk::Result {
+        unsafe {
+            let d = Device::<B>::of(device);
+            let make = |i: &vk::GraphicsPipelineCreateInfo| {
+                let start = std::time::Instant::now();
+                let made = graphics(d, i);
+                feedback(i.next, start);
+                made
+            };
+            each(d, slice(infos, count), callbacks, out, make, |i| flags_of(i.flags, i.next))
+        }
+    }
+
+    /// `vkDestroyPipeline`.
+    fn vkDestroyPipeline<B: Backend>(device: vk::Device, pipeline: vk::Pipeline, callbacks: *const vk::AllocationCallbacks) {
+        unsafe { Device::<B>::of(device).allocator(callbacks).destroy(pipeline.as_raw() as *mut Pipeline<B>) }
+    }
+
+    /// `vkCreatePrivateDataSlot`.
+    fn vkCreatePrivateDataSlot<B: Backend>(device: vk::Device, _info: *const vk::PrivateDataSlotCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::PrivateDataSlot) -> vk::Result {
+        unsafe {
+            *out = handle(Device::<B>::of(device).allocator(callbacks).create(PrivateData::default())?);
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkDestroyPrivateDataSlot`.
+    fn vkDestroyPrivateDataSlot<B: Backend>(device: vk::Device, slot: vk::PrivateDataSlot, callbacks: *const vk::AllocationCallbacks) {
+        unsafe { Device::<B>::of(device).allocator(callbacks).destroy(slot.as_raw() as *mut PrivateData) }
+    }
+
+    /// `vkSetPrivateData`.
+    fn vkSetPrivateData<B: Backend>(_device: vk::Device, _type: vk::ObjectType, object: u64, slot: vk::PrivateDataSlot, data: u64) -> vk::Result {
+        unsafe { get_mut::<PrivateData>(slot).insert(object, data) };
+        Ok(vk::Result::SUCCESS)
+    }
+
+    /// `vkGetPrivateData`.
+    fn vkGetPrivateData<B: Backend>(_device: vk::Device, _type: vk::ObjectType, object: u64, slot: vk::PrivateDataSlot, out: *mut u64) {
+        unsafe { *out = get::<PrivateData>(slot).get(&object).copied().unwrap_or(0) }
+    }
+}
+
+/// Data that applications attach to objects.
+type PrivateData = std::collections::BTreeMap<u64, u64>;

@@ -1,0 +1,404 @@
+//! Render passes and framebuffers, as sequences of renderings.
+//!
+//! Each subpass is a rendering of its own: an attachment is loaded as the render pass says where it is used first, stored as it says
+//! where it is used last, and loaded and stored in between.
+
+use std::sync::Arc;
+
+use tepui_format::Format;
+use vulkanalia_sys::{self as vk, Handle};
+
+use crate::backend::{Attachment, Backend, Rendering};
+use crate::chain;
+use crate::device::Device;
+use crate::entry;
+use crate::image::{ImageView, samples_of};
+use crate::object::{get, handle, slice};
+use crate::state::{GraphicsState, MAX_COLOURS};
+
+/// An attachment of a render pass.
+#[derive(Clone, Copy)]
+struct AttachmentInfo {
+    format: vk::Format,
+    samples: u32,
+    load: vk::AttachmentLoadOp,
+    store: vk::AttachmentStoreOp,
+    stencil_load: vk::AttachmentLoadOp,
+    stencil_store: vk::AttachmentStoreOp,
+}
+
+/// A subpass: numbers of attachments.
+#[derive(Clone, Default)]
+struct Subpass {
+    colours: Vec<Option<u32>>,
+    resolves: Vec<Option<u32>>,
+    inputs: Vec<Option<u32>>,
+    depth_stencil: Option<u32>,
+    depth_resolve: Option<(u32, vk::ResolveModeFlags, vk::ResolveModeFlags)>,
+    view_mask: u32,
+}
+
+impl Subpass {
+    fn uses(&self, n: u32) -> bool {
+        let lists = [&self.colours, &self.resolves, &self.inputs];
+        lists.iter().any(|l| l.contains(&Some(n)))
+            || self.depth_stencil == Some(n)
+            || self.depth_resolve.is_some_and(|d| d.0 == n)
+    }
+
+    fn draws(&self, n: u32) -> bool {
+        self.colours.contains(&Some(n)) || self.depth_stencil == Some(n)
+    }
+}
+
+/// A render pass.
+pub struct RenderPass {
+    attachments: Vec<AttachmentInfo>,
+    subpasses: Vec<Subpass>,
+}
+
+/// A framebuffer.
+pub struct Framebuffer {
+    /// Image views; empty if they come with the beginning of the render pass.
+    pub views: Vec<vk::ImageView>,
+    /// Layers.
+    pub layers: u32,
+}
+
+fn known(format: vk::Format) -> Option<Format> {
+    Format::from_vk(format.as_raw())
+}
+
+fn has_depth(format: vk::Format) -> bool {
+    format != vk::Format::S8_UINT
+}
+
+fn has_stencil(format: vk::Format) -> bool {
+    [
+        vk::Format::S8_UINT,
+        vk::Format::D32_SFLOAT_S8_UINT,
+        vk::Format::D24_UNORM_S8_UINT,
+        vk::Format::D16_UNORM_S8_UINT,
+    ]
+    .contains(&format)
+}
+
+fn used(n: u32) -> Option<u32> {
+    (n != vk::ATTACHMENT_UNUSED).then_some(n)
+}
+
+impl RenderPass {
+    /// Subpasses.
+    pub fn subpass_count(&self) -> u32 {
+        self.subpasses.len() as u32
+    }
+
+    /// Views of a subpass, a bit each.
+    pub fn view_mask(&self, subpass: u32) -> u32 {
+        self.subpasses.get(subpass as usize).map_or(0, |s| s.view_mask)
+    }
+
+    /// The formats that pipelines of a subpass draw to.
+    pub fn formats(&self, subpass: u32, s: &mut GraphicsState) {
+        let Some(sub) = self.subpasses.get(subpass as usize) else { return };
+        s.view_mask = sub.view_mask;
+        for (to, n) in s.colour_formats.iter_mut().zip(&sub.colours) {
+            *to = n.and_then(|n| known(self.attachments[n as usize].format));
+        }
+        if let Some(n) = sub.depth_stencil {
+            let format = self.attachments[n as usize].format;
+            s.depth_format = known(format).filter(|_| has_depth(format));
+            s.stencil_format = known(format).filter(|_| has_stencil(format));
+        }
+    }
+
+    /// The rendering of a subpass.
+    ///
+    /// # Safety
+    /// Views are live and fit the render pass.
+    pub unsafe fn rendering<B: Backend>(
+        &self,
+        subpass: u32,
+        views: &[vk::ImageView],
+        clears: &[vk::ClearValue],
+        area: vk::Rect2D,
+        layers: u32,
+    ) -> Rendering<B> {
+        let sub = self.subpasses.get(subpass as usize).cloned().unwrap_or_default();
+        let before = &self.subpasses[..(subpass as usize).min(self.subpasses.len())];
+        let after = self.subpasses.get(subpass as usize + 1..).unwrap_or(&[]);
+        // SAFETY: as the caller says.
+        let view = |n: u32| unsafe { get::<ImageView<B>>(views[n as usize]) };
+        let clear = |n: u32| -> [u32; 4] {
+            // SAFETY: every bit pattern is a clear value.
+            clears.get(n as usize).map_or([0; 4], |c| unsafe { c.color.uint32 })
+        };
+        let ops = |n: u32, load: vk::AttachmentLoadOp, store: vk::AttachmentStoreOp| {
+            let first = !before.iter().any(|s| s.uses(n));
+            let last = !after.iter().any(|s| s.uses(n));
+            (
+                if first { load } else { vk::AttachmentLoadOp::LOAD },
+                if last { store } else { vk::AttachmentStoreOp::STORE },
+            )
+        };
+        let attachment = |n: u32, stencil: bool| {
+            let a = &self.attachments[n as usize];
+            let (load, store) = match stencil {
+                true => ops(n, a.stencil_load, a.stencil_store),
+                false => ops(n, a.load, a.store),
+            };
+            let clear = clear(n);
+            let clear = if stencil { [clear[1], 0, 0, 0] } else { clear };
+            Attachment { image: view(n).image.clone(), load, store, clear, resolve: None }
+        };
+        let colours = sub.colours.iter().enumerate().map(|(k, n)| {
+            let n = (*n)?;
+            let mut a = attachment(n, false);
+            if let Some(Some(r)) = sub.resolves.get(k) {
+                let integer = a.image.format.info().numeric().is_integer();
+                let mode = match integer {
+                    true => vk::ResolveModeFlags::SAMPLE_ZERO,
+                    false => vk::ResolveModeFlags::AVERAGE,
+                };
+                a.resolve = Some((view(*r).image.clone(), mode));
+            }
+            Some(a)
+        });
+        let colours = colours.collect();
+        let format = |n: u32| self.attachments[n as usize].format;
+        let resolved = |a: Attachment<B>, stencil: bool| {
+            let resolve = sub.depth_resolve.and_then(|(n, depth_mode, stencil_mode)| {
+                let mode = if stencil { stencil_mode } else { depth_mode };
+                (!mode.is_empty()).then(|| (view(n).image.clone(), mode))
+            });
+            Attachment { resolve, ..a }
+        };
+        let depth = sub
+            .depth_stencil
+            .filter(|&n| has_depth(format(n)))
+            .map(|n| resolved(attachment(n, false), false));
+        let stencil = sub
+            .depth_stencil
+            .filter(|&n| has_stencil(format(n)))
+            .map(|n| resolved(attachment(n, true), true));
+        let samples = sub.colours.iter().flatten().chain(sub.depth_stencil.iter()).next();
+        let samples = samples.map_or(0, |&n| self.attachments[n as usize].samples);
+        let layers = if sub.view_mask != 0 { 32 - sub.view_mask.leading_zeros() } else { layers };
+        Rendering { area, layers, view_mask: sub.view_mask, colours, depth, stencil, samples }
+    }
+
+    /// Attachments that are cleared although no subpass draws to them.
+    pub fn unused_clears(&self) -> impl Iterator<Item = u32> {
+        self.attachments.iter().enumerate().filter_map(|(k, a)| {
+            let n = k as u32;
+            let clears = a.load == vk::AttachmentLoadOp::CLEAR
+                || a.stencil_load == vk::AttachmentLoadOp::CLEAR;
+            (clears
+                && self.subpasses.iter().any(|s| s.uses(n))
+                && !self.subpasses.iter().any(|s| s.draws(n)))
+            .then_some(n)
+        })
+    }
+
+    unsafe fn new(info: &vk::RenderPassCreateInfo2) -> RenderPass {
+        // SAFETY: the structures are the application's and valid.
+        unsafe {
+            let attachments =
+                slice(info.attachments, info.attachment_count).iter().map(|a| AttachmentInfo {
+                    format: a.format,
+                    samples: samples_of(a.samples),
+                    load: a.load_op,
+                    store: a.store_op,
+                    stencil_load: a.stencil_load_op,
+                    stencil_store: a.stencil_store_op,
+                });
+            let list = |p: *const vk::AttachmentReference2, n: u32| -> Vec<Option<u32>> {
+                slice(p, n).iter().map(|r| used(r.attachment)).collect()
+            };
+            let subpasses = slice(info.subpasses, info.subpass_count).iter().map(|s| {
+                let resolve: Option<&vk::SubpassDescriptionDepthStencilResolve> = chain::find(
+                    s.next,
+                    vk::StructureType::SUBPASS_DESCRIPTION_DEPTH_STENCIL_RESOLVE,
+                );
+                let depth_resolve = resolve.and_then(|r| {
+                    let n = used(r.depth_stencil_resolve_attachment.as_ref()?.attachment)?;
+                    Some((n, r.depth_resolve_mode, r.stencil_resolve_mode))
+                });
+                Subpass {
+                    colours: list(
+                        s.color_attachments,
+                        s.color_attachment_count.min(MAX_COLOURS as u32),
+                    ),
+                    resolves: list(
+                        s.resolve_attachments,
+                        s.color_attachment_count.min(MAX_COLOURS as u32),
+                    ),
+                    inputs: list(s.input_attachments, s.input_attachment_count),
+                    depth_stencil: s
+                        .depth_stencil_attachment
+                        .as_ref()
+                        .and_then(|d| used(d.attachment)),
+                    depth_resolve,
+                    view_mask: s.view_mask,
+                }
+            });
+            RenderPass { attachments: attachments.collect(), subpasses: subpasses.collect() }
+        }
+    }
+
+    /// A render pass from the structure of Vulkan 1.0.
+    unsafe fn from_1(info: &vk::RenderPassCreateInfo) -> RenderPass {
+        // SAFETY: the structures are the application's and valid.
+        unsafe {
+            let views: Option<&vk::RenderPassMultiviewCreateInfo> =
+                chain::find(info.next, vk::StructureType::RENDER_PASS_MULTIVIEW_CREATE_INFO);
+            let masks = views.map_or(&[][..], |v| slice(v.view_masks, v.subpass_count));
+            let attachments =
+                slice(info.attachments, info.attachment_count).iter().map(|a| AttachmentInfo {
+                    format: a.format,
+                    samples: samples_of(a.samples),
+                    load: a.load_op,
+                    store: a.store_op,
+                    stencil_load: a.stencil_load_op,
+                    stencil_store: a.stencil_store_op,
+                });
+            let list = |p: *const vk::AttachmentReference, n: u32| -> Vec<Option<u32>> {
+                slice(p, n).iter().map(|r| used(r.attachment)).collect()
+            };
+            let subpasses =
+                slice(info.subpasses, info.subpass_count).iter().enumerate().map(|(k, s)| {
+                    Subpass {
+                        colours: list(
+                            s.color_attachments,
+                            s.color_attachment_count.min(MAX_COLOURS as u32),
+                        ),
+                        resolves: list(
+                            s.resolve_attachments,
+                            s.color_attachment_count.min(MAX_COLOURS as u32),
+                        ),
+                        inputs: list(s.input_attachments, s.input_attachment_count),
+                        depth_stencil: s
+                            .depth_stencil_attachment
+                            .as_ref()
+                            .and_then(|d| used(d.attachment)),
+                        depth_resolve: None,
+                        view_mask: masks.get(k).copied().unwrap_or(0),
+                    }
+                });
+            RenderPass { attachments: attachments.collect(), subpasses: subpasses.collect() }
+        }
+    }
+}
+
+/// An attachment of dynamic rendering.
+unsafe fn attachment<B: Backend>(
+    a: &vk::RenderingAttachmentInfo,
+    stencil: bool,
+) -> Option<Attachment<B>> {
+    if a.image_view.is_null() {
+        return None;
+    }
+    // SAFETY: the views are live; every bit pattern is a clear value.
+    unsafe {
+        let image: &ImageView<B> = get(a.image_view);
+        let clear = a.clear_value.color.uint32;
+        let resolve = (!a.resolve_mode.is_empty() && !a.resolve_image_view.is_null())
+            .then(|| (get::<ImageView<B>>(a.resolve_image_view).image.clone(), a.resolve_mode));
+        Some(Attachment {
+            image: Arc::clone(&image.image),
+            load: a.load_op,
+            store: a.store_op,
+            clear: if stencil { [clear[1], 0, 0, 0] } else { clear },
+            resolve,
+        })
+    }
+}
+
+/// A rendering from dynamic rendering's structure.
+///
+/// # Safety
+/// The structure is valid.
+pub unsafe fn dynamic<B: Backend>(info: &vk::RenderingInfo) -> Rendering<B> {
+    // SAFETY: as the caller says.
+    unsafe {
+        let colours = slice(info.color_attachments, info.color_attachment_count);
+        let mut r = Rendering {
+            area: info.render_area,
+            layers: if info.view_mask != 0 {
+                32 - info.view_mask.leading_zeros()
+            } else {
+                info.layer_count
+            },
+            view_mask: info.view_mask,
+            colours: colours.iter().take(MAX_COLOURS).map(|a| attachment(a, false)).collect(),
+            depth: info.depth_attachment.as_ref().and_then(|a| attachment(a, false)),
+            stencil: info.stencil_attachment.as_ref().and_then(|a| attachment(a, true)),
+            samples: 0,
+        };
+        let first = r.colours.iter().flatten().chain(&r.depth).chain(&r.stencil).next();
+        r.samples = first.map_or(0, |a| a.image.info.samples);
+        let all = r.colours.iter_mut().flatten().chain(&mut r.depth).chain(&mut r.stencil);
+        for a in all {
+            if info.flags.contains(vk::RenderingFlags::RESUMING) {
+                a.load = vk::AttachmentLoadOp::LOAD;
+            }
+            if info.flags.contains(vk::RenderingFlags::SUSPENDING) {
+                a.store = vk::AttachmentStoreOp::STORE;
+                a.resolve = None;
+            }
+        }
+        r
+    }
+}
+
+entry! {
+    /// `vkCreateRenderPass`.
+    fn vkCreateRenderPass<B: Backend>(device: vk::Device, info: *const vk::RenderPassCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::RenderPass) -> vk::Result {
+        unsafe {
+            *out = handle(Device::<B>::of(device).allocator(callbacks).create(RenderPass::from_1(&*info))?);
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkCreateRenderPass2`.
+    fn vkCreateRenderPass2<B: Backend>(device: vk::Device, info: *const vk::RenderPassCreateInfo2, callbacks: *const vk::AllocationCallbacks, out: *mut vk::RenderPass) -> vk::Result {
+        unsafe {
+            *out = handle(Device::<B>::of(device).allocator(callbacks).create(RenderPass::new(&*info))?);
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkDestroyRenderPass`.
+    fn vkDestroyRenderPass<B: Backend>(device: vk::Device, pass: vk::RenderPass, callbacks: *const vk::AllocationCallbacks) {
+        unsafe { Device::<B>::of(device).allocator(callbacks).destroy(pass.as_raw() as *mut RenderPass) }
+    }
+
+    /// `vkCreateFramebuffer`.
+    fn vkCreateFramebuffer<B: Backend>(device: vk::Device, info: *const vk::FramebufferCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::Framebuffer) -> vk::Result {
+        unsafe {
+            let info = &*info;
+            let views = match info.flags.contains(vk::FramebufferCreateFlags::IMAGELESS) {
+                true => Vec::new(),
+                false => slice(info.attachments, info.attachment_count).to_vec(),
+            };
+            let framebuffer = Framebuffer { views, layers: info.layers };
+            *out = handle(Device::<B>::of(device).allocator(callbacks).create(framebuffer)?);
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkDestroyFramebuffer`.
+    fn vkDestroyFramebuffer<B: Backend>(device: vk::Device, framebuffer: vk::Framebuffer, callbacks: *const vk::AllocationCallbacks) {
+        unsafe { Device::<B>::of(device).allocator(callbacks).destroy(framebuffer.as_raw() as *mut Framebuffer) }
+    }
+
+    /// `vkGetRenderAreaGranularity`.
+    fn vkGetRenderAreaGranularity<B: Backend>(_device: vk::Device, _pass: vk::RenderPass, out: *mut vk::Extent2D) {
+        unsafe { *out = vk::Extent2D { width: 1, height: 1 } }
+    }
+
+    /// `vkGetRenderingAreaGranularity`.
+    fn vkGetRenderingAreaGranularity<B: Backend>(_device: vk::Device, _info: *const vk::RenderingAreaInfo, out: *mut vk::Extent2D) {
+        unsafe { *out = vk::Extent2D { width: 1, height: 1 } }
+    }
+}

@@ -1,0 +1,366 @@
+//! Graphics state: everything that a draw depends on besides shaders, descriptors and buffers.
+//!
+//! A command buffer has one [`GraphicsState`]. Binding a pipeline copies what the pipeline fixes ([`Groups`]); commands set the
+//! rest. A family's driver sees one structure, whoever set it.
+
+use tepui_format::Format;
+use vulkanalia_sys as vk;
+
+/// Vertex buffers and attributes.
+pub const MAX_VERTEX: usize = 32;
+/// Viewports.
+pub const MAX_VIEWPORTS: usize = 16;
+/// Colour attachments.
+pub const MAX_COLOURS: usize = 8;
+
+/// How elements of a vertex buffer follow one another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct VertexBinding {
+    /// Bytes from element to element.
+    pub stride: u32,
+    /// An element belongs to so many instances; 0 for all of them. `None` for elements of vertices.
+    pub per_instance: Option<u32>,
+}
+
+/// A vertex attribute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct VertexAttribute {
+    /// Vertex buffer.
+    pub binding: u8,
+    /// Format.
+    pub format: Format,
+    /// Bytes from the start of the element.
+    pub offset: u32,
+}
+
+/// Blending of a colour attachment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Blend {
+    /// Source factor, destination factor and operation of colours.
+    pub colour: [i32; 3],
+    /// The same of alpha.
+    pub alpha: [i32; 3],
+}
+
+/// Stencil test of a face.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Stencil {
+    /// Operation when the stencil test fails.
+    pub fail: vk::StencilOp,
+    /// Operation when both tests pass.
+    pub pass: vk::StencilOp,
+    /// Operation when the depth test fails.
+    pub depth_fail: vk::StencilOp,
+    /// Comparison.
+    pub compare: vk::CompareOp,
+}
+
+macro_rules! state {
+    ($($(#[doc = $doc:expr])* $bit:literal $group:ident [$($dynamic:ident),*] { $($(#[$fdoc:meta])* $field:ident: $ty:ty = $default:expr,)* })*) => {
+        bitflags::bitflags! {
+            /// Groups of state: each is fixed by the pipeline or set by commands.
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+            pub struct Groups: u64 {
+                $($(#[doc = $doc])* const $group = 1 << $bit;)*
+            }
+        }
+
+        impl Groups {
+            /// The group that a dynamic state of the API makes dynamic.
+            pub fn of(state: vk::DynamicState) -> Groups {
+                match state {
+                    $($(vk::DynamicState::$dynamic => Groups::$group,)*)*
+                    vk::DynamicState::VIEWPORT_WITH_COUNT => Groups::VIEWPORTS | Groups::VIEWPORT_COUNT,
+                    vk::DynamicState::SCISSOR_WITH_COUNT => Groups::SCISSORS | Groups::SCISSOR_COUNT,
+                    vk::DynamicState::VERTEX_INPUT_EXT => Groups::VERTEX_ATTRIBUTES | Groups::VERTEX_STRIDES,
+                    _ => Groups::empty(),
+                }
+            }
+        }
+
+        /// Graphics state.
+        #[derive(Clone, Debug)]
+        pub struct GraphicsState {
+            $($($(#[$fdoc])* pub $field: $ty,)*)*
+        }
+
+        impl Default for GraphicsState {
+            fn default() -> GraphicsState {
+                GraphicsState { $($($field: $default,)*)* }
+            }
+        }
+
+        impl GraphicsState {
+            /// Copies groups from another state.
+            pub fn copy(&mut self, from: &GraphicsState, groups: Groups) {
+                $(if groups.contains(Groups::$group) {
+                    $(self.$field.clone_from(&from.$field);)*
+                })*
+            }
+        }
+    };
+}
+
+const STENCIL: Stencil = Stencil {
+    fail: vk::StencilOp::KEEP,
+    pass: vk::StencilOp::KEEP,
+    depth_fail: vk::StencilOp::KEEP,
+    compare: vk::CompareOp::ALWAYS,
+};
+
+state! {
+    /// Attributes, and which vertex buffers step with instances.
+    0 VERTEX_ATTRIBUTES [] {
+        /// Attributes by location.
+        attributes: [Option<VertexAttribute>; MAX_VERTEX] = [None; MAX_VERTEX],
+        /// Instances of an element, by vertex buffer.
+        rates: [Option<u32>; MAX_VERTEX] = [None; MAX_VERTEX],
+    }
+    /// Strides of vertex buffers.
+    1 VERTEX_STRIDES [VERTEX_INPUT_BINDING_STRIDE] {
+        /// Bytes from element to element, by vertex buffer.
+        strides: [u32; MAX_VERTEX] = [0; MAX_VERTEX],
+    }
+    /// Topology.
+    2 TOPOLOGY [PRIMITIVE_TOPOLOGY] {
+        /// What vertices form.
+        topology: vk::PrimitiveTopology = vk::PrimitiveTopology::TRIANGLE_LIST,
+    }
+    /// Primitive restart.
+    3 RESTART [PRIMITIVE_RESTART_ENABLE] {
+        /// The largest index ends a strip.
+        restart: bool = false,
+    }
+    /// Viewports.
+    4 VIEWPORTS [VIEWPORT] {
+        /// Viewports.
+        viewports: [vk::Viewport; MAX_VIEWPORTS] = [vk::Viewport { x: 0.0, y: 0.0, width: 0.0, height: 0.0, min_depth: 0.0, max_depth: 1.0 }; MAX_VIEWPORTS],
+    }
+    /// Number of viewports.
+    5 VIEWPORT_COUNT [] {
+        /// Number of viewports.
+        viewport_count: u32 = 1,
+    }
+    /// Scissors.
+    6 SCISSORS [SCISSOR] {
+        /// Scissors.
+        scissors: [vk::Rect2D; MAX_VIEWPORTS] = [vk::Rect2D { offset: vk::Offset2D { x: 0, y: 0 }, extent: vk::Extent2D { width: 0, height: 0 } }; MAX_VIEWPORTS],
+    }
+    /// Number of scissors.
+    7 SCISSOR_COUNT [] {
+        /// Number of scissors.
+        scissor_count: u32 = 1,
+    }
+    /// Line width.
+    8 LINE_WIDTH [LINE_WIDTH] {
+        /// Width of lines in pixels.
+        line_width: f32 = 1.0,
+    }
+    /// Depth bias.
+    9 DEPTH_BIAS [DEPTH_BIAS] {
+        /// Constant part, clamp and slope of the depth bias.
+        depth_bias: [f32; 3] = [0.0; 3],
+    }
+    /// Whether there is a depth bias.
+    10 DEPTH_BIAS_ENABLE [DEPTH_BIAS_ENABLE] {
+        /// Whether there is a depth bias.
+        depth_bias_enable: bool = false,
+    }
+    /// Blend constants.
+    11 BLEND_CONSTANTS [BLEND_CONSTANTS] {
+        /// Blend constants.
+        blend_constants: [f32; 4] = [0.0; 4],
+    }
+    /// Bounds of the depth bounds test.
+    12 DEPTH_BOUNDS [DEPTH_BOUNDS] {
+        /// Smallest and largest depth.
+        depth_bounds: [f32; 2] = [0.0, 1.0],
+    }
+    /// Stencil compare masks.
+    13 STENCIL_COMPARE_MASK [STENCIL_COMPARE_MASK] {
+        /// Bits that are compared: front and back.
+        stencil_compare_mask: [u32; 2] = [0xff; 2],
+    }
+    /// Stencil write masks.
+    14 STENCIL_WRITE_MASK [STENCIL_WRITE_MASK] {
+        /// Bits that are written: front and back.
+        stencil_write_mask: [u32; 2] = [0xff; 2],
+    }
+    /// Stencil references.
+    15 STENCIL_REFERENCE [STENCIL_REFERENCE] {
+        /// References: front and back.
+        stencil_reference: [u32; 2] = [0; 2],
+    }
+    /// Cull mode.
+    16 CULL_MODE [CULL_MODE] {
+        /// Faces that are dropped.
+        cull_mode: vk::CullModeFlags = vk::CullModeFlags::empty(),
+    }
+    /// Front face.
+    17 FRONT_FACE [FRONT_FACE] {
+        /// Which winding faces front.
+        front_face: vk::FrontFace = vk::FrontFace::COUNTER_CLOCKWISE,
+    }
+    /// Depth test.
+    18 DEPTH_TEST [DEPTH_TEST_ENABLE] {
+        /// Depth test.
+        depth_test: bool = false,
+    }
+    /// Depth writes.
+    19 DEPTH_WRITE [DEPTH_WRITE_ENABLE] {
+        /// Depth is written.
+        depth_write: bool = false,
+    }
+    /// Depth comparison.
+    20 DEPTH_COMPARE [DEPTH_COMPARE_OP] {
+        /// Depth comparison.
+        depth_compare: vk::CompareOp = vk::CompareOp::ALWAYS,
+    }
+    /// Depth bounds test.
+    21 DEPTH_BOUNDS_TEST [DEPTH_BOUNDS_TEST_ENABLE] {
+        /// Depth bounds test.
+        depth_bounds_test: bool = false,
+    }
+    /// Stencil test.
+    22 STENCIL_TEST [STENCIL_TEST_ENABLE] {
+        /// Stencil test.
+        stencil_test: bool = false,
+    }
+    /// Stencil operations.
+    23 STENCIL_OP [STENCIL_OP] {
+        /// Stencil operations: front and back.
+        stencil: [Stencil; 2] = [STENCIL; 2],
+    }
+    /// Rasteriser discard.
+    24 DISCARD [RASTERIZER_DISCARD_ENABLE] {
+        /// Nothing is rasterised.
+        discard: bool = false,
+    }
+    /// Polygon mode.
+    25 POLYGON_MODE [POLYGON_MODE_EXT] {
+        /// How polygons are drawn.
+        polygon_mode: vk::PolygonMode = vk::PolygonMode::FILL,
+    }
+    /// Samples.
+    26 SAMPLES [RASTERIZATION_SAMPLES_EXT] {
+        /// Samples of a pixel.
+        samples: u32 = 1,
+    }
+    /// Sample mask.
+    27 SAMPLE_MASK [SAMPLE_MASK_EXT] {
+        /// Samples that are drawn.
+        sample_mask: u32 = u32::MAX,
+    }
+    /// Alpha to coverage.
+    28 ALPHA_TO_COVERAGE [ALPHA_TO_COVERAGE_ENABLE_EXT] {
+        /// Alpha becomes coverage.
+        alpha_to_coverage: bool = false,
+    }
+    /// Alpha to one.
+    29 ALPHA_TO_ONE [ALPHA_TO_ONE_ENABLE_EXT] {
+        /// Alpha becomes one.
+        alpha_to_one: bool = false,
+    }
+    /// Logic operation.
+    30 LOGIC_OP_ENABLE [LOGIC_OP_ENABLE_EXT] {
+        /// Colours are combined by a logic operation.
+        logic_op_enable: bool = false,
+    }
+    /// Which logic operation.
+    31 LOGIC_OP [LOGIC_OP_EXT] {
+        /// The logic operation.
+        logic_op: vk::LogicOp = vk::LogicOp::COPY,
+    }
+    /// Blending of attachments.
+    32 BLEND_ENABLE [COLOR_BLEND_ENABLE_EXT] {
+        /// Attachments that blend, a bit each.
+        blend_enable: u8 = 0,
+    }
+    /// Blend equations.
+    33 BLEND_EQUATION [COLOR_BLEND_EQUATION_EXT] {
+        /// Blend equations by attachment.
+        blend: [Blend; MAX_COLOURS] = [Blend::default(); MAX_COLOURS],
+    }
+    /// Components that are written.
+    34 WRITE_MASK [COLOR_WRITE_MASK_EXT] {
+        /// Components that are written, by attachment.
+        write_mask: [u8; MAX_COLOURS] = [0xf; MAX_COLOURS],
+    }
+    /// Attachments that are written.
+    35 WRITE_ENABLE [COLOR_WRITE_ENABLE_EXT] {
+        /// Attachments that are written, a bit each.
+        write_enable: u8 = 0xff,
+    }
+    /// Depth clamp.
+    36 DEPTH_CLAMP [DEPTH_CLAMP_ENABLE_EXT] {
+        /// Depth is clamped to the viewport's range.
+        depth_clamp: bool = false,
+    }
+    /// Depth clip.
+    37 DEPTH_CLIP [DEPTH_CLIP_ENABLE_EXT] {
+        /// Primitives are clipped in depth; as depth clamp says when `None`.
+        depth_clip: Option<bool> = None,
+    }
+    /// Range of depth in clip space.
+    38 NEGATIVE_ONE_TO_ONE [DEPTH_CLIP_NEGATIVE_ONE_TO_ONE_EXT] {
+        /// Depth in clip space is from -w to w.
+        negative_one_to_one: bool = false,
+    }
+    /// Provoking vertex.
+    39 PROVOKING [PROVOKING_VERTEX_MODE_EXT] {
+        /// The last vertex is provoking.
+        provoking_last: bool = false,
+    }
+    /// Line rasterisation.
+    40 LINE_MODE [LINE_RASTERIZATION_MODE_EXT] {
+        /// How lines are rasterised.
+        line_mode: vk::LineRasterizationMode = vk::LineRasterizationMode::DEFAULT,
+    }
+    /// Line stipple.
+    41 LINE_STIPPLE_ENABLE [LINE_STIPPLE_ENABLE_EXT] {
+        /// Lines are stippled.
+        stipple_enable: bool = false,
+    }
+    /// Pattern of the line stipple.
+    42 LINE_STIPPLE [LINE_STIPPLE] {
+        /// Factor and pattern of the line stipple.
+        stipple: (u32, u16) = (1, 0xffff),
+    }
+    /// Control points of a patch.
+    43 PATCH [PATCH_CONTROL_POINTS_EXT] {
+        /// Control points of a patch.
+        patch_points: u32 = 3,
+    }
+    /// What only pipelines fix.
+    44 FIXED [] {
+        /// Sample shading.
+        sample_shading: bool = false,
+        /// The smallest share of samples that are shaded.
+        min_sample_shading: f32 = 0.0,
+        /// Views, a bit each; 0 without multiview.
+        view_mask: u32 = 0,
+        /// Formats of colour attachments.
+        colour_formats: [Option<Format>; MAX_COLOURS] = [None; MAX_COLOURS],
+        /// Format of the depth attachment.
+        depth_format: Option<Format> = None,
+        /// Format of the stencil attachment.
+        stencil_format: Option<Format> = None,
+        /// Input attachments are colours of the rendering: the pipeline was made without a render pass.
+        local_read: bool = false,
+    }
+    /// Attachments of fragment outputs.
+    45 LOCATIONS [] {
+        /// The fragment output that each colour attachment takes; `None` for none.
+        locations: [Option<u8>; MAX_COLOURS] = [Some(0), Some(1), Some(2), Some(3), Some(4), Some(5), Some(6), Some(7)],
+        /// The input attachment index of each colour attachment; `None` for none.
+        inputs: [Option<u8>; MAX_COLOURS] = [Some(0), Some(1), Some(2), Some(3), Some(4), Some(5), Some(6), Some(7)],
+    }
+}
+
+impl GraphicsState {
+    /// A vertex buffer's steps.
+    pub fn binding(&self, n: u8) -> VertexBinding {
+        let n = usize::from(n).min(MAX_VERTEX - 1);
+        VertexBinding { stride: self.strides[n], per_instance: self.rates[n] }
+    }
+}

@@ -1,0 +1,595 @@
+//! Commands that copy, clear, blit and resolve, and those of queries and events.
+
+use std::ffi::c_void;
+
+use vulkanalia_sys::{self as vk, Handle};
+
+use crate::backend::{
+    Attachment, Backend, Blit, BufferPixels, Encoder, ImageCopy, ImageRef, QueryInfo, Rendering,
+};
+use crate::command::{CommandBuffer, of};
+use crate::device::Device;
+use crate::entry;
+use crate::error::Result;
+use crate::image::Image;
+use crate::memory::Buffer;
+use crate::object::{get, handle, slice};
+use crate::sync::Event;
+
+/// A query pool.
+pub struct QueryPool<B: Backend> {
+    /// The family's pool.
+    pub inner: B::Queries,
+    /// What it counts.
+    pub info: QueryInfo,
+}
+
+unsafe fn at<B: Backend>(buffer: vk::Buffer, offset: u64) -> u64 {
+    // SAFETY: the buffer is live.
+    unsafe { get::<Buffer<B>>(buffer) }.address + offset
+}
+
+/// The part of a buffer that pixels of a copy lie in: rows and slices of blocks.
+pub(crate) fn pixels<B: Backend>(
+    image: &Image<B>,
+    aspect: vk::ImageAspectFlags,
+    address: u64,
+    row_length: u32,
+    height: u32,
+    extent: vk::Extent3D,
+) -> BufferPixels {
+    let block = image.info.format.info().block;
+    let bytes = match aspect {
+        vk::ImageAspectFlags::STENCIL => 1,
+        vk::ImageAspectFlags::DEPTH
+            if image.info.format.vk() == vk::Format::D32_SFLOAT_S8_UINT.as_raw() =>
+        {
+            4
+        }
+        _ => block.bytes,
+    };
+    let width = if row_length == 0 { extent.width } else { row_length };
+    let height = if height == 0 { extent.height } else { height };
+    let row_pitch = u64::from(width.div_ceil(block.width_px)) * u64::from(bytes);
+    BufferPixels {
+        address,
+        row_pitch,
+        slice_pitch: row_pitch * u64::from(height.div_ceil(block.height_px)),
+    }
+}
+
+fn part<B: Backend>(
+    image: &Image<B>,
+    mut layers: vk::ImageSubresourceLayers,
+    offset: vk::Offset3D,
+) -> ImageCopy<'_, B> {
+    layers.layer_count = image.layer_count(layers);
+    ImageCopy {
+        image: (&image.layout, &image.info, image.address),
+        layers,
+        offset: [offset.x, offset.y, offset.z],
+    }
+}
+
+fn extent(e: vk::Extent3D) -> [u32; 3] {
+    [e.width, e.height, e.depth]
+}
+
+fn copy_buffer<B: Backend>(
+    c: vk::CommandBuffer,
+    from: vk::Buffer,
+    to: vk::Buffer,
+    regions: Vec<[u64; 3]>,
+) {
+    // SAFETY: the handles are the entry point's.
+    unsafe {
+        let (from, to) = (at::<B>(from, 0), at::<B>(to, 0));
+        of::<B>(c).record("vkCmdCopyBuffer", move |c| {
+            for &[a, b, size] in &regions {
+                c.encoder.copy_buffer(from + a, to + b, size)?;
+            }
+            Ok(())
+        });
+    }
+}
+
+fn copy_image<B: Backend>(
+    c: vk::CommandBuffer,
+    from: vk::Image,
+    to: vk::Image,
+    regions: Vec<vk::ImageCopy2>,
+) {
+    let regions = Regions(regions);
+    // SAFETY: the handles are the entry point's, and live while they are recorded.
+    unsafe { of::<B>(c) }.record("vkCmdCopyImage", move |c| {
+        // SAFETY: as above.
+        let (from, to): (&Image<B>, &Image<B>) = unsafe { (get(from), get(to)) };
+        for r in regions.list() {
+            let a = part(from, r.src_subresource, r.src_offset);
+            let b = part(to, r.dst_subresource, r.dst_offset);
+            c.encoder.copy_image(&a, &b, extent(r.extent))?;
+        }
+        Ok(())
+    });
+}
+
+fn copy_buffer_image<B: Backend>(
+    c: vk::CommandBuffer,
+    buffer: vk::Buffer,
+    image: vk::Image,
+    regions: Vec<vk::BufferImageCopy2>,
+    to_image: bool,
+) {
+    let regions = Regions(regions);
+    // SAFETY: the handles are the entry point's, and live while they are recorded.
+    unsafe { of::<B>(c) }.record("vkCmdCopyBufferToImage", move |c| {
+        // SAFETY: as above.
+        let image: &Image<B> = unsafe { get(image) };
+        for r in regions.list() {
+            // SAFETY: as above.
+            let address = unsafe { at::<B>(buffer, r.buffer_offset) };
+            let p = part(image, r.image_subresource, r.image_offset);
+            let aspect = r.image_subresource.aspect_mask;
+            let lines = pixels(
+                image,
+                aspect,
+                address,
+                r.buffer_row_length,
+                r.buffer_image_height,
+                r.image_extent,
+            );
+            c.encoder.copy_buffer_image(&p, lines, extent(r.image_extent), to_image)?;
+        }
+        Ok(())
+    });
+}
+
+fn blit<B: Backend>(
+    c: vk::CommandBuffer,
+    from: vk::Image,
+    to: vk::Image,
+    regions: Vec<vk::ImageBlit2>,
+    filter: vk::Filter,
+) {
+    let regions = Regions(regions);
+    // SAFETY: the handles are the entry point's, and live while they are recorded.
+    unsafe { of::<B>(c) }.record("vkCmdBlitImage", move |c| {
+        // SAFETY: as above.
+        let (from, to): (&Image<B>, &Image<B>) = unsafe { (get(from), get(to)) };
+        for r in regions.list() {
+            let mut region = *r;
+            region.src_subresource.layer_count = from.layer_count(r.src_subresource);
+            region.dst_subresource.layer_count = to.layer_count(r.dst_subresource);
+            c.encoder.blit(&Blit {
+                source: (&from.layout, &from.info, from.address),
+                target: (&to.layout, &to.info, to.address),
+                region,
+                linear: filter != vk::Filter::NEAREST,
+            })?;
+        }
+        Ok(())
+    });
+}
+
+fn resolve<B: Backend>(
+    c: vk::CommandBuffer,
+    from: vk::Image,
+    to: vk::Image,
+    regions: Vec<vk::ImageResolve2>,
+) {
+    let regions = Regions(regions);
+    // SAFETY: the handles are the entry point's, and live while they are recorded.
+    unsafe { of::<B>(c) }.record("vkCmdResolveImage", move |c| {
+        // SAFETY: as above.
+        let (from, to): (&Image<B>, &Image<B>) = unsafe { (get(from), get(to)) };
+        let integer = from.info.format.info().numeric().is_integer();
+        let mode =
+            if integer { vk::ResolveModeFlags::SAMPLE_ZERO } else { vk::ResolveModeFlags::AVERAGE };
+        for r in regions.list() {
+            let mut region = *r;
+            region.src_subresource.layer_count = from.layer_count(r.src_subresource);
+            region.dst_subresource.layer_count = to.layer_count(r.dst_subresource);
+            let n = region.src_subresource.layer_count;
+            let a = from.part(r.src_subresource.mip_level, r.src_subresource.base_array_layer, n);
+            let b = to.part(r.dst_subresource.mip_level, r.dst_subresource.base_array_layer, n);
+            c.encoder.resolve(&a, &b, &region, mode)?;
+        }
+        Ok(())
+    });
+}
+
+/// Regions of a copy: plain data but for the pointer of their extension chain, which nobody follows any more.
+struct Regions<T>(Vec<T>);
+
+// SAFETY: the pointers in the regions are not followed.
+unsafe impl<T> Send for Regions<T> {}
+
+impl<T> Regions<T> {
+    fn list(&self) -> &[T] {
+        &self.0
+    }
+}
+
+/// Clears levels and layers of an image: a rendering of each level that only clears.
+fn clear_image<B: Backend>(
+    c: vk::CommandBuffer,
+    image: vk::Image,
+    clear: [u32; 4],
+    ranges: Vec<vk::ImageSubresourceRange>,
+) {
+    // SAFETY: the handles are the entry point's, and live while they are recorded.
+    unsafe { of::<B>(c) }.record("vkCmdClearColorImage", move |c| {
+        // SAFETY: as above.
+        let image: &Image<B> = unsafe { get(image) };
+        for r in &ranges {
+            let levels = match r.level_count {
+                vk::REMAINING_MIP_LEVELS => image.info.levels - r.base_mip_level,
+                n => n,
+            };
+            for level in r.base_mip_level..r.base_mip_level + levels {
+                let (layer, layers) = match image.info.image_type {
+                    vk::ImageType::_3D => (0, (image.info.extent[2] >> level).max(1)),
+                    _ if r.layer_count == vk::REMAINING_ARRAY_LAYERS => {
+                        (r.base_array_layer, image.info.layers - r.base_array_layer)
+                    }
+                    _ => (r.base_array_layer, r.layer_count),
+                };
+                clear_level(c, image, level, layer, layers, r.aspect_mask, clear)?;
+            }
+        }
+        Ok(())
+    });
+}
+
+fn clear_level<B: Backend>(
+    c: &mut CommandBuffer<B>,
+    image: &Image<B>,
+    level: u32,
+    layer: u32,
+    layers: u32,
+    aspects: vk::ImageAspectFlags,
+    clear: [u32; 4],
+) -> Result<()> {
+    let part: ImageRef<B> = image.part(level, layer, layers);
+    let [width, height] = part.extent();
+    let attachment = |clear: [u32; 4]| Attachment {
+        image: std::sync::Arc::new(image.part(level, layer, layers)),
+        load: vk::AttachmentLoadOp::CLEAR,
+        store: vk::AttachmentStoreOp::STORE,
+        clear,
+        resolve: None,
+    };
+    let colour = aspects.contains(vk::ImageAspectFlags::COLOR);
+    let rendering = Rendering {
+        area: vk::Rect2D {
+            offset: vk::Offset2D { x: 0, y: 0 },
+            extent: vk::Extent2D { width, height },
+        },
+        layers,
+        view_mask: 0,
+        colours: if colour { vec![Some(attachment(clear))] } else { Vec::new() },
+        depth: aspects
+            .contains(vk::ImageAspectFlags::DEPTH)
+            .then(|| attachment([clear[0], 0, 0, 0])),
+        stencil: aspects
+            .contains(vk::ImageAspectFlags::STENCIL)
+            .then(|| attachment([clear[1], 0, 0, 0])),
+        samples: image.info.samples,
+    };
+    c.begin_rendering(rendering)?;
+    c.end_rendering()
+}
+
+entry! {
+    /// `vkCmdCopyBuffer`.
+    fn vkCmdCopyBuffer<B: Backend>(c: vk::CommandBuffer, from: vk::Buffer, to: vk::Buffer, count: u32, regions: *const vk::BufferCopy) {
+        let regions = unsafe { slice(regions, count) }.iter().map(|r| [r.src_offset, r.dst_offset, r.size]).collect();
+        copy_buffer::<B>(c, from, to, regions);
+    }
+
+    /// `vkCmdCopyBuffer2`.
+    fn vkCmdCopyBuffer2<B: Backend>(c: vk::CommandBuffer, info: *const vk::CopyBufferInfo2) {
+        let info = unsafe { &*info };
+        let regions = unsafe { slice(info.regions, info.region_count) }.iter().map(|r| [r.src_offset, r.dst_offset, r.size]).collect();
+        copy_buffer::<B>(c, info.src_buffer, info.dst_buffer, regions);
+    }
+
+    /// `vkCmdFillBuffer`.
+    fn vkCmdFillBuffer<B: Backend>(c: vk::CommandBuffer, buffer: vk::Buffer, offset: u64, size: u64, word: u32) {
+        unsafe {
+            let b: &Buffer<B> = get(buffer);
+            let (address, size) = (b.address + offset, b.range(offset, size) & !3);
+            of::<B>(c).record("vkCmdFillBuffer", move |c| c.encoder.fill_buffer(address, size, word));
+        }
+    }
+
+    /// `vkCmdUpdateBuffer`.
+    fn vkCmdUpdateBuffer<B: Backend>(c: vk::CommandBuffer, buffer: vk::Buffer, offset: u64, size: u64, data: *const c_void) {
+        unsafe {
+            let address = at::<B>(buffer, offset);
+            let data = slice(data.cast::<u8>(), size as u32).to_vec();
+            of::<B>(c).record("vkCmdUpdateBuffer", move |c| c.encoder.update_buffer(address, &data));
+        }
+    }
+
+    /// `vkCmdCopyImage`.
+    fn vkCmdCopyImage<B: Backend>(c: vk::CommandBuffer, from: vk::Image, _l: vk::ImageLayout, to: vk::Image, _m: vk::ImageLayout, count: u32, regions: *const vk::ImageCopy) {
+        let regions = unsafe { slice(regions, count) }.iter().map(|r| vk::ImageCopy2 {
+            src_subresource: r.src_subresource, src_offset: r.src_offset, dst_subresource: r.dst_subresource,
+            dst_offset: r.dst_offset, extent: r.extent, ..Default::default()
+        });
+        copy_image::<B>(c, from, to, regions.collect());
+    }
+
+    /// `vkCmdCopyImage2`.
+    fn vkCmdCopyImage2<B: Backend>(c: vk::CommandBuffer, info: *const vk::CopyImageInfo2) {
+        let i = unsafe { &*info };
+        copy_image::<B>(c, i.src_image, i.dst_image, unsafe { slice(i.regions, i.region_count) }.to_vec());
+    }
+
+    /// `vkCmdCopyBufferToImage`.
+    fn vkCmdCopyBufferToImage<B: Backend>(c: vk::CommandBuffer, buffer: vk::Buffer, image: vk::Image, _l: vk::ImageLayout, count: u32, regions: *const vk::BufferImageCopy) {
+        copy_buffer_image::<B>(c, buffer, image, unsafe { slice(regions, count) }.iter().map(wide).collect(), true);
+    }
+
+    /// `vkCmdCopyBufferToImage2`.
+    fn vkCmdCopyBufferToImage2<B: Backend>(c: vk::CommandBuffer, info: *const vk::CopyBufferToImageInfo2) {
+        let i = unsafe { &*info };
+        copy_buffer_image::<B>(c, i.src_buffer, i.dst_image, unsafe { slice(i.regions, i.region_count) }.to_vec(), true);
+    }
+
+    /// `vkCmdCopyImageToBuffer`.
+    fn vkCmdCopyImageToBuffer<B: Backend>(c: vk::CommandBuffer, image: vk::Image, _l: vk::ImageLayout, buffer: vk::Buffer, count: u32, regions: *const vk::BufferImageCopy) {
+        copy_buffer_image::<B>(c, buffer, image, unsafe { slice(regions, count) }.iter().map(wide).collect(), false);
+    }
+
+    /// `vkCmdCopyImageToBuffer2`.
+    fn vkCmdCopyImageToBuffer2<B: Backend>(c: vk::CommandBuffer, info: *const vk::CopyImageToBufferInfo2) {
+        let i = unsafe { &*info };
+        copy_buffer_image::<B>(c, i.dst_buffer, i.src_image, unsafe { slice(i.regions, i.region_count) }.to_vec(), false);
+    }
+
+    /// `vkCmdBlitImage`.
+    fn vkCmdBlitImage<B: Backend>(c: vk::CommandBuffer, from: vk::Image, _l: vk::ImageLayout, to: vk::Image, _m: vk::ImageLayout, count: u32, regions: *const vk::ImageBlit, filter: vk::Filter) {
+        let regions = unsafe { slice(regions, count) }.iter().map(|r| vk::ImageBlit2 {
+            src_subresource: r.src_subresource, src_offsets: r.src_offsets, dst_subresource: r.dst_subresource,
+            dst_offsets: r.dst_offsets, ..Default::default()
+        });
+        blit::<B>(c, from, to, regions.collect(), filter);
+    }
+
+    /// `vkCmdBlitImage2`.
+    fn vkCmdBlitImage2<B: Backend>(c: vk::CommandBuffer, info: *const vk::BlitImageInfo2) {
+        let i = unsafe { &*info };
+        blit::<B>(c, i.src_image, i.dst_image, unsafe { slice(i.regions, i.region_count) }.to_vec(), i.filter);
+    }
+
+    /// `vkCmdResolveImage`.
+    fn vkCmdResolveImage<B: Backend>(c: vk::CommandBuffer, from: vk::Image, _l: vk::ImageLayout, to: vk::Image, _m: vk::ImageLayout, count: u32, regions: *const vk::ImageResolve) {
+        let regions = unsafe { slice(regions, count) }.iter().map(|r| vk::ImageResolve2 {
+            src_subresource: r.src_subresource, src_offset: r.src_offset, dst_subresource: r.dst_subresource,
+            dst_offset: r.dst_offset, extent: r.extent, ..Default::default()
+        });
+        resolve::<B>(c, from, to, regions.collect());
+    }
+
+    /// `vkCmdResolveImage2`.
+    fn vkCmdResolveImage2<B: Backend>(c: vk::CommandBuffer, info: *const vk::ResolveImageInfo2) {
+        let i = unsafe { &*info };
+        resolve::<B>(c, i.src_image, i.dst_image, unsafe { slice(i.regions, i.region_count) }.to_vec());
+    }
+
+    /// `vkCmdClearColorImage`.
+    fn vkCmdClearColorImage<B: Backend>(c: vk::CommandBuffer, image: vk::Image, _l: vk::ImageLayout, colour: *const vk::ClearColorValue, count: u32, ranges: *const vk::ImageSubresourceRange) {
+        unsafe { clear_image::<B>(c, image, (*colour).uint32, slice(ranges, count).to_vec()) }
+    }
+
+    /// `vkCmdClearDepthStencilImage`.
+    fn vkCmdClearDepthStencilImage<B: Backend>(c: vk::CommandBuffer, image: vk::Image, _l: vk::ImageLayout, value: *const vk::ClearDepthStencilValue, count: u32, ranges: *const vk::ImageSubresourceRange) {
+        unsafe {
+            let v = &*value;
+            clear_image::<B>(c, image, [v.depth.to_bits(), v.stencil, 0, 0], slice(ranges, count).to_vec());
+        }
+    }
+
+    /// `vkCmdClearAttachments`.
+    fn vkCmdClearAttachments<B: Backend>(c: vk::CommandBuffer, count: u32, attachments: *const vk::ClearAttachment, rect_count: u32, rects: *const vk::ClearRect) {
+        unsafe {
+            let (a, r) = (Regions(slice(attachments, count).to_vec()), slice(rects, rect_count).to_vec());
+            of::<B>(c).record("vkCmdClearAttachments", move |c| {
+                c.encoder.clear_attachments(&mut c.state, a.list(), &r)
+            });
+        }
+    }
+
+    /// `vkCreateQueryPool`.
+    fn vkCreateQueryPool<B: Backend>(device: vk::Device, info: *const vk::QueryPoolCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::QueryPool) -> vk::Result {
+        unsafe {
+            let (d, i) = (Device::<B>::of(device), &*info);
+            let info = QueryInfo { kind: i.query_type, count: i.query_count, statistics: i.pipeline_statistics };
+            let inner = B::queries(&d.inner, &info)?;
+            *out = handle(d.allocator(callbacks).create(QueryPool::<B> { inner, info })?);
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkDestroyQueryPool`.
+    fn vkDestroyQueryPool<B: Backend>(device: vk::Device, pool: vk::QueryPool, callbacks: *const vk::AllocationCallbacks) {
+        unsafe { Device::<B>::of(device).allocator(callbacks).destroy(pool.as_raw() as *mut QueryPool<B>) }
+    }
+
+    /// `vkResetQueryPool`.
+    fn vkResetQueryPool<B: Backend>(_device: vk::Device, pool: vk::QueryPool, first: u32, count: u32) {
+        unsafe { B::reset_queries(&get::<QueryPool<B>>(pool).inner, first, count) }
+    }
+
+    /// `vkGetQueryPoolResults`.
+    fn vkGetQueryPoolResults<B: Backend>(device: vk::Device, pool: vk::QueryPool, first: u32, count: u32, _size: usize, data: *mut c_void, stride: u64, flags: vk::QueryResultFlags) -> vk::Result {
+        unsafe {
+            let d = Device::<B>::of(device);
+            let pool: &QueryPool<B> = get(pool);
+            let wide = flags.contains(vk::QueryResultFlags::_64);
+            let mut result = vk::Result::SUCCESS;
+            for k in 0..count {
+                let value = loop {
+                    let value = B::query_result(&pool.inner, first + k);
+                    d.check()?;
+                    if value.is_some() || !flags.contains(vk::QueryResultFlags::WAIT) {
+                        break value;
+                    }
+                    std::thread::sleep(std::time::Duration::from_micros(50));
+                };
+                let row = data.cast::<u8>().add((u64::from(k) * stride) as usize);
+                let put = |n: usize, v: u64| match wide {
+                    true => row.cast::<u64>().add(n).write_unaligned(v),
+                    false => row.cast::<u32>().add(n).write_unaligned(u32::try_from(v).unwrap_or(u32::MAX)),
+                };
+                match value {
+                    Some(v) => put(0, v[0]),
+                    None => {
+                        result = vk::Result::NOT_READY;
+                        if flags.contains(vk::QueryResultFlags::PARTIAL) {
+                            put(0, 0);
+                        }
+                    }
+                }
+                if flags.contains(vk::QueryResultFlags::WITH_AVAILABILITY) {
+                    put(1, u64::from(value.is_some()));
+                }
+            }
+            Ok(result)
+        }
+    }
+
+    /// `vkCmdResetQueryPool`.
+    fn vkCmdResetQueryPool<B: Backend>(c: vk::CommandBuffer, pool: vk::QueryPool, first: u32, count: u32) {
+        unsafe {
+            of::<B>(c).record("vkCmdResetQueryPool", move |c| {
+                c.encoder.reset_queries(&get::<QueryPool<B>>(pool).inner, first, count)
+            });
+        }
+    }
+
+    /// `vkCmdBeginQuery`.
+    fn vkCmdBeginQuery<B: Backend>(c: vk::CommandBuffer, pool: vk::QueryPool, query: u32, flags: vk::QueryControlFlags) {
+        unsafe {
+            of::<B>(c).record("vkCmdBeginQuery", move |c| {
+                let precise = flags.contains(vk::QueryControlFlags::PRECISE);
+                c.encoder.begin_query(&get::<QueryPool<B>>(pool).inner, query, precise)
+            });
+        }
+    }
+
+    /// `vkCmdEndQuery`.
+    fn vkCmdEndQuery<B: Backend>(c: vk::CommandBuffer, pool: vk::QueryPool, query: u32) {
+        unsafe {
+            of::<B>(c).record("vkCmdEndQuery", move |c| {
+                let views = c.state.rendering.as_ref().map_or(0, |r| r.view_mask.count_ones());
+                let inner = &get::<QueryPool<B>>(pool).inner;
+                c.encoder.end_query(inner, query)?;
+                // With several views, the queries behind count as zero.
+                for k in 1..views {
+                    c.encoder.begin_query(inner, query + k, false)?;
+                    c.encoder.end_query(inner, query + k)?;
+                }
+                Ok(())
+            });
+        }
+    }
+
+    /// `vkCmdWriteTimestamp`.
+    fn vkCmdWriteTimestamp<B: Backend>(c: vk::CommandBuffer, _stage: vk::PipelineStageFlags, pool: vk::QueryPool, query: u32) {
+        unsafe {
+            of::<B>(c).record("vkCmdWriteTimestamp", move |c| timestamp(c, pool, query));
+        }
+    }
+
+    /// `vkCmdWriteTimestamp2`.
+    fn vkCmdWriteTimestamp2<B: Backend>(c: vk::CommandBuffer, _stage: vk::PipelineStageFlags2, pool: vk::QueryPool, query: u32) {
+        unsafe {
+            of::<B>(c).record("vkCmdWriteTimestamp2", move |c| timestamp(c, pool, query));
+        }
+    }
+
+    /// `vkCmdCopyQueryPoolResults`.
+    fn vkCmdCopyQueryPoolResults<B: Backend>(c: vk::CommandBuffer, pool: vk::QueryPool, first: u32, count: u32, to: vk::Buffer, offset: u64, stride: u64, flags: vk::QueryResultFlags) {
+        unsafe {
+            let address = at::<B>(to, offset);
+            of::<B>(c).record("vkCmdCopyQueryPoolResults", move |c| {
+                c.encoder.copy_query_results(&get::<QueryPool<B>>(pool).inner, first, count, address, stride, flags)
+            });
+        }
+    }
+
+    /// `vkCmdSetEvent`.
+    fn vkCmdSetEvent<B: Backend>(c: vk::CommandBuffer, event: vk::Event, _stages: vk::PipelineStageFlags) {
+        write_event::<B>(c, event, 1);
+    }
+
+    /// `vkCmdSetEvent2`.
+    fn vkCmdSetEvent2<B: Backend>(c: vk::CommandBuffer, event: vk::Event, _info: *const vk::DependencyInfo) {
+        write_event::<B>(c, event, 1);
+    }
+
+    /// `vkCmdResetEvent`.
+    fn vkCmdResetEvent<B: Backend>(c: vk::CommandBuffer, event: vk::Event, _stages: vk::PipelineStageFlags) {
+        write_event::<B>(c, event, 0);
+    }
+
+    /// `vkCmdResetEvent2`.
+    fn vkCmdResetEvent2<B: Backend>(c: vk::CommandBuffer, event: vk::Event, _stages: vk::PipelineStageFlags2) {
+        write_event::<B>(c, event, 0);
+    }
+
+    /// `vkCmdWaitEvents`: commands run in order, so those that set the events are done.
+    fn vkCmdWaitEvents<B: Backend>(c: vk::CommandBuffer, _count: u32, _events: *const vk::Event, _src: vk::PipelineStageFlags, _dst: vk::PipelineStageFlags, _n: u32, _memory: *const vk::MemoryBarrier, _m: u32, _buffers: *const vk::BufferMemoryBarrier, _k: u32, _images: *const vk::ImageMemoryBarrier) {
+        wait_events::<B>(c);
+    }
+
+    /// `vkCmdWaitEvents2`.
+    fn vkCmdWaitEvents2<B: Backend>(c: vk::CommandBuffer, _count: u32, _events: *const vk::Event, _infos: *const vk::DependencyInfo) {
+        wait_events::<B>(c);
+    }
+}
+
+fn wide(r: &vk::BufferImageCopy) -> vk::BufferImageCopy2 {
+    vk::BufferImageCopy2 {
+        buffer_offset: r.buffer_offset,
+        buffer_row_length: r.buffer_row_length,
+        buffer_image_height: r.buffer_image_height,
+        image_subresource: r.image_subresource,
+        image_offset: r.image_offset,
+        image_extent: r.image_extent,
+        ..Default::default()
+    }
+}
+
+unsafe fn timestamp<B: Backend>(
+    c: &mut CommandBuffer<B>,
+    pool: vk::QueryPool,
+    query: u32,
+) -> Result<()> {
+    let views = c.state.rendering.as_ref().map_or(1, |r| r.view_mask.count_ones().max(1));
+    // SAFETY: the pool is live.
+    let inner = unsafe { &get::<QueryPool<B>>(pool).inner };
+    for k in 0..views {
+        c.encoder.write_timestamp(inner, query + k)?;
+    }
+    Ok(())
+}
+
+fn write_event<B: Backend>(c: vk::CommandBuffer, event: vk::Event, value: u32) {
+    // SAFETY: the handles are the entry point's.
+    unsafe {
+        let address = get::<Event<B>>(event).address();
+        of::<B>(c).record("vkCmdSetEvent", move |c| c.encoder.write_event(address, value));
+    }
+}
+
+fn wait_events<B: Backend>(c: vk::CommandBuffer) {
+    // SAFETY: the handle is the entry point's.
+    unsafe { of::<B>(c) }.record("vkCmdWaitEvents", |c| match c.state.rendering {
+        Some(_) => Ok(()),
+        None => c.encoder.barrier(),
+    });
+}

@@ -1,0 +1,269 @@
+//! The thread of a swapchain that presents its images.
+//!
+//! `vkQueuePresentKHR` submits to the queue a signal behind the semaphores that it waits for, and hands the frame over.
+//! The thread waits for the signal, so that the GPU has drawn the frame, and presents it, which may wait for a vertical
+//! blank. It ends with the swapchain, after the frames that it was handed.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use tepui_drm::client::Wait;
+use tepui_drm::{Errno, monotonic_ns};
+use tepui_wsi as window;
+
+use crate::backend::{Backend, SyncPoint};
+use crate::error::{Error, Result};
+
+/// How long a wait goes without looking whether the device is lost.
+const STEP: Duration = Duration::from_millis(100);
+
+/// The pixels of an image that the server does not map: as the GPU left them in mapped memory.
+#[derive(Clone, Copy)]
+pub(super) struct Rows {
+    pub(super) base: *const u8,
+    pub(super) bytes: usize,
+    pub(super) pitch: usize,
+}
+
+// SAFETY: the memory belongs to an image of the swapchain, which outlives the thread.
+unsafe impl Send for Rows {}
+
+/// A frame on its way.
+pub(super) struct Frame {
+    pub(super) image: u32,
+    /// The point of the timeline that the GPU signals when the frame is drawn.
+    pub(super) drawn: u64,
+    pub(super) damage: Vec<window::Rect>,
+    pub(super) mode: Option<window::Mode>,
+    /// The application's number of the frame; 0 without one.
+    pub(super) id: u64,
+    /// A fence that is signalled when the frame is presented.
+    pub(super) fence: Option<u32>,
+    /// Where the pixels are, unless the server maps them.
+    pub(super) rows: Option<Rows>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Frames that were handed over and are not presented.
+    waiting: usize,
+    /// The application's numbers of presented frames, and the swapchain's.
+    presented: VecDeque<(u64, u64)>,
+    /// Why a frame was not presented; the first such error.
+    error: Option<Error>,
+}
+
+/// What the thread shares with the API.
+pub(super) struct Shared<B: Backend> {
+    pub(super) chain: window::Swapchain,
+    device: Arc<B::Device>,
+    lost: Arc<AtomicBool>,
+    /// A timeline whose points are the swapchain's frames.
+    timeline: u32,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl<B: Backend> Shared<B> {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An error once the device is lost: no frame is drawn any more.
+    fn check(&self) -> Result<()> {
+        if self.lost.load(Ordering::Acquire) { Err(crate::device::lost()) } else { Ok(()) }
+    }
+
+    /// How well the swapchain fits its window, or why it is of no use.
+    pub(super) fn status(&self) -> Result<window::Status> {
+        match &self.lock().error {
+            Some(error) => Err(error.clone()),
+            None => Ok(self.chain.status()?),
+        }
+    }
+
+    /// Waits until the application may write an image.
+    pub(super) fn acquire(&self, timeout: Duration) -> Result<(u32, window::Status)> {
+        self.in_steps(timeout, |step| self.chain.acquire(step))
+    }
+
+    /// Waits until the frame with a number of the application's, or a later one, was shown.
+    pub(super) fn wait_for(&self, id: u64, timeout: Duration) -> Result<window::Status> {
+        let end = Instant::now().checked_add(timeout);
+        let serial = loop {
+            let state = self.lock();
+            if let Some(&(_, serial)) = state.presented.iter().find(|frame| frame.0 >= id) {
+                break serial;
+            }
+            if let Some(error) = &state.error {
+                return Err(error.clone());
+            }
+            self.check()?;
+            let left = end.map_or(STEP, |end| end.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                return Err(window::Error::Timeout.into());
+            }
+            drop(self.changed.wait_timeout(state, left.min(STEP)));
+        };
+        let left = end.map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()));
+        self.in_steps(left, |step| self.chain.wait_shown(serial, step))
+    }
+
+    /// Repeats a wait in short steps, between which the device may be lost.
+    fn in_steps<T>(
+        &self,
+        timeout: Duration,
+        wait: impl Fn(Duration) -> window::Result<T>,
+    ) -> Result<T> {
+        let end = Instant::now().checked_add(timeout);
+        loop {
+            if let Some(error) = &self.lock().error {
+                return Err(error.clone());
+            }
+            let left = end.map_or(STEP, |end| end.saturating_duration_since(Instant::now()));
+            match wait(left.min(STEP)) {
+                Err(window::Error::Timeout) if left > STEP || end.is_none() => self.check()?,
+                result => return Ok(result?),
+            }
+        }
+    }
+
+    /// Waits until all frames that were handed over are presented.
+    pub(super) fn finish(&self) {
+        let mut state = self.lock();
+        while state.waiting > 0 {
+            state = match self.changed.wait(state) {
+                Ok(state) => state,
+                Err(poisoned) => poisoned.into_inner(),
+            };
+        }
+    }
+
+    /// Waits until the GPU has drawn a frame.
+    fn wait_until_drawn(&self, point: u64) -> Result<()> {
+        let wait = Wait { deadline_ns: 0, all: true, for_submit: true, available: false };
+        loop {
+            self.check()?;
+            let deadline_ns = monotonic_ns() as i64 + STEP.as_nanos() as i64;
+            match B::node(&self.device).wait_syncs(
+                &[self.timeline],
+                &[point],
+                Wait { deadline_ns, ..wait },
+            ) {
+                Ok(_) => return self.check(),
+                Err(Errno::TIME) => {}
+                Err(e) => return Err(Error::kernel("waiting for a frame", e)),
+            }
+        }
+    }
+
+    fn present(&self, frame: &Frame) -> Result<u64> {
+        self.wait_until_drawn(frame.drawn)?;
+        let pixels = match frame.rows {
+            None => window::Pixels::InPlace,
+            Some(Rows { base, bytes, pitch }) => {
+                // SAFETY: mapped memory of an image that the swapchain keeps; the GPU has drawn it, and the
+                // application has given it away.
+                window::Pixels::Rows {
+                    bytes: unsafe { std::slice::from_raw_parts(base, bytes) },
+                    pitch,
+                }
+            }
+        };
+        Ok(self.chain.present(frame.image, &frame.damage, frame.mode, pixels)?.0)
+    }
+
+    fn run(&self, frames: &mpsc::Receiver<Frame>) {
+        for frame in frames {
+            let result = self.present(&frame);
+            let mut state = self.lock();
+            state.waiting -= 1;
+            match result {
+                Ok(serial) if frame.id > 0 => {
+                    // Those before are found by later ones.
+                    if state.presented.len() >= 64 {
+                        state.presented.pop_front();
+                    }
+                    state.presented.push_back((frame.id, serial));
+                }
+                Ok(_) => {}
+                Err(error) => state.error = state.error.take().or(Some(error)),
+            }
+            drop(state);
+            if let Some(fence) = frame.fence {
+                let _ = B::node(&self.device).signal_syncs(&[fence]);
+            }
+            self.changed.notify_all();
+        }
+    }
+}
+
+impl<B: Backend> Drop for Shared<B> {
+    fn drop(&mut self) {
+        B::node(&self.device).destroy_sync(self.timeline);
+    }
+}
+
+/// The thread, as the API sees it.
+pub(super) struct Presenter<B: Backend> {
+    pub(super) shared: Arc<Shared<B>>,
+    frames: Option<mpsc::Sender<Frame>>,
+    thread: Option<JoinHandle<()>>,
+    /// The newest point of the timeline.
+    last: u64,
+}
+
+impl<B: Backend> Presenter<B> {
+    pub(super) fn new(
+        chain: window::Swapchain,
+        device: &Arc<B::Device>,
+        lost: &Arc<AtomicBool>,
+    ) -> Result<Presenter<B>> {
+        let timeline = B::node(device).create_sync(false);
+        let timeline = timeline.map_err(|e| Error::kernel("creating a sync object", e))?;
+        let shared = Arc::new(Shared::<B> {
+            chain,
+            device: Arc::clone(device),
+            lost: Arc::clone(lost),
+            timeline,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        });
+        let (frames, receiver) = mpsc::channel();
+        let worker = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("tepui-present".to_owned())
+            .spawn(move || worker.run(&receiver))
+            .map_err(|_| Error::host_memory())?;
+        Ok(Presenter { shared, frames: Some(frames), thread: Some(thread), last: 0 })
+    }
+
+    /// The point that the GPU is to signal when the next frame is drawn.
+    pub(super) fn next_point(&mut self) -> SyncPoint {
+        self.last += 1;
+        (self.shared.timeline, self.last)
+    }
+
+    /// Hands a frame over whose point was submitted.
+    pub(super) fn present(&self, frame: Frame) {
+        self.shared.lock().waiting += 1;
+        // The thread lives as long as this sender.
+        if let Some(frames) = &self.frames
+            && frames.send(frame).is_err()
+        {
+            self.shared.lock().waiting -= 1;
+        }
+    }
+}
+
+impl<B: Backend> Drop for Presenter<B> {
+    fn drop(&mut self) {
+        self.frames = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Wayland windows: images are `wl_shm` buffers.
+//!
+//! The crate speaks on the application's `wl_display` by libwayland-client, as a guest with an event
+//! queue of its own. A [`WaylandSurface`] has the globals of the compositor that presentation needs; an
+//! [`engine::Engine`] presents buffers.
+
+mod engine;
+
+use std::ffi::c_void;
+use std::sync::{Mutex, PoisonError};
+
+use wayland_backend::client::{Backend, ObjectId, WaylandError};
+use wayland_client::globals::{BindError, GlobalError, GlobalListContents, registry_queue_init};
+use wayland_client::protocol::wl_registry::{self, WlRegistry};
+use wayland_client::protocol::wl_shm::{self, WlShm};
+use wayland_client::protocol::wl_surface::WlSurface;
+use wayland_client::{
+    Connection, Dispatch, DispatchError, Proxy, QueueHandle, WEnum, delegate_noop,
+};
+use wayland_protocols::wp::tearing_control::v1::client::wp_tearing_control_manager_v1::WpTearingControlManagerV1;
+use wayland_protocols::wp::tearing_control::v1::client::wp_tearing_control_v1::{
+    PresentationHint, WpTearingControlV1,
+};
+
+use crate::error::{Error, Result};
+use crate::format::{FORMATS, Format};
+use crate::surface::{Alpha, Mode};
+use crate::swapchain::Config;
+
+/// A `wl_surface`, and what its compositor offers.
+pub(crate) struct WaylandSurface {
+    connection: Connection,
+    surface: WlSurface,
+    shm: WlShm,
+    formats: Vec<wl_shm::Format>,
+    tearing: Option<Tearing>,
+}
+
+/// The object that says whether the surface's images may be shown in the middle of a refresh. A
+/// surface can have one, so that it is made when it is first wanted.
+struct Tearing {
+    manager: WpTearingControlManagerV1,
+    control: Mutex<Option<WpTearingControlV1>>,
+}
+
+impl WaylandSurface {
+    /// # Safety
+    ///
+    /// `display` and `surface` are null or objects of libwayland-client that outlive the value and its
+    /// engines.
+    pub(crate) unsafe fn new(display: *mut c_void, surface: *mut c_void) -> Result<WaylandSurface> {
+        if !wayland_sys::client::is_lib_available() {
+            return Err(Error::Library("libwayland-client.so.0"));
+        }
+        if display.is_null() {
+            return Err(Error::InvalidHandle("wl_display"));
+        }
+        if surface.is_null() {
+            return Err(Error::InvalidHandle("wl_surface"));
+        }
+        // SAFETY: the caller's display.
+        let backend = unsafe { Backend::from_foreign_display(display.cast()) };
+        let connection = Connection::from_backend(backend);
+        // SAFETY: the caller's proxy.
+        let id = unsafe { ObjectId::from_ptr(WlSurface::interface(), surface.cast()) };
+        let surface = id.ok().and_then(|id| WlSurface::from_id(&connection, id).ok());
+        let surface = surface.ok_or(Error::InvalidHandle("wl_surface"))?;
+
+        let (globals, mut queue) = registry_queue_init::<Globals>(&connection)?;
+        let handle = queue.handle();
+        let shm: WlShm = globals.bind(&handle, 1..=1, ())?;
+        let tearing = globals.bind(&handle, 1..=1, ()).ok();
+        let tearing = tearing.map(|manager| Tearing { manager, control: Mutex::new(None) });
+        let mut found = Globals::default();
+        queue.roundtrip(&mut found)?;
+        Ok(WaylandSurface { connection, surface, shm, formats: found.formats, tearing })
+    }
+
+    /// Colours of `wl_shm` buffers are multiplied with alpha; formats without alpha ignore it.
+    pub(crate) fn alpha(&self) -> Alpha {
+        Alpha::OPAQUE | Alpha::PRE_MULTIPLIED
+    }
+
+    /// The formats that the compositor takes both with alpha and without.
+    pub(crate) fn formats(&self) -> Vec<Format> {
+        let takes = |format: &wl_shm::Format| self.formats.contains(format);
+        let rows = FORMATS.iter().filter(|row| takes(&row.opaque));
+        rows.filter(|row| row.alpha.as_ref().is_some_and(takes)).map(|row| row.format).collect()
+    }
+
+    pub(crate) fn modes(&self) -> Vec<Mode> {
+        let mut modes = vec![Mode::Fifo, Mode::Mailbox];
+        modes.extend(self.tearing.as_ref().map(|_| Mode::Immediate));
+        modes
+    }
+
+    pub(crate) fn engine(&self, config: Config) -> Result<engine::Engine> {
+        engine::Engine::new(self, config)
+    }
+
+    /// A control of tearing, if the compositor has one and it is needed: an object once made stays.
+    fn tearing(&self, wanted: bool) -> Option<WpTearingControlV1> {
+        let tearing = self.tearing.as_ref()?;
+        let mut control = tearing.control.lock().unwrap_or_else(PoisonError::into_inner);
+        if control.is_none() && wanted {
+            // The object has no events: no queue will ever be asked for them.
+            let queue = self.connection.new_event_queue::<Globals>();
+            *control =
+                Some(tearing.manager.get_tearing_control(&self.surface, &queue.handle(), ()));
+        }
+        control.clone()
+    }
+}
+
+impl Drop for WaylandSurface {
+    fn drop(&mut self) {
+        if let Some(tearing) = &self.tearing {
+            let control = tearing.control.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(control) = control {
+                control.destroy();
+            }
+            tearing.manager.destroy();
+        }
+        let _ = self.connection.flush();
+    }
+}
+
+/// What is gathered when a surface is made.
+#[derive(Default)]
+struct Globals {
+    formats: Vec<wl_shm::Format>,
+}
+
+impl Dispatch<WlRegistry, GlobalListContents> for Globals {
+    fn event(
+        _: &mut Globals,
+        _: &WlRegistry,
+        _: wl_registry::Event,
+        _: &GlobalListContents,
+        _: &Connection,
+        _: &QueueHandle<Globals>,
+    ) {
+        // Globals that come or go later are of no interest.
+    }
+}
+
+impl Dispatch<WlShm, ()> for Globals {
+    fn event(
+        globals: &mut Globals,
+        _: &WlShm,
+        event: wl_shm::Event,
+        (): &(),
+        _: &Connection,
+        _: &QueueHandle<Globals>,
+    ) {
+        if let wl_shm::Event::Format { format: WEnum::Value(format) } = event {
+            globals.formats.push(format);
+        }
+    }
+}
+
+delegate_noop!(Globals: ignore WpTearingControlManagerV1);
+delegate_noop!(Globals: ignore WpTearingControlV1);
+
+/// The hint for a mode.
+fn hint(mode: Mode) -> PresentationHint {
+    match mode {
+        Mode::Immediate => PresentationHint::Async,
+        _ => PresentationHint::Vsync,
+    }
+}
+
+impl From<WaylandError> for Error {
+    fn from(_: WaylandError) -> Error {
+        // A protocol error or the end of the connection: nothing on it works any more.
+        Error::SurfaceLost
+    }
+}
+
+impl From<DispatchError> for Error {
+    fn from(_: DispatchError) -> Error {
+        Error::SurfaceLost
+    }
+}
+
+impl From<GlobalError> for Error {
+    fn from(_: GlobalError) -> Error {
+        Error::SurfaceLost
+    }
+}
+
+impl From<BindError> for Error {
+    fn from(_: BindError) -> Error {
+        Error::SurfaceLost
+    }
+}

@@ -1,0 +1,136 @@
+//! X11 windows.
+//!
+//! [`Connection`] speaks on the application's connection by libxcb. A [`X11Surface`] knows what the
+//! server offers for a window, and from that makes one of two engines:
+//!
+//! - [`present`] shows pixmaps by the Present extension at the vertical blank that the mode asks for.
+//! - [`plain`] copies images into the window, for servers without Present.
+//!
+//! Both bring pixels to the server as [`upload`] describes.
+
+mod connection;
+mod plain;
+mod present;
+mod special;
+mod upload;
+
+use std::sync::Arc;
+
+use x11rb::protocol::xproto::{ConnectionExt as _, Window};
+use x11rb::protocol::{present as present_protocol, shm, xfixes};
+
+pub(crate) use connection::{Connection, xcb_of_xlib};
+
+use crate::error::{Error, Result};
+use crate::format::Format;
+use crate::memory::Layout;
+use crate::surface::{Alpha, Extent, Mode};
+use crate::swapchain::{Config, Engine, Images};
+use upload::Picture;
+
+/// How the server takes images.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Shm {
+    /// Whether pixmaps can lie in shared memory.
+    pixmaps: bool,
+}
+
+/// A window, and what its server offers.
+pub(crate) struct X11Surface {
+    connection: Arc<Connection>,
+    window: Window,
+    depth: u8,
+    formats: Vec<Format>,
+    shm: Option<Shm>,
+    present: bool,
+    xfixes: bool,
+}
+
+impl X11Surface {
+    pub(crate) fn new(connection: Connection, window: Window) -> Result<X11Surface> {
+        let xcb = connection.xcb();
+        let attributes = xcb.get_window_attributes(window)?;
+        let geometry = xcb.get_geometry(window)?;
+        let attributes = attributes.reply()?;
+        let depth = geometry.reply()?.depth;
+        let formats = connection.visual_formats(attributes.visual);
+        let mut shm = None;
+        // Descriptors pass through local sockets only.
+        if connection.has(shm::X11_EXTENSION_NAME)? && connection.is_local() {
+            let version = shm::query_version(xcb)?.reply()?;
+            // AttachFd came with MIT-SHM 1.2.
+            if (version.major_version, version.minor_version) >= (1, 2) {
+                shm = Some(Shm { pixmaps: version.shared_pixmaps });
+            }
+        }
+        let present = connection.has(present_protocol::X11_EXTENSION_NAME)?;
+        if present {
+            let (major, minor) = present_protocol::X11_XML_VERSION;
+            present_protocol::query_version(xcb, major, minor)?.reply()?;
+        }
+        let xfixes = connection.has(xfixes::X11_EXTENSION_NAME)?;
+        if xfixes {
+            // The server keeps one version for a client: the newest, so as to take nothing away from
+            // what the application has asked for.
+            let (major, minor) = xfixes::X11_XML_VERSION;
+            xfixes::query_version(xcb, major, minor)?.reply()?;
+        }
+        let connection = Arc::new(connection);
+        Ok(X11Surface { connection, window, depth, formats, shm, present, xfixes })
+    }
+
+    /// The size of the window.
+    pub(crate) fn extent(&self) -> Result<Extent> {
+        let reply = self.connection.xcb().get_geometry(self.window)?.reply()?;
+        Ok(Extent { width: reply.width.into(), height: reply.height.into() })
+    }
+
+    /// A visual with alpha blends with what is behind the window if there is a compositing manager;
+    /// other windows ignore alpha.
+    pub(crate) fn alpha(&self) -> Alpha {
+        let own = if self.depth == 32 { Alpha::PRE_MULTIPLIED } else { Alpha::OPAQUE };
+        own | Alpha::INHERIT
+    }
+
+    pub(crate) fn formats(&self) -> Vec<Format> {
+        self.formats.clone()
+    }
+
+    /// Without the Present extension there are no vertical blanks that a mailbox could wait for.
+    pub(crate) fn modes(&self) -> Vec<Mode> {
+        match self.present {
+            true => vec![Mode::Fifo, Mode::FifoRelaxed, Mode::Mailbox, Mode::Immediate],
+            false => vec![Mode::Fifo, Mode::Immediate],
+        }
+    }
+
+    pub(crate) fn shares_memory(&self) -> bool {
+        self.shm.is_some()
+    }
+
+    pub(crate) fn engine(&self, config: Config) -> Result<Box<dyn Engine>> {
+        let Config { extent, format, images, .. } = config;
+        let layout = Layout { extent, format };
+        let mut canvas = upload::Canvas::new(self, layout)?;
+        let images: Vec<_> = match images {
+            Images::Private { count } => (0..count).map(|_| None).collect(),
+            Images::Shared(images) => images.into_iter().map(Some).collect(),
+        };
+        for image in images {
+            let picture = Picture::new(self, layout, image)?;
+            canvas.pictures.push(picture);
+        }
+        Ok(match self.present {
+            true => Box::new(present::Presenter::new(self, canvas, extent)?),
+            false => Box::new(plain::Copier::new(self.window, canvas)),
+        })
+    }
+}
+
+/// The size and depth of a window from the bytes of a reply to GetGeometry.
+fn geometry_extent(reply: &[u8]) -> Result<Extent> {
+    use x11rb::protocol::xproto::GetGeometryReply;
+    use x11rb::x11_utils::TryParse as _;
+    let (reply, _) = GetGeometryReply::try_parse(reply).map_err(|_| Error::SurfaceLost)?;
+    Ok(Extent { width: reply.width.into(), height: reply.height.into() })
+}
