@@ -31,5 +31,7 @@ mod table;
 pub mod texel;
 pub mod units;
 
-pub use info::{Block, Channel, Channels, Component, Compression, Encoding, FormatInfo, Numeric};
+pub use info::{
+    Block, Channel, Channels, Component, Compression, Encoding, FormatInfo, Numeric, Plane,
+};
 pub use table::{Format, UnknownFormat};

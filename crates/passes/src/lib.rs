@@ -40,6 +40,7 @@ pub mod lower_io;
 pub mod lower_subgroups;
 pub mod lower_tex;
 pub mod lower_vars;
+pub mod lower_ycbcr;
 pub mod pipeline;
 pub mod promote;
 pub mod reassociate;

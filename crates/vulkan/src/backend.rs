@@ -19,6 +19,12 @@ use crate::state::GraphicsState;
 /// A sync object of the kernel, and a point of it; 0 for binary ones.
 pub type SyncPoint = (u32, u64);
 
+/// Planes of an image: at most three of a Y′CbCr format, or depth and stencil.
+pub const MAX_PLANES: usize = 3;
+
+/// GPU addresses of an image's planes; they differ from a common base only when planes are bound one by one.
+pub type Addresses = [u64; MAX_PLANES];
+
 /// What a physical device says about itself.
 pub struct PhysicalInfo {
     /// Properties of Vulkan 1.0.
@@ -96,14 +102,25 @@ pub struct Subresource {
     pub depth_pitch: u64,
 }
 
+/// Where a plane lies in an image's memory, and what it needs when it is bound by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PlaneMemory {
+    /// First byte in the image's memory.
+    pub offset: u64,
+    /// Bytes.
+    pub size: u64,
+    /// Alignment in bytes.
+    pub alignment: u64,
+}
+
 /// An image view to describe.
 pub struct ViewInfo<'a, B: Backend> {
     /// Layout of the image.
     pub image: &'a B::Image,
     /// What the image is.
     pub image_info: &'a ImageInfo,
-    /// GPU address of the image.
-    pub address: u64,
+    /// GPU addresses of the image's planes.
+    pub addresses: Addresses,
     /// Shape that shaders see.
     pub view_type: vk::ImageViewType,
     /// Format that shaders see.
@@ -241,8 +258,10 @@ pub struct ImageRef<B: Backend> {
     pub image: Arc<B::Image>,
     /// What the image is.
     pub info: ImageInfo,
-    /// GPU address of the image.
-    pub address: u64,
+    /// GPU addresses of the image's planes.
+    pub addresses: Addresses,
+    /// Plane.
+    pub plane: usize,
     /// Format of the view.
     pub format: Format,
     /// Level.
@@ -254,9 +273,13 @@ pub struct ImageRef<B: Backend> {
 }
 
 impl<B: Backend> ImageRef<B> {
-    /// Width and height of the level in pixels.
+    /// Width and height of the plane's level in pixels.
     pub fn extent(&self) -> [u32; 2] {
-        [0, 1].map(|k| (self.info.extent[k] >> self.level).max(1))
+        let divisors = match self.info.format.info().planes().get(self.plane) {
+            Some(p) => [p.width_divisor, p.height_divisor],
+            None => [1, 1],
+        };
+        [0, 1].map(|k| (self.info.extent[k].div_ceil(divisors[k]) >> self.level).max(1))
     }
 }
 
@@ -305,8 +328,8 @@ pub struct QueryInfo {
 
 /// A copy between an image and a buffer, or two images: pixels of one level and layer range.
 pub struct ImageCopy<'a, B: Backend> {
-    /// Layout, description and address of the image.
-    pub image: (&'a B::Image, &'a ImageInfo, u64),
+    /// Layout, description and addresses of the image.
+    pub image: (&'a B::Image, &'a ImageInfo, Addresses),
     /// Aspect, level and layers.
     pub layers: vk::ImageSubresourceLayers,
     /// First pixel.
@@ -327,9 +350,9 @@ pub struct BufferPixels {
 /// A region of a blit: corners in both images, and layers.
 pub struct Blit<'a, B: Backend> {
     /// Source image.
-    pub source: (&'a B::Image, &'a ImageInfo, u64),
+    pub source: (&'a B::Image, &'a ImageInfo, Addresses),
     /// Destination image.
-    pub target: (&'a B::Image, &'a ImageInfo, u64),
+    pub target: (&'a B::Image, &'a ImageInfo, Addresses),
     /// The region.
     pub region: vk::ImageBlit2,
     /// Linear filter.
@@ -402,16 +425,22 @@ pub trait Backend: Sized + Send + Sync + 'static {
     /// Bytes and alignment of an image.
     fn image_size(image: &Self::Image) -> (u64, u64);
 
-    /// Where a level and layer of an image lie.
-    fn subresource(image: &Self::Image, level: u32, layer: u32) -> Subresource;
+    /// The plane that holds an aspect of an image: one of the planes of a Y′CbCr format, or depth or stencil.
+    fn plane(image: &Self::Image, aspect: vk::ImageAspectFlags) -> usize;
 
-    /// Copies a rectangle of an image to or from memory on the host. `image_host` is the image's first byte.
+    /// Where a plane lies.
+    fn plane_memory(image: &Self::Image, plane: usize) -> PlaneMemory;
+
+    /// Where a level and layer of a plane lie in the plane's memory.
+    fn subresource(image: &Self::Image, plane: usize, level: u32, layer: u32) -> Subresource;
+
+    /// Copies a rectangle of a plane to or from memory on the host. `plane_host` is the plane's first byte.
     ///
     /// # Safety
     /// Both pieces of memory reach as far as the image and the rectangle do.
     unsafe fn copy_host(
         image: &Self::Image,
-        image_host: *mut u8,
+        plane_host: *mut u8,
         region: &crate::host::HostRegion,
         memory: *mut u8,
         row_pitch: usize,

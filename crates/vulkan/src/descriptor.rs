@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use tepui_passes::lower_ycbcr::Conversion;
 use vulkanalia_sys::{self as vk, Handle};
 
 use crate::backend::{Allocation, Backend, Descriptor};
@@ -104,10 +105,14 @@ pub struct Binding {
     pub offset: u32,
     /// Bytes from element to element.
     pub stride: u32,
+    /// Descriptors of an element: one for each plane when a sampler has a Y′CbCr conversion.
+    pub planes: u32,
     /// Number of its first dynamic offset in the set.
     pub first_dynamic: u32,
     /// Samplers that the layout fixes.
     pub samplers: Vec<vk::Sampler>,
+    /// The Y′CbCr conversions of `samplers`; empty when none has one.
+    pub conversions: Vec<Option<Conversion>>,
 }
 
 impl Binding {
@@ -159,14 +164,6 @@ impl<B: Backend> SetLayout<B> {
                 continue;
             }
             let ty = DescriptorType::new(b.descriptor_type)?;
-            let stride = B::descriptor_size(ty);
-            let bytes = match ty {
-                DescriptorType::InlineUniformBlock => {
-                    stride.next_multiple_of(16) + b.descriptor_count
-                }
-                _ => stride.checked_mul(b.descriptor_count).ok_or_else(Error::host_memory)?,
-            };
-            end = end.next_multiple_of(stride.next_power_of_two().min(ALIGNMENT));
             let fixes =
                 matches!(ty, DescriptorType::Sampler | DescriptorType::CombinedImageSampler);
             // SAFETY: immutable samplers are an array of the count, or null.
@@ -174,13 +171,31 @@ impl<B: Backend> SetLayout<B> {
                 true => unsafe { slice(b.immutable_samplers, b.descriptor_count) }.to_vec(),
                 false => Vec::new(),
             };
+            // SAFETY: immutable samplers live as long as the layout is made.
+            let conversions = samplers.iter().map(|&s| unsafe { get::<Sampler<B>>(s) }.conversion);
+            let mut conversions: Vec<_> = conversions.collect();
+            let planes = conversions.iter().flatten().map(Conversion::planes).max();
+            if planes.is_none() {
+                conversions.clear();
+            }
+            let planes = planes.unwrap_or(1);
+            let stride = B::descriptor_size(ty) * planes;
+            let bytes = match ty {
+                DescriptorType::InlineUniformBlock => {
+                    stride.next_multiple_of(16) + b.descriptor_count
+                }
+                _ => stride.checked_mul(b.descriptor_count).ok_or_else(Error::host_memory)?,
+            };
+            end = end.next_multiple_of(stride.next_power_of_two().min(ALIGNMENT));
             bindings[b.binding as usize] = Some(Binding {
                 ty,
                 count: b.descriptor_count,
                 offset: end,
                 stride,
+                planes,
                 first_dynamic: dynamic,
                 samplers,
+                conversions,
             });
             end = end.checked_add(bytes).ok_or_else(Error::host_memory)?;
             if ty.is_dynamic() {

@@ -63,13 +63,14 @@ unsafe fn copy<B: Backend>(
     flags: vk::HostImageCopyFlags,
     to_image: bool,
 ) -> Result<()> {
-    let host = image.host().ok_or_else(unbound)?;
+    let plane = B::plane(&image.layout, layers.aspect_mask);
+    let host = image.host(plane).ok_or_else(unbound)?;
     let lines = pixels(image, layers.aspect_mask, 0, row_length, height, extent);
     let mut done = 0;
     for (k, r) in rectangles(image, layers, offset, extent) {
         if flags.contains(vk::HostImageCopyFlags::MEMCPY) {
             // The application keeps the driver's own arrangement.
-            let s = B::subresource(&image.layout, r.level, r.layer);
+            let s = B::subresource(&image.layout, plane, r.level, r.layer);
             // SAFETY: the application's memory has the size that it was told; the subresource is inside of the image.
             unsafe {
                 let (inside, outside) = (host.add(s.offset as usize), pointer.add(done as usize));

@@ -5,7 +5,11 @@ use std::sync::Arc;
 use tepui_format::Format;
 use vulkanalia_sys::{self as vk, Handle};
 
-use crate::backend::{Backend, ImageInfo, ImageRef, SamplerInfo, Subresource, ViewInfo};
+use tepui_passes::lower_ycbcr::Conversion;
+
+use crate::backend::{
+    Addresses, Backend, ImageInfo, ImageRef, MAX_PLANES, SamplerInfo, Subresource, ViewInfo,
+};
 use crate::chain;
 use crate::device::Device;
 use crate::entry;
@@ -19,12 +23,12 @@ pub struct Image<B: Backend> {
     pub info: ImageInfo,
     /// Its layout.
     pub layout: Arc<B::Image>,
-    /// GPU address once it is bound.
-    pub address: u64,
+    /// GPU addresses of the planes once they are bound.
+    pub addresses: Addresses,
     /// The DRM format modifier, for images that have one.
     pub modifier: Option<u64>,
-    /// The memory that it is bound to, and where in it.
-    pub memory: Option<(Arc<B::Memory>, u64)>,
+    /// The memory that each plane is bound to, and where in it.
+    pub(crate) memory: [Option<(Arc<B::Memory>, u64)>; MAX_PLANES],
 }
 
 /// An image view.
@@ -47,6 +51,22 @@ pub struct BufferView<B: Backend> {
 pub struct Sampler<B: Backend> {
     /// The family's sampler.
     pub inner: B::Sampler,
+    /// The Y′CbCr conversion, which becomes a part of the shaders that use the sampler.
+    pub conversion: Option<Conversion>,
+}
+
+/// The format in which an aspect of an image is accessed by itself.
+pub fn aspect_format(f: Format, aspect: vk::ImageAspectFlags) -> Format {
+    use vk::ImageAspectFlags as A;
+    let plane = |n: usize| f.info().planes().get(n).map_or(f, |p| p.format);
+    match (f, aspect) {
+        (Format::D32_SFLOAT_S8_UINT, A::STENCIL) => Format::S8_UINT,
+        (Format::D32_SFLOAT_S8_UINT, _) => Format::D32_SFLOAT,
+        (_, A::PLANE_0) => plane(0),
+        (_, A::PLANE_1) => plane(1),
+        (_, A::PLANE_2) => plane(2),
+        _ => f,
+    }
 }
 
 /// The format of the API's number.
@@ -122,8 +142,18 @@ unsafe fn info_of(info: &vk::ImageCreateInfo) -> Result<(ImageInfo, Option<u64>)
     Ok((info, modifier))
 }
 
-fn requirements<B: Backend>(layout: &B::Image) -> vk::MemoryRequirements {
-    let (size, alignment) = B::image_size(layout);
+/// What the memory of an image needs, or that of one plane that is bound by itself.
+fn requirements<B: Backend>(
+    layout: &B::Image,
+    plane: Option<vk::ImageAspectFlags>,
+) -> vk::MemoryRequirements {
+    let (size, alignment) = match plane {
+        Some(aspect) => {
+            let plane = B::plane_memory(layout, B::plane(layout, aspect));
+            (plane.size, plane.alignment)
+        }
+        None => B::image_size(layout),
+    };
     vk::MemoryRequirements {
         size: size.next_multiple_of(alignment),
         alignment,
@@ -167,7 +197,8 @@ impl<B: Backend> Image<B> {
         ImageRef {
             image: self.layout.clone(),
             info: self.info,
-            address: self.address,
+            addresses: self.addresses,
+            plane: 0,
             format: self.info.format,
             level,
             layer,
@@ -183,15 +214,23 @@ impl<B: Backend> Image<B> {
         }
     }
 
-    /// Binds memory.
+    /// Binds memory to all planes.
     pub fn bind(&mut self, memory: &Arc<B::Memory>, offset: u64) {
-        self.address = B::address(memory) + offset;
-        self.memory = Some((memory.clone(), offset));
+        for plane in 0..MAX_PLANES {
+            let inside = B::plane_memory(&self.layout, plane).offset;
+            self.bind_plane(plane, memory, offset + inside);
+        }
     }
 
-    /// The host's view of the image's memory.
-    pub fn host(&self) -> Option<*mut u8> {
-        let (memory, offset) = self.memory.as_ref()?;
+    /// Binds memory to one plane.
+    fn bind_plane(&mut self, plane: usize, memory: &Arc<B::Memory>, offset: u64) {
+        self.addresses[plane] = B::address(memory) + offset;
+        self.memory[plane] = Some((memory.clone(), offset));
+    }
+
+    /// The host's view of a plane's memory.
+    pub fn host(&self, plane: usize) -> Option<*mut u8> {
+        let (memory, offset) = self.memory[plane].as_ref()?;
         // SAFETY: the offset is inside of the memory.
         Some(unsafe { B::host(memory).add(*offset as usize) })
     }
@@ -220,15 +259,23 @@ pub fn with_info<B: Backend>(
     modifier: Option<u64>,
 ) -> Result<Image<B>> {
     let layout = Arc::new(B::image(&d.inner, &info)?);
-    Ok(Image { info, layout, address: 0, modifier, memory: None })
+    Ok(Image { info, layout, addresses: [0; MAX_PLANES], modifier, memory: Default::default() })
 }
 
 unsafe fn bind<B: Backend>(info: &vk::BindImageMemoryInfo) -> Result<()> {
     // SAFETY: the handles are live and synchronised by the application.
     unsafe {
         let image: &mut Image<B> = get_mut(info.image);
+        let plane: Option<&vk::BindImagePlaneMemoryInfo> =
+            chain::find(info.next, vk::StructureType::BIND_IMAGE_PLANE_MEMORY_INFO);
         if let Some(memory) = maybe::<Memory<B>>(info.memory) {
-            image.bind(&memory.inner, info.memory_offset);
+            match plane {
+                Some(p) => {
+                    let plane = B::plane(&image.layout, p.plane_aspect);
+                    image.bind_plane(plane, &memory.inner, info.memory_offset);
+                }
+                None => image.bind(&memory.inner, info.memory_offset),
+            }
         }
         crate::wsi::swapchain::bind::<B>(image, info.next)
     }
@@ -251,13 +298,16 @@ entry! {
 
     /// `vkGetImageMemoryRequirements`.
     fn vkGetImageMemoryRequirements<B: Backend>(_device: vk::Device, image: vk::Image, out: *mut vk::MemoryRequirements) {
-        unsafe { *out = requirements::<B>(&get::<Image<B>>(image).layout) }
+        unsafe { *out = requirements::<B>(&get::<Image<B>>(image).layout, None) }
     }
 
     /// `vkGetImageMemoryRequirements2`.
     fn vkGetImageMemoryRequirements2<B: Backend>(_device: vk::Device, info: *const vk::ImageMemoryRequirementsInfo2, out: *mut vk::MemoryRequirements2) {
         unsafe {
-            (*out).memory_requirements = requirements::<B>(&get::<Image<B>>((*info).image).layout);
+            let plane: Option<&vk::ImagePlaneMemoryRequirementsInfo> =
+                chain::find((*info).next, vk::StructureType::IMAGE_PLANE_MEMORY_REQUIREMENTS_INFO);
+            let layout = &get::<Image<B>>((*info).image).layout;
+            (*out).memory_requirements = requirements::<B>(layout, plane.map(|p| p.plane_aspect));
             dedicated((*out).next, false);
         }
     }
@@ -267,7 +317,9 @@ entry! {
         unsafe {
             let d = Device::<B>::of(device);
             if let Ok(image) = create::<B>(d, &*(*info).create_info) {
-                (*out).memory_requirements = requirements::<B>(&image.layout);
+                let plane = (*info).plane_aspect;
+                let disjoint = image.info.flags.contains(vk::ImageCreateFlags::DISJOINT);
+                (*out).memory_requirements = requirements::<B>(&image.layout, disjoint.then_some(plane));
             }
             dedicated((*out).next, false);
         }
@@ -309,7 +361,7 @@ entry! {
     fn vkGetImageSubresourceLayout<B: Backend>(_device: vk::Device, image: vk::Image, sub: *const vk::ImageSubresource, out: *mut vk::SubresourceLayout) {
         unsafe {
             let image: &Image<B> = get(image);
-            *out = layout_of(B::subresource(&image.layout, (*sub).mip_level, (*sub).array_layer));
+            *out = layout_of(subresource(image, *sub));
         }
     }
 
@@ -353,7 +405,7 @@ entry! {
             let inner = B::view(&d.inner, &ViewInfo {
                 image: &image.layout,
                 image_info: &image.info,
-                address: image.address,
+                addresses: image.addresses,
                 view_type: info.view_type,
                 format,
                 swizzle: [c.r, c.g, c.b, c.a],
@@ -361,7 +413,8 @@ entry! {
                 usage: usage.map_or(image.info.usage, |u| u.usage),
                 min_lod: min_lod.map_or(0.0, |m| m.min_lod),
             })?;
-            let part = ImageRef { format, ..image.part(range.base_mip_level, range.base_array_layer, range.layer_count) };
+            let plane = B::plane(&image.layout, range.aspect_mask);
+            let part = ImageRef { format, plane, ..image.part(range.base_mip_level, range.base_array_layer, range.layer_count) };
             let view = ImageView { inner, image: Arc::new(part), aspects: range.aspect_mask };
             *out = handle(d.allocator(callbacks).create(view)?);
             Ok(vk::Result::SUCCESS)
@@ -401,7 +454,9 @@ entry! {
                 border: border.map(|b| b.custom_border_color.uint32),
                 reduction: reduction.map_or(vk::SamplerReductionMode::WEIGHTED_AVERAGE, |r| r.reduction_mode),
             })?;
-            *out = handle(d.allocator(callbacks).create(Sampler::<B> { inner })?);
+            let conversion: Option<&vk::SamplerYcbcrConversionInfo> = chain::find(info.next, vk::StructureType::SAMPLER_YCBCR_CONVERSION_INFO);
+            let conversion = conversion.map(|c| *get::<Conversion>(c.conversion));
+            *out = handle(d.allocator(callbacks).create(Sampler::<B> { inner, conversion })?);
             Ok(vk::Result::SUCCESS)
         }
     }
@@ -412,12 +467,23 @@ entry! {
     }
 }
 
+/// Where a subresource lies, from the first byte of the memory that is bound: the image's, or the plane's if planes are
+/// bound one by one.
+fn subresource<B: Backend>(image: &Image<B>, s: vk::ImageSubresource) -> Subresource {
+    let plane = B::plane(&image.layout, s.aspect_mask);
+    let mut sub = B::subresource(&image.layout, plane, s.mip_level, s.array_layer);
+    if !image.info.flags.contains(vk::ImageCreateFlags::DISJOINT) {
+        sub.offset += B::plane_memory(&image.layout, plane).offset;
+    }
+    sub
+}
+
 unsafe fn subresource2<B: Backend>(
     image: &Image<B>,
     s: vk::ImageSubresource,
     out: &mut vk::SubresourceLayout2,
 ) {
-    let sub = B::subresource(&image.layout, s.mip_level, s.array_layer);
+    let sub = subresource(image, s);
     out.subresource_layout = layout_of(sub);
     // SAFETY: the chain is the application's and valid.
     unsafe {

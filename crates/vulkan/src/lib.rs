@@ -43,6 +43,7 @@ pub mod sync;
 pub mod table;
 pub mod transfer;
 pub mod wsi;
+pub mod ycbcr;
 
 pub use error::{Error, Result};
 pub use vulkanalia_sys as vk;
@@ -88,6 +89,7 @@ pub fn commands_of<B: Backend>() -> Vec<(&'static str, Function)> {
             vkCreateSampler<B>, vkDestroySampler<B>,
         }
         host::{ vkCopyMemoryToImage<B>, vkCopyImageToMemory<B>, vkCopyImageToImage<B>, vkTransitionImageLayout<B> }
+        ycbcr::{ vkCreateSamplerYcbcrConversion<B>, vkDestroySamplerYcbcrConversion<B> }
         descriptor::{
             vkCreateDescriptorSetLayout<B>, vkDestroyDescriptorSetLayout<B>,
             vkGetDescriptorSetLayoutSupport<B>, vkCreateDescriptorPool<B>, vkDestroyDescriptorPool<B>,

@@ -373,7 +373,8 @@ entry! {
                     (*at.cast::<vk::ExternalImageFormatProperties>()).external_memory_properties = external_memory(handle);
                 }
                 vk::StructureType::SAMPLER_YCBCR_CONVERSION_IMAGE_FORMAT_PROPERTIES => {
-                    (*at.cast::<vk::SamplerYcbcrConversionImageFormatProperties>()).combined_image_sampler_descriptor_count = 1;
+                    (*at.cast::<vk::SamplerYcbcrConversionImageFormatProperties>()).combined_image_sampler_descriptor_count =
+                        Format::from_vk(info.format.as_raw()).map_or(1, |f| f.info().planes().len().max(1) as u32);
                 }
                 vk::StructureType::HOST_IMAGE_COPY_DEVICE_PERFORMANCE_QUERY => {
                     let o = &mut *at.cast::<vk::HostImageCopyDevicePerformanceQuery>();

@@ -4,6 +4,7 @@ use std::ffi::{CStr, c_void};
 use std::sync::Arc;
 
 use tepui_ir::{Shader, Stage};
+use tepui_passes::lower_ycbcr;
 use vulkanalia_sys::{self as vk, Handle};
 
 use crate::backend::{Backend, ShaderInfo};
@@ -71,7 +72,10 @@ fn stage_of(stage: vk::ShaderStageFlags) -> Result<Stage> {
 }
 
 /// Translates a stage's SPIR-V.
-unsafe fn translate(info: &vk::PipelineShaderStageCreateInfo) -> Result<Shader> {
+unsafe fn translate<B: Backend>(
+    info: &vk::PipelineShaderStageCreateInfo,
+    sets: &[Option<Arc<SetLayout<B>>>],
+) -> Result<Shader> {
     // SAFETY: the structure is the application's and valid.
     unsafe {
         let inline: Option<&vk::ShaderModuleCreateInfo> =
@@ -97,8 +101,14 @@ unsafe fn translate(info: &vk::PipelineShaderStageCreateInfo) -> Result<Shader> 
             stage: Some(stage_of(info.stage)?),
             spec,
         };
-        let shader = tepui_spirv::translate(words, &options)
+        let mut shader = tepui_spirv::translate(words, &options)
             .map_err(|e| Error::new(vk::Result::ERROR_INVALID_SHADER_NV, format!("SPIR-V: {e}")))?;
+        lower_ycbcr::run(&mut shader, &|set, binding| {
+            let binding = sets.get(set as usize)?.as_ref()?.binding(binding)?;
+            let conversions = binding.conversions.clone();
+            let converts = !conversions.is_empty();
+            converts.then_some(lower_ycbcr::Binding { planes: binding.planes, conversions })
+        });
         if debug::flags().contains(Flags::IR) {
             eprintln!("{shader}");
         }
@@ -127,8 +137,8 @@ unsafe fn compute<B: Backend>(
 ) -> Result<Pipeline<B>> {
     // SAFETY: the structure is the application's and valid.
     unsafe {
-        let ir = translate(&info.stage)?;
         let layout = maybe::<PipelineLayout<B>>(info.layout);
+        let ir = translate(&info.stage, sets_of(layout))?;
         let robust = robust(d, info.stage.next) || robust(d, info.next);
         let shader = B::shader(
             &d.inner,
@@ -497,7 +507,7 @@ unsafe fn graphics<B: Backend>(
             let shader = Arc::new(B::shader(
                 &d.inner,
                 ShaderInfo {
-                    ir: translate(stage)?,
+                    ir: translate(stage, sets_of(layout))?,
                     sets: sets_of(layout),
                     robust,
                     state: is_whole.then_some(&p.state),

@@ -11,7 +11,7 @@ use crate::command::{CommandBuffer, of};
 use crate::device::Device;
 use crate::entry;
 use crate::error::Result;
-use crate::image::Image;
+use crate::image::{Image, aspect_format};
 use crate::memory::Buffer;
 use crate::object::{get, handle, slice};
 use crate::sync::Event;
@@ -38,19 +38,10 @@ pub(crate) fn pixels<B: Backend>(
     height: u32,
     extent: vk::Extent3D,
 ) -> BufferPixels {
-    let block = image.info.format.info().block;
-    let bytes = match aspect {
-        vk::ImageAspectFlags::STENCIL => 1,
-        vk::ImageAspectFlags::DEPTH
-            if image.info.format.vk() == vk::Format::D32_SFLOAT_S8_UINT.as_raw() =>
-        {
-            4
-        }
-        _ => block.bytes,
-    };
+    let block = aspect_format(image.info.format, aspect).info().block;
     let width = if row_length == 0 { extent.width } else { row_length };
     let height = if height == 0 { extent.height } else { height };
-    let row_pitch = u64::from(width.div_ceil(block.width_px)) * u64::from(bytes);
+    let row_pitch = u64::from(width.div_ceil(block.width_px)) * u64::from(block.bytes);
     BufferPixels {
         address,
         row_pitch,
@@ -65,7 +56,7 @@ fn part<B: Backend>(
 ) -> ImageCopy<'_, B> {
     layers.layer_count = image.layer_count(layers);
     ImageCopy {
-        image: (&image.layout, &image.info, image.address),
+        image: (&image.layout, &image.info, image.addresses),
         layers,
         offset: [offset.x, offset.y, offset.z],
     }
@@ -161,8 +152,8 @@ fn blit<B: Backend>(
             region.src_subresource.layer_count = from.layer_count(r.src_subresource);
             region.dst_subresource.layer_count = to.layer_count(r.dst_subresource);
             c.encoder.blit(&Blit {
-                source: (&from.layout, &from.info, from.address),
-                target: (&to.layout, &to.info, to.address),
+                source: (&from.layout, &from.info, from.addresses),
+                target: (&to.layout, &to.info, to.addresses),
                 region,
                 linear: filter != vk::Filter::NEAREST,
             })?;

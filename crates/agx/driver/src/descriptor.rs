@@ -8,8 +8,9 @@ use tepui_agx_packets::texture::{
 };
 use tepui_format::Format;
 use tepui_layout::Dimension;
-use tepui_vulkan::backend::{Descriptor, SamplerInfo, ViewInfo};
+use tepui_vulkan::backend::{Addresses, Descriptor, MAX_PLANES, SamplerInfo, ViewInfo};
 use tepui_vulkan::descriptor::DescriptorType;
+use tepui_vulkan::image::aspect_format;
 use tepui_vulkan::{Error, Result, vk};
 
 use crate::Agx;
@@ -28,8 +29,8 @@ pub const SAMPLER_STATE_B: u32 = 56;
 
 /// Descriptors of an image view.
 pub struct View {
-    /// As a sampled image.
-    pub sampled: Row,
+    /// As a sampled image, plane by plane.
+    pub sampled: [Row; MAX_PLANES],
     /// As a storage image; zeros if it is none.
     pub storage: Row,
     /// As an input attachment: without layers of cubes.
@@ -88,6 +89,8 @@ fn no_format(f: Format) -> Error {
 /// What a descriptor of an image part says.
 #[derive(Clone, Copy)]
 pub struct Part {
+    /// Plane of the image.
+    pub plane: usize,
     /// Format.
     pub format: Format,
     /// Shape, without samples.
@@ -122,13 +125,12 @@ fn count(samples: u32) -> SampleCount {
     if samples == 4 { SampleCount::Four } else { SampleCount::Two }
 }
 
-/// The texture descriptor of an image part. `address` is the image's.
+/// The texture descriptor of an image part.
 ///
 /// # Errors
 /// When the hardware has no such image.
-pub fn texture(image: &Image, address: u64, p: &Part) -> Result<[u8; 24]> {
-    let plane = image.plane_of(p.format);
-    let layout = &plane.layout;
+pub fn texture(image: &Image, addresses: Addresses, p: &Part) -> Result<[u8; 24]> {
+    let layout = &image.planes[p.plane].layout;
     let shape = &layout.desc().shape;
     let HwFormat { channels, type_, srgb, swizzle } =
         format::hw(p.format).ok_or_else(|| no_format(p.format))?;
@@ -150,7 +152,7 @@ pub fn texture(image: &Image, address: u64, p: &Part) -> Result<[u8; 24]> {
         first_level: p.levels[0],
         last_level: p.levels[0] + p.levels[1] - 1,
         samples: count(shape.samples),
-        address: address + plane.offset + first_layer,
+        address: addresses[p.plane] + first_layer,
         unk_mipmapped: shape.levels > 1,
         ..Texture::default()
     };
@@ -173,13 +175,12 @@ pub fn texture(image: &Image, address: u64, p: &Part) -> Result<[u8; 24]> {
     d.pack().map_err(packet)
 }
 
-/// The PBE descriptor of one level of an image part. `address` is the image's.
+/// The PBE descriptor of one level of an image part.
 ///
 /// # Errors
 /// When the hardware has no such image.
-pub fn pbe(image: &Image, address: u64, p: &Part, from_tile: bool) -> Result<[u8; 24]> {
-    let plane = image.plane_of(p.format);
-    let layout = &plane.layout;
+pub fn pbe(image: &Image, addresses: Addresses, p: &Part, from_tile: bool) -> Result<[u8; 24]> {
+    let layout = &image.planes[p.plane].layout;
     let shape = &layout.desc().shape;
     let HwFormat { channels, type_, srgb, swizzle } =
         format::hw(p.format).ok_or_else(|| no_format(p.format))?;
@@ -201,7 +202,7 @@ pub fn pbe(image: &Image, address: u64, p: &Part, from_tile: bool) -> Result<[u8
         height: shape.height_px,
         samples: count(shape.samples),
         unk_mipmapped: shape.levels > 1,
-        buffer: address + plane.offset + first_layer,
+        buffer: addresses[p.plane] + first_layer,
         level: p.levels[0],
         ..Pbe::default()
     };
@@ -290,20 +291,19 @@ pub fn buffer_view(f: Format, address: u64, size: u64) -> Result<BufferView> {
 }
 
 /// The row of a storage image.
-fn storage(image: &Image, address: u64, p: &Part) -> Result<Row> {
+fn storage(image: &Image, addresses: Addresses, p: &Part) -> Result<Row> {
     let mut row: Row = [0; ROW_B as usize];
-    put(&mut row, rows::TEXTURE_B, &texture(image, address, p)?);
-    let plane = image.plane_of(p.format);
-    let layout = &plane.layout;
+    put(&mut row, rows::TEXTURE_B, &texture(image, addresses, p)?);
+    let layout = &image.planes[p.plane].layout;
     let bytes = u64::from(p.format.info().block.bytes);
     let samples = layout.desc().shape.samples;
     let level = &layout.levels()[p.levels[0] as usize];
-    let start = address + plane.offset + u64::from(p.layers[0]) * layout.layer_stride_B;
+    let start = addresses[p.plane] + u64::from(p.layers[0]) * layout.layer_stride_B;
     let pbe = if samples > 1 {
         // Shaders store sample by sample.
         in_a_row(p.format, start, (layout.size_B / bytes) as u32)?.1.pack().map_err(packet)?
     } else {
-        pbe(image, address, p, false)?
+        pbe(image, addresses, p, false)?
     };
     put(&mut row, rows::PBE_B, &pbe);
     let linear = layout.desc().tiling == tepui_agx_layout::Tiling::Linear;
@@ -336,12 +336,14 @@ pub fn view(info: &ViewInfo<'_, Agx>) -> Result<View> {
         T::CUBE => (Dimension::Cube, false),
         _ => (Dimension::Cube, true),
     };
-    let aspect = r.aspect_mask & (vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL);
-    let format = format::aspect_format(
-        info.format,
-        if aspect == vk::ImageAspectFlags::STENCIL { aspect } else { vk::ImageAspectFlags::DEPTH },
-    );
+    let planes = info.format.info().planes();
+    // Views of planes have the plane's format already.
+    let format = match planes.first() {
+        Some(p) => p.format,
+        None => aspect_format(info.format, r.aspect_mask),
+    };
     let part = Part {
+        plane: info.image.plane(r.aspect_mask),
         format,
         dimension,
         array,
@@ -354,20 +356,24 @@ pub fn view(info: &ViewInfo<'_, Agx>) -> Result<View> {
         swizzle: info.swizzle,
         storage: false,
     };
-    let mut sampled: Row = [0; ROW_B as usize];
-    put(&mut sampled, rows::TEXTURE_B, &texture(info.image, info.address, &part)?);
+    let mut sampled = [[0; ROW_B as usize]; MAX_PLANES];
+    put(&mut sampled[0], rows::TEXTURE_B, &texture(info.image, info.addresses, &part)?);
+    for (plane, p) in planes.iter().enumerate().skip(1) {
+        let part = Part { plane, format: p.format, ..part };
+        put(&mut sampled[plane], rows::TEXTURE_B, &texture(info.image, info.addresses, &part)?);
+    }
     let mut attachment: Row = [0; ROW_B as usize];
     put(
         &mut attachment,
         rows::TEXTURE_B,
-        &texture(info.image, info.address, &Part { storage: true, ..part })?,
+        &texture(info.image, info.addresses, &Part { storage: true, ..part })?,
     );
     let can_store = info.usage.contains(vk::ImageUsageFlags::STORAGE)
         && format::features(format).optimal.contains(vk::FormatFeatureFlags2::STORAGE_IMAGE);
     let storage = match can_store {
         true => storage(
             info.image,
-            info.address,
+            info.addresses,
             &Part { storage: true, levels: [r.base_mip_level, 1], ..part },
         )?,
         false => [0; ROW_B as usize],
@@ -455,22 +461,23 @@ pub fn write(ty: DescriptorType, d: &Descriptor<'_, Agx>, out: &mut [u8]) {
         }
         Descriptor::BufferView(v) => out.copy_from_slice(&v.row),
         Descriptor::Image { view, sampler } => {
-            if let Some(v) = view {
-                let row = match ty {
-                    DescriptorType::StorageImage => &v.storage,
-                    DescriptorType::InputAttachment => &v.attachment,
-                    _ => &v.sampled,
-                };
-                let bytes = if ty == DescriptorType::StorageImage {
-                    out.len()
-                } else {
-                    rows::SAMPLER_B as usize
-                };
-                out[..bytes].copy_from_slice(&row[..bytes]);
-            }
-            if let Some(s) = sampler {
-                put(out, rows::SAMPLER_B, &s.number.to_le_bytes());
-                put(out, SAMPLER_STATE_B, &s.bytes);
+            for (plane, out) in out.chunks_mut(ROW_B as usize).enumerate() {
+                if let Some(v) = view {
+                    let row = match ty {
+                        DescriptorType::StorageImage => &v.storage,
+                        DescriptorType::InputAttachment => &v.attachment,
+                        _ => &v.sampled[plane],
+                    };
+                    let bytes = match ty {
+                        DescriptorType::StorageImage => out.len(),
+                        _ => rows::SAMPLER_B as usize,
+                    };
+                    out[..bytes].copy_from_slice(&row[..bytes]);
+                }
+                if let Some(s) = sampler {
+                    put(out, rows::SAMPLER_B, &s.number.to_le_bytes());
+                    put(out, SAMPLER_STATE_B, &s.bytes);
+                }
             }
         }
     }

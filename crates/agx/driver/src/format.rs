@@ -32,13 +32,22 @@ fn shape(f: Format) -> Option<(Shape, Vec<Component>)> {
     let Encoding::Plain(c) = &f.info().encoding else { return None };
     let mut list: Vec<_> = c.as_slice().to_vec();
     list.sort_by_key(|c| c.shift);
-    // What stands between channels is padding, and none of the hardware's formats has any.
     let bits: u32 = list.iter().map(|c| u32::from(c.bits)).sum();
-    if bits != f.info().block.bytes * 8 {
+    let padded = is_padded(f);
+    // The hardware's formats have no other padding between channels.
+    if bits != f.info().block.bytes * 8 && !padded {
         return None;
     }
-    let shape = list.iter().map(|c| (c.bits, c.numeric)).collect();
+    let shape = list.iter().map(|c| (if padded { 16 } else { c.bits }, c.numeric)).collect();
     Some(((shape, f.info().block.bytes), list.iter().map(|c| c.component).collect()))
+}
+
+/// Whether each channel is 10 or 12 bits at the top of a word of 16. The hardware reads the word as one number, which is
+/// smaller by at most a step of 10 bits.
+fn is_padded(f: Format) -> bool {
+    let Encoding::Plain(c) = &f.info().encoding else { return false };
+    let c = c.as_slice();
+    c.iter().all(|c| matches!(c.bits, 10 | 12)) && f.info().block.bytes as usize == 2 * c.len()
 }
 
 /// The hardware's formats by shape.
@@ -89,15 +98,6 @@ fn depth() -> [Channel; 4] {
     [Channel::R, Channel::Zero, Channel::Zero, Channel::One]
 }
 
-/// The format that an aspect of an image is accessed in.
-pub fn aspect_format(f: Format, aspect: vk::ImageAspectFlags) -> Format {
-    match f {
-        Format::D32_SFLOAT_S8_UINT if aspect == vk::ImageAspectFlags::STENCIL => Format::S8_UINT,
-        Format::D32_SFLOAT_S8_UINT => Format::D32_SFLOAT,
-        f => f,
-    }
-}
-
 /// Formats that image atomics work on.
 fn has_atomics(f: Format) -> bool {
     matches!(f, Format::R32_UINT | Format::R32_SINT)
@@ -131,11 +131,26 @@ fn own_features(f: Format) -> FormatFeatures {
             vk::SampleCountFlags::_1 | vk::SampleCountFlags::_2 | vk::SampleCountFlags::_4;
         return out;
     }
+    if f.info().is_planar() {
+        // Planes are sampled one by one; shaders put them together.
+        if f.info().planes().iter().all(|p| hw(p.format).is_some()) {
+            out.optimal = F::SAMPLED_IMAGE
+                | F::SAMPLED_IMAGE_FILTER_LINEAR
+                | F::SAMPLED_IMAGE_YCBCR_CONVERSION_LINEAR_FILTER
+                | F::MIDPOINT_CHROMA_SAMPLES
+                | F::COSITED_CHROMA_SAMPLES
+                | F::DISJOINT
+                | transfer;
+            out.linear = out.optimal;
+        }
+        return out;
+    }
     let vertex = tepui_agx_compiler::abi::attribute::Fetch::new(f).is_some();
     if vertex && f.info().block.width_px == 1 {
         out.buffer |= F::VERTEX_BUFFER;
     }
-    let support: FormatSupport = format_support(f);
+    let words = shape(f).filter(|_| is_padded(f)).and_then(|(s, _)| BY_SHAPE.get(&s).copied());
+    let support: FormatSupport = format_support(words.unwrap_or(f));
     if hw(f).is_none() || !support.texturable {
         return out;
     }
@@ -143,7 +158,7 @@ fn own_features(f: Format) -> FormatFeatures {
     let plain = matches!(info.encoding, Encoding::Plain(_) | Encoding::SharedExponent);
     let numeric = info.numeric();
     let scaled = matches!(numeric, Numeric::Uscaled | Numeric::Sscaled);
-    if scaled || info.is_planar() || matches!(info.encoding, Encoding::Subsampled(_)) {
+    if scaled || matches!(info.encoding, Encoding::Subsampled(_)) {
         return out;
     }
     let sampled = F::SAMPLED_IMAGE | F::BLIT_SRC | transfer;
@@ -151,7 +166,7 @@ fn own_features(f: Format) -> FormatFeatures {
     if !numeric.is_integer() {
         out.optimal |= F::SAMPLED_IMAGE_FILTER_LINEAR;
     }
-    if plain && support.renderable {
+    if plain && support.renderable && !is_padded(f) {
         let tile = tepui_agx_compiler::abi::tile::Tile::single(f);
         if tepui_agx_compiler::abi::tile::Layout::new(&tile).is_ok() {
             out.optimal |= F::COLOR_ATTACHMENT | F::BLIT_DST;

@@ -1,9 +1,9 @@
-//! Image layouts: one plane for each aspect.
+//! Image layouts: planes of a Y′CbCr format, or one plane for each aspect.
 
 use tepui_agx_layout::{Dimension, ImageDesc, Layout, Region, Shape, Threads, Tiling, Usage};
 use tepui_format::Format;
 use tepui_format::units::Extent;
-use tepui_vulkan::backend::{ImageInfo, Subresource};
+use tepui_vulkan::backend::{ImageInfo, PlaneMemory, Subresource};
 use tepui_vulkan::host::HostRegion;
 use tepui_vulkan::{Error, Result, vk};
 
@@ -17,7 +17,7 @@ pub struct Plane {
 
 /// The layout of an image.
 pub struct Image {
-    /// Planes: colour or depth, then stencil.
+    /// Planes: those of a Y′CbCr format, or colour or depth, then stencil.
     pub planes: Vec<Plane>,
     /// Bytes of all planes.
     pub size: u64,
@@ -32,9 +32,11 @@ impl Image {
     /// # Errors
     /// When the hardware has no such image.
     pub fn new(info: &ImageInfo) -> Result<Image> {
-        let formats: &[Format] = match info.format {
-            Format::D32_SFLOAT_S8_UINT => &[Format::D32_SFLOAT, Format::S8_UINT],
-            ref f => std::slice::from_ref(f),
+        let one = |format| tepui_format::Plane { format, width_divisor: 1, height_divisor: 1 };
+        let list: &[tepui_format::Plane] = match info.format {
+            Format::D32_SFLOAT_S8_UINT => &[one(Format::D32_SFLOAT), one(Format::S8_UINT)],
+            f if f.info().is_planar() => f.info().planes(),
+            f => &[one(f)],
         };
         let attachment = vk::ImageUsageFlags::COLOR_ATTACHMENT
             | vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT
@@ -42,14 +44,14 @@ impl Image {
             | vk::ImageUsageFlags::TRANSFER_DST;
         let mut planes = Vec::new();
         let mut size = 0;
-        for &format in formats {
+        for &tepui_format::Plane { format, width_divisor, height_divisor } in list {
             let is_3d = info.image_type == vk::ImageType::_3D;
             let layout = Layout::new(&ImageDesc {
                 shape: Shape {
                     format,
                     dimension: if is_3d { Dimension::D3 } else { Dimension::D2 },
-                    width_px: info.extent[0],
-                    height_px: info.extent[1],
+                    width_px: info.extent[0].div_ceil(width_divisor),
+                    height_px: info.extent[1].div_ceil(height_divisor),
                     depth_px: info.extent[2],
                     layers: info.layers,
                     samples: info.samples,
@@ -70,15 +72,26 @@ impl Image {
         Ok(Image { planes, size })
     }
 
-    /// The plane that a view of a format sees.
-    pub fn plane_of(&self, format: Format) -> &Plane {
-        let n = usize::from(format == Format::S8_UINT && self.planes.len() > 1);
-        &self.planes[n]
+    /// The plane that holds an aspect.
+    pub fn plane(&self, aspect: vk::ImageAspectFlags) -> usize {
+        use vk::ImageAspectFlags as A;
+        let n = match aspect {
+            A::STENCIL | A::PLANE_1 => 1,
+            A::PLANE_2 => 2,
+            _ => 0,
+        };
+        n.min(self.planes.len() - 1)
     }
 
-    /// Where a level of a layer lies.
-    pub fn subresource(&self, level: u32, layer: u32) -> Subresource {
-        let l = &self.planes[0].layout;
+    /// Where a plane lies; planes behind the last lie where the first does.
+    pub fn plane_memory(&self, plane: usize) -> PlaneMemory {
+        let p = self.planes.get(plane).unwrap_or(&self.planes[0]);
+        PlaneMemory { offset: p.offset, size: p.layout.size_B, alignment: ALIGNMENT }
+    }
+
+    /// Where a level of a layer lies in a plane.
+    pub fn subresource(&self, plane: usize, level: u32, layer: u32) -> Subresource {
+        let l = &self.planes[plane].layout;
         let Some(at) = l.levels().get(level as usize) else { return Subresource::default() };
         Subresource {
             offset: l.level_offset_B(level, layer).unwrap_or(0),
@@ -95,18 +108,16 @@ impl Image {
     /// When the image has no such rectangle.
     ///
     /// # Safety
-    /// `image` is the first byte of the whole image, and `memory` reaches as far as the rectangle does with rows `pitch` bytes apart.
+    /// `plane` is the first byte of the aspect's plane, and `memory` reaches as far as the rectangle does with rows `pitch` bytes apart.
     pub unsafe fn copy_host(
         &self,
-        image: *mut u8,
+        plane: *mut u8,
         r: &HostRegion,
         memory: *mut u8,
         pitch: usize,
         to_image: bool,
     ) -> Result<()> {
-        let stencil = r.aspect == vk::ImageAspectFlags::STENCIL && self.planes.len() > 1;
-        let plane = &self.planes[usize::from(stencil)];
-        let l = &plane.layout;
+        let l = &self.planes[self.plane(r.aspect)].layout;
         let block = l.desc().shape.format.info().block;
         let region = Region {
             level: r.level,
@@ -125,9 +136,8 @@ impl Image {
         let bytes = (h - 1) * pitch + w * l.element_B as usize;
         // SAFETY: as the caller says.
         let (inside, outside) = unsafe {
-            let at = image.add(plane.offset as usize);
             (
-                std::slice::from_raw_parts_mut(at, l.size_B as usize),
+                std::slice::from_raw_parts_mut(plane, l.size_B as usize),
                 std::slice::from_raw_parts_mut(memory, bytes),
             )
         };

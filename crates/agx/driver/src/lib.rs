@@ -37,8 +37,8 @@ use tepui_agx_chips::Chip;
 use tepui_drm::client::RenderNode;
 use tepui_format::Format;
 use tepui_vulkan::backend::{
-    Allocation, Backend, Descriptor, ImageInfo, PhysicalInfo, QueryInfo, SamplerInfo, ShaderInfo,
-    Subresource, SyncPoint, ViewInfo,
+    Allocation, Backend, Descriptor, ImageInfo, PhysicalInfo, PlaneMemory, QueryInfo, SamplerInfo,
+    ShaderInfo, Subresource, SyncPoint, ViewInfo,
 };
 use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::descriptor::DescriptorType;
@@ -155,20 +155,28 @@ impl Backend for Agx {
         (image.size, image::ALIGNMENT)
     }
 
-    fn subresource(image: &Image, level: u32, layer: u32) -> Subresource {
-        image.subresource(level, layer)
+    fn plane(image: &Image, aspect: vk::ImageAspectFlags) -> usize {
+        image.plane(aspect)
+    }
+
+    fn plane_memory(image: &Image, plane: usize) -> PlaneMemory {
+        image.plane_memory(plane)
+    }
+
+    fn subresource(image: &Image, plane: usize, level: u32, layer: u32) -> Subresource {
+        image.subresource(plane, level, layer)
     }
 
     unsafe fn copy_host(
         image: &Image,
-        image_host: *mut u8,
+        plane_host: *mut u8,
         region: &HostRegion,
         memory: *mut u8,
         row_pitch: usize,
         to_image: bool,
     ) -> Result<()> {
         // SAFETY: as the caller says.
-        unsafe { image.copy_host(image_host, region, memory, row_pitch, to_image) }
+        unsafe { image.copy_host(plane_host, region, memory, row_pitch, to_image) }
     }
 
     fn view(_device: &Arc<Device>, info: &ViewInfo<'_, Agx>) -> Result<descriptor::View> {

@@ -63,6 +63,7 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_push_descriptor", 2),
     ("VK_KHR_relaxed_block_layout", 1),
     ("VK_KHR_sampler_mirror_clamp_to_edge", 3),
+    ("VK_KHR_sampler_ycbcr_conversion", 14),
     ("VK_KHR_separate_depth_stencil_layouts", 1),
     ("VK_KHR_shader_draw_parameters", 1),
     ("VK_KHR_shader_float16_int8", 1),
@@ -120,6 +121,8 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_tooling_info", 1),
     ("VK_EXT_vertex_attribute_divisor", 3),
     ("VK_EXT_vertex_input_dynamic_state", 2),
+    ("VK_EXT_ycbcr_2plane_444_formats", 1),
+    ("VK_EXT_ycbcr_image_arrays", 1),
 ];
 
 fn limits() -> vk::PhysicalDeviceLimits {
@@ -285,13 +288,13 @@ fn feature_chain() -> Answers {
     answer! { a,
         PhysicalDeviceVulkan11Features {
             storage_buffer_16bit_access, uniform_and_storage_buffer_16bit_access, storage_push_constant16, multiview,
-            variable_pointers_storage_buffer, variable_pointers, shader_draw_parameters,
+            variable_pointers_storage_buffer, variable_pointers, sampler_ycbcr_conversion, shader_draw_parameters,
         }
         PhysicalDevice16BitStorageFeatures { storage_buffer_16bit_access, uniform_and_storage_buffer_16bit_access, storage_push_constant16 }
         PhysicalDeviceMultiviewFeatures { multiview }
         PhysicalDeviceVariablePointersFeatures { variable_pointers_storage_buffer, variable_pointers }
         PhysicalDeviceProtectedMemoryFeatures {}
-        PhysicalDeviceSamplerYcbcrConversionFeatures {}
+        PhysicalDeviceSamplerYcbcrConversionFeatures { sampler_ycbcr_conversion }
         PhysicalDeviceShaderDrawParametersFeatures { shader_draw_parameters }
         PhysicalDeviceVulkan12Features {
             sampler_mirror_clamp_to_edge, draw_indirect_count, storage_buffer_8bit_access,

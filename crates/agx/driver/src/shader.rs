@@ -45,7 +45,7 @@ impl Places {
         let place = |b: &Option<tepui_vulkan::descriptor::Binding>| {
             b.as_ref().map(|b| Place {
                 offset: b.offset,
-                stride: b.stride,
+                stride: b.stride / b.planes,
                 dynamic: b.ty.is_dynamic().then_some(b.first_dynamic),
             })
         };

@@ -130,7 +130,7 @@ fn image<B: Backend>(d: &Device<B>, info: &ImageInfo, share: bool) -> Result<(Im
     let (size, _) = B::image_size(&image.layout);
     let allocation = Allocation { size, exportable: share, ..Default::default() };
     let memory = std::sync::Arc::new(B::allocate(&d.inner, allocation)?);
-    let sub = B::subresource(&image.layout, 0, 0);
+    let sub = B::subresource(&image.layout, 0, 0, 0);
     image.bind(&memory, 0);
     // A buffer of a kernel's driver is no file of which other processes can map pages.
     let mappable = |file: &OwnedFd| {
@@ -166,7 +166,7 @@ pub(crate) unsafe fn bind<B: Backend>(image: &mut Image<B>, next: *const c_void)
         let swapchain: &Swapchain<B> = get(info.swapchain);
         let list = &swapchain.images.list;
         let own = list.get(info.image_index as usize).and_then(|own| own.as_ref());
-        if let Some((memory, offset)) = own.and_then(|own| own.memory.as_ref()) {
+        if let Some((memory, offset)) = own.and_then(|own| own.memory[0].as_ref()) {
             image.bind(memory, *offset);
         }
         Ok(())

@@ -83,9 +83,6 @@ const NOT_YET: &[(&str, &str)] = &[
     ("es2gears", ZINK_WANTS),
     ("glmark2", ZINK_WANTS),
     ("moderngl", ZINK_WANTS),
-    ("gtk4-widget-factory", "it wants conversion of YCbCr samples"),
-    ("webgpu", "Dawn wants vkCreateSamplerYcbcrConversion"),
-    ("chromium", "it wants conversion of YCbCr samples"),
 ];
 
 /// The drivers whose pictures are compared with [`REFERENCE`]'s.

@@ -24,6 +24,7 @@ mod stages;
 mod subgroup;
 mod targets;
 mod texture;
+mod ycbcr;
 
 use crate::case::Case;
 
@@ -44,6 +45,7 @@ pub fn all() -> Vec<Case> {
         texture::cases(),
         blocks::cases(),
         codecs::cases(),
+        ycbcr::cases(),
         geometry::cases(),
         draws::cases(),
         stages::cases(),

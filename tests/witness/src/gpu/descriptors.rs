@@ -27,6 +27,8 @@ pub enum Bind<'a> {
     StorageImage(vk::ImageView),
     /// Sampled image with its sampler, in the general layout.
     Texture(vk::ImageView, vk::Sampler),
+    /// Sampled image with a sampler that converts Y′CbCr and is fixed in the layout.
+    Converted(vk::ImageView, vk::Sampler),
     /// Sampled image alone, in the general layout.
     Sampled(vk::ImageView),
     /// Sampler alone.
@@ -45,7 +47,7 @@ impl Bind<'_> {
             Bind::UniformTexel(_) => vk::DescriptorType::UNIFORM_TEXEL_BUFFER,
             Bind::StorageTexel(_) => vk::DescriptorType::STORAGE_TEXEL_BUFFER,
             Bind::StorageImage(_) => vk::DescriptorType::STORAGE_IMAGE,
-            Bind::Texture(..) => vk::DescriptorType::COMBINED_IMAGE_SAMPLER,
+            Bind::Texture(..) | Bind::Converted(..) => vk::DescriptorType::COMBINED_IMAGE_SAMPLER,
             Bind::Sampled(_) => vk::DescriptorType::SAMPLED_IMAGE,
             Bind::Sampler(_) => vk::DescriptorType::SAMPLER,
             Bind::Input(_) => vk::DescriptorType::INPUT_ATTACHMENT,
@@ -75,14 +77,28 @@ impl<'a> Descriptors<'a> {
         gpu: &Gpu,
         stages: vk::ShaderStageFlags,
     ) -> Result<vk::DescriptorSetLayout> {
+        let fixed: Vec<Vec<vk::Sampler>> = self
+            .binds
+            .iter()
+            .map(|what| {
+                what.iter()
+                    .filter_map(|b| match *b {
+                        Bind::Converted(_, sampler) => Some(sampler),
+                        _ => None,
+                    })
+                    .collect()
+            })
+            .collect();
         let bindings: Vec<_> = self
             .numbered()
-            .map(|(binding, what)| {
-                vk::DescriptorSetLayoutBinding::default()
+            .zip(&fixed)
+            .map(|((binding, what), fixed)| {
+                let b = vk::DescriptorSetLayoutBinding::default()
                     .binding(binding)
                     .descriptor_type(what[0].kind())
                     .descriptor_count(what.len() as u32)
-                    .stage_flags(stages)
+                    .stage_flags(stages);
+                if fixed.is_empty() { b } else { b.immutable_samplers(fixed) }
             })
             .collect();
         let create = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
@@ -102,9 +118,11 @@ impl<'a> Descriptors<'a> {
             .binds
             .iter()
             .map(|what| {
+                // One descriptor for each plane, of which there are three at most.
+                let planes = if matches!(what[0], Bind::Converted(..)) { 3 } else { 1 };
                 vk::DescriptorPoolSize::default()
                     .ty(what[0].kind())
-                    .descriptor_count(what.len() as u32)
+                    .descriptor_count(planes * what.len() as u32)
             })
             .collect();
         let create = vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(&sizes);
@@ -148,7 +166,9 @@ fn write(gpu: &Gpu, set: vk::DescriptorSet, binding: u32, element: u32, bind: &B
         Bind::StorageImage(view) | Bind::Sampled(view) | Bind::Input(view) => {
             images.push(image(view, vk::Sampler::null()));
         }
-        Bind::Texture(view, sampler) => images.push(image(view, sampler)),
+        Bind::Texture(view, sampler) | Bind::Converted(view, sampler) => {
+            images.push(image(view, sampler));
+        }
         Bind::Sampler(sampler) => images.push(image(vk::ImageView::null(), sampler)),
     }
     let write = vk::WriteDescriptorSet {

@@ -11,6 +11,7 @@ mod image;
 mod kernel;
 mod memory;
 mod passes;
+mod ycbcr;
 
 use std::cell::RefCell;
 use std::ffi::CStr;
@@ -24,6 +25,7 @@ pub use image::{Image, ImageSpec, SamplerSpec, Shape, Transfer, ViewSpec};
 pub use kernel::{Kernel, KernelBuilder};
 pub use memory::Buffer;
 pub use passes::RenderPass;
+pub use ycbcr::ConvertedSpec;
 
 /// What can go wrong between a case and its driver.
 #[derive(Debug, thiserror::Error)]
@@ -79,6 +81,7 @@ enum Garbage {
     ImageView(vk::ImageView),
     BufferView(vk::BufferView),
     Sampler(vk::Sampler),
+    Conversion(vk::SamplerYcbcrConversion),
     Memory(vk::DeviceMemory),
     Pipeline(vk::Pipeline),
     PipelineLayout(vk::PipelineLayout),
@@ -390,6 +393,9 @@ impl Drop for Gpu {
                     Garbage::ImageView(x) => device.destroy_image_view(x, None),
                     Garbage::BufferView(x) => device.destroy_buffer_view(x, None),
                     Garbage::Sampler(x) => device.destroy_sampler(x, None),
+                    Garbage::Conversion(x) => {
+                        device.destroy_sampler_ycbcr_conversion(x, None);
+                    }
                     Garbage::Memory(x) => device.free_memory(x, None),
                     Garbage::Pipeline(x) => device.destroy_pipeline(x, None),
                     Garbage::PipelineLayout(x) => device.destroy_pipeline_layout(x, None),

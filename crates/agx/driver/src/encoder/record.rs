@@ -12,6 +12,7 @@ use tepui_vulkan::backend::{
     Rendering,
 };
 use tepui_vulkan::command::{CommandState, MAX_PUSH};
+use tepui_vulkan::image::aspect_format;
 use tepui_vulkan::state::{GraphicsState, Stencil};
 use tepui_vulkan::{Error, Result, vk};
 
@@ -19,7 +20,6 @@ use super::{Bindings, Encoder, Render, Work, put};
 use crate::Agx;
 use crate::descriptor::{self, Part, Row};
 use crate::device::packet;
-use crate::format::aspect_format;
 use crate::image::{Image, Plane};
 use crate::meta::{Program, RECTANGLE, Resolve, SIDE_WORDS};
 use crate::query::Queries;
@@ -30,6 +30,7 @@ const IDENTITY: [vk::ComponentSwizzle; 4] = [vk::ComponentSwizzle::IDENTITY; 4];
 
 fn part_of(i: &ImageRef<Agx>, format: Format) -> Part {
     Part {
+        plane: i.plane,
         format,
         dimension: Dimension::D2,
         array: true,
@@ -99,8 +100,7 @@ impl Side {
             .levels()
             .get(level as usize)
             .ok_or_else(|| Error::unsupported("a level that does not exist"))?;
-        let start =
-            address + plane.offset + at.offset_B + u64::from(first_layer) * l.layer_stride_B;
+        let start = address + at.offset_B + u64::from(first_layer) * l.layer_stride_B;
         let ([b0, b1], [s0, s1]) = (split(start), split(l.layer_stride_B));
         let tiled = l.desc().tiling != tepui_agx_layout::Tiling::Linear;
         let [tw, th] = at.tile_el.to_array();
@@ -189,7 +189,7 @@ impl Encoder {
                 let p = flat(part_of(&a.image, a.image.format), &a.image.image);
                 rows[k][..24].copy_from_slice(&descriptor::texture(
                     &a.image.image,
-                    a.image.address,
+                    a.image.addresses,
                     &p,
                 )?);
             }
@@ -250,7 +250,7 @@ impl Encoder {
                 let p = flat(part_of(&a.image, a.image.format), &a.image.image);
                 descriptors.extend_from_slice(&descriptor::pbe(
                     &a.image.image,
-                    a.image.address,
+                    a.image.addresses,
                     &p,
                     true,
                 )?);
@@ -276,21 +276,18 @@ impl Encoder {
     }
 
     fn zls(a: &Attachment<Agx>, format: Format) -> Result<(ZlsBuffer, Format)> {
-        let format = aspect_format(
-            a.image.format,
-            if format == Format::S8_UINT {
-                vk::ImageAspectFlags::STENCIL
-            } else {
-                vk::ImageAspectFlags::DEPTH
-            },
-        );
-        let plane = a.image.image.plane_of(format);
-        let l = &plane.layout;
+        let aspect = match format {
+            Format::S8_UINT => vk::ImageAspectFlags::STENCIL,
+            _ => vk::ImageAspectFlags::DEPTH,
+        };
+        let format = aspect_format(a.image.format, aspect);
+        let plane = a.image.image.plane(aspect);
+        let l = &a.image.image.planes[plane].layout;
         let offset = l
             .level_offset_B(a.image.level, a.image.layer)
             .ok_or_else(|| Error::unsupported("an attachment's level that does not exist"))?;
         let pages = (l.layer_stride_B / tepui_agx_chips::PAGE_BYTES).max(1) as u32;
-        let base = a.image.address + plane.offset + offset;
+        let base = a.image.addresses[plane] + offset;
         // source: Mesa, hk_cmd_draw.c, "Main stride in pages"
         Ok((ZlsBuffer { base, stride: (pages - 1) << 14 | 1, ..Default::default() }, format))
     }
@@ -677,14 +674,18 @@ impl Record<Agx> for Encoder {
             };
             let (s, d) = (region.src_subresource, region.dst_subresource);
             let a = Part {
-                levels: [from.level, 1],
+                plane: from.image.plane(aspect),
                 layers: [0, from.info.layers],
                 ..part_of(from, source)
             };
-            let b = Part { levels: [to.level, 1], layers: [0, slices(to)], ..part_of(to, target) };
+            let b = Part {
+                plane: to.image.plane(aspect),
+                layers: [0, slices(to)],
+                ..part_of(to, target)
+            };
             let rows = [
-                row(descriptor::texture(&from.image, from.address, &a)?, None),
-                row([0; 24], Some(stencil_pbe(to, &b, aspect)?)),
+                row(descriptor::texture(&from.image, from.addresses, &a)?, None),
+                row([0; 24], Some(descriptor::pbe(&to.image, to.addresses, &b, false)?)),
             ];
             let words = [
                 region.src_offset.x as u32,
@@ -888,6 +889,7 @@ impl Encoder {
         let deep = from_info.image_type == vk::ImageType::_3D;
         let to_deep = to_info.image_type == vk::ImageType::_3D;
         let a = Part {
+            plane: from.plane(aspect),
             format: source,
             dimension: if deep { Dimension::D3 } else { Dimension::D2 },
             array: !deep,
@@ -899,6 +901,7 @@ impl Encoder {
         let layers =
             if to_deep { (to_info.extent[2] >> d.mip_level).max(1) } else { to_info.layers };
         let b = Part {
+            plane: to.plane(aspect),
             format: target,
             dimension: Dimension::D2,
             array: true,
@@ -910,8 +913,7 @@ impl Encoder {
         let sampler = sampler(blit.linear && kind == NumKind::Float)?;
         let mut first = row(descriptor::texture(from, from_at, &a)?, None);
         first[descriptor::SAMPLER_STATE_B as usize..][..8].copy_from_slice(&sampler);
-        let plane_layout = to.plane_of(aspect_format(to_info.format, aspect));
-        let second = row([0; 24], Some(pbe_in(plane_layout, to_at, &b)?));
+        let second = row([0; 24], Some(descriptor::pbe(to, to_at, &b, false)?));
         // Destination corners in order; what is mirrored has a negative scale.
         let axis = |k: usize| -> (i64, i64, f32, f32) {
             let pick = |o: vk::Offset3D| [o.x, o.y, o.z][k];
@@ -969,19 +971,6 @@ fn row(texture: [u8; 24], pbe: Option<[u8; 24]>) -> Row {
     row
 }
 
-/// The PBE descriptor of a plane, whatever its own format is.
-fn pbe_in(plane: &Plane, address: u64, p: &Part) -> Result<[u8; 24]> {
-    let image = Image {
-        planes: vec![Plane { layout: plane.layout.clone(), offset: plane.offset }],
-        size: plane.layout.size_B,
-    };
-    descriptor::pbe(&image, address, p, false)
-}
-
-fn stencil_pbe(to: &ImageRef<Agx>, p: &Part, aspect: vk::ImageAspectFlags) -> Result<[u8; 24]> {
-    pbe_in(to.image.plane_of(aspect_format(to.format, aspect)), to.address, p)
-}
-
 fn sampler(linear: bool) -> Result<[u8; 8]> {
     let filter = if linear { vk::Filter::LINEAR } else { vk::Filter::NEAREST };
     let edge = vk::SamplerAddressMode::CLAMP_TO_EDGE;
@@ -1021,15 +1010,16 @@ fn each_aspect(mask: vk::ImageAspectFlags) -> impl Iterator<Item = vk::ImageAspe
 
 /// One side of a copy of `extent` pixels, with the extent in blocks (slices or layers last) and the bytes of a block.
 fn side_of(copy: &ImageCopy<'_, Agx>, extent: [u32; 3]) -> Result<(Side, [u32; 3], u32)> {
-    let (layout, info, address) = copy.image;
+    let (layout, info, addresses) = copy.image;
     let format = aspect_format(info.format, copy.layers.aspect_mask);
-    let plane = layout.plane_of(format);
+    let n = layout.plane(copy.layers.aspect_mask);
+    let plane = &layout.planes[n];
     let block = format.info().block;
     let is_3d = info.image_type == vk::ImageType::_3D;
     let [x, y, z] = copy.offset.map(|v| v.max(0) as u32);
     let at = [x / block.width_px, y / block.height_px, if is_3d { z } else { 0 }];
     let first_layer = if is_3d { 0 } else { copy.layers.base_array_layer };
-    let side = Side::image(plane, address, copy.layers.mip_level, first_layer, at)?;
+    let side = Side::image(plane, addresses[n], copy.layers.mip_level, first_layer, at)?;
     let depth = if is_3d { extent[2] } else { copy.layers.layer_count };
     let blocks = [extent[0].div_ceil(block.width_px), extent[1].div_ceil(block.height_px), depth];
     Ok((side, blocks, plane.layout.element_B))
