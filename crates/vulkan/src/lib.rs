@@ -36,6 +36,7 @@ pub mod memory;
 pub mod object;
 pub mod physical;
 pub mod pipeline;
+pub mod promoted;
 pub mod record;
 pub mod render_pass;
 pub mod state;

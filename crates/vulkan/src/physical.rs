@@ -211,11 +211,33 @@ entry! {
         unsafe {
             let info = of(physical).info();
             (*out).properties = info.properties;
-            info.property_chain.answer((*out).next);
+            // Of the structure of Vulkan 1.4, some fields are the application's: where lists of layouts go.
+            let mut layouts = vk::PhysicalDeviceHostImageCopyProperties::default();
             chain::each((*out).next, |s_type, at| {
-                if s_type == vk::StructureType::PHYSICAL_DEVICE_HOST_IMAGE_COPY_PROPERTIES {
+                if s_type == vk::StructureType::PHYSICAL_DEVICE_VULKAN_1_4_PROPERTIES {
+                    let asked = &*at.cast::<vk::PhysicalDeviceVulkan14Properties>();
+                    (layouts.copy_src_layout_count, layouts.copy_src_layouts) =
+                        (asked.copy_src_layout_count, asked.copy_src_layouts);
+                    (layouts.copy_dst_layout_count, layouts.copy_dst_layouts) =
+                        (asked.copy_dst_layout_count, asked.copy_dst_layouts);
+                }
+            });
+            info.property_chain.answer((*out).next);
+            host_image_copy(&mut layouts);
+            chain::each((*out).next, |s_type, at| match s_type {
+                vk::StructureType::PHYSICAL_DEVICE_HOST_IMAGE_COPY_PROPERTIES => {
                     host_image_copy(&mut *at.cast());
                 }
+                vk::StructureType::PHYSICAL_DEVICE_VULKAN_1_4_PROPERTIES => {
+                    let o = &mut *at.cast::<vk::PhysicalDeviceVulkan14Properties>();
+                    o.copy_src_layout_count = layouts.copy_src_layout_count;
+                    o.copy_src_layouts = layouts.copy_src_layouts;
+                    o.copy_dst_layout_count = layouts.copy_dst_layout_count;
+                    o.copy_dst_layouts = layouts.copy_dst_layouts;
+                    o.optimal_tiling_layout_uuid = layouts.optimal_tiling_layout_uuid;
+                    o.identical_memory_type_requirements = layouts.identical_memory_type_requirements;
+                }
+                _ => {}
             });
         }
     }

@@ -536,6 +536,7 @@ impl Groups {
     /// State that makes shader variants.
     pub const VARIANTS: Groups = Groups::VERTEX_ATTRIBUTES
         .union(Groups::VERTEX_STRIDES)
+        .union(Groups::NEGATIVE_ONE_TO_ONE)
         .union(Groups::SAMPLES)
         .union(Groups::ALPHA_TO_COVERAGE)
         .union(Groups::ALPHA_TO_ONE)

@@ -50,6 +50,8 @@ pub struct Case {
     pub robustness: Robustness,
     /// Whether the reference driver has what the case needs; if not, the CPU alone judges.
     pub on_lavapipe: bool,
+    /// Whether Honeykrisp has what the case needs.
+    pub on_honeykrisp: bool,
     /// What it does.
     pub run: Run,
 }
@@ -68,6 +70,7 @@ impl Case {
             shaders,
             robustness: Robustness::Off,
             on_lavapipe: true,
+            on_honeykrisp: true,
             run: Box::new(run),
         }
     }
@@ -81,6 +84,12 @@ impl Case {
     /// The case for the Apple driver alone: lavapipe has no such format.
     pub fn without_lavapipe(mut self) -> Case {
         self.on_lavapipe = false;
+        self
+    }
+
+    /// Honeykrisp lacks an extension that the case needs.
+    pub fn without_honeykrisp(mut self) -> Case {
+        self.on_honeykrisp = false;
         self
     }
 

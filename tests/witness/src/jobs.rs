@@ -21,6 +21,10 @@ pub enum Driver {
     M1,
     /// Tepui's own driver on the virtual M1.
     Tepui,
+    /// The same with pipelines that are linked from libraries.
+    TepuiLibraries,
+    /// The same with dynamic state.
+    TepuiDynamic,
 }
 
 impl Driver {
@@ -31,6 +35,24 @@ impl Driver {
             Driver::Lavapipe => "lavapipe",
             Driver::M1 => "m1",
             Driver::Tepui => "tepui",
+            Driver::TepuiLibraries => "tepui-libraries",
+            Driver::TepuiDynamic => "tepui-dynamic",
+        }
+    }
+
+    /// Whether it is Tepui's own driver.
+    #[must_use]
+    pub fn is_tepui(self) -> bool {
+        matches!(self, Driver::Tepui | Driver::TepuiLibraries | Driver::TepuiDynamic)
+    }
+
+    /// How graphics pipelines are made on it: an argument of `witness run --pipelines`.
+    #[must_use]
+    pub fn pipelines(self) -> &'static str {
+        match self {
+            Driver::TepuiLibraries => "libraries",
+            Driver::TepuiDynamic => "dynamic",
+            _ => "whole",
         }
     }
 
@@ -39,7 +61,7 @@ impl Driver {
     pub fn device(self) -> &'static str {
         match self {
             Driver::Lavapipe => "llvmpipe",
-            Driver::M1 | Driver::Tepui => "Apple M1",
+            _ => "Apple M1",
         }
     }
 
@@ -50,7 +72,7 @@ impl Driver {
     pub fn command(self, witness: &Path) -> Result<Command, String> {
         let (mut command, icd) = match self {
             Driver::Lavapipe => (Command::new(mesa_tool()), "lavapipe"),
-            Driver::M1 | Driver::Tepui => {
+            _ => {
                 let tepui = witness.with_file_name("tepui");
                 if !tepui.exists() {
                     return Err(format!(
@@ -59,10 +81,8 @@ impl Driver {
                     ));
                 }
                 let mut command = Command::new(tepui);
-                let (verb, icd) = match self {
-                    Driver::Tepui => ("run", "none"),
-                    _ => ("shim", "honeykrisp"),
-                };
+                let (verb, icd) =
+                    if self.is_tepui() { ("run", "none") } else { ("shim", "honeykrisp") };
                 command.args([verb, "--gpu", "m1", "--"]).arg(mesa_tool());
                 (command, icd)
             }

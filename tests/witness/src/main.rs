@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use tepui_ir::Stage;
 use tepui_witness::case::{Bench, Case, Record};
-use tepui_witness::gpu::{Gpu, Robustness};
+use tepui_witness::gpu::{Gpu, Pipelines, Robustness};
 use tepui_witness::{cases, compare, compile, dispatch, draw, jobs, pipelines};
 
 /// As in `tepui`, whose compiler is measured here.
@@ -49,6 +49,9 @@ enum Cli {
         /// Prints nothing, so that what the driver prints stands alone.
         #[arg(long)]
         quiet: bool,
+        /// How graphics pipelines are made.
+        #[arg(long, default_value = "whole")]
+        pipelines: Pipelines,
         /// The names given are whole names, not parts.
         #[arg(long)]
         exact: bool,
@@ -148,8 +151,9 @@ fn main() -> ExitCode {
             }
             ExitCode::from(u8::from(failed))
         }
-        Cli::Run { device, spirv, out, quiet, exact, names } => {
-            run(&device, &spirv, out.as_deref(), quiet, &select(&names, exact))
+        Cli::Run { device, spirv, out, quiet, pipelines, exact, names } => {
+            let out = out.as_deref();
+            run(&device, &spirv, out, quiet, pipelines, &select(&names, exact))
         }
         Cli::Speed { device, spirv, only } => {
             let times = Gpu::open(&device, Robustness::Off)
@@ -221,7 +225,14 @@ fn load(path: &Path) -> Result<Record, String> {
 }
 
 /// Runs cases one after another; a lost device is opened anew for the next.
-fn run(device: &str, spirv: &Path, out: Option<&Path>, quiet: bool, cases: &[Case]) -> ExitCode {
+fn run(
+    device: &str,
+    spirv: &Path,
+    out: Option<&Path>,
+    quiet: bool,
+    made: Pipelines,
+    cases: &[Case],
+) -> ExitCode {
     let mut worst = ExitCode::SUCCESS;
     let verbosity = if quiet { Verbosity::Nothing } else { Verbosity::Failures };
     if cases.is_empty() {
@@ -247,6 +258,7 @@ fn run(device: &str, spirv: &Path, out: Option<&Path>, quiet: bool, cases: &[Cas
                 match gpu {
                     Err(error) => failed(device, error.to_string()),
                     Ok(gpu) => {
+                        gpu.pipelines.set(made);
                         let outputs = (case.run)(&Bench { gpu: &gpu, spirv: &modules })
                             .and_then(|outputs| gpu.check_alive().map(|()| outputs));
                         let lost = outputs.is_err();

@@ -1,6 +1,7 @@
 //! Runs every case on lavapipe, and on Honeykrisp and Tepui's own driver over the virtual M1, and compares the buffers.
 //!
-//! Two tests a case, `m1::CASE` and `tepui::CASE`: Honeykrisp and Tepui's own driver. The driver for Apple GPUs on the virtual one meets the CPU's answers, and lavapipe's
+//! Two tests a case, `m1::CASE` and `tepui::CASE`: Honeykrisp and Tepui's own driver. Cases that draw run on Tepui's
+//! twice more, with pipelines that are linked from libraries and with dynamic state. The driver for Apple GPUs on the virtual one meets the CPU's answers, and lavapipe's
 //! where the CPU has none; and lavapipe meets the CPU's. A component that is missing fails the tests, and so does a case
 //! that compares nothing. The cases of a group run in one process. If it dies, the case that ran last fails, and each
 //! case that is left without a record runs again alone.
@@ -37,9 +38,14 @@ const NOT_YET: &[(&str, &str)] = &[
     ("queries/statistics", "ERROR_FEATURE_NOT_PRESENT"),
     ("border/custom", "VK_EXT_custom_border_color"),
     ("target/spilled", "ERROR_FEATURE_NOT_PRESENT"),
-    ("level/sampler_bias", "wrong"),
     // The compiler takes differences between lanes after it has chosen the element, so lanes of other elements come in.
     ("fragment/indexed", "wrong"),
+];
+
+/// Groups that draw: their pipelines are made of libraries and with dynamic state, too.
+const DRAWN: &[&str] = &[
+    "blend", "depth", "draws", "fragment", "geometry", "logic", "mask", "offset", "passes",
+    "samples", "stencil", "target",
 ];
 
 /// What a case says that Tepui's driver does not run yet.
@@ -92,6 +98,7 @@ impl Bench {
         let mut child = driver
             .command(Path::new(env!("CARGO_BIN_EXE_witness")))?
             .args(["run", "--exact", "--device", driver.device()])
+            .args(["--pipelines", driver.pipelines()])
             .arg("--out")
             .arg(&out)
             .arg("--spirv")
@@ -218,7 +225,7 @@ impl Bench {
 
     fn test(&self, driver: Driver, case: &str) -> Result<(), Failed> {
         let findings = self.judge(driver, case);
-        if let Some(why) = not_yet(case).filter(|_| driver == Driver::Tepui) {
+        if let Some(why) = not_yet(case).filter(|_| driver.is_tepui()) {
             return match findings {
                 Err(error) if error.contains(why) => Ok(()),
                 Ok(list) if wrong(&list).is_err_and(|w| w.contains(why)) => Ok(()),
@@ -330,7 +337,14 @@ fn main() -> ExitCode {
             alone.insert(name.clone());
         }
         let mut reference = false;
-        for driver in [Driver::M1, Driver::Tepui] {
+        let mut drivers = vec![Driver::Tepui];
+        if case.on_honeykrisp {
+            drivers.push(Driver::M1);
+        }
+        if DRAWN.contains(&group_of(&name).as_str()) {
+            drivers.extend([Driver::TepuiLibraries, Driver::TepuiDynamic]);
+        }
+        for driver in drivers {
             let test = format!("{}::{name}", driver.name());
             let wanted = selected(&arguments, &test);
             if wanted || rows && driver == Driver::M1 {

@@ -60,7 +60,12 @@ impl Pair<'_> {
         };
         let f = compile(self.fragment, &Interface::Fragment(fragment))?;
         let results = VertexResults::StoreFor(fragment_table(&f)?.clone());
-        let vertex = abi::Vertex { attributes: self.fetch(), results, multiview: self.multiview };
+        let vertex = abi::Vertex {
+            attributes: self.fetch(),
+            results,
+            multiview: self.multiview,
+            negative_one_to_one: false,
+        };
         Ok((compile(self.vertex, &Interface::Vertex(vertex))?, f))
     }
 
@@ -74,6 +79,7 @@ impl Pair<'_> {
             attributes: self.fetch(),
             results: VertexResults::Registers,
             multiview: false,
+            negative_one_to_one: false,
         };
         let prolog = compile(&parts::vertex_prolog(t), &Interface::Vertex(prolog))?;
         link::vertex(Some(&prolog), &main)

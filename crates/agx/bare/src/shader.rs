@@ -109,6 +109,11 @@ pub(crate) fn uniforms(
                 table.write(&rows)?;
                 address_halves(table.address()).to_vec()
             }
+            Source::DescriptorBytes { set, binding, element, byte, halves } => {
+                let rows = bindings.rows(set, binding, element);
+                let bytes = &rows[usize::from(byte)..][..2 * usize::from(halves)];
+                bytes.as_chunks().0.iter().map(|&b| u16::from_le_bytes(b)).collect()
+            }
             Source::Push { offset } => halves(bindings.push_word(offset)).to_vec(),
             Source::PushLong { offset } => {
                 [offset, offset + 4].iter().flat_map(|&o| halves(bindings.push_word(o))).collect()

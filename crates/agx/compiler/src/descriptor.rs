@@ -7,6 +7,7 @@
 //! | 0 | texture descriptor: sampled images, texel buffers, and storage images that are read or asked for their size |
 //! | 24 | PBE descriptor: storage images and storage texel buffers that are written or have atomics |
 //! | 48 | sampler: its number as the machine counts them (16 bits) |
+//! | 52 | samplers: the bias of the level of detail, a 16-bit float ([`crate::Options::lod_bias`]) |
 //! | 52 | storage images: texels from row to row of the level in memory |
 //! | 56 | storage images: logarithms of the samples of a texel, and of the width and height of a tile, a byte each |
 //! | 60 | storage images: samples from layer to layer |
@@ -29,6 +30,8 @@ pub const TEXTURE_B: u32 = 0;
 pub const PBE_B: u32 = 24;
 /// Where the number of the sampler stands.
 pub const SAMPLER_B: u32 = 48;
+/// Where the bias of a sampler's level of detail stands.
+pub const LOD_BIAS_B: u32 = 52;
 /// Where the texels from row to row of a storage image stand.
 pub const PITCH_B: u32 = 52;
 /// Where the logarithms of samples, tile width and tile height of a storage image stand.

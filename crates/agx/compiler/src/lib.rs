@@ -66,6 +66,8 @@ const FEWEST: u16 = 32;
 pub struct Options {
     /// Buffer accesses are checked against the size of their buffer.
     pub robust: bool,
+    /// Samplers have a bias of the level of detail, which programs add: the hardware has none ([`descriptor::LOD_BIAS_B`]).
+    pub lod_bias: bool,
     /// At most so many half-registers; 0 for as many as a workgroup's threads leave.
     pub registers: u16,
     /// Checks the IR after each pass, the machine IR and the allocation of registers; debug builds always do.
@@ -135,7 +137,7 @@ pub fn prepare(
     if p.with(s, "flatten_discards", flatten_discards::run) {
         p.optimise(s);
     }
-    let images = images(s, &t, &mut p);
+    let images = images(s, &t, options, &mut p);
     // Offsets in the terms of the machine, then what that brings closer together.
     let folded = p.with(s, "fold_offsets", fold_offsets::run);
     if images || folded {
@@ -151,14 +153,14 @@ pub fn lower(s: &mut Shader, options: &Options, look: &mut dyn FnMut(&'static st
     let t = target(options);
     let mut p = Pipeline::new(t.lanes, look);
     p.with(s, "lower_quads", lower_quads::run);
-    images(s, &t, &mut p);
+    images(s, &t, options, &mut p);
     lower_rest(s, &t, &mut p);
 }
 
 /// Images and textures in the form that the machine takes.
-fn images(s: &mut Shader, t: &Target, p: &mut Pipeline<'_>) -> bool {
+fn images(s: &mut Shader, t: &Target, options: &Options, p: &mut Pipeline<'_>) -> bool {
     lower_textures(s, t, p);
-    let images = p.with(s, "lower_images", lower_images::run);
+    let images = p.with(s, "lower_images", |s| lower_images::run(s, options.lod_bias));
     p.run(s, "lower_atomics") || images
 }
 

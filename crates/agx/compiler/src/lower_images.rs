@@ -27,19 +27,21 @@ const MEM: Mem = Mem {
     access: Access::empty(),
 };
 
-/// Runs the pass. It must not run twice.
-pub fn run(s: &mut Shader) -> bool {
+/// Runs the pass. It must not run twice. `lod_bias`: samplers have a bias of the level of detail.
+pub fn run(s: &mut Shader, lod_bias: bool) -> bool {
     let (mut any, mut loads) = (false, false);
     s.walk(|s, _, i| {
         any |= matches!(s.insts[i].attrs, Attrs::Image(_) | Attrs::ImageAtomic(..));
         loads |= s.insts[i].op == Op::ImageLoad;
     });
-    any && rewrite::run(s, &mut Images { loads })
+    any && rewrite::run(s, &mut Images { loads, lod_bias })
 }
 
 struct Images {
     /// The shader reads storage images.
     loads: bool,
+    /// Samplers have a bias of the level of detail.
+    lod_bias: bool,
 }
 
 /// The kind of resource behind a handle, when it is known.
@@ -115,14 +117,20 @@ impl Lookup {
 
 /// Descriptors in memory.
 trait Descriptors {
-    fn word(&mut self, handle: Value, byte: u32) -> Value;
+    fn load(&mut self, handle: Value, byte: u32, ty: Type) -> Value;
+    fn word(&mut self, handle: Value, byte: u32) -> Value {
+        self.load(handle, byte, Type::B32)
+    }
+    fn half(&mut self, handle: Value, byte: u32) -> Value {
+        self.load(handle, byte, Type::vec(16, 1))
+    }
     fn bits(&mut self, handle: Value, b: Bits) -> Value;
     /// The value of a field that holds one less.
     fn size(&mut self, handle: Value, field: &str) -> Value;
 }
 
 impl Descriptors for Emit<'_> {
-    fn word(&mut self, handle: Value, byte: u32) -> Value {
+    fn load(&mut self, handle: Value, byte: u32, ty: Type) -> Value {
         let address = self.op(Op::DescriptorAddress, &[handle]);
         let mem = Mem {
             align_log2: 2,
@@ -130,7 +138,7 @@ impl Descriptors for Emit<'_> {
             access: Access::CONST | Access::NON_WRITABLE,
             ..MEM
         };
-        self.value(Op::LoadGlobal, Attrs::Mem(mem), &[address], Type::B32)
+        self.value(Op::LoadGlobal, Attrs::Mem(mem), &[address], ty)
     }
 
     fn bits(&mut self, handle: Value, b: Bits) -> Value {
@@ -195,7 +203,7 @@ impl Lowering for Images {
             (Op::ImageStore, _) => self.store(e, i, image),
             (Op::TexFetch | Op::ImageLoad, _) => fetch(e, i, image),
             (Op::TexSample | Op::TexSampleLod | Op::TexGather | Op::TexQueryLod, _) => {
-                sample(e, i, image)
+                sample(e, i, image, self.lod_bias)
             }
             _ => Step::Keep,
         }
@@ -411,10 +419,35 @@ fn fetch(e: &mut Emit, i: Inst, image: Image) -> Step {
     Step::Replace(l.finish(e, &tys))
 }
 
-fn sample(e: &mut Emit, i: Inst, image: Image) -> Step {
+/// Adds the sampler's bias to the level of detail, or scales the derivatives by its power of two, which does the same.
+fn add_lod_bias(e: &mut Emit, l: &mut Lookup) {
+    let bias = e.half(l.args[1], descriptor::LOD_BIAS_B);
+    let bias = e.convert(Op::F2F, bias, Type::B32);
+    if let Some(at) = l.position(TexOperands::GRAD) {
+        let scale = e.op(Op::FExp2, &[bias]);
+        for k in at..at + 2 {
+            let scaled: Vec<Value> =
+                e.split(l.args[k]).into_iter().map(|d| e.op(Op::FMul, &[d, scale])).collect();
+            l.args[k] = e.vec(&scaled);
+        }
+        return;
+    }
+    let operand = if l.op == Op::TexSampleLod { TexOperands::LOD } else { TexOperands::BIAS };
+    let sum = match l.take(operand) {
+        Some(own) if e.s.as_const(own) != Some(0) => e.op(Op::FAdd, &[own, bias]),
+        _ => bias,
+    };
+    l.put(operand, sum);
+}
+
+fn sample(e: &mut Emit, i: Inst, image: Image, lod_bias: bool) -> Step {
     let tys: Vec<Type> = e.s.results(i).iter().map(|&r| e.s.ty(r)).collect();
     let mut l = Lookup::new(e, i, image);
     let mut changed = false;
+    if lod_bias && l.op != Op::TexGather && resource(e.s, l.args[1]).is_some() {
+        changed = true;
+        add_lod_bias(e, &mut l);
+    }
     if image.dim == Dim::D1 {
         changed = true;
         // The middle of the only row.

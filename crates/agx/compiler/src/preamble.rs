@@ -9,6 +9,8 @@ use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::{Access, Attrs, Inst, Op, Props, Region, Shader, Type, Value};
 use tepui_passes::uniformity::{is_always_there, is_uniform_builtin};
 
+use crate::uniforms::Source;
+
 /// What moves to the preamble.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
@@ -59,6 +61,7 @@ fn kind(s: &Shader, i: Inst, kinds: &SecondaryMap<Value, Kind>, top: bool) -> Ki
             if known { Kind::Free } else { Kind::Varying }
         }
         (Op::LoadBuiltin, Attrs::Builtin(b)) if is_uniform_builtin(b) => Kind::Free,
+        (Op::LoadGlobal, _) if Source::of_descriptor_load(s, i).is_some() => Kind::Free,
         (Op::LoadGlobal | Op::LoadBuffer, Attrs::Mem(m))
             if (top || from_descriptor(s, i) || is_always_there(s, i))
                 && m.access.contains(Access::CONST)

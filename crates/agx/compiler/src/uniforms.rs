@@ -7,6 +7,7 @@ use crate::varyings::Varying;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use tepui_agx_isa::operand::UNIFORM_HALVES;
+use tepui_ir::{Access, Attrs, Inst, Op, Resource, Shader};
 
 /// Half-uniforms that memory instructions can take an address from.
 /// source: Mesa, agx_lower_uniform_sources.c
@@ -52,6 +53,19 @@ pub enum Source {
         binding: u32,
         /// Array element.
         element: u32,
+    },
+    /// Bytes of the row that describes an image or sampler ([`crate::descriptor`]).
+    DescriptorBytes {
+        /// Descriptor set.
+        set: u32,
+        /// Binding.
+        binding: u32,
+        /// Array element.
+        element: u32,
+        /// First byte in the row, a multiple of 4.
+        byte: u8,
+        /// Half-uniforms: 1 or 2.
+        halves: u8,
     },
     /// Number of workgroups in one direction, 32 bits.
     NumWorkgroups {
@@ -150,8 +164,36 @@ impl Source {
             | Source::FirstFan
             | Source::SampleMask => 1,
             Source::Preamble { halves, .. } => halves as u16,
+            Source::DescriptorBytes { halves, .. } => halves as u16,
             _ => 2,
         }
+    }
+
+    /// The place in a known descriptor that a load reads, if it is one: uniforms are loaded from there without a thread.
+    #[must_use]
+    pub fn of_descriptor_load(s: &Shader, i: Inst) -> Option<Source> {
+        let (Op::LoadGlobal, Attrs::Mem(mem), &[address]) =
+            (s.insts[i].op, s.insts[i].attrs, s.args(i))
+        else {
+            return None;
+        };
+        let ty = s.ty(s.result(i));
+        let address = s.def_inst(address).filter(|&d| s.insts[d].op == Op::DescriptorAddress)?;
+        let handle = s.def_inst(s.arg(address, 0))?;
+        let (Op::Descriptor, Attrs::Res(r, _)) = (s.insts[handle].op, s.insts[handle].attrs) else {
+            return None;
+        };
+        let element = u32::try_from(s.as_const(s.arg(handle, 0))?).ok()?;
+        let byte = u8::try_from(mem.offset).ok().filter(|b| b % 4 == 0)?;
+        let is_constant =
+            mem.access.contains(Access::CONST) && !mem.access.contains(Access::VOLATILE);
+        let halves = match (ty.comps(), ty.bits()) {
+            (1, 16) => 1,
+            (1, 32) => 2,
+            _ => return None,
+        };
+        let Resource { set, binding, .. } = s.resources[r];
+        is_constant.then_some(Source::DescriptorBytes { set, binding, element, byte, halves })
     }
 
     /// What its place is a multiple of, in half-uniforms.

@@ -49,6 +49,8 @@ pub struct Sampler {
     pub bytes: [u8; 8],
     /// Its number in the heap.
     pub number: u16,
+    /// The bias of the level of detail, as a 16-bit float.
+    pub lod_bias: u16,
     /// The device, to give the number back to.
     pub device: std::sync::Arc<crate::device::Device>,
 }
@@ -476,6 +478,7 @@ pub fn write(ty: DescriptorType, d: &Descriptor<'_, Agx>, out: &mut [u8]) {
                 }
                 if let Some(s) = sampler {
                     put(out, rows::SAMPLER_B, &s.number.to_le_bytes());
+                    put(out, rows::LOD_BIAS_B, &s.lod_bias.to_le_bytes());
                     put(out, SAMPLER_STATE_B, &s.bytes);
                 }
             }

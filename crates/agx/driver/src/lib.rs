@@ -195,7 +195,8 @@ impl Backend for Agx {
     fn sampler(device: &Arc<Device>, info: &SamplerInfo) -> Result<descriptor::Sampler> {
         let bytes = descriptor::sampler(info)?;
         let number = device.add_sampler(&bytes)?;
-        Ok(descriptor::Sampler { bytes, number, device: device.clone() })
+        let lod_bias = half::f16::from_f32(info.core.mip_lod_bias).to_bits();
+        Ok(descriptor::Sampler { bytes, number, lod_bias, device: device.clone() })
     }
 
     fn descriptor_size(ty: DescriptorType) -> u32 {

@@ -4,9 +4,10 @@
 
 use tepui_agx_chips::Chip;
 use tepui_agx_layout::Tiling;
-use tepui_vulkan::backend::PhysicalInfo;
+use tepui_vulkan::backend::{MAX_PLANES, PhysicalInfo};
 use tepui_vulkan::chain::Answers;
 use tepui_vulkan::command::{MAX_PUSH, MAX_SETS};
+use tepui_vulkan::promoted::{Features, Properties};
 use tepui_vulkan::vk::{self, TRUE};
 
 use crate::format;
@@ -48,6 +49,7 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_external_semaphore_fd", 1),
     ("VK_KHR_format_feature_flags2", 2),
     ("VK_KHR_get_memory_requirements2", 1),
+    ("VK_KHR_global_priority", 1),
     ("VK_KHR_image_format_list", 1),
     ("VK_KHR_imageless_framebuffer", 1),
     ("VK_KHR_index_type_uint8", 1),
@@ -57,6 +59,8 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_maintenance2", 1),
     ("VK_KHR_maintenance3", 1),
     ("VK_KHR_maintenance4", 2),
+    ("VK_KHR_maintenance5", 1),
+    ("VK_KHR_maintenance6", 1),
     ("VK_KHR_map_memory2", 1),
     ("VK_KHR_multiview", 1),
     ("VK_KHR_pipeline_library", 1),
@@ -66,11 +70,14 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_sampler_ycbcr_conversion", 14),
     ("VK_KHR_separate_depth_stencil_layouts", 1),
     ("VK_KHR_shader_draw_parameters", 1),
+    ("VK_KHR_shader_expect_assume", 1),
     ("VK_KHR_shader_float16_int8", 1),
     ("VK_KHR_shader_float_controls", 4),
+    ("VK_KHR_shader_float_controls2", 1),
     ("VK_KHR_shader_integer_dot_product", 1),
     ("VK_KHR_shader_non_semantic_info", 1),
     ("VK_KHR_shader_subgroup_extended_types", 1),
+    ("VK_KHR_shader_subgroup_rotate", 2),
     ("VK_KHR_shader_terminate_invocation", 1),
     ("VK_KHR_spirv_1_4", 1),
     ("VK_KHR_storage_buffer_storage_class", 1),
@@ -89,7 +96,11 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_descriptor_indexing", 2),
     ("VK_EXT_extended_dynamic_state", 1),
     ("VK_EXT_extended_dynamic_state2", 1),
+    ("VK_EXT_extended_dynamic_state3", 2),
     ("VK_EXT_external_memory_dma_buf", 1),
+    ("VK_EXT_global_priority", 2),
+    ("VK_EXT_global_priority_query", 1),
+    ("VK_EXT_graphics_pipeline_library", 1),
     ("VK_EXT_host_image_copy", 1),
     ("VK_EXT_host_query_reset", 1),
     ("VK_EXT_image_drm_format_modifier", 2),
@@ -276,111 +287,142 @@ fn features() -> vk::PhysicalDeviceFeatures {
     }
 }
 
+/// A structure of features with these ones on.
+macro_rules! on {
+    ($Type:ident { $($field:ident),* $(,)? }) => {
+        vk::$Type { $($field: TRUE,)* ..Default::default() }
+    };
+}
+
+/// Features of extensions that no core version took over.
 macro_rules! answer {
     ($to:expr, $($Type:ident { $($field:ident),* $(,)? })*) => {
         // SAFETY: feature structures of the registry have truth values only.
-        unsafe { $($to.add(vk::$Type { $($field: TRUE,)* ..Default::default() });)* }
+        unsafe { $($to.add(on!($Type { $($field),* }));)* }
     };
 }
 
 fn feature_chain() -> Answers {
-    let mut a = Answers::default();
+    let core = Features {
+        v11: on!(PhysicalDeviceVulkan11Features {
+            storage_buffer_16bit_access,
+            uniform_and_storage_buffer_16bit_access,
+            storage_push_constant16,
+            multiview,
+            variable_pointers_storage_buffer,
+            variable_pointers,
+            sampler_ycbcr_conversion,
+            shader_draw_parameters,
+        }),
+        v12: on!(PhysicalDeviceVulkan12Features {
+            sampler_mirror_clamp_to_edge,
+            draw_indirect_count,
+            storage_buffer_8bit_access,
+            uniform_and_storage_buffer_8bit_access,
+            storage_push_constant8,
+            shader_float16,
+            shader_int8,
+            descriptor_indexing,
+            shader_input_attachment_array_dynamic_indexing,
+            shader_uniform_texel_buffer_array_dynamic_indexing,
+            shader_storage_texel_buffer_array_dynamic_indexing,
+            shader_uniform_buffer_array_non_uniform_indexing,
+            shader_sampled_image_array_non_uniform_indexing,
+            shader_storage_buffer_array_non_uniform_indexing,
+            shader_storage_image_array_non_uniform_indexing,
+            shader_input_attachment_array_non_uniform_indexing,
+            shader_uniform_texel_buffer_array_non_uniform_indexing,
+            shader_storage_texel_buffer_array_non_uniform_indexing,
+            descriptor_binding_uniform_buffer_update_after_bind,
+            descriptor_binding_sampled_image_update_after_bind,
+            descriptor_binding_storage_image_update_after_bind,
+            descriptor_binding_storage_buffer_update_after_bind,
+            descriptor_binding_uniform_texel_buffer_update_after_bind,
+            descriptor_binding_storage_texel_buffer_update_after_bind,
+            descriptor_binding_update_unused_while_pending,
+            descriptor_binding_partially_bound,
+            descriptor_binding_variable_descriptor_count,
+            runtime_descriptor_array,
+            scalar_block_layout,
+            imageless_framebuffer,
+            uniform_buffer_standard_layout,
+            shader_subgroup_extended_types,
+            separate_depth_stencil_layouts,
+            host_query_reset,
+            timeline_semaphore,
+            buffer_device_address,
+            vulkan_memory_model,
+            vulkan_memory_model_device_scope,
+            shader_output_viewport_index,
+            shader_output_layer,
+            subgroup_broadcast_dynamic_id,
+        }),
+        v13: on!(PhysicalDeviceVulkan13Features {
+            robust_image_access,
+            inline_uniform_block,
+            descriptor_binding_inline_uniform_block_update_after_bind,
+            pipeline_creation_cache_control,
+            private_data,
+            shader_demote_to_helper_invocation,
+            shader_terminate_invocation,
+            subgroup_size_control,
+            compute_full_subgroups,
+            synchronization2,
+            texture_compression_astc_hdr,
+            shader_zero_initialize_workgroup_memory,
+            dynamic_rendering,
+            shader_integer_dot_product,
+            maintenance4,
+        }),
+        v14: on!(PhysicalDeviceVulkan14Features {
+            global_priority_query,
+            shader_subgroup_rotate,
+            shader_subgroup_rotate_clustered,
+            shader_float_controls2,
+            shader_expect_assume,
+            bresenham_lines,
+            vertex_attribute_instance_rate_divisor,
+            vertex_attribute_instance_rate_zero_divisor,
+            index_type_uint8,
+            dynamic_rendering_local_read,
+            maintenance5,
+            maintenance6,
+            pipeline_robustness,
+            host_image_copy,
+            push_descriptor,
+        }),
+    };
+    let mut a = core.answers();
     answer! { a,
-        PhysicalDeviceVulkan11Features {
-            storage_buffer_16bit_access, uniform_and_storage_buffer_16bit_access, storage_push_constant16, multiview,
-            variable_pointers_storage_buffer, variable_pointers, sampler_ycbcr_conversion, shader_draw_parameters,
-        }
-        PhysicalDevice16BitStorageFeatures { storage_buffer_16bit_access, uniform_and_storage_buffer_16bit_access, storage_push_constant16 }
-        PhysicalDeviceMultiviewFeatures { multiview }
-        PhysicalDeviceVariablePointersFeatures { variable_pointers_storage_buffer, variable_pointers }
-        PhysicalDeviceProtectedMemoryFeatures {}
-        PhysicalDeviceSamplerYcbcrConversionFeatures { sampler_ycbcr_conversion }
-        PhysicalDeviceShaderDrawParametersFeatures { shader_draw_parameters }
-        PhysicalDeviceVulkan12Features {
-            sampler_mirror_clamp_to_edge, draw_indirect_count, storage_buffer_8bit_access,
-            uniform_and_storage_buffer_8bit_access, storage_push_constant8, shader_float16, shader_int8, descriptor_indexing,
-            shader_input_attachment_array_dynamic_indexing, shader_uniform_texel_buffer_array_dynamic_indexing,
-            shader_storage_texel_buffer_array_dynamic_indexing, shader_uniform_buffer_array_non_uniform_indexing,
-            shader_sampled_image_array_non_uniform_indexing, shader_storage_buffer_array_non_uniform_indexing,
-            shader_storage_image_array_non_uniform_indexing, shader_input_attachment_array_non_uniform_indexing,
-            shader_uniform_texel_buffer_array_non_uniform_indexing, shader_storage_texel_buffer_array_non_uniform_indexing,
-            descriptor_binding_uniform_buffer_update_after_bind, descriptor_binding_sampled_image_update_after_bind,
-            descriptor_binding_storage_image_update_after_bind, descriptor_binding_storage_buffer_update_after_bind,
-            descriptor_binding_uniform_texel_buffer_update_after_bind, descriptor_binding_storage_texel_buffer_update_after_bind,
-            descriptor_binding_update_unused_while_pending, descriptor_binding_partially_bound,
-            descriptor_binding_variable_descriptor_count, runtime_descriptor_array, scalar_block_layout, imageless_framebuffer,
-            uniform_buffer_standard_layout, shader_subgroup_extended_types, separate_depth_stencil_layouts, host_query_reset,
-            timeline_semaphore, buffer_device_address, vulkan_memory_model, vulkan_memory_model_device_scope,
-            shader_output_viewport_index, shader_output_layer, subgroup_broadcast_dynamic_id,
-        }
-        PhysicalDevice8BitStorageFeatures { storage_buffer_8bit_access, uniform_and_storage_buffer_8bit_access, storage_push_constant8 }
-        PhysicalDeviceShaderAtomicInt64Features {}
-        PhysicalDeviceShaderFloat16Int8Features { shader_float16, shader_int8 }
-        PhysicalDeviceDescriptorIndexingFeatures {
-            shader_input_attachment_array_dynamic_indexing, shader_uniform_texel_buffer_array_dynamic_indexing,
-            shader_storage_texel_buffer_array_dynamic_indexing, shader_uniform_buffer_array_non_uniform_indexing,
-            shader_sampled_image_array_non_uniform_indexing, shader_storage_buffer_array_non_uniform_indexing,
-            shader_storage_image_array_non_uniform_indexing, shader_input_attachment_array_non_uniform_indexing,
-            shader_uniform_texel_buffer_array_non_uniform_indexing, shader_storage_texel_buffer_array_non_uniform_indexing,
-            descriptor_binding_uniform_buffer_update_after_bind, descriptor_binding_sampled_image_update_after_bind,
-            descriptor_binding_storage_image_update_after_bind, descriptor_binding_storage_buffer_update_after_bind,
-            descriptor_binding_uniform_texel_buffer_update_after_bind, descriptor_binding_storage_texel_buffer_update_after_bind,
-            descriptor_binding_update_unused_while_pending, descriptor_binding_partially_bound,
-            descriptor_binding_variable_descriptor_count, runtime_descriptor_array,
-        }
-        PhysicalDeviceScalarBlockLayoutFeatures { scalar_block_layout }
-        PhysicalDeviceImagelessFramebufferFeatures { imageless_framebuffer }
-        PhysicalDeviceUniformBufferStandardLayoutFeatures { uniform_buffer_standard_layout }
-        PhysicalDeviceShaderSubgroupExtendedTypesFeatures { shader_subgroup_extended_types }
-        PhysicalDeviceSeparateDepthStencilLayoutsFeatures { separate_depth_stencil_layouts }
-        PhysicalDeviceHostQueryResetFeatures { host_query_reset }
-        PhysicalDeviceTimelineSemaphoreFeatures { timeline_semaphore }
-        PhysicalDeviceBufferDeviceAddressFeatures { buffer_device_address }
-        PhysicalDeviceVulkanMemoryModelFeatures { vulkan_memory_model, vulkan_memory_model_device_scope }
-        PhysicalDeviceVulkan13Features {
-            robust_image_access, inline_uniform_block, descriptor_binding_inline_uniform_block_update_after_bind,
-            pipeline_creation_cache_control, private_data, shader_demote_to_helper_invocation, shader_terminate_invocation,
-            subgroup_size_control, compute_full_subgroups, synchronization2, texture_compression_astc_hdr,
-            shader_zero_initialize_workgroup_memory, dynamic_rendering, shader_integer_dot_product, maintenance4,
-        }
-        PhysicalDeviceImageRobustnessFeatures { robust_image_access }
-        PhysicalDeviceInlineUniformBlockFeatures { inline_uniform_block, descriptor_binding_inline_uniform_block_update_after_bind }
-        PhysicalDevicePipelineCreationCacheControlFeatures { pipeline_creation_cache_control }
-        PhysicalDevicePrivateDataFeatures { private_data }
-        PhysicalDeviceShaderDemoteToHelperInvocationFeatures { shader_demote_to_helper_invocation }
-        PhysicalDeviceShaderTerminateInvocationFeatures { shader_terminate_invocation }
-        PhysicalDeviceSubgroupSizeControlFeatures { subgroup_size_control, compute_full_subgroups }
-        PhysicalDeviceSynchronization2Features { synchronization2 }
-        PhysicalDeviceTextureCompressionASTCHDRFeatures { texture_compression_astc_hdr }
-        PhysicalDeviceZeroInitializeWorkgroupMemoryFeatures { shader_zero_initialize_workgroup_memory }
-        PhysicalDeviceDynamicRenderingFeatures { dynamic_rendering }
-        PhysicalDeviceShaderIntegerDotProductFeatures { shader_integer_dot_product }
-        PhysicalDeviceMaintenance4Features { maintenance4 }
         PhysicalDeviceRobustness2FeaturesKHR { robust_buffer_access2, robust_image_access2, null_descriptor }
         PhysicalDeviceExtendedDynamicStateFeaturesEXT { extended_dynamic_state }
         PhysicalDeviceExtendedDynamicState2FeaturesEXT { extended_dynamic_state2, extended_dynamic_state2_logic_op }
+        PhysicalDeviceExtendedDynamicState3FeaturesEXT {
+            extended_dynamic_state_3depth_clamp_enable, extended_dynamic_state3_polygon_mode,
+            extended_dynamic_state3_rasterization_samples, extended_dynamic_state3_sample_mask,
+            extended_dynamic_state3_alpha_to_coverage_enable, extended_dynamic_state3_alpha_to_one_enable,
+            extended_dynamic_state3_logic_op_enable, extended_dynamic_state3_color_blend_enable,
+            extended_dynamic_state3_color_blend_equation, extended_dynamic_state3_color_write_mask,
+            extended_dynamic_state_3depth_clip_enable, extended_dynamic_state3_provoking_vertex_mode,
+            extended_dynamic_state3_line_rasterization_mode, extended_dynamic_state3_line_stipple_enable,
+            extended_dynamic_state_3depth_clip_negative_one_to_one,
+        }
+        PhysicalDeviceGraphicsPipelineLibraryFeaturesEXT { graphics_pipeline_library }
         PhysicalDeviceVertexInputDynamicStateFeaturesEXT { vertex_input_dynamic_state }
         PhysicalDeviceColorWriteEnableFeaturesEXT { color_write_enable }
         PhysicalDeviceDepthClipEnableFeaturesEXT { depth_clip_enable }
         PhysicalDeviceDepthClipControlFeaturesEXT { depth_clip_control }
         PhysicalDeviceProvokingVertexFeaturesEXT { provoking_vertex_last }
-        PhysicalDeviceVertexAttributeDivisorFeatures { vertex_attribute_instance_rate_divisor, vertex_attribute_instance_rate_zero_divisor }
-        PhysicalDeviceIndexTypeUint8Features { index_type_uint8 }
         PhysicalDeviceMultiDrawFeaturesEXT { multi_draw }
-        PhysicalDevicePipelineRobustnessFeatures { pipeline_robustness }
         PhysicalDeviceNonSeamlessCubeMapFeaturesEXT { non_seamless_cube_map }
         PhysicalDevice4444FormatsFeaturesEXT { format_a4_r4_g4_b4, format_a4_b4_g4_r4 }
         PhysicalDeviceTexelBufferAlignmentFeaturesEXT { texel_buffer_alignment }
-        PhysicalDeviceDynamicRenderingLocalReadFeatures { dynamic_rendering_local_read }
         PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT { primitive_topology_list_restart }
-        PhysicalDeviceHostImageCopyFeatures { host_image_copy }
-        PhysicalDeviceLineRasterizationFeatures { bresenham_lines }
     }
     a
 }
 
 fn property_chain(chip: &Chip) -> Answers {
-    let mut a = Answers::default();
     let samples = vk::SampleCountFlags::_1 | vk::SampleCountFlags::_2 | vk::SampleCountFlags::_4;
     let depth_modes = vk::ResolveModeFlags::SAMPLE_ZERO
         | vk::ResolveModeFlags::AVERAGE
@@ -398,6 +440,8 @@ fn property_chain(chip: &Chip) -> Answers {
         | vk::SubgroupFeatureFlags::SHUFFLE
         | vk::SubgroupFeatureFlags::SHUFFLE_RELATIVE
         | vk::SubgroupFeatureFlags::CLUSTERED
+        | vk::SubgroupFeatureFlags::ROTATE
+        | vk::SubgroupFeatureFlags::ROTATE_CLUSTERED
         | vk::SubgroupFeatureFlags::QUAD;
     let uuid = uuid(chip);
     let name = |s: &str| vk::StringArray::from_bytes(s.as_bytes());
@@ -406,9 +450,8 @@ fn property_chain(chip: &Chip) -> Answers {
     // The suite that the figures in docs/conformance.md are of. Clients hide drivers that name none.
     let conformance = vk::ConformanceVersion { major: 1, minor: 3, subminor: 0, patch: 0 };
     let independence = vk::ShaderFloatControlsIndependence::ALL;
-    // SAFETY: these structures hold no pointers.
-    unsafe {
-        a.add(vk::PhysicalDeviceVulkan11Properties {
+    let core = Properties {
+        v11: vk::PhysicalDeviceVulkan11Properties {
             device_uuid: uuid,
             driver_uuid: uuid,
             subgroup_size: 32,
@@ -421,35 +464,8 @@ fn property_chain(chip: &Chip) -> Answers {
             max_per_set_descriptors: 1 << 24,
             max_memory_allocation_size: MAX_MEMORY,
             ..Default::default()
-        });
-        a.add(vk::PhysicalDeviceIDProperties {
-            device_uuid: uuid,
-            driver_uuid: uuid,
-            ..Default::default()
-        });
-        a.add(vk::PhysicalDeviceSubgroupProperties {
-            subgroup_size: 32,
-            supported_stages: stages,
-            supported_operations: operations,
-            quad_operations_in_all_stages: TRUE,
-            ..Default::default()
-        });
-        a.add(vk::PhysicalDevicePointClippingProperties {
-            point_clipping_behavior: vk::PointClippingBehavior::USER_CLIP_PLANES_ONLY,
-            ..Default::default()
-        });
-        a.add(vk::PhysicalDeviceMultiviewProperties {
-            max_multiview_view_count: 32,
-            max_multiview_instance_index: u32::MAX,
-            ..Default::default()
-        });
-        a.add(vk::PhysicalDeviceProtectedMemoryProperties::default());
-        a.add(vk::PhysicalDeviceMaintenance3Properties {
-            max_per_set_descriptors: 1 << 24,
-            max_memory_allocation_size: MAX_MEMORY,
-            ..Default::default()
-        });
-        a.add(vk::PhysicalDeviceVulkan12Properties {
+        },
+        v12: vk::PhysicalDeviceVulkan12Properties {
             driver_id: vk::DriverId::from_raw(0),
             driver_name: name("Tepui AGX"),
             driver_info: info(driver_info),
@@ -494,65 +510,8 @@ fn property_chain(chip: &Chip) -> Answers {
             max_timeline_semaphore_value_difference: u64::MAX,
             framebuffer_integer_color_sample_counts: samples,
             ..Default::default()
-        });
-        a.add(vk::PhysicalDeviceDriverProperties {
-            driver_id: vk::DriverId::from_raw(0),
-            driver_name: name("Tepui AGX"),
-            driver_info: info(driver_info),
-            conformance_version: conformance,
-            ..Default::default()
-        });
-        a.add(vk::PhysicalDeviceFloatControlsProperties {
-            denorm_behavior_independence: independence,
-            rounding_mode_independence: independence,
-            shader_signed_zero_inf_nan_preserve_float16: TRUE,
-            shader_signed_zero_inf_nan_preserve_float32: TRUE,
-            shader_signed_zero_inf_nan_preserve_float64: TRUE,
-            shader_denorm_preserve_float16: TRUE,
-            shader_denorm_preserve_float64: TRUE,
-            shader_denorm_flush_to_zero_float32: TRUE,
-            shader_rounding_mode_rte_float16: TRUE,
-            shader_rounding_mode_rte_float32: TRUE,
-            shader_rounding_mode_rte_float64: TRUE,
-            ..Default::default()
-        });
-        a.add(vk::PhysicalDeviceDescriptorIndexingProperties {
-            max_update_after_bind_descriptors_in_all_pools: u32::MAX,
-            shader_uniform_buffer_array_non_uniform_indexing_native: TRUE,
-            shader_sampled_image_array_non_uniform_indexing_native: TRUE,
-            shader_storage_buffer_array_non_uniform_indexing_native: TRUE,
-            shader_storage_image_array_non_uniform_indexing_native: TRUE,
-            shader_input_attachment_array_non_uniform_indexing_native: TRUE,
-            robust_buffer_access_update_after_bind: TRUE,
-            max_per_stage_descriptor_update_after_bind_samplers: MAX_DESCRIPTORS,
-            max_per_stage_descriptor_update_after_bind_uniform_buffers: MAX_DESCRIPTORS,
-            max_per_stage_descriptor_update_after_bind_storage_buffers: MAX_DESCRIPTORS,
-            max_per_stage_descriptor_update_after_bind_sampled_images: MAX_DESCRIPTORS,
-            max_per_stage_descriptor_update_after_bind_storage_images: MAX_DESCRIPTORS,
-            max_per_stage_descriptor_update_after_bind_input_attachments: MAX_DESCRIPTORS,
-            max_per_stage_update_after_bind_resources: u32::MAX,
-            max_descriptor_set_update_after_bind_samplers: MAX_DESCRIPTORS,
-            max_descriptor_set_update_after_bind_uniform_buffers: MAX_DESCRIPTORS,
-            max_descriptor_set_update_after_bind_uniform_buffers_dynamic: MAX_DYNAMIC,
-            max_descriptor_set_update_after_bind_storage_buffers: MAX_DESCRIPTORS,
-            max_descriptor_set_update_after_bind_storage_buffers_dynamic: MAX_DYNAMIC,
-            max_descriptor_set_update_after_bind_sampled_images: MAX_DESCRIPTORS,
-            max_descriptor_set_update_after_bind_storage_images: MAX_DESCRIPTORS,
-            max_descriptor_set_update_after_bind_input_attachments: MAX_DESCRIPTORS,
-            ..Default::default()
-        });
-        a.add(vk::PhysicalDeviceDepthStencilResolveProperties {
-            supported_depth_resolve_modes: depth_modes,
-            supported_stencil_resolve_modes: stencil_modes,
-            independent_resolve_none: TRUE,
-            independent_resolve: TRUE,
-            ..Default::default()
-        });
-        a.add(vk::PhysicalDeviceTimelineSemaphoreProperties {
-            max_timeline_semaphore_value_difference: u64::MAX,
-            ..Default::default()
-        });
-        a.add(vk::PhysicalDeviceVulkan13Properties {
+        },
+        v13: vk::PhysicalDeviceVulkan13Properties {
             min_subgroup_size: 32,
             max_subgroup_size: 32,
             max_compute_workgroup_subgroups: 32,
@@ -567,36 +526,27 @@ fn property_chain(chip: &Chip) -> Answers {
             uniform_texel_buffer_offset_alignment_bytes: 16,
             max_buffer_size: MAX_MEMORY,
             ..Default::default()
-        });
-        a.add(vk::PhysicalDeviceSubgroupSizeControlProperties {
-            min_subgroup_size: 32,
-            max_subgroup_size: 32,
-            max_compute_workgroup_subgroups: 32,
-            required_subgroup_size_stages: vk::ShaderStageFlags::COMPUTE,
-            ..Default::default()
-        });
-        a.add(vk::PhysicalDeviceInlineUniformBlockProperties {
-            max_inline_uniform_block_size: 1 << 16,
-            max_per_stage_descriptor_inline_uniform_blocks: 32,
-            max_per_stage_descriptor_update_after_bind_inline_uniform_blocks: 32,
-            max_descriptor_set_inline_uniform_blocks: 192,
-            max_descriptor_set_update_after_bind_inline_uniform_blocks: 192,
-            ..Default::default()
-        });
-        a.add(vk::PhysicalDeviceShaderIntegerDotProductProperties::default());
-        a.add(vk::PhysicalDeviceTexelBufferAlignmentProperties {
-            storage_texel_buffer_offset_alignment_bytes: 16,
-            uniform_texel_buffer_offset_alignment_bytes: 16,
-            ..Default::default()
-        });
-        a.add(vk::PhysicalDeviceMaintenance4Properties {
-            max_buffer_size: MAX_MEMORY,
-            ..Default::default()
-        });
-        a.add(vk::PhysicalDevicePushDescriptorProperties {
+        },
+        v14: vk::PhysicalDeviceVulkan14Properties {
+            line_sub_pixel_precision_bits: 8,
+            max_vertex_attrib_divisor: u32::MAX,
+            supports_non_zero_first_instance: TRUE,
             max_push_descriptors: 32,
+            dynamic_rendering_local_read_depth_stencil_attachments: TRUE,
+            dynamic_rendering_local_read_multisampled_attachments: TRUE,
+            depth_stencil_swizzle_one_support: TRUE,
+            block_texel_view_compatible_multiple_layers: TRUE,
+            max_combined_image_sampler_descriptor_count: MAX_PLANES as u32,
+            default_robustness_storage_buffers: vk::PipelineRobustnessBufferBehavior::DISABLED,
+            default_robustness_uniform_buffers: vk::PipelineRobustnessBufferBehavior::DISABLED,
+            default_robustness_vertex_inputs: vk::PipelineRobustnessBufferBehavior::DISABLED,
+            default_robustness_images: vk::PipelineRobustnessImageBehavior::ROBUST_IMAGE_ACCESS_2,
             ..Default::default()
-        });
+        },
+    };
+    let mut a = core.answers();
+    // SAFETY: these structures hold no pointers.
+    unsafe {
         a.add(vk::PhysicalDeviceRobustness2PropertiesKHR {
             robust_storage_buffer_access_size_alignment: 4,
             robust_uniform_buffer_access_size_alignment: 64,
@@ -606,28 +556,14 @@ fn property_chain(chip: &Chip) -> Answers {
             provoking_vertex_mode_per_pipeline: TRUE,
             ..Default::default()
         });
-        a.add(vk::PhysicalDeviceVertexAttributeDivisorProperties {
-            max_vertex_attrib_divisor: u32::MAX,
-            supports_non_zero_first_instance: TRUE,
-            ..Default::default()
-        });
-        a.add(vk::PhysicalDeviceVertexAttributeDivisorPropertiesEXT {
-            max_vertex_attrib_divisor: u32::MAX,
+        a.add(vk::PhysicalDeviceGraphicsPipelineLibraryPropertiesEXT {
+            // Draws compile what a link leaves open.
+            graphics_pipeline_library_fast_linking: 0,
+            graphics_pipeline_library_independent_interpolation_decoration: TRUE,
             ..Default::default()
         });
         a.add(vk::PhysicalDeviceMultiDrawPropertiesEXT {
             max_multi_draw_count: 65535,
-            ..Default::default()
-        });
-        a.add(vk::PhysicalDeviceLineRasterizationProperties {
-            line_sub_pixel_precision_bits: 8,
-            ..Default::default()
-        });
-        a.add(vk::PhysicalDevicePipelineRobustnessProperties {
-            default_robustness_storage_buffers: vk::PipelineRobustnessBufferBehavior::DISABLED,
-            default_robustness_uniform_buffers: vk::PipelineRobustnessBufferBehavior::DISABLED,
-            default_robustness_vertex_inputs: vk::PipelineRobustnessBufferBehavior::DISABLED,
-            default_robustness_images: vk::PipelineRobustnessImageBehavior::ROBUST_IMAGE_ACCESS_2,
             ..Default::default()
         });
     }
@@ -671,7 +607,7 @@ pub fn info(chip: &'static Chip) -> PhysicalInfo {
     let device_name = format!("{} ({}{}, Tepui)", chip.name, "G", chip.generation);
     PhysicalInfo {
         properties: vk::PhysicalDeviceProperties {
-            api_version: vk::make_version(1, 3, 309),
+            api_version: vk::make_version(1, 4, 309),
             driver_version: vk::make_version(0, 1, 0),
             vendor_id: VENDOR,
             device_id: chip.soc,

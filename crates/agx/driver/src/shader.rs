@@ -174,6 +174,16 @@ impl Recipe {
                     }
                     None => Value::Source(Source::Constant { bits: 0 }),
                 },
+                Source::DescriptorBytes { set, binding, element, byte, .. } => {
+                    match places.get(set, binding) {
+                        Some(b) => {
+                            let offset = b.offset + element * b.stride + u32::from(byte);
+                            r.uniforms.push(from(set, offset));
+                            continue;
+                        }
+                        None => Value::Source(Source::Constant { bits: 0 }),
+                    }
+                }
                 Source::BufferTable { set, binding } => match places.get(set, binding) {
                     Some(Place { dynamic: Some(first), .. }) => {
                         Value::DynamicTable { set: set as u8, first }
@@ -294,6 +304,8 @@ pub struct VertexKey {
     pub attributes: Vec<Option<Attribute>>,
     /// The draw is repeated for each view.
     pub multiview: bool,
+    /// Depth in clip space goes from -w to w.
+    pub negative_one_to_one: bool,
 }
 
 /// What a fragment variant is compiled for.
@@ -433,17 +445,10 @@ impl Shader {
                 let mask = tepui_ir::Attrs::Builtin(tepui_ir::Builtin::SampleMask);
                 s.insts[i].op == tepui_ir::Op::LoadBuiltin && s.insts[i].attrs == mask
             });
-        let mut inputs = 0u32;
-        if ir.info.stage == Stage::Vertex {
-            ir.walk(|s, _, i| {
-                let d = &s.insts[i];
-                if let (tepui_ir::Op::LoadInput, tepui_ir::Attrs::Io(slot)) = (d.op, d.attrs)
-                    && let tepui_ir::IoLoc::Location(n) = slot.loc
-                {
-                    inputs |= 1u32.checked_shl(u32::from(n)).unwrap_or(0);
-                }
-            });
-        }
+        let inputs = match ir.info.stage {
+            Stage::Vertex => tepui_agx_compiler::abi::input_locations(&ir),
+            _ => 0,
+        };
         let shader =
             Shader { device: device.clone(), ir, places, robust, variants, inputs, reads_coverage };
         if shader.ir.info.stage == Stage::Compute {
@@ -454,7 +459,7 @@ impl Shader {
 
     fn compile(&self, interface: &Interface) -> Result<Arc<Variant>> {
         let mut ir = self.ir.clone();
-        let options = Options { robust: self.robust, ..Options::default() };
+        let options = Options { robust: self.robust, lod_bias: true, ..Options::default() };
         let p = tepui_agx_compiler::compile_as(&mut ir, &options, interface, &mut |_, _| {})
             .map_err(|e| compile_error(&e))?;
         let device = self
@@ -490,6 +495,7 @@ impl Shader {
             attributes: Attributes::Fetch(key.attributes.clone()),
             results: VertexResults::Store,
             multiview: key.multiview,
+            negative_one_to_one: key.negative_one_to_one,
         }))?;
         Ok(map
             .write()

@@ -109,18 +109,13 @@ pub fn cull(s: &GraphicsState, provoking: u8, samples: u8) -> ppp::Cull {
 pub fn viewport(s: &GraphicsState, k: usize) -> ppp::Viewport {
     let v = s.viewports[k];
     let (near, far) = (v.min_depth, v.max_depth);
-    // Depth in clip space from -w to w is brought to 0 to w by the transform. source: Mesa, hk_flush_vp_state
-    let (translate_z, scale_z) = match s.negative_one_to_one {
-        true => (0.5 * (near + far), 0.5 * (far - near)),
-        false => (near, far - near),
-    };
     ppp::Viewport {
         translate_x: v.x + v.width / 2.0,
         scale_x: v.width / 2.0,
         translate_y: v.y + v.height / 2.0,
         scale_y: v.height / 2.0,
-        translate_z,
-        scale_z,
+        translate_z: near,
+        scale_z: far - near,
     }
 }
 

@@ -20,8 +20,8 @@ macro_rules! image_ops { ([$($acc:tt)*] $($rest:ident)*) => { chain! { [$($acc)*
     TexLevels "tex_levels" (H) -> (S32) : Image [PURE] = Fold::None;
     /// Number of samples: (image).
     ImageSamples "image_samples" (H) -> (S32) : Image [PURE] = Fold::None;
-    /// Level of detail that an implicit lookup would use, clamped and unclamped, b32x2: (texture, sampler, coordinates without layer).
-    TexQueryLod "tex_query_lod" (H, H, Any) -> (V2) : Image [PURE, CONVERGENT] = Fold::None;
+    /// Level of detail that an implicit lookup would use, clamped and unclamped, b32x2: (texture, sampler, coordinates without layer, optional bias).
+    TexQueryLod "tex_query_lod" (H, H, Any, Rest) -> (V2) : Image [PURE, CONVERGENT] = Fold::None;
     /// Reads a storage image (four components): (image, coordinates, optional sample).
     ImageLoad "image_load" (H, Any, Rest) -> (Any) : Image [READS] = Fold::None;
     /// Writes a storage image: (image, coordinates, texel, optional sample).

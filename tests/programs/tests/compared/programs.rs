@@ -299,7 +299,10 @@ impl Program {
                 command.env("GSK_RENDERER", "vulkan").env("GDK_BACKEND", "x11");
                 command
                     .env("TEPUI_STILL_LIBRARY", "libglib-2.0")
-                    .env("TEPUI_STILL_CALLS", "1000000");
+                    .env("TEPUI_STILL_CALLS", "1000000")
+                    // A progress bar moves after a quarter of a second, and how often the main loop turns
+                    // before the first frame depends on the machine's load.
+                    .env("TEPUI_STILL_STEP_NS", "100000");
                 // A spinner would turn.
                 let folder = directory.join("gtk-4.0");
                 fs::create_dir_all(&folder)

@@ -365,7 +365,35 @@ fn formats() -> Vec<Case> {
     FORMATS.iter().map(case).collect()
 }
 
+/// A matrix whose columns are attributes, of which each vertex takes one by its number.
+fn columns() -> Case {
+    let shader = Shader::new("fetch.vert")
+        .define("TYPE", "mat4")
+        .define("BITS(v)", "floatBitsToUint(v[gl_VertexIndex % 4])");
+    Case::new("draws/attribute_columns", "columns of a matrix by index", vec![shader], |bench| {
+        let data: Vec<f32> = (0..16 * FETCHED).map(|k| k as f32).collect();
+        let buffer = bench.gpu.buffer(&data)?;
+        let values = bench.gpu.output::<u32>(4 * FETCHED)?;
+        let column = (vk::Format::R32G32B32A32_SFLOAT, 16);
+        let mut state =
+            State::new(SIZE_PX).vertex_buffer(vk::VertexInputRate::VERTEX, &[column; 4]);
+        state.topology = vk::PrimitiveTopology::POINT_LIST;
+        state.discard = true;
+        let stages = [(VERTEX, &bench.spirv[0][..])];
+        let pipeline = bench.gpu.graphics(&stages, &state, &[Bind::Storage(&values)])?;
+        picture(bench, |c| {
+            c.vertex_buffers(&[&buffer]);
+            c.draw(&pipeline, FETCHED as u32, 1);
+            Ok(())
+        })?;
+        let expected: Vec<f32> = (0..FETCHED)
+            .flat_map(|v| (0..4).map(move |c| (16 * v + 4 * (v % 4) + c) as f32))
+            .collect();
+        Ok(vec![Output::cpu("values", &values.read::<f32>(), &expected, Rule::Bits)])
+    })
+}
+
 /// The cases.
 pub fn cases() -> Vec<Case> {
-    [indexed(), direct(), indirect(), formats()].into_iter().flatten().collect()
+    [indexed(), direct(), indirect(), formats(), vec![columns()]].into_iter().flatten().collect()
 }

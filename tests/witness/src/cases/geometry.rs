@@ -131,6 +131,17 @@ fn clipping() -> Vec<Case> {
             });
             cases.push(mesh.case());
         }
+        let mesh = Mesh::new(
+            format!("geometry/depth_negative_one_to_one_{name}"),
+            "depth in clip space from -w to w",
+            around(49, 24),
+        );
+        let mesh = mesh.define("SIZE", "5.0").state(|s| {
+            s.topology = topology;
+            s.negative_one_to_one = true;
+            s.line_mode = Some(vk::LineRasterizationModeKHR::BRESENHAM);
+        });
+        cases.push(mesh.case().without_honeykrisp());
         for planes in [1, 2, 5, 8] {
             let mesh = Mesh::new(
                 format!("geometry/clip_distances_{planes}_{name}"),

@@ -418,6 +418,12 @@ fn levels() -> Vec<Case> {
     let mut t = base(LOD, Filter::LINEAR);
     t.sampler.bias = -2.25;
     add("sampler_bias_negative", t, [-1.0, 8.0], &trilinear);
+    let mut t = base(
+        "textureGrad(t, p.xy, vec2(exp2(floor(q.x)) / 64.0, 0.0), vec2(0.0, exp2(floor(q.x)) / 64.0))",
+        Filter::LINEAR,
+    );
+    t.sampler.bias = 1.25;
+    add("sampler_bias_gradient", t, [-1.0, 6.0], &trilinear);
     let zero = "textureGrad(t, p.xy, vec2(0.0), vec2(0.0))";
     add("gradient_zero", base(zero, Filter::LINEAR), [0.0, 1.0], &filter_rule(&format, 2));
     // The chain of levels ends before one texel, and the view starts later.

@@ -3,6 +3,7 @@
 use ash::vk;
 
 use super::descriptors::{Bind, Descriptors};
+use super::pipelines::Pipelines;
 use super::{Commands, During, Error, Garbage, Gpu, Image, Result};
 use crate::number::Number;
 
@@ -29,6 +30,7 @@ pub struct State {
     pub discard: bool,
     pub depth_clamp: bool,
     pub depth_clip: Option<bool>,
+    pub negative_one_to_one: bool,
     /// Constant factor, clamp, slope factor.
     pub depth_bias: Option<[f32; 3]>,
     pub samples: vk::SampleCountFlags,
@@ -86,6 +88,7 @@ impl State {
             discard: false,
             depth_clamp: false,
             depth_clip: None,
+            negative_one_to_one: false,
             depth_bias: None,
             samples: vk::SampleCountFlags::TYPE_1,
             sample_shading: None,
@@ -140,6 +143,8 @@ pub struct Graphics {
     /// For push constants.
     pub layout: vk::PipelineLayout,
     pub(crate) set: vk::DescriptorSet,
+    /// State that is set when the pipeline is bound.
+    dynamic: Option<State>,
 }
 
 impl Gpu {
@@ -183,7 +188,8 @@ impl Gpu {
         }
         let pipeline = made?;
         self.keep(Garbage::Pipeline(pipeline));
-        Ok(Graphics { pipeline, layout, set: descriptors.set(self, set_layout)? })
+        let dynamic = (self.pipelines.get() == Pipelines::Dynamic).then(|| state.clone());
+        Ok(Graphics { pipeline, layout, set: descriptors.set(self, set_layout)?, dynamic })
     }
 
     /// A pipeline of modules whose entry points are called `main`; whoever asks for it destroys it.
@@ -215,9 +221,15 @@ impl Gpu {
             .primitive_restart_enable(state.restart);
         let tessellation = vk::PipelineTessellationStateCreateInfo::default()
             .patch_control_points(state.patch_points);
-        let viewport = vk::PipelineViewportStateCreateInfo::default()
+        let mut control =
+            vk::PipelineViewportDepthClipControlCreateInfoEXT::default().negative_one_to_one(true);
+        let mut viewport = vk::PipelineViewportStateCreateInfo::default()
             .viewports(&state.viewports)
             .scissors(&state.scissors);
+        if state.negative_one_to_one {
+            self.require(ash::ext::depth_clip_control::NAME)?;
+            viewport = viewport.push_next(&mut control);
+        }
         let [constant, clamp, slope] = state.depth_bias.unwrap_or_default();
         let mut clip = vk::PipelineRasterizationDepthClipStateCreateInfoEXT::default()
             .depth_clip_enable(state.depth_clip.unwrap_or(true));
@@ -298,11 +310,7 @@ impl Gpu {
             None => create.push_next(&mut rendering),
         };
         // SAFETY: everything that `create` points to outlives the call.
-        let made = unsafe {
-            self.device.create_graphics_pipelines(vk::PipelineCache::null(), &[create], None)
-        };
-        let call = "vkCreateGraphicsPipelines";
-        Ok(made.map_err(|(_, result)| Error::Vulkan { call, result })?[0])
+        unsafe { self.assemble(&create) }
     }
 }
 
@@ -415,6 +423,9 @@ impl Commands<'_> {
                 let sets = [graphics.set];
                 device.cmd_bind_descriptor_sets(self.handle, point, graphics.layout, 0, &sets, &[]);
             }
+        }
+        if let Some(state) = &graphics.dynamic {
+            self.set_dynamic(state);
         }
     }
 

@@ -11,9 +11,10 @@ mod image;
 mod kernel;
 mod memory;
 mod passes;
+mod pipelines;
 mod ycbcr;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::CStr;
 
 use ash::{Device, Entry, Instance, ext, khr, vk};
@@ -25,6 +26,7 @@ pub use image::{Image, ImageSpec, SamplerSpec, Shape, Transfer, ViewSpec};
 pub use kernel::{Kernel, KernelBuilder};
 pub use memory::Buffer;
 pub use passes::RenderPass;
+pub use pipelines::Pipelines;
 pub use ycbcr::ConvertedSpec;
 
 /// What can go wrong between a case and its driver.
@@ -97,6 +99,12 @@ enum Garbage {
 
 /// Extensions that cases use, enabled where the driver has them.
 const EXTENSIONS: &[&CStr] = &[
+    ext::depth_clip_control::NAME,
+    ext::extended_dynamic_state2::NAME,
+    ext::extended_dynamic_state3::NAME,
+    ext::graphics_pipeline_library::NAME,
+    ash::khr::pipeline_library::NAME,
+    ext::vertex_input_dynamic_state::NAME,
     ext::depth_clip_enable::NAME,
     ext::provoking_vertex::NAME,
     ext::transform_feedback::NAME,
@@ -136,6 +144,8 @@ pub struct Gpu {
     pub(crate) command_pool: vk::CommandPool,
     memory: vk::PhysicalDeviceMemoryProperties,
     garbage: RefCell<Vec<Garbage>>,
+    /// How graphics pipelines are made.
+    pub pipelines: Cell<Pipelines>,
     /// The device's name.
     pub name: String,
     /// Invocations in a sub-group.
@@ -235,6 +245,11 @@ impl Gpu {
         let mut view_of_3d = vk::PhysicalDeviceImage2DViewOf3DFeaturesEXT::default();
         let mut seams = vk::PhysicalDeviceNonSeamlessCubeMapFeaturesEXT::default();
         let mut depth_clip = vk::PhysicalDeviceDepthClipEnableFeaturesEXT::default();
+        let mut dynamic3 = vk::PhysicalDeviceExtendedDynamicState3FeaturesEXT::default();
+        let mut libraries = vk::PhysicalDeviceGraphicsPipelineLibraryFeaturesEXT::default();
+        let mut vertex_input = vk::PhysicalDeviceVertexInputDynamicStateFeaturesEXT::default();
+        let mut dynamic2 = vk::PhysicalDeviceExtendedDynamicState2FeaturesEXT::default();
+        let mut clip_control = vk::PhysicalDeviceDepthClipControlFeaturesEXT::default();
         let mut provoking = vk::PhysicalDeviceProvokingVertexFeaturesEXT::default();
         let mut feedback = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default();
         let mut divisor = vk::PhysicalDeviceVertexAttributeDivisorFeaturesKHR::default();
@@ -263,6 +278,11 @@ impl Gpu {
                     has(ext::image_2d_view_of_3d::NAME) => view_of_3d,
                     has(ext::non_seamless_cube_map::NAME) => seams,
                     has(ext::depth_clip_enable::NAME) => depth_clip,
+                    has(ext::depth_clip_control::NAME) => clip_control,
+                    has(ext::extended_dynamic_state2::NAME) => dynamic2,
+                    has(ext::extended_dynamic_state3::NAME) => dynamic3,
+                    has(ext::graphics_pipeline_library::NAME) => libraries,
+                    has(ext::vertex_input_dynamic_state::NAME) => vertex_input,
                     has(ext::provoking_vertex::NAME) => provoking,
                     has(ext::transform_feedback::NAME) => feedback,
                     has(ext::vertex_attribute_divisor::NAME) => divisor,
@@ -332,6 +352,7 @@ impl Gpu {
             command_pool,
             memory,
             garbage: RefCell::default(),
+            pipelines: Cell::default(),
             name,
             subgroup_size,
             timestamp_period_ns,

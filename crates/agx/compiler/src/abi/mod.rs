@@ -21,7 +21,7 @@ pub mod views;
 use crate::uniforms::{Source, Uniform, Uniforms};
 use crate::varyings::FragmentTable;
 use attribute::Attribute;
-use tepui_ir::{Shader, Stage};
+use tepui_ir::{Attrs, IoLoc, Op, Shader, Stage};
 use tile::Tile;
 
 /// Vertex: half-register with the vertex number.
@@ -88,6 +88,8 @@ pub struct Vertex {
     pub results: VertexResults,
     /// The draw is repeated for each view of the render pass.
     pub multiview: bool,
+    /// Depth in clip space goes from -w to w, as in OpenGL. The hardware clips at 0 and w, so the shader moves it there.
+    pub negative_one_to_one: bool,
 }
 
 /// Where colours go.
@@ -217,16 +219,30 @@ fn vertex_uniforms(n: u16) -> Vec<Uniform> {
     all
 }
 
-/// One more than the largest location that a vertex shader reads.
-pub(crate) fn attributes(s: &Shader) -> u8 {
-    let mut n = 0;
+/// Locations that a vertex shader may read, a bit each: all elements of an input that is indexed at run time.
+#[must_use]
+pub fn input_locations(s: &Shader) -> u32 {
+    let mut all = 0u32;
     s.walk(|s, _, i| {
         let d = &s.insts[i];
-        if let (tepui_ir::Op::LoadInput, tepui_ir::Attrs::Io(slot)) = (d.op, d.attrs)
-            && let tepui_ir::IoLoc::Location(l) = slot.loc
-        {
-            n = n.max(l.saturating_add(1));
+        let (Op::LoadInput, Attrs::Io(slot)) = (d.op, d.attrs) else { return };
+        let IoLoc::Location(first) = slot.loc else { return };
+        let ty = s.ty(s.result(i));
+        let words = u32::from(slot.component) + u32::from(ty.comps()) * u32::from(ty.bits()) / 32;
+        let (at, count) = match s.args(i).last().map(|&offset| s.as_const(offset)) {
+            Some(Some(offset)) => (offset, 1),
+            _ => (0, u64::from(s.io_elements(slot, false))),
+        };
+        let first = u64::from(first).saturating_add(at);
+        let last = first.saturating_add(count.max(u64::from(words.div_ceil(4))));
+        for location in first..last.min(u64::from(u32::BITS)) {
+            all |= 1 << location;
         }
     });
-    n.min(255) as u8
+    all
+}
+
+/// One more than the largest location that a vertex shader reads.
+pub(crate) fn attributes(s: &Shader) -> u8 {
+    (u32::BITS - input_locations(s).leading_zeros()) as u8
 }

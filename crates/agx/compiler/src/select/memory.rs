@@ -93,6 +93,7 @@ impl Select<'_> {
                 let c = self.buffer_address(i, args[0])?;
                 self.set(s.result(i), &[c]);
             }
+            (Op::DescriptorAddress, _) if self.uses[s.result(i)] == 0 => {}
             (Op::DescriptorAddress, _) => {
                 let c = self.descriptor_address(i, args[0])?;
                 self.set(s.result(i), &[c]);
@@ -117,6 +118,15 @@ impl Select<'_> {
                 self.device_load(i, at, m)?;
             }
             (Op::LoadGlobal, Attrs::Mem(m)) => {
+                if let Some(source) = Source::of_descriptor_load(s, i) {
+                    if let Some(half) = self.uniforms.get(source) {
+                        self.set(s.result(i), &[Comp::Uni(half)]);
+                        return Ok(true);
+                    }
+                    let Some(address) = self.def_inst(args[0]) else { return Ok(false) };
+                    let c = self.descriptor_address(i, s.arg(address, 0))?;
+                    self.set(args[0], &[c]);
+                }
                 let at = self.global_place(args[0], m, self.ty(s.result(i)));
                 self.device_load(i, at, m)?;
             }

@@ -160,6 +160,10 @@ impl<'a> Select<'a> {
         let mut user = SecondaryMap::with_capacity(s.values.len());
         let mut parts: SecondaryMap<Value, u16> = SecondaryMap::with_capacity(s.values.len());
         s.walk(|s, _, i| {
+            // Uniforms hold what such loads read, so that nobody needs the address.
+            if Source::of_descriptor_load(s, i).is_some() {
+                return;
+            }
             let part = match s.insts[i].attrs {
                 Attrs::Index(k) if s.insts[i].op == Op::Extract => 1 << k,
                 _ => u16::MAX,

@@ -203,6 +203,17 @@ impl Select<'_> {
             tepui_ir::op::fold(Op::F2F, &args, &Attrs::None, &[Type::B16], &mut out);
             return self.constant_half(out[0] as u16);
         }
+        // A 16-bit float that was widened for arithmetic is one already.
+        if let Some(i) = self.s.def_inst(v)
+            && self.s.insts[i].op == Op::F2F
+            && self.ty(self.s.arg(i, 0)) == Type::vec(16, 1)
+        {
+            match self.comp(self.s.arg(i, 0), 0) {
+                Comp::Uni(h) if h < LOD_UNIFORMS => return Half::Uniform(h),
+                Comp::Val(x) => return Half::Val(x),
+                _ => {}
+            }
+        }
         let o = self.fsrc(v, 0);
         Half::Val(self.fadd(false, 16, false, o, Opnd::NEG_ZERO))
     }
@@ -235,7 +246,7 @@ impl Select<'_> {
                     Self::one_half(h, LodMode::Lod, LodMode::LodUniform)
                 }
             },
-            Op::TexSample => match (t.bias, t.min_lod) {
+            Op::TexSample | Op::TexQueryLod => match (t.bias, t.min_lod) {
                 (None, None) => AUTO,
                 (Some(b), None) => {
                     let h = self.float_half(b);

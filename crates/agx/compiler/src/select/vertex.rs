@@ -311,6 +311,9 @@ impl Select<'_> {
             self.vertex().stores.push((at, Comp::Val(word)));
         }
         let mut stores = std::mem::take(&mut self.vertex().stores);
+        if self.vertex().interface.negative_one_to_one {
+            self.halve_depth(&mut stores);
+        }
         // Words that nothing is written to hold anything.
         stores.retain(|s| s.1 != Comp::Undef);
         let last = stores.len().wrapping_sub(1);
@@ -347,6 +350,19 @@ impl Select<'_> {
             self.emit(MOp::Isa(no_var()), &[], &[]);
         }
         Ok(())
+    }
+
+    /// Brings depth from -w to w to 0 to w: (z + w) / 2.
+    fn halve_depth(&mut self, stores: &mut [(Word, Comp)]) {
+        let [Some(z), Some(w)] = [2, 3].map(|k| stores.iter().rposition(|s| s.0 == Word::At(k)))
+        else {
+            return;
+        };
+        let (a, b) = (self.comp_src(stores[z].1, 32), self.comp_src(stores[w].1, 32));
+        let sum = self.fadd(false, 32, false, a, b);
+        let half = self.konst(u64::from(0.5f32.to_bits()), Size::B32);
+        let depth = self.fmul(false, 32, false, Opnd::of(sum, Size::B32), half);
+        stores[z].1 = Comp::Val(depth);
     }
 
     /// Attributes to where the main part looks for them.

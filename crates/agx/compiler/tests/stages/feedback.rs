@@ -68,8 +68,11 @@ fn captured_bytes_are_the_interpreters_outputs() {
     let format = Format::R32G32_UINT;
     let attribute = Attribute { format, stride: 8, per_instance: None };
     let attributes = Attributes::Fetch(vec![None, Some(attribute)]);
-    let interface =
-        Interface::Vertex(Vertex { attributes, results: VertexResults::Memory, multiview: false });
+    let interface = Interface::Vertex(Vertex {
+        attributes,
+        results: VertexResults::Memory,
+        ..Vertex::default()
+    });
     let p = compile_as(&mut first.clone(), &Options::default(), &interface, &mut |_, _| {})
         .unwrap_or_else(|e| panic!("{e}\n{first}"));
 

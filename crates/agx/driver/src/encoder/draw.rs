@@ -132,7 +132,11 @@ pub fn vertex_key(inputs: u32, s: &GraphicsState) -> VertexKey {
             Some(Attribute { format: a.format, stride: b.stride, per_instance: b.per_instance })
         })
         .collect();
-    VertexKey { attributes, multiview: s.view_mask != 0 }
+    VertexKey {
+        attributes,
+        multiview: s.view_mask != 0,
+        negative_one_to_one: s.negative_one_to_one,
+    }
 }
 
 /// The key of a fragment variant for a tile.

@@ -1,0 +1,247 @@
+//! Other ways to make the same pipeline: from four libraries, and with all state dynamic.
+
+use ash::{ext, vk};
+
+use super::graphics::State;
+use super::{Commands, Error, Garbage, Gpu, Result};
+
+/// How graphics pipelines are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Pipelines {
+    /// At once, with static state.
+    #[default]
+    Whole,
+    /// Linked from four libraries (`VK_EXT_graphics_pipeline_library`).
+    Libraries,
+    /// With dynamic state of all three extensions and dynamic vertex input.
+    Dynamic,
+}
+
+/// State that commands set in [`Pipelines::Dynamic`].
+const DYNAMIC: &[vk::DynamicState] = &[
+    vk::DynamicState::VERTEX_INPUT_EXT,
+    vk::DynamicState::PRIMITIVE_TOPOLOGY,
+    vk::DynamicState::PRIMITIVE_RESTART_ENABLE,
+    vk::DynamicState::VIEWPORT_WITH_COUNT,
+    vk::DynamicState::SCISSOR_WITH_COUNT,
+    vk::DynamicState::POLYGON_MODE_EXT,
+    vk::DynamicState::CULL_MODE,
+    vk::DynamicState::FRONT_FACE,
+    vk::DynamicState::LINE_WIDTH,
+    vk::DynamicState::RASTERIZER_DISCARD_ENABLE,
+    vk::DynamicState::DEPTH_CLAMP_ENABLE_EXT,
+    vk::DynamicState::DEPTH_CLIP_ENABLE_EXT,
+    vk::DynamicState::DEPTH_CLIP_NEGATIVE_ONE_TO_ONE_EXT,
+    vk::DynamicState::PROVOKING_VERTEX_MODE_EXT,
+    vk::DynamicState::LINE_RASTERIZATION_MODE_EXT,
+    vk::DynamicState::DEPTH_BIAS_ENABLE,
+    vk::DynamicState::DEPTH_BIAS,
+    vk::DynamicState::RASTERIZATION_SAMPLES_EXT,
+    vk::DynamicState::SAMPLE_MASK_EXT,
+    vk::DynamicState::ALPHA_TO_COVERAGE_ENABLE_EXT,
+    vk::DynamicState::ALPHA_TO_ONE_ENABLE_EXT,
+    vk::DynamicState::DEPTH_TEST_ENABLE,
+    vk::DynamicState::DEPTH_WRITE_ENABLE,
+    vk::DynamicState::DEPTH_COMPARE_OP,
+    vk::DynamicState::STENCIL_TEST_ENABLE,
+    vk::DynamicState::STENCIL_OP,
+    vk::DynamicState::STENCIL_COMPARE_MASK,
+    vk::DynamicState::STENCIL_WRITE_MASK,
+    vk::DynamicState::STENCIL_REFERENCE,
+    vk::DynamicState::LOGIC_OP_ENABLE_EXT,
+    vk::DynamicState::LOGIC_OP_EXT,
+    vk::DynamicState::BLEND_CONSTANTS,
+    vk::DynamicState::COLOR_BLEND_ENABLE_EXT,
+    vk::DynamicState::COLOR_BLEND_EQUATION_EXT,
+    vk::DynamicState::COLOR_WRITE_MASK_EXT,
+];
+
+impl Gpu {
+    /// Makes a pipeline as [`Pipelines`] says. What the device lacks for it is an error.
+    ///
+    /// # Safety
+    /// `create` and all that it points to are valid.
+    pub(super) unsafe fn assemble(
+        &self,
+        create: &vk::GraphicsPipelineCreateInfo<'_>,
+    ) -> Result<vk::Pipeline> {
+        match self.pipelines.get() {
+            Pipelines::Whole => {
+                // SAFETY: as the caller says.
+                unsafe { self.create(create) }
+            }
+            Pipelines::Dynamic => {
+                self.require(ext::extended_dynamic_state3::NAME)?;
+                self.require(ext::vertex_input_dynamic_state::NAME)?;
+                let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(DYNAMIC);
+                // What is dynamic is not looked at; were it, pictures would be wrong.
+                let input = vk::PipelineVertexInputStateCreateInfo::default();
+                let create = vk::GraphicsPipelineCreateInfo {
+                    p_vertex_input_state: &input,
+                    p_dynamic_state: &dynamic,
+                    ..*create
+                };
+                // SAFETY: as the caller says.
+                unsafe { self.create(&create) }
+            }
+            Pipelines::Libraries => {
+                self.require(ext::graphics_pipeline_library::NAME)?;
+                // SAFETY: as the caller says.
+                unsafe { self.link(create) }
+            }
+        }
+    }
+
+    unsafe fn create(&self, create: &vk::GraphicsPipelineCreateInfo<'_>) -> Result<vk::Pipeline> {
+        // SAFETY: as the caller says.
+        let made = unsafe {
+            self.device.create_graphics_pipelines(vk::PipelineCache::null(), &[*create], None)
+        };
+        let call = "vkCreateGraphicsPipelines";
+        Ok(made.map_err(|(_, result)| Error::Vulkan { call, result })?[0])
+    }
+
+    unsafe fn link(&self, create: &vk::GraphicsPipelineCreateInfo<'_>) -> Result<vk::Pipeline> {
+        use vk::GraphicsPipelineLibraryFlagsEXT as Part;
+        // SAFETY: the stages are an array of the count.
+        let stages =
+            unsafe { std::slice::from_raw_parts(create.p_stages, create.stage_count as usize) };
+        let is_fragment =
+            |s: &&vk::PipelineShaderStageCreateInfo| s.stage == vk::ShaderStageFlags::FRAGMENT;
+        let (fragment, before): (Vec<_>, Vec<_>) =
+            stages.iter().copied().partition(|s| is_fragment(&s));
+        let parts = [
+            (Part::VERTEX_INPUT_INTERFACE, &[][..]),
+            (Part::PRE_RASTERIZATION_SHADERS, &before),
+            (Part::FRAGMENT_SHADER, &fragment),
+            (Part::FRAGMENT_OUTPUT_INTERFACE, &[]),
+        ];
+        let mut libraries = Vec::new();
+        for (part, stages) in parts {
+            let mut info = vk::GraphicsPipelineLibraryCreateInfoEXT::default().flags(part);
+            info.p_next = create.p_next.cast_mut();
+            let create = vk::GraphicsPipelineCreateInfo {
+                p_next: (&raw const info).cast(),
+                flags: create.flags | vk::PipelineCreateFlags::LIBRARY_KHR,
+                ..*create
+            }
+            .stages(stages);
+            // SAFETY: as the caller says.
+            let library = unsafe { self.create(&create) }?;
+            self.keep(Garbage::Pipeline(library));
+            libraries.push(library);
+        }
+        let mut info = vk::PipelineLibraryCreateInfoKHR::default().libraries(&libraries);
+        let whole = vk::GraphicsPipelineCreateInfo::default()
+            .layout(create.layout)
+            .flags(create.flags)
+            .push_next(&mut info);
+        // SAFETY: the libraries are live and have all parts.
+        unsafe { self.create(&whole) }
+    }
+}
+
+impl Commands<'_> {
+    /// Sets all dynamic state to what `s` says.
+    pub(super) fn set_dynamic(&self, s: &State) {
+        let (instance, device, c) = (&self.gpu.instance, &self.gpu.device, self.handle);
+        let input = ext::vertex_input_dynamic_state::Device::new(instance, device);
+        let more = ext::extended_dynamic_state3::Device::new(instance, device);
+        let second = ext::extended_dynamic_state2::Device::new(instance, device);
+        let bindings: Vec<_> = s
+            .bindings
+            .iter()
+            .map(|b| {
+                let own = s.divisors.iter().find(|d| d.binding == b.binding);
+                vk::VertexInputBindingDescription2EXT::default()
+                    .binding(b.binding)
+                    .stride(b.stride)
+                    .input_rate(b.input_rate)
+                    .divisor(own.map_or(1, |d| d.divisor))
+            })
+            .collect();
+        let attributes: Vec<_> = s
+            .attributes
+            .iter()
+            .map(|a| {
+                vk::VertexInputAttributeDescription2EXT::default()
+                    .location(a.location)
+                    .binding(a.binding)
+                    .format(a.format)
+                    .offset(a.offset)
+            })
+            .collect();
+        let mut blend = s.blend.clone();
+        let plain = vk::PipelineColorBlendAttachmentState::default();
+        blend.resize(s.colors.len(), plain.color_write_mask(vk::ColorComponentFlags::RGBA));
+        let enables: Vec<_> = blend.iter().map(|b| b.blend_enable).collect();
+        let masks: Vec<_> = blend.iter().map(|b| b.color_write_mask).collect();
+        let equations: Vec<_> = blend
+            .iter()
+            .map(|b| vk::ColorBlendEquationEXT {
+                src_color_blend_factor: b.src_color_blend_factor,
+                dst_color_blend_factor: b.dst_color_blend_factor,
+                color_blend_op: b.color_blend_op,
+                src_alpha_blend_factor: b.src_alpha_blend_factor,
+                dst_alpha_blend_factor: b.dst_alpha_blend_factor,
+                alpha_blend_op: b.alpha_blend_op,
+            })
+            .collect();
+        let (compare, write) = s.depth.unwrap_or((vk::CompareOp::ALWAYS, false));
+        let [constant, clamp, slope] = s.depth_bias.unwrap_or_default();
+        let provoking = match s.provoking_last {
+            true => vk::ProvokingVertexModeEXT::LAST_VERTEX,
+            false => vk::ProvokingVertexModeEXT::FIRST_VERTEX,
+        };
+        // SAFETY: the buffer is being recorded, and the device has the extensions: the pipeline wanted them.
+        unsafe {
+            input.cmd_set_vertex_input(c, &bindings, &attributes);
+            device.cmd_set_primitive_topology(c, s.topology);
+            device.cmd_set_primitive_restart_enable(c, s.restart);
+            device.cmd_set_viewport_with_count(c, &s.viewports);
+            device.cmd_set_scissor_with_count(c, &s.scissors);
+            more.cmd_set_polygon_mode(c, s.polygon_mode);
+            device.cmd_set_cull_mode(c, s.cull);
+            device.cmd_set_front_face(c, s.front_face);
+            device.cmd_set_line_width(c, s.line_width);
+            device.cmd_set_rasterizer_discard_enable(c, s.discard);
+            more.cmd_set_depth_clamp_enable(c, s.depth_clamp);
+            more.cmd_set_depth_clip_enable(c, s.depth_clip.unwrap_or(!s.depth_clamp));
+            more.cmd_set_depth_clip_negative_one_to_one(c, s.negative_one_to_one);
+            more.cmd_set_provoking_vertex_mode(c, provoking);
+            more.cmd_set_line_rasterization_mode(c, s.line_mode.unwrap_or_default());
+            device.cmd_set_depth_bias_enable(c, s.depth_bias.is_some());
+            device.cmd_set_depth_bias(c, constant, clamp, slope);
+            more.cmd_set_rasterization_samples(c, s.samples);
+            more.cmd_set_sample_mask(c, s.samples, &[s.sample_mask]);
+            more.cmd_set_alpha_to_coverage_enable(c, s.alpha_to_coverage);
+            more.cmd_set_alpha_to_one_enable(c, s.alpha_to_one);
+            device.cmd_set_depth_test_enable(c, s.depth.is_some());
+            device.cmd_set_depth_write_enable(c, write);
+            device.cmd_set_depth_compare_op(c, compare);
+            device.cmd_set_stencil_test_enable(c, s.stencil.is_some());
+            let faces = [vk::StencilFaceFlags::FRONT, vk::StencilFaceFlags::BACK];
+            for (face, f) in faces.into_iter().zip(s.stencil.unwrap_or_default()) {
+                device.cmd_set_stencil_op(
+                    c,
+                    face,
+                    f.fail_op,
+                    f.pass_op,
+                    f.depth_fail_op,
+                    f.compare_op,
+                );
+                device.cmd_set_stencil_compare_mask(c, face, f.compare_mask);
+                device.cmd_set_stencil_write_mask(c, face, f.write_mask);
+                device.cmd_set_stencil_reference(c, face, f.reference);
+            }
+            more.cmd_set_logic_op_enable(c, s.logic_op.is_some());
+            second.cmd_set_logic_op(c, s.logic_op.unwrap_or_default());
+            device.cmd_set_blend_constants(c, &s.blend_constants);
+            if !blend.is_empty() {
+                more.cmd_set_color_blend_enable(c, 0, &enables);
+                more.cmd_set_color_blend_equation(c, 0, &equations);
+                more.cmd_set_color_write_mask(c, 0, &masks);
+            }
+        }
+    }
+}
