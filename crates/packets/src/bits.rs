@@ -1,5 +1,8 @@
-//! Reads and writes bit ranges of a little-endian byte string. Bits are numbered from the least
-//! significant bit of the first byte.
+//! Reads and writes bit ranges of a little-endian string, of bytes or of 64-bit words. Bits are
+//! numbered from the least significant bit of the first byte.
+//!
+//! Packets are packed and unpacked as words: with the position of each field known when the code is
+//! compiled, a field costs a shift and an OR.
 
 use crate::field::Piece;
 
@@ -61,6 +64,62 @@ pub fn set_pieces(bytes: &mut [u8], pieces: &[Piece], value: u64) {
     }
 }
 
+/// The `width` bits (1 to 64) from bit `start` of a string of words.
+#[inline(always)]
+pub fn word_get(words: &[u64], start: u32, width: u32) -> u64 {
+    let (at, shift) = ((start / 64) as usize, start % 64);
+    let mut value = words[at] >> shift;
+    if shift + width > 64 {
+        value |= words[at + 1] << (64 - shift);
+    }
+    value & mask(width)
+}
+
+/// Sets bits of `width` zeros (1 to 64) from bit `start` of a string of words.
+#[inline(always)]
+pub fn word_or(words: &mut [u64], start: u32, width: u32, value: u64) {
+    let (at, shift) = ((start / 64) as usize, start % 64);
+    let value = value & mask(width);
+    words[at] |= value << shift;
+    if shift + width > 64 {
+        words[at + 1] |= value >> (64 - shift);
+    }
+}
+
+/// Clears the `width` bits (1 to 64) from bit `start` of a string of words.
+#[inline(always)]
+pub fn word_clear(words: &mut [u64], start: u32, width: u32) {
+    let (at, shift) = ((start / 64) as usize, start % 64);
+    words[at] &= !(mask(width) << shift);
+    if shift + width > 64 {
+        words[at + 1] &= !(mask(width) >> (64 - shift));
+    }
+}
+
+/// Reads a field of words that may be split into several pieces, the least significant first.
+#[inline(always)]
+pub fn word_get_pieces(words: &[u64], pieces: &[Piece]) -> u64 {
+    let mut value = 0;
+    let mut done = 0;
+    for piece in pieces {
+        if done < 64 {
+            value |= word_get(words, piece.start, piece.width) << done;
+        }
+        done += piece.width;
+    }
+    value
+}
+
+/// Writes a field of zeros that may be split into several pieces, the least significant first.
+#[inline(always)]
+pub fn word_or_pieces(words: &mut [u64], pieces: &[Piece], value: u64) {
+    let mut rest = value;
+    for piece in pieces {
+        word_or(words, piece.start, piece.width, rest);
+        rest = if piece.width >= 64 { 0 } else { rest >> piece.width };
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,6 +134,23 @@ mod tests {
             for bit in (0..192).filter(|b| !(start..start + width).contains(b)) {
                 prop_assert_eq!(get(&bytes, bit, 1), get(&before, bit, 1), "bit {}", bit);
             }
+        }
+    }
+
+    proptest! {
+        /// Words and bytes hold the same bits.
+        #[test]
+        fn words_are_bytes(words: [u64; 3], start in 0u32..128, width in 1u32..=64, value: u64) {
+            let bytes = |words: [u64; 3]| words.map(u64::to_le_bytes).concat();
+            prop_assert_eq!(word_get(&words, start, width), get(&bytes(words), start, width));
+            let mut cleared = words;
+            word_clear(&mut cleared, start, width);
+            let mut expected = bytes(words);
+            set(&mut expected, start, width, 0);
+            prop_assert_eq!(bytes(cleared), expected.clone());
+            word_or(&mut cleared, start, width, value);
+            set(&mut expected, start, width, value);
+            prop_assert_eq!(bytes(cleared), expected);
         }
     }
 

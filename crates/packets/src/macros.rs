@@ -118,6 +118,7 @@ macro_rules! packet {
             pub const SIZE_BYTES: usize = $size;
 
             /// The packed bytes, or the first value that its field cannot hold.
+            #[inline]
             pub fn pack(&self) -> Result<[u8; $size], $crate::Problem> {
                 let mut bytes = [0; $size];
                 $crate::Packet::pack_into(self, &mut bytes)?;
@@ -154,31 +155,40 @@ macro_rules! packet {
                 default_bytes: $crate::packet::default_bytes::<$name>,
             };
 
+            type Words = [u64; ($size + 7) / 8];
+
+            #[inline]
+            fn zeros() -> Self::Words {
+                [0; ($size + 7) / 8]
+            }
+
             #[allow(unused_mut, unused_variables)]
-            fn read_fields(bytes: &[u8], problems: &mut Vec<$crate::Problem>) -> $name {
+            fn read_fields(words: &Self::Words, problems: &mut Vec<$crate::Problem>) -> $name {
                 let mut value = $name {
                     $($($field: {
                         const FIELD: $crate::Field = $crate::__field!($hw; $($fdoc)*; $field; $kind; [$($lo..$hi),+]; $fieldhw; [$($rlo, $rhi)?]; [$($($cond)+)?]);
                         $crate::__if_conditional!([$($($cond)+)?]
                             { <$kind as $crate::types::FieldType>::zero(FIELD.width()) }
-                            { <$kind as $crate::types::FieldType>::read(bytes, &FIELD, problems) })
+                            { <$kind as $crate::types::FieldType>::read(words, &FIELD, problems) })
                     },)*)?
                 };
                 $($($crate::__if_conditional!([$($($cond)+)?] {
                     const FIELD: $crate::Field = $crate::__field!($hw; $($fdoc)*; $field; $kind; [$($lo..$hi),+]; $fieldhw; [$($rlo, $rhi)?]; [$($($cond)+)?]);
                     if $crate::__holds!(value, $name, [$($($cond)+)?]) {
-                        value.$field = <$kind as $crate::types::FieldType>::read(bytes, &FIELD, problems);
+                        value.$field = <$kind as $crate::types::FieldType>::read(words, &FIELD, problems);
                     }
                 } {});)*)?
                 value
             }
 
+            #[inline]
             #[allow(unused_variables)]
-            fn write_fields(&self, bytes: &mut [u8]) -> Result<(), $crate::Problem> {
+            fn write_fields(&self, words: &mut Self::Words) -> Result<(), $crate::Problem> {
+                $($($crate::bits::word_or(words, $flo, $fhi - $flo, $fvalue as u64);)*)?
                 $($({
                     const FIELD: $crate::Field = $crate::__field!($hw; $($fdoc)*; $field; $kind; [$($lo..$hi),+]; $fieldhw; [$($rlo, $rhi)?]; [$($($cond)+)?]);
                     if $crate::__holds!(*self, $name, [$($($cond)+)?]) {
-                        <$kind as $crate::types::FieldType>::write(&self.$field, bytes, &FIELD)?;
+                        <$kind as $crate::types::FieldType>::write(&self.$field, words, &FIELD)?;
                     } else if self.$field != <$kind as $crate::types::FieldType>::zero(FIELD.width()) {
                         return Err($crate::Problem {
                             packet: $hw,
@@ -192,10 +202,10 @@ macro_rules! packet {
             }
 
             #[allow(unused_variables)]
-            fn clear_fields(&self, bytes: &mut [u8]) {
+            fn clear_fields(&self, words: &mut Self::Words) {
                 $($(if $crate::__holds!(*self, $name, [$($($cond)+)?]) {
                     const FIELD: $crate::Field = $crate::__field!($hw; $($fdoc)*; $field; $kind; [$($lo..$hi),+]; $fieldhw; [$($rlo, $rhi)?]; [$($($cond)+)?]);
-                    $crate::packet::clear(bytes, &FIELD);
+                    $crate::packet::clear(words, &FIELD);
                 })*)?
             }
 

@@ -48,17 +48,25 @@ pub trait Packet: Copy + Debug + Default + PartialEq + 'static {
     /// The table.
     const INFO: &'static PacketInfo;
 
+    /// An array of the 64-bit words that the packet fills or begins.
+    #[doc(hidden)]
+    type Words: AsRef<[u64]> + AsMut<[u64]>;
+
+    /// Words of zeros.
+    #[doc(hidden)]
+    fn zeros() -> Self::Words;
+
     /// Reads every field that exists. Invalid fields are added to `problems` and read as zero.
     #[doc(hidden)]
-    fn read_fields(bytes: &[u8], problems: &mut Vec<Problem>) -> Self;
+    fn read_fields(words: &Self::Words, problems: &mut Vec<Problem>) -> Self;
 
-    /// Writes every field into zeroed `bytes`.
+    /// Writes every field, those with one legal value included, into words of zeros.
     #[doc(hidden)]
-    fn write_fields(&self, bytes: &mut [u8]) -> Result<(), Problem>;
+    fn write_fields(&self, words: &mut Self::Words) -> Result<(), Problem>;
 
     /// Clears the bits of every field that exists.
     #[doc(hidden)]
-    fn clear_fields(&self, bytes: &mut [u8]);
+    fn clear_fields(&self, words: &mut Self::Words);
 
     /// The fields that exist, for printing.
     #[doc(hidden)]
@@ -66,13 +74,15 @@ pub trait Packet: Copy + Debug + Default + PartialEq + 'static {
 
     /// Writes the packet into the first [`PacketInfo::size_bytes`] of `bytes`. If a value does not
     /// fit, the content of `bytes` is unspecified.
+    #[inline]
     fn pack_into(&self, bytes: &mut [u8]) -> Result<(), Problem> {
-        let bytes = &mut *whole_mut::<Self>(bytes)?;
-        bytes.fill(0);
-        for fixed in Self::INFO.fixed {
-            bits::set(bytes, fixed.piece.start, fixed.piece.width, fixed.value);
+        let bytes = whole_mut::<Self>(bytes)?;
+        let mut words = Self::zeros();
+        self.write_fields(&mut words)?;
+        for (to, word) in bytes.chunks_mut(8).zip(words.as_ref()) {
+            to.copy_from_slice(&word.to_le_bytes()[..to.len()]);
         }
-        self.write_fields(bytes)
+        Ok(())
     }
 
     /// Reads a packet strictly: the first violation of the declaration is the error.
@@ -86,21 +96,13 @@ pub trait Packet: Copy + Debug + Default + PartialEq + 'static {
     /// that the hardware does not accept is kept. Fails only if there are too few bytes.
     fn unpack_lossy(bytes: &[u8]) -> Result<(Self, Vec<Problem>), Problem> {
         let bytes = whole::<Self>(bytes)?;
-        let mut problems = Vec::new();
-        for fixed in Self::INFO.fixed {
-            let found = bits::get(bytes, fixed.piece.start, fixed.piece.width);
-            if found != fixed.value {
-                problems.push(Problem {
-                    packet: Self::INFO.name,
-                    field: fixed.name,
-                    bit: fixed.piece.start,
-                    kind: ProblemKind::WrongFixed { expected: fixed.value, found },
-                });
-            }
+        let mut words = Self::zeros();
+        for (word, from) in words.as_mut().iter_mut().zip(bytes.chunks(8)) {
+            let mut whole = [0; 8];
+            whole[..from.len()].copy_from_slice(from);
+            *word = u64::from_le_bytes(whole);
         }
-        let value = Self::read_fields(bytes, &mut problems);
-        check_zero(&value, bytes, &mut problems);
-        Ok((value, problems))
+        Ok(unpack_words(words))
     }
 
     /// Decodes the packet into field names and values.
@@ -113,6 +115,37 @@ pub trait Packet: Copy + Debug + Default + PartialEq + 'static {
     fn validate(bytes: &[u8]) -> Vec<Problem> {
         Self::INFO.validate(bytes)
     }
+}
+
+/// [`Packet::unpack_lossy`] of words.
+pub(crate) fn unpack_words<P: Packet>(mut words: P::Words) -> (P, Vec<Problem>) {
+    let mut problems = Vec::new();
+    for fixed in P::INFO.fixed {
+        let Piece { start, width } = fixed.piece;
+        let found = bits::word_get(words.as_ref(), start, width);
+        bits::word_clear(words.as_mut(), start, width);
+        if found != fixed.value {
+            problems.push(Problem {
+                packet: P::INFO.name,
+                field: fixed.name,
+                bit: start,
+                kind: ProblemKind::WrongFixed { expected: fixed.value, found },
+            });
+        }
+    }
+    let value = P::read_fields(&words, &mut problems);
+    // What is left belongs to no field.
+    value.clear_fields(&mut words);
+    for (k, &word) in words.as_ref().iter().enumerate().filter(|w| *w.1 != 0) {
+        let stray = (0..64).filter(|b| word >> b & 1 != 0).map(|b| 64 * k as u32 + b);
+        problems.extend(stray.map(|bit| Problem {
+            packet: P::INFO.name,
+            field: "",
+            bit,
+            kind: ProblemKind::MustBeZero,
+        }));
+    }
+    (value, problems)
 }
 
 fn too_short<P: Packet>(have: usize) -> Problem {
@@ -131,38 +164,13 @@ fn whole_mut<P: Packet>(bytes: &mut [u8]) -> Result<&mut [u8], Problem> {
     bytes.get_mut(..P::INFO.size_bytes).ok_or_else(|| too_short::<P>(have))
 }
 
-/// Reports set bits that belong to no field: clears a copy field by field and reports what is left.
-fn check_zero<P: Packet>(value: &P, bytes: &[u8], problems: &mut Vec<Problem>) {
-    let mut small = [0u8; 64];
-    let mut large;
-    let rest: &mut [u8] = if bytes.len() <= small.len() {
-        &mut small[..bytes.len()]
-    } else {
-        large = vec![0; bytes.len()];
-        &mut large
-    };
-    rest.copy_from_slice(bytes);
-    for fixed in P::INFO.fixed {
-        bits::set(rest, fixed.piece.start, fixed.piece.width, 0);
-    }
-    value.clear_fields(rest);
-    let stray = rest.iter().enumerate().flat_map(|(i, &byte)| {
-        (0..8).filter(move |b| byte >> b & 1 != 0).map(move |b| i as u32 * 8 + b)
-    });
-    problems.extend(stray.map(|bit| Problem {
-        packet: P::INFO.name,
-        field: "",
-        bit,
-        kind: ProblemKind::MustBeZero,
-    }));
-}
-
 /// Clears a field's bits. Of an array, clears those of each element.
 #[doc(hidden)]
-pub fn clear(bytes: &mut [u8], field: &Field) {
+#[inline(always)]
+pub fn clear(words: &mut [u64], field: &Field) {
     if let crate::Base::Array { count, stride, width, .. } = field.kind.base {
         for i in 0..count {
-            bits::set(bytes, field.start() + i * stride, width, 0);
+            bits::word_clear(words, field.start() + i * stride, width);
         }
         return;
     }
@@ -170,7 +178,7 @@ pub fn clear(bytes: &mut [u8], field: &Field) {
         let mut done = 0;
         while done < width {
             let step = (width - done).min(64);
-            bits::set(bytes, start + done, step, 0);
+            bits::word_clear(words, start + done, step);
             done += step;
         }
     }

@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 use crate::bits;
 use crate::decoded::Value;
 use crate::field::{Base, Field, Kind, Modifier, Piece};
-use crate::packet::Packet;
+use crate::packet::{Packet, unpack_words};
 use crate::problem::{Problem, ProblemKind};
 
 /// A field type: reads the value from a packet and writes it.
@@ -25,9 +25,9 @@ pub trait FieldType {
     fn zero(width: u32) -> Self::Value;
     /// Reads the value. An invalid one is added to `problems` and replaced by that of all-zero
     /// bits.
-    fn read(bytes: &[u8], field: &Field, problems: &mut Vec<Problem>) -> Self::Value;
-    /// Writes the value.
-    fn write(value: &Self::Value, bytes: &mut [u8], field: &Field) -> Result<(), Problem>;
+    fn read(words: &[u64], field: &Field, problems: &mut Vec<Problem>) -> Self::Value;
+    /// Writes the value over zeros.
+    fn write(value: &Self::Value, words: &mut [u64], field: &Field) -> Result<(), Problem>;
     /// The value for printing. Invalid bits give [`Value::Unknown`].
     fn show(bytes: &[u8], field: &Field) -> Value;
 }
@@ -52,10 +52,13 @@ pub trait Scalar {
     fn zero(width: u32) -> Self::Value;
 }
 
+#[cold]
+#[inline(never)]
 fn problem(field: &Field, kind: ProblemKind) -> Problem {
     Problem { packet: field.packet, field: field.name, bit: field.start(), kind }
 }
 
+#[inline(always)]
 fn check_range(field: &Field, number: Option<u64>) -> Result<(), Problem> {
     match (field.range, number) {
         (Some((low, high)), Some(value)) if !(low..=high).contains(&value) => {
@@ -73,9 +76,9 @@ impl<T: Scalar> FieldType for T {
         <T as Scalar>::zero(width)
     }
 
-    #[inline]
-    fn read(bytes: &[u8], field: &Field, problems: &mut Vec<Problem>) -> Self::Value {
-        match T::decode(bits::get_pieces(bytes, field.pieces), field.width()) {
+    #[inline(always)]
+    fn read(words: &[u64], field: &Field, problems: &mut Vec<Problem>) -> Self::Value {
+        match T::decode(bits::word_get_pieces(words, field.pieces), field.width()) {
             Ok(value) => {
                 if let Err(found) = check_range(field, T::number(value)) {
                     problems.push(found);
@@ -89,15 +92,15 @@ impl<T: Scalar> FieldType for T {
         }
     }
 
-    #[inline]
-    fn write(value: &Self::Value, bytes: &mut [u8], field: &Field) -> Result<(), Problem> {
+    #[inline(always)]
+    fn write(value: &Self::Value, words: &mut [u64], field: &Field) -> Result<(), Problem> {
         check_range(field, T::number(*value))?;
         let width = field.width();
         let raw = T::encode(*value, width).map_err(|kind| problem(field, kind))?;
         if raw & !bits::mask(width) != 0 {
             return Err(problem(field, ProblemKind::DoesNotFit { value: raw, width }));
         }
-        bits::set_pieces(bytes, field.pieces, raw);
+        bits::word_or_pieces(words, field.pieces, raw);
         Ok(())
     }
 
@@ -500,6 +503,12 @@ fn nested_range(field: &Field, size_bytes: usize) -> std::ops::Range<usize> {
     first..first + size_bytes
 }
 
+/// Where the words of a nested packet lie in the packet around it.
+fn nested_words<P: Packet>(field: &Field) -> impl Iterator<Item = Piece> {
+    let (first, bits) = (field.start(), 8 * P::INFO.size_bytes as u32);
+    (0..bits).step_by(64).map(move |k| Piece { start: first + k, width: (bits - k).min(64) })
+}
+
 impl<P: Packet> FieldType for Nested<P> {
     type Value = P;
     const KIND: Kind = Kind::plain(Base::Packet(P::INFO));
@@ -508,25 +517,25 @@ impl<P: Packet> FieldType for Nested<P> {
         P::default()
     }
 
-    fn read(bytes: &[u8], field: &Field, problems: &mut Vec<Problem>) -> P {
-        match bytes.get(nested_range(field, P::INFO.size_bytes)).map(P::unpack_lossy) {
-            Some(Ok((value, inner))) => {
-                let at = field.start();
-                problems.extend(inner.into_iter().map(|p| Problem { bit: p.bit + at, ..p }));
-                value
-            }
-            _ => P::default(),
+    fn read(words: &[u64], field: &Field, problems: &mut Vec<Problem>) -> P {
+        let mut inner = P::zeros();
+        for (to, piece) in inner.as_mut().iter_mut().zip(nested_words::<P>(field)) {
+            *to = bits::word_get(words, piece.start, piece.width);
         }
+        let (value, inner) = unpack_words::<P>(inner);
+        let at = field.start();
+        problems.extend(inner.into_iter().map(|p| Problem { bit: p.bit + at, ..p }));
+        value
     }
 
-    fn write(value: &P, bytes: &mut [u8], field: &Field) -> Result<(), Problem> {
-        let range = nested_range(field, P::INFO.size_bytes);
-        let have = bytes.len();
-        let need = range.end;
-        let inner = bytes
-            .get_mut(range)
-            .ok_or_else(|| problem(field, ProblemKind::TooShort { need, have }))?;
-        value.pack_into(inner).map_err(|p| Problem { bit: p.bit + field.start(), ..p })
+    fn write(value: &P, words: &mut [u64], field: &Field) -> Result<(), Problem> {
+        let mut inner = P::zeros();
+        let moved = |p: Problem| Problem { bit: p.bit + field.start(), ..p };
+        value.write_fields(&mut inner).map_err(moved)?;
+        for (&from, piece) in inner.as_ref().iter().zip(nested_words::<P>(field)) {
+            bits::word_or(words, piece.start, piece.width, from);
+        }
+        Ok(())
     }
 
     fn show(bytes: &[u8], field: &Field) -> Value {
@@ -565,17 +574,17 @@ impl<T: Scalar, const COUNT: usize, const STRIDE: u32, const WIDTH: u32> FieldTy
         [<T as Scalar>::zero(WIDTH); COUNT]
     }
 
-    fn read(bytes: &[u8], field: &Field, problems: &mut Vec<Problem>) -> Self::Value {
+    fn read(words: &[u64], field: &Field, problems: &mut Vec<Problem>) -> Self::Value {
         std::array::from_fn(|i| {
             let piece = Self::piece(field, i);
-            T::decode(bits::get(bytes, piece.start, WIDTH), WIDTH).unwrap_or_else(|kind| {
+            T::decode(bits::word_get(words, piece.start, WIDTH), WIDTH).unwrap_or_else(|kind| {
                 problems.push(Problem { bit: piece.start, ..problem(field, kind) });
                 <T as Scalar>::zero(WIDTH)
             })
         })
     }
 
-    fn write(value: &Self::Value, bytes: &mut [u8], field: &Field) -> Result<(), Problem> {
+    fn write(value: &Self::Value, words: &mut [u64], field: &Field) -> Result<(), Problem> {
         for (i, &element) in value.iter().enumerate() {
             let piece = Self::piece(field, i);
             let here = |kind| Problem { bit: piece.start, ..problem(field, kind) };
@@ -583,7 +592,7 @@ impl<T: Scalar, const COUNT: usize, const STRIDE: u32, const WIDTH: u32> FieldTy
             if raw & !bits::mask(WIDTH) != 0 {
                 return Err(here(ProblemKind::DoesNotFit { value: raw, width: WIDTH }));
             }
-            bits::set(bytes, piece.start, WIDTH, raw);
+            bits::word_or(words, piece.start, WIDTH, raw);
         }
         Ok(())
     }

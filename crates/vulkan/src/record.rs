@@ -146,20 +146,15 @@ fn bind_vertex<B: Backend>(
     sizes: &[u64],
     strides: &[u64],
 ) {
-    let list: Vec<VertexBuffer> = buffers
-        .iter()
-        .enumerate()
-        .map(|(k, &b)| {
-            // SAFETY: the buffer is null or live.
-            let Some(b) = (unsafe { maybe::<Buffer<B>>(b) }) else {
-                return VertexBuffer::default();
-            };
-            let offset = offsets.get(k).copied().unwrap_or(0);
-            let size = b.range(offset, sizes.get(k).copied().unwrap_or(vk::WHOLE_SIZE));
-            VertexBuffer { address: b.address + offset, size }
-        })
-        .collect();
-    let (list, n) = copied::<_, MAX_VERTEX>(&list, VertexBuffer::default());
+    let n = buffers.len().min(MAX_VERTEX);
+    let mut list = [VertexBuffer::default(); MAX_VERTEX];
+    for (k, (to, &b)) in list.iter_mut().zip(buffers).enumerate() {
+        // SAFETY: the buffer is null or live.
+        let Some(b) = (unsafe { maybe::<Buffer<B>>(b) }) else { continue };
+        let offset = offsets.get(k).copied().unwrap_or(0);
+        let size = b.range(offset, sizes.get(k).copied().unwrap_or(vk::WHOLE_SIZE));
+        *to = VertexBuffer { address: b.address + offset, size };
+    }
     let (strides, m) = copied::<_, MAX_VERTEX>(strides, 0);
     // SAFETY: the handle is the entry point's.
     unsafe { of::<B>(buffer) }.record("vkCmdBindVertexBuffers", move |c| {

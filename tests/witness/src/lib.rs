@@ -25,6 +25,7 @@ pub mod compare;
 pub mod compile;
 pub mod dispatch;
 pub mod draw;
+pub mod driver_speed;
 pub mod emit;
 pub mod gpu;
 pub mod jobs;

@@ -7,7 +7,7 @@ use clap::Parser;
 use tepui_ir::Stage;
 use tepui_witness::case::{Bench, Case, Record};
 use tepui_witness::gpu::{Gpu, Pipelines, Robustness};
-use tepui_witness::{cases, compare, compile, dispatch, draw, jobs, pipelines};
+use tepui_witness::{cases, compare, compile, dispatch, draw, driver_speed, jobs, pipelines};
 
 /// As in `tepui`, whose compiler is measured here.
 #[global_allocator]
@@ -69,6 +69,15 @@ enum Cli {
         /// Only kernels whose name contains this.
         #[arg(long, default_value = "")]
         only: String,
+    },
+    /// Measures what the driver costs on the CPU, and prints JSON: draws, pipelines, memory of objects
+    Driver {
+        /// Part of the device's name.
+        #[arg(long)]
+        device: String,
+        /// Where compiled SPIR-V is kept.
+        #[arg(long, default_value = "/tmp/witness-spirv")]
+        spirv: PathBuf,
     },
     /// Compiles shaders with the driver and with Tepui, in turns, and prints what both make of them.
     Pipelines {
@@ -155,21 +164,12 @@ fn main() -> ExitCode {
             let out = out.as_deref();
             run(&device, &spirv, out, quiet, pipelines, &select(&names, exact))
         }
+        Cli::Driver { device, spirv } => print("driver", driver_speed::run(&device, &spirv)),
         Cli::Speed { device, spirv, only } => {
             let times = Gpu::open(&device, Robustness::Off)
                 .map_err(|e| e.to_string())
-                .and_then(|gpu| tepui_witness::speed::run(&gpu, &spirv, &only))
-                .and_then(|times| serde_json::to_string(&times).map_err(|e| e.to_string()));
-            match times {
-                Ok(times) => {
-                    println!("{times}");
-                    ExitCode::SUCCESS
-                }
-                Err(error) => {
-                    eprintln!("witness speed: {error}");
-                    ExitCode::FAILURE
-                }
-            }
+                .and_then(|gpu| tepui_witness::speed::run(&gpu, &spirv, &only));
+            print("speed", times)
         }
         Cli::Pipelines { device, n, json, stages, files } => {
             let rows = tepui_corpus::modules(&files).map_err(|e| e.to_string()).and_then(|files| {
@@ -222,6 +222,20 @@ fn select(names: &[String], exact: bool) -> Vec<Case> {
 fn load(path: &Path) -> Result<Record, String> {
     let bytes = std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
     postcard::from_bytes(&bytes).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// Prints a benchmark's figures as JSON.
+fn print(command: &str, figures: Result<impl serde::Serialize, String>) -> ExitCode {
+    match figures.and_then(|f| serde_json::to_string(&f).map_err(|e| e.to_string())) {
+        Ok(text) => {
+            println!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("witness {command}: {error}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// Runs cases one after another; a lost device is opened anew for the next.

@@ -1,5 +1,4 @@
-//! Measures frames per second of vkcube and of scenes of vkmark, on Mesa's driver on the model and
-//! on lavapipe.
+//! Measures frames per second of vkcube and of scenes of vkmark, on drivers on the model and on lavapipe.
 
 use std::error::Error;
 use std::ffi::OsStr;
@@ -21,7 +20,47 @@ const SECONDS: &str = "3";
 /// Frames of vkcube's short and long run; the difference is measured.
 const CUBE_FRAMES: [u32; 2] = [20, 120];
 
-/// The result of a program on both drivers.
+/// A Vulkan driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Driver {
+    /// Tepui's own, on the virtual M1.
+    Tepui,
+    /// Mesa's for Apple GPUs, on the virtual M1.
+    Honeykrisp,
+    /// Mesa's for the CPU.
+    Lavapipe,
+}
+
+impl Driver {
+    /// The command that runs a program on the driver, up to the program. `exe` is this command, `mesa` the script
+    /// that runs programs on Debian's Mesa.
+    pub fn command(self, exe: &Path, mesa: &Path, threads: usize) -> Command {
+        let mut command = match self {
+            Driver::Lavapipe => Command::new("env"),
+            _ => Command::new(exe),
+        };
+        let icd = match self {
+            Driver::Tepui => "none",
+            Driver::Honeykrisp => "honeykrisp",
+            Driver::Lavapipe => "lavapipe",
+        };
+        if self != Driver::Lavapipe {
+            let verb = if self == Driver::Tepui { "run" } else { "shim" };
+            command.args([verb, "--gpu", "m1", "--threads", &threads.to_string(), "--"]);
+        }
+        // Every pipeline is compiled.
+        command.env("MESA_SHADER_CACHE_DISABLE", "true");
+        command.arg(mesa).args(["run", "--icd", icd, "--"]);
+        command
+    }
+
+    /// A part of the device's name.
+    pub fn device(self) -> &'static str {
+        if self == Driver::Lavapipe { "llvmpipe" } else { "Apple" }
+    }
+}
+
+/// Frames per second of a program on Mesa's driver on the model and on lavapipe.
 #[derive(Serialize)]
 pub struct Frames {
     /// The program and its scene.
@@ -34,8 +73,24 @@ pub struct Frames {
     pub ratio: f64,
 }
 
-/// Runs every program on both drivers. `mesa` is the script that runs programs on Debian's Mesa.
+/// Runs every program on Mesa's driver on the model and on lavapipe.
 pub fn measure(mesa: &Path, threads: usize) -> Result<Vec<Frames>, Box<dyn Error>> {
+    let all = measure_on(&[Driver::Honeykrisp, Driver::Lavapipe], mesa, threads)?;
+    let frames = |(name, fps): (String, Vec<f64>)| Frames {
+        name,
+        model_fps: fps[0],
+        lavapipe_fps: fps[1],
+        ratio: fps[0] / fps[1],
+    };
+    Ok(all.into_iter().map(frames).collect())
+}
+
+/// Runs every program on each driver in turn: names, and frames per second in the order of the drivers.
+pub fn measure_on(
+    drivers: &[Driver],
+    mesa: &Path,
+    threads: usize,
+) -> Result<Vec<(String, Vec<f64>)>, Box<dyn Error>> {
     let output = Command::new(mesa).arg("path").output()?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into());
@@ -44,22 +99,15 @@ pub fn measure(mesa: &Path, threads: usize) -> Result<Vec<Frames>, Box<dyn Error
         mesa,
         root: PathBuf::from(String::from_utf8_lossy(&output.stdout).trim_end()),
         exe: std::env::current_exe()?,
-        threads: threads.to_string(),
+        threads,
     };
-    let mut all = vec![frames("vkcube".to_owned(), |model| runner.vkcube(model))?];
+    let cube = drivers.iter().map(|&d| runner.vkcube(d)).collect::<Result<_, _>>()?;
+    let mut all = vec![("vkcube".to_owned(), cube)];
     for scene in SCENES {
-        all.push(frames(format!("vkmark {scene}"), |model| runner.vkmark(scene, model))?);
+        let fps = drivers.iter().map(|&d| runner.vkmark(scene, d)).collect::<Result<_, _>>()?;
+        all.push((format!("vkmark {scene}"), fps));
     }
     Ok(all)
-}
-
-/// Measures a program on both drivers with `fps`, whose argument selects the model.
-fn frames(
-    name: String,
-    fps: impl Fn(bool) -> Result<f64, Box<dyn Error>>,
-) -> Result<Frames, Box<dyn Error>> {
-    let (model_fps, lavapipe_fps) = (fps(true)?, fps(false)?);
-    Ok(Frames { name, model_fps, lavapipe_fps, ratio: model_fps / lavapipe_fps })
 }
 
 struct Runner<'a> {
@@ -68,19 +116,17 @@ struct Runner<'a> {
     root: PathBuf,
     /// The path of this program.
     exe: PathBuf,
-    threads: String,
+    threads: usize,
 }
 
 impl Runner<'_> {
     /// Runs a program in its own X server and returns its output.
-    fn run<S: AsRef<OsStr>>(&self, model: bool, line: &[S]) -> Result<String, Box<dyn Error>> {
+    fn run<S: AsRef<OsStr>>(&self, driver: Driver, line: &[S]) -> Result<String, Box<dyn Error>> {
+        let inner = driver.command(&self.exe, self.mesa, self.threads);
         let mut command = Command::new(self.mesa);
         command.args(["xvfb", "--screen", &format!("{}x{}", SIZE.0, SIZE.1), "--"]);
-        if model {
-            command.arg(&self.exe).args(["shim", "--gpu", "m1", "--threads", &self.threads, "--"]);
-        }
-        let icd = if model { "honeykrisp" } else { "lavapipe" };
-        command.arg(self.mesa).args(["run", "--icd", icd, "--"]).args(line);
+        command.arg(inner.get_program()).args(inner.get_args()).args(line);
+        command.env("MESA_SHADER_CACHE_DISABLE", "true");
         let output = command.output()?;
         if !output.status.success() {
             let text = String::from_utf8_lossy(&output.stderr);
@@ -90,19 +136,19 @@ impl Runner<'_> {
     }
 
     /// vkcube does not print its speed, so it is computed from the times of a short and a long run.
-    fn vkcube(&self, model: bool) -> Result<f64, Box<dyn Error>> {
+    fn vkcube(&self, driver: Driver) -> Result<f64, Box<dyn Error>> {
         let mut seconds = [0.0; 2];
         for (seconds, frames) in seconds.iter_mut().zip(CUBE_FRAMES) {
             let frames = frames.to_string();
             let line = ["vkcube", "--c", &frames, "--width", SIZE.0, "--height", SIZE.1];
             let start = Instant::now();
-            self.run(model, &[line.as_slice(), &["--present_mode", "0"]].concat())?;
+            self.run(driver, &[line.as_slice(), &["--present_mode", "0"]].concat())?;
             *seconds = start.elapsed().as_secs_f64();
         }
         Ok(f64::from(CUBE_FRAMES[1] - CUBE_FRAMES[0]) / (seconds[1] - seconds[0]))
     }
 
-    fn vkmark(&self, scene: &str, model: bool) -> Result<f64, Box<dyn Error>> {
+    fn vkmark(&self, scene: &str, driver: Driver) -> Result<f64, Box<dyn Error>> {
         let lib = format!("usr/lib/{}-linux-gnu/vkmark", std::env::consts::ARCH);
         let (plugins, data) = (self.root.join(lib), self.root.join("usr/share/vkmark"));
         let (size, scene) =
@@ -122,7 +168,7 @@ impl Runner<'_> {
             "--benchmark".as_ref(),
             scene.as_ref(),
         ];
-        let text = self.run(model, &line)?;
+        let text = self.run(driver, &line)?;
         // [cube] duration=3: FPS: 812 FrameTime: 1.232 ms
         let mut words = text.split_whitespace().skip_while(|word| *word != "FPS:").skip(1);
         let fps = words.next().and_then(|word| word.parse().ok());

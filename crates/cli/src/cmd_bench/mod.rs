@@ -6,8 +6,12 @@ mod frames;
 mod model;
 mod scale;
 mod tiling;
+mod vulkan;
 
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use serde::de::DeserializeOwned;
 
 /// Runs benchmarks on this machine; each figure is measured beside a peer's in the same run.
 #[derive(clap::Args)]
@@ -15,7 +19,8 @@ use std::process::ExitCode;
   tepui bench tiling --help          # what each benchmark measures and takes
   tepui bench tiling                 # beside memcpy; needs nothing
   tepui bench compile shaders/       # from SPIR-V to machine code
-  tools/mesa fetch && tepui bench model   # beside lavapipe")]
+  tools/mesa fetch && tepui bench model   # beside lavapipe
+  tools/mesa fetch && tepui bench vulkan  # beside Honeykrisp and lavapipe")]
 pub struct Args {
     #[command(subcommand)]
     what: What,
@@ -26,6 +31,7 @@ enum What {
     Compile(compile::Args),
     Model(model::Args),
     Tiling(tiling::Args),
+    Vulkan(vulkan::Args),
 }
 
 /// Runs the command.
@@ -34,5 +40,29 @@ pub fn run(args: &Args) -> ExitCode {
         What::Compile(args) => compile::run(args),
         What::Model(args) => model::run(args),
         What::Tiling(args) => tiling::run(args),
+        What::Vulkan(args) => vulkan::run(args),
     }
+}
+
+/// The Vulkan client of this project: the one given, or the one beside this program. `without` is the option that
+/// does without it.
+fn witness(given: Option<&Path>, without: &str) -> Result<PathBuf, Box<dyn std::error::Error>> {
+    let path = match given {
+        Some(path) => path.to_owned(),
+        None => std::env::current_exe()?.with_file_name("witness"),
+    };
+    if path.is_file() {
+        return Ok(path);
+    }
+    let build = "build it with `cargo build --release -p tepui-witness`";
+    Err(format!("{}: no such program; {build}, or give {without}", path.display()).into())
+}
+
+/// Runs a program that prints JSON.
+fn json<T: DeserializeOwned>(mut command: Command) -> Result<T, Box<dyn std::error::Error>> {
+    let output = command.stderr(Stdio::inherit()).output()?;
+    if !output.status.success() {
+        return Err(format!("{command:?} ended with {}", output.status).into());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
 }

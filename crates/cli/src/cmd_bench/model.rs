@@ -6,7 +6,7 @@
 //! likewise, frames per second of programs that draw.
 
 use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::time::Instant;
 
 use serde::Serialize;
@@ -14,7 +14,7 @@ use tepui_agx_bare::{Dispatch, Machine, address_halves};
 use tepui_agx_isa::asm::assemble;
 use tepui_agx_model::Options;
 
-use super::frames::{self, Frames};
+use super::frames::{self, Driver, Frames};
 
 /// Measures the speed of the model: instruction loops in this process; three Vulkan kernels, vkcube
 /// and three scenes of vkmark on Mesa's driver on the model, compared with lavapipe.
@@ -240,28 +240,14 @@ struct Time {
 /// Runs the client on both drivers.
 fn kernels(args: &Args) -> Result<Vec<Kernel>, Box<dyn std::error::Error>> {
     let exe = std::env::current_exe()?;
-    let witness = match &args.witness {
-        Some(path) => path.clone(),
-        None => exe.with_file_name("witness"),
+    let witness = super::witness(args.witness.as_deref(), "--only-loops")?;
+    let client = |driver: Driver| {
+        let mut command = driver.command(&exe, &args.mesa, args.threads);
+        command.arg(&witness).args(["speed", "--device", driver.device()]);
+        command
     };
-    if !witness.is_file() {
-        return Err(format!(
-            "{}: no such program; build it with `cargo build --release -p tepui-witness`, or give \
-             --only-loops",
-            witness.display()
-        )
-        .into());
-    }
-    let client = |icd: &str, device: &str, command: &mut Command| {
-        command.arg(&args.mesa).args(["run", "--icd", icd, "--"]).arg(&witness);
-        command.args(["speed", "--device", device]);
-    };
-    let mut model = Command::new(&exe);
-    model.args(["shim", "--gpu", "m1", "--threads", &args.threads.to_string(), "--"]);
-    client("honeykrisp", "Apple", &mut model);
-    let mut peer = Command::new("env");
-    client("lavapipe", "llvmpipe", &mut peer);
-    let (model, peer) = (times(model)?, times(peer)?);
+    let (model, peer) = (client(Driver::Honeykrisp), client(Driver::Lavapipe));
+    let (model, peer) = (super::json::<Vec<Time>>(model)?, super::json::<Vec<Time>>(peer)?);
     Ok(model
         .into_iter()
         .zip(peer)
@@ -272,12 +258,4 @@ fn kernels(args: &Args) -> Result<Vec<Kernel>, Box<dyn std::error::Error>> {
             ratio: p.ms / m.ms,
         })
         .collect())
-}
-
-fn times(mut command: Command) -> Result<Vec<Time>, Box<dyn std::error::Error>> {
-    let output = command.stderr(std::process::Stdio::inherit()).output()?;
-    if !output.status.success() {
-        return Err(format!("{command:?} ended with {}", output.status).into());
-    }
-    Ok(serde_json::from_slice(&output.stdout)?)
 }

@@ -169,6 +169,18 @@ impl Gpu {
         let layout = unsafe { self.device.create_pipeline_layout(&create, None) }
             .during("vkCreatePipelineLayout")?;
         self.keep(Garbage::PipelineLayout(layout));
+        let pipeline = self.pipeline_of(stages, state, layout)?;
+        let dynamic = (self.pipelines.get() == Pipelines::Dynamic).then(|| state.clone());
+        Ok(Graphics { pipeline, layout, set: descriptors.set(self, set_layout)?, dynamic })
+    }
+
+    /// A pipeline of the stages with a layout.
+    pub fn pipeline_of(
+        &self,
+        stages: &[(vk::ShaderStageFlags, &[u32])],
+        state: &State,
+        layout: vk::PipelineLayout,
+    ) -> Result<vk::Pipeline> {
         let mut modules = Vec::new();
         let mut result = Ok(());
         for &(stage, code) in stages {
@@ -188,8 +200,7 @@ impl Gpu {
         }
         let pipeline = made?;
         self.keep(Garbage::Pipeline(pipeline));
-        let dynamic = (self.pipelines.get() == Pipelines::Dynamic).then(|| state.clone());
-        Ok(Graphics { pipeline, layout, set: descriptors.set(self, set_layout)?, dynamic })
+        Ok(pipeline)
     }
 
     /// A pipeline of modules whose entry points are called `main`; whoever asks for it destroys it.

@@ -100,6 +100,14 @@ impl Gpu {
         Ok(Buffer { handle, address, len_bytes, map: map.cast() })
     }
 
+    /// A buffer without memory.
+    pub fn bare_buffer(&self, create: &vk::BufferCreateInfo<'_>) -> Result<vk::Buffer> {
+        // SAFETY: the device is live.
+        let handle = unsafe { self.device.create_buffer(create, None) }.during("vkCreateBuffer")?;
+        self.keep(Garbage::Buffer(handle));
+        Ok(handle)
+    }
+
     /// Memory for `needs`, freed with the device.
     pub(crate) fn allocate(
         &self,

@@ -146,6 +146,8 @@ pub struct Gpu {
     garbage: RefCell<Vec<Garbage>>,
     /// How graphics pipelines are made.
     pub pipelines: Cell<Pipelines>,
+    /// Seconds that linking pipelines from libraries took.
+    pub link_s: Cell<f64>,
     /// The device's name.
     pub name: String,
     /// Invocations in a sub-group.
@@ -353,6 +355,7 @@ impl Gpu {
             memory,
             garbage: RefCell::default(),
             pipelines: Cell::default(),
+            link_s: Cell::default(),
             name,
             subgroup_size,
             timestamp_period_ns,

@@ -136,8 +136,11 @@ impl Gpu {
             .layout(create.layout)
             .flags(create.flags)
             .push_next(&mut info);
+        let start = std::time::Instant::now();
         // SAFETY: the libraries are live and have all parts.
-        unsafe { self.create(&whole) }
+        let linked = unsafe { self.create(&whole) };
+        self.link_s.set(self.link_s.get() + start.elapsed().as_secs_f64());
+        linked
     }
 }
 

@@ -88,6 +88,8 @@ struct Last {
     fragment_pipeline: u64,
     /// What the vertex words depend on beside the state: first vertex, first instance, draw index, view.
     draw_values: Option<[u32; 4]>,
+    /// A program's registers hold some of them.
+    reads_draw: bool,
 }
 
 /// Bytes of the largest index buffer that is copied to be padded.
@@ -294,6 +296,7 @@ impl Encoder {
             r.scratch[0] = r.scratch[0].max(v.scratch);
             r.scratch[1] = r.scratch[1].max(f.scratch);
             self.keep.extend([v.clone(), f.clone()]);
+            r.last.reads_draw = reads_draw(&v) || reads_draw(&f);
             (r.last.vertex, r.last.fragment, r.last.linked) = (Some(v), Some(f), Some(linked));
         }
         state.shaders_changed = false;
@@ -316,11 +319,6 @@ impl Encoder {
             r.last.bindings = bindings;
             new?
         };
-        let (Some(v), Some(f), Some(linked)) =
-            (r.last.vertex.clone(), r.last.fragment.clone(), r.last.linked.clone())
-        else {
-            return Ok(());
-        };
         let (indexed, values) = match *draw {
             Draw::Direct { first, vertex_offset, first_instance, indexed, draw_index, .. } => (
                 indexed,
@@ -333,25 +331,48 @@ impl Encoder {
             ),
             Draw::Indirect { indexed, .. } => (indexed, [0, 0, indirect.map_or(0, |i| i.1), view]),
         };
-        let reads = |x: &Variant| {
-            x.recipe.has(|s| {
-                matches!(
-                    s,
-                    Source::BaseVertex
-                        | Source::BaseInstance
-                        | Source::DrawIndex
-                        | Source::ViewIndex
-                )
-            })
-        };
         let new_values =
-            (r.last.draw_values != Some(values) || indirect.is_some()) && (reads(&v) || reads(&f));
+            r.last.reads_draw && (r.last.draw_values != Some(values) || indirect.is_some());
         r.last.draw_values = Some(values);
         let first = r.draws == 0;
         let new_words = first || new_programs || new_sets || state.push_changed || new_values;
+        let new_record = new_words || !state.changed.is_empty() || self.query_changed(r);
+        if new_record || state.vertex_buffers_changed {
+            let at = indirect.map(|i| i.0);
+            self.draw_state(r, state, values, at, indexed, [new_words, new_record])?;
+        }
+        r.draws += 1;
+        let restart_enable = state.graphics.restart && indexed;
+        let index = self.padded_indices(state, draw)?;
+        index_list(
+            &mut r.stream,
+            draw,
+            primitive,
+            restart_enable,
+            indirect.map(|i| i.0),
+            index,
+            self.device.zeros.address,
+        )
+    }
+
+    /// Writes what changed since the last draw: registers of the programs if `new_words`, and the record of fixed-function state
+    /// if `new_record`.
+    fn draw_state(
+        &mut self,
+        r: &mut Render,
+        state: &mut CommandState<Agx>,
+        values: [u32; 4],
+        indirect: Option<u64>,
+        indexed: bool,
+        [new_words, new_record]: [bool; 2],
+    ) -> Result<()> {
+        let (Some(v), Some(f), Some(linked)) =
+            (r.last.vertex.clone(), r.last.fragment.clone(), r.last.linked.clone())
+        else {
+            return Ok(());
+        };
         if new_words || state.vertex_buffers_changed {
-            let pipeline =
-                self.vertex_words(r, state, &v, &linked, values, indirect.map(|i| i.0), indexed)?;
+            let pipeline = self.vertex_words(r, state, &v, &linked, values, indirect, indexed)?;
             let start = r.stream.len();
             put!(
                 r.stream,
@@ -402,24 +423,13 @@ impl Encoder {
         {
             r.last.fragment_pipeline = self.fragment_words(r, state, &f, values)?;
         }
-        if new_words || !state.changed.is_empty() || self.query_changed(r) {
+        if new_record {
             self.record(r, &state.graphics, &v, &f, &linked)?;
         }
         state.changed = Groups::empty();
         state.push_changed = false;
         state.vertex_buffers_changed = false;
-        r.draws += 1;
-        let restart_enable = state.graphics.restart && indexed;
-        let index = self.padded_indices(state, draw)?;
-        index_list(
-            &mut r.stream,
-            draw,
-            primitive,
-            restart_enable,
-            indirect.map(|i| i.0),
-            index,
-            self.device.zeros.address,
-        )
+        Ok(())
     }
 
     /// The index buffer of a draw. What the hardware reads behind the end of the buffer is unknown; indices there are 0, so a draw
@@ -722,6 +732,16 @@ impl Encoder {
         put!(r.stream, vdm::PppState { pointer, size_words });
         Ok(())
     }
+}
+
+/// Whether a program's registers hold numbers of the draw.
+fn reads_draw(v: &Variant) -> bool {
+    v.recipe.has(|s| {
+        matches!(
+            s,
+            Source::BaseVertex | Source::BaseInstance | Source::DrawIndex | Source::ViewIndex
+        )
+    })
 }
 
 /// The block of a draw in the control stream.

@@ -1,0 +1,139 @@
+//! `tepui bench vulkan`: measures Tepui's Vulkan driver beside Honeykrisp on the same model and lavapipe, in turns.
+//!
+//! Draws are timed on the thread that records and submits them, so that what executes them elsewhere does not count.
+//! Frames are of whole programs, the model's execution included.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use serde::{Deserialize, Serialize};
+
+use super::frames::{self, Driver};
+
+/// Measures Tepui's Vulkan driver beside Honeykrisp and lavapipe: draws, pipelines, memory of objects, frames of programs.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  tepui bench vulkan
+  tepui bench vulkan --json --only-driver
+  tepui bench vulkan --only-frames
+
+The programs need Debian's Mesa (`tools/mesa fetch`), the driver's figures also the program
+`witness` of this project.")]
+pub struct Args {
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    /// Measure draws, pipelines and memory only.
+    #[arg(long)]
+    only_driver: bool,
+    /// Measure frames of programs only.
+    #[arg(long, conflicts_with = "only_driver")]
+    only_frames: bool,
+    /// Worker threads of the model; 0 means one per core.
+    #[arg(long, default_value_t = 0)]
+    threads: usize,
+    /// The script that runs programs on Debian's Mesa.
+    #[arg(long, default_value = "tools/mesa")]
+    mesa: PathBuf,
+    /// The Vulkan client; by default beside this program.
+    #[arg(long)]
+    witness: Option<PathBuf>,
+}
+
+const DRIVERS: [Driver; 3] = [Driver::Tepui, Driver::Honeykrisp, Driver::Lavapipe];
+
+/// What `witness driver` prints.
+#[derive(Deserialize)]
+struct Figures {
+    draws_per_s: f64,
+    draws_with_state_per_s: f64,
+    pipelines_per_s: f64,
+    links_per_s: Option<f64>,
+    bytes_of_10000_buffers: u64,
+    bytes_of_1000_images: u64,
+    bytes_of_1000_pipelines: u64,
+}
+
+/// A figure on each driver.
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    unit: &'static str,
+    tepui: Option<f64>,
+    honeykrisp: Option<f64>,
+    lavapipe: Option<f64>,
+    /// How many times better than Honeykrisp Tepui is: faster, or smaller.
+    better_than_honeykrisp: Option<f64>,
+}
+
+impl Row {
+    fn new(name: &str, unit: &'static str, smaller: bool, figures: [Option<f64>; 3]) -> Row {
+        let [tepui, honeykrisp, lavapipe] = figures;
+        let ratio = tepui.zip(honeykrisp).map(|(t, h)| if smaller { h / t } else { t / h });
+        Row { name: name.into(), unit, tepui, honeykrisp, lavapipe, better_than_honeykrisp: ratio }
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> ExitCode {
+    match measure(args) {
+        Ok(rows) if args.json => {
+            println!("{}", serde_json::to_string_pretty(&rows).unwrap_or_default());
+            ExitCode::SUCCESS
+        }
+        Ok(rows) => {
+            println!(
+                "{:32} {:>10} {:>10} {:>10}  beside Honeykrisp",
+                "", "Tepui", "Honeykrisp", "lavapipe"
+            );
+            let text = |v: Option<f64>| v.map_or("-".to_owned(), |v| format!("{v:.1}"));
+            for r in &rows {
+                let name = format!("{} ({})", r.name, r.unit);
+                let [t, h, l] = [r.tepui, r.honeykrisp, r.lavapipe].map(text);
+                let ratio =
+                    r.better_than_honeykrisp.map_or("-".to_owned(), |r| format!("{r:.2} x"));
+                println!("{name:32} {t:>10} {h:>10} {l:>10}  {ratio:>8}");
+            }
+            ExitCode::SUCCESS
+        }
+        Err(why) => {
+            eprintln!("tepui bench vulkan: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure(args: &Args) -> Result<Vec<Row>, Box<dyn std::error::Error>> {
+    let mut rows = Vec::new();
+    if !args.only_frames {
+        let exe = std::env::current_exe()?;
+        let witness = super::witness(args.witness.as_deref(), "--only-frames")?;
+        let mut all = Vec::new();
+        for driver in DRIVERS {
+            let mut command = driver.command(&exe, &args.mesa, args.threads);
+            command.arg(&witness).args(["driver", "--device", driver.device()]);
+            all.push(super::json::<Figures>(command)?);
+        }
+        let mut row = |name, unit, smaller, get: &dyn Fn(&Figures) -> Option<f64>| {
+            rows.push(Row::new(name, unit, smaller, std::array::from_fn(|k| get(&all[k]))));
+        };
+        row("draws", "thousands/s", false, &|f| Some(f.draws_per_s / 1e3));
+        row("draws with state", "thousands/s", false, &|f| Some(f.draws_with_state_per_s / 1e3));
+        row("pipelines", "per s", false, &|f| Some(f.pipelines_per_s));
+        row("links of libraries", "per s", false, &|f| f.links_per_s);
+        row("10,000 small buffers", "MB", true, &|f| Some(f.bytes_of_10000_buffers as f64 / 1e6));
+        row("1,000 images", "MB", true, &|f| Some(f.bytes_of_1000_images as f64 / 1e6));
+        row("1,000 pipelines", "MB", true, &|f| Some(f.bytes_of_1000_pipelines as f64 / 1e6));
+    }
+    if !args.only_driver {
+        for (name, fps) in frames::measure_on(&DRIVERS, &args.mesa, args.threads)? {
+            rows.push(Row::new(
+                &name,
+                "frames/s",
+                false,
+                std::array::from_fn(|k| fps.get(k).copied()),
+            ));
+        }
+    }
+    Ok(rows)
+}
