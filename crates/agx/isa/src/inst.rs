@@ -296,19 +296,6 @@ impl Inst {
         &ROWS[self.row()]
     }
 
-    /// All registers read and written: those that operands name and those that are implied.
-    ///
-    /// Index registers of register files count as reads of the whole file with
-    /// [`exact`](Access::exact) unset.
-    pub fn operands(&self) -> Accesses {
-        let mut list = Accesses::new();
-        self.touch(&mut |access| {
-            let _ = list.try_push(access);
-        });
-        crate::implied::adjust(self, &mut list);
-        list
-    }
-
     /// Shows each operand whose type can hold a register, in the order of the table's fields, and whether
     /// it is written.
     pub fn visit_mut(&mut self, mut visit: impl FnMut(OperandMut<'_>, bool)) {

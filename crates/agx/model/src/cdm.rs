@@ -6,8 +6,8 @@ use tepui_softgpu::AddressSpace;
 
 use crate::job::{ComputeJob, JobFault, JobStats, Unit};
 use crate::stream::{BLOCK_BUDGET, Stream};
+use crate::usc::cache::Programs;
 use crate::usc::launch::Grid;
-use crate::usc::program::Programs;
 use crate::{Gpu, pipeline};
 
 /// Cost of a launch besides its instructions, counted in instructions.

@@ -1,12 +1,14 @@
 //! Loads a pipeline: walks its USC words and fills uniform, texture and sampler state registers.
 
+use tepui_agx_isa::operand::UNIFORM_HALVES;
 use tepui_agx_packets::usc;
 use tepui_packets::Packet;
 use tepui_softgpu::AddressSpace;
 
 use crate::job::{Helper, JobFault, Unit};
-use crate::usc::launch::{Launch, TileLayout, UNIFORM_HALVES};
-use crate::usc::program::Programs;
+use crate::usc::cache::Programs;
+use crate::usc::launch::Launch;
+use crate::usc::shared::{TileLayout, split_sampler};
 
 /// Words of a pipeline at which it counts as endless.
 const WORD_BUDGET: usize = 256;
@@ -41,7 +43,7 @@ impl Pipeline<'_> {
     /// Walks the words.
     pub fn load<'v>(&self, programs: &'v Programs<'v>) -> Result<Launch<'v>, JobFault> {
         let mut at = self.usc_exec_base + self.address;
-        let mut uniforms = vec![0u16; UNIFORM_HALVES];
+        let mut uniforms = vec![0u16; UNIFORM_HALVES.into()];
         let mut textures = Vec::new();
         let mut samplers = Vec::new();
         let mut local_bytes = 0;
@@ -184,14 +186,4 @@ impl Pipeline<'_> {
         }
         Ok(())
     }
-}
-
-/// A sampler and its custom border colour from their 24 bytes.
-pub fn split_sampler(raw: &[u8; 24]) -> ([u8; 8], [u32; 4]) {
-    let mut sampler = [0; 8];
-    sampler.copy_from_slice(&raw[..8]);
-    let word = |i: usize| {
-        u32::from_le_bytes([raw[8 + 4 * i], raw[9 + 4 * i], raw[10 + 4 * i], raw[11 + 4 * i]])
-    };
-    (sampler, std::array::from_fn(word))
 }

@@ -95,9 +95,9 @@ pub fn shade(
     stats: &mut JobStats,
 ) -> Result<(), JobFault> {
     debug_assert_eq!(outputs.len(), vertices.len() * stride);
-    let rows = launch.program.shared_rows(&launch.uniforms);
+    let rows = launch.program.code.shared_rows(&launch.uniforms);
     let group = |worker: &mut Worker<'_>, vertices: &[Vertex], outputs: &mut [u32]| {
-        preload(worker.preload(&launch.program), vertices);
+        preload(worker.preload(&launch.program.code), vertices);
         let alive = if vertices.len() == LANES { u32::MAX } else { (1 << vertices.len()) - 1 };
         let stage = Stage::Vertex(VertexStage { outputs, stride });
         worker.run_group(launch, &rows, stage, alive, gpu.options.instruction_budget)
@@ -107,7 +107,7 @@ pub fn shade(
     let (parts, outcome) = share(
         gpu,
         vertices.chunks(chunk).zip(outputs.chunks_mut(chunk * stride)),
-        |core| Worker::new(gpu.port(vm, launch, core), gpu.options.check),
+        |core| Worker::new(gpu.port(vm, core), launch, gpu.options.check),
         |worker, (vertices, outputs)| {
             let before = worker.executed;
             let mut groups = vertices.chunks(LANES).zip(outputs.chunks_mut(LANES * stride));

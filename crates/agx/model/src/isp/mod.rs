@@ -32,7 +32,7 @@ use tepui_softgpu::AddressSpace;
 use crate::Gpu;
 use crate::job::{JobFault, JobStats, RenderJob, Unit};
 use crate::render::scene::Scene;
-use crate::usc::program::Programs;
+use crate::usc::cache::Programs;
 use crate::workers::{Budget, share};
 use frame::{Frame, Setup};
 use tepui_softgpu::buffer_pool::{Buffers, bytes_of};

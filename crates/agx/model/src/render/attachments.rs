@@ -11,8 +11,9 @@ use crate::Gpu;
 use crate::isp::Zls;
 use crate::job::{JobFault, JobStats, RenderJob, Unit};
 use crate::pipeline::Pipeline;
-use crate::usc::exec::texture::{Access2d, DescriptorSource, View};
-use crate::usc::program::Programs;
+use crate::usc::access::{DescriptorSource, TextureAccess};
+use crate::usc::cache::Programs;
+use crate::usc::exec::texture::View;
 
 /// The kind of an attachment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,8 +117,8 @@ impl Gpu {
         let launch = pipeline.load(&programs)?;
         let launch = self.prepare(vm, launch, &mut JobStats::default())?;
         let mut found = Vec::new();
-        for access in launch.program.accesses() {
-            let Access2d::Block(store) = access else { continue };
+        for access in launch.program.code.accesses() {
+            let TextureAccess::Block(store) = access else { continue };
             let DescriptorSource::State(number) = store.image else { continue };
             if let Some(descriptor) = launch.textures.get(usize::from(number))
                 && found.iter().all(|&(known, _)| known != number)

@@ -15,10 +15,10 @@ use super::scene::Scene;
 use super::setup::{Assembled, Output, Setup};
 use crate::job::{JobFault, JobStats, RenderJob, Unit};
 use crate::pipeline::Pipeline;
+use crate::render::draw::{Draw, Indices, VertexState};
+use crate::usc::cache::Programs;
 use crate::usc::launch::Launch;
-use crate::usc::program::Programs;
 use crate::uvs::{self, Layout, Reuse, Vertex};
-use crate::vdm::{Draw, Indices, VertexState};
 use crate::{Gpu, ppp};
 
 /// Cost of an index besides the instructions of its vertex, counted in instructions. Because of it a job of 2^32

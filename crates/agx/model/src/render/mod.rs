@@ -8,6 +8,7 @@
 
 pub mod attachments;
 pub mod coefficients;
+pub mod draw;
 pub mod geometry;
 pub mod scene;
 pub mod setup;
@@ -17,7 +18,7 @@ mod tests;
 use tepui_softgpu::AddressSpace;
 
 use crate::job::{JobFault, JobStats, RenderJob};
-use crate::usc::program::Programs;
+use crate::usc::cache::Programs;
 use crate::{Gpu, isp, vdm};
 
 /// Runs a render command to its end.

@@ -18,7 +18,7 @@ use super::geometry::Geometry;
 use super::scene::{Kind, Scene};
 use crate::isp::testing::{Changes, pack};
 use crate::job::{JobFault, JobStats, RenderJob};
-use crate::usc::program::Programs;
+use crate::usc::cache::Programs;
 use crate::{Gpu, Options};
 
 const PAGE: u64 = tepui_agx_chips::PAGE_BYTES;

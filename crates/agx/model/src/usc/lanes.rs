@@ -1,15 +1,14 @@
 //! The execution state of a SIMD-group: its registers, active lanes, and access to memory and fixed function.
 
 use crate::usc::check::Checker;
-use crate::usc::helper;
+use crate::usc::code::Code;
 use crate::usc::memory::Port;
 use crate::usc::op::{File, Next, Src};
 use crate::usc::place::{Place, Position};
-use crate::usc::program::Program;
 use crate::usc::row::{LANES, Row};
-use crate::usc::stack::Stack;
+use crate::usc::shared::Shared;
+use crate::usc::stack::{HelperCall, Stack};
 use crate::usc::stage::{Fragments, Stage};
-use crate::usc::workgroup::Shared;
 
 /// A running SIMD-group.
 pub struct Lanes<'a, 'v> {
@@ -18,8 +17,8 @@ pub struct Lanes<'a, 'v> {
     /// Their lengths, in builds that check indices.
     #[cfg(debug_assertions)]
     lengths: [usize; 2],
-    /// The program.
-    pub program: &'a Program,
+    /// The decoded program.
+    pub code: &'a Code,
     /// Index of the next instruction.
     pub pc: usize,
     /// Lanes that execute.
@@ -41,7 +40,7 @@ pub struct Lanes<'a, 'v> {
     /// Blocks of scratch memory, once mapped.
     pub stack: Stack,
     /// The request that a helper program answers; other programs have none.
-    pub helper: Option<helper::Call>,
+    pub helper: Option<HelperCall>,
     /// Instructions left before the group counts as endless.
     pub budget: u64,
     /// Instructions executed.
@@ -66,14 +65,14 @@ impl<'a, 'v> Lanes<'a, 'v> {
     pub fn new(
         registers: &'a mut [Row],
         shared_rows: &'a [Row],
-        program: &'a Program,
+        code: &'a Code,
         alive: u32,
         place: Place,
         shared: &'a mut Shared,
         port: &'a mut Port<'v>,
     ) -> Self {
-        assert!(registers.len() >= program.register_rows());
-        assert!(shared_rows.len() >= program.shared_row_count());
+        assert!(registers.len() >= code.register_rows());
+        assert!(shared_rows.len() >= code.shared_row_count());
         let (local, local_bytes) = (shared.local.as_mut_ptr(), shared.local.len() as u32);
         Lanes {
             local,
@@ -82,7 +81,7 @@ impl<'a, 'v> Lanes<'a, 'v> {
             files: [registers.as_mut_ptr(), shared_rows.as_ptr().cast_mut()],
             #[cfg(debug_assertions)]
             lengths: [registers.len(), shared_rows.len()],
-            program,
+            code,
             pc: 0,
             exec: alive,
             alive,
@@ -151,14 +150,14 @@ impl Lanes<'_, '_> {
         unsafe { &*self.position.in_grid[axis] }
     }
 
-    /// Resets registers to their uninitialised value: those that the group may read before it writes them, or all in
-    /// checked jobs.
-    pub fn clear_registers(&mut self) {
+    /// Resets registers to their uninitialised value: in a whole group the `cleared` rows, which it may read before it
+    /// writes them, if they are known; otherwise, and in checked jobs, all.
+    pub fn clear_registers(&mut self, cleared: Option<&[u16]>) {
         let word = self.port.uninitialised;
         let whole = self.alive == u32::MAX && self.checker.is_none();
-        match self.program.cleared_rows().filter(|_| whole) {
+        match cleared.filter(|_| whole) {
             _ if word != 0 => {
-                for row in 0..self.program.register_rows() as u16 {
+                for row in 0..self.code.register_rows() as u16 {
                     // `r0l` counts control flow and starts at 0.
                     let word = if row == 0 { word & !0xffff } else { word };
                     *self.register_mut(row) = Row::splat(word);
@@ -166,7 +165,7 @@ impl Lanes<'_, '_> {
             }
             Some(rows) => rows.iter().for_each(|&row| *self.register_mut(row) = Row::ZERO),
             None => {
-                let rows = self.program.register_rows();
+                let rows = self.code.register_rows();
                 // SAFETY: `Lanes::new` checked that the file has the program's rows.
                 unsafe { std::ptr::write_bytes(self.files[File::Registers as usize], 0, rows) };
             }

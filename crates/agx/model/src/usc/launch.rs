@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use tepui_agx_packets::usc::FragmentProperties;
 
-use super::program::{Program, Programs};
+use super::cache::Programs;
+use super::program::Program;
+use super::shared::{Shared, TileLayout};
 use crate::job::Helper;
-
-/// Uniform registers, in halves.
-pub const UNIFORM_HALVES: usize = 512;
 
 /// The size of a dispatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,18 +54,15 @@ pub struct Launch<'v> {
     pub programs: &'v Programs<'v>,
 }
 
-/// How local memory is laid out as a tilebuffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TileLayout {
-    /// Pixels in each direction.
-    pub size_px: [u32; 2],
-    /// Samples of a pixel.
-    pub samples: u32,
-    /// Bytes of a sample.
-    pub sample_bytes: u32,
-}
-
 impl Launch<'_> {
+    /// Fills the state that a launch prepares for the SIMD-groups of each workgroup.
+    pub fn enter(&self, shared: &mut Shared) {
+        shared.textures.clone_from(&self.textures);
+        shared.samplers.clone_from(&self.samplers);
+        shared.sampler_heap = self.sampler_heap;
+        shared.tile = self.tile;
+    }
+
     /// The helper program, if the job names one.
     pub fn helper_program(&self) -> Result<Option<Arc<Program>>, String> {
         // The low bit of the address says that there is a program; the rest of the low bits are

@@ -1,38 +1,8 @@
-//! Memory access of a worker: address translation with a cache of ranges, soft faults, and the constant parts of memory
-//! instructions.
+//! Memory access of a worker: address translation with a cache of ranges, soft faults.
 
 use tepui_softgpu::{Access, AddressSpace, Protection, RangeCache};
 
-use super::op::Dst;
-
-/// The format of elements of memory instructions, the same as in the tilebuffer.
-pub use tepui_agx_texture::TileFormat as Format;
-
-/// A memory instruction's further fields.
-#[derive(Clone, Copy, Debug)]
-pub struct Transfer {
-    /// Layout of an element.
-    pub format: Format,
-    /// Which of four consecutive elements are transferred; registers are consecutive all the same.
-    pub mask: u8,
-    /// Further left shift of the index.
-    pub shift: u8,
-    /// First register: the others follow.
-    pub register: Dst,
-    /// The index is signed (device memory only).
-    pub signed: bool,
-    /// The index, when it is not source 1.
-    pub immediate: Option<i32>,
-    /// The base is zero, not source 0 (local memory only).
-    pub no_base: bool,
-}
-
-impl Transfer {
-    /// Elements that are transferred.
-    pub fn count(&self) -> usize {
-        self.format.packed().unwrap_or(self.mask.count_ones() as usize)
-    }
-}
+use super::row::LANES;
 
 /// The bound range that a memory instruction accessed last, for translated code.
 #[derive(Clone, Copy, Debug)]
@@ -57,8 +27,6 @@ pub struct Port<'v> {
     pub ranges: RangeCache,
     /// Windows of loads and of stores.
     pub windows: [[Window; WINDOWS]; 2],
-    /// The launch: textures, samplers, helper.
-    pub launch: &'v super::launch::Launch<'v>,
     /// The number of the core that this worker acts as, for the helper program.
     pub core: u32,
     /// Soft faults so far: shader accesses of memory that is not bound.
@@ -70,11 +38,23 @@ pub struct Port<'v> {
     /// The texture unit's scratch.
     pub sampler: tepui_agx_texture::Unit,
     /// Rows of the texture instruction before.
-    pub texture: Option<Box<crate::usc::exec::texture::TextureRows>>,
+    pub texture: Option<Box<TextureRows>>,
     /// What registers, local memory and scratch memory hold until they are written.
     pub uninitialised: u32,
     /// Reports of the texture unit.
     pub reports: Vec<crate::job::Report>,
+}
+
+/// The rows of a texture instruction, kept for the next one so that unused rows need not be cleared each time. Their
+/// contents in inactive lanes mean nothing.
+#[derive(Default)]
+pub struct TextureRows {
+    /// Operands of the texture unit.
+    pub operands: tepui_agx_texture::Operands,
+    /// Which of layer, sample and level are not zero, a bit each.
+    pub given: u8,
+    /// The result.
+    pub result: [[u32; LANES]; 5],
 }
 
 impl Window {

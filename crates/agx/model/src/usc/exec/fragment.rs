@@ -2,8 +2,8 @@
 //! depth and stencil tests. Background programs are fragment programs too.
 
 use super::memory::{register_at, register_bits_of};
-use super::texture::{Access2d, TilePixel};
 use super::{Lanes, Next, Op};
+use crate::usc::access::{TextureAccess, TilePixel};
 use crate::usc::op::Form;
 use crate::usc::row::{LANES, Row};
 use crate::usc::stage::{Fragments, QUADS, Stage};
@@ -217,8 +217,8 @@ pub fn special(l: &Lanes<'_, '_>, number: u16) -> Option<Row> {
 /// Registers to the tilebuffer (`aux[0]` is 0) at the lanes' own pixels, or back (1).
 #[inline(always)]
 pub fn tile_access<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
-    let program = l.program;
-    let Access2d::Pixel(t) = program.access(op.imm as usize) else {
+    let code = l.code;
+    let TextureAccess::Pixel(t) = code.access(op.imm as usize) else {
         return l.fail("a tile access without its fields");
     };
     if op.aux[0] == 0 { store(l, t) } else { load(l, t) }

@@ -347,6 +347,6 @@ fn check_writes(l: &mut Lanes<'_, '_>, addresses: &[u64; LANES], at: u64) {
 #[cold]
 pub fn report(l: &mut Lanes<'_, '_>, found: Option<(ReportKind, String)>) {
     if let (Some(checker), Some((kind, what))) = (&mut l.checker, found) {
-        checker.note(l.program, l.pc - 1, kind, what);
+        checker.note(l.code, l.pc - 1, kind, what);
     }
 }

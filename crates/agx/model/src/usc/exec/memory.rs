@@ -9,9 +9,10 @@ use tepui_agx_texture::half;
 use super::gather::{Near, fetch, gather, report, scatter, spread};
 use super::{Lanes, Next, Op};
 use crate::job::ReportKind;
-use crate::usc::memory::{Format, Transfer};
+use crate::usc::access::{Format, Transfer};
 use crate::usc::op::{Dst, File, Form};
 use crate::usc::row::{LANES, Row};
+use crate::usc::stack::Adjusted;
 
 /// The registers of a transfer, one after the other: whole rows, or halves.
 #[inline(always)]
@@ -159,7 +160,7 @@ fn unpack_word(format: Format, word: u32) -> [f32; 4] {
 
 #[inline(always)]
 fn transfer<'a>(l: &Lanes<'a, '_>, op: &Op) -> &'a Transfer {
-    l.program.transfer(op.imm as usize)
+    l.code.transfer(op.imm as usize)
 }
 
 #[inline(always)]
@@ -670,11 +671,12 @@ fn stack_transfer(
     Next::Continue
 }
 
-/// Moves the stack pointer: maps scratch memory on the way in. `imm` is the signed number of bytes.
+/// Moves the stack pointer; the group waits for scratch memory when it first needs some. `imm` is the signed number of bytes.
 #[inline(always)]
 pub fn stack_adjust<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
-    match crate::usc::stack::adjust(l, op.imm as i64) {
-        Ok(()) => Next::Continue,
+    match l.stack.adjust(op.imm as i64) {
+        Ok(Adjusted::Ready) => Next::Continue,
+        Ok(Adjusted::Wait) => Next::Scratch,
         Err(why) => l.fail(why),
     }
 }

@@ -14,6 +14,8 @@ pub mod exit {
     pub const JUMP: u32 = Next::Jump as u32;
     /// The group waits for the others.
     pub const BARRIER: u32 = Next::Barrier as u32;
+    /// The group waits for scratch memory.
+    pub const SCRATCH: u32 = Next::Scratch as u32;
     /// The group is done.
     pub const STOP: u32 = Next::Stop as u32;
     /// The budget of instructions is spent.
@@ -56,7 +58,7 @@ impl Translated {
     pub fn run(&self, l: &mut Lanes<'_, '_>) -> u32 {
         let place = self.places[l.pc];
         let (registers, shared) = l.files();
-        let ops = l.program.ops().as_ptr();
+        let ops = l.code.ops().as_ptr();
         // SAFETY: the code was made by `translate` for this program, whose rows both files have
         // (`Lanes::new` checks that); it touches those, the fields of the group that it names, and
         // calls handlers of a set that this host can run.

@@ -13,9 +13,9 @@ use tepui_hostvec::Target;
 use tepui_hostvec::asm::{ALL, Assembler, Gpr, Mask, Rm, V, Vop, float, integer};
 
 use super::golden::programs;
-use super::translate::{GROUP, LANES, REGISTERS, SHARED, assemble};
+use super::translate::assemble;
+use super::translator::{GROUP, LANES, REGISTERS, SHARED};
 use crate::usc::lanes::Lanes;
-use crate::usc::program::Program;
 use crate::usc::row::Row;
 
 /// Whether a target's hosts have what an instruction asks for.
@@ -113,7 +113,7 @@ impl Limits<'_> {
 }
 
 /// Decodes a program's translation; how many instructions there are.
-fn decode(name: &str, program: &Program, target: Target) -> usize {
+fn decode(name: &str, program: &crate::usc::code::Code, target: Target) -> usize {
     let (mut asm, places) = assemble(program, target);
     // Copies that wait for their use are written.
     let end = asm.label();

@@ -23,12 +23,14 @@
 //!
 //! An empty window has `length` 0 and lets nothing pass, since an access has at least one byte.
 
-use super::translate::{ByHandler, Done, LANES, SHARED, Translator, field};
-use crate::usc::exec::Name;
+use super::translator::{ByHandler, Done, LANES, SHARED, Translator, field};
+use crate::usc::access::{Format, Transfer};
+use crate::usc::exec::execute;
 use crate::usc::exec::memory::register_at;
 use crate::usc::lanes::Lanes;
-use crate::usc::memory::{Format, Port, Transfer, WINDOWS, Window};
+use crate::usc::memory::{Port, WINDOWS, Window};
 use crate::usc::op::{File, Form, Next, Op, Src};
+use crate::usc::opcode::Opcode;
 use crate::usc::row::{LANES as COUNT, NUMBERS, Row};
 use tepui_hostvec::asm::{ALL, Condition, Gpr, Kop, Label, Mask, Rm, Shift, V, Vop, integer};
 
@@ -69,7 +71,7 @@ impl Plan {
             None if op.s[1].form != Form::Word => return None,
             _ => {}
         }
-        let is_store = op.name == Name::device_store;
+        let is_store = op.opcode == Opcode::device_store;
         // Elements are stored as words. Lanes may name the same place: the order of their stores is then
         // that of the handler only if places are the same or apart.
         let words = t.mask == ((1u16 << elements) - 1) as u8
@@ -103,17 +105,17 @@ struct Held {
 /// The handler, then the window.
 extern "sysv64" fn touch(l: &mut Lanes<'_, '_>, op: &Op) -> u32 {
     let address = first_address(l, op);
-    // SAFETY: as in the interpreter: the program holds handlers that this host can run.
-    let next = unsafe { (op.run)(l, op) };
+    // SAFETY: as in the interpreter, the rows of the program's operations lie in the files.
+    let next = unsafe { execute(l, op) };
     if let (Next::Continue, Some(address)) = (next, address) {
-        l.port.show(op.imm as usize, address, op.name == Name::device_store);
+        l.port.show(op.imm as usize, address, op.opcode == Opcode::device_store);
     }
     next as u32
 }
 
 /// The address of the first active lane.
 fn first_address(l: &Lanes<'_, '_>, op: &Op) -> Option<u64> {
-    let t = l.program.transfer(op.imm as usize);
+    let t = l.code.transfer(op.imm as usize);
     let lane = l.exec.trailing_zeros() as usize;
     if lane >= COUNT {
         return None;
@@ -128,7 +130,7 @@ fn first_address(l: &Lanes<'_, '_>, op: &Op) -> Option<u64> {
 impl Translator<'_> {
     /// A load or store of device memory.
     pub fn device(&mut self, op: &Op) -> Done {
-        let transfer = self.program.transfer(op.imm as usize);
+        let transfer = self.code.transfer(op.imm as usize);
         let plan = Plan::new(op, transfer).ok_or(ByHandler)?;
         self.count();
         let number = op.imm as usize % WINDOWS + if plan.is_store { WINDOWS } else { 0 };

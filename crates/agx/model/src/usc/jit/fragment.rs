@@ -19,10 +19,10 @@ use std::sync::LazyLock;
 use tepui_agx_texture::TileFormat;
 use tepui_format::texel::srgb;
 
-use super::translate::{ByHandler, Done, LANES, Translator, field};
+use super::translator::{ByHandler, Done, LANES, Translator, field};
+use crate::usc::access::{TextureAccess, TilePixel};
 use crate::usc::exec::fragment::place;
 use crate::usc::exec::memory::register_at;
-use crate::usc::exec::texture::{Access2d, TilePixel};
 use crate::usc::op::{Dst, Form, Op, Src};
 use crate::usc::row::Row;
 use crate::usc::stage::{Fragments, Ready};
@@ -76,11 +76,11 @@ impl Translator<'_> {
     /// Interpolates at the centres of pixels.
     pub fn iter(&mut self, op: &Op) -> Done {
         let count = u32::from(op.aux[0]);
-        let number = self.program.constant(op.s[0]).filter(|n| n + count <= 1 << 16);
+        let number = self.code.constant(op.s[0]).filter(|n| n + count <= 1 << 16);
         let (Some(number), 1..=4) = (number, count) else { return Err(ByHandler) };
         let over_w = match op.aux[2] {
             0 => None,
-            _ => Some(self.program.constant(op.s[1]).filter(|n| *n < 1 << 16).ok_or(ByHandler)?),
+            _ => Some(self.code.constant(op.s[1]).filter(|n| *n < 1 << 16).ok_or(ByHandler)?),
         };
         if op.aux[1] != place::CENTRE || op.aux[3] == 0 {
             return Err(ByHandler);
@@ -94,7 +94,7 @@ impl Translator<'_> {
     /// Loads the numbers of coefficient registers.
     pub fn ldcf(&mut self, op: &Op) -> Done {
         let count = u32::from(op.aux[0]);
-        let number = self.program.constant(op.s[0]).filter(|n| n + count <= 1 << 16);
+        let number = self.code.constant(op.s[0]).filter(|n| n + count <= 1 << 16);
         let Some(first) = number.filter(|_| op.aux[3] != 0) else { return Err(ByHandler) };
         self.with_planes(first + count, |t, quads| {
             for k in 0..3 * count {
@@ -196,8 +196,8 @@ impl Translator<'_> {
 
     /// The lanes' own pixels, to (`aux[0]` is 0) or from the tilebuffer.
     pub fn tile_access(&mut self, op: &Op) -> Done {
-        let program = self.program;
-        let Access2d::Pixel(t) = program.access(op.imm as usize) else { return Err(ByHandler) };
+        let code = self.code;
+        let TextureAccess::Pixel(t) = code.access(op.imm as usize) else { return Err(ByHandler) };
         if !matches!(t.format, TileFormat::U8Norm | TileFormat::Srgba8) || t.mask != 15 {
             return Err(ByHandler);
         }

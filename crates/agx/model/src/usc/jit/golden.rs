@@ -10,7 +10,8 @@ use tepui_hostvec::Target;
 use tepui_softgpu::{AddressSpace, Memory, Protection};
 
 use super::translate::assemble;
-use crate::usc::program::{Program, Translation};
+use crate::usc::code::Code;
+use crate::usc::load::load;
 
 const PAGE: u64 = tepui_agx_chips::PAGE_BYTES;
 /// Bytes of the longest program.
@@ -99,7 +100,7 @@ fn fnv(hash: u64, bytes: &[u8]) -> u64 {
 const START: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// Goes on with the hash of a program's translation.
-fn hash(hash: u64, program: &Program) -> u64 {
+fn hash(hash: u64, program: &Code) -> u64 {
     let (asm, places) = assemble(program, Target::Avx512);
     let of_build = asm.of_build.clone();
     let (mut code, labels) = asm.finish();
@@ -110,7 +111,7 @@ fn hash(hash: u64, program: &Program) -> u64 {
 
 /// Calls `f` with the name and program of each test: some programs of each instruction, by itself and several of its kind
 /// in a row, and those whose instructions work together.
-pub fn programs(mut f: impl FnMut(&str, &Program)) {
+pub fn programs(mut f: impl FnMut(&str, &Code)) {
     let vm = AddressSpace::new(tepui_agx_chips::PAGE_SHIFT, tepui_agx_chips::VA_BITS);
     let memory = Arc::new(Memory::new(ROOM as usize).unwrap());
     vm.bind(PAGE, memory, 0, ROOM, Protection::READ | Protection::WRITE).unwrap();
@@ -118,7 +119,7 @@ pub fn programs(mut f: impl FnMut(&str, &Program)) {
     let mut visit = |name: &str, code: &[u8]| {
         assert!(code.len() as u64 <= ROOM);
         vm.write(PAGE, code).unwrap();
-        f(name, &Program::load(&vm, PAGE, 0, Translation::NEVER).unwrap());
+        f(name, &load(&vm, PAGE, 0).unwrap());
     };
     for (number, row) in ROWS.iter().enumerate() {
         let mut source = Source::new(fnv(START, row.name.as_bytes()));

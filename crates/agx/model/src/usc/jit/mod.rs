@@ -20,7 +20,8 @@
 //! highest rows `Lanes::new` compares with the files.
 //!
 //! The instructions that templates are written in are `tepui_hostvec`'s, with their encodings for each
-//! [`Target`]; `translate` walks the program and keeps rows in vector registers; `lanes`, `approx`,
+//! [`Target`]; `translator` has what all templates share and keeps rows in vector registers; `translate` walks the
+//! program; `lanes`, `approx`,
 //! `local`, `device`, `fragment` and `control` have the templates; `code` holds what can be executed.
 //! Two tests need no host that can execute the code: `decoded` has another decoder read it, `golden`
 //! holds the code for AVX-512 to what it was.
@@ -37,6 +38,7 @@ mod golden;
 mod lanes;
 mod local;
 mod translate;
+mod translator;
 
 pub use code::{Translated, exit};
 
@@ -45,14 +47,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use tepui_hostvec::Target;
 
-use super::program::Program;
+use super::code::Code;
 
 /// A program's translation, made when the program has run for a while.
 pub struct Lazy {
     /// Runs until then.
     left: AtomicU32,
     target: Option<Target>,
-    code: OnceLock<Option<Translated>>,
+    translated: OnceLock<Option<Translated>>,
 }
 
 impl Lazy {
@@ -60,21 +62,21 @@ impl Lazy {
     /// target.
     pub fn after(runs: u32, target: Option<Target>) -> Lazy {
         let never = runs == u32::MAX || target.is_none();
-        let code = if never { OnceLock::from(None) } else { OnceLock::new() };
-        Lazy { left: AtomicU32::new(runs), target, code }
+        let translated = if never { OnceLock::from(None) } else { OnceLock::new() };
+        Lazy { left: AtomicU32::new(runs), target, translated }
     }
 
     /// The translation, once there is one.
     #[inline]
-    pub fn get(&self, program: &Program) -> Option<&Translated> {
-        if let Some(code) = self.code.get() {
-            return code.as_ref();
+    pub fn get(&self, code: &Code) -> Option<&Translated> {
+        if let Some(translated) = self.translated.get() {
+            return translated.as_ref();
         }
         let less = |left: u32| left.checked_sub(1);
         if self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() {
             return None;
         }
-        let translate = || translate::translate(program, self.target?);
-        self.code.get_or_init(translate).as_ref()
+        let translate = || translate::translate(code, self.target?);
+        self.translated.get_or_init(translate).as_ref()
     }
 }

@@ -2,8 +2,8 @@
 
 use tepui_agx_isa::operand as isa;
 
+use crate::usc::code::{Builder, UNIFORM_ROWS};
 use crate::usc::op::{Dst, Form, Src};
-use crate::usc::program::{Builder, UNIFORM_ROWS};
 
 /// A half-register as row and part of it: where an operand starts.
 fn place(half: u16, size: isa::Size) -> (u16, Form) {
