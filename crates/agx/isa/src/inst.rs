@@ -1,6 +1,6 @@
 //! The typed instruction: one variant for each row of the table.
 
-use crate::access::{Access, Accesses};
+use crate::access::Access;
 use crate::codec::{Reject, ones};
 use crate::error::{DecodeError, EncodeError, ParseErrorKind};
 use crate::operand::OperandMut;
@@ -62,7 +62,7 @@ macro_rules! instructions {
                 match self { $( Inst::$Name(row) => row.print(text), )* }
             }
 
-            fn touch(&self, report: &mut dyn FnMut(Access)) {
+            pub(crate) fn touch(&self, report: &mut dyn FnMut(Access)) {
                 match self { $( Inst::$Name(row) => row.touch(report), )* }
             }
 

@@ -6,12 +6,14 @@ use tepui_texel::rows::{self, MAX_SIDE};
 use tepui_texel::{LevelLayout, half};
 
 use crate::error::Fault;
+use crate::image::Descriptor;
 use crate::image::Level;
 use crate::lanes::Kernels;
 use crate::memory::Memory;
-use crate::pbe::{Block, BlockStore, Pbe, in_memory_order, put};
+use crate::pbe::Pbe;
+use crate::store::{Block, BlockStore, in_memory_order, put};
 use crate::tile::{TileFormat, Tilebuffer, Value};
-use crate::unit::{self, Descriptor, Unit};
+use crate::unit::{self, Unit};
 use crate::{LANES, compression};
 
 /// The most bytes of a texel.

@@ -9,9 +9,8 @@ use tepui_texel::{CompareFunc, Wrap, cube, lanes};
 use crate::error::Fault;
 use crate::fetch::{Fetcher, Texels};
 use crate::image::Level;
-use crate::lanes::{Axis, Kernels, Tap};
+use crate::lanes::{Axis, Kernels, Tap, Words};
 use crate::memory::Memory;
-use crate::plain::Words;
 use crate::{Floats, Ints, LANES, Row};
 
 /// State of one instruction that all its mip levels and anisotropic samples share.

@@ -7,8 +7,11 @@ use tepui_format::Format;
 use tepui_format::units::{full_chain_levels, minify};
 use tepui_texel::LevelLayout;
 
-use crate::compression::{Metadata, MetadataLevel};
 use crate::error::Unsupported;
+use crate::metadata::{Metadata, MetadataLevel};
+
+/// A descriptor's bytes.
+pub type Descriptor = [u8; 24];
 
 /// The most levels of an image.
 pub const MAX_LEVELS: usize = tepui_agx_layout::MAX_LEVELS;

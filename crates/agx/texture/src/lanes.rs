@@ -34,3 +34,6 @@ pub(crate) type Plan = lod::Plan<LANES>;
 pub(crate) type Placed = tepui_texel::Placed<LANES>;
 pub(crate) type Tap<'a> = tepui_texel::Tap<'a, LANES>;
 pub(crate) type Quad<'a> = tepui_texel::Quad<'a, LANES>;
+
+/// The words of the texels of all lanes.
+pub(crate) type Words = [Row; 4];

@@ -12,15 +12,12 @@ use crate::compression;
 use crate::fetch::Fetcher;
 use crate::filter::{Channels, Filter};
 use crate::image::{Image, Level};
-use crate::lanes::{Axis, Kernels, Placed, Quad, Tap};
+use crate::lanes::{Axis, Kernels, Placed, Quad, Tap, Words};
 use crate::memory::Memory;
 use crate::request::{Kind, LodSource, Operands, Request};
 use crate::sampler::Sampler;
 use crate::texture::Texture;
 use crate::{Ints, LANES, Row};
-
-/// The words of the texels of all lanes.
-pub(crate) type Words = [Row; 4];
 
 /// Scratch rows, reused from instruction to instruction; their old contents are never read.
 pub(crate) struct Scratch {

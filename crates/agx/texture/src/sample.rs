@@ -9,6 +9,7 @@ use tepui_texel::{Filter as Kernel, MipFilter, Pick, Result, Wrap, floats};
 use crate::error::{Fault, Unsupported};
 use crate::fetch::Fetcher;
 use crate::filter::{Filter, NONE};
+use crate::image::Descriptor;
 use crate::lanes::{Axis, Faces, Footprint, Gradient, Kernels, Plan};
 use crate::memory::Memory;
 use crate::notes::{Note, Notes};
@@ -16,7 +17,7 @@ use crate::plain::{self, Scratch};
 use crate::request::{Kind, LodSource, Operands, Request};
 use crate::sampler::{Sampler, SamplerState};
 use crate::texture::Texture;
-use crate::unit::{self, Descriptor, Unit};
+use crate::unit::{self, Unit};
 use crate::{Floats, LANES, Row};
 
 impl Unit {

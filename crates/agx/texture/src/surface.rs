@@ -9,6 +9,7 @@ use crate::compression::{self, TileState};
 use crate::error::Unsupported;
 use crate::image::{Image, Shape};
 use crate::memory::Memory;
+use crate::metadata::is_large_enough;
 use crate::notes::Notes;
 use tepui_texel::LevelLayout;
 use tepui_texel::rows::{self, MAX_SIDE};
@@ -43,7 +44,7 @@ impl Surface {
         let [width, height] = shape.size_px;
         // The registers' compression bits apply to the whole miptree, but its small levels are not compressed.
         // source: layout.h, `ail_is_level_compressed`; hk_cmd_draw.c, `hk_pack_zls_control`
-        let compressed = compression::is_large_enough([width, height], shape.samples);
+        let compressed = is_large_enough([width, height], shape.samples);
         let shape = &SurfaceShape { metadata: shape.metadata.filter(|_| compressed), ..*shape };
         let mut image = Image::new(&Shape {
             format: shape.format,

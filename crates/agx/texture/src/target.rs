@@ -4,7 +4,7 @@ use tepui_agx_packets::pbe::Pbe;
 use tepui_agx_packets::texture::{Channel, Layout, Texture};
 use tepui_agx_packets::{Packet, Problem};
 
-use crate::unit::Descriptor;
+use crate::image::Descriptor;
 
 /// The texture state that reads the level that a PBE descriptor writes, and the size of that level in
 /// pixels.

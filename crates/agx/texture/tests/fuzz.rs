@@ -14,7 +14,7 @@ use tepui_agx_packets::sampler::{BorderColour, CompareFunc, Filter, MipFilter, S
 use tepui_agx_packets::texture::{
     Channel, Channels, ImageMode, Layout, SampleCount, Texture, TextureDimension, TextureType,
 };
-use tepui_agx_texture::pbe::{Block, StoreOperands};
+use tepui_agx_texture::store::{Block, StoreOperands};
 use tepui_agx_texture::{
     BlockStore, Kind, LANES, LodSource, Memory, Operands, Request, SamplerState, Store, TileFormat,
     Tilebuffer, Unit, format_of, texture,

@@ -547,7 +547,7 @@ fn solid_tiles_show_their_colour_and_unknown_ones_are_told() {
     let mut pbe = Picture::new(&make);
     (pbe.pbe.level, pbe.pbe.levels) = (level, 3);
     let store = tepui_agx_texture::Store { dimension: TextureDimension::D2Array, narrow: false };
-    let operands = tepui_agx_texture::pbe::StoreOperands {
+    let operands = tepui_agx_texture::store::StoreOperands {
         coordinates: [[20; LANES], [5; LANES], [0; LANES]],
         layer: [layer; LANES],
         components: [[9; LANES]; 4],

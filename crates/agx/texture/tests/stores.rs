@@ -7,7 +7,7 @@ mod common;
 use common::{BASE, Flat, Make, Picture, Random, bits, read, sampler};
 use tepui_agx_layout::{Texel, Tiling};
 use tepui_agx_packets::texture::{Channel, Channels, TextureDimension, TextureType};
-use tepui_agx_texture::pbe::{Block, StoreOperands};
+use tepui_agx_texture::store::{Block, StoreOperands};
 use tepui_agx_texture::{
     BlockStore, Kind, LANES, LodSource, Operands, Request, Store, TileFormat, Tilebuffer, Unit,
     format_of,

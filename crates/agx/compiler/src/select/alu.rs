@@ -679,7 +679,7 @@ impl Select<'_> {
                 if bits == 32
                     && let Some(axis) = self.pixel_axis(args[0], k) =>
             {
-                Comp::Val(self.sr(super::fragment::sr::X + axis, Size::B32))
+                Comp::Val(self.sr(super::special::sr::GLOBAL + axis, Size::B32))
             }
             Op::F2U | Op::F2S => {
                 let c = self.comp(args[0], k);

@@ -1,10 +1,12 @@
 //! Built-ins, sub-groups and barriers.
 
 use super::operand::size_of;
+use super::special::sr;
 use super::{Comp, Opnd, Select};
 use crate::error::Result;
 use crate::mir::{HALF, RegClass, UNASSIGNED, Val, WORD, class_of};
 use crate::shuffles::R0H;
+use crate::target::LANES;
 use crate::uniforms::Source;
 use tepui_agx_isa::operand::{
     Dst, FCond, ICond, Scope as IsaScope, Shuffle, SimdOp, Size, SpecialReg, Src,
@@ -18,19 +20,6 @@ use tepui_ir::{
     Attrs, Barrier, Builtin, Inst, MemSet, Op, QuadDir, Reduce, ReduceOp, Scope, Value,
 };
 use tepui_passes::divergence::Divergence;
-
-/// Lanes of a SIMD-group.
-const LANES: u32 = 32;
-/// Special registers. source: applegpu.py, SR_NAMES
-pub(super) mod sr {
-    pub const WORKGROUP: u8 = 0;
-    pub const LOCAL: u8 = 48;
-    pub const LOCAL_INDEX: u8 = 51;
-    pub const LANE: u8 = 52;
-    pub const SUBGROUP: u8 = 53;
-    pub const ACTIVE_LANE: u8 = 58;
-    pub const GLOBAL: u8 = 80;
-}
 
 fn simd_op(op: ReduceOp) -> Option<SimdOp> {
     Some(match op {

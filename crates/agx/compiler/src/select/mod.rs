@@ -16,6 +16,7 @@ mod long;
 mod memory;
 mod operand;
 mod pixel;
+mod special;
 pub(crate) mod stage;
 mod texture;
 mod vertex;

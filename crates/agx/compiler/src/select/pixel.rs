@@ -1,7 +1,8 @@
 //! Colours: from registers and the tile, and to the tile.
 
-use super::fragment::{ALL, Tests, already_tested, fence};
-use super::stage::name;
+use super::fragment::{ALL, already_tested, fence};
+use super::stage::fragment::Tests;
+use super::stage::interface::name;
 use super::{Comp, Opnd, Select};
 use crate::abi::tile;
 use crate::error::Result;

@@ -2,7 +2,7 @@
 //! back end.
 
 use tepui_agx_packets::sampler::FIRST_OF_HEAP;
-use tepui_agx_texture::pbe::{Block, StoreOperands};
+use tepui_agx_texture::store::{Block, StoreOperands};
 use tepui_agx_texture::{LANES, Note, SamplerState};
 use tepui_softgpu::{Access, AddressSpace, Fault, Protection, RangeCache};
 
