@@ -5,7 +5,7 @@ use crate::attrs::{
     named_enum,
 };
 use crate::entity::{Inst, Loc, Region, Res, Value, Var};
-use crate::op::{Op, fold_under};
+use crate::op::{Op, fold, is_denormal};
 use crate::types::Type;
 use arrayvec::ArrayVec;
 use cranelift_entity::{EntityList, EntityRef, ListPool, PrimaryMap, SecondaryMap};
@@ -707,4 +707,32 @@ impl Shader {
     pub fn reads_builtin(&self, b: Builtin) -> bool {
         self.any(|s, _, i| s.insts[i].attrs == Attrs::Builtin(b))
     }
+}
+
+/// [`fold`] as constant folding may use it in a shader: false as well when an execution mode would give another result
+/// than `fold`, which keeps denormals.
+fn fold_under(
+    info: &Info,
+    op: Op,
+    args: &[(Type, &[u64])],
+    attrs: &Attrs,
+    tys: &[Type],
+    out: &mut Vec<u64>,
+) -> bool {
+    let at = out.len();
+    if !fold(op, args, attrs, tys, out) {
+        return false;
+    }
+    let flushed = |t: Type, v: u64| {
+        is_denormal(t.bits(), v) && info.float_controls(t.bits()).is_some_and(|c| c.denorm_flush)
+    };
+    if info.float.iter().any(|c| c.denorm_flush)
+        && op.may_flush()
+        && (args.iter().any(|(t, c)| c.iter().any(|&v| flushed(*t, v)))
+            || out[at..].iter().any(|&v| flushed(tys[0], v)))
+    {
+        out.truncate(at);
+        return false;
+    }
+    true
 }
