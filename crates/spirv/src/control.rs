@@ -6,7 +6,7 @@
 //! innermost obstacle, and whatever follows the obstacle is guarded by the flag ([`Cx::after`]). So any shape that
 //! the specification allows becomes `if` and `loop` with exits of one level, and no block is translated twice.
 
-use crate::error::Result;
+use crate::error::{Kind, Result};
 use crate::module::{Block, Id, IdMap, IdSet, Inst, Merge};
 use crate::translate::{Cx, Frame, Val};
 use rspirv::spirv::Op as S;
@@ -156,7 +156,7 @@ impl Cx<'_> {
     fn nested(&mut self, f: impl FnOnce(&mut Self) -> Result<()>) -> Result<Region> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return self.too_large(format!("control flow nests deeper than {MAX_DEPTH} regions"));
+            return self.at.err(Kind::Nesting { limit: MAX_DEPTH });
         }
         let r = stack::grow(|| self.in_region(f));
         self.depth -= 1;

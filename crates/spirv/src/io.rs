@@ -1,6 +1,6 @@
 //! Inputs, outputs, built-ins and execution modes.
 
-use crate::error::Result;
+use crate::error::{Kind, Result};
 use crate::module::{Id, Inst};
 use crate::pointer::{Place, Ptr, Tree};
 use crate::translate::{Cx, Val};
@@ -114,7 +114,9 @@ impl Cx<'_> {
                 }
                 M::RoundingModeRTE => self.float_mode(2, |f| f.rte = true)?,
                 // No GPU here has it for whole shaders; single conversions are another matter.
-                M::RoundingModeRTZ => return self.unsupported("arithmetic that rounds to zero"),
+                M::RoundingModeRTZ => {
+                    return self.at.err(Kind::ExecutionMode("RoundingModeRTZ"));
+                }
                 M::OriginUpperLeft
                 | M::DepthReplacing
                 | M::PixelInterlockOrderedEXT

@@ -72,7 +72,7 @@ pub fn translate(words: &[u32], options: &Options) -> Result<Shader> {
 /// Like [`translate`]; a length that is not a multiple of four is an error in the header.
 pub fn translate_bytes(bytes: &[u8], options: &Options) -> Result<Shader> {
     if !bytes.len().is_multiple_of(4) {
-        let kind = Kind::Invalid("the length is not a multiple of four bytes".to_owned());
+        let kind = Kind::Length { bytes: bytes.len() };
         return Err(Error { word: bytes.len() / 4, inst: "header".to_owned(), kind });
     }
     let mut words: Vec<u32> =

@@ -183,8 +183,8 @@ impl<'a> Module<'a> {
         }
         let version = ((words[1] >> 16) & 0xff, (words[1] >> 8) & 0xff);
         if version.0 != 1 || version.1 > 6 {
-            let what = format!("SPIR-V version {}.{}; 1.0 to 1.6 are", version.0, version.1);
-            return Err(header_error(1, Kind::Unsupported(what)));
+            let (major, minor) = (version.0 as u8, version.1 as u8);
+            return Err(header_error(1, Kind::Version { major, minor }));
         }
         let mut m = Module {
             words,

@@ -51,9 +51,12 @@ fn compiler_error(e: Compiler) -> Refusal {
 fn machine_error(e: tepui_agx_bare::Error) -> Refusal {
     use tepui_agx_bare::Error;
     match e {
-        Error::Texels(_) | Error::Format(_) | Error::Layout(_) | Error::Stages(_) => {
-            Refusal::Refused(e.to_string())
-        }
+        Error::Texels(_)
+        | Error::Format(_)
+        | Error::Layout(_)
+        | Error::MissingStage
+        | Error::SamplerHeaps
+        | Error::Link(_) => Refusal::Refused(e.to_string()),
         e => failed(e),
     }
 }

@@ -189,11 +189,10 @@ impl Machine {
     /// When stages do not fit together, memory cannot be bound, or the job faults.
     pub fn draw(&mut self, d: &Draw<'_>) -> Result<Picture, Error> {
         let (Table::Vertex(vt), Table::Fragment(ft)) = (&d.vertex.table, &d.fragment.table) else {
-            return Err(Error::Stages("a draw needs a vertex and a fragment program".to_owned()));
+            return Err(Error::MissingStage);
         };
-        let stages = |e: tepui_agx_compiler::Error| Error::Stages(e.to_string());
-        let linked = link::varyings(vt, ft, 0).map_err(stages)?;
-        let layout = Layout::new(d.tile).map_err(stages)?;
+        let linked = link::varyings(vt, ft, 0)?;
+        let layout = Layout::new(d.tile)?;
         let scratch = d.vertex.stats.scratch.max(d.fragment.stats.scratch);
         if scratch > 0 {
             self.scratch(scratch)?;
@@ -212,7 +211,7 @@ impl Machine {
         let heap = match (&vertex_states.heap[..], &fragment_states.heap[..]) {
             ([], heap) | (heap, []) => heap,
             (a, b) if a == b => a,
-            _ => return Err(Error::Stages("the stages have different sampler heaps".to_owned())),
+            _ => return Err(Error::SamplerHeaps),
         };
         let heap_buffer = self.buffer(8 * heap.len())?;
         heap_buffer.write(heap.as_flattened())?;
@@ -519,8 +518,7 @@ impl Machine {
         code: &str,
         textures: Option<(u64, u32)>,
     ) -> Result<u32, Error> {
-        let assembled = assemble(code)
-            .map_err(|e| Error::Stages(e.first().map_or_else(String::new, ToString::to_string)))?;
+        let assembled = assemble(code).map_err(Error::TileProgram)?;
         let mut words = Vec::new();
         if let Some((buffer, count)) = textures {
             words.extend(usc::Texture { start: 0, count, buffer }.pack()?);

@@ -3,7 +3,7 @@
 use tepui_agx_compiler::abi::attribute::Attribute;
 use tepui_agx_compiler::abi::tile::Tile;
 use tepui_agx_compiler::abi::{self, Attributes, Colours, Interface, VertexResults, parts};
-use tepui_agx_compiler::{Error, Options, Program, Result, Table, compile_as, link};
+use tepui_agx_compiler::{LinkError, Options, Program, Result, Table, compile_as, link};
 use tepui_ir::{IoLoc, NumKind, Shader, Stage};
 
 /// How programs are made.
@@ -73,7 +73,7 @@ impl Pair<'_> {
         let main = abi::Vertex { multiview: self.multiview, ..abi::Vertex::default() };
         let main = compile(self.vertex, &Interface::Vertex(main))?;
         let Table::Vertex(t) = &main.table else {
-            return Err(Error::Link("the first shader is no vertex shader".to_owned()));
+            return Err(LinkError::NotVertex.into());
         };
         let prolog = abi::Vertex {
             attributes: self.fetch(),
@@ -125,6 +125,6 @@ fn compile(s: &Shader, interface: &Interface) -> Result<Program> {
 fn fragment_table(p: &Program) -> Result<&tepui_agx_compiler::varyings::FragmentTable> {
     match &p.table {
         Table::Fragment(t) => Ok(t),
-        _ => Err(Error::Link("the second shader is no fragment shader".to_owned())),
+        _ => Err(LinkError::NotFragment.into()),
     }
 }

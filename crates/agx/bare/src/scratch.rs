@@ -29,7 +29,7 @@ impl Machine {
         }
         let header = self.buffer(words.len() * 4)?;
         header.write_words(&words)?;
-        let code = program().map_err(|e| Error::Helper(e.to_string()))?;
+        let code = program().map_err(Error::Helper)?;
         let binary = self.code(&code)? | 1;
         self.helper = Helper { binary, cfg: 0, data: header.address() };
         Ok(())

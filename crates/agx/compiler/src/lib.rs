@@ -1,20 +1,25 @@
-//! Shaders to AGX machine code.
+//! The AGX back end: compiles shaders from the IR to machine code.
 //!
 //! ```text
 //! IR ─ passes ─ lower ─▶ IR ─ select ─▶ machine IR ─ dce ─ regalloc ─▶ code ─ flow ─ waits ─ pack ─▶ bytes
 //! ```
 //!
-//! - [`lower_quads`]: squares of compute invocations; [`flatten_discards`]: discards without a branch
-//! - [`lower_images`]: images as the texture unit takes them; [`descriptor`]: how they are described in memory
-//! - [`mod@target`]: what the machine asks of the machine-independent lowerings
-//! - `select`: instructions, with everything that the hardware does for free
-//! - [`mir`]: the machine IR; [`tepui_regalloc`] cleans it up, schedules it, spills and allocates registers
-//! - [`group_loads`]: an order that waits less
-//! - [`flow`]: structured control flow to the nesting counter; [`waits`]: scoreboards; [`pack`]: bytes
-//! - [`abi`]: how vertex and fragment programs are made of parts; [`varyings`]: what travels between them; [`link`]
-//!   joins them
-//! - [`uniforms`]: what the shader wants to find in which uniform register, chosen here and reported
-//! - [`dot`]: the control-flow graph as a picture; [`stats`]: the figures of Mesa's shader-db
+//! - [`lower_quads`]: derivative quads of compute shaders; [`flatten_discards`]: discards without
+//!   branches
+//! - [`lower_images`]: image operations in the form of the texture unit; [`descriptor`]: the memory
+//!   layout of descriptors
+//! - [`mod@target`]: the parameters of the shared lowering passes for AGX
+//! - `select`: instruction selection, which folds modifiers, conversions and comparisons into
+//!   instructions
+//! - [`mir`]: the machine IR; [`tepui_regalloc`] optimises and schedules it, spills and allocates
+//!   registers
+//! - [`group_loads`]: moves loads together, so that fewer waits are needed
+//! - [`flow`]: structured control flow to the nesting counter; [`waits`]: scoreboard waits;
+//!   [`pack`]: encoding
+//! - [`abi`]: prolog, main and epilog of vertex and fragment programs; [`varyings`]: the interface
+//!   between stages; [`link`] joins programs
+//! - [`uniforms`]: allocation of uniform registers, reported to the driver
+//! - [`dot`]: the control-flow graph for Graphviz; [`stats`]: the statistics of Mesa's shader-db
 //!
 //! Start reading at [`compile`].
 
@@ -44,7 +49,7 @@ pub mod varyings;
 pub mod waits;
 
 pub use abi::Interface;
-pub use error::{Error, Result};
+pub use error::{Error, LinkError, Result};
 pub use stats::Stats;
 pub use uniforms::{SamplerState, Source, TextureState, Uniform};
 pub use varyings::Table;

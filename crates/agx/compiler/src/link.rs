@@ -1,6 +1,7 @@
-//! Joins what was compiled apart: parts to one program, and the outputs of vertices to the inputs of fragments.
+//! Links programs that were compiled separately: prolog, main and epilog to one program, and vertex
+//! outputs to fragment inputs.
 
-use crate::error::{Error, Result};
+use crate::error::{LinkError, Result};
 use crate::flow::Listing;
 use crate::varyings::{
     FragmentTable, Origin, POSITION_WORDS, Shading, Table, Varying, VertexTable,
@@ -49,8 +50,8 @@ pub fn varyings(v: &VertexTable, f: &FragmentTable, provoking: u8) -> Result<Var
                 && x == y
                 && a.shading != b.shading
             {
-                let what = format!("{x} is read {} and {}", a.shading, b.shading);
-                return Err(Error::Link(what));
+                let shadings = [a.shading, b.shading];
+                return Err(LinkError::Shading { varying: x, shadings }.into());
             }
         }
     }
@@ -195,7 +196,7 @@ pub fn fragment(
     samples: u8,
 ) -> Result<Program> {
     let Table::Fragment(t) = &main.table else {
-        return Err(Error::Link("the main part is no fragment shader".to_owned()));
+        return Err(LinkError::NotFragment.into());
     };
     join(prolog, main, Some(epilog), t.per_sample.then_some(samples))
 }
@@ -229,8 +230,7 @@ fn join(
     };
     if samples.is_some() {
         if epilog.is_some_and(|e| e.stats.scratch > 0) {
-            let what = "an epilog that uses scratch memory runs for each sample";
-            return Err(Error::Link(what.to_owned()));
+            return Err(LinkError::ScratchPerSample.into());
         }
         let zero = Dst::new(0, Size::B16);
         append(MovImm16 { d: zero, imm: 0, ..MovImm16::default() }.into(), &mut code)?;

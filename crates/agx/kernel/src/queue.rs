@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tepui_agx_model::{JobFault, JobStats, Unit};
+use tepui_agx_model::{FaultKind, JobFault, JobStats, Unit};
 use tepui_drm::fence::{Fence, wait_until};
 use tepui_drm::{Errno, gem::Gem, spawn};
 
@@ -197,7 +197,8 @@ impl Worker {
             };
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-            Err(JobFault::new(unit, format!("the model panicked, which is a bug in it: {text}")))
+            let what = format!("the model panicked, which is a bug in it: {text}");
+            Err(JobFault::new(unit, what).of(FaultKind::Panic))
         })
     }
 }

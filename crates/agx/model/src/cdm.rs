@@ -22,7 +22,7 @@ pub fn run(gpu: &Gpu, vm: &AddressSpace, job: &ComputeJob) -> Result<JobStats, J
     let mut stats = JobStats::default();
     for block in 0..BLOCK_BUDGET {
         if stats.instructions + LAUNCH_COST * stats.launches + block > gpu.options.job_budget {
-            return Err(stream.fault("the job is taken for endless"));
+            return Err(stream.place(JobFault::endless(Unit::Cdm)));
         }
         match stream.block_type()? {
             0 => {

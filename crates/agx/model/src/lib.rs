@@ -29,8 +29,8 @@ pub use coverage::Coverage;
 pub use render::attachments::{Aspect, Attachment};
 
 pub use job::{
-    BgEot, ComputeJob, ComputeRegisters, Helper, JobFault, JobStats, ProgramPoint, RenderJob,
-    Report, ReportKind, Unit, ZlsBuffer,
+    BgEot, ComputeJob, ComputeRegisters, FaultKind, Helper, JobFault, JobStats, ProgramPoint,
+    RenderJob, Report, ReportKind, Unit, ZlsBuffer,
 };
 
 pub use gpu::{Gpu, MAX_WORKERS, Options, POISON};

@@ -5,7 +5,7 @@ use tepui_agx_packets::usc;
 use tepui_packets::Packet;
 use tepui_softgpu::AddressSpace;
 
-use crate::job::{Helper, JobFault, Unit};
+use crate::job::{FaultKind, Helper, JobFault, Unit};
 use crate::usc::cache::Programs;
 use crate::usc::launch::Launch;
 use crate::usc::shared::{TileLayout, split_sampler};
@@ -34,10 +34,12 @@ impl Pipeline<'_> {
         JobFault { packet: Some(at), ..JobFault::new(Unit::Usc, what) }
     }
 
+    fn unreadable(&self, at: u64, what: &str, fault: tepui_softgpu::Fault) -> JobFault {
+        self.fault(at, format!("{what} cannot be read: {fault}")).of(FaultKind::Unbound)
+    }
+
     fn read(&self, at: u64, from: u64, into: &mut [u8], what: &str) -> Result<(), JobFault> {
-        self.vm
-            .read(from, into)
-            .map_err(|fault| self.fault(at, format!("{what} cannot be read: {fault}")))
+        self.vm.read(from, into).map_err(|fault| self.unreadable(at, what, fault))
     }
 
     /// Walks the words.
@@ -51,14 +53,17 @@ impl Pipeline<'_> {
         let mut fragment = None;
         let mut code = None;
         let program = |at: u64, code: u64| {
-            programs.get(self.usc_exec_base + code).map_err(|why| self.fault(at, why))
+            programs
+                .get(self.usc_exec_base + code)
+                .map_err(|(kind, why)| self.fault(at, why).of(kind))
         };
         for _ in 0..WORD_BUDGET {
             let mut bytes = [0; 8];
             // The list may end less than 8 bytes before the end of a page.
-            let tag: [u8; 1] = self.vm.read_array(at).map_err(|fault| {
-                self.fault(at, format!("the USC words cannot be read: {fault}"))
-            })?;
+            let tag: [u8; 1] = self
+                .vm
+                .read_array(at)
+                .map_err(|fault| self.unreadable(at, "the USC words", fault))?;
             let size = match tag[0] {
                 0x38 | 0x1d | 0x3d | 0x9d | 0xdd => 8,
                 0x0d => 6,

@@ -8,6 +8,7 @@ use tepui_softgpu::AddressSpace;
 use super::load::{self, MAX_BYTES};
 use super::program::{Program, Translation};
 use crate::Coverage;
+use crate::job::GroupFault;
 
 /// Decoded programs by address. Operations are larger than machine code, and programs may overlap, so the size is
 /// limited.
@@ -62,7 +63,7 @@ impl<'v> Programs<'v> {
     }
 
     /// The program at an address, decoded at most once.
-    pub fn get(&self, address: u64) -> Result<Arc<Program>, String> {
+    pub fn get(&self, address: u64) -> Result<Arc<Program>, GroupFault> {
         let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(program) = checked.programs.get(&address) {
             return Ok(program.clone());

@@ -10,6 +10,7 @@ use super::access::{TextureAccess, Transfer};
 use super::op::{File, Op, Src};
 use super::opcode::Opcode;
 use super::row::Row;
+use crate::job::GroupFault;
 
 /// Rows of uniform registers in the shared file; constants follow.
 pub const UNIFORM_ROWS: usize = UNIFORM_HALVES as usize / 2;
@@ -35,7 +36,7 @@ pub struct Code {
     placed: Vec<Placed>,
     transfers: Vec<Transfer>,
     accesses: Vec<TextureAccess>,
-    notes: Vec<String>,
+    notes: Vec<GroupFault>,
     constants: Vec<u32>,
     /// Rows of the uniform file that some instruction reads.
     uniform_rows: Vec<u16>,
@@ -56,7 +57,7 @@ pub struct Builder<'a> {
     /// Texture and image instructions' further fields.
     pub accesses: Vec<TextureAccess>,
     /// Reasons why an instruction cannot be executed.
-    pub notes: Vec<String>,
+    pub notes: Vec<GroupFault>,
     constants: Vec<u32>,
     rows_of_constants: HashMap<u32, u16>,
     uniform_rows: Vec<bool>,
@@ -186,7 +187,7 @@ impl Code {
     }
 
     /// Why an instruction cannot be executed.
-    pub fn note(&self, index: usize) -> &str {
+    pub fn note(&self, index: usize) -> &GroupFault {
         &self.notes[index]
     }
 

@@ -85,7 +85,7 @@ fn run_helper(
         Outcome::Scratch => Err("the helper program uses scratch memory".to_owned()),
         Outcome::Fault => Err(format!(
             "the helper program failed: {}",
-            lanes.fault.unwrap_or_else(|| "for no stated reason".to_owned())
+            lanes.fault.map_or_else(|| "for no stated reason".to_owned(), |fault| fault.1)
         )),
     }
 }

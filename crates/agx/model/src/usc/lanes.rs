@@ -1,5 +1,6 @@
 //! The execution state of a SIMD-group: its registers, active lanes, and access to memory and fixed function.
 
+use crate::job::{FaultKind, GroupFault};
 use crate::usc::check::Checker;
 use crate::usc::code::Code;
 use crate::usc::memory::Port;
@@ -52,7 +53,7 @@ pub struct Lanes<'a, 'v> {
     /// Bytes of it.
     pub local_bytes: u32,
     /// Why the group stopped.
-    pub fault: Option<String>,
+    pub fault: Option<GroupFault>,
     /// The checker, in checked jobs.
     pub checker: Option<Box<Checker>>,
 }
@@ -228,7 +229,13 @@ impl Lanes<'_, '_> {
     /// Stops the group with a reason.
     #[cold]
     pub fn fail(&mut self, why: impl Into<String>) -> Next {
-        self.fault = Some(why.into());
+        self.fail_as(FaultKind::Invalid, why)
+    }
+
+    /// Stops the group with a reason of a kind.
+    #[cold]
+    pub fn fail_as(&mut self, kind: FaultKind, why: impl Into<String>) -> Next {
+        self.fault = Some((kind, why.into()));
         Next::Fault
     }
 }

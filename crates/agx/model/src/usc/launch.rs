@@ -71,6 +71,6 @@ impl Launch<'_> {
             return Ok(None);
         }
         let address = self.usc_exec_base + u64::from(self.helper.binary & !0x3f);
-        self.programs.get(address).map(Some)
+        self.programs.get(address).map(Some).map_err(|fault| fault.1)
     }
 }

@@ -6,15 +6,16 @@ use tepui_agx_isa::{DecodeError, Inst};
 use tepui_softgpu::AddressSpace;
 
 use super::code::{Builder, Code, Placed};
-use super::lower::{lower, refuse};
+use super::lower::{lower, refuse_as};
 use super::query;
+use crate::job::{FaultKind, GroupFault};
 
 /// The longest program that is decoded, in bytes: code without an end stops here.
 pub const MAX_BYTES: usize = 1 << 22;
 
 /// Reads and decodes the program at an address. What cannot be decoded becomes an operation that
 /// faults when it is executed.
-pub fn load(vm: &AddressSpace, address: u64, usc_exec_base: u64) -> Result<Code, String> {
+pub fn load(vm: &AddressSpace, address: u64, usc_exec_base: u64) -> Result<Code, GroupFault> {
     let (bytes, placed, mut undecoded) = read(vm, address)?;
     let mut builder = Builder::new(address, usc_exec_base, &placed);
     let mut ops = Vec::with_capacity(placed.len());
@@ -25,11 +26,11 @@ pub fn load(vm: &AddressSpace, address: u64, usc_exec_base: u64) -> Result<Code,
                 let why = undecoded
                     .remove(&p.offset)
                     .unwrap_or_else(|| "an instruction that cannot be decoded".to_owned());
-                refuse(&mut builder, why)
+                refuse_as(&mut builder, FaultKind::Undecodable, why)
             }
         });
     }
-    builder.finish(bytes, ops)
+    builder.finish(bytes, ops).map_err(|why| (FaultKind::Invalid, why))
 }
 
 /// Bytes, instructions, and why some could not be decoded, by offset.
@@ -37,7 +38,7 @@ type Decoded = (Vec<u8>, Vec<Placed>, HashMap<u32, String>);
 
 /// Reads instructions up to the end of the program: a `stop` that no branch jumps over and that is not inside an `if`,
 /// after which other threads go on.
-fn read(vm: &AddressSpace, address: u64) -> Result<Decoded, String> {
+fn read(vm: &AddressSpace, address: u64) -> Result<Decoded, GroupFault> {
     let mut bytes: Vec<u8> = Vec::new();
     let mut placed = Vec::new();
     let mut undecoded = HashMap::new();
@@ -80,7 +81,12 @@ fn describe_error(error: &DecodeError) -> String {
 }
 
 /// Reads on to at least `want` bytes, as far as memory is bound.
-fn extend(vm: &AddressSpace, address: u64, bytes: &mut Vec<u8>, want: usize) -> Result<(), String> {
+fn extend(
+    vm: &AddressSpace,
+    address: u64,
+    bytes: &mut Vec<u8>,
+    want: usize,
+) -> Result<(), GroupFault> {
     let mut chunk = [0; 1024];
     while bytes.len() < want.min(MAX_BYTES) {
         let at = address + bytes.len() as u64;
@@ -89,7 +95,8 @@ fn extend(vm: &AddressSpace, address: u64, bytes: &mut Vec<u8>, want: usize) -> 
         match vm.read(at, &mut chunk[..length]) {
             Ok(()) => bytes.extend_from_slice(&chunk[..length]),
             Err(fault) if bytes.is_empty() => {
-                return Err(format!("the program cannot be read: {fault}"));
+                let why = format!("the program cannot be read: {fault}");
+                return Err((FaultKind::Unbound, why));
             }
             Err(_) => return Ok(()),
         }

@@ -4,6 +4,7 @@ use super::exec::Handlers;
 use super::lanes::Lanes;
 use super::op::Next;
 use super::program::Program;
+use crate::job::FaultKind;
 
 /// Why a SIMD-group stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,15 +102,15 @@ fn interpret(
 
 #[cold]
 fn end(l: &mut Lanes<'_, '_>) -> Outcome {
-    l.fault = Some("execution runs past the end of the program".to_owned());
+    l.fail("execution runs past the end of the program");
     Outcome::Fault
 }
 
 /// Stops the group because its budget is exceeded, at the operation before `pc`.
 #[cold]
 fn endless(l: &mut Lanes<'_, '_>, pc: usize) -> Outcome {
-    l.fault =
-        Some(format!("no end after {} instructions: the loop is taken for endless", l.executed));
+    let why = format!("no end after {} instructions: the loop is taken for endless", l.executed);
+    l.fail_as(FaultKind::Endless, why);
     l.pc = pc;
     Outcome::Fault
 }

@@ -13,7 +13,7 @@ use super::stack::Stack;
 use super::stage::Stage;
 use super::threads::Threads;
 use super::{helper, run::Outcome};
-use crate::job::{JobFault, ProgramPoint, Report, Unit};
+use crate::job::{FaultKind, GroupFault, JobFault, ProgramPoint, Report, Unit};
 
 /// Registers that fixed function may fill before a program runs, even if the program does not use them.
 pub const PRELOADED_ROWS: usize = 8;
@@ -202,7 +202,9 @@ impl<'v> Worker<'v> {
         let stack = lanes.stack;
         let fault = match outcome {
             Outcome::Stop => None,
-            Outcome::Barrier => Some(point(&lanes, format!("{who} waits at a barrier"))),
+            Outcome::Barrier => {
+                Some(point(&lanes, (FaultKind::Invalid, format!("{who} waits at a barrier"))))
+            }
             Outcome::Scratch | Outcome::Fault => {
                 let why = lanes.fault.take().unwrap_or_default();
                 Some(point(&lanes, why))
@@ -411,11 +413,11 @@ fn alive_lanes(place: &Place, first: usize, threads: usize) -> u32 {
 }
 
 /// A fault at the instruction that a group has just executed.
-fn point(lanes: &Lanes<'_, '_>, what: String) -> JobFault {
+fn point(lanes: &Lanes<'_, '_>, (kind, what): GroupFault) -> JobFault {
     let (offset, text) = lanes.code.describe(lanes.pc.saturating_sub(1));
     JobFault {
         program: Some(ProgramPoint { shader: lanes.code.address(), offset, text }),
-        ..JobFault::new(Unit::Usc, what)
+        ..JobFault::new(Unit::Usc, what).of(kind)
     }
 }
 

@@ -188,6 +188,6 @@ pub fn nop<const FAST: bool>(_: &mut Lanes<'_, '_>, _: &Op) -> Next {
 /// An instruction that cannot be executed: the program's note at index `imm` says why.
 #[inline(always)]
 pub fn refuse<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
-    let why = l.code.note(op.imm as usize).to_owned();
-    l.fail(why)
+    let (kind, why) = l.code.note(op.imm as usize).clone();
+    l.fail_as(kind, why)
 }

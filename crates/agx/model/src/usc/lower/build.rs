@@ -3,6 +3,7 @@
 use tepui_agx_isa::Inst;
 
 use super::operands::none;
+use crate::job::FaultKind;
 use crate::usc::code::Builder;
 use crate::usc::op::{Dst, Form, Op, Src};
 use crate::usc::opcode::Opcode;
@@ -23,12 +24,18 @@ pub fn plain(opcode: Opcode, d: Dst, sources: &[Src], imm: u64, aux: [u16; 4]) -
 }
 
 /// An instruction that cannot be executed.
-pub fn refuse(b: &mut Builder<'_>, why: String) -> Op {
-    b.notes.push(why);
+pub fn refuse(b: &mut Builder<'_>, why: impl Into<String>) -> Op {
+    refuse_as(b, FaultKind::Invalid, why)
+}
+
+/// An instruction that cannot be executed, for a reason of a kind.
+pub fn refuse_as(b: &mut Builder<'_>, kind: FaultKind, why: impl Into<String>) -> Op {
+    b.notes.push((kind, why.into()));
     plain(Opcode::refuse, Dst::NONE, &[], (b.notes.len() - 1) as u64, [0; 4])
 }
 
 /// An instruction that the model does not execute.
 pub fn not_executed(b: &mut Builder<'_>, inst: &Inst) -> Op {
-    refuse(b, format!("`{inst}` is not executed by this model yet"))
+    let why = format!("`{inst}` is not executed by this model yet");
+    refuse_as(b, FaultKind::Unimplemented, why)
 }

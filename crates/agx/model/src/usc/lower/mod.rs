@@ -8,8 +8,8 @@ mod texture;
 use tepui_agx_isa::Inst;
 use tepui_agx_isa::operand as isa;
 
-pub use self::build::refuse;
 use self::build::{not_executed, op, plain};
+pub use self::build::{refuse, refuse_as};
 use self::operands::{
     coefficient, dst, float, general, int, none, register, register_or_immediate, uniform, vector,
 };
