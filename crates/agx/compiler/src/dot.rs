@@ -1,4 +1,5 @@
-//! The control-flow graph in Graphviz's language: a box for each block with its instructions, an arrow for each edge.
+//! Prints the control-flow graph in Graphviz's language: a node for each block with its
+//! instructions, an edge for each branch.
 
 use crate::mir::{Ctl, Function, Op};
 use cranelift_entity::EntityRef;

@@ -1,8 +1,9 @@
-//! `if c { demote } else { rest }` becomes `demote_if c` and `rest`, where skipping `rest` would save nothing.
+//! Replaces `if c { demote } else { rest }` by `demote_if c` and `rest` where skipping `rest` would
+//! save nothing.
 //!
-//! The outputs of a discarded invocation are dropped and its writes are guarded ([`crate::abi::effects`]), so it may compute on.
-//! What could harm others stays behind the condition: loops that its values need not end, and loads from addresses that it
-//! would not have used.
+//! This is safe because the outputs of a discarded invocation are dropped and its writes are
+//! predicated ([`crate::abi::effects`]). Code that could still do harm stays conditional: loops
+//! that might not end, and loads from addresses that the invocation would not have used.
 
 use rustc_hash::FxHashMap;
 use tepui_ir::{Attrs, Inst, Op, Props, Region, Shader, Stage, Value};

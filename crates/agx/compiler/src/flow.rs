@@ -1,8 +1,10 @@
-//! Structured control flow as instructions on the nesting counter `r0l`, and moves as instructions.
+//! Lowers structured control flow to instructions on the nesting counter `r0l`, and parallel copies
+//! to moves.
 //!
-//! A thread is active while its counter is zero; it counts the constructs that must end before it runs again. An `if` is one level. A loop is
-//! one level, or two when something continues it: then `continue` leaves one and `break` two.
-//! source: applegpu's docs.html on the execution mask; Mesa, agx_compile.c (emit_if, emit_loop, agx_emit_jump)
+//! A thread executes while its counter is zero; the counter says how many constructs must end
+//! before the thread runs again. An `if` is one level. A loop is one level, or two if it contains
+//! `continue`: then `continue` leaves one and `break` two. source: applegpu's docs.html on the
+//! execution mask; Mesa, agx_compile.c (emit_if, emit_loop, agx_emit_jump)
 
 use crate::mir::Ctl;
 use tepui_agx_isa::Inst;

@@ -1,7 +1,9 @@
-//! Moves loads and texture samples up to the one before them, so that one wait serves both and their latencies overlap.
+//! Groups loads and texture samples of a block, so that one wait serves several and their latencies
+//! overlap.
 //!
-//! Within a block a load, with the arithmetic that its address still needs, may pass everything that neither writes memory nor stays in
-//! place for another reason. Done only while registers are plenty: results live longer.
+//! A load moves up to the previous one, with the arithmetic that its address needs, past
+//! instructions that neither write memory nor are fixed in place for another reason. Since this
+//! lengthens live ranges, it is done only while registers are plentiful.
 
 use crate::mir::{Effect, Function, Ins, Op, Val, effect};
 use cranelift_entity::SecondaryMap;

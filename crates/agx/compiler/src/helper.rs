@@ -1,8 +1,10 @@
-//! The helper program: what the hardware runs to hand out scratch memory, one block to each SIMD-group of a core, last in, first out.
+//! The helper program, which the hardware runs to allocate scratch memory: a stack of blocks for
+//! each core, from which each SIMD-group takes one.
 //!
-//! The program's memory has a row of [`ROW`] words for each core: how many blocks are in use, and from word [`FIRST`] on the
-//! blocks' descriptors. Whoever launches shaders that need scratch memory makes the rows.
-//! source: Mesa's libagx/helper.cl for the protocol, lib/agx_scratch.c for descriptors
+//! The program's memory has a row of [`ROW`] words for each core: the number of blocks in use and,
+//! from word [`FIRST`] on, the block descriptors. The driver fills in the rows before it launches
+//! shaders that need scratch memory. source: Mesa's libagx/helper.cl for the protocol,
+//! lib/agx_scratch.c for descriptors
 
 use tepui_agx_isa::asm::{AsmError, assemble};
 

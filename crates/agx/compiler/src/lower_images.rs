@@ -1,14 +1,16 @@
-//! Images in terms of what the texture unit and the pixel back end do themselves.
+//! Lowers image operations to those that the texture unit and the pixel back end have.
 //!
-//! - sizes, levels and samples are read from the descriptor, which lies in memory ([`crate::descriptor`])
-//! - one-dimensional images and texel buffers become two-dimensional
-//! - a fetch outside of levels or layers gets a coordinate that is outside, since the hardware checks nothing else
-//! - gradients of cubes become a level of detail
-//! - atomics become atomics of memory, at an address computed from the descriptor
-//! - a store to an image that is read as well is followed by a barrier
+//! - Sizes, levels and samples are read from the descriptor in memory ([`crate::descriptor`]).
+//! - One-dimensional images and texel buffers become two-dimensional.
+//! - A fetch outside of levels or layers gets a coordinate outside of the image, because the
+//!   hardware checks only coordinates.
+//! - Gradients of cubes become a level of detail.
+//! - Atomics become atomics on memory, at an address computed from the descriptor.
+//! - A store to an image that is also read is followed by a barrier.
 //!
-//! What is left for selection: lookups of two- and three-dimensional images and cubes, with [`TexOperands::LOD`] only where it is not
-//! level 0. source: Mesa, agx_nir_lower_texture.c and libagx/texture.cl, for what the hardware needs
+//! Selection then sees texture operations on two- and three-dimensional images and cubes only, with
+//! [`TexOperands::LOD`] only for levels other than 0. source: Mesa, agx_nir_lower_texture.c and
+//! libagx/texture.cl, for what the hardware needs
 
 use crate::descriptor::{self, Bits, texture};
 use tepui_ir::{

@@ -1,4 +1,5 @@
-//! The machine IR of AGX: [`tepui_regalloc`]'s, over the ISA table's own [`Inst`], and what its passes ask about instructions.
+//! The machine IR of AGX: an instance of [`tepui_regalloc`]'s over the instructions of the ISA
+//! table ([`Inst`]), and the instruction properties that its passes need.
 
 use std::ops::{Deref, DerefMut};
 use tepui_agx_isa::Inst;

@@ -1,4 +1,4 @@
-//! Machine code from a listing.
+//! Encodes a list of instructions as machine code.
 
 use crate::error::{Error, Result};
 use crate::flow::Listing;

@@ -1,9 +1,10 @@
-//! Work that is the same for all threads runs once, in a preamble, and leaves its results in uniform registers.
+//! Moves computations that are uniform over all threads to a preamble, which runs once and stores
+//! its results in uniform registers.
 //!
-//! A value is the same for all threads when it depends on constants, push constants, descriptors, the size of the dispatch and read-only
-//! memory at such addresses only. Of those, the ones that the main shader uses and that would cost it an instruction are
-//! computed by the preamble. What costs nothing where it is used (signs, comparisons in branches and selects, narrowing) stays
-//! with its user.
+//! A value is uniform if it depends only on constants, push constants, descriptors, the size of the
+//! dispatch and read-only memory at uniform addresses. Of the uniform values, the preamble computes
+//! those that the main shader uses and that would cost it an instruction. Operations that are free
+//! at their use (negation, comparisons in branches and selects, narrowing) stay there.
 
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::{Access, Attrs, Inst, Op, Props, Region, Shader, Type, Value};

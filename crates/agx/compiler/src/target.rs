@@ -1,4 +1,4 @@
-//! What AGX asks of the machine-independent lowerings ([`tepui_passes::target`]).
+//! The parameters of the shared lowering passes ([`tepui_passes::target`]) for AGX.
 
 use crate::Options;
 use tepui_passes::lower_alu::Alu;

@@ -1,7 +1,8 @@
-//! Uniform registers: what the shader finds in them, and where.
+//! Allocation of uniform registers to the values that a shader reads from them: buffer addresses,
+//! push constants, system values.
 //!
-//! The compiler chooses the places and reports them; whoever launches the shader fills them in. Buffer addresses stand in the low half of
-//! the file, where memory instructions reach them.
+//! The compiler chooses the registers and reports them; the driver fills them in at launch. Buffer
+//! addresses are in the low half of the file, which memory instructions can encode.
 
 use crate::varyings::Varying;
 use rustc_hash::FxHashMap;

@@ -1,12 +1,14 @@
-//! What travels from vertices to fragments: the words of the vertex store, and the coefficient registers.
+//! The interface between vertex and fragment shaders: the words of the vertex store, and
+//! coefficient registers.
 //!
-//! A vertex is a run of 32-bit words: position, varyings, point size, layer and viewport, clip distances. Which varyings are flat or
-//! linear is the fragment shader's to say, and the hardware wants smooth ones first, then flat, then linear: a vertex shader
-//! that is compiled alone takes the first word of each varying from a uniform, and [`crate::link`] chooses the words.
+//! A vertex is a sequence of 32-bit words: position, varyings, point size, layer and viewport, clip
+//! distances. The hardware wants smooth varyings first, then flat, then linear ones, but only the
+//! fragment shader knows which are which. A vertex shader that is compiled separately therefore
+//! takes the first word of each varying from a uniform register, which [`crate::link`] computes.
 //!
-//! A fragment shader reads coefficient registers: planes over the screen, one for each word of a varying that it reads. It chooses their numbers
-//! and reports what each must hold.
-//! source: Mesa's docs/drivers/asahi.rst, "Hardware varyings"; agx_uvs.h
+//! A fragment shader reads coefficient registers: plane equations over the screen, one for each
+//! word of a varying that it reads. It chooses their numbers and reports which value each must
+//! hold. source: Mesa's docs/drivers/asahi.rst, "Hardware varyings"; agx_uvs.h
 
 use serde::Serialize;
 use std::fmt;

@@ -1,7 +1,8 @@
-//! Waits for asynchronous instructions.
+//! Inserts waits for asynchronous instructions.
 //!
-//! A load's registers may be touched only after a `wait` on its scoreboard slot. What is under way is carried from line to line
-//! and over forward jumps; before a jump back everything is waited for.
+//! The destination registers of a load may be accessed only after a `wait` on its scoreboard slot.
+//! The set of pending loads is propagated through the code and over forward jumps; before a
+//! backward jump all pending loads are waited for.
 
 use crate::flow::{Line, Listing};
 use tepui_agx_isa::table::barrier::Wait;

@@ -1,4 +1,4 @@
-//! Vertex attributes: how their formats lie in memory, and what a load of them gives.
+//! Vertex attributes: the memory layout of their formats, and the values that a load of them gives.
 
 use tepui_agx_isa::operand::Format as IsaFormat;
 use tepui_format::{Component, Encoding, Format, Numeric};

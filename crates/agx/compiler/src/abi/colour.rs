@@ -1,4 +1,5 @@
-//! Colours on their way from and to the tile: input attachments, blending, and integers made to fit.
+//! Lowers colour inputs and outputs of fragment shaders: input attachments, blending, and
+//! conversion of integers to the format.
 
 use super::tile::{self, TARGETS, Tile};
 use super::{Colours, Interface, Prolog, attachment, parts};

@@ -1,13 +1,14 @@
-//! How the parts of vertex and fragment programs meet: registers, uniforms, and what each part is compiled for.
+//! The ABI between prolog, main and epilog of vertex and fragment programs: registers, uniforms,
+//! and the compile options of each.
 //!
 //! ```text
 //! vertex:    prolog ─ r5, r6 ids; r8 … attributes ─▶ main ─▶ vertex store
 //! fragment:  prolog ─▶ main ─ r2 depth; r3l stencil; r3h write mask; r4 … colours ─▶ epilog ─▶ tile
 //! ```
 //!
-//! A part runs through into the next one. `r0l` is the nesting counter of all of them; in fragment programs that run for each sample,
-//! `r1l` holds the sample's bit. A monolithic program is one part that does everything, and is optimised as one.
-//! source: Mesa's compiler/README.md, "ABI", and lib/agx_abi.h
+//! Each program falls through into the next. `r0l` is the nesting counter of all of them; in
+//! fragment programs that run for each sample, `r1l` holds the sample's bit. A monolithic program
+//! is compiled and optimised as one. source: Mesa's compiler/README.md, "ABI", and lib/agx_abi.h
 
 pub mod attachment;
 pub mod attribute;

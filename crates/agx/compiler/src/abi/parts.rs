@@ -1,4 +1,4 @@
-//! The IR of prologs and epilogs.
+//! Builds the IR of prologs and epilogs.
 
 use tepui_ir::{
     Attrs, Builder, Builtin, Interp, IoLoc, IoSlot, NumKind, Op, Sampling, Shader, Stage, Type,

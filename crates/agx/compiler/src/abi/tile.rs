@@ -1,4 +1,5 @@
-//! The tile that fragments write: formats of the render targets, where each lies in a pixel, and how a colour becomes one of its values.
+//! The layout of the tilebuffer: formats of the render targets, their offsets in a pixel, and the
+//! conversion of colours to them.
 
 use crate::error::{Error, Result};
 use tepui_agx_isa::operand::Format as IsaFormat;

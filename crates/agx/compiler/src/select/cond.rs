@@ -1,4 +1,4 @@
-//! Conditions: comparisons go into the selects and branches that use them.
+//! Conditions: folds comparisons into the selects and branches that use them.
 
 use super::{Comp, Opnd, Select};
 use crate::flow::{invert_float, invert_int};

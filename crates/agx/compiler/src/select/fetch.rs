@@ -1,4 +1,5 @@
-//! Fetching vertex attributes: the element, the load, and what turns it into the components that the shader reads.
+//! Vertex fetch: computes the address of an attribute, loads it, and converts it to the components
+//! that the shader reads.
 
 use super::{Comp, Opnd, Select};
 use crate::abi::attribute::{Attribute, Convert, Fetch, Unpack};

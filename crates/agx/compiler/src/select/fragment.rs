@@ -1,8 +1,10 @@
-//! Fragment shaders: built-ins, the fate of samples, depth and stencil. Interpolation and colours have files of their own.
+//! Fragment shaders: built-ins, sample masks, depth and stencil. Interpolation and colours have
+//! files of their own.
 //!
-//! The rules of `sample_mask` and `zs_emit`: every sample is killed or tested exactly once on every way, tests come behind the last kill,
-//! and colours behind the tests. [`Tests`] says where they run. Programs that do neither are tested before they run.
-//! source: Mesa, agx_nir_lower_sample_mask.c, agx_nir_lower_discard_zs_emit.c, agx_nir_lower_frag_sidefx.c
+//! `sample_mask` and `zs_emit` must follow rules: on every path each sample is discarded or tested
+//! exactly once, tests come after the last discard, and colour writes after the tests. [`Tests`]
+//! says where the tests run. A program that does neither is tested before it runs. source: Mesa,
+//! agx_nir_lower_sample_mask.c, agx_nir_lower_discard_zs_emit.c, agx_nir_lower_frag_sidefx.c
 
 use super::alu::table;
 use super::interpolate::At;

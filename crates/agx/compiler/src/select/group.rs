@@ -1,4 +1,4 @@
-//! Built-ins, sub-groups and barriers.
+//! Compute built-ins, subgroup operations and barriers.
 
 use super::operand::size_of;
 use super::special::sr;

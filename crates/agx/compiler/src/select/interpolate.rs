@@ -1,4 +1,4 @@
-//! Interpolation: which coefficient registers a fragment shader has, and what it makes of them.
+//! Interpolation of fragment inputs from coefficient registers.
 
 use super::alu::table;
 use super::special::sr;

@@ -1,9 +1,10 @@
 //! Instruction selection: IR to machine IR.
 //!
-//! One walk over the regions. A component of an IR value is a [`Comp`]: a machine value, a constant or a uniform. Vectors exist only where
-//! an instruction wants consecutive registers. Each instruction looks at the definitions of its operands to take what the
-//! hardware does for free (sign, absolute value, conversion from 16 bits, extension, shifts, comparisons); what
-//! nobody uses any more afterwards is removed by [`crate::dce`].
+//! One walk over the regions. A component of an IR value is a [`Comp`]: a machine value, a constant
+//! or a uniform. Vectors exist only where an instruction needs consecutive registers. Each
+//! instruction looks at the definitions of its operands to fold what the hardware does for free
+//! (negation, absolute value, conversion from 16 bits, extension, shifts, comparisons); definitions
+//! that become unused are removed by [`crate::dce`].
 
 mod alu;
 mod cond;

@@ -1,4 +1,4 @@
-//! Operands of machine instructions, and what they take for free from the definitions behind them.
+//! Operands of machine instructions, with the modifiers that are folded into them.
 
 use super::{Comp, Select};
 use crate::mir::{HALF, LONG, RegClass, UNASSIGNED, Val, WORD};

@@ -1,4 +1,5 @@
-//! Colours: from registers and the tile, and to the tile.
+//! Colours: loads from and stores to the tilebuffer, and colours in registers between main and
+//! epilog.
 
 use super::fragment::{ALL, already_tested, fence};
 use super::stage::fragment::Tests;

@@ -1,4 +1,4 @@
-//! Special registers, which hold what the hardware knows of a thread.
+//! Special registers, which hold system values of a thread.
 
 use super::Select;
 use crate::mir::{HALF, UNASSIGNED, Val, WORD};

@@ -1,7 +1,7 @@
-//! Lookups of textures, loads from and stores to storage images.
+//! Texture samples, and loads from and stores to storage images.
 //!
-//! An image or sampler whose element is known stands in a state register; others are found by their row in memory
-//! ([`crate::descriptor`]).
+//! An image or sampler whose array element is constant is in a state register; others are addressed
+//! by their row in memory ([`crate::descriptor`]).
 
 use super::operand::Place;
 use super::{Comp, Opnd, Select};

@@ -1,4 +1,5 @@
-//! The state of the selection of a fragment shader, and the analysis that it begins with: who decides the fate of samples.
+//! The selection state of a fragment shader, and the analysis that initialises it: where depth and
+//! stencil tests run.
 
 use super::coefficients::coefficients;
 use crate::abi::{self, Colours, effects, tile};

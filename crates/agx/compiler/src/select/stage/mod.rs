@@ -1,7 +1,7 @@
-//! What vertex and fragment shaders have beside compute shaders: inputs, outputs and built-ins of their stage.
+//! Inputs, outputs and built-ins of vertex and fragment shaders.
 //!
-//! Outputs are collected and written at the end of the program ([`Select::end`]). Inputs that stand in registers are named at its
-//! start ([`Select::begin`]).
+//! Outputs are collected and written at the end of the program ([`Select::end`]). Inputs in
+//! registers are declared at its start ([`Select::begin`]).
 
 pub(super) mod coefficients;
 pub(super) mod fragment;

@@ -1,4 +1,5 @@
-//! The state of the selection of a vertex shader, and the analysis that it begins with: attributes and outputs.
+//! The selection state of a vertex shader, and the analysis that initialises it: attributes and
+//! outputs.
 
 use super::interface::{name, used_inputs, words};
 use crate::abi::{self, VertexResults};
