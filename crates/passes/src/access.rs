@@ -1,4 +1,5 @@
-//! What memory instructions touch, and whether two of them may touch the same bytes.
+//! Alias analysis: which memory an instruction accesses, and whether two instructions may access
+//! the same bytes.
 
 use arrayvec::ArrayVec;
 use tepui_ir::cranelift_entity::SecondaryMap;

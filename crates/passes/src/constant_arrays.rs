@@ -1,10 +1,11 @@
-//! Constant arrays that are indexed at run time become selects or bit fields.
+//! Replaces constant arrays that are indexed at run time by selects or bit fields.
 //!
-//! A shader's table (`const vec2 corners[3] = …; corners[gl_VertexIndex]`) arrives as a variable whose elements are stored where the
-//! table is used. Left alone, each invocation writes it to scratch memory and reads one element back. When every element is only
-//! ever stored one constant, and is stored before each load, a load is a function of its index: a field of a packed constant when
-//! the elements are small integers, a choice by one bit of a mask when there are two values, else a chain of selects, if that is
-//! shorter than what it replaces.
+//! A lookup table (`const vec2 corners[3] = …; corners[gl_VertexIndex]`) arrives as a variable
+//! whose elements are stored where the table is used. Without this pass, each invocation writes it
+//! to scratch memory and reads one element back. When each element is only ever stored one
+//! constant, before any load, a load is a function of its index. Small integers become a bit field
+//! of a packed constant, two distinct values a test of one bit of a mask, and other tables a chain
+//! of selects, if that is shorter than what it replaces.
 
 use crate::edit::{Consts, push};
 use tepui_ir::cranelift_entity::SecondaryMap;

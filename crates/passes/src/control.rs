@@ -1,5 +1,5 @@
-//! Control flow that is known: `if`s with a constant condition, loops that run once, code after an `if` that never ends,
-//! results that are the same on every way.
+//! Simplifies control flow: `if`s with a constant condition, loops that run once, unreachable code
+//! after an `if`, and results that are the same on all paths.
 
 use crate::edit::Renames;
 use tepui_ir::{Attrs, Inst, Op, Props, Region, Shader, Type};

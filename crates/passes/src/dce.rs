@@ -1,5 +1,6 @@
-//! Dead code and dead stores: instructions without effect whose results nothing needs, and results, parameters and carried values
-//! of `if`s and loops that nothing needs (also those that only feed themselves around a loop).
+//! Removes dead code and dead stores: instructions without effect whose results are unused, and
+//! unused results and parameters of `if`s and loops, including those that only feed themselves
+//! around a loop.
 
 use rustc_hash::FxHashMap;
 use tepui_ir::cranelift_entity::packed_option::PackedOption;

@@ -1,4 +1,4 @@
-//! What passes share: replaced values, and constants at the head of the root region.
+//! Utilities of passes: a map of replaced values, and constants at the start of the root region.
 
 use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;

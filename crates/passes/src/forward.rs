@@ -1,8 +1,10 @@
-//! Values that memory is known to hold: loads after a store or load of the same bytes, or of one of several elements, take that value, and
-//! stores that another overwrites before anything can read them go.
+//! Store-to-load forwarding and elimination of redundant loads and overwritten stores.
 //!
-//! Other invocations' writes are seen after barriers and atomics only; volatile and coherent accesses are left alone. What may overlap
-//! is decided by [`crate::access`].
+//! A load after a store or load of the same bytes takes that value, also where one of several
+//! elements is accessed. A store is removed when another overwrites it before anything can read it.
+//!
+//! Writes of other invocations become visible at barriers and atomics only; volatile and coherent
+//! accesses are not changed. Aliasing is decided by [`crate::access`].
 
 use crate::access::{Place, Space, Writes, disturbs, place};
 use crate::edit::Renames;

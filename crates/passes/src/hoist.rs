@@ -1,6 +1,7 @@
-//! What both arms of an `if` compute is computed once before it.
+//! Hoists computations that both sides of an `if` have in common to before the `if`.
 //!
-//! With [`crate::simplify`], which finds equal values in sight of each other, this is value numbering across the whole tree.
+//! Together with [`crate::simplify`], which merges equal values where one dominates the other, this
+//! is global value numbering.
 
 use rustc_hash::FxHashMap as HashMap;
 use tepui_ir::{Attrs, Inst, InstFlags, Op, Props, Region, Shader, Type, Value};

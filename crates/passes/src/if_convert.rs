@@ -1,9 +1,11 @@
-//! Small `if`s without effects become selects.
+//! Converts small `if`s without side effects to selects.
 //!
-//! What all invocations have alike costs nothing: a back end computes it once. Where one arm has nothing else, and the selects are no dearer than
-//! the branch and the moves into the joint results, the other arm may be longer.
+//! Instructions with uniform results count as free, since a back end computes them once in a
+//! preamble. Where one side of an `if` has only such instructions, and the selects cost no more
+//! than the branch and the moves into the phis, the other side may be longer.
 //!
-//! Of a chain of `if`s whose arms but one are free, that one alone stays under a branch: the values of the others are selected behind it.
+//! In a chain of `if`s of which all sides but one are free, only that side stays under a branch;
+//! the values of the others are selected after it.
 
 use crate::edit::push;
 use crate::uniformity::{Uniformity, is_always_there};

@@ -1,4 +1,5 @@
-//! Loop-invariant code: what a loop computes anew each time from values outside it moves before it.
+//! Loop-invariant code motion: hoists computations whose operands are defined outside of a loop to
+//! before the loop.
 
 use crate::access::{Writes, place};
 use tepui_ir::cranelift_entity::SecondaryMap;

@@ -1,8 +1,8 @@
-//! Arithmetic that a GPU lacks, in terms of simpler ops; a switch for each family.
+//! Lowers arithmetic that a GPU lacks to simpler operations; each family of operations has a flag.
 //!
-//! Works on scalars of up to 32 bits (64-bit integers: [`crate::lower_int64`], or [`run_long`]). Integer lowerings give the same bits, except that what
-//! x / 0 and x mod 0 are is given up: shading languages leave it undefined. Float lowerings keep the precision that
-//! Vulkan asks for.
+//! Works on scalars of up to 32 bits (64-bit integers: [`crate::lower_int64`], or [`run_long`]).
+//! Integer lowerings are bit-exact, except for x / 0 and x mod 0, which shading languages leave
+//! undefined. Float lowerings keep the precision that Vulkan requires.
 
 use crate::rewrite::{self, Emit, Lowering, Step};
 use bitflags::bitflags;

@@ -1,6 +1,8 @@
-//! Integer sizes that a GPU does not compute in: 8-bit arithmetic (and 16-bit, if asked) done in 16 or 32 bits.
+//! Lowers arithmetic on integer sizes that a GPU lacks: 8-bit arithmetic (and 16-bit, if asked) is
+//! done in 16 or 32 bits.
 //!
-//! Moves, selects, bitwise logic, bit casts, conversions and memory keep their size; truth values are not touched.
+//! Moves, selects, bitwise logic, bit casts, conversions and memory accesses keep their size;
+//! booleans are not changed.
 
 use crate::rewrite::{self, Emit, Lowering, Step};
 use tepui_ir::{Attrs, Inst, Op, ReduceOp, Shader, Type, Value};

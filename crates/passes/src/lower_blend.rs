@@ -1,8 +1,9 @@
-//! Blending in the fragment shader: for GPUs that keep the framebuffer's colours where shaders reach them.
+//! Lowers blending to shader code, for GPUs whose fragment shaders can read the framebuffer.
 //!
-//! Stores of colours become one store for each location, of what blending makes of the shader's colour and the framebuffer's
-//! ([`Op::LoadOutput`]). Locations without a render target are not stored. Alpha to coverage goes into the sample mask.
-//! source: the Vulkan specification, "Blending", "Logical Operations", "Multisample Coverage"
+//! The colour stores of a location become one store of the blended colour, computed from the
+//! shader's and the framebuffer's ([`Op::LoadOutput`]). Locations without a render target are not
+//! stored. Alpha to coverage is applied to the sample mask. source: the Vulkan specification,
+//! "Blending", "Logical Operations", "Multisample Coverage"
 
 use crate::edit::Consts;
 use crate::rewrite::Emit;

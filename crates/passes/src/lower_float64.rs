@@ -1,16 +1,18 @@
-//! 64-bit floats in integer arithmetic, for GPUs that have none.
+//! Lowers 64-bit floats to integer arithmetic, for GPUs that have none.
 //!
-//! Runs on scalars (after [`crate::scalarise`]) and before [`crate::lower_int64`], which takes the 64-bit integers further: values keep their
-//! type, as types say only how many bits there are. Results are those of IEEE 754: rounded once to nearest even, denormals kept whatever
-//! the float controls ask (flushing is a permission that 64-bit floats do not need), and every
-//! not-a-number that arithmetic gives is the same one. `frsq` and
-//! `fmod` are what their definitions make of correctly rounded steps. Exponentials, logarithms and trigonometry of 64 bits exist in no
-//! shading language and stay.
+//! Runs on scalars (after [`crate::scalarise`]) and before [`crate::lower_int64`], which lowers the
+//! resulting 64-bit integers. Values keep their types, because types only say how many bits there
+//! are. Results are those of IEEE 754: rounded once to nearest even. Denormals are kept whatever
+//! the float controls ask (flushing is only permitted, never required, for 64-bit floats), and
+//! arithmetic returns one canonical NaN. `frsq` and `fmod` are composed of correctly rounded steps.
+//! No shading language has 64-bit exponentials, logarithms and trigonometry, so these are not
+//! lowered.
 //!
-//! A number is taken apart into sign, exponent and significand ([`Num`]); [`round`] puts it together again and is the one place where bits
-//! are lost. [`arith`] has sums, products and quotients, [`convert`] the conversions, [`integral`] what works on the bits in place.
+//! A number is unpacked into sign, exponent and significand ([`Num`]); [`round`] packs it and is
+//! the only place that rounds. [`arith`] has sums, products and quotients, [`convert`] the
+//! conversions, [`integral`] operations that work on the bits in place.
 //!
-//! Everything is written where it stands, without calls: the IR has none. What that costs is in `docs/compiler.md`.
+//! All code is inlined, because the IR has no calls; `docs/compiler.md` has the cost.
 
 use crate::rewrite::{self, Emit, Lowering, Step};
 use tepui_ir::{Inst, Op, Shader, Type, Value};

@@ -1,9 +1,11 @@
-//! 64-bit integers as pairs of 32-bit values.
+//! Lowers 64-bit integers to pairs of 32-bit values.
 //!
-//! Runs on scalars (after [`crate::scalarise`]); vectors of 64-bit components are taken apart where memory or a bit cast has them.
-//! Loads, stores, inputs and outputs move the same bytes as vectors of twice as many 32-bit components. A 64-bit value that must stay
-//! whole — an address, a descriptor handle, the operand of an op that the GPU has for 64 bits ([`Options::native`]) — is a
-//! `bitcast` of such a vector, which the clean-up removes where both sides meet. 64-bit floats are not touched.
+//! Runs on scalars (after [`crate::scalarise`]); vectors of 64-bit components are split at memory
+//! accesses and bit casts. Loads, stores, inputs and outputs move the same bytes as vectors of
+//! twice as many 32-bit components. A value that must stay 64 bits wide — an address, a descriptor
+//! handle, an operand of an op that the GPU has for 64 bits ([`Options::native`]) — is a `bitcast`
+//! of such a vector, which later simplification removes where a cast meets its inverse. 64-bit
+//! floats are not changed.
 
 use crate::handles::handles;
 use crate::rewrite::{Emit, Step};

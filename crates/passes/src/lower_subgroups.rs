@@ -1,9 +1,11 @@
-//! Sub-group operations that a GPU lacks, in terms of `ballot`, `read_lane`, `read_first` and `shuffle`.
+//! Lowers subgroup operations that a GPU lacks to `ballot`, `read_lane`, `read_first` and
+//! `shuffle`.
 //!
-//! Sub-groups have up to 32 lanes. Reductions of clusters become reductions of what the machine has, each with the lanes of one
-//! cluster only: the others bring the operator's identity. Reductions and scans that stay nobody's job are done lane by lane: a loop takes the lowest of the lanes
-//! that are left, reads its value, and each lane that wants it combines it. That is right under any
-//! divergence, in as many steps as there are active lanes.
+//! Subgroups have up to 32 lanes. Clustered reductions become reductions that the hardware has,
+//! once for each cluster, in which lanes of other clusters contribute the operator's identity.
+//! Reductions and scans that the hardware lacks altogether are done lane by lane: a loop takes the
+//! lowest remaining lane and reads its value, and the lanes that need it combine it. This is
+//! correct under any divergence and takes as many iterations as there are active lanes.
 
 use crate::rewrite::{self, Emit, Lowering, Step};
 use bitflags::bitflags;

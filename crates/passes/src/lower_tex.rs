@@ -1,4 +1,4 @@
-//! Texture instructions in the form that texture units take.
+//! Lowers texture instructions to the operands that texture units take.
 
 use crate::rewrite::{self, Emit, Lowering, Step};
 use bitflags::bitflags;

@@ -1,4 +1,4 @@
-//! Variables that are still there (arrays with run-time indices) move to scratch memory.
+//! Lowers the remaining variables (arrays with run-time indices) to scratch memory.
 
 use crate::edit::Consts;
 use tepui_ir::cranelift_entity::EntityRef;

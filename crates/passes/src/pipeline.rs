@@ -1,4 +1,4 @@
-//! Passes by name, in order, with a look at the shader after each.
+//! Runs lists of passes, with a callback after each.
 
 use tepui_ir::interp::SUBGROUP;
 use tepui_ir::{Shader, stack};

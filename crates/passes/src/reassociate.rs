@@ -1,10 +1,12 @@
-//! Products of several factors, multiplied in the order that shares most.
+//! Reassociates float products, so that common and uniform factors are multiplied first.
 //!
-//! `normalize(v) * k * d` of a vector is, component by component, `((v.x * r) * k) * d`: nine products. With the factors that the
-//! components share multiplied first it is `v.x * (r * k * d)`: five. Factors that are the same for all invocations come before
-//! those that are not, so that their product can be computed once.
+//! `normalize(v) * k * d` of a vector is, component by component, `((v.x * r) * k) * d`: nine
+//! products. With the factors that the components have in common multiplied first it is `v.x * (r *
+//! k * d)`: five. Uniform factors come before divergent ones, so that their product can be computed
+//! in a preamble.
 //!
-//! Takes floats whose roundings may change ([`When::Inexact`](crate::rules::When)), within one region.
+//! Applies to floats whose rounding may change ([`When::Inexact`](crate::rules::When)), within one
+//! region.
 
 use rustc_hash::FxHashMap as HashMap;
 use tepui_ir::{Attrs, Inst, Op, Region, Shader, Value};

@@ -1,5 +1,5 @@
-//! The walk that lowering passes share: every instruction in program order, with its operands already replaced, and an emitter that
-//! appends what stands for it.
+//! The walk that lowering passes share: visits every instruction in program order, with its
+//! operands already replaced, and provides an emitter that appends the replacement.
 
 use crate::edit::{Consts, Renames};
 use tepui_ir::{Attrs, Inst, InstFlags, Loc, Op, Region, Shader, Type, Value, builder};

@@ -1,9 +1,10 @@
-//! Algebraic rules as data.
+//! Algebraic rules, as data.
 //!
-//! A rule is a pattern and a replacement, as text: `(op a b)`. `a b c d` stand for any value, the same letter for the same value;
-//! `#a` for a constant; `0` and other integers for that constant in every component; `0.0`, `1.0` for float constants.
-//! Operands of commutative ops match in either order. The replacement has the type of what it replaces.
-//! Every rule is tested against [`tepui_ir::op::fold`] on random operands of every size it takes.
+//! A rule is a pattern and a replacement, written as text: `(op a b)`. `a b c d` match any value,
+//! the same letter the same value; `#a` matches a constant; `0` and other integers match that
+//! constant in every component; `0.0`, `1.0` match float constants. Operands of commutative ops
+//! match in either order. The replacement has the type of what it replaces. Every rule is tested
+//! against [`tepui_ir::op::fold`] on random operands of every size it takes.
 
 use std::sync::LazyLock;
 use tepui_ir::{InstFlags, Op, Props, Shader, Value};

@@ -1,4 +1,5 @@
-//! Vectors to scalars: arithmetic, and values that `if`s and loops carry. Memory, images and inputs keep their vectors.
+//! Splits vectors into scalars: arithmetic, and the parameters and results of `if`s and loops.
+//! Memory accesses, images and inputs keep their vectors.
 
 use crate::edit::push;
 use rustc_hash::FxHashMap as HashMap;

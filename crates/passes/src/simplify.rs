@@ -1,7 +1,8 @@
-//! Constants, algebraic rules and value numbering in one walk.
+//! Constant folding, algebraic simplification and value numbering in one walk.
 //!
-//! Each instruction's operands are rewritten to what stands for them; then it is folded when all are constants, rewritten by
-//! the first rule of [`mod@crate::rules`] that matches, or replaced by an earlier instruction that computes the same and is visible here.
+//! The operands of each instruction are replaced by their simplified values; then the instruction
+//! is folded if all are constants, rewritten by the first rule of [`mod@crate::rules`] that
+//! matches, or replaced by an equal instruction that dominates it.
 
 use crate::edit::{Consts, Renames};
 use crate::rules::{BY_OP, Expr, Rule, commutes};

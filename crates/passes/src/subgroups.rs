@@ -1,8 +1,9 @@
-//! Sub-group operations that need less than they ask for.
+//! Simplifies subgroup operations.
 //!
-//! Of a value that is the same in all lanes, every lane knows already what shuffles, votes and most reductions give. Where
-//! control flow has not parted the lanes, it is known which of them are active: a ballot of all is a constant, and a
-//! reduction of a whole cluster needs no test of who takes part, and the first is the first. A shuffle from one lane for all is `read_lane`.
+//! On a subgroup-uniform operand, the result of shuffles, votes and most reductions is known. In
+//! uniform control flow all lanes are active: a ballot of true is a constant, a reduction of a
+//! whole cluster need not test which lanes take part, and the first active lane is lane 0. A
+//! shuffle whose lane is uniform becomes `read_lane`.
 
 use crate::divergence::Divergence;
 use crate::rewrite::{self, Emit, Lowering, Step};

@@ -1,10 +1,12 @@
-//! Sums of several terms, added in the order that takes the fewest instructions.
+//! Reassociates float sums, so that they take the fewest instructions.
 //!
-//! `dot(a, b) + c` is a product, two fused products and a sum; begun with `c` it is three fused products. What all invocations have
-//! alike is added first, so that a back end can do it once: `M * p + u + v` costs each invocation no more than `M * p + u`.
-//! A factor that several products of three have is multiplied once: `dot(a, k * b)` is `k * dot(a, b)`.
+//! `dot(a, b) + c` is a product, two fused multiply-adds and a sum; starting with `c` it is three
+//! fused multiply-adds. Uniform terms are added first, so that a back end can add them in a
+//! preamble: `M * p + u + v` costs each invocation no more than `M * p + u`. A factor that several
+//! products of three have in common is multiplied once: `dot(a, k * b)` is `k * dot(a, b)`.
 //!
-//! Takes floats whose roundings may change ([`When::Inexact`](crate::rules::When)), within one region.
+//! Applies to floats whose rounding may change ([`When::Inexact`](crate::rules::When)), within one
+//! region.
 
 use crate::edit::push;
 use crate::terms::{Terms, loose};

@@ -1,4 +1,4 @@
-//! The lowering passes in order, with what a GPU asks of each: one [`Target`] for each back end.
+//! The lowering passes in order, parametrised by a [`Target`] for each back end.
 
 use crate::lower_alu::Alu;
 use crate::lower_subgroups::Subgroups;

@@ -1,4 +1,5 @@
-//! What passes ask that take products or sums apart: who wants a value, where it is made, and whether its rounding may change.
+//! Utilities of the passes that reassociate sums and products: users and definitions of values, and
+//! whether their rounding may change.
 
 use crate::uniformity::Uniformity;
 use tepui_ir::cranelift_entity::SecondaryMap;

@@ -1,10 +1,12 @@
-//! Counted loops are written out: whole where that is short or pays, else several iterations at a time.
+//! Unrolls counted loops: completely if the result is short or simplifies well, else by a factor.
 //!
-//! The number of iterations is found by running the loop's exit test on constants: the test must depend on parameters only whose
-//! first values are constants and whose next values follow from such parameters by ops with a meaning on constants.
+//! The trip count is found by evaluating the exit test on constants: it may only depend on loop
+//! parameters with constant initial values, whose next values follow from such parameters by ops
+//! that can be folded.
 //!
-//! It pays where much of the body is then known, and most where that makes the indices of an array known: its elements
-//! become values, and need no memory. Of an array of inputs one element is interpolated then, not all.
+//! Unrolling pays where much of the body becomes constant, and most where array indices become
+//! constant: then the elements become SSA values and need no memory. Of an array of inputs, only
+//! the element that is read is interpolated then.
 
 use crate::clone;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};

@@ -1,7 +1,7 @@
 //! Splits one SSA value into several, across the parameters and results of regions.
 //!
-//! A pass says which values come in parts and what the parts of a value are ([`Parts`]); results and parameters are multiplied
-//! here, and what `yield`, `break` and `continue` hand on follows them.
+//! A pass says which values are split and into which parts ([`Parts`]); this module splits results
+//! and parameters, and the operands of `yield`, `break` and `continue` accordingly.
 
 use crate::rewrite::{self, Emit, Lowering, Step};
 use tepui_ir::{Attrs, Inst, Op, Shader, Type, Value};

@@ -1,7 +1,8 @@
-//! Neighbouring loads and stores of one region become one wider access.
+//! Merges neighbouring loads and stores of one region into wider accesses.
 //!
-//! Accesses join when they have the same op, the same address operands and access flags, and constant offsets that follow each other;
-//! loads only across instructions that write nothing, stores only when nothing at all touches memory between them.
+//! Accesses are merged if they have the same op, the same address operands and access flags, and
+//! consecutive constant offsets; loads only across instructions that write nothing, stores only if
+//! nothing between them accesses memory.
 
 use crate::edit::push;
 use arrayvec::ArrayVec;

@@ -1,7 +1,8 @@
-//! Common subexpressions: the same instruction on the same values once.
+//! Common subexpression elimination on machine instructions.
 //!
-//! Selection makes what the IR did not have: indices of accesses, parts of values, loads of descriptors. A scoped table follows
-//! the structure of the program: what is in a then or else block or a loop is forgotten behind it.
+//! Instruction selection creates expressions that the IR did not have: indices of accesses, halves
+//! of values, loads of descriptors. A scoped table follows the structure of the program: entries
+//! made in a then or else block or in a loop are dropped at its end.
 
 use crate::function::{Ctl, Function, Ins, Op, Val};
 use crate::target::Target;

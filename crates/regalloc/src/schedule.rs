@@ -1,14 +1,15 @@
-//! List scheduling of a block for register pressure.
+//! List scheduling within a block, to lower register pressure.
 //!
-//! Bottom-up: of the instructions whose users are all placed, the one that frees most registers goes next. Above it its results
-//! are dead and its operands are live. The new order is kept only if the block's peak pressure is lower.
+//! Bottom-up: of the instructions whose users are all scheduled, the one that frees most registers
+//! is scheduled next. Before it its results are dead and its operands live. The new order is used
+//! only if the block's peak pressure is lower.
 //!
-//! Loads and texture samples that were in flight together stay together, to hide each other's latency, unless the peak costs
-//! occupancy, which hides more.
+//! Loads and texture samples whose latencies overlapped stay together, unless the peak pressure
+//! lowers occupancy, which hides more latency.
 //!
-//! The cost of an instruction changes only when a value that it reads becomes live, so ready instructions are kept in a heap:
-//! `n log n` in the block's operands.
-//! source: the method of Mesa's agx_pressure_schedule.c
+//! The cost of an instruction changes only when a value that it reads becomes live, so ready
+//! instructions are kept in a heap: `n log n` in the block's operands. source: the method of Mesa's
+//! agx_pressure_schedule.c
 
 use crate::function::{Ctl, Function, Ins, Op, Val};
 use crate::liveness::{LiveSet, Liveness};

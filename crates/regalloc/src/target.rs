@@ -1,4 +1,4 @@
-//! What a back end says about its instructions.
+//! The interface to a back end: the properties of its instructions.
 
 use crate::RegClass;
 use std::fmt::Debug;

@@ -1,8 +1,9 @@
-//! Integer division: by constants through a product, by variables through the float reciprocal.
+//! Lowers integer division: by constants to a multiplication, by variables to the float reciprocal.
 //!
-//! Constants: Granlund and Montgomery, "Division by invariant integers using multiplication" (1994), figures 4.1 and 5.2. Variables:
-//! one Newton step on a 32-bit fixed-point reciprocal that the float one starts, then the remainder says by how
-//! much the quotient is short (at most two).
+//! Constants: Granlund and Montgomery, "Division by invariant integers using multiplication"
+//! (1994), figures 4.1 and 5.2. Variables: one Newton step on a 32-bit fixed-point reciprocal that
+//! starts from the float one; the remainder then shows by how much the quotient is too small (at
+//! most two).
 
 use super::Alu;
 use crate::rewrite::Emit;

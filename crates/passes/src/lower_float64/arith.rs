@@ -1,4 +1,5 @@
-//! Sums, products, quotients, roots, remainders and powers of two.
+//! 64-bit float addition, multiplication, division, square roots, remainders and scaling by powers
+//! of two.
 
 use super::{
     BIAS, INF, NAN, Num, QUIET, SIGN, abs, bit64, extend, high, low, round, shift_jam, sign_of,

@@ -1,4 +1,5 @@
-//! What works on the bits in place: rounding to integers, comparisons, extremes.
+//! 64-bit float operations on the bits in place: rounding to integers, comparisons, minimum and
+//! maximum.
 
 use super::{INF, NAN, ONE, abs, high, sign_of, with_sign};
 use crate::rewrite::Emit;

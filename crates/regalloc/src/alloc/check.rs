@@ -1,4 +1,5 @@
-//! Follows allocated code and finds registers that do not hold what an instruction expects.
+//! The checker of register allocation: follows allocated code and finds registers that do not hold
+//! the expected value.
 
 use super::{Places, UNITS};
 use crate::code::{Code, Step};

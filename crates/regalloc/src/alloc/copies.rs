@@ -1,4 +1,4 @@
-//! Parallel copies as moves and exchanges in order.
+//! Sequentialises parallel copies into moves and swaps.
 
 use crate::code::Step;
 

@@ -1,4 +1,5 @@
-//! Registers that others chose: of what is there before a program, and of what it leaves behind it.
+//! Precoloured registers: values that are in fixed registers at the start of a program or must be
+//! at its end.
 
 use super::NONE;
 use crate::function::{Function, Op, Val};

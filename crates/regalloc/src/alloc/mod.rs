@@ -1,12 +1,14 @@
-//! Register allocation on SSA.
+//! Register assignment on SSA.
 //!
-//! Blocks are allocated in layout order, which visits definitions before uses. A value first tries registers that save a copy: those
-//! of the phi that it goes to, those beside its neighbours in an [`Op::Collect`], those that it had before an [`Op::Split`]; then
-//! it takes the first free registers of its class. A vector and components of it that live on share registers, since SSA values do
-//! not change. When enough registers are free but not consecutive, values are moved out of the way before the instruction.
-//! Each block records where its live-in values are; copies on every edge move them there from where the predecessor has them.
+//! Blocks are processed in layout order, which visits definitions before uses. A value first tries
+//! registers that save a copy: those of its phi, those next to its neighbours in an
+//! [`Op::Collect`], those that it had before an [`Op::Split`]; then the first free registers of its
+//! class. A vector and components of it that stay live share registers, since SSA values do not
+//! change. When enough registers are free but not consecutive, live values are moved away before
+//! the instruction. Each block records the registers of its live-in values; copies on every edge
+//! move them there from where the predecessor has them.
 //!
-//! [`check`] follows the result step by step and finds every register that does not hold what an instruction expects.
+//! [`check`] verifies the result.
 
 mod check;
 mod copies;
