@@ -1,4 +1,4 @@
-//! A stream as requests and commands.
+//! Iterates over the requests and commands of a stream.
 
 use std::io::Read;
 

@@ -1,4 +1,4 @@
-//! The reader: bytes to records.
+//! Reads records from bytes.
 
 use std::io::{self, Read};
 

@@ -1,4 +1,4 @@
-//! Executing the commands of a capture again.
+//! Replays the commands of a capture.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;

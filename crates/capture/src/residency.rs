@@ -1,5 +1,5 @@
-//! Which pages of a block of memory were ever touched: most of what a driver allocates never is,
-//! and to read an untouched page of shared memory would make it real.
+//! Finds the pages of a memory block that were ever touched. Most of what a driver allocates never
+//! is, and reading an untouched page of shared memory would allocate it.
 
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;

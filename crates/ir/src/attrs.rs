@@ -1,4 +1,4 @@
-//! Immediate payloads of instructions ("attributes"): what an op needs beside its operands.
+//! Attributes: the immediate operands of instructions.
 
 use crate::entity::{Region, Res, Var};
 use bitflags::bitflags;

@@ -1,12 +1,14 @@
-//! The interpreter: the meaning of a shader, and the reference for every pass and backend.
+//! The interpreter, which defines the meaning of a shader and is the reference for every pass and
+//! back end.
 //!
-//! [`run`] executes one group of lanes in lockstep: a whole workgroup, or vertices, or a batch of fragment quads.
-//! Divergence follows the regions: an `if` runs both arms under masks and reconverges after it; a loop runs until every lane
-//! has left. Because all lanes of the group step together, a barrier is met by all of them at once. Sub-groups are
-//! runs of [`Group::subgroup`] lanes; quads are runs of four lanes, bit 0 of the number counting x and bit 1 y.
+//! [`run`] executes one group of lanes in lockstep: a whole workgroup, or vertices, or a batch of
+//! fragment quads. Divergence follows the regions: an `if` runs both sides under masks and
+//! reconverges after it; a loop runs until every lane has left it. Because all lanes of the group
+//! step together, they reach a barrier together. Subgroups are runs of [`Group::subgroup`] lanes;
+//! quads are runs of four lanes, bit 0 of the number counting x and bit 1 y.
 //!
-//! What SPIR-V leaves undefined is defined here, so that runs can be compared: `undef` is zero,
-//! reads out of bounds give zero, writes out of bounds are dropped.
+//! Behaviour that SPIR-V leaves undefined is defined here, so that runs can be compared: `undef` is
+//! zero, reads out of bounds return zero, writes out of bounds are dropped.
 
 mod exec;
 mod floats;

@@ -1,4 +1,4 @@
-//! Reads the text form that [`mod@crate::print`] writes.
+//! Parses the text form that [`mod@crate::print`] writes.
 
 use crate::attrs::{
     Access, AtomicOp, AttrKind, Attrs, Barrier, Builtin, Dim, Image, ImageFormat, InstFlags,

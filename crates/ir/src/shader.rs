@@ -1,4 +1,5 @@
-//! The shader: arenas of instructions, values and regions, and what is declared around them.
+//! The shader: arenas of instructions, values and regions, and declarations of resources, inputs
+//! and outputs.
 
 use crate::attrs::{
     Attrs, Builtin, Dim, Image, ImageFormat, InstFlags, IoLoc, IoSlot, NumKind, TexOperands,

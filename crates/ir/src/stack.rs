@@ -1,8 +1,9 @@
 //! Stack space for recursion over nested regions.
 //!
-//! Validator, printer, interpreter, passes and compilers recurse from a region into the regions of its instructions. How
-//! deeply is known beforehand, so each entry point makes sure that there is stack enough ([`for_shader`]), whatever thread it
-//! was called on. Front end and parser do not know it, and ask at each level ([`grow`]).
+//! Validator, printer, interpreter, passes and compilers recurse from a region into the regions of
+//! its instructions. The depth is known beforehand, so each entry point ensures that there is
+//! enough stack ([`for_shader`]), on whatever thread it is called. Front end and parser do not know
+//! the depth, and check at each level ([`grow`]).
 
 use crate::Shader;
 

@@ -1,4 +1,4 @@
-//! Shapes: pieces of primitives as edge functions, computed once for all tiles.
+//! Edge functions of primitives, computed once for all tiles.
 
 use crate::{Grid, Kind, Piece};
 

@@ -1,5 +1,5 @@
-//! Reusable buffers: memory that is kept from one command to the next. What a frame needs is mostly
-//! what the frame before it needed, and the host clears every page that it gives anew.
+//! A pool of reusable buffers. A frame needs mostly the same memory as the one before it, and the
+//! host would clear every page that it allocates anew.
 
 use std::sync::{Mutex, PoisonError};
 

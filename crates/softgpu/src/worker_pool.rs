@@ -1,4 +1,4 @@
-//! Distributes work items over shader cores, each played by a thread of the host.
+//! Distributes work items over worker threads, each of which acts as one shader core.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};

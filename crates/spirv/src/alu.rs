@@ -1,4 +1,4 @@
-//! Arithmetic, conversions, comparisons, composites.
+//! Translates arithmetic, conversions, comparisons and composites.
 
 use crate::error::Result;
 use crate::module::Inst;

@@ -1,10 +1,11 @@
-//! From SPIR-V's blocks and merge instructions to nested regions.
+//! Converts SPIR-V's blocks and merge instructions to nested regions.
 //!
-//! Every place that control may be sent to is a [`Scope`] on a stack: the merge block of a selection, the end of
-//! a called function, a loop's exit and its next iteration. Code is emitted so that falling off the end of a
-//! region reaches the innermost merge scope. A jump that crosses other scopes on its way sets the target's flag, leaves the
-//! innermost obstacle, and whatever follows the obstacle is guarded by the flag ([`Cx::after`]). So any shape that
-//! the specification allows becomes `if` and `loop` with exits of one level, and no block is translated twice.
+//! Every target of a branch is a [`Scope`] on a stack: the merge block of a selection, the end of a
+//! called function, a loop's exit and its next iteration. Code is emitted so that the end of a
+//! region falls through to the innermost merge scope. A branch that crosses other scopes sets a
+//! flag of its target and leaves the innermost scope; code after that scope is then guarded by the
+//! flag ([`Cx::after`]). Thereby any control flow that the specification allows becomes `if`s and
+//! `loop`s with exits of one level, and no block is translated twice.
 
 use crate::error::{Kind, Result};
 use crate::module::{Block, Id, IdMap, IdSet, Inst, Merge};

@@ -1,4 +1,4 @@
-//! Decorations by what they decorate.
+//! Decorations, indexed by their targets.
 
 use crate::module::Id;
 use rspirv::spirv::Decoration;

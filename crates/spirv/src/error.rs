@@ -1,4 +1,4 @@
-//! Errors with the word offset and the instruction's name.
+//! Errors, with the word offset and the name of the instruction.
 
 /// Why a module is not translated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,4 +1,4 @@
-//! Images, textures and samplers.
+//! Translates images, textures and samplers.
 
 use crate::error::Result;
 use crate::module::Inst;

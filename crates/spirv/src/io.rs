@@ -1,4 +1,4 @@
-//! Inputs, outputs, built-ins and execution modes.
+//! Translates inputs, outputs, built-ins and execution modes.
 
 use crate::error::{Kind, Result};
 use crate::module::{Id, Inst};

@@ -1,4 +1,5 @@
-//! Instructions that work on memory: variables, loads, stores, copies, access chains, atomics, barriers.
+//! Translates memory instructions: variables, loads, stores, copies, access chains, atomics,
+//! barriers.
 
 use crate::error::Result;
 use crate::module::{Id, IdSet, Inst};

@@ -1,4 +1,4 @@
-//! The module as sections: instructions over the words, decorations, names, functions and their blocks.
+//! Parses a module into instructions, decorations, names, functions and their blocks.
 
 use crate::decor::{Decor, Decors, Target};
 use crate::error::{Error, Kind, Result};

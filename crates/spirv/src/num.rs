@@ -1,4 +1,4 @@
-//! Constants of the module: literals, composites and specialisation constants.
+//! Constants: literals, composites and specialisation constants.
 
 use crate::error::Result;
 use crate::module::{Id, Inst};

@@ -1,4 +1,5 @@
-//! Pointers. They are followed while translating: what a chain of accesses names is known, but for dynamic indices.
+//! Pointers, which are resolved during translation: the object of an access chain is known, except
+//! for dynamic indices.
 
 mod access;
 

@@ -1,4 +1,5 @@
-//! The translation's state: values by id, emission into regions, constants, and the walk over the module.
+//! The state of a translation: values by id, emission into regions, constants, and the walk over
+//! the module.
 
 mod emit;
 

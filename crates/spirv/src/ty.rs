@@ -1,4 +1,4 @@
-//! SPIR-V types and the layout of memory.
+//! SPIR-V types and their memory layout.
 
 use crate::error::Result;
 use crate::module::{Id, IdMap, Inst, Module};

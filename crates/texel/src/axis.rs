@@ -1,4 +1,4 @@
-//! One coordinate of all lanes: from where it points to the texels to read.
+//! Texture addressing along one axis, for all lanes: from a coordinate to the texels to read.
 
 use crate::{Floats, Ints, Row, TextureUnit, Wrap};
 

@@ -1,4 +1,5 @@
-//! Cubes: from a direction to a face and a place on it, and across the faces' edges.
+//! Cube maps: from a direction to a face and coordinates on it, and filtering across the edges of
+//! faces.
 
 use crate::lod::Gradient;
 use crate::{Floats, Ints, Row};

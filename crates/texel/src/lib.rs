@@ -1,8 +1,8 @@
-//! LevelLayout for all lanes of a SIMD-group: coordinates, levels of detail, unpacking, filtering,
-//! packing.
+//! Texture filtering for all lanes of a SIMD-group: addressing, levels of detail, unpacking, filter
+//! kernels, packing.
 //!
-//! A GPU's texture unit works on a row of lanes at once, and so do these functions: a [`Row`] has a
-//! word for each of `N` lanes (at most 32), and loops over lanes become vector code.
+//! A GPU's texture unit processes a row of lanes at once, and so do these functions: a [`Row`] has
+//! a word for each of `N` lanes (at most 32), and loops over lanes are vectorised.
 //!
 //! ```text
 //!  coordinates ──cube──▶ faces ──axis──▶ texel numbers, weights, border
@@ -11,9 +11,10 @@
 //!  channels ──kernels──▶ weighted sums ──▶ rows of results;  channels ──pack──▶ bits
 //! ```
 //!
-//! What GPUs do differently is a parameter: the number of lanes, and the fixed-point precisions and
-//! the arrangement of texels of a [`TextureUnit`]. Descriptors, instructions and memory are the
-//! model's. [`Kernels`] holds the loops, compiled for any host and for hosts with wider vectors.
+//! Differences between GPUs are parameters: the number of lanes, and the fixed-point precisions and
+//! the arrangement of texels of a [`TextureUnit`]. Descriptors, instructions and memory accesses
+//! belong to the model. [`Kernels`] holds the loops, compiled for any host and for hosts with wider
+//! vectors.
 //!
 //! Start reading in `axis.rs`, then `lod.rs`, `unpack.rs` and `kernels/blend.rs`.
 

@@ -1,4 +1,4 @@
-//! Where the modules are.
+//! Finds the modules of the corpus.
 
 use std::io;
 use std::path::{Path, PathBuf};

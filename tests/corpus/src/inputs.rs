@@ -1,4 +1,4 @@
-//! Memory for shaders that nobody here wrote.
+//! Random memory and inputs for shaders of the corpus.
 
 use tepui_agx_bare::bind::quantise;
 use tepui_agx_bare::image::format_of;

@@ -1,7 +1,8 @@
-//! What becomes of a SPIR-V module: translated, validated, optimised, lowered, and run before and after.
+//! Runs SPIR-V modules through the front end: translates, validates, optimises and lowers them, and
+//! compares runs before and after.
 //!
-//! [`corpus`] brings the modules of `tools/corpus`. [`check`] takes one, [`Report`] counts and prints. The test runs both over
-//! all; the program `tepui-corpus` takes files.
+//! [`corpus`] finds the modules of `tools/corpus`. [`check`] processes one, [`Report`] counts and
+//! prints. The test checks all modules; the program `tepui-corpus` takes files.
 
 mod files;
 mod inputs;

@@ -1,4 +1,4 @@
-//! `tepui-corpus PATH…`: what becomes of each shader, and the report.
+//! `tepui-corpus PATH…`: checks each shader and prints a report.
 
 use clap::Parser;
 use rayon::prelude::*;

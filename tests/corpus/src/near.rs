@@ -1,4 +1,5 @@
-//! Whether two runs left the same memory: bit for bit, but for floats whose last bits a special function decides.
+//! Compares the memory of two runs: bit for bit, except for floats whose last bits depend on a
+//! special function.
 
 use tepui_ir::interp::{FloatBytes, Memory, Slot};
 use tepui_ir::{NumKind, Shader};

@@ -1,4 +1,4 @@
-//! Counts and the table of refusals.
+//! The report: counts, and the table of refusals.
 
 use crate::{Entry, Outcome, Ran};
 use std::collections::BTreeMap;

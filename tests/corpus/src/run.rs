@@ -1,4 +1,5 @@
-//! Shaders in the interpreter, before and after the passes, on the same random memory and inputs.
+//! Runs shaders in the interpreter before and after the passes, on the same random memory and
+//! inputs.
 
 use crate::inputs::{Words, memory};
 use std::collections::HashMap;

@@ -1,4 +1,5 @@
-//! What a case is: shaders, a run on a device, and outputs with the rule that judges them.
+//! A test case: shaders, a function that runs them on a device, and outputs with the rules that
+//! judge them.
 
 use serde::{Deserialize, Serialize};
 

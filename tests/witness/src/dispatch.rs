@@ -1,4 +1,5 @@
-//! Compute shaders with given memory on a driver: what they leave in their buffers and images.
+//! Runs a compute shader on a driver with given memory, and returns the contents of its buffers and
+//! images.
 
 use ash::vk;
 use serde::{Deserialize, Serialize};

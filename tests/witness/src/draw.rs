@@ -1,4 +1,4 @@
-//! One triangle of two shaders with given memory on a driver: the picture that it leaves.
+//! Draws one triangle on a driver with given shaders and memory, and returns the picture.
 
 use ash::vk;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,8 @@
-//! Work for a driver in another process: a file of jobs, and a file for the answer to each.
+//! Jobs for a driver in another process: a file of jobs, and a file of answers.
 //!
-//! Drivers live in processes of their own, some with a virtual render node preloaded, and a job may end the process. [`ask`] is the
-//! test's side, [`run`] the client's: `witness dispatch` and `witness draw`.
+//! Drivers run in processes of their own, some with a virtual render node preloaded, and a job may
+//! crash its process. [`ask`] is the test's side, [`run`] the client's: `witness dispatch` and
+//! `witness draw`.
 
 use std::path::Path;
 use std::process::Command;

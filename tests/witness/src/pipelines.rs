@@ -1,11 +1,12 @@
-//! How a driver and Tepui compile the same shaders: milliseconds from SPIR-V to machine code, taken in turns in one process,
-//! and the statistics that both give of the result.
+//! Compares how a driver and Tepui compile the same shaders: milliseconds from SPIR-V to machine
+//! code, measured in turns in one process, and the statistics that both report of the result.
 //!
-//! Mesa counts the instructions of the main shader without its preamble, and registers and uniforms in 16-bit halves, as
-//! Tepui does. A vertex shader has a pipeline of its own, with attributes of 32-bit floats: both count the program that fetches
-//! attributes and stores varyings where uniforms say. A fragment shader goes with a vertex shader that hands on attributes as
-//! its inputs, since Mesa drops what no vertices write. Both count the main part, which leaves colours in registers: what tests, blends
-//! and stores them is the epilog's.
+//! Mesa counts the instructions of the main shader without its preamble, and registers and uniforms
+//! in 16-bit halves, as Tepui does. A vertex shader gets a pipeline of its own, with attributes of
+//! 32-bit floats: both count the program that fetches attributes and stores varyings at offsets in
+//! uniforms. A fragment shader gets a vertex shader that passes attributes on to its inputs, since
+//! Mesa removes inputs that no vertex shader writes. Both count the main program, which leaves
+//! colours in registers; tests, blending and stores belong to the epilog.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::CString;

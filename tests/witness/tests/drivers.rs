@@ -1,15 +1,18 @@
-//! Runs every case on lavapipe, and on Honeykrisp and Tepui's own driver over the virtual M1, and compares the buffers.
+//! Runs every case on lavapipe, and on Honeykrisp and Tepui's own driver over the virtual M1, and
+//! compares the buffers.
 //!
-//! Two tests a case, `m1::CASE` and `tepui::CASE`: Honeykrisp and Tepui's own driver. Cases that draw run on Tepui's
-//! twice more, with pipelines that are linked from libraries and with dynamic state. The driver for Apple GPUs on the virtual one meets the CPU's answers, and lavapipe's
-//! where the CPU has none; and lavapipe meets the CPU's. A component that is missing fails the tests, and so does a case
-//! that compares nothing. The cases of a group run in one process. If it dies, the case that ran last fails, and each
-//! case that is left without a record runs again alone.
+//! Each case is two tests, `m1::CASE` (Honeykrisp) and `tepui::CASE` (Tepui's own driver). Cases that
+//! draw run on Tepui's driver twice more: with pipelines linked from libraries, and with dynamic state.
+//! A driver on the virtual GPU must agree with the CPU's result, or with lavapipe's where there is
+//! none; and lavapipe must agree with the CPU's. A missing component fails the tests, and so does a
+//! case that compares nothing. The cases of a group run in one process. If it dies, the case that ran
+//! last fails, and each case without a record runs again alone.
 //!
-//! One test more, `isa::rows_have_a_witness`: the rows of the instruction table that neither these cases' shaders nor
-//! applegpu's vectors have are those that `docs/unknowns.md` lists.
+//! A further test, `isa::rows_have_a_witness`, checks that the rows of the instruction table that
+//! occur neither in these cases' shaders nor in applegpu's vectors are those that
+//! `docs/unknowns.md` lists.
 //!
-//! `cargo test --release -p tepui-witness --test drivers -- m1::control` runs a part.
+//! `cargo test --release -p tepui-witness --test drivers -- m1::control` runs a subset.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;

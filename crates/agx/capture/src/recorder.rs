@@ -1,4 +1,4 @@
-//! Watching a device and writing down what happens.
+//! Records the requests and commands of a device.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};

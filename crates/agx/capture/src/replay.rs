@@ -1,4 +1,4 @@
-//! Executing the commands of a capture again on the AGX model.
+//! Replays the commands of a capture on the AGX model.
 
 use tepui_agx_chips::{PAGE_SHIFT, VA_BITS};
 use tepui_agx_kernel::{Work, submit};

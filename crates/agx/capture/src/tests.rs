@@ -1,4 +1,4 @@
-//! A client of the virtual device, watched by both recorders, and what their streams say.
+//! A client of the virtual device is recorded by both recorders, and their streams are compared.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

@@ -1,4 +1,5 @@
-//! What a client has made of a real node, learned from its calls: buffers, address spaces, queues.
+//! Tracks the objects that a client has created on a real node, from its ioctls: buffers, address
+//! spaces, queues.
 
 use std::collections::{BTreeMap, HashMap};
 

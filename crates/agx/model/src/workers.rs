@@ -1,4 +1,4 @@
-//! Sharing of work among shader cores, and the budget of a job.
+//! Distributes work over shader cores, within the budget of a job.
 
 use tepui_softgpu::worker_pool;
 

@@ -1,4 +1,4 @@
-//! The pixel back end (PBE): image stores, lane by lane or a tile at a time.
+//! Descriptors of the pixel back end (PBE), decoded.
 
 use tepui_agx_packets::Packet;
 use tepui_agx_packets::pbe as packets;

@@ -1,4 +1,4 @@
-//! Instructions that are not control flow.
+//! Executes instructions other than control flow.
 
 use super::memory::{Slot, buffer_address, read, write};
 use super::{Fault, Machine, Mask, MemoryError};

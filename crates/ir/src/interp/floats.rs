@@ -1,11 +1,13 @@
-//! Which words of memory hold floats: tracked from the op that computed a value to the bytes that it is stored to.
+//! Tracks which words of memory hold floats, from the op that computed a value to the bytes that it
+//! is stored to.
 //!
-//! A GPU's special functions have other last bits than the host's, so results of a float op are compared as numbers, and
-//! everything else bit for bit. SPIR-V's types do not survive into the IR, and memory has none; so a run notes for each
-//! component of a value in each lane whether a float op made it, and for each byte of memory whether it belongs to such a
-//! component. Ops that move bits carry the note along, all others drop it.
+//! A GPU's special functions may differ from the host's in the last bits, so results of float ops
+//! are compared as numbers, and everything else bit for bit. The IR and memory have no float types.
+//! A run therefore records for each component of a value in each lane whether a float op computed
+//! it, and for each byte of memory whether it belongs to such a component. Ops that move bits
+//! propagate the record, all others drop it.
 //!
-//! A note is the size of the float in bytes, or 0 for what is no float.
+//! A record is the size of the float in bytes, or 0 for other values.
 
 use super::exec::Space;
 use super::memory::{Memory, Slot, at_address};

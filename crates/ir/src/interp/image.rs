@@ -1,4 +1,5 @@
-//! Images: texels as raw component bits; loads, stores, atomics and queries. How images are sampled stands in [`super::sample`].
+//! Images: texels as raw component bits; loads, stores, atomics and queries. Sampling is in
+//! [`super::sample`].
 
 use super::exec::combine;
 use super::sample::{Compare, Level, Lookup};

@@ -1,4 +1,4 @@
-//! The memory that a run sees: buffers behind descriptors, physical ranges, push constants, images.
+//! Memory during a run: buffers behind descriptors, physical memory, push constants, images.
 
 use super::floats::FloatBytes;
 use super::image::{ImageData, SamplerData};

@@ -1,7 +1,8 @@
-//! Sampling: levels of detail, filters, comparisons, cubes.
+//! Texture sampling: levels of detail, filters, comparisons, cubes.
 //!
-//! source: Vulkan specification, "Image Operations". Where that leaves room (precision, corners of cubes) this takes the plain way:
-//! 32-bit floats, and the average of the three texels at a corner. Anisotropy is not there: a lookup has one sample.
+//! source: Vulkan specification, "Image Operations". Where that leaves freedom (precision, corners
+//! of cubes), this uses 32-bit floats, and the average of the three texels at a corner. Anisotropic
+//! filtering is not implemented: it takes one sample.
 
 use super::image::{Filter, ImageData, SamplerData, Wrap};
 use crate::attrs::NumKind;

@@ -1,4 +1,4 @@
-//! Storage formats: what of a texel an image keeps.
+//! Storage image formats: conversion of texels to and from what an image stores.
 
 use crate::attrs::ImageFormat;
 use half::f16;

@@ -1,4 +1,4 @@
-//! Ops across lanes: sub-groups, quads, derivatives.
+//! Executes ops across lanes: subgroup operations, quads, derivatives.
 
 use super::{Fault, Machine, Mask};
 use crate::attrs::{Attrs, QuadDir, ReduceOp};

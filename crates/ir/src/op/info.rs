@@ -1,4 +1,4 @@
-//! What a row of the op table says.
+//! The contents of a row of the op table.
 
 use super::code::Op;
 use crate::attrs::{AttrKind, Attrs};

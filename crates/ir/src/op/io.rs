@@ -1,4 +1,4 @@
-//! Inputs, outputs, built-ins and what a fragment may do to itself.
+//! Inputs, outputs, built-ins and fragment operations.
 
 use super::Pat::{Any, B1, S32, V2};
 use super::code::Op;

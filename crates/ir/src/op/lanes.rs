@@ -1,4 +1,5 @@
-//! Macros that write an op's meaning once for every bit size.
+//! Helpers for the meanings of ops: macros that define a function for every bit size, and functions
+//! that rows share.
 
 /// A function of floats: 16 bits are computed in f64 and rounded once. A result that is not a number is always the
 /// same one, so that it does not tell which operand it came from.

@@ -1,4 +1,4 @@
-//! Constants and the building and taking apart of vectors.
+//! Constants, and construction and extraction of vectors.
 
 use super::Pat::{Any, B, B1, E, F, Rest, S32, T};
 use super::code::Op;

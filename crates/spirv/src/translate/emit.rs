@@ -1,5 +1,5 @@
-//! Emission into the current region: instructions that fold where their operands are constants, constants and vectors at the head of
-//! the root region, variables.
+//! Emits instructions into the current region, with constant folding; constants and vectors at the
+//! start of the root region; variables.
 
 use super::{Cx, Val, Value32, float_size};
 use crate::error::Result;

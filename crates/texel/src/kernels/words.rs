@@ -17,7 +17,7 @@ pub struct Apart<'a, const N: usize> {
 }
 
 impl<'a, const N: usize> Apart<'a, N> {
-    /// LevelLayout of `bytes` bytes at offsets, of those halves of the group that have a lane in
+    /// Texels of `bytes` bytes at offsets, of those halves of the group that have a lane in
     /// `exec`.
     ///
     /// # Safety

@@ -1,4 +1,4 @@
-//! Counts of samples that the CPU knows exactly: rectangles on the grid of pixels, and coverage made of alpha.
+//! Sample counts that are known exactly: rectangles on the pixel grid, and alpha to coverage.
 
 use ash::vk;
 

@@ -1,4 +1,4 @@
-//! What draws leave in queries: samples that passed, and pipeline statistics.
+//! Queries: occlusion counts and pipeline statistics.
 
 use ash::vk;
 

@@ -1,4 +1,4 @@
-//! SPIR-V from generated shaders: what an independent driver can be given.
+//! Emits SPIR-V for generated shaders, so that an independent driver can run them.
 //!
 //! Takes all shaders of `tepui-ir-gen`: integers of 8 to 64 bits, floats of 16 and 32, one storage buffer, a storage image and a
 //! sampled one, variables, atomics, workgroup memory, sub-groups, control flow without results. Where SPIR-V leaves open what the IR

@@ -1,4 +1,4 @@
-//! Drivers: jobs out of the interpreter's memory, and memory out of what they leave.
+//! Conversion between the interpreter's memory and jobs of drivers.
 
 use std::path::Path;
 

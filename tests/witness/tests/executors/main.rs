@@ -1,12 +1,15 @@
-//! Six executors, one memory: each compute shader runs in the interpreter of the IR before and after all passes, as machine code on
-//! the model, and on lavapipe or Honeykrisp, with the same inputs.
+//! Runs compute shaders on six executors with the same inputs and compares memory: the interpreter
+//! of the IR before and after all passes, machine code on the model, lavapipe, Honeykrisp and
+//! Tepui's own driver.
 //!
-//! Shaders ([`subject`]): generated programs, written as SPIR-V by [`tepui_witness::emit`], which must leave the same bits, also as the
-//! front end reads that SPIR-V back; and the
-//! compute shaders of `tools/corpus` that have buffers or images, whose floats may differ by what special functions may.
+//! The shaders ([`subject`]) are generated programs, written as SPIR-V by [`tepui_witness::emit`],
+//! whose results must be bit-equal, also after the front end has read that SPIR-V back; and the
+//! compute shaders of `tools/corpus` that have buffers or images, whose floats may differ within
+//! the tolerance of special functions.
 //!
-//! Sub-groups have 32 lanes on the model and as many as a vector of the host's on lavapipe (8 with AVX2). The interpreter takes either
-//! number: what it leaves at 32 is what the passes and the model must leave, what it leaves at lavapipe's number is what lavapipe must.
+//! Subgroups have 32 lanes on the model and as many as a vector of the host on lavapipe (8 with
+//! AVX2). The interpreter runs with both sizes: its result at 32 is the reference for the passes
+//! and the model, its result at lavapipe's size that for lavapipe.
 
 mod drivers;
 mod lookups;

@@ -1,4 +1,5 @@
-//! Modules as both sides of a comparison can take them: bindings in one set without gaps, and other specialisation constants.
+//! Prepares modules for both sides of a comparison: bindings in one set without gaps, and other
+//! specialisation constants.
 
 use std::collections::{BTreeSet, HashMap};
 

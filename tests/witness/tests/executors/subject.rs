@@ -1,4 +1,4 @@
-//! What is run: generated programs, and the compute shaders of the corpus that can be.
+//! The shaders that are run: generated programs, and the compute shaders of the corpus.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,6 @@
-//! Vertex and fragment shaders that nobody here wrote, drawn on lavapipe, by the interpreter of the IR, and by the compiler's machine
-//! code on the model: the same pictures, whether the programs are monolithic or linked from parts.
+//! Draws third-party vertex and fragment shaders on lavapipe, in the interpreter of the IR, and as
+//! the compiler's machine code on the model, and compares the pictures, for monolithic programs and
+//! for prolog, main and epilog linked.
 
 mod pairs;
 

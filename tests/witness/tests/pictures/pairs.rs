@@ -1,7 +1,9 @@
-//! Vertex and fragment shaders of engines as one draw: their interfaces joined by name, and memory that lets something be seen.
+//! Builds a draw from a vertex and a fragment shader of an engine: joins their interfaces by name,
+//! and fills memory so that something is visible.
 //!
-//! Both modules were compiled alone, so each has numbered its varyings and bindings for itself. Uniforms and attributes have names
-//! that say what they are for: matrices become the identity, positions a triangle, and everything else numbers made of its name.
+//! The modules were compiled separately, so each has its own numbers of varyings and bindings. The
+//! names of uniforms and attributes say what they are for: matrices become the identity, positions
+//! a triangle, and everything else numbers derived from its name.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};

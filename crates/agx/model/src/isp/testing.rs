@@ -1,4 +1,4 @@
-//! What the tests of this folder begin with.
+//! Fixtures of the tests of this folder.
 
 use tepui_agx_packets::render::DepthBias;
 use tepui_agx_packets::{Packet, ppp};

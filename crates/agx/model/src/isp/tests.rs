@@ -1,4 +1,4 @@
-//! Scenes made by hand, drawn with programs in memory, and the picture that comes of them.
+//! Scenes made by hand are drawn with programs in memory, and the pictures checked.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Draws made by hand: packets, state records, machine code and indices in memory, and the scene that
-//! comes of them.
+//! Draws made by hand — packets, state records, machine code and indices in memory — and the scenes
+//! that they become.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Memory access of a worker: address translation with a cache of ranges, soft faults.
+//! Memory access of a worker: address translation with a cache of ranges, and soft faults.
 
 use tepui_softgpu::{Access, AddressSpace, Protection, RangeCache};
 

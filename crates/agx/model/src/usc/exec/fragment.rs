@@ -1,5 +1,5 @@
-//! What fragment programs ask of the fixed function: interpolated values, the tilebuffer, and the
-//! depth and stencil tests. Background programs are fragment programs too.
+//! Instructions of fragment programs: interpolation, the tilebuffer, and depth and stencil tests.
+//! Background programs are fragment programs too.
 
 use super::memory::{register_at, register_bits_of};
 use super::{Lanes, Next, Op};

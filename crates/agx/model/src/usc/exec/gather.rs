@@ -1,4 +1,4 @@
-//! One element of memory for each lane, from addresses or from offsets.
+//! Gathers and scatters: one element of memory for each lane, from addresses or from offsets.
 //!
 //! Threads that are neighbours mostly want the same element or neighbouring ones: both are seen before
 //! any lane is read, 16 lanes at a time.

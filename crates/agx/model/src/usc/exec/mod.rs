@@ -1,10 +1,10 @@
-//! What each instruction does, as functions over all lanes of a SIMD-group.
+//! The handlers of instructions: functions over all lanes of a SIMD-group.
 //!
 //! Every handler is written once, generic and always inlined, and compiled several times: for any
-//! host, and for hosts with wide vectors and fused multiply-add. [`Handlers::of_host`] picks the
+//! host, and for hosts with wide vectors and fused multiply-add. [`Handlers::of_host`] chooses the
 //! set. Each handler has two entries: the first for operands of any form, the second for whole
-//! 32-bit rows, where the generic code folds to a straight loop. The set for any host has the first
-//! alone: where it is used, nobody waits for the difference, but every build would.
+//! 32-bit rows, where the generic code folds to a straight loop. The set for any host has only the
+//! first, to save build time; it is rarely used.
 
 pub mod approx;
 pub mod float;

@@ -1,4 +1,4 @@
-//! Turns instructions into operations: picks the handler and says where operands lie.
+//! Lowers instructions to operations: chooses the opcode and the rows of operands.
 
 mod build;
 mod memory;

@@ -1,4 +1,4 @@
-//! Where the operands of instructions lie.
+//! Lowers operands: from the ISA's registers to rows.
 
 use tepui_agx_isa::operand as isa;
 

@@ -1,4 +1,4 @@
-//! Lowers what reads and writes textures, images and the tile.
+//! Lowers instructions that access textures, images and the tile.
 
 use tepui_agx_isa::Inst;
 use tepui_agx_isa::operand as isa;
