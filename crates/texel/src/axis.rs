@@ -5,7 +5,7 @@ use crate::{Floats, Ints, Row, TextureUnit, Wrap};
 /// How a coordinate becomes texels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AxisRule {
-    /// LevelLayout of the level along this axis.
+    /// Texels of the level along this axis.
     pub size: u32,
     /// What happens outside.
     pub wrap: Wrap,

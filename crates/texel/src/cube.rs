@@ -109,7 +109,7 @@ pub struct FaceTexel {
 }
 
 /// The texel next to a face's edge, on the face on the other side. `None` at corners, where three
-/// faces meet and there is no fourth texel. LevelLayout are at most one step outside.
+/// faces meet and there is no fourth texel. Texels are at most one step outside.
 pub fn across(at: FaceTexel, size: i32) -> Option<FaceTexel> {
     let outside = |v: i32| v < 0 || v >= size;
     match (outside(at.x), outside(at.y)) {

@@ -101,10 +101,10 @@ pub trait LevelLayout {
 /// A format whose texels cannot be read or written here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
-    /// LevelLayout are not unpacked.
+    /// Texels are not unpacked.
     #[error("texels of {0} are not decoded")]
     Undecoded(Format),
-    /// LevelLayout are not packed: blocks, and formats of several planes.
+    /// Texels are not packed: blocks, and formats of several planes.
     #[error("{0} is not a format of single texels")]
     NotWritable(Format),
 }

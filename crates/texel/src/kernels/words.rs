@@ -8,7 +8,7 @@ use tepui_layout::morton::spread;
 use super::avx2;
 use crate::{Floats, Row};
 
-/// LevelLayout that lie apart in host memory, one of each lane.
+/// Texels that are apart in host memory, one for each lane.
 pub struct Apart<'a, const N: usize> {
     host: *const u8,
     offsets: &'a Row<N>,
