@@ -44,7 +44,7 @@ pub enum ReadError {
     Payload {
         /// Where the record begins.
         offset: u64,
-        /// What is wrong.
+        /// The problem.
         reason: postcard::Error,
     },
     /// The file or pipe failed.

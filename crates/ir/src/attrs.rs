@@ -229,7 +229,7 @@ pub struct Barrier {
 }
 
 named_enum! {
-    /// What the bits of an image, an input or an output are.
+    /// The numeric type of an image, an input or an output.
     NumKind {
         /// Floating point (also normalised formats).
         Float = "float",
@@ -310,7 +310,7 @@ pub struct Image {
     pub array: bool,
     /// Whether the image is multisampled.
     pub ms: bool,
-    /// What the texels are.
+    /// The numeric type of texels.
     pub kind: NumKind,
     /// Which optional operands are present.
     pub operands: TexOperands,
@@ -557,7 +557,7 @@ pub struct IoSlot {
     pub component: u8,
     /// Fragment outputs: dual-source index (0 or 1).
     pub index: u8,
-    /// What the bits are.
+    /// The numeric type.
     pub kind: NumKind,
     /// Fragment inputs: how to interpolate.
     pub interp: Interp,

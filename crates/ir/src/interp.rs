@@ -49,7 +49,7 @@ pub enum Fault {
     Unsupported {
         /// The instruction.
         inst: Inst,
-        /// What is missing.
+        /// The missing feature or memory.
         what: String,
     },
     /// Memory that the host does not have.
@@ -57,12 +57,12 @@ pub enum Fault {
     Memory {
         /// The instruction.
         inst: Inst,
-        /// What is missing.
+        /// The missing feature or memory.
         error: MemoryError,
     },
 }
 
-/// What the lanes of one group see.
+/// The built-ins of the lanes of one group.
 #[derive(Clone, Debug)]
 pub struct Group {
     /// Number of lanes.
@@ -143,7 +143,7 @@ impl Group {
     }
 }
 
-/// What a group leaves behind beside memory.
+/// The results of a group other than memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// Outputs by location (or built-in), component and index: one word for each lane that wrote it.

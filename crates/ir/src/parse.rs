@@ -25,7 +25,7 @@ pub struct ParseError {
     pub line: u32,
     /// Column, from 1.
     pub col: u32,
-    /// What is wrong, and what was expected.
+    /// The problem, and what was expected.
     pub what: String,
 }
 

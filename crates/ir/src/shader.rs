@@ -25,7 +25,7 @@ named_enum! {
 }
 
 named_enum! {
-    /// What a resource is.
+    /// The kind of a resource.
     ResKind {
         /// Uniform buffer: read only.
         UniformBuffer = "uniform_buffer",
@@ -65,7 +65,7 @@ named_enum! {
 /// A descriptor slot of the pipeline layout.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Resource {
-    /// What it is.
+    /// Its kind.
     pub kind: ResKind,
     /// Descriptor set.
     pub set: u32,
@@ -438,7 +438,7 @@ impl Shader {
         self.insts[inst].args = EntityList::from_slice(args, &mut self.pool);
     }
 
-    /// What stands for `old` from now on takes its name, unless it has one.
+    /// The replacement of `old` takes its name, unless it has one.
     pub fn inherit_name(&mut self, new: Value, old: Value) {
         if let Some(n) = &self.names[old]
             && self.names[new].is_none()
@@ -535,7 +535,8 @@ impl Shader {
         }
     }
 
-    /// What a pure op with one result makes of constants, under the execution modes; `None` when an operand is none.
+    /// Folds a pure op with one result under the execution modes; `None` if an operand is not
+    /// constant.
     #[must_use]
     pub fn fold(&self, op: Op, attrs: &Attrs, args: &[Value], ty: Type) -> Option<Comps> {
         if args.is_empty() || args.len() > Type::MAX_COMPS || !op.is_pure() {

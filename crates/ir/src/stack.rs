@@ -18,7 +18,7 @@ pub struct Stack {
     bytes: usize,
 }
 
-/// What a recursion over the regions of `s` needs, in which a pass may nest them twice as deeply.
+/// The stack that a recursion over the regions of `s` needs, where a pass may double the nesting.
 #[must_use]
 pub fn for_shader(s: &Shader) -> Stack {
     // No region stands at two places, so there is no deeper nesting than there are regions.

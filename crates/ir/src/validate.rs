@@ -8,7 +8,7 @@ use crate::shader::{Shader, ValueDef};
 use crate::types::Type;
 use cranelift_entity::SecondaryMap;
 
-/// What is wrong with a shader, and at which instruction.
+/// A violation of the IR's rules, and its instruction.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{inst}: {text}: {what}", inst = .inst.map_or_else(|| "shader".to_owned(), |i| i.to_string()))]
 pub struct Invalid {
@@ -112,7 +112,7 @@ pub fn validate(s: &Shader) -> Result<(), Invalid> {
         .run(|| v.region(s.root, &Context { yields: Some(vec![]), loop_: None }))
 }
 
-/// What may end a region.
+/// The terminators that may end a region.
 #[derive(Clone)]
 struct Context {
     /// Types that a `yield` carries; `None` where there may be none.

@@ -1,4 +1,4 @@
-//! What lanes see of each other: quads, sub-groups, workgroups; and what ends a run.
+//! Communication between lanes (quads, subgroups, workgroups), and the ends of a run.
 
 use tepui_ir::interp::{Fault, Group, Memory, run};
 use tepui_ir::{Attrs, IoLoc, Op, Type, parse, validate};

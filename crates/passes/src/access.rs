@@ -127,7 +127,7 @@ impl Place {
 /// Most places that a summary of writes lists; beyond, every place of the space counts as written.
 const MAX_PLACES: usize = 64;
 
-/// What a part of the shader writes.
+/// The memory that a part of the shader writes.
 #[derive(Clone, Default)]
 pub(crate) struct Writes {
     /// Stores with a known place.
@@ -139,7 +139,7 @@ pub(crate) struct Writes {
 }
 
 impl Writes {
-    /// What each region and those inside it write.
+    /// The memory that each region writes, with nested regions.
     pub fn of_regions(s: &Shader) -> SecondaryMap<Region, Writes> {
         let mut all = SecondaryMap::with_capacity(s.regions.len());
         Writes::visit(s, s.root, &mut all);

@@ -16,7 +16,7 @@ const MAX_LEN: u32 = 64;
 /// Bits of a packed table.
 const TABLE_BITS: u32 = 32;
 
-/// What is known of a variable.
+/// Analysis results of a variable.
 #[derive(Clone, Default)]
 struct Table {
     /// The constant of each element, once a store was seen.
@@ -101,7 +101,7 @@ fn survey(s: &Shader, r: Region, tables: &mut SecondaryMap<Var, Table>) {
 
 /// How one component is made from the index.
 enum Form {
-    /// The same in every element.
+    /// Every element has this value.
     Same(u64),
     /// Fields of this many bits of a constant.
     Fields(u32, u64),

@@ -22,7 +22,7 @@ impl Renames {
         }
     }
 
-    /// What stands for `v` in the end.
+    /// The final replacement of `v`.
     #[must_use]
     pub fn get(&self, mut v: Value) -> Value {
         while let Some(n) = self.to[v].expand() {

@@ -82,7 +82,7 @@ fn common(
         s.regions[b].insts.retain(|&x| x != j);
         out.push(i);
         names.set(s.result(j), s.result(i));
-        // What used the twin may match now.
+        // Users of the duplicate may match now.
         for x in s.regions[b].insts.clone() {
             names.apply(s, x);
             if let Some(k) = key(s, x) {

@@ -13,7 +13,7 @@ use tepui_ir::{Attrs, Inst, Op, Props, Region, Shader, Type, Value};
 
 /// Most instructions of both arms together.
 const MAX_COST: usize = 12;
-/// The same where one arm is free.
+/// The same where one side is free.
 const MAX_COST_OF_ONE: usize = 20;
 /// Instructions that open and close an `if`.
 const BRANCH: usize = 2;

@@ -106,7 +106,7 @@ impl Pass {
         }
     }
 
-    /// What the ends of a region hand on, and the conditions within on which that hangs.
+    /// The operands of a region's terminators, and the conditions that they depend on.
     fn ways(&mut self, s: &Shader, r: Region) {
         let mut regions = vec![r];
         while let Some(r) = regions.pop() {

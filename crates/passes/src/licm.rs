@@ -29,7 +29,7 @@ struct Licm {
     /// For each region its number in preorder, and the first number behind those inside it.
     spans: SecondaryMap<Region, (u32, u32)>,
     count: u32,
-    /// What each region writes.
+    /// The memory that each region writes.
     writes: SecondaryMap<Region, Writes>,
     changed: bool,
 }

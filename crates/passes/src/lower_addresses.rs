@@ -9,7 +9,7 @@
 use crate::rewrite::{self, Emit, Lowering, Step};
 use tepui_ir::{Attrs, Extend, Inst, Mem, Op, Shader, Type, Value};
 
-/// What the GPU's loads and stores can add.
+/// The address arithmetic of the GPU's loads and stores.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Most bits that an index is shifted by.

@@ -219,7 +219,7 @@ impl Pass {
                 let h = e.convert(Op::F2F, a, Type::B16);
                 let back = e.convert(Op::F2F, h, Type::B32);
                 let size = e.op(Op::FAbs, &[a]);
-                // What rounds to less than the smallest normal number of 16 bits is flushed.
+                // Results below the smallest normal 16-bit number are flushed.
                 let least = e.f32(f32::from_bits(0x387f_e000));
                 let keep = e.op(Op::FGe, &[size, least]);
                 let nan = e.op(Op::FNeu, &[a, a]);

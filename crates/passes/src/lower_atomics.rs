@@ -13,7 +13,7 @@ pub fn run(s: &mut Shader) -> bool {
 
 struct Atomics;
 
-/// What computes the new value, and whether a GPU without float atomics lacks the atomic.
+/// The op that computes the new value, and whether a GPU without float atomics lacks the atomic.
 fn combines(op: AtomicOp, bits: u8) -> Option<Option<Op>> {
     Some(match op {
         AtomicOp::FAdd => Some(Op::FAdd),

@@ -7,7 +7,7 @@
 use crate::rewrite::{self, Emit, Lowering, Step};
 use tepui_ir::{Attrs, Inst, Op, ReduceOp, Shader, Type, Value};
 
-/// What a GPU cannot do.
+/// The integer sizes that a GPU lacks.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Integer arithmetic on fewer bits than this is widened to this size (16 or 32).

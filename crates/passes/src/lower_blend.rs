@@ -15,7 +15,7 @@ use tepui_ir::{
 /// Colour locations.
 pub const TARGETS: usize = 8;
 
-/// What a factor of the blend equation is. Colours count component by component.
+/// The factors of the blend equation. Colour factors apply component by component.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Factor {
     /// 0.
@@ -114,7 +114,7 @@ pub struct Blend {
     pub alpha_to_one: bool,
 }
 
-/// What numbers a render target holds.
+/// The numeric type of a render target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Range {
     /// 0 to 1.
@@ -215,7 +215,7 @@ struct Blending<'a, 'b> {
     blend: &'b Blend,
 }
 
-/// What the equations look at; in 32 bits.
+/// The operands of the equations, in 32 bits.
 struct Inputs {
     source: [Value; 4],
     second: [Value; 4],
@@ -286,7 +286,7 @@ impl Blending<'_, '_> {
             let all = self.e.split(v);
             let mut d = [all[0], all[1], all[2], all[3]];
             for (c, d) in d.iter_mut().enumerate() {
-                // What the target lacks is 0, or 1 for alpha.
+                // Components that the target lacks are 0, or 1 for alpha.
                 if exists >> c & 1 == 0 {
                     *d = match (c, integer) {
                         (3, false) => self.e.f32(1.0),

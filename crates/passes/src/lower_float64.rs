@@ -91,7 +91,7 @@ const INF_EXP: i32 = 0x7ff;
 const INF: u64 = 0x7ff << 52;
 /// The not-a-number that arithmetic gives.
 const NAN: u64 = 0x7ff8 << 48;
-/// What makes a not-a-number a quiet one: conversions and powers of two keep the others of its bits.
+/// The bit of a quiet NaN: conversions and scaling keep its other bits.
 const QUIET: u64 = 1 << 51;
 /// 1.0.
 const ONE: u64 = 0x3ff << 52;
@@ -121,7 +121,7 @@ impl Lowering for Pass {
     }
 }
 
-/// What an op on scalars, some of them 64 bits wide, becomes.
+/// Lowers an op on scalars, some of them 64 bits wide.
 fn lower(e: &mut Emit, op: Op, args: &[Value], ty: Type) -> Option<Value> {
     let wide = e.ty(*args.first()?).bits() == 64;
     Some(match (op, args) {

@@ -40,7 +40,7 @@ bitflags! {
     }
 }
 
-/// What a GPU does in 64 bits.
+/// The 64-bit operations that a GPU has.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// Families that stay.
@@ -186,7 +186,7 @@ impl Parts for Pairs {
     }
 }
 
-/// What stands for a result.
+/// The replacement of a result.
 enum New {
     /// The halves of each 64-bit component.
     Pairs(Vec<Pair>),

@@ -12,7 +12,7 @@ use bitflags::bitflags;
 use tepui_ir::{Attrs, Builtin, Inst, Op, Props, QuadDir, Reduce, ReduceOp, Shader, Type, Value};
 
 bitflags! {
-    /// What to lower.
+    /// The operations to lower.
     #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
     pub struct Subgroups: u16 {
         /// `shuffle_xor`, `shuffle_up`, `shuffle_down` to `shuffle`.

@@ -77,9 +77,9 @@ pub fn find(name: &str) -> Option<Pass> {
 const ROUNDS: usize = 8;
 
 /// Passes that leave nothing to themselves: what they change, they change in one run.
-const THOROUGH: &[&str] = &["split", "promote", "simplify", "dce"];
+const IDEMPOTENT: &[&str] = &["split", "promote", "simplify", "dce"];
 /// Passes to which the removal of what is unused gives nothing to do.
-const HEEDLESS_OF_DCE: &[&str] = &["promote", "simplify", "scalarise"];
+const INDEPENDENT_OF_DCE: &[&str] = &["promote", "simplify", "scalarise"];
 
 /// Runs passes over one shader. A pass that has nothing left to do, as far as is known, does not look again.
 pub struct Pipeline<'a> {
@@ -113,10 +113,10 @@ impl<'a> Pipeline<'a> {
         let changed = self.with(s, name, PASSES[k].run);
         if changed && name == "dce" {
             for (n, p) in PASSES.iter().enumerate() {
-                self.quiet[n] = before[n] && HEEDLESS_OF_DCE.contains(&p.name);
+                self.quiet[n] = before[n] && INDEPENDENT_OF_DCE.contains(&p.name);
             }
         }
-        self.quiet[k] = !changed || THOROUGH.contains(&name);
+        self.quiet[k] = !changed || IDEMPOTENT.contains(&name);
         changed
     }
 

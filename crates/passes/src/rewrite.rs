@@ -4,7 +4,7 @@
 use crate::edit::{Consts, Renames};
 use tepui_ir::{Attrs, Inst, InstFlags, Loc, Op, Region, Shader, Type, Value, builder};
 
-/// What a lowering does with an instruction.
+/// The result of lowering an instruction.
 pub enum Step {
     /// It stays as it is.
     Keep,

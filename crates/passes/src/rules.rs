@@ -177,9 +177,9 @@ pub enum Expr {
 pub struct Rule {
     /// When it holds.
     pub when: When,
-    /// What it replaces.
+    /// The pattern.
     pub from: Expr,
-    /// What stands there instead.
+    /// The replacement.
     pub to: Expr,
 }
 

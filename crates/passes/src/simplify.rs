@@ -122,7 +122,7 @@ impl Simplify {
         }
     }
 
-    /// What stands for the instruction, if something else does. New instructions go to `out`.
+    /// The replacement of the instruction, if there is one. New instructions go to `out`.
     fn value(&mut self, s: &mut Shader, i: Inst, out: &mut Vec<Inst>, depth: u32) -> Option<Value> {
         let op = s.insts[i].op;
         if !numbered(s, i) {
@@ -139,7 +139,7 @@ impl Simplify {
                 }
             }
             Op::IAnd => {
-                // What is added has no bits under the mask.
+                // The added value has no bits under the mask.
                 if let Some(m) = s.as_const(s.arg(i, 1))
                     && (m + 1).is_power_of_two()
                     && let Some(d) = s.def_inst(s.arg(i, 0))

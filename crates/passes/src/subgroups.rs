@@ -128,7 +128,7 @@ impl Lowering for Pass {
                 Some(if all { eq } else { e.value(Op::BAll, Attrs::None, &[eq], Type::B1) })
             }
             (Op::ReadFirst, _) if same => Some(args[0]),
-            // What a lane that is not active holds is open; the interpreter says zero.
+            // The value of an inactive lane is undefined; the interpreter takes zero.
             (
                 Op::ReadLane
                 | Op::Shuffle
@@ -218,7 +218,7 @@ fn lane(e: &mut Emit) -> Value {
     e.value(Op::LoadBuiltin, Attrs::Builtin(Builtin::SubgroupInvocationId), &[], Type::B32)
 }
 
-/// What a reduction or scan of the same value in all lanes gives, from that value alone.
+/// The result of a reduction or scan of a uniform value, computed from that value alone.
 fn alike(
     e: &mut Emit,
     op: Op,

@@ -43,7 +43,7 @@ struct Term {
     b: Option<Value>,
 }
 
-/// What of a sum is still to be looked at.
+/// The terms of a sum that are not expanded yet.
 enum Part {
     Inst(Inst),
     Value(Value),

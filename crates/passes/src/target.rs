@@ -8,18 +8,18 @@ use crate::{lower_addresses, lower_alu, lower_bits, lower_int64, lower_subgroups
 use tepui_ir::interp::SUBGROUP;
 use tepui_ir::{Op, Shader, SrcLoc};
 
-/// What a GPU has and lacks. The default asks for every lowering that there is.
+/// The capabilities of a GPU. The default asks for every lowering.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     /// Lanes of a sub-group; `None` when they differ in size.
     pub lanes: Option<u32>,
     /// Arithmetic that it lacks.
     pub alu: Alu,
-    /// What it does in 64 bits.
+    /// The 64-bit operations that it has.
     pub int64: lower_int64::Options,
     /// Integer arithmetic on fewer bits is widened to this size: 16 or 32, 8 for none.
     pub min_int_bits: u8,
-    /// What its loads and stores add to an address; `None` leaves 64-bit addresses.
+    /// The address arithmetic of its loads and stores; `None` leaves 64-bit addresses.
     pub addresses: Option<lower_addresses::Options>,
     /// Sub-group operations that it lacks.
     pub subgroups: Subgroups,

@@ -36,9 +36,9 @@ impl Default for Limits {
 /// Iterations up to which the trips of a loop are counted that is unrolled in part.
 const COUNTED: usize = 1024;
 /// Most iterations that one turn of a loop does.
-const TURN: usize = 8;
+const MAX_FACTOR: usize = 8;
 /// Most instructions of such a turn.
-const TURN_INSTRUCTIONS: usize = 96;
+const MAX_UNROLLED_INSTRUCTIONS: usize = 96;
 
 /// Writes out loops within the default limits.
 pub fn run(s: &mut Shader) -> bool {
@@ -60,7 +60,7 @@ pub fn run_with(s: &mut Shader, limits: Limits) -> bool {
 /// Has each turn of the innermost loops with a known number of short iterations do several of them.
 pub fn run_partly(s: &mut Shader) -> bool {
     let mut counted = HashMap::default();
-    find(s, s.root, (COUNTED, TURN_INSTRUCTIONS / 2), &mut counted);
+    find(s, s.root, (COUNTED, MAX_UNROLLED_INSTRUCTIONS / 2), &mut counted);
     let mut all: Vec<(Region, Counted)> = counted.into_iter().collect();
     all.sort_unstable_by_key(|(body, _)| *body);
     let mut changed = false;
@@ -69,8 +69,8 @@ pub fn run_partly(s: &mut Shader) -> bool {
         if dearness(s, body) > 1 {
             continue;
         }
-        let fits = |k: &usize| trips.is_multiple_of(*k) && trips > *k && k * n <= TURN_INSTRUCTIONS;
-        if let Some(k) = (2..=TURN).rev().find(fits) {
+        let fits = |k: &usize| trips.is_multiple_of(*k) && trips > *k && k * n <= MAX_UNROLLED_INSTRUCTIONS;
+        if let Some(k) = (2..=MAX_FACTOR).rev().find(fits) {
             widen(s, body, exit, k);
             changed = true;
         }
@@ -147,7 +147,7 @@ impl Unroll {
     }
 
     fn pays(&mut self, s: &Shader, l: Inst, body: Region, trips: usize) -> bool {
-        let mut g = Gain { known: known_params(s, l, body), ..Gain::default() };
+        let mut g = Benefit { known: known_params(s, l, body), ..Benefit::default() };
         self.gain(s, body, &mut g);
         let left = trips.saturating_mul(g.size - g.known_insts);
         if left.saturating_mul(dearness(s, body)) <= self.limits.instructions
@@ -163,7 +163,7 @@ impl Unroll {
     }
 
     /// Counts what a region has, and what of it becomes known.
-    fn gain(&self, s: &Shader, r: Region, g: &mut Gain) {
+    fn gain(&self, s: &Shader, r: Region, g: &mut Benefit) {
         for &i in &s.regions[r].insts {
             g.size += 1;
             let known = |v: &Value| s.is_const(*v) || g.known.contains(v);
@@ -216,9 +216,9 @@ impl Unroll {
     }
 }
 
-/// What unrolling a loop would bring.
+/// The benefit of unrolling a loop.
 #[derive(Default)]
-struct Gain {
+struct Benefit {
     /// Values that are known in each iteration.
     known: HashSet<Value>,
     size: usize,
@@ -267,7 +267,7 @@ fn rewrite(s: &mut Shader, r: Region, names: &crate::Renames) {
     }
 }
 
-/// What copies of a body cost beside their size: a loop inside, or a barrier, gains little from it.
+/// Further costs of copies of a body: an inner loop or a barrier gains little from unrolling.
 fn dearness(s: &Shader, r: Region) -> usize {
     let dear = |i: Inst| {
         matches!(s.insts[i].op, Op::Loop | Op::Barrier)

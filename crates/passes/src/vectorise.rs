@@ -21,7 +21,8 @@ pub fn run(s: &mut Shader) -> bool {
     changed
 }
 
-/// What accesses must agree in to be joined: op, address operands, how it is treated, bits of a component.
+/// The properties in which merged accesses must agree: op, address operands, access flags, bits of
+/// a component.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Key {
     op: Op,

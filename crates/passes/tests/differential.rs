@@ -24,7 +24,7 @@ fn random_doubles(seed: u64) -> Shader {
 fn check(pass: &str, seeds: impl Iterator<Item = u64>, prepare: &[&str]) -> usize {
     let mut changed = 0;
     for seed in seeds {
-        // What x / 0 is does not survive the lowering of division.
+        // The result of x / 0 does not survive the lowering of division.
         let mut s = random(seed, pass != "lower_alu");
         for p in prepare {
             (pipeline::find(p).unwrap().run)(&mut s);
@@ -71,7 +71,7 @@ fn each_pass_keeps_the_meaning() {
     }
 }
 
-/// What a GPU's pipeline does at its end, one after the other.
+/// The last passes of a GPU's pipeline, in order.
 const LOWER: &[&str] = &[
     "lower_vars",
     "lower_buffers",

@@ -58,7 +58,7 @@ pub enum Ctl<I> {
     Continue,
 }
 
-/// What an instruction does.
+/// The operation of an instruction.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Op<I> {
     /// A machine instruction.
@@ -84,7 +84,7 @@ pub enum Op<I> {
 /// An instruction with its values.
 #[derive(Clone, Copy, Debug)]
 pub struct Instr<I> {
-    /// What it does.
+    /// The operation.
     pub op: Op<I>,
     /// Values written.
     pub dsts: EntityList<Val>,

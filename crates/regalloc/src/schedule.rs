@@ -18,7 +18,7 @@ use cranelift_entity::SecondaryMap;
 use std::collections::BinaryHeap;
 
 /// Below this register pressure a block is not rescheduled.
-pub const FEW: u32 = 16;
+pub const MIN_PRESSURE: u32 = 16;
 
 /// Runs the pass on blocks with more than `few` units alive at once; more than `limit` cost threads. Returns whether anything moved.
 pub fn run<T: Target>(f: &mut Function<T::Inst>, live: &Liveness, few: u32, limit: u32) -> bool {

@@ -13,7 +13,7 @@ use crate::liveness::{LiveSet, Liveness};
 use crate::target::{Effect, StackAccess, Target};
 use cranelift_entity::SecondaryMap;
 
-/// What was spilled.
+/// The spilled values.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spilled {
     /// Stores.
@@ -249,7 +249,7 @@ fn memory_phis<T: Target>(
     !phis.is_empty()
 }
 
-/// What stands before everything else in a block.
+/// The instructions that must be first in a block.
 fn is_head<I>(op: &Op<I>) -> bool {
     matches!(op, Op::Phi | Op::Ctl(Ctl::Else | Ctl::EndIf))
 }

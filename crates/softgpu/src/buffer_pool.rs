@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 pub struct BufferPool<T>(Mutex<Vec<T>>);
 
 /// Sets that are kept: as many as queues that run at the same time, mostly.
-const KEPT: usize = 2;
+const MAX_SETS: usize = 2;
 
 /// Buffers that can be used again.
 pub trait Buffers: Default {
@@ -31,7 +31,7 @@ impl<T: Buffers> BufferPool<T> {
     pub fn put(&self, mut buffers: T) {
         buffers.clear();
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() < KEPT && buffers.bytes() <= MOST_BYTES {
+        if kept.len() < MAX_SETS && buffers.bytes() <= MOST_BYTES {
             kept.push(buffers);
         }
     }

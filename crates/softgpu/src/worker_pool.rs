@@ -102,7 +102,7 @@ impl WorkerPool {
     }
 }
 
-/// What a job may still cost before it is taken for endless, in instructions.
+/// The remaining budget of a job, in instructions, after which it counts as endless.
 pub struct Budget {
     spent: AtomicU64,
     most: u64,

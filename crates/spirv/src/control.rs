@@ -51,8 +51,8 @@ pub(crate) struct Scope {
     start: (Region, usize),
 }
 
-/// What leaving a scope found.
-pub(crate) struct Left {
+/// The branches that leave a scope.
+pub(crate) struct ScopeExit {
     pending: Vec<usize>,
     reached: bool,
 }
@@ -70,16 +70,16 @@ impl Cx<'_> {
         });
     }
 
-    fn pop_scope(&mut self) -> Left {
+    fn pop_scope(&mut self) -> ScopeExit {
         let Some(s) = self.scopes.pop() else {
-            return Left { pending: Vec::new(), reached: false };
+            return ScopeExit { pending: Vec::new(), reached: false };
         };
         if let Some(flag) = s.flag {
             let f = self.konst(Type::B1, 0);
             let st = self.s.make_inst(Op::StoreVar, Attrs::Var(flag), &[f], &[]);
             self.s.regions[s.start.0].insts.insert(s.start.1, st);
         }
-        Left { pending: s.pending, reached: s.reached }
+        ScopeExit { pending: s.pending, reached: s.reached }
     }
 
     /// Sends control to scope `k`.
@@ -132,7 +132,7 @@ impl Cx<'_> {
     }
 
     /// What follows an obstacle: the jumps that crossed it go on, else `rest`.
-    fn after(&mut self, left: Left, rest: &mut dyn FnMut(&mut Self) -> Result<()>) -> Result<()> {
+    fn after(&mut self, left: ScopeExit, rest: &mut dyn FnMut(&mut Self) -> Result<()>) -> Result<()> {
         let Some((&k, more)) = left.pending.split_first() else {
             return if left.reached { rest(self) } else { Ok(()) };
         };
@@ -144,7 +144,7 @@ impl Cx<'_> {
         };
         let c = self.load_var(flag);
         let then = self.nested(|cx| cx.exit_to(k))?;
-        let left = Left { pending: more.to_vec(), reached: left.reached };
+        let left = ScopeExit { pending: more.to_vec(), reached: left.reached };
         let mut left = Some(left);
         let els = self.nested(|cx| match left.take() {
             Some(l) => cx.after(l, rest),
@@ -166,7 +166,7 @@ impl Cx<'_> {
 
     /// Where translation goes on behind a construct: at block `to` in the same region when nothing but falling off its end
     /// leads there. Jumps that crossed the construct are sent on first; then everything is translated already.
-    fn follow(&mut self, left: Left, to: Id) -> Result<Option<Id>> {
+    fn follow(&mut self, left: ScopeExit, to: Id) -> Result<Option<Id>> {
         if left.pending.is_empty() {
             return Ok(left.reached.then_some(to));
         }

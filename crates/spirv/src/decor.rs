@@ -10,7 +10,7 @@ pub(crate) struct Decor {
     pub arg: u32,
 }
 
-/// What is decorated: an id, or a member of a structure.
+/// The target of a decoration: an id, or a member of a structure.
 pub(crate) type Target = (Id, Option<u32>);
 
 /// All decorations of a module, in the order of their targets.

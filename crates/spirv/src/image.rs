@@ -240,7 +240,7 @@ impl Cx<'_> {
         Ok(true)
     }
 
-    /// What an instruction gives that reads no texels; `None` when it is of another family.
+    /// Translates queries, which read no texels; `None` for other instructions.
     fn other_image_inst(&mut self, i: Inst) -> Result<Option<Val>> {
         let v = match i.op {
             S::SampledImage => {

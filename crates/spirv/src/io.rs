@@ -129,7 +129,7 @@ impl Cx<'_> {
                 | M::StencilRefUnchangedBackAMD
                 | M::RequireFullQuadsKHR
                 | M::QuadDerivativesKHR
-                // What is captured stands in the outputs' decorations.
+                // The decorations of the outputs say what is captured.
                 | M::Xfb
                 | M::PostDepthCoverage => {}
                 M::MaximallyReconvergesKHR => self.s.info.maximal_reconvergence = true,
@@ -541,7 +541,7 @@ impl Cx<'_> {
         Ok(())
     }
 
-    /// What transform feedback captures of the outputs.
+    /// The outputs that transform feedback captures.
     fn captures(&mut self) -> Result<()> {
         let outputs: Vec<(Id, Id)> = self.outputs.iter().map(|o| (o.id, o.ptr.ty)).collect();
         for (id, ty) in outputs {

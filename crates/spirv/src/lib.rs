@@ -41,7 +41,7 @@ use std::collections::HashMap;
 
 use tepui_ir::{Shader, Stage};
 
-/// What to translate, and with which specialisation.
+/// Options of a translation: entry point and specialisation.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Name of the entry point; the first of the stage when `None`.

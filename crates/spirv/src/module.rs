@@ -347,7 +347,7 @@ impl<'a> Module<'a> {
                             return inst.invalid(format!("block %{l} is defined twice"));
                         }
                     }
-                    // What has no meaning may stand behind a terminator.
+                    // Instructions without meaning may follow a terminator.
                     Op::ExtInst
                         if ops
                             .first()

@@ -31,7 +31,7 @@ pub(crate) enum Space {
     Global,
 }
 
-/// What a pointer points at.
+/// The object of a pointer.
 #[derive(Clone, Debug)]
 pub(crate) enum Place {
     /// Part of a variable: indices so far (one for each array passed), and a vector component.

@@ -18,7 +18,7 @@ use tepui_ir::{
 /// Most instructions of a translated shader: inlining may multiply what the module holds.
 const MAX_INSTS: usize = 2_000_000;
 
-/// What a SPIR-V id stands for.
+/// The meaning of a SPIR-V id.
 #[derive(Clone, Debug)]
 pub(crate) enum Val {
     Void,
@@ -65,8 +65,8 @@ pub(crate) struct Cx<'a> {
     pub globals: IdMap<Val>,
     pub frames: Vec<Frame>,
     pub scopes: Vec<Scope>,
-    /// What the call that was inlined last leaves to its caller.
-    pub call_left: Option<crate::control::Left>,
+    /// The branches of the call inlined last that its caller must handle.
+    pub call_left: Option<crate::control::ScopeExit>,
     /// Nesting of regions.
     pub depth: usize,
     /// The instruction that is being translated, for errors.
@@ -86,7 +86,7 @@ pub(crate) struct Cx<'a> {
     /// Values used outside their region, through a variable that is stored right after the definition.
     demoted: SmallMap<Value32, Var>,
     pub flags: InstFlags,
-    /// What execution modes ask of float instructions of 16, 32 and 64 bits.
+    /// The float controls of execution modes, for 16, 32 and 64 bits.
     pub default_flags: [InstFlags; 3],
     /// The current instruction has an `FPFastMathMode` of its own.
     fast_math: bool,
@@ -251,7 +251,7 @@ impl Cx<'_> {
 
     // ---- values by id ----
 
-    /// What an id stands for.
+    /// The value of an id.
     pub fn val(&self, id: Id) -> Result<Val> {
         if let Some(v) =
             self.frames.last().and_then(|f| f.vals.get(&id)).or_else(|| self.globals.get(&id))

@@ -69,7 +69,8 @@ pub(crate) enum Ty {
     SampledImage {
         image: Id,
     },
-    /// What rays are traced through. It can only be declared: ray queries are refused by their own type.
+    /// An acceleration structure. It can only be declared: ray queries are refused by their own
+    /// type.
     AccelerationStructure,
     Function,
 }
@@ -100,7 +101,7 @@ impl Types {
         }
     }
 
-    /// What the components of a scalar, vector or matrix are.
+    /// The component type of a scalar, vector or matrix.
     pub fn num_kind(&self, id: Id) -> NumKind {
         match self.get(id) {
             Some(Ty::Float { .. }) => NumKind::Float,

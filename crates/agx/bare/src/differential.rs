@@ -378,7 +378,7 @@ impl Program<'_, '_> {
     }
 }
 
-/// What executions left.
+/// The memory after each execution.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     results: Vec<Result<JobStats, JobFault>>,
@@ -386,7 +386,7 @@ struct Outcome {
     memory: Vec<Vec<u8>>,
 }
 
-/// What a comparison saw, so that tests can ask whether enough happened.
+/// Counters of a comparison, so that tests can assert that enough was compared.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Seen {
     /// Translations that were compared with the interpreter.

@@ -81,7 +81,7 @@ pub struct Draw<'a> {
     pub size_px: [u16; 2],
     /// Layers of the framebuffer.
     pub layers: u16,
-    /// What vertices form.
+    /// Topology.
     pub primitive: Primitive,
     /// Vertices of an instance.
     pub vertices: u32,
@@ -99,7 +99,7 @@ pub struct Draw<'a> {
     pub fragment_bindings: &'a Bindings,
     /// Depth and stencil.
     pub tests: DepthStencil,
-    /// What colours are before, by location: bits of four words.
+    /// Initial colours by location, as the bits of four words.
     pub clear: [u32; 4],
     /// The blend constant.
     pub blend_constant: [f32; 4],
@@ -144,11 +144,11 @@ impl<'a> Draw<'a> {
     }
 }
 
-/// What a draw leaves.
+/// The results of a draw.
 pub struct Picture {
     /// Bytes of each colour image by location, row after row, layer after layer; layers begin at multiples of 128 bytes.
     pub colours: HashMap<u8, Vec<u8>>,
-    /// What the model counted and found.
+    /// The model's statistics and reports.
     pub stats: JobStats,
 }
 

@@ -16,7 +16,7 @@ use crate::{Buffer, Error, Machine};
 /// A row of descriptors, as the compiler's shaders expect it in memory.
 pub type Row = [u8; ROW_B as usize];
 
-/// What an image is.
+/// The description of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageInfo {
     /// Format of a texel.
@@ -153,7 +153,7 @@ impl Machine {
 }
 
 impl Image {
-    /// What it is.
+    /// Its kind.
     #[must_use]
     pub fn info(&self) -> &ImageInfo {
         &self.info

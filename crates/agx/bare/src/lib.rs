@@ -143,7 +143,7 @@ impl Buffer {
     }
 }
 
-/// What a dispatch runs.
+/// The program of a dispatch.
 #[derive(Clone, Debug, Default)]
 pub struct Dispatch<'a> {
     /// Machine code; it must end with `stop`.

@@ -8,14 +8,14 @@ use tepui_ir::{IoLoc, NumKind, Shader, Stage};
 
 /// How programs are made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Making {
+pub enum Linking {
     /// Each stage one program that knows the other.
     Monolithic,
     /// Parts that are compiled apart and linked.
     Parts,
 }
 
-/// What a pair of shaders is compiled for.
+/// The pipeline state that a pair of shaders is compiled for.
 #[derive(Clone, Copy)]
 pub struct Pair<'a> {
     /// The vertex shader.
@@ -26,7 +26,7 @@ pub struct Pair<'a> {
     pub tile: &'a Tile,
     /// Attributes by location.
     pub attributes: &'a [Option<Attribute>],
-    /// What the pipeline's state asks of fragments.
+    /// Fragment state of the pipeline.
     pub prolog: abi::Prolog,
     /// The draw is repeated for each view.
     pub multiview: bool,
@@ -37,10 +37,10 @@ impl Pair<'_> {
     ///
     /// # Errors
     /// When a shader needs what is not compiled, or the stages do not fit together.
-    pub fn programs(&self, making: Making) -> Result<(Program, Program)> {
+    pub fn programs(&self, making: Linking) -> Result<(Program, Program)> {
         match making {
-            Making::Monolithic => self.monolithic(),
-            Making::Parts => Ok((self.vertex_parts()?, self.fragment_parts()?)),
+            Linking::Monolithic => self.monolithic(),
+            Linking::Separate => Ok((self.vertex_parts()?, self.fragment_parts()?)),
         }
     }
 

@@ -48,7 +48,7 @@ pub fn vertices(
     Ok(all)
 }
 
-/// What the interpreter says of a pixel.
+/// The interpreter's result for a pixel.
 #[derive(Clone, Debug, Default)]
 pub struct Pixel {
     /// The triangle covers its centre, and nothing killed it.

@@ -27,7 +27,7 @@ fn run(source: &str, options: Options) -> Result<JobStats, JobFault> {
     machine.submit(&job)
 }
 
-/// What the checks say of a program.
+/// The reports of the checker for a program.
 fn reports(source: &str) -> Vec<Report> {
     let options = Options { check: true, ..Options::default() };
     run(source, options).expect("no fault").reports

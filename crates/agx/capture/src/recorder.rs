@@ -19,7 +19,7 @@ pub struct Recorder(Mutex<State>);
 struct State {
     /// `None` when the stream has failed.
     sink: Option<Sink>,
-    /// What the stream says of the device.
+    /// The description of the device.
     device: Process,
     spaces: Spaces,
 }

@@ -128,7 +128,7 @@ impl Tracker {
         self.files.get(&file)?.queues.get(&queue).copied()
     }
 
-    /// What an address space binds, in order of address. Objects are handles.
+    /// The bindings of an address space, in order of address. Objects are handles.
     pub fn mappings(&self, file: u64, space: u32) -> impl Iterator<Item = &Mapping> {
         let space = self.files.get(&file).and_then(|file| file.spaces.get(&space));
         space.into_iter().flat_map(BTreeMap::values)

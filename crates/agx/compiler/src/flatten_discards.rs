@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use tepui_ir::{Attrs, Inst, Op, Props, Region, Shader, Stage, Value};
 
 /// Most instructions of the rest: beyond, a SIMD-group that is discarded as a whole had better jump over them.
-const MOST: usize = 48;
+const MAX_INSTRUCTIONS: usize = 48;
 
 /// Runs the pass; true when it changed the shader.
 pub fn run(s: &mut Shader) -> bool {
@@ -88,7 +88,7 @@ fn only_kills(s: &Shader, r: Region) -> bool {
 /// A short region that ends and harms nothing whatever its values are.
 fn may_run_killed(s: &Shader, r: Region) -> bool {
     let mut count = 0;
-    harmless(s, r, &mut count) && count <= MOST
+    harmless(s, r, &mut count) && count <= MAX_INSTRUCTIONS
 }
 
 fn harmless(s: &Shader, r: Region, count: &mut usize) -> bool {

@@ -74,7 +74,7 @@ struct If {
 }
 
 /// Where the parts of each `if` are, by the block that it ends or, for `ends`, by the block of its second arm.
-struct Arms {
+struct IfBlocks {
     /// First blocks of both arms, and the block behind.
     of: Vec<Option<[usize; 3]>>,
     /// The block behind.
@@ -83,11 +83,11 @@ struct Arms {
     weights: Vec<usize>,
 }
 
-impl Arms {
-    fn new(code: &Code) -> Arms {
+impl IfBlocks {
+    fn new(code: &Code) -> IfBlocks {
         let n = code.blocks.len();
         let mut a =
-            Arms { of: vec![None; n], ends: vec![0; n], weights: Vec::with_capacity(n + 1) };
+            IfBlocks { of: vec![None; n], ends: vec![0; n], weights: Vec::with_capacity(n + 1) };
         let mut open: Vec<[usize; 2]> = Vec::new();
         let mut sum = 0;
         for (k, block) in code.blocks.iter().enumerate() {
@@ -122,7 +122,7 @@ impl Arms {
 
 struct Flow<'a> {
     code: &'a Code,
-    arms: Arms,
+    arms: IfBlocks,
     out: Listing,
     loops: Vec<Loop>,
     ifs: Vec<If>,
@@ -141,7 +141,7 @@ const STACK_EXTRA: u32 = 10;
 pub fn run(code: &Code, scratch: u32) -> Listing {
     let mut f = Flow {
         code,
-        arms: Arms::new(code),
+        arms: IfBlocks::new(code),
         out: Listing::default(),
         loops: Vec::new(),
         ifs: Vec::new(),

@@ -10,11 +10,11 @@ use cranelift_entity::SecondaryMap;
 use tepui_agx_isa::Inst;
 
 /// Farthest that a load moves, in instructions.
-const REACH: usize = 24;
+const MAX_DISTANCE: usize = 24;
 /// Most instructions of an address that move with it.
 const CHAIN: usize = 6;
 /// Register pressure beyond which texture samples are not moved: a few in flight keep the texture unit busy.
-const ENOUGH: u32 = 48;
+const MAX_SAMPLE_PRESSURE: u32 = 48;
 
 fn is_texture(op: &Op) -> bool {
     matches!(op, Op::Isa(Inst::TextureLoad(_) | Inst::TextureSample(_)))
@@ -48,12 +48,12 @@ pub fn run(f: &mut Function, pressure: u32, limit: u32) -> bool {
             if is_load(&op)
                 && let Some(q) = last_load
                 && q >= fence
-                && out.len() - q <= REACH
+                && out.len() - q <= MAX_DISTANCE
                 && out.len() > q + 1
                 && let Some(chain) = chain(f, i, &out, q, stamp, &at)
             {
                 let cost: u32 = f.dsts(i).iter().map(|&d| u32::from(f.vals[d].units)).sum();
-                let most = if is_texture(&op) { limit.min(ENOUGH) } else { limit };
+                let most = if is_texture(&op) { limit.min(MAX_SAMPLE_PRESSURE) } else { limit };
                 if alive + cost <= most {
                     alive += cost;
                     // Take the chain out, and put it with the load behind the load before.

@@ -61,10 +61,10 @@ use tepui_passes::target::{Target, lower_textures};
 use tepui_regalloc::{alloc, cse, dce, liveness, phis, schedule, spill};
 
 /// Half-registers beside those of values: `r0`, and what alignment may waste.
-const SLACK: u32 = 3;
+const RESERVED_HALVES: u32 = 3;
 
 /// Fewest half-registers that a limit can leave: what the widest instruction needs.
-const FEWEST: u16 = 32;
+const MIN_HALVES: u16 = 32;
 
 /// How to compile.
 #[derive(Clone, Copy, Debug, Default)]
@@ -92,17 +92,18 @@ pub struct Program {
     pub code: Vec<u8>,
     /// Machine code that runs once before, and leaves uniforms.
     pub preamble: Option<Vec<u8>>,
-    /// What the uniform registers must hold.
+    /// The values of the uniform registers.
     pub uniforms: Vec<Uniform>,
-    /// What the texture state registers must hold, from `ts0` on.
+    /// The textures of the texture state registers, from `ts0` on.
     pub textures: Vec<TextureState>,
-    /// What the sampler state registers must hold, from `ss1` on; `ss0` is [`descriptor::loads_sampler`].
+    /// The samplers of the sampler state registers, from `ss1` on; `ss0` is
+    /// [`descriptor::loads_sampler`].
     pub samplers: Vec<SamplerState>,
     /// Bytes of workgroup memory.
     pub shared_bytes: u32,
     /// Threads of a workgroup.
     pub workgroup_size: [u32; 3],
-    /// What the stage says to those that link it.
+    /// The information that linking needs.
     pub table: Table,
     /// Statistics.
     pub stats: Stats,
@@ -291,10 +292,10 @@ fn back_end(
     let threads: u32 = s.info.workgroup_size.iter().product();
     let most = match options.registers {
         0 => stats::registers_for(threads),
-        n => n.clamp(FEWEST, stats::registers_for(threads)),
+        n => n.clamp(MIN_HALVES, stats::registers_for(threads)),
     };
     let check = options.checks();
-    let registers = (schedule::FEW, most);
+    let registers = (schedule::MIN_PRESSURE, most);
     let back = finish(f, is_part, registers, s.info.scratch_bytes, check, after)?;
     let packed = pack::run(&back.listing)?;
     stats.count(&back.listing);
@@ -335,8 +336,8 @@ fn check_limit(what: &'static str, needed: u64, limit: u64) -> Result<()> {
     if needed > limit { Err(Error::Limit { what, needed, limit }) } else { Ok(()) }
 }
 
-/// What the back end made of a function.
-struct Back {
+/// The results of the back end for a function.
+struct BackEnd {
     listing: flow::Listing,
     /// Half-registers.
     halves: u16,
@@ -352,7 +353,7 @@ fn finish(
     scratch_bytes: u32,
     check: bool,
     after: &mut dyn FnMut(&'static str, Snapshot<'_>),
-) -> Result<Back> {
+) -> Result<BackEnd> {
     f.is_part = is_part;
     phis::run(&mut f.body);
     let constant = std::mem::take(&mut f.constant);
@@ -366,19 +367,19 @@ fn finish(
     after("mir_dce", Snapshot::Mir(&f));
     let live = liveness::Liveness::new(&f)?;
     let (mut pressure, _) = liveness::pressure(&f, &live);
-    let free = u32::from(stats::tier(0).min(most)) - SLACK;
+    let free = u32::from(stats::tier(0).min(most)) - RESERVED_HALVES;
     if pressure > few && schedule::run::<mir::Agx>(&mut f, &live, few, free) {
         after("schedule", Snapshot::Mir(&f));
         (pressure, _) = liveness::pressure(&f, &live);
     }
-    if group_loads::run(&mut f, pressure + SLACK, u32::from(stats::tier(0).min(most))) {
+    if group_loads::run(&mut f, pressure + RESERVED_HALVES, u32::from(stats::tier(0).min(most))) {
         (pressure, _) = liveness::pressure(&f, &live);
     }
     after("group_loads", Snapshot::Mir(&f));
     if check {
         validate::run(&f)?;
     }
-    let room = u32::from(most) - SLACK;
+    let room = u32::from(most) - RESERVED_HALVES;
     let mut spilled = spill::Spilled { scratch_bytes, ..Default::default() };
     let mut live = live;
     if pressure > room {
@@ -387,11 +388,11 @@ fn finish(
         check_limit("bytes of scratch memory", u64::from(spilled.scratch_bytes), MAX_SCRATCH)?;
         (pressure, _) = liveness::pressure(&f, &live);
     }
-    let limit = stats::tier((pressure + SLACK) as u16).min(most);
+    let limit = stats::tier((pressure + RESERVED_HALVES) as u16).min(most);
     let code = alloc::run::<mir::Agx>(&f, &live, f.reserved(), limit, check)?;
     let halves = code.units.max(if f.uses_r0h { 2 } else { 0 });
     let mut listing = flow::run(&code, spilled.scratch_bytes);
     listing.is_part = is_part;
     waits::run(&mut listing);
-    Ok(Back { listing, halves, spilled })
+    Ok(BackEnd { listing, halves, spilled })
 }

@@ -29,7 +29,7 @@ pub struct Varyings {
     pub counts_32: VaryingCounts,
     /// Words of varyings of 16 bits.
     pub counts_16: VaryingCounts,
-    /// What else is in a vertex.
+    /// The other words of a vertex.
     pub select: OutputSelect,
     /// Words of a vertex.
     pub words: u32,
@@ -91,7 +91,7 @@ pub fn varyings(v: &VertexTable, f: &FragmentTable, provoking: u8) -> Result<Var
                     numbers_primitives = true;
                     (CoefficientSource::PrimitiveId, 0)
                 }
-                // What vertices do not write is undefined, but must name a slot.
+                // A varying that vertices do not write is undefined, but must name a slot.
                 Origin::Varying { varying, component } => {
                     let at = places.iter().find(|p| p.0 == varying).map_or(0, |p| {
                         first + u32::from(p.1 - POSITION_WORDS) + u32::from(component)

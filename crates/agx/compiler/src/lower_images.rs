@@ -55,7 +55,7 @@ fn resource(s: &Shader, handle: Value) -> Option<ResKind> {
 }
 
 /// An image instruction, taken apart.
-struct Lookup {
+struct ImageOp {
     op: Op,
     image: Image,
     args: Vec<Value>,
@@ -63,12 +63,12 @@ struct Lookup {
     at: Vec<Value>,
 }
 
-impl Lookup {
-    fn new(e: &mut Emit, i: Inst, image: Image) -> Lookup {
+impl ImageOp {
+    fn new(e: &mut Emit, i: Inst, image: Image) -> ImageOp {
         let op = e.s.insts[i].op;
         let args = e.s.args(i).to_vec();
         let at = e.split(args[Self::coords_at(op)]);
-        Lookup { op, image, args, at }
+        ImageOp { op, image, args, at }
     }
 
     fn coords_at(op: Op) -> usize {
@@ -222,7 +222,7 @@ impl Images {
     }
 
     fn store(&self, e: &mut Emit, i: Inst, image: Image) -> Step {
-        let mut l = Lookup::new(e, i, image);
+        let mut l = ImageOp::new(e, i, image);
         let h = l.args[0];
         if image.ms {
             let sample = l.take(TexOperands::SAMPLE).unwrap_or_else(|| e.u32(0));
@@ -263,7 +263,7 @@ impl Images {
         if ty != Type::B32 {
             return Step::Keep;
         }
-        let l = Lookup::new(e, i, image);
+        let l = ImageOp::new(e, i, image);
         let (h, sample) = (l.args[0], l.args[2]);
         let data = l.args[3..].to_vec();
         let inside = match image.dim {
@@ -354,7 +354,7 @@ fn square(e: &mut Emit, at: Value) -> Vec<Value> {
 }
 
 /// A second coordinate for an image that has one.
-fn second(e: &mut Emit, l: &mut Lookup, y: Value) {
+fn second(e: &mut Emit, l: &mut ImageOp, y: Value) {
     l.at.insert(1, y);
     l.image.dim = Dim::D2;
     // Derivatives and offsets along it are zero.
@@ -370,7 +370,7 @@ fn second(e: &mut Emit, l: &mut Lookup, y: Value) {
 
 fn fetch(e: &mut Emit, i: Inst, image: Image) -> Step {
     let tys = [e.ty(e.s.result(i))];
-    let mut l = Lookup::new(e, i, image);
+    let mut l = ImageOp::new(e, i, image);
     let h = l.args[0];
     match image.dim {
         Dim::Buffer => {
@@ -444,7 +444,7 @@ fn add_lod_bias(e: &mut Emit, l: &mut Lookup) {
 
 fn sample(e: &mut Emit, i: Inst, image: Image, lod_bias: bool) -> Step {
     let tys: Vec<Type> = e.s.results(i).iter().map(|&r| e.s.ty(r)).collect();
-    let mut l = Lookup::new(e, i, image);
+    let mut l = ImageOp::new(e, i, image);
     let mut changed = false;
     if lod_bias && l.op != Op::TexGather && resource(e.s, l.args[1]).is_some() {
         changed = true;
@@ -550,7 +550,7 @@ fn texel_index(e: &mut Emit, h: Value, x: Value, y: Value) -> Value {
 }
 
 /// Whether the integer coordinates are inside of the view, and the sample is one of its texels'.
-fn within_samples(e: &mut Emit, h: Value, l: &Lookup, sample: Value) -> Value {
+fn within_samples(e: &mut Emit, h: Value, l: &ImageOp, sample: Value) -> Value {
     let inside = within(e, h, l);
     let log = e.bits(h, texture("samples"));
     let two = e.u32(2);
@@ -560,7 +560,7 @@ fn within_samples(e: &mut Emit, h: Value, l: &Lookup, sample: Value) -> Value {
 }
 
 /// The sample of a level in the order of memory: those of a texel lie side by side.
-fn sample_index(e: &mut Emit, h: Value, l: &Lookup, sample: Value) -> Value {
+fn sample_index(e: &mut Emit, h: Value, l: &ImageOp, sample: Value) -> Value {
     let log = e.bits(h, descriptor::SAMPLES_LOG2);
     let texel = texel_index(e, h, l.at[0], l.at[1]);
     let first = e.op(Op::IShl, &[texel, log]);
@@ -575,7 +575,7 @@ fn in_layer(e: &mut Emit, h: Value, at: Value, layer: Value) -> Value {
 }
 
 /// Where a sample of a multisampled image lies, as column and row of the image that its PBE descriptor describes.
-fn multisampled_place(e: &mut Emit, h: Value, l: &Lookup, sample: Value) -> Vec<Value> {
+fn multisampled_place(e: &mut Emit, h: Value, l: &ImageOp, sample: Value) -> Vec<Value> {
     let inside = within_samples(e, h, l, sample);
     let mut at = sample_index(e, h, l, sample);
     if let Some(k) = l.layer() {
@@ -587,7 +587,7 @@ fn multisampled_place(e: &mut Emit, h: Value, l: &Lookup, sample: Value) -> Vec<
 }
 
 /// Whether the integer coordinates are inside of the view.
-fn within(e: &mut Emit, h: Value, l: &Lookup) -> Value {
+fn within(e: &mut Emit, h: Value, l: &ImageOp) -> Value {
     let first = e.bits(h, texture("first_level"));
     let mut all: Option<Value> = None;
     let cube = l.image.dim == Dim::Cube;
@@ -615,7 +615,7 @@ fn within(e: &mut Emit, h: Value, l: &Lookup) -> Value {
 }
 
 /// The address of a texel, or sample of one, of 4 bytes.
-fn address(e: &mut Emit, h: Value, l: &Lookup, sample: Value) -> Value {
+fn address(e: &mut Emit, h: Value, l: &ImageOp, sample: Value) -> Value {
     let two = e.u32(2);
     let mut at = if l.image.dim == Dim::Buffer {
         let offset = e.bits(h, descriptor::pbe("buffer_offset_sw"));

@@ -9,7 +9,7 @@ pub use tepui_regalloc::{
     Block, BlockData, Effect, Ins, RegClass, StackAccess, Target, UNASSIGNED, Val,
 };
 
-/// What an instruction does.
+/// The operation of an instruction.
 pub type Op = tepui_regalloc::Op<Inst>;
 /// Structured control flow; the branch is an `if_icmp` or `if_fcmp`.
 pub type Ctl = tepui_regalloc::Ctl<Inst>;

@@ -12,7 +12,7 @@ use tepui_passes::uniformity::{is_always_there, is_uniform_builtin};
 
 use crate::uniforms::Source;
 
-/// What moves to the preamble.
+/// The instructions that move to the preamble.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// Instructions of the preamble, in order.
@@ -29,9 +29,9 @@ enum Kind {
     /// Differs between threads, or is not known not to.
     #[default]
     Varying,
-    /// The same for all, and free where it is used.
+    /// Uniform, and free where it is used.
     Free,
-    /// The same for all, and costs an instruction.
+    /// Uniform, and costs an instruction.
     Work,
 }
 
@@ -100,7 +100,7 @@ fn kind(s: &Shader, i: Inst, kinds: &SecondaryMap<Value, Kind>, top: bool) -> Ki
 
 /// How many moves into registers are as dear as a load; its wait others share.
 const LOAD: u32 = 1;
-/// The same of a lookup, which wants its coordinates in registers and takes longer.
+/// The same for a texture sample, which needs its coordinates in registers and takes longer.
 const LOOKUP: u32 = 4;
 
 /// For each value, how many of its components some user wants in registers: not arithmetic, which takes uniforms as they are.
@@ -183,7 +183,7 @@ pub fn plan(s: &Shader) -> Plan {
         return Plan::default();
     }
     results.reverse();
-    // What the results need, in program order.
+    // The instructions that the results depend on, in program order.
     let mut inside: SecondaryMap<Value, bool> = SecondaryMap::with_capacity(s.values.len());
     for &r in &results {
         inside[r] = true;

@@ -37,7 +37,7 @@ pub fn registers_for(threads: u32) -> u16 {
     OCCUPANCY.iter().rev().find(|o| u32::from(o.1) >= threads).map_or(104, |o| o.0)
 }
 
-/// What a shader costs.
+/// The cost of a shader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Stats {
     /// Instructions of the main shader, waits and the `stop` included, as Mesa counts.

@@ -17,7 +17,7 @@ const LOW_HALVES: u16 = 256;
 /// Half-uniforms that texture instructions can take the address of descriptors from. source: Mesa, agx_pack.c, agx_pack_texture
 const BASE_HALVES: u16 = 128;
 
-/// What a uniform holds.
+/// The contents of a uniform register.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -197,7 +197,7 @@ impl Source {
         is_constant.then_some(Source::DescriptorBytes { set, binding, element, byte, halves })
     }
 
-    /// What its place is a multiple of, in half-uniforms.
+    /// Its alignment in half-uniforms.
     const fn alignment(self) -> u16 {
         match self {
             // Texture instructions name the base of descriptors so. source: agx_pack.c, agx_pack_texture
@@ -254,7 +254,7 @@ fn place_in<T: Copy + PartialEq>(list: &mut Vec<T>, most: usize, x: T) -> Option
 pub struct Uniform {
     /// First half-uniform.
     pub half: u16,
-    /// What it holds.
+    /// Its contents.
     pub source: Source,
 }
 
@@ -263,9 +263,9 @@ pub struct Uniform {
 pub struct Uniforms {
     /// All of them, in the order of their first use.
     pub list: Vec<Uniform>,
-    /// What the texture state registers hold, from `ts0` on.
+    /// The textures of the texture state registers, from `ts0` on.
     pub textures: Vec<TextureState>,
-    /// What the sampler state registers hold, from `ss1` on.
+    /// The samplers of the sampler state registers, from `ss1` on.
     pub samplers: Vec<SamplerState>,
     by_source: FxHashMap<Source, u16>,
     /// Places that the ABI fixes.

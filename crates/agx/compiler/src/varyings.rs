@@ -66,7 +66,7 @@ impl fmt::Display for Shading {
 /// Words of the position.
 pub const POSITION_WORDS: u16 = 4;
 
-/// What a vertex shader writes.
+/// The outputs of a vertex shader.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct VertexTable {
     /// Varyings in order, with their words.
@@ -134,7 +134,7 @@ impl VertexTable {
     }
 }
 
-/// What coefficient registers are made of.
+/// The source of coefficient registers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
@@ -176,11 +176,11 @@ pub struct Coefficients {
     pub count: u8,
     /// How they vary.
     pub shading: Shading,
-    /// What they are made of.
+    /// Their source.
     pub origin: Origin,
 }
 
-/// What a fragment shader, or a part of one, asks for and does.
+/// The inputs and effects of a fragment shader, prolog or epilog.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FragmentTable {
     /// Coefficient registers, ascending.
@@ -236,7 +236,7 @@ impl FragmentTable {
     }
 }
 
-/// What a stage says about itself to those that link it.
+/// The information that linking needs about a stage.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Table {

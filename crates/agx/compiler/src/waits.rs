@@ -103,7 +103,7 @@ pub fn run(listing: &mut Listing) {
         }
         let all = match line.inst {
             Inst::ThreadgroupBarrier(_) | Inst::MemoryBarrier(_) | Inst::JmpExecAny(_) => true,
-            // What runs behind expects every register.
+            // The program that follows expects every register to be written.
             Inst::Stop(_) => listing.is_part,
             _ => false,
         };

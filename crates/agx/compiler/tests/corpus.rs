@@ -30,7 +30,7 @@ fn files() -> Vec<PathBuf> {
 
 /// Shaders that divide by what is denormal among any bits. The GPU divides by zero there, so that a quotient, and
 /// whether it becomes a NaN, is another.
-const ROUGH: &[&str] = &["spv.debuginfo.glsl.comp.spv"];
+const ROUNDING_DEPENDENT: &[&str] = &["spv.debuginfo.glsl.comp.spv"];
 
 #[derive(Debug, Default)]
 struct Tally {
@@ -50,7 +50,7 @@ fn one(s: &Shader, seed: u64, tally: &mut Tally, name: &str) {
     for d in s.insts.values_mut() {
         d.flags |= InstFlags::EXACT | InstFlags::STRICT;
     }
-    let words = if ROUGH.contains(&name) { Words::Moderate } else { Words::Any };
+    let words = if ROUNDING_DEPENDENT.contains(&name) { Words::Moderate } else { Words::Any };
     let start = memory(&s, seed, words);
     let first = s.clone();
     let mut want = start.clone();

@@ -8,11 +8,11 @@ use tepui_agx_compiler::{Error, Options, Program, compile_prepared, lower};
 use tepui_ir::Shader;
 use tepui_ir_gen::{Config, inputs, program, run};
 
-/// What became of the programs of a run.
+/// Counters of a run.
 #[derive(Default, Debug)]
 struct Tally {
     same: usize,
-    /// Of those, how many spilled registers.
+    /// Programs that spilled registers.
     spilled: usize,
     refused: BTreeMap<String, usize>,
 }

@@ -17,7 +17,7 @@ fn listing(code: &[u8]) -> String {
         .collect()
 }
 
-/// What a file is compiled for.
+/// The interface that a file is compiled for.
 fn interface(input: &str, stage: tepui_ir::Stage) -> Interface {
     let Some(line) = input.lines().find_map(|l| l.strip_prefix("; for: tile ")) else {
         return Interface::main(stage);

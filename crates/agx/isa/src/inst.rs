@@ -161,15 +161,15 @@ static PRESENT: [u128; MAX_BYTES + 1] = {
 
 /// Rows that can match a first byte, in the order of [`ROWS`].
 struct Candidates {
-    rows: [[u8; Candidates::MOST]; 256],
+    rows: [[u8; Candidates::MAX]; 256],
 }
 
 impl Candidates {
-    const MOST: usize = 16;
+    const MAX: usize = 16;
     const END: u8 = 0xff;
 
     const fn new() -> Self {
-        let mut rows = [[Self::END; Self::MOST]; 256];
+        let mut rows = [[Self::END; Self::MAX]; 256];
         let mut byte = 0;
         while byte < 256 {
             let (mut row, mut count) = (0, 0);
@@ -177,7 +177,7 @@ impl Candidates {
                 let pattern = &PATTERNS[row];
                 if byte as u64 & pattern.mask[1] & 0xff == pattern.value[1] & 0xff {
                     // The last place stays free for the end mark.
-                    assert!(count < Self::MOST - 1, "too many rows share a first byte");
+                    assert!(count < Self::MAX - 1, "too many rows share a first byte");
                     rows[byte][count] = row as u8;
                     count += 1;
                 }

@@ -176,7 +176,7 @@ impl ReportKind {
 pub struct Report {
     /// Its kind.
     pub kind: ReportKind,
-    /// What happened, in one sentence without a full stop.
+    /// A description, in one sentence without a full stop.
     pub what: String,
     /// Where.
     pub at: ProgramPoint,
@@ -251,7 +251,7 @@ pub struct JobFault {
     pub unit: Unit,
     /// Its kind.
     pub kind: FaultKind,
-    /// What happened, in one sentence without a full stop.
+    /// A description, in one sentence without a full stop.
     pub what: String,
     /// Where in a shader: address of the shader, byte offset in it, and the instruction's text.
     pub program: Option<ProgramPoint>,

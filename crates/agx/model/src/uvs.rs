@@ -64,7 +64,7 @@ impl Layout {
         let target = (select.viewport_target || select.render_target).then(|| take(1));
         let planes = select.clip_distance_planes as u16;
         let first_plane = take(planes.count_ones() as usize);
-        // What is selected beyond the vertex would be read from another vertex.
+        // An index beyond the vertex would read another vertex.
         let last = first_plane + planes.count_ones() as usize;
         let needed = if planes != 0 { last } else { first_plane };
         let beside = point_size.is_some() || target.is_some() || planes != 0;

@@ -11,9 +11,9 @@ pub struct Metadata {
     pub address: u64,
     /// Bytes from layer to layer.
     pub layer_stride: u64,
-    /// What eight uncompressed subtiles look like.
+    /// The metadata of eight uncompressed subtiles.
     pub uncompressed: u64,
-    /// What eight solid subtiles look like.
+    /// The metadata of eight solid subtiles.
     pub solid: u64,
 }
 

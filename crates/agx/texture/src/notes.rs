@@ -17,7 +17,7 @@ pub enum Note {
     Descriptor {
         /// Which of the access's descriptors.
         which: &'static str,
-        /// What is wrong with it.
+        /// The problem.
         why: Unsupported,
     },
     /// A texel that is not mapped was read. It counts as zero.
@@ -71,11 +71,11 @@ pub struct Notes {
 }
 
 impl Notes {
-    const MOST: usize = 16;
+    const MAX: usize = 16;
 
     #[cold]
     pub(crate) fn add(&mut self, note: Note) {
-        if self.list.len() < Notes::MOST && !self.list.contains(&note) {
+        if self.list.len() < Notes::MAX && !self.list.contains(&note) {
             self.list.push(note);
         }
     }

@@ -88,7 +88,7 @@ struct General<'a> {
 }
 
 impl General<'_> {
-    /// Apart from [`Unit::read`], because its stack frame has several pages.
+    /// Scattered from [`Unit::read`], because its stack frame has several pages.
     #[inline(never)]
     fn read<M: Memory>(
         self,

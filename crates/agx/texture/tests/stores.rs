@@ -75,7 +75,7 @@ fn values(random: &mut Random, type_: TextureType, narrow: bool) -> [[u32; LANES
     })
 }
 
-/// What a texel of the format holds after `value` was written to it.
+/// The contents of a texel of the format after `value` was written to it.
 fn stored(codec: &TexelCodec, value: [u32; 4]) -> [u32; 4] {
     if codec.is_float() {
         codec.unpack_f32(codec.pack_f32(value.map(f32::from_bits))).map(f32::to_bits)

@@ -171,7 +171,7 @@ impl Machine<'_> {
                     // The last component is the residency code.
                     (_, Attrs::Image(i)) if i.residency && c + 1 == ty.comps() as usize => 0,
                     (op, attrs) if makes_floats(op, attrs) => ty.bits() / 8,
-                    // What lanes hand to each other.
+                    // Values that pass between lanes.
                     (op, _)
                         if op.info().results == [Pat::T]
                             && op.props().contains(Props::CONVERGENT) =>

@@ -2,7 +2,7 @@
 //! [`super::sample`].
 
 use super::exec::combine;
-use super::sample::{Compare, Level, Lookup};
+use super::sample::{Compare, Level, SampleOp};
 use super::{Fault, Machine, Mask, MemoryError, texel};
 use crate::attrs::{Attrs, Dim, Image, ImageFormat};
 use crate::entity::{Inst, Value};
@@ -19,7 +19,7 @@ pub enum Filter {
     Linear,
 }
 
-/// What coordinates outside the image mean.
+/// Addressing of coordinates outside of the image.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Wrap {
     /// The texel at the edge.
@@ -83,7 +83,7 @@ pub struct ImageData {
     pub layers: u32,
     /// Samples of a texel.
     pub samples: u32,
-    /// What stores keep of a texel; `Unknown` for all of it.
+    /// The format to which stores convert texels; `Unknown` for no conversion.
     pub format: ImageFormat,
     /// Texels of each level: sample fastest, then x, y, z, layer.
     pub levels: Vec<Vec<[u64; 4]>>,
@@ -298,7 +298,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// What a lookup through a sampler gives one lane.
+    /// The result of a texture sample for one lane.
     fn sampled(
         &self,
         inst: Inst,
@@ -330,7 +330,7 @@ impl Machine<'_> {
             _ => 0,
         });
         let axes = if cube { 2 } else { coords };
-        let lookup = Lookup {
+        let lookup = SampleOp {
             image,
             sampler,
             at: at(lane),
@@ -377,7 +377,7 @@ impl Machine<'_> {
                     .map(|k| {
                         let o =
                             [0, 1].map(|c| i64::from(self.get(o, 2 * k + c, lane) as u32 as i32));
-                        let moved = Lookup { offset: [o[0], o[1], 0], ..lookup };
+                        let moved = SampleOp { offset: [o[0], o[1], 0], ..lookup };
                         moved.gather(i.component.into())[3]
                     })
                     .collect(),

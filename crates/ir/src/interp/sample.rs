@@ -48,7 +48,7 @@ pub(super) enum Level {
 }
 
 /// A lookup of one lane.
-pub(super) struct Lookup<'a> {
+pub(super) struct SampleOp<'a> {
     pub image: &'a ImageData,
     pub sampler: SamplerData,
     /// Coordinates along axes, or a direction.
@@ -91,7 +91,7 @@ fn on_face(face: usize, r: [f32; 3]) -> [f32; 2] {
     [s, t].map(|(axis, sign)| 0.5 * sign * r[axis] / r[major].abs() + 0.5)
 }
 
-impl Lookup<'_> {
+impl SampleOp<'_> {
     /// Coordinates on the image or on a face, and the first layer.
     fn place(&self) -> ([f32; 3], i64) {
         if !self.cube {

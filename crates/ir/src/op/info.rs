@@ -5,7 +5,7 @@ use crate::attrs::{AttrKind, Attrs};
 use crate::types::Type;
 use bitflags::bitflags;
 
-/// What an operand or result may be. Within one instruction all [`Pat::T`], [`Pat::F`] and
+/// The pattern of an operand or result. Within one instruction all [`Pat::T`], [`Pat::F`] and
 /// [`Pat::I`] are one type "T"; `B`, `W`, `UF`, `UI` have as many components as T.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pat {

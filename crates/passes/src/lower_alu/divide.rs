@@ -157,7 +157,7 @@ fn variable(e: &mut Emit, op: Op, a: Value, b: Value) -> Value {
     if op == Op::SRem {
         return r;
     }
-    // What is left of `a` has its sign.
+    // The remainder has the sign of `a`.
     let x = e.op(Op::IXor, &[a, b]);
     let differ = e.op(Op::SLt, &[x, zero]);
     let moved = e.op(Op::IAdd, &[r, b]);

@@ -27,7 +27,7 @@ pub(super) fn add(e: &mut Emit, a: Value, b: Value) -> Value {
     let sum = ir!(e, (if differ (ISub sa sb) (IAdd sa sb)));
     let n = ir!(e, (ISub 62u32 (UFindMsb sum)));
     let exp = ir!(e, (ISub (IAdd {na.exp} 1u32) n));
-    // What cancels is +0, but -0 - 0 is not.
+    // A cancelled sum is +0, but -0 - 0 is -0.
     let (sign, other) = (sign_of(e, a), sign_of(e, b));
     let sign = ir!(e, (if (IEq sum 0u64) (IAnd sign other) sign));
     let finite = ir!(e, (fn round sign exp (IShl sum n)));

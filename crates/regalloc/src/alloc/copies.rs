@@ -20,7 +20,7 @@ pub fn sequence<I>(copies: &[Copy], mut out: impl FnMut(Step<I>)) {
     }
     let mut rest: Vec<Copy> = Vec::with_capacity(copies.len());
     let mut written = [false; 256];
-    // What stays where it is counts as written: another copy brings the same there.
+    // A copy to its own register counts as done.
     for c in copies.iter().filter(|c| c.to == c.from) {
         written[usize::from(c.to)..usize::from(c.to + c.units)].fill(true);
     }

@@ -77,7 +77,7 @@ pub struct Places {
 struct Alloc<'a, T: Target> {
     f: &'a Function<T::Inst>,
     l: &'a Liveness,
-    /// What is live while a block is walked backwards.
+    /// The live values while a block is walked backwards.
     live: LiveSet,
     limit: u16,
     /// First unit that values may take.
@@ -198,7 +198,7 @@ impl<'a, T: Target> Alloc<'a, T> {
             }
             return whole;
         }
-        // What will be exported finds its place free where others do without.
+        // Registers of exports are kept free where possible.
         let kept = self.kept.clone();
         if !kept.is_empty()
             && let Some(reg) =
@@ -545,7 +545,7 @@ impl<'a, T: Target> Alloc<'a, T> {
             let regs = dsts.iter().chain(srcs).map(|&v| self.loc[v]).collect();
             self.places.regs.push((i, regs, self.out[b.index()].steps.len() - before));
         }
-        // What is written and never read goes at once.
+        // Registers that are written and never read are freed at once.
         for &d in dsts {
             if !self.used[d] {
                 self.release(d);

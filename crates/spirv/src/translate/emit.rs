@@ -45,7 +45,7 @@ impl Cx<'_> {
         inst
     }
 
-    /// What the execution modes ask of a float op for the sizes that it reads and writes.
+    /// The float controls of the sizes that a float op reads and writes.
     fn float_flags(&self, op: Op, args: &[Value], tys: &[Type]) -> InstFlags {
         let all = self.default_flags;
         // `FPFastMathMode` on an instruction says it all for this instruction.

@@ -136,7 +136,7 @@ impl Layer {
     }
 }
 
-/// What a picture left behind.
+/// The outputs of a drawn picture.
 struct Drawn {
     pixels: Vec<u8>,
     depth: Option<Vec<u8>>,
@@ -151,7 +151,7 @@ struct Picture {
     texel_bytes: usize,
     depth: Option<vk::Format>,
     samples: vk::SampleCountFlags,
-    /// What depth and stencil start with.
+    /// The initial depth and stencil.
     clear: (f32, u32),
     layers: Vec<Layer>,
     rule: Rule,

@@ -26,7 +26,7 @@ struct Texture {
     /// Range of the components of q.
     q: [[f32; 2]; 4],
     rule: Rule,
-    /// What the view shows, if not the whole.
+    /// The part of the image that the view shows, if not all.
     view: Option<ViewSpec>,
 }
 
@@ -692,7 +692,7 @@ fn shadows() -> Vec<Case> {
     cases
 }
 
-/// What lies beyond the edge.
+/// The border colour.
 fn borders() -> Vec<Case> {
     let mut cases = Vec::new();
     let mut add = |name: &str, format: &str, border, custom: [u32; 4]| {

@@ -175,7 +175,7 @@ pub fn module(s: &Shader) -> Result<Vec<u32>, Unknown> {
 }
 
 /// What became of an instruction.
-enum Made {
+enum Emitted {
     /// It has a result.
     Value(Word),
     /// It has none.
@@ -373,12 +373,12 @@ impl Emit<'_> {
         }
         for family in [Emit::memory, Emit::image, Emit::group, Emit::alu] {
             match family(self, i)? {
-                Made::Value(w) => {
+                Emitted::Value(w) => {
                     self.values.insert(s.result(i), w);
                     return Ok(());
                 }
-                Made::Effect => return Ok(()),
-                Made::Other => {}
+                Emitted::Effect => return Ok(()),
+                Emitted::Other => {}
             }
         }
         Err(format!("`{}`", s.insts[i].op.name()))

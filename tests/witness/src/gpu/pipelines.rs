@@ -3,7 +3,7 @@
 use ash::{ext, vk};
 
 use super::graphics::State;
-use super::{Commands, Error, Garbage, Gpu, Result};
+use super::{Commands, Error, Destroyable, Gpu, Result};
 
 /// How graphics pipelines are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -128,7 +128,7 @@ impl Gpu {
             .stages(stages);
             // SAFETY: as the caller says.
             let library = unsafe { self.create(&create) }?;
-            self.keep(Garbage::Pipeline(library));
+            self.keep(Destroyable::Pipeline(library));
             libraries.push(library);
         }
         let mut info = vk::PipelineLibraryCreateInfoKHR::default().libraries(&libraries);

@@ -1,6 +1,5 @@
-//! Runs compute shaders on six executors with the same inputs and compares memory: the interpreter
-//! of the IR before and after all passes, machine code on the model, lavapipe, Honeykrisp and
-//! Tepui's own driver.
+//! Runs compute shaders on several executors with the same inputs and compares memory: the interpreter
+//! of the IR before and after all passes, machine code on the model, and lavapipe or Honeykrisp.
 //!
 //! The shaders ([`subject`]) are generated programs, written as SPIR-V by [`tepui_witness::emit`],
 //! whose results must be bit-equal, also after the front end has read that SPIR-V back; and the
@@ -12,13 +11,13 @@
 //! and the model, its result at lavapipe's size that for lavapipe.
 
 mod drivers;
-mod lookups;
+mod samples;
 mod module;
 mod subject;
 
 use std::collections::BTreeMap;
 
-use subject::{LIMIT, LeftOut, Subject};
+use subject::{LIMIT, Excluded, Subject};
 use tepui_agx_bare::bind::Bound;
 use tepui_agx_bare::{Machine, shader};
 use tepui_agx_compiler::{Options, compile_prepared, prepare};
@@ -26,7 +25,7 @@ use tepui_corpus::Same;
 use tepui_ir::interp::{Memory, SUBGROUP, dispatch, dispatch_of};
 use tepui_ir::{InstFlags, Shader};
 use tepui_passes::pipeline;
-use tepui_witness::dispatch::Left;
+use tepui_witness::dispatch::DispatchOutputs;
 use tepui_witness::jobs::{Done, Driver};
 
 /// Whether two memories are the same, or as near as special functions ask; the first difference else.
@@ -108,7 +107,7 @@ fn start(s: &Subject) -> Memory {
     Memory { floats: s.loose.then(Default::default), ..s.start.clone() }
 }
 
-fn judge(s: &Subject, answers: &[(Driver, Done<Left>)]) -> Result<(), Wrong> {
+fn judge(s: &Subject, answers: &[(Driver, Done<DispatchOutputs>)]) -> Result<(), Wrong> {
     let run = |shader: &Shader, lanes| -> Result<Memory, String> {
         let mut m = start(s);
         dispatch_of(shader, s.groups, lanes, &mut m, LIMIT).map_err(|e| e.to_string())?;
@@ -146,7 +145,7 @@ fn judge(s: &Subject, answers: &[(Driver, Done<Left>)]) -> Result<(), Wrong> {
 }
 
 /// Whether a driver left the same; `want` is what sub-groups of 32 lanes leave.
-fn drove(s: &Subject, want: &Memory, driver: Driver, left: &Left) -> Result<(), Wrong> {
+fn drove(s: &Subject, want: &Memory, driver: Driver, left: &DispatchOutputs) -> Result<(), Wrong> {
     let mut own = None;
     if s.sub_groups && left.subgroup as usize != SUBGROUP {
         if subject::clusters_beyond(&s.shader, left.subgroup) {
@@ -176,7 +175,7 @@ struct Tally {
     wrong: Vec<String>,
 }
 
-fn compare(name: &str, subjects: &[Subject], left_out: &mut LeftOut) -> Tally {
+fn compare(name: &str, subjects: &[Subject], left_out: &mut Excluded) -> Tally {
     // Each driver's answers, in the order of those subjects that it is asked for.
     let mut done = [Driver::Lavapipe, Driver::M1].map(|d| {
         let asked = subjects.iter().filter(|s| s.drivers.contains(&d));
@@ -219,12 +218,12 @@ fn generated_programs_leave_the_same() {
     floors(&t, [526, 151, 339]);
 }
 
-/// Nothing is left out: each operation of the specifications runs in every executor; which drivers are asked, [`subject::lookups`] says.
+/// Nothing is left out: each operation of the specifications runs in every executor; which drivers are asked, [`subject::samples`] says.
 #[test]
 fn image_operations_leave_the_same() {
     let mut left_out = BTreeMap::new();
-    let operations = subject::lookups(&mut left_out);
-    let t = compare("lookups", &operations, &mut left_out);
+    let operations = subject::samples(&mut left_out);
+    let t = compare("samples", &operations, &mut left_out);
     report(&operations, &t, &left_out);
     assert!(t.wrong.is_empty(), "{:#?}", t.wrong);
     assert!(left_out.is_empty(), "{left_out:#?}");
@@ -250,7 +249,7 @@ fn floors(t: &Tally, least: [usize; 3]) {
     assert!(got.iter().zip(&least).all(|(got, least)| got >= least), "{got:?} below {least:?}");
 }
 
-fn report(subjects: &[Subject], t: &Tally, left_out: &LeftOut) {
+fn report(subjects: &[Subject], t: &Tally, left_out: &Excluded) {
     println!(
         "{} shaders; all agree on {}, of which {} look at their sub-groups and {} have images",
         subjects.len(),

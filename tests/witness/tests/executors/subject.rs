@@ -11,7 +11,7 @@ use tepui_passes::lower_alu;
 use tepui_witness::emit;
 use tepui_witness::jobs::Driver;
 
-use crate::lookups;
+use crate::samples;
 use crate::module::{flatten, other_constants};
 
 /// Generated programs.
@@ -44,7 +44,7 @@ pub struct Subject {
 }
 
 /// Reasons for leaving shaders out, with their names.
-pub type LeftOut = BTreeMap<String, Vec<String>>;
+pub type Excluded = BTreeMap<String, Vec<String>>;
 
 /// Of every three programs one is of words and control flow only, one has everything in words, one has everything.
 fn config(seed: u64) -> Config {
@@ -177,7 +177,7 @@ fn start(s: &Shader, name: &str) -> Result<(Memory, bool), String> {
 const DENORMAL: &[&str] = &["spv.debuginfo.glsl.comp.spv"];
 
 /// The compute shaders of the corpus, each with its own specialisation constants and with others.
-pub fn corpus(left_out: &mut LeftOut) -> Vec<Subject> {
+pub fn corpus(left_out: &mut Excluded) -> Vec<Subject> {
     let mut all = Vec::new();
     for f in tepui_corpus::corpus("") {
         let spirv = flatten(&tepui_corpus::read(&f).expect("a module can be read"));
@@ -251,8 +251,8 @@ pub fn corpus(left_out: &mut LeftOut) -> Vec<Subject> {
 }
 
 /// Every image operation of Vulkan.
-pub fn lookups(left_out: &mut LeftOut) -> Vec<Subject> {
-    lookups::all()
+pub fn samples(left_out: &mut Excluded) -> Vec<Subject> {
+    samples::all()
         .into_iter()
         .filter_map(|l| {
             let mut shader = match tepui_spirv::translate(&l.spirv, &Default::default()) {
@@ -267,7 +267,7 @@ pub fn lookups(left_out: &mut LeftOut) -> Vec<Subject> {
                 d.flags |= InstFlags::EXACT | InstFlags::STRICT;
             }
             let mut drivers = Vec::new();
-            // Sampled lookups with residency codes end lavapipe's process.
+            // Sampled samples with residency codes end lavapipe's process.
             if l.fillable && !l.sampled_residency {
                 drivers.push(Driver::Lavapipe);
             }

@@ -14,7 +14,7 @@ use rspirv::spirv::{Decoration, Dim, Op, StorageClass, Word};
 use tepui_witness::draw::{Binding, Job, TEXTURE_PX};
 
 /// Why two shaders are not drawn with.
-pub type Unfit = String;
+pub type Unsuitable = String;
 
 /// A module with what its ids are.
 struct Stage {
@@ -24,7 +24,7 @@ struct Stage {
 }
 
 impl Stage {
-    fn new(words: &[u32]) -> Result<Stage, Unfit> {
+    fn new(words: &[u32]) -> Result<Stage, Unsuitable> {
         let module = rspirv::dr::load_words(words).map_err(|e| format!("does not load: {e}"))?;
         let mut names = HashMap::new();
         for i in module.debug_names.iter().filter(|i| i.class.opcode == Op::Name) {
@@ -181,7 +181,7 @@ impl Stage {
     }
 
     /// What a uniform or a texture is bound to.
-    fn binding(&self, variable: Word, ty: Word) -> Result<Binding, Unfit> {
+    fn binding(&self, variable: Word, ty: Word) -> Result<Binding, Unsuitable> {
         let unfit = || format!("has a binding of {}", self.shape(ty));
         match self.op(ty) {
             Op::TypeStruct => {
@@ -248,7 +248,7 @@ fn attribute(name: &str, vertex: usize) -> [f32; 4] {
 }
 
 /// The attributes of the three vertices, by location.
-fn vertices(v: &Stage) -> Result<[Vec<[f32; 4]>; 3], Unfit> {
+fn vertices(v: &Stage) -> Result<[Vec<[f32; 4]>; 3], Unsuitable> {
     let mut out: [Vec<[f32; 4]>; 3] = Default::default();
     let inputs = v.variables(StorageClass::Input);
     for (id, ty) in inputs {
@@ -279,7 +279,7 @@ fn vertices(v: &Stage) -> Result<[Vec<[f32; 4]>; 3], Unfit> {
 }
 
 /// A vertex and a fragment shader of one material.
-pub fn pair(name: String, vertex: &[u32], fragment: &[u32]) -> Result<Job, Unfit> {
+pub fn pair(name: String, vertex: &[u32], fragment: &[u32]) -> Result<Job, Unsuitable> {
     let (mut v, mut f) = (Stage::new(vertex)?, Stage::new(fragment)?);
     // A fragment's input lies where the vertex's output of this name does.
     let outputs: HashMap<String, (Word, Word)> = v

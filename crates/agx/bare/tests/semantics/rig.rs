@@ -154,7 +154,7 @@ fn same(a: u32, b: u32) -> bool {
     nan(a) && nan(b) || half(0) && half(16)
 }
 
-/// What a stored word is.
+/// The type of a stored word.
 fn place(cases: &[Case], word: usize) -> String {
     let (case, word) = (word / (STORED * LANES), word % (STORED * LANES));
     let (quad, word) = (word / (4 * LANES), word % (4 * LANES));

@@ -41,7 +41,7 @@ fn check(text: &str, expected: impl Fn(&Case, usize) -> Expected) {
     }
 }
 
-/// What r2 must hold.
+/// The expected value of r2.
 enum Expected {
     Bits(u32),
     /// In the low half; any NaN for a NaN.

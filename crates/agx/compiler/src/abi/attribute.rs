@@ -14,7 +14,7 @@ pub struct Attribute {
     pub per_instance: Option<u32>,
 }
 
-/// What a load of an attribute gives, and what is to be done with it.
+/// The value that a load of an attribute gives, and its conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fetch {
     /// Format of the load.
@@ -36,7 +36,7 @@ pub enum Unpack {
     Fields([Option<(u8, u8)>; 4], Numeric),
 }
 
-/// What a channel goes through.
+/// The conversion of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Convert {
     /// Nothing.
@@ -114,7 +114,7 @@ impl Fetch {
         }
     }
 
-    /// What a component is that the format does not have.
+    /// The value of a component that the format lacks.
     #[must_use]
     pub fn missing(format: Format, component: usize) -> u32 {
         let integer = match &format.info().encoding {

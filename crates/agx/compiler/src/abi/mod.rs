@@ -76,11 +76,11 @@ pub enum VertexResults {
     StoreFor(FragmentTable),
     /// To the registers where the main part looks for attributes: this is a prolog.
     Registers,
-    /// What transform feedback captures, to memory: the program is launched as a compute program ([`capture`]).
+    /// Captured outputs, to memory: the program is launched as a compute program ([`capture`]).
     Memory,
 }
 
-/// What a vertex part is compiled for.
+/// The compile options of a vertex prolog or main program.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Vertex {
     /// Attributes.
@@ -105,7 +105,7 @@ pub enum Colours {
     None,
 }
 
-/// What a fragment part is compiled for.
+/// The compile options of a fragment prolog, main program or epilog.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fragment {
     /// Inputs are colours in registers: this is an epilog, behind a main part with this table.
@@ -116,11 +116,11 @@ pub struct Fragment {
     pub colours: Colours,
     /// Runs for each sample whether the shader asks for it or not.
     pub per_sample: bool,
-    /// What a monolithic program does of a prolog's work.
+    /// The work of a prolog that a monolithic program does.
     pub prolog: Prolog,
 }
 
-/// What the pipeline's state asks of fragments before they are shaded.
+/// The pipeline state that is applied before fragments are shaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Prolog {
     /// Samples that the state's sample mask takes away.
@@ -129,7 +129,7 @@ pub struct Prolog {
     pub cull_distances: u8,
 }
 
-/// What a shader is compiled for.
+/// The interface that a shader is compiled for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Interface {
     /// A compute shader.

@@ -13,7 +13,7 @@ const MAX_TILE_B: u32 = 32767;
 /// Most bytes of a sample. source: as above, MAX_BYTES_PER_SAMPLE
 const MAX_SAMPLE_B: u32 = 64;
 
-/// What a fragment program draws to.
+/// The render targets of a fragment program.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tile {
     /// Formats by colour location.

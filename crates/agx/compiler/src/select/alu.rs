@@ -344,7 +344,7 @@ impl Select<'_> {
         for k in 0..usize::from(ty.comps()) {
             comps[k] = self.one(i, op, k, ty, &target)?;
         }
-        // What was taken in on the way is done, too.
+        // Instructions that were folded into this one are done, too.
         let comps = &comps[..usize::from(ty.comps())];
         let mut v = result;
         self.set(v, comps);

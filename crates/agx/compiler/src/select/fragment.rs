@@ -120,7 +120,7 @@ impl Select<'_> {
 
     /// Waits for older fragments of the pixel, once on every way.
     pub(super) fn wait(&mut self, mask: u16) {
-        let root = self.nest <= 1;
+        let root = self.region_depth <= 1;
         let f = self.fragment();
         let mask = mask & !f.waited;
         if root {
@@ -383,7 +383,7 @@ impl Select<'_> {
         let v = s.arg(i, 0);
         let early = self.s.info.early_tests;
         match slot.loc {
-            // What an early test has seen stays.
+            // The result of an early test stays.
             IoLoc::Builtin(Builtin::FragDepth | Builtin::FragStencilRef) if early => {}
             IoLoc::Builtin(Builtin::FragDepth) => {
                 let words = self.words_of(v, NumKind::Float);
@@ -395,7 +395,7 @@ impl Select<'_> {
                 self.fragment().stencil = Some(c);
             }
             IoLoc::Builtin(Builtin::SampleMask) => {
-                // Of an array of masks, the first covers all samples that there are.
+                // Of an array of masks, the first covers all samples.
                 if slot.component == 0 {
                     let o = self.isrc(v, 0);
                     let mut mask = self.mov(Opnd { size: Size::B16, ..o }, HALF);

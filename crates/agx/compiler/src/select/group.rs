@@ -466,7 +466,7 @@ impl Select<'_> {
         })
     }
 
-    /// What a reduction does to two values.
+    /// The binary operation of a reduction.
     fn combine(&mut self, op: ReduceOp, a: Opnd, b: Opnd, bits: u8) -> Val {
         use super::cond::Cond;
         use tepui_agx_isa::table::float::{Fadd16, Fadd32, Fmul16, Fmul32};

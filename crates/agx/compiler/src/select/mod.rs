@@ -71,20 +71,21 @@ pub(crate) struct Select<'a> {
     /// Components that are extracted from a vector, as bits; all when it is used as a whole.
     parts: SecondaryMap<Value, u16>,
     frames: Vec<Frame>,
-    /// What truth values of the stage stand for, so that branches and selects compare by themselves.
-    truths: Vec<(Val, cond::Cond)>,
+    /// The conditions that boolean system values stand for, so that branches and selects can fold
+    /// the comparison.
+    conditions: Vec<(Val, cond::Cond)>,
     /// Pairs of uniforms that stand in registers, by block and first half-uniform.
     longs: Vec<(Block, u16, Val)>,
     /// Which values differ between lanes; found out when something asks.
     divergence: Option<tepui_passes::divergence::Divergence>,
     /// Regions around, the outermost one included.
-    nest: u32,
-    /// What the stage adds.
+    region_depth: u32,
+    /// The state of the stage.
     io: stage::Io,
 }
 
 /// Components of values that a preamble leaves in uniforms, by first half-uniform.
-pub type Kept = Vec<(Value, u16)>;
+pub type PreambleValues = Vec<(Value, u16)>;
 
 /// Selects a whole shader; `preset` is what the preamble has left.
 ///
@@ -118,7 +119,7 @@ pub fn select_preamble(
     uniforms: Uniforms,
     plan: &crate::preamble::Plan,
     io: stage::Io,
-) -> Result<(Function, Uniforms, Kept)> {
+) -> Result<(Function, Uniforms, PreambleValues)> {
     use tepui_agx_isa::operand::{Format, Index, RegVec};
     use tepui_agx_isa::table::state::UniformStore;
     let mut x = Select::new(s, uniforms);
@@ -189,10 +190,10 @@ impl<'a> Select<'a> {
             user,
             parts,
             frames: Vec::new(),
-            truths: Vec::new(),
+            conditions: Vec::new(),
             longs: Vec::new(),
             divergence: None,
-            nest: 0,
+            region_depth: 0,
             io: stage::Io::default(),
         }
     }
@@ -345,9 +346,9 @@ impl<'a> Select<'a> {
 
     /// Selects a region; returns whether its end (a `yield`) is reached.
     fn region(&mut self, r: Region) -> Result<bool> {
-        self.nest += 1;
+        self.region_depth += 1;
         let ended = self.region_inside(r);
-        self.nest -= 1;
+        self.region_depth -= 1;
         ended
     }
 
@@ -384,7 +385,7 @@ impl<'a> Select<'a> {
                 }
                 _ => self.inst(i)?,
             }
-            if self.nest == 1 {
+            if self.region_depth == 1 {
                 self.behind(i);
             }
         }

@@ -481,7 +481,7 @@ impl Select<'_> {
         self.emit(MOp::Isa(inst), &[whole], &srcs);
         let parts: Vec<Val> = (0..written).map(|_| self.f.val(WORD)).collect();
         self.emit(MOp::Split, &parts, &[whole]);
-        // What is returned stands side by side, the residency word behind it.
+        // The results are consecutive; the residency word follows.
         let returned = mask | u8::from(a.residency) << channels;
         let mut next = parts.into_iter();
         let comps: Vec<Comp> = (0..ty.comps())

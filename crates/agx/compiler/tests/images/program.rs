@@ -19,7 +19,7 @@ pub const RESULTS: u32 = 64;
 /// Elements of the bindings of images and samplers.
 pub const ELEMENTS: u32 = 3;
 
-/// What kind of image a program looks at.
+/// The image that a program accesses.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     pub dim: Dim,

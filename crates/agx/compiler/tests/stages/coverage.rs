@@ -1,6 +1,6 @@
 //! Which pixels triangles cover: the top-left rule on the sub-pixel grid, and triangles that reach far beyond the screen.
 
-use super::rig::{Making, SIDE, machine, programs, wgsl};
+use super::rig::{Linking, SIDE, machine, programs, wgsl};
 use tepui_agx_bare::draw::Draw;
 use tepui_agx_bare::shader::Bindings;
 use tepui_agx_compiler::abi::tile::Tile;
@@ -29,7 +29,7 @@ const SUBPIXELS: i64 = 256;
 fn draw(positions: &[[f32; 4]]) -> Vec<[u32; 2]> {
     let (vs, fs) = (wgsl(Stage::Vertex, SOURCE), wgsl(Stage::Fragment, SOURCE));
     let tile = Tile::single(R8G8B8A8_UNORM);
-    let (v, f) = programs(&vs, &fs, &tile, &[], Making::Monolithic);
+    let (v, f) = programs(&vs, &fs, &tile, &[], Linking::Monolithic);
     let mut m = machine();
     let words: Vec<u32> = positions.iter().flatten().map(|x| x.to_bits()).collect();
     let corners = m.buffer(words.len() * 4).expect("a buffer");
@@ -76,7 +76,7 @@ fn covers(mut t: [[i64; 2]; 3], [px, py]: [i64; 2]) -> bool {
         })
 }
 
-/// What triangles in sub-pixels leave.
+/// Coverage of triangles at sub-pixel positions.
 fn expected(triangles: &[[[i64; 2]; 3]]) -> Vec<[u32; 2]> {
     let side = i64::from(SIDE);
     let mut out = Vec::new();

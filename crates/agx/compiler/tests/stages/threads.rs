@@ -1,6 +1,6 @@
 //! Results do not depend on the number of worker threads, nor on whether programs are interpreted or translated.
 
-use super::rig::{Making, programs, wgsl};
+use super::rig::{Linking, programs, wgsl};
 use tepui_agx_bare::draw::Draw;
 use tepui_agx_bare::shader::{self, Bindings};
 use tepui_agx_bare::{Buffer, Machine};
@@ -52,7 +52,7 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_inde
     atomicAdd(&sums[3], 1u);
 }";
 
-/// What the CPU makes of it.
+/// The expected result, computed on the CPU.
 fn expected() -> (Vec<u32>, [u32; 4]) {
     let mut out = Vec::new();
     for group in 0..GROUPS {
@@ -127,7 +127,7 @@ fn drawings_are_the_same_at_any_number_of_threads() {
     const SIDE: u16 = 160;
     let (vs, fs) = (wgsl(Stage::Vertex, DRAWING), wgsl(Stage::Fragment, DRAWING));
     let tile = Tile::single(R8G8B8A8_UNORM);
-    let (v, f) = programs(&vs, &fs, &tile, &[], Making::Monolithic);
+    let (v, f) = programs(&vs, &fs, &tile, &[], Linking::Monolithic);
     let mut first: Option<(Vec<u8>, Vec<u32>)> = None;
     for way in WAYS {
         let mut m = machine(way);

@@ -12,7 +12,7 @@ macro_rules! texture_rows {
             $Name $mnemonic (8, 12; 15) [0:8 = $opcode] {
                 /// Compares with a reference value.
                 compare: bool = operand bit(23);
-                /// What is returned.
+                /// The kind of result.
                 mode: TexMode = operand choice(30, 2);
                 /// Caching: 12; bit 0 is set to read images after writes, bit 1 to read
                 /// writes of other dies.

@@ -61,7 +61,7 @@ impl Buffers for FrameMemory {
     }
 }
 
-/// What a tile costs beside its programs, in instructions.
+/// The fixed cost of a tile, in instructions.
 const TILE_COST: u64 = 256;
 
 /// Draws the scene of a render command, or a part of it.

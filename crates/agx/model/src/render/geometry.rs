@@ -351,7 +351,7 @@ impl<'a> Geometry<'a> {
         if cull.0 || cull.1 || self.scene.states.is_empty() {
             return Ok(());
         }
-        // What is set up follows what the scene has.
+        // The scene's primitives precede those that are set up now.
         let mut out = Output {
             primitives: std::mem::take(&mut self.scene.primitives),
             pieces: std::mem::take(&mut self.scene.pieces),

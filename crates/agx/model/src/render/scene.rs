@@ -100,7 +100,7 @@ pub struct Scissor {
 /// One primitive.
 #[derive(Clone, Copy, Debug)]
 pub struct Primitive {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Faces the viewer with its front; lines and points that are no part of a triangle do.
     pub front: bool,

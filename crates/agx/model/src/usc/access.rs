@@ -63,7 +63,7 @@ pub enum SamplerSource {
 /// A texture instruction: what is asked for and where the operands lie. Unused operands are `None`.
 #[derive(Clone, Copy, Debug)]
 pub struct TextureRead {
-    /// What is asked for.
+    /// The request.
     pub request: Request,
     /// First register of the result.
     pub register: Dst,
@@ -94,7 +94,7 @@ pub struct TextureRead {
 /// An image store.
 #[derive(Clone, Copy, Debug)]
 pub struct ImageStore {
-    /// What is asked for.
+    /// The request.
     pub store: Store,
     /// The image.
     pub image: DescriptorSource,
@@ -113,7 +113,7 @@ pub struct ImageStore {
 /// A store of a tile of local memory to an image.
 #[derive(Clone, Copy, Debug)]
 pub struct TileStore {
-    /// What is asked for.
+    /// The request.
     pub store: BlockStore,
     /// The image.
     pub image: DescriptorSource,

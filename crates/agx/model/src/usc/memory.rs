@@ -11,7 +11,7 @@ pub struct Window {
     pub start: u64,
     /// Host address of that byte.
     pub host: *mut u8,
-    /// Bytes, at most [`Window::MOST`]; 0 for none.
+    /// Bytes, at most [`Window::MAX_BYTES`]; 0 for none.
     pub length: u64,
 }
 
@@ -39,7 +39,7 @@ pub struct Port<'v> {
     pub sampler: tepui_agx_texture::Unit,
     /// Rows of the texture instruction before.
     pub texture: Option<Box<TextureRows>>,
-    /// What registers, local memory and scratch memory hold until they are written.
+    /// The initial word of registers, local memory and scratch memory.
     pub uninitialised: u32,
     /// Reports of the texture unit.
     pub reports: Vec<crate::job::Report>,
@@ -62,7 +62,7 @@ impl Window {
     pub const NONE: Window = Window { start: 0, host: std::ptr::null_mut(), length: 0 };
 
     /// The longest window: gathers and scatters of the host take offsets of 32 bits with a sign.
-    pub const MOST: u64 = i32::MAX as u64;
+    pub const MAX_BYTES: u64 = i32::MAX as u64;
 }
 
 impl<'v> Port<'v> {
@@ -105,7 +105,7 @@ impl<'v> Port<'v> {
             return;
         };
         let skip = (address - start).saturating_sub(1 << 30);
-        let length = (length - skip).min(Window::MOST);
+        let length = (length - skip).min(Window::MAX_BYTES);
         // SAFETY: no more is skipped than lies before the address, which is inside the range.
         let host = unsafe { host.add(skip as usize) };
         *window = Window { start: start + skip, host, length };

@@ -94,7 +94,7 @@ impl Dst {
     pub const NONE: Dst = Dst { row: 0, form: Form::Word, saturate: false };
 }
 
-/// What the run loop does next after an instruction.
+/// The next step of the run loop after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Next {
@@ -115,7 +115,7 @@ pub enum Next {
 /// A decoded instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct Op {
-    /// What it does.
+    /// The operation.
     pub opcode: Opcode,
     /// All operands are whole 32-bit rows without saturation, so the handler's entry for those runs.
     pub whole_rows: bool,

@@ -25,7 +25,7 @@ impl Translation {
 
 /// A program.
 pub struct Program {
-    /// What was decoded.
+    /// The decoded program.
     pub code: Code,
     footprints: OnceLock<Vec<Footprint>>,
     cleared: OnceLock<Option<Vec<u16>>>,
@@ -54,7 +54,7 @@ impl Program {
         self.translation.get(&self.code)
     }
 
-    /// What each instruction reads and writes, for the checker.
+    /// The register accesses of each instruction, for the checker.
     pub fn footprints(&self) -> &[Footprint] {
         self.footprints.get_or_init(|| Footprint::of(&self.code))
     }

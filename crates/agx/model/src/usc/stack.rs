@@ -42,7 +42,7 @@ pub struct Stack {
     depth: i64,
 }
 
-/// What a group does after it moved its stack pointer.
+/// Whether a group can continue after it moved its stack pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Adjusted {
     /// Go on.

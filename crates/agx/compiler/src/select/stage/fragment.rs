@@ -25,7 +25,7 @@ pub(crate) enum Tests {
     Last,
 }
 
-/// What the selection of a fragment shader keeps.
+/// The state of the selection of a fragment shader.
 #[derive(Clone)]
 pub(crate) struct State {
     pub interface: abi::Fragment,
@@ -49,9 +49,9 @@ pub(crate) struct State {
     pub mask: Option<Comp>,
 }
 
-/// What a program does, of what matters for tests.
+/// The effects of a program that decide where tests run.
 #[derive(Default)]
-struct Does {
+struct Effects {
     kills: bool,
     last_kill: Option<Inst>,
     zs: [bool; 2],
@@ -60,9 +60,9 @@ struct Does {
     helper: bool,
 }
 
-impl Does {
-    fn new(s: &Shader) -> Does {
-        let mut d = Does::default();
+impl Effects {
+    fn new(s: &Shader) -> Effects {
+        let mut d = Effects::default();
         for &i in &s.regions[s.root].insts {
             let mut kills = false;
             d.look(s, i, &mut kills);
@@ -103,7 +103,7 @@ impl Does {
 
 impl State {
     pub fn new(s: &Shader, interface: &abi::Fragment) -> Result<State> {
-        let does = Does::new(s);
+        let does = Effects::new(s);
         let mut t = FragmentTable {
             per_sample: s.info.per_sample || does.per_sample || interface.per_sample,
             writes_memory: effects::writes_memory(s),

@@ -35,7 +35,7 @@ pub(in crate::select) fn used_inputs(s: &Shader) -> Vec<(Inst, IoSlot, u16)> {
     all
 }
 
-/// What an input or output is called in an error.
+/// The name of an input or output in an error.
 pub(in crate::select) fn name(loc: IoLoc) -> String {
     match loc {
         IoLoc::Location(n) => format!("location {n}"),

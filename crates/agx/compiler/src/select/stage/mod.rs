@@ -41,7 +41,7 @@ impl Io {
         })
     }
 
-    /// What the stage says about itself.
+    /// The information that linking needs about the stage.
     pub fn table(self) -> Table {
         match self {
             Io::Compute => Table::None,
@@ -91,7 +91,7 @@ impl<'a> Select<'a> {
         Ok(Comp::Val(self.iadd(32, false, o, Opnd::imm(0), 0)))
     }
 
-    /// What stands in a register before the program runs.
+    /// A value that is in a register when the program starts.
     pub(in crate::select) fn preload(&mut self, half: u16, class: RegClass) -> Val {
         let v = self.f.val(class);
         self.emit(MOp::Preload(half), &[v], &[]);
@@ -191,6 +191,6 @@ impl<'a> Select<'a> {
 
     /// An output outside of the program's straight line cannot be collected.
     pub(in crate::select) fn at_root(&self, i: Inst) -> Result<()> {
-        if self.nest > 1 { self.refuse(i, "inside of control flow") } else { Ok(()) }
+        if self.region_depth > 1 { self.refuse(i, "inside of control flow") } else { Ok(()) }
     }
 }

@@ -13,7 +13,7 @@ use tepui_ir::{Attrs, Builtin, IoLoc, Op, Shader};
 /// Most words of a vertex: their number and their places have 8 bits. source: cmdbuf.xml, "VDM State Vertex Outputs"
 const MAX_WORDS: u16 = 255;
 
-/// What the selection of a vertex shader keeps.
+/// The state of the selection of a vertex shader.
 #[derive(Clone)]
 pub(crate) struct State {
     pub interface: abi::Vertex,
@@ -110,7 +110,7 @@ fn outputs(s: &Shader, interface: &abi::Vertex, t: &mut VertexTable) {
     t.varyings = sizes.into_iter().collect();
     match &interface.results {
         VertexResults::StoreFor(f) => {
-            // What no fragment reads is not written.
+            // Varyings that the fragment shader does not read are not written.
             t.varyings.retain(|v| f.shading(v.0).is_some());
             t.fixed = Some(t.places(|v| f.shading(v).unwrap_or(Shading::Smooth)));
         }

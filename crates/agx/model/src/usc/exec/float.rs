@@ -304,7 +304,7 @@ pub use convert::convert;
 pub mod convert {
     use super::*;
 
-    /// What a conversion instruction's mode selects. source: applegpu.py, ConvertInstructionDesc.
+    /// The modes of the conversion instruction. source: applegpu.py, ConvertInstructionDesc.
     pub const U8_TO_F: u16 = 0;
     /// Signed byte to float.
     pub const S8_TO_F: u16 = 1;
@@ -356,7 +356,7 @@ pub mod convert {
                 }
                 l.store_u32(op.d, &out);
             }
-            // What compilers use most, as straight loops.
+            // The most frequent modes, as straight loops.
             U32_TO_F | S32_TO_F if !toward_zero && op.d.form == Form::Word => {
                 let x = l.load_u32(op.s[0]);
                 let mut out = [0.0; LANES];

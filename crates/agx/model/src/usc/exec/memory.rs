@@ -6,7 +6,7 @@ use tepui_softgpu::Access;
 
 use tepui_agx_texture::half;
 
-use super::gather::{Near, fetch, gather, report, scatter, spread};
+use super::gather::{Offsets32, fetch, gather, report, scatter, spread};
 use super::{Lanes, Next, Op};
 use crate::job::ReportKind;
 use crate::usc::access::{Format, Transfer};
@@ -282,7 +282,7 @@ fn element_mask(unit: u32) -> u32 {
 
 /// The addresses of a transfer if they are offsets from one uniform base, and the job is not checked.
 #[inline(always)]
-fn near_addresses(l: &Lanes<'_, '_>, op: &Op, t: &Transfer) -> Option<Near> {
+fn near_addresses(l: &Lanes<'_, '_>, op: &Op, t: &Transfer) -> Option<Offsets32> {
     let base = op.s[0];
     if base.file != File::Shared || base.form != Form::Pair || l.checker.is_some() || l.exec == 0 {
         return None;
@@ -294,8 +294,8 @@ fn near_addresses(l: &Lanes<'_, '_>, op: &Op, t: &Transfer) -> Option<Near> {
     let base = u64::from(low) | u64::from(high) << 32;
     let base = base & !(u64::from(unit) - 1);
     match t.immediate {
-        Some(index) => Near::one(base, u64::try_from(index).ok()? << shift),
-        None => Near::new(base, l.row(op.s[1]), shift, l.exec),
+        Some(index) => Offsets32::one(base, u64::try_from(index).ok()? << shift),
+        None => Offsets32::new(base, l.row(op.s[1]), shift, l.exec),
     }
 }
 
@@ -472,11 +472,11 @@ fn local_offsets(l: &Lanes<'_, '_>, op: &Op, t: &Transfer) -> [u32; LANES] {
 
 /// Offsets in local memory, if all that lanes may reach from them is inside and the job is not checked.
 #[inline(always)]
-fn near_locals(l: &Lanes<'_, '_>, offsets: &[u32; LANES], unit: u32) -> Option<Near> {
+fn near_locals(l: &Lanes<'_, '_>, offsets: &[u32; LANES], unit: u32) -> Option<Offsets32> {
     if !l.shared.local_written.is_empty() || l.exec == 0 {
         return None;
     }
-    let near = Near::among(offsets, unit, l.exec);
+    let near = Offsets32::among(offsets, unit, l.exec);
     let end = near.last() as usize + (4 * unit) as usize;
     (end <= l.shared.local.len()).then_some(near)
 }

@@ -96,7 +96,8 @@ fn for_each_descriptor(
     Next::Continue
 }
 
-/// What a texture state register holds. What silicon has in one that was never loaded is unknown; zeros here.
+/// The contents of a texture state register. What silicon has in one that was never loaded is
+/// unknown; here it is zero.
 #[inline(always)]
 fn texture_state(l: &mut Lanes<'_, '_>, number: u32) -> [u8; 24] {
     match l.shared.textures.get(number as usize) {

@@ -1,4 +1,5 @@
-//! What the translator emits, read by another decoder, for AVX2 and for AVX-512 on any host.
+//! Checks the code that the translator emits with an independent decoder, for AVX2 and for AVX-512
+//! on any host.
 //!
 //! Every byte is part of a valid instruction that the target has; jumps and entries meet instructions; constants are read
 //! where constants are; and what is reached at a fixed offset lies in the register file, the shared rows or the group.
@@ -52,7 +53,7 @@ fn general(r: Gpr) -> Register {
     ALL[usize::from(r.0)]
 }
 
-/// What a program's translation must keep to.
+/// The rules that a program's translation must obey.
 struct Limits<'p> {
     name: &'p str,
     target: Target,
@@ -150,7 +151,7 @@ fn decode(name: &str, program: &crate::usc::code::Code, target: Target) -> usize
         let at = labels[label.0 as usize] as usize;
         assert!(starts[at], "{name}, {target:?}: no instruction at the entry {at:#x}");
     }
-    // Whatever begins ends: the last instruction returns.
+    // The last instruction returns.
     assert_eq!(instructions.last().map(Instruction::mnemonic), Some(Mnemonic::Ret), "{name}");
     instructions.len()
 }

@@ -6,7 +6,7 @@
 //!
 //! A window is `length` bytes of a bound range at the host address `host`, valid while the job runs: the
 //! address space keeps what is unbound until no job runs ([`tepui_softgpu::AddressSpace::release_retired`]),
-//! and windows begin empty in each job. `length` is at most [`Window::MOST`], 2^31 - 1.
+//! and windows begin empty in each job. `length` is at most [`Window::MAX_BYTES`], 2^31 - 1.
 //!
 //! 1. `from_base`, the base less the window's start in 64 bits, is compared unsigned: above 2^31 - 1, which
 //!    includes all bases below the start, the handler is called.
@@ -37,7 +37,7 @@ use tepui_hostvec::asm::{ALL, Condition, Gpr, Kop, Label, Mask, Rm, Shift, V, Vo
 /// Bits of the distance of a lane from the base, in bytes.
 const REACH_BITS: u32 = 30;
 
-/// What the template needs to know of an instruction.
+/// The parameters of the template.
 struct Plan {
     transfer: Transfer,
     is_store: bool,
@@ -45,7 +45,7 @@ struct Plan {
     unit: u32,
     /// Elements from the first to the last.
     elements: u32,
-    /// Of the index.
+    /// The shift of the index.
     shift: u32,
     /// Bytes that a lane touches.
     bytes: u32,

@@ -43,7 +43,7 @@ enum Quads {
     Apart,
 }
 
-/// What interpolation holds in registers: places of the lanes, and 1/w's reciprocal.
+/// The registers of interpolation: positions of the lanes, and the reciprocal of 1/w.
 struct Held {
     x: V,
     y: V,

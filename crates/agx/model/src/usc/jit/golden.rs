@@ -15,7 +15,7 @@ use crate::usc::load::load;
 
 const PAGE: u64 = tepui_agx_chips::PAGE_BYTES;
 /// Bytes of the longest program.
-const ROOM: u64 = 4 * PAGE;
+const MAX_CODE_BYTES: u64 = 4 * PAGE;
 
 /// Programs whose instructions work together.
 const WRITTEN: [(&str, &str); 5] = [
@@ -113,11 +113,11 @@ fn hash(hash: u64, program: &Code) -> u64 {
 /// in a row, and those whose instructions work together.
 pub fn programs(mut f: impl FnMut(&str, &Code)) {
     let vm = AddressSpace::new(tepui_agx_chips::PAGE_SHIFT, tepui_agx_chips::VA_BITS);
-    let memory = Arc::new(Memory::new(ROOM as usize).unwrap());
-    vm.bind(PAGE, memory, 0, ROOM, Protection::READ | Protection::WRITE).unwrap();
+    let memory = Arc::new(Memory::new(MAX_CODE_BYTES as usize).unwrap());
+    vm.bind(PAGE, memory, 0, MAX_CODE_BYTES, Protection::READ | Protection::WRITE).unwrap();
     let stop = asm::assemble("stop").unwrap();
     let mut visit = |name: &str, code: &[u8]| {
-        assert!(code.len() as u64 <= ROOM);
+        assert!(code.len() as u64 <= MAX_CODE_BYTES);
         vm.write(PAGE, code).unwrap();
         f(name, &load(&vm, PAGE, 0).unwrap());
     };

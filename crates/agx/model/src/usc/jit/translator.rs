@@ -62,7 +62,7 @@ pub struct Rows {
     pub begun: u32,
 }
 
-/// One of them.
+/// A row in a vector register.
 pub struct Held {
     row: u16,
     at: V,
@@ -135,12 +135,12 @@ impl Translator<'_> {
         Mask::Exec(self.part as u8)
     }
 
-    /// What lies for the part at hand in a row at a register plus an offset.
+    /// The current part of a row at a register plus an offset.
     pub fn piece(&self, base: Gpr, offset: i32) -> Rm {
         Rm::Mem(base, offset + self.asm.width() * self.part as i32)
     }
 
-    /// The same of a row of a file.
+    /// The current part of a row of a register file.
     pub fn in_file(&self, file: Gpr, row: u16) -> Rm {
         self.piece(file, (usize::from(row) * size_of::<Row>()) as i32)
     }

@@ -66,14 +66,14 @@ pub fn lower(b: &mut Builder<'_>, inst: &Inst) -> Op {
     }
 }
 
-/// What is transferred: how elements lie in memory, which of four, and the first register.
-type What = (isa::Format, u8, isa::RegVec);
+/// Elements is transferred: how elements lie in memory, which of four, and the first register.
+type Elements = (isa::Format, u8, isa::RegVec);
 
 /// A load or store of device memory: base, index, and how the index counts.
 fn device(
     b: &mut Builder<'_>,
     opcode: Opcode,
-    what: What,
+    what: Elements,
     (base, i, extend, shift): (isa::Base64, isa::Index, isa::Extend, u8),
 ) -> Op {
     let Some(t) = transfer(b, what) else { return unknown_format(b) };
@@ -87,7 +87,7 @@ fn device(
 fn threadgroup(
     b: &mut Builder<'_>,
     opcode: Opcode,
-    what: What,
+    what: Elements,
     (base, index): (isa::LocalBase, isa::LocalIndex),
 ) -> Op {
     let Some(t) = transfer(b, what) else { return unknown_format(b) };
@@ -96,7 +96,7 @@ fn threadgroup(
 }
 
 /// A load or store of scratch memory.
-fn stack(b: &mut Builder<'_>, opcode: Opcode, what: What, i: isa::Index) -> Op {
+fn stack(b: &mut Builder<'_>, opcode: Opcode, what: Elements, i: isa::Index) -> Op {
     let Some(t) = transfer(b, what) else { return unknown_format(b) };
     // Scratch has no extension bit; what is below the stack pointer is nobody's.
     let (index, immediate) = index(b, i, isa::Extend::Unsigned);
@@ -137,7 +137,7 @@ fn memory(
 }
 
 /// The transfer of an instruction's elements; `None` if their format is unknown.
-fn transfer(b: &mut Builder<'_>, (format, mask, r): What) -> Option<Transfer> {
+fn transfer(b: &mut Builder<'_>, (format, mask, r): Elements) -> Option<Transfer> {
     let rounds = !matches!(format, isa::Format::Rg11B10FRtz | isa::Format::Rgb9E5Rtz);
     let format = tile_format(format).filter(|_| rounds)?;
     Some(Transfer { format, mask, register: vector(b, r), ..WORD })

@@ -1,6 +1,6 @@
 //! Every image operation of Vulkan 1.3, as compute shaders with their memory.
 //!
-//! A [`Lookup`] is a module for one opcode on one kind of image; inside of it, every set of optional operands that SPIR-V and Vulkan
+//! A [`SampleTest`] is a module for one opcode on one kind of image; inside of it, every set of optional operands that SPIR-V and Vulkan
 //! allow there is a form of its own, whose result goes to words of its own of the output. [`all`] is the table: a combination that is
 //! left out of it is one that the specifications do not have.
 //!
@@ -25,7 +25,7 @@ const INPUTS: u32 = 32;
 const RESULTS: u32 = 6;
 
 /// A module with its memory.
-pub struct Lookup {
+pub struct SampleTest {
     /// Opcode and image.
     pub name: String,
     /// The module; its entry point is `main`.
@@ -135,7 +135,7 @@ impl Shape {
 
 /// Every lookup.
 #[must_use]
-pub fn all() -> Vec<Lookup> {
+pub fn all() -> Vec<SampleTest> {
     let mut all = table::sampled();
     all.extend(storage::all());
     all
