@@ -13,15 +13,14 @@
 mod exec;
 mod floats;
 mod image;
+mod image_data;
 mod memory;
 mod sample;
 mod texel;
 mod wave;
 
-pub use floats::FloatBytes;
-pub use image::{Filter, ImageData, SamplerData, Wrap};
-pub use memory::{Memory, MemoryError, Slot, buffer_address};
-pub use sample::Compare;
+pub use image_data::{Compare, Filter, ImageData, SamplerData, Wrap};
+pub use memory::{FloatBytes, Memory, MemoryError, Slot, buffer_address};
 pub use wave::operator;
 
 use crate::attrs::{Attrs, Builtin, IoLoc};

@@ -69,7 +69,9 @@ pub fn run_partly(s: &mut Shader) -> bool {
         if dearness(s, body) > 1 {
             continue;
         }
-        let fits = |k: &usize| trips.is_multiple_of(*k) && trips > *k && k * n <= MAX_UNROLLED_INSTRUCTIONS;
+        let fits = |k: &usize| {
+            trips.is_multiple_of(*k) && trips > *k && k * n <= MAX_UNROLLED_INSTRUCTIONS
+        };
         if let Some(k) = (2..=MAX_FACTOR).rev().find(fits) {
             widen(s, body, exit, k);
             changed = true;

@@ -132,7 +132,11 @@ impl Cx<'_> {
     }
 
     /// What follows an obstacle: the jumps that crossed it go on, else `rest`.
-    fn after(&mut self, left: ScopeExit, rest: &mut dyn FnMut(&mut Self) -> Result<()>) -> Result<()> {
+    fn after(
+        &mut self,
+        left: ScopeExit,
+        rest: &mut dyn FnMut(&mut Self) -> Result<()>,
+    ) -> Result<()> {
         let Some((&k, more)) = left.pending.split_first() else {
             return if left.reached { rest(self) } else { Ok(()) };
         };

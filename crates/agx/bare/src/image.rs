@@ -153,7 +153,7 @@ impl Machine {
 }
 
 impl Image {
-    /// Its kind.
+    /// Its description.
     #[must_use]
     pub fn info(&self) -> &ImageInfo {
         &self.info

@@ -1,4 +1,4 @@
-//! Both programs of a draw from a pair of shaders, in each way that a driver could make them.
+//! Compiles both programs of a draw from a pair of shaders, in each way that a driver could.
 
 use tepui_agx_compiler::abi::attribute::Attribute;
 use tepui_agx_compiler::abi::tile::Tile;
@@ -6,13 +6,13 @@ use tepui_agx_compiler::abi::{self, Attributes, Colours, Interface, VertexResult
 use tepui_agx_compiler::{LinkError, Options, Program, Result, Table, compile_as, link};
 use tepui_ir::{IoLoc, NumKind, Shader, Stage};
 
-/// How programs are made.
+/// How programs are compiled and linked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Linking {
-    /// Each stage one program that knows the other.
+    /// One program for each stage, compiled with knowledge of the other stage.
     Monolithic,
-    /// Parts that are compiled apart and linked.
-    Parts,
+    /// Prolog, main and epilog compiled separately and linked.
+    Separate,
 }
 
 /// The pipeline state that a pair of shaders is compiled for.
@@ -37,8 +37,8 @@ impl Pair<'_> {
     ///
     /// # Errors
     /// When a shader needs what is not compiled, or the stages do not fit together.
-    pub fn programs(&self, making: Linking) -> Result<(Program, Program)> {
-        match making {
+    pub fn programs(&self, linking: Linking) -> Result<(Program, Program)> {
+        match linking {
             Linking::Monolithic => self.monolithic(),
             Linking::Separate => Ok((self.vertex_parts()?, self.fragment_parts()?)),
         }

@@ -70,7 +70,7 @@ pub struct Length {
 pub struct FieldDesc {
     /// Name.
     pub name: &'static str,
-    /// Its kind.
+    /// Its description.
     pub docs: &'static [&'static str],
     /// Its place in the text.
     pub kind: Kind,

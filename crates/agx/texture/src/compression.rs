@@ -16,8 +16,8 @@ use tepui_agx_layout::compression::TILE_METADATA_B;
 use tepui_softgpu::{Access, Fault};
 use tepui_texel::LevelLayout;
 
-use crate::fetch::Texels;
 use crate::image::{Image, Level};
+use crate::lanes::Texels;
 use crate::memory::Memory;
 use crate::metadata::{Metadata, MetadataLevel};
 use crate::{LANES, Note, Notes, Row};

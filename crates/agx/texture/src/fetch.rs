@@ -7,11 +7,11 @@ use tepui_softgpu::Access;
 use tepui_texel::lanes;
 
 use crate::compression;
-use crate::image::{Image, Level, sparse_entry};
-use crate::lanes::Kernels;
+use crate::image::{Image, sparse_entry};
+use crate::lanes::{Kernels, Texels};
 use crate::memory::Memory;
 use crate::notes::{Note, Notes};
-use crate::{Ints, LANES, Row};
+use crate::{LANES, Row};
 
 /// Reads texels of one image for one instruction.
 pub(crate) struct Fetcher<'a, M> {
@@ -24,19 +24,6 @@ pub(crate) struct Fetcher<'a, M> {
     pub absent: u32,
     /// The host address of the image if all of it is contiguous.
     pub(crate) whole: Option<*const u8>,
-}
-
-/// The texel of a level that each lane reads.
-pub(crate) struct Texels<'a> {
-    pub level: &'a Level,
-    /// Column and row, inside the level.
-    pub at: [&'a Ints; 2],
-    /// Layer or slice, inside the image.
-    pub layer: &'a Row,
-    /// Sample, below the image's.
-    pub sample: &'a Row,
-    /// All ones in lanes that read the border colour and need no texel.
-    pub outside: &'a Row,
 }
 
 impl<'a, M: Memory> Fetcher<'a, M> {

@@ -7,9 +7,9 @@ use tepui_texel::unpack::{Kind, Unpacker};
 use tepui_texel::{CompareFunc, Wrap, cube, lanes};
 
 use crate::error::Fault;
-use crate::fetch::{Fetcher, Texels};
+use crate::fetch::Fetcher;
 use crate::image::Level;
-use crate::lanes::{Axis, Kernels, Tap, Words};
+use crate::lanes::{Axis, Kernels, Tap, Texels, Words};
 use crate::memory::Memory;
 use crate::{Floats, Ints, LANES, Row};
 

@@ -6,7 +6,7 @@
 
 use tepui_softgpu::Access;
 use tepui_texel::axis::AxisRule;
-use tepui_texel::{Scattered, Filter as Kernel, LevelLayout, Line, Result, Wrap, floats};
+use tepui_texel::{Filter as Kernel, LevelLayout, Line, Result, Scattered, Wrap, floats};
 
 use crate::compression;
 use crate::fetch::Fetcher;
@@ -239,7 +239,8 @@ impl Place<'_> {
         let mut offsets = [0; LANES];
         self.kernels.texel_offsets(level, image.element_shift, keep, at, &mut offsets);
         // SAFETY: the texels are inside of the level.
-        let texels = unsafe { Scattered::new(self.host(), &offsets, self.exec, image.sample_bytes) };
+        let texels =
+            unsafe { Scattered::new(self.host(), &offsets, self.exec, image.sample_bytes) };
         self.kernels.texels(&texels, words);
         Some(())
     }
@@ -331,7 +332,8 @@ impl Place<'_> {
         self.kernels.corners(level, image.element_shift, keep, axes, &mut offsets);
         for (offsets, words) in offsets.iter().zip(taps.iter_mut()) {
             // SAFETY: texels of axes are inside of the level.
-            let texels = unsafe { Scattered::new(self.host(), offsets, self.exec, image.sample_bytes) };
+            let texels =
+                unsafe { Scattered::new(self.host(), offsets, self.exec, image.sample_bytes) };
             self.kernels.texels(&texels, words);
         }
         use_them(taps);

@@ -7,9 +7,9 @@ use tepui_format::block::PvrtcCodec;
 use tepui_texel::lanes;
 
 use crate::error::Fault;
-use crate::fetch::Texels;
 use crate::filter::Filter;
 use crate::image::Level;
+use crate::lanes::Texels;
 use crate::memory::Memory;
 use crate::{Ints, LANES, Row};
 

@@ -9,29 +9,13 @@
 //!
 //! A record is the size of the float in bytes, or 0 for other values.
 
-use super::exec::Space;
-use super::memory::{Memory, Slot, at_address};
+use super::memory::{Memory, Space, at_address};
 use super::{Machine, Mask};
 use crate::attrs::{AtomicOp, Attrs, Mem, NumKind, ReduceOp};
 use crate::entity::{Inst, Value};
 use crate::op::{Op, Pat, Props};
 use crate::shader::Shader;
 use cranelift_entity::EntityRef;
-use std::collections::HashMap;
-
-/// Which bytes of buffers were last written by a float's store.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct FloatBytes {
-    buffers: HashMap<Slot, Vec<u8>>,
-}
-
-impl FloatBytes {
-    /// The size in bytes of the float that the byte at an offset belongs to; 0 if a float store did not write it last.
-    #[must_use]
-    pub fn size_at(&self, slot: Slot, offset: usize) -> u8 {
-        self.buffers.get(&slot).and_then(|b| b.get(offset)).copied().unwrap_or(0)
-    }
-}
 
 /// The notes of a run.
 pub(super) struct Floats {

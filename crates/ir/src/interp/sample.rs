@@ -4,39 +4,8 @@
 //! of cubes), this uses 32-bit floats, and the average of the three texels at a corner. Anisotropic
 //! filtering is not implemented: it takes one sample.
 
-use super::image::{Filter, ImageData, SamplerData, Wrap};
+use super::image_data::{Compare, Filter, ImageData, SamplerData, Wrap};
 use crate::attrs::NumKind;
-
-/// A comparison of a reference with a texel.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs, reason = "the names are those of VkCompareOp")]
-pub enum Compare {
-    Never,
-    Less,
-    Equal,
-    LessOrEqual,
-    Greater,
-    NotEqual,
-    GreaterOrEqual,
-    Always,
-}
-
-impl Compare {
-    /// Whether the reference passes.
-    #[must_use]
-    pub fn passes(self, reference: f32, texel: f32) -> bool {
-        match self {
-            Compare::Never => false,
-            Compare::Less => reference < texel,
-            Compare::Equal => reference == texel,
-            Compare::LessOrEqual => reference <= texel,
-            Compare::Greater => reference > texel,
-            Compare::NotEqual => reference != texel,
-            Compare::GreaterOrEqual => reference >= texel,
-            Compare::Always => true,
-        }
-    }
-}
 
 /// Where the level of detail comes from.
 #[derive(Clone, Copy, Debug)]

@@ -12,7 +12,7 @@ pub use self::blend::{Quad, Tap};
 pub use self::deliver::{Pick, Result};
 pub use self::host::Vectors;
 pub use self::places::Placed;
-pub use self::words::{Scattered, Line, look_up};
+pub use self::words::{Line, Scattered, look_up};
 use crate::axis::{self, Axis, AxisRule};
 use crate::cube::{self, Faces};
 use crate::lod::{self, Footprint, Gradient, Plan};

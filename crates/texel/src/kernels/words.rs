@@ -22,7 +22,12 @@ impl<'a, const N: usize> Scattered<'a, N> {
     ///
     /// # Safety
     /// `host` must be valid for reads of `bytes` bytes at each offset as long as the value lives.
-    pub unsafe fn new(host: *const u8, offsets: &'a Row<N>, exec: u32, bytes: u32) -> Scattered<'a, N> {
+    pub unsafe fn new(
+        host: *const u8,
+        offsets: &'a Row<N>,
+        exec: u32,
+        bytes: u32,
+    ) -> Scattered<'a, N> {
         Scattered { host, offsets, exec, bytes }
     }
 }
@@ -45,7 +50,10 @@ impl Line<'_> {
 
 /// The words of texels that lie apart.
 #[inline(always)]
-pub fn texels<const N: usize, const WIDTH: usize>(texels: &Scattered<'_, N>, words: &mut [Row<N>; 4]) {
+pub fn texels<const N: usize, const WIDTH: usize>(
+    texels: &Scattered<'_, N>,
+    words: &mut [Row<N>; 4],
+) {
     let Scattered { host, offsets, exec, bytes } = *texels;
     #[cfg(target_arch = "x86_64")]
     if WIDTH == 8 && N.is_multiple_of(8) && bytes >= 4 {

@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::{Buffer, During, Error, Destroyable, Gpu, Kernel, Result};
+use super::{Buffer, Destroyable, During, Error, Gpu, Kernel, Result};
 use crate::number::Number;
 
 /// How long a submission may take before it counts as hung.

@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::{Buffer, During, Destroyable, Gpu, Result};
+use super::{Buffer, Destroyable, During, Gpu, Result};
 
 /// What stands at a binding, or at one element of an array binding.
 #[derive(Clone, Copy)]

@@ -2,7 +2,7 @@
 
 use ash::{ext, vk};
 
-use super::{During, Error, Destroyable, Gpu, Result};
+use super::{Destroyable, During, Error, Gpu, Result};
 
 /// The shape of an image and of the view that shaders see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

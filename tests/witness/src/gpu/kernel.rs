@@ -5,7 +5,7 @@ use std::ffi::CString;
 use ash::vk;
 
 use super::descriptors::{Bind, Descriptors};
-use super::{Buffer, During, Error, Destroyable, Gpu, Result};
+use super::{Buffer, Destroyable, During, Error, Gpu, Result};
 
 /// Pipeline, layout and descriptor set.
 pub struct Kernel {

@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::{During, Destroyable, Gpu, Result};
+use super::{Destroyable, During, Gpu, Result};
 use crate::number::Number;
 
 /// A buffer of any usage, mapped.

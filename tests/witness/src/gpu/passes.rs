@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::{Commands, During, Destroyable, Gpu, Result};
+use super::{Commands, Destroyable, During, Gpu, Result};
 
 /// A render pass with its framebuffer.
 pub struct RenderPass {

@@ -7,7 +7,7 @@ use tepui_agx_bare::image::format_of;
 use tepui_format::Format;
 use tepui_ir::interp::{Compare, Filter, ImageData, Memory, SamplerData, Slot, Wrap};
 use tepui_ir::{Dim, NumKind, ResKind, Resource};
-use tepui_witness::dispatch::{Element, Job, DispatchOutputs, Picture, Sampler};
+use tepui_witness::dispatch::{DispatchOutputs, Element, Job, Picture, Sampler};
 use tepui_witness::jobs::{self, Done, Driver};
 
 use crate::subject::Subject;

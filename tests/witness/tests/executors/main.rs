@@ -11,13 +11,13 @@
 //! and the model, its result at lavapipe's size that for lavapipe.
 
 mod drivers;
-mod samples;
 mod module;
+mod samples;
 mod subject;
 
 use std::collections::BTreeMap;
 
-use subject::{LIMIT, Excluded, Subject};
+use subject::{Excluded, LIMIT, Subject};
 use tepui_agx_bare::bind::Bound;
 use tepui_agx_bare::{Machine, shader};
 use tepui_agx_compiler::{Options, compile_prepared, prepare};

@@ -11,8 +11,8 @@ use tepui_passes::lower_alu;
 use tepui_witness::emit;
 use tepui_witness::jobs::Driver;
 
-use crate::samples;
 use crate::module::{flatten, other_constants};
+use crate::samples;
 
 /// Generated programs.
 const PROGRAMS: u64 = 560;

@@ -5,7 +5,7 @@ use tepui_ir::{Dim, ImageFormat, NumKind};
 use tepui_ir_gen::Rng;
 
 use super::module::{Form, Image, Place, Writer};
-use super::{Filtering, SampleTest, SHAPES, Shape, input, memory, shape};
+use super::{Filtering, SHAPES, SampleTest, Shape, input, memory, shape};
 
 /// The formats that Vulkan 1.3 lets a shader declare.
 pub const FORMATS: [(ImageFormat, Written); 39] = [

@@ -7,7 +7,7 @@ use tepui_ir::interp::Compare;
 use tepui_ir::{Dim, ImageFormat, NumKind};
 
 use super::module::{Form, Image, Place, Writer};
-use super::{Filtering, SampleTest, SHAPES, Shape, input, memory};
+use super::{Filtering, SHAPES, SampleTest, Shape, input, memory};
 
 /// What is asked of sampled images.
 const INSTRUCTIONS: [S; 20] = [
