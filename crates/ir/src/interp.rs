@@ -105,7 +105,8 @@ impl Group {
         let lanes = x as usize * y as usize * z as usize;
         let mut g = Group { lanes, subgroup, ..Group::default() };
         let words = |v: [u32; 3]| v.iter().map(|&c| u64::from(c)).collect::<Vec<_>>();
-        // Lanes in order of the local index; where derivatives want squares, lanes 4n to 4n + 3 are one.
+        // Lanes in order of the local index; for derivatives in 2x2 squares, lanes 4n to 4n + 3 are
+        // one square.
         let local = |l: usize| {
             let l = l as u32;
             if s.info.derivatives == DerivativeGroup::Quads && x % 2 == 0 && y % 2 == 0 {
@@ -250,7 +251,8 @@ struct Machine<'a> {
     group: &'a Group,
     memory: &'a mut Memory,
     n: usize,
-    /// Where a value's components stand in `vals`, in units of `n` words: component-major, lane-minor.
+    /// The position of a value's components in `vals`, in units of `n` words: component-major,
+    /// lane-minor.
     at: SecondaryMap<Value, u32>,
     vals: Vec<u64>,
     vars: Vec<Vec<u64>>,
@@ -261,7 +263,7 @@ struct Machine<'a> {
     outputs: HashMap<(IoLoc, u8, u8), Vec<Option<u32>>>,
     steps: u64,
     limit: u64,
-    /// Which values are floats, if the memory asks for it.
+    /// The record of floats, if the memory keeps one.
     floats: Option<Box<floats::Floats>>,
 }
 

@@ -460,7 +460,7 @@ impl<'a> Parser<'a> {
         Ok(inst)
     }
 
-    /// Whether a `%N:` stands here: the next instruction's result, not an operand.
+    /// Whether a `%N:` follows: the next instruction's result, not an operand.
     fn at_definition(&mut self) -> bool {
         self.space();
         let rest = self.text[self.at + 1..].trim_start_matches(|c: char| c.is_ascii_digit());

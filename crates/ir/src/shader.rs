@@ -358,7 +358,7 @@ impl Shader {
         Shader::with_capacity(stage, 0)
     }
 
-    /// [`Shader::new`] with room for about so many instructions.
+    /// [`Shader::new`] with a capacity in instructions.
     #[must_use]
     pub fn with_capacity(stage: Stage, insts: usize) -> Shader {
         // Most have one result, in a block of four words of the pool, and operands in another.
@@ -639,7 +639,7 @@ impl Shader {
         });
     }
 
-    /// Whether `f` holds for an instruction; asks in the order of [`Shader::walk`], up to the first.
+    /// Whether `f` holds for any instruction; visits them in the order of [`Shader::walk`].
     pub fn any(&self, mut f: impl FnMut(&Shader, Region, Inst) -> bool) -> bool {
         // Where to go on, innermost last.
         let mut stack = Vec::new();

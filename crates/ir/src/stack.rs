@@ -21,7 +21,7 @@ pub struct Stack {
 /// The stack that a recursion over the regions of `s` needs, where a pass may double the nesting.
 #[must_use]
 pub fn for_shader(s: &Shader) -> Stack {
-    // No region stands at two places, so there is no deeper nesting than there are regions.
+    // Each region has one parent, so nesting is no deeper than the number of regions.
     let levels = if s.regions.len() <= SHALLOW { 0 } else { s.nesting() };
     Stack { bytes: if levels <= SHALLOW { 0 } else { 2 * levels * BYTES_PER_LEVEL } }
 }

@@ -29,7 +29,7 @@ pub enum Rule {
     /// A region has no terminator, or one in the middle.
     #[error("{0} must end in exactly one terminator")]
     Terminator(Region),
-    /// An instruction or region stands at two places.
+    /// An instruction or region has two parents.
     #[error("stands at two places of the tree")]
     Twice,
     /// Attributes of another kind than the op's.

@@ -56,7 +56,7 @@ pub(crate) fn place(s: &Shader, i: Inst) -> Option<(Place, bool)> {
         lead.pop();
         offset = i64::from((c as u32).wrapping_add(m.offset as u32));
     }
-    // The op that loads stands for both directions.
+    // The op of the load represents both directions.
     let op = match d.op {
         Op::StoreBuffer => Op::LoadBuffer,
         Op::StoreOffset => Op::LoadOffset,

@@ -18,7 +18,8 @@ fn ends_with(s: &Shader, r: Region, op: Op) -> bool {
     s.terminator(r).is_some_and(|t| s.insts[t].op == op)
 }
 
-/// Whether a `break` or `continue` of the loop with this body stands in it (`top` skips the body's own terminator).
+/// Whether the body has a `break` or `continue` of its loop (`top` skips the body's own
+/// terminator).
 fn exits(s: &Shader, r: Region, top: bool) -> bool {
     let insts = &s.regions[r].insts;
     insts.iter().enumerate().any(|(n, &i)| match s.insts[i].op {

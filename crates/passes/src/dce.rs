@@ -126,7 +126,7 @@ impl Dce<'_> {
         }
     }
 
-    /// Marks an instruction, what it stands in, and its operands.
+    /// Marks an instruction, its parents, and its operands.
     fn need(&mut self, i: Inst) {
         let mut next = Some(i);
         while let Some(i) = next {

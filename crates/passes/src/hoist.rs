@@ -63,7 +63,8 @@ fn common(
     if there.is_empty() {
         return;
     }
-    // Equal keys mean equal operands, so these are defined outside both arms, or were moved out just now.
+    // Equal keys mean equal operands, so these are defined outside of both sides, or were just
+    // hoisted.
     let mut moved = 0;
     loop {
         let mut hit = None;

@@ -26,7 +26,7 @@ pub fn run(s: &mut Shader) -> bool {
 struct Licm {
     /// The number of the region that each value is defined in; changes when its instruction moves.
     homes: SecondaryMap<Value, u32>,
-    /// For each region its number in preorder, and the first number behind those inside it.
+    /// For each region its preorder number, and the first number after its nested regions.
     spans: SecondaryMap<Region, (u32, u32)>,
     count: u32,
     /// The memory that each region writes.
@@ -112,7 +112,7 @@ impl Licm {
 /// Stands for a region around the loop at hand.
 const OUTSIDE: u32 = u32::MAX;
 
-/// Whether a `break` or `continue` of the innermost loop stands in the region.
+/// Whether the region has a `break` or `continue` of the innermost loop.
 fn leaves(s: &Shader, r: Region) -> bool {
     s.regions[r].insts.iter().any(|&i| match s.insts[i].op {
         Op::Break | Op::Continue => true,

@@ -60,7 +60,7 @@ fn collect(s: &Shader, v: Value, sum: &mut Sum) {
 }
 
 impl Addresses {
-    /// The 32-bit index behind a term.
+    /// The 32-bit index of a term.
     fn index(&self, s: &Shader, term: Value) -> Option<(Value, Extend)> {
         let i = s.def_inst(term)?;
         let a = *s.args(i).first()?;

@@ -329,7 +329,7 @@ impl Blending<'_, '_> {
         self.e.inst(Op::StoreOutput, Attrs::Io(slot(n, kind)), &[v, zero], &[]);
     }
 
-    /// An integer as near as a component of so many bits comes.
+    /// Rounds to the precision of a component of this number of bits.
     fn fit(&mut self, v: Value, range: Range, bits: u8) -> Value {
         if bits == 0 || bits >= 32 {
             return v;
@@ -412,7 +412,7 @@ impl Blending<'_, '_> {
         }
     }
 
-    /// A logical operation on the integers that stand for the components.
+    /// A logical operation on the integer encodings of components.
     fn logic(&mut self, table: u8, source: [Value; 4], d: [Value; 4], t: Target) -> [Value; 4] {
         [0, 1, 2, 3].map(|c| {
             let bits = u32::from(t.bits[c].min(32));

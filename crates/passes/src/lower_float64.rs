@@ -51,7 +51,7 @@ mod integral;
 
 /// The end of an expression.
 trait Leaf {
-    /// The value that it stands for.
+    /// Its value.
     fn value(self, e: &mut Emit) -> Value;
 }
 
@@ -243,7 +243,7 @@ struct Num {
     sig: Value,
 }
 
-/// Takes a magnitude apart as it stands: `sig` * 2^(`exp` - bias - 52).
+/// Unpacks a magnitude without normalising: `sig` * 2^(`exp` - bias - 52).
 fn unpack(e: &mut Emit, a: Value) -> Num {
     let field = ir!(e, (UBitExtract (fn high a) 20u32 11u32));
     let hidden = ir!(e, (fn join 0u32 (IShl (fn bit (INe field 0u32)) 20u32)));

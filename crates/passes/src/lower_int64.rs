@@ -63,7 +63,8 @@ pub fn run(s: &mut Shader, options: Options) -> bool {
     changed
 }
 
-/// Whether there are 64-bit values beside handles, which stay whole where nothing chooses between them.
+/// Whether there are 64-bit values other than handles, which are only split where they are
+/// selected.
 pub(crate) fn has_wide(s: &Shader) -> bool {
     let handle =
         |d: ValueDef| matches!(d, ValueDef::Result(i, _) if s.insts[i].op == Op::Descriptor);

@@ -14,7 +14,8 @@ bitflags! {
         const GATHER_OFFSETS = 1 << 1;
         /// Implicit levels of detail where there are no derivatives are level 0 (plus the bias).
         const IMPLICIT_LOD = 1 << 2;
-        /// Array layers of sampled lookups are rounded to nearest even and clamped to the layers that there are.
+        /// Array layers of texture samples are rounded to nearest even and clamped to the existing
+        /// layers.
         const ARRAY_LAYER = 1 << 3;
     }
 }

@@ -154,7 +154,7 @@ impl<'a> Pipeline<'a> {
         }
     }
 
-    /// The optimisations that every backend wants, in order.
+    /// The optimisations that every back end uses, in order.
     pub fn optimise(&mut self, s: &mut Shader) {
         self.run(s, "invariance");
         self.run(s, "constant_loads");

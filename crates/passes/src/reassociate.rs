@@ -45,7 +45,7 @@ struct Pass {
 }
 
 impl Pass {
-    /// Whether a factor is itself a product that only this one wants.
+    /// Whether a factor is itself a product with no other use.
     fn inner(&self, s: &Shader, v: Value, r: Region) -> Option<Inst> {
         self.terms.inner(s, v, r).filter(|&d| s.insts[d].op == Op::FMul)
     }

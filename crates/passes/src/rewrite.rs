@@ -8,9 +8,9 @@ use tepui_ir::{Attrs, Inst, InstFlags, Loc, Op, Region, Shader, Type, Value, bui
 pub enum Step {
     /// It stays as it is.
     Keep,
-    /// These values stand for its results; it goes.
+    /// Replaces its results by these values and removes it.
     Replace(Vec<Value>),
-    /// It goes; what stands for its results is known elsewhere, or it has none.
+    /// Removes it; its results are replaced elsewhere, or it has none.
     Remove,
 }
 
@@ -91,7 +91,8 @@ impl Walk {
     }
 }
 
-/// Appends instructions with the location and flags of the one that they stand for; folds scalar constants.
+/// Appends instructions with the location and flags of the one that they replace; folds scalar
+/// constants.
 pub struct Emit<'a> {
     /// The shader.
     pub s: &'a mut Shader,
@@ -244,7 +245,7 @@ impl<'a> Emit<'a> {
         self.inst(Op::If, Attrs::If(a, b), &[cond], &[]);
     }
 
-    /// An `if` with one result, a value from each arm.
+    /// An `if` with one result, a value from each side.
     pub fn if_else(
         &mut self,
         cond: Value,

@@ -213,7 +213,8 @@ impl Rules {
         self.rules.push(rule);
     }
 
-    /// The rules that an instruction's operands do not rule out: most want a constant, or an operand that some op has made.
+    /// The rules that may match an instruction's operands: most need a constant, or the result of
+    /// some op.
     pub fn for_operands(
         &self,
         s: &Shader,

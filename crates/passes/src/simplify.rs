@@ -38,7 +38,7 @@ struct Simplify {
     table: FxHashMap<u64, Inst>,
     /// Hashes entered, to leave with their region.
     undo: Vec<u64>,
-    /// As `table`, of what asks other lanes: good only where the same lanes are active.
+    /// As `table`, for ops across lanes: valid only while the same lanes are active.
     group: FxHashMap<u64, Inst>,
     changed: bool,
 }
@@ -63,7 +63,7 @@ fn grouped(s: &Shader, i: Inst) -> bool {
     s.results(i).len() == 1 && op.is_pure() && op.props().contains(Props::CONVERGENT)
 }
 
-/// Whether fewer lanes may be active behind an instruction than before it.
+/// Whether an instruction may deactivate lanes.
 fn parts(s: &Shader, i: Inst) -> bool {
     matches!(s.insts[i].op, Op::If | Op::Loop | Op::Demote | Op::DemoteIf)
 }

@@ -39,7 +39,7 @@ fn wanted(s: &Shader, i: Inst) -> bool {
     asks(s.insts[i].op) || s.insts[i].attrs == SIZE
 }
 
-/// Whether the op asks other lanes.
+/// Whether the op reads other lanes.
 fn asks(op: Op) -> bool {
     op.is_pure() && op.props().contains(Props::CONVERGENT)
 }
@@ -54,7 +54,7 @@ fn first_lanes(threads: u32, size: u32) -> u32 {
     }
 }
 
-/// Finds where it is known which lanes are active: the first so many, or 0.
+/// Finds where the active lanes are known: the number of leading lanes, or 0.
 struct Active<'a> {
     divergence: &'a Divergence,
     known: SecondaryMap<Inst, u32>,

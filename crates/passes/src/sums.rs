@@ -91,7 +91,7 @@ impl Pass {
         self.terms.uniform.is_uniform(t.a) && t.b.is_none_or(|b| self.terms.uniform.is_uniform(b))
     }
 
-    /// Whether a value is a part of the only sum that wants it, or a product in it.
+    /// Whether a value is a term of the only sum that uses it, or a product in it.
     fn inner(&self, s: &Shader, v: Value, r: Region) -> Option<Inst> {
         let part = |op| is_sum(op) || matches!(op, Op::FMul | Op::FNeg);
         self.terms.inner(s, v, r).filter(|&d| part(s.insts[d].op))
@@ -170,7 +170,7 @@ impl Pass {
         s.regions[r].insts = insts.into_iter().flat_map(with_new).collect();
     }
 
-    /// A product of two that only one wants, and that is not the same for all.
+    /// A divergent product of two factors with one use.
     fn product(&self, s: &Shader, v: Value, r: Region) -> Option<Inst> {
         let d = self.terms.inner(s, v, r)?;
         (s.insts[d].op == Op::FMul && !self.terms.uniform.is_uniform(v)).then_some(d)

@@ -55,7 +55,7 @@ pub struct Unsupported {
     pub op: Op,
     /// Its float size.
     pub bits: u8,
-    /// Where it stands in the source; line 0 when that is not known.
+    /// Its position in the source; line 0 if unknown.
     pub loc: SrcLoc,
 }
 

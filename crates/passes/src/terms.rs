@@ -9,7 +9,7 @@ use tepui_ir::{Inst, InstFlags, Region, Shader, Value};
 /// How often each value is wanted, and where.
 pub(crate) struct Terms {
     pub uses: SecondaryMap<Value, u32>,
-    /// The last instruction that wants a value.
+    /// The last user of a value.
     pub user: SecondaryMap<Value, PackedOption<Inst>>,
     pub home: SecondaryMap<Inst, PackedOption<Region>>,
     pub uniform: Uniformity,

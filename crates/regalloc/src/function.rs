@@ -73,9 +73,10 @@ pub enum Op<I> {
     Copy,
     /// Any bits.
     Undef,
-    /// In the first block: what stands in a register, by first unit, before the program runs.
+    /// In the first block: a value that is in registers when the program starts, by first unit.
     Preload(u16),
-    /// At the end: leaves values in the registers of [`Function::exports`], for what runs behind the program.
+    /// At the end: leaves values in the registers of [`Function::exports`], for the program that
+    /// follows.
     Exports,
     /// Structured control flow.
     Ctl(Ctl<I>),
@@ -152,7 +153,8 @@ impl<I> Function<I> {
         self.insts[i].srcs.as_mut_slice(&mut self.pool)
     }
 
-    /// How many instructions of a block stand before those that leave it (where copies for the successor go).
+    /// The number of instructions of a block before those that leave it (where copies for the
+    /// successor go).
     #[must_use]
     pub fn body_end(&self, b: Block) -> usize {
         let insts = &self.blocks[b].insts;

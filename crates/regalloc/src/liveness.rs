@@ -152,7 +152,7 @@ pub fn pressure<I>(f: &Function<I>, l: &Liveness) -> (u32, Block) {
             }
             let written: u32 = f.dsts(i).iter().map(|&d| size(d)).sum();
             if matches!(f.insts[i].op, Op::Phi) {
-                // Phis are written together; what they displace is live beside them.
+                // Phis are written together; the values that they replace are still live then.
                 peak = peak.max(now + written + dead);
                 continue;
             }

@@ -63,7 +63,7 @@ fn size<I>(f: &Function<I>, v: Val) -> i32 {
     i32::from(f.vals[v].units)
 }
 
-/// Most units alive at once in some instructions, behind the last of which `out` is live.
+/// The peak pressure of some instructions, after the last of which `out` is live.
 fn peak<I>(f: &Function<I>, insts: &[Ins], out: &[Val], live: &mut LiveSet) -> u32 {
     let mut now = live.fill(f, out) as i32;
     let mut most = now;
@@ -103,7 +103,7 @@ struct Ready<'a, T: Target> {
     places: &'a mut SecondaryMap<Val, Place>,
     /// Users of values, and the next link of the same value.
     links: Vec<(u32, u32)>,
-    /// For each instruction, which it must follow beside those that it reads from.
+    /// For each instruction, the ones that it must follow besides those whose results it reads.
     before: Vec<Vec<u32>>,
     /// How many must follow it.
     after: Vec<u32>,
@@ -201,7 +201,7 @@ impl<'a, T: Target> Ready<'a, T> {
         r
     }
 
-    /// The new order, when `live` are alive behind it.
+    /// The new order, if `live` are live after it.
     fn order(mut self, live: &mut LiveSet) -> Vec<Ins> {
         let f = self.f;
         for n in 0..self.body.len() as u32 {

@@ -226,7 +226,8 @@ fn memory_phis<T: Target>(
             let source = f.srcs(phi)[n];
             let body = &f.blocks[pred].insts;
             let made = body.iter().position(|&i| f.dsts(i).contains(&source));
-            // Right behind what makes it, if that is here, so that it need not live on.
+            // Directly after its definition, if that is in this block, so that its live range ends
+            // there.
             let at = made
                 .filter(|&k| !is_head(&f.insts[body[k]].op))
                 .map_or(f.body_end(pred), |k| k + 1);

@@ -16,7 +16,8 @@ use tepui_ir::{Attrs, Op, Region, Type, Value, Var, stack};
 /// Deepest nesting of regions. SPIR-V allows 1,023 nested constructs, and a loop takes up to three regions.
 /// source: SPIR-V specification, 2.17 Universal Limits
 const MAX_DEPTH: usize = 4096;
-/// From this depth on, a merge block with one predecessor is no longer put into the arm that reaches it.
+/// From this depth on, a merge block with one predecessor is no longer placed into the branch that
+/// reaches it.
 const FLAT_DEPTH: usize = 60;
 /// Deepest nesting of calls.
 const MAX_CALLS: usize = 48;
@@ -180,8 +181,8 @@ impl Cx<'_> {
 
     // ---- functions ----
 
-    /// Inlines a call; the current region then stands where the call returns to.
-    /// The caller handles what `self.call_left` holds before it goes on.
+    /// Inlines a call; the current region is then the point of return.
+    /// The caller handles `self.call_left` before it continues.
     pub fn call(&mut self, func: Id, args: Vec<Val>) -> Result<Val> {
         let m = self.m;
         let Some(f) = m.functions.get(&func).filter(|f| f.entry != 0) else {
@@ -320,7 +321,7 @@ impl Cx<'_> {
         self.scopes.iter().rposition(|s| s.target == t)
     }
 
-    /// Goes to a block: a jump when it is a scope, else its code stands here.
+    /// Goes to a block: a jump if it is a scope, else its code is placed here.
     fn goto(&mut self, from: Id, to: Id) -> Result<()> {
         self.phi_edge(from, to)?;
         match self.scope_of(Target::Block(to)) {
@@ -353,7 +354,8 @@ impl Cx<'_> {
         self.push_scope(Target::Block(merge), ScopeKind::Break);
         let body = self.nested(|cx| {
             cx.push_scope(Target::Block(b), ScopeKind::Next);
-            // With one way into the continue construct its code stands at the end of that way.
+            // With one edge into the continue construct, its code is placed at the end of that
+            // path.
             if cont != b && cx.preds(cont) > 1 {
                 cx.push_scope(Target::Block(cont), ScopeKind::Merge);
                 cx.run_from(b, block, block.first)?;
@@ -703,7 +705,8 @@ fn successors(m: &crate::module::Module, b: &Block) -> Vec<Id> {
         S::Branch => ops.iter().copied().take(1).collect(),
         S::BranchConditional => ops.iter().copied().skip(1).take(2).collect(),
         S::Switch => {
-            // Labels stand after 1- or 2-word literals; the width follows from the number of words and the selector's type.
+            // Labels follow literals of 1 or 2 words; the width follows from the number of words
+            // and the selector's type.
             let wide = ops.first().and_then(|s| m.result_ty.get(s)).is_some_and(|t| {
                 m.globals
                     .iter()

@@ -50,7 +50,7 @@ impl Optional {
     }
 }
 
-/// The instruction that one with a residency code has beside it.
+/// The counterpart without residency code.
 fn without_residency(op: S) -> Option<S> {
     Some(match op {
         S::ImageSparseSampleImplicitLod => S::ImageSampleImplicitLod,

@@ -82,7 +82,7 @@ impl Cx<'_> {
         Ok(())
     }
 
-    /// Where a tile image lies: the fragment output of the same location.
+    /// The position of a tile image: the fragment output of the same location.
     fn tile_image(&mut self, i: &Inst, ty: Id) -> Result<IoSlot> {
         let mut base = ty;
         while let Ty::Array { elem, .. } = self.ty(base)? {

@@ -41,7 +41,7 @@ impl Hasher for IdHasher {
 pub(crate) type IdMap<V> = HashMap<Id, V, BuildHasherDefault<IdHasher>>;
 /// A set of ids.
 pub(crate) type IdSet = HashSet<Id, BuildHasherDefault<IdHasher>>;
-/// A map keyed by something made of ids.
+/// A map keyed by ids or tuples of ids.
 pub(crate) type SmallMap<K, V> = HashMap<K, V, BuildHasherDefault<IdHasher>>;
 
 /// An instruction over the module's words.
@@ -262,7 +262,7 @@ impl<'a> Module<'a> {
     /// Source text by file name: see [`crate::sources`].
     pub fn sources(&self) -> HashMap<String, String> {
         let mut texts: HashMap<String, String> = HashMap::new();
-        // The text of a long source goes on in instructions of its own.
+        // The text of a long source continues in instructions of its own.
         let mut last = None;
         for i in &self.insts {
             let (file, text) = match i.op {

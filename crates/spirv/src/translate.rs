@@ -261,7 +261,7 @@ impl Cx<'_> {
         self.invalid(format!("%{id} has no value here"))
     }
 
-    /// The scalar or vector that an id stands for.
+    /// The scalar or vector of an id.
     pub fn ssa(&self, id: Id) -> Result<Value> {
         match self.val(id)? {
             Val::Ssa(v) => Ok(v),

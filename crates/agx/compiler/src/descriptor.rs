@@ -30,15 +30,15 @@ pub const ROW_B: u32 = 64;
 pub const TEXTURE_B: u32 = 0;
 /// Where the PBE descriptor begins.
 pub const PBE_B: u32 = 24;
-/// Where the number of the sampler stands.
+/// Offset of the sampler's number.
 pub const SAMPLER_B: u32 = 48;
-/// Where the bias of a sampler's level of detail stands.
+/// Offset of the bias of a sampler's level of detail.
 pub const LOD_BIAS_B: u32 = 52;
-/// Where the texels from row to row of a storage image stand.
+/// Offset of the row stride of a storage image in texels.
 pub const PITCH_B: u32 = 52;
-/// Where the logarithms of samples, tile width and tile height of a storage image stand.
+/// Offset of the logarithms of samples, tile width and tile height of a storage image.
 pub const LOGS_B: u32 = 56;
-/// Where the samples from layer to layer of a storage image stand.
+/// Offset of the layer stride of a storage image in samples.
 pub const LAYER_B: u32 = 60;
 
 /// The sampler that loads look at: it makes what is outside of the image zero. source: Mesa, agx_helpers.h, agx_pack_txf_sampler
@@ -73,7 +73,7 @@ pub(crate) struct Bits {
     pub width: u32,
 }
 
-/// Where a field of a descriptor stands in the row.
+/// The offset of a descriptor field in the row.
 fn field(info: &PacketInfo, base: u32, ident: &str) -> Bits {
     let Some(piece) = info.fields.iter().find(|f| f.ident == ident).map(|f| f.pieces[0]) else {
         unreachable!("{} has no field {ident}", info.name)

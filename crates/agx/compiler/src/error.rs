@@ -16,7 +16,7 @@ pub enum Error {
         inst: Inst,
         /// Its op.
         op: Op,
-        /// What it asks for.
+        /// The unsupported property.
         why: String,
     },
     /// A format that vertices cannot be fetched from.
@@ -25,7 +25,7 @@ pub enum Error {
     /// A format that cannot be drawn to.
     #[error("{} cannot be drawn to", .0.name())]
     Target(tepui_format::Format),
-    /// Something that no instruction stands for.
+    /// A feature without instructions.
     #[error("{0} is not compiled yet")]
     Feature(&'static str),
     /// Parts or stages that do not fit together.

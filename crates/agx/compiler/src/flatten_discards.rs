@@ -75,7 +75,7 @@ fn region(s: &mut Shader, r: Region, names: &mut FxHashMap<Value, Value>) -> boo
     changed
 }
 
-/// A region that kills, and whose values nobody needs then.
+/// A region that discards, and whose results are unused then.
 fn only_kills(s: &Shader, r: Region) -> bool {
     let mut kills = 0;
     s.regions[r].insts.iter().all(|&i| {
@@ -85,7 +85,7 @@ fn only_kills(s: &Shader, r: Region) -> bool {
     }) && kills > 0
 }
 
-/// A short region that ends and harms nothing whatever its values are.
+/// A short region that terminates and has no effect whatever its values are.
 fn may_run_killed(s: &Shader, r: Region) -> bool {
     let mut count = 0;
     harmless(s, r, &mut count) && count <= MAX_INSTRUCTIONS

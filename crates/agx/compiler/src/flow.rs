@@ -41,11 +41,11 @@ pub type Label = u32;
 pub struct Listing {
     /// Instructions.
     pub lines: Vec<Line>,
-    /// The line that each label stands before.
+    /// The line that each label precedes.
     pub labels: Vec<u32>,
     /// Loops.
     pub loops: u32,
-    /// Another part of the program runs behind the end.
+    /// Another program is linked after the end.
     pub is_part: bool,
 }
 
@@ -64,7 +64,7 @@ struct Loop {
 }
 
 struct If {
-    /// Set when a jump over the first arm needs the `else`.
+    /// Set when a jump over the then block needs the `else`.
     to_else: Option<Label>,
     to_end: Option<Label>,
     /// The `else` is left out.
@@ -73,11 +73,11 @@ struct If {
     gone: bool,
 }
 
-/// Where the parts of each `if` are, by the block that it ends or, for `ends`, by the block of its second arm.
+/// The blocks of each `if`, by the block that it ends or, for `ends`, by its else block.
 struct IfBlocks {
-    /// First blocks of both arms, and the block behind.
+    /// First blocks of both sides, and the block after the `if`.
     of: Vec<Option<[usize; 3]>>,
-    /// The block behind.
+    /// The block after the `if`.
     ends: Vec<usize>,
     /// Weight of all blocks before each.
     weights: Vec<usize>,
@@ -128,7 +128,7 @@ struct Flow<'a> {
     ifs: Vec<If>,
     /// Constructs open.
     depth: u32,
-    /// A label stands before this line.
+    /// A label precedes this line.
     fence: usize,
     loc: Loc,
 }
@@ -264,7 +264,7 @@ pub fn invert_float(cc: FCond) -> FCond {
     }
 }
 
-/// Steps that a block has beside the marks of an `else`.
+/// Steps of a block without the marks of an `else`.
 fn body(b: &CodeBlock) -> &[(Step, Loc)] {
     match b.steps.first() {
         Some((Step::Ctl(Ctl::Else), _)) => &b.steps[1..],
@@ -344,7 +344,7 @@ impl Flow<'_> {
             Some([(Step::Ctl(c @ (Ctl::Break | Ctl::Continue)), _)]) => Some(*c),
             _ => None,
         };
-        // An arm that only leaves the loop, the other empty: one instruction, without an `if`.
+        // One side only leaves the loop and the other is empty: one instruction, without an `if`.
         let near = self.loops.last().is_some_and(|l| l.ifs + u16::from(l.levels) <= MAX_SELECTED);
         let leave = match (leaves(a), leaves(z)) {
             _ if !near => None,

@@ -56,7 +56,7 @@ pub fn run(f: &mut Function, pressure: u32, limit: u32) -> bool {
                 let most = if is_texture(&op) { limit.min(MAX_SAMPLE_PRESSURE) } else { limit };
                 if alive + cost <= most {
                     alive += cost;
-                    // Take the chain out, and put it with the load behind the load before.
+                    // Move the chain and the load to after the previous load.
                     let picked: Vec<Ins> = chain.iter().map(|&k| out[k]).collect();
                     for &k in chain.iter().rev() {
                         out.remove(k);
@@ -111,7 +111,7 @@ fn chain(
                 continue;
             }
             let d = out[k as usize];
-            // An address that the loads before bring must be waited for: nothing is gained.
+            // An address that depends on previous loads must be waited for, so nothing is gained.
             if is_load(&f.insts[d].op) && k as usize + CHAIN > q {
                 return None;
             }

@@ -60,7 +60,7 @@ use tepui_passes::pipeline::Pipeline;
 use tepui_passes::target::{Target, lower_textures};
 use tepui_regalloc::{alloc, cse, dce, liveness, phis, schedule, spill};
 
-/// Half-registers beside those of values: `r0`, and what alignment may waste.
+/// Half-registers reserved besides those of values: `r0`, and losses by alignment.
 const RESERVED_HALVES: u32 = 3;
 
 /// Fewest half-registers that a limit can leave: what the widest instruction needs.
@@ -73,7 +73,7 @@ pub struct Options {
     pub robust: bool,
     /// Samplers have a bias of the level of detail, which programs add: the hardware has none ([`descriptor::LOD_BIAS_B`]).
     pub lod_bias: bool,
-    /// At most so many half-registers; 0 for as many as a workgroup's threads leave.
+    /// The limit of half-registers; 0 for the limit that the workgroup size implies.
     pub registers: u16,
     /// Checks the IR after each pass, the machine IR and the allocation of registers; debug builds always do.
     pub check: bool,
@@ -111,7 +111,7 @@ pub struct Program {
     pub locs: Vec<(u32, Loc)>,
 }
 
-/// The state of the program behind a pass, for the callback that looks at each.
+/// A snapshot of the program after a pass, for the debug callback.
 pub enum Snapshot<'a> {
     /// The IR after a pass.
     Ir(&'a Shader),

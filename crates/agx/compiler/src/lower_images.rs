@@ -476,7 +476,7 @@ fn sample(e: &mut Emit, i: Inst, image: Image, lod_bias: bool) -> Step {
     if changed { Step::Replace(l.finish(e, &tys)) } else { Step::Keep }
 }
 
-/// The level of detail that gradients of a direction ask for.
+/// The level of detail for the gradients of a direction.
 /// source: Vulkan specification, "Cube Map Derivative Transformation" and "Scale Factor Operation"
 fn cube_level(e: &mut Emit, handle: Value, r: &[Value], gradients: [Value; 2]) -> Value {
     let abs: Vec<Value> = r.iter().map(|&c| e.op(Op::FAbs, &[c])).collect();
@@ -574,7 +574,8 @@ fn in_layer(e: &mut Emit, h: Value, at: Value, layer: Value) -> Value {
     e.op(Op::IAdd, &[at, layers])
 }
 
-/// Where a sample of a multisampled image lies, as column and row of the image that its PBE descriptor describes.
+/// The position of a sample of a multisampled image, as column and row of the image in its PBE
+/// descriptor.
 fn multisampled_place(e: &mut Emit, h: Value, l: &ImageOp, sample: Value) -> Vec<Value> {
     let inside = within_samples(e, h, l, sample);
     let mut at = sample_index(e, h, l, sample);

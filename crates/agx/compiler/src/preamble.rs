@@ -106,7 +106,8 @@ const LOOKUP: u32 = 4;
 /// For each value, how many of its components some user wants in registers: not arithmetic, which takes uniforms as they are.
 fn moves(s: &Shader, order: &[(Inst, bool)]) -> SecondaryMap<Value, u32> {
     let mut moves: SecondaryMap<Value, u32> = SecondaryMap::with_capacity(s.values.len());
-    // Users stand behind definitions, so that what a joined vector is wanted for is known before its parts are seen.
+    // Users come after definitions, so the uses of a vector are known before its components are
+    // visited.
     for &(i, _) in order.iter().rev() {
         let op = s.insts[i].op;
         match op {

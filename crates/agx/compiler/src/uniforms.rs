@@ -234,7 +234,8 @@ pub struct SamplerState {
 
 /// Texture state registers that a shader takes; other images are found through memory.
 const MAX_TEXTURES: usize = 64;
-/// Sampler state registers that a launch can have beside that for loads. source: cmdbuf.xml, "Sampler states"
+/// Sampler state registers of a launch, without the one for loads. source: cmdbuf.xml, "Sampler
+/// states"
 const MAX_SAMPLERS: usize = 16;
 
 /// The sampler state register of the first sampler. source: Mesa, agx_nir_lower_texture.c, on sampler #0
@@ -281,7 +282,7 @@ pub struct Uniforms {
 }
 
 impl Uniforms {
-    /// Where `source` stands; `None` when the file is full.
+    /// The register of `source`; `None` when the file is full.
     pub fn get(&mut self, source: Source) -> Option<u16> {
         if let Some(&half) = self.by_source.get(&source) {
             return Some(half);
@@ -302,13 +303,14 @@ impl Uniforms {
         self.pinned = pinned;
     }
 
-    /// Keeps the halves that texture instructions reach for addresses of descriptors: others begin behind them.
+    /// Reserves the halves that texture instructions can encode for addresses of descriptors; other
+    /// uniforms follow them.
     pub fn descriptors_first(&mut self) {
         self.bases = Some(self.low.next_multiple_of(4));
         self.low = self.low.max(BASE_HALVES);
     }
 
-    /// Whether the address of descriptors stands where texture instructions do not reach.
+    /// Whether the address of descriptors is in a register that texture instructions cannot encode.
     #[must_use]
     pub fn out_of_reach(&self) -> bool {
         let far =

@@ -195,11 +195,11 @@ pub struct FragmentTable {
     pub stencil: bool,
     /// A mask of the samples whose colours are written is left in registers for an epilog.
     pub write_mask: bool,
-    /// Samples are killed.
+    /// Samples are discarded.
     pub kills: bool,
     /// The program decides the fate of samples, so that no test may run before it.
     pub decides: bool,
-    /// The program has run the tests, and nothing behind it may.
+    /// The program has run the tests, and later programs must not.
     pub tested: bool,
     /// Memory is written.
     pub writes_memory: bool,

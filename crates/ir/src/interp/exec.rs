@@ -13,7 +13,7 @@ impl Machine<'_> {
         Err(Fault::Unsupported { inst, what: what.into() })
     }
 
-    /// The slot behind a handle.
+    /// The slot of a handle.
     pub(super) fn slot(&self, inst: Inst, handle: u64) -> Result<Slot, Fault> {
         let res = (handle >> 32) as usize;
         match self.s.resources.values().nth(res) {
@@ -135,7 +135,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Ops whose meaning stands in the table.
+    /// Executes ops by their meaning in the op table.
     fn fold(&mut self, inst: Inst, live: &Mask) {
         let s = self.s;
         let d = &s.insts[inst];

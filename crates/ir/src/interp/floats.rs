@@ -28,7 +28,7 @@ pub(super) struct Floats {
 }
 
 impl Floats {
-    /// Notes for a run, if the memory asks for them.
+    /// The record of a run, if the memory keeps one.
     pub fn new(
         s: &Shader,
         memory: &Memory,

@@ -16,7 +16,7 @@ pub(super) enum Level {
     Gradient([[f32; 3]; 2], f32),
 }
 
-/// A lookup of one lane.
+/// A texture sample of one lane.
 pub(super) struct SampleOp<'a> {
     pub image: &'a ImageData,
     pub sampler: SamplerData,

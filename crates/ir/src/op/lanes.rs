@@ -178,7 +178,7 @@ pub(super) fn field(off: u64, cnt: u64, n: u32) -> u64 {
 
 pub(super) fn quantize16(l: &Lane) -> u64 {
     let x = f16::from_f32(f32::from_bits(l.args[0] as u32));
-    // Denormals of the 16-bit format are flushed, as OpQuantizeToF16 asks.
+    // Denormals of the 16-bit format are flushed, as OpQuantizeToF16 requires.
     let x = if x.to_f32().abs() < f16::MIN_POSITIVE.to_f32() {
         f16::from_bits(x.to_bits() & 0x8000)
     } else {

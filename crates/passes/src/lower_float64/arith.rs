@@ -171,7 +171,7 @@ fn digit(e: &mut Emit, x: Value) -> Value {
     extend(e, x)
 }
 
-/// The 32-bit float of the signed number that stands above bit `n`.
+/// Converts the signed number above bit `n` to a 32-bit float.
 fn float_above(e: &mut Emit, x: Value, n: u32) -> Value {
     let x = ir!(e, (fn low (SShr x n)));
     e.convert(Op::S2F, x, Type::B32)
@@ -214,7 +214,7 @@ pub(super) fn div(e: &mut Emit, a: Value, b: Value) -> Value {
     ir!(e, (if (IOr (IOr nan to_inf) to_zero) special finite))
 }
 
-/// [`up_to_62`] of a significand that stands `n` bits too low.
+/// [`up_to_62`] of a significand that is `n` bits too low.
 fn up_to_62_from(e: &mut Emit, exp: Value, sig: Value, n: u32) -> (Value, Value) {
     let sig = ir!(e, (IShl sig n));
     up_to_62(e, exp, sig)
@@ -224,7 +224,8 @@ pub(super) fn sqrt(e: &mut Emit, a: Value) -> Value {
     let xa = abs(e, a);
     let Num { exp, sig } = unpack_normal(e, a);
     let exp = ir!(e, (ISub exp BIAS));
-    // A number of [1, 4) with 52 bits behind the point, whose root has half of an even exponent.
+    // A number in [1, 4) with 52 fraction bits, so that the exponent is even and its root has half
+    // of it.
     let odd = ir!(e, (IAnd exp 1u32));
     let m = ir!(e, (UShr sig (ISub 11u32 odd)));
     let top = ir!(e, (fn low (UShr m 22u32)));

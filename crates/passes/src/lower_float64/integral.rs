@@ -47,7 +47,7 @@ pub(super) fn round(e: &mut Emit, a: Value, to: To) -> Value {
     let small = ir!(e, (if one ONE 0u64));
     let small = with_sign(e, small, sign);
     let r = ir!(e, (if (SLt exp 0u32) small large));
-    // Those without bits behind the point, and infinities, are integers.
+    // Numbers without fraction bits, and infinities, are integers.
     let r = ir!(e, (if (SLt exp 52u32) r a));
     ir!(e, (if (ULt INF xa) NAN r))
 }

@@ -25,7 +25,7 @@ impl Origins {
             o.first[v] = o.of.len() as u32;
             o.of.extend((0..class.units).map(|k| (v, k)));
         }
-        // Definitions stand before their uses in layout order.
+        // Definitions precede their uses in layout order.
         for data in f.blocks.values() {
             for &i in &data.insts {
                 for (d, at, s, k) in parts(f, i, f.insts[i].op) {
@@ -98,7 +98,7 @@ pub fn check<I: std::marker::Copy>(f: &Function<I>, code: &Code<I>, places: &Pla
                     for s in steps.by_ref().take(count - 1) {
                         moves(&mut file, s);
                     }
-                    // Copies for the successor stand before what leaves the block.
+                    // Copies for the successor precede the instructions that leave the block.
                     while let (Op::Ctl(_), Some(&s @ (Step::Move { .. } | Step::Swap { .. }))) =
                         (op, steps.peek())
                     {

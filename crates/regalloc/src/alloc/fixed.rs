@@ -6,7 +6,7 @@ use crate::function::{Function, Op, Val};
 use cranelift_entity::SecondaryMap;
 use std::ops::Range;
 
-/// The end of the registers that hold something before the program or behind it.
+/// The end of the registers that are live at the start or the end of the program.
 pub(super) fn fixed_end<I>(f: &Function<I>) -> u16 {
     let ends = f.insts.values().filter_map(|i| match i.op {
         Op::Preload(unit) => {

@@ -261,7 +261,7 @@ impl<'a, T: Target> Alloc<'a, T> {
         self.shared = [PackedOption::default(); UNITS];
     }
 
-    /// Whether `v` may lie at `reg` beside `other`, which has the same bits there.
+    /// Whether `v` may share `reg` with `other`, which has the same bits there.
     fn may_share(&self, v: Val, reg: u16, other: Val) -> bool {
         let class = self.f.vals[v];
         (!class.even || reg.is_multiple_of(2))
@@ -381,7 +381,7 @@ impl<'a, T: Target> Alloc<'a, T> {
         let known = data.preds.iter().position(|p| p.index() < b.index());
         let mut lives: Vec<(Val, u16)> = Vec::new();
         if b.index() == 0 {
-            // What is there before the program keeps its place, wherever the instruction that names it stands.
+            // Preloaded values keep their registers until their instruction.
             lives.extend(data.insts.iter().filter_map(|&i| match f.insts[i].op {
                 Op::Preload(unit) => Some((f.dsts(i)[0], unit)),
                 _ => None,

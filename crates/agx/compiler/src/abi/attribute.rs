@@ -3,14 +3,15 @@
 use tepui_agx_isa::operand::Format as IsaFormat;
 use tepui_format::{Component, Encoding, Format, Numeric};
 
-/// An attribute's place in its buffer. Its offset is part of the base address, which stands in a uniform.
+/// The layout of an attribute in its buffer. Its offset is part of the base address, which is in a
+/// uniform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Attribute {
     /// Format.
     pub format: Format,
     /// Bytes from one element to the next; a multiple of the format's alignment.
     pub stride: u32,
-    /// Per-instance attributes: so many instances share an element, 0 for all of them.
+    /// Per-instance attributes: the number of instances that share an element, 0 for all.
     pub per_instance: Option<u32>,
 }
 
@@ -43,11 +44,11 @@ pub enum Convert {
     None,
     /// From a 16-bit float.
     Half,
-    /// The sign of so many bits is extended.
+    /// Sign-extends from this number of bits.
     Sign(u8),
     /// An unsigned integer becomes a float.
     Uscaled,
-    /// A signed integer of so many bits becomes a float.
+    /// Converts a signed integer of this number of bits to float.
     Sscaled(u8),
 }
 

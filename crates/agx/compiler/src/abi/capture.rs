@@ -23,7 +23,7 @@ pub const VERTICES: u32 = 32;
 /// The number of vertices that have room in every buffer.
 pub const LIMIT: u32 = 36;
 
-/// Threads of a workgroup: one SIMD-group, as they share nothing.
+/// Threads of a workgroup: one SIMD-group, since they share nothing.
 const THREADS: u32 = 32;
 
 /// Runs the pass; true when it changed the shader.

@@ -87,7 +87,7 @@ impl Effects {
         }
     }
 
-    /// Appends what stands for an instruction; false if it may stay.
+    /// Appends the replacement of an instruction; false if it stays.
     fn inst(&mut self, s: &mut Shader, r: Region, i: Inst) -> bool {
         let op = s.insts[i].op;
         let args = s.args(i).to_vec();

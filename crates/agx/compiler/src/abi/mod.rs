@@ -101,7 +101,7 @@ pub enum Colours {
     Registers,
     /// To the tile.
     Tile(Box<Tile>),
-    /// Nowhere, and nothing is tested: this is a prolog.
+    /// Nowhere, and nothing is tested: the program is a prolog.
     None,
 }
 
@@ -114,7 +114,7 @@ pub struct Fragment {
     pub first_coefficient: u8,
     /// Colours.
     pub colours: Colours,
-    /// Runs for each sample whether the shader asks for it or not.
+    /// Runs for each sample, whatever the shader says.
     pub per_sample: bool,
     /// The work of a prolog that a monolithic program does.
     pub prolog: Prolog,
@@ -152,7 +152,7 @@ impl Interface {
         }
     }
 
-    /// Whether other parts run before or behind it.
+    /// Whether a prolog or epilog is linked to it.
     #[must_use]
     pub fn is_part(&self) -> bool {
         match self {

@@ -36,7 +36,7 @@ impl Tile {
     }
 }
 
-/// Where a render target lies in a pixel.
+/// The position of a render target in a pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     /// Its format.

@@ -31,7 +31,7 @@ pub(super) mod table {
     }
 }
 
-/// Where a float result goes: the value it stands for after free saturation and conversion.
+/// The destination of a float result: the value after folded saturation and conversion.
 struct Target {
     value: Value,
     sat: bool,
@@ -93,7 +93,7 @@ impl Select<'_> {
         self.def(inst, class_of(bits, 1), &[a, b])
     }
 
-    /// A product that only its negative is made of: the sign can go to its operands.
+    /// A product of which only the negation is used: the sign can be folded into its operands.
     fn negatable(&self, v: Value) -> Option<Inst> {
         let d = self.def_inst(v).filter(|_| self.uses[v] == 1 && self.ty(v).bits() <= 32)?;
         // Where a fused product is zero, the sign would be another.
@@ -153,7 +153,7 @@ impl Select<'_> {
         self.def(inst, class_of(bits, 1), &ops)
     }
 
-    /// Whether an 8-bit value has nothing above it in its register: loads extend with zeros.
+    /// Whether the upper bits of an 8-bit value's register are zero, as after loads.
     pub(super) fn is_clean_byte(&self, v: Value) -> bool {
         let load =
             |op| matches!(op, Op::LoadBuffer | Op::LoadGlobal | Op::LoadShared | Op::LoadScratch);
@@ -543,7 +543,7 @@ impl Select<'_> {
             Op::UAddSat | Op::USubSat | Op::SAddSat | Op::SSubSat if bits >= 16 => {
                 let (mut a, mut b) = (self.isrc(args[0], k), self.isrc(args[1], k));
                 let signed = matches!(op, Op::SAddSat | Op::SSubSat);
-                // Whether it is signed stands with an operand, and immediates cannot say so.
+                // Signedness is a flag of an operand, which immediates lack.
                 if signed && matches!((a.place, b.place), (Place::Imm(_), Place::Imm(_))) {
                     a = Opnd::of(
                         self.mov(Opnd { size: size_of(bits), ..a }, Self::class(ty)),
@@ -708,7 +708,7 @@ impl Select<'_> {
         })
     }
 
-    /// A float operand as it stands, without modifiers from behind it.
+    /// A float operand without folded modifiers.
     fn plain(&mut self, v: Value, k: usize) -> Opnd {
         match self.comp(v, k) {
             Comp::Const(x) => {

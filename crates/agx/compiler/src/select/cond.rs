@@ -42,7 +42,7 @@ impl Cond {
 }
 
 impl Select<'_> {
-    /// The condition that a truth value stands for (component 0).
+    /// The condition that computes a boolean (component 0).
     pub(crate) fn cond(&mut self, v: Value) -> Cond {
         self.cond_comp(v, 0)
     }

@@ -17,7 +17,7 @@ use super::cond::Cond;
 use super::stage::Io;
 
 impl Select<'_> {
-    /// The words of an attribute that `mask` names. An attribute that nothing is bound to is undefined.
+    /// The words of an attribute in `mask`. An unbound attribute is undefined.
     pub(super) fn fetch(&mut self, loc: u8, a: Option<Attribute>, mask: u8) -> Result<[Comp; 4]> {
         let Some(a) = a else { return Ok([Comp::Undef; 4]) };
         let f = Fetch::new(a.format).ok_or(Error::Attribute(a.format))?;
@@ -45,7 +45,7 @@ impl Select<'_> {
                 (Opnd::of(self.imadd(32, false, [element, n, Opnd::imm(0)], 0), Size::B32), 0)
             }
         };
-        // Channels behind the last that is read are left out.
+        // Channels after the last one that is read are omitted.
         let count = match f.unpack {
             Unpack::Channels(at, _) if !f.isa.is_packed() => {
                 let read = (0..4).filter(|c| mask >> c & 1 != 0).filter_map(|c| at[c]);

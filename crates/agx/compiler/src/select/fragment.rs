@@ -98,7 +98,7 @@ impl Select<'_> {
         f.around = Some((header, phi));
     }
 
-    /// A lane that no sample of the primitive covers, or whose samples were all killed.
+    /// Whether the lane is a helper: no sample is covered by the primitive, or all were discarded.
     fn helper(&mut self) -> Val {
         let c = self.helper_cond();
         let t = self.truth(c);
@@ -144,7 +144,7 @@ impl Select<'_> {
         }
     }
 
-    /// Of the samples in `target`, those in `live` are tested and the others killed.
+    /// Tests the samples of `target` that are in `live` and discards the others.
     fn decide(&mut self, target: Comp, live: Comp) {
         let target = self.shaded(target);
         let (target, a) = self.reg_or_imm(target);
@@ -154,10 +154,10 @@ impl Select<'_> {
         self.emit(MOp::Isa(inst.into()), &[], &srcs);
     }
 
-    /// Runs behind each instruction of the outermost region.
+    /// Runs after each instruction of the outermost region.
     pub(super) fn behind(&mut self, i: Inst) {
         let Io::Fragment(f) = &self.io else { return };
-        // An unconditional kill has run the tests itself.
+        // An unconditional discard has run the tests itself.
         let fused = matches!(self.s.insts[i].op, Op::Demote | Op::DemoteIf);
         if f.tests == Tests::Behind(i) && !fused {
             self.wait(fence::TESTS);
@@ -167,7 +167,7 @@ impl Select<'_> {
 
     fn kill(&mut self, i: Inst) {
         let s = self.s;
-        // The last kill tests what lives on at once; the others name what dies.
+        // The last discard also tests the remaining samples; earlier ones only discard.
         let last = self.fragment().tests == Tests::Behind(i);
         let (dead, alive) = if last { (0, ALL) } else { (ALL, 0) };
         let mask = match s.insts[i].op {

@@ -42,7 +42,7 @@ impl Select<'_> {
             let mut all = Vec::new();
             for k in 0..words(ty) {
                 let origin = Origin::Varying { varying: v, component: first + k };
-                // Words that nothing reads have no register.
+                // Unused words have no register.
                 all.push(match self.fragment().coefficient(origin, class) {
                     Some(cf) => self.flat(cf)?,
                     None => Comp::Undef,

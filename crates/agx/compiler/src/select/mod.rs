@@ -74,9 +74,9 @@ pub(crate) struct Select<'a> {
     /// The conditions that boolean system values stand for, so that branches and selects can fold
     /// the comparison.
     conditions: Vec<(Val, cond::Cond)>,
-    /// Pairs of uniforms that stand in registers, by block and first half-uniform.
+    /// Pairs of uniforms that were copied to registers, by block and first half-uniform.
     longs: Vec<(Block, u16, Val)>,
-    /// Which values differ between lanes; found out when something asks.
+    /// Divergence analysis, computed on first use.
     divergence: Option<tepui_passes::divergence::Divergence>,
     /// Regions around, the outermost one included.
     region_depth: u32,
@@ -124,7 +124,7 @@ pub fn select_preamble(
     use tepui_agx_isa::table::state::UniformStore;
     let mut x = Select::new(s, uniforms);
     x.io = io;
-    // Results are wanted as they are: nothing is taken into a user that stays in the main shader.
+    // Results are stored as they are: nothing is folded into a user that stays in the main shader.
     for &r in &plan.results {
         x.uses[r] = u32::MAX / 2;
     }
@@ -544,7 +544,7 @@ impl<'a> Select<'a> {
         (header, phi, d)
     }
 
-    /// Closes it: goes on with `next` while `more` holds.
+    /// Closes the loop, which continues with `next` while `more` holds.
     fn close_loop(&mut self, more: cond::Cond, header: Block, phi: Ins, next: Val) {
         let (inst, ops) = more.branch();
         let srcs: Vec<Val> = ops.iter().filter_map(Opnd::val).collect();

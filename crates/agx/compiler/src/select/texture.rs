@@ -145,7 +145,7 @@ impl Select<'_> {
                 return Ok((Sampler::State(n), None));
             }
         }
-        // Its number stands in the row.
+        // Its number is in the row.
         let table = self.uniform(Source::Descriptor { set, binding, element: 0 })?;
         let at = self.row_offset(index, SAMPLER_B);
         let half = {

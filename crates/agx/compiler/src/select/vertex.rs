@@ -40,7 +40,7 @@ impl Select<'_> {
             Attributes::Fetch(all) => (true, all.clone()),
         };
         for (k, half) in [abi::VERTEX_ID, abi::INSTANCE_ID].into_iter().enumerate() {
-            // Both stay where they are behind a prolog.
+            // After a prolog, both stay where they are.
             let wanted = ids.contains(&(k == 1))
                 || prolog
                 || all.iter().flatten().any(|a| a.per_instance.is_some() == (k == 1));
@@ -207,7 +207,7 @@ impl Select<'_> {
         if self.vertex().interface.negative_one_to_one {
             self.halve_depth(&mut stores);
         }
-        // Words that nothing is written to hold anything.
+        // Words that are not written are undefined.
         stores.retain(|s| s.1 != Comp::Undef);
         let last = stores.len().wrapping_sub(1);
         // One register for neighbours that store the same number or uniform.

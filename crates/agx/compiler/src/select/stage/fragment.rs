@@ -13,9 +13,9 @@ use tepui_ir::{Attrs, Builtin, Inst, IoLoc, Op, Sampling, Shader};
 /// Where the program runs the tests.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Tests {
-    /// It does not: they run before it, or in a part behind it.
+    /// The program does not run the tests: they run before it, or in the epilog.
     Elsewhere,
-    /// Before everything else.
+    /// At the start.
     First,
     /// Behind this instruction of the outermost region.
     Behind(Inst),
@@ -136,7 +136,7 @@ impl State {
             layout = Some(tile::Layout::new(tile)?);
         }
         if let Some(main) = &interface.behind {
-            // An epilog goes on where the main part stopped.
+            // An epilog continues where the main program ended.
             t.per_sample |= main.per_sample;
             if main.decides && !main.tested {
                 t.decides = true;

@@ -22,7 +22,7 @@ use tepui_ir::{Attrs, Builtin, Inst, NumKind, Shader, Type, Value};
 /// The stage's own part of a selection.
 #[derive(Clone, Default)]
 pub(crate) enum Io {
-    /// Compute shaders have nothing.
+    /// Compute shaders have no inputs and outputs.
     #[default]
     Compute,
     /// A vertex shader's.
@@ -61,7 +61,7 @@ impl<'a> Select<'a> {
         }
     }
 
-    /// Runs behind the last instruction.
+    /// Runs after the last instruction.
     pub(in crate::select) fn end(&mut self) -> Result<()> {
         match &self.io {
             Io::Compute => Ok(()),
