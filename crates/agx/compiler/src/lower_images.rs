@@ -422,7 +422,7 @@ fn fetch(e: &mut Emit, i: Inst, image: Image) -> Step {
 }
 
 /// Adds the sampler's bias to the level of detail, or scales the derivatives by its power of two, which does the same.
-fn add_lod_bias(e: &mut Emit, l: &mut Lookup) {
+fn add_lod_bias(e: &mut Emit, l: &mut ImageOp) {
     let bias = e.half(l.args[1], descriptor::LOD_BIAS_B);
     let bias = e.convert(Op::F2F, bias, Type::B32);
     if let Some(at) = l.position(TexOperands::GRAD) {

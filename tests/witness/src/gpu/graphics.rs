@@ -4,7 +4,7 @@ use ash::vk;
 
 use super::descriptors::{Bind, Descriptors};
 use super::pipelines::Pipelines;
-use super::{Commands, During, Error, Destroyable, Gpu, Image, Result};
+use super::{Commands, Destroyable, During, Error, Gpu, Image, Result};
 use crate::number::Number;
 
 /// Fixed-function state of a pipeline. The default draws filled triangles over one attachment of

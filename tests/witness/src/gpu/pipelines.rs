@@ -3,7 +3,7 @@
 use ash::{ext, vk};
 
 use super::graphics::State;
-use super::{Commands, Error, Destroyable, Gpu, Result};
+use super::{Commands, Destroyable, Error, Gpu, Result};
 
 /// How graphics pipelines are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]

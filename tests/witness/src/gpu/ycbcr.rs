@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::{During, Error, Destroyable, Gpu, Result};
+use super::{Destroyable, During, Error, Gpu, Result};
 
 /// An image of planes and its conversion.
 #[derive(Clone, Copy, Debug)]
