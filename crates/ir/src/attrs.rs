@@ -47,7 +47,8 @@ macro_rules! named_flags {
 named_flags! {
     /// Rules that an optimisation of this instruction must keep.
     InstFlags: u8 {
-        /// No contraction, no reassociation, no other value-changing rewrite (`NoContraction`, `precise`).
+        /// No contraction, no reassociation, no other value-changing rewrite (`NoContraction`,
+        /// `precise`).
         EXACT = 0 "exact",
         /// NaNs, infinities and the sign of zero must be preserved (float controls).
         STRICT = 1 "strict",
@@ -316,7 +317,8 @@ pub struct Image {
     pub operands: TexOperands,
     /// Gather: which component (0–3).
     pub component: u8,
-    /// Reads: the result has one more component, the residency code, 0 when every texel that was read is there.
+    /// Reads: the result has one more component, the residency code, 0 when every texel that was
+    /// read is there.
     pub residency: bool,
     /// Storage image format from the shader, [`ImageFormat::Unknown`] when not declared.
     pub format: ImageFormat,
@@ -497,7 +499,8 @@ named_enum! {
         WorkgroupId = "workgroup_id",
         /// Compute, b32x3.
         NumWorkgroups = "num_workgroups",
-        /// Compute, b32x3: with any base of `vkCmdDispatchBase` (same as `workgroup_id` without base).
+        /// Compute, b32x3: with any base of `vkCmdDispatchBase` (same as `workgroup_id` without
+        /// base).
         WorkgroupSize = "workgroup_size",
         /// Compute, b32.
         SubgroupId = "subgroup_id",
@@ -519,7 +522,8 @@ named_enum! {
         Flat = "flat",
         /// Linear in screen space.
         Linear = "linear",
-        /// One value per vertex of the triangle (`PerVertexKHR`); the offset operand counts vertices.
+        /// One value per vertex of the triangle (`PerVertexKHR`); the offset operand counts
+        /// vertices.
         PerVertex = "per_vertex",
     }
 }

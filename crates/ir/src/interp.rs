@@ -68,7 +68,8 @@ pub struct Group {
     pub lanes: usize,
     /// Lanes of a sub-group: a power of two up to 64.
     pub subgroup: usize,
-    /// Built-ins by lane: components of each lane in turn. Those of compute are set by [`Group::workgroup`].
+    /// Built-ins by lane: components of each lane in turn. Those of compute are set by
+    /// [`Group::workgroup`].
     pub builtins: HashMap<Builtin, Vec<Vec<u64>>>,
     /// Inputs by location (or built-in) and component, one word for each lane.
     pub inputs: HashMap<(IoLoc, u8), Vec<u32>>,
@@ -146,7 +147,8 @@ impl Group {
 /// The results of a group other than memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// Outputs by location (or built-in), component and index: one word for each lane that wrote it.
+    /// Outputs by location (or built-in), component and index: one word for each lane that wrote
+    /// it.
     pub outputs: HashMap<(IoLoc, u8, u8), Vec<Option<u32>>>,
     /// Lanes that were demoted or started as helpers.
     pub helpers: Vec<bool>,
@@ -303,7 +305,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Runs a region; returns the lanes that end in its `yield`, whose values go to the results of `owner`.
+    /// Runs a region; returns the lanes that end in its `yield`, whose values go to the results of
+    /// `owner`.
     fn region(&mut self, r: Region, active: &Mask, owner: Option<Inst>) -> Result<Mask, Fault> {
         let s = self.s;
         let mut live = active.clone();

@@ -11,9 +11,10 @@
 //!     .fold(float!(a, b => a + b)),
 //! ```
 //!
-//! Operand and result patterns are the variants of [`Pat`]. `fold` is the meaning: the function that constant folding, the
-//! interpreter and the tests of the algebraic rules all call. A row has none when the op's meaning is not a function of
-//! constants (memory, control flow, subgroups); the interpreter gives those theirs.
+//! Operand and result patterns are the variants of [`Pat`]. `fold` is the meaning: the function
+//! that constant folding, the interpreter and the tests of the algebraic rules all call. A row has
+//! none when the op's meaning is not a function of constants (memory, control flow, subgroups); the
+//! interpreter gives those theirs.
 
 use crate::attrs::Attrs;
 use crate::types::{Type, mask};
@@ -50,7 +51,8 @@ const FAMILIES: [&[OpInfo]; 9] = [
     control::ROWS,
 ];
 
-/// The op table, indexed by `Op as usize`. Building it checks that each op has one row, in its place.
+/// The op table, indexed by `Op as usize`. Building it checks that each op has one row, in its
+/// place.
 pub static OPS: [OpInfo; Op::COUNT] = {
     let mut table = [float::ROWS[0]; Op::COUNT];
     let (mut family, mut at) = (0, 0);
@@ -118,7 +120,8 @@ impl Op {
         info.props.contains(Props::FLOAT) || info.operands.iter().chain(info.results).any(float)
     }
 
-    /// Makes or takes denormals as numbers, so that flushing modes apply; changes of the sign bit do not.
+    /// Makes or takes denormals as numbers, so that flushing modes apply; changes of the sign bit
+    /// do not.
     #[must_use]
     pub fn may_flush(self) -> bool {
         self.touches_floats() && !matches!(self, Op::FNeg | Op::FAbs)
@@ -143,11 +146,11 @@ pub const fn is_denormal(bits: u8, v: u64) -> bool {
     v & exponent == 0 && v & fraction != 0
 }
 
-/// Evaluates `op` on constants. `args` are operand types and components; the components of each result
-/// are pushed to `out` in order, masked to the result's size.
+/// Evaluates `op` on constants. `args` are operand types and components; the components of each
+/// result are pushed to `out` in order, masked to the result's size.
 ///
-/// Returns false, leaving `out` alone, when the op has no meaning on constants. The operands must be
-/// those of a valid instruction.
+/// Returns false, leaving `out` alone, when the op has no meaning on constants. The operands must
+/// be those of a valid instruction.
 pub fn fold(
     op: Op,
     args: &[(Type, &[u64])],

@@ -31,7 +31,8 @@ pub struct ParseError {
 
 type Result<T> = std::result::Result<T, ParseError>;
 
-/// Reads one shader. The result is well-formed text, not yet a valid shader: see [`crate::validate()`].
+/// Reads one shader. The result is well-formed text, not yet a valid shader: see
+/// [`crate::validate()`].
 ///
 /// # Errors
 /// The first place where the text is not in the printed form.

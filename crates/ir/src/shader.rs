@@ -417,7 +417,8 @@ impl Shader {
         v
     }
 
-    /// Replaces an instruction's results; the old values must no longer be used. The kept values are renumbered.
+    /// Replaces an instruction's results; the old values must no longer be used. The kept values
+    /// are renumbered.
     pub fn set_results(&mut self, inst: Inst, results: &[Value]) {
         self.insts[inst].results = EntityList::from_slice(results, &mut self.pool);
         for (i, &v) in results.iter().enumerate() {
@@ -631,7 +632,8 @@ impl Shader {
         Some((image, out))
     }
 
-    /// Every region in pre-order with its instructions: calls `f` for each instruction, outer before inner.
+    /// Every region in pre-order with its instructions: calls `f` for each instruction, outer
+    /// before inner.
     pub fn walk(&self, mut f: impl FnMut(&Shader, Region, Inst)) {
         self.any(|s, r, i| {
             f(s, r, i);
@@ -677,8 +679,9 @@ impl Shader {
         deepest
     }
 
-    /// Elements from a slot to the end of the declared input or output that it is in: what an offset operand can reach. Clip and cull
-    /// distances have eight; a place that nothing declares is alone.
+    /// Elements from a slot to the end of the declared input or output that it is in: what an
+    /// offset operand can reach. Clip and cull distances have eight; a place that nothing declares
+    /// is alone.
     #[must_use]
     pub fn io_elements(&self, slot: IoSlot, output: bool) -> u32 {
         const DISTANCES: u32 = 8;

@@ -7,7 +7,8 @@
 
 use crate::Shader;
 
-/// Stack that one level of nesting may take, with what is called at the innermost one. Debug builds measured up to 9 KiB.
+/// Stack that one level of nesting may take, with what is called at the innermost one. Debug builds
+/// measured up to 9 KiB.
 const BYTES_PER_LEVEL: usize = 24 << 10;
 /// Nesting that any thread's stack has room for.
 const SHALLOW: usize = 16;
@@ -26,7 +27,8 @@ pub fn for_shader(s: &Shader) -> Stack {
     Stack { bytes: if levels <= SHALLOW { 0 } else { 2 * levels * BYTES_PER_LEVEL } }
 }
 
-/// Calls `f`, a level of a recursion whose depth is not known beforehand, with stack enough for that level.
+/// Calls `f`, a level of a recursion whose depth is not known beforehand, with stack enough for
+/// that level.
 pub fn grow<R>(f: impl FnOnce() -> R) -> R {
     const PIECE: usize = 4 << 20;
     stacker::maybe_grow(SHALLOW * BYTES_PER_LEVEL, PIECE, f)

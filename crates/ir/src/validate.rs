@@ -93,7 +93,8 @@ pub enum Rule {
     Op(&'static str),
 }
 
-/// Deepest nesting of regions that a valid shader has: several for each of SPIR-V's 1,023 nested constructs.
+/// Deepest nesting of regions that a valid shader has: several for each of SPIR-V's 1,023 nested
+/// constructs.
 pub const MAX_DEPTH: u32 = 8192;
 
 /// Checks every rule.
@@ -258,7 +259,8 @@ impl Validator<'_> {
         if results.len() < n || (results.len() > n && !open) {
             return self.fail(inst, Rule::ResultCount { got: results.len(), want: n });
         }
-        // T from the first operand or result that names it; else only the number of components is known.
+        // T from the first operand or result that names it; else only the number of components is
+        // known.
         let all = || info.operands.iter().zip(args).chain(info.results.iter().zip(results));
         let t = all()
             .find(|(p, _)| matches!(p, Pat::T | Pat::F | Pat::I))

@@ -24,7 +24,8 @@ struct Table {
     /// Elements that are stored on every way to where the walk is, as bits.
     stored: u64,
     loads: usize,
-    /// Something else than constants is stored, or an element is read that may not have been stored.
+    /// Something else than constants is stored, or an element is read that may not have been
+    /// stored.
     no: bool,
 }
 
@@ -217,7 +218,8 @@ fn load(s: &mut Shader, i: Inst, t: &Table, out: &mut Vec<Inst>, consts: &mut Co
                 push(s, out, i, Op::Select, none, &[set, b, a], ty)
             }
             Form::Selects(values) => {
-                // From the end: below the first index of each run of equal elements, what stands before it.
+                // From the end: below the first index of each run of equal elements, what stands
+                // before it.
                 let mut v = consts.get(s, ty, values[values.len() - 1]);
                 for k in (1..values.len()).rev().filter(|&k| values[k] != values[k - 1]) {
                     let bound = consts.get(s, Type::B32, k as u64);

@@ -47,8 +47,9 @@ fn region(s: &mut Shader, r: Region, names: &mut Renames, changed: &mut bool) {
                 region(s, b, names, changed);
                 let (ya, yb) = (ends_with(s, a, Op::Yield), ends_with(s, b, Op::Yield));
                 if !ya && !yb {
-                    // Neither arm comes back, and nothing that follows runs: one arm can as well stand after the `if`. The one
-                    // that leaves the loop stays, so that loops end in `continue`.
+                    // Neither arm comes back, and nothing that follows runs: one arm can as well
+                    // stand after the `if`. The one that leaves the loop stays, so that loops end
+                    // in `continue`.
                     *changed = true;
                     let keep_b = ends_with(s, b, Op::Break) && !ends_with(s, a, Op::Break);
                     let out_arm = if keep_b { a } else { b };
@@ -61,7 +62,8 @@ fn region(s: &mut Shader, r: Region, names: &mut Renames, changed: &mut bool) {
                     out.extend(rest);
                     break;
                 } else if ya != yb {
-                    // One way back: what it does can as well stand after the `if`, where its values are visible.
+                    // One way back: what it does can as well stand after the `if`, where its values
+                    // are visible.
                     let arm = if ya { a } else { b };
                     let insts = &s.regions[arm].insts;
                     if insts.len() > 1 || !s.results(i).is_empty() {
@@ -119,8 +121,8 @@ fn region(s: &mut Shader, r: Region, names: &mut Renames, changed: &mut bool) {
 /// Most instructions that run where they would not have, so that two `if`s become one.
 const MAX_SPECULATED: usize = 4;
 
-/// `if a { if b { X } }` as `if a & b { X }`, when nothing but cheap pure code stands beside the inner `if`. Gives the new outer
-/// `if`; what it needs goes to `out`.
+/// `if a { if b { X } }` as `if a & b { X }`, when nothing but cheap pure code stands beside the
+/// inner `if`. Gives the new outer `if`; what it needs goes to `out`.
 fn nested(s: &mut Shader, i: Inst, a: Region, b: Region, out: &mut Vec<Inst>) -> Option<Inst> {
     let empty = |s: &Shader, r: Region| s.regions[r].insts.len() == 1;
     if !s.results(i).is_empty() || !empty(s, b) {
@@ -151,8 +153,8 @@ fn nested(s: &mut Shader, i: Inst, a: Region, b: Region, out: &mut Vec<Inst>) ->
     Some(*inner)
 }
 
-/// Puts the instructions of `inner` in place of their owner. Where `inner` ends in `end`, its operands are the owner's
-/// results; else (a `break` out of an `if`) nothing follows.
+/// Puts the instructions of `inner` in place of their owner. Where `inner` ends in `end`, its
+/// operands are the owner's results; else (a `break` out of an `if`) nothing follows.
 fn splice(
     s: &mut Shader,
     owner: Inst,

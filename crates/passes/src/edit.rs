@@ -59,7 +59,8 @@ impl Renames {
     }
 }
 
-/// Constants by bit size and value. New ones are put at the head of the root region by [`Consts::finish`].
+/// Constants by bit size and value. New ones are put at the head of the root region by
+/// [`Consts::finish`].
 #[derive(Default)]
 pub struct Consts {
     /// New constants at the start of the root region, which `known` does not hold yet.

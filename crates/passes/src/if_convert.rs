@@ -136,7 +136,8 @@ fn select(s: &mut Shader, i: Inst, [c, x, y]: [Value; 3], result: Value, out: &m
     out.push(sel);
 }
 
-/// Takes the only `if` in an arm out of it where the other arm is free, and so is one of that `if`'s: it then goes there in the lanes of both.
+/// Takes the only `if` in an arm out of it where the other arm is free, and so is one of that
+/// `if`'s: it then goes there in the lanes of both.
 fn merge(s: &mut Shader, i: Inst, uniformity: &Uniformity, out: &mut Vec<Inst>) -> bool {
     let Attrs::If(a, b) = s.insts[i].attrs else { return false };
     let free = |s: &Shader, r: Region| matches!(cost(s, r, uniformity), Some((0, _)));

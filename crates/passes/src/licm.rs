@@ -75,8 +75,8 @@ impl Licm {
         s.regions[r].insts = out;
     }
 
-    /// Moves what can move from region `r` of the loop with this body to `out`. `surely`: every invocation that enters the loop
-    /// comes here at least once.
+    /// Moves what can move from region `r` of the loop with this body to `out`. `surely`: every
+    /// invocation that enters the loop comes here at least once.
     fn hoist(
         &mut self,
         s: &mut Shader,
@@ -125,7 +125,8 @@ fn leaves(s: &Shader, r: Region) -> bool {
 fn movable(s: &Shader, i: Inst, writes: &Writes, surely: bool) -> bool {
     let d = &s.insts[i];
     if let Some((p, false)) = place(s, i) {
-        // A load from a buffer is checked against its bounds and may run even where the loop would not have.
+        // A load from a buffer is checked against its bounds and may run even where the loop would
+        // not have.
         let safe = surely || d.op == Op::LoadBuffer;
         let constant = d.op == Op::LoadBuffer && p.access.contains(Access::CONST);
         return safe

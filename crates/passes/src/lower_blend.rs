@@ -106,7 +106,8 @@ impl Default for Location {
 pub struct Blend {
     /// By location.
     pub locations: [Location; TARGETS],
-    /// A logical operation instead: bit `s + 2 d` of the truth table is the result of source bit s and destination bit d.
+    /// A logical operation instead: bit `s + 2 d` of the truth table is the result of source bit s
+    /// and destination bit d.
     pub logic: Option<u8>,
     /// The alpha of location 0 takes samples away.
     pub alpha_to_coverage: bool,

@@ -17,8 +17,9 @@
 use crate::rewrite::{self, Emit, Lowering, Step};
 use tepui_ir::{Inst, Op, Shader, Type, Value};
 
-/// IR as a nested expression: `ir!(e, (IAdd (IShl a 3u32) b))`. Leaves are values, integer constants of their Rust type, and Rust
-/// expressions in braces; `(if c a b)` is a select, `(fn f a b)` what `f(e, a, b)` gives.
+/// IR as a nested expression: `ir!(e, (IAdd (IShl a 3u32) b))`. Leaves are values, integer
+/// constants of their Rust type, and Rust expressions in braces; `(if c a b)` is a select, `(fn f a
+/// b)` what `f(e, a, b)` gives.
 macro_rules! ir {
     ($e:ident, (if $c:tt $a:tt $b:tt)) => {{
         let (c, a, b) = (ir!($e, $c), ir!($e, $a), ir!($e, $b));
@@ -231,7 +232,8 @@ fn with_sign(e: &mut Emit, a: Value, sign: Value) -> Value {
     ir!(e, (fn join lo (IOr hi sign)))
 }
 
-/// Shifts right; what is lost leaves a one in the lowest bit, so that rounding knows of it. 0 <= n <= 63.
+/// Shifts right; what is lost leaves a one in the lowest bit, so that rounding knows of it. 0 <= n
+/// <= 63.
 fn shift_jam(e: &mut Emit, a: Value, n: Value) -> Value {
     let x = ir!(e, (UShr a n));
     ir!(e, (IOr x (fn bit64 (INe (IShl x n) a))))
@@ -251,15 +253,16 @@ fn unpack(e: &mut Emit, a: Value) -> Num {
     Num { exp: ir!(e, (SMax field 1u32)), sig }
 }
 
-/// The same with the highest bit of `sig` set unless the number is zero: `sig` * 2^(`exp` - bias - 63).
+/// The same with the highest bit of `sig` set unless the number is zero: `sig` * 2^(`exp` - bias -
+/// 63).
 fn unpack_normal(e: &mut Emit, a: Value) -> Num {
     let Num { exp, sig } = unpack(e, a);
     let n = ir!(e, (ISub 63u32 (UFindMsb sig)));
     Num { exp: ir!(e, (ISub (IAdd exp 11u32) n)), sig: ir!(e, (IShl sig n)) }
 }
 
-/// The number nearest to `sig` * 2^(`exp` - bias - 62), where the highest bit set of `sig` is bit 62 or none is: ten bits are rounded away.
-/// The sign is bit 31.
+/// The number nearest to `sig` * 2^(`exp` - bias - 62), where the highest bit set of `sig` is bit
+/// 62 or none is: ten bits are rounded away. The sign is bit 31.
 fn round(e: &mut Emit, sign: Value, exp: Value, sig: Value) -> Value {
     // Denormals have the exponent of the smallest normal number and as few bits as that leaves.
     let under = ir!(e, (SMin (SMax (ISub 1u32 exp) 0u32) 63u32));

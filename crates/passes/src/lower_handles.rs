@@ -84,7 +84,8 @@ impl Parts for Handles {
             && self.chosen(e.s, r)
         {
             let parts = match op {
-                // A null pointer: nothing is accessed through it. The constant may be a number elsewhere.
+                // A null pointer: nothing is accessed through it. The constant may be a number
+                // elsewhere.
                 Op::Const | Op::Undef => {
                     let parts = [e.konst(Type::B64, 0), e.u32(0)];
                     self.parts.insert(r, parts);

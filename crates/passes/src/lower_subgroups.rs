@@ -205,7 +205,8 @@ impl Pass {
     }
 }
 
-/// The lanes whose values a lane combines, as a mask: all, those of its cluster, or those before it.
+/// The lanes whose values a lane combines, as a mask: all, those of its cluster, or those before
+/// it.
 fn peers(e: &mut Emit, op: Op, r: Reduce, own: Value) -> Option<Value> {
     let (one, ones) = (e.u32(1), e.u32(u32::MAX));
     match op {
@@ -251,7 +252,8 @@ fn truth(e: &mut Emit, op: Op, r: Reduce, c: Value) -> Value {
     if all { none } else { e.op(Op::INot, &[none]) }
 }
 
-/// Reductions of a cluster from reductions of more lanes, one for each cluster in them: those outside bring the identity.
+/// Reductions of a cluster from reductions of more lanes, one for each cluster in them: those
+/// outside bring the identity.
 fn masked(e: &mut Emit, r: Reduce, v: Value, quads: bool) -> Value {
     let ty = e.ty(v);
     let (_, identity) = tepui_ir::interp::operator(r.op, ty);

@@ -81,7 +81,8 @@ const IDEMPOTENT: &[&str] = &["split", "promote", "simplify", "dce"];
 /// Passes to which the removal of what is unused gives nothing to do.
 const INDEPENDENT_OF_DCE: &[&str] = &["promote", "simplify", "scalarise"];
 
-/// Runs passes over one shader. A pass that has nothing left to do, as far as is known, does not look again.
+/// Runs passes over one shader. A pass that has nothing left to do, as far as is known, does not
+/// look again.
 pub struct Pipeline<'a> {
     /// Lanes of a sub-group; `None` when the target has sub-groups of several sizes.
     lanes: Option<u32>,
@@ -92,7 +93,8 @@ pub struct Pipeline<'a> {
 }
 
 impl<'a> Pipeline<'a> {
-    /// A pipeline that has seen nothing yet, for a target with sub-groups of `lanes` lanes, or of several sizes.
+    /// A pipeline that has seen nothing yet, for a target with sub-groups of `lanes` lanes, or of
+    /// several sizes.
     pub fn new(
         lanes: Option<u32>,
         after: &'a mut dyn FnMut(&'static str, &Shader),
@@ -100,7 +102,8 @@ impl<'a> Pipeline<'a> {
         Pipeline { lanes, after, quiet: [false; PASSES.len()] }
     }
 
-    /// Runs one of [`PASSES`] unless that would change nothing; returns whether it changed something.
+    /// Runs one of [`PASSES`] unless that would change nothing; returns whether it changed
+    /// something.
     ///
     /// # Panics
     /// In debug builds, when the pass leaves an invalid shader.

@@ -154,7 +154,8 @@ impl Pass {
             }
         }
         let mut all: Vec<_> = pairs.into_iter().filter(|(_, list)| list.len() > 1).collect();
-        // Most users first; in the order of the values, so that the result does not depend on hashes.
+        // Most users first; in the order of the values, so that the result does not depend on
+        // hashes.
         all.sort_by_key(|(pair, list)| (std::cmp::Reverse(list.len()), *pair));
         let mut any = false;
         for ((a, b), list) in all {

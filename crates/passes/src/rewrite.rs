@@ -16,8 +16,8 @@ pub enum Step {
 
 /// A lowering.
 pub trait Lowering {
-    /// Whether the lowering may do something with an instruction; it is asked about no other, and does not run when there
-    /// is none.
+    /// Whether the lowering may do something with an instruction; it is asked about no other, and
+    /// does not run when there is none.
     fn wants(&self, _s: &Shader, _i: Inst) -> bool {
         true
     }
@@ -25,7 +25,8 @@ pub trait Lowering {
     /// Looks at an instruction that is wanted, whose regions have not been walked yet.
     fn inst(&mut self, e: &mut Emit, i: Inst) -> Step;
 
-    /// Called when the regions of an instruction that stays have been walked, before what follows it.
+    /// Called when the regions of an instruction that stays have been walked, before what follows
+    /// it.
     fn after(&mut self, _e: &mut Emit, _i: Inst) {}
 
     /// Called at the start of each region.
@@ -275,8 +276,8 @@ impl<'a> Emit<'a> {
         (r, vals)
     }
 
-    /// A loop that carries `init`: `test` gives the condition to go on, `body` the next values; the results are the carried values
-    /// when it ends.
+    /// A loop that carries `init`: `test` gives the condition to go on, `body` the next values; the
+    /// results are the carried values when it ends.
     pub fn while_(
         &mut self,
         init: &[Value],

@@ -14,11 +14,13 @@ use tepui_ir::{InstFlags, Op, Props, Shader, Value};
 pub enum When {
     /// Always, bit for bit.
     Always,
-    /// Unless NaNs, infinities or the sign of zero must be preserved ([`InstFlags::STRICT`]) or the instruction is exact.
+    /// Unless NaNs, infinities or the sign of zero must be preserved ([`InstFlags::STRICT`]) or the
+    /// instruction is exact.
     Loose,
     /// Unless the instruction is exact or strict: rounding and special values may differ.
     Inexact,
-    /// Unless the instruction is exact ([`InstFlags::EXACT`]): two roundings become one. Not on 64 bits, where that costs more in software.
+    /// Unless the instruction is exact ([`InstFlags::EXACT`]): two roundings become one. Not on 64
+    /// bits, where that costs more in software.
     Contract,
 }
 
@@ -263,7 +265,8 @@ fn expr(words: &mut std::iter::Peekable<std::vec::IntoIter<String>>) -> Expr {
 /// Parses a pattern or a replacement.
 ///
 /// # Panics
-/// On an unknown op or number: the table above is the only source of patterns, and is parsed by a test.
+/// On an unknown op or number: the table above is the only source of patterns, and is parsed by a
+/// test.
 #[must_use]
 pub fn parse(text: &str) -> Expr {
     let spaced = text.replace('(', " ( ").replace(')', " ) ");

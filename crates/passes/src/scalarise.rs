@@ -199,8 +199,8 @@ impl Scalarise {
     }
 }
 
-/// Element-wise arithmetic, and what works on each component alone though its meaning is not a fold. A shuffle keeps its vector:
-/// what finds the lane is done once for all of it.
+/// Element-wise arithmetic, and what works on each component alone though its meaning is not a
+/// fold. A shuffle keeps its vector: what finds the lane is done once for all of it.
 fn per_component(op: Op) -> bool {
     op.is_elementwise()
         || matches!(op, Op::DdxFine | Op::DdyFine | Op::DdxCoarse | Op::DdyCoarse)

@@ -34,7 +34,8 @@ pub fn run(s: &mut Shader) -> bool {
 struct Simplify {
     consts: Consts,
     names: Renames,
-    /// Instructions in sight by the hash of what they compute. Two that differ and share a hash: the first stays.
+    /// Instructions in sight by the hash of what they compute. Two that differ and share a hash:
+    /// the first stays.
     table: FxHashMap<u64, Inst>,
     /// Hashes entered, to leave with their region.
     undo: Vec<u64>,
@@ -413,7 +414,8 @@ fn same(s: &Shader, a: Inst, b: Inst) -> bool {
         && s.ty(s.result(a)) == s.ty(s.result(b))
 }
 
-/// Where denormals must be flushed, an instruction that flushes may only become what flushes as well.
+/// Where denormals must be flushed, an instruction that flushes may only become what flushes as
+/// well.
 fn still_flushes(s: &Shader, i: Inst, to: &Expr, binds: &[Option<Value>; 4]) -> bool {
     let mode = s.info.float_controls(s.ty(s.result(i)).bits());
     if !mode.is_some_and(|c| c.denorm_flush) || !s.insts[i].op.may_flush() {

@@ -191,7 +191,8 @@ fn count(e: &mut Emit, op: Op, cluster: u32, lanes: u32, size: Option<u32>) -> O
         // One instruction of most machines.
         Op::Reduce if cluster >= 32 || cluster == 4 => None,
         Op::Reduce => {
-            // The field of a cluster in the first word of the ballot: sub-groups of more lanes have more words.
+            // The field of a cluster in the first word of the ballot: sub-groups of more lanes have
+            // more words.
             if size.is_none_or(|size| size > 32) {
                 return None;
             }
@@ -270,8 +271,8 @@ fn alike(
     }
 }
 
-/// A reduction whose lanes are all there: by halves of the cluster, each with its neighbour. Left alone is what machines have
-/// an instruction for: whole sub-groups and quads.
+/// A reduction whose lanes are all there: by halves of the cluster, each with its neighbour. Left
+/// alone is what machines have an instruction for: whole sub-groups and quads.
 fn whole(e: &mut Emit, op: Op, r: Reduce, cluster: u32, v: Value, lanes: u32) -> Option<Value> {
     if op != Op::Reduce || !e.ty(v).is_scalar() {
         return None;

@@ -97,7 +97,8 @@ impl Pass {
         self.terms.inner(s, v, r).filter(|&d| part(s.insts[d].op))
     }
 
-    /// The terms of an instruction's result, and how many instructions that are not the same for all they take now.
+    /// The terms of an instruction's result, and how many instructions that are not the same for
+    /// all they take now.
     fn terms(&self, s: &Shader, root: Inst, r: Region) -> (Vec<Term>, usize) {
         let (mut out, mut cost) = (Vec::new(), 0);
         let mut todo = vec![(Part::Inst(root), false)];
@@ -192,8 +193,8 @@ impl Pass {
         out
     }
 
-    /// The factor that is best multiplied once, and the instructions that spares. Of products of two that have it, one becomes a value that
-    /// the sum of the others begins with.
+    /// The factor that is best multiplied once, and the instructions that spares. Of products of
+    /// two that have it, one becomes a value that the sum of the others begins with.
     fn shared(&self, products: &[Vec<Value>]) -> Option<(Value, usize)> {
         let mut best: Option<(Value, usize)> = None;
         for &x in products.iter().filter(|f| f.len() > 2).flatten() {

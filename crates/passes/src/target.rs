@@ -78,7 +78,8 @@ fn f64_op(s: &Shader) -> Option<Unsupported> {
     found
 }
 
-/// Brings an optimised shader into a target's form. Images and textures are the back end's to lower before.
+/// Brings an optimised shader into a target's form. Images and textures are the back end's to lower
+/// before.
 ///
 /// # Errors
 /// When the target cannot run the shader; it is lowered as far as that is possible.

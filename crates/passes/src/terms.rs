@@ -34,7 +34,8 @@ impl Terms {
         t
     }
 
-    /// The instruction in region `r` that makes a value for one user alone, if its rounding may change.
+    /// The instruction in region `r` that makes a value for one user alone, if its rounding may
+    /// change.
     pub fn inner(&self, s: &Shader, v: Value, r: Region) -> Option<Inst> {
         let d = s.def_inst(v)?;
         (self.uses[v] == 1 && self.home[d].expand() == Some(r) && loose(s, d)).then_some(d)

@@ -80,7 +80,8 @@ pub fn is_uniform_builtin(b: Builtin) -> bool {
     )
 }
 
-/// Whether a load reads a uniform buffer or push constants at a place that the shader declares: that can be read even where no thread would.
+/// Whether a load reads a uniform buffer or push constants at a place that the shader declares:
+/// that can be read even where no thread would.
 #[must_use]
 pub fn is_always_there(s: &Shader, i: Inst) -> bool {
     let constant = |v: Value| s.as_const(v).is_some();

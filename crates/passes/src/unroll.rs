@@ -14,7 +14,8 @@ use tepui_ir::cranelift_entity::EntityRef;
 use tepui_ir::op::fold;
 use tepui_ir::{Attrs, Inst, Op, Region, Shader, Value, ValueDef};
 
-/// Limits of what is unrolled. Instructions are those of all iterations together, without those that become known.
+/// Limits of what is unrolled. Instructions are those of all iterations together, without those
+/// that become known.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Most iterations.
@@ -113,7 +114,8 @@ struct Unroll {
 }
 
 impl Unroll {
-    /// Returns whether anything was unrolled. A loop around an unrolled one waits until that is cleaned up.
+    /// Returns whether anything was unrolled. A loop around an unrolled one waits until that is
+    /// cleaned up.
     fn region(&mut self, s: &mut Shader, r: Region) -> bool {
         let insts = std::mem::take(&mut s.regions[r].insts);
         let mut out: Vec<Inst> = Vec::with_capacity(insts.len());
@@ -142,7 +144,8 @@ impl Unroll {
             for (old, new) in map {
                 names.set(old, new);
             }
-            // A loop's results are visible in its own region and below, and the rest of the tree may be taken apart just now.
+            // A loop's results are visible in its own region and below, and the rest of the tree
+            // may be taken apart just now.
             rewrite(s, r, &names);
         }
         changed
@@ -191,7 +194,8 @@ impl Unroll {
         }
     }
 
-    /// For each variable, whether one of its indices depends on more than constants and the parameters of counted loops.
+    /// For each variable, whether one of its indices depends on more than constants and the
+    /// parameters of counted loops.
     fn unknown_indices(&self, s: &Shader) -> Vec<bool> {
         let mut unknown = vec![false; s.vars.len()];
         s.walk(|s, _, i| {
@@ -286,8 +290,8 @@ fn size(s: &Shader, r: Region) -> usize {
         .sum()
 }
 
-/// The `if` at the top of the body that holds the loop's only `break`, as an arm that does nothing else;
-/// the body itself must end in the only `continue`.
+/// The `if` at the top of the body that holds the loop's only `break`, as an arm that does nothing
+/// else; the body itself must end in the only `continue`.
 fn only_exit(s: &Shader, body: Region) -> Option<Inst> {
     let (&last, insts) = s.regions[body].insts.split_last()?;
     if s.insts[last].op != Op::Continue {

@@ -29,7 +29,8 @@ pub(crate) fn run(s: &mut Shader, parts: &mut impl Parts) -> bool {
     rewrite::run(s, &mut Split { parts, ifs: Vec::new(), loops: Vec::new() })
 }
 
-/// An instruction that moves its first operand between lanes, repeated for each part of that operand.
+/// An instruction that moves its first operand between lanes, repeated for each part of that
+/// operand.
 pub(crate) fn each<const N: usize>(e: &mut Emit, i: Inst, parts: [Value; N]) -> [Value; N] {
     let (op, attrs) = (e.s.insts[i].op, e.s.insts[i].attrs);
     let mut args = e.s.args(i).to_vec();

@@ -72,7 +72,8 @@ struct Groups {
 impl Groups {
     fn new(s: &Shader, insts: &[Inst]) -> Groups {
         let mut g = Groups { members: Vec::new(), of: Vec::with_capacity(insts.len()) };
-        // Groups that more may join. One kind of store only is open at a time, as stores of others are writes between them.
+        // Groups that more may join. One kind of store only is open at a time, as stores of others
+        // are writes between them.
         let mut loads: FxHashMap<Key, usize> = FxHashMap::default();
         let mut stores: Option<(Key, usize)> = None;
         for (at, &i) in insts.iter().enumerate() {

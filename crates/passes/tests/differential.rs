@@ -51,8 +51,9 @@ fn each_pass_keeps_the_meaning() {
             350..500,
             &[CLEAN, &["scalarise", "simplify", "control", "dce"]].concat(),
         );
-        // The programs have neither inputs nor textures, nor floats whose roundings may change, and all of them store: these have
-        // filetests, and the corpus. 64-bit floats have a test below; float atomics and handles that are chosen have tests of a back end.
+        // The programs have neither inputs nor textures, nor floats whose roundings may change, and
+        // all of them store: these have filetests, and the corpus. 64-bit floats have a test below;
+        // float atomics and handles that are chosen have tests of a back end.
         let idle = [
             "invariance",
             "constant_loads",
@@ -143,7 +144,8 @@ proptest! {
     }
 }
 
-/// A shader of 16 invocations, each of which stores the element of a table that its number names, the last one for larger numbers.
+/// A shader of 16 invocations, each of which stores the element of a table that its number names,
+/// the last one for larger numbers.
 fn table(values: &[u32], bits: u32) -> String {
     let mut body = String::new();
     let mut next = 0;

@@ -44,8 +44,8 @@ fn same<I: PartialEq>(f: &Function<I>, a: Ins, b: Ins) -> bool {
         && f.dsts(a).iter().zip(f.dsts(b)).all(|(&x, &y)| f.vals[x] == f.vals[y])
 }
 
-/// Runs the pass. `wanted` says which of the target's instructions are shared: pure ones, and loads of memory that nothing
-/// writes.
+/// Runs the pass. `wanted` says which of the target's instructions are shared: pure ones, and loads
+/// of memory that nothing writes.
 pub fn run<T: Target>(f: &mut Function<T::Inst>, wanted: impl Fn(&Function<T::Inst>, Ins) -> bool) {
     let mut table: FxHashMap<u64, Ins> = FxHashMap::default();
     // What to restore when a scope ends: key, and what stood there.

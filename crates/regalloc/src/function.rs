@@ -1,12 +1,13 @@
 //! The machine IR: SSA over a target's instructions.
 //!
-//! An instruction is the target's own with [`UNASSIGNED`] for each register that allocation chooses. Its SSA values stand beside
-//! it: results in `dsts`, sources in `srcs`, each in the order of its operands. Phis, vectors of consecutive registers and
-//! structured control flow are [`Op`]s of their own.
+//! An instruction is the target's own with [`UNASSIGNED`] for each register that allocation
+//! chooses. Its SSA values stand beside it: results in `dsts`, sources in `srcs`, each in the order
+//! of its operands. Phis, vectors of consecutive registers and structured control flow are [`Op`]s
+//! of their own.
 //!
-//! Blocks are in layout order: an `if` is followed by its then blocks, its else blocks and the block where both join; a loop's
-//! blocks are contiguous. There are no critical edges: a block with several successors ends in [`Ctl::If`], and then and else
-//! have blocks of their own.
+//! Blocks are in layout order: an `if` is followed by its then blocks, its else blocks and the
+//! block where both join; a loop's blocks are contiguous. There are no critical edges: a block with
+//! several successors ends in [`Ctl::If`], and then and else have blocks of their own.
 
 use crate::target::{Effect, Target};
 use cranelift_entity::{EntityList, ListPool, PrimaryMap, entity_impl};
@@ -98,7 +99,8 @@ pub struct Instr<I> {
 /// A block.
 #[derive(Clone, Debug, Default)]
 pub struct BlockData {
-    /// Instructions: phis, then [`Ctl::Else`] or [`Ctl::EndIf`], then others; another `Ctl` only at the end.
+    /// Instructions: phis, then [`Ctl::Else`] or [`Ctl::EndIf`], then others; another `Ctl` only at
+    /// the end.
     pub insts: Vec<Ins>,
     /// Blocks that go here, in the order of the phis' sources.
     pub preds: Vec<Block>,

@@ -20,7 +20,8 @@ use std::collections::BinaryHeap;
 /// Below this register pressure a block is not rescheduled.
 pub const MIN_PRESSURE: u32 = 16;
 
-/// Runs the pass on blocks with more than `few` units alive at once; more than `limit` cost threads. Returns whether anything moved.
+/// Runs the pass on blocks with more than `few` units alive at once; more than `limit` cost
+/// threads. Returns whether anything moved.
 pub fn run<T: Target>(f: &mut Function<T::Inst>, live: &Liveness, few: u32, limit: u32) -> bool {
     let mut places = SecondaryMap::with_capacity(f.vals.len());
     let mut set = LiveSet::new(f);
@@ -109,7 +110,8 @@ struct Ready<'a, T: Target> {
     after: Vec<u32>,
     /// Units that it begins to need, less those that it frees.
     cost: Vec<i32>,
-    /// Costs, negative, and positions; what stood last stays last where nothing is gained. Costs fall: the higher ones are void.
+    /// Costs, negative, and positions; what stood last stays last where nothing is gained. Costs
+    /// fall: the higher ones are void.
     heap: BinaryHeap<(i32, u32)>,
 }
 

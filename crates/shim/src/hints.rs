@@ -1,4 +1,5 @@
-//! Which descriptors may belong to the virtual device: a table that lets calls on all others pass after one load.
+//! Which descriptors may belong to the virtual device: a table that lets calls on all others pass
+//! after one load.
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -12,7 +13,8 @@ pub fn hint(fd: c_int, ours: bool) {
     }
 }
 
-/// Whether a descriptor may belong to the virtual device; `None` if the table does not reach so far.
+/// Whether a descriptor may belong to the virtual device; `None` if the table does not reach so
+/// far.
 #[inline]
 pub fn of(fd: usize) -> Option<bool> {
     HINTS.get(fd).map(|hint| hint.load(Ordering::Relaxed) != 0)

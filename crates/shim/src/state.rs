@@ -48,8 +48,8 @@ static STATE: AtomicPtr<State> = AtomicPtr::new(std::ptr::null_mut());
 static OWNER: AtomicI32 = AtomicI32::new(0);
 
 thread_local! {
-    /// Whether this thread is making the state. What it calls on the way, be it in the standard library or in a crate,
-    /// may open files, and those calls come to this library first.
+    /// Whether this thread is making the state. What it calls on the way, be it in the standard
+    /// library or in a crate, may open files, and those calls come to this library first.
     static MAKING: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -95,8 +95,8 @@ fn own_pid() -> c_int {
     rustix::process::getpid().as_raw_nonzero().get()
 }
 
-/// The state of this process, or `None` if the library does nothing in it, or if this thread is making the state: calls
-/// from there are meant for libc.
+/// The state of this process, or `None` if the library does nothing in it, or if this thread is
+/// making the state: calls from there are meant for libc.
 pub fn state() -> Option<&'static State> {
     let owner = OWNER.load(Ordering::Acquire);
     if owner == 0 || owner != own_pid() {

@@ -13,7 +13,8 @@ use crate::translate::{Cx, Frame, Val};
 use rspirv::spirv::Op as S;
 use tepui_ir::{Attrs, Op, Region, Type, Value, Var, stack};
 
-/// Deepest nesting of regions. SPIR-V allows 1,023 nested constructs, and a loop takes up to three regions.
+/// Deepest nesting of regions. SPIR-V allows 1,023 nested constructs, and a loop takes up to three
+/// regions.
 /// source: SPIR-V specification, 2.17 Universal Limits
 const MAX_DEPTH: usize = 4096;
 /// From this depth on, a merge block with one predecessor is no longer placed into the branch that
@@ -169,8 +170,9 @@ impl Cx<'_> {
         r
     }
 
-    /// Where translation goes on behind a construct: at block `to` in the same region when nothing but falling off its end
-    /// leads there. Jumps that crossed the construct are sent on first; then everything is translated already.
+    /// Where translation goes on behind a construct: at block `to` in the same region when nothing
+    /// but falling off its end leads there. Jumps that crossed the construct are sent on first;
+    /// then everything is translated already.
     fn follow(&mut self, left: ScopeExit, to: Id) -> Result<Option<Id>> {
         if left.pending.is_empty() {
             return Ok(left.reached.then_some(to));
@@ -381,7 +383,8 @@ impl Cx<'_> {
         }
     }
 
-    /// Translates a block from instruction `first` on. Returns the block that follows in the same region.
+    /// Translates a block from instruction `first` on. Returns the block that follows in the same
+    /// region.
     fn block_from(&mut self, b: Id, block: &Block, first: u32) -> Result<Option<Id>> {
         let m = self.m;
         for n in first..block.term {
@@ -441,13 +444,15 @@ impl Cx<'_> {
         }
     }
 
-    /// Whether the merge block of a selection needs a scope: it is reached from more than one place.
+    /// Whether the merge block of a selection needs a scope: it is reached from more than one
+    /// place.
     fn needs_scope(&self, merge: Id) -> bool {
         self.scope_of(Target::Block(merge)).is_none()
             && (self.preds(merge) > 1 || (self.preds(merge) == 1 && self.depth > FLAT_DEPTH))
     }
 
-    /// Whether a selection's target is reached from inside of its other side, too: both ways go on there, in front of the merge block.
+    /// Whether a selection's target is reached from inside of its other side, too: both ways go on
+    /// there, in front of the merge block.
     fn is_join(&self, to: Id) -> bool {
         let header =
             self.find_block(to).is_some_and(|b| matches!(b.merge, Some(Merge::Loop { .. })));
@@ -587,7 +592,8 @@ impl Cx<'_> {
         if groups.len() <= 12 {
             self.groups(&labels, &conds, &groups)?;
         } else {
-            // Side by side: the selector matches one of them only. Deep nesting is worse than the tests.
+            // Side by side: the selector matches one of them only. Deep nesting is worse than the
+            // tests.
             for g in &groups {
                 let c = self.group_cond(&conds, g)?;
                 let then = self.nested(|cx| cx.group(&labels, &conds, g, g.len() - 1))?;

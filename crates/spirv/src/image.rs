@@ -188,7 +188,8 @@ impl Cx<'_> {
         }
     }
 
-    /// Emits a read of a texel of type `t`. Its result is the texel, or a structure of the residency code and the texel.
+    /// Emits a read of a texel of type `t`. Its result is the texel, or a structure of the
+    /// residency code and the texel.
     fn texel(&mut self, i: Inst, op: Op, mut image: Image, args: &[Value], t: Type) -> Result<Val> {
         if without_residency(i.op).is_none() {
             let v = self.with_attrs(op, Attrs::Image(image), args, t);
@@ -317,7 +318,8 @@ impl Cx<'_> {
                     return self.invalid("operand 0 is not a tile image");
                 };
                 if self.m.ops(&i).len() > 1 {
-                    // A program that names its own sample runs for each, and finds that sample in the tile.
+                    // A program that names its own sample runs for each, and finds that sample in
+                    // the tile.
                     let sample = self.arg_ssa(1)?;
                     let own = Attrs::Builtin(tepui_ir::Builtin::SampleId);
                     let is_own = |d| self.s.insts[d].attrs == own;

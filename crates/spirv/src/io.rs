@@ -494,7 +494,8 @@ impl Cx<'_> {
         }
     }
 
-    /// `SubgroupEqMask` and its relatives, from the lane's number: sub-groups have at most 32 lanes.
+    /// `SubgroupEqMask` and its relatives, from the lane's number: sub-groups have at most 32
+    /// lanes.
     fn lane_mask(&mut self, which: B) -> Result<Value> {
         let lane = self.builtin(Builtin::SubgroupInvocationId, Type::B32);
         let (one, zero, all) = (self.u32(1), self.u32(0), self.u32(u32::MAX));

@@ -55,7 +55,8 @@ pub struct Options {
 /// Translates one entry point.
 ///
 /// # Errors
-/// When the module is not valid, or needs something that is not supported: with the instruction and its word offset.
+/// When the module is not valid, or needs something that is not supported: with the instruction and
+/// its word offset.
 ///
 /// ```
 /// let wgsl = "@compute @workgroup_size(8) fn main() {}";

@@ -197,7 +197,8 @@ impl Cx<'_> {
         if self.shared.is_empty() {
             return Ok(());
         }
-        // Zero-initialised workgroup variables: the invocations clear all of the memory word by word together.
+        // Zero-initialised workgroup variables: the invocations clear all of the memory word by
+        // word together.
         let size = self.s.info.shared_bytes.next_multiple_of(4);
         self.s.info.shared_bytes = size;
         let [x, y, z] = self.s.info.workgroup_size;

@@ -11,8 +11,8 @@ use std::sync::LazyLock;
 /// A result id.
 pub(crate) type Id = u32;
 
-/// Hashes a 32-bit id by multiplication: ids are small and dense, and come from no attacker that gains by collisions
-/// (the bound on work is the number of instructions).
+/// Hashes a 32-bit id by multiplication: ids are small and dense, and come from no attacker that
+/// gains by collisions (the bound on work is the number of instructions).
 #[derive(Default, Clone, Copy)]
 pub(crate) struct IdHasher(u64);
 
@@ -88,7 +88,8 @@ pub(crate) enum Merge {
 /// A basic block.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
-    /// Instructions between label and terminator (merge included), as indices into [`Module::insts`].
+    /// Instructions between label and terminator (merge included), as indices into
+    /// [`Module::insts`].
     pub first: u32,
     pub term: u32,
     pub merge: Option<Merge>,
@@ -111,8 +112,8 @@ pub(crate) struct Module<'a> {
     pub insts: Vec<Inst>,
     pub ext_sets: IdMap<String>,
     pub decor: Decors,
-    /// `OpName` and `OpMemberName` of what has one that is not empty, as indices into [`Module::insts`], in the order of
-    /// what they name.
+    /// `OpName` and `OpMemberName` of what has one that is not empty, as indices into
+    /// [`Module::insts`], in the order of what they name.
     names: Vec<(Target, u32)>,
     pub strings: IdMap<String>,
     pub entry_points: Vec<Inst>,

@@ -83,7 +83,8 @@ pub(crate) struct Cx<'a> {
     /// Region in which a value was defined.
     home: SecondaryMap<Value, Region>,
     open: SecondaryMap<Region, bool>,
-    /// Values used outside their region, through a variable that is stored right after the definition.
+    /// Values used outside their region, through a variable that is stored right after the
+    /// definition.
     demoted: SmallMap<Value32, Var>,
     pub flags: InstFlags,
     /// The float controls of execution modes, for 16, 32 and 64 bits.
@@ -321,7 +322,8 @@ impl Cx<'_> {
         }
     }
 
-    /// Binds the result of the current instruction, checking that an SSA result has the declared type.
+    /// Binds the result of the current instruction, checking that an SSA result has the declared
+    /// type.
     pub fn bind(&mut self, val: Val) -> Result<()> {
         let i = self.at;
         if let Val::Ssa(v) = &val {
@@ -572,8 +574,9 @@ pub(crate) fn float_size(bits: u8) -> Option<usize> {
     [16, 32, 64].iter().position(|&b| b == bits)
 }
 
-/// What an `FPFastMathMode` mask leaves to be kept: without leave to ignore NaNs, infinities and the sign of zero they are
-/// preserved; without leave to contract and reassociate the instruction stays as it is.
+/// What an `FPFastMathMode` mask leaves to be kept: without leave to ignore NaNs, infinities and
+/// the sign of zero they are preserved; without leave to contract and reassociate the instruction
+/// stays as it is.
 pub(crate) fn fast_math_flags(mask: u32) -> InstFlags {
     const NOT_NAN_INF_NSZ: u32 = 0b111;
     const FAST: u32 = 1 << 4; // the old bit that means everything

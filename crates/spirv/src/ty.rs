@@ -199,7 +199,8 @@ impl Cx<'_> {
                 leaves = 0;
                 for n in 0..m.ops(i).len() {
                     let id = op(n)?;
-                    // A member may be a pointer that is only forward-declared; anything else must exist.
+                    // A member may be a pointer that is only forward-declared; anything else must
+                    // exist.
                     let (d, l) = match self.types.map.get(&id) {
                         Some((_, d, l, _)) => (d + 1, *l),
                         None if self.forward.contains(&id) => (1, 1),
@@ -300,8 +301,8 @@ impl Cx<'_> {
     }
 }
 
-/// Size and alignment in bytes of a value in memory. Explicit decorations win; without them (workgroup memory) the
-/// layout is the natural one, every component aligned to its own size.
+/// Size and alignment in bytes of a value in memory. Explicit decorations win; without them
+/// (workgroup memory) the layout is the natural one, every component aligned to its own size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Layout {
     pub size: u32,

@@ -12,7 +12,8 @@ const SOURCE: &str = "
       d[3] = f32(u32(d[0]) + 1u);
     }";
 
-/// The module with instructions put before its first `OpExecutionMode`; `%main` stands for the entry point's id.
+/// The module with instructions put before its first `OpExecutionMode`; `%main` stands for the
+/// entry point's id.
 fn words(modes: &[&dyn Fn(u32) -> Vec<u32>]) -> Vec<u32> {
     let m = naga::front::wgsl::parse_str(SOURCE).unwrap();
     let all = naga::valid::ValidationFlags::all();

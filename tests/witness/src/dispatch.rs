@@ -87,7 +87,8 @@ pub struct Job {
 pub struct DispatchOutputs {
     /// Lanes of the driver's sub-groups.
     pub subgroup: u32,
-    /// The bytes of each element of each binding: buffers, and level 0 of storage images. Empty for what cannot be written.
+    /// The bytes of each element of each binding: buffers, and level 0 of storage images. Empty for
+    /// what cannot be written.
     pub bindings: Vec<Vec<Vec<u8>>>,
 }
 

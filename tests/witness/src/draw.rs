@@ -17,7 +17,8 @@ pub const TEXTURE_PX: u32 = 16;
 pub enum Binding {
     /// A uniform buffer.
     Uniform(Vec<u8>),
-    /// A texture of RGBA8 texels with a sampler of linear filters that repeats: one layer, or a cube's six.
+    /// A texture of RGBA8 texels with a sampler of linear filters that repeats: one layer, or a
+    /// cube's six.
     Texture(Vec<Vec<u8>>),
 }
 

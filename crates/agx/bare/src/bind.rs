@@ -1,4 +1,5 @@
-//! The interpreter's memory as the machine's: the same texels in both, so that a shader can run in either.
+//! The interpreter's memory as the machine's: the same texels in both, so that a shader can run in
+//! either.
 
 use tepui_agx_layout::Dimension;
 use tepui_agx_packets::sampler as hw;

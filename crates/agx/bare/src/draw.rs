@@ -1,6 +1,8 @@
-//! Draws: vertex and fragment programs with state and control stream made by hand, and the picture read back.
+//! Draws: vertex and fragment programs with state and control stream made by hand, and the picture
+//! read back.
 //!
-//! A [`Draw`] is one draw call on a framebuffer of its own, cleared before and stored behind it. Colour images are linear.
+//! A [`Draw`] is one draw call on a framebuffer of its own, cleared before and stored behind it.
+//! Colour images are linear.
 
 use std::collections::HashMap;
 
@@ -22,7 +24,8 @@ use tepui_agx_packets::vdm::{self, Primitive};
 use crate::shader::{Bindings, States, halves, states, uniforms};
 use crate::{Buffer, Error, Machine, USC_BASE};
 
-/// Multiple of which the layers of a linear image are apart. source: cmdbuf.xml, "PBE", "Layer stride (linear)"
+/// Multiple of which the layers of a linear image are apart. source: cmdbuf.xml, "PBE", "Layer
+/// stride (linear)"
 const LAYER_B: u64 = 128;
 
 /// Tiles that nothing is drawn to are cleared and stored, too. source: asahi_drm.h
@@ -146,7 +149,8 @@ impl<'a> Draw<'a> {
 
 /// The results of a draw.
 pub struct Picture {
-    /// Bytes of each colour image by location, row after row, layer after layer; layers begin at multiples of 128 bytes.
+    /// Bytes of each colour image by location, row after row, layer after layer; layers begin at
+    /// multiples of 128 bytes.
     pub colours: HashMap<u8, Vec<u8>>,
     /// The model's statistics and reports.
     pub stats: JobStats,

@@ -1,4 +1,5 @@
-//! Images and samplers: memory in the hardware's layout, and the descriptors that shaders find them by.
+//! Images and samplers: memory in the hardware's layout, and the descriptors that shaders find them
+//! by.
 
 use tepui_agx_compiler::descriptor::{self, BUFFER_WIDTH, ROW_B};
 use tepui_agx_layout::{Dimension, ImageDesc, ImageLayout, Layout, Shape, Threads, Tiling, Usage};

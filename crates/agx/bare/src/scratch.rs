@@ -9,7 +9,8 @@ use crate::{Error, Machine};
 const GROUPS: u32 = 32;
 
 impl Machine {
-    /// Gives every thread of later dispatches `bytes` of scratch memory, besides what the hardware's own use of the stack takes.
+    /// Gives every thread of later dispatches `bytes` of scratch memory, besides what the
+    /// hardware's own use of the stack takes.
     ///
     /// # Errors
     /// When the memory cannot be had.

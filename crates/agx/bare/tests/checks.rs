@@ -4,8 +4,8 @@ use tepui_agx_bare::{Dispatch, Machine, address_halves};
 use tepui_agx_isa::asm::assemble;
 use tepui_agx_model::{FaultKind, JobFault, JobStats, Options, Report, ReportKind};
 
-/// Runs one workgroup of 32 threads; `u0_u1` points to a page of words that were written, `u2_u3` to
-/// one that never was.
+/// Runs one workgroup of 32 threads; `u0_u1` points to a page of words that were written, `u2_u3`
+/// to one that never was.
 fn run(source: &str, options: Options) -> Result<JobStats, JobFault> {
     let code = assemble(source).expect("the test's program");
     let mut machine = Machine::new(options).expect("a machine");
@@ -99,7 +99,8 @@ fn unwritten_and_unbound_memory_is_found() {
     assert!(text.contains("the store is dropped"), "{text}");
 }
 
-/// Runs a program of one SIMD-group that stores a word of each lane to a buffer; interpreted and translated.
+/// Runs a program of one SIMD-group that stores a word of each lane to a buffer; interpreted and
+/// translated.
 fn words(source: &str, uninitialised: u32, translate_after: u32, check: bool) -> Vec<u32> {
     let code = assemble(source).expect("the test's program");
     let options = Options { uninitialised, translate_after, check, ..Options::default() };

@@ -41,7 +41,8 @@ pub const LOGS_B: u32 = 56;
 /// Offset of the layer stride of a storage image in samples.
 pub const LAYER_B: u32 = 60;
 
-/// The sampler that loads look at: it makes what is outside of the image zero. source: Mesa, agx_helpers.h, agx_pack_txf_sampler
+/// The sampler that loads look at: it makes what is outside of the image zero. source: Mesa,
+/// agx_helpers.h, agx_pack_txf_sampler
 #[must_use]
 pub fn loads_sampler() -> Sampler {
     Sampler {

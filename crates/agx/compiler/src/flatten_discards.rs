@@ -8,7 +8,8 @@
 use rustc_hash::FxHashMap;
 use tepui_ir::{Attrs, Inst, Op, Props, Region, Shader, Stage, Value};
 
-/// Most instructions of the rest: beyond, a SIMD-group that is discarded as a whole had better jump over them.
+/// Most instructions of the rest: beyond, a SIMD-group that is discarded as a whole had better jump
+/// over them.
 const MAX_INSTRUCTIONS: usize = 48;
 
 /// Runs the pass; true when it changed the shader.

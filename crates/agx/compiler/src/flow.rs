@@ -49,8 +49,8 @@ pub struct Listing {
     pub is_part: bool,
 }
 
-/// An arm of less weight than this is walked through even when no thread takes it: a jump costs half as much, and is for
-/// nothing about half of the times. source: Mesa, agx_opt_jmp_none.c
+/// An arm of less weight than this is walked through even when no thread takes it: a jump costs
+/// half as much, and is for nothing about half of the times. source: Mesa, agx_opt_jmp_none.c
 const SKIP_FROM: usize = 38;
 
 /// Highest nesting count that a select can give as an immediate operand.

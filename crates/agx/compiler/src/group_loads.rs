@@ -13,7 +13,8 @@ use tepui_agx_isa::Inst;
 const MAX_DISTANCE: usize = 24;
 /// Most instructions of an address that move with it.
 const CHAIN: usize = 6;
-/// Register pressure beyond which texture samples are not moved: a few in flight keep the texture unit busy.
+/// Register pressure beyond which texture samples are not moved: a few in flight keep the texture
+/// unit busy.
 const MAX_SAMPLE_PRESSURE: u32 = 48;
 
 fn is_texture(op: &Op) -> bool {
@@ -24,8 +25,8 @@ fn is_load(op: &Op) -> bool {
     matches!(op, Op::Isa(Inst::DeviceLoad(_) | Inst::StackLoad(_))) || is_texture(op)
 }
 
-/// Runs the pass; `pressure` is the number of half-registers alive at once, of which `limit` cost nothing. Returns
-/// whether anything moved.
+/// Runs the pass; `pressure` is the number of half-registers alive at once, of which `limit` cost
+/// nothing. Returns whether anything moved.
 pub fn run(f: &mut Function, pressure: u32, limit: u32) -> bool {
     let mut alive = pressure;
     let loads = f.insts.values().filter(|i| is_load(&i.op)).count();

@@ -71,11 +71,13 @@ const MIN_HALVES: u16 = 32;
 pub struct Options {
     /// Buffer accesses are checked against the size of their buffer.
     pub robust: bool,
-    /// Samplers have a bias of the level of detail, which programs add: the hardware has none ([`descriptor::LOD_BIAS_B`]).
+    /// Samplers have a bias of the level of detail, which programs add: the hardware has none
+    /// ([`descriptor::LOD_BIAS_B`]).
     pub lod_bias: bool,
     /// The limit of half-registers; 0 for the limit that the workgroup size implies.
     pub registers: u16,
-    /// Checks the IR after each pass, the machine IR and the allocation of registers; debug builds always do.
+    /// Checks the IR after each pass, the machine IR and the allocation of registers; debug builds
+    /// always do.
     pub check: bool,
 }
 
@@ -245,8 +247,9 @@ pub fn compile_part(
     stack::for_shader(s).run(|| back_end(s, options, interface, after, false))
 }
 
-/// Selection, allocation and packing. Addresses of descriptors take their places among other uniforms; where that puts one out of the
-/// texture instructions' reach, everything is done again with `descriptors_first`.
+/// Selection, allocation and packing. Addresses of descriptors take their places among other
+/// uniforms; where that puts one out of the texture instructions' reach, everything is done again
+/// with `descriptors_first`.
 fn back_end(
     s: &Shader,
     options: &Options,
@@ -323,8 +326,8 @@ fn back_end(
 /// Most bytes of scratch memory of a thread. Stack accesses have signed immediates of 16 bits.
 const MAX_SCRATCH: u64 = 32000;
 
-/// Refuses what no launch can have. source: Mesa, hk_physical_device.c (maxComputeWorkGroupInvocations,
-/// maxComputeSharedMemorySize)
+/// Refuses what no launch can have. source: Mesa, hk_physical_device.c
+/// (maxComputeWorkGroupInvocations, maxComputeSharedMemorySize)
 fn limits(s: &Shader) -> Result<()> {
     let threads: u64 = s.info.workgroup_size.iter().map(|&n| u64::from(n)).product();
     check_limit("threads in a workgroup", threads, 1024)?;
@@ -344,8 +347,8 @@ struct BackEnd {
     spilled: spill::Spilled,
 }
 
-/// From selected instructions to a listing: what is unused goes, registers, control flow, waits. Of half-registers, `few` need no saving, and there
-/// are at most so many.
+/// From selected instructions to a listing: what is unused goes, registers, control flow, waits. Of
+/// half-registers, `few` need no saving, and there are at most so many.
 fn finish(
     mut f: mir::Function,
     is_part: bool,

@@ -19,7 +19,8 @@ use tepui_ir::{
 };
 use tepui_passes::rewrite::{self, Emit, Lowering, Step};
 
-/// A coordinate outside of every image, also with the largest offset added. source: Mesa, libagx/texture.cl
+/// A coordinate outside of every image, also with the largest offset added. source: Mesa,
+/// libagx/texture.cl
 const OUTSIDE: u32 = 0xfff0;
 
 const MEM: Mem = Mem {
@@ -331,7 +332,8 @@ fn size(e: &mut Emit, i: Inst, image: Image) -> Value {
     e.vec(&parts)
 }
 
-/// The column and row of a texel buffer's texel; outside of the image when `index` is not below the size.
+/// The column and row of a texel buffer's texel; outside of the image when `index` is not below the
+/// size.
 fn buffer_place(e: &mut Emit, handle: Value, index: Value, pbe: bool) -> Vec<Value> {
     let size = e.bits(handle, texture("buffer_size_sw"));
     let inside = e.op(Op::ULt, &[index, size]);
@@ -421,7 +423,8 @@ fn fetch(e: &mut Emit, i: Inst, image: Image) -> Step {
     Step::Replace(l.finish(e, &tys))
 }
 
-/// Adds the sampler's bias to the level of detail, or scales the derivatives by its power of two, which does the same.
+/// Adds the sampler's bias to the level of detail, or scales the derivatives by its power of two,
+/// which does the same.
 fn add_lod_bias(e: &mut Emit, l: &mut ImageOp) {
     let bias = e.half(l.args[1], descriptor::LOD_BIAS_B);
     let bias = e.convert(Op::F2F, bias, Type::B32);
@@ -484,7 +487,8 @@ fn cube_level(e: &mut Emit, handle: Value, r: &[Value], gradients: [Value; 2]) -
     let xy = e.op(Op::FMax, &[abs[0], abs[1]]);
     let z = e.op(Op::FGe, &[abs[2], xy]);
     let y = e.op(Op::FGe, &[abs[1], abs[0]]);
-    // The major axis and the two others; which of those is s and which t does not matter for a length.
+    // The major axis and the two others; which of those is s and which t does not matter for a
+    // length.
     let arrange = |e: &mut Emit, v: &[Value]| {
         let major = e.select(y, v[1], v[0]);
         let other = e.select(y, v[0], v[1]);
@@ -525,7 +529,8 @@ fn cube_level(e: &mut Emit, handle: Value, r: &[Value], gradients: [Value; 2]) -
     e.op(Op::FMul, &[log, half])
 }
 
-/// The texel of a level in the order of memory. source: Mesa, docs/drivers/asahi.rst, "Image layouts"
+/// The texel of a level in the order of memory. source: Mesa, docs/drivers/asahi.rst, "Image
+/// layouts"
 fn texel_index(e: &mut Emit, h: Value, x: Value, y: Value) -> Value {
     let row = e.word(h, descriptor::PITCH_B);
     let log_w = e.bits(h, descriptor::TILE_WIDTH_LOG2);

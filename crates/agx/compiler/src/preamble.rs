@@ -40,7 +40,8 @@ fn halves(ty: Type) -> u32 {
     u32::from(ty.bits()).div_ceil(16) * u32::from(ty.comps())
 }
 
-/// A load from a descriptor, which is always there: it may run where the shader would not come to it.
+/// A load from a descriptor, which is always there: it may run where the shader would not come to
+/// it.
 fn from_descriptor(s: &Shader, i: Inst) -> bool {
     s.def_op(s.arg(i, 0)) == Some(Op::DescriptorAddress)
 }
@@ -70,7 +71,8 @@ fn kind(s: &Shader, i: Inst, kinds: &SecondaryMap<Value, Kind>, top: bool) -> Ki
         {
             Kind::Work
         }
-        // Without derivatives one lane gets what all get. Only where every thread would look: elsewhere nothing may be bound.
+        // Without derivatives one lane gets what all get. Only where every thread would look:
+        // elsewhere nothing may be bound.
         (Op::TexSampleLod | Op::TexGather | Op::TexFetch, _) if top => Kind::Work,
         (op, _) if !op.is_pure() || op.props().contains(Props::CONVERGENT) => Kind::Varying,
         // A pair of words has to be made one of registers, and an address wants a pair of uniforms.
@@ -103,7 +105,8 @@ const LOAD: u32 = 1;
 /// The same for a texture sample, which needs its coordinates in registers and takes longer.
 const LOOKUP: u32 = 4;
 
-/// For each value, how many of its components some user wants in registers: not arithmetic, which takes uniforms as they are.
+/// For each value, how many of its components some user wants in registers: not arithmetic, which
+/// takes uniforms as they are.
 fn moves(s: &Shader, order: &[(Inst, bool)]) -> SecondaryMap<Value, u32> {
     let mut moves: SecondaryMap<Value, u32> = SecondaryMap::with_capacity(s.values.len());
     // Users come after definitions, so the uses of a vector are known before its components are
@@ -204,7 +207,8 @@ pub fn plan(s: &Shader) -> Plan {
 
 fn walk(s: &Shader, r: Region, top: bool, f: &mut impl FnMut(Inst, bool)) {
     for &i in &s.regions[r].insts {
-        // Regions first: their uses come before those behind them only in text, but results of `if` and `loop` are defined here.
+        // Regions first: their uses come before those behind them only in text, but results of `if`
+        // and `loop` are defined here.
         f(i, top);
         for q in s.inst_regions(i) {
             walk(s, q, false, f);

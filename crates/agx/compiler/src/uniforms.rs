@@ -14,7 +14,8 @@ use tepui_ir::{Access, Attrs, Inst, Op, Resource, Shader};
 /// source: Mesa, agx_lower_uniform_sources.c
 const LOW_HALVES: u16 = 256;
 
-/// Half-uniforms that texture instructions can take the address of descriptors from. source: Mesa, agx_pack.c, agx_pack_texture
+/// Half-uniforms that texture instructions can take the address of descriptors from. source: Mesa,
+/// agx_pack.c, agx_pack_texture
 const BASE_HALVES: u16 = 128;
 
 /// The contents of a uniform register.
@@ -46,7 +47,8 @@ pub enum Source {
         /// Binding.
         binding: u32,
     },
-    /// 64-bit address of the row that describes an image or sampler ([`crate::descriptor`]); rows of later elements follow it.
+    /// 64-bit address of the row that describes an image or sampler ([`crate::descriptor`]); rows
+    /// of later elements follow it.
     Descriptor {
         /// Descriptor set.
         set: u32,
@@ -108,12 +110,14 @@ pub enum Source {
         /// Which.
         varying: Varying,
     },
-    /// Transform feedback: 64-bit address of the numbers of the vertices to capture, 32 bits each ([`crate::abi::capture`]).
+    /// Transform feedback: 64-bit address of the numbers of the vertices to capture, 32 bits each
+    /// ([`crate::abi::capture`]).
     CaptureIndices,
-    /// Fragment: not zero where the second number of a coefficient register is the flat value (triangle fans whose
-    /// first vertex is provoking), 16 bits.
+    /// Fragment: not zero where the second number of a coefficient register is the flat value
+    /// (triangle fans whose first vertex is provoking), 16 bits.
     FirstFan,
-    /// Fragment: places of the samples, a byte each: x and y in sixteenths of a pixel, x in the low four bits.
+    /// Fragment: places of the samples, a byte each: x and y in sixteenths of a pixel, x in the low
+    /// four bits.
     SamplePositions,
     /// Fragment: samples that the pipeline's state enables, 16 bits.
     SampleMask,
@@ -170,7 +174,8 @@ impl Source {
         }
     }
 
-    /// The place in a known descriptor that a load reads, if it is one: uniforms are loaded from there without a thread.
+    /// The place in a known descriptor that a load reads, if it is one: uniforms are loaded from
+    /// there without a thread.
     #[must_use]
     pub fn of_descriptor_load(s: &Shader, i: Inst) -> Option<Source> {
         let (Op::LoadGlobal, Attrs::Mem(mem), &[address]) =
@@ -200,7 +205,8 @@ impl Source {
     /// Its alignment in half-uniforms.
     const fn alignment(self) -> u16 {
         match self {
-            // Texture instructions name the base of descriptors so. source: agx_pack.c, agx_pack_texture
+            // Texture instructions name the base of descriptors so. source: agx_pack.c,
+            // agx_pack_texture
             Source::Descriptor { .. } => 4,
             s if s.halves() > 1 => 2,
             _ => 1,
@@ -221,7 +227,8 @@ pub struct TextureState {
     pub pbe: bool,
 }
 
-/// A sampler state register, counted from `ss1`: loads look at `ss0`, which must be [`crate::descriptor::loads_sampler`].
+/// A sampler state register, counted from `ss1`: loads look at `ss0`, which must be
+/// [`crate::descriptor::loads_sampler`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 pub struct SamplerState {
     /// Descriptor set.
@@ -238,7 +245,8 @@ const MAX_TEXTURES: usize = 64;
 /// states"
 const MAX_SAMPLERS: usize = 16;
 
-/// The sampler state register of the first sampler. source: Mesa, agx_nir_lower_texture.c, on sampler #0
+/// The sampler state register of the first sampler. source: Mesa, agx_nir_lower_texture.c, on
+/// sampler #0
 const FIRST_SAMPLER: u8 = 1;
 
 fn place_in<T: Copy + PartialEq>(list: &mut Vec<T>, most: usize, x: T) -> Option<u8> {
@@ -277,7 +285,8 @@ pub struct Uniforms {
     high: u16,
     /// A half that an aligned uniform left free.
     gap: Option<u16>,
-    /// The next place for the address of descriptors, where they have the first halves for themselves.
+    /// The next place for the address of descriptors, where they have the first halves for
+    /// themselves.
     bases: Option<u16>,
 }
 

@@ -23,7 +23,8 @@ pub enum Varying {
     ClipDistances,
     /// Cull distances, for fragments that read them.
     CullDistances,
-    /// 1.0 for each cull distance that does not cull, else 0.0; linear. Fragments where it is 0.0 all over the primitive end.
+    /// 1.0 for each cull distance that does not cull, else 0.0; linear. Fragments where it is 0.0
+    /// all over the primitive end.
     Kept,
     /// The viewport's number, for fragments that read it.
     Viewport,
@@ -79,7 +80,8 @@ pub struct VertexTable {
     pub viewport: bool,
     /// Clip distances.
     pub clip_distances: u8,
-    /// Attributes that have a place in registers and uniforms: one more than the largest location that is read.
+    /// Attributes that have a place in registers and uniforms: one more than the largest location
+    /// that is read.
     pub attributes: u8,
     /// Components of attributes that are read: bit 4 n + c for component c of location n.
     pub components: u128,
@@ -118,8 +120,8 @@ impl VertexTable {
         self.clip_at() + u16::from(self.clip_distances)
     }
 
-    /// Where each varying begins when fragments shade them so: smooth ones first, then flat, then linear. Those that no fragment reads
-    /// count as smooth.
+    /// Where each varying begins when fragments shade them so: smooth ones first, then flat, then
+    /// linear. Those that no fragment reads count as smooth.
     #[must_use]
     pub fn places(&self, shading: impl Fn(Varying) -> Shading) -> Vec<(Varying, u16)> {
         let mut at = POSITION_WORDS;
@@ -185,7 +187,8 @@ pub struct Coefficients {
 pub struct FragmentTable {
     /// Coefficient registers, ascending.
     pub coefficients: Vec<Coefficients>,
-    /// Colours that are written: a bit for each location. The second colour of a blend with two sources counts as location 1.
+    /// Colours that are written: a bit for each location. The second colour of a blend with two
+    /// sources counts as location 1.
     pub colours: u8,
     /// Location 0 has two colours.
     pub dual_source: bool,

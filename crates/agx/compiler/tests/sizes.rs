@@ -1,5 +1,5 @@
-//! Shaders of every shape of [`tepui_ir_gen::scale`]: small ones run on the model, large ones compile on a small stack, and what is
-//! larger than SPIR-V allows is refused by a typed error.
+//! Shaders of every shape of [`tepui_ir_gen::scale`]: small ones run on the model, large ones
+//! compile on a small stack, and what is larger than SPIR-V allows is refused by a typed error.
 
 use tepui_agx_bare::{Machine, shader};
 use tepui_agx_compiler::{Error, Options, Program, compile};
@@ -11,7 +11,8 @@ const THREADS: usize = 32;
 /// Stack of the threads that compile: less than the 2 MiB that Rust gives.
 const STACK: usize = 1 << 20;
 
-/// The buffer: the words that the invocations work on, some of which take every way through the shader.
+/// The buffer: the words that the invocations work on, some of which take every way through the
+/// shader.
 fn words(n: usize) -> Vec<u32> {
     (0..n as u32)
         .map(|k| if k == 1 { u32::MAX } else { k.wrapping_mul(0x85eb_ca6b) >> (k % 29) })
@@ -74,7 +75,8 @@ fn check(shape: Shape, n: u32) {
         }
     };
     let got = match shape {
-        // Every invocation reverses the buffer: one reads what another has written unless there is one only.
+        // Every invocation reverses the buffer: one reads what another has written unless there is
+        // one only.
         Shape::Loads | Shape::Copies => {
             let mut p = p;
             p.workgroup_size = [1; 3];

@@ -1,5 +1,5 @@
-//! Properties of instructions: all registers that they access, implied ones included, scoreboard slots, branch targets,
-//! kinds of instructions.
+//! Properties of instructions: all registers that they access, implied ones included, scoreboard
+//! slots, branch targets, kinds of instructions.
 
 use crate::access::{Access, Accesses, File, Role};
 use crate::inst::Inst;
@@ -97,7 +97,8 @@ fn packed(list: &mut Accesses, r: RegVec, format: Format, role: Role) {
     }
 }
 
-/// A residency word follows the channels. Texture instructions leave the rest of four destination registers undefined.
+/// A residency word follows the channels. Texture instructions leave the rest of four destination
+/// registers undefined.
 /// source: agx_validate.c, agx_write_registers
 fn texels(list: &mut Accesses, r: RegVec, residency: bool) {
     let size = r.size.halves();

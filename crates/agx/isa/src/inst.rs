@@ -296,8 +296,8 @@ impl Inst {
         &ROWS[self.row()]
     }
 
-    /// Shows each operand whose type can hold a register, in the order of the table's fields, and whether
-    /// it is written.
+    /// Shows each operand whose type can hold a register, in the order of the table's fields, and
+    /// whether it is written.
     pub fn visit_mut(&mut self, mut visit: impl FnMut(OperandMut<'_>, bool)) {
         self.visit_row(&mut visit);
     }

@@ -15,14 +15,15 @@
 //! }
 //! ```
 //!
-//! that is: name, mnemonic, lengths in bytes (short, long; the bit that tells), fixed bits
-//! (`low : count = value`), unknown bits, and the fields in the order of the assembly text, each with its type,
-//! its [`Kind`] and its codec. Two kinds of fields are not written out. A row of two lengths begins with the
-//! field `form`, its length bit. Unknown bits are hidden fields at the end, named after their lowest bit:
-//! `zero [u46: 2]` are two bits from bit 46 that were only seen as 0, `unknown […]` are others.
+//! that is: name, mnemonic, lengths in bytes (short, long; the bit that tells), fixed bits (`low :
+//! count = value`), unknown bits, and the fields in the order of the assembly text, each with its
+//! type, its [`Kind`] and its codec. Two kinds of fields are not written out. A row of two lengths
+//! begins with the field `form`, its length bit. Unknown bits are hidden fields at the end, named
+//! after their lowest bit: `zero [u46: 2]` are two bits from bit 46 that were only seen as 0,
+//! `unknown […]` are others.
 //!
-//! `rows!` turns it into a struct and an implementation of [`Row`]; while compiling it checks that every bit of the
-//! encoding belongs to exactly one field.
+//! `rows!` turns it into a struct and an implementation of [`Row`]; while compiling it checks that
+//! every bit of the encoding belongs to exactly one field.
 
 use crate::access::Access;
 use crate::codec::{Codec, Field, Pieces, Reject, Tokens, ones};
@@ -156,7 +157,8 @@ pub trait Row: Copy + Default + PartialEq {
     /// Reports the registers that operands name.
     fn touch(&self, report: &mut dyn FnMut(Access));
 
-    /// Shows each operand that can hold a register, in the order of the fields, to be read or replaced.
+    /// Shows each operand that can hold a register, in the order of the fields, to be read or
+    /// replaced.
     fn visit_mut(&mut self, visit: &mut dyn FnMut(OperandMut<'_>, bool));
 
     /// The first field in which two instances differ, the length bit aside.

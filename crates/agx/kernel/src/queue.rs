@@ -1,4 +1,5 @@
-//! Queues: submissions wait for their input fences and are executed one at a time in submission order.
+//! Queues: submissions wait for their input fences and are executed one at a time in submission
+//! order.
 //!
 //! The hardware has a queue for render and one for compute commands, and barriers in a submission
 //! order the two. Here a submission's commands run in order, one at a time, which every set of
@@ -144,8 +145,8 @@ impl Worker {
                 let execution =
                     Execution { file: self.file, queue: self.queue, submission, command, work, vm };
                 let observer = self.device.options.observer.as_deref();
-                // The kernel writes the timestamps: between `starting` and `finished` memory changes
-                // only by what the GPU and the client do.
+                // The kernel writes the timestamps: between `starting` and `finished` memory
+                // changes only by what the GPU and the client do.
                 let now = timestamp();
                 start.iter().for_each(|slot| slot.write(now));
                 if let Some(observer) = observer {

@@ -1,4 +1,5 @@
-//! Lossless compression: the metadata buffer of compressed images, and the known part of its content.
+//! Lossless compression: the metadata buffer of compressed images, and the known part of its
+//! content.
 //!
 //! A compressed image is a twiddled image followed by a **metadata buffer**. Each 16×16 samples of
 //! a compressed level are one **compression tile** with eight bytes of metadata, one byte ("mode")
@@ -121,8 +122,8 @@ impl Metadata {
         &self.levels[..usize::from(self.level_count)]
     }
 
-    /// Byte offset in the image of the metadata of a compression tile; `None` if the level is not compressed or has
-    /// no such tile. The layer must exist.
+    /// Byte offset in the image of the metadata of a compression tile; `None` if the level is not
+    /// compressed or has no such tile. The layer must exist.
     pub fn tile_offset_B(&self, level: u32, layer: u32, x_tl: u32, y_tl: u32) -> Option<u64> {
         let level = self.levels().get(level as usize)?;
         if x_tl >= level.tiles.w || y_tl >= level.tiles.h {

@@ -66,8 +66,8 @@ impl Layout {
         self.metadata.as_ref().is_some_and(|m| m.levels().len() > level as usize)
     }
 
-    /// Byte offset of level `level` of layer `layer` (or slice of a 3D image); `None` if there is no such level or
-    /// layer.
+    /// Byte offset of level `level` of layer `layer` (or slice of a 3D image); `None` if there is
+    /// no such level or layer.
     pub fn level_offset_B(&self, level: u32, layer: u32) -> Option<u64> {
         let level = self.levels().get(level as usize)?;
         (layer < self.slices()).then(|| self.layer_stride_B * u64::from(layer) + level.offset_B)
@@ -79,8 +79,8 @@ impl Layout {
         Some(LevelAddresser::new(level, self.desc.tiling, self.element_B))
     }
 
-    /// Byte offset of a sample, or of its block in block-compressed formats; `None` if the image has no such
-    /// sample.
+    /// Byte offset of a sample, or of its block in block-compressed formats; `None` if the image
+    /// has no such sample.
     pub fn texel_offset_B(&self, at: Texel) -> Option<u64> {
         let level = self.levels().get(at.level as usize)?;
         let inside = at.x_px < level.extent_px.w

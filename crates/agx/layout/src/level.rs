@@ -15,8 +15,8 @@ pub struct Level {
     pub offset_B: u64,
     /// Bytes reserved, padding included.
     pub size_B: u64,
-    /// Elements of a row from which the hardware computes the number of tiles: one more than the width where
-    /// halving dropped a column of blocks in a large level.
+    /// Elements of a row from which the hardware computes the number of tiles: one more than the
+    /// width where halving dropped a column of blocks in a large level.
     pub stride_el: u32,
     /// Bytes from row to row of a linear image; of a tiled one, bytes of a row's elements.
     pub stride_B: u64,

@@ -2,8 +2,8 @@
 //!
 //! AGX has three memory layouts ([`Tiling`]):
 //!
-//! - **linear**: rows of pixels with a stride, for sharing with other programs; it has many restrictions
-//!   ([`linear`]);
+//! - **linear**: rows of pixels with a stride, for sharing with other programs; it has many
+//!   restrictions ([`linear`]);
 //! - **twiddled**: tiles in raster order, the elements within a tile in Morton order; any image may
 //!   be twiddled ([`twiddled`]);
 //! - **compressed**: twiddled, with a metadata buffer that describes each tile of 16×16 samples

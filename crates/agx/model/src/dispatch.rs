@@ -11,7 +11,8 @@ use crate::usc::workgroup::Worker;
 use crate::workers::{Budget, share};
 
 impl Gpu {
-    /// Runs the preshader of a launch, if it has one, and copies the registers that it wrote to the launch.
+    /// Runs the preshader of a launch, if it has one, and copies the registers that it wrote to the
+    /// launch.
     pub(crate) fn prepare<'v>(
         &self,
         vm: &AddressSpace,

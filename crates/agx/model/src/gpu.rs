@@ -15,26 +15,27 @@ use crate::{isp, render};
 pub struct Options {
     /// Worker threads; 0 takes one for each core of the host, at most [`MAX_WORKERS`].
     pub threads: usize,
-    /// Run the checker: report reads of registers and memory that were never written, and uses of a load's result
-    /// before the wait for it.
+    /// Run the checker: report reads of registers and memory that were never written, and uses of a
+    /// load's result before the wait for it.
     pub check: bool,
-    /// The word that registers, local memory and scratch memory hold until a program writes them. Silicon leaves there
-    /// what ran before; the default, 0, hides a missing initialisation. `r0l`, the execution mask's counter, starts at
-    /// 0 all the same, and uniform registers that no USC word loads read as 0.
+    /// The word that registers, local memory and scratch memory hold until a program writes them.
+    /// Silicon leaves there what ran before; the default, 0, hides a missing initialisation. `r0l`,
+    /// the execution mask's counter, starts at 0 all the same, and uniform registers that no USC
+    /// word loads read as 0.
     pub uninitialised: u32,
     /// Instructions that one SIMD-group may execute before the job counts as an endless loop.
     pub instruction_budget: u64,
-    /// Cost of a whole job at which it counts as endless: the instructions of all its SIMD-groups, and a cost for
-    /// each launch and empty workgroup.
+    /// Cost of a whole job at which it counts as endless: the instructions of all its SIMD-groups,
+    /// and a cost for each launch and empty workgroup.
     pub job_budget: u64,
     /// The launch block of the control stream has the two further words of the multi-cluster G14
     /// parts.
     pub wide_launch: bool,
-    /// Number of SIMD-groups that run a program before it is translated to host code, if the host supports that;
-    /// `u32::MAX` interprets all programs. Results are the same.
+    /// Number of SIMD-groups that run a program before it is translated to host code, if the host
+    /// supports that; `u32::MAX` interprets all programs. Results are the same.
     pub translate_after: u32,
-    /// The target of translation; `None` for the fastest that the host has. With a target that the host lacks, all
-    /// programs are interpreted.
+    /// The target of translation; `None` for the fastest that the host has. With a target that the
+    /// host lacks, all programs are interpreted.
     pub target: Option<Target>,
     /// Number of draws of a render command that are executed; later ones are skipped.
     pub draws: u64,
@@ -42,12 +43,12 @@ pub struct Options {
     pub coverage: Option<Coverage>,
 }
 
-/// A word for [`Options::uninitialised`] that tests notice: NaN as a 32-bit float, NaN as a 16-bit float in the upper
-/// half, and out of bounds as an offset.
+/// A word for [`Options::uninitialised`] that tests notice: NaN as a 32-bit float, NaN as a 16-bit
+/// float in the upper half, and out of bounds as an offset.
 pub const POISON: u32 = 0x7fc5_a3b1;
 
-/// The most worker threads. Each acts as one shader core, for which drivers prepare scratch memory; the smallest
-/// chip has this many.
+/// The most worker threads. Each acts as one shader core, for which drivers prepare scratch memory;
+/// the smallest chip has this many.
 pub const MAX_WORKERS: usize = 7;
 
 impl Default for Options {

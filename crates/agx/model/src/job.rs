@@ -1,4 +1,5 @@
-//! Jobs: the control registers that the firmware sets, and the results, reports and faults of a job.
+//! Jobs: the control registers that the firmware sets, and the results, reports and faults of a
+//! job.
 
 use std::fmt;
 
@@ -225,7 +226,8 @@ impl JobStats {
 /// Kinds of faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FaultKind {
-    /// A packet, descriptor or instruction asks for what the hardware does not have or what is unknown.
+    /// A packet, descriptor or instruction asks for what the hardware does not have or what is
+    /// unknown.
     #[default]
     Invalid,
     /// A unit reads memory that is not bound.

@@ -1,13 +1,13 @@
 //! The AGX GPU as a software model: it executes the machine code and control streams of a driver.
 //!
-//! A kernel front hands a [`ComputeJob`] or [`RenderJob`] — the values that the firmware writes into
-//! the hardware's control registers — and an address space to [`Gpu`]. Everything else is read from
-//! GPU memory, as silicon does.
+//! A kernel front hands a [`ComputeJob`] or [`RenderJob`] — the values that the firmware writes
+//! into the hardware's control registers — and an address space to [`Gpu`]. Everything else is read
+//! from GPU memory, as silicon does.
 //!
-//! Modules are named after the hardware's units: [`cdm`] walks compute control streams, [`render`] executes vertex
-//! control streams, [`pipeline`] loads the state that USC words name, [`usc`] executes machine code. [`dispatch`]
-//! distributes workgroups over threads (`workers` limits what a job may cost). Textures and images are in
-//! `tepui_agx_texture`.
+//! Modules are named after the hardware's units: [`cdm`] walks compute control streams, [`render`]
+//! executes vertex control streams, [`pipeline`] loads the state that USC words name, [`usc`]
+//! executes machine code. [`dispatch`] distributes workgroups over threads (`workers` limits what a
+//! job may cost). Textures and images are in `tepui_agx_texture`.
 
 pub mod cdm;
 mod coverage;

@@ -76,8 +76,8 @@ impl<'a> Stream<'a> {
         self.at = self.at.wrapping_add(bytes);
     }
 
-    /// Jumps to an address. With `size`, the size of the current block, it is a call: the next block is pushed on the
-    /// stack of return addresses.
+    /// Jumps to an address. With `size`, the size of the current block, it is a call: the next
+    /// block is pushed on the stack of return addresses.
     pub fn link(&mut self, target: u64, size: Option<u64>) -> Result<(), JobFault> {
         if let Some(size) = size {
             if self.returns.len() == CALL_DEPTH {

@@ -1,8 +1,9 @@
 //! Unified vertex store (UVS): runs vertex programs and stores their outputs.
 //!
-//! The outputs of a vertex are consecutive words: the position, varyings of 32 bits (smooth, flat, linear), pairs of
-//! varyings of 16 bits, point size, layer and viewport, clip distances. [`Layout`] says where each
-//! lies. source: docs/drivers/asahi.rst, "Hardware varyings"; agx_uvs.h, `enum uvs_group`.
+//! The outputs of a vertex are consecutive words: the position, varyings of 32 bits (smooth, flat,
+//! linear), pairs of varyings of 16 bits, point size, layer and viewport, clip distances.
+//! [`Layout`] says where each lies. source: docs/drivers/asahi.rst, "Hardware varyings"; agx_uvs.h,
+//! `enum uvs_group`.
 
 use tepui_agx_packets::ppp::{OutputSelect, VaryingCounts};
 use tepui_softgpu::AddressSpace;
@@ -84,8 +85,8 @@ impl Layout {
     }
 }
 
-/// Runs the program of a prepared launch for vertices and stores their outputs in `outputs`, `stride` words for
-/// each.
+/// Runs the program of a prepared launch for vertices and stores their outputs in `outputs`,
+/// `stride` words for each.
 pub fn shade(
     gpu: &Gpu,
     vm: &AddressSpace,
@@ -157,7 +158,8 @@ impl Reuse {
         }
     }
 
-    /// The first output word of a vertex. A vertex that is not in the cache is inserted with `place`.
+    /// The first output word of a vertex. A vertex that is not in the cache is inserted with
+    /// `place`.
     pub fn place(&mut self, index: u32, place: u32) -> u32 {
         let entry = &mut self.entries[index as usize % Reuse::SETS];
         if entry.epoch != self.epoch || entry.index != index {

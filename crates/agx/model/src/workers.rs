@@ -13,7 +13,8 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// A budget, part of which is spent already; `unit` is the source of the fault if it is exceeded.
+    /// A budget, part of which is spent already; `unit` is the source of the fault if it is
+    /// exceeded.
     pub fn new(spent: u64, most: u64, unit: Unit) -> Budget {
         Budget { budget: worker_pool::Budget::new(spent, most), unit }
     }

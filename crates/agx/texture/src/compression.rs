@@ -1,14 +1,14 @@
 //! Compressed images: what is known of the metadata, and what this model makes of the rest.
 //!
 //! A compressed image has eight bytes of metadata for each tile of 16×16 samples. Two contents are
-//! known, because Mesa's own kernels write them: all eight bytes say "uncompressed" (texels lie where
-//! a twiddled image has them), or all eight say "solid" (the colour stands at the start of the tile's
-//! texels, eight times). How silicon packs texels in between is unknown.
+//! known, because Mesa's own kernels write them: all eight bytes say "uncompressed" (texels lie
+//! where a twiddled image has them), or all eight say "solid" (the colour stands at the start of
+//! the tile's texels, eight times). How silicon packs texels in between is unknown.
 //!
-//! This model's pixel back end therefore writes every tile uncompressed, which silicon may do with any
-//! tile, so that its texture unit, Mesa's decompression and clear kernels and a reader of the memory
-//! agree. Texels of a tile with any other metadata (memory that was never written, or an image of
-//! another device) read as zero, with a [`Note`].
+//! This model's pixel back end therefore writes every tile uncompressed, which silicon may do with
+//! any tile, so that its texture unit, Mesa's decompression and clear kernels and a reader of the
+//! memory agree. Texels of a tile with any other metadata (memory that was never written, or an
+//! image of another device) read as zero, with a [`Note`].
 //!
 // source: Mesa 26.1, libagx/compression.cl, `libagx_fast_clear`; layout.h, `AIL_COMP_*`
 
@@ -53,9 +53,9 @@ pub(crate) enum TileState {
 /// The most tiles that [`together`] looks at.
 const MOST_TILES: u32 = 12;
 
-/// Bits of columns and lines that tell where texels of a box lie, all others to be cleared: all bits if
-/// each lies where an uncompressed image has it, those of the tile if all tiles are solid. `None` if
-/// neither, or if there are many tiles. The box's corners must be inside of the level.
+/// Bits of columns and lines that tell where texels of a box lie, all others to be cleared: all
+/// bits if each lies where an uncompressed image has it, those of the tile if all tiles are solid.
+/// `None` if neither, or if there are many tiles. The box's corners must be inside of the level.
 #[inline]
 pub(crate) fn together<M: Memory>(
     memory: &mut M,
@@ -119,8 +119,8 @@ pub(crate) fn state<M: Memory>(
     })
 }
 
-/// Looks at the metadata of the tiles that lanes are about to read. Lanes in a solid tile are pointed
-/// to its colour; the result has the lanes whose texels are unknown and read as zero.
+/// Looks at the metadata of the tiles that lanes are about to read. Lanes in a solid tile are
+/// pointed to its colour; the result has the lanes whose texels are unknown and read as zero.
 pub(crate) fn redirect<M: Memory>(
     memory: &mut M,
     notes: &mut Notes,

@@ -35,8 +35,9 @@ impl<'a, M: Memory> Fetcher<'a, M> {
         Fetcher { memory, notes, image, exec, absent: 0, whole }
     }
 
-    /// The bits of texels, in as many words as the format has. `elements` are the element indices of the texels;
-    /// those in solid tiles of a compressed image are changed to the element that holds the colour.
+    /// The bits of texels, in as many words as the format has. `elements` are the element indices
+    /// of the texels; those in solid tiles of a compressed image are changed to the element that
+    /// holds the colour.
     pub fn words(
         &mut self,
         kernels: &Kernels,
@@ -117,7 +118,8 @@ impl<'a, M: Memory> Fetcher<'a, M> {
             for i in lanes(exec) {
                 inside[i] = offsets[i] - low;
             }
-            // SAFETY: the window covers the texels of all active lanes; inactive lanes read that of the first active one.
+            // SAFETY: the window covers the texels of all active lanes; inactive lanes read that of
+            // the first active one.
             unsafe { gather(host, &inside, bytes, words) };
             return;
         }

@@ -2,8 +2,8 @@
 //!
 //! Both work on the 32 lanes of a SIMD-group at once. An instruction comes as a [`Request`] (or
 //! [`Store`], [`BlockStore`]) that was made when the program was decoded, the descriptors' bytes as the
-//! hardware reads them, and rows of operands; what an access needs of GPU memory it takes through the
-//! trait [`Memory`].
+//! hardware reads them, and rows of operands; what an access needs of GPU memory it takes through
+//! the trait [`Memory`].
 //!
 //! ```text
 //!  descriptor bytes ──▶ decoded once ([`texture`], [`sampler`], [`pbe`]), kept in a [`Unit`]

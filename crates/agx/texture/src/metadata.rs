@@ -39,8 +39,8 @@ fn solid_mode(bytes: u32) -> u8 {
     }
 }
 
-/// Whether a level of a compressed image is compressed: metadata is reserved for levels whose larger side has 16
-/// samples, but used only where the smaller one has.
+/// Whether a level of a compressed image is compressed: metadata is reserved for levels whose
+/// larger side has 16 samples, but used only where the smaller one has.
 /// source: Mesa 26.1, layout.h, `ail_is_level_logically_compressed`
 pub(crate) fn is_large_enough([width, height]: [u32; 2], samples: u32) -> bool {
     let sa = extent_sa(Extent::new(width, height), samples);

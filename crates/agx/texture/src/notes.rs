@@ -28,10 +28,10 @@ pub enum Note {
 }
 
 impl Note {
-    /// Whether this describes what a program does rather than what this model cannot do, so that only the
-    /// checker reports it. Drivers move texture samples in front of the condition that says whether their
-    /// result is used, and filters reach texels beside those that were drawn: GTK samples glyph atlases whose
-    /// gaps nobody wrote. Silicon says nothing of either.
+    /// Whether this describes what a program does rather than what this model cannot do, so that
+    /// only the checker reports it. Drivers move texture samples in front of the condition that
+    /// says whether their result is used, and filters reach texels beside those that were drawn:
+    /// GTK samples glyph atlases whose gaps nobody wrote. Silicon says nothing of either.
     pub fn is_for_checker(&self) -> bool {
         match self {
             Note::Descriptor { .. } | Note::Unmapped { .. } => true,

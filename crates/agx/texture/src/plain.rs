@@ -1,8 +1,8 @@
-//! The fast path of reads: one or four texels of a 2D level that is contiguous in host memory, the same
-//! layer in all lanes.
+//! The fast path of reads: one or four texels of a 2D level that is contiguous in host memory, the
+//! same layer in all lanes.
 //!
-//! Every function returns `None` in all other cases. The general path ([`crate::filter`], [`crate::fetch`]) has
-//! the same results.
+//! Every function returns `None` in all other cases. The general path ([`crate::filter`],
+//! [`crate::fetch`]) has the same results.
 
 use tepui_softgpu::Access;
 use tepui_texel::axis::AxisRule;
@@ -103,7 +103,8 @@ pub(crate) fn read<M: Memory>(
 }
 
 impl Request {
-    /// Whether an instruction is a 2D load or sample without comparison, offsets or other modifiers.
+    /// Whether an instruction is a 2D load or sample without comparison, offsets or other
+    /// modifiers.
     fn is_plain(&self) -> bool {
         let kind = match self.kind {
             Kind::Load => self.lod == LodSource::Auto,
@@ -116,8 +117,8 @@ impl Request {
 }
 
 impl Texture {
-    /// Whether a single level is read with one filter, and the wrap modes are those that drivers use: none with a
-    /// border for samples, a border for loads.
+    /// Whether a single level is read with one filter, and the wrap modes are those that drivers
+    /// use: none with a border for samples, a border for loads.
     fn is_plain(&self, sampler: &Sampler, request: &Request) -> bool {
         let [x, y, _] = sampler.wrap;
         if request.kind == Kind::Load {
@@ -245,8 +246,8 @@ impl Place<'_> {
         Some(())
     }
 
-    /// The words of 32 neighbouring 4-byte texels of a row, aligned to 32: the pattern of programs that copy
-    /// images.
+    /// The words of 32 neighbouring 4-byte texels of a row, aligned to 32: the pattern of programs
+    /// that copy images.
     #[inline(always)]
     fn line<M: Memory>(&self, memory: &mut M, at: [&Row; 2], words: &mut Words) -> Option<()> {
         let Place { image, level, .. } = *self;
@@ -299,7 +300,8 @@ impl Place<'_> {
         Some(())
     }
 
-    /// Prefetches two of the 4x4 squares of texels below a row: programs that copy images read row after row.
+    /// Prefetches two of the 4x4 squares of texels below a row: programs that copy images read row
+    /// after row.
     #[inline(always)]
     fn prefetch(&self, level: &Level, x: u32, y: u32) {
         #[cfg(target_arch = "x86_64")]

@@ -1,7 +1,7 @@
 //! PVRTC texels. Each depends on the words of four blocks, which are fetched separately.
 //!
-//! Assumption: words lie where blocks of other formats with as many bytes lie, and the image wraps at
-//! the edges of each level. Mesa does not use these formats, and Apple documents neither.
+//! Assumption: words lie where blocks of other formats with as many bytes lie, and the image wraps
+//! at the edges of each level. Mesa does not use these formats, and Apple documents neither.
 
 use tepui_format::block::PvrtcCodec;
 use tepui_texel::lanes;

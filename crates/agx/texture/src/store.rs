@@ -85,8 +85,8 @@ fn layered(dimension: TextureDimension) -> bool {
 }
 
 impl Unit {
-    /// Writes a texel for each lane of `exec`. Stores outside the image are dropped; if lanes write the same
-    /// texel, the last lane wins.
+    /// Writes a texel for each lane of `exec`. Stores outside the image are dropped; if lanes write
+    /// the same texel, the last lane wins.
     ///
     /// # Errors
     /// When a texel is not mapped or the descriptor is not understood.
@@ -135,8 +135,8 @@ impl Unit {
 }
 
 impl Pbe {
-    /// The fast path: a 2D level of an uncompressed image that is contiguous in host memory, the same level and
-    /// layer in all lanes. Returns `None` in all other cases.
+    /// The fast path: a 2D level of an uncompressed image that is contiguous in host memory, the
+    /// same level and layer in all lanes. Returns `None` in all other cases.
     fn write_plain<M: Memory>(
         &self,
         memory: &mut M,
@@ -234,7 +234,8 @@ pub(crate) fn put<M: Memory>(
     }
     let size = image.sample_bytes as usize;
     match memory.window(address, size as u64, Access::Write) {
-        // SAFETY: the window has `size` bytes that may be written, and `bytes` has at least as many.
+        // SAFETY: the window has `size` bytes that may be written, and `bytes` has at least as
+        // many.
         Some(host) => unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), host, size) },
         None => memory.write(address, &bytes[..size])?,
     }

@@ -12,8 +12,8 @@ use crate::plain::Scratch;
 use crate::sampler::{Sampler, SamplerState};
 use crate::texture::Texture;
 
-/// Caches and scratch memory of one worker. Cached descriptors and decoded blocks are looked up by their bytes,
-/// so changes of memory cannot make them stale.
+/// Caches and scratch memory of one worker. Cached descriptors and decoded blocks are looked up by
+/// their bytes, so changes of memory cannot make them stale.
 pub struct Unit {
     pub(crate) textures: Cache<Descriptor, Result<Texture, Unsupported>>,
     pub(crate) images: Cache<Descriptor, Result<Pbe, Unsupported>>,

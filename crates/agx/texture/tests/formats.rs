@@ -1,4 +1,5 @@
-//! Formats that no driver at hand uses: PVRTC against another decoder, extended range by its formula.
+//! Formats that no driver at hand uses: PVRTC against another decoder, extended range by its
+//! formula.
 
 #![allow(clippy::needless_range_loop, reason = "lanes are counted")]
 

@@ -272,8 +272,8 @@ proptest! {
         let mut out = [[0; LANES]; 5];
         let sampler = (flags & 16 == 0).then_some(&sampler);
         let _ = unit.read(&mut memory, &request, &bytes, sampler, &operands, exec, &mut out);
-        // 16 samples, two levels, four texels of each lane in two slices, each with its metadata, for
-        // each of at most 32 different levels.
+        // 16 samples, two levels, four texels of each lane in two slices, each with its metadata,
+        // for each of at most 32 different levels.
         prop_assert!(memory.accesses < 200_000, "{} accesses", memory.accesses);
     }
 

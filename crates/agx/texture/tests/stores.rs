@@ -454,8 +454,8 @@ fn both_ways_to_store_texels_have_the_same_bits() {
     }
 }
 
-/// Tiles of images that lie in one piece are copied in fours; without windows each texel is converted
-/// and written for itself.
+/// Tiles of images that lie in one piece are copied in fours; without windows each texel is
+/// converted and written for itself.
 #[test]
 fn both_ways_to_store_a_block_have_the_same_bits() {
     let cases = [

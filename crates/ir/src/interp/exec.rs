@@ -200,7 +200,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Calls `f` with the bytes of the space and the offset in them; `None` when there is no such range.
+    /// Calls `f` with the bytes of the space and the offset in them; `None` when there is no such
+    /// range.
     fn with_bytes<T>(
         &mut self,
         inst: Inst,

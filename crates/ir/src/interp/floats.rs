@@ -265,7 +265,8 @@ impl Machine<'_> {
 mod tests {
     use crate::interp::{Group, Memory, run};
 
-    /// Words that a float op made stay floats through selects, loops, variables, vectors, shared memory and lanes.
+    /// Words that a float op made stay floats through selects, loops, variables, vectors, shared
+    /// memory and lanes.
     #[test]
     fn floats_are_followed_to_memory() {
         let text = "shader compute \"main\" {

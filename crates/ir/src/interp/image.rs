@@ -207,8 +207,8 @@ impl Machine<'_> {
         // Differences within the quad.
         let quads = s.info.stage == Stage::Fragment || s.info.derivatives != DerivativeGroup::None;
         let implicit = || {
-            // Those of the quad's first lane: one level of detail for all four. The specification also allows each row
-            // and column its own.
+            // Those of the quad's first lane: one level of detail for all four. The specification
+            // also allows each row and column its own.
             let quad = lane & !3;
             // What is undefined must not depend on what registers held before.
             let at = |lane: usize| if self.there(lane, live) { at(lane) } else { [0.0; 3] };

@@ -1,4 +1,5 @@
-//! Images and samplers as a run sees them: texels of all levels as raw component bits, filters and addressing.
+//! Images and samplers as a run sees them: texels of all levels as raw component bits, filters and
+//! addressing.
 
 use super::texel;
 use crate::attrs::ImageFormat;

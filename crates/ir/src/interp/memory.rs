@@ -60,8 +60,8 @@ impl Memory {
         b.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect()
     }
 
-    /// The physical range that holds `len` bytes at `addr`, and the offset in it: one of [`Memory::physical`], or a
-    /// buffer at its [`buffer_address`].
+    /// The physical range that holds `len` bytes at `addr`, and the offset in it: one of
+    /// [`Memory::physical`], or a buffer at its [`buffer_address`].
     pub(super) fn range(&mut self, addr: u64, len: usize) -> Option<(&mut Vec<u8>, u64)> {
         if let Some((slot, off)) = at_address(addr) {
             let bytes = self.buffers.get_mut(&slot)?;
@@ -76,8 +76,8 @@ impl Memory {
 /// Where addresses of buffers begin; [`Memory::physical`] is below.
 const BUFFERS: u64 = 1 << 56;
 
-/// The address that `buffer_address` gives for a buffer: sets, bindings and elements up to 255, offsets up to 4 GiB.
-/// `None` past these.
+/// The address that `buffer_address` gives for a buffer: sets, bindings and elements up to 255,
+/// offsets up to 4 GiB. `None` past these.
 #[must_use]
 pub fn buffer_address((set, binding, element): Slot) -> Option<u64> {
     let fits = [set, binding, element].iter().all(|&n| n < 256);
@@ -115,7 +115,8 @@ pub struct FloatBytes {
 }
 
 impl FloatBytes {
-    /// The size in bytes of the float that the byte at an offset belongs to; 0 if a float store did not write it last.
+    /// The size in bytes of the float that the byte at an offset belongs to; 0 if a float store did
+    /// not write it last.
     #[must_use]
     pub fn size_at(&self, slot: Slot, offset: usize) -> u8 {
         self.buffers.get(&slot).and_then(|b| b.get(offset)).copied().unwrap_or(0)

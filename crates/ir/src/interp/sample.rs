@@ -33,7 +33,8 @@ pub(super) struct SampleOp<'a> {
     pub min_lod: Option<f32>,
 }
 
-/// Major axis, then the axes of s and t, each with its sign. source: the same, "Cube Map Face Selection"
+/// Major axis, then the axes of s and t, each with its sign. source: the same, "Cube Map Face
+/// Selection"
 const FACES: [[(usize, f32); 3]; 6] = [
     [(0, 1.0), (2, -1.0), (1, -1.0)],
     [(0, -1.0), (2, 1.0), (1, -1.0)],

@@ -13,7 +13,8 @@ enum Kind {
     Uint,
 }
 
-/// Bits of each channel, 0 for those that there are not, and what they are. `None` when nothing is declared.
+/// Bits of each channel, 0 for those that there are not, and what they are. `None` when nothing is
+/// declared.
 fn channels(f: ImageFormat) -> Option<([u8; 4], Kind)> {
     match f {
         ImageFormat::Unknown => return None,

@@ -1,9 +1,11 @@
 //! Images, textures and samplers.
 //!
-//! Optional operands follow the fixed ones in the order of [`TexOperands`](crate::attrs::TexOperands);
+//! Optional operands follow the fixed ones in the order of
+//! [`TexOperands`](crate::attrs::TexOperands);
 //! [`Shader::tex_args`](crate::Shader::tex_args) gives them by name. Coordinates are floats for sampling and gathering,
-//! integers for fetches and storage images; the array layer is the last coordinate. Projection has been divided out.
-//! Reads with `residency` have one more component behind the texel: 0 when all of what was read is in memory.
+//! integers for fetches and storage images; the array layer is the last coordinate. Projection has
+//! been divided out. Reads with `residency` have one more component behind the texel: 0 when all of
+//! what was read is in memory.
 
 use super::Pat::{Any, H, Rest, S32, V2};
 use super::code::Op;

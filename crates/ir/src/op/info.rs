@@ -63,7 +63,8 @@ bitflags! {
         const TERM = 1 << 5;
         /// Associative when it is exact arithmetic (integers, logic).
         const ASSOC = 1 << 6;
-        /// The result is one of, or rounds like, float arithmetic: contraction and reassociation rules apply.
+        /// The result is one of, or rounds like, float arithmetic: contraction and reassociation
+        /// rules apply.
         const FLOAT = 1 << 7;
         /// Owns regions.
         const REGIONS = 1 << 8;
@@ -97,7 +98,8 @@ pub enum Fold {
     None,
     /// The same function on each component.
     Lane(fn(&Lane) -> u64),
-    /// A function of the whole operands; pushes the result's components. Cannot fail on operands that the validator accepts.
+    /// A function of the whole operands; pushes the result's components. Cannot fail on operands
+    /// that the validator accepts.
     Whole(fn(&Whole, &mut Vec<u64>)),
     /// Element-wise with two results.
     Lane2(fn(&Lane) -> [u64; 2]),
@@ -124,7 +126,8 @@ pub struct OpInfo {
     pub fold: Fold,
 }
 
-/// A row for an op without operands, results, attributes, properties and meaning on constants, to which the methods of
+/// A row for an op without operands, results, attributes, properties and meaning on constants, to
+/// which the methods of
 /// [`OpInfo`] add what the op has.
 pub(super) const fn op(op: Op, name: &'static str, doc: &'static str) -> OpInfo {
     OpInfo {

@@ -1,8 +1,8 @@
 //! Helpers for the meanings of ops: macros that define a function for every bit size, and functions
 //! that rows share.
 
-/// A function of floats: 16 bits are computed in f64 and rounded once. A result that is not a number is always the
-/// same one, so that it does not tell which operand it came from.
+/// A function of floats: 16 bits are computed in f64 and rounded once. A result that is not a
+/// number is always the same one, so that it does not tell which operand it came from.
 macro_rules! float {
     ($($a:ident),+ => $e:expr) => {
         Fold::Lane(|l| {
@@ -80,7 +80,8 @@ fn to_f64(bits: u8, v: u64) -> f64 {
     }
 }
 
-/// Rounds to an odd 32-bit float first, which keeps the effect of every bit: `half` looks at the high word only.
+/// Rounds to an odd 32-bit float first, which keeps the effect of every bit: `half` looks at the
+/// high word only.
 pub(super) fn half_from_f64(v: f64) -> f16 {
     let near = v as f32;
     let back = f64::from(near);

@@ -63,7 +63,8 @@ fn shift_right(e: &mut Emit, op: Op, a: Value, n: u32) -> Value {
     e.op(op, &[a, n])
 }
 
-/// A multiplier below 2^`bits` and a shift, such that the product's high half shifted is the quotient of any number of `width` bits.
+/// A multiplier below 2^`bits` and a shift, such that the product's high half shifted is the
+/// quotient of any number of `width` bits.
 fn magic(bits: u32, width: u32, d: u64) -> Option<(u64, u32)> {
     (0..=bits).find_map(|extra| {
         let p = 1u128 << (bits + extra);

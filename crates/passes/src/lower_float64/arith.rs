@@ -20,7 +20,8 @@ pub(super) fn add(e: &mut Emit, a: Value, b: Value) -> Value {
     let (xa, xb) = (abs(e, a), abs(e, b));
     let differ = ir!(e, (fn is_negative (IXor a b)));
     let (na, nb) = (unpack(e, a), unpack(e, b));
-    // From bit 61 down: sums have a bit of room, and what the shift loses counts only where at most one bit cancels.
+    // From bit 61 down: sums have a bit of room, and what the shift loses counts only where at most
+    // one bit cancels.
     let distance = ir!(e, (SMin (ISub {na.exp} {nb.exp}) 63u32));
     let sa = ir!(e, (IShl {na.sig} 9u32));
     let sb = ir!(e, (fn shift_jam (IShl {nb.sig} 9u32) distance));
@@ -41,7 +42,8 @@ fn sign_between(e: &mut Emit, a: Value, b: Value) -> Value {
     ir!(e, (fn sign_of (IXor a b)))
 }
 
-/// Doubles significands whose highest bit is bit 61 where it may be bit 62, and takes one from their exponent.
+/// Doubles significands whose highest bit is bit 61 where it may be bit 62, and takes one from
+/// their exponent.
 fn up_to_62(e: &mut Emit, exp: Value, sig: Value) -> (Value, Value) {
     let low = ir!(e, (ULt sig {1u64 << 62}));
     (ir!(e, (if low (ISub exp 1u32) exp)), ir!(e, (if low (IAdd sig sig) sig)))
@@ -115,7 +117,8 @@ pub(super) fn fma(e: &mut Emit, a: Value, b: Value, c: Value) -> Value {
     let sign_c = sign_of(e, c);
     let differ = ir!(e, (INe sign sign_c));
     let (na, nb, nc) = (unpack_normal(e, a), unpack_normal(e, b), unpack_normal(e, c));
-    // Both with bit 125 as the highest, the product perhaps with bit 124: no bit of either is lost, and sums have room.
+    // Both with bit 125 as the highest, the product perhaps with bit 124: no bit of either is lost,
+    // and sums have room.
     let (sa, sb) = (ir!(e, (UShr {na.sig} 1u32)), ir!(e, (UShr {nb.sig} 1u32)));
     let product = [ir!(e, (IMul sa sb)), ir!(e, (UMulHi sa sb))];
     let zero = e.konst(Type::B64, 0);
@@ -187,8 +190,9 @@ pub(super) fn div(e: &mut Emit, a: Value, b: Value) -> Value {
     let sign = sign_between(e, a, b);
     let (na, nb) = (unpack_normal(e, a), unpack_normal(e, b));
     let divisor = ir!(e, (UShr {nb.sig} 11u32));
-    // Three digits of 19 bits. A 32-bit reciprocal knows each well enough that the remainder stays below the divisor in size, so all that
-    // is taken modulo 2^64 comes out right. A digit may be too large by one: the next is negative then, and the last is mended.
+    // Three digits of 19 bits. A 32-bit reciprocal knows each well enough that the remainder stays
+    // below the divisor in size, so all that is taken modulo 2^64 comes out right. A digit may be
+    // too large by one: the next is negative then, and the last is mended.
     let top = ir!(e, (fn low (UShr divisor 21u32)));
     let top = e.convert(Op::U2F, top, Type::B32);
     let reciprocal = ir!(e, (FRcp top));
@@ -231,7 +235,8 @@ pub(super) fn sqrt(e: &mut Emit, a: Value) -> Value {
     let top = ir!(e, (fn low (UShr m 22u32)));
     let top = e.convert(Op::U2F, top, Type::B32);
     let inverse = ir!(e, (FRsq top));
-    // Newton's steps on roots with 20, 40 and 55 bits behind the point; what is left of m below each is small, so modulo 2^64 is enough.
+    // Newton's steps on roots with 20, 40 and 55 bits behind the point; what is left of m below
+    // each is small, so modulo 2^64 is enough.
     let near = ir!(e, (FMul top inverse));
     let near = scaled(e, near, 20 - 15);
     let root = digit(e, near);

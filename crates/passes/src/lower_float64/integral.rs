@@ -17,7 +17,8 @@ pub(super) enum To {
 /// The integer next to a number. Zeros and what becomes zero keep their sign.
 pub(super) fn round(e: &mut Emit, a: Value, to: To) -> Value {
     let exp = ir!(e, (ISub (UBitExtract (fn high a) 20u32 11u32) 1023u32));
-    // The bits behind the point of a number from 1 on: adding to them carries into the integer, and from there into the exponent.
+    // The bits behind the point of a number from 1 on: adding to them carries into the integer, and
+    // from there into the exponent.
     let shift = ir!(e, (SMin (SMax exp 0u32) 52u32));
     let behind = ir!(e, (UShr {super::FRACTION} shift));
     let whole = ir!(e, (INot behind));

@@ -7,8 +7,8 @@ use crate::error::{Error, Result};
 use crate::function::{Function, Op, Val};
 use cranelift_entity::{EntityRef, SecondaryMap};
 
-/// What a unit holds: unit `.1` of a value. Joining, splitting and copying make no bits of their own: their results are
-/// known by where the bits come from.
+/// What a unit holds: unit `.1` of a value. Joining, splitting and copying make no bits of their
+/// own: their results are known by where the bits come from.
 type Holds = Option<(Val, u8)>;
 
 /// Where the bits of each unit of each value come from.
@@ -43,7 +43,8 @@ impl Origins {
     }
 }
 
-/// Checks every instruction of every block, and that every edge leaves values where its successor expects them.
+/// Checks every instruction of every block, and that every edge leaves values where its successor
+/// expects them.
 ///
 /// # Errors
 /// The first instruction or edge that is wrong.

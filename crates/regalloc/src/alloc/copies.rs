@@ -13,7 +13,8 @@ pub struct Copy {
     pub units: u16,
 }
 
-/// Appends steps that do all copies at once. What several of them write to the same unit is the same.
+/// Appends steps that do all copies at once. What several of them write to the same unit is the
+/// same.
 pub fn sequence<I>(copies: &[Copy], mut out: impl FnMut(Step<I>)) {
     if copies.iter().all(|c| c.to == c.from) {
         return;

@@ -28,7 +28,8 @@ pub(super) fn exports<I>(f: &Function<I>) -> Range<u16> {
     ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).map_or(0..0, |(start, end)| start..end)
 }
 
-/// Exported values hint to be made where they are exported, and loaded vectors where their parts are.
+/// Exported values hint to be made where they are exported, and loaded vectors where their parts
+/// are.
 pub(super) fn hints<I>(f: &Function<I>, hint: &mut SecondaryMap<Val, u16>) {
     if f.exports.is_empty() {
         return;

@@ -83,7 +83,8 @@ struct Alloc<'a, T: Target> {
     /// First unit that values may take.
     first: u16,
     owner: [PackedOption<Val>; UNITS],
-    /// A second value in the same place, with the same bits: a vector and a part of it that lives on.
+    /// A second value in the same place, with the same bits: a vector and a part of it that lives
+    /// on.
     shared: [PackedOption<Val>; UNITS],
     loc: SecondaryMap<Val, u16>,
     /// The phi, or the collected vector and the place in it, that a value goes to.
@@ -271,8 +272,8 @@ impl<'a, T: Target> Alloc<'a, T> {
             })
     }
 
-    /// The place for a joined vector that saves most copies: where many of its parts are already, or where it is exported from, if the rest is
-    /// free. Parts that live on stay there with it.
+    /// The place for a joined vector that saves most copies: where many of its parts are already,
+    /// or where it is exported from, if the rest is free. Parts that live on stay there with it.
     fn around(&self, w: Val, parts: &[Val]) -> Option<u16> {
         let class = self.f.vals[w];
         let n = u16::from(class.units);
@@ -560,7 +561,8 @@ impl<'a, T: Target> Alloc<'a, T> {
         copies::sequence(copies, |s| steps.push((s, loc)));
     }
 
-    /// Gives `d` a place, moving others away if need be; `moved` collects those moves, which happen before the instruction.
+    /// Gives `d` a place, moving others away if need be; `moved` collects those moves, which happen
+    /// before the instruction.
     fn place(&mut self, d: Val, i: Ins, kills: u32, moved: &mut Vec<Copy>) -> Result<()> {
         if let Some(reg) = self.choose(d) {
             self.take(d, reg);
@@ -659,7 +661,8 @@ impl<'a, T: Target> Alloc<'a, T> {
         true
     }
 
-    /// Moves everything: aligned values to the bottom, others to the top, and in the middle the results over the dying operands.
+    /// Moves everything: aligned values to the bottom, others to the top, and in the middle the
+    /// results over the dying operands.
     fn lay_out(&mut self, i: Ins, kills: u32, moved: &mut Vec<Copy>) -> Result<()> {
         let f = self.f;
         let dsts = f.dsts(i);

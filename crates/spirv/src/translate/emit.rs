@@ -7,7 +7,8 @@ use arrayvec::ArrayVec;
 use tepui_ir::{Attrs, InstFlags, Op, Type, Value, Var, VarData};
 
 impl Cx<'_> {
-    /// A value that may be used in the current region: through a variable when it was defined in a region that is closed.
+    /// A value that may be used in the current region: through a variable when it was defined in a
+    /// region that is closed.
     fn visible(&mut self, v: Value) -> Value {
         if self.open[self.home[v]] {
             return v;

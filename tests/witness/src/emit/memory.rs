@@ -28,7 +28,8 @@ impl Emit<'_> {
         self.did(|b| b.access_chain(pointer, None, base, [index]))
     }
 
-    /// A byte's number in the buffer or workgroup memory; an address counts from the buffer's start.
+    /// A byte's number in the buffer or workgroup memory; an address counts from the buffer's
+    /// start.
     fn byte(&mut self, offset: Value, plus: u32) -> Result<Word, Unknown> {
         let (word, mut x, plus) = (self.b.type_int(32, 0), self.value(offset)?, self.word(plus));
         if self.s.ty(offset) == Type::B64 {

@@ -196,7 +196,8 @@ impl Commands<'_> {
             true => vk::ProvokingVertexModeEXT::LAST_VERTEX,
             false => vk::ProvokingVertexModeEXT::FIRST_VERTEX,
         };
-        // SAFETY: the buffer is being recorded, and the device has the extensions: the pipeline wanted them.
+        // SAFETY: the buffer is being recorded, and the device has the extensions: the pipeline
+        // wanted them.
         unsafe {
             input.cmd_set_vertex_input(c, &bindings, &attributes);
             device.cmd_set_primitive_topology(c, s.topology);

@@ -1,5 +1,6 @@
-//! Runs compute shaders on several executors with the same inputs and compares memory: the interpreter
-//! of the IR before and after all passes, machine code on the model, and lavapipe or Honeykrisp.
+//! Runs compute shaders on several executors with the same inputs and compares memory: the
+//! interpreter of the IR before and after all passes, machine code on the model, and lavapipe or
+//! Honeykrisp.
 //!
 //! The shaders ([`subject`]) are generated programs, written as SPIR-V by [`tepui_witness::emit`],
 //! whose results must be bit-equal, also after the front end has read that SPIR-V back; and the
@@ -28,7 +29,8 @@ use tepui_passes::pipeline;
 use tepui_witness::dispatch::DispatchOutputs;
 use tepui_witness::jobs::{Done, Driver};
 
-/// Whether two memories are the same, or as near as special functions ask; the first difference else.
+/// Whether two memories are the same, or as near as special functions ask; the first difference
+/// else.
 fn differ(s: &Subject, want: &Memory, got: &Memory) -> Result<(), String> {
     let same = if s.name.starts_with("ImageQueryLod") {
         tepui_corpus::compare(&s.shader, &no_extent(want), &no_extent(got))?
@@ -101,8 +103,8 @@ fn front_end(s: &Subject) -> Result<Shader, String> {
     Ok(shader)
 }
 
-/// The memory that the interpreter begins with. Only results of special functions may have other bits elsewhere, so
-/// that it notes which words are floats.
+/// The memory that the interpreter begins with. Only results of special functions may have other
+/// bits elsewhere, so that it notes which words are floats.
 fn start(s: &Subject) -> Memory {
     Memory { floats: s.loose.then(Default::default), ..s.start.clone() }
 }
@@ -218,7 +220,8 @@ fn generated_programs_leave_the_same() {
     floors(&t, [526, 151, 339]);
 }
 
-/// Nothing is left out: each operation of the specifications runs in every executor; which drivers are asked, [`subject::samples`] says.
+/// Nothing is left out: each operation of the specifications runs in every executor; which drivers
+/// are asked, [`subject::samples`] says.
 #[test]
 fn image_operations_leave_the_same() {
     let mut left_out = BTreeMap::new();
@@ -238,12 +241,13 @@ fn shaders_of_the_corpus_leave_the_same() {
     let t = compare("corpus", &shaders, &mut left_out);
     report(&shaders, &t, &left_out);
     assert!(t.wrong.is_empty(), "{:#?}", t.wrong);
-    // Six or seven look at their sub-groups and race for a place: it is chance whether executors keep the same value.
+    // Six or seven look at their sub-groups and race for a place: it is chance whether executors
+    // keep the same value.
     floors(&t, [42, 25, 0]);
 }
 
-/// Fails if fewer subjects were compared than when this was written: on how many all agree, and of those, how many look
-/// at their sub-groups and how many have images.
+/// Fails if fewer subjects were compared than when this was written: on how many all agree, and of
+/// those, how many look at their sub-groups and how many have images.
 fn floors(t: &Tally, least: [usize; 3]) {
     let got = [t.agree, t.sub_groups, t.images];
     assert!(got.iter().zip(&least).all(|(got, least)| got >= least), "{got:?} below {least:?}");

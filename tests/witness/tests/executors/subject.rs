@@ -46,7 +46,8 @@ pub struct Subject {
 /// Reasons for leaving shaders out, with their names.
 pub type Excluded = BTreeMap<String, Vec<String>>;
 
-/// Of every three programs one is of words and control flow only, one has everything in words, one has everything.
+/// Of every three programs one is of words and control flow only, one has everything in words, one
+/// has everything.
 fn config(seed: u64) -> Config {
     let all = Config { div_zero: false, images: true, ..Config::all() };
     match seed % 3 {
@@ -80,8 +81,8 @@ pub fn generated() -> Vec<Subject> {
                 start,
                 loose: false,
                 drivers: vec![Driver::Lavapipe],
-                // From integers to 16 bits, however it is written: Mesa makes one conversion of two, and LLVM takes integers that do not
-                // fit for undefined.
+                // From integers to 16 bits, however it is written: Mesa makes one conversion of
+                // two, and LLVM takes integers that do not fit for undefined.
                 open: config.halves.then_some("has 16-bit floats, of which lavapipe makes others"),
             }
         })
@@ -152,8 +153,8 @@ fn unfit(s: &Shader) -> Option<&'static str> {
     why
 }
 
-/// Memory with which a shader ends and stays inside of its buffers, and whether lanes store several values to one place at once; or
-/// why there is none.
+/// Memory with which a shader ends and stays inside of its buffers, and whether lanes store several
+/// values to one place at once; or why there is none.
 fn start(s: &Shader, name: &str) -> Result<(Memory, bool), String> {
     let mut why = String::new();
     for (k, words) in [Words::Moderate, Words::Small].into_iter().cycle().take(6).enumerate() {
@@ -173,7 +174,8 @@ fn start(s: &Shader, name: &str) -> Result<(Memory, bool), String> {
     Err(why)
 }
 
-/// Shaders that divide by what is denormal among any bits: whether a quotient becomes a NaN is open.
+/// Shaders that divide by what is denormal among any bits: whether a quotient becomes a NaN is
+/// open.
 const DENORMAL: &[&str] = &["spv.debuginfo.glsl.comp.spv"];
 
 /// The compute shaders of the corpus, each with its own specialisation constants and with others.
@@ -292,7 +294,8 @@ pub fn samples(left_out: &mut Excluded) -> Vec<Subject> {
         .collect()
 }
 
-/// Variables that nobody wrote are zero in the interpreter and in the modules; here they must be, too.
+/// Variables that nobody wrote are zero in the interpreter and in the modules; here they must be,
+/// too.
 pub fn define(s: &mut Shader) {
     for i in s.insts.keys().collect::<Vec<_>>() {
         if s.insts[i].op == Op::Undef && s.ty(s.result(i)).is_scalar() {

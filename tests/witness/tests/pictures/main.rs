@@ -24,12 +24,15 @@ use tepui_ir::{Shader, Stage};
 use tepui_witness::draw::{Binding, Job, SIDE_PX, TEXTURE_PX, pixels};
 use tepui_witness::jobs;
 
-/// How far channels may be apart, relative to the larger of 1 and the number: filters have weights of 8 bits.
+/// How far channels may be apart, relative to the larger of 1 and the number: filters have weights
+/// of 8 bits.
 const NEAR: f32 = 0.016;
-/// Of a thousand pixels, so many may be further apart: where a shader decides by the last bits of a float.
+/// Of a thousand pixels, so many may be further apart: where a shader decides by the last bits of a
+/// float.
 const PERMILLE: usize = 10;
 
-/// Materials whose pictures are bits that rounding decides: the last of four bytes that hold a distance.
+/// Materials whose pictures are bits that rounding decides: the last of four bytes that hold a
+/// distance.
 const ROUNDING_DEPENDENT: &[&str] = &["distanceRGBA"];
 
 /// The shaders of a package that have partners.

@@ -31,7 +31,8 @@ pub struct Fetch {
 /// How loaded channels become components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unpack {
-    /// Each channel is a component, which `Convert` changes; red, green, blue and alpha are these channels.
+    /// Each channel is a component, which `Convert` changes; red, green, blue and alpha are these
+    /// channels.
     Channels([Option<u8>; 4], Convert),
     /// Bit fields of the one word that is loaded: first bit and bits of red, green, blue and alpha.
     Fields([Option<(u8, u8)>; 4], Numeric),
@@ -53,7 +54,8 @@ pub enum Convert {
 }
 
 impl Fetch {
-    /// How a format is fetched; `None` if it is none for vertices. source: Mesa, agx_nir_lower_vbo.c, agx_vbo_internal_format
+    /// How a format is fetched; `None` if it is none for vertices. source: Mesa,
+    /// agx_nir_lower_vbo.c, agx_vbo_internal_format
     #[must_use]
     pub fn new(format: Format) -> Option<Fetch> {
         use Numeric::{Sfloat, Sint, Snorm, Sscaled, Ufloat, Uint, Unorm, Uscaled};

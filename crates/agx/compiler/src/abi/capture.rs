@@ -16,7 +16,8 @@ use tepui_ir::{Attrs, Builtin, Capture, Inst, IoLoc, IoSlot, Mem, Op, Shader, Ty
 use tepui_passes::lower_io;
 use tepui_passes::rewrite::{self, Emit, Lowering, Step};
 
-/// Words of the driver's data ([`crate::Source::Driver`]): the addresses of the four buffers, where their first vertex goes.
+/// Words of the driver's data ([`crate::Source::Driver`]): the addresses of the four buffers, where
+/// their first vertex goes.
 pub const ADDRESSES: u32 = 0;
 /// The number of vertices of an instance.
 pub const VERTICES: u32 = 32;

@@ -8,7 +8,8 @@ use tepui_format::Numeric;
 use tepui_ir::{Attrs, Builder, Builtin, IoLoc, Op, Shader};
 use tepui_passes::lower_blend::{self, Range, Target};
 
-/// Reads what the tile holds of input attachments and blends what a shader stores to it; other shaders stay as they are.
+/// Reads what the tile holds of input attachments and blends what a shader stores to it; other
+/// shaders stay as they are.
 ///
 /// # Errors
 /// When a render target's format cannot be drawn to.

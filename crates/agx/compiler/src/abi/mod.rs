@@ -53,7 +53,8 @@ pub const fn colour(n: u16, c: u16) -> u16 {
 /// Attributes that have registers.
 pub const MAX_ATTRIBUTES: u8 = 30;
 
-/// Half-uniforms that every fragment part leaves alone: the heap's address, the blend constant, the address of the driver's root.
+/// Half-uniforms that every fragment part leaves alone: the heap's address, the blend constant, the
+/// address of the driver's root.
 pub const FRAGMENT_HALVES: u16 = 16;
 
 /// Where a vertex shader's attributes come from.
@@ -89,7 +90,8 @@ pub struct Vertex {
     pub results: VertexResults,
     /// The draw is repeated for each view of the render pass.
     pub multiview: bool,
-    /// Depth in clip space goes from -w to w, as in OpenGL. The hardware clips at 0 and w, so the shader moves it there.
+    /// Depth in clip space goes from -w to w, as in OpenGL. The hardware clips at 0 and w, so the
+    /// shader moves it there.
     pub negative_one_to_one: bool,
 }
 
@@ -201,7 +203,8 @@ impl Interface {
     }
 }
 
-/// Half-uniforms that a vertex shader with `n` attributes leaves to its prolog; even, so that words behind them need no gap.
+/// Half-uniforms that a vertex shader with `n` attributes leaves to its prolog; even, so that words
+/// behind them need no gap.
 #[must_use]
 pub const fn vertex_halves(n: u16) -> u16 {
     6 * n + 6
@@ -220,7 +223,8 @@ fn vertex_uniforms(n: u16) -> Vec<Uniform> {
     all
 }
 
-/// Locations that a vertex shader may read, a bit each: all elements of an input that is indexed at run time.
+/// Locations that a vertex shader may read, a bit each: all elements of an input that is indexed at
+/// run time.
 #[must_use]
 pub fn input_locations(s: &Shader) -> u32 {
     let mut all = 0u32;

@@ -41,7 +41,8 @@ pub fn vertex_prolog(main: &VertexTable) -> Shader {
     s
 }
 
-/// An epilog that stores the colours of a main part with this table. `kinds` says what each location's bits are.
+/// An epilog that stores the colours of a main part with this table. `kinds` says what each
+/// location's bits are.
 #[must_use]
 pub fn fragment_epilog(main: &FragmentTable, kinds: &[NumKind; 8]) -> Shader {
     let mut s = Shader::new(Stage::Fragment);
@@ -59,7 +60,8 @@ pub fn fragment_epilog(main: &FragmentTable, kinds: &[NumKind; 8]) -> Shader {
     s
 }
 
-/// Ends fragments where a cull distance culls: where it does at all vertices, the linear test is 0 everywhere.
+/// Ends fragments where a cull distance culls: where it does at all vertices, the linear test is 0
+/// everywhere.
 pub(super) fn cull(b: &mut Builder<'_>, distances: u8) {
     if distances == 0 {
         return;

@@ -90,7 +90,8 @@ fn isa_format(format: Format) -> Option<IsaFormat> {
     })
 }
 
-/// The channels of a colour: how many there are in front of the last that the format has, and the numbers in them.
+/// The channels of a colour: how many there are in front of the last that the format has, and the
+/// numbers in them.
 #[must_use]
 pub fn channels(format: Format) -> (u8, Numeric) {
     match &format.info().encoding {

@@ -302,7 +302,8 @@ impl Select<'_> {
         self.bitop(bits.max(16), t, a, b)
     }
 
-    /// `x << n | y >> 32 - n`, a rotation where both are the same: one extraction from a pair of registers.
+    /// `x << n | y >> 32 - n`, a rotation where both are the same: one extraction from a pair of
+    /// registers.
     fn funnel(&mut self, high: Value, low: Value, k: usize) -> Option<Val> {
         let shift = |v: Value, op: Op| {
             let d = self.def_inst(v).filter(|&d| self.s.insts[d].op == op && self.uses[v] == 1)?;
@@ -564,7 +565,8 @@ impl Select<'_> {
                 Comp::Val(self.def(inst, Self::class(ty), &[a, b]))
             }
             Op::IAnd | Op::IOr if bits == 1 => {
-                // A comparison is the select of the other operand: of several users, each costs the same as with its truth value.
+                // A comparison is the select of the other operand: of several users, each costs the
+                // same as with its truth value.
                 let compares = |x: Value| {
                     s.def_op(x).is_some_and(|op| op.info().results == [tepui_ir::Pat::B])
                 };

@@ -24,11 +24,13 @@ impl Select<'_> {
         let clamp = self.uniform(Source::AttributeClamp { index: loc })?;
         let base = self.uniform(Source::AttributeBase { index: loc })?;
         let element = self.element(a)?;
-        // Beyond the end, the first element is fetched. source: Mesa, agx_nir_lower_vbo.c, GL robustness
+        // Beyond the end, the first element is fetched. source: Mesa, agx_nir_lower_vbo.c, GL
+        // robustness
         let bounds = Opnd::uniform(clamp, Size::B32);
         let beyond = Cond::Int { cc: ICond::Ult, a: bounds, b: element, inv: false };
         let element = Opnd::of(self.cond_select(beyond, Opnd::imm(0), element, WORD), Size::B32);
-        // Packed words are counted as words. source: applegpu.py, DeviceLoadInstructionDesc, "bit_packed"
+        // Packed words are counted as words. source: applegpu.py, DeviceLoadInstructionDesc,
+        // "bit_packed"
         let unit = if f.isa.is_packed() { 4 } else { f.isa.element_bytes().unwrap_or(1) };
         if a.stride % unit != 0 {
             return Err(Error::Limit {
@@ -117,7 +119,8 @@ impl Select<'_> {
     }
 
     /// `n / d` of whole numbers: a multiplication with the reciprocal, rounded up, and a shift.
-    /// source: Granlund and Montgomery, "Division by invariant integers using multiplication", figure 4.1
+    /// source: Granlund and Montgomery, "Division by invariant integers using multiplication",
+    /// figure 4.1
     fn divided(&mut self, n: Opnd, d: u32) -> Opnd {
         let word = |v| Opnd::of(v, Size::B32);
         if d.is_power_of_two() {
@@ -212,7 +215,8 @@ impl Select<'_> {
     }
 }
 
-/// The low word of the rounded-up reciprocal of `d`, which is no power of two, and the logarithm of the next power of two.
+/// The low word of the rounded-up reciprocal of `d`, which is no power of two, and the logarithm of
+/// the next power of two.
 fn reciprocal(d: u32) -> (u32, u32) {
     let log = 32 - (d - 1).leading_zeros();
     let m = (1u64 << 32) * ((1u64 << log) - u64::from(d)) / u64::from(d) + 1;

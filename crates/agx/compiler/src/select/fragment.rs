@@ -225,7 +225,8 @@ impl Select<'_> {
                 let Some(comps) = self.fragment_builtin(i, b)? else { return Ok(false) };
                 self.set(s.result(i), &comps);
             }
-            // Fragments of a pixel run in order from here on. source: Mesa, agx_compile.c, begin_invocation_interlock
+            // Fragments of a pixel run in order from here on. source: Mesa, agx_compile.c,
+            // begin_invocation_interlock
             (Op::InterlockBegin, _) => self.wait(fence::STORE),
             (Op::InterlockEnd, _) => {}
             _ => return Ok(false),
@@ -348,7 +349,8 @@ impl Select<'_> {
             Builtin::HelperInvocation => {
                 vec![self.fragment().helper.map_or(Comp::Undef, Comp::Val)]
             }
-            // Each pixel is shaded: the rate is 0, one by one, and so is the size of what is shaded.
+            // Each pixel is shaded: the rate is 0, one by one, and so is the size of what is
+            // shaded.
             Builtin::ShadingRate => vec![Comp::Const(0)],
             Builtin::FragSize => vec![Comp::Const(1); 2],
             Builtin::FragInvocationCount if self.fragment().sample.is_none() => {

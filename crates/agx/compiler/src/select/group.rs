@@ -260,7 +260,8 @@ impl Select<'_> {
         !d.is_divergent(v)
     }
 
-    /// The relative shuffle that reads the lane which an index names: the own lane, a constant added or flipped.
+    /// The relative shuffle that reads the lane which an index names: the own lane, a constant
+    /// added or flipped.
     fn relative(&self, index: Value) -> Option<(Shuffle, u8)> {
         let s = self.s;
         let own = |v: Value| {
@@ -357,8 +358,8 @@ impl Select<'_> {
         })))
     }
 
-    /// A shuffle with a lane of its own for each lane. Within a quad the hardware reads one offset of the source quads, so
-    /// each of the four offsets is read in turn, for all components.
+    /// A shuffle with a lane of its own for each lane. Within a quad the hardware reads one offset
+    /// of the source quads, so each of the four offsets is read in turn, for all components.
     fn gather(&mut self, i: Inst, lane: Opnd) -> Result<()> {
         if matches!(lane.place, super::operand::Place::Imm(_)) {
             return self.each(i, |x, c, bits| x.shuffle(Shuffle::Index, c, lane, bits));

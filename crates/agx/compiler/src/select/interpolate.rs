@@ -140,7 +140,8 @@ impl Select<'_> {
         parts
     }
 
-    /// A flat value: the third number, or the second. source: Mesa, agx_nir_lower_interpolation.c, interpolate_flat
+    /// A flat value: the third number, or the second. source: Mesa, agx_nir_lower_interpolation.c,
+    /// interpolate_flat
     pub(super) fn flat(&mut self, cf: u8) -> Result<Comp> {
         let [_, second, third] = self.plane(cf).map(|v| Opnd::of(v, Size::B32));
         let fan = Opnd::uniform(self.uniform(Source::FirstFan)?, Size::B16);
@@ -148,8 +149,9 @@ impl Select<'_> {
         Ok(Comp::Val(self.cond_select(test, third, second, WORD)))
     }
 
-    /// Interpolates by hand at an offset from the centre. source: as above, interpolate_at_offset; what Mesa does there with
-    /// coefficients that are no normal numbers ("not clear what this is for") is left out
+    /// Interpolates by hand at an offset from the centre. source: as above, interpolate_at_offset;
+    /// what Mesa does there with coefficients that are no normal numbers ("not clear what this is
+    /// for") is left out
     pub(super) fn at_offset(&mut self, i: Inst, slot: IoSlot) -> Result<()> {
         let s = self.s;
         let r = s.result(i);

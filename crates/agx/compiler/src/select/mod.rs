@@ -34,8 +34,9 @@ use tepui_ir::{Attrs, Inst, Loc, Op, Region, Shader, Type, Value};
 
 pub(crate) use operand::Opnd;
 
-/// One component of an IR value. A machine value has the register class of the IR type: half a register for up to 16 bits (bits above the
-/// type's are undefined for 8 bits; truth values are 0 or 1).
+/// One component of an IR value. A machine value has the register class of the IR type: half a
+/// register for up to 16 bits (bits above the type's are undefined for 8 bits; truth values are 0
+/// or 1).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Comp {
     /// In registers.
@@ -218,7 +219,8 @@ impl<'a> Select<'a> {
         }
     }
 
-    /// The instruction that makes a value, for those that look how it was made: none when it is in a uniform already.
+    /// The instruction that makes a value, for those that look how it was made: none when it is in
+    /// a uniform already.
     pub(crate) fn def_inst(&self, v: Value) -> Option<Inst> {
         if matches!(self.comp(v, 0), Comp::Uni(_)) { None } else { self.s.def_inst(v) }
     }
@@ -512,7 +514,8 @@ impl<'a> Select<'a> {
         }
         self.frames.push(Frame { header, phis, exits: Vec::new() });
         self.region(body)?;
-        // The end of the loop has a block of its own unless the body's last one goes on to the next iteration.
+        // The end of the loop has a block of its own unless the body's last one goes on to the next
+        // iteration.
         let last = self.f.blocks[self.cur].insts.last().copied();
         match last.map(|l| self.f.insts[l].op) {
             Some(MOp::Ctl(Ctl::Continue)) => {

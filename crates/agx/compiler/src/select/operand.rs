@@ -168,7 +168,8 @@ impl Select<'_> {
         (s.ty(word) == Type::B32 && s.ty(v) == Type::B64).then_some(word)
     }
 
-    /// Integer operand of an add or multiply, with extension from 16 (or, for 64 bits, 32) bits for free.
+    /// Integer operand of an add or multiply, with extension from 16 (or, for 64 bits, 32) bits for
+    /// free.
     pub(crate) fn esrc(&mut self, v: Value, k: usize) -> Opnd {
         let bits = self.ty(v).bits();
         if let Some(a) = self.zero_extended(v) {

@@ -475,7 +475,8 @@ impl Select<'_> {
             .into_iter()
             .flatten()
             .collect();
-        // Four registers are written, whatever the mask. source: applegpu, docs.html on texture_sample
+        // Four registers are written, whatever the mask. source: applegpu, docs.html on
+        // texture_sample
         let written = 4 + u8::from(a.residency);
         let whole = self.f.val(class_of(32, written));
         self.emit(MOp::Isa(inst), &[whole], &srcs);

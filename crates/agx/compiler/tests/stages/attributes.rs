@@ -1,4 +1,5 @@
-//! Vertex attributes of every format that vertices can have, in the prolog and in the monolithic program, and the ids.
+//! Vertex attributes of every format that vertices can have, in the prolog and in the monolithic
+//! program, and the ids.
 
 use super::rig::{Linking, machine, programs, wgsl};
 use tepui_agx_bare::draw::{Draw, VertexBuffer};

@@ -161,7 +161,8 @@ fn spilled_programs_draw_the_same() {
 
 #[test]
 fn cull_distances_end_whole_primitives() {
-    // Two triangles side by side; of the first all vertices are on the wrong side, of the second only two.
+    // Two triangles side by side; of the first all vertices are on the wrong side, of the second
+    // only two.
     let vs = "#version 450
     layout(location = 9) out float cull;
     layout(location = 0) out float a;

@@ -96,7 +96,8 @@ pub fn programs_behind(
         .unwrap_or_else(|e| panic!("{e}\n{vertex}\n{fragment}"))
 }
 
-/// Draws one triangle of two shaders and compares every pixel with the interpreter, both ways of making programs. Returns the pictures.
+/// Draws one triangle of two shaders and compares every pixel with the interpreter, both ways of
+/// making programs. Returns the pictures.
 pub struct Case<'a> {
     pub vs: Shader,
     pub fs: Shader,

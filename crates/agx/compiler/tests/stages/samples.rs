@@ -75,7 +75,8 @@ fn a_program_for_each_sample() {
 
 #[test]
 fn a_program_with_scratch_memory_for_each_sample() {
-    // An array that is indexed at run time and too large for registers, filled anew for each sample.
+    // An array that is indexed at run time and too large for registers, filled anew for each
+    // sample.
     let fs = "@fragment fn fs(v: V, @builtin(sample_index) s: u32) -> @location(0) vec4f {
         var a: array<u32, 64>;
         let x = u32(v.at.x);

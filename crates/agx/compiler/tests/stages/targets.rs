@@ -1,4 +1,5 @@
-//! Where primitives go: layers, viewports, views; and attachments that are read where they are drawn to.
+//! Where primitives go: layers, viewports, views; and attachments that are read where they are
+//! drawn to.
 
 use super::outputs::special;
 use super::rig::{Case, Linking, listing, machine, programs, shader, texel, wgsl};
@@ -134,7 +135,8 @@ fn each_view_in_its_layer() {
     }
 }
 
-/// Turns the texture of a shader into an input attachment, and its loads into those of the fragment's own pixel.
+/// Turns the texture of a shader into an input attachment, and its loads into those of the
+/// fragment's own pixel.
 fn attached(s: &mut Shader, index: u32) {
     for r in s.resources.values_mut() {
         (r.kind, r.dim, r.input_attachment) = (ResKind::InputAttachment, Dim::Subpass, index);

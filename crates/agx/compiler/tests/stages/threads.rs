@@ -1,4 +1,5 @@
-//! Results do not depend on the number of worker threads, nor on whether programs are interpreted or translated.
+//! Results do not depend on the number of worker threads, nor on whether programs are interpreted
+//! or translated.
 
 use super::rig::{Linking, programs, wgsl};
 use tepui_agx_bare::draw::Draw;
@@ -31,7 +32,8 @@ fn buffer(m: &mut Machine, words: &[u32]) -> Buffer {
 const GROUPS: u32 = 96;
 const THREADS: u32 = 96;
 
-/// A hash in a loop of another length for each thread, handed over through workgroup memory, with sums over all.
+/// A hash in a loop of another length for each thread, handed over through workgroup memory, with
+/// sums over all.
 const COMPUTE: &str = "
 @group(0) @binding(0) var<storage, read_write> out: array<u32>;
 @group(0) @binding(1) var<storage, read_write> sums: array<atomic<u32>, 4>;
@@ -104,7 +106,8 @@ fn compute_is_the_same_at_any_number_of_threads() {
     }
 }
 
-/// Triangles one over the other; each fragment's colour depends on what was there before, so that order shows.
+/// Triangles one over the other; each fragment's colour depends on what was there before, so that
+/// order shows.
 const DRAWING: &str = "
 struct V { @builtin(position) at: vec4f, @location(0) c: vec3f }
 fn hash(n: u32) -> f32 {

@@ -27,7 +27,8 @@ pub struct TileWorker<'f, 'v> {
     /// The quads of the SIMD-group that is being filled, and their program.
     quads: usize,
     batch: Option<Batch>,
-    /// Positions of the group's quads in the tile: a word for each row of quads, a bit for each column.
+    /// Positions of the group's quads in the tile: a word for each row of quads, a bit for each
+    /// column.
     occupied: [u16; TILE_SIDE / 2],
     coverage: Coverage,
     /// The coverage after depth and stencil tests.
@@ -341,7 +342,8 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Tests covered samples. Returns the number of samples that passed and a mask of the columns that have some.
+    /// Tests covered samples. Returns the number of samples that passed and a mask of the columns
+    /// that have some.
     fn test(
         &self,
         planes: &mut DepthStencil,

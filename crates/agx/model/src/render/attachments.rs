@@ -18,7 +18,8 @@ use crate::usc::exec::texture::View;
 /// The kind of an attachment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aspect {
-    /// The image that the end-of-tile program stores to by the texture state register of this number.
+    /// The image that the end-of-tile program stores to by the texture state register of this
+    /// number.
     Colour(u8),
     /// The depth buffer.
     Depth,
@@ -35,14 +36,15 @@ pub struct Attachment {
     pub layer: u32,
     /// Width and height.
     pub size_px: [u32; 2],
-    /// Texels in rows: red, green, blue and alpha as floats (integers converted); depth and stencil have
-    /// only the first.
+    /// Texels in rows: red, green, blue and alpha as floats (integers converted); depth and stencil
+    /// have only the first.
     pub texels: Vec<[f32; 4]>,
 }
 
 impl Gpu {
-    /// Reads the attachments of a render command from memory: the images that its end-of-tile program
-    /// stores to, depth and stencil buffers if they are stored; sample 0 of multisampled ones.
+    /// Reads the attachments of a render command from memory: the images that its end-of-tile
+    /// program stores to, depth and stencil buffers if they are stored; sample 0 of multisampled
+    /// ones.
     ///
     /// # Errors
     /// If a program or descriptor cannot be read.
@@ -93,7 +95,8 @@ impl Gpu {
         Ok(found)
     }
 
-    /// Texture state registers that the end-of-tile program stores tiles to, with their descriptors.
+    /// Texture state registers that the end-of-tile program stores tiles to, with their
+    /// descriptors.
     fn colour_targets(
         &self,
         vm: &AddressSpace,

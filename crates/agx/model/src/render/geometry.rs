@@ -1,8 +1,8 @@
 //! The geometry half of a render command: draws become primitives of a [`Scene`].
 //!
-//! A draw is processed in batches: indices are fetched and assembled to primitives, their vertices are shaded, then
-//! primitives are set up. When a scene has become too large, the pixel half renders it as a partial render, as the
-//! hardware does when its parameter buffer is full.
+//! A draw is processed in batches: indices are fetched and assembled to primitives, their vertices
+//! are shaded, then primitives are set up. When a scene has become too large, the pixel half
+//! renders it as a partial render, as the hardware does when its parameter buffer is full.
 
 use rayon::prelude::*;
 use tepui_agx_packets::render::PppControl;
@@ -21,8 +21,8 @@ use crate::usc::launch::Launch;
 use crate::uvs::{self, Layout, Reuse, Vertex};
 use crate::{Gpu, ppp};
 
-/// Cost of an index besides the instructions of its vertex, counted in instructions. Because of it a job of 2^32
-/// indices exceeds any budget before it begins.
+/// Cost of an index besides the instructions of its vertex, counted in instructions. Because of it
+/// a job of 2^32 indices exceeds any budget before it begins.
 const INDEX_COST: u64 = 4096;
 /// Cost of a draw, counted in instructions.
 const DRAW_COST: u64 = 1024;

@@ -1,8 +1,9 @@
-//! A render command, in two halves as the hardware has them: geometry fills a [`scene::Scene`], then
-//! pixels (ISP, fragment programs, tilebuffer, PBE) draw it tile by tile.
+//! A render command, in two halves as the hardware has them: geometry fills a [`scene::Scene`],
+//! then pixels (ISP, fragment programs, tilebuffer, PBE) draw it tile by tile.
 //!
 //! Geometry begins with the control stream (`vdm`) and the state records that it points to
-//! ([`crate::ppp`]). [`geometry`] passes each draw through assembly, the vertex programs (`uvs`) and
+//! ([`crate::ppp`]). [`geometry`] passes each draw through assembly, the vertex programs (`uvs`)
+//! and
 //! [`setup`], which culls, clips and snaps primitives (with `tepui_raster`, which all GPU families share). Pixels are [`crate::isp`]'s, with the registers that fragment programs interpolate in
 //! [`coefficients`].
 

@@ -346,8 +346,8 @@ fn records_must_be_as_long_as_their_header_says() {
     assert!(fault.contains("announces"), "{fault}");
 }
 
-/// Bytes of a stream, its records, its pipeline and its positions changed at random: every run ends,
-/// and primitives keep to the scene that they are in.
+/// Bytes of a stream, its records, its pipeline and its positions changed at random: every run
+/// ends, and primitives keep to the scene that they are in.
 #[test]
 fn any_bytes_end_in_a_scene_or_a_fault() {
     let mut changes = Changes::new(0x9e37_79b9);

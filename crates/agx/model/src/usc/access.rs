@@ -1,5 +1,5 @@
-//! Operands of memory, texture and image instructions that do not fit in an [`Op`](super::op::Op): programs keep them in
-//! tables beside the operations, whose `imm` is the index.
+//! Operands of memory, texture and image instructions that do not fit in an [`Op`](super::op::Op):
+//! programs keep them in tables beside the operations, whose `imm` is the index.
 
 use tepui_agx_texture::{BlockStore, Request, Store, TileFormat};
 
@@ -55,8 +55,8 @@ pub enum DescriptorSource {
 pub enum SamplerSource {
     /// A sampler state register.
     State(u8),
-    /// The number in a register: a sampler state register, or from [`FIRST_OF_HEAP`] on a place in the
-    /// sampler heap.
+    /// The number in a register: a sampler state register, or from [`FIRST_OF_HEAP`] on a place in
+    /// the sampler heap.
     Register(Src),
 }
 

@@ -10,8 +10,8 @@ use super::program::{Program, Translation};
 use crate::Coverage;
 use crate::job::GroupFault;
 
-/// Decoded programs by address. Operations are larger than machine code, and programs may overlap, so the size is
-/// limited.
+/// Decoded programs by address. Operations are larger than machine code, and programs may overlap,
+/// so the size is limited.
 #[derive(Default)]
 struct Decoded {
     programs: HashMap<u64, Arc<Program>>,
@@ -33,8 +33,8 @@ impl Decoded {
     }
 }
 
-/// The cache of decoded programs of a GPU. Entries are compared with memory once a job, since a driver may write another
-/// shader to the same address.
+/// The cache of decoded programs of a GPU. Entries are compared with memory once a job, since a
+/// driver may write another shader to the same address.
 pub struct Cache {
     decoded: Mutex<Decoded>,
     translation: Translation,

@@ -1,8 +1,9 @@
-//! The checker reports mistakes of programs that silicon does not: reads of a register before the wait for its load,
-//! reads of registers and local memory that were never written, accesses of unbound memory.
+//! The checker reports mistakes of programs that silicon does not: reads of a register before the
+//! wait for its load, reads of registers and local memory that were never written, accesses of
+//! unbound memory.
 //!
-//! The run loop calls it before each instruction. It compares the registers that the instruction table
-//! says are read with those written so far, lane by lane.
+//! The run loop calls it before each instruction. It compares the registers that the instruction
+//! table says are read with those written so far, lane by lane.
 
 use std::collections::HashSet;
 

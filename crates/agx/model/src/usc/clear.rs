@@ -1,5 +1,6 @@
-//! The registers that must be cleared before a SIMD-group runs: those that a thread may read before it writes them.
-//! Groups reuse register files, so results would otherwise depend on which worker ran which group.
+//! The registers that must be cleared before a SIMD-group runs: those that a thread may read before
+//! it writes them. Groups reuse register files, so results would otherwise depend on which worker
+//! ran which group.
 
 use tepui_agx_isa::operand::REGISTER_HALVES;
 use tepui_agx_isa::{File, Inst, Role};
@@ -10,12 +11,13 @@ use super::opcode::Opcode;
 /// Half-registers.
 type Halves = [bool; REGISTER_HALVES as usize];
 
-/// The rows to clear for whole SIMD-groups; `None` for all of them, if the control flow is more than nested branches or
-/// threads read each other's registers.
+/// The rows to clear for whole SIMD-groups; `None` for all of them, if the control flow is more
+/// than nested branches or threads read each other's registers.
 pub fn rows(program: &Code) -> Option<Vec<u16>> {
     let mut read_first = [false; REGISTER_HALVES as usize];
     let mut written: Halves = read_first;
-    // What was written where each open branch began: of what its sides write, nothing is certain behind it.
+    // What was written where each open branch began: of what its sides write, nothing is certain
+    // behind it.
     let mut open: Vec<Halves> = Vec::new();
     for (index, op) in program.ops().iter().enumerate() {
         let inst = program.inst(index)?;

@@ -1,4 +1,5 @@
-//! A decoded program as data: its operations, the tables that they index, and the constants that they read.
+//! A decoded program as data: its operations, the tables that they index, and the constants that
+//! they read.
 
 use std::collections::HashMap;
 
@@ -104,8 +105,8 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// The shared row of a constant. A program with more than [`MAX_CONSTANTS`] is refused later, so wrapped row numbers
-    /// are never used.
+    /// The shared row of a constant. A program with more than [`MAX_CONSTANTS`] is refused later,
+    /// so wrapped row numbers are never used.
     pub fn constant(&mut self, value: u32) -> u16 {
         *self.rows_of_constants.entry(value).or_insert_with(|| {
             let row = UNIFORM_ROWS + self.constants.len();

@@ -11,7 +11,8 @@ use super::run::{Outcome, run};
 use super::shared::Shared;
 use super::stack::{HelperCall, request};
 
-/// Runs a group to its end, its next barrier or its fault. Whenever it waits for scratch memory, the helper program runs.
+/// Runs a group to its end, its next barrier or its fault. Whenever it waits for scratch memory,
+/// the helper program runs.
 pub fn run_group(l: &mut Lanes<'_, '_>, program: &Program, launch: &Launch<'_>) -> Outcome {
     loop {
         let outcome = run(l, program);
@@ -35,7 +36,8 @@ fn allocate(l: &mut Lanes<'_, '_>, launch: &Launch<'_>) -> Result<(), String> {
     mapped
 }
 
-/// Runs the helper to free the blocks of one SIMD-group. They are freed in the reverse order of their allocation.
+/// Runs the helper to free the blocks of one SIMD-group. They are freed in the reverse order of
+/// their allocation.
 pub fn free(port: &mut Port<'_>, launch: &Launch<'_>, blocks: [u32; 4]) -> Result<(), String> {
     call(port, launch, request::STACK_FREE, blocks).map(|_| ())
 }

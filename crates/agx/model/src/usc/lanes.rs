@@ -1,4 +1,5 @@
-//! The execution state of a SIMD-group: its registers, active lanes, and access to memory and fixed function.
+//! The execution state of a SIMD-group: its registers, active lanes, and access to memory and fixed
+//! function.
 
 use crate::job::{FaultKind, GroupFault};
 use crate::usc::check::Checker;
@@ -119,15 +120,16 @@ impl<'a> Lanes<'a, '_> {
         }
     }
 
-    /// Resets the group to the start of the program, as another group of its workgroup with other lanes.
+    /// Resets the group to the start of the program, as another group of its workgroup with other
+    /// lanes.
     pub fn restart(&mut self, index: usize, alive: u32, threads: &'a [Row; 3]) {
         (self.pc, self.executed, self.stack) = (0, 0, Stack::default());
         self.alive = alive;
         if self.exec != alive {
             self.set_exec(alive);
         }
-        // Field by field: a whole place that was just put together would have to wait in the host's store
-        // buffer before it could be copied.
+        // Field by field: a whole place that was just put together would have to wait in the host's
+        // store buffer before it could be copied.
         self.place.index = index as u32;
         self.place.first_thread = (index * LANES) as u32;
         self.position.in_group = std::array::from_fn(|a| &raw const threads[a]);
@@ -139,8 +141,8 @@ impl Lanes<'_, '_> {
     /// Positions of the lanes in their workgroup, along an axis.
     #[inline(always)]
     pub fn in_group(&self, axis: usize) -> &Row {
-        // SAFETY: the rows of a group's position are static, or live as long as its stage or the table of
-        // threads that its worker holds.
+        // SAFETY: the rows of a group's position are static, or live as long as its stage or the
+        // table of threads that its worker holds.
         unsafe { &*self.position.in_group[axis] }
     }
 
@@ -151,8 +153,8 @@ impl Lanes<'_, '_> {
         unsafe { &*self.position.in_grid[axis] }
     }
 
-    /// Resets registers to their uninitialised value: in a whole group the `cleared` rows, which it may read before it
-    /// writes them, if they are known; otherwise, and in checked jobs, all.
+    /// Resets registers to their uninitialised value: in a whole group the `cleared` rows, which it
+    /// may read before it writes them, if they are known; otherwise, and in checked jobs, all.
     pub fn clear_registers(&mut self, cleared: Option<&[u16]>) {
         let word = self.port.uninitialised;
         let whole = self.alive == u32::MAX && self.checker.is_none();

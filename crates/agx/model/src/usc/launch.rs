@@ -41,8 +41,8 @@ pub struct Launch<'v> {
     pub sampler_heap: (u64, u32),
     /// Bytes of local memory of a workgroup.
     pub local_bytes: u32,
-    /// Layout of local memory as an image block: bytes of a sample and samples of a pixel; `None` for
-    /// plain local memory.
+    /// Layout of local memory as an image block: bytes of a sample and samples of a pixel; `None`
+    /// for plain local memory.
     pub tile: Option<TileLayout>,
     /// How the results of a fragment program are used; `None` in other programs.
     pub fragment: Option<FragmentProperties>,

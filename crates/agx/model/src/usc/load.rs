@@ -1,4 +1,5 @@
-//! Loads programs: reads machine code from GPU memory up to the end of the program, and lowers its instructions.
+//! Loads programs: reads machine code from GPU memory up to the end of the program, and lowers its
+//! instructions.
 
 use std::collections::HashMap;
 
@@ -36,8 +37,8 @@ pub fn load(vm: &AddressSpace, address: u64, usc_exec_base: u64) -> Result<Code,
 /// Bytes, instructions, and why some could not be decoded, by offset.
 type Decoded = (Vec<u8>, Vec<Placed>, HashMap<u32, String>);
 
-/// Reads instructions up to the end of the program: a `stop` that no branch jumps over and that is not inside an `if`,
-/// after which other threads go on.
+/// Reads instructions up to the end of the program: a `stop` that no branch jumps over and that is
+/// not inside an `if`, after which other threads go on.
 fn read(vm: &AddressSpace, address: u64) -> Result<Decoded, GroupFault> {
     let mut bytes: Vec<u8> = Vec::new();
     let mut placed = Vec::new();

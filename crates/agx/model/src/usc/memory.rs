@@ -15,8 +15,8 @@ pub struct Window {
     pub length: u64,
 }
 
-/// Windows of loads, and as many of stores: each instruction of a program has its own, as far as they
-/// reach.
+/// Windows of loads, and as many of stores: each instruction of a program has its own, as far as
+/// they reach.
 pub const WINDOWS: usize = 8;
 
 /// Access of a worker to memory and to the texture unit.
@@ -45,8 +45,8 @@ pub struct Port<'v> {
     pub reports: Vec<crate::job::Report>,
 }
 
-/// The rows of a texture instruction, kept for the next one so that unused rows need not be cleared each time. Their
-/// contents in inactive lanes mean nothing.
+/// The rows of a texture instruction, kept for the next one so that unused rows need not be cleared
+/// each time. Their contents in inactive lanes mean nothing.
 #[derive(Default)]
 pub struct TextureRows {
     /// Operands of the texture unit.
@@ -93,8 +93,8 @@ impl<'v> Port<'v> {
         self.ranges.lookup(self.vm, address, size, Protection::WRITE)
     }
 
-    /// Lets a window show what is around an address. It may be less than the bound range, but reaches far
-    /// to both sides.
+    /// Lets a window show what is around an address. It may be less than the bound range, but
+    /// reaches far to both sides.
     pub fn show(&mut self, number: usize, address: u64, is_store: bool) {
         let window = &mut self.windows[usize::from(is_store)][number % WINDOWS];
         if address.wrapping_sub(window.start) < window.length {

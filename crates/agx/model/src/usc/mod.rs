@@ -2,15 +2,18 @@
 //!
 //! From the bottom up:
 //!
-//! - [`op`] and [`access`] describe a decoded instruction: an opcode and where its operands lie, in [`row`]s.
+//! - [`op`] and [`access`] describe a decoded instruction: an opcode and where its operands lie, in
+//!   [`row`]s.
 //! - [`code`] is a decoded program as data; [`load`] reads machine code and [`lower`]s it to that.
-//! - [`lanes`] is a SIMD-group while it runs, with the units around it: [`memory`], [`stage`] (fixed function of vertex and
-//!   fragment programs), [`stack`] (scratch memory), [`shared`] (state of its workgroup) and [`check`] (the checker).
-//! - [`exec`] has what each instruction does; `jit` translates programs that run often to the host's own code, for the
-//!   hosts that `tepui_hostvec::Target` names.
-//! - [`program`] is a program ready to run, [`cache`] keeps them; [`launch`] holds what a pipeline's USC words load.
-//! - [`run`] is the loop over instructions, [`workgroup`] runs the SIMD-groups of a workgroup in turn, and [`helper`] the
-//!   driver's program that hands out scratch memory.
+//! - [`lanes`] is a SIMD-group while it runs, with the units around it: [`memory`], [`stage`]
+//!   (fixed function of vertex and fragment programs), [`stack`] (scratch memory), [`shared`]
+//!   (state of its workgroup) and [`check`] (the checker).
+//! - [`exec`] has what each instruction does; `jit` translates programs that run often to the
+//!   host's own code, for the hosts that `tepui_hostvec::Target` names.
+//! - [`program`] is a program ready to run, [`cache`] keeps them; [`launch`] holds what a
+//!   pipeline's USC words load.
+//! - [`run`] is the loop over instructions, [`workgroup`] runs the SIMD-groups of a workgroup in
+//!   turn, and [`helper`] the driver's program that hands out scratch memory.
 
 pub mod access;
 pub mod cache;

@@ -1,7 +1,8 @@
 //! Decoded instructions: an opcode and the locations of operands.
 //!
-//! Uniform registers and immediates are rows like registers, with the same value in every lane, in a second file that all
-//! SIMD-groups of a launch share. So handlers do not distinguish kinds of sources.
+//! Uniform registers and immediates are rows like registers, with the same value in every lane, in
+//! a second file that all SIMD-groups of a launch share. So handlers do not distinguish kinds of
+//! sources.
 
 use super::opcode::Opcode;
 
@@ -117,7 +118,8 @@ pub enum Next {
 pub struct Op {
     /// The operation.
     pub opcode: Opcode,
-    /// All operands are whole 32-bit rows without saturation, so the handler's entry for those runs.
+    /// All operands are whole 32-bit rows without saturation, so the handler's entry for those
+    /// runs.
     pub whole_rows: bool,
     /// Destination.
     pub d: Dst,

@@ -1,7 +1,7 @@
 //! Opcodes of decoded instructions.
 //!
-//! An opcode names what an [`Op`](super::op::Op) does. Several instructions of the ISA may share one, where only their
-//! operands differ.
+//! An opcode names what an [`Op`](super::op::Op) does. Several instructions of the ISA may share
+//! one, where only their operands differ.
 
 /// Calls a macro with every opcode, in their order, and the module of `exec` that has its handler.
 macro_rules! for_each_opcode {

@@ -12,8 +12,8 @@ pub fn nesting(inst: &Inst) -> i64 {
     }
 }
 
-/// Whether the instruction computes the same in all lanes if its sources are the same in all lanes. True only for the
-/// instructions of background programs that clear.
+/// Whether the instruction computes the same in all lanes if its sources are the same in all lanes.
+/// True only for the instructions of background programs that clear.
 pub fn ignores_lane(inst: &Inst) -> bool {
     match inst {
         Inst::StTile(i) => !i.explicit,

@@ -19,8 +19,8 @@ pub enum Outcome {
     Fault,
 }
 
-/// Runs a group until it stops or waits: as translated code if the program has some, otherwise by the
-/// interpreter.
+/// Runs a group until it stops or waits: as translated code if the program has some, otherwise by
+/// the interpreter.
 pub fn run(l: &mut Lanes<'_, '_>, program: &Program) -> Outcome {
     #[cfg(target_arch = "x86_64")]
     if l.checker.is_none()
@@ -35,7 +35,8 @@ pub fn run(l: &mut Lanes<'_, '_>, program: &Program) -> Outcome {
     }
 }
 
-/// Runs translated code, and the interpreter up to the next instruction at which translated code can be entered.
+/// Runs translated code, and the interpreter up to the next instruction at which translated code
+/// can be entered.
 #[cfg(target_arch = "x86_64")]
 fn translated(l: &mut Lanes<'_, '_>, program: &Program, code: &super::jit::Translated) -> Outcome {
     use super::jit::exit;
@@ -58,7 +59,8 @@ fn translated(l: &mut Lanes<'_, '_>, program: &Program, code: &super::jit::Trans
     }
 }
 
-/// Interprets until the group stops, or until `until` returns true for the index of the next operation.
+/// Interprets until the group stops, or until `until` returns true for the index of the next
+/// operation.
 fn interpret(
     l: &mut Lanes<'_, '_>,
     program: &Program,
@@ -76,8 +78,8 @@ fn interpret(
         }
         l.pc += 1;
         let here = l.pc;
-        // SAFETY: the handlers are of a set that this host can run, and the program's operands lie in the
-        // files, whose lengths `Lanes::new` checked.
+        // SAFETY: the handlers are of a set that this host can run, and the program's operands lie
+        // in the files, whose lengths `Lanes::new` checked.
         match unsafe { (handlers.of(op))(l, op) } {
             Next::Continue => {}
             Next::Jump => {

@@ -1,4 +1,5 @@
-//! State that the SIMD-groups of a workgroup share: local memory, texture state and sampler state registers.
+//! State that the SIMD-groups of a workgroup share: local memory, texture state and sampler state
+//! registers.
 
 /// The state that the SIMD-groups of a workgroup share.
 #[derive(Default)]

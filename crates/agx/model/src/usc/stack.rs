@@ -3,9 +3,9 @@
 //! When a group needs scratch, silicon runs the driver's helper program, which maps up to four
 //! blocks with `stack_map` and acknowledges by doorbell. The model runs that very program, so the
 //! driver's own allocator decides. source: Mesa's libagx/helper.cl (the protocol) and
-//! lib/agx_scratch.c (what a block descriptor holds). How silicon interleaves lanes within a block is
-//! unknown and not observable by the shader; here each 32-bit word of all lanes is one row of 128
-//! bytes.
+//! lib/agx_scratch.c (what a block descriptor holds). How silicon interleaves lanes within a block
+//! is unknown and not observable by the shader; here each 32-bit word of all lanes is one row of
+//! 128 bytes.
 
 use super::row::LANES;
 
@@ -61,8 +61,9 @@ impl Stack {
         Ok(if bytes > 0 && !self.mapped { Adjusted::Wait } else { Adjusted::Ready })
     }
 
-    /// Decodes the helper's block descriptors. The low bits of the first are a mask with one bit more than the
-    /// log4 of the block size in units of eight words; the rest of each word is the address over 256.
+    /// Decodes the helper's block descriptors. The low bits of the first are a mask with one bit
+    /// more than the log4 of the block size in units of eight words; the rest of each word is the
+    /// address over 256.
     ///
     /// Fails if they are less than the group has asked for.
     pub fn map(&mut self, blocks: [u32; 4]) -> Result<(), String> {

@@ -15,7 +15,8 @@ use super::threads::Threads;
 use super::{helper, run::Outcome};
 use crate::job::{FaultKind, GroupFault, JobFault, ProgramPoint, Report, Unit};
 
-/// Registers that fixed function may fill before a program runs, even if the program does not use them.
+/// Registers that fixed function may fill before a program runs, even if the program does not use
+/// them.
 pub const PRELOADED_ROWS: usize = 8;
 
 /// One worker's memory, reused from workgroup to workgroup.
@@ -76,8 +77,8 @@ impl<'v> Worker<'v> {
         reports
     }
 
-    /// Runs one program on one lane to its end, as a preshader; returns its uniform, texture state and sampler state
-    /// registers.
+    /// Runs one program on one lane to its end, as a preshader; returns its uniform, texture state
+    /// and sampler state registers.
     pub fn run_preshader(
         &mut self,
         program: &Program,
@@ -122,7 +123,8 @@ impl<'v> Worker<'v> {
         &mut self.port.sampler.notes
     }
 
-    /// The registers of the group that [`Worker::run_group`] runs next, uninitialised, for units that preload some.
+    /// The registers of the group that [`Worker::run_group`] runs next, uninitialised, for units
+    /// that preload some.
     pub fn preload(&mut self, code: &Code) -> &mut [Row] {
         self.registers.clear();
         let rows = code.register_rows().max(PRELOADED_ROWS);

@@ -59,7 +59,8 @@ pub fn kind(format: ImageFormat) -> NumKind {
     }
 }
 
-/// A random texel that the format keeps as it is; zero in channels that it does not have, one in alpha.
+/// A random texel that the format keeps as it is; zero in channels that it does not have, one in
+/// alpha.
 pub fn texel(rng: &mut Rng, format: ImageFormat, kind: NumKind) -> [u64; 4] {
     let name = format.name();
     let channels = name.find(|c: char| c.is_ascii_digit()).map_or(4, |n| n.clamp(1, 4));

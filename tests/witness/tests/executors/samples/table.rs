@@ -1,6 +1,7 @@
 //! Sampled images: which operands each instruction takes on which image.
 //!
-//! source: SPIR-V specification, "Image Instructions" and "Image Operands"; Vulkan specification, "Standalone SPIR-V Validation"
+//! source: SPIR-V specification, "Image Instructions" and "Image Operands"; Vulkan specification,
+//! "Standalone SPIR-V Validation"
 
 use rspirv::spirv::{ImageOperands as IO, Op as S};
 use tepui_ir::interp::Compare;

@@ -122,7 +122,8 @@ impl<'a> Select<'a> {
         }
     }
 
-    /// A value as words of the interface: 16-bit floats become 32-bit ones, small integers are extended.
+    /// A value as words of the interface: 16-bit floats become 32-bit ones, small integers are
+    /// extended.
     pub(in crate::select) fn words_of(&mut self, v: Value, kind: NumKind) -> Vec<Comp> {
         let ty = self.ty(v);
         let mut out = Vec::with_capacity(usize::from(words(ty)));

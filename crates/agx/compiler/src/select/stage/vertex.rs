@@ -10,7 +10,8 @@ use crate::varyings::{Shading, Varying, VertexTable};
 use std::collections::BTreeMap;
 use tepui_ir::{Attrs, Builtin, IoLoc, Op, Shader};
 
-/// Most words of a vertex: their number and their places have 8 bits. source: cmdbuf.xml, "VDM State Vertex Outputs"
+/// Most words of a vertex: their number and their places have 8 bits. source: cmdbuf.xml, "VDM
+/// State Vertex Outputs"
 const MAX_WORDS: u16 = 255;
 
 /// The state of the selection of a vertex shader.

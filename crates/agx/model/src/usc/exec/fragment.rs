@@ -280,8 +280,8 @@ impl Outgoing {
         }
     }
 
-    /// Writes the pixel of a lane. Channels past the end of the sample are dropped: drivers store four of
-    /// a pixel that has fewer. That silicon does the same is an assumption.
+    /// Writes the pixel of a lane. Channels past the end of the sample are dropped: drivers store
+    /// four of a pixel that has fewer. That silicon does the same is an assumption.
     #[inline(always)]
     pub fn put(&self, t: &TilePixel, lane: usize, pixel: &mut [u8]) {
         match self {

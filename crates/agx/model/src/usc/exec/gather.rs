@@ -1,7 +1,7 @@
 //! Gathers and scatters: one element of memory for each lane, from addresses or from offsets.
 //!
-//! Threads that are neighbours mostly want the same element or neighbouring ones: both are seen before
-//! any lane is read, 16 lanes at a time.
+//! Threads that are neighbours mostly want the same element or neighbouring ones: both are seen
+//! before any lane is read, 16 lanes at a time.
 
 use tepui_softgpu::Access;
 
@@ -21,8 +21,8 @@ pub struct Offsets32 {
 }
 
 impl Offsets32 {
-    /// Offsets of `index << shift` bytes from `base`, at most 4 bits of shift; `None` if some active lane
-    /// is too far for 32 bits, or its index is negative.
+    /// Offsets of `index << shift` bytes from `base`, at most 4 bits of shift; `None` if some
+    /// active lane is too far for 32 bits, or its index is negative.
     #[inline(always)]
     pub fn new(base: u64, index: &Row, shift: u32, exec: u32) -> Option<Offsets32> {
         let all = index
@@ -48,7 +48,8 @@ impl Offsets32 {
         Some(Offsets32 { address: base.checked_add(offset)?, size: 0, offsets: [0; LANES] })
     }
 
-    /// Offsets that are given, cut to multiples of `unit`, a power of two. Some lane must be active.
+    /// Offsets that are given, cut to multiples of `unit`, a power of two. Some lane must be
+    /// active.
     #[inline(always)]
     pub fn among(offsets: &[u32; LANES], unit: u32, exec: u32) -> Offsets32 {
         let (mut low, mut high) = (u32::MAX, 0);
@@ -101,8 +102,8 @@ pub unsafe fn fetch(from: *const u8, offsets: &[u32; LANES], unit: u32) -> Row {
             apart |= offsets[i] ^ first;
             ahead |= offsets[i].wrapping_sub(first) ^ (4 * i as u32);
         }
-        // SAFETY: the caller's promise covers each lane's element; in the second case the lanes' elements
-        // are the 64 bytes.
+        // SAFETY: the caller's promise covers each lane's element; in the second case the lanes'
+        // elements are the 64 bytes.
         unsafe {
             if apart == 0 {
                 out.fill(get(from.add(first as usize), unit));
@@ -137,8 +138,8 @@ pub unsafe fn spread(to: *mut u8, offsets: &[u32; LANES], exec: u32, row: &Row, 
         for i in 0..HALF {
             ahead |= offsets[i].wrapping_sub(offsets[0]) ^ (4 * i as u32);
         }
-        // SAFETY: the caller's promise covers each active lane's element; in the first case all are, and
-        // their elements are the 64 bytes.
+        // SAFETY: the caller's promise covers each active lane's element; in the first case all
+        // are, and their elements are the 64 bytes.
         unsafe {
             if ahead == 0 {
                 let to = to.add(offsets[0] as usize);

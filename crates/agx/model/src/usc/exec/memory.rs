@@ -102,8 +102,8 @@ fn decode(format: Format, component: usize, raw: u32) -> f64 {
     }
 }
 
-/// Silicon decodes to 12 bits: each of the 256 results that applegpu's authors measured is the nearest
-/// multiple of 1/4095. source: applegpu's srgb.py; Mesa's agx_border.c ("4 extra bits").
+/// Silicon decodes to 12 bits: each of the 256 results that applegpu's authors measured is the
+/// nearest multiple of 1/4095. source: applegpu's srgb.py; Mesa's agx_border.c ("4 extra bits").
 fn srgb_to_linear(x: f32) -> f32 {
     let exact = if x <= 0.04045 { x / 12.92 } else { ((x + 0.055) / 1.055).powf(2.4) };
     (exact * 4095.0).round() / 4095.0
@@ -280,7 +280,8 @@ fn element_mask(unit: u32) -> u32 {
     u32::MAX >> (32 - 8 * unit)
 }
 
-/// The addresses of a transfer if they are offsets from one uniform base, and the job is not checked.
+/// The addresses of a transfer if they are offsets from one uniform base, and the job is not
+/// checked.
 #[inline(always)]
 fn near_addresses(l: &Lanes<'_, '_>, op: &Op, t: &Transfer) -> Option<Offsets32> {
     let base = op.s[0];
@@ -470,7 +471,8 @@ fn local_offsets(l: &Lanes<'_, '_>, op: &Op, t: &Transfer) -> [u32; LANES] {
     out
 }
 
-/// Offsets in local memory, if all that lanes may reach from them is inside and the job is not checked.
+/// Offsets in local memory, if all that lanes may reach from them is inside and the job is not
+/// checked.
 #[inline(always)]
 fn near_locals(l: &Lanes<'_, '_>, offsets: &[u32; LANES], unit: u32) -> Option<Offsets32> {
     if !l.shared.local_written.is_empty() || l.exec == 0 {
@@ -630,8 +632,8 @@ pub fn stack_store<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
 }
 
 /// The index of a scratch access counts bytes. source: Mesa's agx_compile.c,
-/// `agx_emit_load_scratch`. Scratch interleaves the lanes' words, so the elements of one lane are not
-/// neighbours: transfer them one at a time.
+/// `agx_emit_load_scratch`. Scratch interleaves the lanes' words, so the elements of one lane are
+/// not neighbours: transfer them one at a time.
 #[inline(always)]
 fn stack_transfer(
     l: &mut Lanes<'_, '_>,
@@ -671,7 +673,8 @@ fn stack_transfer(
     Next::Continue
 }
 
-/// Moves the stack pointer; the group waits for scratch memory when it first needs some. `imm` is the signed number of bytes.
+/// Moves the stack pointer; the group waits for scratch memory when it first needs some. `imm` is
+/// the signed number of bytes.
 #[inline(always)]
 pub fn stack_adjust<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     match l.stack.adjust(op.imm as i64) {

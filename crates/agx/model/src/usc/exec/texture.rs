@@ -1,5 +1,5 @@
-//! Texture and image instructions: hands coordinates and descriptors to the texture unit and the pixel
-//! back end.
+//! Texture and image instructions: hands coordinates and descriptors to the texture unit and the
+//! pixel back end.
 
 use tepui_agx_packets::sampler::FIRST_OF_HEAP;
 use tepui_agx_texture::store::{Block, StoreOperands};
@@ -23,8 +23,8 @@ pub(crate) struct View<'a> {
     pub ranges: &'a mut RangeCache,
 }
 
-// SAFETY: `RangeCache::lookup` returns addresses of bound memory with the permissions asked for, which
-// stays mapped while the job runs.
+// SAFETY: `RangeCache::lookup` returns addresses of bound memory with the permissions asked for,
+// which stays mapped while the job runs.
 unsafe impl tepui_agx_texture::Memory for View<'_> {
     fn window(&mut self, address: u64, size: u64, access: Access) -> Option<*mut u8> {
         let need = match access {
@@ -121,8 +121,8 @@ fn descriptor_at<const N: usize>(l: &mut Lanes<'_, '_>, address: u64, which: &st
     })
 }
 
-/// Tells the checker of a descriptor that is not there, through which a driver may read as long as it does
-/// not use the result.
+/// Tells the checker of a descriptor that is not there, through which a driver may read as long as
+/// it does not use the result.
 #[cold]
 fn undefined(l: &mut Lanes<'_, '_>, what: impl FnOnce() -> String) {
     if l.checker.is_some() {
@@ -130,8 +130,8 @@ fn undefined(l: &mut Lanes<'_, '_>, what: impl FnOnce() -> String) {
     }
 }
 
-/// Part of its callers: as a value that a function returns, a sampler would be read in other pieces than
-/// it was written in, which has to wait for all stores before.
+/// Part of its callers: as a value that a function returns, a sampler would be read in other pieces
+/// than it was written in, which has to wait for all stores before.
 #[inline(always)]
 fn sampler(l: &mut Lanes<'_, '_>, source: SamplerSource, number: u32) -> Option<SamplerState> {
     let number = match source {
@@ -255,8 +255,8 @@ pub fn texture<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
         }
         stored = true;
         let first = l.register_mut(t.register.row) as *mut Row;
-        // SAFETY: `Program` admits only registers that the file has, whose rows lie side by side, and the
-        // texture unit has no other way to them.
+        // SAFETY: `Program` admits only registers that the file has, whose rows lie side by side,
+        // and the texture unit has no other way to them.
         unit(l, unsafe { std::slice::from_raw_parts_mut(first.cast(), count) })
     });
     if next == Next::Continue {

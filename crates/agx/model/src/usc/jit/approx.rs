@@ -1,4 +1,5 @@
-//! Templates of elementary functions, step by step as `usc::exec::approx` computes them, and of derivatives.
+//! Templates of elementary functions, step by step as `usc::exec::approx` computes them, and of
+//! derivatives.
 
 use super::translator::{REGISTERS, Translator};
 use crate::usc::exec::approx::{ATANH, EXP, LOG_SHIFT, SINE};

@@ -41,8 +41,8 @@ pub struct Translated {
 }
 
 impl Translated {
-    /// Puts code where it can be executed. The entry is its start. `None` if the host gives no memory
-    /// for that.
+    /// Puts code where it can be executed. The entry is its start. `None` if the host gives no
+    /// memory for that.
     pub fn new(code: &[u8], places: Vec<u32>) -> Option<Translated> {
         Some(Translated { code: Executable::new(code)?, places })
     }
@@ -53,8 +53,8 @@ impl Translated {
         self.places.get(index).is_some_and(|&place| place != u32::MAX)
     }
 
-    /// Runs a group from its program counter, where [`Translated::begins_at`], until the code returns
-    /// one of [`exit`].
+    /// Runs a group from its program counter, where [`Translated::begins_at`], until the code
+    /// returns one of [`exit`].
     pub fn run(&self, l: &mut Lanes<'_, '_>) -> u32 {
         let place = self.places[l.pc];
         let (registers, shared) = l.files();

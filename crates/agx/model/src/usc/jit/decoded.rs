@@ -1,9 +1,10 @@
 //! Checks the code that the translator emits with an independent decoder, for AVX2 and for AVX-512
 //! on any host.
 //!
-//! Every byte is part of a valid instruction that the target has; jumps and entries meet instructions; constants are read
-//! where constants are; and what is reached at a fixed offset lies in the register file, the shared rows or the group.
-//! A second test asks the assembler for each instruction on its own and compares what the decoder reads with what was asked.
+//! Every byte is part of a valid instruction that the target has; jumps and entries meet
+//! instructions; constants are read where constants are; and what is reached at a fixed offset lies
+//! in the register file, the shared rows or the group. A second test asks the assembler for each
+//! instruction on its own and compares what the decoder reads with what was asked.
 
 use iced_x86::{
     Code, CpuidFeature, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory,
@@ -65,7 +66,8 @@ struct Limits<'p> {
 }
 
 impl Limits<'_> {
-    /// Bytes behind a base register that may be reached at a fixed offset, for those that never change.
+    /// Bytes behind a base register that may be reached at a fixed offset, for those that never
+    /// change.
     fn behind(&self, base: Register) -> Option<u64> {
         let [registers, shared] = self.files;
         [(REGISTERS, registers), (SHARED, shared), (LANES, size_of::<Lanes<'_, '_>>() as u64)]
@@ -168,9 +170,9 @@ fn translations_are_valid_code_of_their_target() {
     assert!(counts.iter().all(|&n| n > 100_000), "{counts:?} instructions are too few");
 }
 
-/// Instructions of the assembler that are one of the host, with their names: for AVX-512, for AVX2 (`INVALID` where it is
-/// several), whether there is one operand beside the destination, whether there is an immediate, and whether one word of
-/// memory may stand for a vector.
+/// Instructions of the assembler that are one of the host, with their names: for AVX-512, for AVX2
+/// (`INVALID` where it is several), whether there is one operand beside the destination, whether
+/// there is an immediate, and whether one word of memory may stand for a vector.
 const INSTRUCTIONS: &[(Vop, Mnemonic, Mnemonic, bool, bool, bool)] = {
     use Mnemonic as M;
     const NONE: Mnemonic = Mnemonic::INVALID;

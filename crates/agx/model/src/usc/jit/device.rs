@@ -1,25 +1,27 @@
-//! Templates of loads and stores of device memory at a uniform base, where all active lanes stay inside of
-//! the bound range that the instruction touched last (its [`Window`]). The handler does the rest, and lets
-//! the window show where the instruction went.
+//! Templates of loads and stores of device memory at a uniform base, where all active lanes stay
+//! inside of the bound range that the instruction touched last (its [`Window`]). The handler does
+//! the rest, and lets the window show where the instruction went.
 //!
 //! # Why no access leaves the window
 //!
-//! A window is `length` bytes of a bound range at the host address `host`, valid while the job runs: the
-//! address space keeps what is unbound until no job runs ([`tepui_softgpu::AddressSpace::release_retired`]),
-//! and windows begin empty in each job. `length` is at most [`Window::MAX_BYTES`], 2^31 - 1.
+//! A window is `length` bytes of a bound range at the host address `host`, valid while the job
+//! runs: the address space keeps what is unbound until no job runs
+//! ([`tepui_softgpu::AddressSpace::release_retired`]), and windows begin empty in each job.
+//! `length` is at most [`Window::MAX_BYTES`], 2^31 - 1.
 //!
-//! 1. `from_base`, the base less the window's start in 64 bits, is compared unsigned: above 2^31 - 1, which
-//!    includes all bases below the start, the handler is called.
-//! 2. **Immediate index.** The [`Plan`] takes indices below 2^15, so less than 2^19 bytes. They and the bytes of an
-//!    access are added to `from_base` in 64 bits, where nothing wraps, and compared with `length` once, whatever
-//!    lanes execute. Loads read between `host + from_base` and that end, so it does not matter that they read
-//!    when no lane executes.
-//! 3. **Index in a register.** Each active lane's index is below 2^`REACH_BITS` after the shift, or the handler
-//!    is called. So its offset from the start is less than 2^31 + 2^30, its end does not wrap in 32 bits, and
-//!    the end is compared unsigned with `length`. Offsets that pass are less than 2^31: gathers and scatters
-//!    extend their sign. Lanes that do not execute are not tested, so nothing may read or write for
-//!    them: gathers and scatters have the execution mask, and the loads and stores of whole vectors come after
-//!    a test that all lanes of the part execute (`neighbours`).
+//! 1. `from_base`, the base less the window's start in 64 bits, is compared unsigned: above 2^31 -
+//!   1, which includes all bases below the start, the handler is called.
+//! 2. **Immediate index.** The [`Plan`] takes indices below 2^15, so less than 2^19 bytes. They and
+//!   the bytes of an access are added to `from_base` in 64 bits, where nothing wraps, and compared
+//!   with `length` once, whatever lanes execute. Loads read between `host + from_base` and that
+//!   end, so it does not matter that they read when no lane executes.
+//! 3. **Index in a register.** Each active lane's index is below 2^`REACH_BITS` after the shift, or
+//!   the handler is called. So its offset from the start is less than 2^31 + 2^30, its end does not
+//!   wrap in 32 bits, and the end is compared unsigned with `length`. Offsets that pass are less
+//!   than 2^31: gathers and scatters extend their sign. Lanes that do not execute are not tested,
+//!   so nothing may read or write for them: gathers and scatters have the execution mask, and the
+//!   loads and stores of whole vectors come after a test that all lanes of the part execute
+//!   (`neighbours`).
 //!
 //! An empty window has `length` 0 and lets nothing pass, since an access has at least one byte.
 
@@ -72,8 +74,8 @@ impl Plan {
             _ => {}
         }
         let is_store = op.opcode == Opcode::device_store;
-        // Elements are stored as words. Lanes may name the same place: the order of their stores is then
-        // that of the handler only if places are the same or apart.
+        // Elements are stored as words. Lanes may name the same place: the order of their stores is
+        // then that of the handler only if places are the same or apart.
         let words = t.mask == ((1u16 << elements) - 1) as u8
             && (unit * elements).is_multiple_of(4)
             && (unit == 4 || shift >= 2);
@@ -196,8 +198,8 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Where each lane goes, from the window's start, to `offsets`; jumps unless the access of each active lane
-    /// ends in the window. `V(1)` has the base, from the window's start. (3)
+    /// Where each lane goes, from the window's start, to `offsets`; jumps unless the access of each
+    /// active lane ends in the window. `V(1)` has the base, from the window's start. (3)
     fn offsets_of_lanes(
         &mut self,
         op: &Op,
@@ -207,7 +209,8 @@ impl Translator<'_> {
         length: i32,
         slow: Label,
     ) {
-        // Lanes that are not inside: of the first part, to which the others' are added, and of another.
+        // Lanes that are not inside: of the first part, to which the others' are added, and of
+        // another.
         let outside = [self.mask(4), self.mask(5)];
         for (part, &at) in offsets.iter().enumerate() {
             self.part = part;
@@ -307,8 +310,8 @@ impl Translator<'_> {
         }
     }
 
-    /// Jumps unless all lanes of the part execute and want neighbouring words; else `rax` is the first one's
-    /// offset. Then all lanes were tested, and one vector there is what they want.
+    /// Jumps unless all lanes of the part execute and want neighbouring words; else `rax` is the
+    /// first one's offset. Then all lanes were tested, and one vector there is what they want.
     fn neighbours(&mut self, held: &Held, otherwise: Label) {
         let at = held.offsets[self.part];
         self.asm.broadcast_first(V(2), at);

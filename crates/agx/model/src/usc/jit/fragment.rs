@@ -3,15 +3,17 @@
 //!
 //! # Why no access leaves its memory
 //!
-//! - **Coefficient registers** are read for all quads, whether they execute or not. `Fragments::prepare` gives
-//!   each of the eight a pointer to `registers` planes: the rasteriser fills unused quads with a used one. The
-//!   highest plane that an instruction names is known when it is translated and compared with `registers`.
-//! - **Tilebuffer**: `Fragments::prepare` computes the places of all lanes, each inside of the tile whatever the
-//!   lane's pixel (coordinates are masked to the tile's size), and `sample_bytes` is 0 unless the whole tile
-//!   lies in local memory. The instruction's offset and four bytes are compared with `sample_bytes`.
-//! - **sRGB tables**: the index to `starts` is a float that `saturate` puts between 0 and 1 (a NaN becomes 0), times
-//!   `PARTS`, in every lane; `starts` has 4 bytes behind, as gathers read words. The index to `next` and to the
-//!   table of `srgb::decode_table` has 8 bits.
+//! - **Coefficient registers** are read for all quads, whether they execute or not.
+//!   `Fragments::prepare` gives each of the eight a pointer to `registers` planes: the rasteriser
+//!   fills unused quads with a used one. The highest plane that an instruction names is known when
+//!   it is translated and compared with `registers`.
+//! - **Tilebuffer**: `Fragments::prepare` computes the places of all lanes, each inside of the tile
+//!   whatever the lane's pixel (coordinates are masked to the tile's size), and `sample_bytes` is 0
+//!   unless the whole tile lies in local memory. The instruction's offset and four bytes are
+//!   compared with `sample_bytes`.
+//! - **sRGB tables**: the index to `starts` is a float that `saturate` puts between 0 and 1 (a NaN
+//!   becomes 0), times `PARTS`, in every lane; `starts` has 4 bytes behind, as gathers read words.
+//!   The index to `next` and to the table of `srgb::decode_table` has 8 bits.
 
 use std::mem::offset_of;
 use std::sync::LazyLock;
@@ -50,7 +52,8 @@ struct Held {
     w: V,
 }
 
-/// For each part of 0 to 1, the stored value of its start; and for each stored value, where the next begins.
+/// For each part of 0 to 1, the stored value of its start; and for each stored value, where the
+/// next begins.
 struct ToSrgb {
     starts: [u8; srgb::PARTS + 4],
     next: [f32; 256],
@@ -112,8 +115,8 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// A template for each part that reads coefficient registers below `needed`; the handler does it if there
-    /// are fewer.
+    /// A template for each part that reads coefficient registers below `needed`; the handler does
+    /// it if there are fewer.
     fn with_planes(&mut self, needed: u32, template: impl Fn(&mut Self, Quads)) {
         self.count();
         let (slow, apart, done) = (self.asm.label(), self.asm.label(), self.asm.label());

@@ -1,6 +1,7 @@
-//! The code for AVX-512, which not every host that runs the tests can execute, stays what it was: a hash of
-//! the translation of each of some programs stands in `golden.txt`. After a change that is meant (and was
-//! tested on a host with AVX-512), `BLESS=1 cargo test -p tepui-agx-model golden` writes the file.
+//! The code for AVX-512, which not every host that runs the tests can execute, stays what it was: a
+//! hash of the translation of each of some programs stands in `golden.txt`. After a change that is
+//! meant (and was tested on a host with AVX-512), `BLESS=1 cargo test -p tepui-agx-model golden`
+//! writes the file.
 
 use std::sync::Arc;
 
@@ -109,8 +110,8 @@ fn hash(hash: u64, program: &Code) -> u64 {
     places.iter().flatten().fold(hash, |hash, p| fnv(hash, &labels[p.0 as usize].to_le_bytes()))
 }
 
-/// Calls `f` with the name and program of each test: some programs of each instruction, by itself and several of its kind
-/// in a row, and those whose instructions work together.
+/// Calls `f` with the name and program of each test: some programs of each instruction, by itself
+/// and several of its kind in a row, and those whose instructions work together.
 pub fn programs(mut f: impl FnMut(&str, &Code)) {
     let vm = AddressSpace::new(tepui_agx_chips::PAGE_SHIFT, tepui_agx_chips::VA_BITS);
     let memory = Arc::new(Memory::new(MAX_CODE_BYTES as usize).unwrap());

@@ -1,30 +1,31 @@
 //! Translates a program's operations to machine code of the host: x86-64 with AVX-512 or AVX2.
 //!
-//! The interpreter ([`super::run`]) spends most of an instruction's time on finding out what to do. The
-//! translator writes that down once: for each operation a few vector instructions over the rows of the
-//! register file, a part of the lanes at a time (sixteen of them with AVX-512, eight with AVX2), with the
-//! execution mask as a mask of vector instructions; control flow becomes jumps. Operations that it does not
-//! know are calls of the interpreter's handlers, so both ways run the same program to the same result and
-//! either can take over from the other at most places.
+//! The interpreter ([`super::run`]) spends most of an instruction's time on finding out what to do.
+//! The translator writes that down once: for each operation a few vector instructions over the rows
+//! of the register file, a part of the lanes at a time (sixteen of them with AVX-512, eight with
+//! AVX2), with the execution mask as a mask of vector instructions; control flow becomes jumps.
+//! Operations that it does not know are calls of the interpreter's handlers, so both ways run the
+//! same program to the same result and either can take over from the other at most places.
 //!
-//! Between two changes of the execution mask, operations of lanes run first for one part of the group, if
-//! any of its lanes executes, then for the next. So divergent code costs less, and the rows of a run fit in
-//! vector registers: they are loaded once, and written back at its end in the active lanes.
-//! (Cranelift would allocate registers over the whole program, but its vectors have 128 bits: a row
-//! would be eight of them.)
+//! Between two changes of the execution mask, operations of lanes run first for one part of the
+//! group, if any of its lanes executes, then for the next. So divergent code costs less, and the
+//! rows of a run fit in vector registers: they are loaded once, and written back at its end in the
+//! active lanes. (Cranelift would allocate registers over the whole program, but its vectors have
+//! 128 bits: a row would be eight of them.)
 //!
-//! Templates that touch memory other than the group's own fields and rows say at the head of their files why
-//! no address outside of a checked range can be formed: `device`, `local`, and `fragment` (the tilebuffer,
-//! coefficient registers, tables). Scratch memory, stores to uniform registers, atomics, textures and images have
-//! no templates: their handlers run. Rows of registers and uniform registers are named by the program, whose
-//! highest rows `Lanes::new` compares with the files.
+//! Templates that touch memory other than the group's own fields and rows say at the head of their
+//! files why no address outside of a checked range can be formed: `device`, `local`, and `fragment`
+//! (the tilebuffer, coefficient registers, tables). Scratch memory, stores to uniform registers,
+//! atomics, textures and images have no templates: their handlers run. Rows of registers and
+//! uniform registers are named by the program, whose highest rows `Lanes::new` compares with the
+//! files.
 //!
-//! The instructions that templates are written in are `tepui_hostvec`'s, with their encodings for each
+//! The instructions that templates are written in are `tepui_hostvec`'s, with their encodings for
+//! each
 //! [`Target`]; `translator` has what all templates share and keeps rows in vector registers; `translate` walks the
-//! program; `lanes`, `approx`,
-//! `local`, `device`, `fragment` and `control` have the templates; `code` holds what can be executed.
-//! Two tests need no host that can execute the code: `decoded` has another decoder read it, `golden`
-//! holds the code for AVX-512 to what it was.
+//! program; `lanes`, `approx`, `local`, `device`, `fragment` and `control` have the templates;
+//! `code` holds what can be executed. Two tests need no host that can execute the code: `decoded`
+//! has another decoder read it, `golden` holds the code for AVX-512 to what it was.
 
 mod approx;
 mod code;
@@ -58,8 +59,8 @@ pub struct Lazy {
 }
 
 impl Lazy {
-    /// A translation that is made after so many runs of a SIMD-group; never after `u32::MAX`, or without a
-    /// target.
+    /// A translation that is made after so many runs of a SIMD-group; never after `u32::MAX`, or
+    /// without a target.
     pub fn after(runs: u32, target: Option<Target>) -> Lazy {
         let never = runs == u32::MAX || target.is_none();
         let translated = if never { OnceLock::from(None) } else { OnceLock::new() };

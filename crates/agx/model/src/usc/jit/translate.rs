@@ -12,8 +12,8 @@ use tepui_hostvec::asm::{Assembler, Condition, Label};
 /// The shortest run of operations that is skipped by a branch when no lane executes.
 const WORTH_SKIPPING: usize = 3;
 
-/// How many operations ahead are searched for the row that is needed last: enough for most runs, few enough
-/// that long ones do not take quadratic time.
+/// How many operations ahead are searched for the row that is needed last: enough for most runs,
+/// few enough that long ones do not take quadratic time.
 const LOOK_AHEAD: usize = 64;
 
 /// Translates a program; `None` where the host cannot run the result.
@@ -30,7 +30,8 @@ pub fn translate(code: &Code, target: Target) -> Option<Translated> {
     Translated::new(&bytes, places.collect())
 }
 
-/// A program's code, and where execution can begin at each operation. Any host can do this for any target.
+/// A program's code, and where execution can begin at each operation. Any host can do this for any
+/// target.
 pub fn assemble(code: &Code, target: Target) -> (Assembler, Vec<Option<Label>>) {
     let ops = code.ops();
     let mut t = Translator::new(code, target);
@@ -78,8 +79,8 @@ pub fn assemble(code: &Code, target: Target) -> (Assembler, Vec<Option<Label>>) 
 }
 
 impl Translator<'_> {
-    /// Operations of lanes, one after the other: first for one part of the group, then for the next, each
-    /// only if some lane of it executes.
+    /// Operations of lanes, one after the other: first for one part of the group, then for the
+    /// next, each only if some lane of it executes.
     fn straight(&mut self, ops: &[Op]) {
         for part in 0..self.asm.parts() {
             self.part = part;

@@ -1,5 +1,5 @@
-//! The translator's state and what all templates use: the registers of the calling convention, entry and exit, calls of
-//! handlers, and the rows that are kept in vector registers.
+//! The translator's state and what all templates use: the registers of the calling convention,
+//! entry and exit, calls of handlers, and the rows that are kept in vector registers.
 
 use crate::usc::code::Code;
 use crate::usc::exec::execute;
@@ -50,8 +50,8 @@ pub struct Translator<'p> {
     pub rows: Rows,
 }
 
-/// Rows of registers that are in vector registers, over a run of operations of one part of the lanes.
-/// Lanes that do not execute hold anything there: only the active ones are written back.
+/// Rows of registers that are in vector registers, over a run of operations of one part of the
+/// lanes. Lanes that do not execute hold anything there: only the active ones are written back.
 #[derive(Default)]
 pub struct Rows {
     pub held: Vec<Held>,
@@ -234,8 +234,8 @@ impl Translator<'_> {
         at
     }
 
-    /// A vector register for a row or a template; the first six are scratch, the others are free, or have
-    /// rows.
+    /// A vector register for a row or a template; the first six are scratch, the others are free,
+    /// or have rows.
     fn vacate(&mut self) -> V {
         let mut pool = match self.asm.target {
             Target::Avx512 => 6..30,
@@ -260,7 +260,8 @@ impl Translator<'_> {
         held.at
     }
 
-    /// The row that the operations ahead need last, among those that the one at hand has not asked for.
+    /// The row that the operations ahead need last, among those that the one at hand has not asked
+    /// for.
     fn least_needed(&self) -> Option<usize> {
         let others = self.rows.held.iter().enumerate();
         let others = others.filter(|(_, held)| held.used <= self.rows.begun);
@@ -268,8 +269,8 @@ impl Translator<'_> {
         others.max_by_key(|(_, held)| need(held)).map(|(i, _)| i)
     }
 
-    /// How many operations ahead a row is read, at the latest by those that are not looked at; `None` if it
-    /// is overwritten before.
+    /// How many operations ahead a row is read, at the latest by those that are not looked at;
+    /// `None` if it is overwritten before.
     fn next_use(&self, row: u16) -> Option<usize> {
         let ahead = &self.code.ops()[self.ahead.clone()];
         for (distance, op) in ahead.iter().enumerate() {
@@ -288,8 +289,8 @@ impl Translator<'_> {
         Some(ahead.len())
     }
 
-    /// A vector register that stays until it is [`Translator::free`]: this one for AVX-512, which has enough
-    /// of them for each template to choose its own (beside rows, but after them).
+    /// A vector register that stays until it is [`Translator::free`]: this one for AVX-512, which
+    /// has enough of them for each template to choose its own (beside rows, but after them).
     pub fn keep(&mut self, number: u8) -> V {
         match self.asm.target {
             Target::Avx512 => V(number),

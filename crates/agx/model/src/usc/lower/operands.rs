@@ -96,7 +96,8 @@ pub fn index(b: &mut Builder<'_>, index: isa::Index, extend: isa::Extend) -> (Sr
     match index {
         isa::Index::Reg(half) => (general(b, half, isa::Size::B32), None),
         // Mesa puts numbers up to 65535 there, marked as not signed. source: agx_optimizer.c,
-        // agx_optimizer_inline_imm (`agx_abs(agx_immediate(value_u16))`); agx_pack.c, AGX_OPCODE_DEVICE_LOAD
+        // agx_optimizer_inline_imm (`agx_abs(agx_immediate(value_u16))`); agx_pack.c,
+        // AGX_OPCODE_DEVICE_LOAD
         isa::Index::Imm(value) if extend == isa::Extend::Unsigned => {
             (none(), Some(i32::from(value as u16)))
         }

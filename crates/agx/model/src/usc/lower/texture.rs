@@ -15,7 +15,8 @@ use crate::usc::code::Builder;
 use crate::usc::op::{Dst, Op, Src};
 use crate::usc::opcode::Opcode;
 
-/// The operation of a texture or image instruction, or of one that loads or stores pixels of the tile.
+/// The operation of a texture or image instruction, or of one that loads or stores pixels of the
+/// tile.
 pub fn lower(b: &mut Builder<'_>, inst: &Inst) -> Op {
     // Macros, because instructions with the same fields are of different types.
     macro_rules! texture {
