@@ -197,7 +197,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const PAGE: u64 = 16384;
+    const PAGE: u64 = tepui_agx_chips::PAGE_BYTES;
 
     proptest! {
         /// The bound ranges after any operations, page by page against a plain table.

@@ -8,7 +8,7 @@ use tepui_passes::lower_tex::Tex;
 use tepui_passes::target::Target;
 
 /// Lanes of a sub-group (a SIMD-group).
-pub const LANES: u32 = 32;
+pub const LANES: u32 = tepui_agx_chips::LANES as u32;
 
 /// Arithmetic that the machine lacks.
 const LACKS: Alu = Alu::FDIV

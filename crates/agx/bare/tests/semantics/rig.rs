@@ -11,7 +11,7 @@ use tepui_agx_isa::asm::assemble;
 use tepui_agx_model::{Options, Target};
 
 /// Lanes of a SIMD-group.
-pub const LANES: usize = 32;
+pub const LANES: usize = tepui_agx_chips::LANES;
 /// Registers that a case has: r0 to r15.
 pub const REGISTERS: usize = 16;
 /// Registers that are loaded and stored: r16 and r17 belong to the rig.

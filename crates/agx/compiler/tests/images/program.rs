@@ -10,7 +10,7 @@ use tepui_ir::{Dim, ImageFormat, NumKind};
 use tepui_ir_gen::Rng;
 
 /// Lanes of the workgroup.
-pub const LANES: u32 = 32;
+pub use tepui_agx_compiler::target::LANES;
 /// Columns of the workgroup.
 pub const WIDTH: u32 = 8;
 /// Words of inputs of a lane.
