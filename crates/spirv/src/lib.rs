@@ -8,15 +8,15 @@
 //! The stages of translation:
 //!
 //! 1. `module`: the words are parsed into instructions (using `rspirv`'s grammar tables) and
-//!   sections.
+//!    sections.
 //! 2. `ty`, `num`: types with their memory layout, constants and specialisation constants.
 //! 3. `control`: functions are inlined and blocks become nested regions; this is the file to read
-//!   for control flow.
+//!    for control flow.
 //! 4. `pointer`, `memory`, `io`: pointers are resolved at translation time; function and private
-//!   variables become IR variables (one per scalar or vector leaf), the rest becomes memory with
-//!   byte offsets, descriptors, inputs.
+//!    variables become IR variables (one per scalar or vector leaf), the rest becomes memory with
+//!    byte offsets, descriptors, inputs.
 //! 5. `alu`, `glsl`, `image`, `subgroup`: one function per family of instructions. Emission folds
-//!   constants.
+//!    constants.
 //!
 //! A value that is used where the IR's regions do not allow it (for example after the loop that
 //! defines it) is passed through a variable; the passes promote all variables back to SSA values.

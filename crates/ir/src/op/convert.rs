@@ -54,7 +54,7 @@ pub(super) const ROWS: &[OpInfo] = &[
         .args(&[B])
         .results(&[F])
         .props(&[PURE])
-        .fold(Fold::Lane(|l| lanes::u2f(l))),
+        .fold(Fold::Lane(lanes::u2f)),
     op(Op::B2I, "b2i", "Truth value to integer: 0 or 1.")
         .args(&[B])
         .results(&[I])

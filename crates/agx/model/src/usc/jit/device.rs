@@ -10,18 +10,18 @@
 //! `length` is at most [`Window::MAX_BYTES`], 2^31 - 1.
 //!
 //! 1. `from_base`, the base less the window's start in 64 bits, is compared unsigned: above 2^31 -
-//!   1, which includes all bases below the start, the handler is called.
+//!    1, which includes all bases below the start, the handler is called.
 //! 2. **Immediate index.** The [`Plan`] takes indices below 2^15, so less than 2^19 bytes. They and
-//!   the bytes of an access are added to `from_base` in 64 bits, where nothing wraps, and compared
-//!   with `length` once, whatever lanes execute. Loads read between `host + from_base` and that
-//!   end, so it does not matter that they read when no lane executes.
+//!    the bytes of an access are added to `from_base` in 64 bits, where nothing wraps, and compared
+//!    with `length` once, whatever lanes execute. Loads read between `host + from_base` and that
+//!    end, so it does not matter that they read when no lane executes.
 //! 3. **Index in a register.** Each active lane's index is below 2^`REACH_BITS` after the shift, or
-//!   the handler is called. So its offset from the start is less than 2^31 + 2^30, its end does not
-//!   wrap in 32 bits, and the end is compared unsigned with `length`. Offsets that pass are less
-//!   than 2^31: gathers and scatters extend their sign. Lanes that do not execute are not tested,
-//!   so nothing may read or write for them: gathers and scatters have the execution mask, and the
-//!   loads and stores of whole vectors come after a test that all lanes of the part execute
-//!   (`neighbours`).
+//!    the handler is called. So its offset from the start is less than 2^31 + 2^30, its end does not
+//!    wrap in 32 bits, and the end is compared unsigned with `length`. Offsets that pass are less
+//!    than 2^31: gathers and scatters extend their sign. Lanes that do not execute are not tested,
+//!    so nothing may read or write for them: gathers and scatters have the execution mask, and the
+//!    loads and stores of whole vectors come after a test that all lanes of the part execute
+//!    (`neighbours`).
 //!
 //! An empty window has `length` 0 and lets nothing pass, since an access has at least one byte.
 
