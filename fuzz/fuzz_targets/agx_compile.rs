@@ -1,6 +1,7 @@
 #![no_main]
-//! Any bytes as SPIR-V: what the front end takes is compiled or refused by name; the compiler finds no fault with its own work and never
-//! panics. The first byte chooses: a random valid program from a seed, or the rest as SPIR-V.
+//! Any bytes as SPIR-V: what the front end takes is compiled or refused by name; the compiler finds
+//! no fault with its own work and never panics. The first byte chooses: a random valid program from
+//! a seed, or the rest as SPIR-V.
 
 use libfuzzer_sys::fuzz_target;
 use tepui_agx_compiler::{Error, Options, compile};

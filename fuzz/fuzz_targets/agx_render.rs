@@ -1,8 +1,9 @@
-//! Render commands out of arbitrary memory: vertex control stream, state records, indices, USC words,
-//! programs and attachments all come from the input. Each ends as a finished job or as a fault. By a bit
-//! of the input, the memory is that of a render command that draws, and the input changes bytes of it.
-//! `any_bytes_end_in_a_scene_or_a_fault` in crates/agx/model/src/render/tests.rs does the same to the
-//! geometry half, from a stream that draws.
+//! Render commands out of arbitrary memory: vertex control stream, state records, indices, USC
+//! words, programs and attachments all come from the input. Each ends as a finished job or as a
+//! fault. By a bit of the input, the memory is that of a render command that draws, and the input
+//! changes bytes of it. `any_bytes_end_in_a_scene_or_a_fault` in
+//! crates/agx/model/src/render/tests.rs does the same to the geometry half, from a stream that
+//! draws.
 
 #![no_main]
 
@@ -107,7 +108,8 @@ const POSITIONS: u64 = 0x1000;
 const POINTER: u64 = 0x1100;
 const IMAGE: u64 = 0x1200;
 
-/// A strip of two triangles with a colour over a cleared image of 64 x 64 pixels in the second page.
+/// A strip of two triangles with a colour over a cleared image of 64 x 64 pixels in the second
+/// page.
 static SCENE: std::sync::LazyLock<Vec<u8>> = std::sync::LazyLock::new(scene);
 
 fn pack<P: Packet>(packet: P) -> Vec<u8> {

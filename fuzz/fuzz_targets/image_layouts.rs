@@ -1,5 +1,5 @@
-//! Any description of an image: a layout whose parts lie inside it, or an error. Pixels of small ones
-//! go in and come out.
+//! Any description of an image: a layout whose parts lie inside it, or an error. Pixels of small
+//! ones go in and come out.
 
 #![no_main]
 #![allow(non_snake_case)]

@@ -1,4 +1,5 @@
-//! Calls of the AGX kernel extension: any methods with any structures in and out, over any memory, are described and never panic.
+//! Calls of the AGX kernel extension: any methods with any structures in and out, over any memory,
+//! are described and never panic.
 
 #![no_main]
 

@@ -1,6 +1,6 @@
 #![no_main]
-//! The text of the IR: a random program's, with bytes replaced, or any bytes. What is read and is valid prints as text that reads
-//! as the same; everything else is an error, never a panic.
+//! The text of the IR: a random program's, with bytes replaced, or any bytes. What is read and is
+//! valid prints as text that reads as the same; everything else is an error, never a panic.
 
 use libfuzzer_sys::fuzz_target;
 use tepui_ir_gen::{Config, program};

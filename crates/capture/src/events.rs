@@ -1,4 +1,4 @@
-//! A stream as requests and commands.
+//! Iterates over the requests and commands of a stream.
 
 use std::io::Read;
 
@@ -15,7 +15,7 @@ pub enum EventError {
     Inconsistent {
         /// Where the record ends.
         offset: u64,
-        /// What is wrong.
+        /// The problem.
         reason: Inconsistent,
     },
 }
@@ -50,7 +50,7 @@ impl<R: Read> Events<R> {
         Ok(Events { reader: Reader::new(input)?, session: Session::new(), failed: false })
     }
 
-    /// What memory holds at the last event.
+    /// The memory at the last event.
     pub fn session(&self) -> &Session {
         &self.session
     }

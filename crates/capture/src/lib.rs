@@ -3,9 +3,9 @@
 //!
 //! A [`Writer`] turns [`Record`]s into a stream of bytes — a file, a pipe, a socket — and a
 //! [`Reader`] turns them back. A [`Session`] replays the records and reconstructs GPU memory as it
-//! was at each of them. [`Events`] reads a stream as requests and commands, [`Replayer`] executes its
-//! commands again on a model, and [`Sink`] is where a recorder's stream goes. The crate does not
-//! interpret requests and commands; that is left to the crate of the GPU family (for AGX
+//! was at each of them. [`Events`] reads a stream as requests and commands, [`Replayer`] executes
+//! its commands again on a model, and [`Sink`] is where a recorder's stream goes. The crate does
+//! not interpret requests and commands; that is left to the crate of the GPU family (for AGX
 //! `tepui-agx-capture`). Start reading in `record.rs`.
 //!
 //! ```

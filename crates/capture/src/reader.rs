@@ -1,4 +1,4 @@
-//! The reader: bytes to records.
+//! Reads records from bytes.
 
 use std::io::{self, Read};
 
@@ -44,7 +44,7 @@ pub enum ReadError {
     Payload {
         /// Where the record begins.
         offset: u64,
-        /// What is wrong.
+        /// The problem.
         reason: postcard::Error,
     },
     /// The file or pipe failed.

@@ -61,7 +61,7 @@ pub struct Call {
     pub time_ns: u64,
     /// The ioctl's request number.
     pub request: u32,
-    /// What `ioctl` returned, or minus the errno.
+    /// The return value of `ioctl`, or minus the errno.
     pub result: i32,
     /// The argument before the call.
     #[serde(with = "serde_bytes")]

@@ -1,4 +1,4 @@
-//! Executing the commands of a capture again.
+//! Replays the commands of a capture.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -18,11 +18,11 @@ const MAX_BYTES: u64 = 1 << 36;
 pub trait Model {
     /// A command, as the model takes it.
     type Work;
-    /// What a command that ended well tells of itself.
+    /// The statistics of a successful command.
     type Stats;
     /// Why a command ended in a fault.
     type Fault: std::fmt::Display;
-    /// What a command left in an attachment.
+    /// The contents of an attachment after a command.
     type Attachment;
 
     /// Bits of a GPU page's size.
@@ -79,7 +79,7 @@ pub struct Changed {
     pub hash: u64,
 }
 
-/// What a command did when it was executed again.
+/// The result of a replayed command.
 #[derive(Clone, Debug)]
 pub struct Replayed<S, F, A> {
     /// How it ended.
@@ -88,7 +88,7 @@ pub struct Replayed<S, F, A> {
     pub changed: Vec<Changed>,
     /// Hash over all changes.
     pub hash: u64,
-    /// What a render command left in its attachments, if that was asked for.
+    /// The contents of the attachments after a render command, if requested.
     pub attachments: Vec<A>,
     /// Of further executions, if some were asked for: the shortest time, and the shortest time of
     /// processors, all threads together.
@@ -121,7 +121,7 @@ type Key = (u64, u32, u64, u32);
 /// Executes commands of a capture on a model.
 pub struct Replayer<M> {
     model: M,
-    /// What became of commands whose end has not come yet.
+    /// The results of commands that have not ended yet.
     running: HashMap<Key, Outcome>,
     attachments: bool,
     repeats: u32,

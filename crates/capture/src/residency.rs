@@ -1,5 +1,5 @@
-//! Which pages of a block of memory were ever touched: most of what a driver allocates never is,
-//! and to read an untouched page of shared memory would make it real.
+//! Finds the pages of a memory block that were ever touched. Most of what a driver allocates never
+//! is, and reading an untouched page of shared memory would allocate it.
 
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
@@ -8,9 +8,9 @@ use tepui_softgpu::Memory;
 use crate::PAGE_BYTES;
 
 /// Pages, of [`PAGE_BYTES`], that may hold something other than zeros.
-pub struct Touched(Vec<bool>);
+pub struct TouchedPages(Vec<bool>);
 
-impl Touched {
+impl TouchedPages {
     /// Whether a page is among them.
     pub fn contains(&self, page: usize) -> bool {
         self.0.get(page).copied().unwrap_or(false)
@@ -25,8 +25,8 @@ impl Touched {
 
 /// The touched pages of a block. For a block without a file these are the pages in RAM: the kernel
 /// does not say which it has swapped out.
-pub fn touched(memory: &Memory) -> Touched {
-    let mut touched = Touched(vec![false; memory.size().div_ceil(PAGE_BYTES)]);
+pub fn touched(memory: &Memory) -> TouchedPages {
+    let mut touched = TouchedPages(vec![false; memory.size().div_ceil(PAGE_BYTES)]);
     let found = match memory.file() {
         Some(file) => by_holes(&file, memory.size(), &mut touched),
         None => by_residency(memory, &mut touched),
@@ -41,7 +41,7 @@ pub fn touched(memory: &Memory) -> Touched {
 fn by_holes(
     file: &impl std::os::fd::AsFd,
     size: usize,
-    touched: &mut Touched,
+    touched: &mut TouchedPages,
 ) -> Result<(), Errno> {
     let mut at = 0;
     while at < size {
@@ -58,7 +58,7 @@ fn by_holes(
 }
 
 /// The kernel's account of a mapping's pages.
-fn by_residency(memory: &Memory, touched: &mut Touched) -> Result<(), Errno> {
+fn by_residency(memory: &Memory, touched: &mut TouchedPages) -> Result<(), Errno> {
     const STEP_BYTES: usize = 1 << 28;
     let host_page = rustix::param::page_size();
     let mut state = vec![0u8; STEP_BYTES / host_page];

@@ -1,4 +1,4 @@
-//! Where a stream goes: a socket or a file that the environment names.
+//! The destination of a stream: a socket or a file that the environment names.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

@@ -1,4 +1,4 @@
-//! The writer: records to bytes, with pages deduplicated.
+//! Writes records to bytes, with identical pages stored once.
 
 use std::collections::HashMap;
 use std::io::{self, Write};

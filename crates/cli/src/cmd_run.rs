@@ -41,7 +41,8 @@ pub struct Args {
     /// loads without a wait.
     #[arg(long)]
     check: bool,
-    /// Save captures to this directory, one file per process, for `tepui decode` and `tepui replay`.
+    /// Save captures to this directory, one file per process, for `tepui decode` and `tepui
+    /// replay`.
     #[arg(long, value_name = "DIR")]
     capture: Option<PathBuf>,
     /// Worker threads of the model; 0 means one per core.

@@ -46,8 +46,8 @@ pub struct Args {
     /// Report each refused kernel request, with the reason.
     #[arg(long)]
     verbose: bool,
-    /// Append to FILE the rows of the instruction table that the GPU's programs use, each when the first program that
-    /// has it is decoded.
+    /// Append to FILE the rows of the instruction table that the GPU's programs use, each when the
+    /// first program that has it is decoded.
     #[arg(long, value_name = "FILE")]
     coverage: Option<PathBuf>,
     /// Abort the program (SIGABRT) at a GPU fault: some drivers do not report a lost device.

@@ -1,8 +1,9 @@
-//! Finds the dynamic libraries that the command gives to other programs: the file beside the command, else a
-//! copy embedded in the command.
+//! Finds the dynamic libraries that the command gives to other programs: the file beside the
+//! command, else a copy embedded in the command.
 //!
-//! `cargo build` puts the libraries beside the command, but `cargo install` installs only the command. So
-//! the command embeds them and writes one to the user's cache if there is no file beside it.
+//! `cargo build` puts the libraries beside the command, but `cargo install` installs only the
+//! command. So the command embeds them and writes one to the user's cache if there is no file
+//! beside it.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -76,8 +77,8 @@ embed!(shim, env!("TEPUI_SHIM_BUILT"), tepui_shim_library_begin, tepui_shim_libr
 embed!(icd, env!("TEPUI_ICD_BUILT"), tepui_icd_library_begin, tepui_icd_library_end);
 
 impl Library {
-    /// The path of the library: the file that its variable names, else the file in `deps` beside this
-    /// command, where cargo puts it, or beside the command, else the copy in the user's cache.
+    /// The path of the library: the file that its variable names, else the file in `deps` beside
+    /// this command, where cargo puts it, or beside the command, else the copy in the user's cache.
     ///
     /// # Errors
     /// The file does not exist or cannot be written.
@@ -85,7 +86,8 @@ impl Library {
         let Library { name, variable, .. } = self;
         if let Some(path) = std::env::var_os(variable).filter(|path| !path.is_empty()) {
             let path = PathBuf::from(path);
-            // Absolute, because the program may change its working directory before it starts another.
+            // Absolute, because the program may change its working directory before it starts
+            // another.
             return std::path::absolute(&path)
                 .ok()
                 .filter(|path| path.is_file())
@@ -117,8 +119,8 @@ impl Library {
     }
 }
 
-/// Writes a file to a folder, under its name with a hash of its contents. A file that exists is kept
-/// if its contents are the same.
+/// Writes a file to a folder, under its name with a hash of its contents. A file that exists is
+/// kept if its contents are the same.
 ///
 /// # Errors
 /// The folder or the file cannot be written.

@@ -1,4 +1,5 @@
-//! `tepui run` as a command: the environment that programs get, and what the driver's library exports.
+//! `tepui run` as a command: the environment that programs get, and what the driver's library
+//! exports.
 
 use std::path::Path;
 use std::process::{Command, Output};

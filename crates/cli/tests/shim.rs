@@ -111,8 +111,8 @@ fn the_command_embeds_its_library() {
     // As after `cargo install`: no library beside the command.
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let command = folder.path().join("tepui");
-    // Not a copy: a process that another test starts meanwhile may inherit the open file, and a file
-    // that is open for writing cannot be executed.
+    // Not a copy: a process that another test starts meanwhile may inherit the open file, and a
+    // file that is open for writing cannot be executed.
     std::fs::hard_link(env!("CARGO_BIN_EXE_tepui"), &command).unwrap();
     for _ in 0..2 {
         let output = Command::new(&command)

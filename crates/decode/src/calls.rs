@@ -13,8 +13,8 @@ pub type Fields = Vec<(Cow<'static, str>, Value)>;
 pub type Inner = fn(&str) -> Option<&'static [Field]>;
 
 /// Decodes the fields of a kernel structure. Nested structures, which `inner` describes, are
-/// flattened (`helper.cfg`). Fields beyond the end of the bytes are left out, since a client may use
-/// an older and shorter structure.
+/// flattened (`helper.cfg`). Fields beyond the end of the bytes are left out, since a client may
+/// use an older and shorter structure.
 pub fn fields(list: &'static [Field], bytes: &[u8], inner: Inner) -> Fields {
     let mut out = Fields::new();
     collect("", list, bytes, inner, &mut out);

@@ -17,15 +17,15 @@ use crate::{Feature, Gpu, Unsupported};
 pub struct DeviceOptions {
     /// Worker threads of the model; 0 takes one for each core of the host.
     pub threads: usize,
-    /// The model reports what silicon would hide: reads of what was never written, uses of loads that
-    /// were not waited for.
+    /// The model reports what silicon would hide: reads of what was never written, uses of loads
+    /// that were not waited for.
     pub check: bool,
     /// Each refused request is reported on standard error, with the reason.
     pub report_refusals: bool,
     /// A fault ends the process (SIGABRT).
     pub abort_on_fault: bool,
-    /// A file to which the name of each row of the GPU's instruction table is appended, a line each, when the first
-    /// program that has it is decoded.
+    /// A file to which the name of each row of the GPU's instruction table is appended, a line
+    /// each, when the first program that has it is decoded.
     pub coverage: Option<PathBuf>,
     /// Watches the requests, unless the environment asks for a capture.
     pub observer: Option<Arc<dyn CallObserver>>,
@@ -81,7 +81,8 @@ pub fn device(gpu: Gpu, options: &DeviceOptions) -> Result<Arc<dyn VirtualDevice
     Ok(agx::Device::new(chip, options))
 }
 
-/// Appends the rows' names to a file. One that cannot be written is said on standard error, and nothing is collected.
+/// Appends the rows' names to a file. One that cannot be written is said on standard error, and
+/// nothing is collected.
 fn agx_coverage(file: &Path) -> Option<tepui_agx_model::Coverage> {
     let complain = |e: &std::io::Error| eprintln!("tepui: {}: {e}", file.display());
     let log = OpenOptions::new().create(true).append(true).open(file);

@@ -1,4 +1,5 @@
-//! Instruction sets: the assembler, the disassembler and the manual behind one type for all families.
+//! Instruction sets: the assembler, the disassembler and the manual behind one type for all
+//! families.
 
 use std::fmt;
 

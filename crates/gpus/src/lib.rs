@@ -1,9 +1,10 @@
 //! The registry of GPUs: one list of chips of all families.
 //!
-//! A [`Gpu`] names a chip of one family's table. [`Gpu::support`] says what Tepui can do with it, and
-//! the modules give it: [`device`] a virtual GPU behind its kernel interface, [`isa`] its assembler,
-//! disassembler and manual. The command line, the preloaded library and the tests ask only this crate
-//! which GPUs there are, so a new chip or a new family is added here and nowhere else.
+//! A [`Gpu`] names a chip of one family's table. [`Gpu::support`] says what Tepui can do with it,
+//! and the modules give it: [`device`] a virtual GPU behind its kernel interface, [`isa`] its
+//! assembler, disassembler and manual. The command line, the preloaded library and the tests ask
+//! only this crate which GPUs there are, so a new chip or a new family is added here and nowhere
+//! else.
 //!
 //! ```
 //! use tepui_gpus::{Feature, Gpu};
@@ -189,7 +190,8 @@ impl Gpu {
         }
     }
 
-    /// The number by which the kernel's driver knows the chip: the SoC (AGX) or the product id (Mali).
+    /// The number by which the kernel's driver knows the chip: the SoC (AGX) or the product id
+    /// (Mali).
     pub fn chip_id(self) -> u32 {
         match self {
             Gpu::Agx(chip) => chip.soc,

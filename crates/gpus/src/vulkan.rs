@@ -1,4 +1,5 @@
-//! Physical devices for the Vulkan driver: a virtual GPU of this process, or the render nodes of the machine.
+//! Physical devices for the Vulkan driver: a virtual GPU of this process, or the render nodes of
+//! the machine.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -12,7 +13,8 @@ use tepui_vulkan::{Error, vk};
 use crate::device::{DeviceOptions, device};
 use crate::{Feature, Gpu};
 
-/// Names the virtual GPU, as `tepui gpus` does; without it, render nodes come first and the M1 last.
+/// Names the virtual GPU, as `tepui gpus` does; without it, render nodes come first and the M1
+/// last.
 pub const GPU_VARIABLE: &str = "TEPUI_VULKAN_GPU";
 /// Turns on the model's checks.
 pub const CHECK_VARIABLE: &str = "TEPUI_CHECK";
@@ -24,8 +26,8 @@ pub const THREADS_VARIABLE: &str = "TEPUI_THREADS";
 /// The virtual GPU that stands in where the machine has none.
 const DEFAULT: &str = "m1";
 
-/// The physical devices of this process: the virtual GPU that [`GPU_VARIABLE`] names; without it the machine's render nodes that a
-/// family has a driver for, or the virtual M1 if there are none.
+/// The physical devices of this process: the virtual GPU that [`GPU_VARIABLE`] names; without it
+/// the machine's render nodes that a family has a driver for, or the virtual M1 if there are none.
 pub fn devices() -> Vec<Arc<dyn Family>> {
     let named = std::env::var(GPU_VARIABLE).ok().filter(|n| !n.is_empty());
     if named.is_none() {
@@ -54,8 +56,8 @@ fn virtual_device(name: &str) -> Result<Arc<dyn Family>, String> {
     let Gpu::Agx(chip) = gpu else {
         return Err(format!("there is no Vulkan driver for {}", gpu.id()));
     };
-    // One device for all instances of the process, opened as often as the program asks: what is exported from one is imported by
-    // another. The environment names one GPU.
+    // One device for all instances of the process, opened as often as the program asks: what is
+    // exported from one is imported by another. The environment names one GPU.
     static DEVICE: OnceLock<Arc<dyn VirtualDevice>> = OnceLock::new();
     let open = move || {
         let failed = |why: String| Error::new(vk::Result::ERROR_INITIALIZATION_FAILED, why);

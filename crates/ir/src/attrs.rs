@@ -1,4 +1,4 @@
-//! Immediate payloads of instructions ("attributes"): what an op needs beside its operands.
+//! Attributes: the immediate operands of instructions.
 
 use crate::entity::{Region, Res, Var};
 use bitflags::bitflags;
@@ -47,7 +47,8 @@ macro_rules! named_flags {
 named_flags! {
     /// Rules that an optimisation of this instruction must keep.
     InstFlags: u8 {
-        /// No contraction, no reassociation, no other value-changing rewrite (`NoContraction`, `precise`).
+        /// No contraction, no reassociation, no other value-changing rewrite (`NoContraction`,
+        /// `precise`).
         EXACT = 0 "exact",
         /// NaNs, infinities and the sign of zero must be preserved (float controls).
         STRICT = 1 "strict",
@@ -229,7 +230,7 @@ pub struct Barrier {
 }
 
 named_enum! {
-    /// What the bits of an image, an input or an output are.
+    /// The numeric type of an image, an input or an output.
     NumKind {
         /// Floating point (also normalised formats).
         Float = "float",
@@ -310,13 +311,14 @@ pub struct Image {
     pub array: bool,
     /// Whether the image is multisampled.
     pub ms: bool,
-    /// What the texels are.
+    /// The numeric type of texels.
     pub kind: NumKind,
     /// Which optional operands are present.
     pub operands: TexOperands,
     /// Gather: which component (0–3).
     pub component: u8,
-    /// Reads: the result has one more component, the residency code, 0 when every texel that was read is there.
+    /// Reads: the result has one more component, the residency code, 0 when every texel that was
+    /// read is there.
     pub residency: bool,
     /// Storage image format from the shader, [`ImageFormat::Unknown`] when not declared.
     pub format: ImageFormat,
@@ -497,7 +499,8 @@ named_enum! {
         WorkgroupId = "workgroup_id",
         /// Compute, b32x3.
         NumWorkgroups = "num_workgroups",
-        /// Compute, b32x3: with any base of `vkCmdDispatchBase` (same as `workgroup_id` without base).
+        /// Compute, b32x3: with any base of `vkCmdDispatchBase` (same as `workgroup_id` without
+        /// base).
         WorkgroupSize = "workgroup_size",
         /// Compute, b32.
         SubgroupId = "subgroup_id",
@@ -519,7 +522,8 @@ named_enum! {
         Flat = "flat",
         /// Linear in screen space.
         Linear = "linear",
-        /// One value per vertex of the triangle (`PerVertexKHR`); the offset operand counts vertices.
+        /// One value per vertex of the triangle (`PerVertexKHR`); the offset operand counts
+        /// vertices.
         PerVertex = "per_vertex",
     }
 }
@@ -557,7 +561,7 @@ pub struct IoSlot {
     pub component: u8,
     /// Fragment outputs: dual-source index (0 or 1).
     pub index: u8,
-    /// What the bits are.
+    /// The numeric type.
     pub kind: NumKind,
     /// Fragment inputs: how to interpolate.
     pub interp: Interp,

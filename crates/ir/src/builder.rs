@@ -1,4 +1,5 @@
-//! A builder: appends instructions to a region and infers result types where the op table fixes them.
+//! Builds shaders: appends instructions to a region and infers result types where the op table
+//! determines them.
 
 use crate::attrs::{Access, Attrs, Builtin, InstFlags, Mem};
 use crate::entity::{Inst, Loc, Region, Res, Value, Var};

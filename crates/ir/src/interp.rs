@@ -1,25 +1,26 @@
-//! The interpreter: the meaning of a shader, and the reference for every pass and backend.
+//! The interpreter, which defines the meaning of a shader and is the reference for every pass and
+//! back end.
 //!
-//! [`run`] executes one group of lanes in lockstep: a whole workgroup, or vertices, or a batch of fragment quads.
-//! Divergence follows the regions: an `if` runs both arms under masks and reconverges after it; a loop runs until every lane
-//! has left. Because all lanes of the group step together, a barrier is met by all of them at once. Sub-groups are
-//! runs of [`Group::subgroup`] lanes; quads are runs of four lanes, bit 0 of the number counting x and bit 1 y.
+//! [`run`] executes one group of lanes in lockstep: a whole workgroup, or vertices, or a batch of
+//! fragment quads. Divergence follows the regions: an `if` runs both sides under masks and
+//! reconverges after it; a loop runs until every lane has left it. Because all lanes of the group
+//! step together, they reach a barrier together. Subgroups are runs of [`Group::subgroup`] lanes;
+//! quads are runs of four lanes, bit 0 of the number counting x and bit 1 y.
 //!
-//! What SPIR-V leaves undefined is defined here, so that runs can be compared: `undef` is zero,
-//! reads out of bounds give zero, writes out of bounds are dropped.
+//! Behaviour that SPIR-V leaves undefined is defined here, so that runs can be compared: `undef` is
+//! zero, reads out of bounds return zero, writes out of bounds are dropped.
 
 mod exec;
 mod floats;
 mod image;
+mod image_data;
 mod memory;
 mod sample;
 mod texel;
 mod wave;
 
-pub use floats::FloatBytes;
-pub use image::{Filter, ImageData, SamplerData, Wrap};
-pub use memory::{Memory, MemoryError, Slot, buffer_address};
-pub use sample::Compare;
+pub use image_data::{Compare, Filter, ImageData, SamplerData, Wrap};
+pub use memory::{FloatBytes, Memory, MemoryError, Slot, buffer_address};
 pub use wave::operator;
 
 use crate::attrs::{Attrs, Builtin, IoLoc};
@@ -47,7 +48,7 @@ pub enum Fault {
     Unsupported {
         /// The instruction.
         inst: Inst,
-        /// What is missing.
+        /// The missing feature or memory.
         what: String,
     },
     /// Memory that the host does not have.
@@ -55,19 +56,20 @@ pub enum Fault {
     Memory {
         /// The instruction.
         inst: Inst,
-        /// What is missing.
+        /// The missing feature or memory.
         error: MemoryError,
     },
 }
 
-/// What the lanes of one group see.
+/// The built-ins of the lanes of one group.
 #[derive(Clone, Debug)]
 pub struct Group {
     /// Number of lanes.
     pub lanes: usize,
     /// Lanes of a sub-group: a power of two up to 64.
     pub subgroup: usize,
-    /// Built-ins by lane: components of each lane in turn. Those of compute are set by [`Group::workgroup`].
+    /// Built-ins by lane: components of each lane in turn. Those of compute are set by
+    /// [`Group::workgroup`].
     pub builtins: HashMap<Builtin, Vec<Vec<u64>>>,
     /// Inputs by location (or built-in) and component, one word for each lane.
     pub inputs: HashMap<(IoLoc, u8), Vec<u32>>,
@@ -104,7 +106,8 @@ impl Group {
         let lanes = x as usize * y as usize * z as usize;
         let mut g = Group { lanes, subgroup, ..Group::default() };
         let words = |v: [u32; 3]| v.iter().map(|&c| u64::from(c)).collect::<Vec<_>>();
-        // Lanes in order of the local index; where derivatives want squares, lanes 4n to 4n + 3 are one.
+        // Lanes in order of the local index; for derivatives in 2x2 squares, lanes 4n to 4n + 3 are
+        // one square.
         let local = |l: usize| {
             let l = l as u32;
             if s.info.derivatives == DerivativeGroup::Quads && x % 2 == 0 && y % 2 == 0 {
@@ -141,10 +144,11 @@ impl Group {
     }
 }
 
-/// What a group leaves behind beside memory.
+/// The results of a group other than memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// Outputs by location (or built-in), component and index: one word for each lane that wrote it.
+    /// Outputs by location (or built-in), component and index: one word for each lane that wrote
+    /// it.
     pub outputs: HashMap<(IoLoc, u8, u8), Vec<Option<u32>>>,
     /// Lanes that were demoted or started as helpers.
     pub helpers: Vec<bool>,
@@ -249,7 +253,8 @@ struct Machine<'a> {
     group: &'a Group,
     memory: &'a mut Memory,
     n: usize,
-    /// Where a value's components stand in `vals`, in units of `n` words: component-major, lane-minor.
+    /// The position of a value's components in `vals`, in units of `n` words: component-major,
+    /// lane-minor.
     at: SecondaryMap<Value, u32>,
     vals: Vec<u64>,
     vars: Vec<Vec<u64>>,
@@ -260,7 +265,7 @@ struct Machine<'a> {
     outputs: HashMap<(IoLoc, u8, u8), Vec<Option<u32>>>,
     steps: u64,
     limit: u64,
-    /// Which values are floats, if the memory asks for it.
+    /// The record of floats, if the memory keeps one.
     floats: Option<Box<floats::Floats>>,
 }
 
@@ -300,7 +305,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Runs a region; returns the lanes that end in its `yield`, whose values go to the results of `owner`.
+    /// Runs a region; returns the lanes that end in its `yield`, whose values go to the results of
+    /// `owner`.
     fn region(&mut self, r: Region, active: &Mask, owner: Option<Inst>) -> Result<Mask, Fault> {
         let s = self.s;
         let mut live = active.clone();

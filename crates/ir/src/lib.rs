@@ -1,9 +1,11 @@
-//! The shader in the middle: what the SPIR-V front end makes, the passes rewrite and each GPU's compiler reads.
+//! The shader in the middle: what the SPIR-V front end makes, the passes rewrite and each GPU's
+//! compiler reads.
 //!
 //! # Shape
 //!
-//! A [`Shader`] is one entry point with everything inlined: a tree of [`Region`]s under [`Shader::root`].
-//! A region is a list of instructions that ends in one terminator. Two instructions own regions:
+//! A [`Shader`] is one entry point with everything inlined: a tree of [`Region`]s under
+//! [`Shader::root`]. A region is a list of instructions that ends in one terminator. Two
+//! instructions own regions:
 //!
 //! ```text
 //! %r:b32 = if %cond {        // results = operands of the `yield` that ends the region taken
@@ -21,20 +23,23 @@
 //! }
 //! ```
 //!
-//! `break` and `continue` may stand under any depth of `if`s and mean the innermost loop; there is no
-//! jump over two loops, no return and no switch (the front end turns them into flags and `if`s). A region
-//! of an `if` that ends in `break` or `continue` gives no results. The root region ends in an empty `yield`.
-//! A value may be used after its definition in the same region and in regions inside it; nowhere else.
+//! `break` and `continue` may stand under any depth of `if`s and mean the innermost loop; there is
+//! no jump over two loops, no return and no switch (the front end turns them into flags and `if`s).
+//! A region of an `if` that ends in `break` or `continue` gives no results. The root region ends in
+//! an empty `yield`. A value may be used after its definition in the same region and in regions
+//! inside it; nowhere else.
 //!
-//! A value ([`Value`]) has a [`Type`]: bits per component (1, 8, 16, 32, 64) and up to 16 components; no
-//! float or integer kind, no pointers. Constants are scalar `const` instructions (front end and passes put
-//! them at the head of the root region); vectors of constants are `vec`s of them.
+//! A value ([`Value`]) has a [`Type`]: bits per component (1, 8, 16, 32, 64) and up to 16
+//! components; no float or integer kind, no pointers. Constants are scalar `const` instructions
+//! (front end and passes put them at the head of the root region); vectors of constants are `vec`s
+//! of them.
 //!
 //! # The op table
 //!
 //! [`op`] declares every [`Op`]: operands, results, the kind of [`Attrs`] it carries, properties, and its
-//! meaning as a Rust function ([`op::fold`]).  Constant folding, the interpreter and the tests of algebraic rules
-//! evaluate the same function. Start reading there (`op/float.rs`, `op/memory.rs`, …).
+//! meaning as a Rust function ([`op::fold`]).  Constant folding, the interpreter and the tests of
+//! algebraic rules evaluate the same function. Start reading there (`op/float.rs`, `op/memory.rs`,
+//! …).
 //!
 //! # Memory
 //!
@@ -48,12 +53,13 @@
 //! | push constants | `load_push` | byte offset (b32) |
 //! | driver uniforms | `load_uniform` | byte offset (b32): made by a driver's lowering |
 //!
-//! A handle is opaque; usually it is the result of `descriptor` itself, but with variable pointers it can come
-//! through `select`, `if` and `loop`. Images and samplers use handles as well.
+//! A handle is opaque; usually it is the result of `descriptor` itself, but with variable pointers
+//! it can come through `select`, `if` and `loop`. Images and samplers use handles as well.
 //!
 //! # Modules
 //!
-//! - [`mod@shader`]: the data structures; [`builder`]: making them; [`attrs`]: payloads of instructions
+//! - [`mod@shader`]: the data structures; [`builder`]: making them; [`attrs`]: payloads of
+//!   instructions
 //! - [`mod@print`] and [`mod@parse`]: the text form, which round-trips
 //! - [`mod@validate`]: types, dominance, terminators
 //! - [`stack`]: stack space for recursion over regions

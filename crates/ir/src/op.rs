@@ -1,209 +1,87 @@
 //! The op table: every operation with its operands, results, properties and meaning.
 //!
-//! Rows stand in `op/*.rs`, one family per file, in the form
+//! [`Op`] lists the operations; each has a row, an [`OpInfo`], in the file of its family (`op/float.rs` and so on), which
+//! stand in the same order:
 //!
 //! ```text
-//! /// One-line description.
-//! Name "text_name" (operand patterns) -> (result patterns) : AttrKind [PROPERTIES] = meaning;
+//! op(Op::FAdd, "fadd", "Sum.")
+//!     .args(&[F, F])
+//!     .results(&[F])
+//!     .props(&[PURE, COMM, FLOAT])
+//!     .fold(float!(a, b => a + b)),
 //! ```
 //!
-//! Operand and result patterns are the variants of [`Pat`]. `meaning` is a [`Fold`]: the function that constant folding,
-//! the interpreter and the tests of the algebraic rules all call, or [`Fold::None`] when the op's
-//! meaning is not a function of constants (memory, control flow, sub-groups); the interpreter
-//! gives those theirs.
+//! Operand and result patterns are the variants of [`Pat`]. `fold` is the meaning: the function
+//! that constant folding, the interpreter and the tests of the algebraic rules all call. A row has
+//! none when the op's meaning is not a function of constants (memory, control flow, subgroups); the
+//! interpreter gives those theirs.
 
-use crate::attrs::{AttrKind, Attrs};
-use crate::shader::Info;
+use crate::attrs::Attrs;
 use crate::types::{Type, mask};
-use bitflags::bitflags;
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 #[macro_use]
 mod lanes;
+mod code;
 mod control;
 mod convert;
 mod float;
 mod image;
+mod info;
 mod int;
 mod io;
 mod memory;
 mod subgroup;
 mod vector;
 
-/// What an operand or result may be. Within one instruction all [`Pat::T`], [`Pat::F`] and
-/// [`Pat::I`] are one type "T"; `B`, `W`, `UF`, `UI` have as many components as T.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Pat {
-    /// T, any type.
-    T,
-    /// T, with 16, 32 or 64 bits (read as float).
-    F,
-    /// T, with 8, 16, 32 or 64 bits (read as integer).
-    I,
-    /// 1 bit, as many components as T.
-    B,
-    /// 32 bits, as many components as T.
-    W,
-    /// A second float type with as many components as T.
-    UF,
-    /// A second integer type (8–64 bits) with as many components as T.
-    UI,
-    /// One 1-bit component.
-    B1,
-    /// One 32-bit component.
-    S32,
-    /// One 64-bit component: an address.
-    S64,
-    /// One 64-bit component: a descriptor handle, opaque to everything but the descriptor lowering.
-    H,
-    /// b32x2.
-    V2,
-    /// b32x4.
-    V4,
-    /// One 16-, 32- or 64-bit component.
-    SF,
-    /// Scalar with the bits of T.
-    E,
-    /// Any type, unrelated to T.
-    Any,
-    /// Any number of operands or results of any type (only as the last pattern).
-    Rest,
-}
+pub use code::Op;
+pub use info::{Fold, Lane, OpInfo, Pat, Props, Whole};
 
-bitflags! {
-    /// Properties of an op.
-    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-    pub struct Props: u16 {
-        /// The results depend on operands and attributes only; no effect.
-        const PURE = 1 << 0;
-        /// The first two operands may be swapped.
-        const COMM = 1 << 1;
-        /// Other lanes take part: must not move into or out of divergent control flow.
-        const CONVERGENT = 1 << 2;
-        /// Reads memory that something may write.
-        const READS = 1 << 3;
-        /// Writes memory, or has another effect that must stay.
-        const WRITES = 1 << 4;
-        /// Ends a region.
-        const TERM = 1 << 5;
-        /// Associative when it is exact arithmetic (integers, logic).
-        const ASSOC = 1 << 6;
-        /// The result is one of, or rounds like, float arithmetic: contraction and reassociation rules apply.
-        const FLOAT = 1 << 7;
-        /// Owns regions.
-        const REGIONS = 1 << 8;
-    }
-}
+/// The rows of each family, in the order of [`Op`].
+const FAMILIES: [&[OpInfo]; 9] = [
+    float::ROWS,
+    int::ROWS,
+    convert::ROWS,
+    vector::ROWS,
+    memory::ROWS,
+    image::ROWS,
+    subgroup::ROWS,
+    io::ROWS,
+    control::ROWS,
+];
 
-/// One component of an element-wise op to evaluate.
-pub struct Lane<'a> {
-    /// Operand bits, zero-extended.
-    pub args: &'a [u64],
-    /// Bits of the first operand.
-    pub bits: u8,
-    /// Bits of the result.
-    pub dst: u8,
-}
-
-/// A whole (possibly vector) op to evaluate.
-pub struct Whole<'a> {
-    /// Operands: type and components.
-    pub args: &'a [(Type, &'a [u64])],
-    /// Attributes.
-    pub attrs: &'a Attrs,
-    /// Result type.
-    pub ty: Type,
-}
-
-/// The meaning of an op on constants.
-#[derive(Clone, Copy)]
-pub enum Fold {
-    /// Not a function of constants.
-    None,
-    /// The same function on each component.
-    Lane(fn(&Lane) -> u64),
-    /// A function of the whole operands; pushes the result's components. Cannot fail on operands that the validator accepts.
-    Whole(fn(&Whole, &mut Vec<u64>)),
-    /// Element-wise with two results.
-    Lane2(fn(&Lane) -> [u64; 2]),
-}
-
-/// A row of the op table.
-pub struct OpInfo {
-    /// The op.
-    pub op: Op,
-    /// Its name in the text form.
-    pub name: &'static str,
-    /// One-line description.
-    pub doc: &'static str,
-    /// Operand patterns.
-    pub operands: &'static [Pat],
-    /// Result patterns.
-    pub results: &'static [Pat],
-    /// Kind of attributes.
-    pub attrs: AttrKind,
-    /// Properties.
-    pub props: Props,
-    /// Meaning.
-    pub fold: Fold,
-}
-
-macro_rules! define_ops {
-    ([$($(#[doc = $doc:literal])+ $id:ident $name:literal ($($o:ident),*) -> ($($r:ident),*) $(: $a:ident)? [$($p:ident),*] = $fold:expr;)*]) => {
-        /// An operation. [`Op::info`] is its row of the table.
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-        #[repr(u16)]
-        pub enum Op { $($(#[doc = $doc])+ $id),* }
-
-        /// The op table, indexed by `Op as usize`.
-        pub static OPS: &[OpInfo] = &[$(OpInfo {
-            op: Op::$id,
-            name: $name,
-            doc: concat!($($doc),+),
-            operands: &[$(Pat::$o),*],
-            results: &[$(Pat::$r),*],
-            attrs: attr_kind!($($a)?),
-            props: Props::empty()$(.union(Props::$p))*,
-            fold: $fold,
-        }),*];
-
-        impl Op {
-            /// The op that `name` names in the text form.
-            #[must_use]
-            pub fn from_name(name: &str) -> Option<Op> {
-                match name { $($name => Some(Op::$id),)* _ => None }
-            }
+/// The op table, indexed by `Op as usize`. Building it checks that each op has one row, in its
+/// place.
+pub static OPS: [OpInfo; Op::COUNT] = {
+    let mut table = [float::ROWS[0]; Op::COUNT];
+    let (mut family, mut at) = (0, 0);
+    while family < FAMILIES.len() {
+        let mut row = 0;
+        while row < FAMILIES[family].len() {
+            let info = FAMILIES[family][row];
+            assert!(info.op as usize == at, "rows stand in the order of the ops");
+            table[at] = info;
+            at += 1;
+            row += 1;
         }
-    };
-}
+        family += 1;
+    }
+    assert!(at == Op::COUNT, "every op has a row");
+    table
+};
 
-macro_rules! attr_kind {
-    () => {
-        AttrKind::None
-    };
-    ($a:ident) => {
-        AttrKind::$a
-    };
-}
-
-// Each family macro appends its rows to the accumulator and hands on to the next.
-macro_rules! chain {
-    ([$($acc:tt)*]) => { define_ops! { [$($acc)*] } };
-    ([$($acc:tt)*] $first:ident $($rest:ident)*) => { $first! { [$($acc)*] $($rest)* } };
-}
-
-use control::control_ops;
-use convert::convert_ops;
-use float::float_ops;
-use image::image_ops;
-use int::int_ops;
-use io::io_ops;
-use memory::memory_ops;
-use subgroup::subgroup_ops;
-use vector::vector_ops;
-
-chain! { [] float_ops int_ops convert_ops vector_ops memory_ops image_ops subgroup_ops io_ops control_ops }
+/// Ops by their names in the text form.
+static BY_NAME: LazyLock<HashMap<&str, Op>> =
+    LazyLock::new(|| OPS.iter().map(|info| (info.name, info.op)).collect());
 
 impl Op {
+    /// The op that `name` names in the text form.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Op> {
+        BY_NAME.get(name).copied()
+    }
+
     /// The op's row of the table.
     #[must_use]
     pub fn info(self) -> &'static OpInfo {
@@ -242,7 +120,8 @@ impl Op {
         info.props.contains(Props::FLOAT) || info.operands.iter().chain(info.results).any(float)
     }
 
-    /// Makes or takes denormals as numbers, so that flushing modes apply; changes of the sign bit do not.
+    /// Makes or takes denormals as numbers, so that flushing modes apply; changes of the sign bit
+    /// do not.
     #[must_use]
     pub fn may_flush(self) -> bool {
         self.touches_floats() && !matches!(self, Op::FNeg | Op::FAbs)
@@ -267,39 +146,11 @@ pub const fn is_denormal(bits: u8, v: u64) -> bool {
     v & exponent == 0 && v & fraction != 0
 }
 
-/// [`fold`] as constant folding may use it in a shader: false as well when an execution mode would give another result
-/// than `fold`, which keeps denormals.
-pub fn fold_under(
-    info: &Info,
-    op: Op,
-    args: &[(Type, &[u64])],
-    attrs: &Attrs,
-    tys: &[Type],
-    out: &mut Vec<u64>,
-) -> bool {
-    let at = out.len();
-    if !fold(op, args, attrs, tys, out) {
-        return false;
-    }
-    let flushed = |t: Type, v: u64| {
-        is_denormal(t.bits(), v) && info.float_controls(t.bits()).is_some_and(|c| c.denorm_flush)
-    };
-    if info.float.iter().any(|c| c.denorm_flush)
-        && op.may_flush()
-        && (args.iter().any(|(t, c)| c.iter().any(|&v| flushed(*t, v)))
-            || out[at..].iter().any(|&v| flushed(tys[0], v)))
-    {
-        out.truncate(at);
-        return false;
-    }
-    true
-}
-
-/// Evaluates `op` on constants. `args` are operand types and components; the components of each result
-/// are pushed to `out` in order, masked to the result's size.
+/// Evaluates `op` on constants. `args` are operand types and components; the components of each
+/// result are pushed to `out` in order, masked to the result's size.
 ///
-/// Returns false, leaving `out` alone, when the op has no meaning on constants. The operands must be
-/// those of a valid instruction.
+/// Returns false, leaving `out` alone, when the op has no meaning on constants. The operands must
+/// be those of a valid instruction.
 pub fn fold(
     op: Op,
     args: &[(Type, &[u64])],

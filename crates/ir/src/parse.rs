@@ -1,4 +1,4 @@
-//! Reads the text form that [`mod@crate::print`] writes.
+//! Parses the text form that [`mod@crate::print`] writes.
 
 use crate::attrs::{
     Access, AtomicOp, AttrKind, Attrs, Barrier, Builtin, Dim, Image, ImageFormat, InstFlags,
@@ -25,13 +25,14 @@ pub struct ParseError {
     pub line: u32,
     /// Column, from 1.
     pub col: u32,
-    /// What is wrong, and what was expected.
+    /// The problem, and what was expected.
     pub what: String,
 }
 
 type Result<T> = std::result::Result<T, ParseError>;
 
-/// Reads one shader. The result is well-formed text, not yet a valid shader: see [`crate::validate()`].
+/// Reads one shader. The result is well-formed text, not yet a valid shader: see
+/// [`crate::validate()`].
 ///
 /// # Errors
 /// The first place where the text is not in the printed form.
@@ -460,7 +461,7 @@ impl<'a> Parser<'a> {
         Ok(inst)
     }
 
-    /// Whether a `%N:` stands here: the next instruction's result, not an operand.
+    /// Whether a `%N:` follows: the next instruction's result, not an operand.
     fn at_definition(&mut self) -> bool {
         self.space();
         let rest = self.text[self.at + 1..].trim_start_matches(|c: char| c.is_ascii_digit());

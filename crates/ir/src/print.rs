@@ -1,4 +1,5 @@
-//! The text form of a shader. [`crate::parse()`] reads it back; values are numbered in order of appearance.
+//! Prints a shader as text, with values numbered in order of appearance. [`crate::parse()`] reads
+//! it back.
 
 use crate::attrs::{
     Access, Attrs, Image, ImageFormat, InstFlags, IoLoc, IoSlot, Mem, MemSet, TexOperands,

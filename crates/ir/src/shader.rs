@@ -1,11 +1,12 @@
-//! The shader: arenas of instructions, values and regions, and what is declared around them.
+//! The shader: arenas of instructions, values and regions, and declarations of resources, inputs
+//! and outputs.
 
 use crate::attrs::{
     Attrs, Builtin, Dim, Image, ImageFormat, InstFlags, IoLoc, IoSlot, NumKind, TexOperands,
     named_enum,
 };
 use crate::entity::{Inst, Loc, Region, Res, Value, Var};
-use crate::op::{Op, fold_under};
+use crate::op::{Op, fold, is_denormal};
 use crate::types::Type;
 use arrayvec::ArrayVec;
 use cranelift_entity::{EntityList, EntityRef, ListPool, PrimaryMap, SecondaryMap};
@@ -24,7 +25,7 @@ named_enum! {
 }
 
 named_enum! {
-    /// What a resource is.
+    /// The kind of a resource.
     ResKind {
         /// Uniform buffer: read only.
         UniformBuffer = "uniform_buffer",
@@ -64,7 +65,7 @@ named_enum! {
 /// A descriptor slot of the pipeline layout.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Resource {
-    /// What it is.
+    /// Its kind.
     pub kind: ResKind,
     /// Descriptor set.
     pub set: u32,
@@ -357,7 +358,7 @@ impl Shader {
         Shader::with_capacity(stage, 0)
     }
 
-    /// [`Shader::new`] with room for about so many instructions.
+    /// [`Shader::new`] with a capacity in instructions.
     #[must_use]
     pub fn with_capacity(stage: Stage, insts: usize) -> Shader {
         // Most have one result, in a block of four words of the pool, and operands in another.
@@ -416,7 +417,8 @@ impl Shader {
         v
     }
 
-    /// Replaces an instruction's results; the old values must no longer be used. The kept values are renumbered.
+    /// Replaces an instruction's results; the old values must no longer be used. The kept values
+    /// are renumbered.
     pub fn set_results(&mut self, inst: Inst, results: &[Value]) {
         self.insts[inst].results = EntityList::from_slice(results, &mut self.pool);
         for (i, &v) in results.iter().enumerate() {
@@ -437,7 +439,7 @@ impl Shader {
         self.insts[inst].args = EntityList::from_slice(args, &mut self.pool);
     }
 
-    /// What stands for `old` from now on takes its name, unless it has one.
+    /// The replacement of `old` takes its name, unless it has one.
     pub fn inherit_name(&mut self, new: Value, old: Value) {
         if let Some(n) = &self.names[old]
             && self.names[new].is_none()
@@ -534,7 +536,8 @@ impl Shader {
         }
     }
 
-    /// What a pure op with one result makes of constants, under the execution modes; `None` when an operand is none.
+    /// Folds a pure op with one result under the execution modes; `None` if an operand is not
+    /// constant.
     #[must_use]
     pub fn fold(&self, op: Op, attrs: &Attrs, args: &[Value], ty: Type) -> Option<Comps> {
         if args.is_empty() || args.len() > Type::MAX_COMPS || !op.is_pure() {
@@ -629,7 +632,8 @@ impl Shader {
         Some((image, out))
     }
 
-    /// Every region in pre-order with its instructions: calls `f` for each instruction, outer before inner.
+    /// Every region in pre-order with its instructions: calls `f` for each instruction, outer
+    /// before inner.
     pub fn walk(&self, mut f: impl FnMut(&Shader, Region, Inst)) {
         self.any(|s, r, i| {
             f(s, r, i);
@@ -637,7 +641,7 @@ impl Shader {
         });
     }
 
-    /// Whether `f` holds for an instruction; asks in the order of [`Shader::walk`], up to the first.
+    /// Whether `f` holds for any instruction; visits them in the order of [`Shader::walk`].
     pub fn any(&self, mut f: impl FnMut(&Shader, Region, Inst) -> bool) -> bool {
         // Where to go on, innermost last.
         let mut stack = Vec::new();
@@ -675,8 +679,9 @@ impl Shader {
         deepest
     }
 
-    /// Elements from a slot to the end of the declared input or output that it is in: what an offset operand can reach. Clip and cull
-    /// distances have eight; a place that nothing declares is alone.
+    /// Elements from a slot to the end of the declared input or output that it is in: what an
+    /// offset operand can reach. Clip and cull distances have eight; a place that nothing declares
+    /// is alone.
     #[must_use]
     pub fn io_elements(&self, slot: IoSlot, output: bool) -> u32 {
         const DISTANCES: u32 = 8;
@@ -707,4 +712,32 @@ impl Shader {
     pub fn reads_builtin(&self, b: Builtin) -> bool {
         self.any(|s, _, i| s.insts[i].attrs == Attrs::Builtin(b))
     }
+}
+
+/// [`fold`] as constant folding may use it in a shader: false as well when an execution mode would give another result
+/// than `fold`, which keeps denormals.
+fn fold_under(
+    info: &Info,
+    op: Op,
+    args: &[(Type, &[u64])],
+    attrs: &Attrs,
+    tys: &[Type],
+    out: &mut Vec<u64>,
+) -> bool {
+    let at = out.len();
+    if !fold(op, args, attrs, tys, out) {
+        return false;
+    }
+    let flushed = |t: Type, v: u64| {
+        is_denormal(t.bits(), v) && info.float_controls(t.bits()).is_some_and(|c| c.denorm_flush)
+    };
+    if info.float.iter().any(|c| c.denorm_flush)
+        && op.may_flush()
+        && (args.iter().any(|(t, c)| c.iter().any(|&v| flushed(*t, v)))
+            || out[at..].iter().any(|&v| flushed(tys[0], v)))
+    {
+        out.truncate(at);
+        return false;
+    }
+    true
 }

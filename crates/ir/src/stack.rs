@@ -1,12 +1,14 @@
 //! Stack space for recursion over nested regions.
 //!
-//! Validator, printer, interpreter, passes and compilers recurse from a region into the regions of its instructions. How
-//! deeply is known beforehand, so each entry point makes sure that there is stack enough ([`for_shader`]), whatever thread it
-//! was called on. Front end and parser do not know it, and ask at each level ([`grow`]).
+//! Validator, printer, interpreter, passes and compilers recurse from a region into the regions of
+//! its instructions. The depth is known beforehand, so each entry point ensures that there is
+//! enough stack ([`for_shader`]), on whatever thread it is called. Front end and parser do not know
+//! the depth, and check at each level ([`grow`]).
 
 use crate::Shader;
 
-/// Stack that one level of nesting may take, with what is called at the innermost one. Debug builds measured up to 9 KiB.
+/// Stack that one level of nesting may take, with what is called at the innermost one. Debug builds
+/// measured up to 9 KiB.
 const BYTES_PER_LEVEL: usize = 24 << 10;
 /// Nesting that any thread's stack has room for.
 const SHALLOW: usize = 16;
@@ -17,15 +19,16 @@ pub struct Stack {
     bytes: usize,
 }
 
-/// What a recursion over the regions of `s` needs, in which a pass may nest them twice as deeply.
+/// The stack that a recursion over the regions of `s` needs, where a pass may double the nesting.
 #[must_use]
 pub fn for_shader(s: &Shader) -> Stack {
-    // No region stands at two places, so there is no deeper nesting than there are regions.
+    // Each region has one parent, so nesting is no deeper than the number of regions.
     let levels = if s.regions.len() <= SHALLOW { 0 } else { s.nesting() };
     Stack { bytes: if levels <= SHALLOW { 0 } else { 2 * levels * BYTES_PER_LEVEL } }
 }
 
-/// Calls `f`, a level of a recursion whose depth is not known beforehand, with stack enough for that level.
+/// Calls `f`, a level of a recursion whose depth is not known beforehand, with stack enough for
+/// that level.
 pub fn grow<R>(f: impl FnOnce() -> R) -> R {
     const PIECE: usize = 4 << 20;
     stacker::maybe_grow(SHALLOW * BYTES_PER_LEVEL, PIECE, f)

@@ -8,7 +8,7 @@ use crate::shader::{Shader, ValueDef};
 use crate::types::Type;
 use cranelift_entity::SecondaryMap;
 
-/// What is wrong with a shader, and at which instruction.
+/// A violation of the IR's rules, and its instruction.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{inst}: {text}: {what}", inst = .inst.map_or_else(|| "shader".to_owned(), |i| i.to_string()))]
 pub struct Invalid {
@@ -29,7 +29,7 @@ pub enum Rule {
     /// A region has no terminator, or one in the middle.
     #[error("{0} must end in exactly one terminator")]
     Terminator(Region),
-    /// An instruction or region stands at two places.
+    /// An instruction or region has two parents.
     #[error("stands at two places of the tree")]
     Twice,
     /// Attributes of another kind than the op's.
@@ -93,7 +93,8 @@ pub enum Rule {
     Op(&'static str),
 }
 
-/// Deepest nesting of regions that a valid shader has: several for each of SPIR-V's 1,023 nested constructs.
+/// Deepest nesting of regions that a valid shader has: several for each of SPIR-V's 1,023 nested
+/// constructs.
 pub const MAX_DEPTH: u32 = 8192;
 
 /// Checks every rule.
@@ -112,7 +113,7 @@ pub fn validate(s: &Shader) -> Result<(), Invalid> {
         .run(|| v.region(s.root, &Context { yields: Some(vec![]), loop_: None }))
 }
 
-/// What may end a region.
+/// The terminators that may end a region.
 #[derive(Clone)]
 struct Context {
     /// Types that a `yield` carries; `None` where there may be none.
@@ -258,7 +259,8 @@ impl Validator<'_> {
         if results.len() < n || (results.len() > n && !open) {
             return self.fail(inst, Rule::ResultCount { got: results.len(), want: n });
         }
-        // T from the first operand or result that names it; else only the number of components is known.
+        // T from the first operand or result that names it; else only the number of components is
+        // known.
         let all = || info.operands.iter().zip(args).chain(info.results.iter().zip(results));
         let t = all()
             .find(|(p, _)| matches!(p, Pat::T | Pat::F | Pat::I))

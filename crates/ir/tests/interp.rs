@@ -1,4 +1,4 @@
-//! What lanes see of each other: quads, sub-groups, workgroups; and what ends a run.
+//! Communication between lanes (quads, subgroups, workgroups), and the ends of a run.
 
 use tepui_ir::interp::{Fault, Group, Memory, run};
 use tepui_ir::{Attrs, IoLoc, Op, Type, parse, validate};
@@ -128,7 +128,8 @@ fn out_of_bounds_reads_zero_and_writes_nothing() {
     assert_eq!(w, [0; 64]);
 }
 
-/// 545 * 481 is 2^18 + 1: the sum lies just above the middle of two 16-bit floats, which only the last bits of its 64 tell.
+/// 545 * 481 is 2^18 + 1: the sum lies just above the middle of two 16-bit floats, which only the
+/// last bits of its 64 tell.
 #[test]
 fn sixteen_bits_are_rounded_once() {
     let h = |x: f32| u64::from(half::f16::from_f32(x).to_bits());

@@ -87,7 +87,8 @@ fn op_table_is_well_formed() {
         assert_eq!(row.op as usize, i);
         assert_eq!(Op::from_name(row.name), Some(row.op));
         assert!(row.doc.trim().ends_with('.'), "{}: {}", row.name, row.doc);
-        // Constant folding drops the instruction, so only a pure op may have a meaning on constants.
+        // Constant folding drops the instruction, so only a pure op may have a meaning on
+        // constants.
         assert!(row.op.is_pure() || matches!(row.fold, tepui_ir::Fold::None), "{}", row.name);
     }
 }

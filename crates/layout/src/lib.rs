@@ -1,4 +1,4 @@
-//! What image layouts of all GPU families share.
+//! Image layout: the parts that all GPU families share.
 //!
 //! A family's layout crate takes a [`Shape`] together with what only that family knows (tilings,
 //! usages, strides from outside) and computes where each level of each layer lies. Shared are the

@@ -200,13 +200,13 @@ pub struct Field {
     pub name: &'static str,
     /// The name of the Rust field.
     pub ident: &'static str,
-    /// What it does.
+    /// A description.
     pub doc: &'static str,
     /// The name of the packet, for messages.
     pub packet: &'static str,
     /// Where it is: one run of bits, or several, the least significant first.
     pub pieces: &'static [Piece],
-    /// What it holds.
+    /// Its type.
     pub kind: Kind,
     /// Smallest and largest number that the hardware accepts, where not all are.
     pub range: Option<(u64, u64)>,

@@ -15,7 +15,7 @@ pub struct PacketInfo {
     pub name: &'static str,
     /// The name of the Rust struct.
     pub ident: &'static str,
-    /// What it does.
+    /// A description.
     pub doc: &'static str,
     /// Size in bytes.
     pub size_bytes: usize,

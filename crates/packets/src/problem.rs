@@ -10,11 +10,11 @@ pub struct Problem {
     pub field: &'static str,
     /// First bit concerned, counted from the first bit of the packet.
     pub bit: u32,
-    /// What is wrong.
+    /// The problem.
     pub kind: ProblemKind,
 }
 
-/// What is wrong.
+/// The problem.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProblemKind {
     /// There are fewer bytes than the packet has.

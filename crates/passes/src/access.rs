@@ -1,4 +1,5 @@
-//! What memory instructions touch, and whether two of them may touch the same bytes.
+//! Alias analysis: which memory an instruction accesses, and whether two instructions may access
+//! the same bytes.
 
 use arrayvec::ArrayVec;
 use tepui_ir::cranelift_entity::SecondaryMap;
@@ -55,7 +56,7 @@ pub(crate) fn place(s: &Shader, i: Inst) -> Option<(Place, bool)> {
         lead.pop();
         offset = i64::from((c as u32).wrapping_add(m.offset as u32));
     }
-    // The op that loads stands for both directions.
+    // The op of the load represents both directions.
     let op = match d.op {
         Op::StoreBuffer => Op::LoadBuffer,
         Op::StoreOffset => Op::LoadOffset,
@@ -126,7 +127,7 @@ impl Place {
 /// Most places that a summary of writes lists; beyond, every place of the space counts as written.
 const MAX_PLACES: usize = 64;
 
-/// What a part of the shader writes.
+/// The memory that a part of the shader writes.
 #[derive(Clone, Default)]
 pub(crate) struct Writes {
     /// Stores with a known place.
@@ -138,7 +139,7 @@ pub(crate) struct Writes {
 }
 
 impl Writes {
-    /// What each region and those inside it write.
+    /// The memory that each region writes, with nested regions.
     pub fn of_regions(s: &Shader) -> SecondaryMap<Region, Writes> {
         let mut all = SecondaryMap::with_capacity(s.regions.len());
         Writes::visit(s, s.root, &mut all);

@@ -1,4 +1,4 @@
-//! Copies of instructions with their regions.
+//! Clones instructions with their regions.
 
 use rustc_hash::FxHashMap as HashMap;
 use tepui_ir::{Attrs, Inst, Region, Shader, Value};

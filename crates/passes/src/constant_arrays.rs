@@ -1,10 +1,11 @@
-//! Constant arrays that are indexed at run time become selects or bit fields.
+//! Replaces constant arrays that are indexed at run time by selects or bit fields.
 //!
-//! A shader's table (`const vec2 corners[3] = …; corners[gl_VertexIndex]`) arrives as a variable whose elements are stored where the
-//! table is used. Left alone, each invocation writes it to scratch memory and reads one element back. When every element is only
-//! ever stored one constant, and is stored before each load, a load is a function of its index: a field of a packed constant when
-//! the elements are small integers, a choice by one bit of a mask when there are two values, else a chain of selects, if that is
-//! shorter than what it replaces.
+//! A lookup table (`const vec2 corners[3] = …; corners[gl_VertexIndex]`) arrives as a variable
+//! whose elements are stored where the table is used. Without this pass, each invocation writes it
+//! to scratch memory and reads one element back. When each element is only ever stored one
+//! constant, before any load, a load is a function of its index. Small integers become a bit field
+//! of a packed constant, two distinct values a test of one bit of a mask, and other tables a chain
+//! of selects, if that is shorter than what it replaces.
 
 use crate::edit::{Consts, push};
 use tepui_ir::cranelift_entity::SecondaryMap;
@@ -15,7 +16,7 @@ const MAX_LEN: u32 = 64;
 /// Bits of a packed table.
 const TABLE_BITS: u32 = 32;
 
-/// What is known of a variable.
+/// Analysis results of a variable.
 #[derive(Clone, Default)]
 struct Table {
     /// The constant of each element, once a store was seen.
@@ -23,7 +24,8 @@ struct Table {
     /// Elements that are stored on every way to where the walk is, as bits.
     stored: u64,
     loads: usize,
-    /// Something else than constants is stored, or an element is read that may not have been stored.
+    /// Something else than constants is stored, or an element is read that may not have been
+    /// stored.
     no: bool,
 }
 
@@ -100,7 +102,7 @@ fn survey(s: &Shader, r: Region, tables: &mut SecondaryMap<Var, Table>) {
 
 /// How one component is made from the index.
 enum Form {
-    /// The same in every element.
+    /// Every element has this value.
     Same(u64),
     /// Fields of this many bits of a constant.
     Fields(u32, u64),
@@ -216,7 +218,8 @@ fn load(s: &mut Shader, i: Inst, t: &Table, out: &mut Vec<Inst>, consts: &mut Co
                 push(s, out, i, Op::Select, none, &[set, b, a], ty)
             }
             Form::Selects(values) => {
-                // From the end: below the first index of each run of equal elements, what stands before it.
+                // From the end: below the first index of each run of equal elements, what stands
+                // before it.
                 let mut v = consts.get(s, ty, values[values.len() - 1]);
                 for k in (1..values.len()).rev().filter(|&k| values[k] != values[k - 1]) {
                     let bound = consts.get(s, Type::B32, k as u64);

@@ -1,8 +1,9 @@
-//! Memory that a shader reads and never writes is constant while it runs.
+//! Marks loads as constant in shaders that never write memory.
 //!
-//! What another shader writes at the same time, without atomics or barriers here, is a race whose outcome nobody may count on. So loads
-//! of a shader without any store, atomic or barrier are marked [`Access::CONST`]: they are shared, moved out of loops and into
-//! preambles like those of uniform buffers. Coherent and volatile ones stay as they are.
+//! A concurrent write by another shader, without atomics or barriers in this one, is a data race
+//! with an undefined result. So loads of a shader without stores, atomics and barriers are marked
+//! [`Access::CONST`]: they can be merged, hoisted out of loops and moved to preambles like loads of
+//! uniform buffers. Coherent and volatile loads are not marked.
 
 use tepui_ir::{Access, Attrs, Inst, Op, Shader};
 

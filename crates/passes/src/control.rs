@@ -1,5 +1,5 @@
-//! Control flow that is known: `if`s with a constant condition, loops that run once, code after an `if` that never ends,
-//! results that are the same on every way.
+//! Simplifies control flow: `if`s with a constant condition, loops that run once, unreachable code
+//! after an `if`, and results that are the same on all paths.
 
 use crate::edit::Renames;
 use tepui_ir::{Attrs, Inst, Op, Props, Region, Shader, Type};
@@ -18,7 +18,8 @@ fn ends_with(s: &Shader, r: Region, op: Op) -> bool {
     s.terminator(r).is_some_and(|t| s.insts[t].op == op)
 }
 
-/// Whether a `break` or `continue` of the loop with this body stands in it (`top` skips the body's own terminator).
+/// Whether the body has a `break` or `continue` of its loop (`top` skips the body's own
+/// terminator).
 fn exits(s: &Shader, r: Region, top: bool) -> bool {
     let insts = &s.regions[r].insts;
     insts.iter().enumerate().any(|(n, &i)| match s.insts[i].op {
@@ -46,8 +47,9 @@ fn region(s: &mut Shader, r: Region, names: &mut Renames, changed: &mut bool) {
                 region(s, b, names, changed);
                 let (ya, yb) = (ends_with(s, a, Op::Yield), ends_with(s, b, Op::Yield));
                 if !ya && !yb {
-                    // Neither arm comes back, and nothing that follows runs: one arm can as well stand after the `if`. The one
-                    // that leaves the loop stays, so that loops end in `continue`.
+                    // Neither arm comes back, and nothing that follows runs: one arm can as well
+                    // stand after the `if`. The one that leaves the loop stays, so that loops end
+                    // in `continue`.
                     *changed = true;
                     let keep_b = ends_with(s, b, Op::Break) && !ends_with(s, a, Op::Break);
                     let out_arm = if keep_b { a } else { b };
@@ -60,7 +62,8 @@ fn region(s: &mut Shader, r: Region, names: &mut Renames, changed: &mut bool) {
                     out.extend(rest);
                     break;
                 } else if ya != yb {
-                    // One way back: what it does can as well stand after the `if`, where its values are visible.
+                    // One way back: what it does can as well stand after the `if`, where its values
+                    // are visible.
                     let arm = if ya { a } else { b };
                     let insts = &s.regions[arm].insts;
                     if insts.len() > 1 || !s.results(i).is_empty() {
@@ -118,8 +121,8 @@ fn region(s: &mut Shader, r: Region, names: &mut Renames, changed: &mut bool) {
 /// Most instructions that run where they would not have, so that two `if`s become one.
 const MAX_SPECULATED: usize = 4;
 
-/// `if a { if b { X } }` as `if a & b { X }`, when nothing but cheap pure code stands beside the inner `if`. Gives the new outer
-/// `if`; what it needs goes to `out`.
+/// `if a { if b { X } }` as `if a & b { X }`, when nothing but cheap pure code stands beside the
+/// inner `if`. Gives the new outer `if`; what it needs goes to `out`.
 fn nested(s: &mut Shader, i: Inst, a: Region, b: Region, out: &mut Vec<Inst>) -> Option<Inst> {
     let empty = |s: &Shader, r: Region| s.regions[r].insts.len() == 1;
     if !s.results(i).is_empty() || !empty(s, b) {
@@ -150,8 +153,8 @@ fn nested(s: &mut Shader, i: Inst, a: Region, b: Region, out: &mut Vec<Inst>) ->
     Some(*inner)
 }
 
-/// Puts the instructions of `inner` in place of their owner. Where `inner` ends in `end`, its operands are the owner's
-/// results; else (a `break` out of an `if`) nothing follows.
+/// Puts the instructions of `inner` in place of their owner. Where `inner` ends in `end`, its
+/// operands are the owner's results; else (a `break` out of an `if`) nothing follows.
 fn splice(
     s: &mut Shader,
     owner: Inst,

@@ -1,5 +1,6 @@
-//! Dead code and dead stores: instructions without effect whose results nothing needs, and results, parameters and carried values
-//! of `if`s and loops that nothing needs (also those that only feed themselves around a loop).
+//! Removes dead code and dead stores: instructions without effect whose results are unused, and
+//! unused results and parameters of `if`s and loops, including those that only feed themselves
+//! around a loop.
 
 use rustc_hash::FxHashMap;
 use tepui_ir::cranelift_entity::packed_option::PackedOption;
@@ -9,14 +10,14 @@ use tepui_ir::{Access, Attrs, Inst, Op, Props, Region, Shader, Value, ValueDef};
 /// Runs the pass.
 pub fn run(s: &mut Shader) -> bool {
     let gone = once(s);
-    // What only a load that is gone now has read need not be stored, nor waited for.
+    // Removing a load can make stores and barriers unnecessary.
     if gone.reads {
         once(s);
     }
     gone.any
 }
 
-fn once(s: &mut Shader) -> Gone {
+fn once(s: &mut Shader) -> Removed {
     let mut d = Dce {
         s,
         parent: SecondaryMap::with_capacity(s.insts.len()),
@@ -32,15 +33,15 @@ fn once(s: &mut Shader) -> Gone {
     sweep(s, s.root, &live, &used)
 }
 
-/// What a sweep has removed.
+/// The kinds of instructions that a sweep has removed.
 #[derive(Default)]
-struct Gone {
+struct Removed {
     any: bool,
     /// Loads.
     reads: bool,
 }
 
-/// What a shader reads again of what it may write.
+/// The memory that a shader both reads and writes.
 struct Reads {
     vars: Vec<bool>,
     shared: bool,
@@ -125,7 +126,7 @@ impl Dce<'_> {
         }
     }
 
-    /// Marks an instruction, what it stands in, and its operands.
+    /// Marks an instruction, its parents, and its operands.
     fn need(&mut self, i: Inst) {
         let mut next = Some(i);
         while let Some(i) = next {
@@ -200,9 +201,9 @@ impl Dce<'_> {
     }
 }
 
-/// What the terminators of a region may carry.
+/// The operands of a region's terminators that are live.
 #[derive(Clone, Default)]
-struct Keep {
+struct Live {
     yields: Vec<bool>,
     breaks: Vec<bool>,
     continues: Vec<bool>,
@@ -212,9 +213,9 @@ fn filter(vals: &[Value], keep: &[bool]) -> Vec<Value> {
     vals.iter().zip(keep).filter(|(_, k)| **k).map(|(&v, _)| v).collect()
 }
 
-fn sweep(s: &mut Shader, root: Region, live: &EntitySet<Inst>, used: &EntitySet<Value>) -> Gone {
-    let mut gone = Gone::default();
-    let mut work = vec![(root, Keep::default())];
+fn sweep(s: &mut Shader, root: Region, live: &EntitySet<Inst>, used: &EntitySet<Value>) -> Removed {
+    let mut gone = Removed::default();
+    let mut work = vec![(root, Live::default())];
     while let Some((r, keep)) = work.pop() {
         let insts = std::mem::take(&mut s.regions[r].insts);
         let before = insts.len();
@@ -251,7 +252,7 @@ fn sweep(s: &mut Shader, root: Region, live: &EntitySet<Inst>, used: &EntitySet<
                         gone.any = true;
                         s.set_results(i, &filter(&results, &kept));
                     }
-                    let k = Keep { yields: kept, ..keep.clone() };
+                    let k = Live { yields: kept, ..keep.clone() };
                     work.push((a, k.clone()));
                     work.push((b, k));
                 }
@@ -265,7 +266,7 @@ fn sweep(s: &mut Shader, root: Region, live: &EntitySet<Inst>, used: &EntitySet<
                         let args = filter(s.args(i), &pk);
                         s.set_args(i, &args);
                     }
-                    work.push((body, Keep { yields: Vec::new(), breaks: kept, continues: pk }));
+                    work.push((body, Live { yields: Vec::new(), breaks: kept, continues: pk }));
                 }
                 _ => {}
             }

@@ -1,7 +1,8 @@
-//! Which values may differ between the lanes of a sub-group.
+//! Divergence analysis: which values may differ between the lanes of a subgroup.
 //!
-//! A value is divergent when its definition is (its own lane number, an atomic's result), when an operand is, or when it is carried
-//! out of an `if` with a divergent condition or of a loop that lanes leave at different times.
+//! A value is divergent if its definition is (a lane number, the result of an atomic), if an
+//! operand is, or if it leaves an `if` with a divergent condition or a loop that lanes exit at
+//! different times.
 
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::{Attrs, Builtin, Inst, Op, Region, Shader, Stage, Value};

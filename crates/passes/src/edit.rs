@@ -1,4 +1,4 @@
-//! What passes share: replaced values, and constants at the head of the root region.
+//! Utilities of passes: a map of replaced values, and constants at the start of the root region.
 
 use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
@@ -6,7 +6,7 @@ use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::cranelift_entity::packed_option::PackedOption;
 use tepui_ir::{Attrs, Inst, Op, Shader, Type, Value};
 
-/// Values that stand for others.
+/// Replacements of values.
 #[derive(Default)]
 pub struct Renames {
     to: SecondaryMap<Value, PackedOption<Value>>,
@@ -14,7 +14,7 @@ pub struct Renames {
 }
 
 impl Renames {
-    /// From now on `new` stands for `old`.
+    /// Replaces `old` by `new` from now on.
     pub fn set(&mut self, old: Value, new: Value) {
         if old != new {
             self.to[old] = new.into();
@@ -22,7 +22,7 @@ impl Renames {
         }
     }
 
-    /// What stands for `v` in the end.
+    /// The final replacement of `v`.
     #[must_use]
     pub fn get(&self, mut v: Value) -> Value {
         while let Some(n) = self.to[v].expand() {
@@ -59,20 +59,21 @@ impl Renames {
     }
 }
 
-/// Constants by bit size and value. New ones are put at the head of the root region by [`Consts::finish`].
+/// Constants by bit size and value. New ones are put at the head of the root region by
+/// [`Consts::finish`].
 #[derive(Default)]
 pub struct Consts {
-    /// Constants at the head of the root region that `known` does not hold yet: most passes ask for none.
+    /// New constants at the start of the root region, which `known` does not hold yet.
     head: Vec<Inst>,
     known: FxHashMap<(u8, u64), Value>,
     undefs: FxHashMap<Type, Value>,
     new: Vec<Inst>,
-    /// New vectors: they stand after the scalars that the root region begins with.
+    /// New vectors, which are placed after the scalars at the start of the root region.
     vecs: Vec<Inst>,
 }
 
 impl Consts {
-    /// Knows the constants that stand in the root region.
+    /// Collects the constants of the root region.
     #[must_use]
     pub fn new(s: &Shader) -> Consts {
         // Constants further down do not reach everything.

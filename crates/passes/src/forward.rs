@@ -1,8 +1,10 @@
-//! Values that memory is known to hold: loads after a store or load of the same bytes, or of one of several elements, take that value, and
-//! stores that another overwrites before anything can read them go.
+//! Store-to-load forwarding and elimination of redundant loads and overwritten stores.
 //!
-//! Other invocations' writes are seen after barriers and atomics only; volatile and coherent accesses are left alone. What may overlap
-//! is decided by [`crate::access`].
+//! A load after a store or load of the same bytes takes that value, also where one of several
+//! elements is accessed. A store is removed when another overwrites it before anything can read it.
+//!
+//! Writes of other invocations become visible at barriers and atomics only; volatile and coherent
+//! accesses are not changed. Aliasing is decided by [`crate::access`].
 
 use crate::access::{Place, Space, Writes, disturbs, place};
 use crate::edit::Renames;
@@ -10,7 +12,7 @@ use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::{Attrs, Inst, Op, Region, Shader, Value};
 
 /// Most places that are remembered at once; the oldest is forgotten first.
-const MAX_KNOWN: usize = 64;
+const MAX_ENTRIES: usize = 64;
 
 /// Runs the pass.
 pub fn run(s: &mut Shader) -> bool {
@@ -26,7 +28,7 @@ pub fn run(s: &mut Shader) -> bool {
 struct Forward {
     names: Renames,
     changed: bool,
-    /// What each region writes.
+    /// The memory that each region writes.
     writes: SecondaryMap<Region, Writes>,
 }
 
@@ -81,7 +83,7 @@ impl Forward {
             let v = *s.args(i).last().unwrap_or(&s.arg(i, 0));
             let same = known.iter().any(|(k, w)| *w == v && k.same(&p));
             if same && p.plain() {
-                // What is there already.
+                // The value is already in memory.
                 self.changed = true;
                 return true;
             }
@@ -118,7 +120,7 @@ impl Forward {
 }
 
 fn remember(known: &mut Known, p: Place, v: Value) {
-    if known.len() == MAX_KNOWN {
+    if known.len() == MAX_ENTRIES {
         known.remove(0);
     }
     known.push((p, v));
@@ -138,7 +140,7 @@ fn dead_stores(s: &mut Shader, r: Region, changed: &mut bool) {
             Some((p, true)) if p.plain() => {
                 if over.iter().any(|o| o.covers(&p)) {
                     dead[n] = true;
-                } else if over.len() < MAX_KNOWN {
+                } else if over.len() < MAX_ENTRIES {
                     over.push(p);
                 }
             }

@@ -1,6 +1,8 @@
-//! Analysis of descriptor handles: the values that become a handle operand through selects, `if`s and loops.
+//! Analysis of descriptor handles: the values that become a handle operand through selects, `if`s
+//! and loops.
 //!
-//! Handles are 64-bit values, as addresses and integers are. [`crate::lower_int64`] leaves them whole;
+//! Handles are 64-bit values, as addresses and integers are. [`crate::lower_int64`] leaves them
+//! whole;
 //! [`crate::lower_handles`] replaces those of buffers that are chosen at run time.
 
 use rustc_hash::FxHashMap as HashMap;

@@ -1,6 +1,7 @@
-//! What both arms of an `if` compute is computed once before it.
+//! Hoists computations that both sides of an `if` have in common to before the `if`.
 //!
-//! With [`crate::simplify`], which finds equal values in sight of each other, this is value numbering across the whole tree.
+//! Together with [`crate::simplify`], which merges equal values where one dominates the other, this
+//! is global value numbering.
 
 use rustc_hash::FxHashMap as HashMap;
 use tepui_ir::{Attrs, Inst, InstFlags, Op, Props, Region, Shader, Type, Value};
@@ -62,7 +63,8 @@ fn common(
     if there.is_empty() {
         return;
     }
-    // Equal keys mean equal operands, so these are defined outside both arms, or were moved out just now.
+    // Equal keys mean equal operands, so these are defined outside of both sides, or were just
+    // hoisted.
     let mut moved = 0;
     loop {
         let mut hit = None;
@@ -81,7 +83,7 @@ fn common(
         s.regions[b].insts.retain(|&x| x != j);
         out.push(i);
         names.set(s.result(j), s.result(i));
-        // What used the twin may match now.
+        // Users of the duplicate may match now.
         for x in s.regions[b].insts.clone() {
             names.apply(s, x);
             if let Some(k) = key(s, x) {

@@ -1,21 +1,23 @@
-//! Small `if`s without effects become selects.
+//! Converts small `if`s without side effects to selects.
 //!
-//! What all invocations have alike costs nothing: a back end computes it once. Where one arm has nothing else, and the selects are no dearer than
-//! the branch and the moves into the joint results, the other arm may be longer.
+//! Instructions with uniform results count as free, since a back end computes them once in a
+//! preamble. Where one side of an `if` has only such instructions, and the selects cost no more
+//! than the branch and the moves into the phis, the other side may be longer.
 //!
-//! Of a chain of `if`s whose arms but one are free, that one alone stays under a branch: the values of the others are selected behind it.
+//! In a chain of `if`s of which all sides but one are free, only that side stays under a branch;
+//! the values of the others are selected after it.
 
 use crate::edit::push;
 use crate::uniformity::{Uniformity, is_always_there};
 use tepui_ir::{Attrs, Inst, Op, Props, Region, Shader, Type, Value};
 
-/// Most instructions of both arms together.
+/// The most instructions of both sides together.
 const MAX_COST: usize = 12;
-/// The same where one arm is free.
+/// The same where one side is free.
 const MAX_COST_OF_ONE: usize = 20;
 /// Instructions that open and close an `if`.
 const BRANCH: usize = 2;
-/// Most instructions beside the branch of a chain.
+/// The most speculated instructions of a chain.
 const MAX_COST_OF_CHAIN: usize = 32;
 
 /// Runs the pass.
@@ -30,7 +32,7 @@ pub fn run(s: &mut Shader) -> bool {
     changed
 }
 
-/// The cost of running an arm always, and whether it loads; `None` when it must not.
+/// The cost of speculating one side, and whether it loads; `None` if it must not be speculated.
 fn cost(s: &Shader, r: Region, uniformity: &Uniformity) -> Option<(usize, bool)> {
     let (&last, body) = s.regions[r].insts.split_last()?;
     if s.insts[last].op != Op::Yield {
@@ -86,7 +88,7 @@ fn region(s: &mut Shader, r: Region, uniformity: &Uniformity, changed: &mut bool
             continue;
         };
         let selects: usize = s.results(i).iter().map(|&v| s.ty(v).comps() as usize).sum();
-        // Against the selects stand the branch and the moves of an arm that has nothing else.
+        // Compares the cost of the selects with that of the branch and the moves.
         let free = if ca == 0 { a } else { b };
         let moves: usize = s.terminator(free).map_or(0, |t| {
             let moved = s.args(t).iter().filter(|&&v| uniformity.is_uniform(v));
@@ -134,7 +136,8 @@ fn select(s: &mut Shader, i: Inst, [c, x, y]: [Value; 3], result: Value, out: &m
     out.push(sel);
 }
 
-/// Takes the only `if` in an arm out of it where the other arm is free, and so is one of that `if`'s: it then goes there in the lanes of both.
+/// Takes the only `if` in an arm out of it where the other arm is free, and so is one of that
+/// `if`'s: it then goes there in the lanes of both.
 fn merge(s: &mut Shader, i: Inst, uniformity: &Uniformity, out: &mut Vec<Inst>) -> bool {
     let Attrs::If(a, b) = s.insts[i].attrs else { return false };
     let free = |s: &Shader, r: Region| matches!(cost(s, r, uniformity), Some((0, _)));
@@ -164,7 +167,7 @@ fn merge(s: &mut Shader, i: Inst, uniformity: &Uniformity, out: &mut Vec<Inst>) 
         return false;
     }
     let (c, d, rest) = (s.arg(i, 0), s.arg(inner, 0), rest.to_vec());
-    // Whether the lanes of the free arm go to the first arm of the inner `if`, too.
+    // Whether the lanes of the free side take the first side of the inner `if`, too.
     let goes = if first { c } else { push(s, out, i, Op::INot, Attrs::None, &[c], Type::B1) };
     out.extend(&rest[..at]);
     let cond = if inner_first {

@@ -1,7 +1,9 @@
-//! Outputs that must come out the same in every shader that computes them alike (`invariant`).
+//! Marks the computations of `invariant` outputs as exact, so that every shader that computes them
+//! in the same way gets the same bits.
 //!
-//! Such a `store_output` is exact ([`InstFlags::EXACT`]), and this pass makes exact what it is computed from: values, variables, and the
-//! conditions that choose between them. What is left of a shader around it then has no say in how it is rounded.
+//! A `store_output` of an invariant output is exact ([`InstFlags::EXACT`]), and this pass marks
+//! everything that it depends on: values, variables, and the conditions that choose between them.
+//! Optimisations that change rounding then do not apply, whatever the rest of the shader does.
 
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::{Attrs, Inst, InstData, InstFlags, Op, Props, Region, Shader, Value, ValueDef, Var};
@@ -104,7 +106,7 @@ impl Pass {
         }
     }
 
-    /// What the ends of a region hand on, and the conditions within on which that hangs.
+    /// The operands of a region's terminators, and the conditions that they depend on.
     fn ways(&mut self, s: &Shader, r: Region) {
         let mut regions = vec![r];
         while let Some(r) = regions.pop() {

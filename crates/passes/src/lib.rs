@@ -1,19 +1,27 @@
-//! Analyses, lowering and optimisation on the IR that no GPU owns.
+//! Analyses, optimisations and lowering passes on the IR, shared by all GPUs.
 //!
-//! A pass is a function `run(&mut Shader) -> bool` in a file of its own; it returns whether it changed anything. [`pipeline`]
-//! names them, runs them in order, and can show the shader after each. Every pass keeps the shader valid
-//! and its meaning: `tests/` runs the interpreter before and after each of them on random programs.
+//! A pass is a function `run(&mut Shader) -> bool` in a file of its own; it returns whether it
+//! changed anything. [`pipeline`] names the passes, runs them in order, and can report the shader
+//! after each. Every pass preserves the validity and the meaning of the shader: `tests/` runs the
+//! interpreter before and after each pass on random programs.
 //!
-//! The usual order ([`pipeline::optimise`]): [`constant_loads`] finds what is never written, [`split`] and [`promote`] turn variables into values, [`control`],
-//! [`simplify`] (constants, algebraic rules from [`mod@rules`], value numbering) and [`dce`] clean up until nothing changes,
-//! [`constant_arrays`] makes selects and bit fields of small tables,
-//! [`unroll`] writes out counted loops, [`if_convert`] flattens small arms, [`licm`] moves invariants out of loops,
-//! [`scalarise`] splits vectors and [`vectorise`] joins neighbouring memory accesses.
-//! [`subgroups`] asks other lanes only for what is not known without them.
-//! [`reassociate`] multiplies shared factors first, [`sums`] adds what can be fused with products.
-//! [`invariance`] keeps invariant outputs from all that changes roundings.
-//! [`forward`] takes values that memory is known to hold, and [`hoist`] what both arms of an `if` compute.
-//! Analyses: [`divergence`], and [`uniformity`]: values identical in all invocations. A backend runs the lowerings (`lower_*`) that it wants; [`target::lower`] runs all in order.
+//! The usual order is [`pipeline::optimise`]:
+//!
+//! - [`constant_loads`] finds memory that is never written; [`split`] and [`promote`] turn
+//!   variables into SSA values.
+//! - [`control`], [`simplify`] (constants, algebraic rules from [`mod@rules`], value numbering) and
+//!   [`dce`] run until nothing changes.
+//! - [`constant_arrays`] replaces small lookup tables by selects and bit fields, [`unroll`] unrolls
+//!   counted loops, [`if_convert`] flattens small `if`s, [`licm`] hoists loop invariants.
+//! - [`scalarise`] splits vectors, [`vectorise`] merges neighbouring memory accesses.
+//! - [`subgroups`] simplifies subgroup operations on uniform values.
+//! - [`reassociate`] orders products and [`sums`] orders sums; [`invariance`] protects invariant
+//!   outputs from both.
+//! - [`forward`] forwards stores to loads, and [`hoist`] hoists what both sides of an `if` compute.
+//!
+//! Analyses are [`divergence`] (within a subgroup) and [`uniformity`] (over all invocations). A
+//! back end runs the lowering passes (`lower_*`) that it needs; [`target::lower`] runs them in
+//! order.
 
 pub mod clone;
 pub mod constant_arrays;

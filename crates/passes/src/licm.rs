@@ -1,4 +1,5 @@
-//! Loop-invariant code: what a loop computes anew each time from values outside it moves before it.
+//! Loop-invariant code motion: hoists computations whose operands are defined outside of a loop to
+//! before the loop.
 
 use crate::access::{Writes, place};
 use tepui_ir::cranelift_entity::SecondaryMap;
@@ -25,10 +26,10 @@ pub fn run(s: &mut Shader) -> bool {
 struct Licm {
     /// The number of the region that each value is defined in; changes when its instruction moves.
     homes: SecondaryMap<Value, u32>,
-    /// For each region its number in preorder, and the first number behind those inside it.
+    /// For each region its preorder number, and the first number after its nested regions.
     spans: SecondaryMap<Region, (u32, u32)>,
     count: u32,
-    /// What each region writes.
+    /// The memory that each region writes.
     writes: SecondaryMap<Region, Writes>,
     changed: bool,
 }
@@ -74,8 +75,8 @@ impl Licm {
         s.regions[r].insts = out;
     }
 
-    /// Moves what can move from region `r` of the loop with this body to `out`. `surely`: every invocation that enters the loop
-    /// comes here at least once.
+    /// Moves what can move from region `r` of the loop with this body to `out`. `surely`: every
+    /// invocation that enters the loop comes here at least once.
     fn hoist(
         &mut self,
         s: &mut Shader,
@@ -111,7 +112,7 @@ impl Licm {
 /// Stands for a region around the loop at hand.
 const OUTSIDE: u32 = u32::MAX;
 
-/// Whether a `break` or `continue` of the innermost loop stands in the region.
+/// Whether the region has a `break` or `continue` of the innermost loop.
 fn leaves(s: &Shader, r: Region) -> bool {
     s.regions[r].insts.iter().any(|&i| match s.insts[i].op {
         Op::Break | Op::Continue => true,
@@ -124,7 +125,8 @@ fn leaves(s: &Shader, r: Region) -> bool {
 fn movable(s: &Shader, i: Inst, writes: &Writes, surely: bool) -> bool {
     let d = &s.insts[i];
     if let Some((p, false)) = place(s, i) {
-        // A load from a buffer is checked against its bounds and may run even where the loop would not have.
+        // A load from a buffer is checked against its bounds and may run even where the loop would
+        // not have.
         let safe = surely || d.op == Op::LoadBuffer;
         let constant = d.op == Op::LoadBuffer && p.access.contains(Access::CONST);
         return safe

@@ -1,13 +1,15 @@
-//! 64-bit address arithmetic into the memory instruction: base + extend(index) << shift + constant.
+//! Folds 64-bit address arithmetic into memory instructions: base + extend(index) << shift +
+//! constant.
 //!
-//! The sums that make an address are taken apart (64-bit addition wraps, so any order is right); one term that is a 32-bit value
-//! extended to 64 bits and shifted by no more than the GPU can becomes the offset operand, constants the attribute, and the
-//! rest the base. Accesses whose address has no such term keep the 64-bit address, with its constants taken out.
+//! The sum that computes an address is split into its terms; 64-bit addition wraps, so any order is
+//! correct. One term that is a 32-bit value extended to 64 bits and shifted by no more than the GPU
+//! supports becomes the offset operand, constants become the attribute, and the rest is the base.
+//! An access without such a term keeps its 64-bit address, less the constants.
 
 use crate::rewrite::{self, Emit, Lowering, Step};
 use tepui_ir::{Attrs, Extend, Inst, Mem, Op, Shader, Type, Value};
 
-/// What the GPU's loads and stores can add.
+/// The address arithmetic of the GPU's loads and stores.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Most bits that an index is shifted by.
@@ -58,7 +60,7 @@ fn collect(s: &Shader, v: Value, sum: &mut Sum) {
 }
 
 impl Addresses {
-    /// The 32-bit index behind a term.
+    /// The 32-bit index of a term.
     fn index(&self, s: &Shader, term: Value) -> Option<(Value, Extend)> {
         let i = s.def_inst(term)?;
         let a = *s.args(i).first()?;

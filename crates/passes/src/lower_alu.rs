@@ -1,8 +1,8 @@
-//! Arithmetic that a GPU lacks, in terms of simpler ops; a switch for each family.
+//! Lowers arithmetic that a GPU lacks to simpler operations; each family of operations has a flag.
 //!
-//! Works on scalars of up to 32 bits (64-bit integers: [`crate::lower_int64`], or [`run_long`]). Integer lowerings give the same bits, except that what
-//! x / 0 and x mod 0 are is given up: shading languages leave it undefined. Float lowerings keep the precision that
-//! Vulkan asks for.
+//! Works on scalars of up to 32 bits (64-bit integers: [`crate::lower_int64`], or [`run_long`]).
+//! Integer lowerings are bit-exact, except for x / 0 and x mod 0, which shading languages leave
+//! undefined. Float lowerings keep the precision that Vulkan requires.
 
 use crate::rewrite::{self, Emit, Lowering, Step};
 use bitflags::bitflags;
@@ -67,7 +67,8 @@ bitflags! {
         const MUL_HI = 1 << 24;
         /// `umul_hi`, `smul_hi` and `bit_reverse` of fewer than 32 bits to those of 32.
         const NARROW = 1 << 25;
-        /// `bit_insert` and `ubit_extract` of a variable width or of other than 32 bits, and every `sbit_extract`.
+        /// `bit_insert` and `ubit_extract` of a variable width or of other than 32 bits, and every
+        /// `sbit_extract`.
         const BIT_FIELD = 1 << 26;
         /// 16-bit division, remainder, power, sine and cosine to those of 32 bits.
         const HALF_SPECIAL = 1 << 27;
@@ -85,7 +86,8 @@ pub fn run(s: &mut Shader, lower: Alu) -> bool {
     rewrite::run(s, &mut Pass(lower, false))
 }
 
-/// The same with 64-bit integers, for the families that are of any size: not division, bit counts and products.
+/// The same with 64-bit integers, for the families that are of any size: not division, bit counts
+/// and products.
 pub fn run_long(s: &mut Shader, lower: Alu) -> bool {
     rewrite::run(s, &mut Pass(lower, true))
 }
@@ -219,7 +221,7 @@ impl Pass {
                 let h = e.convert(Op::F2F, a, Type::B16);
                 let back = e.convert(Op::F2F, h, Type::B32);
                 let size = e.op(Op::FAbs, &[a]);
-                // What rounds to less than the smallest normal number of 16 bits is flushed.
+                // Results below the smallest normal 16-bit number are flushed.
                 let least = e.f32(f32::from_bits(0x387f_e000));
                 let keep = e.op(Op::FGe, &[size, least]);
                 let nan = e.op(Op::FNeu, &[a, a]);
@@ -299,7 +301,8 @@ impl Pass {
             Op::SAddSat | Op::SSubSat if on(Alu::SATURATE) => {
                 let add = op == Op::SAddSat;
                 let r = e.op(if add { Op::IAdd } else { Op::ISub }, &[a, b]);
-                // Overflow: the operands agree in sign (differ, for a difference) and the result does not agree with a.
+                // Overflow: the operands agree in sign (differ, for a difference) and the result
+                // does not agree with a.
                 let x = e.op(Op::IXor, &[a, b]);
                 let x = if add { e.op(Op::INot, &[x]) } else { x };
                 let y = e.op(Op::IXor, &[a, r]);
@@ -458,7 +461,8 @@ fn ldexp(e: &mut Emit, a: Value, b: Value) -> Value {
     let rest = e.op(Op::SMin, &[rest, most]);
     let first = e.op(Op::ISub, &[b, quarter]);
     let first = e.op(Op::ISub, &[first, rest]);
-    // Growing numbers grow in the first steps, shrinking ones shrink as late as they can: their denormals round once.
+    // Growing numbers grow in the first steps, shrinking ones shrink as late as they can: their
+    // denormals round once.
     let mut x = a;
     for n in [first, quarter] {
         let p = power(e, n);

@@ -1,7 +1,7 @@
-//! Atomics on floats as loops of compare-and-exchange: read, compute, exchange if nobody else did, else again with what is there now.
+//! Lowers float atomics to compare-and-exchange loops.
 //!
-//! Of 32 bits and, inside of the word around them, of 16 bits. Bits are compared, so not-a-numbers end the loop as well, and a lane
-//! goes round once more only where another one has changed the word.
+//! Supports 32-bit floats and, within the word that contains them, 16-bit floats. The loop compares
+//! bits, so that it ends for NaNs too; a lane repeats only if another one has changed the word.
 
 use crate::rewrite::{self, Emit, Lowering, Step};
 use tepui_ir::{AtomicOp, Attrs, Inst, Mem, Op, Shader, Type, Value};
@@ -13,7 +13,7 @@ pub fn run(s: &mut Shader) -> bool {
 
 struct Atomics;
 
-/// What computes the new value, and whether a GPU without float atomics lacks the atomic.
+/// The op that computes the new value, and whether a GPU without float atomics lacks the atomic.
 fn combines(op: AtomicOp, bits: u8) -> Option<Option<Op>> {
     Some(match op {
         AtomicOp::FAdd => Some(Op::FAdd),

@@ -1,11 +1,13 @@
-//! Integer sizes that a GPU does not compute in: 8-bit arithmetic (and 16-bit, if asked) done in 16 or 32 bits.
+//! Lowers arithmetic on integer sizes that a GPU lacks: 8-bit arithmetic (and 16-bit, if asked) is
+//! done in 16 or 32 bits.
 //!
-//! Moves, selects, bitwise logic, bit casts, conversions and memory keep their size; truth values are not touched.
+//! Moves, selects, bitwise logic, bit casts, conversions and memory accesses keep their size;
+//! booleans are not changed.
 
 use crate::rewrite::{self, Emit, Lowering, Step};
 use tepui_ir::{Attrs, Inst, Op, ReduceOp, Shader, Type, Value};
 
-/// What a GPU cannot do.
+/// The integer sizes that a GPU lacks.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Integer arithmetic on fewer bits than this is widened to this size (16 or 32).
@@ -19,7 +21,8 @@ pub fn run(s: &mut Shader, options: Options) -> bool {
         && rewrite::run(s, &mut options.clone())
 }
 
-/// How operands are widened so that the low bits of the wide result are the result; `None` for ops that are not widened.
+/// How operands are widened so that the low bits of the wide result are the result; `None` for ops
+/// that are not widened.
 fn extend(op: Op) -> Option<Op> {
     Some(match op {
         Op::IAdd
@@ -86,7 +89,8 @@ impl Lowering for Options {
         let ext = match (op, attrs) {
             (Op::Reduce | Op::InclusiveScan | Op::ExclusiveScan, Attrs::Reduce(reduce)) => {
                 match reduce.op {
-                    // Floats have their own sizes; an exclusive minimum's identity is that of the narrow type.
+                    // Floats have their own sizes; an exclusive minimum's identity is that of the
+                    // narrow type.
                     ReduceOp::FAdd | ReduceOp::FMul | ReduceOp::FMin | ReduceOp::FMax => None,
                     ReduceOp::SMin | ReduceOp::SMax => Some(Op::S2S),
                     _ => Some(Op::U2U),
@@ -118,7 +122,8 @@ impl Lowering for Options {
         let v = e.value(op, attrs, &new, out);
         let v = match op {
             Op::BitReverse | Op::UMulHi | Op::SMulHi => {
-                // The wide reversal has the bits on top; the wide high half is that of the whole product.
+                // The wide reversal has the bits on top; the wide high half is that of the whole
+                // product.
                 let v = if op == Op::BitReverse { v } else { e.op(Op::IMul, &new) };
                 let by = if op == Op::BitReverse { u32::from(wide.bits()) - n } else { n };
                 let by = splat(e, count_ty, u64::from(by));
@@ -147,8 +152,8 @@ impl Lowering for Options {
                 e.op(Op::Select, &[inside, v, zero])
             }
             Op::ExclusiveScan => {
-                // The identity of the wide type need not be that of the narrow one: only minima and maxima differ, and the low
-                // bits of theirs are the same but for signed ones.
+                // The identity of the wide type need not be that of the narrow one: only minima and
+                // maxima differ, and the low bits of theirs are the same but for signed ones.
                 return self.exclusive(e, v, attrs, narrow);
             }
             _ => v,

@@ -1,8 +1,9 @@
-//! Blending in the fragment shader: for GPUs that keep the framebuffer's colours where shaders reach them.
+//! Lowers blending to shader code, for GPUs whose fragment shaders can read the framebuffer.
 //!
-//! Stores of colours become one store for each location, of what blending makes of the shader's colour and the framebuffer's
-//! ([`Op::LoadOutput`]). Locations without a render target are not stored. Alpha to coverage goes into the sample mask.
-//! source: the Vulkan specification, "Blending", "Logical Operations", "Multisample Coverage"
+//! The colour stores of a location become one store of the blended colour, computed from the
+//! shader's and the framebuffer's ([`Op::LoadOutput`]). Locations without a render target are not
+//! stored. Alpha to coverage is applied to the sample mask. source: the Vulkan specification,
+//! "Blending", "Logical Operations", "Multisample Coverage"
 
 use crate::edit::Consts;
 use crate::rewrite::Emit;
@@ -14,7 +15,7 @@ use tepui_ir::{
 /// Colour locations.
 pub const TARGETS: usize = 8;
 
-/// What a factor of the blend equation is. Colours count component by component.
+/// The factors of the blend equation. Colour factors apply component by component.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Factor {
     /// 0.
@@ -105,7 +106,8 @@ impl Default for Location {
 pub struct Blend {
     /// By location.
     pub locations: [Location; TARGETS],
-    /// A logical operation instead: bit `s + 2 d` of the truth table is the result of source bit s and destination bit d.
+    /// A logical operation instead: bit `s + 2 d` of the truth table is the result of source bit s
+    /// and destination bit d.
     pub logic: Option<u8>,
     /// The alpha of location 0 takes samples away.
     pub alpha_to_coverage: bool,
@@ -113,7 +115,7 @@ pub struct Blend {
     pub alpha_to_one: bool,
 }
 
-/// What numbers a render target holds.
+/// The numeric type of a render target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Range {
     /// 0 to 1.
@@ -214,7 +216,7 @@ struct Blending<'a, 'b> {
     blend: &'b Blend,
 }
 
-/// What the equations look at; in 32 bits.
+/// The operands of the equations, in 32 bits.
 struct Inputs {
     source: [Value; 4],
     second: [Value; 4],
@@ -285,7 +287,7 @@ impl Blending<'_, '_> {
             let all = self.e.split(v);
             let mut d = [all[0], all[1], all[2], all[3]];
             for (c, d) in d.iter_mut().enumerate() {
-                // What the target lacks is 0, or 1 for alpha.
+                // Components that the target lacks are 0, or 1 for alpha.
                 if exists >> c & 1 == 0 {
                     *d = match (c, integer) {
                         (3, false) => self.e.f32(1.0),
@@ -328,7 +330,7 @@ impl Blending<'_, '_> {
         self.e.inst(Op::StoreOutput, Attrs::Io(slot(n, kind)), &[v, zero], &[]);
     }
 
-    /// An integer as near as a component of so many bits comes.
+    /// Rounds to the precision of a component of this number of bits.
     fn fit(&mut self, v: Value, range: Range, bits: u8) -> Value {
         if bits == 0 || bits >= 32 {
             return v;
@@ -411,7 +413,7 @@ impl Blending<'_, '_> {
         }
     }
 
-    /// A logical operation on the integers that stand for the components.
+    /// A logical operation on the integer encodings of components.
     fn logic(&mut self, table: u8, source: [Value; 4], d: [Value; 4], t: Target) -> [Value; 4] {
         [0, 1, 2, 3].map(|c| {
             let bits = u32::from(t.bits[c].min(32));

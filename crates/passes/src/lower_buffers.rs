@@ -1,8 +1,8 @@
-//! Buffer accesses to physical addresses with bounds checks (robust access).
+//! Lowers buffer accesses to memory accesses with bounds checks (robust buffer access).
 //!
-//! A load becomes a load at `buffer_address + offset` where the whole access is inside `buffer_size`, else at offset 0, and its
-//! result is then zero: the driver must give empty descriptors an address that may be read.
-//! Stores and atomics stand under an `if`; an atomic outside gives zero.
+//! A load reads `buffer_address + offset` if the whole access is inside `buffer_size`, else offset
+//! 0, and then its result is replaced by zero; the driver must give empty descriptors a readable
+//! address. Stores and atomics are predicated; an atomic outside returns zero.
 
 use crate::edit::{Consts, push};
 use tepui_ir::{Attrs, Inst, Mem, Op, Region, Shader, Type, Value};

@@ -1,22 +1,25 @@
-//! 64-bit floats in integer arithmetic, for GPUs that have none.
+//! Lowers 64-bit floats to integer arithmetic, for GPUs that have none.
 //!
-//! Runs on scalars (after [`crate::scalarise`]) and before [`crate::lower_int64`], which takes the 64-bit integers further: values keep their
-//! type, as types say only how many bits there are. Results are those of IEEE 754: rounded once to nearest even, denormals kept whatever
-//! the float controls ask (flushing is a permission that 64-bit floats do not need), and every
-//! not-a-number that arithmetic gives is the same one. `frsq` and
-//! `fmod` are what their definitions make of correctly rounded steps. Exponentials, logarithms and trigonometry of 64 bits exist in no
-//! shading language and stay.
+//! Runs on scalars (after [`crate::scalarise`]) and before [`crate::lower_int64`], which lowers the
+//! resulting 64-bit integers. Values keep their types, because types only say how many bits there
+//! are. Results are those of IEEE 754: rounded once to nearest even. Denormals are kept whatever
+//! the float controls ask (flushing is only permitted, never required, for 64-bit floats), and
+//! arithmetic returns one canonical NaN. `frsq` and `fmod` are composed of correctly rounded steps.
+//! No shading language has 64-bit exponentials, logarithms and trigonometry, so these are not
+//! lowered.
 //!
-//! A number is taken apart into sign, exponent and significand ([`Num`]); [`round`] puts it together again and is the one place where bits
-//! are lost. [`arith`] has sums, products and quotients, [`convert`] the conversions, [`integral`] what works on the bits in place.
+//! A number is unpacked into sign, exponent and significand ([`Num`]); [`round`] packs it and is
+//! the only place that rounds. [`arith`] has sums, products and quotients, [`convert`] the
+//! conversions, [`integral`] operations that work on the bits in place.
 //!
-//! Everything is written where it stands, without calls: the IR has none. What that costs is in `docs/compiler.md`.
+//! All code is inlined, because the IR has no calls; `docs/compiler.md` has the cost.
 
 use crate::rewrite::{self, Emit, Lowering, Step};
 use tepui_ir::{Inst, Op, Shader, Type, Value};
 
-/// IR as a nested expression: `ir!(e, (IAdd (IShl a 3u32) b))`. Leaves are values, integer constants of their Rust type, and Rust
-/// expressions in braces; `(if c a b)` is a select, `(fn f a b)` what `f(e, a, b)` gives.
+/// IR as a nested expression: `ir!(e, (IAdd (IShl a 3u32) b))`. Leaves are values, integer
+/// constants of their Rust type, and Rust expressions in braces; `(if c a b)` is a select, `(fn f a
+/// b)` what `f(e, a, b)` gives.
 macro_rules! ir {
     ($e:ident, (if $c:tt $a:tt $b:tt)) => {{
         let (c, a, b) = (ir!($e, $c), ir!($e, $a), ir!($e, $b));
@@ -49,7 +52,7 @@ mod integral;
 
 /// The end of an expression.
 trait Leaf {
-    /// The value that it stands for.
+    /// Its value.
     fn value(self, e: &mut Emit) -> Value;
 }
 
@@ -89,7 +92,7 @@ const INF_EXP: i32 = 0x7ff;
 const INF: u64 = 0x7ff << 52;
 /// The not-a-number that arithmetic gives.
 const NAN: u64 = 0x7ff8 << 48;
-/// What makes a not-a-number a quiet one: conversions and powers of two keep the others of its bits.
+/// The bit of a quiet NaN: conversions and scaling keep its other bits.
 const QUIET: u64 = 1 << 51;
 /// 1.0.
 const ONE: u64 = 0x3ff << 52;
@@ -119,7 +122,7 @@ impl Lowering for Pass {
     }
 }
 
-/// What an op on scalars, some of them 64 bits wide, becomes.
+/// Lowers an op on scalars, some of them 64 bits wide.
 fn lower(e: &mut Emit, op: Op, args: &[Value], ty: Type) -> Option<Value> {
     let wide = e.ty(*args.first()?).bits() == 64;
     Some(match (op, args) {
@@ -229,7 +232,8 @@ fn with_sign(e: &mut Emit, a: Value, sign: Value) -> Value {
     ir!(e, (fn join lo (IOr hi sign)))
 }
 
-/// Shifts right; what is lost leaves a one in the lowest bit, so that rounding knows of it. 0 <= n <= 63.
+/// Shifts right; what is lost leaves a one in the lowest bit, so that rounding knows of it. 0 <= n
+/// <= 63.
 fn shift_jam(e: &mut Emit, a: Value, n: Value) -> Value {
     let x = ir!(e, (UShr a n));
     ir!(e, (IOr x (fn bit64 (INe (IShl x n) a))))
@@ -241,7 +245,7 @@ struct Num {
     sig: Value,
 }
 
-/// Takes a magnitude apart as it stands: `sig` * 2^(`exp` - bias - 52).
+/// Unpacks a magnitude without normalising: `sig` * 2^(`exp` - bias - 52).
 fn unpack(e: &mut Emit, a: Value) -> Num {
     let field = ir!(e, (UBitExtract (fn high a) 20u32 11u32));
     let hidden = ir!(e, (fn join 0u32 (IShl (fn bit (INe field 0u32)) 20u32)));
@@ -249,15 +253,16 @@ fn unpack(e: &mut Emit, a: Value) -> Num {
     Num { exp: ir!(e, (SMax field 1u32)), sig }
 }
 
-/// The same with the highest bit of `sig` set unless the number is zero: `sig` * 2^(`exp` - bias - 63).
+/// The same with the highest bit of `sig` set unless the number is zero: `sig` * 2^(`exp` - bias -
+/// 63).
 fn unpack_normal(e: &mut Emit, a: Value) -> Num {
     let Num { exp, sig } = unpack(e, a);
     let n = ir!(e, (ISub 63u32 (UFindMsb sig)));
     Num { exp: ir!(e, (ISub (IAdd exp 11u32) n)), sig: ir!(e, (IShl sig n)) }
 }
 
-/// The number nearest to `sig` * 2^(`exp` - bias - 62), where the highest bit set of `sig` is bit 62 or none is: ten bits are rounded away.
-/// The sign is bit 31.
+/// The number nearest to `sig` * 2^(`exp` - bias - 62), where the highest bit set of `sig` is bit
+/// 62 or none is: ten bits are rounded away. The sign is bit 31.
 fn round(e: &mut Emit, sign: Value, exp: Value, sig: Value) -> Value {
     // Denormals have the exponent of the smallest normal number and as few bits as that leaves.
     let under = ir!(e, (SMin (SMax (ISub 1u32 exp) 0u32) 63u32));

@@ -1,7 +1,8 @@
-//! Buffers whose handle is chosen between bindings at run time: the address and the size are chosen instead.
+//! Lowers buffer handles that are selected at run time: address and size are selected instead of
+//! the handle.
 //!
-//! Runs behind [`crate::lower_buffers`], if that runs: accesses through such a handle become accesses of memory. Handles of
-//! images and samplers are not touched.
+//! Runs after [`crate::lower_buffers`], if that runs; accesses through such a handle become memory
+//! accesses. Handles of images and samplers are not changed.
 
 use crate::handles::handles;
 use crate::rewrite::{Emit, Step};
@@ -83,7 +84,8 @@ impl Parts for Handles {
             && self.chosen(e.s, r)
         {
             let parts = match op {
-                // A null pointer: nothing is accessed through it. The constant may be a number elsewhere.
+                // A null pointer: nothing is accessed through it. The constant may be a number
+                // elsewhere.
                 Op::Const | Op::Undef => {
                     let parts = [e.konst(Type::B64, 0), e.u32(0)];
                     self.parts.insert(r, parts);

@@ -1,9 +1,11 @@
-//! 64-bit integers as pairs of 32-bit values.
+//! Lowers 64-bit integers to pairs of 32-bit values.
 //!
-//! Runs on scalars (after [`crate::scalarise`]); vectors of 64-bit components are taken apart where memory or a bit cast has them.
-//! Loads, stores, inputs and outputs move the same bytes as vectors of twice as many 32-bit components. A 64-bit value that must stay
-//! whole — an address, a descriptor handle, the operand of an op that the GPU has for 64 bits ([`Options::native`]) — is a
-//! `bitcast` of such a vector, which the clean-up removes where both sides meet. 64-bit floats are not touched.
+//! Runs on scalars (after [`crate::scalarise`]); vectors of 64-bit components are split at memory
+//! accesses and bit casts. Loads, stores, inputs and outputs move the same bytes as vectors of
+//! twice as many 32-bit components. A value that must stay 64 bits wide — an address, a descriptor
+//! handle, an operand of an op that the GPU has for 64 bits ([`Options::native`]) — is a `bitcast`
+//! of such a vector, which later simplification removes where a cast meets its inverse. 64-bit
+//! floats are not changed.
 
 use crate::handles::handles;
 use crate::rewrite::{Emit, Step};
@@ -38,7 +40,7 @@ bitflags! {
     }
 }
 
-/// What a GPU does in 64 bits.
+/// The 64-bit operations that a GPU has.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// Families that stay.
@@ -61,7 +63,8 @@ pub fn run(s: &mut Shader, options: Options) -> bool {
     changed
 }
 
-/// Whether there are 64-bit values beside handles, which stay whole where nothing chooses between them.
+/// Whether there are 64-bit values other than handles, which are only split where they are
+/// selected.
 pub(crate) fn has_wide(s: &Shader) -> bool {
     let handle =
         |d: ValueDef| matches!(d, ValueDef::Result(i, _) if s.insts[i].op == Op::Descriptor);
@@ -184,7 +187,7 @@ impl Parts for Pairs {
     }
 }
 
-/// What stands for a result.
+/// The replacement of a result.
 enum New {
     /// The halves of each 64-bit component.
     Pairs(Vec<Pair>),

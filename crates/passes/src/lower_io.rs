@@ -1,8 +1,10 @@
-//! Inputs and outputs with a known place: after this pass every offset operand is the constant 0.
+//! Lowers inputs and outputs that are indexed at run time: afterwards every offset operand is the
+//! constant 0.
 //!
-//! Constant offsets join the slot. An input that is indexed at run time is read at each of its locations and selected; an output that is
-//! indexed at run time is written under a comparison for each. Indices past the end mean the last element. What is
-//! declared says how many locations there are ([`Shader::io_elements`]).
+//! Constant offsets are folded into the slot. An input that is indexed at run time is read at each
+//! of its locations and selected; such an output is written under a comparison for each. Indices
+//! past the end access the last element. The number of locations comes from the declaration
+//! ([`Shader::io_elements`]).
 
 use crate::rewrite::{self, Emit, Lowering, Step};
 use tepui_ir::{Attrs, Inst, IoLoc, IoSlot, Op, Shader, Type, Value};

@@ -1,16 +1,18 @@
-//! Sub-group operations that a GPU lacks, in terms of `ballot`, `read_lane`, `read_first` and `shuffle`.
+//! Lowers subgroup operations that a GPU lacks to `ballot`, `read_lane`, `read_first` and
+//! `shuffle`.
 //!
-//! Sub-groups have up to 32 lanes. Reductions of clusters become reductions of what the machine has, each with the lanes of one
-//! cluster only: the others bring the operator's identity. Reductions and scans that stay nobody's job are done lane by lane: a loop takes the lowest of the lanes
-//! that are left, reads its value, and each lane that wants it combines it. That is right under any
-//! divergence, in as many steps as there are active lanes.
+//! Subgroups have up to 32 lanes. Clustered reductions become reductions that the hardware has,
+//! once for each cluster, in which lanes of other clusters contribute the operator's identity.
+//! Reductions and scans that the hardware lacks altogether are done lane by lane: a loop takes the
+//! lowest remaining lane and reads its value, and the lanes that need it combine it. This is
+//! correct under any divergence and takes as many iterations as there are active lanes.
 
 use crate::rewrite::{self, Emit, Lowering, Step};
 use bitflags::bitflags;
 use tepui_ir::{Attrs, Builtin, Inst, Op, Props, QuadDir, Reduce, ReduceOp, Shader, Type, Value};
 
 bitflags! {
-    /// What to lower.
+    /// The operations to lower.
     #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
     pub struct Subgroups: u16 {
         /// `shuffle_xor`, `shuffle_up`, `shuffle_down` to `shuffle`.
@@ -203,7 +205,8 @@ impl Pass {
     }
 }
 
-/// The lanes whose values a lane combines, as a mask: all, those of its cluster, or those before it.
+/// The lanes whose values a lane combines, as a mask: all, those of its cluster, or those before
+/// it.
 fn peers(e: &mut Emit, op: Op, r: Reduce, own: Value) -> Option<Value> {
     let (one, ones) = (e.u32(1), e.u32(u32::MAX));
     match op {
@@ -249,7 +252,8 @@ fn truth(e: &mut Emit, op: Op, r: Reduce, c: Value) -> Value {
     if all { none } else { e.op(Op::INot, &[none]) }
 }
 
-/// Reductions of a cluster from reductions of more lanes, one for each cluster in them: those outside bring the identity.
+/// Reductions of a cluster from reductions of more lanes, one for each cluster in them: those
+/// outside bring the identity.
 fn masked(e: &mut Emit, r: Reduce, v: Value, quads: bool) -> Value {
     let ty = e.ty(v);
     let (_, identity) = tepui_ir::interp::operator(r.op, ty);

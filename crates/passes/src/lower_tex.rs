@@ -1,11 +1,11 @@
-//! Texture instructions in the form that texture units take.
+//! Lowers texture instructions to the operands that texture units take.
 
 use crate::rewrite::{self, Emit, Lowering, Step};
 use bitflags::bitflags;
 use tepui_ir::{Attrs, DerivativeGroup, Image, Inst, Op, Shader, Stage, TexOperands, Type, Value};
 
 bitflags! {
-    /// What to lower.
+    /// The operations to lower.
     #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
     pub struct Tex: u8 {
         /// Texel offsets of fetches join the coordinates.
@@ -14,7 +14,8 @@ bitflags! {
         const GATHER_OFFSETS = 1 << 1;
         /// Implicit levels of detail where there are no derivatives are level 0 (plus the bias).
         const IMPLICIT_LOD = 1 << 2;
-        /// Array layers of sampled lookups are rounded to nearest even and clamped to the layers that there are.
+        /// Array layers of texture samples are rounded to nearest even and clamped to the existing
+        /// layers.
         const ARRAY_LAYER = 1 << 3;
     }
 }
@@ -33,13 +34,13 @@ struct Pass {
 }
 
 /// An image instruction, taken apart.
-struct Lookup {
+struct TexOp {
     op: Op,
     image: Image,
     args: Vec<Value>,
 }
 
-impl Lookup {
+impl TexOp {
     /// Position of an optional operand among the arguments.
     fn at(&self, flag: TexOperands) -> Option<usize> {
         if !self.image.operands.contains(flag) {
@@ -80,7 +81,7 @@ impl Lowering for Pass {
         };
         let [r] = *e.s.results(i) else { return Step::Keep };
         let ty = e.ty(r);
-        let mut l = Lookup { op, image, args: e.s.args(i).to_vec() };
+        let mut l = TexOp { op, image, args: e.s.args(i).to_vec() };
         let on = |f: Tex| self.lower.contains(f);
         let mut changed = false;
         if on(Tex::FETCH_OFFSET)
@@ -116,7 +117,7 @@ impl Lowering for Pass {
             let mut texels = Vec::with_capacity(5);
             let mut code = None;
             for k in 0..4 {
-                let mut one = Lookup { op, image: l.image, args: l.args.clone() };
+                let mut one = TexOp { op, image: l.image, args: l.args.clone() };
                 let offset = e.vec(&o[2 * k..2 * k + 2]);
                 one.put(TexOperands::OFFSET, offset);
                 let v = one.emit(e, ty);
@@ -139,7 +140,7 @@ impl Lowering for Pass {
 
 impl Pass {
     /// The coordinates with a layer that exists.
-    fn layer(&self, e: &mut Emit, l: &Lookup) -> Value {
+    fn layer(&self, e: &mut Emit, l: &TexOp) -> Value {
         let mut at = e.split(l.args[2]);
         let Some(layer) = at.pop() else { return l.args[2] };
         // Done before: what is clamped stays.

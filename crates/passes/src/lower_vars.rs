@@ -1,11 +1,11 @@
-//! Variables that are still there (arrays with run-time indices) move to scratch memory.
+//! Lowers the remaining variables (arrays with run-time indices) to scratch memory.
 
 use crate::edit::Consts;
 use tepui_ir::cranelift_entity::EntityRef;
 use tepui_ir::{Attrs, Inst, Mem, Op, Region, Shader, Type};
 
-/// Runs the pass; `Info::scratch_bytes` grows by what the variables take. An index past the end means the last
-/// element, as it does for the variable.
+/// Runs the pass; `Info::scratch_bytes` grows by what the variables take. An index past the end
+/// means the last element, as it does for the variable.
 pub fn run(s: &mut Shader) -> bool {
     let mut base = vec![None; s.vars.len()];
     let mut next = s.info.scratch_bytes;

@@ -1,11 +1,13 @@
 //! Texture samples through samplers with a Y′CbCr conversion.
 //!
-//! Texture units sample one plane at a time and return its channels as they are. A sample through a conversion becomes one
-//! sample for each plane, followed by the steps of the Vulkan specification, "Sampler Y′CBCR Conversion": component swizzle,
-//! range expansion, model conversion. Chroma is reconstructed by the texture unit's own filter (implicit reconstruction).
+//! Texture units sample one plane at a time and return its channels as they are. A sample through a
+//! conversion becomes one sample for each plane, followed by the steps of the Vulkan specification,
+//! "Sampler Y′CBCR Conversion": component swizzle, range expansion, model conversion. Chroma is
+//! reconstructed by the texture unit's own filter (implicit reconstruction).
 //!
-//! Samplers with a conversion are immutable, so it is known when a pipeline is made. The descriptors of such a binding lie
-//! plane by plane: element `e` of a binding with `n` planes has the descriptors `e * n` to `e * n + n - 1`.
+//! Samplers with a conversion are immutable, so it is known when a pipeline is made. The
+//! descriptors of such a binding lie plane by plane: element `e` of a binding with `n` planes has
+//! the descriptors `e * n` to `e * n + n - 1`.
 
 use crate::rewrite::{self, Emit, Lowering, Step};
 use tepui_format::{Component, Encoding, Format, Numeric};
@@ -28,7 +30,8 @@ pub enum Model {
 }
 
 impl Model {
-    /// The weights of red and blue in luma. Source: Vulkan specification, "Sampler Y′CBCR Model Conversion".
+    /// The weights of red and blue in luma. Source: Vulkan specification, "Sampler Y′CBCR Model
+    /// Conversion".
     const fn weights(self) -> Option<(f64, f64)> {
         match self {
             Model::Rgb | Model::Ycbcr => None,
@@ -61,7 +64,8 @@ pub struct Conversion {
     pub full_range: bool,
     /// Sources of red, green, blue and alpha.
     pub swizzle: [Source; 4],
-    /// Chroma samples lie on even luma samples, horizontally and vertically; else midway between two.
+    /// Chroma samples lie on even luma samples, horizontally and vertically; else midway between
+    /// two.
     pub cosited: [bool; 2],
     /// Chroma is filtered linearly.
     pub linear_chroma: bool,
@@ -85,8 +89,8 @@ impl Conversion {
         (channel, if padded { 16 } else { channel })
     }
 
-    /// Whether the texture unit's coordinates on the chroma planes are shifted, in each direction: linear filters look
-    /// between chroma samples, which lie elsewhere than the unit assumes.
+    /// Whether the texture unit's coordinates on the chroma planes are shifted, in each direction:
+    /// linear filters look between chroma samples, which lie elsewhere than the unit assumes.
     fn shifted(&self, plane: usize) -> [bool; 2] {
         match self.format.info().planes().get(plane) {
             Some(p) if self.linear_chroma => {
@@ -159,8 +163,8 @@ impl Lowering for Pass {
 }
 
 impl Pass {
-    /// The conversion of the sampler behind a handle. Descriptors with conversions are indexed by constants alone
-    /// (VUID-RuntimeSpirv-None-10716), so other handles have none.
+    /// The conversion of the sampler behind a handle. Descriptors with conversions are indexed by
+    /// constants alone (VUID-RuntimeSpirv-None-10716), so other handles have none.
     fn converted(&self, e: &Emit, handle: Value) -> Option<Converted> {
         let d = e.s.def_inst(handle)?;
         let (Op::Descriptor, attrs @ Attrs::Res(r, _)) = (e.s.insts[d].op, e.s.insts[d].attrs)
@@ -233,8 +237,8 @@ fn convert(e: &mut Emit, c: &Converted, op: Op, image: Image, args: &[Value], ty
     e.vec(&parts)
 }
 
-/// Coordinates on a chroma plane whose samples lie on even luma samples. In units of luma texels sample `i` lies at
-/// `2 i + 0.5`, where the texture unit takes it to lie at `2 i + 1`.
+/// Coordinates on a chroma plane whose samples lie on even luma samples. In units of luma texels
+/// sample `i` lies at `2 i + 0.5`, where the texture unit takes it to lie at `2 i + 1`.
 fn shift(
     e: &mut Emit,
     image: Image,

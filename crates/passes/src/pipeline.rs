@@ -1,4 +1,4 @@
-//! Passes by name, in order, with a look at the shader after each.
+//! Runs lists of passes, with a callback after each.
 
 use tepui_ir::interp::SUBGROUP;
 use tepui_ir::{Shader, stack};
@@ -77,11 +77,12 @@ pub fn find(name: &str) -> Option<Pass> {
 const ROUNDS: usize = 8;
 
 /// Passes that leave nothing to themselves: what they change, they change in one run.
-const THOROUGH: &[&str] = &["split", "promote", "simplify", "dce"];
+const IDEMPOTENT: &[&str] = &["split", "promote", "simplify", "dce"];
 /// Passes to which the removal of what is unused gives nothing to do.
-const HEEDLESS_OF_DCE: &[&str] = &["promote", "simplify", "scalarise"];
+const INDEPENDENT_OF_DCE: &[&str] = &["promote", "simplify", "scalarise"];
 
-/// Runs passes over one shader. A pass that has nothing left to do, as far as is known, does not look again.
+/// Runs passes over one shader. A pass that has nothing left to do, as far as is known, does not
+/// look again.
 pub struct Pipeline<'a> {
     /// Lanes of a sub-group; `None` when the target has sub-groups of several sizes.
     lanes: Option<u32>,
@@ -92,7 +93,8 @@ pub struct Pipeline<'a> {
 }
 
 impl<'a> Pipeline<'a> {
-    /// A pipeline that has seen nothing yet, for a target with sub-groups of `lanes` lanes, or of several sizes.
+    /// A pipeline that has seen nothing yet, for a target with sub-groups of `lanes` lanes, or of
+    /// several sizes.
     pub fn new(
         lanes: Option<u32>,
         after: &'a mut dyn FnMut(&'static str, &Shader),
@@ -100,7 +102,8 @@ impl<'a> Pipeline<'a> {
         Pipeline { lanes, after, quiet: [false; PASSES.len()] }
     }
 
-    /// Runs one of [`PASSES`] unless that would change nothing; returns whether it changed something.
+    /// Runs one of [`PASSES`] unless that would change nothing; returns whether it changed
+    /// something.
     ///
     /// # Panics
     /// In debug builds, when the pass leaves an invalid shader.
@@ -113,10 +116,10 @@ impl<'a> Pipeline<'a> {
         let changed = self.with(s, name, PASSES[k].run);
         if changed && name == "dce" {
             for (n, p) in PASSES.iter().enumerate() {
-                self.quiet[n] = before[n] && HEEDLESS_OF_DCE.contains(&p.name);
+                self.quiet[n] = before[n] && INDEPENDENT_OF_DCE.contains(&p.name);
             }
         }
-        self.quiet[k] = !changed || THOROUGH.contains(&name);
+        self.quiet[k] = !changed || IDEMPOTENT.contains(&name);
         changed
     }
 
@@ -154,7 +157,7 @@ impl<'a> Pipeline<'a> {
         }
     }
 
-    /// The optimisations that every backend wants, in order.
+    /// The optimisations that every back end uses, in order.
     pub fn optimise(&mut self, s: &mut Shader) {
         self.run(s, "invariance");
         self.run(s, "constant_loads");

@@ -1,7 +1,9 @@
-//! Variables to SSA values: stores become values, loads their uses, and `if`s and loops carry what changes in them.
+//! Promotes variables to SSA values; `if`s and loops get parameters and results for values that
+//! change in them.
 //!
-//! Takes every variable that is not an array. One walk in program order: structure makes the places where values meet
-//! known in advance, so no dominance frontiers are needed. Results and parameters that nothing uses go with [`crate::dce`].
+//! Handles every variable that is not an array, in one walk in program order. Structured control
+//! flow shows in advance where values merge, so no dominance frontiers are needed. [`crate::dce`]
+//! removes unused results and parameters.
 
 use crate::edit::{Consts, Renames};
 use rustc_hash::FxHashMap as HashMap;

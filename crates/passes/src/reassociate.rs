@@ -1,10 +1,12 @@
-//! Products of several factors, multiplied in the order that shares most.
+//! Reassociates float products, so that common and uniform factors are multiplied first.
 //!
-//! `normalize(v) * k * d` of a vector is, component by component, `((v.x * r) * k) * d`: nine products. With the factors that the
-//! components share multiplied first it is `v.x * (r * k * d)`: five. Factors that are the same for all invocations come before
-//! those that are not, so that their product can be computed once.
+//! `normalize(v) * k * d` of a vector is, component by component, `((v.x * r) * k) * d`: nine
+//! products. With the factors that the components have in common multiplied first it is `v.x * (r *
+//! k * d)`: five. Uniform factors come before divergent ones, so that their product can be computed
+//! in a preamble.
 //!
-//! Takes floats whose roundings may change ([`When::Inexact`](crate::rules::When)), within one region.
+//! Applies to floats whose rounding may change ([`When::Inexact`](crate::rules::When)), within one
+//! region.
 
 use rustc_hash::FxHashMap as HashMap;
 use tepui_ir::{Attrs, Inst, Op, Region, Shader, Value};
@@ -43,7 +45,7 @@ struct Pass {
 }
 
 impl Pass {
-    /// Whether a factor is itself a product that only this one wants.
+    /// Whether a factor is itself a product with no other use.
     fn inner(&self, s: &Shader, v: Value, r: Region) -> Option<Inst> {
         self.terms.inner(s, v, r).filter(|&d| s.insts[d].op == Op::FMul)
     }
@@ -152,7 +154,8 @@ impl Pass {
             }
         }
         let mut all: Vec<_> = pairs.into_iter().filter(|(_, list)| list.len() > 1).collect();
-        // Most users first; in the order of the values, so that the result does not depend on hashes.
+        // Most users first; in the order of the values, so that the result does not depend on
+        // hashes.
         all.sort_by_key(|(pair, list)| (std::cmp::Reverse(list.len()), *pair));
         let mut any = false;
         for ((a, b), list) in all {

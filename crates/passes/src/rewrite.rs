@@ -1,23 +1,23 @@
-//! The walk that lowering passes share: every instruction in program order, with its operands already replaced, and an emitter that
-//! appends what stands for it.
+//! The walk that lowering passes share: visits every instruction in program order, with its
+//! operands already replaced, and provides an emitter that appends the replacement.
 
 use crate::edit::{Consts, Renames};
 use tepui_ir::{Attrs, Inst, InstFlags, Loc, Op, Region, Shader, Type, Value, builder};
 
-/// What a lowering does with an instruction.
+/// The result of lowering an instruction.
 pub enum Step {
     /// It stays as it is.
     Keep,
-    /// These values stand for its results; it goes.
+    /// Replaces its results by these values and removes it.
     Replace(Vec<Value>),
-    /// It goes; what stands for its results is known elsewhere, or it has none.
+    /// Removes it; its results are replaced elsewhere, or it has none.
     Remove,
 }
 
 /// A lowering.
 pub trait Lowering {
-    /// Whether the lowering may do something with an instruction; it is asked about no other, and does not run when there
-    /// is none.
+    /// Whether the lowering may do something with an instruction; it is asked about no other, and
+    /// does not run when there is none.
     fn wants(&self, _s: &Shader, _i: Inst) -> bool {
         true
     }
@@ -25,7 +25,8 @@ pub trait Lowering {
     /// Looks at an instruction that is wanted, whose regions have not been walked yet.
     fn inst(&mut self, e: &mut Emit, i: Inst) -> Step;
 
-    /// Called when the regions of an instruction that stays have been walked, before what follows it.
+    /// Called when the regions of an instruction that stays have been walked, before what follows
+    /// it.
     fn after(&mut self, _e: &mut Emit, _i: Inst) {}
 
     /// Called at the start of each region.
@@ -91,7 +92,8 @@ impl Walk {
     }
 }
 
-/// Appends instructions with the location and flags of the one that they stand for; folds scalar constants.
+/// Appends instructions with the location and flags of the one that they replace; folds scalar
+/// constants.
 pub struct Emit<'a> {
     /// The shader.
     pub s: &'a mut Shader,
@@ -244,7 +246,7 @@ impl<'a> Emit<'a> {
         self.inst(Op::If, Attrs::If(a, b), &[cond], &[]);
     }
 
-    /// An `if` with one result, a value from each arm.
+    /// An `if` with one result, a value from each side.
     pub fn if_else(
         &mut self,
         cond: Value,
@@ -274,8 +276,8 @@ impl<'a> Emit<'a> {
         (r, vals)
     }
 
-    /// A loop that carries `init`: `test` gives the condition to go on, `body` the next values; the results are the carried values
-    /// when it ends.
+    /// A loop that carries `init`: `test` gives the condition to go on, `body` the next values; the
+    /// results are the carried values when it ends.
     pub fn while_(
         &mut self,
         init: &[Value],

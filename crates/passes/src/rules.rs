@@ -1,9 +1,10 @@
-//! Algebraic rules as data.
+//! Algebraic rules, as data.
 //!
-//! A rule is a pattern and a replacement, as text: `(op a b)`. `a b c d` stand for any value, the same letter for the same value;
-//! `#a` for a constant; `0` and other integers for that constant in every component; `0.0`, `1.0` for float constants.
-//! Operands of commutative ops match in either order. The replacement has the type of what it replaces.
-//! Every rule is tested against [`tepui_ir::op::fold`] on random operands of every size it takes.
+//! A rule is a pattern and a replacement, written as text: `(op a b)`. `a b c d` match any value,
+//! the same letter the same value; `#a` matches a constant; `0` and other integers match that
+//! constant in every component; `0.0`, `1.0` match float constants. Operands of commutative ops
+//! match in either order. The replacement has the type of what it replaces. Every rule is tested
+//! against [`tepui_ir::op::fold`] on random operands of every size it takes.
 
 use std::sync::LazyLock;
 use tepui_ir::{InstFlags, Op, Props, Shader, Value};
@@ -13,11 +14,13 @@ use tepui_ir::{InstFlags, Op, Props, Shader, Value};
 pub enum When {
     /// Always, bit for bit.
     Always,
-    /// Unless NaNs, infinities or the sign of zero must be preserved ([`InstFlags::STRICT`]) or the instruction is exact.
+    /// Unless NaNs, infinities or the sign of zero must be preserved ([`InstFlags::STRICT`]) or the
+    /// instruction is exact.
     Loose,
     /// Unless the instruction is exact or strict: rounding and special values may differ.
     Inexact,
-    /// Unless the instruction is exact ([`InstFlags::EXACT`]): two roundings become one. Not on 64 bits, where that costs more in software.
+    /// Unless the instruction is exact ([`InstFlags::EXACT`]): two roundings become one. Not on 64
+    /// bits, where that costs more in software.
     Contract,
 }
 
@@ -176,9 +179,9 @@ pub enum Expr {
 pub struct Rule {
     /// When it holds.
     pub when: When,
-    /// What it replaces.
+    /// The pattern.
     pub from: Expr,
-    /// What stands there instead.
+    /// The replacement.
     pub to: Expr,
 }
 
@@ -212,7 +215,8 @@ impl Rules {
         self.rules.push(rule);
     }
 
-    /// The rules that an instruction's operands do not rule out: most want a constant, or an operand that some op has made.
+    /// The rules that may match an instruction's operands: most need a constant, or the result of
+    /// some op.
     pub fn for_operands(
         &self,
         s: &Shader,
@@ -261,7 +265,8 @@ fn expr(words: &mut std::iter::Peekable<std::vec::IntoIter<String>>) -> Expr {
 /// Parses a pattern or a replacement.
 ///
 /// # Panics
-/// On an unknown op or number: the table above is the only source of patterns, and is parsed by a test.
+/// On an unknown op or number: the table above is the only source of patterns, and is parsed by a
+/// test.
 #[must_use]
 pub fn parse(text: &str) -> Expr {
     let spaced = text.replace('(', " ( ").replace(')', " ) ");

@@ -1,4 +1,5 @@
-//! Vectors to scalars: arithmetic, and values that `if`s and loops carry. Memory, images and inputs keep their vectors.
+//! Splits vectors into scalars: arithmetic, and the parameters and results of `if`s and loops.
+//! Memory accesses, images and inputs keep their vectors.
 
 use crate::edit::push;
 use rustc_hash::FxHashMap as HashMap;
@@ -198,8 +199,8 @@ impl Scalarise {
     }
 }
 
-/// Element-wise arithmetic, and what works on each component alone though its meaning is not a fold. A shuffle keeps its vector:
-/// what finds the lane is done once for all of it.
+/// Element-wise arithmetic, and what works on each component alone though its meaning is not a
+/// fold. A shuffle keeps its vector: what finds the lane is done once for all of it.
 fn per_component(op: Op) -> bool {
     op.is_elementwise()
         || matches!(op, Op::DdxFine | Op::DdyFine | Op::DdxCoarse | Op::DdyCoarse)

@@ -1,7 +1,8 @@
-//! Constants, algebraic rules and value numbering in one walk.
+//! Constant folding, algebraic simplification and value numbering in one walk.
 //!
-//! Each instruction's operands are rewritten to what stands for them; then it is folded when all are constants, rewritten by
-//! the first rule of [`mod@crate::rules`] that matches, or replaced by an earlier instruction that computes the same and is visible here.
+//! The operands of each instruction are replaced by their simplified values; then the instruction
+//! is folded if all are constants, rewritten by the first rule of [`mod@crate::rules`] that
+//! matches, or replaced by an equal instruction that dominates it.
 
 use crate::edit::{Consts, Renames};
 use crate::rules::{BY_OP, Expr, Rule, commutes};
@@ -33,11 +34,12 @@ pub fn run(s: &mut Shader) -> bool {
 struct Simplify {
     consts: Consts,
     names: Renames,
-    /// Instructions in sight by the hash of what they compute. Two that differ and share a hash: the first stays.
+    /// Instructions in sight by the hash of what they compute. Two that differ and share a hash:
+    /// the first stays.
     table: FxHashMap<u64, Inst>,
     /// Hashes entered, to leave with their region.
     undo: Vec<u64>,
-    /// As `table`, of what asks other lanes: good only where the same lanes are active.
+    /// As `table`, for ops across lanes: valid only while the same lanes are active.
     group: FxHashMap<u64, Inst>,
     changed: bool,
 }
@@ -62,7 +64,7 @@ fn grouped(s: &Shader, i: Inst) -> bool {
     s.results(i).len() == 1 && op.is_pure() && op.props().contains(Props::CONVERGENT)
 }
 
-/// Whether fewer lanes may be active behind an instruction than before it.
+/// Whether an instruction may deactivate lanes.
 fn parts(s: &Shader, i: Inst) -> bool {
     matches!(s.insts[i].op, Op::If | Op::Loop | Op::Demote | Op::DemoteIf)
 }
@@ -121,7 +123,7 @@ impl Simplify {
         }
     }
 
-    /// What stands for the instruction, if something else does. New instructions go to `out`.
+    /// The replacement of the instruction, if there is one. New instructions go to `out`.
     fn value(&mut self, s: &mut Shader, i: Inst, out: &mut Vec<Inst>, depth: u32) -> Option<Value> {
         let op = s.insts[i].op;
         if !numbered(s, i) {
@@ -138,7 +140,7 @@ impl Simplify {
                 }
             }
             Op::IAnd => {
-                // What is added has no bits under the mask.
+                // The added value has no bits under the mask.
                 if let Some(m) = s.as_const(s.arg(i, 1))
                     && (m + 1).is_power_of_two()
                     && let Some(d) = s.def_inst(s.arg(i, 0))
@@ -412,7 +414,8 @@ fn same(s: &Shader, a: Inst, b: Inst) -> bool {
         && s.ty(s.result(a)) == s.ty(s.result(b))
 }
 
-/// Where denormals must be flushed, an instruction that flushes may only become what flushes as well.
+/// Where denormals must be flushed, an instruction that flushes may only become what flushes as
+/// well.
 fn still_flushes(s: &Shader, i: Inst, to: &Expr, binds: &[Option<Value>; 4]) -> bool {
     let mode = s.info.float_controls(s.ty(s.result(i)).bits());
     if !mode.is_some_and(|c| c.denorm_flush) || !s.insts[i].op.may_flush() {

@@ -1,4 +1,4 @@
-//! Arrays that are only indexed by constants become one variable for each element.
+//! Splits arrays that are only indexed by constants into one variable for each element.
 
 use tepui_ir::cranelift_entity::EntityRef;
 use tepui_ir::{Attrs, Op, Shader, Var, VarData};

@@ -1,8 +1,9 @@
-//! Sub-group operations that need less than they ask for.
+//! Simplifies subgroup operations.
 //!
-//! Of a value that is the same in all lanes, every lane knows already what shuffles, votes and most reductions give. Where
-//! control flow has not parted the lanes, it is known which of them are active: a ballot of all is a constant, and a
-//! reduction of a whole cluster needs no test of who takes part, and the first is the first. A shuffle from one lane for all is `read_lane`.
+//! On a subgroup-uniform operand, the result of shuffles, votes and most reductions is known. In
+//! uniform control flow all lanes are active: a ballot of true is a constant, a reduction of a
+//! whole cluster need not test which lanes take part, and the first active lane is lane 0. A
+//! shuffle whose lane is uniform becomes `read_lane`.
 
 use crate::divergence::Divergence;
 use crate::rewrite::{self, Emit, Lowering, Step};
@@ -38,7 +39,7 @@ fn wanted(s: &Shader, i: Inst) -> bool {
     asks(s.insts[i].op) || s.insts[i].attrs == SIZE
 }
 
-/// Whether the op asks other lanes.
+/// Whether the op reads other lanes.
 fn asks(op: Op) -> bool {
     op.is_pure() && op.props().contains(Props::CONVERGENT)
 }
@@ -53,7 +54,7 @@ fn first_lanes(threads: u32, size: u32) -> u32 {
     }
 }
 
-/// Finds where it is known which lanes are active: the first so many, or 0.
+/// Finds where the active lanes are known: the number of leading lanes, or 0.
 struct Active<'a> {
     divergence: &'a Divergence,
     known: SecondaryMap<Inst, u32>,
@@ -127,7 +128,7 @@ impl Lowering for Pass {
                 Some(if all { eq } else { e.value(Op::BAll, Attrs::None, &[eq], Type::B1) })
             }
             (Op::ReadFirst, _) if same => Some(args[0]),
-            // What a lane that is not active holds is open; the interpreter says zero.
+            // The value of an inactive lane is undefined; the interpreter takes zero.
             (
                 Op::ReadLane
                 | Op::Shuffle
@@ -190,7 +191,8 @@ fn count(e: &mut Emit, op: Op, cluster: u32, lanes: u32, size: Option<u32>) -> O
         // One instruction of most machines.
         Op::Reduce if cluster >= 32 || cluster == 4 => None,
         Op::Reduce => {
-            // The field of a cluster in the first word of the ballot: sub-groups of more lanes have more words.
+            // The field of a cluster in the first word of the ballot: sub-groups of more lanes have
+            // more words.
             if size.is_none_or(|size| size > 32) {
                 return None;
             }
@@ -217,7 +219,7 @@ fn lane(e: &mut Emit) -> Value {
     e.value(Op::LoadBuiltin, Attrs::Builtin(Builtin::SubgroupInvocationId), &[], Type::B32)
 }
 
-/// What a reduction or scan of the same value in all lanes gives, from that value alone.
+/// The result of a reduction or scan of a uniform value, computed from that value alone.
 fn alike(
     e: &mut Emit,
     op: Op,
@@ -269,8 +271,8 @@ fn alike(
     }
 }
 
-/// A reduction whose lanes are all there: by halves of the cluster, each with its neighbour. Left alone is what machines have
-/// an instruction for: whole sub-groups and quads.
+/// A reduction whose lanes are all there: by halves of the cluster, each with its neighbour. Left
+/// alone is what machines have an instruction for: whole sub-groups and quads.
 fn whole(e: &mut Emit, op: Op, r: Reduce, cluster: u32, v: Value, lanes: u32) -> Option<Value> {
     if op != Op::Reduce || !e.ty(v).is_scalar() {
         return None;

@@ -1,10 +1,12 @@
-//! Sums of several terms, added in the order that takes the fewest instructions.
+//! Reassociates float sums, so that they take the fewest instructions.
 //!
-//! `dot(a, b) + c` is a product, two fused products and a sum; begun with `c` it is three fused products. What all invocations have
-//! alike is added first, so that a back end can do it once: `M * p + u + v` costs each invocation no more than `M * p + u`.
-//! A factor that several products of three have is multiplied once: `dot(a, k * b)` is `k * dot(a, b)`.
+//! `dot(a, b) + c` is a product, two fused multiply-adds and a sum; starting with `c` it is three
+//! fused multiply-adds. Uniform terms are added first, so that a back end can add them in a
+//! preamble: `M * p + u + v` costs each invocation no more than `M * p + u`. A factor that several
+//! products of three have in common is multiplied once: `dot(a, k * b)` is `k * dot(a, b)`.
 //!
-//! Takes floats whose roundings may change ([`When::Inexact`](crate::rules::When)), within one region.
+//! Applies to floats whose rounding may change ([`When::Inexact`](crate::rules::When)), within one
+//! region.
 
 use crate::edit::push;
 use crate::terms::{Terms, loose};
@@ -41,7 +43,7 @@ struct Term {
     b: Option<Value>,
 }
 
-/// What of a sum is still to be looked at.
+/// The terms of a sum that are not expanded yet.
 enum Part {
     Inst(Inst),
     Value(Value),
@@ -89,13 +91,14 @@ impl Pass {
         self.terms.uniform.is_uniform(t.a) && t.b.is_none_or(|b| self.terms.uniform.is_uniform(b))
     }
 
-    /// Whether a value is a part of the only sum that wants it, or a product in it.
+    /// Whether a value is a term of the only sum that uses it, or a product in it.
     fn inner(&self, s: &Shader, v: Value, r: Region) -> Option<Inst> {
         let part = |op| is_sum(op) || matches!(op, Op::FMul | Op::FNeg);
         self.terms.inner(s, v, r).filter(|&d| part(s.insts[d].op))
     }
 
-    /// The terms of an instruction's result, and how many instructions that are not the same for all they take now.
+    /// The terms of an instruction's result, and how many instructions that are not the same for
+    /// all they take now.
     fn terms(&self, s: &Shader, root: Inst, r: Region) -> (Vec<Term>, usize) {
         let (mut out, mut cost) = (Vec::new(), 0);
         let mut todo = vec![(Part::Inst(root), false)];
@@ -168,7 +171,7 @@ impl Pass {
         s.regions[r].insts = insts.into_iter().flat_map(with_new).collect();
     }
 
-    /// A product of two that only one wants, and that is not the same for all.
+    /// A divergent product of two factors with one use.
     fn product(&self, s: &Shader, v: Value, r: Region) -> Option<Inst> {
         let d = self.terms.inner(s, v, r)?;
         (s.insts[d].op == Op::FMul && !self.terms.uniform.is_uniform(v)).then_some(d)
@@ -190,8 +193,8 @@ impl Pass {
         out
     }
 
-    /// The factor that is best multiplied once, and the instructions that spares. Of products of two that have it, one becomes a value that
-    /// the sum of the others begins with.
+    /// The factor that is best multiplied once, and the instructions that spares. Of products of
+    /// two that have it, one becomes a value that the sum of the others begins with.
     fn shared(&self, products: &[Vec<Value>]) -> Option<(Value, usize)> {
         let mut best: Option<(Value, usize)> = None;
         for &x in products.iter().filter(|f| f.len() > 2).flatten() {

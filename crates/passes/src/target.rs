@@ -1,4 +1,4 @@
-//! The lowering passes in order, with what a GPU asks of each: one [`Target`] for each back end.
+//! The lowering passes in order, parametrised by a [`Target`] for each back end.
 
 use crate::lower_alu::Alu;
 use crate::lower_subgroups::Subgroups;
@@ -8,18 +8,18 @@ use crate::{lower_addresses, lower_alu, lower_bits, lower_int64, lower_subgroups
 use tepui_ir::interp::SUBGROUP;
 use tepui_ir::{Op, Shader, SrcLoc};
 
-/// What a GPU has and lacks. The default asks for every lowering that there is.
+/// The capabilities of a GPU. The default asks for every lowering.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     /// Lanes of a sub-group; `None` when they differ in size.
     pub lanes: Option<u32>,
     /// Arithmetic that it lacks.
     pub alu: Alu,
-    /// What it does in 64 bits.
+    /// The 64-bit operations that it has.
     pub int64: lower_int64::Options,
     /// Integer arithmetic on fewer bits is widened to this size: 16 or 32, 8 for none.
     pub min_int_bits: u8,
-    /// What its loads and stores add to an address; `None` leaves 64-bit addresses.
+    /// The address arithmetic of its loads and stores; `None` leaves 64-bit addresses.
     pub addresses: Option<lower_addresses::Options>,
     /// Sub-group operations that it lacks.
     pub subgroups: Subgroups,
@@ -55,7 +55,7 @@ pub struct Unsupported {
     pub op: Op,
     /// Its float size.
     pub bits: u8,
-    /// Where it stands in the source; line 0 when that is not known.
+    /// Its position in the source; line 0 if unknown.
     pub loc: SrcLoc,
 }
 
@@ -78,7 +78,8 @@ fn f64_op(s: &Shader) -> Option<Unsupported> {
     found
 }
 
-/// Brings an optimised shader into a target's form. Images and textures are the back end's to lower before.
+/// Brings an optimised shader into a target's form. Images and textures are the back end's to lower
+/// before.
 ///
 /// # Errors
 /// When the target cannot run the shader; it is lowered as far as that is possible.

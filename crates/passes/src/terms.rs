@@ -1,4 +1,5 @@
-//! What passes ask that take products or sums apart: who wants a value, where it is made, and whether its rounding may change.
+//! Utilities of the passes that reassociate sums and products: users and definitions of values, and
+//! whether their rounding may change.
 
 use crate::uniformity::Uniformity;
 use tepui_ir::cranelift_entity::SecondaryMap;
@@ -8,7 +9,7 @@ use tepui_ir::{Inst, InstFlags, Region, Shader, Value};
 /// How often each value is wanted, and where.
 pub(crate) struct Terms {
     pub uses: SecondaryMap<Value, u32>,
-    /// The last instruction that wants a value.
+    /// The last user of a value.
     pub user: SecondaryMap<Value, PackedOption<Inst>>,
     pub home: SecondaryMap<Inst, PackedOption<Region>>,
     pub uniform: Uniformity,
@@ -33,7 +34,8 @@ impl Terms {
         t
     }
 
-    /// The instruction in region `r` that makes a value for one user alone, if its rounding may change.
+    /// The instruction in region `r` that makes a value for one user alone, if its rounding may
+    /// change.
     pub fn inner(&self, s: &Shader, v: Value, r: Region) -> Option<Inst> {
         let d = s.def_inst(v)?;
         (self.uses[v] == 1 && self.home[d].expand() == Some(r) && loose(s, d)).then_some(d)

@@ -1,8 +1,9 @@
 //! Uniformity analysis: values that are identical in all invocations of a dispatch or draw.
 //!
-//! A back end can compute them once, in a preamble. Narrower than [`crate::divergence`], which is about the lanes of one sub-group:
-//! a value is uniform when it is computed from constants, push constants, descriptors and memory that nothing writes. Control flow
-//! is not looked at.
+//! A back end can compute them once, in a preamble. The analysis is narrower than
+//! [`crate::divergence`], which is about the lanes of one subgroup: a value is uniform if it is
+//! computed from constants, push constants, descriptors and memory that is never written. Control
+//! flow is not considered.
 
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::{Access, Attrs, Builtin, Inst, Op, ResKind, Shader, Value};
@@ -79,7 +80,8 @@ pub fn is_uniform_builtin(b: Builtin) -> bool {
     )
 }
 
-/// Whether a load reads a uniform buffer or push constants at a place that the shader declares: that can be read even where no thread would.
+/// Whether a load reads a uniform buffer or push constants at a place that the shader declares:
+/// that can be read even where no thread would.
 #[must_use]
 pub fn is_always_there(s: &Shader, i: Inst) -> bool {
     let constant = |v: Value| s.as_const(v).is_some();

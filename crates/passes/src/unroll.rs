@@ -1,10 +1,12 @@
-//! Counted loops are written out: whole where that is short or pays, else several iterations at a time.
+//! Unrolls counted loops: completely if the result is short or simplifies well, else by a factor.
 //!
-//! The number of iterations is found by running the loop's exit test on constants: the test must depend on parameters only whose
-//! first values are constants and whose next values follow from such parameters by ops with a meaning on constants.
+//! The trip count is found by evaluating the exit test on constants: it may only depend on loop
+//! parameters with constant initial values, whose next values follow from such parameters by ops
+//! that can be folded.
 //!
-//! It pays where much of the body is then known, and most where that makes the indices of an array known: its elements
-//! become values, and need no memory. Of an array of inputs one element is interpolated then, not all.
+//! Unrolling pays where much of the body becomes constant, and most where array indices become
+//! constant: then the elements become SSA values and need no memory. Of an array of inputs, only
+//! the element that is read is interpolated then.
 
 use crate::clone;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -12,7 +14,8 @@ use tepui_ir::cranelift_entity::EntityRef;
 use tepui_ir::op::fold;
 use tepui_ir::{Attrs, Inst, Op, Region, Shader, Value, ValueDef};
 
-/// Limits of what is unrolled. Instructions are those of all iterations together, without those that become known.
+/// Limits of what is unrolled. Instructions are those of all iterations together, without those
+/// that become known.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Most iterations.
@@ -34,9 +37,9 @@ impl Default for Limits {
 /// Iterations up to which the trips of a loop are counted that is unrolled in part.
 const COUNTED: usize = 1024;
 /// Most iterations that one turn of a loop does.
-const TURN: usize = 8;
+const MAX_FACTOR: usize = 8;
 /// Most instructions of such a turn.
-const TURN_INSTRUCTIONS: usize = 96;
+const MAX_UNROLLED_INSTRUCTIONS: usize = 96;
 
 /// Writes out loops within the default limits.
 pub fn run(s: &mut Shader) -> bool {
@@ -58,7 +61,7 @@ pub fn run_with(s: &mut Shader, limits: Limits) -> bool {
 /// Has each turn of the innermost loops with a known number of short iterations do several of them.
 pub fn run_partly(s: &mut Shader) -> bool {
     let mut counted = HashMap::default();
-    find(s, s.root, (COUNTED, TURN_INSTRUCTIONS / 2), &mut counted);
+    find(s, s.root, (COUNTED, MAX_UNROLLED_INSTRUCTIONS / 2), &mut counted);
     let mut all: Vec<(Region, Counted)> = counted.into_iter().collect();
     all.sort_unstable_by_key(|(body, _)| *body);
     let mut changed = false;
@@ -67,8 +70,10 @@ pub fn run_partly(s: &mut Shader) -> bool {
         if dearness(s, body) > 1 {
             continue;
         }
-        let fits = |k: &usize| trips.is_multiple_of(*k) && trips > *k && k * n <= TURN_INSTRUCTIONS;
-        if let Some(k) = (2..=TURN).rev().find(fits) {
+        let fits = |k: &usize| {
+            trips.is_multiple_of(*k) && trips > *k && k * n <= MAX_UNROLLED_INSTRUCTIONS
+        };
+        if let Some(k) = (2..=MAX_FACTOR).rev().find(fits) {
             widen(s, body, exit, k);
             changed = true;
         }
@@ -109,7 +114,8 @@ struct Unroll {
 }
 
 impl Unroll {
-    /// Returns whether anything was unrolled. A loop around an unrolled one waits until that is cleaned up.
+    /// Returns whether anything was unrolled. A loop around an unrolled one waits until that is
+    /// cleaned up.
     fn region(&mut self, s: &mut Shader, r: Region) -> bool {
         let insts = std::mem::take(&mut s.regions[r].insts);
         let mut out: Vec<Inst> = Vec::with_capacity(insts.len());
@@ -138,14 +144,15 @@ impl Unroll {
             for (old, new) in map {
                 names.set(old, new);
             }
-            // A loop's results are visible in its own region and below, and the rest of the tree may be taken apart just now.
+            // A loop's results are visible in its own region and below, and the rest of the tree
+            // may be taken apart just now.
             rewrite(s, r, &names);
         }
         changed
     }
 
     fn pays(&mut self, s: &Shader, l: Inst, body: Region, trips: usize) -> bool {
-        let mut g = Gain { known: known_params(s, l, body), ..Gain::default() };
+        let mut g = Benefit { known: known_params(s, l, body), ..Benefit::default() };
         self.gain(s, body, &mut g);
         let left = trips.saturating_mul(g.size - g.known_insts);
         if left.saturating_mul(dearness(s, body)) <= self.limits.instructions
@@ -161,7 +168,7 @@ impl Unroll {
     }
 
     /// Counts what a region has, and what of it becomes known.
-    fn gain(&self, s: &Shader, r: Region, g: &mut Gain) {
+    fn gain(&self, s: &Shader, r: Region, g: &mut Benefit) {
         for &i in &s.regions[r].insts {
             g.size += 1;
             let known = |v: &Value| s.is_const(*v) || g.known.contains(v);
@@ -187,7 +194,8 @@ impl Unroll {
         }
     }
 
-    /// For each variable, whether one of its indices depends on more than constants and the parameters of counted loops.
+    /// For each variable, whether one of its indices depends on more than constants and the
+    /// parameters of counted loops.
     fn unknown_indices(&self, s: &Shader) -> Vec<bool> {
         let mut unknown = vec![false; s.vars.len()];
         s.walk(|s, _, i| {
@@ -214,9 +222,9 @@ impl Unroll {
     }
 }
 
-/// What unrolling a loop would bring.
+/// The benefit of unrolling a loop.
 #[derive(Default)]
-struct Gain {
+struct Benefit {
     /// Values that are known in each iteration.
     known: HashSet<Value>,
     size: usize,
@@ -265,7 +273,7 @@ fn rewrite(s: &mut Shader, r: Region, names: &crate::Renames) {
     }
 }
 
-/// What copies of a body cost beside their size: a loop inside, or a barrier, gains little from it.
+/// Further costs of copies of a body: an inner loop or a barrier gains little from unrolling.
 fn dearness(s: &Shader, r: Region) -> usize {
     let dear = |i: Inst| {
         matches!(s.insts[i].op, Op::Loop | Op::Barrier)
@@ -282,8 +290,8 @@ fn size(s: &Shader, r: Region) -> usize {
         .sum()
 }
 
-/// The `if` at the top of the body that holds the loop's only `break`, as an arm that does nothing else;
-/// the body itself must end in the only `continue`.
+/// The `if` at the top of the body that holds the loop's only `break`, as an arm that does nothing
+/// else; the body itself must end in the only `continue`.
 fn only_exit(s: &Shader, body: Region) -> Option<Inst> {
     let (&last, insts) = s.regions[body].insts.split_last()?;
     if s.insts[last].op != Op::Continue {

@@ -1,7 +1,7 @@
 //! Splits one SSA value into several, across the parameters and results of regions.
 //!
-//! A pass says which values come in parts and what the parts of a value are ([`Parts`]); results and parameters are multiplied
-//! here, and what `yield`, `break` and `continue` hand on follows them.
+//! A pass says which values are split and into which parts ([`Parts`]); this module splits results
+//! and parameters, and the operands of `yield`, `break` and `continue` accordingly.
 
 use crate::rewrite::{self, Emit, Lowering, Step};
 use tepui_ir::{Attrs, Inst, Op, Shader, Type, Value};
@@ -29,7 +29,8 @@ pub(crate) fn run(s: &mut Shader, parts: &mut impl Parts) -> bool {
     rewrite::run(s, &mut Split { parts, ifs: Vec::new(), loops: Vec::new() })
 }
 
-/// An instruction that moves its first operand between lanes, repeated for each part of that operand.
+/// An instruction that moves its first operand between lanes, repeated for each part of that
+/// operand.
 pub(crate) fn each<const N: usize>(e: &mut Emit, i: Inst, parts: [Value; N]) -> [Value; N] {
     let (op, attrs) = (e.s.insts[i].op, e.s.insts[i].attrs);
     let mut args = e.s.args(i).to_vec();

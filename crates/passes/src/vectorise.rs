@@ -1,7 +1,8 @@
-//! Neighbouring loads and stores of one region become one wider access.
+//! Merges neighbouring loads and stores of one region into wider accesses.
 //!
-//! Accesses join when they have the same op, the same address operands and access flags, and constant offsets that follow each other;
-//! loads only across instructions that write nothing, stores only when nothing at all touches memory between them.
+//! Accesses are merged if they have the same op, the same address operands and access flags, and
+//! consecutive constant offsets; loads only across instructions that write nothing, stores only if
+//! nothing between them accesses memory.
 
 use crate::edit::push;
 use arrayvec::ArrayVec;
@@ -20,7 +21,8 @@ pub fn run(s: &mut Shader) -> bool {
     changed
 }
 
-/// What accesses must agree in to be joined: op, address operands, how it is treated, bits of a component.
+/// The properties in which merged accesses must agree: op, address operands, access flags, bits of
+/// a component.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Key {
     op: Op,
@@ -70,7 +72,8 @@ struct Groups {
 impl Groups {
     fn new(s: &Shader, insts: &[Inst]) -> Groups {
         let mut g = Groups { members: Vec::new(), of: Vec::with_capacity(insts.len()) };
-        // Groups that more may join. One kind of store only is open at a time, as stores of others are writes between them.
+        // Groups that more may join. One kind of store only is open at a time, as stores of others
+        // are writes between them.
         let mut loads: FxHashMap<Key, usize> = FxHashMap::default();
         let mut stores: Option<(Key, usize)> = None;
         for (at, &i) in insts.iter().enumerate() {

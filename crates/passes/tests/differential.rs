@@ -24,7 +24,7 @@ fn random_doubles(seed: u64) -> Shader {
 fn check(pass: &str, seeds: impl Iterator<Item = u64>, prepare: &[&str]) -> usize {
     let mut changed = 0;
     for seed in seeds {
-        // What x / 0 is does not survive the lowering of division.
+        // The result of x / 0 does not survive the lowering of division.
         let mut s = random(seed, pass != "lower_alu");
         for p in prepare {
             (pipeline::find(p).unwrap().run)(&mut s);
@@ -51,8 +51,9 @@ fn each_pass_keeps_the_meaning() {
             350..500,
             &[CLEAN, &["scalarise", "simplify", "control", "dce"]].concat(),
         );
-        // The programs have neither inputs nor textures, nor floats whose roundings may change, and all of them store: these have
-        // filetests, and the corpus. 64-bit floats have a test below; float atomics and handles that are chosen have tests of a back end.
+        // The programs have neither inputs nor textures, nor floats whose roundings may change, and
+        // all of them store: these have filetests, and the corpus. 64-bit floats have a test below;
+        // float atomics and handles that are chosen have tests of a back end.
         let idle = [
             "invariance",
             "constant_loads",
@@ -71,7 +72,7 @@ fn each_pass_keeps_the_meaning() {
     }
 }
 
-/// What a GPU's pipeline does at its end, one after the other.
+/// The last passes of a GPU's pipeline, in order.
 const LOWER: &[&str] = &[
     "lower_vars",
     "lower_buffers",
@@ -143,7 +144,8 @@ proptest! {
     }
 }
 
-/// A shader of 16 invocations, each of which stores the element of a table that its number names, the last one for larger numbers.
+/// A shader of 16 invocations, each of which stores the element of a table that its number names,
+/// the last one for larger numbers.
 fn table(values: &[u32], bits: u32) -> String {
     let mut body = String::new();
     let mut next = 0;

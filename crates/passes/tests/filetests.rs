@@ -1,4 +1,5 @@
-//! Text tests: `; passes: a b c`, a shader, `; expect`, the shader that must come out. `BLESS=1` rewrites the expectations.
+//! Text tests: `; passes: a b c`, a shader, `; expect`, the shader that must come out. `BLESS=1`
+//! rewrites the expectations.
 
 use std::path::Path;
 use tepui_passes::pipeline;

@@ -1,4 +1,5 @@
-//! Each arithmetic lowering against the op that it stands for, on random operands and on the ends of their ranges.
+//! Each arithmetic lowering against the op that it stands for, on random operands and on the ends
+//! of their ranges.
 
 use tepui_ir::interp::{Group, Memory, run};
 use tepui_ir::{
@@ -164,7 +165,8 @@ fn every_switch_keeps_the_meaning() {
             if float && bits == 8 {
                 continue;
             }
-            // fmod and frem of nearly equal quotients jump by the divisor: not a question of precision.
+            // fmod and frem of nearly equal quotients jump by the divisor: not a question of
+            // precision.
             if matches!(info.op, Op::FRem | Op::FMod | Op::FPow | Op::Const) {
                 continue;
             }
@@ -279,7 +281,8 @@ fn conversions_of_64_bits() {
     }
 }
 
-/// Bits of a 64-bit float of every kind: specials, denormals, few bits, neighbours of powers of two, halves and integers.
+/// Bits of a 64-bit float of every kind: specials, denormals, few bits, neighbours of powers of
+/// two, halves and integers.
 fn double(rng: &mut Rng) -> u64 {
     let sign = (rng.below(2) as u64) << 63;
     let near = |rng: &mut Rng| 1023 - 60 + rng.below(120) as u64;

@@ -111,7 +111,8 @@ proptest! {
                     let v = if pow_of[k] {
                         1 << (words[k] % u64::from(bits))
                     } else if float {
-                        // Moderate numbers: the rules that are not exact are about rounding, not overflow.
+                        // Moderate numbers: the rules that are not exact are about rounding, not
+                        // overflow.
                         float_bits(bits, (w % 2000) as f64 / 8.0 - 100.0)
                     } else {
                         w & mask(bits)

@@ -1,4 +1,4 @@
-//! Bins: which shapes each tile has to look at.
+//! Binning: for each tile, the list of shapes that may cover it.
 
 use crate::Shape;
 

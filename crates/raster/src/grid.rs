@@ -1,4 +1,4 @@
-//! The grid of sub-pixels on which primitives are drawn.
+//! The sub-pixel grid to which vertices are snapped.
 
 /// What the hardware does with window coordinates. Vulkan leaves the number of sub-pixel bits and
 /// the guard band to the implementation.

@@ -1,4 +1,5 @@
-//! Primitives on the screen: clipping, the viewport, and snapping to the sub-pixel grid.
+//! From clip space to the screen: clipping, the viewport transform, and snapping to the sub-pixel
+//! grid.
 
 use crate::clip::{Planes, Side, Weights};
 use crate::{Grid, Kind, Piece};

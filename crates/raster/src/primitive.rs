@@ -1,4 +1,4 @@
-//! Primitives, and what clipping leaves of them.
+//! Primitives before and after clipping.
 
 /// What a primitive is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Shapes: pieces of primitives as edge functions, computed once for all tiles.
+//! Edge functions of primitives, computed once for all tiles.
 
 use crate::{Grid, Kind, Piece};
 
@@ -51,7 +51,7 @@ fn edge(grid: &Grid, p: [i64; 2], q: [i64; 2]) -> Edge {
 /// What all pieces of a primitive have in common.
 #[derive(Clone, Copy, Debug)]
 pub struct Outline {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Diameter of a point or width of a line, in pixels.
     pub size_px: f32,

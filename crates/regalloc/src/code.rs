@@ -1,4 +1,5 @@
-//! What register allocation leaves: blocks of machine instructions with registers, moves and structured control flow.
+//! The output of register allocation: blocks of machine instructions with registers, moves and
+//! structured control flow.
 
 use crate::function::Ctl;
 use tepui_ir::Loc;

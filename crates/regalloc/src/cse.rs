@@ -1,7 +1,8 @@
-//! Common subexpressions: the same instruction on the same values once.
+//! Common subexpression elimination on machine instructions.
 //!
-//! Selection makes what the IR did not have: indices of accesses, parts of values, loads of descriptors. A scoped table follows
-//! the structure of the program: what is in a then or else block or a loop is forgotten behind it.
+//! Instruction selection creates expressions that the IR did not have: indices of accesses, halves
+//! of values, loads of descriptors. A scoped table follows the structure of the program: entries
+//! made in a then or else block or in a loop are dropped at its end.
 
 use crate::function::{Ctl, Function, Ins, Op, Val};
 use crate::target::Target;
@@ -43,8 +44,8 @@ fn same<I: PartialEq>(f: &Function<I>, a: Ins, b: Ins) -> bool {
         && f.dsts(a).iter().zip(f.dsts(b)).all(|(&x, &y)| f.vals[x] == f.vals[y])
 }
 
-/// Runs the pass. `wanted` says which of the target's instructions are shared: pure ones, and loads of memory that nothing
-/// writes.
+/// Runs the pass. `wanted` says which of the target's instructions are shared: pure ones, and loads
+/// of memory that nothing writes.
 pub fn run<T: Target>(f: &mut Function<T::Inst>, wanted: impl Fn(&Function<T::Inst>, Ins) -> bool) {
     let mut table: FxHashMap<u64, Ins> = FxHashMap::default();
     // What to restore when a scope ends: key, and what stood there.

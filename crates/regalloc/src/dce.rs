@@ -1,4 +1,4 @@
-//! Removes what nobody uses.
+//! Removes instructions without effect whose results are unused.
 
 use crate::function::{Function, Ins, Op, Val};
 use crate::target::{Effect, Target};

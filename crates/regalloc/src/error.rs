@@ -1,4 +1,4 @@
-//! Why a function gets no registers.
+//! Errors of register allocation.
 
 /// Why a function gets no registers.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

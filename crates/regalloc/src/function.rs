@@ -1,12 +1,13 @@
 //! The machine IR: SSA over a target's instructions.
 //!
-//! An instruction is the target's own with [`UNASSIGNED`] for each register that allocation chooses. Its SSA values stand beside
-//! it: results in `dsts`, sources in `srcs`, each in the order of its operands. Phis, vectors of consecutive registers and
-//! structured control flow are [`Op`]s of their own.
+//! An instruction is the target's own with [`UNASSIGNED`] for each register that allocation
+//! chooses. Its SSA values stand beside it: results in `dsts`, sources in `srcs`, each in the order
+//! of its operands. Phis, vectors of consecutive registers and structured control flow are [`Op`]s
+//! of their own.
 //!
-//! Blocks are in layout order: an `if` is followed by its then blocks, its else blocks and the block where both join; a loop's
-//! blocks are contiguous. There are no critical edges: a block with several successors ends in [`Ctl::If`], and then and else
-//! have blocks of their own.
+//! Blocks are in layout order: an `if` is followed by its then blocks, its else blocks and the
+//! block where both join; a loop's blocks are contiguous. There are no critical edges: a block with
+//! several successors ends in [`Ctl::If`], and then and else have blocks of their own.
 
 use crate::target::{Effect, Target};
 use cranelift_entity::{EntityList, ListPool, PrimaryMap, entity_impl};
@@ -58,7 +59,7 @@ pub enum Ctl<I> {
     Continue,
 }
 
-/// What an instruction does.
+/// The operation of an instruction.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Op<I> {
     /// A machine instruction.
@@ -73,9 +74,10 @@ pub enum Op<I> {
     Copy,
     /// Any bits.
     Undef,
-    /// In the first block: what stands in a register, by first unit, before the program runs.
+    /// In the first block: a value that is in registers when the program starts, by first unit.
     Preload(u16),
-    /// At the end: leaves values in the registers of [`Function::exports`], for what runs behind the program.
+    /// At the end: leaves values in the registers of [`Function::exports`], for the program that
+    /// follows.
     Exports,
     /// Structured control flow.
     Ctl(Ctl<I>),
@@ -84,7 +86,7 @@ pub enum Op<I> {
 /// An instruction with its values.
 #[derive(Clone, Copy, Debug)]
 pub struct Instr<I> {
-    /// What it does.
+    /// The operation.
     pub op: Op<I>,
     /// Values written.
     pub dsts: EntityList<Val>,
@@ -97,7 +99,8 @@ pub struct Instr<I> {
 /// A block.
 #[derive(Clone, Debug, Default)]
 pub struct BlockData {
-    /// Instructions: phis, then [`Ctl::Else`] or [`Ctl::EndIf`], then others; another `Ctl` only at the end.
+    /// Instructions: phis, then [`Ctl::Else`] or [`Ctl::EndIf`], then others; another `Ctl` only at
+    /// the end.
     pub insts: Vec<Ins>,
     /// Blocks that go here, in the order of the phis' sources.
     pub preds: Vec<Block>,
@@ -152,7 +155,8 @@ impl<I> Function<I> {
         self.insts[i].srcs.as_mut_slice(&mut self.pool)
     }
 
-    /// How many instructions of a block stand before those that leave it (where copies for the successor go).
+    /// The number of instructions of a block before those that leave it (where copies for the
+    /// successor go).
     #[must_use]
     pub fn body_end(&self, b: Block) -> usize {
         let insts = &self.blocks[b].insts;

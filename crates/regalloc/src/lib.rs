@@ -1,19 +1,21 @@
-//! What machine-level back ends share, generic over the target's instructions.
+//! The machine-level back end that GPU families share, generic over a target's instructions.
 //!
 //! ```text
 //! Function ─ phis ─ cse ─ dce ─ schedule ─ spill ─▶ Function ─ alloc ─▶ Code
 //! ```
 //!
-//! - [`function`]: the machine IR, SSA over the instructions of a [`Target`] with structured control flow
-//! - [`mod@target`]: what a back end says about its instructions
+//! - [`function`]: the machine IR, SSA over the instructions of a [`Target`] with structured
+//!   control flow
+//! - [`mod@target`]: the properties of instructions that a back end provides
 //! - [`phis`], [`cse`], [`dce`]: clean-up after instruction selection
 //! - [`liveness`]: live values and register pressure
-//! - [`schedule`]: the order of a block's instructions, for register pressure
-//! - [`spill`]: values to stack slots until the pressure fits
-//! - [`alloc`]: registers, copies on edges, and the checker of the result; [`code`] is what it leaves
+//! - [`schedule`]: list scheduling for register pressure
+//! - [`spill`]: spilling of values to stack slots until the pressure fits
+//! - [`alloc`]: register assignment, copies on edges, and a checker of the result; [`code`] is the
+//!   output
 //!
-//! Registers are counted in units: the smallest register that a value can take. A [`RegClass`] says how many consecutive units a value
-//! takes and whether they begin at an even one.
+//! Registers are counted in units: the smallest register that a value can take. A [`RegClass`] says
+//! how many consecutive units a value takes and whether they begin at an even one.
 
 pub mod alloc;
 pub mod code;

@@ -1,7 +1,7 @@
 //! Liveness: the values that are live where blocks begin and end.
 //!
-//! Each value is followed from its uses up to its definition, so the cost is the size of the result: values times the blocks that
-//! they are live in.
+//! Each value is followed from its uses up to its definition, so the cost is the size of the
+//! result: values times the blocks that they are live in.
 
 use crate::error::{Error, Result};
 use crate::function::{Block, Function, Op, Val};
@@ -51,8 +51,8 @@ impl LiveSet {
     }
 }
 
-/// Values that are live where blocks begin. Sources of phis are live at the end of their predecessor; results of phis are not live
-/// at the start.
+/// Values that are live where blocks begin. Sources of phis are live at the end of their
+/// predecessor; results of phis are not live at the start.
 pub struct Liveness {
     /// For each block, ascending.
     pub ins: Vec<Vec<Val>>,
@@ -132,7 +132,8 @@ impl Liveness {
     }
 }
 
-/// Most units live at once, results that overlap dying operands counted once; and the block where that is.
+/// Most units live at once, results that overlap dying operands counted once; and the block where
+/// that is.
 #[must_use]
 pub fn pressure<I>(f: &Function<I>, l: &Liveness) -> (u32, Block) {
     let size = |v: Val| u32::from(f.vals[v].units);
@@ -152,7 +153,7 @@ pub fn pressure<I>(f: &Function<I>, l: &Liveness) -> (u32, Block) {
             }
             let written: u32 = f.dsts(i).iter().map(|&d| size(d)).sum();
             if matches!(f.insts[i].op, Op::Phi) {
-                // Phis are written together; what they displace is live beside them.
+                // Phis are written together; the values that they replace are still live then.
                 peak = peak.max(now + written + dead);
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Phis that bring one value only are that value.
+//! Removes phis whose sources are all the same value.
 
 use crate::function::{Function, Op, Val};
 use cranelift_entity::SecondaryMap;

@@ -1,14 +1,15 @@
-//! List scheduling of a block for register pressure.
+//! List scheduling within a block, to lower register pressure.
 //!
-//! Bottom-up: of the instructions whose users are all placed, the one that frees most registers goes next. Above it its results
-//! are dead and its operands are live. The new order is kept only if the block's peak pressure is lower.
+//! Bottom-up: of the instructions whose users are all scheduled, the one that frees most registers
+//! is scheduled next. Before it its results are dead and its operands live. The new order is used
+//! only if the block's peak pressure is lower.
 //!
-//! Loads and texture samples that were in flight together stay together, to hide each other's latency, unless the peak costs
-//! occupancy, which hides more.
+//! Loads and texture samples whose latencies overlapped stay together, unless the peak pressure
+//! lowers occupancy, which hides more latency.
 //!
-//! The cost of an instruction changes only when a value that it reads becomes live, so ready instructions are kept in a heap:
-//! `n log n` in the block's operands.
-//! source: the method of Mesa's agx_pressure_schedule.c
+//! The cost of an instruction changes only when a value that it reads becomes live, so ready
+//! instructions are kept in a heap: `n log n` in the block's operands. source: the method of Mesa's
+//! agx_pressure_schedule.c
 
 use crate::function::{Ctl, Function, Ins, Op, Val};
 use crate::liveness::{LiveSet, Liveness};
@@ -17,9 +18,10 @@ use cranelift_entity::SecondaryMap;
 use std::collections::BinaryHeap;
 
 /// Below this register pressure a block is not rescheduled.
-pub const FEW: u32 = 16;
+pub const MIN_PRESSURE: u32 = 16;
 
-/// Runs the pass on blocks with more than `few` units alive at once; more than `limit` cost threads. Returns whether anything moved.
+/// Runs the pass on blocks with more than `few` units alive at once; more than `limit` cost
+/// threads. Returns whether anything moved.
 pub fn run<T: Target>(f: &mut Function<T::Inst>, live: &Liveness, few: u32, limit: u32) -> bool {
     let mut places = SecondaryMap::with_capacity(f.vals.len());
     let mut set = LiveSet::new(f);
@@ -62,7 +64,7 @@ fn size<I>(f: &Function<I>, v: Val) -> i32 {
     i32::from(f.vals[v].units)
 }
 
-/// Most units alive at once in some instructions, behind the last of which `out` is live.
+/// The peak pressure of some instructions, after the last of which `out` is live.
 fn peak<I>(f: &Function<I>, insts: &[Ins], out: &[Val], live: &mut LiveSet) -> u32 {
     let mut now = live.fill(f, out) as i32;
     let mut most = now;
@@ -102,13 +104,14 @@ struct Ready<'a, T: Target> {
     places: &'a mut SecondaryMap<Val, Place>,
     /// Users of values, and the next link of the same value.
     links: Vec<(u32, u32)>,
-    /// For each instruction, which it must follow beside those that it reads from.
+    /// For each instruction, the ones that it must follow besides those whose results it reads.
     before: Vec<Vec<u32>>,
     /// How many must follow it.
     after: Vec<u32>,
     /// Units that it begins to need, less those that it frees.
     cost: Vec<i32>,
-    /// Costs, negative, and positions; what stood last stays last where nothing is gained. Costs fall: the higher ones are void.
+    /// Costs, negative, and positions; what stood last stays last where nothing is gained. Costs
+    /// fall: the higher ones are void.
     heap: BinaryHeap<(i32, u32)>,
 }
 
@@ -200,7 +203,7 @@ impl<'a, T: Target> Ready<'a, T> {
         r
     }
 
-    /// The new order, when `live` are alive behind it.
+    /// The new order, if `live` are live after it.
     fn order(mut self, live: &mut LiveSet) -> Vec<Ins> {
         let f = self.f;
         for n in 0..self.body.len() as u32 {

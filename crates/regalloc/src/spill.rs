@@ -1,11 +1,12 @@
 //! Spilling: lowers register pressure to what the register file holds.
 //!
-//! Where most units are live, the values that are cheapest to spill are chosen: constants, special registers and uniforms
-//! are rematerialised before each use; others are stored after their definition and reloaded before their uses. Repeated until the
-//! pressure fits. The result is SSA: each reload is a new value.
+//! Where most units are live, the values that are cheapest to spill are chosen: constants, special
+//! registers and uniforms are rematerialised before each use; others are stored after their
+//! definition and reloaded before their uses. Repeated until the pressure fits. The result is SSA:
+//! each reload is a new value.
 //!
-//! Phis of a block are live together even if each is stored at once. Where they are too many, they become reloads of slots
-//! that their sources are stored to (`memory_phis`).
+//! Phis of a block are live together even if each is stored at once. Where they are too many, they
+//! become reloads of slots that their sources are stored to (`memory_phis`).
 
 use crate::error::{Error, Result};
 use crate::function::{Block, Ctl, Function, Ins, Op, Val};
@@ -13,7 +14,7 @@ use crate::liveness::{LiveSet, Liveness};
 use crate::target::{Effect, StackAccess, Target};
 use cranelift_entity::SecondaryMap;
 
-/// What was spilled.
+/// The spilled values.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spilled {
     /// Stores.
@@ -63,8 +64,8 @@ pub fn run<T: Target>(
     Err(Error::Spilling { rounds: ROUNDS })
 }
 
-/// The highest place of each block above the limit: what is alive there, and how many units are too many; the
-/// worst first.
+/// The highest place of each block above the limit: what is alive there, and how many units are too
+/// many; the worst first.
 fn peaks<T: Target>(f: &Function<T::Inst>, l: &Liveness, limit: u32) -> Vec<(Vec<Val>, u32)> {
     let mut all: Vec<(Vec<Val>, u32)> = Vec::new();
     let mut live = LiveSet::new(f);
@@ -87,8 +88,9 @@ fn peaks<T: Target>(f: &Function<T::Inst>, l: &Liveness, limit: u32) -> Vec<(Vec
     all
 }
 
-/// Walks up a block to place `stop`: 0 is the end, `2n + 1` in and `2n + 2` before the n-th instruction from below. Gives the most
-/// units live at a place, and that place; `live` then is what is live at the last one, without what an instruction writes.
+/// Walks up a block to place `stop`: 0 is the end, `2n + 1` in and `2n + 2` before the n-th
+/// instruction from below. Gives the most units live at a place, and that place; `live` then is
+/// what is live at the last one, without what an instruction writes.
 fn climb<T: Target>(
     f: &Function<T::Inst>,
     insts: &[Ins],
@@ -157,7 +159,8 @@ fn rematerialises<T: Target>(op: &Op<T::Inst>, srcs: usize) -> bool {
     srcs == 0 && matches!(op, Op::Isa(i) if T::effect(i) == Effect::Pure && T::rematerialises(i))
 }
 
-/// Chooses values of one place until `over` units are freed there; what was chosen for other places counts.
+/// Chooses values of one place until `over` units are freed there; what was chosen for other places
+/// counts.
 fn choose<T: Target>(
     f: &Function<T::Inst>,
     alive: &[Val],
@@ -187,10 +190,11 @@ fn choose<T: Target>(
     any
 }
 
-/// Phis that were given up go through memory from their sources on, until `over` units of what is `alive` are freed; whether
-/// there were any.
+/// Phis that were given up go through memory from their sources on, until `over` units of what is
+/// `alive` are freed; whether there were any.
 ///
-/// Their places are only read where their block begins, so it does not matter in which order the sources are stored.
+/// Their places are only read where their block begins, so it does not matter in which order the
+/// sources are stored.
 fn memory_phis<T: Target>(
     f: &mut Function<T::Inst>,
     (alive, over): &(Vec<Val>, u32),
@@ -226,7 +230,8 @@ fn memory_phis<T: Target>(
             let source = f.srcs(phi)[n];
             let body = &f.blocks[pred].insts;
             let made = body.iter().position(|&i| f.dsts(i).contains(&source));
-            // Right behind what makes it, if that is here, so that it need not live on.
+            // Directly after its definition, if that is in this block, so that its live range ends
+            // there.
             let at = made
                 .filter(|&k| !is_head(&f.insts[body[k]].op))
                 .map_or(f.body_end(pred), |k| k + 1);
@@ -249,7 +254,7 @@ fn memory_phis<T: Target>(
     !phis.is_empty()
 }
 
-/// What stands before everything else in a block.
+/// The instructions that must be first in a block.
 fn is_head<I>(op: &Op<I>) -> bool {
     matches!(op, Op::Phi | Op::Ctl(Ctl::Else | Ctl::EndIf))
 }

@@ -1,4 +1,4 @@
-//! What a back end says about its instructions.
+//! The interface to a back end: the properties of its instructions.
 
 use crate::RegClass;
 use std::fmt::Debug;
@@ -13,7 +13,8 @@ pub enum Effect {
     Read,
     /// Depends on which lanes are active: may go when unused, but not move or merge.
     Group,
-    /// Must stay where it is, once: writes memory or a fixed register, or takes part in something with other lanes.
+    /// Must stay where it is, once: writes memory or a fixed register, or takes part in something
+    /// with other lanes.
     Fixed,
 }
 
@@ -50,6 +51,7 @@ pub trait Target {
     /// The instruction that loads a value from a stack slot or stores it there.
     fn stack_access(access: StackAccess, class: RegClass, offset: u32) -> Self::Inst;
 
-    /// Assigns registers to operands without one, in the order of the table: `regs(written)` gives the next.
+    /// Assigns registers to operands without one, in the order of the table: `regs(written)` gives
+    /// the next.
     fn assign(inst: &mut Self::Inst, regs: impl FnMut(bool) -> u16);
 }

@@ -24,7 +24,8 @@ pub struct Config {
     pub verbose: bool,
     /// `TEPUI_ABORT_ON_FAULT=1`: a fault ends the program.
     pub abort_on_fault: bool,
-    /// `TEPUI_COVERAGE`: the file to which rows of the instruction table are appended as programs use them.
+    /// `TEPUI_COVERAGE`: the file to which rows of the instruction table are appended as programs
+    /// use them.
     pub coverage: Option<PathBuf>,
     /// `TEPUI_LOG_CALLS=1`: every request is written to standard error.
     pub log_calls: bool,

@@ -12,7 +12,8 @@ use tepui_drm::sync_file::{self, SyncFile};
 use tepui_drm::uapi::Request;
 use tepui_drm::user::{ThisProcess, UserMemory};
 
-use crate::state::{State, Virtual, fail, hint, hinted, state, virtual_node};
+use crate::hints::hint;
+use crate::state::{State, Virtual, fail, hinted, state, virtual_node};
 use crate::{interpose, real};
 
 /// Handles an ioctl if its descriptor belongs to the virtual device: an open node, a dma-buf or a

@@ -9,6 +9,7 @@ use std::sync::{PoisonError, RwLock};
 use libc::{DIR, dirent};
 use rustix::io::Errno;
 
+use crate::real::{Compare, Filter};
 use crate::state::{Target, fail, target};
 use crate::tree::Entry;
 use crate::{interpose, real};
@@ -111,11 +112,6 @@ unsafe fn read_listing(dir: *mut DIR) -> *mut dirent {
         }
     }
 }
-
-/// `scandir`'s choice of entries.
-pub type Filter = Option<unsafe extern "C" fn(*const dirent) -> c_int>;
-/// `scandir`'s order of entries.
-pub type Compare = Option<unsafe extern "C" fn(*mut *const dirent, *mut *const dirent) -> c_int>;
 
 /// Scans a directory of the tree: libc's `scandir` calls its own `opendir`, not the interposed one.
 unsafe fn scan(

@@ -8,7 +8,8 @@ use libc::{FILE, mode_t, size_t, ssize_t};
 use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 
-use crate::state::{Target, fail, hint, state, target, virtual_node};
+use crate::hints::hint;
+use crate::state::{Target, fail, state, target, virtual_node};
 use crate::tree::Entry;
 use crate::{interpose, real};
 

@@ -30,6 +30,7 @@ mod config;
 mod descriptors;
 mod directories;
 mod files;
+mod hints;
 mod observer;
 mod passthrough;
 mod real;

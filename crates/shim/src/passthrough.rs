@@ -10,8 +10,8 @@ use tepui_drm::device::{Call, CallObserver};
 use tepui_drm::uapi::Request;
 use tepui_drm::user::{ThisProcess, UserMemory};
 
+use crate::hints::hint;
 use crate::real;
-use crate::state::hint;
 use crate::tree::DRM_MAJOR;
 
 /// The observed open files of the machine's nodes.

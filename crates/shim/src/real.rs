@@ -3,8 +3,12 @@
 use std::ffi::{CStr, c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::directories::{Compare, Filter};
 use libc::{DIR, FILE, dirent, mode_t, off_t, size_t, ssize_t, stat as Stat, statx as Statx};
+
+/// `scandir`'s choice of entries.
+pub type Filter = Option<unsafe extern "C" fn(*const dirent) -> c_int>;
+/// `scandir`'s order of entries.
+pub type Compare = Option<unsafe extern "C" fn(*mut *const dirent, *mut *const dirent) -> c_int>;
 
 /// Looks up the original of an interposed function. It exists: otherwise the program could not have
 /// called it.

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
 use rustix::io::Errno;
 use tepui_drm::device::{CallObserver, VirtualDevice, VirtualFile};
@@ -13,6 +13,7 @@ use tepui_drm::token::Registry;
 use tepui_gpus::device::{self, DeviceOptions};
 
 use crate::config::{Config, Gpu};
+use crate::hints;
 use crate::observer::CallLog;
 use crate::passthrough::PassThrough;
 use crate::tree::{Entry, Lookup, Tree};
@@ -46,13 +47,9 @@ static STATE: AtomicPtr<State> = AtomicPtr::new(std::ptr::null_mut());
 /// shares the parent's memory, the number differs, and the state must not be used.
 static OWNER: AtomicI32 = AtomicI32::new(0);
 
-/// Which descriptors may belong to the virtual device: a hint that lets calls on all others pass
-/// after one load.
-static HINTS: [AtomicU8; 1 << 16] = [const { AtomicU8::new(0) }; 1 << 16];
-
 thread_local! {
-    /// Whether this thread is making the state. What it calls on the way, be it in the standard library or in a crate,
-    /// may open files, and those calls come to this library first.
+    /// Whether this thread is making the state. What it calls on the way, be it in the standard
+    /// library or in a crate, may open files, and those calls come to this library first.
     static MAKING: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -91,17 +88,15 @@ extern "C" fn loaded() {
 extern "C" fn forked() {
     STATE.store(std::ptr::null_mut(), Ordering::Release);
     OWNER.store(own_pid(), Ordering::Release);
-    for hint in &HINTS {
-        hint.store(0, Ordering::Relaxed);
-    }
+    hints::clear();
 }
 
 fn own_pid() -> c_int {
     rustix::process::getpid().as_raw_nonzero().get()
 }
 
-/// The state of this process, or `None` if the library does nothing in it, or if this thread is making the state: calls
-/// from there are meant for libc.
+/// The state of this process, or `None` if the library does nothing in it, or if this thread is
+/// making the state: calls from there are meant for libc.
 pub fn state() -> Option<&'static State> {
     let owner = OWNER.load(Ordering::Acquire);
     if owner == 0 || owner != own_pid() {
@@ -132,18 +127,8 @@ pub fn state() -> Option<&'static State> {
 /// open the node with it.
 #[inline]
 pub fn hinted(fd: c_int) -> bool {
-    match usize::try_from(fd) {
-        Ok(index) if index < HINTS.len() => HINTS[index].load(Ordering::Relaxed) != 0,
-        Ok(_) => !STATE.load(Ordering::Relaxed).is_null(),
-        Err(_) => false,
-    }
-}
-
-/// Records whether a descriptor belongs to the virtual device.
-pub fn hint(fd: c_int, ours: bool) {
-    if let Some(hint) = usize::try_from(fd).ok().and_then(|index| HINTS.get(index)) {
-        hint.store(ours.into(), Ordering::Relaxed);
-    }
+    let hint = |fd| hints::of(fd).unwrap_or_else(|| !STATE.load(Ordering::Relaxed).is_null());
+    usize::try_from(fd).is_ok_and(hint)
 }
 
 /// The virtual node of this process, if it has one.
@@ -190,7 +175,7 @@ impl State {
         match self {
             State::Real(nodes) => nodes.duplicated(from, to),
             State::Virtual(state) => {
-                hint(to, hinted(from));
+                hints::hint(to, hinted(from));
                 // `to` may have been the last descriptor of another file.
                 state.files.sweep();
             }
@@ -228,7 +213,7 @@ impl Virtual {
         }
         // SAFETY: the number is only passed to `fstat`, which fails for a closed descriptor.
         let file = self.files.find::<OpenFile>(unsafe { BorrowedFd::borrow_raw(fd) });
-        hint(fd, file.is_some());
+        hints::hint(fd, file.is_some());
         Some(file?.0.clone())
     }
 }

@@ -1,5 +1,5 @@
-//! Reusable buffers: memory that is kept from one command to the next. What a frame needs is mostly
-//! what the frame before it needed, and the host clears every page that it gives anew.
+//! A pool of reusable buffers. A frame needs mostly the same memory as the one before it, and the
+//! host would clear every page that it allocates anew.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 pub struct BufferPool<T>(Mutex<Vec<T>>);
 
 /// Sets that are kept: as many as queues that run at the same time, mostly.
-const KEPT: usize = 2;
+const MAX_SETS: usize = 2;
 
 /// Buffers that can be used again.
 pub trait Buffers: Default {
@@ -31,7 +31,7 @@ impl<T: Buffers> BufferPool<T> {
     pub fn put(&self, mut buffers: T) {
         buffers.clear();
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() < KEPT && buffers.bytes() <= MOST_BYTES {
+        if kept.len() < MAX_SETS && buffers.bytes() <= MOST_BYTES {
             kept.push(buffers);
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What a unit wanted of an address.
+/// The kind of access to an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// A load.
@@ -51,7 +51,7 @@ pub enum FaultKind {
 pub struct Fault {
     /// GPU virtual address, in bytes.
     pub address: u64,
-    /// What was wanted.
+    /// The access.
     pub access: Access,
     /// Why it was refused.
     pub kind: FaultKind,

@@ -1,6 +1,7 @@
-//! What every GPU model shares: host memory behind buffer objects ([`memory`]), GPU address spaces
-//! with page tables and permissions ([`vm`]), the faults they raise ([`fault`]), threads that play
-//! shader cores ([`worker_pool`]), and buffers that are used again ([`buffer_pool`]).
+//! Components that all GPU models share: host memory of buffer objects ([`memory`]), GPU address
+//! spaces with page tables and permissions ([`vm`]) and their faults ([`fault`]), a pool of worker
+//! threads that act as shader cores ([`worker_pool`]), and a pool of reusable buffers
+//! ([`buffer_pool`]).
 //!
 //! A kernel front binds [`memory::Memory`] into a [`vm::AddressSpace`]; a model's units read and
 //! write through the address space only, as silicon does.

@@ -16,7 +16,7 @@ use crate::fault::{Access, Fault, FaultKind};
 use crate::memory::Memory;
 
 bitflags! {
-    /// What the GPU may do with a page.
+    /// The GPU's permissions for a page.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Protection: u64 {
         /// Loads and instruction fetches.

@@ -1,4 +1,4 @@
-//! Distributes work items over shader cores, each played by a thread of the host.
+//! Distributes work items over worker threads, each of which acts as one shader core.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -102,7 +102,7 @@ impl WorkerPool {
     }
 }
 
-/// What a job may still cost before it is taken for endless, in instructions.
+/// The remaining budget of a job, in instructions, after which it counts as endless.
 pub struct Budget {
     spent: AtomicU64,
     most: u64,

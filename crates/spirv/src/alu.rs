@@ -1,4 +1,4 @@
-//! Arithmetic, conversions, comparisons, composites.
+//! Translates arithmetic, conversions, comparisons and composites.
 
 use crate::error::Result;
 use crate::module::Inst;
@@ -66,7 +66,8 @@ fn compared(op: S) -> Option<(Op, bool, bool)> {
 }
 
 impl Cx<'_> {
-    /// Checks operands against the op table before emitting: wrong types become errors, not invalid IR.
+    /// Checks operands against the op table before emitting: wrong types become errors, not invalid
+    /// IR.
     pub fn checked(&mut self, op: Op, args: &[Value]) -> Result<Value> {
         use tepui_ir::Pat;
         let pats = op.info().operands;
@@ -436,7 +437,8 @@ impl Cx<'_> {
         }
         let rows = self.s.ty(cols[0]).comps();
         let mut sum: Option<Value> = None;
-        // From the last column on: where the last number is 1, the sum begins with the column itself.
+        // From the last column on: where the last number is 1, the sum begins with the column
+        // itself.
         for (&c, s) in cols.iter().zip(scalars).rev() {
             let s = self.splat(s, rows)?;
             let p = self.checked(Op::FMul, &[c, s])?;

@@ -1,21 +1,24 @@
-//! From SPIR-V's blocks and merge instructions to nested regions.
+//! Converts SPIR-V's blocks and merge instructions to nested regions.
 //!
-//! Every place that control may be sent to is a [`Scope`] on a stack: the merge block of a selection, the end of
-//! a called function, a loop's exit and its next iteration. Code is emitted so that falling off the end of a
-//! region reaches the innermost merge scope. A jump that crosses other scopes on its way sets the target's flag, leaves the
-//! innermost obstacle, and whatever follows the obstacle is guarded by the flag ([`Cx::after`]). So any shape that
-//! the specification allows becomes `if` and `loop` with exits of one level, and no block is translated twice.
+//! Every target of a branch is a [`Scope`] on a stack: the merge block of a selection, the end of a
+//! called function, a loop's exit and its next iteration. Code is emitted so that the end of a
+//! region falls through to the innermost merge scope. A branch that crosses other scopes sets a
+//! flag of its target and leaves the innermost scope; code after that scope is then guarded by the
+//! flag ([`Cx::after`]). Thereby any control flow that the specification allows becomes `if`s and
+//! `loop`s with exits of one level, and no block is translated twice.
 
-use crate::error::Result;
+use crate::error::{Kind, Result};
 use crate::module::{Block, Id, IdMap, IdSet, Inst, Merge};
 use crate::translate::{Cx, Frame, Val};
 use rspirv::spirv::Op as S;
 use tepui_ir::{Attrs, Op, Region, Type, Value, Var, stack};
 
-/// Deepest nesting of regions. SPIR-V allows 1,023 nested constructs, and a loop takes up to three regions.
+/// Deepest nesting of regions. SPIR-V allows 1,023 nested constructs, and a loop takes up to three
+/// regions.
 /// source: SPIR-V specification, 2.17 Universal Limits
 const MAX_DEPTH: usize = 4096;
-/// From this depth on, a merge block with one predecessor is no longer put into the arm that reaches it.
+/// From this depth on, a merge block with one predecessor is no longer placed into the branch that
+/// reaches it.
 const FLAT_DEPTH: usize = 60;
 /// Deepest nesting of calls.
 const MAX_CALLS: usize = 48;
@@ -50,8 +53,8 @@ pub(crate) struct Scope {
     start: (Region, usize),
 }
 
-/// What leaving a scope found.
-pub(crate) struct Left {
+/// The branches that leave a scope.
+pub(crate) struct ScopeExit {
     pending: Vec<usize>,
     reached: bool,
 }
@@ -69,16 +72,16 @@ impl Cx<'_> {
         });
     }
 
-    fn pop_scope(&mut self) -> Left {
+    fn pop_scope(&mut self) -> ScopeExit {
         let Some(s) = self.scopes.pop() else {
-            return Left { pending: Vec::new(), reached: false };
+            return ScopeExit { pending: Vec::new(), reached: false };
         };
         if let Some(flag) = s.flag {
             let f = self.konst(Type::B1, 0);
             let st = self.s.make_inst(Op::StoreVar, Attrs::Var(flag), &[f], &[]);
             self.s.regions[s.start.0].insts.insert(s.start.1, st);
         }
-        Left { pending: s.pending, reached: s.reached }
+        ScopeExit { pending: s.pending, reached: s.reached }
     }
 
     /// Sends control to scope `k`.
@@ -131,7 +134,11 @@ impl Cx<'_> {
     }
 
     /// What follows an obstacle: the jumps that crossed it go on, else `rest`.
-    fn after(&mut self, left: Left, rest: &mut dyn FnMut(&mut Self) -> Result<()>) -> Result<()> {
+    fn after(
+        &mut self,
+        left: ScopeExit,
+        rest: &mut dyn FnMut(&mut Self) -> Result<()>,
+    ) -> Result<()> {
         let Some((&k, more)) = left.pending.split_first() else {
             return if left.reached { rest(self) } else { Ok(()) };
         };
@@ -143,7 +150,7 @@ impl Cx<'_> {
         };
         let c = self.load_var(flag);
         let then = self.nested(|cx| cx.exit_to(k))?;
-        let left = Left { pending: more.to_vec(), reached: left.reached };
+        let left = ScopeExit { pending: more.to_vec(), reached: left.reached };
         let mut left = Some(left);
         let els = self.nested(|cx| match left.take() {
             Some(l) => cx.after(l, rest),
@@ -156,16 +163,17 @@ impl Cx<'_> {
     fn nested(&mut self, f: impl FnOnce(&mut Self) -> Result<()>) -> Result<Region> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return self.too_large(format!("control flow nests deeper than {MAX_DEPTH} regions"));
+            return self.at.err(Kind::Nesting { limit: MAX_DEPTH });
         }
         let r = stack::grow(|| self.in_region(f));
         self.depth -= 1;
         r
     }
 
-    /// Where translation goes on behind a construct: at block `to` in the same region when nothing but falling off its end
-    /// leads there. Jumps that crossed the construct are sent on first; then everything is translated already.
-    fn follow(&mut self, left: Left, to: Id) -> Result<Option<Id>> {
+    /// Where translation goes on behind a construct: at block `to` in the same region when nothing
+    /// but falling off its end leads there. Jumps that crossed the construct are sent on first;
+    /// then everything is translated already.
+    fn follow(&mut self, left: ScopeExit, to: Id) -> Result<Option<Id>> {
         if left.pending.is_empty() {
             return Ok(left.reached.then_some(to));
         }
@@ -175,8 +183,8 @@ impl Cx<'_> {
 
     // ---- functions ----
 
-    /// Inlines a call; the current region then stands where the call returns to.
-    /// The caller handles what `self.call_left` holds before it goes on.
+    /// Inlines a call; the current region is then the point of return.
+    /// The caller handles `self.call_left` before it continues.
     pub fn call(&mut self, func: Id, args: Vec<Val>) -> Result<Val> {
         let m = self.m;
         let Some(f) = m.functions.get(&func).filter(|f| f.entry != 0) else {
@@ -315,7 +323,7 @@ impl Cx<'_> {
         self.scopes.iter().rposition(|s| s.target == t)
     }
 
-    /// Goes to a block: a jump when it is a scope, else its code stands here.
+    /// Goes to a block: a jump if it is a scope, else its code is placed here.
     fn goto(&mut self, from: Id, to: Id) -> Result<()> {
         self.phi_edge(from, to)?;
         match self.scope_of(Target::Block(to)) {
@@ -348,7 +356,8 @@ impl Cx<'_> {
         self.push_scope(Target::Block(merge), ScopeKind::Break);
         let body = self.nested(|cx| {
             cx.push_scope(Target::Block(b), ScopeKind::Next);
-            // With one way into the continue construct its code stands at the end of that way.
+            // With one edge into the continue construct, its code is placed at the end of that
+            // path.
             if cont != b && cx.preds(cont) > 1 {
                 cx.push_scope(Target::Block(cont), ScopeKind::Merge);
                 cx.run_from(b, block, block.first)?;
@@ -374,7 +383,8 @@ impl Cx<'_> {
         }
     }
 
-    /// Translates a block from instruction `first` on. Returns the block that follows in the same region.
+    /// Translates a block from instruction `first` on. Returns the block that follows in the same
+    /// region.
     fn block_from(&mut self, b: Id, block: &Block, first: u32) -> Result<Option<Id>> {
         let m = self.m;
         for n in first..block.term {
@@ -434,13 +444,15 @@ impl Cx<'_> {
         }
     }
 
-    /// Whether the merge block of a selection needs a scope: it is reached from more than one place.
+    /// Whether the merge block of a selection needs a scope: it is reached from more than one
+    /// place.
     fn needs_scope(&self, merge: Id) -> bool {
         self.scope_of(Target::Block(merge)).is_none()
             && (self.preds(merge) > 1 || (self.preds(merge) == 1 && self.depth > FLAT_DEPTH))
     }
 
-    /// Whether a selection's target is reached from inside of its other side, too: both ways go on there, in front of the merge block.
+    /// Whether a selection's target is reached from inside of its other side, too: both ways go on
+    /// there, in front of the merge block.
     fn is_join(&self, to: Id) -> bool {
         let header =
             self.find_block(to).is_some_and(|b| matches!(b.merge, Some(Merge::Loop { .. })));
@@ -580,7 +592,8 @@ impl Cx<'_> {
         if groups.len() <= 12 {
             self.groups(&labels, &conds, &groups)?;
         } else {
-            // Side by side: the selector matches one of them only. Deep nesting is worse than the tests.
+            // Side by side: the selector matches one of them only. Deep nesting is worse than the
+            // tests.
             for g in &groups {
                 let c = self.group_cond(&conds, g)?;
                 let then = self.nested(|cx| cx.group(&labels, &conds, g, g.len() - 1))?;
@@ -698,7 +711,8 @@ fn successors(m: &crate::module::Module, b: &Block) -> Vec<Id> {
         S::Branch => ops.iter().copied().take(1).collect(),
         S::BranchConditional => ops.iter().copied().skip(1).take(2).collect(),
         S::Switch => {
-            // Labels stand after 1- or 2-word literals; the width follows from the number of words and the selector's type.
+            // Labels follow literals of 1 or 2 words; the width follows from the number of words
+            // and the selector's type.
             let wide = ops.first().and_then(|s| m.result_ty.get(s)).is_some_and(|t| {
                 m.globals
                     .iter()

@@ -1,4 +1,4 @@
-//! Decorations by what they decorate.
+//! Decorations, indexed by their targets.
 
 use crate::module::Id;
 use rspirv::spirv::Decoration;
@@ -10,7 +10,7 @@ pub(crate) struct Decor {
     pub arg: u32,
 }
 
-/// What is decorated: an id, or a member of a structure.
+/// The target of a decoration: an id, or a member of a structure.
 pub(crate) type Target = (Id, Option<u32>);
 
 /// All decorations of a module, in the order of their targets.

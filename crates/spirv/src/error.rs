@@ -1,15 +1,38 @@
-//! Errors with the word offset and the instruction's name.
+//! Errors, with the word offset and the name of the instruction.
 
 /// Why a module is not translated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Kind {
-    /// A feature that is outside what this front end takes: named, never guessed.
+    /// A version of SPIR-V that this front end does not read.
+    #[error("unsupported: SPIR-V version {major}.{minor}; 1.0 to 1.6 are")]
+    Version {
+        /// Major version.
+        major: u8,
+        /// Minor version.
+        minor: u8,
+    },
+    /// An execution mode that no GPU here has.
+    #[error("unsupported: execution mode {0}")]
+    ExecutionMode(&'static str),
+    /// Regions of control flow that nest deeper than passes and compilers take.
+    #[error("too large: control flow nests deeper than {limit} regions")]
+    Nesting {
+        /// The deepest nesting.
+        limit: usize,
+    },
+    /// A module whose length is not a whole number of words.
+    #[error("invalid: {bytes} bytes, which is not a multiple of four")]
+    Length {
+        /// Bytes of the module.
+        bytes: usize,
+    },
+    /// Another feature that is outside what this front end takes: named, never guessed.
     #[error("unsupported: {0}")]
     Unsupported(String),
-    /// The module breaks a rule of SPIR-V or of its Vulkan environment.
+    /// The module breaks another rule of SPIR-V or of its Vulkan environment.
     #[error("invalid: {0}")]
     Invalid(String),
-    /// A limit of this front end that keeps memory bounded by the input.
+    /// Another limit of this front end that keeps memory bounded by the input.
     #[error("too large: {0}")]
     TooLarge(String),
 }

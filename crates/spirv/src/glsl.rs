@@ -1,4 +1,4 @@
-//! The GLSL.std.450 extended instructions, and debug information sets.
+//! Translates the GLSL.std.450 extended instruction set; skips debug information sets.
 
 use crate::error::Result;
 use crate::module::Inst;

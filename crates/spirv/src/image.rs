@@ -1,4 +1,4 @@
-//! Images, textures and samplers.
+//! Translates images, textures and samplers.
 
 use crate::error::Result;
 use crate::module::Inst;
@@ -50,7 +50,7 @@ impl Optional {
     }
 }
 
-/// The instruction that one with a residency code has beside it.
+/// The counterpart without residency code.
 fn without_residency(op: S) -> Option<S> {
     Some(match op {
         S::ImageSparseSampleImplicitLod => S::ImageSampleImplicitLod,
@@ -188,7 +188,8 @@ impl Cx<'_> {
         }
     }
 
-    /// Emits a read of a texel of type `t`. Its result is the texel, or a structure of the residency code and the texel.
+    /// Emits a read of a texel of type `t`. Its result is the texel, or a structure of the
+    /// residency code and the texel.
     fn texel(&mut self, i: Inst, op: Op, mut image: Image, args: &[Value], t: Type) -> Result<Val> {
         if without_residency(i.op).is_none() {
             let v = self.with_attrs(op, Attrs::Image(image), args, t);
@@ -240,7 +241,7 @@ impl Cx<'_> {
         Ok(true)
     }
 
-    /// What an instruction gives that reads no texels; `None` when it is of another family.
+    /// Translates queries, which read no texels; `None` for other instructions.
     fn other_image_inst(&mut self, i: Inst) -> Result<Option<Val>> {
         let v = match i.op {
             S::SampledImage => {
@@ -317,7 +318,8 @@ impl Cx<'_> {
                     return self.invalid("operand 0 is not a tile image");
                 };
                 if self.m.ops(&i).len() > 1 {
-                    // A program that names its own sample runs for each, and finds that sample in the tile.
+                    // A program that names its own sample runs for each, and finds that sample in
+                    // the tile.
                     let sample = self.arg_ssa(1)?;
                     let own = Attrs::Builtin(tepui_ir::Builtin::SampleId);
                     let is_own = |d| self.s.insts[d].attrs == own;

@@ -1,6 +1,6 @@
-//! Inputs, outputs, built-ins and execution modes.
+//! Translates inputs, outputs, built-ins and execution modes.
 
-use crate::error::Result;
+use crate::error::{Kind, Result};
 use crate::module::{Id, Inst};
 use crate::pointer::{Place, Ptr, Tree};
 use crate::translate::{Cx, Val};
@@ -114,7 +114,9 @@ impl Cx<'_> {
                 }
                 M::RoundingModeRTE => self.float_mode(2, |f| f.rte = true)?,
                 // No GPU here has it for whole shaders; single conversions are another matter.
-                M::RoundingModeRTZ => return self.unsupported("arithmetic that rounds to zero"),
+                M::RoundingModeRTZ => {
+                    return self.at.err(Kind::ExecutionMode("RoundingModeRTZ"));
+                }
                 M::OriginUpperLeft
                 | M::DepthReplacing
                 | M::PixelInterlockOrderedEXT
@@ -127,7 +129,7 @@ impl Cx<'_> {
                 | M::StencilRefUnchangedBackAMD
                 | M::RequireFullQuadsKHR
                 | M::QuadDerivativesKHR
-                // What is captured stands in the outputs' decorations.
+                // The decorations of the outputs say what is captured.
                 | M::Xfb
                 | M::PostDepthCoverage => {}
                 M::MaximallyReconvergesKHR => self.s.info.maximal_reconvergence = true,
@@ -492,7 +494,8 @@ impl Cx<'_> {
         }
     }
 
-    /// `SubgroupEqMask` and its relatives, from the lane's number: sub-groups have at most 32 lanes.
+    /// `SubgroupEqMask` and its relatives, from the lane's number: sub-groups have at most 32
+    /// lanes.
     fn lane_mask(&mut self, which: B) -> Result<Value> {
         let lane = self.builtin(Builtin::SubgroupInvocationId, Type::B32);
         let (one, zero, all) = (self.u32(1), self.u32(0), self.u32(u32::MAX));
@@ -539,7 +542,7 @@ impl Cx<'_> {
         Ok(())
     }
 
-    /// What transform feedback captures of the outputs.
+    /// The outputs that transform feedback captures.
     fn captures(&mut self) -> Result<()> {
         let outputs: Vec<(Id, Id)> = self.outputs.iter().map(|o| (o.id, o.ptr.ty)).collect();
         for (id, ty) in outputs {

@@ -1,20 +1,25 @@
-//! SPIR-V to the IR.
+//! The SPIR-V front end: translates modules to the IR.
 //!
-//! [`translate`] takes the words of a module (SPIR-V 1.0 to 1.6, Vulkan 1.3's compute, vertex and fragment stages) and
-//! gives one [`Shader`] for one entry point: specialised, every call inlined, control flow structured.
-//! What the IR cannot say is refused with an [`Error`] that names the instruction and its word offset.
+//! [`translate`] takes the words of a module (SPIR-V 1.0 to 1.6, Vulkan 1.3's compute, vertex and
+//! fragment stages) and returns a [`Shader`] for one entry point: specialised, with all calls
+//! inlined and control flow structured. What the IR cannot express is refused with an [`Error`]
+//! that names the instruction and its word offset.
 //!
-//! How a module travels:
+//! The stages of translation:
 //!
-//! 1. `module`: the words are cut into instructions (shapes from `rspirv`'s grammar tables) and sections.
+//! 1. `module`: the words are parsed into instructions (using `rspirv`'s grammar tables) and
+//!    sections.
 //! 2. `ty`, `num`: types with their memory layout, constants and specialisation constants.
-//! 3. `control`: functions are inlined and blocks become nested regions; this is the file to read for control flow.
-//! 4. `pointer`, `memory`, `io`: pointers are followed at translation time; function and private variables become
-//!    IR variables (one per scalar or vector leaf), the rest becomes memory with byte offsets, descriptors, inputs.
-//! 5. `alu`, `glsl`, `image`, `subgroup`: one function per family of instructions. Emission folds constants.
+//! 3. `control`: functions are inlined and blocks become nested regions; this is the file to read
+//!    for control flow.
+//! 4. `pointer`, `memory`, `io`: pointers are resolved at translation time; function and private
+//!    variables become IR variables (one per scalar or vector leaf), the rest becomes memory with
+//!    byte offsets, descriptors, inputs.
+//! 5. `alu`, `glsl`, `image`, `subgroup`: one function per family of instructions. Emission folds
+//!    constants.
 //!
-//! Values that SPIR-V lets be used where the IR's regions do not (after the loop that defines them, say) go through a variable;
-//! the passes promote all variables back to SSA values.
+//! A value that is used where the IR's regions do not allow it (for example after the loop that
+//! defines it) is passed through a variable; the passes promote all variables back to SSA values.
 
 mod alu;
 mod control;
@@ -36,7 +41,7 @@ use std::collections::HashMap;
 
 use tepui_ir::{Shader, Stage};
 
-/// What to translate, and with which specialisation.
+/// Options of a translation: entry point and specialisation.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Name of the entry point; the first of the stage when `None`.
@@ -50,7 +55,8 @@ pub struct Options {
 /// Translates one entry point.
 ///
 /// # Errors
-/// When the module is not valid, or needs something that is not supported: with the instruction and its word offset.
+/// When the module is not valid, or needs something that is not supported: with the instruction and
+/// its word offset.
 ///
 /// ```
 /// let wgsl = "@compute @workgroup_size(8) fn main() {}";
@@ -72,7 +78,7 @@ pub fn translate(words: &[u32], options: &Options) -> Result<Shader> {
 /// Like [`translate`]; a length that is not a multiple of four is an error in the header.
 pub fn translate_bytes(bytes: &[u8], options: &Options) -> Result<Shader> {
     if !bytes.len().is_multiple_of(4) {
-        let kind = Kind::Invalid("the length is not a multiple of four bytes".to_owned());
+        let kind = Kind::Length { bytes: bytes.len() };
         return Err(Error { word: bytes.len() / 4, inst: "header".to_owned(), kind });
     }
     let mut words: Vec<u32> =

@@ -1,4 +1,5 @@
-//! Instructions that work on memory: variables, loads, stores, copies, access chains, atomics, barriers.
+//! Translates memory instructions: variables, loads, stores, copies, access chains, atomics,
+//! barriers.
 
 use crate::error::Result;
 use crate::module::{Id, IdSet, Inst};
@@ -81,7 +82,7 @@ impl Cx<'_> {
         Ok(())
     }
 
-    /// Where a tile image lies: the fragment output of the same location.
+    /// The position of a tile image: the fragment output of the same location.
     fn tile_image(&mut self, i: &Inst, ty: Id) -> Result<IoSlot> {
         let mut base = ty;
         while let Ty::Array { elem, .. } = self.ty(base)? {
@@ -196,7 +197,8 @@ impl Cx<'_> {
         if self.shared.is_empty() {
             return Ok(());
         }
-        // Zero-initialised workgroup variables: the invocations clear all of the memory word by word together.
+        // Zero-initialised workgroup variables: the invocations clear all of the memory word by
+        // word together.
         let size = self.s.info.shared_bytes.next_multiple_of(4);
         self.s.info.shared_bytes = size;
         let [x, y, z] = self.s.info.workgroup_size;

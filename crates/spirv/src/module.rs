@@ -1,4 +1,4 @@
-//! The module as sections: instructions over the words, decorations, names, functions and their blocks.
+//! Parses a module into instructions, decorations, names, functions and their blocks.
 
 use crate::decor::{Decor, Decors, Target};
 use crate::error::{Error, Kind, Result};
@@ -11,8 +11,8 @@ use std::sync::LazyLock;
 /// A result id.
 pub(crate) type Id = u32;
 
-/// Hashes a 32-bit id by multiplication: ids are small and dense, and come from no attacker that gains by collisions
-/// (the bound on work is the number of instructions).
+/// Hashes a 32-bit id by multiplication: ids are small and dense, and come from no attacker that
+/// gains by collisions (the bound on work is the number of instructions).
 #[derive(Default, Clone, Copy)]
 pub(crate) struct IdHasher(u64);
 
@@ -41,7 +41,7 @@ impl Hasher for IdHasher {
 pub(crate) type IdMap<V> = HashMap<Id, V, BuildHasherDefault<IdHasher>>;
 /// A set of ids.
 pub(crate) type IdSet = HashSet<Id, BuildHasherDefault<IdHasher>>;
-/// A map keyed by something made of ids.
+/// A map keyed by ids or tuples of ids.
 pub(crate) type SmallMap<K, V> = HashMap<K, V, BuildHasherDefault<IdHasher>>;
 
 /// An instruction over the module's words.
@@ -88,7 +88,8 @@ pub(crate) enum Merge {
 /// A basic block.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
-    /// Instructions between label and terminator (merge included), as indices into [`Module::insts`].
+    /// Instructions between label and terminator (merge included), as indices into
+    /// [`Module::insts`].
     pub first: u32,
     pub term: u32,
     pub merge: Option<Merge>,
@@ -111,8 +112,8 @@ pub(crate) struct Module<'a> {
     pub insts: Vec<Inst>,
     pub ext_sets: IdMap<String>,
     pub decor: Decors,
-    /// `OpName` and `OpMemberName` of what has one that is not empty, as indices into [`Module::insts`], in the order of
-    /// what they name.
+    /// `OpName` and `OpMemberName` of what has one that is not empty, as indices into
+    /// [`Module::insts`], in the order of what they name.
     names: Vec<(Target, u32)>,
     pub strings: IdMap<String>,
     pub entry_points: Vec<Inst>,
@@ -183,8 +184,8 @@ impl<'a> Module<'a> {
         }
         let version = ((words[1] >> 16) & 0xff, (words[1] >> 8) & 0xff);
         if version.0 != 1 || version.1 > 6 {
-            let what = format!("SPIR-V version {}.{}; 1.0 to 1.6 are", version.0, version.1);
-            return Err(header_error(1, Kind::Unsupported(what)));
+            let (major, minor) = (version.0 as u8, version.1 as u8);
+            return Err(header_error(1, Kind::Version { major, minor }));
         }
         let mut m = Module {
             words,
@@ -262,7 +263,7 @@ impl<'a> Module<'a> {
     /// Source text by file name: see [`crate::sources`].
     pub fn sources(&self) -> HashMap<String, String> {
         let mut texts: HashMap<String, String> = HashMap::new();
-        // The text of a long source goes on in instructions of its own.
+        // The text of a long source continues in instructions of its own.
         let mut last = None;
         for i in &self.insts {
             let (file, text) = match i.op {
@@ -347,7 +348,7 @@ impl<'a> Module<'a> {
                             return inst.invalid(format!("block %{l} is defined twice"));
                         }
                     }
-                    // What has no meaning may stand behind a terminator.
+                    // Instructions without meaning may follow a terminator.
                     Op::ExtInst
                         if ops
                             .first()

@@ -1,4 +1,4 @@
-//! Constants of the module: literals, composites and specialisation constants.
+//! Constants: literals, composites and specialisation constants.
 
 use crate::error::Result;
 use crate::module::{Id, Inst};
@@ -65,7 +65,7 @@ impl Cx<'_> {
                 let Some(op) = Op::from_u32(self.m.op(i, 0)?) else {
                     return self.unsupported(format!("OpSpecConstantOp of opcode {}", ops[0]));
                 };
-                // Emission folds it; what does not fold stands at the head of the shader.
+                // Emission folds it; what does not fold is placed at the start of the shader.
                 self.alu_inst(*i, op, 1)?
             }
             _ => return self.unsupported(format!("constant {}", i.name())),

@@ -1,4 +1,5 @@
-//! Pointers. They are followed while translating: what a chain of accesses names is known, but for dynamic indices.
+//! Pointers, which are resolved during translation: the object of an access chain is known, except
+//! for dynamic indices.
 
 mod access;
 
@@ -30,7 +31,7 @@ pub(crate) enum Space {
     Global,
 }
 
-/// What a pointer points at.
+/// The object of a pointer.
 #[derive(Clone, Debug)]
 pub(crate) enum Place {
     /// Part of a variable: indices so far (one for each array passed), and a vector component.
@@ -44,7 +45,8 @@ pub(crate) enum Place {
         konst: u32,
         /// Known alignment of `base + offset` in bytes.
         align: u32,
-        /// Bytes between components: this is a column of a row-major matrix, or the matrix (see `row_major`).
+        /// Bytes between components: this is a column of a row-major matrix, or the matrix (see
+        /// `row_major`).
         stride: Option<u32>,
         row_major: bool,
     },
@@ -140,7 +142,8 @@ impl Cx<'_> {
                 let leaf = |var| Rc::new(Tree::Leaf { var, dims: dims.clone() });
                 Ok(Rc::new(Tree::Struct(vec![leaf(handle), leaf(offset)])))
             }
-            // Nothing is in it: some compilers declare one for what a function without a result returns.
+            // Nothing is in it: some compilers declare one for what a function without a result
+            // returns.
             Ty::Void => Ok(Rc::new(Tree::Struct(Vec::new()))),
             t => self.unsupported(format!("a variable of type {t:?}")),
         }
@@ -377,7 +380,8 @@ impl Cx<'_> {
         })
     }
 
-    /// Number of descriptors that a resource type takes (0 and 1 both count one for the inner of a run-time array).
+    /// Number of descriptors that a resource type takes (0 and 1 both count one for the inner of a
+    /// run-time array).
     pub fn descriptor_count(&self, ty: Id) -> u32 {
         match self.types.get(ty) {
             Some(Ty::Array { elem, len }) => len.saturating_mul(self.descriptor_count(*elem)),

@@ -1,4 +1,4 @@
-//! Sub-groups, demotion, clocks and interlocks.
+//! Translates subgroup operations, demotion, clocks and interlocks.
 
 use crate::error::Result;
 use crate::module::Inst;

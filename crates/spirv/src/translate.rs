@@ -1,4 +1,5 @@
-//! The translation's state: values by id, emission into regions, constants, and the walk over the module.
+//! The state of a translation: values by id, emission into regions, constants, and the walk over
+//! the module.
 
 mod emit;
 
@@ -17,7 +18,7 @@ use tepui_ir::{
 /// Most instructions of a translated shader: inlining may multiply what the module holds.
 const MAX_INSTS: usize = 2_000_000;
 
-/// What a SPIR-V id stands for.
+/// The meaning of a SPIR-V id.
 #[derive(Clone, Debug)]
 pub(crate) enum Val {
     Void,
@@ -64,8 +65,8 @@ pub(crate) struct Cx<'a> {
     pub globals: IdMap<Val>,
     pub frames: Vec<Frame>,
     pub scopes: Vec<Scope>,
-    /// What the call that was inlined last leaves to its caller.
-    pub call_left: Option<crate::control::Left>,
+    /// The branches of the call inlined last that its caller must handle.
+    pub call_left: Option<crate::control::ScopeExit>,
     /// Nesting of regions.
     pub depth: usize,
     /// The instruction that is being translated, for errors.
@@ -82,10 +83,11 @@ pub(crate) struct Cx<'a> {
     /// Region in which a value was defined.
     home: SecondaryMap<Value, Region>,
     open: SecondaryMap<Region, bool>,
-    /// Values used outside their region, through a variable that is stored right after the definition.
+    /// Values used outside their region, through a variable that is stored right after the
+    /// definition.
     demoted: SmallMap<Value32, Var>,
     pub flags: InstFlags,
-    /// What execution modes ask of float instructions of 16, 32 and 64 bits.
+    /// The float controls of execution modes, for 16, 32 and 64 bits.
     pub default_flags: [InstFlags; 3],
     /// The current instruction has an `FPFastMathMode` of its own.
     fast_math: bool,
@@ -250,7 +252,7 @@ impl Cx<'_> {
 
     // ---- values by id ----
 
-    /// What an id stands for.
+    /// The value of an id.
     pub fn val(&self, id: Id) -> Result<Val> {
         if let Some(v) =
             self.frames.last().and_then(|f| f.vals.get(&id)).or_else(|| self.globals.get(&id))
@@ -260,7 +262,7 @@ impl Cx<'_> {
         self.invalid(format!("%{id} has no value here"))
     }
 
-    /// The scalar or vector that an id stands for.
+    /// The scalar or vector of an id.
     pub fn ssa(&self, id: Id) -> Result<Value> {
         match self.val(id)? {
             Val::Ssa(v) => Ok(v),
@@ -320,7 +322,8 @@ impl Cx<'_> {
         }
     }
 
-    /// Binds the result of the current instruction, checking that an SSA result has the declared type.
+    /// Binds the result of the current instruction, checking that an SSA result has the declared
+    /// type.
     pub fn bind(&mut self, val: Val) -> Result<()> {
         let i = self.at;
         if let Val::Ssa(v) = &val {
@@ -571,8 +574,9 @@ pub(crate) fn float_size(bits: u8) -> Option<usize> {
     [16, 32, 64].iter().position(|&b| b == bits)
 }
 
-/// What an `FPFastMathMode` mask leaves to be kept: without leave to ignore NaNs, infinities and the sign of zero they are
-/// preserved; without leave to contract and reassociate the instruction stays as it is.
+/// What an `FPFastMathMode` mask leaves to be kept: without leave to ignore NaNs, infinities and
+/// the sign of zero they are preserved; without leave to contract and reassociate the instruction
+/// stays as it is.
 pub(crate) fn fast_math_flags(mask: u32) -> InstFlags {
     const NOT_NAN_INF_NSZ: u32 = 0b111;
     const FAST: u32 = 1 << 4; // the old bit that means everything

@@ -1,4 +1,4 @@
-//! SPIR-V types and the layout of memory.
+//! SPIR-V types and their memory layout.
 
 use crate::error::Result;
 use crate::module::{Id, IdMap, Inst, Module};
@@ -69,7 +69,8 @@ pub(crate) enum Ty {
     SampledImage {
         image: Id,
     },
-    /// What rays are traced through. It can only be declared: ray queries are refused by their own type.
+    /// An acceleration structure. It can only be declared: ray queries are refused by their own
+    /// type.
     AccelerationStructure,
     Function,
 }
@@ -100,7 +101,7 @@ impl Types {
         }
     }
 
-    /// What the components of a scalar, vector or matrix are.
+    /// The component type of a scalar, vector or matrix.
     pub fn num_kind(&self, id: Id) -> NumKind {
         match self.get(id) {
             Some(Ty::Float { .. }) => NumKind::Float,
@@ -198,7 +199,8 @@ impl Cx<'_> {
                 leaves = 0;
                 for n in 0..m.ops(i).len() {
                     let id = op(n)?;
-                    // A member may be a pointer that is only forward-declared; anything else must exist.
+                    // A member may be a pointer that is only forward-declared; anything else must
+                    // exist.
                     let (d, l) = match self.types.map.get(&id) {
                         Some((_, d, l, _)) => (d + 1, *l),
                         None if self.forward.contains(&id) => (1, 1),
@@ -299,8 +301,8 @@ impl Cx<'_> {
     }
 }
 
-/// Size and alignment in bytes of a value in memory. Explicit decorations win; without them (workgroup memory) the
-/// layout is the natural one, every component aligned to its own size.
+/// Size and alignment in bytes of a value in memory. Explicit decorations win; without them
+/// (workgroup memory) the layout is the natural one, every component aligned to its own size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Layout {
     pub size: u32,

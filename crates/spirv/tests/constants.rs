@@ -1,4 +1,5 @@
-//! `OpSpecConstantOp` with every opcode that shaders may use in it, and control flow that compilers do not write.
+//! `OpSpecConstantOp` with every opcode that shaders may use in it, and control flow that compilers
+//! do not write.
 
 use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, Instruction, Operand};

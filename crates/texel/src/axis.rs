@@ -1,11 +1,11 @@
-//! One coordinate of all lanes: from where it points to the texels to read.
+//! Texture addressing along one axis, for all lanes: from a coordinate to the texels to read.
 
 use crate::{Floats, Ints, Row, TextureUnit, Wrap};
 
 /// How a coordinate becomes texels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AxisRule {
-    /// LevelLayout of the level along this axis.
+    /// Texels of the level along this axis.
     pub size: u32,
     /// What happens outside.
     pub wrap: Wrap,

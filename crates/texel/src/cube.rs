@@ -1,4 +1,5 @@
-//! Cubes: from a direction to a face and a place on it, and across the faces' edges.
+//! Cube maps: from a direction to a face and coordinates on it, and filtering across the edges of
+//! faces.
 
 use crate::lod::Gradient;
 use crate::{Floats, Ints, Row};
@@ -108,7 +109,7 @@ pub struct FaceTexel {
 }
 
 /// The texel next to a face's edge, on the face on the other side. `None` at corners, where three
-/// faces meet and there is no fourth texel. LevelLayout are at most one step outside.
+/// faces meet and there is no fourth texel. Texels are at most one step outside.
 pub fn across(at: FaceTexel, size: i32) -> Option<FaceTexel> {
     let outside = |v: i32| v < 0 || v >= size;
     match (outside(at.x), outside(at.y)) {

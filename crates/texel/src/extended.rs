@@ -1,5 +1,5 @@
-//! Extended range (XR): fixed point of 10 bits for -0.753 to 1.251, which is 0 to 1 of 8 bits with
-//! room on both sides.
+//! Extended range (XR) formats: fixed point of 10 bits for -0.753 to 1.251, in which the 8-bit
+//! range 0 to 1 has headroom on both sides.
 //!
 //! source: Apple's documentation of `MTLPixelFormat.bgr10_xr`, `bgra10_xr` and their sRGB kin,
 //! which gives bits, formula and ranges.

@@ -1,5 +1,5 @@
-//! Halves, without branches, so that loops over lanes become vector code and no floating-point mode
-//! of the host flushes a subnormal.
+//! Conversion of 16-bit floats without branches, so that loops over lanes are vectorised and the
+//! host's floating-point mode flushes no subnormals.
 
 /// Widens a half. Exact.
 #[inline(always)]

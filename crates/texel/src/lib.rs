@@ -1,8 +1,8 @@
-//! LevelLayout for all lanes of a SIMD-group: coordinates, levels of detail, unpacking, filtering,
-//! packing.
+//! Texture filtering for all lanes of a SIMD-group: addressing, levels of detail, unpacking, filter
+//! kernels, packing.
 //!
-//! A GPU's texture unit works on a row of lanes at once, and so do these functions: a [`Row`] has a
-//! word for each of `N` lanes (at most 32), and loops over lanes become vector code.
+//! A GPU's texture unit processes a row of lanes at once, and so do these functions: a [`Row`] has
+//! a word for each of `N` lanes (at most 32), and loops over lanes are vectorised.
 //!
 //! ```text
 //!  coordinates ──cube──▶ faces ──axis──▶ texel numbers, weights, border
@@ -11,9 +11,10 @@
 //!  channels ──kernels──▶ weighted sums ──▶ rows of results;  channels ──pack──▶ bits
 //! ```
 //!
-//! What GPUs do differently is a parameter: the number of lanes, and the fixed-point precisions and
-//! the arrangement of texels of a [`TextureUnit`]. Descriptors, instructions and memory are the
-//! model's. [`Kernels`] holds the loops, compiled for any host and for hosts with wider vectors.
+//! Differences between GPUs are parameters: the number of lanes, and the fixed-point precisions and
+//! the arrangement of texels of a [`TextureUnit`]. Descriptors, instructions and memory accesses
+//! belong to the model. [`Kernels`] holds the loops, compiled for any host and for hosts with wider
+//! vectors.
 //!
 //! Start reading in `axis.rs`, then `lod.rs`, `unpack.rs` and `kernels/blend.rs`.
 
@@ -36,7 +37,7 @@ mod state;
 pub mod unpack;
 
 pub use extended::Extended;
-pub use kernels::{Apart, Kernels, Line, Pick, Placed, Quad, Result, Tap, Vectors};
+pub use kernels::{Kernels, Line, Pick, Placed, Quad, Result, Scattered, Tap, Vectors};
 pub use pack::Packer;
 pub use state::{CompareFunc, Filter, MipFilter, Wrap};
 pub use unpack::Unpacker;
@@ -100,10 +101,10 @@ pub trait LevelLayout {
 /// A format whose texels cannot be read or written here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
-    /// LevelLayout are not unpacked.
+    /// Texels are not unpacked.
     #[error("texels of {0} are not decoded")]
     Undecoded(Format),
-    /// LevelLayout are not packed: blocks, and formats of several planes.
+    /// Texels are not packed: blocks, and formats of several planes.
     #[error("{0} is not a format of single texels")]
     NotWritable(Format),
 }

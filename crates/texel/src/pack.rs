@@ -1,4 +1,4 @@
-//! Channels, a lane each, to the bits of texels.
+//! Packs channels, one texel per lane, into the bits of texels.
 
 use tepui_format::Format;
 use tepui_format::info::{Channels, Component, Encoding, Numeric};

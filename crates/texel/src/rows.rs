@@ -1,5 +1,5 @@
-//! A rectangle of texels to a level of an image in host memory, where texels lie in rows or in
-//! squares of four by four.
+//! Copies rectangles of texels to a level of an image in host memory, whose texels are in rows or
+//! in 4x4 squares.
 
 use crate::LevelLayout;
 

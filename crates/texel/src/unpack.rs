@@ -19,7 +19,7 @@ use crate::{Floats, FormatError, Row};
 pub struct Unpacker {
     /// The format.
     pub format: Format,
-    /// What the bits are.
+    /// The numeric type.
     pub kind: Kind,
     /// Channels that exist.
     pub count: u32,

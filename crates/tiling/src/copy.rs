@@ -1,5 +1,5 @@
-//! [`tile`] and [`detile`]: checks the arguments, splits the rectangle among threads and each share
-//! into bricks and edges.
+//! [`tile`] and [`detile`]: check the arguments, divide the rectangle among threads, and split each
+//! share into bricks and edges.
 
 use crate::plane::{Order, Plane, Rect};
 use crate::scalar;

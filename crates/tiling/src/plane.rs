@@ -1,4 +1,4 @@
-//! Tiled planes (one mip level of one layer) and where their elements lie.
+//! Tiled planes (one mip level of one layer) and the addresses of their elements.
 
 /// The order of the elements within a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,4 +1,4 @@
-//! Copies element by element: for the edges of rectangles, element sizes without a brick kernel,
+//! Element-by-element copies: for the edges of rectangles, element sizes without a brick kernel,
 //! and processors without AVX2.
 
 use crate::plane::{Order, Plane, Rect, spread};

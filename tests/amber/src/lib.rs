@@ -33,7 +33,7 @@ pub enum Error {
     Invalid {
         /// The line, from 1.
         line: usize,
-        /// What is wrong.
+        /// The problem.
         what: String,
     },
     /// The script needs a feature that the parser or the engine does not support.

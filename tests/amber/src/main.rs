@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 use rayon::prelude::*;
-use tepui_agx_bare::pair::Making;
+use tepui_agx_bare::pair::Linking;
 use tepui_amber::{Engine, Error, Interpreter, Model, Report, Runner, assemble, parse_in, scripts};
 
 /// Runs Amber scripts without a driver.
@@ -46,8 +46,8 @@ fn one(file: &Path, args: &Args) -> Result<(), Error> {
     let text = text.map_err(|e| Error::Invalid { line: 0, what: e.to_string() })?;
     let script = parse_in(&text, file.parent())?;
     let mut engine: Box<dyn Engine> = match args.on {
-        On::Model => Box::new(Model { making: Making::Monolithic }),
-        On::Linked => Box::new(Model { making: Making::Parts }),
+        On::Model => Box::new(Model { making: Linking::Monolithic }),
+        On::Linked => Box::new(Model { making: Linking::Separate }),
         On::Interpreter => Box::new(Interpreter),
     };
     Runner::new(&script, &args.cache)?.run(engine.as_mut())

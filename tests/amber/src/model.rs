@@ -2,7 +2,7 @@
 
 use tepui_agx_bare::bind::Bound;
 use tepui_agx_bare::draw::{Draw, VertexBuffer};
-use tepui_agx_bare::pair::{Making, Pair};
+use tepui_agx_bare::pair::{Linking, Pair};
 use tepui_agx_bare::{Machine, shader};
 use tepui_agx_compiler::abi::Prolog;
 use tepui_agx_compiler::abi::attribute::Attribute;
@@ -25,7 +25,7 @@ const BUDGET: u64 = 1 << 26;
 /// Runs each job on a new machine.
 pub struct Model {
     /// How the programs of a draw are compiled.
-    pub making: Making,
+    pub making: Linking,
 }
 
 fn machine() -> Result<Machine, Refusal> {
@@ -51,9 +51,12 @@ fn compiler_error(e: Compiler) -> Refusal {
 fn machine_error(e: tepui_agx_bare::Error) -> Refusal {
     use tepui_agx_bare::Error;
     match e {
-        Error::Texels(_) | Error::Format(_) | Error::Layout(_) | Error::Stages(_) => {
-            Refusal::Refused(e.to_string())
-        }
+        Error::Texels(_)
+        | Error::Format(_)
+        | Error::Layout(_)
+        | Error::MissingStage
+        | Error::SamplerHeaps
+        | Error::Link(_) => Refusal::Refused(e.to_string()),
         e => failed(e),
     }
 }
@@ -237,7 +240,7 @@ fn merge_resources(vertex: &Shader, fragment: &Shader) -> Shader {
     all
 }
 
-fn draw(job: &Job, v: &Vertices, buffers: &mut [Content], making: Making) -> Result<(), Refusal> {
+fn draw(job: &Job, v: &Vertices, buffers: &mut [Content], making: Linking) -> Result<(), Refusal> {
     let shaders = job.stages.iter().map(translate).collect::<Result<Vec<_>, _>>()?;
     let find = |stage| shaders.iter().find(|s| s.info.stage == stage);
     let (Some(vertex), Some(fragment)) =

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use tepui_agx_bare::pair::Making;
+use tepui_agx_bare::pair::Linking;
 use tepui_amber::{Engine, Error, Interpreter, Model, Runner, parse};
 
 const SQUARES: &str = include_str!("scripts/squares.amber");
@@ -18,7 +18,7 @@ fn run(text: &str, engine: &mut dyn Engine) -> Result<(), Error> {
 
 fn engines() -> [Box<dyn Engine>; 3] {
     let model = |making| Box::new(Model { making });
-    [model(Making::Monolithic), model(Making::Parts), Box::new(Interpreter)]
+    [model(Linking::Monolithic), model(Linking::Separate), Box::new(Interpreter)]
 }
 
 #[test]

@@ -1,11 +1,11 @@
-//! Where the modules are.
+//! Finds the modules of the corpus.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The modules of the corpus of `tools/corpus`, sorted; those of one package when `package` names it, of all when it is empty.
-/// Brings the corpus first when it is not there.
+/// The modules of the corpus of `tools/corpus`, sorted; those of one package when `package` names
+/// it, of all when it is empty. Brings the corpus first when it is not there.
 ///
 /// # Panics
 /// When it cannot be had: without it there is nothing to test.

@@ -1,4 +1,4 @@
-//! Memory for shaders that nobody here wrote.
+//! Random memory and inputs for shaders of the corpus.
 
 use tepui_agx_bare::bind::quantise;
 use tepui_agx_bare::image::format_of;
@@ -34,10 +34,11 @@ impl Words {
     }
 }
 
-/// Buffers, images, samplers and push constants for everything that a shader declares. Of a run-time array of
-/// descriptors there are eight.
+/// Buffers, images, samplers and push constants for everything that a shader declares. Of a
+/// run-time array of descriptors there are eight.
 ///
-/// Samplers repeat and take the nearest texel: what comes of other filters is known to a few bits only.
+/// Samplers repeat and take the nearest texel: what comes of other filters is known to a few bits
+/// only.
 #[must_use]
 pub fn memory(s: &Shader, seed: u64, words: Words) -> Memory {
     let mut rng = Rng::new(seed);

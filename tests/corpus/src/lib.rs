@@ -1,7 +1,8 @@
-//! What becomes of a SPIR-V module: translated, validated, optimised, lowered, and run before and after.
+//! Runs SPIR-V modules through the front end: translates, validates, optimises and lowers them, and
+//! compares runs before and after.
 //!
-//! [`corpus`] brings the modules of `tools/corpus`. [`check`] takes one, [`Report`] counts and prints. The test runs both over
-//! all; the program `tepui-corpus` takes files.
+//! [`corpus`] finds the modules of `tools/corpus`. [`check`] processes one, [`Report`] counts and
+//! prints. The test checks all modules; the program `tepui-corpus` takes files.
 
 mod files;
 mod inputs;
@@ -56,7 +57,8 @@ pub struct Entry {
     pub file: PathBuf,
     /// The entry point's name.
     pub name: String,
-    /// Extensions of one vendor that the module declares: Vulkan on another vendor's GPU need not take it.
+    /// Extensions of one vendor that the module declares: Vulkan on another vendor's GPU need not
+    /// take it.
     pub vendor: Option<String>,
     /// What became of it.
     pub outcome: Outcome,
@@ -171,8 +173,8 @@ fn one(words: &[u32], options: &Options, seed: u64) -> Outcome {
     Outcome::Compiled { instructions, ran, agx }
 }
 
-/// Compiles a shader for AGX as the main part of its stage, fragment shaders for a picture and transform feedback as well; the number of instructions, or
-/// why it is refused.
+/// Compiles a shader for AGX as the main part of its stage, fragment shaders for a picture and
+/// transform feedback as well; the number of instructions, or why it is refused.
 fn agx(first: &Shader) -> Result<Result<u32, NotForAgx>, String> {
     use tepui_agx_compiler::abi::tile::Tile;
     use tepui_agx_compiler::abi::{Colours, Fragment, Vertex, VertexResults};

@@ -1,4 +1,4 @@
-//! `tepui-corpus PATH…`: what becomes of each shader, and the report.
+//! `tepui-corpus PATH…`: checks each shader and prints a report.
 
 use clap::Parser;
 use rayon::prelude::*;
@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use tepui_corpus::{Entry, Outcome, Report, check, modules, read};
 
-/// Takes SPIR-V files through the front end, the passes, the interpreter and the AGX back end, and reports.
+/// Takes SPIR-V files through the front end, the passes, the interpreter and the AGX back end, and
+/// reports.
 #[derive(Parser)]
 #[command(after_help = "Example:
   tepui-corpus FOLDER --json")]

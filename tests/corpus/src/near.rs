@@ -1,4 +1,5 @@
-//! Whether two runs left the same memory: bit for bit, but for floats whose last bits a special function decides.
+//! Compares the memory of two runs: bit for bit, except for floats whose last bits depend on a
+//! special function.
 
 use tepui_ir::interp::{FloatBytes, Memory, Slot};
 use tepui_ir::{NumKind, Shader};
@@ -12,10 +13,12 @@ pub enum Same {
     Near,
 }
 
-/// How far texels of fixed-point formats may be apart, which have 8 bits and may be rounded either way.
+/// How far texels of fixed-point formats may be apart, which have 8 bits and may be rounded either
+/// way.
 const STEP: f32 = 0.008;
 
-/// Whether two floats of 32 bits are within what special functions may differ by. NaN equals NaN only.
+/// Whether two floats of 32 bits are within what special functions may differ by. NaN equals NaN
+/// only.
 fn close(a: u32, b: u32) -> bool {
     near(f32::from_bits(a), f32::from_bits(b), 1e-4, f32::MIN_POSITIVE)
 }
@@ -35,7 +38,8 @@ fn near(x: f32, y: f32, relative: f32, smallest: f32) -> bool {
     x == y || (x - y).abs() <= relative * x.abs().max(y.abs()).max(1e-4)
 }
 
-/// Whether the word of a buffer at an offset is as it should be: floats are near, everything else is equal.
+/// Whether the word of a buffer at an offset is as it should be: floats are near, everything else
+/// is equal.
 fn word(floats: &FloatBytes, slot: Slot, at: usize, got: [u8; 4], want: [u8; 4]) -> bool {
     let size = |k: usize| floats.size_at(slot, at + k);
     if (0..4).all(|k| size(k) == 4) {
@@ -48,9 +52,10 @@ fn word(floats: &FloatBytes, slot: Slot, at: usize, got: [u8; 4], want: [u8; 4])
     })
 }
 
-/// Compares what a run left with what it should have left. Where `want` notes which bytes floats were stored to
-/// ([`Memory::floats`]), those may differ by what special functions may; everything else, and all of a memory without
-/// such notes, must be equal bit for bit. Texels of float images are floats.
+/// Compares what a run left with what it should have left. Where `want` notes which bytes floats
+/// were stored to ([`Memory::floats`]), those may differ by what special functions may; everything
+/// else, and all of a memory without such notes, must be equal bit for bit. Texels of float images
+/// are floats.
 ///
 /// # Errors
 /// The first difference that is too large.

@@ -1,4 +1,4 @@
-//! Counts and the table of refusals.
+//! The report: counts, and the table of refusals.
 
 use crate::{Entry, Outcome, Ran};
 use std::collections::BTreeMap;
@@ -23,7 +23,8 @@ pub struct Report {
     pub not_run: BTreeMap<String, usize>,
     /// Refusals: number, whether all are of one vendor, and a file.
     pub reasons: BTreeMap<String, (usize, bool, String)>,
-    /// Compiled and refused by the AGX back end, of what the front end took of those that any Vulkan 1.3 GPU may be given.
+    /// Compiled and refused by the AGX back end, of what the front end took of those that any
+    /// Vulkan 1.3 GPU may be given.
     pub agx: [usize; 2],
     /// The same of those with an extension of one vendor.
     pub agx_vendor: [usize; 2],
@@ -78,7 +79,8 @@ impl Report {
         self.compiled as f64 / self.all().max(1) as f64
     }
 
-    /// The part of them that becomes AGX machine code, in 0–1, without those that are larger than the GPU's limits.
+    /// The part of them that becomes AGX machine code, in 0–1, without those that are larger than
+    /// the GPU's limits.
     #[must_use]
     pub fn agx_share(&self) -> f64 {
         self.agx[0] as f64 / (self.all() - self.too_large).max(1) as f64

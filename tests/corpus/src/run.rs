@@ -1,4 +1,5 @@
-//! Shaders in the interpreter, before and after the passes, on the same random memory and inputs.
+//! Runs shaders in the interpreter before and after the passes, on the same random memory and
+//! inputs.
 
 use crate::inputs::{Words, memory};
 use std::collections::HashMap;
@@ -61,7 +62,8 @@ struct End {
     outputs: Outputs,
 }
 
-/// Runs a shader; a compute shader that has no buffers or images leaves nothing behind and is not run.
+/// Runs a shader; a compute shader that has no buffers or images leaves nothing behind and is not
+/// run.
 ///
 /// # Errors
 /// When two runs differ, or only one of them ends.
@@ -85,7 +87,8 @@ pub(crate) fn compare(first: &Shader, seed: u64) -> Result<Option<Ran>, String> 
         } else {
             outputs = run(s, &group, &mut memory, limit)?.outputs;
         }
-        // Reads out of bounds and of other lanes may come and go with what is dead, and stores become one.
+        // Reads out of bounds and of other lanes may come and go with what is dead, and stores
+        // become one.
         (memory.out_of_bounds, memory.absent_lanes, memory.conflicts) = (0, 0, 0);
         Ok(End { memory, outputs })
     };

@@ -1,5 +1,5 @@
-//! glslang's test shaders: at least 95 in 100 of those that any Vulkan 1.3 GPU may be given become machine code, none is wrong, none
-//! crashes.
+//! glslang's test shaders: at least 95 in 100 of those that any Vulkan 1.3 GPU may be given become
+//! machine code, none is wrong, none crashes.
 
 use rayon::prelude::*;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! Shaders of published packages: what engines of npm give to WebGL, as SPIR-V for Vulkan, and what crates give to WebGPU. At least 95 in
-//! 100 become machine code, none is wrong, none crashes.
+//! Shaders of published packages: what engines of npm give to WebGL, as SPIR-V for Vulkan, and what
+//! crates give to WebGPU. At least 95 in 100 become machine code, none is wrong, none crashes.
 
 use rayon::prelude::*;
 use std::path::PathBuf;

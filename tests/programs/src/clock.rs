@@ -1,12 +1,13 @@
 //! A clock that makes an animation draw the same frame on every driver.
 //!
-//! Each time the program asks for the time, `TEPUI_STILL_STEP_NS` ([`STEP_NS`] by default) have passed
-//! since it asked last, however long its frames took. After `TEPUI_STILL_CALLS` questions the time stands still, and so does the
-//! animation, while the program draws the same frame again; after [`AGAIN`] more, when that frame has
-//! reached the screen through whatever swapchain there is, the file `TEPUI_STILL_MARK` is made and the
-//! thread sleeps for good, if that variable is set. Only the program's own calls are answered so, or
-//! those of the library that `TEPUI_STILL_LIBRARY` names: others (a driver that waits with a timeout)
-//! get the real time. Without `TEPUI_STILL_CALLS` everyone does.
+//! Each time the program asks for the time, `TEPUI_STILL_STEP_NS` ([`STEP_NS`] by default) have
+//! passed since it asked last, however long its frames took. After `TEPUI_STILL_CALLS` questions
+//! the time stands still, and so does the animation, while the program draws the same frame again;
+//! after [`AGAIN`] more, when that frame has reached the screen through whatever swapchain there
+//! is, the file `TEPUI_STILL_MARK` is made and the thread sleeps for good, if that variable is set.
+//! Only the program's own calls are answered so, or those of the library that `TEPUI_STILL_LIBRARY`
+//! names: others (a driver that waits with a timeout) get the real time. Without
+//! `TEPUI_STILL_CALLS` everyone does.
 
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::ops::Range;

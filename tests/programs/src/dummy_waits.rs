@@ -1,17 +1,18 @@
 //! libdrm's wait for timeline sync objects, without the handles that Mesa makes up.
 //!
-//! A swapchain that Mesa presents in software (there is no DRI3 under Xvfb) gives a semaphore without
-//! a sync object, a `vk_sync_dummy`, for an image that is acquired. When a submission waits for it and
-//! for a timeline semaphore, `vkQueueSubmit2` first asks whether both are pending. Mesa 26.1 asks so:
-//! `can_wait_many` (src/vulkan/runtime/vk_sync.c) does not look at the types of the syncs when the
-//! driver has one type only, as Honeykrisp has; so `vk_drm_syncobj_wait_many` takes the dummy for a
-//! sync object, and the four bytes behind it for its handle. The kernel answers `ENOENT`, or by chance
-//! the answer for another sync object, and `vkQueueSubmit2` fails with `VK_ERROR_UNKNOWN`. lavapipe has
-//! two types of syncs and looks.
+//! A swapchain that Mesa presents in software (there is no DRI3 under Xvfb) gives a semaphore
+//! without a sync object, a `vk_sync_dummy`, for an image that is acquired. When a submission waits
+//! for it and for a timeline semaphore, `vkQueueSubmit2` first asks whether both are pending. Mesa
+//! 26.1 asks so: `can_wait_many` (src/vulkan/runtime/vk_sync.c) does not look at the types of the
+//! syncs when the driver has one type only, as Honeykrisp has; so `vk_drm_syncobj_wait_many` takes
+//! the dummy for a sync object, and the four bytes behind it for its handle. The kernel answers
+//! `ENOENT`, or by chance the answer for another sync object, and `vkQueueSubmit2` fails with
+//! `VK_ERROR_UNKNOWN`. lavapipe has two types of syncs and looks.
 //!
 //! The dummy is recognised by what Mesa asks with it: point 0, which timelines never wait for, in a
 //! wait for pending fences only. A true binary semaphore is left out likewise, but its fence was
-//! submitted before, as Vulkan demands (VUID-vkQueueSubmit2-semaphore-03873), so the answer is the same.
+//! submitted before, as Vulkan demands (VUID-vkQueueSubmit2-semaphore-03873), so the answer is the
+//! same.
 
 use std::ffi::{c_int, c_uint};
 use std::sync::OnceLock;

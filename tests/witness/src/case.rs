@@ -1,4 +1,5 @@
-//! What a case is: shaders, a run on a device, and outputs with the rule that judges them.
+//! A test case: shaders, a function that runs them on a device, and outputs with the rules that
+//! judge them.
 
 use serde::{Deserialize, Serialize};
 
@@ -35,14 +36,14 @@ pub struct Bench<'a> {
     pub spirv: &'a [Vec<u32>],
 }
 
-/// What a case does on a device.
+/// The function of a case that runs on a device.
 pub type Run = Box<dyn Fn(&Bench) -> Result<Vec<Output>> + Send + Sync>;
 
 /// One thing to try on each driver.
 pub struct Case {
     /// `group/name`; the group's cases share a process.
     pub name: String,
-    /// What it does, in a few words.
+    /// A short description.
     pub about: String,
     /// Its shaders.
     pub shaders: Vec<Shader>,
@@ -52,7 +53,7 @@ pub struct Case {
     pub on_lavapipe: bool,
     /// Whether Honeykrisp has what the case needs.
     pub on_honeykrisp: bool,
-    /// What it does.
+    /// The function that runs it.
     pub run: Run,
 }
 
@@ -119,7 +120,7 @@ pub enum Rule {
     },
 }
 
-/// What an output is compared with.
+/// The reference of an output.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Check {
     /// The other driver's output.
@@ -157,7 +158,7 @@ pub struct Output {
     pub elem: Elem,
     /// Its bytes.
     pub data: Vec<u8>,
-    /// What it is compared with.
+    /// Its reference.
     pub check: Check,
     /// Inputs, for messages.
     pub columns: Vec<Column>,
@@ -223,7 +224,7 @@ impl Output {
     }
 }
 
-/// What a case left behind on one driver.
+/// The outputs of a case on one driver.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Record {
     /// The device's name.

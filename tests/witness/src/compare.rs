@@ -1,4 +1,4 @@
-//! Judging outputs: element by element, under a rule, with the first difference in words.
+//! Compares outputs element by element under a rule, and describes the first difference.
 
 use crate::case::{Check, Column, Output, Record, Rule};
 use crate::number::Elem;

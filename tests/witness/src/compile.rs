@@ -1,4 +1,4 @@
-//! GLSL to SPIR-V, with the compiler of the same sysroot that the drivers come from.
+//! Compiles GLSL to SPIR-V, with the compiler of the sysroot that the drivers come from.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};

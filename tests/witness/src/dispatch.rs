@@ -1,4 +1,5 @@
-//! Compute shaders with given memory on a driver: what they leave in their buffers and images.
+//! Runs a compute shader on a driver with given memory, and returns the contents of its buffers and
+//! images.
 
 use ash::vk;
 use serde::{Deserialize, Serialize};
@@ -38,7 +39,7 @@ pub struct Sampler {
     pub unnormalized: bool,
 }
 
-/// What stands at an element of a binding.
+/// The contents of an array element of a binding.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Element {
     /// Uniform buffer.
@@ -81,17 +82,18 @@ pub struct Job {
     pub bindings: Vec<Vec<Element>>,
 }
 
-/// What a dispatch left.
+/// The outputs of a dispatch.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Left {
+pub struct DispatchOutputs {
     /// Lanes of the driver's sub-groups.
     pub subgroup: u32,
-    /// The bytes of each element of each binding: buffers, and level 0 of storage images. Empty for what cannot be written.
+    /// The bytes of each element of each binding: buffers, and level 0 of storage images. Empty for
+    /// what cannot be written.
     pub bindings: Vec<Vec<Vec<u8>>>,
 }
 
 /// An element in the driver's memory.
-enum Made {
+enum Resource {
     Buffer(Buffer, bool),
     Texels(Buffer, bool, vk::BufferView),
     Image(Image, bool, usize),
@@ -99,42 +101,42 @@ enum Made {
     Texture(Image, vk::Sampler),
 }
 
-impl Made {
-    fn new(gpu: &Gpu, e: &Element) -> Result<Made> {
+impl Resource {
+    fn new(gpu: &Gpu, e: &Element) -> Result<Resource> {
         Ok(match e {
-            Element::Uniform(bytes) => Made::Buffer(gpu.buffer(bytes)?, true),
-            Element::Storage(bytes) => Made::Buffer(gpu.buffer(bytes)?, false),
+            Element::Uniform(bytes) => Resource::Buffer(gpu.buffer(bytes)?, true),
+            Element::Storage(bytes) => Resource::Buffer(gpu.buffer(bytes)?, false),
             Element::Texels { storage, format, bytes } => {
                 let buffer = gpu.buffer(bytes)?;
                 let format = vk::Format::from_raw(*format);
                 let view = gpu.buffer_view(&buffer, format, 0, bytes.len() as u64)?;
-                Made::Texels(buffer, *storage, view)
+                Resource::Texels(buffer, *storage, view)
             }
             Element::Image(p) => {
-                Made::Image(image(gpu, p)?, p.storage, p.levels.first().map_or(0, Vec::len))
+                Resource::Image(image(gpu, p)?, p.storage, p.levels.first().map_or(0, Vec::len))
             }
-            Element::Sampler(s) => Made::Sampler(sampler(gpu, s)?),
-            Element::Texture(p, s) => Made::Texture(image(gpu, p)?, sampler(gpu, s)?),
+            Element::Sampler(s) => Resource::Sampler(sampler(gpu, s)?),
+            Element::Texture(p, s) => Resource::Texture(image(gpu, p)?, sampler(gpu, s)?),
         })
     }
 
     fn bind(&self) -> Bind<'_> {
         match self {
-            Made::Buffer(b, true) => Bind::Uniform(b),
-            Made::Buffer(b, false) => Bind::Storage(b),
-            Made::Texels(_, true, view) => Bind::StorageTexel(*view),
-            Made::Texels(_, false, view) => Bind::UniformTexel(*view),
-            Made::Image(i, true, _) => Bind::StorageImage(i.view),
-            Made::Image(i, false, _) => Bind::Sampled(i.view),
-            Made::Sampler(s) => Bind::Sampler(*s),
-            Made::Texture(i, s) => Bind::Texture(i.view, *s),
+            Resource::Buffer(b, true) => Bind::Uniform(b),
+            Resource::Buffer(b, false) => Bind::Storage(b),
+            Resource::Texels(_, true, view) => Bind::StorageTexel(*view),
+            Resource::Texels(_, false, view) => Bind::UniformTexel(*view),
+            Resource::Image(i, true, _) => Bind::StorageImage(i.view),
+            Resource::Image(i, false, _) => Bind::Sampled(i.view),
+            Resource::Sampler(s) => Bind::Sampler(*s),
+            Resource::Texture(i, s) => Bind::Texture(i.view, *s),
         }
     }
 
     fn bytes(&self, gpu: &Gpu) -> Result<Vec<u8>> {
         match self {
-            Made::Buffer(b, _) | Made::Texels(b, ..) => Ok(b.bytes()),
-            Made::Image(i, true, len) => gpu.read_image(i, 0, *len),
+            Resource::Buffer(b, _) | Resource::Texels(b, ..) => Ok(b.bytes()),
+            Resource::Image(i, true, len) => gpu.read_image(i, 0, *len),
             _ => Ok(Vec::new()),
         }
     }
@@ -176,12 +178,12 @@ fn sampler(gpu: &Gpu, s: &Sampler) -> Result<vk::Sampler> {
 /// Dispatches; what it left.
 ///
 /// # Errors
-/// What the driver complains about.
-pub fn one(gpu: &Gpu, job: &Job) -> Result<Left> {
-    let made: Vec<Vec<Made>> = job
+/// The driver's error messages.
+pub fn one(gpu: &Gpu, job: &Job) -> Result<DispatchOutputs> {
+    let made: Vec<Vec<Resource>> = job
         .bindings
         .iter()
-        .map(|b| b.iter().map(|e| Made::new(gpu, e)).collect::<Result<_>>())
+        .map(|b| b.iter().map(|e| Resource::new(gpu, e)).collect::<Result<_>>())
         .collect::<Result<_>>()?;
     let mut kernel = gpu
         .kernel(&job.spirv)
@@ -189,7 +191,7 @@ pub fn one(gpu: &Gpu, job: &Job) -> Result<Left> {
         .specialized(&job.constants)
         .push_bytes(job.push.len() as u32);
     for list in &made {
-        kernel = kernel.bind_array(list.iter().map(Made::bind).collect());
+        kernel = kernel.bind_array(list.iter().map(Resource::bind).collect());
     }
     let kernel = kernel.build()?;
     let [x, y, z] = job.groups;
@@ -199,8 +201,8 @@ pub fn one(gpu: &Gpu, job: &Job) -> Result<Left> {
         }
         c.dispatch(&kernel, [x, y, z]);
     })?;
-    let bytes = |list: &Vec<Made>| list.iter().map(|m| m.bytes(gpu)).collect::<Result<_>>();
-    Ok(Left {
+    let bytes = |list: &Vec<Resource>| list.iter().map(|m| m.bytes(gpu)).collect::<Result<_>>();
+    Ok(DispatchOutputs {
         subgroup: gpu.subgroup_size,
         bindings: made.iter().map(bytes).collect::<Result<_>>()?,
     })

@@ -1,4 +1,4 @@
-//! One triangle of two shaders with given memory on a driver: the picture that it leaves.
+//! Draws one triangle on a driver with given shaders and memory, and returns the picture.
 
 use ash::vk;
 use serde::{Deserialize, Serialize};
@@ -7,17 +7,18 @@ use crate::gpu::{
     Attachment, Bind, Buffer, Gpu, Image, ImageSpec, Pass, Result, SamplerSpec, Shape, State,
 };
 
-/// Sides of the picture.
+/// Width and height of the picture.
 pub const SIDE_PX: u32 = 64;
-/// Sides of a texture.
+/// Width and height of a texture.
 pub const TEXTURE_PX: u32 = 16;
 
-/// What stands at a binding of set 0.
+/// The contents of a binding of set 0.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Binding {
     /// A uniform buffer.
     Uniform(Vec<u8>),
-    /// A texture of RGBA8 texels with a sampler of linear filters that repeats: one layer, or a cube's six.
+    /// A texture of RGBA8 texels with a sampler of linear filters that repeats: one layer, or a
+    /// cube's six.
     Texture(Vec<Vec<u8>>),
 }
 
@@ -37,9 +38,9 @@ pub struct Job {
 /// Draws; the floats of each pixel, row after row.
 ///
 /// # Errors
-/// What the driver complains about.
+/// The driver's error messages.
 pub fn one(gpu: &Gpu, job: &Job) -> Result<Vec<[f32; 4]>> {
-    enum Made {
+    enum Resource {
         Uniform(Buffer),
         Texture(Image),
     }
@@ -50,21 +51,21 @@ pub fn one(gpu: &Gpu, job: &Job) -> Result<Vec<[f32; 4]>> {
         .iter()
         .map(|b| {
             Ok(match b {
-                Binding::Uniform(bytes) => Made::Uniform(gpu.buffer(bytes)?),
+                Binding::Uniform(bytes) => Resource::Uniform(gpu.buffer(bytes)?),
                 Binding::Texture(layers) => {
                     let shape = if layers.len() == 6 { Shape::Cube } else { Shape::D2 };
                     let size_px = [TEXTURE_PX, TEXTURE_PX, 1];
                     let spec = ImageSpec::sampled(vk::Format::R8G8B8A8_UNORM, shape, size_px);
-                    Made::Texture(gpu.image_of(spec, &[layers.concat()])?)
+                    Resource::Texture(gpu.image_of(spec, &[layers.concat()])?)
                 }
             })
         })
-        .collect::<Result<Vec<Made>>>()?;
+        .collect::<Result<Vec<Resource>>>()?;
     let binds: Vec<Bind<'_>> = made
         .iter()
         .map(|m| match m {
-            Made::Uniform(b) => Bind::Uniform(b),
-            Made::Texture(i) => Bind::Texture(i.view, sampler),
+            Resource::Uniform(b) => Bind::Uniform(b),
+            Resource::Texture(i) => Bind::Texture(i.view, sampler),
         })
         .collect();
     let format = vk::Format::R32G32B32A32_SFLOAT;

@@ -1,7 +1,8 @@
-//! Work for a driver in another process: a file of jobs, and a file for the answer to each.
+//! Jobs for a driver in another process: a file of jobs, and a file of answers.
 //!
-//! Drivers live in processes of their own, some with a virtual render node preloaded, and a job may end the process. [`ask`] is the
-//! test's side, [`run`] the client's: `witness dispatch` and `witness draw`.
+//! Drivers run in processes of their own, some with a virtual render node preloaded, and a job may
+//! crash its process. [`ask`] is the test's side, [`run`] the client's: `witness dispatch` and
+//! `witness draw`.
 
 use std::path::Path;
 use std::process::Command;
@@ -106,8 +107,8 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// Why a case failed although it may have left a record: the process ended badly while it ran, or after it, before
-    /// the next began. A process that ended before its first case fails all.
+    /// Why a case failed although it may have left a record: the process ended badly while it ran,
+    /// or after it, before the next began. A process that ended before its first case fails all.
     #[must_use]
     pub fn blame(&self, case: &str) -> Option<String> {
         let trouble = self.trouble.as_ref()?;
@@ -135,7 +136,8 @@ impl Ran {
 /// What a job left, or the driver's complaint.
 pub type Done<T> = Result<T, String>;
 
-/// Runs the jobs of a file one after the other; the answer to job `n` is written to `n.done` in a directory before the next begins.
+/// Runs the jobs of a file one after the other; the answer to job `n` is written to `n.done` in a
+/// directory before the next begins.
 ///
 /// # Errors
 /// When files or the device cannot be had.
@@ -176,7 +178,8 @@ pub fn run<J: DeserializeOwned, T: Serialize>(
     Ok(())
 }
 
-/// Has a driver run jobs through a command of `witness`; a job that ends the process is left behind and the others go on.
+/// Has a driver run jobs through a command of `witness`; a job that ends the process is left behind
+/// and the others go on.
 ///
 /// Lavapipe's answers to the same jobs are kept in `dir`: most of the time is LLVM's.
 ///

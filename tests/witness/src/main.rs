@@ -1,4 +1,4 @@
-//! `witness`: runs compute cases on one Vulkan device and records what they leave behind.
+//! `witness`: runs cases on one Vulkan device and records their outputs.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! Element types of buffers: their bytes, their GLSL names, and inputs worth trying.
+//! Element types of buffers: their bytes, GLSL names, and test inputs.
 
 use half::f16;
 use serde::{Deserialize, Serialize};

@@ -1,11 +1,12 @@
-//! How a driver and Tepui compile the same shaders: milliseconds from SPIR-V to machine code, taken in turns in one process,
-//! and the statistics that both give of the result.
+//! Compares how a driver and Tepui compile the same shaders: milliseconds from SPIR-V to machine
+//! code, measured in turns in one process, and the statistics that both report of the result.
 //!
-//! Mesa counts the instructions of the main shader without its preamble, and registers and uniforms in 16-bit halves, as
-//! Tepui does. A vertex shader has a pipeline of its own, with attributes of 32-bit floats: both count the program that fetches
-//! attributes and stores varyings where uniforms say. A fragment shader goes with a vertex shader that hands on attributes as
-//! its inputs, since Mesa drops what no vertices write. Both count the main part, which leaves colours in registers: what tests, blends
-//! and stores them is the epilog's.
+//! Mesa counts the instructions of the main shader without its preamble, and registers and uniforms
+//! in 16-bit halves, as Tepui does. A vertex shader gets a pipeline of its own, with attributes of
+//! 32-bit floats: both count the program that fetches attributes and stores varyings at offsets in
+//! uniforms. A fragment shader gets a vertex shader that passes attributes on to its inputs, since
+//! Mesa removes inputs that no vertex shader writes. Both count the main program, which leaves
+//! colours in registers; tests, blending and stores belong to the epilog.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::CString;
@@ -178,7 +179,8 @@ fn flag(stage: Stage) -> vk::ShaderStageFlags {
     }
 }
 
-/// A vertex shader that hands on an attribute for each input of a fragment shader, and the number of attributes.
+/// A vertex shader that hands on an attribute for each input of a fragment shader, and the number
+/// of attributes.
 fn vertex_for(fragment: &Shader) -> std::result::Result<(Vec<u32>, u8), String> {
     let wrong = |e: rspirv::dr::Error| e.to_string();
     let mut b = rspirv::dr::Builder::new();
@@ -235,7 +237,8 @@ fn vertex_for(fragment: &Shader) -> std::result::Result<(Vec<u32>, u8), String> 
 /// Bytes of an attribute, which are all of one format.
 const ATTRIBUTE_B: u32 = 16;
 
-/// The fixed functions of a pipeline that a vertex or fragment shader goes into. Mesa drops a point's size where there are no points.
+/// The fixed functions of a pipeline that a vertex or fragment shader goes into. Mesa drops a
+/// point's size where there are no points.
 fn state(attributes: u8, points: bool) -> State {
     let mut state = State::new([64, 64]);
     if points {
@@ -258,7 +261,8 @@ fn writes_point_size(s: &Shader) -> bool {
     s.info.stage == Stage::Vertex && found
 }
 
-/// Whether arithmetic has an undefined operand: what compilers make of such shaders says nothing about them.
+/// Whether arithmetic has an undefined operand: what compilers make of such shaders says nothing
+/// about them.
 fn computes_of_nothing(s: &Shader) -> bool {
     let mut s = s.clone();
     tepui_passes::pipeline::optimise(&mut s);
@@ -274,8 +278,8 @@ fn computes_of_nothing(s: &Shader) -> bool {
     found
 }
 
-/// A capability of a module that the device is not made with: no driver has to take such a shader, and Mesa's compiler ends the
-/// process on some.
+/// A capability of a module that the device is not made with: no driver has to take such a shader,
+/// and Mesa's compiler ends the process on some.
 fn not_offered(gpu: &Gpu, words: &[u32], s: &Shader) -> Option<Capability> {
     const CAPABILITY: u32 = 2 << 16 | 17;
     let has = |extension| gpu.require(extension).is_ok();
@@ -422,8 +426,8 @@ impl<'a> Subject<'a> {
         Ok(made.map_err(|(_, e)| format!("vkCreateComputePipelines: {e:?}"))?[0])
     }
 
-    /// Milliseconds of the driver, with a pipeline's fixed functions and, for a fragment shader, its vertex shader; its statistics when
-    /// `made` has none yet.
+    /// Milliseconds of the driver, with a pipeline's fixed functions and, for a fragment shader,
+    /// its vertex shader; its statistics when `made` has none yet.
     fn driver(&self, made: &mut Snapshot) -> std::result::Result<f64, String> {
         let mut stages: Vec<_> =
             self.vertex.map(|m| (flag(Stage::Vertex), m)).into_iter().collect();
@@ -506,8 +510,8 @@ fn one(subject: &Subject<'_>, rounds: usize, row: &mut Row) {
     row.tepui.times(tepui);
 }
 
-/// Has both compilers make each shader of these stages `rounds` times. A graphics pipeline's entry point is called `main` here: others
-/// are left out.
+/// Has both compilers make each shader of these stages `rounds` times. A graphics pipeline's entry
+/// point is called `main` here: others are left out.
 ///
 /// # Errors
 /// When the driver gives no statistics at all.
@@ -551,7 +555,8 @@ pub fn run(gpu: &Gpu, files: &[PathBuf], stages: &[Stage], rounds: usize) -> Res
     Ok(rows)
 }
 
-/// The rows that both compiled, as a table that ends in geometric means of Tepui's figures through the driver's.
+/// The rows that both compiled, as a table that ends in geometric means of Tepui's figures through
+/// the driver's.
 pub struct Table<'a>(pub &'a [Row]);
 
 /// Statistics that the table and the means are of.
@@ -580,7 +585,8 @@ impl Table<'_> {
         self.len() == 0
     }
 
-    /// The geometric mean of Tepui's statistic through the driver's. Both are counted from one, as some are zero.
+    /// The geometric mean of Tepui's statistic through the driver's. Both are counted from one, as
+    /// some are zero.
     #[must_use]
     pub fn mean(&self, stat: &str) -> f64 {
         self.geometric(|r| (r.tepui.stat(stat).max(1.0), r.driver.stat(stat).max(1.0)))

@@ -1,4 +1,4 @@
-//! Texel formats as the cases need them: sizes, class, GLSL names, and texels worth storing.
+//! Texel formats of the cases: sizes, class, GLSL names, and test texels.
 
 use ash::vk;
 use half::f16;

@@ -1,5 +1,6 @@
-//! Tepui's compiler beside Honeykrisp's, on the same SPIR-V in the same process: over the shaders of each stage of the corpus and
-//! of the cases, Tepui takes no more instructions and spills, and hardly more registers. Times are printed and judge nothing.
+//! Compares Tepui's compiler with Honeykrisp's on the same SPIR-V in the same process: over the
+//! shaders of each stage of the corpus and of the cases, Tepui needs no more instructions and
+//! spills, and hardly more registers. Times are printed, but not checked.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

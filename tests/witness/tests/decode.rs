@@ -1,12 +1,12 @@
-//! What `tepui trace` decodes agrees with Mesa's own decoder on the same submissions, field by field for
-//! what both name.
+//! What `tepui trace` decodes agrees with Mesa's own decoder on the same submissions, field by
+//! field for what both name.
 //!
-//! Mesa's driver prints what it submits (`ASAHI_MESA_DEBUG=trace`) while `tepui trace` watches from the
-//! kernel's side. Both outputs are taken apart; commands are paired by the order of the submissions,
-//! packets by their kind and order in a command, fields by their name. Whatever Mesa prints must be
-//! there and mean the same; where the two encode a fact differently (a stride with its bias, an address
-//! in two halves), [`translate`] says how.
-//! Needs Mesa, which `tools/mesa fetch` brings.
+//! Mesa's driver prints what it submits (`ASAHI_MESA_DEBUG=trace`) while `tepui trace` watches from
+//! the kernel's side. Both outputs are taken apart; commands are paired by the order of the
+//! submissions, packets by their kind and order in a command, fields by their name. Whatever Mesa
+//! prints must be there and mean the same; where the two encode a fact differently (a stride with
+//! its bias, an address in two halves), [`translate`] says how. Needs Mesa, which `tools/mesa
+//! fetch` brings.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -220,12 +220,13 @@ enum Verdict {
     Different,
 }
 
-/// Compares a field of Mesa's with the fields of our packet, in which some facts are put differently.
+/// Compares a field of Mesa's with the fields of our packet, in which some facts are put
+/// differently.
 fn translate(packet: &str, name: &str, mesa: &str, fields: &Json) -> Verdict {
     let says = |same: bool| if same { Verdict::Same } else { Verdict::Different };
     if let Some(ours) = fields.get(name) {
-        // The driver subtracts what the hardware adds, and Mesa prints what the driver stored. Mesa's
-        // stride of a texture reaches into the bit behind it, "Extended".
+        // The driver subtracts what the hardware adds, and Mesa prints what the driver stored.
+        // Mesa's stride of a texture reaches into the bit behind it, "Extended".
         let stored = match (packet, name) {
             ("Texture", "Stride") => number(mesa).map(|m| (m & 0x1f_ffff) + 16),
             ("PBE", "Stride") => number(mesa).map(|m| m + 4),
@@ -346,9 +347,9 @@ fn compare_fields(block: &Block, record: &Json, count: &mut Count) -> Vec<String
     odd
 }
 
-/// Compares descriptors of texture state registers. Both decoders guess whether one is a texture or a
-/// PBE descriptor and print both readings if they cannot tell; ours knows more that cannot be, so each
-/// of its readings must be one of Mesa's, but not the other way round.
+/// Compares descriptors of texture state registers. Both decoders guess whether one is a texture or
+/// a PBE descriptor and print both readings if they cannot tell; ours knows more that cannot be, so
+/// each of its readings must be one of Mesa's, but not the other way round.
 fn compare_descriptors(mesa: &MesaCommand, records: &[&Json], count: &mut Count) -> Vec<String> {
     let mut ours: Vec<Vec<&Json>> = Vec::new();
     for &record in records {

@@ -1,15 +1,18 @@
-//! Runs every case on lavapipe, and on Honeykrisp and Tepui's own driver over the virtual M1, and compares the buffers.
+//! Runs every case on lavapipe, and on Honeykrisp and Tepui's own driver over the virtual M1, and
+//! compares the buffers.
 //!
-//! Two tests a case, `m1::CASE` and `tepui::CASE`: Honeykrisp and Tepui's own driver. Cases that draw run on Tepui's
-//! twice more, with pipelines that are linked from libraries and with dynamic state. The driver for Apple GPUs on the virtual one meets the CPU's answers, and lavapipe's
-//! where the CPU has none; and lavapipe meets the CPU's. A component that is missing fails the tests, and so does a case
-//! that compares nothing. The cases of a group run in one process. If it dies, the case that ran last fails, and each
-//! case that is left without a record runs again alone.
+//! Each case is two tests, `m1::CASE` (Honeykrisp) and `tepui::CASE` (Tepui's own driver). Cases
+//! that draw run on Tepui's driver twice more: with pipelines linked from libraries, and with
+//! dynamic state. A driver on the virtual GPU must agree with the CPU's result, or with lavapipe's
+//! where there is none; and lavapipe must agree with the CPU's. A missing component fails the
+//! tests, and so does a case that compares nothing. The cases of a group run in one process. If it
+//! dies, the case that ran last fails, and each case without a record runs again alone.
 //!
-//! One test more, `isa::rows_have_a_witness`: the rows of the instruction table that neither these cases' shaders nor
-//! applegpu's vectors have are those that `docs/unknowns.md` lists.
+//! A further test, `isa::rows_have_a_witness`, checks that the rows of the instruction table that
+//! occur neither in these cases' shaders nor in applegpu's vectors are those that
+//! `docs/unknowns.md` lists.
 //!
-//! `cargo test --release -p tepui-witness --test drivers -- m1::control` runs a part.
+//! `cargo test --release -p tepui-witness --test drivers -- m1::control` runs a subset.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
@@ -28,8 +31,8 @@ use tepui_witness::jobs::{Driver, Ran};
 /// How long the cases of a group may take together on one driver.
 const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
-/// What Tepui's driver does not have yet: the beginning of a case's name, and what its error says. A case that passes in spite of
-/// this, or fails in another way, fails its test.
+/// What Tepui's driver does not have yet: the beginning of a case's name, and what its error says.
+/// A case that passes in spite of this, or fails in another way, fails its test.
 const NOT_YET: &[(&str, &str)] = &[
     ("stages/geometry", "ERROR_FEATURE_NOT_PRESENT"),
     ("stages/layers_geometry", "ERROR_FEATURE_NOT_PRESENT"),
@@ -38,7 +41,8 @@ const NOT_YET: &[(&str, &str)] = &[
     ("queries/statistics", "ERROR_FEATURE_NOT_PRESENT"),
     ("border/custom", "VK_EXT_custom_border_color"),
     ("target/spilled", "ERROR_FEATURE_NOT_PRESENT"),
-    // The compiler takes differences between lanes after it has chosen the element, so lanes of other elements come in.
+    // The compiler takes differences between lanes after it has chosen the element, so lanes of
+    // other elements come in.
     ("fragment/indexed", "wrong"),
 ];
 
@@ -183,7 +187,8 @@ impl Bench {
         compare::against(&reference, &record)
     }
 
-    /// Rows of the instruction table that no group's shaders have on the virtual GPU, and no vector of applegpu's.
+    /// Rows of the instruction table that no group's shaders have on the virtual GPU, and no vector
+    /// of applegpu's.
     fn rows_without_witness(&self) -> Result<BTreeSet<String>, String> {
         let mut rows: BTreeSet<String> = ROWS.iter().map(|row| row.name.to_owned()).collect();
         for (driver, group) in self.groups.keys().filter(|key| key.0 == Driver::M1) {

@@ -1,4 +1,5 @@
-//! The interpreter's memory as the machine's: the same texels in both, so that a shader can run in either.
+//! The interpreter's memory as the machine's: the same texels in both, so that a shader can run in
+//! either.
 
 use tepui_agx_layout::Dimension;
 use tepui_agx_packets::sampler as hw;
@@ -11,9 +12,9 @@ use crate::image::{self, Image, ImageInfo, Row, format_of};
 use crate::shader::Bindings;
 use crate::{Buffer, Error, Machine};
 
-/// What a shader reads and writes, in the machine's memory.
+/// The buffers and images of a shader, in the machine's memory.
 pub struct Bound {
-    /// What [`crate::shader::run`] takes.
+    /// The bindings that [`crate::shader::run`] takes.
     pub bindings: Bindings,
     images: Vec<(Slot, Image, NumKind)>,
     texel_buffers: Vec<(Slot, Buffer, Format, NumKind)>,
@@ -96,7 +97,7 @@ fn decode(c: &TexelCodec, kind: NumKind, raw: u128) -> [u64; 4] {
     }
 }
 
-/// What the format keeps of every texel.
+/// Quantises every texel to the format.
 ///
 /// # Errors
 /// When the format is one of blocks.

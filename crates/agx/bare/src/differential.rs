@@ -1,11 +1,12 @@
-//! Interpreter against translation: a random program on a random memory map must leave the same memory, statistics
-//! and faults whichever way it runs.
+//! Interpreter against translation: a random program on a random memory map must leave the same
+//! memory, statistics and faults whichever way it runs.
 //!
 //! [`Case`] draws everything from a [`Source`]: instructions of memory with uniform and varying bases, immediate
-//! indices and indices in registers, some in code that no lane executes; maps with holes, ranges that are only
-//! readable or only writable, single pages that repeat, ranges longer than 2 GiB, and changes of the map
-//! between executions. [`compare`] runs a case each way in a machine of its own. Blocks of memory have pages
-//! without access around them (see [`Memory`]), so an access that misses its range ends the process.
+//! indices and indices in registers, some in code that no lane executes; maps with holes, ranges
+//! that are only readable or only writable, single pages that repeat, ranges longer than 2 GiB, and
+//! changes of the map between executions. [`compare`] runs a case each way in a machine of its own.
+//! Blocks of memory have pages without access around them (see [`Memory`]), so an access that
+//! misses its range ends the process.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -18,7 +19,8 @@ use tepui_softgpu::{Memory, Protection};
 
 use crate::{Dispatch, Error, Machine, PAGE, VA_BITS, address_halves};
 
-/// Where random choices come from: bytes that a fuzzer gives, then a generator that starts from a seed.
+/// Where random choices come from: bytes that a fuzzer gives, then a generator that starts from a
+/// seed.
 #[derive(Clone, Debug)]
 pub struct Source<'a> {
     bytes: &'a [u8],
@@ -82,8 +84,8 @@ pub struct Case {
     seed: u64,
 }
 
-/// Addresses around which ranges are bound: small ones, which the start of an empty range reaches; where 31 and 32
-/// bits end; a high one; the end of the address space.
+/// Addresses around which ranges are bound: small ones, which the start of an empty range reaches;
+/// where 31 and 32 bits end; a high one; the end of the address space.
 const ANCHORS: [u64; 5] = [
     4 * PAGE,
     (1 << 31) - 4 * PAGE,
@@ -180,8 +182,8 @@ fn base(source: &mut Source<'_>, ranges: &[(u64, u64)]) -> u64 {
     }
 }
 
-/// Writes assembly. Registers: r1 has the thread's number, r2 to r11 values of the table, r12 is small, r16 to r23
-/// are loaded, r24 on count rounds of loops.
+/// Writes assembly. Registers: r1 has the thread's number, r2 to r11 values of the table, r12 is
+/// small, r16 to r23 are loaded, r24 on count rounds of loops.
 struct Program<'s, 'a> {
     source: &'s mut Source<'a>,
     text: String,
@@ -190,7 +192,8 @@ struct Program<'s, 'a> {
     depth: usize,
 }
 
-/// Instructions without effects beside registers, which are drawn from all that the table has for them.
+/// Instructions without effects beside registers, which are drawn from all that the table has for
+/// them.
 const OF_LANES: &[&str] = &[
     "Iadd", "Imadd", "Bitop", "Bfi", "Bfeil", "Extr", "Asr", "Icmpsel", "Fcmpsel", "Fadd32",
     "Fmul32", "Fmadd32", "Fadd16", "Fmul16", "Fmadd16", "Floor", "Ceil", "Rint", "Trunc",
@@ -313,7 +316,8 @@ impl Program<'_, '_> {
         }
     }
 
-    /// Any instruction of a kind, as random as it can be; it leaves r0 and the registers of loops alone.
+    /// Any instruction of a kind, as random as it can be; it leaves r0 and the registers of loops
+    /// alone.
     fn of_lanes(&mut self) {
         let name = self.source.of_list(OF_LANES);
         let Some(row) = ROWS.iter().position(|row| row.name == name) else { return };
@@ -378,7 +382,7 @@ impl Program<'_, '_> {
     }
 }
 
-/// What executions left.
+/// The memory after each execution.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     results: Vec<Result<JobStats, JobFault>>,
@@ -386,7 +390,7 @@ struct Outcome {
     memory: Vec<Vec<u8>>,
 }
 
-/// What a comparison saw, so that tests can ask whether enough happened.
+/// Counters of a comparison, so that tests can assert that enough was compared.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Seen {
     /// Translations that were compared with the interpreter.

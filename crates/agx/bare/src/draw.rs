@@ -1,6 +1,8 @@
-//! Draws: vertex and fragment programs with state and control stream made by hand, and the picture read back.
+//! Draws: vertex and fragment programs with state and control stream made by hand, and the picture
+//! read back.
 //!
-//! A [`Draw`] is one draw call on a framebuffer of its own, cleared before and stored behind it. Colour images are linear.
+//! A [`Draw`] is one draw call on a framebuffer of its own, cleared before and stored behind it.
+//! Colour images are linear.
 
 use std::collections::HashMap;
 
@@ -22,7 +24,8 @@ use tepui_agx_packets::vdm::{self, Primitive};
 use crate::shader::{Bindings, States, halves, states, uniforms};
 use crate::{Buffer, Error, Machine, USC_BASE};
 
-/// Multiple of which the layers of a linear image are apart. source: cmdbuf.xml, "PBE", "Layer stride (linear)"
+/// Multiple of which the layers of a linear image are apart. source: cmdbuf.xml, "PBE", "Layer
+/// stride (linear)"
 const LAYER_B: u64 = 128;
 
 /// Tiles that nothing is drawn to are cleared and stored, too. source: asahi_drm.h
@@ -81,7 +84,7 @@ pub struct Draw<'a> {
     pub size_px: [u16; 2],
     /// Layers of the framebuffer.
     pub layers: u16,
-    /// What vertices form.
+    /// Topology.
     pub primitive: Primitive,
     /// Vertices of an instance.
     pub vertices: u32,
@@ -99,7 +102,7 @@ pub struct Draw<'a> {
     pub fragment_bindings: &'a Bindings,
     /// Depth and stencil.
     pub tests: DepthStencil,
-    /// What colours are before, by location: bits of four words.
+    /// Initial colours by location, as the bits of four words.
     pub clear: [u32; 4],
     /// The blend constant.
     pub blend_constant: [f32; 4],
@@ -144,11 +147,12 @@ impl<'a> Draw<'a> {
     }
 }
 
-/// What a draw leaves.
+/// The results of a draw.
 pub struct Picture {
-    /// Bytes of each colour image by location, row after row, layer after layer; layers begin at multiples of 128 bytes.
+    /// Bytes of each colour image by location, row after row, layer after layer; layers begin at
+    /// multiples of 128 bytes.
     pub colours: HashMap<u8, Vec<u8>>,
-    /// What the model counted and found.
+    /// The model's statistics and reports.
     pub stats: JobStats,
 }
 
@@ -189,11 +193,10 @@ impl Machine {
     /// When stages do not fit together, memory cannot be bound, or the job faults.
     pub fn draw(&mut self, d: &Draw<'_>) -> Result<Picture, Error> {
         let (Table::Vertex(vt), Table::Fragment(ft)) = (&d.vertex.table, &d.fragment.table) else {
-            return Err(Error::Stages("a draw needs a vertex and a fragment program".to_owned()));
+            return Err(Error::MissingStage);
         };
-        let stages = |e: tepui_agx_compiler::Error| Error::Stages(e.to_string());
-        let linked = link::varyings(vt, ft, 0).map_err(stages)?;
-        let layout = Layout::new(d.tile).map_err(stages)?;
+        let linked = link::varyings(vt, ft, 0)?;
+        let layout = Layout::new(d.tile)?;
         let scratch = d.vertex.stats.scratch.max(d.fragment.stats.scratch);
         if scratch > 0 {
             self.scratch(scratch)?;
@@ -212,7 +215,7 @@ impl Machine {
         let heap = match (&vertex_states.heap[..], &fragment_states.heap[..]) {
             ([], heap) | (heap, []) => heap,
             (a, b) if a == b => a,
-            _ => return Err(Error::Stages("the stages have different sampler heaps".to_owned())),
+            _ => return Err(Error::SamplerHeaps),
         };
         let heap_buffer = self.buffer(8 * heap.len())?;
         heap_buffer.write(heap.as_flattened())?;
@@ -519,8 +522,7 @@ impl Machine {
         code: &str,
         textures: Option<(u64, u32)>,
     ) -> Result<u32, Error> {
-        let assembled = assemble(code)
-            .map_err(|e| Error::Stages(e.first().map_or_else(String::new, ToString::to_string)))?;
+        let assembled = assemble(code).map_err(Error::TileProgram)?;
         let mut words = Vec::new();
         if let Some((buffer, count)) = textures {
             words.extend(usc::Texture { start: 0, count, buffer }.pack()?);

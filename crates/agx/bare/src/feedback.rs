@@ -8,7 +8,7 @@ use crate::draw::VertexBuffer;
 use crate::shader::{Bindings, halves};
 use crate::{Buffer, Error, Machine, address_halves};
 
-/// What is captured.
+/// The captured outputs.
 pub struct Feedback<'a> {
     /// Vertices of an instance, in the order of its primitives.
     pub vertices: &'a [u32],
@@ -20,7 +20,7 @@ pub struct Feedback<'a> {
     pub buffers: [Option<Buffer>; 4],
     /// Attributes by location.
     pub attributes: Vec<Option<VertexBuffer>>,
-    /// What else the shader reads.
+    /// The shader's other bindings.
     pub bindings: &'a Bindings,
 }
 

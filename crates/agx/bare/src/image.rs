@@ -1,4 +1,5 @@
-//! Images and samplers: memory in the hardware's layout, and the descriptors that shaders find them by.
+//! Images and samplers: memory in the hardware's layout, and the descriptors that shaders find them
+//! by.
 
 use tepui_agx_compiler::descriptor::{self, BUFFER_WIDTH, ROW_B};
 use tepui_agx_layout::{Dimension, ImageDesc, ImageLayout, Layout, Shape, Threads, Tiling, Usage};
@@ -16,7 +17,7 @@ use crate::{Buffer, Error, Machine};
 /// A row of descriptors, as the compiler's shaders expect it in memory.
 pub type Row = [u8; ROW_B as usize];
 
-/// What an image is.
+/// The description of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageInfo {
     /// Format of a texel.
@@ -153,7 +154,7 @@ impl Machine {
 }
 
 impl Image {
-    /// What it is.
+    /// Its description.
     #[must_use]
     pub fn info(&self) -> &ImageInfo {
         &self.info

@@ -81,10 +81,19 @@ pub enum Error {
     NoLevel(u32),
     /// The program that hands out scratch memory does not assemble.
     #[error("the scratch helper: {0}")]
-    Helper(String),
-    /// Stages that do not fit together, or a draw that this crate cannot make.
-    #[error("{0}")]
-    Stages(String),
+    Helper(tepui_agx_isa::asm::AsmError),
+    /// A draw without a vertex or a fragment program.
+    #[error("a draw needs a vertex and a fragment program")]
+    MissingStage,
+    /// Stages whose programs name different sampler heaps.
+    #[error("the stages have different sampler heaps")]
+    SamplerHeaps,
+    /// Programs of stages that do not fit together.
+    #[error(transparent)]
+    Link(#[from] tepui_agx_compiler::Error),
+    /// The program that clears or stores the tile does not assemble.
+    #[error("a program of the tile: {}", .0.first().map_or_else(String::new, ToString::to_string))]
+    TileProgram(Vec<tepui_agx_isa::asm::AsmError>),
     /// The job faulted.
     #[error("{0}")]
     Job(#[from] JobFault),
@@ -134,7 +143,7 @@ impl Buffer {
     }
 }
 
-/// What a dispatch runs.
+/// The program of a dispatch.
 #[derive(Clone, Debug, Default)]
 pub struct Dispatch<'a> {
     /// Machine code; it must end with `stop`.

@@ -1,21 +1,21 @@
-//! Both programs of a draw from a pair of shaders, in each way that a driver could make them.
+//! Compiles both programs of a draw from a pair of shaders, in each way that a driver could.
 
 use tepui_agx_compiler::abi::attribute::Attribute;
 use tepui_agx_compiler::abi::tile::Tile;
 use tepui_agx_compiler::abi::{self, Attributes, Colours, Interface, VertexResults, parts};
-use tepui_agx_compiler::{Error, Options, Program, Result, Table, compile_as, link};
+use tepui_agx_compiler::{LinkError, Options, Program, Result, Table, compile_as, link};
 use tepui_ir::{IoLoc, NumKind, Shader, Stage};
 
-/// How programs are made.
+/// How programs are compiled and linked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Making {
-    /// Each stage one program that knows the other.
+pub enum Linking {
+    /// One program for each stage, compiled with knowledge of the other stage.
     Monolithic,
-    /// Parts that are compiled apart and linked.
-    Parts,
+    /// Prolog, main and epilog compiled separately and linked.
+    Separate,
 }
 
-/// What a pair of shaders is compiled for.
+/// The pipeline state that a pair of shaders is compiled for.
 #[derive(Clone, Copy)]
 pub struct Pair<'a> {
     /// The vertex shader.
@@ -26,7 +26,7 @@ pub struct Pair<'a> {
     pub tile: &'a Tile,
     /// Attributes by location.
     pub attributes: &'a [Option<Attribute>],
-    /// What the pipeline's state asks of fragments.
+    /// Fragment state of the pipeline.
     pub prolog: abi::Prolog,
     /// The draw is repeated for each view.
     pub multiview: bool,
@@ -37,10 +37,10 @@ impl Pair<'_> {
     ///
     /// # Errors
     /// When a shader needs what is not compiled, or the stages do not fit together.
-    pub fn programs(&self, making: Making) -> Result<(Program, Program)> {
-        match making {
-            Making::Monolithic => self.monolithic(),
-            Making::Parts => Ok((self.vertex_parts()?, self.fragment_parts()?)),
+    pub fn programs(&self, linking: Linking) -> Result<(Program, Program)> {
+        match linking {
+            Linking::Monolithic => self.monolithic(),
+            Linking::Separate => Ok((self.vertex_parts()?, self.fragment_parts()?)),
         }
     }
 
@@ -73,7 +73,7 @@ impl Pair<'_> {
         let main = abi::Vertex { multiview: self.multiview, ..abi::Vertex::default() };
         let main = compile(self.vertex, &Interface::Vertex(main))?;
         let Table::Vertex(t) = &main.table else {
-            return Err(Error::Link("the first shader is no vertex shader".to_owned()));
+            return Err(LinkError::NotVertex.into());
         };
         let prolog = abi::Vertex {
             attributes: self.fetch(),
@@ -125,6 +125,6 @@ fn compile(s: &Shader, interface: &Interface) -> Result<Program> {
 fn fragment_table(p: &Program) -> Result<&tepui_agx_compiler::varyings::FragmentTable> {
     match &p.table {
         Table::Fragment(t) => Ok(t),
-        _ => Err(Error::Link("the second shader is no fragment shader".to_owned())),
+        _ => Err(LinkError::NotFragment.into()),
     }
 }

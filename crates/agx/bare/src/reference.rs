@@ -1,4 +1,5 @@
-//! Draws triangles with the IR interpreter: vertices one group, pixels another, interpolation in 64 bits.
+//! Draws triangles with the IR interpreter: vertices one group, pixels another, interpolation in 64
+//! bits.
 
 use std::collections::HashMap;
 
@@ -11,7 +12,8 @@ const LIMIT: u64 = 1 << 24;
 /// Output words of one vertex or pixel, by place and component.
 pub type Words = HashMap<(IoLoc, u8), u32>;
 
-/// Runs a vertex shader for vertices `first..first + count` of instance `instance`; `attribute` gives input words.
+/// Runs a vertex shader for vertices `first..first + count` of instance `instance`; `attribute`
+/// gives input words.
 ///
 /// # Errors
 /// When the interpreter does not run it.
@@ -48,7 +50,7 @@ pub fn vertices(
     Ok(all)
 }
 
-/// What the interpreter says of a pixel.
+/// The interpreter's result for a pixel.
 #[derive(Clone, Debug, Default)]
 pub struct Pixel {
     /// The triangle covers its centre, and nothing killed it.
@@ -149,7 +151,8 @@ pub fn triangle(
         let (x, y) = (f64::from(x) + 0.5, f64::from(y) + 0.5);
         vec![bits(x), bits(y), bits(f64::from(depths[l])), bits(weights[l].2)]
     });
-    // Vulkan's y points down: a positive area on the screen is clockwise, which faces to the front here.
+    // Vulkan's y points down: a positive area on the screen is clockwise, which faces to the front
+    // here.
     builtin(Builtin::FrontFacing, &|_| vec![u64::from(area > 0.0)]);
     builtin(Builtin::SampleId, &|_| vec![0]);
     builtin(Builtin::SamplePosition, &|_| vec![bits(0.5), bits(0.5)]);

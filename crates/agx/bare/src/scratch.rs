@@ -9,7 +9,8 @@ use crate::{Error, Machine};
 const GROUPS: u32 = 32;
 
 impl Machine {
-    /// Gives every thread of later dispatches `bytes` of scratch memory, besides what the hardware's own use of the stack takes.
+    /// Gives every thread of later dispatches `bytes` of scratch memory, besides what the
+    /// hardware's own use of the stack takes.
     ///
     /// # Errors
     /// When the memory cannot be had.
@@ -29,7 +30,7 @@ impl Machine {
         }
         let header = self.buffer(words.len() * 4)?;
         header.write_words(&words)?;
-        let code = program().map_err(|e| Error::Helper(e.to_string()))?;
+        let code = program().map_err(Error::Helper)?;
         let binary = self.code(&code)? | 1;
         self.helper = Helper { binary, cfg: 0, data: header.address() };
         Ok(())

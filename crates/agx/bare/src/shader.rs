@@ -9,7 +9,7 @@ use tepui_agx_model::JobStats;
 use crate::image::Row;
 use crate::{Buffer, Dispatch, Error, FIRST_OF_HEAP, Machine, address_halves};
 
-/// What a shader is run with.
+/// The bindings of a shader.
 #[derive(Default)]
 pub struct Bindings {
     /// Buffers by set, binding and array element.
@@ -61,7 +61,7 @@ pub(crate) fn halves(word: u32) -> [u16; 2] {
     [word as u16, (word >> 16) as u16]
 }
 
-/// What the uniform registers are to hold; `own` knows what belongs to the stage.
+/// The contents of the uniform registers; `own` provides the values that are specific to the stage.
 ///
 /// A descriptor without a buffer has the address of a page of zeros and the size 0.
 ///
@@ -143,7 +143,7 @@ pub(crate) struct States {
     pub heap: Vec<[u8; 8]>,
 }
 
-/// What the state registers and the heap are to hold.
+/// The contents of the state registers and of the sampler heap.
 ///
 /// # Errors
 /// When a sampler cannot be described.

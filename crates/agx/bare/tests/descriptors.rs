@@ -1,5 +1,6 @@
-//! Texture samples through descriptors that mean nothing: drivers move samples in front of the condition that
-//! says whether their result is used, so nothing may be lost as long as nobody uses it.
+//! Texture samples through descriptors that mean nothing: drivers move samples in front of the
+//! condition that says whether their result is used, so nothing may be lost as long as nobody uses
+//! it.
 
 use tepui_agx_bare::{Dispatch, Machine, address_halves};
 use tepui_agx_isa::asm::assemble;
@@ -7,7 +8,8 @@ use tepui_agx_model::{JobStats, Options, ReportKind};
 use tepui_agx_packets::sampler::{Filter, Sampler};
 use tepui_agx_packets::texture::{Layout, Texture};
 
-/// Loads ts1 from the table at u0_u1, samples it with sampler 0 and at last stores 77 where u2_u3 says.
+/// Loads ts1 from the table at u0_u1, samples it with sampler 0 and at last stores 77 where u2_u3
+/// says.
 const SAMPLES: &str = "tex_state_store ts1, u0_u1, 0, 0
      mov_imm r4, 0, 0b0
      mov_imm r5, 0, 0b0
@@ -18,7 +20,8 @@ const SAMPLES: &str = "tex_state_store ts1, u0_u1, 0, 0
      device_store 0, i32, x, r6, u2_u3, 0, unsigned, 0
      stop";
 
-/// What a sample through a descriptor, at an address of its own if that is given, leaves; the store must come.
+/// What a sample through a descriptor, at an address of its own if that is given, leaves; the store
+/// must come.
 fn run(descriptor: &[u8; 24], table: Option<u64>, sampler: [u8; 8], check: bool) -> JobStats {
     let mut machine = Machine::new(Options { check, ..Options::default() }).expect("a machine");
     sample(&mut machine, SAMPLES, descriptor, table, sampler)
@@ -143,7 +146,8 @@ fn a_table_that_is_not_mapped_reads_as_zeros() {
     assert_eq!(kinds, [ReportKind::UndefinedDescriptor, ReportKind::UnboundTexel]);
 }
 
-/// Mesa puts the offset into a register where it indexes descriptors with a number that it does not know.
+/// Mesa puts the offset into a register where it indexes descriptors with a number that it does not
+/// know.
 #[test]
 fn a_register_holds_the_offset_of_a_descriptor() {
     let by_register = SAMPLES.replace("u0_u1, 0, 0", "u0_u1, r3, 0");

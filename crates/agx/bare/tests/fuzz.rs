@@ -159,7 +159,7 @@ proptest! {
 }
 
 const BASE: u64 = 0x11_0000_0000;
-const PAGE: u64 = 1 << 14;
+const PAGE: u64 = tepui_agx_chips::PAGE_BYTES;
 /// Bytes of the region: streams, words, programs and data share it, so that random addresses meet
 /// something.
 const REGION: u64 = 2 * PAGE;

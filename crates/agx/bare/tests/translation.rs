@@ -1,4 +1,5 @@
-//! Interpreter and translation on random programs and memory maps; [`tepui_agx_bare::differential`] says how.
+//! Interpreter and translation on random programs and memory maps; [`tepui_agx_bare::differential`]
+//! says how.
 //!
 //! The `agx_translation` target of the fuzzers outside of the workspace does the same for longer.
 

@@ -1,4 +1,4 @@
-//! What the pointers in a request's argument lead to.
+//! Reads the memory that the pointers in a request's argument lead to.
 
 use tepui_capture::ClientMemory;
 use tepui_drm::uapi::asahi::{self, GemBindOp};

@@ -19,9 +19,9 @@ pub struct CallDescription {
     pub before: Fields,
     /// The fields that the kernel changed.
     pub changed: Fields,
-    /// What `ioctl` returned, or minus the errno.
+    /// The return value of `ioctl`, or minus the errno.
     pub result: i32,
-    /// What pointers in the argument led to.
+    /// The memory that pointers in the argument lead to.
     pub memory: Vec<Record>,
 }
 
@@ -180,7 +180,7 @@ pub fn command(memory: &dyn GpuMemory, start: &Start, options: Options) -> Recor
     record
 }
 
-/// What a parameter block says of how streams are to be read.
+/// The parameters of a block that decide how streams are decoded.
 pub fn options(parameters: &[u8]) -> Options {
     let mut params = ParamsGlobal::default();
     let known = size_of::<ParamsGlobal>().min(parameters.len());

@@ -1,4 +1,4 @@
-//! Recorders as the environment asks for them.
+//! Creates the recorders that environment variables ask for.
 
 use tepui_agx_chips::Chip;
 use tepui_capture::{Process, Sink};

@@ -1,4 +1,4 @@
-//! Watching a real render node.
+//! Records a real render node.
 //!
 //! Nothing says when the hardware begins or ends a command, so memory is described as it is when a
 //! submission comes in ([`tepui_capture::Start::early`]), and no ends are recorded. What earlier

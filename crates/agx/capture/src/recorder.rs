@@ -1,4 +1,4 @@
-//! Watching a device and writing down what happens.
+//! Records the requests and commands of a device.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -19,7 +19,7 @@ pub struct Recorder(Mutex<State>);
 struct State {
     /// `None` when the stream has failed.
     sink: Option<Sink>,
-    /// What the stream says of the device.
+    /// The description of the device.
     device: Process,
     spaces: Spaces,
 }

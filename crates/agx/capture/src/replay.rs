@@ -1,4 +1,4 @@
-//! Executing the commands of a capture again on the AGX model.
+//! Replays the commands of a capture on the AGX model.
 
 use tepui_agx_chips::{PAGE_SHIFT, VA_BITS};
 use tepui_agx_kernel::{Work, submit};
@@ -12,7 +12,7 @@ pub struct Agx(Gpu);
 
 /// Executes commands of a capture on the AGX model.
 pub type Replayer = tepui_capture::Replayer<Agx>;
-/// What a command did when it was executed again.
+/// The result of a replayed command.
 pub type Replayed = tepui_capture::Replayed<JobStats, JobFault, Attachment>;
 /// Why a command cannot be executed again.
 pub type Unplayable = tepui_capture::Unplayable<JobFault>;

@@ -1,4 +1,4 @@
-//! A client of the virtual device, watched by both recorders, and what their streams say.
+//! A client of the virtual device is recorded by both recorders, and their streams are compared.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -23,9 +23,9 @@ use crate::{Event, Events, RealRecorder, Recorder, describe, replayer};
 
 /// A stream kept in memory.
 #[derive(Clone, Default)]
-struct Shelf(Arc<Mutex<Vec<u8>>>);
+struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Shelf {
+impl Write for SharedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap().extend(bytes);
         Ok(bytes.len())
@@ -36,7 +36,7 @@ impl Write for Shelf {
     }
 }
 
-impl Shelf {
+impl SharedBuffer {
     fn sink(&self) -> Sink {
         let out = self.clone();
         Sink::Waiting(Box::new(move |process| Ok((Box::new(out) as _, process))))
@@ -48,9 +48,9 @@ impl Shelf {
 }
 
 /// Two observers.
-struct Both(Recorder, RealRecorder);
+struct TwoObservers(Recorder, RealRecorder);
 
-impl CallObserver for Both {
+impl CallObserver for TwoObservers {
     fn opened(&self, file: u64) {
         self.0.opened(file);
         self.1.opened(file);
@@ -69,7 +69,7 @@ impl CallObserver for Both {
     }
 }
 
-impl Observer for Both {
+impl Observer for TwoObservers {
     fn starting(&self, execution: &Execution<'_>) {
         self.0.starting(execution);
     }
@@ -79,7 +79,7 @@ impl Observer for Both {
 }
 
 /// The virtual device in the place of a real node.
-struct Pretended(Arc<OnceLock<Arc<File>>>);
+struct VirtualNode(Arc<OnceLock<Arc<File>>>);
 
 struct GemContents(Arc<Gem>);
 
@@ -94,7 +94,7 @@ impl Contents for GemContents {
     }
 }
 
-impl Node for Pretended {
+impl Node for VirtualNode {
     fn identify(&self, _: Option<BorrowedFd<'_>>) -> (String, Option<ParamsGlobal>) {
         let params = self.0.get().map(|file| tepui_agx_kernel::params(file.device().chip()));
         ("asahi".into(), params)
@@ -239,7 +239,7 @@ fn commands(word: u32) -> [(usize, Vec<u8>); 4] {
 
 /// Runs a client; gives the streams of the recorder of the virtual device and of that of real ones.
 fn session() -> (Vec<u8>, Vec<u8>) {
-    let (virtual_shelf, real_shelf) = (Shelf::default(), Shelf::default());
+    let (virtual_stream, real_stream) = (SharedBuffer::default(), SharedBuffer::default());
     let known = Arc::new(OnceLock::new());
     let chip = tepui_agx_chips::chip("m1").unwrap();
     let process = Process {
@@ -247,9 +247,9 @@ fn session() -> (Vec<u8>, Vec<u8>) {
         parameters: bytemuck::bytes_of(&tepui_agx_kernel::params(chip)).to_vec(),
         ..Default::default()
     };
-    let observer = Both(
-        Recorder::new(virtual_shelf.sink(), process),
-        RealRecorder::new(real_shelf.sink(), Box::new(Pretended(known.clone()))),
+    let observer = TwoObservers(
+        Recorder::new(virtual_stream.sink(), process),
+        RealRecorder::new(real_stream.sink(), Box::new(VirtualNode(known.clone()))),
     );
     let options =
         Options { observer: Some(Arc::new(observer)), report_faults: false, ..Default::default() };
@@ -307,7 +307,7 @@ fn session() -> (Vec<u8>, Vec<u8>) {
     drop(client);
     drop(known);
     drop(device);
-    (virtual_shelf.bytes(), real_shelf.bytes())
+    (virtual_stream.bytes(), real_stream.bytes())
 }
 
 #[test]

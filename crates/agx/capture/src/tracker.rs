@@ -1,4 +1,5 @@
-//! What a client has made of a real node, learned from its calls: buffers, address spaces, queues.
+//! Tracks the objects that a client has created on a real node, from its ioctls: buffers, address
+//! spaces, queues.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -127,7 +128,7 @@ impl Tracker {
         self.files.get(&file)?.queues.get(&queue).copied()
     }
 
-    /// What an address space binds, in order of address. Objects are handles.
+    /// The bindings of an address space, in order of address. Objects are handles.
     pub fn mappings(&self, file: u64, space: u32) -> impl Iterator<Item = &Mapping> {
         let space = self.files.get(&file).and_then(|file| file.spaces.get(&space));
         space.into_iter().flat_map(BTreeMap::values)
@@ -196,7 +197,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const PAGE: u64 = 16384;
+    const PAGE: u64 = tepui_agx_chips::PAGE_BYTES;
 
     proptest! {
         /// The bound ranges after any operations, page by page against a plain table.

@@ -1,8 +1,8 @@
 //! The AGX GPUs by name.
 //!
 //! [`CHIPS`] is the table of the GPUs that Tepui can be. Everything else about an AGX GPU that the
-//! compiler, the layouts and the kernel interface need follows from its generation and variant, or is
-//! the same for all of them: the width of a SIMD-group, the size of a page.
+//! compiler, the layouts and the kernel interface need follows from its generation and variant, or
+//! is the same for all of them: the width of a SIMD-group, the size of a page.
 
 /// Lanes of a SIMD-group. source: applegpu, "SIMD-groups"
 pub const LANES: usize = 32;

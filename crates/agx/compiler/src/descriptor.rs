@@ -1,21 +1,23 @@
-//! Rows of descriptors in memory: what a shader finds behind the address of an image or sampler.
+//! Descriptor sets in memory: the layout of the rows that shaders read for images and samplers.
 //!
-//! Each element of a binding is a row of [`ROW_B`] bytes:
+//! Each array element of a binding is a row of [`ROW_B`] bytes:
 //!
-//! | byte | what |
+//! | byte | contents |
 //! | ---: | --- |
-//! | 0 | texture descriptor: sampled images, texel buffers, and storage images that are read or asked for their size |
+//! | 0 | texture descriptor: sampled images, texel buffers, and storage images that are read or queried for their size |
 //! | 24 | PBE descriptor: storage images and storage texel buffers that are written or have atomics |
-//! | 48 | sampler: its number as the machine counts them (16 bits) |
+//! | 48 | sampler: index of the sampler state register or sampler heap entry (16 bits) |
 //! | 52 | samplers: the bias of the level of detail, a 16-bit float ([`crate::Options::lod_bias`]) |
-//! | 52 | storage images: texels from row to row of the level in memory |
-//! | 56 | storage images: logarithms of the samples of a texel, and of the width and height of a tile, a byte each |
-//! | 60 | storage images: samples from layer to layer |
+//! | 52 | storage images: row stride of the level in texels |
+//! | 56 | storage images: logarithms of the samples per texel, and of the width and height of a tile, a byte each |
+//! | 60 | storage images: layer stride in samples |
 //!
-//! How images are described: one-dimensional ones as images of height 1; texel buffers as linear images of [`BUFFER_WIDTH`] columns,
-//! their number of texels and first texel in the fields that the hardware leaves to software; cubes that are stored to
-//! or loaded from as arrays of faces; the PBE descriptor of a multisampled image as a linear image of its samples, [`BUFFER_WIDTH`] in a
-//! row. source: Mesa, agx_nir_lower_texture.c, for what the hardware cannot do itself
+//! Some images are described as another kind, because the hardware lacks theirs: one-dimensional
+//! images are images of height 1. Texel buffers are linear images of [`BUFFER_WIDTH`] columns, with
+//! their size and first texel in the fields that the hardware leaves to software. Cubes that are
+//! stored to or loaded from are arrays of faces. The PBE descriptor of a multisampled image
+//! describes a linear image of its samples, [`BUFFER_WIDTH`] per row. source: Mesa,
+//! agx_nir_lower_texture.c
 
 use tepui_agx_packets::pbe::Pbe;
 use tepui_agx_packets::sampler::{BorderColour, Filter, MipFilter, Sampler, Wrap};
@@ -28,18 +30,19 @@ pub const ROW_B: u32 = 64;
 pub const TEXTURE_B: u32 = 0;
 /// Where the PBE descriptor begins.
 pub const PBE_B: u32 = 24;
-/// Where the number of the sampler stands.
+/// Offset of the sampler's number.
 pub const SAMPLER_B: u32 = 48;
-/// Where the bias of a sampler's level of detail stands.
+/// Offset of the bias of a sampler's level of detail.
 pub const LOD_BIAS_B: u32 = 52;
-/// Where the texels from row to row of a storage image stand.
+/// Offset of the row stride of a storage image in texels.
 pub const PITCH_B: u32 = 52;
-/// Where the logarithms of samples, tile width and tile height of a storage image stand.
+/// Offset of the logarithms of samples, tile width and tile height of a storage image.
 pub const LOGS_B: u32 = 56;
-/// Where the samples from layer to layer of a storage image stand.
+/// Offset of the layer stride of a storage image in samples.
 pub const LAYER_B: u32 = 60;
 
-/// The sampler that loads look at: it makes what is outside of the image zero. source: Mesa, agx_helpers.h, agx_pack_txf_sampler
+/// The sampler that loads look at: it makes what is outside of the image zero. source: Mesa,
+/// agx_helpers.h, agx_pack_txf_sampler
 #[must_use]
 pub fn loads_sampler() -> Sampler {
     Sampler {
@@ -71,7 +74,7 @@ pub(crate) struct Bits {
     pub width: u32,
 }
 
-/// Where a field of a descriptor stands in the row.
+/// The offset of a descriptor field in the row.
 fn field(info: &PacketInfo, base: u32, ident: &str) -> Bits {
     let Some(piece) = info.fields.iter().find(|f| f.ident == ident).map(|f| f.pieces[0]) else {
         unreachable!("{} has no field {ident}", info.name)

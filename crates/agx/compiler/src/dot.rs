@@ -1,4 +1,5 @@
-//! The control-flow graph in Graphviz's language: a box for each block with its instructions, an arrow for each edge.
+//! Prints the control-flow graph in Graphviz's language: a node for each block with its
+//! instructions, an edge for each branch.
 
 use crate::mir::{Ctl, Function, Op};
 use cranelift_entity::EntityRef;
@@ -34,7 +35,8 @@ impl fmt::Display for Dot<'_> {
         for (b, data) in f.blocks.iter() {
             let last = data.insts.last().map(|&i| f.insts[i].op);
             for (n, s) in data.succs.iter().enumerate() {
-                // An `if` goes to its arms in order; what goes back begins a loop's next iteration.
+                // An `if` branches to its sides in order; a backward edge begins a loop's next
+                // iteration.
                 let note = match last {
                     Some(Op::Ctl(Ctl::If(_))) if n == 0 => " [label=\"then\"]",
                     Some(Op::Ctl(Ctl::If(_))) => " [label=\"else\"]",

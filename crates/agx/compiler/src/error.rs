@@ -1,5 +1,6 @@
-//! Why a shader was not compiled.
+//! Errors of the compiler.
 
+use crate::varyings::{Shading, Varying};
 use tepui_ir::{Inst, Op, Stage};
 
 /// Why a shader was not compiled.
@@ -15,7 +16,7 @@ pub enum Error {
         inst: Inst,
         /// Its op.
         op: Op,
-        /// What it asks for.
+        /// The unsupported property.
         why: String,
     },
     /// A format that vertices cannot be fetched from.
@@ -24,12 +25,12 @@ pub enum Error {
     /// A format that cannot be drawn to.
     #[error("{} cannot be drawn to", .0.name())]
     Target(tepui_format::Format),
-    /// Something that no instruction stands for.
+    /// A feature without instructions.
     #[error("{0} is not compiled yet")]
     Feature(&'static str),
     /// Parts or stages that do not fit together.
-    #[error("{0}")]
-    Link(String),
+    #[error(transparent)]
+    Link(#[from] LinkError),
     /// A shader of one stage was to be compiled for another's interface.
     #[error("a {0} shader has another interface")]
     Interface(Stage),
@@ -52,6 +53,28 @@ pub enum Error {
     /// A check of the compiler's own work failed: a bug of the compiler.
     #[error("internal: {0}")]
     Internal(String),
+}
+
+/// Why programs do not fit together.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum LinkError {
+    /// A varying is read with two interpolations.
+    #[error("{varying} is read {} and {}", .shadings[0], .shadings[1])]
+    Shading {
+        /// The varying.
+        varying: Varying,
+        /// The interpolations.
+        shadings: [Shading; 2],
+    },
+    /// A vertex shader is needed.
+    #[error("the program is not a vertex shader")]
+    NotVertex,
+    /// A fragment shader is needed.
+    #[error("the program is not a fragment shader")]
+    NotFragment,
+    /// An epilog that runs for each sample uses scratch memory.
+    #[error("an epilog that uses scratch memory runs for each sample")]
+    ScratchPerSample,
 }
 
 /// The result of a stage of the compiler.

@@ -1,14 +1,16 @@
-//! `if c { demote } else { rest }` becomes `demote_if c` and `rest`, where skipping `rest` would save nothing.
+//! Replaces `if c { demote } else { rest }` by `demote_if c` and `rest` where skipping `rest` would
+//! save nothing.
 //!
-//! The outputs of a discarded invocation are dropped and its writes are guarded ([`crate::abi::effects`]), so it may compute on.
-//! What could harm others stays behind the condition: loops that its values need not end, and loads from addresses that it
-//! would not have used.
+//! This is safe because the outputs of a discarded invocation are dropped and its writes are
+//! predicated ([`crate::abi::effects`]). Code that could still do harm stays conditional: loops
+//! that might not end, and loads from addresses that the invocation would not have used.
 
 use rustc_hash::FxHashMap;
 use tepui_ir::{Attrs, Inst, Op, Props, Region, Shader, Stage, Value};
 
-/// Most instructions of the rest: beyond, a SIMD-group that is discarded as a whole had better jump over them.
-const MOST: usize = 48;
+/// Most instructions of the rest: beyond, a SIMD-group that is discarded as a whole had better jump
+/// over them.
+const MAX_INSTRUCTIONS: usize = 48;
 
 /// Runs the pass; true when it changed the shader.
 pub fn run(s: &mut Shader) -> bool {
@@ -74,7 +76,7 @@ fn region(s: &mut Shader, r: Region, names: &mut FxHashMap<Value, Value>) -> boo
     changed
 }
 
-/// A region that kills, and whose values nobody needs then.
+/// A region that discards, and whose results are unused then.
 fn only_kills(s: &Shader, r: Region) -> bool {
     let mut kills = 0;
     s.regions[r].insts.iter().all(|&i| {
@@ -84,10 +86,10 @@ fn only_kills(s: &Shader, r: Region) -> bool {
     }) && kills > 0
 }
 
-/// A short region that ends and harms nothing whatever its values are.
+/// A short region that terminates and has no effect whatever its values are.
 fn may_run_killed(s: &Shader, r: Region) -> bool {
     let mut count = 0;
-    harmless(s, r, &mut count) && count <= MOST
+    harmless(s, r, &mut count) && count <= MAX_INSTRUCTIONS
 }
 
 fn harmless(s: &Shader, r: Region, count: &mut usize) -> bool {

@@ -1,8 +1,10 @@
-//! Structured control flow as instructions on the nesting counter `r0l`, and moves as instructions.
+//! Lowers structured control flow to instructions on the nesting counter `r0l`, and parallel copies
+//! to moves.
 //!
-//! A thread is active while its counter is zero; it counts the constructs that must end before it runs again. An `if` is one level. A loop is
-//! one level, or two when something continues it: then `continue` leaves one and `break` two.
-//! source: applegpu's docs.html on the execution mask; Mesa, agx_compile.c (emit_if, emit_loop, agx_emit_jump)
+//! A thread executes while its counter is zero; the counter says how many constructs must end
+//! before the thread runs again. An `if` is one level. A loop is one level, or two if it contains
+//! `continue`: then `continue` leaves one and `break` two. source: applegpu's docs.html on the
+//! execution mask; Mesa, agx_compile.c (emit_if, emit_loop, agx_emit_jump)
 
 use crate::mir::Ctl;
 use tepui_agx_isa::Inst;
@@ -39,16 +41,16 @@ pub type Label = u32;
 pub struct Listing {
     /// Instructions.
     pub lines: Vec<Line>,
-    /// The line that each label stands before.
+    /// The line that each label precedes.
     pub labels: Vec<u32>,
     /// Loops.
     pub loops: u32,
-    /// Another part of the program runs behind the end.
+    /// Another program is linked after the end.
     pub is_part: bool,
 }
 
-/// An arm of less weight than this is walked through even when no thread takes it: a jump costs half as much, and is for
-/// nothing about half of the times. source: Mesa, agx_opt_jmp_none.c
+/// An arm of less weight than this is walked through even when no thread takes it: a jump costs
+/// half as much, and is for nothing about half of the times. source: Mesa, agx_opt_jmp_none.c
 const SKIP_FROM: usize = 38;
 
 /// Highest nesting count that a select can give as an immediate operand.
@@ -62,7 +64,7 @@ struct Loop {
 }
 
 struct If {
-    /// Set when a jump over the first arm needs the `else`.
+    /// Set when a jump over the then block needs the `else`.
     to_else: Option<Label>,
     to_end: Option<Label>,
     /// The `else` is left out.
@@ -71,21 +73,21 @@ struct If {
     gone: bool,
 }
 
-/// Where the parts of each `if` are, by the block that it ends or, for `ends`, by the block of its second arm.
-struct Arms {
-    /// First blocks of both arms, and the block behind.
+/// The blocks of each `if`, by the block that it ends or, for `ends`, by its else block.
+struct IfBlocks {
+    /// First blocks of both sides, and the block after the `if`.
     of: Vec<Option<[usize; 3]>>,
-    /// The block behind.
+    /// The block after the `if`.
     ends: Vec<usize>,
     /// Weight of all blocks before each.
     weights: Vec<usize>,
 }
 
-impl Arms {
-    fn new(code: &Code) -> Arms {
+impl IfBlocks {
+    fn new(code: &Code) -> IfBlocks {
         let n = code.blocks.len();
         let mut a =
-            Arms { of: vec![None; n], ends: vec![0; n], weights: Vec::with_capacity(n + 1) };
+            IfBlocks { of: vec![None; n], ends: vec![0; n], weights: Vec::with_capacity(n + 1) };
         let mut open: Vec<[usize; 2]> = Vec::new();
         let mut sum = 0;
         for (k, block) in code.blocks.iter().enumerate() {
@@ -120,13 +122,13 @@ impl Arms {
 
 struct Flow<'a> {
     code: &'a Code,
-    arms: Arms,
+    arms: IfBlocks,
     out: Listing,
     loops: Vec<Loop>,
     ifs: Vec<If>,
     /// Constructs open.
     depth: u32,
-    /// A label stands before this line.
+    /// A label precedes this line.
     fence: usize,
     loc: Loc,
 }
@@ -139,7 +141,7 @@ const STACK_EXTRA: u32 = 10;
 pub fn run(code: &Code, scratch: u32) -> Listing {
     let mut f = Flow {
         code,
-        arms: Arms::new(code),
+        arms: IfBlocks::new(code),
         out: Listing::default(),
         loops: Vec::new(),
         ifs: Vec::new(),
@@ -262,7 +264,7 @@ pub fn invert_float(cc: FCond) -> FCond {
     }
 }
 
-/// Steps that a block has beside the marks of an `else`.
+/// Steps of a block without the marks of an `else`.
 fn body(b: &CodeBlock) -> &[(Step, Loc)] {
     match b.steps.first() {
         Some((Step::Ctl(Ctl::Else), _)) => &b.steps[1..],
@@ -342,7 +344,7 @@ impl Flow<'_> {
             Some([(Step::Ctl(c @ (Ctl::Break | Ctl::Continue)), _)]) => Some(*c),
             _ => None,
         };
-        // An arm that only leaves the loop, the other empty: one instruction, without an `if`.
+        // One side only leaves the loop and the other is empty: one instruction, without an `if`.
         let near = self.loops.last().is_some_and(|l| l.ifs + u16::from(l.levels) <= MAX_SELECTED);
         let leave = match (leaves(a), leaves(z)) {
             _ if !near => None,

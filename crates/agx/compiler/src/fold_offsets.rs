@@ -1,8 +1,8 @@
-//! Constant parts of memory offsets go into the instruction.
+//! Folds constant parts of address arithmetic into the offsets of memory instructions.
 //!
-//! `(i + 3) << 2` is `(i << 2) + 12`: offsets are counted modulo 2^32, so sums, shifts and products by constants give their constant part
-//! away exactly. Accesses beside each other then have the same operand and differ in their constants only: they
-//! share its computation, and can be joined to wider ones.
+//! Offsets are computed modulo 2^32, so `(i + 3) << 2` is exactly `(i << 2) + 12`; sums, shifts and
+//! products by constants are split like this. Neighbouring accesses then have the same operand and
+//! differ in their constant only, so that they share its computation and can be vectorised.
 
 use tepui_ir::{Attrs, Builder, Inst, Mem, Op, Region, Shader, Value};
 

@@ -1,18 +1,21 @@
-//! Moves loads and texture samples up to the one before them, so that one wait serves both and their latencies overlap.
+//! Groups loads and texture samples of a block, so that one wait serves several and their latencies
+//! overlap.
 //!
-//! Within a block a load, with the arithmetic that its address still needs, may pass everything that neither writes memory nor stays in
-//! place for another reason. Done only while registers are plenty: results live longer.
+//! A load moves up to the previous one, with the arithmetic that its address needs, past
+//! instructions that neither write memory nor are fixed in place for another reason. Since this
+//! lengthens live ranges, it is done only while registers are plentiful.
 
 use crate::mir::{Effect, Function, Ins, Op, Val, effect};
 use cranelift_entity::SecondaryMap;
 use tepui_agx_isa::Inst;
 
 /// Farthest that a load moves, in instructions.
-const REACH: usize = 24;
+const MAX_DISTANCE: usize = 24;
 /// Most instructions of an address that move with it.
 const CHAIN: usize = 6;
-/// Register pressure beyond which texture samples are not moved: a few in flight keep the texture unit busy.
-const ENOUGH: u32 = 48;
+/// Register pressure beyond which texture samples are not moved: a few in flight keep the texture
+/// unit busy.
+const MAX_SAMPLE_PRESSURE: u32 = 48;
 
 fn is_texture(op: &Op) -> bool {
     matches!(op, Op::Isa(Inst::TextureLoad(_) | Inst::TextureSample(_)))
@@ -22,8 +25,8 @@ fn is_load(op: &Op) -> bool {
     matches!(op, Op::Isa(Inst::DeviceLoad(_) | Inst::StackLoad(_))) || is_texture(op)
 }
 
-/// Runs the pass; `pressure` is the number of half-registers alive at once, of which `limit` cost nothing. Returns
-/// whether anything moved.
+/// Runs the pass; `pressure` is the number of half-registers alive at once, of which `limit` cost
+/// nothing. Returns whether anything moved.
 pub fn run(f: &mut Function, pressure: u32, limit: u32) -> bool {
     let mut alive = pressure;
     let loads = f.insts.values().filter(|i| is_load(&i.op)).count();
@@ -46,15 +49,15 @@ pub fn run(f: &mut Function, pressure: u32, limit: u32) -> bool {
             if is_load(&op)
                 && let Some(q) = last_load
                 && q >= fence
-                && out.len() - q <= REACH
+                && out.len() - q <= MAX_DISTANCE
                 && out.len() > q + 1
                 && let Some(chain) = chain(f, i, &out, q, stamp, &at)
             {
                 let cost: u32 = f.dsts(i).iter().map(|&d| u32::from(f.vals[d].units)).sum();
-                let most = if is_texture(&op) { limit.min(ENOUGH) } else { limit };
+                let most = if is_texture(&op) { limit.min(MAX_SAMPLE_PRESSURE) } else { limit };
                 if alive + cost <= most {
                     alive += cost;
-                    // Take the chain out, and put it with the load behind the load before.
+                    // Move the chain and the load to after the previous load.
                     let picked: Vec<Ins> = chain.iter().map(|&k| out[k]).collect();
                     for &k in chain.iter().rev() {
                         out.remove(k);
@@ -109,7 +112,7 @@ fn chain(
                 continue;
             }
             let d = out[k as usize];
-            // An address that the loads before bring must be waited for: nothing is gained.
+            // An address that depends on previous loads must be waited for, so nothing is gained.
             if is_load(&f.insts[d].op) && k as usize + CHAIN > q {
                 return None;
             }

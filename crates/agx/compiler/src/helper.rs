@@ -1,8 +1,10 @@
-//! The helper program: what the hardware runs to hand out scratch memory, one block to each SIMD-group of a core, last in, first out.
+//! The helper program, which the hardware runs to allocate scratch memory: a stack of blocks for
+//! each core, from which each SIMD-group takes one.
 //!
-//! The program's memory has a row of [`ROW`] words for each core: how many blocks are in use, and from word [`FIRST`] on the
-//! blocks' descriptors. Whoever launches shaders that need scratch memory makes the rows.
-//! source: Mesa's libagx/helper.cl for the protocol, lib/agx_scratch.c for descriptors
+//! The program's memory has a row of [`ROW`] words for each core: the number of blocks in use and,
+//! from word [`FIRST`] on, the block descriptors. The driver fills in the rows before it launches
+//! shaders that need scratch memory. source: Mesa's libagx/helper.cl for the protocol,
+//! lib/agx_scratch.c for descriptors
 
 use tepui_agx_isa::asm::{AsmError, assemble};
 
@@ -13,8 +15,9 @@ pub const FIRST: u32 = 8;
 /// Bytes of the smallest block for one thread.
 pub const UNIT_B: u32 = 32;
 
-/// The size class of blocks for threads that need `bytes`: blocks are of [`UNIT_B`] times 4 to this power for each thread.
-/// Besides the shader's own, the hardware's use of the stack counts. source: Mesa, agx_compile.c, on `stack_adjust`
+/// The size class of blocks for threads that need `bytes`: blocks are of [`UNIT_B`] times 4 to this
+/// power for each thread. Besides the shader's own, the hardware's use of the stack counts. source:
+/// Mesa, agx_compile.c, on `stack_adjust`
 #[must_use]
 pub fn unit_log4(bytes: u32) -> u32 {
     let wanted = (bytes.div_ceil(4) + 10).next_multiple_of(4) * 4;
@@ -25,13 +28,15 @@ pub fn unit_log4(bytes: u32) -> u32 {
     log4
 }
 
-/// The low bits of a descriptor: which sizes up to a class a block serves. The rest is the block's address in units of 256 bytes.
+/// The low bits of a descriptor: which sizes up to a class a block serves. The rest is the block's
+/// address in units of 256 bytes.
 #[must_use]
 pub const fn descriptor_mask(log4: u32) -> u32 {
     (1 << (log4 + 1)) - 1
 }
 
-/// The class that USC words name for a thread that needs `bytes`. source: Mesa, lib/agx_scratch.c, agx_scratch_get_bucket
+/// The class that USC words name for a thread that needs `bytes`. source: Mesa, lib/agx_scratch.c,
+/// agx_scratch_get_bucket
 #[must_use]
 pub fn spill_class(bytes: u32) -> u32 {
     match bytes {

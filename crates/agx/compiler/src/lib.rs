@@ -1,20 +1,25 @@
-//! Shaders to AGX machine code.
+//! The AGX back end: compiles shaders from the IR to machine code.
 //!
 //! ```text
 //! IR ─ passes ─ lower ─▶ IR ─ select ─▶ machine IR ─ dce ─ regalloc ─▶ code ─ flow ─ waits ─ pack ─▶ bytes
 //! ```
 //!
-//! - [`lower_quads`]: squares of compute invocations; [`flatten_discards`]: discards without a branch
-//! - [`lower_images`]: images as the texture unit takes them; [`descriptor`]: how they are described in memory
-//! - [`mod@target`]: what the machine asks of the machine-independent lowerings
-//! - `select`: instructions, with everything that the hardware does for free
-//! - [`mir`]: the machine IR; [`tepui_regalloc`] cleans it up, schedules it, spills and allocates registers
-//! - [`group_loads`]: an order that waits less
-//! - [`flow`]: structured control flow to the nesting counter; [`waits`]: scoreboards; [`pack`]: bytes
-//! - [`abi`]: how vertex and fragment programs are made of parts; [`varyings`]: what travels between them; [`link`]
-//!   joins them
-//! - [`uniforms`]: what the shader wants to find in which uniform register, chosen here and reported
-//! - [`dot`]: the control-flow graph as a picture; [`stats`]: the figures of Mesa's shader-db
+//! - [`lower_quads`]: derivative quads of compute shaders; [`flatten_discards`]: discards without
+//!   branches
+//! - [`lower_images`]: image operations in the form of the texture unit; [`descriptor`]: the memory
+//!   layout of descriptors
+//! - [`mod@target`]: the parameters of the shared lowering passes for AGX
+//! - `select`: instruction selection, which folds modifiers, conversions and comparisons into
+//!   instructions
+//! - [`mir`]: the machine IR; [`tepui_regalloc`] optimises and schedules it, spills and allocates
+//!   registers
+//! - [`group_loads`]: moves loads together, so that fewer waits are needed
+//! - [`flow`]: structured control flow to the nesting counter; [`waits`]: scoreboard waits;
+//!   [`pack`]: encoding
+//! - [`abi`]: prolog, main and epilog of vertex and fragment programs; [`varyings`]: the interface
+//!   between stages; [`link`] joins programs
+//! - [`uniforms`]: allocation of uniform registers, reported to the driver
+//! - [`dot`]: the control-flow graph for Graphviz; [`stats`]: the statistics of Mesa's shader-db
 //!
 //! Start reading at [`compile`].
 
@@ -44,7 +49,7 @@ pub mod varyings;
 pub mod waits;
 
 pub use abi::Interface;
-pub use error::{Error, Result};
+pub use error::{Error, LinkError, Result};
 pub use stats::Stats;
 pub use uniforms::{SamplerState, Source, TextureState, Uniform};
 pub use varyings::Table;
@@ -55,22 +60,24 @@ use tepui_passes::pipeline::Pipeline;
 use tepui_passes::target::{Target, lower_textures};
 use tepui_regalloc::{alloc, cse, dce, liveness, phis, schedule, spill};
 
-/// Half-registers beside those of values: `r0`, and what alignment may waste.
-const SLACK: u32 = 3;
+/// Half-registers reserved besides those of values: `r0`, and losses by alignment.
+const RESERVED_HALVES: u32 = 3;
 
 /// Fewest half-registers that a limit can leave: what the widest instruction needs.
-const FEWEST: u16 = 32;
+const MIN_HALVES: u16 = 32;
 
 /// How to compile.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// Buffer accesses are checked against the size of their buffer.
     pub robust: bool,
-    /// Samplers have a bias of the level of detail, which programs add: the hardware has none ([`descriptor::LOD_BIAS_B`]).
+    /// Samplers have a bias of the level of detail, which programs add: the hardware has none
+    /// ([`descriptor::LOD_BIAS_B`]).
     pub lod_bias: bool,
-    /// At most so many half-registers; 0 for as many as a workgroup's threads leave.
+    /// The limit of half-registers; 0 for the limit that the workgroup size implies.
     pub registers: u16,
-    /// Checks the IR after each pass, the machine IR and the allocation of registers; debug builds always do.
+    /// Checks the IR after each pass, the machine IR and the allocation of registers; debug builds
+    /// always do.
     pub check: bool,
 }
 
@@ -87,17 +94,18 @@ pub struct Program {
     pub code: Vec<u8>,
     /// Machine code that runs once before, and leaves uniforms.
     pub preamble: Option<Vec<u8>>,
-    /// What the uniform registers must hold.
+    /// The values of the uniform registers.
     pub uniforms: Vec<Uniform>,
-    /// What the texture state registers must hold, from `ts0` on.
+    /// The textures of the texture state registers, from `ts0` on.
     pub textures: Vec<TextureState>,
-    /// What the sampler state registers must hold, from `ss1` on; `ss0` is [`descriptor::loads_sampler`].
+    /// The samplers of the sampler state registers, from `ss1` on; `ss0` is
+    /// [`descriptor::loads_sampler`].
     pub samplers: Vec<SamplerState>,
     /// Bytes of workgroup memory.
     pub shared_bytes: u32,
     /// Threads of a workgroup.
     pub workgroup_size: [u32; 3],
-    /// What the stage says to those that link it.
+    /// The information that linking needs.
     pub table: Table,
     /// Statistics.
     pub stats: Stats,
@@ -105,7 +113,7 @@ pub struct Program {
     pub locs: Vec<(u32, Loc)>,
 }
 
-/// The state of the program behind a pass, for the callback that looks at each.
+/// A snapshot of the program after a pass, for the debug callback.
 pub enum Snapshot<'a> {
     /// The IR after a pass.
     Ir(&'a Shader),
@@ -239,8 +247,9 @@ pub fn compile_part(
     stack::for_shader(s).run(|| back_end(s, options, interface, after, false))
 }
 
-/// Selection, allocation and packing. Addresses of descriptors take their places among other uniforms; where that puts one out of the
-/// texture instructions' reach, everything is done again with `descriptors_first`.
+/// Selection, allocation and packing. Addresses of descriptors take their places among other
+/// uniforms; where that puts one out of the texture instructions' reach, everything is done again
+/// with `descriptors_first`.
 fn back_end(
     s: &Shader,
     options: &Options,
@@ -286,10 +295,10 @@ fn back_end(
     let threads: u32 = s.info.workgroup_size.iter().product();
     let most = match options.registers {
         0 => stats::registers_for(threads),
-        n => n.clamp(FEWEST, stats::registers_for(threads)),
+        n => n.clamp(MIN_HALVES, stats::registers_for(threads)),
     };
     let check = options.checks();
-    let registers = (schedule::FEW, most);
+    let registers = (schedule::MIN_PRESSURE, most);
     let back = finish(f, is_part, registers, s.info.scratch_bytes, check, after)?;
     let packed = pack::run(&back.listing)?;
     stats.count(&back.listing);
@@ -317,8 +326,8 @@ fn back_end(
 /// Most bytes of scratch memory of a thread. Stack accesses have signed immediates of 16 bits.
 const MAX_SCRATCH: u64 = 32000;
 
-/// Refuses what no launch can have. source: Mesa, hk_physical_device.c (maxComputeWorkGroupInvocations,
-/// maxComputeSharedMemorySize)
+/// Refuses what no launch can have. source: Mesa, hk_physical_device.c
+/// (maxComputeWorkGroupInvocations, maxComputeSharedMemorySize)
 fn limits(s: &Shader) -> Result<()> {
     let threads: u64 = s.info.workgroup_size.iter().map(|&n| u64::from(n)).product();
     check_limit("threads in a workgroup", threads, 1024)?;
@@ -330,16 +339,16 @@ fn check_limit(what: &'static str, needed: u64, limit: u64) -> Result<()> {
     if needed > limit { Err(Error::Limit { what, needed, limit }) } else { Ok(()) }
 }
 
-/// What the back end made of a function.
-struct Back {
+/// The results of the back end for a function.
+struct BackEnd {
     listing: flow::Listing,
     /// Half-registers.
     halves: u16,
     spilled: spill::Spilled,
 }
 
-/// From selected instructions to a listing: what is unused goes, registers, control flow, waits. Of half-registers, `few` need no saving, and there
-/// are at most so many.
+/// From selected instructions to a listing: what is unused goes, registers, control flow, waits. Of
+/// half-registers, `few` need no saving, and there are at most so many.
 fn finish(
     mut f: mir::Function,
     is_part: bool,
@@ -347,7 +356,7 @@ fn finish(
     scratch_bytes: u32,
     check: bool,
     after: &mut dyn FnMut(&'static str, Snapshot<'_>),
-) -> Result<Back> {
+) -> Result<BackEnd> {
     f.is_part = is_part;
     phis::run(&mut f.body);
     let constant = std::mem::take(&mut f.constant);
@@ -361,19 +370,19 @@ fn finish(
     after("mir_dce", Snapshot::Mir(&f));
     let live = liveness::Liveness::new(&f)?;
     let (mut pressure, _) = liveness::pressure(&f, &live);
-    let free = u32::from(stats::tier(0).min(most)) - SLACK;
+    let free = u32::from(stats::tier(0).min(most)) - RESERVED_HALVES;
     if pressure > few && schedule::run::<mir::Agx>(&mut f, &live, few, free) {
         after("schedule", Snapshot::Mir(&f));
         (pressure, _) = liveness::pressure(&f, &live);
     }
-    if group_loads::run(&mut f, pressure + SLACK, u32::from(stats::tier(0).min(most))) {
+    if group_loads::run(&mut f, pressure + RESERVED_HALVES, u32::from(stats::tier(0).min(most))) {
         (pressure, _) = liveness::pressure(&f, &live);
     }
     after("group_loads", Snapshot::Mir(&f));
     if check {
         validate::run(&f)?;
     }
-    let room = u32::from(most) - SLACK;
+    let room = u32::from(most) - RESERVED_HALVES;
     let mut spilled = spill::Spilled { scratch_bytes, ..Default::default() };
     let mut live = live;
     if pressure > room {
@@ -382,11 +391,11 @@ fn finish(
         check_limit("bytes of scratch memory", u64::from(spilled.scratch_bytes), MAX_SCRATCH)?;
         (pressure, _) = liveness::pressure(&f, &live);
     }
-    let limit = stats::tier((pressure + SLACK) as u16).min(most);
+    let limit = stats::tier((pressure + RESERVED_HALVES) as u16).min(most);
     let code = alloc::run::<mir::Agx>(&f, &live, f.reserved(), limit, check)?;
     let halves = code.units.max(if f.uses_r0h { 2 } else { 0 });
     let mut listing = flow::run(&code, spilled.scratch_bytes);
     listing.is_part = is_part;
     waits::run(&mut listing);
-    Ok(Back { listing, halves, spilled })
+    Ok(BackEnd { listing, halves, spilled })
 }

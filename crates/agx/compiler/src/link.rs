@@ -1,6 +1,7 @@
-//! Joins what was compiled apart: parts to one program, and the outputs of vertices to the inputs of fragments.
+//! Links programs that were compiled separately: prolog, main and epilog to one program, and vertex
+//! outputs to fragment inputs.
 
-use crate::error::{Error, Result};
+use crate::error::{LinkError, Result};
 use crate::flow::Listing;
 use crate::varyings::{
     FragmentTable, Origin, POSITION_WORDS, Shading, Table, Varying, VertexTable,
@@ -21,14 +22,14 @@ pub struct Varyings {
     pub places: Vec<(Varying, u16)>,
     /// The head of the coefficient bindings.
     pub header: BindingHeader,
-    /// The bindings. Words of a vertex become registers of the fragment program; 1/w is slot 0, the depth slot 1 if it is interpolated, then
-    /// the varyings follow in their order.
+    /// The bindings. Words of a vertex become registers of the fragment program; 1/w is slot 0, the
+    /// depth slot 1 if it is interpolated, then the varyings follow in their order.
     pub bindings: Vec<Binding>,
     /// Words of varyings of 32 bits.
     pub counts_32: VaryingCounts,
     /// Words of varyings of 16 bits.
     pub counts_16: VaryingCounts,
-    /// What else is in a vertex.
+    /// The other words of a vertex.
     pub select: OutputSelect,
     /// Words of a vertex.
     pub words: u32,
@@ -36,7 +37,8 @@ pub struct Varyings {
     pub numbers_primitives: bool,
 }
 
-/// Links the stages' tables. `provoking` is the vertex of a triangle whose flat values count: 0, 1 or 2.
+/// Links the stages' tables. `provoking` is the vertex of a triangle whose flat values count: 0, 1
+/// or 2.
 /// source: Mesa, agx_nir_lower_uvs.c, agx_assign_uvs and agx_link_varyings_vs_fs
 ///
 /// # Errors
@@ -49,8 +51,8 @@ pub fn varyings(v: &VertexTable, f: &FragmentTable, provoking: u8) -> Result<Var
                 && x == y
                 && a.shading != b.shading
             {
-                let what = format!("{x} is read {} and {}", a.shading, b.shading);
-                return Err(Error::Link(what));
+                let shadings = [a.shading, b.shading];
+                return Err(LinkError::Shading { varying: x, shadings }.into());
             }
         }
     }
@@ -90,12 +92,13 @@ pub fn varyings(v: &VertexTable, f: &FragmentTable, provoking: u8) -> Result<Var
                     numbers_primitives = true;
                     (CoefficientSource::PrimitiveId, 0)
                 }
-                // What vertices do not write is undefined, but must name a slot.
+                // A varying that vertices do not write is undefined, but must name a slot.
                 Origin::Varying { varying, component } => {
                     let at = places.iter().find(|p| p.0 == varying).map_or(0, |p| {
                         first + u32::from(p.1 - POSITION_WORDS) + u32::from(component)
                     });
-                    // Inputs that are indexed have registers for four components each; the last location may have fewer.
+                    // Inputs that are indexed have registers for four components each; the last
+                    // location may have fewer.
                     let there = header.number_of_32_bit_slots.saturating_sub(at);
                     components = components.min(there.max(1));
                     (CoefficientSource::Varying, if there > 0 { at } else { 0 })
@@ -135,7 +138,8 @@ pub fn varyings(v: &VertexTable, f: &FragmentTable, provoking: u8) -> Result<Var
 }
 
 impl FragmentTable {
-    /// What a program with this table in front of another does: a prolog before a main part, or both before an epilog.
+    /// What a program with this table in front of another does: a prolog before a main part, or
+    /// both before an epilog.
     #[must_use]
     pub fn before(&self, next: &FragmentTable) -> FragmentTable {
         let mut t = next.clone();
@@ -169,7 +173,8 @@ impl FragmentTable {
         !self.writes_tile && !self.writes_memory && !self.decides
     }
 
-    /// Quads of several primitives must not be merged. source: Mesa, agx_compile.c, disable_tri_merging
+    /// Quads of several primitives must not be merged. source: Mesa, agx_compile.c,
+    /// disable_tri_merging
     #[must_use]
     pub fn keeps_quads_apart(&self) -> bool {
         self.reads_lanes || self.writes_memory
@@ -184,7 +189,8 @@ pub fn vertex(prolog: Option<&Program>, main: &Program) -> Result<Program> {
     join(prolog, main, None, None)
 }
 
-/// A fragment program from its parts. When its main part runs for each sample, `samples` is the number of samples of a pixel.
+/// A fragment program from its parts. When its main part runs for each sample, `samples` is the
+/// number of samples of a pixel.
 ///
 /// # Errors
 /// When parts do not fit together.
@@ -195,7 +201,7 @@ pub fn fragment(
     samples: u8,
 ) -> Result<Program> {
     let Table::Fragment(t) = &main.table else {
-        return Err(Error::Link("the main part is no fragment shader".to_owned()));
+        return Err(LinkError::NotFragment.into());
     };
     join(prolog, main, Some(epilog), t.per_sample.then_some(samples))
 }
@@ -206,7 +212,8 @@ fn body(p: &Program) -> &[u8] {
     &p.code[..end.min(p.code.len())]
 }
 
-/// Bytes of the instruction that makes room on the stack, with which a program that needs any begins.
+/// Bytes of the instruction that makes room on the stack, with which a program that needs any
+/// begins.
 fn stack_bytes(p: &Program) -> usize {
     match Inst::decode(&p.code) {
         Ok((Inst::StackAdjust(_), bytes)) => bytes,
@@ -229,8 +236,7 @@ fn join(
     };
     if samples.is_some() {
         if epilog.is_some_and(|e| e.stats.scratch > 0) {
-            let what = "an epilog that uses scratch memory runs for each sample";
-            return Err(Error::Link(what.to_owned()));
+            return Err(LinkError::ScratchPerSample.into());
         }
         let zero = Dst::new(0, Size::B16);
         append(MovImm16 { d: zero, imm: 0, ..MovImm16::default() }.into(), &mut code)?;

@@ -1,14 +1,16 @@
-//! Images in terms of what the texture unit and the pixel back end do themselves.
+//! Lowers image operations to those that the texture unit and the pixel back end have.
 //!
-//! - sizes, levels and samples are read from the descriptor, which lies in memory ([`crate::descriptor`])
-//! - one-dimensional images and texel buffers become two-dimensional
-//! - a fetch outside of levels or layers gets a coordinate that is outside, since the hardware checks nothing else
-//! - gradients of cubes become a level of detail
-//! - atomics become atomics of memory, at an address computed from the descriptor
-//! - a store to an image that is read as well is followed by a barrier
+//! - Sizes, levels and samples are read from the descriptor in memory ([`crate::descriptor`]).
+//! - One-dimensional images and texel buffers become two-dimensional.
+//! - A fetch outside of levels or layers gets a coordinate outside of the image, because the
+//!   hardware checks only coordinates.
+//! - Gradients of cubes become a level of detail.
+//! - Atomics become atomics on memory, at an address computed from the descriptor.
+//! - A store to an image that is also read is followed by a barrier.
 //!
-//! What is left for selection: lookups of two- and three-dimensional images and cubes, with [`TexOperands::LOD`] only where it is not
-//! level 0. source: Mesa, agx_nir_lower_texture.c and libagx/texture.cl, for what the hardware needs
+//! Selection then sees texture operations on two- and three-dimensional images and cubes only, with
+//! [`TexOperands::LOD`] only for levels other than 0. source: Mesa, agx_nir_lower_texture.c and
+//! libagx/texture.cl, for what the hardware needs
 
 use crate::descriptor::{self, Bits, texture};
 use tepui_ir::{
@@ -17,7 +19,8 @@ use tepui_ir::{
 };
 use tepui_passes::rewrite::{self, Emit, Lowering, Step};
 
-/// A coordinate outside of every image, also with the largest offset added. source: Mesa, libagx/texture.cl
+/// A coordinate outside of every image, also with the largest offset added. source: Mesa,
+/// libagx/texture.cl
 const OUTSIDE: u32 = 0xfff0;
 
 const MEM: Mem = Mem {
@@ -53,7 +56,7 @@ fn resource(s: &Shader, handle: Value) -> Option<ResKind> {
 }
 
 /// An image instruction, taken apart.
-struct Lookup {
+struct ImageOp {
     op: Op,
     image: Image,
     args: Vec<Value>,
@@ -61,12 +64,12 @@ struct Lookup {
     at: Vec<Value>,
 }
 
-impl Lookup {
-    fn new(e: &mut Emit, i: Inst, image: Image) -> Lookup {
+impl ImageOp {
+    fn new(e: &mut Emit, i: Inst, image: Image) -> ImageOp {
         let op = e.s.insts[i].op;
         let args = e.s.args(i).to_vec();
         let at = e.split(args[Self::coords_at(op)]);
-        Lookup { op, image, args, at }
+        ImageOp { op, image, args, at }
     }
 
     fn coords_at(op: Op) -> usize {
@@ -220,7 +223,7 @@ impl Images {
     }
 
     fn store(&self, e: &mut Emit, i: Inst, image: Image) -> Step {
-        let mut l = Lookup::new(e, i, image);
+        let mut l = ImageOp::new(e, i, image);
         let h = l.args[0];
         if image.ms {
             let sample = l.take(TexOperands::SAMPLE).unwrap_or_else(|| e.u32(0));
@@ -261,7 +264,7 @@ impl Images {
         if ty != Type::B32 {
             return Step::Keep;
         }
-        let l = Lookup::new(e, i, image);
+        let l = ImageOp::new(e, i, image);
         let (h, sample) = (l.args[0], l.args[2]);
         let data = l.args[3..].to_vec();
         let inside = match image.dim {
@@ -329,7 +332,8 @@ fn size(e: &mut Emit, i: Inst, image: Image) -> Value {
     e.vec(&parts)
 }
 
-/// The column and row of a texel buffer's texel; outside of the image when `index` is not below the size.
+/// The column and row of a texel buffer's texel; outside of the image when `index` is not below the
+/// size.
 fn buffer_place(e: &mut Emit, handle: Value, index: Value, pbe: bool) -> Vec<Value> {
     let size = e.bits(handle, texture("buffer_size_sw"));
     let inside = e.op(Op::ULt, &[index, size]);
@@ -352,7 +356,7 @@ fn square(e: &mut Emit, at: Value) -> Vec<Value> {
 }
 
 /// A second coordinate for an image that has one.
-fn second(e: &mut Emit, l: &mut Lookup, y: Value) {
+fn second(e: &mut Emit, l: &mut ImageOp, y: Value) {
     l.at.insert(1, y);
     l.image.dim = Dim::D2;
     // Derivatives and offsets along it are zero.
@@ -368,7 +372,7 @@ fn second(e: &mut Emit, l: &mut Lookup, y: Value) {
 
 fn fetch(e: &mut Emit, i: Inst, image: Image) -> Step {
     let tys = [e.ty(e.s.result(i))];
-    let mut l = Lookup::new(e, i, image);
+    let mut l = ImageOp::new(e, i, image);
     let h = l.args[0];
     match image.dim {
         Dim::Buffer => {
@@ -419,8 +423,9 @@ fn fetch(e: &mut Emit, i: Inst, image: Image) -> Step {
     Step::Replace(l.finish(e, &tys))
 }
 
-/// Adds the sampler's bias to the level of detail, or scales the derivatives by its power of two, which does the same.
-fn add_lod_bias(e: &mut Emit, l: &mut Lookup) {
+/// Adds the sampler's bias to the level of detail, or scales the derivatives by its power of two,
+/// which does the same.
+fn add_lod_bias(e: &mut Emit, l: &mut ImageOp) {
     let bias = e.half(l.args[1], descriptor::LOD_BIAS_B);
     let bias = e.convert(Op::F2F, bias, Type::B32);
     if let Some(at) = l.position(TexOperands::GRAD) {
@@ -442,7 +447,7 @@ fn add_lod_bias(e: &mut Emit, l: &mut Lookup) {
 
 fn sample(e: &mut Emit, i: Inst, image: Image, lod_bias: bool) -> Step {
     let tys: Vec<Type> = e.s.results(i).iter().map(|&r| e.s.ty(r)).collect();
-    let mut l = Lookup::new(e, i, image);
+    let mut l = ImageOp::new(e, i, image);
     let mut changed = false;
     if lod_bias && l.op != Op::TexGather && resource(e.s, l.args[1]).is_some() {
         changed = true;
@@ -474,7 +479,7 @@ fn sample(e: &mut Emit, i: Inst, image: Image, lod_bias: bool) -> Step {
     if changed { Step::Replace(l.finish(e, &tys)) } else { Step::Keep }
 }
 
-/// The level of detail that gradients of a direction ask for.
+/// The level of detail for the gradients of a direction.
 /// source: Vulkan specification, "Cube Map Derivative Transformation" and "Scale Factor Operation"
 fn cube_level(e: &mut Emit, handle: Value, r: &[Value], gradients: [Value; 2]) -> Value {
     let abs: Vec<Value> = r.iter().map(|&c| e.op(Op::FAbs, &[c])).collect();
@@ -482,7 +487,8 @@ fn cube_level(e: &mut Emit, handle: Value, r: &[Value], gradients: [Value; 2]) -
     let xy = e.op(Op::FMax, &[abs[0], abs[1]]);
     let z = e.op(Op::FGe, &[abs[2], xy]);
     let y = e.op(Op::FGe, &[abs[1], abs[0]]);
-    // The major axis and the two others; which of those is s and which t does not matter for a length.
+    // The major axis and the two others; which of those is s and which t does not matter for a
+    // length.
     let arrange = |e: &mut Emit, v: &[Value]| {
         let major = e.select(y, v[1], v[0]);
         let other = e.select(y, v[0], v[1]);
@@ -523,7 +529,8 @@ fn cube_level(e: &mut Emit, handle: Value, r: &[Value], gradients: [Value; 2]) -
     e.op(Op::FMul, &[log, half])
 }
 
-/// The texel of a level in the order of memory. source: Mesa, docs/drivers/asahi.rst, "Image layouts"
+/// The texel of a level in the order of memory. source: Mesa, docs/drivers/asahi.rst, "Image
+/// layouts"
 fn texel_index(e: &mut Emit, h: Value, x: Value, y: Value) -> Value {
     let row = e.word(h, descriptor::PITCH_B);
     let log_w = e.bits(h, descriptor::TILE_WIDTH_LOG2);
@@ -548,7 +555,7 @@ fn texel_index(e: &mut Emit, h: Value, x: Value, y: Value) -> Value {
 }
 
 /// Whether the integer coordinates are inside of the view, and the sample is one of its texels'.
-fn within_samples(e: &mut Emit, h: Value, l: &Lookup, sample: Value) -> Value {
+fn within_samples(e: &mut Emit, h: Value, l: &ImageOp, sample: Value) -> Value {
     let inside = within(e, h, l);
     let log = e.bits(h, texture("samples"));
     let two = e.u32(2);
@@ -558,7 +565,7 @@ fn within_samples(e: &mut Emit, h: Value, l: &Lookup, sample: Value) -> Value {
 }
 
 /// The sample of a level in the order of memory: those of a texel lie side by side.
-fn sample_index(e: &mut Emit, h: Value, l: &Lookup, sample: Value) -> Value {
+fn sample_index(e: &mut Emit, h: Value, l: &ImageOp, sample: Value) -> Value {
     let log = e.bits(h, descriptor::SAMPLES_LOG2);
     let texel = texel_index(e, h, l.at[0], l.at[1]);
     let first = e.op(Op::IShl, &[texel, log]);
@@ -572,8 +579,9 @@ fn in_layer(e: &mut Emit, h: Value, at: Value, layer: Value) -> Value {
     e.op(Op::IAdd, &[at, layers])
 }
 
-/// Where a sample of a multisampled image lies, as column and row of the image that its PBE descriptor describes.
-fn multisampled_place(e: &mut Emit, h: Value, l: &Lookup, sample: Value) -> Vec<Value> {
+/// The position of a sample of a multisampled image, as column and row of the image in its PBE
+/// descriptor.
+fn multisampled_place(e: &mut Emit, h: Value, l: &ImageOp, sample: Value) -> Vec<Value> {
     let inside = within_samples(e, h, l, sample);
     let mut at = sample_index(e, h, l, sample);
     if let Some(k) = l.layer() {
@@ -585,7 +593,7 @@ fn multisampled_place(e: &mut Emit, h: Value, l: &Lookup, sample: Value) -> Vec<
 }
 
 /// Whether the integer coordinates are inside of the view.
-fn within(e: &mut Emit, h: Value, l: &Lookup) -> Value {
+fn within(e: &mut Emit, h: Value, l: &ImageOp) -> Value {
     let first = e.bits(h, texture("first_level"));
     let mut all: Option<Value> = None;
     let cube = l.image.dim == Dim::Cube;
@@ -613,7 +621,7 @@ fn within(e: &mut Emit, h: Value, l: &Lookup) -> Value {
 }
 
 /// The address of a texel, or sample of one, of 4 bytes.
-fn address(e: &mut Emit, h: Value, l: &Lookup, sample: Value) -> Value {
+fn address(e: &mut Emit, h: Value, l: &ImageOp, sample: Value) -> Value {
     let two = e.u32(2);
     let mut at = if l.image.dim == Dim::Buffer {
         let offset = e.bits(h, descriptor::pbe("buffer_offset_sw"));

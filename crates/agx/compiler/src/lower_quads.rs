@@ -1,7 +1,8 @@
-//! Squares of invocations for derivatives in compute shaders.
+//! Assigns compute invocations to square quads for derivatives.
 //!
-//! The machine's quads are four threads in a row of the workgroup's index. Where the shader wants squares in x and y
-//! (`DerivativeGroupQuadsKHR`), it gets other ids: those of the place that a thread has when the workgroup is filled square by square.
+//! A hardware quad is four consecutive threads of a workgroup. For shaders with
+//! `DerivativeGroupQuadsKHR`, whose quads are 2x2 squares in x and y, this pass replaces the
+//! invocation ids by those of a workgroup that is filled square by square.
 
 use tepui_ir::{Attrs, Builtin, DerivativeGroup, Inst, Op, Shader, Type, Value};
 use tepui_passes::rewrite::{self, Emit, Lowering, Step};

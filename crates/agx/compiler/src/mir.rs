@@ -1,4 +1,5 @@
-//! The machine IR of AGX: [`tepui_regalloc`]'s, over the ISA table's own [`Inst`], and what its passes ask about instructions.
+//! The machine IR of AGX: an instance of [`tepui_regalloc`]'s over the instructions of the ISA
+//! table ([`Inst`]), and the instruction properties that its passes need.
 
 use std::ops::{Deref, DerefMut};
 use tepui_agx_isa::Inst;
@@ -8,7 +9,7 @@ pub use tepui_regalloc::{
     Block, BlockData, Effect, Ins, RegClass, StackAccess, Target, UNASSIGNED, Val,
 };
 
-/// What an instruction does.
+/// The operation of an instruction.
 pub type Op = tepui_regalloc::Op<Inst>;
 /// Structured control flow; the branch is an `if_icmp` or `if_fcmp`.
 pub type Ctl = tepui_regalloc::Ctl<Inst>;
@@ -34,14 +35,17 @@ pub struct Function {
     pub body: tepui_regalloc::Function<Inst>,
     /// `r0h` is kept at zero for shuffles.
     pub uses_r0h: bool,
-    /// Uniforms with addresses of memory that nothing writes while the program runs, by their first halves.
+    /// Uniforms with addresses of memory that nothing writes while the program runs, by their first
+    /// halves.
     pub constant: Vec<u16>,
-    /// A prolog, main part or epilog of several that run one after the other: `r0l` is the nesting counter of all of them.
+    /// A prolog, main part or epilog of several that run one after the other: `r0l` is the nesting
+    /// counter of all of them.
     pub is_part: bool,
 }
 
 impl Function {
-    /// Half-registers that values may not take: `r0l` counts nesting where there is control flow, `r0h` is kept for shuffles.
+    /// Half-registers that values may not take: `r0l` counts nesting where there is control flow,
+    /// `r0h` is kept for shuffles.
     #[must_use]
     pub fn reserved(&self) -> u16 {
         if self.uses_r0h {
@@ -78,7 +82,8 @@ pub fn effect(op: &Op) -> Effect {
     op.effect::<Agx>()
 }
 
-/// Calls `f` for each operand without a register: its size in half-registers, and whether it is written.
+/// Calls `f` for each operand without a register: its size in half-registers, and whether it is
+/// written.
 pub fn unassigned(inst: &Inst, mut f: impl FnMut(u16, bool)) {
     let mut inst = *inst;
     inst.visit_mut(|operand, written| {
@@ -210,8 +215,9 @@ impl Target for Agx {
     }
 }
 
-/// Whether common subexpressions of an instruction are shared. Constants and moves from uniforms are not, as each copy of one lets
-/// a phi have it in place; of loads, those of memory that nothing writes.
+/// Whether common subexpressions of an instruction are shared. Constants and moves from uniforms
+/// are not, as each copy of one lets a phi have it in place; of loads, those of memory that nothing
+/// writes.
 #[must_use]
 pub fn is_shared(inst: &Inst, results: usize, sources: usize, constant: &[u16]) -> bool {
     match inst {

@@ -1,11 +1,12 @@
-//! Machine code from a listing.
+//! Encodes a list of instructions as machine code.
 
 use crate::error::{Error, Result};
 use crate::flow::Listing;
 use tepui_agx_isa::Inst;
 use tepui_ir::Loc;
 
-/// Instructions behind the end: what fetches ahead finds traps. source: Mesa, agx_compile.c (agx_pack_binary's padding)
+/// Trap instructions after the end, for the instruction prefetcher. source: Mesa, agx_compile.c
+/// (agx_pack_binary's padding)
 const TRAPS: usize = 8;
 
 /// Encoded code and where each instruction comes from.

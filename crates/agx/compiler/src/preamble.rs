@@ -1,9 +1,10 @@
-//! Work that is the same for all threads runs once, in a preamble, and leaves its results in uniform registers.
+//! Moves computations that are uniform over all threads to a preamble, which runs once and stores
+//! its results in uniform registers.
 //!
-//! A value is the same for all threads when it depends on constants, push constants, descriptors, the size of the dispatch and read-only
-//! memory at such addresses only. Of those, the ones that the main shader uses and that would cost it an instruction are
-//! computed by the preamble. What costs nothing where it is used (signs, comparisons in branches and selects, narrowing) stays
-//! with its user.
+//! A value is uniform if it depends only on constants, push constants, descriptors, the size of the
+//! dispatch and read-only memory at uniform addresses. Of the uniform values, the preamble computes
+//! those that the main shader uses and that would cost it an instruction. Operations that are free
+//! at their use (negation, comparisons in branches and selects, narrowing) stay there.
 
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::{Access, Attrs, Inst, Op, Props, Region, Shader, Type, Value};
@@ -11,7 +12,7 @@ use tepui_passes::uniformity::{is_always_there, is_uniform_builtin};
 
 use crate::uniforms::Source;
 
-/// What moves to the preamble.
+/// The instructions that move to the preamble.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// Instructions of the preamble, in order.
@@ -28,9 +29,9 @@ enum Kind {
     /// Differs between threads, or is not known not to.
     #[default]
     Varying,
-    /// The same for all, and free where it is used.
+    /// Uniform, and free where it is used.
     Free,
-    /// The same for all, and costs an instruction.
+    /// Uniform, and costs an instruction.
     Work,
 }
 
@@ -39,7 +40,8 @@ fn halves(ty: Type) -> u32 {
     u32::from(ty.bits()).div_ceil(16) * u32::from(ty.comps())
 }
 
-/// A load from a descriptor, which is always there: it may run where the shader would not come to it.
+/// A load from a descriptor, which is always there: it may run where the shader would not come to
+/// it.
 fn from_descriptor(s: &Shader, i: Inst) -> bool {
     s.def_op(s.arg(i, 0)) == Some(Op::DescriptorAddress)
 }
@@ -69,7 +71,8 @@ fn kind(s: &Shader, i: Inst, kinds: &SecondaryMap<Value, Kind>, top: bool) -> Ki
         {
             Kind::Work
         }
-        // Without derivatives one lane gets what all get. Only where every thread would look: elsewhere nothing may be bound.
+        // Without derivatives one lane gets what all get. Only where every thread would look:
+        // elsewhere nothing may be bound.
         (Op::TexSampleLod | Op::TexGather | Op::TexFetch, _) if top => Kind::Work,
         (op, _) if !op.is_pure() || op.props().contains(Props::CONVERGENT) => Kind::Varying,
         // A pair of words has to be made one of registers, and an address wants a pair of uniforms.
@@ -99,13 +102,15 @@ fn kind(s: &Shader, i: Inst, kinds: &SecondaryMap<Value, Kind>, top: bool) -> Ki
 
 /// How many moves into registers are as dear as a load; its wait others share.
 const LOAD: u32 = 1;
-/// The same of a lookup, which wants its coordinates in registers and takes longer.
+/// The same for a texture sample, which needs its coordinates in registers and takes longer.
 const LOOKUP: u32 = 4;
 
-/// For each value, how many of its components some user wants in registers: not arithmetic, which takes uniforms as they are.
+/// For each value, how many of its components some user wants in registers: not arithmetic, which
+/// takes uniforms as they are.
 fn moves(s: &Shader, order: &[(Inst, bool)]) -> SecondaryMap<Value, u32> {
     let mut moves: SecondaryMap<Value, u32> = SecondaryMap::with_capacity(s.values.len());
-    // Users stand behind definitions, so that what a joined vector is wanted for is known before its parts are seen.
+    // Users come after definitions, so the uses of a vector are known before its components are
+    // visited.
     for &(i, _) in order.iter().rev() {
         let op = s.insts[i].op;
         match op {
@@ -182,7 +187,7 @@ pub fn plan(s: &Shader) -> Plan {
         return Plan::default();
     }
     results.reverse();
-    // What the results need, in program order.
+    // The instructions that the results depend on, in program order.
     let mut inside: SecondaryMap<Value, bool> = SecondaryMap::with_capacity(s.values.len());
     for &r in &results {
         inside[r] = true;
@@ -202,7 +207,8 @@ pub fn plan(s: &Shader) -> Plan {
 
 fn walk(s: &Shader, r: Region, top: bool, f: &mut impl FnMut(Inst, bool)) {
     for &i in &s.regions[r].insts {
-        // Regions first: their uses come before those behind them only in text, but results of `if` and `loop` are defined here.
+        // Regions first: their uses come before those behind them only in text, but results of `if`
+        // and `loop` are defined here.
         f(i, top);
         for q in s.inst_regions(i) {
             walk(s, q, false, f);

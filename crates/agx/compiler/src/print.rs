@@ -1,4 +1,4 @@
-//! The machine IR as text.
+//! Prints the machine IR as text.
 
 use crate::mir::{Agx, Ctl, Function, Ins, Op, Target, isa};
 use cranelift_entity::EntityRef;

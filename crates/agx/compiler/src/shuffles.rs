@@ -1,9 +1,10 @@
-//! The lane number of shuffles in `r0h`.
+//! Initialises `r0h`, through which shuffles take their lane number.
 //!
-//! A shuffle combines the lane numbers of a whole quad, inactive lanes included. So the number goes through a register that is
-//! zero in every lane but those that shuffle just now: selection sets it before each shuffle, and here it is cleared where a
-//! block ends, since nothing becomes inactive in between. A program of one block has no inactive lanes that ran before.
-//! source: applegpu's docs.html on simd_shuffle
+//! A shuffle combines the lane numbers of its whole quad, inactive lanes included. The lane number
+//! is therefore passed in a register that is zero in all lanes that do not shuffle: selection sets
+//! it before each shuffle, and this pass clears it at the end of the block, since no lane becomes
+//! inactive within a block. A program of one block needs no clearing. source: applegpu's docs.html
+//! on simd_shuffle
 
 use crate::mir::{Block, Function, Ins, Op};
 use tepui_agx_isa::Inst;

@@ -4,7 +4,7 @@ use crate::flow::Listing;
 use serde::Serialize;
 use tepui_agx_isa::Inst;
 
-/// Threads of a core for a number of half-registers: at most so many registers, so many threads.
+/// Occupancy: (maximum half-registers, resident threads of a core).
 /// source: Mesa, agx_performance.c
 const OCCUPANCY: [(u16, u16); 10] = [
     (104, 1024),
@@ -25,19 +25,19 @@ pub fn tier(halves: u16) -> u16 {
     OCCUPANCY.iter().find(|o| halves <= o.0).map_or(256, |o| o.0)
 }
 
-/// Threads that a core runs with so many half-registers.
+/// Resident threads of a core for a number of half-registers.
 #[must_use]
 pub fn threads(halves: u16) -> u16 {
     OCCUPANCY.iter().find(|o| halves <= o.0).map_or(384, |o| o.1)
 }
 
-/// Most half-registers with which a core runs a workgroup of so many threads.
+/// The most half-registers with which a workgroup of this size fits on a core.
 #[must_use]
 pub fn registers_for(threads: u32) -> u16 {
     OCCUPANCY.iter().rev().find(|o| u32::from(o.1) >= threads).map_or(104, |o| o.0)
 }
 
-/// What a shader costs.
+/// The cost of a shader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Stats {
     /// Instructions of the main shader, waits and the `stop` included, as Mesa counts.

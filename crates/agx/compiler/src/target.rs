@@ -1,4 +1,4 @@
-//! What AGX asks of the machine-independent lowerings ([`tepui_passes::target`]).
+//! The parameters of the shared lowering passes ([`tepui_passes::target`]) for AGX.
 
 use crate::Options;
 use tepui_passes::lower_alu::Alu;
@@ -8,7 +8,7 @@ use tepui_passes::lower_tex::Tex;
 use tepui_passes::target::Target;
 
 /// Lanes of a sub-group (a SIMD-group).
-pub const LANES: u32 = 32;
+pub const LANES: u32 = tepui_agx_chips::LANES as u32;
 
 /// Arithmetic that the machine lacks.
 const LACKS: Alu = Alu::FDIV

@@ -1,7 +1,8 @@
-//! Uniform registers: what the shader finds in them, and where.
+//! Allocation of uniform registers to the values that a shader reads from them: buffer addresses,
+//! push constants, system values.
 //!
-//! The compiler chooses the places and reports them; whoever launches the shader fills them in. Buffer addresses stand in the low half of
-//! the file, where memory instructions reach them.
+//! The compiler chooses the registers and reports them; the driver fills them in at launch. Buffer
+//! addresses are in the low half of the file, which memory instructions can encode.
 
 use crate::varyings::Varying;
 use rustc_hash::FxHashMap;
@@ -13,10 +14,11 @@ use tepui_ir::{Access, Attrs, Inst, Op, Resource, Shader};
 /// source: Mesa, agx_lower_uniform_sources.c
 const LOW_HALVES: u16 = 256;
 
-/// Half-uniforms that texture instructions can take the address of descriptors from. source: Mesa, agx_pack.c, agx_pack_texture
+/// Half-uniforms that texture instructions can take the address of descriptors from. source: Mesa,
+/// agx_pack.c, agx_pack_texture
 const BASE_HALVES: u16 = 128;
 
-/// What a uniform holds.
+/// The contents of a uniform register.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -45,7 +47,8 @@ pub enum Source {
         /// Binding.
         binding: u32,
     },
-    /// 64-bit address of the row that describes an image or sampler ([`crate::descriptor`]); rows of later elements follow it.
+    /// 64-bit address of the row that describes an image or sampler ([`crate::descriptor`]); rows
+    /// of later elements follow it.
     Descriptor {
         /// Descriptor set.
         set: u32,
@@ -107,12 +110,14 @@ pub enum Source {
         /// Which.
         varying: Varying,
     },
-    /// Transform feedback: 64-bit address of the numbers of the vertices to capture, 32 bits each ([`crate::abi::capture`]).
+    /// Transform feedback: 64-bit address of the numbers of the vertices to capture, 32 bits each
+    /// ([`crate::abi::capture`]).
     CaptureIndices,
-    /// Fragment: not zero where the second number of a coefficient register is the flat value (triangle fans whose
-    /// first vertex is provoking), 16 bits.
+    /// Fragment: not zero where the second number of a coefficient register is the flat value
+    /// (triangle fans whose first vertex is provoking), 16 bits.
     FirstFan,
-    /// Fragment: places of the samples, a byte each: x and y in sixteenths of a pixel, x in the low four bits.
+    /// Fragment: places of the samples, a byte each: x and y in sixteenths of a pixel, x in the low
+    /// four bits.
     SamplePositions,
     /// Fragment: samples that the pipeline's state enables, 16 bits.
     SampleMask,
@@ -169,7 +174,8 @@ impl Source {
         }
     }
 
-    /// The place in a known descriptor that a load reads, if it is one: uniforms are loaded from there without a thread.
+    /// The place in a known descriptor that a load reads, if it is one: uniforms are loaded from
+    /// there without a thread.
     #[must_use]
     pub fn of_descriptor_load(s: &Shader, i: Inst) -> Option<Source> {
         let (Op::LoadGlobal, Attrs::Mem(mem), &[address]) =
@@ -196,10 +202,11 @@ impl Source {
         is_constant.then_some(Source::DescriptorBytes { set, binding, element, byte, halves })
     }
 
-    /// What its place is a multiple of, in half-uniforms.
+    /// Its alignment in half-uniforms.
     const fn alignment(self) -> u16 {
         match self {
-            // Texture instructions name the base of descriptors so. source: agx_pack.c, agx_pack_texture
+            // Texture instructions name the base of descriptors so. source: agx_pack.c,
+            // agx_pack_texture
             Source::Descriptor { .. } => 4,
             s if s.halves() > 1 => 2,
             _ => 1,
@@ -220,7 +227,8 @@ pub struct TextureState {
     pub pbe: bool,
 }
 
-/// A sampler state register, counted from `ss1`: loads look at `ss0`, which must be [`crate::descriptor::loads_sampler`].
+/// A sampler state register, counted from `ss1`: loads look at `ss0`, which must be
+/// [`crate::descriptor::loads_sampler`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 pub struct SamplerState {
     /// Descriptor set.
@@ -233,10 +241,12 @@ pub struct SamplerState {
 
 /// Texture state registers that a shader takes; other images are found through memory.
 const MAX_TEXTURES: usize = 64;
-/// Sampler state registers that a launch can have beside that for loads. source: cmdbuf.xml, "Sampler states"
+/// Sampler state registers of a launch, without the one for loads. source: cmdbuf.xml, "Sampler
+/// states"
 const MAX_SAMPLERS: usize = 16;
 
-/// The sampler state register of the first sampler. source: Mesa, agx_nir_lower_texture.c, on sampler #0
+/// The sampler state register of the first sampler. source: Mesa, agx_nir_lower_texture.c, on
+/// sampler #0
 const FIRST_SAMPLER: u8 = 1;
 
 fn place_in<T: Copy + PartialEq>(list: &mut Vec<T>, most: usize, x: T) -> Option<u8> {
@@ -253,7 +263,7 @@ fn place_in<T: Copy + PartialEq>(list: &mut Vec<T>, most: usize, x: T) -> Option
 pub struct Uniform {
     /// First half-uniform.
     pub half: u16,
-    /// What it holds.
+    /// Its contents.
     pub source: Source,
 }
 
@@ -262,9 +272,9 @@ pub struct Uniform {
 pub struct Uniforms {
     /// All of them, in the order of their first use.
     pub list: Vec<Uniform>,
-    /// What the texture state registers hold, from `ts0` on.
+    /// The textures of the texture state registers, from `ts0` on.
     pub textures: Vec<TextureState>,
-    /// What the sampler state registers hold, from `ss1` on.
+    /// The samplers of the sampler state registers, from `ss1` on.
     pub samplers: Vec<SamplerState>,
     by_source: FxHashMap<Source, u16>,
     /// Places that the ABI fixes.
@@ -275,12 +285,13 @@ pub struct Uniforms {
     high: u16,
     /// A half that an aligned uniform left free.
     gap: Option<u16>,
-    /// The next place for the address of descriptors, where they have the first halves for themselves.
+    /// The next place for the address of descriptors, where they have the first halves for
+    /// themselves.
     bases: Option<u16>,
 }
 
 impl Uniforms {
-    /// Where `source` stands; `None` when the file is full.
+    /// The register of `source`; `None` when the file is full.
     pub fn get(&mut self, source: Source) -> Option<u16> {
         if let Some(&half) = self.by_source.get(&source) {
             return Some(half);
@@ -301,13 +312,14 @@ impl Uniforms {
         self.pinned = pinned;
     }
 
-    /// Keeps the halves that texture instructions reach for addresses of descriptors: others begin behind them.
+    /// Reserves the halves that texture instructions can encode for addresses of descriptors; other
+    /// uniforms follow them.
     pub fn descriptors_first(&mut self) {
         self.bases = Some(self.low.next_multiple_of(4));
         self.low = self.low.max(BASE_HALVES);
     }
 
-    /// Whether the address of descriptors stands where texture instructions do not reach.
+    /// Whether the address of descriptors is in a register that texture instructions cannot encode.
     #[must_use]
     pub fn out_of_reach(&self) -> bool {
         let far =

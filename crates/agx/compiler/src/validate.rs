@@ -1,5 +1,5 @@
-//! Checks of the machine IR: operands without a register and values agree in number and size, every use is dominated by its definition, phis have a source
-//! for each predecessor.
+//! Validates the machine IR: the numbers and sizes of operands and values agree, definitions
+//! dominate uses, and phis have one source for each predecessor.
 
 use crate::error::{Error, Result};
 use crate::mir::{Block, Function, Op, Val, isa, unassigned};

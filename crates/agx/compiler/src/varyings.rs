@@ -1,12 +1,14 @@
-//! What travels from vertices to fragments: the words of the vertex store, and the coefficient registers.
+//! The interface between vertex and fragment shaders: the words of the vertex store, and
+//! coefficient registers.
 //!
-//! A vertex is a run of 32-bit words: position, varyings, point size, layer and viewport, clip distances. Which varyings are flat or
-//! linear is the fragment shader's to say, and the hardware wants smooth ones first, then flat, then linear: a vertex shader
-//! that is compiled alone takes the first word of each varying from a uniform, and [`crate::link`] chooses the words.
+//! A vertex is a sequence of 32-bit words: position, varyings, point size, layer and viewport, clip
+//! distances. The hardware wants smooth varyings first, then flat, then linear ones, but only the
+//! fragment shader knows which are which. A vertex shader that is compiled separately therefore
+//! takes the first word of each varying from a uniform register, which [`crate::link`] computes.
 //!
-//! A fragment shader reads coefficient registers: planes over the screen, one for each word of a varying that it reads. It chooses their numbers
-//! and reports what each must hold.
-//! source: Mesa's docs/drivers/asahi.rst, "Hardware varyings"; agx_uvs.h
+//! A fragment shader reads coefficient registers: plane equations over the screen, one for each
+//! word of a varying that it reads. It chooses their numbers and reports which value each must
+//! hold. source: Mesa's docs/drivers/asahi.rst, "Hardware varyings"; agx_uvs.h
 
 use serde::Serialize;
 use std::fmt;
@@ -21,7 +23,8 @@ pub enum Varying {
     ClipDistances,
     /// Cull distances, for fragments that read them.
     CullDistances,
-    /// 1.0 for each cull distance that does not cull, else 0.0; linear. Fragments where it is 0.0 all over the primitive end.
+    /// 1.0 for each cull distance that does not cull, else 0.0; linear. Fragments where it is 0.0
+    /// all over the primitive end.
     Kept,
     /// The viewport's number, for fragments that read it.
     Viewport,
@@ -64,7 +67,7 @@ impl fmt::Display for Shading {
 /// Words of the position.
 pub const POSITION_WORDS: u16 = 4;
 
-/// What a vertex shader writes.
+/// The outputs of a vertex shader.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct VertexTable {
     /// Varyings in order, with their words.
@@ -77,7 +80,8 @@ pub struct VertexTable {
     pub viewport: bool,
     /// Clip distances.
     pub clip_distances: u8,
-    /// Attributes that have a place in registers and uniforms: one more than the largest location that is read.
+    /// Attributes that have a place in registers and uniforms: one more than the largest location
+    /// that is read.
     pub attributes: u8,
     /// Components of attributes that are read: bit 4 n + c for component c of location n.
     pub components: u128,
@@ -116,8 +120,8 @@ impl VertexTable {
         self.clip_at() + u16::from(self.clip_distances)
     }
 
-    /// Where each varying begins when fragments shade them so: smooth ones first, then flat, then linear. Those that no fragment reads
-    /// count as smooth.
+    /// Where each varying begins when fragments shade them so: smooth ones first, then flat, then
+    /// linear. Those that no fragment reads count as smooth.
     #[must_use]
     pub fn places(&self, shading: impl Fn(Varying) -> Shading) -> Vec<(Varying, u16)> {
         let mut at = POSITION_WORDS;
@@ -132,7 +136,7 @@ impl VertexTable {
     }
 }
 
-/// What coefficient registers are made of.
+/// The source of coefficient registers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
@@ -174,16 +178,17 @@ pub struct Coefficients {
     pub count: u8,
     /// How they vary.
     pub shading: Shading,
-    /// What they are made of.
+    /// Their source.
     pub origin: Origin,
 }
 
-/// What a fragment shader, or a part of one, asks for and does.
+/// The inputs and effects of a fragment shader, prolog or epilog.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FragmentTable {
     /// Coefficient registers, ascending.
     pub coefficients: Vec<Coefficients>,
-    /// Colours that are written: a bit for each location. The second colour of a blend with two sources counts as location 1.
+    /// Colours that are written: a bit for each location. The second colour of a blend with two
+    /// sources counts as location 1.
     pub colours: u8,
     /// Location 0 has two colours.
     pub dual_source: bool,
@@ -193,11 +198,11 @@ pub struct FragmentTable {
     pub stencil: bool,
     /// A mask of the samples whose colours are written is left in registers for an epilog.
     pub write_mask: bool,
-    /// Samples are killed.
+    /// Samples are discarded.
     pub kills: bool,
     /// The program decides the fate of samples, so that no test may run before it.
     pub decides: bool,
-    /// The program has run the tests, and nothing behind it may.
+    /// The program has run the tests, and later programs must not.
     pub tested: bool,
     /// Memory is written.
     pub writes_memory: bool,
@@ -234,7 +239,7 @@ impl FragmentTable {
     }
 }
 
-/// What a stage says about itself to those that link it.
+/// The information that linking needs about a stage.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Table {

@@ -1,7 +1,8 @@
-//! Waits for asynchronous instructions.
+//! Inserts waits for asynchronous instructions.
 //!
-//! A load's registers may be touched only after a `wait` on its scoreboard slot. What is under way is carried from line to line
-//! and over forward jumps; before a jump back everything is waited for.
+//! The destination registers of a load may be accessed only after a `wait` on its scoreboard slot.
+//! The set of pending loads is propagated through the code and over forward jumps; before a
+//! backward jump all pending loads are waited for.
 
 use crate::flow::{Line, Listing};
 use tepui_agx_isa::table::barrier::Wait;
@@ -11,7 +12,7 @@ const SLOTS: usize = 2;
 /// Most instructions under way on a slot. source: Mesa, agx_insert_waits.c
 const MAX_PENDING: u8 = 8;
 
-/// Farthest that two loads stand apart, in lines, to count as beside each other.
+/// The largest distance of neighbouring loads, in lines.
 const NEAR: usize = 4;
 
 /// Whether an asynchronous instruction brings something.
@@ -74,7 +75,7 @@ pub fn run(listing: &mut Listing) {
     let mut out: Vec<Line> = Vec::with_capacity(lines.len() + lines.len() / 8);
     let mut state = State::default();
     let mut jumped: Vec<Option<State>> = vec![None; listing.labels.len()];
-    // Labels by the line they stand before.
+    // Labels by the line that they precede.
     let mut at: Vec<(u32, u32)> =
         listing.labels.iter().enumerate().map(|(l, &line)| (line, l as u32)).collect();
     at.sort_unstable();
@@ -102,7 +103,7 @@ pub fn run(listing: &mut Listing) {
         }
         let all = match line.inst {
             Inst::ThreadgroupBarrier(_) | Inst::MemoryBarrier(_) | Inst::JmpExecAny(_) => true,
-            // What runs behind expects every register.
+            // The program that follows expects every register to be written.
             Inst::Stop(_) => listing.is_part,
             _ => false,
         };
@@ -113,7 +114,7 @@ pub fn run(listing: &mut Listing) {
         }
         let mut mine = None;
         if line.inst.scoreboard().is_some() {
-            // Loads beside each other are there at about the same time: one wait does for all.
+            // Neighbouring loads complete at about the same time, so one wait serves all.
             let beside = near.filter(|&(s, k)| is_load(&line.inst) && n - k <= NEAR && !wait[s]);
             let free = || (0..SLOTS).find(|&s| state.count[s] == 0 || wait[s]);
             let slot = beside.map(|b| b.0).or_else(free).unwrap_or(0);

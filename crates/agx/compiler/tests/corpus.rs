@@ -1,7 +1,8 @@
-//! Compute shaders that nobody here wrote: what the machine code leaves in memory is what the interpreter leaves.
+//! Compute shaders that nobody here wrote: what the machine code leaves in memory is what the
+//! interpreter leaves.
 //!
-//! Runs over `.spv` files below the directories in `TEPUI_SHADERS` (separated by colons), or else the corpus of
-//! `tools/corpus`, SPIR-V and WGSL, which it brings.
+//! Runs over `.spv` files below the directories in `TEPUI_SHADERS` (separated by colons), or else
+//! the corpus of `tools/corpus`, SPIR-V and WGSL, which it brings.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,9 +29,9 @@ fn files() -> Vec<PathBuf> {
     }
 }
 
-/// Shaders that divide by what is denormal among any bits. The GPU divides by zero there, so that a quotient, and
-/// whether it becomes a NaN, is another.
-const ROUGH: &[&str] = &["spv.debuginfo.glsl.comp.spv"];
+/// Shaders that divide by what is denormal among any bits. The GPU divides by zero there, so that a
+/// quotient, and whether it becomes a NaN, is another.
+const ROUNDING_DEPENDENT: &[&str] = &["spv.debuginfo.glsl.comp.spv"];
 
 #[derive(Debug, Default)]
 struct Tally {
@@ -50,7 +51,7 @@ fn one(s: &Shader, seed: u64, tally: &mut Tally, name: &str) {
     for d in s.insts.values_mut() {
         d.flags |= InstFlags::EXACT | InstFlags::STRICT;
     }
-    let words = if ROUGH.contains(&name) { Words::Moderate } else { Words::Any };
+    let words = if ROUNDING_DEPENDENT.contains(&name) { Words::Moderate } else { Words::Any };
     let start = memory(&s, seed, words);
     let first = s.clone();
     let mut want = start.clone();

@@ -1,5 +1,5 @@
-//! Random programs: the interpreter before the passes, the interpreter after them and the model running the machine code leave the same
-//! memory.
+//! Random programs: the interpreter before the passes, the interpreter after them and the model
+//! running the machine code leave the same memory.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use tepui_agx_compiler::{Error, Options, Program, compile_prepared, lower};
 use tepui_ir::Shader;
 use tepui_ir_gen::{Config, inputs, program, run};
 
-/// What became of the programs of a run.
+/// Counters of a run.
 #[derive(Default, Debug)]
 struct Tally {
     same: usize,
-    /// Of those, how many spilled registers.
+    /// Programs that spilled registers.
     spilled: usize,
     refused: BTreeMap<String, usize>,
 }
@@ -79,7 +79,8 @@ fn define(s: &mut Shader) {
     }
 }
 
-/// Compiles and runs the programs of some seeds; `optimised` with all passes, else with those only that the back end needs.
+/// Compiles and runs the programs of some seeds; `optimised` with all passes, else with those only
+/// that the back end needs.
 fn check(seeds: std::ops::Range<u64>, config: &Config, options: Options, optimised: bool) -> Tally {
     let mut tally = Tally::default();
     let mut gpu = machine();
@@ -190,8 +191,8 @@ fn plain_programs_unoptimised() {
     t.takes_all(60);
 }
 
-/// All but division by zero, which languages leave undefined, and sub-group operations: the generator's shuffles read lanes that are
-/// not active, whose values nobody promises.
+/// All but division by zero, which languages leave undefined, and sub-group operations: the
+/// generator's shuffles read lanes that are not active, whose values nobody promises.
 const EVERYTHING: Config = Config { div_zero: false, subgroups: false, ..Config::all() };
 
 #[test]
@@ -227,7 +228,8 @@ fn programs_with_doubles() {
     t.takes_all(60);
 }
 
-/// All lanes add to one place, and take the minimum and maximum of another; sums of small numbers are exact in any order.
+/// All lanes add to one place, and take the minimum and maximum of another; sums of small numbers
+/// are exact in any order.
 #[test]
 fn float_atomics() {
     use tepui_ir::{

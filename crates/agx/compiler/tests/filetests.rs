@@ -1,6 +1,7 @@
-//! Text tests of selection, allocation and packing: a shader in IR, and after `; expect` the machine IR after the pass that `; until:` names, or with
-//! `; until: asm` the listing. `; for: tile FORMAT` compiles a fragment shader for a render target, instead of the main part of its stage.
-//! `BLESS=1` rewrites the expectations.
+//! Text tests of selection, allocation and packing: a shader in IR, and after `; expect` the
+//! machine IR after the pass that `; until:` names, or with `; until: asm` the listing. `; for:
+//! tile FORMAT` compiles a fragment shader for a render target, instead of the main part of its
+//! stage. `BLESS=1` rewrites the expectations.
 
 use std::path::Path;
 use tepui_agx_compiler::abi::tile::Tile;
@@ -17,7 +18,7 @@ fn listing(code: &[u8]) -> String {
         .collect()
 }
 
-/// What a file is compiled for.
+/// The interface that a file is compiled for.
 fn interface(input: &str, stage: tepui_ir::Stage) -> Interface {
     let Some(line) = input.lines().find_map(|l| l.strip_prefix("; for: tile ")) else {
         return Interface::main(stage);

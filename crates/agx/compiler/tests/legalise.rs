@@ -1,12 +1,10 @@
 //! Each op that is rewritten for the machine gives what its row of the op table says.
 
-use tepui_agx_compiler::target::target;
+use tepui_agx_compiler::target::{LANES, target};
 use tepui_ir::interp::{Group, Memory, run};
 use tepui_ir::{Attrs, Builder, Builtin, Mem, Op, ResKind, Resource, Shader, Stage, Type};
 use tepui_ir_gen::Rng;
 use tepui_passes::lower_alu;
-
-const LANES: u32 = 32;
 
 /// A shader that applies `op` to up to four words of each lane's row.
 fn shader(op: Op, bits: u8, consts: &[Option<u32>; 4]) -> Shader {

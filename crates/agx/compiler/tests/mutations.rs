@@ -1,5 +1,5 @@
-//! SPIR-V with changed words, and random IR of every kind: compiled or refused by name, never a panic or a fault of the compiler's
-//! own finding.
+//! SPIR-V with changed words, and random IR of every kind: compiled or refused by name, never a
+//! panic or a fault of the compiler's own finding.
 
 use tepui_agx_compiler::{Error, Options, compile};
 use tepui_ir_gen::{Config, Rng, program};
@@ -80,7 +80,8 @@ fn drawing() -> Vec<u32> {
     )
 }
 
-/// Changes up to three words behind the header: to another word of the module, by a bit, or to a small number.
+/// Changes up to three words behind the header: to another word of the module, by a bit, or to a
+/// small number.
 fn mutate(words: &mut [u32], rng: &mut Rng) {
     for _ in 0..1 + rng.below(3) {
         let at = 5 + rng.below(words.len() - 5);

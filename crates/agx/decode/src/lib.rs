@@ -9,10 +9,11 @@
 //! loop or never end become [`Problem`]s in the tree, and [`Limits`] bounds the work.
 //!
 //! The modules follow the hardware: [`mod@cdm`] and [`mod@vdm`] decode the two control streams
-//! (both use [`tepui_decode::stream`], which handles links, calls and ends), [`mod@ppp`] the state records of
-//! draws, [`mod@usc`] the words that prepare a shader, [`mod@descriptors`] textures and samplers;
-//! code is disassembled by `tepui_agx_isa`. On top of them, [`mod@submit`] decodes whole commands
-//! of the kernel interface, and [`mod@calls`] the arguments of its ioctls. Start reading in
+//! (both use [`tepui_decode::stream`], which handles links, calls and ends), [`mod@ppp`] the state
+//! records of draws, [`mod@usc`] the words that prepare a shader, [`mod@descriptors`] textures and
+//! samplers; code is disassembled by `tepui_agx_isa`. On top of them, [`mod@submit`] decodes whole
+//! commands of the kernel interface, and [`mod@calls`] the arguments of its ioctls. Start reading
+//! in
 //! [`mod@submit`].
 //!
 //! ```

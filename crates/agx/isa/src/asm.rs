@@ -41,7 +41,7 @@ pub struct AsmError {
     pub line: usize,
     /// Column, from 1, in characters.
     pub column: usize,
-    /// What is wrong.
+    /// The problem.
     pub kind: AsmErrorKind,
 }
 

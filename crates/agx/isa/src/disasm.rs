@@ -23,7 +23,7 @@ pub struct Line<'a> {
     pub offset: usize,
     /// Its bytes.
     pub bytes: &'a [u8],
-    /// What it is.
+    /// Its kind.
     pub content: Content,
 }
 

@@ -26,7 +26,7 @@ pub enum DecodeError {
         inst: &'static str,
         /// The field.
         field: &'static str,
-        /// What is wrong with it.
+        /// The problem.
         why: &'static str,
         /// Bytes of the instruction.
         len: u8,
@@ -90,7 +90,7 @@ pub enum ParseErrorKind {
         field: &'static str,
         /// Its number in the text, from 0.
         operand: usize,
-        /// What is wrong with it.
+        /// The problem.
         why: String,
     },
     /// There are more operands than the instruction has.
@@ -113,6 +113,6 @@ pub enum ParseErrorKind {
 pub struct ParseError {
     /// Column, from 1, in characters.
     pub column: usize,
-    /// What is wrong.
+    /// The problem.
     pub kind: ParseErrorKind,
 }

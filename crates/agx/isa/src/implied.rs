@@ -1,5 +1,5 @@
-//! What the operands alone do not tell: implied registers, scoreboard slots, kinds of
-//! instructions.
+//! Properties of instructions: all registers that they access, implied ones included, scoreboard
+//! slots, branch targets, kinds of instructions.
 
 use crate::access::{Access, Accesses, File, Role};
 use crate::inst::Inst;
@@ -12,7 +12,7 @@ fn push(list: &mut Accesses, access: Access) {
 }
 
 /// Adds implied registers and corrects spans that depend on another field.
-pub(crate) fn adjust(inst: &Inst, list: &mut Accesses) {
+fn adjust(inst: &Inst, list: &mut Accesses) {
     match inst {
         Inst::IfIcmp(_)
         | Inst::IfFcmp(_)
@@ -97,7 +97,8 @@ fn packed(list: &mut Accesses, r: RegVec, format: Format, role: Role) {
     }
 }
 
-/// A residency word follows the channels. Texture instructions leave the rest of four destination registers undefined.
+/// A residency word follows the channels. Texture instructions leave the rest of four destination
+/// registers undefined.
 /// source: agx_validate.c, agx_write_registers
 fn texels(list: &mut Accesses, r: RegVec, residency: bool) {
     let size = r.size.halves();
@@ -141,6 +142,19 @@ fn coefficients(list: &mut Accesses, coef: Coef, count: u8) {
 }
 
 impl Inst {
+    /// All registers read and written: those that operands name and those that are implied.
+    ///
+    /// Index registers of register files count as reads of the whole file with
+    /// [`exact`](Access::exact) unset.
+    pub fn operands(&self) -> Accesses {
+        let mut list = Accesses::new();
+        self.touch(&mut |access| {
+            let _ = list.try_push(access);
+        });
+        adjust(self, &mut list);
+        list
+    }
+
     /// The scoreboard slot of an asynchronous instruction: its results may be read, and its
     /// sources overwritten as far as known, only after `wait` on the slot.
     pub fn scoreboard(&self) -> Option<u8> {
@@ -170,12 +184,12 @@ impl Inst {
         }
     }
 
-    /// Execution does not go on behind it: `stop`, `trap`, `ret`.
+    /// Whether execution never continues with the next instruction: `stop`, `trap`, `ret`.
     pub fn is_end(&self) -> bool {
         matches!(self, Inst::Stop(_) | Inst::Trap(_) | Inst::Ret(_))
     }
 
-    /// Changes the execution mask.
+    /// Whether it changes the execution mask.
     pub fn is_mask_change(&self) -> bool {
         matches!(
             self,
@@ -189,7 +203,7 @@ impl Inst {
         )
     }
 
-    /// Its meaning is not known.
+    /// Whether its meaning is unknown.
     pub fn is_unknown(&self) -> bool {
         matches!(
             self,

@@ -1,6 +1,6 @@
 //! The typed instruction: one variant for each row of the table.
 
-use crate::access::{Access, Accesses};
+use crate::access::Access;
 use crate::codec::{Reject, ones};
 use crate::error::{DecodeError, EncodeError, ParseErrorKind};
 use crate::operand::OperandMut;
@@ -62,7 +62,7 @@ macro_rules! instructions {
                 match self { $( Inst::$Name(row) => row.print(text), )* }
             }
 
-            fn touch(&self, report: &mut dyn FnMut(Access)) {
+            pub(crate) fn touch(&self, report: &mut dyn FnMut(Access)) {
                 match self { $( Inst::$Name(row) => row.touch(report), )* }
             }
 
@@ -161,15 +161,15 @@ static PRESENT: [u128; MAX_BYTES + 1] = {
 
 /// Rows that can match a first byte, in the order of [`ROWS`].
 struct Candidates {
-    rows: [[u8; Candidates::MOST]; 256],
+    rows: [[u8; Candidates::MAX]; 256],
 }
 
 impl Candidates {
-    const MOST: usize = 16;
+    const MAX: usize = 16;
     const END: u8 = 0xff;
 
     const fn new() -> Self {
-        let mut rows = [[Self::END; Self::MOST]; 256];
+        let mut rows = [[Self::END; Self::MAX]; 256];
         let mut byte = 0;
         while byte < 256 {
             let (mut row, mut count) = (0, 0);
@@ -177,7 +177,7 @@ impl Candidates {
                 let pattern = &PATTERNS[row];
                 if byte as u64 & pattern.mask[1] & 0xff == pattern.value[1] & 0xff {
                     // The last place stays free for the end mark.
-                    assert!(count < Self::MOST - 1, "too many rows share a first byte");
+                    assert!(count < Self::MAX - 1, "too many rows share a first byte");
                     rows[byte][count] = row as u8;
                     count += 1;
                 }
@@ -296,21 +296,8 @@ impl Inst {
         &ROWS[self.row()]
     }
 
-    /// All registers read and written: those that operands name and those that are implied.
-    ///
-    /// Index registers of register files count as reads of the whole file with
-    /// [`exact`](Access::exact) unset.
-    pub fn operands(&self) -> Accesses {
-        let mut list = Accesses::new();
-        self.touch(&mut |access| {
-            let _ = list.try_push(access);
-        });
-        crate::implied::adjust(self, &mut list);
-        list
-    }
-
-    /// Shows each operand whose type can hold a register, in the order of the table's fields, and whether
-    /// it is written.
+    /// Shows each operand whose type can hold a register, in the order of the table's fields, and
+    /// whether it is written.
     pub fn visit_mut(&mut self, mut visit: impl FnMut(OperandMut<'_>, bool)) {
         self.visit_row(&mut visit);
     }

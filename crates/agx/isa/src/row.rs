@@ -6,7 +6,7 @@
 //! /// Summary line.
 //! ///
 //! /// Semantics, in Markdown.
-//! Fadd32 "fadd32" (4, 6; 15) [0:6 = 0b101010] {
+//! Fadd32 "fadd32" (4, 6; 15) [0:6 = 0b101010] zero [u46: 2] {
 //!     /// Saturates.
 //!     sat: bool = suffix flag(6, "", ".sat");
 //!     /// Sum.
@@ -15,10 +15,15 @@
 //! }
 //! ```
 //!
-//! that is: name, mnemonic, lengths in bytes (short, long; the bit that tells), fixed bits
-//! (`low : count = value`), and the fields in the order of the assembly text, each with its type,
-//! its [`Kind`] and its codec. `rows!` turns it into a struct and an implementation of [`Row`];
-//! while compiling it checks that every bit of the encoding belongs to exactly one field.
+//! that is: name, mnemonic, lengths in bytes (short, long; the bit that tells), fixed bits (`low :
+//! count = value`), unknown bits, and the fields in the order of the assembly text, each with its
+//! type, its [`Kind`] and its codec. Two kinds of fields are not written out. A row of two lengths
+//! begins with the field `form`, its length bit. Unknown bits are hidden fields at the end, named
+//! after their lowest bit: `zero [u46: 2]` are two bits from bit 46 that were only seen as 0,
+//! `unknown […]` are others.
+//!
+//! `rows!` turns it into a struct and an implementation of [`Row`]; while compiling it checks that
+//! every bit of the encoding belongs to exactly one field.
 
 use crate::access::Access;
 use crate::codec::{Codec, Field, Pieces, Reject, Tokens, ones};
@@ -66,9 +71,7 @@ pub struct Length {
 pub struct FieldDesc {
     /// Name.
     pub name: &'static str,
-    /// Name of its Rust type.
-    pub ty: &'static str,
-    /// What it is.
+    /// Its description.
     pub docs: &'static [&'static str],
     /// Its place in the text.
     pub kind: Kind,
@@ -154,7 +157,8 @@ pub trait Row: Copy + Default + PartialEq {
     /// Reports the registers that operands name.
     fn touch(&self, report: &mut dyn FnMut(Access));
 
-    /// Shows each operand that can hold a register, in the order of the fields, to be read or replaced.
+    /// Shows each operand that can hold a register, in the order of the fields, to be read or
+    /// replaced.
     fn visit_mut(&mut self, visit: &mut dyn FnMut(OperandMut<'_>, bool));
 
     /// The first field in which two instances differ, the length bit aside.
@@ -328,12 +332,102 @@ macro_rules! rows {
     ($(
         $(#[doc = $doc:literal])*
         $Name:ident $mnemonic:literal ($short:literal $(, $long:literal ; $lbit:literal)?)
+        [$($fixed:tt)*]
+        $(zero [$($zero:ident : $zlen:tt),* $(,)?])?
+        $(unknown [$($unknown:ident : $ulen:tt),* $(,)?])?
+        { $(
+            $(#[doc = $fdoc:literal])*
+            $field:ident : $ty:ty = $kind:ident $codec:expr $(, $usual:expr)? ;
+        )* }
+    )*) => { $( $crate::row::row! {
+        $(#[doc = $doc])*
+        $Name $mnemonic ($short $(, $long ; $lbit)?)
+        [$($fixed)*]
+        {
+            $(
+                /// The length bit.
+                form: $crate::operand::Form = form $crate::codec::ctor::form($lbit, $short);
+            )?
+            $(
+                $(#[doc = $fdoc])*
+                $field: $ty = $kind $codec $(, $usual)?;
+            )*
+            $($(
+                /// Unknown; 0.
+                $zero: $crate::row::bits!($zlen) = hidden $crate::row::bits!($zero, $zlen);
+            )*)?
+            $($(
+                /// Unknown.
+                $unknown: $crate::row::bits!($ulen) = hidden $crate::row::bits!($unknown, $ulen);
+            )*)?
+        }
+    } )* };
+}
+pub(crate) use rows;
+
+/// The type of an unknown field of so many bits, and the codec of one with this name.
+macro_rules! bits {
+    (1) => {
+        bool
+    };
+    ($name:ident, 1) => {
+        $crate::codec::ctor::bit($crate::row::lowest_bit(stringify!($name)))
+    };
+    ($name:ident, $len:tt) => {
+        $crate::codec::ctor::num($crate::row::lowest_bit(stringify!($name)), $len)
+    };
+    ($len:tt) => {
+        <$crate::row::Bits<$len> as $crate::row::Number>::Type
+    };
+}
+pub(crate) use bits;
+
+/// A number of bits, as a type.
+pub struct Bits<const LEN: u8>;
+
+/// The smallest unsigned type that holds so many bits.
+pub trait Number {
+    /// That type.
+    type Type;
+}
+
+macro_rules! numbers {
+    ($($ty:ident: $($len:literal)*;)*) => { $($(
+        impl Number for Bits<$len> {
+            type Type = $ty;
+        }
+    )*)* };
+}
+
+numbers! {
+    u8: 2 3 4 5 6 7 8;
+    u16: 9 10 11 12 13 14 15 16;
+    u32: 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32;
+}
+
+/// The bit that an unknown field is named after: `u46` begins at bit 46.
+pub const fn lowest_bit(name: &str) -> u8 {
+    let digits = name.as_bytes();
+    assert!(digits[0] == b'u', "unknown fields are named `u` and their lowest bit");
+    let (mut bit, mut i) = (0, 1);
+    while i < digits.len() {
+        bit = bit * 10 + (digits[i] - b'0');
+        i += 1;
+    }
+    bit
+}
+
+/// Declares one row with all its fields.
+macro_rules! row {
+    (
+        $(#[doc = $doc:literal])*
+        $Name:ident $mnemonic:literal ($short:literal $(, $long:literal ; $lbit:literal)?)
         [$($flo:literal : $flen:literal = $fvalue:expr),* $(,)?]
         { $(
             $(#[doc = $fdoc:literal])*
             $field:ident : $ty:ty = $kind:ident $codec:expr $(, $usual:expr)? ;
         )* }
-    )*) => { $(
+    ) => {
         $(#[doc = $doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub struct $Name { $(
@@ -360,7 +454,6 @@ macro_rules! rows {
                 fixed: &[$( $crate::row::Fixed { lo: $flo, len: $flen, value: $fvalue } ),*],
                 fields: &[$( $crate::row::FieldDesc {
                     name: stringify!($field),
-                    ty: stringify!($ty),
                     docs: &[$($fdoc),*],
                     kind: $crate::row::kind!($kind),
                     pieces: {
@@ -458,9 +551,9 @@ macro_rules! rows {
                 } ),*])
             }
         }
-    )* };
+    };
 }
-pub(crate) use rows;
+pub(crate) use row;
 
 macro_rules! usual {
     ($ty:ty) => {

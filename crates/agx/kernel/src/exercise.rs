@@ -2,8 +2,8 @@
 //!
 //! Random bytes alone would hardly get past the first check. So each file starts with one object of
 //! every kind, the client's memory with arrays and a command buffer that are well-formed, and the
-//! input bends both: it chooses requests, fills their arguments, which are then mostly tamed field by
-//! field, and changes single bytes of the memory.
+//! input bends both: it chooses requests, fills their arguments, which are then mostly tamed field
+//! by field, and changes single bytes of the memory.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::{Arc, Weak};

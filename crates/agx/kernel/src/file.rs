@@ -45,8 +45,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs `body` on an extensible argument as a typed structure: the client's may be shorter or longer.
-/// The structure is copied back as far as the client's reaches.
+/// Runs `body` on an extensible argument as a typed structure: the client's may be shorter or
+/// longer. The structure is copied back as far as the client's reaches.
 fn with<T: KernelStruct>(
     arg: &mut [u8],
     body: impl FnOnce(&mut T) -> Result<(), Refusal>,
@@ -90,8 +90,8 @@ impl File {
         &self.core
     }
 
-    /// The bound ranges of an address space in ascending order: address and length in bytes. Empty for
-    /// an unknown id.
+    /// The bound ranges of an address space in ascending order: address and length in bytes. Empty
+    /// for an unknown id.
     pub fn bindings(&self, vm_id: u32) -> Vec<(u64, u64)> {
         let mappings = self.vm(vm_id).map(|vm| vm.space.mappings()).unwrap_or_default();
         mappings.iter().map(|mapping| (mapping.address, mapping.length)).collect()
@@ -103,8 +103,8 @@ impl File {
         own.or_else(|| core::Ioctl::from_nr(request.nr()).map(core::Ioctl::info))
     }
 
-    /// Executes an ioctl. `arg` holds as many bytes as the request word encodes and is updated in place;
-    /// pointers in it are followed through `user`.
+    /// Executes an ioctl. `arg` holds as many bytes as the request word encodes and is updated in
+    /// place; pointers in it are followed through `user`.
     ///
     /// # Errors
     /// Those of the interface: `EINVAL` for a bad argument, `ENOENT` for an id that names nothing,
@@ -227,7 +227,8 @@ impl File {
             stride >= size_of::<uapi::GemBindOp>(),
             "stride is smaller than a struct drm_asahi_gem_bind_op",
         )?;
-        // All operations are checked before any is applied, so that a refused request has no effect.
+        // All operations are checked before any is applied, so that a refused request has no
+        // effect.
         let mut binds = Vec::new();
         for index in 0..u64::from(args.num_binds) {
             let offset = index * u64::from(args.stride);

@@ -30,8 +30,8 @@ pub struct Execution<'a> {
     pub vm: &'a AddressSpace,
 }
 
-/// Observes ioctls (see [`CallObserver`]) and the execution of commands. The callbacks below run on the
-/// queue's thread, so the queue makes no progress meanwhile.
+/// Observes ioctls (see [`CallObserver`]) and the execution of commands. The callbacks below run on
+/// the queue's thread, so the queue makes no progress meanwhile.
 pub trait Observer: CallObserver {
     /// A command is about to be executed.
     fn starting(&self, _execution: &Execution<'_>) {}

@@ -1,4 +1,5 @@
-//! Queues: submissions wait for their input fences and are executed one at a time in submission order.
+//! Queues: submissions wait for their input fences and are executed one at a time in submission
+//! order.
 //!
 //! The hardware has a queue for render and one for compute commands, and barriers in a submission
 //! order the two. Here a submission's commands run in order, one at a time, which every set of
@@ -9,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tepui_agx_model::{JobFault, JobStats, Unit};
+use tepui_agx_model::{FaultKind, JobFault, JobStats, Unit};
 use tepui_drm::fence::{Fence, wait_until};
 use tepui_drm::{Errno, gem::Gem, spawn};
 
@@ -144,8 +145,8 @@ impl Worker {
                 let execution =
                     Execution { file: self.file, queue: self.queue, submission, command, work, vm };
                 let observer = self.device.options.observer.as_deref();
-                // The kernel writes the timestamps: between `starting` and `finished` memory changes
-                // only by what the GPU and the client do.
+                // The kernel writes the timestamps: between `starting` and `finished` memory
+                // changes only by what the GPU and the client do.
                 let now = timestamp();
                 start.iter().for_each(|slot| slot.write(now));
                 if let Some(observer) = observer {
@@ -197,7 +198,8 @@ impl Worker {
             };
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-            Err(JobFault::new(unit, format!("the model panicked, which is a bug in it: {text}")))
+            let what = format!("the model panicked, which is a bug in it: {text}");
+            Err(JobFault::new(unit, what).of(FaultKind::Panic))
         })
     }
 }

@@ -2,7 +2,8 @@
 
 use tepui_format::units::Extent;
 
-use crate::{Level, Tiling};
+use crate::Tiling;
+use crate::level::Level;
 
 /// Computes the byte offsets of elements within a level.
 ///

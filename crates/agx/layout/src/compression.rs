@@ -1,4 +1,5 @@
-//! Lossless compression: the metadata buffer of compressed images, and the known part of its content.
+//! Lossless compression: the metadata buffer of compressed images, and the known part of its
+//! content.
 //!
 //! A compressed image is a twiddled image followed by a **metadata buffer**. Each 16×16 samples of
 //! a compressed level are one **compression tile** with eight bytes of metadata, one byte ("mode")
@@ -17,7 +18,7 @@ use tepui_format::units::{Extent, Sa, Tl};
 
 use crate::address::interleave;
 use crate::formats::format_support;
-use crate::layout::Layout;
+use crate::level::Level;
 use crate::{CACHE_LINE_B, ImageDesc, LayoutError, MAX_LEVELS};
 
 /// Samples of a compression tile in each direction.
@@ -76,9 +77,8 @@ pub fn extent_sa(px: Extent<tepui_format::units::Px>, samples: u32) -> Extent<Sa
 }
 
 impl Metadata {
-    /// Lays out the metadata behind the levels of `layout`.
-    pub(crate) fn new(layout: &Layout) -> Metadata {
-        let desc = layout.desc();
+    /// Lays out the metadata of an image's levels, from byte `offset_B` of the image on.
+    pub(crate) fn new(desc: &ImageDesc, levels: &[Level], offset_B: u64) -> Metadata {
         let tile = Extent::<Sa>::new(TILE_SA, TILE_SA);
         let level0 =
             extent_sa(Extent::new(desc.shape.width_px, desc.shape.height_px), desc.shape.samples);
@@ -86,7 +86,7 @@ impl Metadata {
         let major = padded.w.max(padded.h);
 
         let mut metadata = Metadata {
-            offset_B: layout.layer_stride_B * u64::from(layout.slices()),
+            offset_B,
             layer_stride_B: 0,
             size_B: 0,
             levels: [MetadataLevel { offset_B: 0, size_B: 0, tiles: Extent::new(0, 0) };
@@ -94,7 +94,7 @@ impl Metadata {
             level_count: 0,
         };
         let mut sa = padded;
-        for (l, level) in (0..).zip(layout.levels()) {
+        for (l, level) in (0..).zip(levels) {
             if major >> l < TILE_SA {
                 break;
             }
@@ -113,7 +113,7 @@ impl Metadata {
             metadata.layer_stride_B += size_B;
             sa = Extent::new(sa.w.div_ceil(2), sa.h.div_ceil(2));
         }
-        metadata.size_B = metadata.layer_stride_B * u64::from(layout.slices());
+        metadata.size_B = metadata.layer_stride_B * u64::from(desc.slices());
         metadata
     }
 
@@ -122,8 +122,8 @@ impl Metadata {
         &self.levels[..usize::from(self.level_count)]
     }
 
-    /// Byte offset in the image of the metadata of a compression tile; `None` if the level is not compressed or has
-    /// no such tile. The layer must exist.
+    /// Byte offset in the image of the metadata of a compression tile; `None` if the level is not
+    /// compressed or has no such tile. The layer must exist.
     pub fn tile_offset_B(&self, level: u32, layer: u32, x_tl: u32, y_tl: u32) -> Option<u64> {
         let level = self.levels().get(level as usize)?;
         if x_tl >= level.tiles.w || y_tl >= level.tiles.h {

@@ -100,8 +100,8 @@ impl Layout {
         Ok(place.detile(image, raster, stride_B, threads)?)
     }
 
-    /// Byte offsets of the metadata of all compression tiles that a region touches. Compressed tiles are an error,
-    /// unless a write covers them completely.
+    /// Byte offsets of the metadata of all compression tiles that a region touches. Compressed
+    /// tiles are an error, unless a write covers them completely.
     fn touched_metadata(
         &self,
         image: &[u8],

@@ -86,6 +86,11 @@ pub struct ImageDesc {
 }
 
 impl ImageDesc {
+    /// Layers, or slices of a 3D image: the number of miptrees.
+    pub fn slices(&self) -> u32 {
+        self.shape.layers.max(self.shape.depth_px)
+    }
+
     /// A sampled 2D image of one level, one layer and one sample.
     pub const fn new_2d(
         format: Format,

@@ -1,13 +1,11 @@
 //! The layout of an image: levels, layers, sizes, addresses.
 
-use tepui_format::units::{El, Extent, Px, Tl};
-use tepui_layout::{Limits, Texel};
+use tepui_layout::Texel;
 
-use crate::compression::{self, Metadata};
-use crate::{
-    CACHE_LINE_B, ImageDesc, LayoutError, LevelAddresser, MAX_EXTENT, MAX_LEVELS, MAX_SAMPLES,
-    Tiling, linear, twiddled,
-};
+use crate::address::LevelAddresser;
+use crate::compression::Metadata;
+use crate::level::Level;
+use crate::{ImageDesc, MAX_LEVELS};
 
 /// The layout of an image: sizes and offsets of levels and layers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,52 +25,10 @@ pub struct Layout {
     pub size_B: u64,
 }
 
-/// One mip level within a layer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Level {
-    /// Width and height in pixels.
-    pub extent_px: Extent<Px>,
-    /// Depth in pixels.
-    pub depth_px: u32,
-    /// Width and height in elements.
-    pub extent_el: Extent<El>,
-    /// Byte offset of the level within its layer.
-    pub offset_B: u64,
-    /// Bytes reserved, padding included.
-    pub size_B: u64,
-    /// Elements of a row from which the hardware computes the number of tiles: one more than the width where
-    /// halving dropped a column of blocks in a large level.
-    pub stride_el: u32,
-    /// Bytes from row to row of a linear image; of a tiled one, bytes of a row's elements.
-    pub stride_B: u64,
-    /// The tile; 1×1 where the image is linear.
-    pub tile_el: Extent<El>,
-    /// Number of tiles that cover the level. The reserved memory may be larger.
-    pub tiles: Extent<Tl>,
-}
-
-impl Level {
-    const EMPTY: Level = Level {
-        extent_px: Extent::new(0, 0),
-        depth_px: 0,
-        extent_el: Extent::new(0, 0),
-        offset_B: 0,
-        size_B: 0,
-        stride_el: 0,
-        stride_B: 0,
-        tile_el: Extent::new(1, 1),
-        tiles: Extent::new(0, 0),
-    };
-}
-
 impl Layout {
-    /// Computes the layout of an image.
-    ///
-    /// # Errors
-    /// A rule of the hardware that the image breaks.
-    pub fn new(desc: &ImageDesc) -> Result<Layout, LayoutError> {
-        check(desc)?;
-        let mut layout = Layout {
+    /// A layout without levels.
+    pub(crate) fn empty(desc: &ImageDesc) -> Layout {
+        Layout {
             desc: *desc,
             levels: [Level::EMPTY; MAX_LEVELS],
             level_count: 0,
@@ -81,19 +37,7 @@ impl Layout {
             page_aligned_layers: false,
             metadata: None,
             size_B: 0,
-        };
-        match desc.tiling {
-            Tiling::Linear => linear::lay_out(&mut layout, desc),
-            Tiling::Twiddled | Tiling::Compressed => twiddled::lay_out(&mut layout, desc),
         }
-        layout.size_B = layout.layer_stride_B * u64::from(layout.slices());
-        if desc.tiling == Tiling::Compressed {
-            let metadata = Metadata::new(&layout);
-            layout.size_B += metadata.size_B;
-            layout.metadata = Some(metadata);
-        }
-        layout.size_B = layout.size_B.next_multiple_of(CACHE_LINE_B);
-        Ok(layout)
     }
 
     pub(crate) fn push_level(&mut self, level: Level) {
@@ -113,7 +57,7 @@ impl Layout {
 
     /// Layers, or slices of a 3D image; each has a miptree.
     pub fn slices(&self) -> u32 {
-        self.desc.shape.layers.max(self.desc.shape.depth_px)
+        self.desc.slices()
     }
 
     /// Whether the tiles of a level have metadata. Levels of a compressed image that are smaller
@@ -122,8 +66,8 @@ impl Layout {
         self.metadata.as_ref().is_some_and(|m| m.levels().len() > level as usize)
     }
 
-    /// Byte offset of level `level` of layer `layer` (or slice of a 3D image); `None` if there is no such level or
-    /// layer.
+    /// Byte offset of level `level` of layer `layer` (or slice of a 3D image); `None` if there is
+    /// no such level or layer.
     pub fn level_offset_B(&self, level: u32, layer: u32) -> Option<u64> {
         let level = self.levels().get(level as usize)?;
         (layer < self.slices()).then(|| self.layer_stride_B * u64::from(layer) + level.offset_B)
@@ -135,8 +79,8 @@ impl Layout {
         Some(LevelAddresser::new(level, self.desc.tiling, self.element_B))
     }
 
-    /// Byte offset of a sample, or of its block in block-compressed formats; `None` if the image has no such
-    /// sample.
+    /// Byte offset of a sample, or of its block in block-compressed formats; `None` if the image
+    /// has no such sample.
     pub fn texel_offset_B(&self, at: Texel) -> Option<u64> {
         let level = self.levels().get(at.level as usize)?;
         let inside = at.x_px < level.extent_px.w
@@ -156,17 +100,5 @@ impl Layout {
                 + element
                 + u64::from(at.sample) * u64::from(block.bytes),
         )
-    }
-}
-
-/// Checks the rules of the hardware for all images, then those for its memory layout.
-fn check(desc: &ImageDesc) -> Result<(), LayoutError> {
-    let buffer = desc.tiling == Tiling::Linear && linear::is_buffer(desc);
-    let width_px = if buffer { linear::MAX_BUFFER_PX } else { MAX_EXTENT };
-    desc.shape.check(&Limits { width_px, ..Limits::new(MAX_EXTENT, MAX_SAMPLES) })?;
-    match desc.tiling {
-        Tiling::Linear => linear::check(desc),
-        Tiling::Twiddled => twiddled::check(desc),
-        Tiling::Compressed => twiddled::check(desc).and_then(|()| compression::check(desc)),
     }
 }

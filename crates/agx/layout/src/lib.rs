@@ -2,8 +2,8 @@
 //!
 //! AGX has three memory layouts ([`Tiling`]):
 //!
-//! - **linear**: rows of pixels with a stride, for sharing with other programs; it has many restrictions
-//!   ([`linear`]);
+//! - **linear**: rows of pixels with a stride, for sharing with other programs; it has many
+//!   restrictions ([`linear`]);
 //! - **twiddled**: tiles in raster order, the elements within a tile in Morton order; any image may
 //!   be twiddled ([`twiddled`]);
 //! - **compressed**: twiddled, with a metadata buffer that describes each tile of 16×16 samples
@@ -33,11 +33,13 @@
 
 pub mod address;
 pub mod compression;
+mod compute;
 mod copy;
 mod desc;
 mod error;
 mod formats;
 mod layout;
+mod level;
 pub mod linear;
 pub mod twiddled;
 
@@ -46,7 +48,8 @@ pub use copy::MoveError;
 pub use desc::{ImageDesc, Tiling, Usage};
 pub use error::LayoutError;
 pub use formats::format_support;
-pub use layout::{Layout, Level};
+pub use layout::Layout;
+pub use level::Level;
 pub use tepui_layout::{
     Dimension, FormatSupport, ImageLayout, Region, RegionError, Shape, ShapeError, Texel, Threads,
 };

@@ -6,7 +6,8 @@
 use tepui_format::units::Extent;
 use tepui_layout::ShapeError;
 
-use crate::layout::{Layout, Level};
+use crate::layout::Layout;
+use crate::level::Level;
 use crate::{CACHE_LINE_B, Dimension, ImageDesc, LayoutError, MAX_EXTENT};
 
 /// The largest stride. source: cmdbuf.xml, "Texture", "Stride": 18 bits of 16-byte units.

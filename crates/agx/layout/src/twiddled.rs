@@ -13,7 +13,8 @@
 
 use tepui_format::units::{El, Extent, Px, minify};
 
-use crate::layout::{Layout, Level};
+use crate::layout::Layout;
+use crate::level::Level;
 use crate::{CACHE_LINE_B, ImageDesc, LayoutError, PAGE_B};
 
 /// The largest tile for elements of `element_B` bytes (all samples of a pixel together): square or

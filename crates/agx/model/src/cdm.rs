@@ -6,8 +6,8 @@ use tepui_softgpu::AddressSpace;
 
 use crate::job::{ComputeJob, JobFault, JobStats, Unit};
 use crate::stream::{BLOCK_BUDGET, Stream};
+use crate::usc::cache::Programs;
 use crate::usc::launch::Grid;
-use crate::usc::program::Programs;
 use crate::{Gpu, pipeline};
 
 /// Cost of a launch besides its instructions, counted in instructions.
@@ -22,7 +22,7 @@ pub fn run(gpu: &Gpu, vm: &AddressSpace, job: &ComputeJob) -> Result<JobStats, J
     let mut stats = JobStats::default();
     for block in 0..BLOCK_BUDGET {
         if stats.instructions + LAUNCH_COST * stats.launches + block > gpu.options.job_budget {
-            return Err(stream.fault("the job is taken for endless"));
+            return Err(stream.place(JobFault::endless(Unit::Cdm)));
         }
         match stream.block_type()? {
             0 => {

@@ -1,4 +1,5 @@
-//! Coverage of the instruction set: which rows of the instruction table the programs of a device have.
+//! Coverage of the instruction set: which rows of the instruction table the programs of a device
+//! have.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};

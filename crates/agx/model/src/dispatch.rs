@@ -11,7 +11,8 @@ use crate::usc::workgroup::Worker;
 use crate::workers::{Budget, share};
 
 impl Gpu {
-    /// Runs the preshader of a launch, if it has one, and copies the registers that it wrote to the launch.
+    /// Runs the preshader of a launch, if it has one, and copies the registers that it wrote to the
+    /// launch.
     pub(crate) fn prepare<'v>(
         &self,
         vm: &AddressSpace,
@@ -20,8 +21,8 @@ impl Gpu {
     ) -> Result<Launch<'v>, JobFault> {
         if let Some(preshader) = launch.preshader.take() {
             let _mode = FlushSubnormals::enter();
-            let rows = preshader.shared_rows(&launch.uniforms);
-            let mut worker = Worker::new(self.port(vm, &launch, 0), self.options.check);
+            let rows = preshader.code.shared_rows(&launch.uniforms);
+            let mut worker = Worker::new(self.port(vm, 0), &launch, self.options.check);
             let budget = self.options.instruction_budget;
             let left = worker.run_preshader(&preshader, &rows, &launch, budget)?;
             stats.merge(&done(worker));
@@ -42,7 +43,7 @@ impl Gpu {
     ) -> Result<(), JobFault> {
         let limit = self.options.instruction_budget;
         let launch = self.prepare(vm, launch, stats)?;
-        let rows = launch.program.shared_rows(&launch.uniforms);
+        let rows = launch.program.code.shared_rows(&launch.uniforms);
         let [nx, ny, nz] = grid.workgroups().map(u64::from);
         let count = nx.saturating_mul(ny).saturating_mul(nz);
         let place =
@@ -56,7 +57,7 @@ impl Gpu {
         let (parts, outcome) = share(
             self,
             chunks,
-            |core| Worker::new(self.port(vm, &launch, core), self.options.check),
+            |core| Worker::new(self.port(vm, core), &launch, self.options.check),
             |worker, chunk| {
                 for index in chunk {
                     let before = worker.executed;
@@ -72,19 +73,13 @@ impl Gpu {
         outcome
     }
 
-    pub(crate) fn port<'v>(
-        &self,
-        vm: &'v AddressSpace,
-        launch: &'v Launch<'v>,
-        core: u32,
-    ) -> Port<'v> {
+    pub(crate) fn port<'v>(&self, vm: &'v AddressSpace, core: u32) -> Port<'v> {
         let mut ranges = RangeCache::default();
         ranges.refresh(vm);
         Port {
             vm,
             ranges,
             windows: [[Window::NONE; WINDOWS]; 2],
-            launch,
             core,
             soft_faults: 0,
             first_soft_fault: None,

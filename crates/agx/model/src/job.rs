@@ -1,4 +1,5 @@
-//! Jobs: the control registers that the firmware sets, and the results, reports and faults of a job.
+//! Jobs: the control registers that the firmware sets, and the results, reports and faults of a
+//! job.
 
 use std::fmt;
 
@@ -176,7 +177,7 @@ impl ReportKind {
 pub struct Report {
     /// Its kind.
     pub kind: ReportKind,
-    /// What happened, in one sentence without a full stop.
+    /// A description, in one sentence without a full stop.
     pub what: String,
     /// Where.
     pub at: ProgramPoint,
@@ -222,13 +223,37 @@ impl JobStats {
     }
 }
 
+/// Kinds of faults.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum FaultKind {
+    /// A packet, descriptor or instruction asks for what the hardware does not have or what is
+    /// unknown.
+    #[default]
+    Invalid,
+    /// A unit reads memory that is not bound.
+    Unbound,
+    /// Machine code that is no instruction.
+    Undecodable,
+    /// The model does not implement it yet.
+    Unimplemented,
+    /// A budget is spent: the job counts as an endless loop.
+    Endless,
+    /// The model panicked, which is a bug in it.
+    Panic,
+}
+
+/// A fault of a SIMD-group: its kind, and what happened.
+pub type GroupFault = (FaultKind, String);
+
 /// The fault that ended a job. The device is lost after it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{unit}: {what}{}", location(.program, .packet))]
 pub struct JobFault {
     /// The unit that raised it.
     pub unit: Unit,
-    /// What happened, in one sentence without a full stop.
+    /// Its kind.
+    pub kind: FaultKind,
+    /// A description, in one sentence without a full stop.
     pub what: String,
     /// Where in a shader: address of the shader, byte offset in it, and the instruction's text.
     pub program: Option<ProgramPoint>,
@@ -261,16 +286,22 @@ fn location(program: &Option<ProgramPoint>, packet: &Option<u64>) -> String {
 impl JobFault {
     /// A fault without a position.
     pub fn new(unit: Unit, what: impl Into<String>) -> JobFault {
-        JobFault { unit, what: what.into(), program: None, packet: None }
+        JobFault { unit, kind: FaultKind::Invalid, what: what.into(), program: None, packet: None }
+    }
+
+    /// The same fault with a kind.
+    pub fn of(self, kind: FaultKind) -> JobFault {
+        JobFault { kind, ..self }
     }
 
     /// The fault of a job that exceeds its budget.
     pub fn endless(unit: Unit) -> JobFault {
-        JobFault::new(unit, "the job is taken for endless")
+        JobFault::new(unit, "the job is taken for endless").of(FaultKind::Endless)
     }
 
     /// The fault of a job that needs something that the model does not implement.
     pub fn unimplemented(unit: Unit, what: &str) -> JobFault {
         JobFault::new(unit, format!("{what} are not executed by this model yet"))
+            .of(FaultKind::Unimplemented)
     }
 }

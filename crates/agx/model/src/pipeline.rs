@@ -1,12 +1,14 @@
 //! Loads a pipeline: walks its USC words and fills uniform, texture and sampler state registers.
 
+use tepui_agx_isa::operand::UNIFORM_HALVES;
 use tepui_agx_packets::usc;
 use tepui_packets::Packet;
 use tepui_softgpu::AddressSpace;
 
-use crate::job::{Helper, JobFault, Unit};
-use crate::usc::launch::{Launch, TileLayout, UNIFORM_HALVES};
-use crate::usc::program::Programs;
+use crate::job::{FaultKind, Helper, JobFault, Unit};
+use crate::usc::cache::Programs;
+use crate::usc::launch::Launch;
+use crate::usc::shared::{TileLayout, split_sampler};
 
 /// Words of a pipeline at which it counts as endless.
 const WORD_BUDGET: usize = 256;
@@ -32,16 +34,18 @@ impl Pipeline<'_> {
         JobFault { packet: Some(at), ..JobFault::new(Unit::Usc, what) }
     }
 
+    fn unreadable(&self, at: u64, what: &str, fault: tepui_softgpu::Fault) -> JobFault {
+        self.fault(at, format!("{what} cannot be read: {fault}")).of(FaultKind::Unbound)
+    }
+
     fn read(&self, at: u64, from: u64, into: &mut [u8], what: &str) -> Result<(), JobFault> {
-        self.vm
-            .read(from, into)
-            .map_err(|fault| self.fault(at, format!("{what} cannot be read: {fault}")))
+        self.vm.read(from, into).map_err(|fault| self.unreadable(at, what, fault))
     }
 
     /// Walks the words.
     pub fn load<'v>(&self, programs: &'v Programs<'v>) -> Result<Launch<'v>, JobFault> {
         let mut at = self.usc_exec_base + self.address;
-        let mut uniforms = vec![0u16; UNIFORM_HALVES];
+        let mut uniforms = vec![0u16; UNIFORM_HALVES.into()];
         let mut textures = Vec::new();
         let mut samplers = Vec::new();
         let mut local_bytes = 0;
@@ -49,14 +53,17 @@ impl Pipeline<'_> {
         let mut fragment = None;
         let mut code = None;
         let program = |at: u64, code: u64| {
-            programs.get(self.usc_exec_base + code).map_err(|why| self.fault(at, why))
+            programs
+                .get(self.usc_exec_base + code)
+                .map_err(|(kind, why)| self.fault(at, why).of(kind))
         };
         for _ in 0..WORD_BUDGET {
             let mut bytes = [0; 8];
             // The list may end less than 8 bytes before the end of a page.
-            let tag: [u8; 1] = self.vm.read_array(at).map_err(|fault| {
-                self.fault(at, format!("the USC words cannot be read: {fault}"))
-            })?;
+            let tag: [u8; 1] = self
+                .vm
+                .read_array(at)
+                .map_err(|fault| self.unreadable(at, "the USC words", fault))?;
             let size = match tag[0] {
                 0x38 | 0x1d | 0x3d | 0x9d | 0xdd => 8,
                 0x0d => 6,
@@ -184,14 +191,4 @@ impl Pipeline<'_> {
         }
         Ok(())
     }
-}
-
-/// A sampler and its custom border colour from their 24 bytes.
-pub fn split_sampler(raw: &[u8; 24]) -> ([u8; 8], [u32; 4]) {
-    let mut sampler = [0; 8];
-    sampler.copy_from_slice(&raw[..8]);
-    let word = |i: usize| {
-        u32::from_le_bytes([raw[8 + 4 * i], raw[9 + 4 * i], raw[10 + 4 * i], raw[11 + 4 * i]])
-    };
-    (sampler, std::array::from_fn(word))
 }

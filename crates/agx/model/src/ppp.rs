@@ -1,5 +1,5 @@
-//! Primitive processing pipe (PPP): the fixed-function state of draws. A record in memory overwrites the state that
-//! its header names; other state keeps the values of earlier records.
+//! Primitive processing pipe (PPP): the fixed-function state of draws. A record in memory
+//! overwrites the state that its header names; other state keeps the values of earlier records.
 
 use tepui_agx_packets::ppp::{
     Cull, Cull2, DepthBiasScissor, FragmentControl, FragmentFace, FragmentFace2,

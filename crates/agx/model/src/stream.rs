@@ -3,7 +3,7 @@
 use tepui_packets::Packet;
 use tepui_softgpu::AddressSpace;
 
-use crate::job::{JobFault, Unit};
+use crate::job::{FaultKind, JobFault, Unit};
 
 /// Nesting of stream links that return. source: Mesa's decode.c reserves 16.
 pub const CALL_DEPTH: usize = 16;
@@ -44,7 +44,7 @@ impl<'a> Stream<'a> {
     }
 
     fn unreadable(&self, fault: tepui_softgpu::Fault) -> JobFault {
-        self.fault(format!("the control stream cannot be read: {fault}"))
+        self.fault(format!("the control stream cannot be read: {fault}")).of(FaultKind::Unbound)
     }
 
     /// Reads the packet at a byte offset from the current block.
@@ -64,6 +64,7 @@ impl<'a> Stream<'a> {
             let bytes =
                 self.vm.read_array(address.wrapping_add(4 * i as u64)).map_err(|fault| {
                     self.fault(format!("the indirect buffer cannot be read: {fault}"))
+                        .of(FaultKind::Unbound)
                 })?;
             *word = u32::from_le_bytes(bytes);
         }
@@ -75,8 +76,8 @@ impl<'a> Stream<'a> {
         self.at = self.at.wrapping_add(bytes);
     }
 
-    /// Jumps to an address. With `size`, the size of the current block, it is a call: the next block is pushed on the
-    /// stack of return addresses.
+    /// Jumps to an address. With `size`, the size of the current block, it is a call: the next
+    /// block is pushed on the stack of return addresses.
     pub fn link(&mut self, target: u64, size: Option<u64>) -> Result<(), JobFault> {
         if let Some(size) = size {
             if self.returns.len() == CALL_DEPTH {

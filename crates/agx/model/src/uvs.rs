@@ -1,8 +1,9 @@
 //! Unified vertex store (UVS): runs vertex programs and stores their outputs.
 //!
-//! The outputs of a vertex are consecutive words: the position, varyings of 32 bits (smooth, flat, linear), pairs of
-//! varyings of 16 bits, point size, layer and viewport, clip distances. [`Layout`] says where each
-//! lies. source: docs/drivers/asahi.rst, "Hardware varyings"; agx_uvs.h, `enum uvs_group`.
+//! The outputs of a vertex are consecutive words: the position, varyings of 32 bits (smooth, flat,
+//! linear), pairs of varyings of 16 bits, point size, layer and viewport, clip distances.
+//! [`Layout`] says where each lies. source: docs/drivers/asahi.rst, "Hardware varyings"; agx_uvs.h,
+//! `enum uvs_group`.
 
 use tepui_agx_packets::ppp::{OutputSelect, VaryingCounts};
 use tepui_softgpu::AddressSpace;
@@ -64,7 +65,7 @@ impl Layout {
         let target = (select.viewport_target || select.render_target).then(|| take(1));
         let planes = select.clip_distance_planes as u16;
         let first_plane = take(planes.count_ones() as usize);
-        // What is selected beyond the vertex would be read from another vertex.
+        // An index beyond the vertex would read another vertex.
         let last = first_plane + planes.count_ones() as usize;
         let needed = if planes != 0 { last } else { first_plane };
         let beside = point_size.is_some() || target.is_some() || planes != 0;
@@ -84,8 +85,8 @@ impl Layout {
     }
 }
 
-/// Runs the program of a prepared launch for vertices and stores their outputs in `outputs`, `stride` words for
-/// each.
+/// Runs the program of a prepared launch for vertices and stores their outputs in `outputs`,
+/// `stride` words for each.
 pub fn shade(
     gpu: &Gpu,
     vm: &AddressSpace,
@@ -95,9 +96,9 @@ pub fn shade(
     stats: &mut JobStats,
 ) -> Result<(), JobFault> {
     debug_assert_eq!(outputs.len(), vertices.len() * stride);
-    let rows = launch.program.shared_rows(&launch.uniforms);
+    let rows = launch.program.code.shared_rows(&launch.uniforms);
     let group = |worker: &mut Worker<'_>, vertices: &[Vertex], outputs: &mut [u32]| {
-        preload(worker.preload(&launch.program), vertices);
+        preload(worker.preload(&launch.program.code), vertices);
         let alive = if vertices.len() == LANES { u32::MAX } else { (1 << vertices.len()) - 1 };
         let stage = Stage::Vertex(VertexStage { outputs, stride });
         worker.run_group(launch, &rows, stage, alive, gpu.options.instruction_budget)
@@ -107,7 +108,7 @@ pub fn shade(
     let (parts, outcome) = share(
         gpu,
         vertices.chunks(chunk).zip(outputs.chunks_mut(chunk * stride)),
-        |core| Worker::new(gpu.port(vm, launch, core), gpu.options.check),
+        |core| Worker::new(gpu.port(vm, core), launch, gpu.options.check),
         |worker, (vertices, outputs)| {
             let before = worker.executed;
             let mut groups = vertices.chunks(LANES).zip(outputs.chunks_mut(LANES * stride));
@@ -157,7 +158,8 @@ impl Reuse {
         }
     }
 
-    /// The first output word of a vertex. A vertex that is not in the cache is inserted with `place`.
+    /// The first output word of a vertex. A vertex that is not in the cache is inserted with
+    /// `place`.
     pub fn place(&mut self, index: u32, place: u32) -> u32 {
         let entry = &mut self.entries[index as usize % Reuse::SETS];
         if entry.epoch != self.epoch || entry.index != index {

@@ -1,4 +1,4 @@
-//! Sharing of work among shader cores, and the budget of a job.
+//! Distributes work over shader cores, within the budget of a job.
 
 use tepui_softgpu::worker_pool;
 
@@ -13,7 +13,8 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// A budget, part of which is spent already; `unit` is the source of the fault if it is exceeded.
+    /// A budget, part of which is spent already; `unit` is the source of the fault if it is
+    /// exceeded.
     pub fn new(spent: u64, most: u64, unit: Unit) -> Budget {
         Budget { budget: worker_pool::Budget::new(spent, most), unit }
     }

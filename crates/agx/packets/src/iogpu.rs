@@ -69,7 +69,7 @@ packet! {
         unk_0: Hex [0..16] "Unk 0";
         /// GPU address of the attachment.
         address: Address [16..64] "Address";
-        /// What it is.
+        /// Its kind.
         type_: AttachmentType [80..96] "Type";
         /// Size in bytes.
         size: Uint [105..137] "Size";

@@ -6,12 +6,14 @@ use tepui_texel::rows::{self, MAX_SIDE};
 use tepui_texel::{LevelLayout, half};
 
 use crate::error::Fault;
+use crate::image::Descriptor;
 use crate::image::Level;
 use crate::lanes::Kernels;
 use crate::memory::Memory;
-use crate::pbe::{Block, BlockStore, Pbe, in_memory_order, put};
+use crate::pbe::Pbe;
+use crate::store::{Block, BlockStore, in_memory_order, put};
 use crate::tile::{TileFormat, Tilebuffer, Value};
-use crate::unit::{self, Descriptor, Unit};
+use crate::unit::{self, Unit};
 use crate::{LANES, compression};
 
 /// The most bytes of a texel.
@@ -21,8 +23,8 @@ impl Unit {
     /// Writes a tile of local memory to an image. Pixels outside of the image are dropped.
     ///
     /// # Errors
-    /// When a texel is not mapped, the descriptor is not understood, or the tile is not inside of local
-    /// memory.
+    /// When a texel is not mapped, the descriptor is not understood, or the tile is not inside of
+    /// local memory.
     pub fn write_block<M: Memory>(
         &mut self,
         memory: &mut M,
@@ -55,8 +57,8 @@ impl Unit {
     }
 }
 
-/// For each byte of a texel, the byte of the tile's pixel that is copied to it; `None` if the store converts
-/// between formats.
+/// For each byte of a texel, the byte of the tile's pixel that is copied to it; `None` if the store
+/// converts between formats.
 fn bytes_as_they_are(pbe: &Pbe, format: TileFormat) -> Option<[u8; MAX_BYTES]> {
     if format.packed().is_some() {
         // Packing the channels of a stored pixel again gives the same bits.
@@ -113,8 +115,9 @@ enum Order {
 }
 
 impl Area<'_> {
-    /// Copies whole rows of pixels, or four rows at a time. Requires an image that is contiguous in host memory
-    /// and linear, or twiddled in squares of 4x4 texels; otherwise returns false and copies nothing.
+    /// Copies whole rows of pixels, or four rows at a time. Requires an image that is contiguous in
+    /// host memory and linear, or twiddled in squares of 4x4 texels; otherwise returns false and
+    /// copies nothing.
     fn copy_rows<M: Memory>(&self, memory: &mut M, pbe: &Pbe, order: &[u8; MAX_BYTES]) -> bool {
         let image = &pbe.image;
         let bytes = image.sample_bytes as usize;
@@ -149,8 +152,8 @@ impl Area<'_> {
         }
     }
 
-    /// Copies pixels of the size of `T`, all samples together. Returns false if the tile is not inside local
-    /// memory.
+    /// Copies pixels of the size of `T`, all samples together. Returns false if the tile is not
+    /// inside local memory.
     ///
     /// # Safety
     /// `to` must be valid for writes of all texels of the level, which are of `T`'s size.
@@ -199,7 +202,8 @@ impl Area<'_> {
         [self.x, self.y].map(|[from, to]| (to - from) as usize)
     }
 
-    /// Copies the bytes of pixels. Returns false, with nothing copied, if the image is not contiguous in host memory.
+    /// Copies the bytes of pixels. Returns false, with nothing copied, if the image is not
+    /// contiguous in host memory.
     fn copy<M: Memory>(
         &self,
         memory: &mut M,
@@ -312,8 +316,9 @@ unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
     }
 }
 
-/// The components of a pixel of the tile as input of the packer: bits of floats, or integers. Integer tile
-/// formats hold the image's own values: floats of that size if the image has floats or fixed point.
+/// The components of a pixel of the tile as input of the packer: bits of floats, or integers.
+/// Integer tile formats hold the image's own values: floats of that size if the image has floats or
+/// fixed point.
 /// source: Mesa's agx_compile.c, `agx_emit_block_image_store`, which names halves I16
 fn stored(pbe: &Pbe, format: TileFormat, from: &[u8]) -> Option<[u32; 4]> {
     // A pixel at the end of local memory has only the channels that the image has.

@@ -1,139 +1,26 @@
 //! Compressed images: what is known of the metadata, and what this model makes of the rest.
 //!
 //! A compressed image has eight bytes of metadata for each tile of 16×16 samples. Two contents are
-//! known, because Mesa's own kernels write them: all eight bytes say "uncompressed" (texels lie where
-//! a twiddled image has them), or all eight say "solid" (the colour stands at the start of the tile's
-//! texels, eight times). How silicon packs texels in between is unknown.
+//! known, because Mesa's own kernels write them: all eight bytes say "uncompressed" (texels lie
+//! where a twiddled image has them), or all eight say "solid" (the colour stands at the start of
+//! the tile's texels, eight times). How silicon packs texels in between is unknown.
 //!
-//! This model's pixel back end therefore writes every tile uncompressed, which silicon may do with any
-//! tile, so that its texture unit, Mesa's decompression and clear kernels and a reader of the memory
-//! agree. Texels of a tile with any other metadata (memory that was never written, or an image of
-//! another device) read as zero, with a [`Note`].
+//! This model's pixel back end therefore writes every tile uncompressed, which silicon may do with
+//! any tile, so that its texture unit, Mesa's decompression and clear kernels and a reader of the
+//! memory agree. Texels of a tile with any other metadata (memory that was never written, or an
+//! image of another device) read as zero, with a [`Note`].
 //!
 // source: Mesa 26.1, libagx/compression.cl, `libagx_fast_clear`; layout.h, `AIL_COMP_*`
 
-use tepui_agx_layout::compression::{
-    self as layout, TILE_METADATA_B, TILE_SA, TileMetadata, extent_sa,
-};
-use tepui_format::Format;
-use tepui_format::units::Extent;
+use tepui_agx_layout::compression::TILE_METADATA_B;
 use tepui_softgpu::{Access, Fault};
 use tepui_texel::LevelLayout;
 
-use crate::fetch::Texels;
 use crate::image::{Image, Level};
+use crate::lanes::Texels;
 use crate::memory::Memory;
+use crate::metadata::{Metadata, MetadataLevel};
 use crate::{LANES, Note, Notes, Row};
-
-/// The metadata of an image.
-#[derive(Clone, Debug)]
-pub struct Metadata {
-    /// Address of the first layer's.
-    pub address: u64,
-    /// Bytes from layer to layer.
-    pub layer_stride: u64,
-    /// What eight uncompressed subtiles look like.
-    pub uncompressed: u64,
-    /// What eight solid subtiles look like.
-    pub solid: u64,
-}
-
-impl Metadata {
-    pub(crate) fn new(address: u64, m: &layout::Metadata, format: Format) -> Metadata {
-        Metadata {
-            address,
-            layer_stride: m.layer_stride_B,
-            uncompressed: TileMetadata::uncompressed(format).map_or(0, |t| t.0),
-            solid: u64::from_le_bytes([solid_mode(format.info().block.bytes); 8]),
-        }
-    }
-}
-
-/// The mode byte of a subtile of one colour, by the bytes of a texel.
-/// source: Mesa 26.1, layout.h, `AIL_COMP_SOLID_*`
-fn solid_mode(bytes: u32) -> u8 {
-    match bytes {
-        1 => 0x60,
-        2 => 0x01,
-        4 => 0x03,
-        _ => 0x07,
-    }
-}
-
-/// Whether a level of a compressed image is compressed: metadata is reserved for levels whose larger side has 16
-/// samples, but used only where the smaller one has.
-/// source: Mesa 26.1, layout.h, `ail_is_level_logically_compressed`
-pub(crate) fn is_large_enough([width, height]: [u32; 2], samples: u32) -> bool {
-    let sa = extent_sa(Extent::new(width, height), samples);
-    sa.w.min(sa.h) >= TILE_SA
-}
-
-/// The metadata of a level.
-#[derive(Clone, Copy, Debug)]
-pub struct MetadataLevel {
-    /// Where it starts within its layer's.
-    offset: u64,
-    /// Tiles that cover the level.
-    tiles: [u32; 2],
-    /// Logarithms of the texels of a tile.
-    tile_shift: [u32; 2],
-    /// Logarithm of the side of the squares of tiles that are numbered in Morton order.
-    square_shift: u32,
-}
-
-impl MetadataLevel {
-    /// `None` where the level is not compressed.
-    pub(crate) fn new(
-        m: &layout::Metadata,
-        number: u32,
-        level: &tepui_agx_layout::Level,
-        samples: u32,
-    ) -> Option<MetadataLevel> {
-        if !is_large_enough([level.extent_px.w, level.extent_px.h], samples) {
-            return None;
-        }
-        let metadata = m.levels().get(number as usize)?;
-        let tile = TILE_SA.ilog2();
-        let tiles: [u32; 2] = metadata.tiles.to_array();
-        Some(MetadataLevel {
-            offset: metadata.offset_B,
-            tiles,
-            square_shift: tiles[0].min(tiles[1]).next_power_of_two().ilog2(),
-            tile_shift: [tile - u32::from(samples == 4), tile - u32::from(samples >= 2)],
-        })
-    }
-
-    /// The tile of a texel, numbered as the metadata is.
-    /// source: Mesa, compression.cl, `index_metadata`
-    #[inline]
-    fn tile(&self, x: u32, y: u32) -> u32 {
-        self.number(x >> self.tile_shift[0], y >> self.tile_shift[1])
-    }
-
-    /// The number of the tile in a column and row of tiles.
-    #[inline]
-    fn number(&self, x: u32, y: u32) -> u32 {
-        let [w, h] = self.tiles;
-        let bits = self.square_shift;
-        let mask = (1 << bits) - 1;
-        let major = if w > h { x } else { y };
-        tepui_agx_layout::address::interleave(x & mask, y & mask) + ((major & !mask) << bits)
-    }
-
-    /// The first texel of a texel's tile.
-    #[inline]
-    fn corner(&self, x: u32, y: u32) -> [u32; 2] {
-        [
-            x >> self.tile_shift[0] << self.tile_shift[0],
-            y >> self.tile_shift[1] << self.tile_shift[1],
-        ]
-    }
-
-    /// Texels of a tile in each direction.
-    pub(crate) fn tile_texels(&self) -> [u32; 2] {
-        self.tile_shift.map(|s| 1 << s)
-    }
-}
 
 fn address_of(metadata: &Metadata, level: &MetadataLevel, layer: u64, tile: u32) -> u64 {
     metadata
@@ -166,9 +53,9 @@ pub(crate) enum TileState {
 /// The most tiles that [`together`] looks at.
 const MOST_TILES: u32 = 12;
 
-/// Bits of columns and lines that tell where texels of a box lie, all others to be cleared: all bits if
-/// each lies where an uncompressed image has it, those of the tile if all tiles are solid. `None` if
-/// neither, or if there are many tiles. The box's corners must be inside of the level.
+/// Bits of columns and lines that tell where texels of a box lie, all others to be cleared: all
+/// bits if each lies where an uncompressed image has it, those of the tile if all tiles are solid.
+/// `None` if neither, or if there are many tiles. The box's corners must be inside of the level.
 #[inline]
 pub(crate) fn together<M: Memory>(
     memory: &mut M,
@@ -232,8 +119,8 @@ pub(crate) fn state<M: Memory>(
     })
 }
 
-/// Looks at the metadata of the tiles that lanes are about to read. Lanes in a solid tile are pointed
-/// to its colour; the result has the lanes whose texels are unknown and read as zero.
+/// Looks at the metadata of the tiles that lanes are about to read. Lanes in a solid tile are
+/// pointed to its colour; the result has the lanes whose texels are unknown and read as zero.
 pub(crate) fn redirect<M: Memory>(
     memory: &mut M,
     notes: &mut Notes,

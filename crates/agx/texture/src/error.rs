@@ -42,9 +42,9 @@ pub enum Unsupported {
 /// An access that ends the job with a fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// A texel that is written or loaded to a tile is not mapped. Unlike loads and stores of shaders, this is
-    /// no soft fault. source: asahi_drm.h, DRM_ASAHI_FEATURE_SOFT_FAULTS, speaks of loads and stores. Reads by
-    /// texture instructions end as [`crate::Note::Unmapped`].
+    /// A texel that is written or loaded to a tile is not mapped. Unlike loads and stores of
+    /// shaders, this is no soft fault. source: asahi_drm.h, DRM_ASAHI_FEATURE_SOFT_FAULTS, speaks
+    /// of loads and stores. Reads by texture instructions end as [`crate::Note::Unmapped`].
     #[error("{0}")]
     Memory(#[from] tepui_softgpu::Fault),
     /// The descriptor of an image that is written is not understood.

@@ -7,11 +7,11 @@ use tepui_softgpu::Access;
 use tepui_texel::lanes;
 
 use crate::compression;
-use crate::image::{Image, Level, sparse_entry};
-use crate::lanes::Kernels;
+use crate::image::{Image, sparse_entry};
+use crate::lanes::{Kernels, Texels};
 use crate::memory::Memory;
 use crate::notes::{Note, Notes};
-use crate::{Ints, LANES, Row};
+use crate::{LANES, Row};
 
 /// Reads texels of one image for one instruction.
 pub(crate) struct Fetcher<'a, M> {
@@ -26,19 +26,6 @@ pub(crate) struct Fetcher<'a, M> {
     pub(crate) whole: Option<*const u8>,
 }
 
-/// The texel of a level that each lane reads.
-pub(crate) struct Texels<'a> {
-    pub level: &'a Level,
-    /// Column and row, inside the level.
-    pub at: [&'a Ints; 2],
-    /// Layer or slice, inside the image.
-    pub layer: &'a Row,
-    /// Sample, below the image's.
-    pub sample: &'a Row,
-    /// All ones in lanes that read the border colour and need no texel.
-    pub outside: &'a Row,
-}
-
 impl<'a, M: Memory> Fetcher<'a, M> {
     pub fn new(memory: &'a mut M, notes: &'a mut Notes, image: &'a Image, exec: u32) -> Self {
         let whole = image
@@ -48,8 +35,9 @@ impl<'a, M: Memory> Fetcher<'a, M> {
         Fetcher { memory, notes, image, exec, absent: 0, whole }
     }
 
-    /// The bits of texels, in as many words as the format has. `elements` are the element indices of the texels;
-    /// those in solid tiles of a compressed image are changed to the element that holds the colour.
+    /// The bits of texels, in as many words as the format has. `elements` are the element indices
+    /// of the texels; those in solid tiles of a compressed image are changed to the element that
+    /// holds the colour.
     pub fn words(
         &mut self,
         kernels: &Kernels,
@@ -130,7 +118,8 @@ impl<'a, M: Memory> Fetcher<'a, M> {
             for i in lanes(exec) {
                 inside[i] = offsets[i] - low;
             }
-            // SAFETY: the window covers the texels of all active lanes; inactive lanes read that of the first active one.
+            // SAFETY: the window covers the texels of all active lanes; inactive lanes read that of
+            // the first active one.
             unsafe { gather(host, &inside, bytes, words) };
             return;
         }

@@ -7,11 +7,10 @@ use tepui_texel::unpack::{Kind, Unpacker};
 use tepui_texel::{CompareFunc, Wrap, cube, lanes};
 
 use crate::error::Fault;
-use crate::fetch::{Fetcher, Texels};
+use crate::fetch::Fetcher;
 use crate::image::Level;
-use crate::lanes::{Axis, Kernels, Tap};
+use crate::lanes::{Axis, Kernels, Tap, Texels, Words};
 use crate::memory::Memory;
-use crate::plain::Words;
 use crate::{Floats, Ints, LANES, Row};
 
 /// State of one instruction that all its mip levels and anisotropic samples share.
@@ -70,7 +69,8 @@ impl<M: Memory> Filter<'_, M> {
             if a >= self.axes {
                 continue;
             }
-            // Texels beyond the edges of a seamless cube stay outside here; `Filter::cube_tap` finds them on the neighbouring face.
+            // Texels beyond the edges of a seamless cube stay outside here; `Filter::cube_tap`
+            // finds them on the neighbouring face.
             let wrap = if self.seamless { Wrap::ClampToEdge } else { self.wrap[a] };
             let rule = AxisRule { size, wrap, pixel: self.pixel, linear, moved: self.moved };
             if self.seamless && linear {
@@ -224,8 +224,8 @@ impl<M: Memory> Filter<'_, M> {
         Ok(())
     }
 
-    /// The four texels around a point on a cube. At a corner, where three faces meet, the missing texel is
-    /// the mean of the others.
+    /// The four texels around a point on a cube. At a corner, where three faces meet, the missing
+    /// texel is the mean of the others.
     ///
     // source: Vulkan specification, "Cube Map Edge Handling"
     fn cube_taps(&mut self, level: &Level, axes: &[Axis; 3]) -> Result<[Channels; 4], Fault> {
@@ -261,7 +261,8 @@ impl<M: Memory> Filter<'_, M> {
         self.tap_across(level, axes, step, false, use_it).map(|_| ())
     }
 
-    /// As [`Filter::tap`], across the edges of a cube; returns the lanes whose texel does not exist (corners).
+    /// As [`Filter::tap`], across the edges of a cube; returns the lanes whose texel does not exist
+    /// (corners).
     fn tap_across(
         &mut self,
         level: &Level,

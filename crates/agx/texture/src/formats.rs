@@ -7,8 +7,8 @@ use tepui_texel::Extended;
 
 use crate::error::Unsupported;
 
-/// The format of a descriptor, with red in the first channel in memory: the descriptor's swizzle does
-/// the rest.
+/// The format of a descriptor, with red in the first channel in memory: the descriptor's swizzle
+/// does the rest.
 ///
 /// Assumption: the channels of A1R5G5B5 are named by their letters, although alpha comes first in
 /// memory. Mesa does not use them.
@@ -111,8 +111,8 @@ pub fn format_of(
 
 /// The format of extended range that a descriptor's channels and type make; `None` for other types.
 ///
-/// Assumption: of the channels that descriptors can name, these formats are R10G10B10A2, whose upper
-/// two bits are padding, and R16G16B16A16, each with its upper 10 bits.
+/// Assumption: of the channels that descriptors can name, these formats are R10G10B10A2, whose
+/// upper two bits are padding, and R16G16B16A16, each with its upper 10 bits.
 /// source: cmdbuf.xml, "Texture Type", which gives the type its number
 pub(crate) fn extended(
     channels: Channels,
@@ -129,7 +129,8 @@ pub(crate) fn extended(
     }
 }
 
-/// The channels, type and sRGB bit whose [`format_of`] is `format`; `None` when there are none, or only with a swizzle.
+/// The channels, type and sRGB bit whose [`format_of`] is `format`; `None` when there are none, or
+/// only with a swizzle.
 pub fn fields_of(format: Format) -> Option<(Channels, TextureType, bool)> {
     // Every combination of the fields' 7 and 3 bits.
     let types = (0..8).filter_map(TextureType::from_raw);

@@ -7,8 +7,11 @@ use tepui_format::Format;
 use tepui_format::units::{full_chain_levels, minify};
 use tepui_texel::LevelLayout;
 
-use crate::compression::{Metadata, MetadataLevel};
 use crate::error::Unsupported;
+use crate::metadata::{Metadata, MetadataLevel};
+
+/// A descriptor's bytes.
+pub type Descriptor = [u8; 24];
 
 /// The most levels of an image.
 pub const MAX_LEVELS: usize = tepui_agx_layout::MAX_LEVELS;
@@ -65,8 +68,8 @@ pub struct Image {
     pub element_shift: u32,
     /// Texels of a compression block in each direction.
     pub block: [u32; 2],
-    /// Bytes from the address on that cover all texels. `None` for linear images, which may be cut short by the
-    /// end of their buffer.
+    /// Bytes from the address on that cover all texels. `None` for linear images, which may be cut
+    /// short by the end of their buffer.
     pub span: Option<u64>,
     /// Compression metadata.
     pub metadata: Option<Metadata>,
@@ -75,7 +78,8 @@ pub struct Image {
     /// Levels, level 0 first.
     levels: [Level; MAX_LEVELS],
     level_count: u8,
-    /// Every texel is one element of one sample, its size is a power of two, and all texels lie within 4 GiB.
+    /// Every texel is one element of one sample, its size is a power of two, and all texels lie
+    /// within 4 GiB.
     pub plain: bool,
 }
 
@@ -100,8 +104,8 @@ pub struct Level {
     pub metadata: Option<MetadataLevel>,
 }
 
-/// Fraction bits of [`Level::block_reciprocal`]. With 17 bits the product with a coordinate below 2^14
-/// is exact for all block sizes up to 12, and fits into 32 bits.
+/// Fraction bits of [`Level::block_reciprocal`]. With 17 bits the product with a coordinate below
+/// 2^14 is exact for all block sizes up to 12, and fits into 32 bits.
 const RECIPROCAL_BITS: u32 = 17;
 
 impl Level {
@@ -116,8 +120,8 @@ impl Level {
         metadata: None,
     };
 
-    /// Whether `count` texels of a row, aligned to `count`, lie in one tile, so that their element indices
-    /// differ in the spread bits of the column alone. `count` must be a power of two.
+    /// Whether `count` texels of a row, aligned to `count`, lie in one tile, so that their element
+    /// indices differ in the spread bits of the column alone. `count` must be a power of two.
     pub fn has_lines(&self, count: u32) -> bool {
         let [tw, th] = self.tile_shift;
         self.block_reciprocal == [1 << RECIPROCAL_BITS; 2] && tw >= count.ilog2() && th > 0
@@ -254,8 +258,8 @@ const FOLIO_ENTRIES: u64 = 512;
 
 /// The address of the table entry for the page that holds byte `offset` of a layer.
 ///
-/// Assumption: tables of images with mode 2 have the same form as those with mode 3; Mesa uses mode 2
-/// only for null textures, whose table is a page of zeros.
+/// Assumption: tables of images with mode 2 have the same form as those with mode 3; Mesa uses mode
+/// 2 only for null textures, whose table is a page of zeros.
 pub fn sparse_entry(table: u64, folios: u64, layer: u64, offset: u64) -> u64 {
     let page = offset / PAGE_B;
     let folio = layer * folios + page / FOLIO_PAGES;

@@ -34,3 +34,19 @@ pub(crate) type Plan = lod::Plan<LANES>;
 pub(crate) type Placed = tepui_texel::Placed<LANES>;
 pub(crate) type Tap<'a> = tepui_texel::Tap<'a, LANES>;
 pub(crate) type Quad<'a> = tepui_texel::Quad<'a, LANES>;
+
+/// The words of the texels of all lanes.
+pub(crate) type Words = [Row; 4];
+
+/// The texel of a level that each lane reads.
+pub(crate) struct Texels<'a> {
+    pub level: &'a Level,
+    /// Column and row, inside the level.
+    pub at: [&'a Ints; 2],
+    /// Layer or slice, inside the image.
+    pub layer: &'a Row,
+    /// Sample, below the image's.
+    pub sample: &'a Row,
+    /// All ones in lanes that read the border colour and need no texel.
+    pub outside: &'a Row,
+}

@@ -2,8 +2,8 @@
 //!
 //! Both work on the 32 lanes of a SIMD-group at once. An instruction comes as a [`Request`] (or
 //! [`Store`], [`BlockStore`]) that was made when the program was decoded, the descriptors' bytes as the
-//! hardware reads them, and rows of operands; what an access needs of GPU memory it takes through the
-//! trait [`Memory`].
+//! hardware reads them, and rows of operands; what an access needs of GPU memory it takes through
+//! the trait [`Memory`].
 //!
 //! ```text
 //!  descriptor bytes ──▶ decoded once ([`texture`], [`sampler`], [`pbe`]), kept in a [`Unit`]
@@ -21,7 +21,7 @@
 //! What programs mostly ask for goes a shorter way with the same results: `plain.rs` for reads,
 //! `Pbe::write_plain` and `Area::copy_rows` for writes.
 //!
-//! Start reading in `sample.rs`, then `filter.rs` and `fetch.rs`; for writes in `pbe.rs`.
+//! Start reading in `sample.rs`, then `filter.rs` and `fetch.rs`; for writes in `store.rs`.
 
 #![allow(
     clippy::needless_range_loop,
@@ -37,6 +37,7 @@ mod formats;
 pub mod image;
 mod lanes;
 mod memory;
+mod metadata;
 mod notes;
 pub mod pbe;
 mod plain;
@@ -44,6 +45,7 @@ mod pvrtc;
 mod request;
 mod sample;
 pub mod sampler;
+pub mod store;
 pub mod surface;
 mod target;
 pub mod texture;
@@ -55,9 +57,10 @@ pub use formats::{fields_of, format_of};
 pub use lanes::{Agx, Floats, Ints, LANES, Row};
 pub use memory::Memory;
 pub use notes::{Note, Notes};
-pub use pbe::{BlockStore, Store};
+
 pub use request::{Kind, LodSource, Operands, Request};
 pub use sampler::SamplerState;
+pub use store::{BlockStore, Store};
 pub use surface::{Surface, SurfaceShape};
 pub use tepui_texel::{Vectors, half};
 pub use tile::{Plain, TileFormat, Tilebuffer};

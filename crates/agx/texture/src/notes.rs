@@ -17,7 +17,7 @@ pub enum Note {
     Descriptor {
         /// Which of the access's descriptors.
         which: &'static str,
-        /// What is wrong with it.
+        /// The problem.
         why: Unsupported,
     },
     /// A texel that is not mapped was read. It counts as zero.
@@ -28,10 +28,10 @@ pub enum Note {
 }
 
 impl Note {
-    /// Whether this describes what a program does rather than what this model cannot do, so that only the
-    /// checker reports it. Drivers move texture samples in front of the condition that says whether their
-    /// result is used, and filters reach texels beside those that were drawn: GTK samples glyph atlases whose
-    /// gaps nobody wrote. Silicon says nothing of either.
+    /// Whether this describes what a program does rather than what this model cannot do, so that
+    /// only the checker reports it. Drivers move texture samples in front of the condition that
+    /// says whether their result is used, and filters reach texels beside those that were drawn:
+    /// GTK samples glyph atlases whose gaps nobody wrote. Silicon says nothing of either.
     pub fn is_for_checker(&self) -> bool {
         match self {
             Note::Descriptor { .. } | Note::Unmapped { .. } => true,
@@ -71,11 +71,11 @@ pub struct Notes {
 }
 
 impl Notes {
-    const MOST: usize = 16;
+    const MAX: usize = 16;
 
     #[cold]
     pub(crate) fn add(&mut self, note: Note) {
-        if self.list.len() < Notes::MOST && !self.list.contains(&note) {
+        if self.list.len() < Notes::MAX && !self.list.contains(&note) {
             self.list.push(note);
         }
     }

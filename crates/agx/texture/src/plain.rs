@@ -1,26 +1,23 @@
-//! The fast path of reads: one or four texels of a 2D level that is contiguous in host memory, the same
-//! layer in all lanes.
+//! The fast path of reads: one or four texels of a 2D level that is contiguous in host memory, the
+//! same layer in all lanes.
 //!
-//! Every function returns `None` in all other cases. The general path ([`crate::filter`], [`crate::fetch`]) has
-//! the same results.
+//! Every function returns `None` in all other cases. The general path ([`crate::filter`],
+//! [`crate::fetch`]) has the same results.
 
 use tepui_softgpu::Access;
 use tepui_texel::axis::AxisRule;
-use tepui_texel::{Apart, Filter as Kernel, LevelLayout, Line, Result, Wrap, floats};
+use tepui_texel::{Filter as Kernel, LevelLayout, Line, Result, Scattered, Wrap, floats};
 
 use crate::compression;
 use crate::fetch::Fetcher;
 use crate::filter::{Channels, Filter};
 use crate::image::{Image, Level};
-use crate::lanes::{Axis, Kernels, Placed, Quad, Tap};
+use crate::lanes::{Axis, Kernels, Placed, Quad, Tap, Words};
 use crate::memory::Memory;
 use crate::request::{Kind, LodSource, Operands, Request};
 use crate::sampler::Sampler;
 use crate::texture::Texture;
 use crate::{Ints, LANES, Row};
-
-/// The words of the texels of all lanes.
-pub(crate) type Words = [Row; 4];
 
 /// Scratch rows, reused from instruction to instruction; their old contents are never read.
 pub(crate) struct Scratch {
@@ -106,7 +103,8 @@ pub(crate) fn read<M: Memory>(
 }
 
 impl Request {
-    /// Whether an instruction is a 2D load or sample without comparison, offsets or other modifiers.
+    /// Whether an instruction is a 2D load or sample without comparison, offsets or other
+    /// modifiers.
     fn is_plain(&self) -> bool {
         let kind = match self.kind {
             Kind::Load => self.lod == LodSource::Auto,
@@ -119,8 +117,8 @@ impl Request {
 }
 
 impl Texture {
-    /// Whether a single level is read with one filter, and the wrap modes are those that drivers use: none with a
-    /// border for samples, a border for loads.
+    /// Whether a single level is read with one filter, and the wrap modes are those that drivers
+    /// use: none with a border for samples, a border for loads.
     fn is_plain(&self, sampler: &Sampler, request: &Request) -> bool {
         let [x, y, _] = sampler.wrap;
         if request.kind == Kind::Load {
@@ -242,13 +240,14 @@ impl Place<'_> {
         let mut offsets = [0; LANES];
         self.kernels.texel_offsets(level, image.element_shift, keep, at, &mut offsets);
         // SAFETY: the texels are inside of the level.
-        let texels = unsafe { Apart::new(self.host(), &offsets, self.exec, image.sample_bytes) };
+        let texels =
+            unsafe { Scattered::new(self.host(), &offsets, self.exec, image.sample_bytes) };
         self.kernels.texels(&texels, words);
         Some(())
     }
 
-    /// The words of 32 neighbouring 4-byte texels of a row, aligned to 32: the pattern of programs that copy
-    /// images.
+    /// The words of 32 neighbouring 4-byte texels of a row, aligned to 32: the pattern of programs
+    /// that copy images.
     #[inline(always)]
     fn line<M: Memory>(&self, memory: &mut M, at: [&Row; 2], words: &mut Words) -> Option<()> {
         let Place { image, level, .. } = *self;
@@ -301,7 +300,8 @@ impl Place<'_> {
         Some(())
     }
 
-    /// Prefetches two of the 4x4 squares of texels below a row: programs that copy images read row after row.
+    /// Prefetches two of the 4x4 squares of texels below a row: programs that copy images read row
+    /// after row.
     #[inline(always)]
     fn prefetch(&self, level: &Level, x: u32, y: u32) {
         #[cfg(target_arch = "x86_64")]
@@ -334,7 +334,8 @@ impl Place<'_> {
         self.kernels.corners(level, image.element_shift, keep, axes, &mut offsets);
         for (offsets, words) in offsets.iter().zip(taps.iter_mut()) {
             // SAFETY: texels of axes are inside of the level.
-            let texels = unsafe { Apart::new(self.host(), offsets, self.exec, image.sample_bytes) };
+            let texels =
+                unsafe { Scattered::new(self.host(), offsets, self.exec, image.sample_bytes) };
             self.kernels.texels(&texels, words);
         }
         use_them(taps);

@@ -1,15 +1,15 @@
 //! PVRTC texels. Each depends on the words of four blocks, which are fetched separately.
 //!
-//! Assumption: words lie where blocks of other formats with as many bytes lie, and the image wraps at
-//! the edges of each level. Mesa does not use these formats, and Apple documents neither.
+//! Assumption: words lie where blocks of other formats with as many bytes lie, and the image wraps
+//! at the edges of each level. Mesa does not use these formats, and Apple documents neither.
 
 use tepui_format::block::PvrtcCodec;
 use tepui_texel::lanes;
 
 use crate::error::Fault;
-use crate::fetch::Texels;
 use crate::filter::Filter;
 use crate::image::Level;
+use crate::lanes::Texels;
 use crate::memory::Memory;
 use crate::{Ints, LANES, Row};
 

@@ -7,7 +7,7 @@ use crate::{LANES, Row};
 /// The constant part of a texture instruction, made when the program is decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What is returned.
+    /// The kind of result.
     pub kind: Kind,
     /// Dimensions of the coordinates.
     pub dimension: TextureDimension,
@@ -26,7 +26,7 @@ pub struct Request {
     pub residency: bool,
 }
 
-/// What a texture instruction returns.
+/// The kind of result of a texture instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A filtered texel; coordinates are floats.
@@ -74,7 +74,7 @@ pub struct Operands {
     pub min_lod: Row,
     /// Rates of change of each coordinate, to the right and down: bits of floats.
     pub gradient: [[Row; 2]; 3],
-    /// What texels are compared with: bits of floats.
+    /// Reference values of comparisons: bits of floats.
     pub reference: Row,
     /// Offsets in texels: four signed bits each, x lowest.
     pub offset: Row,

@@ -9,6 +9,7 @@ use tepui_texel::{Filter as Kernel, MipFilter, Pick, Result, Wrap, floats};
 use crate::error::{Fault, Unsupported};
 use crate::fetch::Fetcher;
 use crate::filter::{Filter, NONE};
+use crate::image::Descriptor;
 use crate::lanes::{Axis, Faces, Footprint, Gradient, Kernels, Plan};
 use crate::memory::Memory;
 use crate::notes::{Note, Notes};
@@ -16,16 +17,17 @@ use crate::plain::{self, Scratch};
 use crate::request::{Kind, LodSource, Operands, Request};
 use crate::sampler::{Sampler, SamplerState};
 use crate::texture::Texture;
-use crate::unit::{self, Descriptor, Unit};
+use crate::unit::{self, Unit};
 use crate::{Floats, LANES, Row};
 
 impl Unit {
-    /// Executes a texture instruction for the lanes of `exec`. The results are [`Request::rows`] rows of `out`;
-    /// other lanes of these are undefined.
+    /// Executes a texture instruction for the lanes of `exec`. The results are [`Request::rows`]
+    /// rows of `out`; other lanes of these are undefined.
     ///
-    /// Descriptors that are not understood and texels that are not mapped give zero and a note: drivers read
-    /// through descriptors before they know whether these were ever written. source: Mesa's nir_opt_preamble.c,
-    /// `instr_can_speculate` ("everything else can be speculated. TODO: Bindless textures")
+    /// Descriptors that are not understood and texels that are not mapped give zero and a note:
+    /// drivers read through descriptors before they know whether these were ever written. source:
+    /// Mesa's nir_opt_preamble.c, `instr_can_speculate` ("everything else can be speculated. TODO:
+    /// Bindless textures")
     ///
     /// # Errors
     /// None at present: memory that is loaded or stored otherwise can fault.
@@ -87,7 +89,7 @@ struct General<'a> {
 }
 
 impl General<'_> {
-    /// Apart from [`Unit::read`], because its stack frame has several pages.
+    /// Scattered from [`Unit::read`], because its stack frame has several pages.
     #[inline(never)]
     fn read<M: Memory>(
         self,
@@ -197,8 +199,8 @@ fn offsets(request: &Request, operands: &Operands) -> [crate::Ints; 3] {
     out
 }
 
-/// The layer of each lane, clamped to the image, and the layer of all lanes if it is the same. (Mesa clamps or
-/// rejects others itself.)
+/// The layer of each lane, clamped to the image, and the layer of all lanes if it is the same.
+/// (Mesa clamps or rejects others itself.)
 fn layers(
     kernels: &Kernels,
     request: &Request,
@@ -261,8 +263,8 @@ fn load<M: Memory>(
     })
 }
 
-/// Runs `body` for each set of lanes with the same level and the same bit in `split`. Its arguments are the level,
-/// that bit, the set, and whether the set is all of `exec`.
+/// Runs `body` for each set of lanes with the same level and the same bit in `split`. Its arguments
+/// are the level, that bit, the set, and whether the set is all of `exec`.
 fn each_group(
     level: &[u32; LANES],
     split: u32,
@@ -376,9 +378,9 @@ fn sample<M: Memory>(
         let linear = sampler.minify == Kernel::Linear;
         return filter.level(level, &coordinates, linear, result);
     }
-    // Assumption: also with the nearest filter, whose texels are averaged along the line. Descriptors
-    // keep the two apart, as Mesa packs them, and Vulkan leaves it open (KhronosGroup/Vulkan-Docs,
-    // issue 1361: implementations differ).
+    // Assumption: also with the nearest filter, whose texels are averaged along the line.
+    // Descriptors keep the two apart, as Mesa packs them, and Vulkan leaves it open
+    // (KhronosGroup/Vulkan-Docs, issue 1361: implementations differ).
     let anisotropic = sampler.max_anisotropy > 1 && !filter.unpacker.is_integer();
     let mut prints = None;
     let lod = level_of_detail(
@@ -551,8 +553,8 @@ fn level_of_detail<M: Memory>(
     Lod { raw, clamped }
 }
 
-/// The results of a level-of-detail query: the level that is sampled, with a fraction between levels, and the
-/// unclamped level of detail.
+/// The results of a level-of-detail query: the level that is sampled, with a fraction between
+/// levels, and the unclamped level of detail.
 fn query<M>(filter: &Filter<'_, M>, texture: &Texture, sampler: &Sampler, lod: &Lod) -> [Row; 4] {
     let plan = plan(filter, texture, sampler, lod);
     let mut out = [[0; LANES]; 4];

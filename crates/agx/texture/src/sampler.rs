@@ -8,7 +8,8 @@ use tepui_texel::{CompareFunc, Filter, MipFilter, Wrap, half};
 
 use crate::error::Unsupported;
 
-/// A sampler state register: the descriptor, and the custom border colour that the extended form has behind it.
+/// A sampler state register: the descriptor, and the custom border colour that the extended form
+/// has behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SamplerState {
     /// The descriptor.
@@ -64,8 +65,8 @@ impl Sampler {
         })
     }
 
-    /// The sampler that drivers bind for loads: nearest, with a border of zeros. source: Mesa's agx_helpers.h,
-    /// `agx_pack_txf_sampler`
+    /// The sampler that drivers bind for loads: nearest, with a border of zeros. source: Mesa's
+    /// agx_helpers.h, `agx_pack_txf_sampler`
     pub const LOADS: Sampler = Sampler {
         min_lod: 0.0,
         max_lod: 14.0,
@@ -84,8 +85,8 @@ impl Sampler {
     /// The border colour as channels in the order of memory: bits of integers for formats that hold
     /// integers, else of floats, which are multiplied by the format's divisors.
     ///
-    /// The fixed colours too are in the order of memory: the image's swizzle applies to them. source:
-    /// Mesa's agx_border.c; hk_sampler.c on the workaround that it makes necessary
+    /// The fixed colours too are in the order of memory: the image's swizzle applies to them.
+    /// source: Mesa's agx_border.c; hk_sampler.c on the workaround that it makes necessary
     pub fn border_for(&self, unpacker: &Unpacker) -> [u32; 4] {
         let fixed = match self.border_colour {
             BorderColour::TransparentBlack => [0, 0, 0, 0],

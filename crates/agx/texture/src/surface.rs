@@ -1,5 +1,5 @@
-//! Depth and stencil buffers as the ISP's load/store unit (ZLS) accesses them: images of one level that registers
-//! describe instead of a descriptor.
+//! Depth and stencil buffers as the ISP's load/store unit (ZLS) accesses them: images of one level
+//! that registers describe instead of a descriptor.
 
 use tepui_agx_packets::texture::{ImageMode, Layout};
 use tepui_format::Format;
@@ -9,6 +9,7 @@ use crate::compression::{self, TileState};
 use crate::error::Unsupported;
 use crate::image::{Image, Shape};
 use crate::memory::Memory;
+use crate::metadata::is_large_enough;
 use crate::notes::Notes;
 use tepui_texel::LevelLayout;
 use tepui_texel::rows::{self, MAX_SIDE};
@@ -41,9 +42,10 @@ impl Surface {
     /// Computes the layout.
     pub fn new(shape: &SurfaceShape) -> Result<Surface, Unsupported> {
         let [width, height] = shape.size_px;
-        // The registers' compression bits apply to the whole miptree, but its small levels are not compressed.
+        // The registers' compression bits apply to the whole miptree, but its small levels are not
+        // compressed.
         // source: layout.h, `ail_is_level_compressed`; hk_cmd_draw.c, `hk_pack_zls_control`
-        let compressed = compression::is_large_enough([width, height], shape.samples);
+        let compressed = is_large_enough([width, height], shape.samples);
         let shape = &SurfaceShape { metadata: shape.metadata.filter(|_| compressed), ..*shape };
         let mut image = Image::new(&Shape {
             format: shape.format,
@@ -136,8 +138,8 @@ impl Surface {
         Ok(())
     }
 
-    /// Makes the compressed tiles of pixels uncompressed, before these are written: `size` columns and rows from `at`
-    /// on, all inside.
+    /// Makes the compressed tiles of pixels uncompressed, before these are written: `size` columns
+    /// and rows from `at` on, all inside.
     pub fn open<M: Memory>(
         &self,
         memory: &mut M,
@@ -152,8 +154,8 @@ impl Surface {
         compression::open_tiles(memory, notes, &self.image, level, u64::from(layer), rectangle)
     }
 
-    /// Writes one sample of pixels, `size` columns and rows from `at` on. All must be inside and in uncompressed
-    /// tiles.
+    /// Writes one sample of pixels, `size` columns and rows from `at` on. All must be inside and in
+    /// uncompressed tiles.
     pub fn store_rows<M: Memory>(
         &self,
         memory: &mut M,
@@ -182,7 +184,8 @@ impl Surface {
                 let offset = self.offset(level.element(x, y), sample);
                 let texel = &texel.to_le_bytes()[..bytes];
                 match host {
-                    // SAFETY: the window has the bytes of all texels of the layer, and the pixel is inside.
+                    // SAFETY: the window has the bytes of all texels of the layer, and the pixel is
+                    // inside.
                     Some(host) => unsafe {
                         let to = host.add(offset as usize);
                         std::ptr::copy_nonoverlapping(texel.as_ptr(), to, bytes);

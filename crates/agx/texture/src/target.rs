@@ -4,17 +4,18 @@ use tepui_agx_packets::pbe::Pbe;
 use tepui_agx_packets::texture::{Channel, Layout, Texture};
 use tepui_agx_packets::{Packet, Problem};
 
-use crate::unit::Descriptor;
+use crate::image::Descriptor;
 
-/// The texture state that reads the level that a PBE descriptor writes, and the size of that level in
-/// pixels.
+/// The texture state that reads the level that a PBE descriptor writes, and the size of that level
+/// in pixels.
 ///
 /// # Errors
 /// If the descriptor's fields are not those of a descriptor.
 pub fn texture_of(pbe: &Descriptor) -> Result<(Descriptor, [u32; 2]), Problem> {
     let p = Pbe::unpack(pbe)?;
     let linear = p.layout == Layout::Linear;
-    // A PBE swizzle maps channels in memory to components, a texture swizzle components to channels.
+    // A PBE swizzle maps channels in memory to components, a texture swizzle components to
+    // channels.
     let taken = [p.swizzle_r, p.swizzle_g, p.swizzle_b, p.swizzle_a];
     let channels = [Channel::R, Channel::G, Channel::B, Channel::A];
     let from = |component: usize| {

@@ -97,8 +97,8 @@ impl Texture {
         self.extra_levels == 0 && sampler.magnify == sampler.minify && sampler.max_anisotropy == 1
     }
 
-    /// The channel of the format that a component of the result is read from; `None` for constants and missing
-    /// channels.
+    /// The channel of the format that a component of the result is read from; `None` for constants
+    /// and missing channels.
     pub fn channel(&self, component: usize) -> Option<usize> {
         let channel = match self.swizzle[component] {
             Channel::R => 0,
@@ -110,7 +110,8 @@ impl Texture {
         (channel < self.unpacker.count).then_some(channel as usize)
     }
 
-    /// Whether a component without a channel reads as one rather than zero. Of missing channels only alpha does.
+    /// Whether a component without a channel reads as one rather than zero. Of missing channels
+    /// only alpha does.
     pub fn is_one(&self, component: usize) -> bool {
         matches!(self.swizzle[component], Channel::One | Channel::A)
     }

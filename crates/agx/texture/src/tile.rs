@@ -1,9 +1,9 @@
-//! The tilebuffer: local memory addressed as a tile of pixels. It holds the colours of the tile that fragment
-//! shaders draw; compute shaders use it for block image stores.
+//! The tilebuffer: local memory addressed as a tile of pixels. It holds the colours of the tile
+//! that fragment shaders draw; compute shaders use it for block image stores.
 //!
-//! How silicon lays out the tile in local memory is unknown and cannot be seen by programs that Mesa
-//! makes: they reach the tile only through `st_tile`, `ld_tile` and `image_write_block`. This model
-//! keeps pixels row after row, the samples of a pixel side by side.
+//! How silicon lays out the tile in local memory is unknown and cannot be seen by programs that
+//! Mesa makes: they reach the tile only through `st_tile`, `ld_tile` and `image_write_block`. This
+//! model keeps pixels row after row, the samples of a pixel side by side.
 
 use tepui_format::Format;
 use tepui_format::texel::{TexelCodec, srgb};
@@ -22,8 +22,8 @@ pub struct Tilebuffer {
 }
 
 impl Tilebuffer {
-    /// Byte offset of a sample in local memory. Coordinates are taken modulo the tile's sides, which are powers of
-    /// two: fragments have coordinates of the whole image.
+    /// Byte offset of a sample in local memory. Coordinates are taken modulo the tile's sides,
+    /// which are powers of two: fragments have coordinates of the whole image.
     #[inline]
     pub fn offset(&self, x: u32, y: u32, sample: u32) -> usize {
         let [w, h] = self.size;
@@ -34,7 +34,8 @@ impl Tilebuffer {
 
 /// The format of a pixel in the tile, and of elements that memory instructions access.
 ///
-// source: applegpu.py, MEMORY_FORMATS; Mesa's agx_compiler.h, `enum agx_format`; agx_tilebuffer.c, formats.c
+// source: applegpu.py, MEMORY_FORMATS; Mesa's agx_compiler.h, `enum agx_format`; agx_tilebuffer.c,
+// formats.c
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum TileFormat {
@@ -80,7 +81,8 @@ impl TileFormat {
         }
     }
 
-    /// Unit of the index of memory instructions in bytes: the size of a channel, one in packed formats.
+    /// Unit of the index of memory instructions in bytes: the size of a channel, one in packed
+    /// formats.
     pub const fn stride(self) -> u32 {
         if self.packed().is_some() { 1 } else { self.unit() as u32 }
     }
@@ -142,8 +144,8 @@ impl TileFormat {
     }
 
     /// Writes the channels of `mask` of a pixel whose first channel is at the start of `into`.
-    /// Channels come one after the other, those outside of the mask left out; packed formats take all.
-    /// Returns false if the pixel is past the end.
+    /// Channels come one after the other, those outside of the mask left out; packed formats take
+    /// all. Returns false if the pixel is past the end.
     pub fn store(self, mask: u8, values: &[u32; 4], into: &mut [u8]) -> bool {
         if let Some(count) = self.packed() {
             let Ok(codec) = TexelCodec::new(self.word_format()) else { return false };
@@ -187,8 +189,8 @@ impl TileFormat {
         Some(out)
     }
 
-    /// The fast path for pixels of the channels of `mask`: the first one, two or four channels of a format that is
-    /// not packed.
+    /// The fast path for pixels of the channels of `mask`: the first one, two or four channels of a
+    /// format that is not packed.
     pub fn plain(self, mask: u8) -> Option<Plain> {
         let channels = match mask {
             1 => 1,
@@ -200,7 +202,8 @@ impl TileFormat {
     }
 }
 
-/// Pixels of all lanes at once, for formats with contiguous channels; the same results as [`TileFormat::store`] and
+/// Pixels of all lanes at once, for formats with contiguous channels; the same results as
+/// [`TileFormat::store`] and
 /// [`TileFormat::load`].
 #[derive(Clone, Copy, Debug)]
 pub struct Plain {

@@ -4,6 +4,7 @@ use tepui_texel::blocks::Blocks;
 use tepui_texel::cache::{Cache, hash, words};
 
 use crate::error::{Fault, Unsupported};
+use crate::image::Descriptor;
 use crate::lanes::Kernels;
 use crate::notes::Notes;
 use crate::pbe::Pbe;
@@ -11,11 +12,8 @@ use crate::plain::Scratch;
 use crate::sampler::{Sampler, SamplerState};
 use crate::texture::Texture;
 
-/// A descriptor's bytes.
-pub type Descriptor = [u8; 24];
-
-/// Caches and scratch memory of one worker. Cached descriptors and decoded blocks are looked up by their bytes,
-/// so changes of memory cannot make them stale.
+/// Caches and scratch memory of one worker. Cached descriptors and decoded blocks are looked up by
+/// their bytes, so changes of memory cannot make them stale.
 pub struct Unit {
     pub(crate) textures: Cache<Descriptor, Result<Texture, Unsupported>>,
     pub(crate) images: Cache<Descriptor, Result<Pbe, Unsupported>>,

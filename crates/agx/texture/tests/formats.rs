@@ -1,4 +1,5 @@
-//! Formats that no driver at hand uses: PVRTC against another decoder, extended range by its formula.
+//! Formats that no driver at hand uses: PVRTC against another decoder, extended range by its
+//! formula.
 
 #![allow(clippy::needless_range_loop, reason = "lanes are counted")]
 
@@ -10,7 +11,7 @@ use tepui_agx_packets::pbe::Pbe;
 use tepui_agx_packets::texture::{
     Channel, Channels, Layout, Texture, TextureDimension, TextureType,
 };
-use tepui_agx_texture::pbe::StoreOperands;
+use tepui_agx_texture::store::StoreOperands;
 use tepui_agx_texture::{Kind, LANES, Operands, Request, Store, Unit};
 
 const LOAD: Request = Request::new(Kind::Load, TextureDimension::D2);

@@ -14,7 +14,7 @@ use tepui_agx_packets::sampler::{BorderColour, CompareFunc, Filter, MipFilter, S
 use tepui_agx_packets::texture::{
     Channel, Channels, ImageMode, Layout, SampleCount, Texture, TextureDimension, TextureType,
 };
-use tepui_agx_texture::pbe::{Block, StoreOperands};
+use tepui_agx_texture::store::{Block, StoreOperands};
 use tepui_agx_texture::{
     BlockStore, Kind, LANES, LodSource, Memory, Operands, Request, SamplerState, Store, TileFormat,
     Tilebuffer, Unit, format_of, texture,
@@ -272,8 +272,8 @@ proptest! {
         let mut out = [[0; LANES]; 5];
         let sampler = (flags & 16 == 0).then_some(&sampler);
         let _ = unit.read(&mut memory, &request, &bytes, sampler, &operands, exec, &mut out);
-        // 16 samples, two levels, four texels of each lane in two slices, each with its metadata, for
-        // each of at most 32 different levels.
+        // 16 samples, two levels, four texels of each lane in two slices, each with its metadata,
+        // for each of at most 32 different levels.
         prop_assert!(memory.accesses < 200_000, "{} accesses", memory.accesses);
     }
 

@@ -1,5 +1,5 @@
-//! The short way for images that lie in one piece against the general way, which reads texel by texel
-//! where memory gives no window: both must have the same bits.
+//! The short way for images that lie in one piece against the general way, which reads texel by
+//! texel where memory gives no window: both must have the same bits.
 
 #![allow(clippy::needless_range_loop, reason = "lanes are counted")]
 

@@ -1,7 +1,8 @@
 //! How finely filters place samples between texels and between levels.
 //!
-//! Vulkan asks for at least `subTexelPrecisionBits` and `mipmapPrecisionBits` of fraction; Mesa announces 8 of each for
-//! AGX. Texels and levels with the values 0 and 1 give the weights themselves.
+//! Vulkan asks for at least `subTexelPrecisionBits` and `mipmapPrecisionBits` of fraction; Mesa
+//! announces 8 of each for AGX. Texels and levels with the values 0 and 1 give the weights
+//! themselves.
 
 mod common;
 
@@ -36,7 +37,8 @@ fn image(size: [u32; 2], levels: u32, value: impl Fn(u32, [u32; 2]) -> f32) -> (
     (picture, memory)
 }
 
-/// Samples at places along an axis (`axis` 0 or 1), or at levels of detail (`axis` 2), the other coordinates in the middle.
+/// Samples at places along an axis (`axis` 0 or 1), or at levels of detail (`axis` 2), the other
+/// coordinates in the middle.
 fn along(picture: &Picture, memory: &mut Flat, axis: usize, at: &[f32]) -> Vec<f32> {
     let sampler = sampler(|s| {
         (s.magnify, s.minify, s.mip_filter) = (Filter::Linear, Filter::Linear, MipFilter::Linear);
@@ -58,8 +60,8 @@ fn along(picture: &Picture, memory: &mut Flat, axis: usize, at: &[f32]) -> Vec<f
     out
 }
 
-/// Checks weights at places that are evenly spaced from 0 to 1: each is near its place, none falls, and those that 8 bits
-/// can say are exact.
+/// Checks weights at places that are evenly spaced from 0 to 1: each is near its place, none falls,
+/// and those that 8 bits can say are exact.
 fn check(weights: &[f32], what: &str) {
     assert_eq!(weights.len() as u32, PLACES + 1);
     let mut distinct = weights.to_vec();

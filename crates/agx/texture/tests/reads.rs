@@ -95,7 +95,8 @@ fn loads_follow_the_samplers_wrap() {
         let state = sampler(|s| (s.wrap_s, s.wrap_t) = (wrap, Wrap::ClampToEdge));
         let mut operands = Operands::default();
         operands.coordinates[0][..4].copy_from_slice(&[10, 13, u32::MAX, 0]);
-        // 2^32 - 1 is 5 modulo 10 and modulo 20 lies in the mirrored half; the last lane is plain 5.
+        // 2^32 - 1 is 5 modulo 10 and modulo 20 lies in the mirrored half; the last lane is plain
+        // 5.
         operands.coordinates[0][2] = if wrap == Wrap::MirroredRepeat { 5 } else { u32::MAX };
         operands.coordinates[0][3] = if columns[3] == 5 { 5 } else { 0 };
         let request = request(Kind::Load, TextureDimension::D2);
@@ -469,7 +470,8 @@ fn anisotropy_follows_the_line() {
         let out = read(&mut unit, &mut memory, &request, &texture, Some(&state), &operands);
         assert!((float(out[0][0]) - want).abs() < 1e-2, "{most}: {}", float(out[0][0]));
     }
-    // A ramp along x: the mean over the line is its middle, and a step is seen from half a line away.
+    // A ramp along x: the mean over the line is its middle, and a step is seen from half a line
+    // away.
     let picture = Picture::new(&Make::d2(Channels::R32, TextureType::Float, 256, 256));
     let mut memory = Flat::new(picture.size());
     for y_px in 0..256 {
@@ -547,7 +549,7 @@ fn solid_tiles_show_their_colour_and_unknown_ones_are_told() {
     let mut pbe = Picture::new(&make);
     (pbe.pbe.level, pbe.pbe.levels) = (level, 3);
     let store = tepui_agx_texture::Store { dimension: TextureDimension::D2Array, narrow: false };
-    let operands = tepui_agx_texture::pbe::StoreOperands {
+    let operands = tepui_agx_texture::store::StoreOperands {
         coordinates: [[20; LANES], [5; LANES], [0; LANES]],
         layer: [layer; LANES],
         components: [[9; LANES]; 4],
@@ -791,7 +793,8 @@ fn what_is_not_known_is_named() {
     let mut unit = Unit::default();
     let mut memory = Flat::new(16384);
     let mut out = [[0; LANES]; 5];
-    // The result is undefined, but nothing is lost: drivers read before they know whether there is a texture.
+    // The result is undefined, but nothing is lost: drivers read before they know whether there is
+    // a texture.
     let mut fault = |texture: Texture, state: Option<SamplerState>| {
         let request = request(Kind::Sample, TextureDimension::D2);
         let bytes = texture.pack().unwrap();

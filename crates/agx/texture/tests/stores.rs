@@ -7,7 +7,7 @@ mod common;
 use common::{BASE, Flat, Make, Picture, Random, bits, read, sampler};
 use tepui_agx_layout::{Texel, Tiling};
 use tepui_agx_packets::texture::{Channel, Channels, TextureDimension, TextureType};
-use tepui_agx_texture::pbe::{Block, StoreOperands};
+use tepui_agx_texture::store::{Block, StoreOperands};
 use tepui_agx_texture::{
     BlockStore, Kind, LANES, LodSource, Operands, Request, Store, TileFormat, Tilebuffer, Unit,
     format_of,
@@ -75,7 +75,7 @@ fn values(random: &mut Random, type_: TextureType, narrow: bool) -> [[u32; LANES
     })
 }
 
-/// What a texel of the format holds after `value` was written to it.
+/// The contents of a texel of the format after `value` was written to it.
 fn stored(codec: &TexelCodec, value: [u32; 4]) -> [u32; 4] {
     if codec.is_float() {
         codec.unpack_f32(codec.pack_f32(value.map(f32::from_bits))).map(f32::to_bits)
@@ -454,8 +454,8 @@ fn both_ways_to_store_texels_have_the_same_bits() {
     }
 }
 
-/// Tiles of images that lie in one piece are copied in fours; without windows each texel is converted
-/// and written for itself.
+/// Tiles of images that lie in one piece are copied in fours; without windows each texel is
+/// converted and written for itself.
 #[test]
 fn both_ways_to_store_a_block_have_the_same_bits() {
     let cases = [

@@ -225,7 +225,8 @@ fn fill(bound: Bound, q: &Request<'_>, content: Option<&[u8]>) -> Result<Bound, 
     Ok(bound)
 }
 
-/// Reads `nearest|linear`, `clamp|repeat|mirror|mirror-once|border`, `mip-nearest|mip-linear`, a comparison.
+/// Reads `nearest|linear`, `clamp|repeat|mirror|mirror-once|border`, `mip-nearest|mip-linear`, a
+/// comparison.
 ///
 /// # Errors
 /// Names the word that is invalid.

@@ -1,46 +1,19 @@
-//! Instructions that are not control flow.
+//! Executes instructions other than control flow.
 
-use super::memory::{Slot, buffer_address, read, write};
+use super::memory::{Slot, Space, buffer_address, combine, read, write};
 use super::{Fault, Machine, Mask, MemoryError};
 use crate::attrs::{AtomicOp, Attrs, Builtin, IoLoc, IoSlot, Mem};
 use crate::entity::{Inst, Value};
 use crate::op::{Fold, Op, fold, is_denormal};
-use crate::types::{Type, sext};
+use crate::types::Type;
 use cranelift_entity::EntityRef;
-
-/// Which memory an access goes to.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Space {
-    Buffer,
-    Global,
-    /// Global, with a base and an offset.
-    Based,
-    Shared,
-    Scratch,
-    Push,
-}
-
-impl Space {
-    /// That of a load, store or atomic.
-    pub(super) fn of(op: Op) -> Option<Space> {
-        Some(match op {
-            Op::LoadBuffer | Op::StoreBuffer | Op::AtomicBuffer => Space::Buffer,
-            Op::LoadGlobal | Op::StoreGlobal | Op::AtomicGlobal => Space::Global,
-            Op::LoadOffset | Op::StoreOffset | Op::AtomicOffset => Space::Based,
-            Op::LoadShared | Op::StoreShared | Op::AtomicShared => Space::Shared,
-            Op::LoadScratch | Op::StoreScratch => Space::Scratch,
-            Op::LoadPush => Space::Push,
-            _ => return None,
-        })
-    }
-}
 
 impl Machine<'_> {
     pub(super) fn unsupported<T>(&self, inst: Inst, what: impl Into<String>) -> Result<T, Fault> {
         Err(Fault::Unsupported { inst, what: what.into() })
     }
 
-    /// The slot behind a handle.
+    /// The slot of a handle.
     pub(super) fn slot(&self, inst: Inst, handle: u64) -> Result<Slot, Fault> {
         let res = (handle >> 32) as usize;
         match self.s.resources.values().nth(res) {
@@ -162,7 +135,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Ops whose meaning stands in the table.
+    /// Executes ops by their meaning in the op table.
     fn fold(&mut self, inst: Inst, live: &Mask) {
         let s = self.s;
         let d = &s.insts[inst];
@@ -227,7 +200,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Calls `f` with the bytes of the space and the offset in them; `None` when there is no such range.
+    /// Calls `f` with the bytes of the space and the offset in them; `None` when there is no such
+    /// range.
     fn with_bytes<T>(
         &mut self,
         inst: Inst,
@@ -412,36 +386,5 @@ impl Machine<'_> {
                 }
             }
         }
-    }
-}
-
-/// The new value of an atomic.
-pub(super) fn combine(op: AtomicOp, ty: Type, old: u64, d: &[u64]) -> u64 {
-    let x = d.first().copied().unwrap_or(0);
-    let alu = |o: Op| {
-        let mut out = Vec::new();
-        fold(o, &[(ty, &[old]), (ty, &[x])], &Attrs::None, &[ty], &mut out);
-        out.first().copied().unwrap_or(0)
-    };
-    match op {
-        AtomicOp::Xchg => x,
-        AtomicOp::CmpXchg => {
-            if old == x {
-                d.get(1).copied().unwrap_or(0)
-            } else {
-                old
-            }
-        }
-        AtomicOp::Add => old.wrapping_add(x),
-        AtomicOp::And => old & x,
-        AtomicOp::Or => old | x,
-        AtomicOp::Xor => old ^ x,
-        AtomicOp::UMin => old.min(x),
-        AtomicOp::UMax => old.max(x),
-        AtomicOp::SMin => sext(old, ty.bits()).min(sext(x, ty.bits())) as u64,
-        AtomicOp::SMax => sext(old, ty.bits()).max(sext(x, ty.bits())) as u64,
-        AtomicOp::FAdd => alu(Op::FAdd),
-        AtomicOp::FMin => alu(Op::FMin),
-        AtomicOp::FMax => alu(Op::FMax),
     }
 }

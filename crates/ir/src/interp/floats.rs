@@ -1,35 +1,21 @@
-//! Which words of memory hold floats: tracked from the op that computed a value to the bytes that it is stored to.
+//! Tracks which words of memory hold floats, from the op that computed a value to the bytes that it
+//! is stored to.
 //!
-//! A GPU's special functions have other last bits than the host's, so results of a float op are compared as numbers, and
-//! everything else bit for bit. SPIR-V's types do not survive into the IR, and memory has none; so a run notes for each
-//! component of a value in each lane whether a float op made it, and for each byte of memory whether it belongs to such a
-//! component. Ops that move bits carry the note along, all others drop it.
+//! A GPU's special functions may differ from the host's in the last bits, so results of float ops
+//! are compared as numbers, and everything else bit for bit. The IR and memory have no float types.
+//! A run therefore records for each component of a value in each lane whether a float op computed
+//! it, and for each byte of memory whether it belongs to such a component. Ops that move bits
+//! propagate the record, all others drop it.
 //!
-//! A note is the size of the float in bytes, or 0 for what is no float.
+//! A record is the size of the float in bytes, or 0 for other values.
 
-use super::exec::Space;
-use super::memory::{Memory, Slot, at_address};
+use super::memory::{Memory, Space, at_address};
 use super::{Machine, Mask};
 use crate::attrs::{AtomicOp, Attrs, Mem, NumKind, ReduceOp};
 use crate::entity::{Inst, Value};
 use crate::op::{Op, Pat, Props};
 use crate::shader::Shader;
 use cranelift_entity::EntityRef;
-use std::collections::HashMap;
-
-/// Which bytes of buffers were last written by a float's store.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct FloatBytes {
-    buffers: HashMap<Slot, Vec<u8>>,
-}
-
-impl FloatBytes {
-    /// The size in bytes of the float that the byte at an offset belongs to; 0 if a float store did not write it last.
-    #[must_use]
-    pub fn size_at(&self, slot: Slot, offset: usize) -> u8 {
-        self.buffers.get(&slot).and_then(|b| b.get(offset)).copied().unwrap_or(0)
-    }
-}
 
 /// The notes of a run.
 pub(super) struct Floats {
@@ -42,7 +28,7 @@ pub(super) struct Floats {
 }
 
 impl Floats {
-    /// Notes for a run, if the memory asks for them.
+    /// The record of a run, if the memory keeps one.
     pub fn new(
         s: &Shader,
         memory: &Memory,
@@ -169,7 +155,7 @@ impl Machine<'_> {
                     // The last component is the residency code.
                     (_, Attrs::Image(i)) if i.residency && c + 1 == ty.comps() as usize => 0,
                     (op, attrs) if makes_floats(op, attrs) => ty.bits() / 8,
-                    // What lanes hand to each other.
+                    // Values that pass between lanes.
                     (op, _)
                         if op.info().results == [Pat::T]
                             && op.props().contains(Props::CONVERGENT) =>
@@ -279,7 +265,8 @@ impl Machine<'_> {
 mod tests {
     use crate::interp::{Group, Memory, run};
 
-    /// Words that a float op made stay floats through selects, loops, variables, vectors, shared memory and lanes.
+    /// Words that a float op made stay floats through selects, loops, variables, vectors, shared
+    /// memory and lanes.
     #[test]
     fn floats_are_followed_to_memory() {
         let text = "shader compute \"main\" {

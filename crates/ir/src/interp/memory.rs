@@ -1,7 +1,9 @@
-//! The memory that a run sees: buffers behind descriptors, physical ranges, push constants, images.
+//! Memory during a run: buffers behind descriptors, physical memory, push constants, images.
 
-use super::floats::FloatBytes;
-use super::image::{ImageData, SamplerData};
+use super::image_data::{ImageData, SamplerData};
+use crate::attrs::{AtomicOp, Attrs};
+use crate::op::{Op, fold};
+use crate::types::{Type, sext};
 use std::collections::{BTreeMap, HashMap};
 
 /// (set, binding, array element).
@@ -58,8 +60,8 @@ impl Memory {
         b.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect()
     }
 
-    /// The physical range that holds `len` bytes at `addr`, and the offset in it: one of [`Memory::physical`], or a
-    /// buffer at its [`buffer_address`].
+    /// The physical range that holds `len` bytes at `addr`, and the offset in it: one of
+    /// [`Memory::physical`], or a buffer at its [`buffer_address`].
     pub(super) fn range(&mut self, addr: u64, len: usize) -> Option<(&mut Vec<u8>, u64)> {
         if let Some((slot, off)) = at_address(addr) {
             let bytes = self.buffers.get_mut(&slot)?;
@@ -74,8 +76,8 @@ impl Memory {
 /// Where addresses of buffers begin; [`Memory::physical`] is below.
 const BUFFERS: u64 = 1 << 56;
 
-/// The address that `buffer_address` gives for a buffer: sets, bindings and elements up to 255, offsets up to 4 GiB.
-/// `None` past these.
+/// The address that `buffer_address` gives for a buffer: sets, bindings and elements up to 255,
+/// offsets up to 4 GiB. `None` past these.
 #[must_use]
 pub fn buffer_address((set, binding, element): Slot) -> Option<u64> {
     let fits = [set, binding, element].iter().all(|&n| n < 256);
@@ -104,4 +106,77 @@ pub(super) fn write(bytes: &mut [u8], off: i64, len: usize, v: u64) -> bool {
     };
     b.copy_from_slice(&v.to_le_bytes()[..len]);
     true
+}
+
+/// Which bytes of buffers were last written by a float's store.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FloatBytes {
+    pub(super) buffers: HashMap<Slot, Vec<u8>>,
+}
+
+impl FloatBytes {
+    /// The size in bytes of the float that the byte at an offset belongs to; 0 if a float store did
+    /// not write it last.
+    #[must_use]
+    pub fn size_at(&self, slot: Slot, offset: usize) -> u8 {
+        self.buffers.get(&slot).and_then(|b| b.get(offset)).copied().unwrap_or(0)
+    }
+}
+
+/// Which memory an access goes to.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Space {
+    Buffer,
+    Global,
+    /// Global, with a base and an offset.
+    Based,
+    Shared,
+    Scratch,
+    Push,
+}
+
+impl Space {
+    /// That of a load, store or atomic.
+    pub(super) fn of(op: Op) -> Option<Space> {
+        Some(match op {
+            Op::LoadBuffer | Op::StoreBuffer | Op::AtomicBuffer => Space::Buffer,
+            Op::LoadGlobal | Op::StoreGlobal | Op::AtomicGlobal => Space::Global,
+            Op::LoadOffset | Op::StoreOffset | Op::AtomicOffset => Space::Based,
+            Op::LoadShared | Op::StoreShared | Op::AtomicShared => Space::Shared,
+            Op::LoadScratch | Op::StoreScratch => Space::Scratch,
+            Op::LoadPush => Space::Push,
+            _ => return None,
+        })
+    }
+}
+
+/// The new value of an atomic.
+pub(super) fn combine(op: AtomicOp, ty: Type, old: u64, d: &[u64]) -> u64 {
+    let x = d.first().copied().unwrap_or(0);
+    let alu = |o: Op| {
+        let mut out = Vec::new();
+        fold(o, &[(ty, &[old]), (ty, &[x])], &Attrs::None, &[ty], &mut out);
+        out.first().copied().unwrap_or(0)
+    };
+    match op {
+        AtomicOp::Xchg => x,
+        AtomicOp::CmpXchg => {
+            if old == x {
+                d.get(1).copied().unwrap_or(0)
+            } else {
+                old
+            }
+        }
+        AtomicOp::Add => old.wrapping_add(x),
+        AtomicOp::And => old & x,
+        AtomicOp::Or => old | x,
+        AtomicOp::Xor => old ^ x,
+        AtomicOp::UMin => old.min(x),
+        AtomicOp::UMax => old.max(x),
+        AtomicOp::SMin => sext(old, ty.bits()).min(sext(x, ty.bits())) as u64,
+        AtomicOp::SMax => sext(old, ty.bits()).max(sext(x, ty.bits())) as u64,
+        AtomicOp::FAdd => alu(Op::FAdd),
+        AtomicOp::FMin => alu(Op::FMin),
+        AtomicOp::FMax => alu(Op::FMax),
+    }
 }

@@ -1,41 +1,11 @@
-//! Sampling: levels of detail, filters, comparisons, cubes.
+//! Texture sampling: levels of detail, filters, comparisons, cubes.
 //!
-//! source: Vulkan specification, "Image Operations". Where that leaves room (precision, corners of cubes) this takes the plain way:
-//! 32-bit floats, and the average of the three texels at a corner. Anisotropy is not there: a lookup has one sample.
+//! source: Vulkan specification, "Image Operations". Where that leaves freedom (precision, corners
+//! of cubes), this uses 32-bit floats, and the average of the three texels at a corner. Anisotropic
+//! filtering is not implemented: it takes one sample.
 
-use super::image::{Filter, ImageData, SamplerData, Wrap};
+use super::image_data::{Compare, Filter, ImageData, SamplerData, Wrap};
 use crate::attrs::NumKind;
-
-/// A comparison of a reference with a texel.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs, reason = "the names are those of VkCompareOp")]
-pub enum Compare {
-    Never,
-    Less,
-    Equal,
-    LessOrEqual,
-    Greater,
-    NotEqual,
-    GreaterOrEqual,
-    Always,
-}
-
-impl Compare {
-    /// Whether the reference passes.
-    #[must_use]
-    pub fn passes(self, reference: f32, texel: f32) -> bool {
-        match self {
-            Compare::Never => false,
-            Compare::Less => reference < texel,
-            Compare::Equal => reference == texel,
-            Compare::LessOrEqual => reference <= texel,
-            Compare::Greater => reference > texel,
-            Compare::NotEqual => reference != texel,
-            Compare::GreaterOrEqual => reference >= texel,
-            Compare::Always => true,
-        }
-    }
-}
 
 /// Where the level of detail comes from.
 #[derive(Clone, Copy, Debug)]
@@ -46,8 +16,8 @@ pub(super) enum Level {
     Gradient([[f32; 3]; 2], f32),
 }
 
-/// A lookup of one lane.
-pub(super) struct Lookup<'a> {
+/// A texture sample of one lane.
+pub(super) struct SampleOp<'a> {
     pub image: &'a ImageData,
     pub sampler: SamplerData,
     /// Coordinates along axes, or a direction.
@@ -63,7 +33,8 @@ pub(super) struct Lookup<'a> {
     pub min_lod: Option<f32>,
 }
 
-/// Major axis, then the axes of s and t, each with its sign. source: the same, "Cube Map Face Selection"
+/// Major axis, then the axes of s and t, each with its sign. source: the same, "Cube Map Face
+/// Selection"
 const FACES: [[(usize, f32); 3]; 6] = [
     [(0, 1.0), (2, -1.0), (1, -1.0)],
     [(0, -1.0), (2, 1.0), (1, -1.0)],
@@ -90,7 +61,7 @@ fn on_face(face: usize, r: [f32; 3]) -> [f32; 2] {
     [s, t].map(|(axis, sign)| 0.5 * sign * r[axis] / r[major].abs() + 0.5)
 }
 
-impl Lookup<'_> {
+impl SampleOp<'_> {
     /// Coordinates on the image or on a face, and the first layer.
     fn place(&self) -> ([f32; 3], i64) {
         if !self.cube {

@@ -1,4 +1,4 @@
-//! Storage formats: what of a texel an image keeps.
+//! Storage image formats: conversion of texels to and from what an image stores.
 
 use crate::attrs::ImageFormat;
 use half::f16;
@@ -13,7 +13,8 @@ enum Kind {
     Uint,
 }
 
-/// Bits of each channel, 0 for those that there are not, and what they are. `None` when nothing is declared.
+/// Bits of each channel, 0 for those that there are not, and what they are. `None` when nothing is
+/// declared.
 fn channels(f: ImageFormat) -> Option<([u8; 4], Kind)> {
     match f {
         ImageFormat::Unknown => return None,

@@ -1,4 +1,4 @@
-//! Ops across lanes: sub-groups, quads, derivatives.
+//! Executes ops across lanes: subgroup operations, quads, derivatives.
 
 use super::{Fault, Machine, Mask};
 use crate::attrs::{Attrs, QuadDir, ReduceOp};
@@ -187,7 +187,8 @@ impl Machine<'_> {
         lane < self.n && live[lane]
     }
 
-    /// A lane that is not there, or not active, gives zero: what is undefined must not depend on what registers held before.
+    /// A lane that is not there, or not active, gives zero: what is undefined must not depend on
+    /// what registers held before.
     fn lane_or_zero(&self, v: Value, c: usize, lane: usize, live: &Mask) -> u64 {
         if self.there(lane, live) { self.get(v, c, lane) } else { 0 }
     }

@@ -1,7 +1,8 @@
-//! Macros that write an op's meaning once for every bit size.
+//! Helpers for the meanings of ops: macros that define a function for every bit size, and functions
+//! that rows share.
 
-/// A function of floats: 16 bits are computed in f64 and rounded once. A result that is not a number is always the same one, so that
-/// it does not tell which operand it came from.
+/// A function of floats: 16 bits are computed in f64 and rounded once. A result that is not a
+/// number is always the same one, so that it does not tell which operand it came from.
 macro_rules! float {
     ($($a:ident),+ => $e:expr) => {
         Fold::Lane(|l| {
@@ -10,7 +11,8 @@ macro_rules! float {
                 16 => {
                     $(let $a = half::f16::from_bits($a as u16).to_f64();)+
                     let r: f64 = $e;
-                    if r.is_nan() { 0x7e00 } else { u64::from($crate::op::lanes::half_from_f64(r).to_bits()) }
+                    let rounded = crate::op::lanes::half_from_f64(r).to_bits();
+                    if r.is_nan() { 0x7e00 } else { u64::from(rounded) }
                 }
                 32 => {
                     $(let $a = f32::from_bits($a as u32);)+
@@ -67,7 +69,7 @@ macro_rules! sint {
     };
 }
 
-use super::Lane;
+use super::info::Lane;
 use half::f16;
 
 fn to_f64(bits: u8, v: u64) -> f64 {
@@ -78,7 +80,8 @@ fn to_f64(bits: u8, v: u64) -> f64 {
     }
 }
 
-/// Rounded to an odd 32-bit float first, which knows of every bit: `half` looks at the high word of the number only.
+/// Rounds to an odd 32-bit float first, which keeps the effect of every bit: `half` looks at the
+/// high word only.
 pub(super) fn half_from_f64(v: f64) -> f16 {
     let near = v as f32;
     let back = f64::from(near);
@@ -176,7 +179,7 @@ pub(super) fn field(off: u64, cnt: u64, n: u32) -> u64 {
 
 pub(super) fn quantize16(l: &Lane) -> u64 {
     let x = f16::from_f32(f32::from_bits(l.args[0] as u32));
-    // Denormals of the 16-bit format are flushed, as OpQuantizeToF16 asks.
+    // Denormals of the 16-bit format are flushed, as OpQuantizeToF16 requires.
     let x = if x.to_f32().abs() < f16::MIN_POSITIVE.to_f32() {
         f16::from_bits(x.to_bits() & 0x8000)
     } else {
@@ -232,4 +235,37 @@ pub(super) fn fdot(w: &Whole, out: &mut Vec<u64>) {
             from_f64(n, if sum.is_nan() { f64::NAN } else { sum })
         }
     });
+}
+
+/// Signed modulo with the divisor's sign; the dividend when the divisor is 0.
+pub fn floored_rem(a: i64, b: i64) -> i64 {
+    match a.checked_rem(b) {
+        Some(r) if r != 0 && (r ^ b) < 0 => r + b,
+        Some(r) => r,
+        None if b == 0 => a,
+        None => 0,
+    }
+}
+
+/// Unsigned sum of `n` bits that saturates.
+pub fn uadd_sat(a: u64, b: u64, n: u32) -> u64 {
+    a.saturating_add(b).min(u64::MAX >> (64 - n))
+}
+
+/// The signed integer of `n` bits that is nearest.
+pub fn saturate(x: i128, n: u32) -> i64 {
+    x.clamp(i128::from(i64::MIN >> (64 - n)), i128::from(i64::MAX >> (64 - n))) as i64
+}
+
+/// The bits of `mask` from `insert`, shifted to bit `offset`, the others from `base`.
+pub fn insert(base: u64, insert: u64, mask: u64, offset: u64) -> u64 {
+    (base & !mask) | ((insert << (offset & 63)) & mask)
+}
+
+/// The bits of `mask`, which begin at `offset`, sign-extended.
+pub fn sextract(base: u64, mask: u64, offset: u64) -> u64 {
+    match mask.count_ones() {
+        0 => 0,
+        n => crate::types::sext((base & mask) >> (offset & 63), n as u8) as u64,
+    }
 }

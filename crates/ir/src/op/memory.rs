@@ -2,50 +2,167 @@
 //!
 //! Addresses and offsets are in bytes; `Mem::offset` is added to them.
 
-macro_rules! memory_ops { ([$($acc:tt)*] $($rest:ident)*) => { chain! { [$($acc)*
-    /// Reads a variable. An array takes one operand, the element's index; past the end it is the last element's.
-    LoadVar "load_var" (Rest) -> (Any) : Var [READS] = Fold::None;
-    /// Writes a variable: (value) or (value, index) for an array; past the end the index is the last element's.
-    StoreVar "store_var" (Any, Rest) -> () : Var [WRITES] = Fold::None;
-    /// The handle of element `index` of a resource.
-    Descriptor "descriptor" (S32) -> (H) : Res [PURE] = Fold::None;
-    /// The 64-bit address of the descriptor itself. Made by lowering passes only.
-    DescriptorAddress "descriptor_address" (H) -> (S64) [PURE] = Fold::None;
-    /// The 64-bit address of a buffer (`handle`): base of its range.
-    BufferAddress "buffer_address" (H) -> (S64) [PURE] = Fold::None;
-    /// Size in bytes of a buffer's range.
-    BufferSize "buffer_size" (H) -> (S32) [PURE] = Fold::None;
-    /// Reads physical memory: (address).
-    LoadGlobal "load_global" (S64) -> (Any) : Mem [READS] = Fold::None;
-    /// Writes physical memory: (address, value).
-    StoreGlobal "store_global" (S64, Any) -> () : Mem [WRITES] = Fold::None;
-    /// Read-modify-write of physical memory, returns the old value: (address, data …).
-    AtomicGlobal "atomic_global" (S64, Rest) -> (Any) : Atomic [READS, WRITES] = Fold::None;
-    /// Reads physical memory at a base plus an offset that is extended and shifted as `Mem::index` says: (address, offset). Made by lowering passes, for GPUs whose loads add.
-    LoadOffset "load_offset" (S64, S32) -> (Any) : Mem [READS] = Fold::None;
-    /// Writes physical memory at a base plus an extended and shifted offset: (address, offset, value).
-    StoreOffset "store_offset" (S64, S32, Any) -> () : Mem [WRITES] = Fold::None;
-    /// Read-modify-write of physical memory at a base plus an extended and shifted offset, returns the old value: (address, offset, data …).
-    AtomicOffset "atomic_offset" (S64, S32, Rest) -> (Any) : Atomic [READS, WRITES] = Fold::None;
-    /// Reads a uniform or storage buffer: (handle, offset).
-    LoadBuffer "load_buffer" (H, S32) -> (Any) : Mem [READS] = Fold::None;
-    /// Writes a storage buffer: (handle, offset, value).
-    StoreBuffer "store_buffer" (H, S32, Any) -> () : Mem [WRITES] = Fold::None;
-    /// Read-modify-write of a storage buffer, returns the old value: (handle, offset, data …).
-    AtomicBuffer "atomic_buffer" (H, S32, Rest) -> (Any) : Atomic [READS, WRITES] = Fold::None;
-    /// Reads workgroup memory: (offset).
-    LoadShared "load_shared" (S32) -> (Any) : Mem [READS] = Fold::None;
-    /// Writes workgroup memory: (offset, value).
-    StoreShared "store_shared" (S32, Any) -> () : Mem [WRITES] = Fold::None;
-    /// Read-modify-write of workgroup memory, returns the old value: (offset, data …).
-    AtomicShared "atomic_shared" (S32, Rest) -> (Any) : Atomic [READS, WRITES] = Fold::None;
-    /// Reads per-invocation scratch memory: (offset).
-    LoadScratch "load_scratch" (S32) -> (Any) : Mem [READS] = Fold::None;
-    /// Writes per-invocation scratch memory: (offset, value).
-    StoreScratch "store_scratch" (S32, Any) -> () : Mem [WRITES] = Fold::None;
-    /// Reads push constants: (offset).
-    LoadPush "load_push" (S32) -> (Any) : Mem [PURE] = Fold::None;
-    /// Reads the driver's own uniform data: (offset). Made by lowering passes only.
-    LoadUniform "load_uniform" (S32) -> (Any) : Mem [PURE] = Fold::None;
-] $($rest)* } }; }
-pub(super) use memory_ops;
+use super::Pat::{Any, H, Rest, S32, S64};
+use super::code::Op;
+use super::info::{OpInfo, Props, op};
+use crate::attrs::AttrKind;
+
+const PURE: Props = Props::PURE;
+const READS: Props = Props::READS;
+const WRITES: Props = Props::WRITES;
+
+/// The rows of the family.
+pub(super) const ROWS: &[OpInfo] = &[
+    op(
+        Op::LoadVar,
+        "load_var",
+        "Reads a variable. An array takes one operand, the element's index; past the end it \
+         is the last element's.",
+    )
+    .args(&[Rest])
+    .results(&[Any])
+    .attrs(AttrKind::Var)
+    .props(&[READS]),
+    op(
+        Op::StoreVar,
+        "store_var",
+        "Writes a variable: (value) or (value, index) for an array; past the end the index is \
+         the last element's.",
+    )
+    .args(&[Any, Rest])
+    .attrs(AttrKind::Var)
+    .props(&[WRITES]),
+    op(Op::Descriptor, "descriptor", "The handle of element `index` of a resource.")
+        .args(&[S32])
+        .results(&[H])
+        .attrs(AttrKind::Res)
+        .props(&[PURE]),
+    op(
+        Op::DescriptorAddress,
+        "descriptor_address",
+        "The 64-bit address of the descriptor itself. Made by lowering passes only.",
+    )
+    .args(&[H])
+    .results(&[S64])
+    .props(&[PURE]),
+    op(
+        Op::BufferAddress,
+        "buffer_address",
+        "The 64-bit address of a buffer (`handle`): base of its range.",
+    )
+    .args(&[H])
+    .results(&[S64])
+    .props(&[PURE]),
+    op(Op::BufferSize, "buffer_size", "Size in bytes of a buffer's range.")
+        .args(&[H])
+        .results(&[S32])
+        .props(&[PURE]),
+    op(Op::LoadGlobal, "load_global", "Reads physical memory: (address).")
+        .args(&[S64])
+        .results(&[Any])
+        .attrs(AttrKind::Mem)
+        .props(&[READS]),
+    op(Op::StoreGlobal, "store_global", "Writes physical memory: (address, value).")
+        .args(&[S64, Any])
+        .attrs(AttrKind::Mem)
+        .props(&[WRITES]),
+    op(
+        Op::AtomicGlobal,
+        "atomic_global",
+        "Read-modify-write of physical memory, returns the old value: (address, data …).",
+    )
+    .args(&[S64, Rest])
+    .results(&[Any])
+    .attrs(AttrKind::Atomic)
+    .props(&[READS, WRITES]),
+    op(
+        Op::LoadOffset,
+        "load_offset",
+        "Reads physical memory at a base plus an offset that is extended and shifted as \
+         `Mem::index` says: (address, offset). Made by lowering passes, for GPUs whose loads \
+         add.",
+    )
+    .args(&[S64, S32])
+    .results(&[Any])
+    .attrs(AttrKind::Mem)
+    .props(&[READS]),
+    op(
+        Op::StoreOffset,
+        "store_offset",
+        "Writes physical memory at a base plus an extended and shifted offset: (address, \
+         offset, value).",
+    )
+    .args(&[S64, S32, Any])
+    .attrs(AttrKind::Mem)
+    .props(&[WRITES]),
+    op(
+        Op::AtomicOffset,
+        "atomic_offset",
+        "Read-modify-write of physical memory at a base plus an extended and shifted offset, \
+         returns the old value: (address, offset, data …).",
+    )
+    .args(&[S64, S32, Rest])
+    .results(&[Any])
+    .attrs(AttrKind::Atomic)
+    .props(&[READS, WRITES]),
+    op(Op::LoadBuffer, "load_buffer", "Reads a uniform or storage buffer: (handle, offset).")
+        .args(&[H, S32])
+        .results(&[Any])
+        .attrs(AttrKind::Mem)
+        .props(&[READS]),
+    op(Op::StoreBuffer, "store_buffer", "Writes a storage buffer: (handle, offset, value).")
+        .args(&[H, S32, Any])
+        .attrs(AttrKind::Mem)
+        .props(&[WRITES]),
+    op(
+        Op::AtomicBuffer,
+        "atomic_buffer",
+        "Read-modify-write of a storage buffer, returns the old value: (handle, offset, data \
+         …).",
+    )
+    .args(&[H, S32, Rest])
+    .results(&[Any])
+    .attrs(AttrKind::Atomic)
+    .props(&[READS, WRITES]),
+    op(Op::LoadShared, "load_shared", "Reads workgroup memory: (offset).")
+        .args(&[S32])
+        .results(&[Any])
+        .attrs(AttrKind::Mem)
+        .props(&[READS]),
+    op(Op::StoreShared, "store_shared", "Writes workgroup memory: (offset, value).")
+        .args(&[S32, Any])
+        .attrs(AttrKind::Mem)
+        .props(&[WRITES]),
+    op(
+        Op::AtomicShared,
+        "atomic_shared",
+        "Read-modify-write of workgroup memory, returns the old value: (offset, data …).",
+    )
+    .args(&[S32, Rest])
+    .results(&[Any])
+    .attrs(AttrKind::Atomic)
+    .props(&[READS, WRITES]),
+    op(Op::LoadScratch, "load_scratch", "Reads per-invocation scratch memory: (offset).")
+        .args(&[S32])
+        .results(&[Any])
+        .attrs(AttrKind::Mem)
+        .props(&[READS]),
+    op(Op::StoreScratch, "store_scratch", "Writes per-invocation scratch memory: (offset, value).")
+        .args(&[S32, Any])
+        .attrs(AttrKind::Mem)
+        .props(&[WRITES]),
+    op(Op::LoadPush, "load_push", "Reads push constants: (offset).")
+        .args(&[S32])
+        .results(&[Any])
+        .attrs(AttrKind::Mem)
+        .props(&[PURE]),
+    op(
+        Op::LoadUniform,
+        "load_uniform",
+        "Reads the driver's own uniform data: (offset). Made by lowering passes only.",
+    )
+    .args(&[S32])
+    .results(&[Any])
+    .attrs(AttrKind::Mem)
+    .props(&[PURE]),
+];

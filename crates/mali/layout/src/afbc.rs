@@ -213,7 +213,8 @@ pub enum Mode {
     R4G4B4A4,
 }
 
-/// The internal format with which AFBC compresses `format`, if it does. source: Mesa, `panfrost_afbc_format`.
+/// The internal format with which AFBC compresses `format`, if it does. source: Mesa,
+/// `panfrost_afbc_format`.
 pub fn mode(arch: Arch, format: Format) -> Option<Mode> {
     Some(match format {
         R8_UNORM | R8_SRGB => Mode::R8,

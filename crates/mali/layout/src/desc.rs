@@ -82,8 +82,8 @@ impl fmt::Display for Modifier {
 pub struct ExplicitLayout {
     /// Byte offset of level 0.
     pub offset_B: u32,
-    /// Bytes from row to row: of pixels where linear, of tiles where u-interleaved, of headers where
-    /// AFBC.
+    /// Bytes from row to row: of pixels where linear, of tiles where u-interleaved, of headers
+    /// where AFBC.
     pub row_stride_B: u32,
 }
 
@@ -98,7 +98,8 @@ pub struct ImageDesc {
     pub modifier: Modifier,
     /// Whether each level is followed by checksums of its tiles (transaction elimination).
     pub checksums: bool,
-    /// Offset and stride, if the image is imported. Such images have one level, one layer and one sample.
+    /// Offset and stride, if the image is imported. Such images have one level, one layer and one
+    /// sample.
     pub explicit: Option<ExplicitLayout>,
 }
 

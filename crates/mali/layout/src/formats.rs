@@ -73,7 +73,8 @@ pub fn texture_feature_bit(format: Format) -> Option<u8> {
         }
         Compression::Bc7 => 16,
         Compression::Etc2Rgba1 => 19,
-        // sRGB images have a low dynamic range by definition; all others are decoded as high dynamic range.
+        // sRGB images have a low dynamic range by definition; all others are decoded as high
+        // dynamic range.
         Compression::Astc => {
             if *numeric == Numeric::Srgb {
                 22

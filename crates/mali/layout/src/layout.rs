@@ -53,7 +53,8 @@ pub struct Level {
 /// The headers and bodies of an AFBC level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AfbcLevel {
-    /// Bytes of headers: of one surface; of a 3D image, of all slices, which stand together in front.
+    /// Bytes of headers: of one surface; of a 3D image, of all slices, which stand together in
+    /// front.
     pub header_size_B: u64,
     /// Bytes of body: of one surface; of a 3D image, of all slices.
     pub body_size_B: u64,
@@ -61,7 +62,8 @@ pub struct AfbcLevel {
     pub header_stride_B: u64,
 }
 
-/// Checksums of tiles of 16×16 pixels, by which the GPU skips writes of unchanged tiles (transaction elimination).
+/// Checksums of tiles of 16×16 pixels, by which the GPU skips writes of unchanged tiles
+/// (transaction elimination).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checksums {
     /// Byte offset within the layer.
@@ -109,8 +111,8 @@ impl Layout {
         &self.levels
     }
 
-    /// Byte offset of a surface of a level: a slice of a 3D image or a sample of a layer; of its headers in AFBC
-    /// images. `None` if there is no such surface.
+    /// Byte offset of a surface of a level: a slice of a 3D image or a sample of a layer; of its
+    /// headers in AFBC images. `None` if there is no such surface.
     pub fn surface_offset_B(&self, level: u32, layer: u32, surface: u32) -> Option<u64> {
         let at = self.levels.get(level as usize)?;
         let surfaces = at.depth_px.max(self.desc.shape.samples);
@@ -120,7 +122,8 @@ impl Layout {
         })
     }
 
-    /// Byte offset of the header of an AFBC superblock; `None` if the image is not AFBC or has no such superblock.
+    /// Byte offset of the header of an AFBC superblock; `None` if the image is not AFBC or has no
+    /// such superblock.
     pub fn afbc_header_offset_B(
         &self,
         level: u32,
@@ -135,8 +138,8 @@ impl Layout {
         (x_tl < w && y_tl < h).then(|| start_B + afbc.header_index(x_tl, y_tl, w) * HEADER_B)
     }
 
-    /// Byte offset of a sample, or of its block in block-compressed formats; `None` if the image has no such sample,
-    /// and for AFBC, whose pixels have no fixed addresses.
+    /// Byte offset of a sample, or of its block in block-compressed formats; `None` if the image
+    /// has no such sample, and for AFBC, whose pixels have no fixed addresses.
     pub fn texel_offset_B(&self, at: Texel) -> Option<u64> {
         let level = self.levels.get(at.level as usize)?;
         let inside = at.x_px < level.extent_px.w

@@ -5,11 +5,11 @@
 //! - **linear**: rows of elements with a stride;
 //! - **u-interleaved**: tiles of 16×16 pixels (4×4 blocks of block-compressed formats) in raster
 //!   order, the elements within a tile in Morton order with x ^ y in place of x;
-//! - **AFBC**: superblocks of 256 pixels, losslessly compressed, each with a header of 16 bytes that
-//!   says where its payload is ([`afbc`]).
+//! - **AFBC**: superblocks of 256 pixels, losslessly compressed, each with a header of 16 bytes
+//!   that says where its payload is ([`afbc`]).
 //!
-//! A level is a sequence of **surfaces**: the slices of a 3D image, or the samples of a multisampled one. Each
-//! layer of an array or face of a cube is a miptree.
+//! A level is a sequence of **surfaces**: the slices of a 3D image, or the samples of a
+//! multisampled one. Each layer of an array or face of a cube is a miptree.
 //!
 //! Describe an image with [`ImageDesc`], make a [`Layout`] of it, and ask that for sizes and
 //! addresses. [`Layout::tile`] and [`Layout::detile`] copy rectangles between raster images and the

@@ -1,8 +1,9 @@
-//! Integer division: by constants through a product, by variables through the float reciprocal.
+//! Lowers integer division: by constants to a multiplication, by variables to the float reciprocal.
 //!
-//! Constants: Granlund and Montgomery, "Division by invariant integers using multiplication" (1994), figures 4.1 and 5.2. Variables:
-//! one Newton step on a 32-bit fixed-point reciprocal that the float one starts, then the remainder says by how
-//! much the quotient is short (at most two).
+//! Constants: Granlund and Montgomery, "Division by invariant integers using multiplication"
+//! (1994), figures 4.1 and 5.2. Variables: one Newton step on a 32-bit fixed-point reciprocal that
+//! starts from the float one; the remainder then shows by how much the quotient is too small (at
+//! most two).
 
 use super::Alu;
 use crate::rewrite::Emit;
@@ -62,7 +63,8 @@ fn shift_right(e: &mut Emit, op: Op, a: Value, n: u32) -> Value {
     e.op(op, &[a, n])
 }
 
-/// A multiplier below 2^`bits` and a shift, such that the product's high half shifted is the quotient of any number of `width` bits.
+/// A multiplier below 2^`bits` and a shift, such that the product's high half shifted is the
+/// quotient of any number of `width` bits.
 fn magic(bits: u32, width: u32, d: u64) -> Option<(u64, u32)> {
     (0..=bits).find_map(|extra| {
         let p = 1u128 << (bits + extra);
@@ -156,7 +158,7 @@ fn variable(e: &mut Emit, op: Op, a: Value, b: Value) -> Value {
     if op == Op::SRem {
         return r;
     }
-    // What is left of `a` has its sign.
+    // The remainder has the sign of `a`.
     let x = e.op(Op::IXor, &[a, b]);
     let differ = e.op(Op::SLt, &[x, zero]);
     let moved = e.op(Op::IAdd, &[r, b]);

@@ -1,4 +1,4 @@
-//! Packing and unpacking of normalised and 16-bit floats.
+//! Lowers packing and unpacking of normalised and 16-bit floats.
 
 use crate::rewrite::Emit;
 use tepui_ir::{Attrs, Op, Type, Value};

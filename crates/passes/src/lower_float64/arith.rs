@@ -1,4 +1,5 @@
-//! Sums, products, quotients, roots, remainders and powers of two.
+//! 64-bit float addition, multiplication, division, square roots, remainders and scaling by powers
+//! of two.
 
 use super::{
     BIAS, INF, NAN, Num, QUIET, SIGN, abs, bit64, extend, high, low, round, shift_jam, sign_of,
@@ -19,14 +20,15 @@ pub(super) fn add(e: &mut Emit, a: Value, b: Value) -> Value {
     let (xa, xb) = (abs(e, a), abs(e, b));
     let differ = ir!(e, (fn is_negative (IXor a b)));
     let (na, nb) = (unpack(e, a), unpack(e, b));
-    // From bit 61 down: sums have a bit of room, and what the shift loses counts only where at most one bit cancels.
+    // From bit 61 down: sums have a bit of room, and what the shift loses counts only where at most
+    // one bit cancels.
     let distance = ir!(e, (SMin (ISub {na.exp} {nb.exp}) 63u32));
     let sa = ir!(e, (IShl {na.sig} 9u32));
     let sb = ir!(e, (fn shift_jam (IShl {nb.sig} 9u32) distance));
     let sum = ir!(e, (if differ (ISub sa sb) (IAdd sa sb)));
     let n = ir!(e, (ISub 62u32 (UFindMsb sum)));
     let exp = ir!(e, (ISub (IAdd {na.exp} 1u32) n));
-    // What cancels is +0, but -0 - 0 is not.
+    // A cancelled sum is +0, but -0 - 0 is -0.
     let (sign, other) = (sign_of(e, a), sign_of(e, b));
     let sign = ir!(e, (if (IEq sum 0u64) (IAnd sign other) sign));
     let finite = ir!(e, (fn round sign exp (IShl sum n)));
@@ -40,7 +42,8 @@ fn sign_between(e: &mut Emit, a: Value, b: Value) -> Value {
     ir!(e, (fn sign_of (IXor a b)))
 }
 
-/// Doubles significands whose highest bit is bit 61 where it may be bit 62, and takes one from their exponent.
+/// Doubles significands whose highest bit is bit 61 where it may be bit 62, and takes one from
+/// their exponent.
 fn up_to_62(e: &mut Emit, exp: Value, sig: Value) -> (Value, Value) {
     let low = ir!(e, (ULt sig {1u64 << 62}));
     (ir!(e, (if low (ISub exp 1u32) exp)), ir!(e, (if low (IAdd sig sig) sig)))
@@ -114,7 +117,8 @@ pub(super) fn fma(e: &mut Emit, a: Value, b: Value, c: Value) -> Value {
     let sign_c = sign_of(e, c);
     let differ = ir!(e, (INe sign sign_c));
     let (na, nb, nc) = (unpack_normal(e, a), unpack_normal(e, b), unpack_normal(e, c));
-    // Both with bit 125 as the highest, the product perhaps with bit 124: no bit of either is lost, and sums have room.
+    // Both with bit 125 as the highest, the product perhaps with bit 124: no bit of either is lost,
+    // and sums have room.
     let (sa, sb) = (ir!(e, (UShr {na.sig} 1u32)), ir!(e, (UShr {nb.sig} 1u32)));
     let product = [ir!(e, (IMul sa sb)), ir!(e, (UMulHi sa sb))];
     let zero = e.konst(Type::B64, 0);
@@ -170,7 +174,7 @@ fn digit(e: &mut Emit, x: Value) -> Value {
     extend(e, x)
 }
 
-/// The 32-bit float of the signed number that stands above bit `n`.
+/// Converts the signed number above bit `n` to a 32-bit float.
 fn float_above(e: &mut Emit, x: Value, n: u32) -> Value {
     let x = ir!(e, (fn low (SShr x n)));
     e.convert(Op::S2F, x, Type::B32)
@@ -186,8 +190,9 @@ pub(super) fn div(e: &mut Emit, a: Value, b: Value) -> Value {
     let sign = sign_between(e, a, b);
     let (na, nb) = (unpack_normal(e, a), unpack_normal(e, b));
     let divisor = ir!(e, (UShr {nb.sig} 11u32));
-    // Three digits of 19 bits. A 32-bit reciprocal knows each well enough that the remainder stays below the divisor in size, so all that
-    // is taken modulo 2^64 comes out right. A digit may be too large by one: the next is negative then, and the last is mended.
+    // Three digits of 19 bits. A 32-bit reciprocal knows each well enough that the remainder stays
+    // below the divisor in size, so all that is taken modulo 2^64 comes out right. A digit may be
+    // too large by one: the next is negative then, and the last is mended.
     let top = ir!(e, (fn low (UShr divisor 21u32)));
     let top = e.convert(Op::U2F, top, Type::B32);
     let reciprocal = ir!(e, (FRcp top));
@@ -213,7 +218,7 @@ pub(super) fn div(e: &mut Emit, a: Value, b: Value) -> Value {
     ir!(e, (if (IOr (IOr nan to_inf) to_zero) special finite))
 }
 
-/// [`up_to_62`] of a significand that stands `n` bits too low.
+/// [`up_to_62`] of a significand that is `n` bits too low.
 fn up_to_62_from(e: &mut Emit, exp: Value, sig: Value, n: u32) -> (Value, Value) {
     let sig = ir!(e, (IShl sig n));
     up_to_62(e, exp, sig)
@@ -223,13 +228,15 @@ pub(super) fn sqrt(e: &mut Emit, a: Value) -> Value {
     let xa = abs(e, a);
     let Num { exp, sig } = unpack_normal(e, a);
     let exp = ir!(e, (ISub exp BIAS));
-    // A number of [1, 4) with 52 bits behind the point, whose root has half of an even exponent.
+    // A number in [1, 4) with 52 fraction bits, so that the exponent is even and its root has half
+    // of it.
     let odd = ir!(e, (IAnd exp 1u32));
     let m = ir!(e, (UShr sig (ISub 11u32 odd)));
     let top = ir!(e, (fn low (UShr m 22u32)));
     let top = e.convert(Op::U2F, top, Type::B32);
     let inverse = ir!(e, (FRsq top));
-    // Newton's steps on roots with 20, 40 and 55 bits behind the point; what is left of m below each is small, so modulo 2^64 is enough.
+    // Newton's steps on roots with 20, 40 and 55 bits behind the point; what is left of m below
+    // each is small, so modulo 2^64 is enough.
     let near = ir!(e, (FMul top inverse));
     let near = scaled(e, near, 20 - 15);
     let root = digit(e, near);

@@ -37,7 +37,8 @@ pub(super) fn narrow(e: &mut Emit, a: Value, ty: Type, to_zero: bool) -> Value {
     };
     let bits = ir!(e, (IAdd fraction (IShl (ISub exp 1u32) 23u32)));
     let inf = 0x7f80_0000u32;
-    // The largest number stands for what is larger where nothing may be rounded up; 16 bits see to that themselves.
+    // The largest number stands for what is larger where nothing may be rounded up; 16 bits see to
+    // that themselves.
     let end = if to_zero || half { inf - 1 } else { inf };
     let bits = ir!(e, (if (SLt exp 255u32) bits end));
     // A not-a-number keeps the bits that there is room for.

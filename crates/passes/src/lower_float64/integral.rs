@@ -1,4 +1,5 @@
-//! What works on the bits in place: rounding to integers, comparisons, extremes.
+//! 64-bit float operations on the bits in place: rounding to integers, comparisons, minimum and
+//! maximum.
 
 use super::{INF, NAN, ONE, abs, high, sign_of, with_sign};
 use crate::rewrite::Emit;
@@ -16,7 +17,8 @@ pub(super) enum To {
 /// The integer next to a number. Zeros and what becomes zero keep their sign.
 pub(super) fn round(e: &mut Emit, a: Value, to: To) -> Value {
     let exp = ir!(e, (ISub (UBitExtract (fn high a) 20u32 11u32) 1023u32));
-    // The bits behind the point of a number from 1 on: adding to them carries into the integer, and from there into the exponent.
+    // The bits behind the point of a number from 1 on: adding to them carries into the integer, and
+    // from there into the exponent.
     let shift = ir!(e, (SMin (SMax exp 0u32) 52u32));
     let behind = ir!(e, (UShr {super::FRACTION} shift));
     let whole = ir!(e, (INot behind));
@@ -46,7 +48,7 @@ pub(super) fn round(e: &mut Emit, a: Value, to: To) -> Value {
     let small = ir!(e, (if one ONE 0u64));
     let small = with_sign(e, small, sign);
     let r = ir!(e, (if (SLt exp 0u32) small large));
-    // Those without bits behind the point, and infinities, are integers.
+    // Numbers without fraction bits, and infinities, are integers.
     let r = ir!(e, (if (SLt exp 52u32) r a));
     ir!(e, (if (ULt INF xa) NAN r))
 }

@@ -67,7 +67,8 @@ fn umul_hi(e: &mut Emit, a: Pair, b: Pair) -> Pair {
     let wide = |e: &mut Emit, x: Value| -> Pair { [x, e.u32(0)] };
     let low = e.op(Op::UMulHi, &[a[0], b[0]]);
     let (p, q, high) = (product(e, a[0], b[1]), product(e, a[1], b[0]), product(e, a[1], b[1]));
-    // low + p cannot pass 64 bits, nor can the low half of q on top of it; what is above 32 bits goes up.
+    // low + p cannot pass 64 bits, nor can the low half of q on top of it; what is above 32 bits
+    // goes up.
     let low = wide(e, low);
     let s = add(e, p, low);
     let q0 = wide(e, q[0]);
@@ -103,7 +104,8 @@ fn shift(e: &mut Emit, op: Op, a: Pair, n: Value) -> Pair {
     let (one, half, last) = (e.u32(1), e.u32(32), e.u32(31));
     let big = e.op(Op::IAnd, &[n, half]);
     let big = not_zero(e, big);
-    // Shifts take their count modulo 32; the bits that cross are shifted by 1 and then by 31 - n, so that n = 0 brings none.
+    // Shifts take their count modulo 32; the bits that cross are shifted by 1 and then by 31 - n,
+    // so that n = 0 brings none.
     let m = e.op(Op::INot, &[n]);
     let m = e.op(Op::IAnd, &[m, last]);
     if op == Op::IShl {
@@ -124,7 +126,8 @@ fn shift(e: &mut Emit, op: Op, a: Pair, n: Value) -> Pair {
     [e.select(big, hi, lo), e.select(big, fill, hi)]
 }
 
-/// Quotient and remainder by shifting and subtracting, one bit a turn. The quotient by zero is all ones, its remainder the dividend.
+/// Quotient and remainder by shifting and subtracting, one bit a turn. The quotient by zero is all
+/// ones, its remainder the dividend.
 fn udivmod(e: &mut Emit, a: Pair, b: Pair) -> (Pair, Pair) {
     let zero = e.u32(0);
     let steps = e.u32(64);
@@ -203,8 +206,8 @@ fn umsb(e: &mut Emit, a: Pair) -> Value {
 
 /// Unsigned 64-bit integer to a 32-bit float, rounded to nearest even.
 fn u2f32(e: &mut Emit, a: Pair) -> Value {
-    // The highest bit goes to bit 63. The high half then has more bits than the significand, and everything below
-    // only says whether there is anything: one bit at the bottom of the high half.
+    // The highest bit goes to bit 63. The high half then has more bits than the significand, and
+    // everything below only says whether there is anything: one bit at the bottom of the high half.
     let msb = umsb(e, a);
     let top = e.u32(63);
     let n = e.op(Op::ISub, &[top, msb]);
@@ -486,7 +489,8 @@ fn binary(e: &mut Emit, op: Op, a: Pair, b: Pair) -> Option<Pair> {
         }
         Op::SAddSat | Op::SSubSat => {
             let r = if op == Op::SAddSat { add(e, a, b) } else { sub(e, a, b) };
-            // Overflow: the operands agree in sign (differ, for a difference) and the result does not agree with a.
+            // Overflow: the operands agree in sign (differ, for a difference) and the result does
+            // not agree with a.
             let x = e.op(Op::IXor, &[a[1], b[1]]);
             let x = if op == Op::SAddSat { e.op(Op::INot, &[x]) } else { x };
             let y = e.op(Op::IXor, &[a[1], r[1]]);

@@ -1,4 +1,5 @@
-//! Follows allocated code and finds registers that do not hold what an instruction expects.
+//! The checker of register allocation: follows allocated code and finds registers that do not hold
+//! the expected value.
 
 use super::{Places, UNITS};
 use crate::code::{Code, Step};
@@ -6,8 +7,8 @@ use crate::error::{Error, Result};
 use crate::function::{Function, Op, Val};
 use cranelift_entity::{EntityRef, SecondaryMap};
 
-/// What a unit holds: unit `.1` of a value. Joining, splitting and copying make no bits of their own: their results are
-/// known by where the bits come from.
+/// What a unit holds: unit `.1` of a value. Joining, splitting and copying make no bits of their
+/// own: their results are known by where the bits come from.
 type Holds = Option<(Val, u8)>;
 
 /// Where the bits of each unit of each value come from.
@@ -24,7 +25,7 @@ impl Origins {
             o.first[v] = o.of.len() as u32;
             o.of.extend((0..class.units).map(|k| (v, k)));
         }
-        // Definitions stand before their uses in layout order.
+        // Definitions precede their uses in layout order.
         for data in f.blocks.values() {
             for &i in &data.insts {
                 for (d, at, s, k) in parts(f, i, f.insts[i].op) {
@@ -42,7 +43,8 @@ impl Origins {
     }
 }
 
-/// Checks every instruction of every block, and that every edge leaves values where its successor expects them.
+/// Checks every instruction of every block, and that every edge leaves values where its successor
+/// expects them.
 ///
 /// # Errors
 /// The first instruction or edge that is wrong.
@@ -97,7 +99,7 @@ pub fn check<I: std::marker::Copy>(f: &Function<I>, code: &Code<I>, places: &Pla
                     for s in steps.by_ref().take(count - 1) {
                         moves(&mut file, s);
                     }
-                    // Copies for the successor stand before what leaves the block.
+                    // Copies for the successor precede the instructions that leave the block.
                     while let (Op::Ctl(_), Some(&s @ (Step::Move { .. } | Step::Swap { .. }))) =
                         (op, steps.peek())
                     {

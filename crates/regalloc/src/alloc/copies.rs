@@ -1,4 +1,4 @@
-//! Parallel copies as moves and exchanges in order.
+//! Sequentialises parallel copies into moves and swaps.
 
 use crate::code::Step;
 
@@ -13,14 +13,15 @@ pub struct Copy {
     pub units: u16,
 }
 
-/// Appends steps that do all copies at once. What several of them write to the same unit is the same.
+/// Appends steps that do all copies at once. What several of them write to the same unit is the
+/// same.
 pub fn sequence<I>(copies: &[Copy], mut out: impl FnMut(Step<I>)) {
     if copies.iter().all(|c| c.to == c.from) {
         return;
     }
     let mut rest: Vec<Copy> = Vec::with_capacity(copies.len());
     let mut written = [false; 256];
-    // What stays where it is counts as written: another copy brings the same there.
+    // A copy to its own register counts as done.
     for c in copies.iter().filter(|c| c.to == c.from) {
         written[usize::from(c.to)..usize::from(c.to + c.units)].fill(true);
     }

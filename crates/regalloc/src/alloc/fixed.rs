@@ -1,11 +1,12 @@
-//! Registers that others chose: of what is there before a program, and of what it leaves behind it.
+//! Precoloured registers: values that are in fixed registers at the start of a program or must be
+//! at its end.
 
 use super::NONE;
 use crate::function::{Function, Op, Val};
 use cranelift_entity::SecondaryMap;
 use std::ops::Range;
 
-/// The end of the registers that hold something before the program or behind it.
+/// The end of the registers that are live at the start or the end of the program.
 pub(super) fn fixed_end<I>(f: &Function<I>) -> u16 {
     let ends = f.insts.values().filter_map(|i| match i.op {
         Op::Preload(unit) => {
@@ -27,7 +28,8 @@ pub(super) fn exports<I>(f: &Function<I>) -> Range<u16> {
     ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).map_or(0..0, |(start, end)| start..end)
 }
 
-/// Exported values hint to be made where they are exported, and loaded vectors where their parts are.
+/// Exported values hint to be made where they are exported, and loaded vectors where their parts
+/// are.
 pub(super) fn hints<I>(f: &Function<I>, hint: &mut SecondaryMap<Val, u16>) {
     if f.exports.is_empty() {
         return;

@@ -1,12 +1,14 @@
-//! Register allocation on SSA.
+//! Register assignment on SSA.
 //!
-//! Blocks are allocated in layout order, which visits definitions before uses. A value first tries registers that save a copy: those
-//! of the phi that it goes to, those beside its neighbours in an [`Op::Collect`], those that it had before an [`Op::Split`]; then
-//! it takes the first free registers of its class. A vector and components of it that live on share registers, since SSA values do
-//! not change. When enough registers are free but not consecutive, values are moved out of the way before the instruction.
-//! Each block records where its live-in values are; copies on every edge move them there from where the predecessor has them.
+//! Blocks are processed in layout order, which visits definitions before uses. A value first tries
+//! registers that save a copy: those of its phi, those next to its neighbours in an
+//! [`Op::Collect`], those that it had before an [`Op::Split`]; then the first free registers of its
+//! class. A vector and components of it that stay live share registers, since SSA values do not
+//! change. When enough registers are free but not consecutive, live values are moved away before
+//! the instruction. Each block records the registers of its live-in values; copies on every edge
+//! move them there from where the predecessor has them.
 //!
-//! [`check`] follows the result step by step and finds every register that does not hold what an instruction expects.
+//! [`check`] verifies the result.
 
 mod check;
 mod copies;
@@ -75,13 +77,14 @@ pub struct Places {
 struct Alloc<'a, T: Target> {
     f: &'a Function<T::Inst>,
     l: &'a Liveness,
-    /// What is live while a block is walked backwards.
+    /// The live values while a block is walked backwards.
     live: LiveSet,
     limit: u16,
     /// First unit that values may take.
     first: u16,
     owner: [PackedOption<Val>; UNITS],
-    /// A second value in the same place, with the same bits: a vector and a part of it that lives on.
+    /// A second value in the same place, with the same bits: a vector and a part of it that lives
+    /// on.
     shared: [PackedOption<Val>; UNITS],
     loc: SecondaryMap<Val, u16>,
     /// The phi, or the collected vector and the place in it, that a value goes to.
@@ -196,7 +199,7 @@ impl<'a, T: Target> Alloc<'a, T> {
             }
             return whole;
         }
-        // What will be exported finds its place free where others do without.
+        // Registers of exports are kept free where possible.
         let kept = self.kept.clone();
         if !kept.is_empty()
             && let Some(reg) =
@@ -259,7 +262,7 @@ impl<'a, T: Target> Alloc<'a, T> {
         self.shared = [PackedOption::default(); UNITS];
     }
 
-    /// Whether `v` may lie at `reg` beside `other`, which has the same bits there.
+    /// Whether `v` may share `reg` with `other`, which has the same bits there.
     fn may_share(&self, v: Val, reg: u16, other: Val) -> bool {
         let class = self.f.vals[v];
         (!class.even || reg.is_multiple_of(2))
@@ -269,8 +272,8 @@ impl<'a, T: Target> Alloc<'a, T> {
             })
     }
 
-    /// The place for a joined vector that saves most copies: where many of its parts are already, or where it is exported from, if the rest is
-    /// free. Parts that live on stay there with it.
+    /// The place for a joined vector that saves most copies: where many of its parts are already,
+    /// or where it is exported from, if the rest is free. Parts that live on stay there with it.
     fn around(&self, w: Val, parts: &[Val]) -> Option<u16> {
         let class = self.f.vals[w];
         let n = u16::from(class.units);
@@ -379,7 +382,7 @@ impl<'a, T: Target> Alloc<'a, T> {
         let known = data.preds.iter().position(|p| p.index() < b.index());
         let mut lives: Vec<(Val, u16)> = Vec::new();
         if b.index() == 0 {
-            // What is there before the program keeps its place, wherever the instruction that names it stands.
+            // Preloaded values keep their registers until their instruction.
             lives.extend(data.insts.iter().filter_map(|&i| match f.insts[i].op {
                 Op::Preload(unit) => Some((f.dsts(i)[0], unit)),
                 _ => None,
@@ -543,7 +546,7 @@ impl<'a, T: Target> Alloc<'a, T> {
             let regs = dsts.iter().chain(srcs).map(|&v| self.loc[v]).collect();
             self.places.regs.push((i, regs, self.out[b.index()].steps.len() - before));
         }
-        // What is written and never read goes at once.
+        // Registers that are written and never read are freed at once.
         for &d in dsts {
             if !self.used[d] {
                 self.release(d);
@@ -558,7 +561,8 @@ impl<'a, T: Target> Alloc<'a, T> {
         copies::sequence(copies, |s| steps.push((s, loc)));
     }
 
-    /// Gives `d` a place, moving others away if need be; `moved` collects those moves, which happen before the instruction.
+    /// Gives `d` a place, moving others away if need be; `moved` collects those moves, which happen
+    /// before the instruction.
     fn place(&mut self, d: Val, i: Ins, kills: u32, moved: &mut Vec<Copy>) -> Result<()> {
         if let Some(reg) = self.choose(d) {
             self.take(d, reg);
@@ -657,7 +661,8 @@ impl<'a, T: Target> Alloc<'a, T> {
         true
     }
 
-    /// Moves everything: aligned values to the bottom, others to the top, and in the middle the results over the dying operands.
+    /// Moves everything: aligned values to the bottom, others to the top, and in the middle the
+    /// results over the dying operands.
     fn lay_out(&mut self, i: Ins, kills: u32, moved: &mut Vec<Copy>) -> Result<()> {
         let f = self.f;
         let dsts = f.dsts(i);

@@ -1,4 +1,4 @@
-//! Loads and stores through pointers, and components of vectors at run-time places.
+//! Loads and stores through pointers, and components of vectors with run-time indices.
 
 use super::{Place, Ptr, Space, Tree, low_bit};
 use crate::error::Result;

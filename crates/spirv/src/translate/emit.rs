@@ -1,5 +1,5 @@
-//! Emission into the current region: instructions that fold where their operands are constants, constants and vectors at the head of
-//! the root region, variables.
+//! Emits instructions into the current region, with constant folding; constants and vectors at the
+//! start of the root region; variables.
 
 use super::{Cx, Val, Value32, float_size};
 use crate::error::Result;
@@ -7,7 +7,8 @@ use arrayvec::ArrayVec;
 use tepui_ir::{Attrs, InstFlags, Op, Type, Value, Var, VarData};
 
 impl Cx<'_> {
-    /// A value that may be used in the current region: through a variable when it was defined in a region that is closed.
+    /// A value that may be used in the current region: through a variable when it was defined in a
+    /// region that is closed.
     fn visible(&mut self, v: Value) -> Value {
         if self.open[self.home[v]] {
             return v;
@@ -45,7 +46,7 @@ impl Cx<'_> {
         inst
     }
 
-    /// What the execution modes ask of a float op for the sizes that it reads and writes.
+    /// The float controls of the sizes that a float op reads and writes.
     fn float_flags(&self, op: Op, args: &[Value], tys: &[Type]) -> InstFlags {
         let all = self.default_flags;
         // `FPFastMathMode` on an instruction says it all for this instruction.

@@ -12,7 +12,7 @@ pub use self::blend::{Quad, Tap};
 pub use self::deliver::{Pick, Result};
 pub use self::host::Vectors;
 pub use self::places::Placed;
-pub use self::words::{Apart, Line, look_up};
+pub use self::words::{Line, Scattered, look_up};
 use crate::axis::{self, Axis, AxisRule};
 use crate::cube::{self, Faces};
 use crate::lod::{self, Footprint, Gradient, Plan};
@@ -127,7 +127,7 @@ kernels! {
     /// Whether lanes stand side by side in one line.
     follow(at: [&Row<N>; 2], out: &mut bool) = places::follow::<N, WIDTH>;
     /// The words of texels that lie apart.
-    texels(texels: &Apart<'_, N>, words: &mut [Row<N>; 4]) = words::texels::<N, WIDTH>;
+    texels(texels: &Scattered<'_, N>, words: &mut [Row<N>; 4]) = words::texels::<N, WIDTH>;
     /// The words of a line of texels.
     line(line: &Line<'_>, words: &mut Row<N>) = words::line::<N, WIDTH>;
     /// The places of loads in two dimensions.

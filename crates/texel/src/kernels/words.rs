@@ -8,22 +8,27 @@ use tepui_layout::morton::spread;
 use super::avx2;
 use crate::{Floats, Row};
 
-/// LevelLayout that lie apart in host memory, one of each lane.
-pub struct Apart<'a, const N: usize> {
+/// Texels that are apart in host memory, one for each lane.
+pub struct Scattered<'a, const N: usize> {
     host: *const u8,
     offsets: &'a Row<N>,
     exec: u32,
     bytes: u32,
 }
 
-impl<'a, const N: usize> Apart<'a, N> {
-    /// LevelLayout of `bytes` bytes at offsets, of those halves of the group that have a lane in
+impl<'a, const N: usize> Scattered<'a, N> {
+    /// Texels of `bytes` bytes at offsets, of those halves of the group that have a lane in
     /// `exec`.
     ///
     /// # Safety
     /// `host` must be valid for reads of `bytes` bytes at each offset as long as the value lives.
-    pub unsafe fn new(host: *const u8, offsets: &'a Row<N>, exec: u32, bytes: u32) -> Apart<'a, N> {
-        Apart { host, offsets, exec, bytes }
+    pub unsafe fn new(
+        host: *const u8,
+        offsets: &'a Row<N>,
+        exec: u32,
+        bytes: u32,
+    ) -> Scattered<'a, N> {
+        Scattered { host, offsets, exec, bytes }
     }
 }
 
@@ -45,12 +50,15 @@ impl Line<'_> {
 
 /// The words of texels that lie apart.
 #[inline(always)]
-pub fn texels<const N: usize, const WIDTH: usize>(texels: &Apart<'_, N>, words: &mut [Row<N>; 4]) {
-    let Apart { host, offsets, exec, bytes } = *texels;
+pub fn texels<const N: usize, const WIDTH: usize>(
+    texels: &Scattered<'_, N>,
+    words: &mut [Row<N>; 4],
+) {
+    let Scattered { host, offsets, exec, bytes } = *texels;
     #[cfg(target_arch = "x86_64")]
     if WIDTH == 8 && N.is_multiple_of(8) && bytes >= 4 {
         for (k, row) in words.iter_mut().enumerate().take(bytes as usize / 4) {
-            // SAFETY: hosts of this width have AVX2; `Apart` has the promise that texels can be
+            // SAFETY: hosts of this width have AVX2; `Scattered` has the promise that texels can be
             // read.
             unsafe { avx2::gather(host.wrapping_add(4 * k), offsets, exec, row) };
         }
@@ -59,7 +67,7 @@ pub fn texels<const N: usize, const WIDTH: usize>(texels: &Apart<'_, N>, words: 
     let half = (1 << (N / 2)) - 1;
     for h in (0..N).step_by(N / 2).filter(|h| exec >> h & half != 0) {
         let lanes = h..h + N / 2;
-        // SAFETY: `Apart` has the promise that texels can be read.
+        // SAFETY: `Scattered` has the promise that texels can be read.
         unsafe {
             match bytes {
                 1 => {

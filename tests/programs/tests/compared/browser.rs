@@ -1,5 +1,5 @@
-//! Chromium, without a window: a page with text, effects and a scene of three.js, drawn through ANGLE
-//! on Vulkan.
+//! Chromium, without a window: a page with text, effects and a scene of three.js, drawn through
+//! ANGLE on Vulkan.
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -28,7 +28,8 @@ pub fn draw(driver: &Driver) -> Result<Picture, String> {
     command.arg("300");
     driver.start(&mut command, &mesa)?;
     command.args(["--", "chromium", "--headless=new"]);
-    // The sandbox needs rights that containers lack; the shim's own files are outside of it as well.
+    // The sandbox needs rights that containers lack; the shim's own files are outside of it as
+    // well.
     command.args(["--no-sandbox", "--no-zygote", "--disable-dev-shm-usage", "--disable-breakpad"]);
     command.args(["--use-gl=angle", "--use-angle=vulkan", "--enable-features=Vulkan"]);
     command.args(["--disable-vulkan-surface", "--ignore-gpu-blocklist", "--disable-gpu-watchdog"]);

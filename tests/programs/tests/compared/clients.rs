@@ -1,6 +1,6 @@
-//! Programs of `tests/clients`, scripts that use Vulkan, WebGPU or OpenGL through packages of PyPI and
-//! npm, which `tests/clients/fetch` installs. Those that compute compare their answers with the CPU's
-//! and say so; those that draw leave pictures and are in [`crate::programs`].
+//! Programs of `tests/clients`, scripts that use Vulkan, WebGPU or OpenGL through packages of PyPI
+//! and npm, which `tests/clients/fetch` installs. Those that compute compare their answers with the
+//! CPU's and say so; those that draw leave pictures and are in [`crate::programs`].
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -36,8 +36,8 @@ pub fn installed() -> Result<PathBuf, String> {
     drivers::said(&mut Command::new(folder().join("fetch")))
 }
 
-/// Ends the command that starts a client: `driver` is what it must use, `directory` where its pictures
-/// go if it draws.
+/// Ends the command that starts a client: `driver` is what it must use, `directory` where its
+/// pictures go if it draws.
 pub fn start(
     script: &str,
     command: &mut Command,

@@ -43,8 +43,8 @@ pub const REFERENCE: Driver = Driver {
     left_out: &[],
 };
 
-/// zink, OpenGL over Vulkan. Mesa's own OpenGL drivers present through DRI3 only, which Xvfb does not
-/// have; and without DRI3 zink needs the second variable to present by itself.
+/// zink, OpenGL over Vulkan. Mesa's own OpenGL drivers present through DRI3 only, which Xvfb does
+/// not have; and without DRI3 zink needs the second variable to present by itself.
 const ZINK: &[(&str, &str)] =
     &[("MESA_LOADER_DRIVER_OVERRIDE", "zink"), ("LIBGL_KOPPER_DRI2", "1")];
 
@@ -120,8 +120,8 @@ impl Driver {
     }
 
     /// Checks a running program's map of its memory: of the Vulkan drivers, this one's alone may be
-    /// loaded, and must be when the program draws with Vulkan on a virtual GPU. Not all programs say
-    /// what draws them.
+    /// loaded, and must be when the program draws with Vulkan on a virtual GPU. Not all programs
+    /// say what draws them.
     pub fn check_loaded(&self, maps: &str) -> Result<(), String> {
         let mut others = std::iter::once(&REFERENCE).chain(TESTED);
         let other = others.find(|d| d.library != self.library && maps.contains(d.library));

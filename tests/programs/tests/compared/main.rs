@@ -1,9 +1,10 @@
-//! Programs that others wrote, on the CPU and on virtual GPUs: their pictures and answers must agree.
+//! Programs that others wrote, on the CPU and on virtual GPUs: their pictures and answers must
+//! agree.
 //!
-//! Each test of a program that draws takes one frame on [`drivers::REFERENCE`], lavapipe (Vulkan) or
-//! llvmpipe (OpenGL), and on each driver of [`drivers::TESTED`], and compares them. Each test of a
-//! program that computes runs it on each of these drivers; the program compares. A component that is
-//! missing fails the tests.
+//! Each test of a program that draws takes one frame on [`drivers::REFERENCE`], lavapipe (Vulkan)
+//! or llvmpipe (OpenGL), and on each driver of [`drivers::TESTED`], and compares them. Each test of
+//! a program that computes runs it on each of these drivers; the program compares. A component that
+//! is missing fails the tests.
 //!
 //! `cargo test --release -p tepui-programs -- vkmark` runs a part. The pictures stay in
 //! `target/tmp/programs`, one folder a program, and in `difference` there how they differ.
@@ -133,9 +134,9 @@ fn agree(
     Ok(())
 }
 
-/// A scene with floats of 16 bits, which drivers round in places of their own: a driver's picture is
-/// no further from the reference's than 16 bits move the reference's own picture, and what the two
-/// differ by with 32 bits; and within what the table allows.
+/// A scene with floats of 16 bits, which drivers round in places of their own: a driver's picture
+/// is no further from the reference's than 16 bits move the reference's own picture, and what the
+/// two differ by with 32 bits; and within what the table allows.
 fn rounds_alike(program: &Program, high: &Program) -> Result<(), String> {
     let one = |program: &Program, driver: &Driver| -> Result<Picture, String> {
         session::draw(program, driver)?.pop().ok_or_else(|| "no picture".to_owned())

@@ -1,8 +1,8 @@
-//! piglit's OpenGL tests, a share of them, without a window: what passes on llvmpipe must pass on Mesa's
-//! OpenGL driver for each virtual GPU.
+//! piglit's OpenGL tests, a share of them, without a window: what passes on llvmpipe must pass on
+//! Mesa's OpenGL driver for each virtual GPU.
 //!
-//! `quick_shader` is shaders that one program, `shader_runner`, takes many of at once; `quick_gl` is a
-//! program for each test. Which tests are taken is decided by a hash of their names;
+//! `quick_shader` is shaders that one program, `shader_runner`, takes many of at once; `quick_gl`
+//! is a program for each test. Which tests are taken is decided by a hash of their names;
 //! `TEPUI_PIGLIT_SHARE=1` takes all of them, `=N` one in N.
 
 use std::collections::{BTreeMap, VecDeque};

@@ -253,8 +253,8 @@ impl Program {
         }
     }
 
-    /// Ends the command that starts the program: its own environment and its whole command line, with
-    /// the paths of `root`, the directory of Debian's Mesa.
+    /// Ends the command that starts the program: its own environment and its whole command line,
+    /// with the paths of `root`, the directory of Debian's Mesa.
     pub fn start(
         &self,
         command: &mut Command,
@@ -300,8 +300,8 @@ impl Program {
                 command
                     .env("TEPUI_STILL_LIBRARY", "libglib-2.0")
                     .env("TEPUI_STILL_CALLS", "1000000")
-                    // A progress bar moves after a quarter of a second, and how often the main loop turns
-                    // before the first frame depends on the machine's load.
+                    // A progress bar moves after a quarter of a second, and how often the main loop
+                    // turns before the first frame depends on the machine's load.
                     .env("TEPUI_STILL_STEP_NS", "100000");
                 // A spinner would turn.
                 let folder = directory.join("gtk-4.0");
@@ -346,13 +346,14 @@ impl Program {
 fn ffmpeg<'a>(filter: &str, command: &'a mut Command, driver: &Driver) -> &'a mut Command {
     let filter = match filter {
         "libplacebo" => "libplacebo=w=480:h=360:upscaler=lanczos:format=rgba",
-        // FFmpeg asks for timeline semaphores that can be exported, which lavapipe does not have: its
-        // filter on the CPU is the reference.
+        // FFmpeg asks for timeline semaphores that can be exported, which lavapipe does not have:
+        // its filter on the CPU is the reference.
         "scale_vulkan" if *driver == REFERENCE => {
             "format=gbrp,scale=w=480:h=360:flags=bilinear+accurate_rnd+full_chroma_int"
         }
         // libplacebo takes the picture out of the GPU: `hwdownload` of this FFmpeg returns empty
-        // frames on devices without VK_EXT_external_memory_host, whose buffers hold the right bytes.
+        // frames on devices without VK_EXT_external_memory_host, whose buffers hold the right
+        // bytes.
         _ => "format=gbrp,hwupload,scale_vulkan=w=480:h=360:scaler=bilinear,libplacebo=format=rgba",
     };
     command.args(["-nostdin", "-hide_banner", "-loglevel", "verbose"]);

@@ -34,9 +34,9 @@ impl Rest {
         Picture::from_xwd(&bytes.map_err(|e| format!("{}: {e}", self.framebuffer.display()))?)
     }
 
-    /// The screen after it has shown the same picture for [`QUIET`], while all threads of the program
-    /// and of its children, of which the X server is one, slept. `begun` tells a picture from the
-    /// empty screen before it.
+    /// The screen after it has shown the same picture for [`QUIET`], while all threads of the
+    /// program and of its children, of which the X server is one, slept. `begun` tells a picture
+    /// from the empty screen before it.
     pub fn picture(
         &mut self,
         end: Instant,

@@ -1,4 +1,4 @@
-//! Whole algorithms: what compute shaders are written for.
+//! Complete algorithms that compute shaders are typically written for.
 
 use half::f16;
 

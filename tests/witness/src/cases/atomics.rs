@@ -91,7 +91,7 @@ fn case<T: Scalar + Ord>(op: Op<T>, shared: bool, few: bool) -> Case {
             }
             outputs.push(Output::cpu("cells", &end, &expected, Rule::Bits));
         } else if op.name == "exchange" {
-            // What went in comes out once: operands and starts, as a multiset.
+            // Each operand and initial value is returned once: they are compared as a multiset.
             old.extend(&end);
             let mut expected = [a, start].concat();
             old.sort();

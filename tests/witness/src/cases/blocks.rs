@@ -102,9 +102,9 @@ fn rows() -> Vec<Row> {
     rows
 }
 
-/// EAC of one or two components, from the specification's equations: the decoder that serves for the
-/// other formats reads EAC's indices in the wrong order. source: Khronos Data Format Specification,
-/// "ETC2 Compressed Texture Image Formats", RG11 EAC
+/// EAC of one or two components, from the specification's equations: the decoder that serves for
+/// the other formats reads EAC's indices in the wrong order. source: Khronos Data Format
+/// Specification, "ETC2 Compressed Texture Image Formats", RG11 EAC
 fn eac(data: &[u8], width: usize, height: usize, image: &mut [u32], components: usize) -> bool {
     const MODIFIERS: [[i32; 4]; 16] = [
         [2, 5, 8, 14],

@@ -1,4 +1,4 @@
-//! What cases that draw share: an image to draw on, and meshes.
+//! Fixtures of cases that draw: a render target and meshes.
 
 use ash::vk;
 
@@ -10,7 +10,7 @@ use crate::number::Random;
 
 /// Pixels of the image.
 pub const SIZE_PX: [u32; 2] = [128, 96];
-/// What it is cleared to.
+/// The clear colour.
 pub const CLEAR: [f32; 4] = [0.2, 0.2, 0.2, 1.0];
 /// The vertex stage.
 pub const VERTEX: vk::ShaderStageFlags = vk::ShaderStageFlags::VERTEX;
@@ -43,7 +43,7 @@ pub fn onto(image: &Image) -> Pass {
     Pass { colors, size_px: SIZE_PX, ..Pass::default() }
 }
 
-/// What vertices form, by name: all that needs neither other vertices nor other stages.
+/// Topologies by name: all that need neither adjacency nor other stages.
 pub const TOPOLOGIES: [(&str, vk::PrimitiveTopology); 6] = [
     ("points", vk::PrimitiveTopology::POINT_LIST),
     ("lines", vk::PrimitiveTopology::LINE_LIST),
@@ -122,7 +122,7 @@ pub fn small(seed: u64, count: usize) -> Vec<Vertex> {
     list
 }
 
-/// What a case of `mesh.vert` and `shade.frag` varies.
+/// The parameters of a case of `mesh.vert` and `shade.frag`.
 pub struct Mesh {
     name: String,
     about: &'static str,

@@ -1,5 +1,5 @@
-//! Formats that Honeykrisp samples and that no other case names, most of which lavapipe does not have:
-//! each texel against `tepui-format`, which other decoders judge in its own tests.
+//! Formats that Honeykrisp samples and that no other case names, most of which lavapipe does not
+//! have: each texel against `tepui-format`, which other decoders judge in its own tests.
 
 use ash::vk::{self, Filter, SamplerAddressMode};
 use tepui_format::Format;

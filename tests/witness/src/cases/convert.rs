@@ -138,7 +138,7 @@ fn narrowing() -> Vec<Case> {
         unary::<f16, f32>("convert/f16_to_f32".into(), "a", |a| {
             (a.is_normal() || a == f16::ZERO || a.is_infinite() || a.is_nan()).then(|| a.to_f32())
         }),
-        // What every driver does, and the M1 does: to nearest, ties to even.
+        // All drivers and the M1 round to nearest, ties to even.
         unary::<u32, f16>(
             "convert/f32_to_f16_nearest".into(),
             "uintBitsToFloat(0x3f800000u | (a & 0x7fffffu))",

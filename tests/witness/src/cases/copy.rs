@@ -64,7 +64,7 @@ fn round_trips() -> Vec<Case> {
     cases
 }
 
-/// What the GPU writes, the host finds, and the other way round: the layouts agree.
+/// Texels that the GPU writes are read by the host and vice versa: the layouts agree.
 fn against_host() -> Vec<Case> {
     let mut cases = Vec::new();
     for name in

@@ -1,4 +1,4 @@
-//! Counts of samples that the CPU knows exactly: rectangles on the grid of pixels, and coverage made of alpha.
+//! Sample counts that are known exactly: rectangles on the pixel grid, and alpha to coverage.
 
 use ash::vk;
 
@@ -39,8 +39,8 @@ fn attachment(
     bench.gpu.image(spec.samples(samples).through(Transfer::Gpu))
 }
 
-/// Precise occlusion queries around rectangles: one alone, one that the depth test hides in part, one outside of the view, one
-/// that reaches beyond it, and one drawn twice.
+/// Precise occlusion queries around rectangles: one alone, one that the depth test hides in part,
+/// one outside of the view, one that reaches beyond it, and one drawn twice.
 fn occlusion(count: u64, samples: vk::SampleCountFlags) -> Case {
     let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
     let about = "rectangles on whole pixels in precise queries";
@@ -102,8 +102,9 @@ fn occlusion(count: u64, samples: vk::SampleCountFlags) -> Case {
     })
 }
 
-/// Bars of growing alpha as coverage, every sample read back. Vulkan leaves open which samples an alpha covers; each must
-/// be the fragment's or untouched, as many as the alpha says to within one, none for 0 and all for 1.
+/// Bars of growing alpha as coverage, every sample read back. Vulkan leaves open which samples an
+/// alpha covers; each must be the fragment's or untouched, as many as the alpha says to within one,
+/// none for 0 and all for 1.
 fn alpha_to_coverage() -> Case {
     const BARS: u32 = 16;
     const SAMPLES: usize = 4;
@@ -144,7 +145,8 @@ fn alpha_to_coverage() -> Case {
             gpu.kernel(&bench.spirv[2]).bind(Bind::Sampled(image.view)).storage(&[&texels]);
         gpu.run(&kernel.build()?, [width.div_ceil(8), height.div_ceil(8), 1])?;
         let texels = texels.read::<[f32; 4]>();
-        // Of each pixel the samples that the bar covers; 255 where one is neither the bar's nor the background's.
+        // Of each pixel the samples that the bar covers; 255 where one is neither the bar's nor the
+        // background's.
         let masks: Vec<u32> = texels
             .chunks_exact(SAMPLES)
             .zip(0u32..)

@@ -475,7 +475,7 @@ fn shared_memory() -> Case {
     .without_lavapipe()
 }
 
-/// What one workgroup of `shaders/shared_memory.comp` writes.
+/// The expected output of one workgroup of `shaders/shared_memory.comp`.
 fn shared_memory_of(x: &[u32], place: usize) -> Vec<u32> {
     let (mut words, mut bytes) = (vec![0u32; 4096], vec![0u8; 4096]);
     let (mut halves, mut quads) = (vec![0u16; 2048], vec![[0u32; 4]; 512]);

@@ -1,4 +1,4 @@
-//! The cases, a theme a file.
+//! The cases, one theme per file.
 
 mod algorithms;
 mod atomics;

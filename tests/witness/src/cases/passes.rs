@@ -300,7 +300,8 @@ fn layered_depth(name: &'static str, format: vk::Format) -> Case {
     })
 }
 
-/// Depth and stencil on the levels of an image of which the first is compressed and the small ones are not.
+/// Depth and stencil on the levels of an image of which the first is compressed and the small ones
+/// are not.
 fn small_levels(name: &'static str, format: vk::Format) -> Case {
     const SIZE: u32 = 47;
     let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];

@@ -136,7 +136,7 @@ impl Layer {
     }
 }
 
-/// What a picture left behind.
+/// The outputs of a drawn picture.
 struct Drawn {
     pixels: Vec<u8>,
     depth: Option<Vec<u8>>,
@@ -151,7 +151,7 @@ struct Picture {
     texel_bytes: usize,
     depth: Option<vk::Format>,
     samples: vk::SampleCountFlags,
-    /// What depth and stencil start with.
+    /// The initial depth and stencil.
     clear: (f32, u32),
     layers: Vec<Layer>,
     rule: Rule,
@@ -331,8 +331,8 @@ impl Picture {
         Ok(outputs)
     }
 
-    /// Lavapipe has no two samples. The picture is the average of two with one sample each, moved so
-    /// that it is where the standard has the two.
+    /// Lavapipe has no two samples. The picture is the average of two with one sample each, moved
+    /// so that it is where the standard has the two.
     fn halves(&self, bench: &Bench, pixels: &[u8]) -> Result<Vec<Output>> {
         let one = vk::SampleCountFlags::TYPE_1;
         let first = self.draw(bench, one, [-0.25; 2])?.pixels;
@@ -693,8 +693,8 @@ fn samples() -> Vec<Case> {
             let mut picture = Picture::new(format!("samples/{name}_{count}"), about, layers);
             picture.samples = flags;
             picture.depth = depth.then_some(vk::Format::D32_SFLOAT);
-            // A sample more or less on an edge shows as a part of a colour. Pictures that were moved
-            // have their colours from other places.
+            // A sample more or less on an edge shows as a part of a colour. Pictures that were
+            // moved have their colours from other places.
             let abs = if count == 2 { 16.0 } else { 3.0 };
             picture.rule = Rule::Mostly { abs, permille: 12.0 };
             cases.push(picture.case());

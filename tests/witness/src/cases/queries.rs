@@ -1,4 +1,4 @@
-//! What draws leave in queries: samples that passed, and pipeline statistics.
+//! Queries: occlusion counts and pipeline statistics.
 
 use ash::vk;
 
@@ -54,8 +54,8 @@ fn occlusion(precise: bool) -> Case {
     )
 }
 
-/// A draw of more primitives than the hardware's parameter memory holds at once, so that it draws them
-/// in parts: no sample is lost or counted twice.
+/// A draw of more primitives than the hardware's parameter memory holds at once, so that it draws
+/// them in parts: no sample is lost or counted twice.
 fn parts() -> Case {
     let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
     Case::new(

@@ -198,7 +198,7 @@ fn tessellation() -> Vec<Case> {
     cases
 }
 
-/// What `mesh.vert` captures, from a draw that may or may not be rasterised.
+/// The expected capture of `mesh.vert`, from a draw that may or may not be rasterised.
 fn feedback() -> Vec<Case> {
     let mut cases = Vec::new();
     for (name, topology) in TOPOLOGIES {

@@ -189,7 +189,7 @@ fn spilled() -> Case {
             });
         })?;
         let mut outputs = Vec::new();
-        // Of the attachments that the program does not write, nothing is known.
+        // The contents of attachments that the program does not write are undefined.
         for (i, image) in images.iter().enumerate().filter(|(i, _)| matches!(i, 0 | 1 | 3)) {
             let texels = bench.gpu.read_image(image, 0, bytes(SIZE_PX, 16))?;
             let floats: Vec<f32> = texels

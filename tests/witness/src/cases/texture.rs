@@ -26,7 +26,7 @@ struct Texture {
     /// Range of the components of q.
     q: [[f32; 2]; 4],
     rule: Rule,
-    /// What the view shows, if not the whole.
+    /// The part of the image that the view shows, if not all.
     view: Option<ViewSpec>,
 }
 
@@ -187,8 +187,8 @@ pub(super) fn fetch_rule(format: &Format) -> Rule {
         // The conversion may be off by half of the 8-bit code's step.
         Class::Srgb => Rule::Abs(0.5 / 255.0),
         Class::Half | Class::Single | Class::Ufloat => Rule::Bits,
-        // Interpolated colours of blocks may be rounded to 8 bits, or kept wider, from endpoints that
-        // may have been rounded before: two codes, and the sRGB curve is at most 2.3 steep.
+        // Interpolated colours of blocks may be rounded to 8 bits, or kept wider, from endpoints
+        // that may have been rounded before: two codes, and the sRGB curve is at most 2.3 steep.
         Class::Blocks => Rule::Abs(5.0 / 255.0),
     }
 }
@@ -322,7 +322,8 @@ fn filters() -> Vec<Case> {
                 t.points = if linear { Points::Anywhere } else { Points::Inside };
                 t.rule = match linear {
                     true => filter_rule(&format, 2),
-                    // lavapipe repeats the bits of these to 8, a code of which is as near as it gets.
+                    // lavapipe repeats the bits of these to 8, a code of which is as near as it
+                    // gets.
                     false if name.starts_with("R5G6B5") => Rule::Abs(1.0 / 255.0),
                     false => fetch_rule(&format),
                 };
@@ -494,8 +495,8 @@ fn gradients() -> Vec<Case> {
                     .collect();
                 let got: Vec<f32> =
                     t.run(bench, &p, &q, &texels)?.iter().map(|r| f32::from_bits(r[0])).collect();
-                // Levels of detail have at least 4 bits of fraction, Honeykrisp says 8; the steps of
-                // the ratio and the logarithm may cost another.
+                // Levels of detail have at least 4 bits of fraction, Honeykrisp says 8; the steps
+                // of the ratio and the logarithm may cost another.
                 let output = Output::cpu("lod", &got, &expected, Rule::Abs(1.0 / 128.0));
                 Ok(vec![with_points(output, &p, &q)])
             });
@@ -692,7 +693,7 @@ fn shadows() -> Vec<Case> {
     cases
 }
 
-/// What lies beyond the edge.
+/// The border colour.
 fn borders() -> Vec<Case> {
     let mut cases = Vec::new();
     let mut add = |name: &str, format: &str, border, custom: [u32; 4]| {

@@ -1,8 +1,8 @@
 //! Images of several planes, sampled through Y′CbCr conversions.
 //!
-//! The reference is the arithmetic of the Vulkan specification, "Sampler Y′CBCR Conversion", in 64-bit floats on the texels
-//! as they were written. Linear filters may weigh with 8 bits a dimension (`subTexelPrecisionBits`), and the conversion
-//! enlarges what that changes.
+//! The reference is the arithmetic of the Vulkan specification, "Sampler Y′CBCR Conversion", in
+//! 64-bit floats on the texels as they were written. Linear filters may weigh with 8 bits a
+//! dimension (`subTexelPrecisionBits`), and the conversion enlarges what that changes.
 
 use ash::vk::{
     self, ChromaLocation, ComponentSwizzle, Filter, SamplerYcbcrModelConversion as Model,
@@ -143,8 +143,8 @@ impl Sampling {
         }
     }
 
-    /// The colour at a place given in luma texels. `located`: where chroma lies counts for its nearest sample, too, which the
-    /// specification leaves open.
+    /// The colour at a place given in luma texels. `located`: where chroma lies counts for its
+    /// nearest sample, too, which the specification leaves open.
     fn expected(&self, planes: &[Vec<u8>], at: [f64; 2], located: bool) -> [f64; 3] {
         let p = &self.planar;
         let channel = |plane: usize, channel: usize| {

@@ -6,7 +6,8 @@ use tepui_ir::{Op, Type};
 use super::{Emit, Unknown, glsl};
 
 impl Emit<'_> {
-    /// Floats are integers whose bits are looked at in another way. `at` is the type of the first operand, `rt` the result's.
+    /// Floats are integers whose bits are looked at in another way. `at` is the type of the first
+    /// operand, `rt` the result's.
     pub(super) fn float_op(
         &mut self,
         op: Op,
@@ -22,7 +23,8 @@ impl Emit<'_> {
                 _ => b.convert_u_to_f(f, None, v[0]),
             })?;
             if rt.bits() != 32 {
-                // The same number as straight to 16 bits, for what rounds twice is infinite; that is undefined where it does not fit.
+                // The same number as straight to 16 bits, for what rounds twice is infinite; that
+                // is undefined where it does not fit.
                 let to = self.b.type_float(u32::from(rt.bits()), None);
                 x = self.did(|b| b.f_convert(to, None, x))?;
             }
@@ -64,7 +66,8 @@ impl Emit<'_> {
         self.did(|b| b.bitcast(ty, None, y))
     }
 
-    /// A conversion whose operand is always a number that fits; the ends of the range and zero stand for the others.
+    /// A conversion whose operand is always a number that fits; the ends of the range and zero
+    /// stand for the others.
     fn integer_of(&mut self, op: Op, at: Type, rt: Type, mut x: Word) -> Result<Word, Unknown> {
         let (f, ty, bool_ty) = (self.b.type_float(32, None), self.ty(rt), self.b.type_bool());
         if at.bits() != 32 {

@@ -3,7 +3,7 @@
 use rspirv::spirv::{StorageClass, Word};
 use tepui_ir::{AtomicOp, Attrs, Inst, Op, Type, Value};
 
-use super::{Emit, Made, Unknown};
+use super::{Emit, Emitted, Unknown};
 
 impl Emit<'_> {
     /// A pointer to an integer of `bits` bits at a byte of the buffer.
@@ -28,7 +28,8 @@ impl Emit<'_> {
         self.did(|b| b.access_chain(pointer, None, base, [index]))
     }
 
-    /// A byte's number in the buffer or workgroup memory; an address counts from the buffer's start.
+    /// A byte's number in the buffer or workgroup memory; an address counts from the buffer's
+    /// start.
     fn byte(&mut self, offset: Value, plus: u32) -> Result<Word, Unknown> {
         let (word, mut x, plus) = (self.b.type_int(32, 0), self.value(offset)?, self.word(plus));
         if self.s.ty(offset) == Type::B64 {
@@ -75,12 +76,12 @@ impl Emit<'_> {
         Ok(())
     }
 
-    pub(super) fn memory(&mut self, i: Inst) -> Result<Made, Unknown> {
+    pub(super) fn memory(&mut self, i: Inst) -> Result<Emitted, Unknown> {
         let s = self.s;
         let d = &s.insts[i];
         let args = s.args(i);
         let word = self.b.type_int(32, 0);
-        Ok(Made::Value(match (d.op, d.attrs) {
+        Ok(Emitted::Value(match (d.op, d.attrs) {
             (Op::LoadVar | Op::StoreVar, Attrs::Var(v)) => {
                 let store = d.op == Op::StoreVar;
                 let (mut at, ty) = (self.vars[&v], self.ty(s.vars[v].ty));
@@ -92,7 +93,7 @@ impl Emit<'_> {
                 if store {
                     let x = self.value(args[0])?;
                     self.did(|b| b.store(at, x, None, []))?;
-                    return Ok(Made::Effect);
+                    return Ok(Emitted::Effect);
                 }
                 self.did(|b| b.load(ty, None, at, None, []))?
             }
@@ -129,7 +130,7 @@ impl Emit<'_> {
                     };
                     self.store_scalar(&p, part)?;
                 }
-                return Ok(Made::Effect);
+                return Ok(Emitted::Effect);
             }
             (Op::AtomicBuffer, Attrs::Atomic(op, m)) => {
                 let byte = self.byte(args[1], m.offset as u32)?;
@@ -140,9 +141,9 @@ impl Emit<'_> {
                 // Workgroup; acquire and release of workgroup memory.
                 let (scope, sem) = (self.word(2), self.word(0x108));
                 self.did(|b| b.control_barrier(scope, scope, sem))?;
-                return Ok(Made::Effect);
+                return Ok(Emitted::Effect);
             }
-            _ => return Ok(Made::Other),
+            _ => return Ok(Emitted::Other),
         }))
     }
 

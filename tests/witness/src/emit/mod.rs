@@ -1,9 +1,11 @@
-//! SPIR-V from generated shaders: what an independent driver can be given.
+//! Emits SPIR-V for generated shaders, so that an independent driver can run them.
 //!
-//! Takes all shaders of `tepui-ir-gen`: integers of 8 to 64 bits, floats of 16 and 32, one storage buffer, a storage image and a
-//! sampled one, variables, atomics, workgroup memory, sub-groups, control flow without results. Where SPIR-V leaves open what the IR
-//! defines (division of the smallest number by -1, conversions of floats that no integer holds), instructions around it give the IR's
-//! answer. Operations that SPIR-V has no word for are lowered by `tepui-passes` first ([`LOWERED`]).
+//! Takes all shaders of `tepui-ir-gen`: integers of 8 to 64 bits, floats of 16 and 32, one storage
+//! buffer, a storage image and a sampled one, variables, atomics, workgroup memory, sub-groups,
+//! control flow without results. Where SPIR-V leaves open what the IR defines (division of the
+//! smallest number by -1, conversions of floats that no integer holds), instructions around it give
+//! the IR's answer. Operations that SPIR-V has no word for are lowered by `tepui-passes` first
+//! ([`LOWERED`]).
 //!
 //! Accesses by address begin at the buffer's first byte here: `buffer_address` is zero.
 
@@ -175,7 +177,7 @@ pub fn module(s: &Shader) -> Result<Vec<u32>, Unknown> {
 }
 
 /// What became of an instruction.
-enum Made {
+enum Emitted {
     /// It has a result.
     Value(Word),
     /// It has none.
@@ -293,7 +295,8 @@ impl Emit<'_> {
         Ok(End::Here)
     }
 
-    /// The arms of a chain of tests of one value for constants, which is a `switch`, and what follows when none holds.
+    /// The arms of a chain of tests of one value for constants, which is a `switch`, and what
+    /// follows when none holds.
     fn cases(&self, mut i: Inst) -> (Vec<(u32, Region)>, Option<Region>, Option<Value>) {
         let s = self.s;
         let (mut arms, mut last, mut selector) = (Vec::new(), None, None);
@@ -373,12 +376,12 @@ impl Emit<'_> {
         }
         for family in [Emit::memory, Emit::image, Emit::group, Emit::alu] {
             match family(self, i)? {
-                Made::Value(w) => {
+                Emitted::Value(w) => {
                     self.values.insert(s.result(i), w);
                     return Ok(());
                 }
-                Made::Effect => return Ok(()),
-                Made::Other => {}
+                Emitted::Effect => return Ok(()),
+                Emitted::Other => {}
             }
         }
         Err(format!("`{}`", s.insts[i].op.name()))

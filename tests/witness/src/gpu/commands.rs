@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::{Buffer, During, Error, Garbage, Gpu, Kernel, Result};
+use super::{Buffer, Destroyable, During, Error, Gpu, Kernel, Result};
 use crate::number::Number;
 
 /// How long a submission may take before it counts as hung.
@@ -57,7 +57,7 @@ impl Gpu {
         // SAFETY: the device is live.
         let fence = unsafe { self.device.create_fence(&vk::FenceCreateInfo::default(), None) }
             .during("vkCreateFence")?;
-        self.keep(Garbage::Fence(fence));
+        self.keep(Destroyable::Fence(fence));
         Ok(fence)
     }
 
@@ -77,7 +77,7 @@ impl Gpu {
         // SAFETY: the device is live.
         let event = unsafe { self.device.create_event(&vk::EventCreateInfo::default(), None) }
             .during("vkCreateEvent")?;
-        self.keep(Garbage::Event(event));
+        self.keep(Destroyable::Event(event));
         Ok(event)
     }
 
@@ -90,7 +90,7 @@ impl Gpu {
         // SAFETY: the device is live.
         let semaphore =
             unsafe { self.device.create_semaphore(&create, None) }.during("vkCreateSemaphore")?;
-        self.keep(Garbage::Semaphore(semaphore));
+        self.keep(Destroyable::Semaphore(semaphore));
         Ok(semaphore)
     }
 
@@ -104,7 +104,7 @@ impl Gpu {
         // SAFETY: the device is live.
         let pool =
             unsafe { self.device.create_query_pool(create, None) }.during("vkCreateQueryPool")?;
-        self.keep(Garbage::QueryPool(pool));
+        self.keep(Destroyable::QueryPool(pool));
         Ok(pool)
     }
 

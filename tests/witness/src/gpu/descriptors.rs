@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::{Buffer, During, Garbage, Gpu, Result};
+use super::{Buffer, Destroyable, During, Gpu, Result};
 
 /// What stands at a binding, or at one element of an array binding.
 #[derive(Clone, Copy)]
@@ -105,7 +105,7 @@ impl<'a> Descriptors<'a> {
         // SAFETY: the device is live.
         let layout = unsafe { gpu.device.create_descriptor_set_layout(&create, None) }
             .during("vkCreateDescriptorSetLayout")?;
-        gpu.keep(Garbage::SetLayout(layout));
+        gpu.keep(Destroyable::SetLayout(layout));
         Ok(layout)
     }
 
@@ -129,7 +129,7 @@ impl<'a> Descriptors<'a> {
         // SAFETY: the device is live.
         let pool = unsafe { gpu.device.create_descriptor_pool(&create, None) }
             .during("vkCreateDescriptorPool")?;
-        gpu.keep(Garbage::DescriptorPool(pool));
+        gpu.keep(Destroyable::DescriptorPool(pool));
         let layouts = [layout];
         let allocate =
             vk::DescriptorSetAllocateInfo::default().descriptor_pool(pool).set_layouts(&layouts);

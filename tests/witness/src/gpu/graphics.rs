@@ -4,7 +4,7 @@ use ash::vk;
 
 use super::descriptors::{Bind, Descriptors};
 use super::pipelines::Pipelines;
-use super::{Commands, During, Error, Garbage, Gpu, Image, Result};
+use super::{Commands, Destroyable, During, Error, Gpu, Image, Result};
 use crate::number::Number;
 
 /// Fixed-function state of a pipeline. The default draws filled triangles over one attachment of
@@ -168,7 +168,7 @@ impl Gpu {
         // SAFETY: the set layout is live.
         let layout = unsafe { self.device.create_pipeline_layout(&create, None) }
             .during("vkCreatePipelineLayout")?;
-        self.keep(Garbage::PipelineLayout(layout));
+        self.keep(Destroyable::PipelineLayout(layout));
         let pipeline = self.pipeline_of(stages, state, layout)?;
         let dynamic = (self.pipelines.get() == Pipelines::Dynamic).then(|| state.clone());
         Ok(Graphics { pipeline, layout, set: descriptors.set(self, set_layout)?, dynamic })
@@ -199,7 +199,7 @@ impl Gpu {
             unsafe { self.device.destroy_shader_module(module, None) };
         }
         let pipeline = made?;
-        self.keep(Garbage::Pipeline(pipeline));
+        self.keep(Destroyable::Pipeline(pipeline));
         Ok(pipeline)
     }
 

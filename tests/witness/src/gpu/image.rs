@@ -2,7 +2,7 @@
 
 use ash::{ext, vk};
 
-use super::{During, Error, Garbage, Gpu, Result};
+use super::{Destroyable, During, Error, Gpu, Result};
 
 /// The shape of an image and of the view that shaders see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -317,7 +317,7 @@ impl Gpu {
         .map_err(|_| Error::Missing(format!("images like {spec:?}")))?;
         // SAFETY: the device is live and the parameters are supported.
         let handle = unsafe { self.device.create_image(&create, None) }.during("vkCreateImage")?;
-        self.keep(Garbage::Image(handle));
+        self.keep(Destroyable::Image(handle));
         // SAFETY: the image is live.
         let needs = unsafe { self.device.get_image_memory_requirements(handle) };
         let memory = self.allocate(needs, vk::MemoryPropertyFlags::empty())?;
@@ -490,7 +490,7 @@ impl Gpu {
         // SAFETY: the image is live and bound to memory.
         let view =
             unsafe { self.device.create_image_view(&create, None) }.during("vkCreateImageView")?;
-        self.keep(Garbage::ImageView(view));
+        self.keep(Destroyable::ImageView(view));
         Ok(view)
     }
 
@@ -529,7 +529,7 @@ impl Gpu {
         // SAFETY: the device is live and what the sampler needs is enabled.
         let sampler =
             unsafe { self.device.create_sampler(&create, None) }.during("vkCreateSampler")?;
-        self.keep(Garbage::Sampler(sampler));
+        self.keep(Destroyable::Sampler(sampler));
         Ok(sampler)
     }
 }

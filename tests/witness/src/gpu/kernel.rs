@@ -5,7 +5,7 @@ use std::ffi::CString;
 use ash::vk;
 
 use super::descriptors::{Bind, Descriptors};
-use super::{Buffer, During, Error, Garbage, Gpu, Result};
+use super::{Buffer, Destroyable, During, Error, Gpu, Result};
 
 /// Pipeline, layout and descriptor set.
 pub struct Kernel {
@@ -97,7 +97,7 @@ impl<'a> KernelBuilder<'a> {
         // SAFETY: the set layout is live.
         let layout = unsafe { gpu.device.create_pipeline_layout(&create, None) }
             .during("vkCreatePipelineLayout")?;
-        gpu.keep(Garbage::PipelineLayout(layout));
+        gpu.keep(Destroyable::PipelineLayout(layout));
         let pipeline = self.pipeline(layout)?;
         let set = self.descriptors.set(gpu, set_layout)?;
         Ok(Kernel { pipeline, layout, set })
@@ -131,7 +131,7 @@ impl<'a> KernelBuilder<'a> {
         };
         let pipeline = made
             .map_err(|(_, result)| Error::Vulkan { call: "vkCreateComputePipelines", result })?[0];
-        self.gpu.keep(Garbage::Pipeline(pipeline));
+        self.gpu.keep(Destroyable::Pipeline(pipeline));
         Ok(pipeline)
     }
 }

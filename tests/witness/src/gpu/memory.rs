@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::{During, Garbage, Gpu, Result};
+use super::{Destroyable, During, Gpu, Result};
 use crate::number::Number;
 
 /// A buffer of any usage, mapped.
@@ -80,7 +80,7 @@ impl Gpu {
         // SAFETY: the device is live.
         let handle =
             unsafe { self.device.create_buffer(&create, None) }.during("vkCreateBuffer")?;
-        self.keep(Garbage::Buffer(handle));
+        self.keep(Destroyable::Buffer(handle));
         // SAFETY: `handle` is this device's.
         let needs = unsafe { self.device.get_buffer_memory_requirements(handle) };
         let memory = self.allocate(
@@ -104,7 +104,7 @@ impl Gpu {
     pub fn bare_buffer(&self, create: &vk::BufferCreateInfo<'_>) -> Result<vk::Buffer> {
         // SAFETY: the device is live.
         let handle = unsafe { self.device.create_buffer(create, None) }.during("vkCreateBuffer")?;
-        self.keep(Garbage::Buffer(handle));
+        self.keep(Destroyable::Buffer(handle));
         Ok(handle)
     }
 
@@ -123,7 +123,7 @@ impl Gpu {
         // SAFETY: the device is live and the memory type is one of its own.
         let memory =
             unsafe { self.device.allocate_memory(&allocate, None) }.during("vkAllocateMemory")?;
-        self.keep(Garbage::Memory(memory));
+        self.keep(Destroyable::Memory(memory));
         Ok(memory)
     }
 
@@ -143,7 +143,7 @@ impl Gpu {
         // SAFETY: the buffer is live and has texel buffer usage.
         let view = unsafe { self.device.create_buffer_view(&create, None) }
             .during("vkCreateBufferView")?;
-        self.keep(Garbage::BufferView(view));
+        self.keep(Destroyable::BufferView(view));
         Ok(view)
     }
 }

@@ -77,7 +77,7 @@ impl<T> During<T> for std::result::Result<T, vk::Result> {
 }
 
 /// Objects to destroy with the device, in reverse order.
-enum Garbage {
+enum Destroyable {
     Buffer(vk::Buffer),
     Image(vk::Image),
     ImageView(vk::ImageView),
@@ -143,7 +143,7 @@ pub struct Gpu {
     pub(crate) queue: vk::Queue,
     pub(crate) command_pool: vk::CommandPool,
     memory: vk::PhysicalDeviceMemoryProperties,
-    garbage: RefCell<Vec<Garbage>>,
+    garbage: RefCell<Vec<Destroyable>>,
     /// How graphics pipelines are made.
     pub pipelines: Cell<Pipelines>,
     /// Seconds that linking pipelines from libraries took.
@@ -385,7 +385,7 @@ impl Gpu {
         }
     }
 
-    fn keep(&self, garbage: Garbage) {
+    fn keep(&self, garbage: Destroyable) {
         self.garbage.borrow_mut().push(garbage);
     }
 
@@ -412,25 +412,25 @@ impl Drop for Gpu {
             // device is idle or lost, and it is destroyed once.
             unsafe {
                 match garbage {
-                    Garbage::Buffer(x) => device.destroy_buffer(x, None),
-                    Garbage::Image(x) => device.destroy_image(x, None),
-                    Garbage::ImageView(x) => device.destroy_image_view(x, None),
-                    Garbage::BufferView(x) => device.destroy_buffer_view(x, None),
-                    Garbage::Sampler(x) => device.destroy_sampler(x, None),
-                    Garbage::Conversion(x) => {
+                    Destroyable::Buffer(x) => device.destroy_buffer(x, None),
+                    Destroyable::Image(x) => device.destroy_image(x, None),
+                    Destroyable::ImageView(x) => device.destroy_image_view(x, None),
+                    Destroyable::BufferView(x) => device.destroy_buffer_view(x, None),
+                    Destroyable::Sampler(x) => device.destroy_sampler(x, None),
+                    Destroyable::Conversion(x) => {
                         device.destroy_sampler_ycbcr_conversion(x, None);
                     }
-                    Garbage::Memory(x) => device.free_memory(x, None),
-                    Garbage::Pipeline(x) => device.destroy_pipeline(x, None),
-                    Garbage::PipelineLayout(x) => device.destroy_pipeline_layout(x, None),
-                    Garbage::SetLayout(x) => device.destroy_descriptor_set_layout(x, None),
-                    Garbage::DescriptorPool(x) => device.destroy_descriptor_pool(x, None),
-                    Garbage::Fence(x) => device.destroy_fence(x, None),
-                    Garbage::Event(x) => device.destroy_event(x, None),
-                    Garbage::QueryPool(x) => device.destroy_query_pool(x, None),
-                    Garbage::Semaphore(x) => device.destroy_semaphore(x, None),
-                    Garbage::RenderPass(x) => device.destroy_render_pass(x, None),
-                    Garbage::Framebuffer(x) => device.destroy_framebuffer(x, None),
+                    Destroyable::Memory(x) => device.free_memory(x, None),
+                    Destroyable::Pipeline(x) => device.destroy_pipeline(x, None),
+                    Destroyable::PipelineLayout(x) => device.destroy_pipeline_layout(x, None),
+                    Destroyable::SetLayout(x) => device.destroy_descriptor_set_layout(x, None),
+                    Destroyable::DescriptorPool(x) => device.destroy_descriptor_pool(x, None),
+                    Destroyable::Fence(x) => device.destroy_fence(x, None),
+                    Destroyable::Event(x) => device.destroy_event(x, None),
+                    Destroyable::QueryPool(x) => device.destroy_query_pool(x, None),
+                    Destroyable::Semaphore(x) => device.destroy_semaphore(x, None),
+                    Destroyable::RenderPass(x) => device.destroy_render_pass(x, None),
+                    Destroyable::Framebuffer(x) => device.destroy_framebuffer(x, None),
                 }
             }
         }

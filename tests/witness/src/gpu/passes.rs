@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::{Commands, During, Garbage, Gpu, Result};
+use super::{Commands, Destroyable, During, Gpu, Result};
 
 /// A render pass with its framebuffer.
 pub struct RenderPass {
@@ -23,7 +23,7 @@ impl Gpu {
         // SAFETY: the device is live and `create` is well formed.
         let handle =
             unsafe { self.device.create_render_pass(create, None) }.during("vkCreateRenderPass")?;
-        self.keep(Garbage::RenderPass(handle));
+        self.keep(Destroyable::RenderPass(handle));
         let create = vk::FramebufferCreateInfo::default()
             .render_pass(handle)
             .attachments(views)
@@ -33,7 +33,7 @@ impl Gpu {
         // SAFETY: pass and views are live and fit each other.
         let framebuffer = unsafe { self.device.create_framebuffer(&create, None) }
             .during("vkCreateFramebuffer")?;
-        self.keep(Garbage::Framebuffer(framebuffer));
+        self.keep(Destroyable::Framebuffer(framebuffer));
         Ok(RenderPass { handle, framebuffer, size_px })
     }
 }

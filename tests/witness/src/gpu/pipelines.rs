@@ -3,7 +3,7 @@
 use ash::{ext, vk};
 
 use super::graphics::State;
-use super::{Commands, Error, Garbage, Gpu, Result};
+use super::{Commands, Destroyable, Error, Gpu, Result};
 
 /// How graphics pipelines are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -128,7 +128,7 @@ impl Gpu {
             .stages(stages);
             // SAFETY: as the caller says.
             let library = unsafe { self.create(&create) }?;
-            self.keep(Garbage::Pipeline(library));
+            self.keep(Destroyable::Pipeline(library));
             libraries.push(library);
         }
         let mut info = vk::PipelineLibraryCreateInfoKHR::default().libraries(&libraries);
@@ -196,7 +196,8 @@ impl Commands<'_> {
             true => vk::ProvokingVertexModeEXT::LAST_VERTEX,
             false => vk::ProvokingVertexModeEXT::FIRST_VERTEX,
         };
-        // SAFETY: the buffer is being recorded, and the device has the extensions: the pipeline wanted them.
+        // SAFETY: the buffer is being recorded, and the device has the extensions: the pipeline
+        // wanted them.
         unsafe {
             input.cmd_set_vertex_input(c, &bindings, &attributes);
             device.cmd_set_primitive_topology(c, s.topology);

@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::{During, Error, Garbage, Gpu, Result};
+use super::{Destroyable, During, Error, Gpu, Result};
 
 /// An image of planes and its conversion.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +46,7 @@ impl Gpu {
         let conversion =
             unsafe { self.device.create_sampler_ycbcr_conversion(&spec.conversion, None) }
                 .during("vkCreateSamplerYcbcrConversion")?;
-        self.keep(Garbage::Conversion(conversion));
+        self.keep(Destroyable::Conversion(conversion));
         let mut info = vk::SamplerYcbcrConversionInfo::default().conversion(conversion);
         let range = vk::ImageSubresourceRange {
             aspect_mask: vk::ImageAspectFlags::COLOR,
@@ -63,7 +63,7 @@ impl Gpu {
         // SAFETY: the image is bound, and the conversion is of its format.
         let view =
             unsafe { self.device.create_image_view(&create, None) }.during("vkCreateImageView")?;
-        self.keep(Garbage::ImageView(view));
+        self.keep(Destroyable::ImageView(view));
         let mut info = vk::SamplerYcbcrConversionInfo::default().conversion(conversion);
         let edge = vk::SamplerAddressMode::CLAMP_TO_EDGE;
         let create = vk::SamplerCreateInfo::default()
@@ -76,7 +76,7 @@ impl Gpu {
         // SAFETY: the conversion is live.
         let sampler =
             unsafe { self.device.create_sampler(&create, None) }.during("vkCreateSampler")?;
-        self.keep(Garbage::Sampler(sampler));
+        self.keep(Destroyable::Sampler(sampler));
         Ok((view, sampler))
     }
 
@@ -111,7 +111,7 @@ impl Gpu {
         .map_err(|_| Error::Missing(format!("images like {spec:?}")))?;
         // SAFETY: the device is live and the parameters are supported.
         let image = unsafe { self.device.create_image(&create, None) }.during("vkCreateImage")?;
-        self.keep(Garbage::Image(image));
+        self.keep(Destroyable::Image(image));
         if !spec.disjoint {
             // SAFETY: the image is live; the memory is new and of a type that the image allows.
             let needs = unsafe { self.device.get_image_memory_requirements(image) };

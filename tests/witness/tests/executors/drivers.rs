@@ -1,4 +1,4 @@
-//! Drivers: jobs out of the interpreter's memory, and memory out of what they leave.
+//! Conversion between the interpreter's memory and jobs of drivers.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use tepui_agx_bare::image::format_of;
 use tepui_format::Format;
 use tepui_ir::interp::{Compare, Filter, ImageData, Memory, SamplerData, Slot, Wrap};
 use tepui_ir::{Dim, NumKind, ResKind, Resource};
-use tepui_witness::dispatch::{Element, Job, Left, Picture, Sampler};
+use tepui_witness::dispatch::{DispatchOutputs, Element, Job, Picture, Sampler};
 use tepui_witness::jobs::{self, Done, Driver};
 
 use crate::subject::Subject;
@@ -124,7 +124,7 @@ pub fn job(s: &Subject) -> Job {
 }
 
 /// The memory that a job left.
-pub fn memory(s: &Subject, left: &Left) -> Memory {
+pub fn memory(s: &Subject, left: &DispatchOutputs) -> Memory {
     let mut now = s.start.clone();
     let at = |slot: &Slot| &left.bindings[slot.1 as usize][slot.2 as usize];
     for (slot, buffer) in &mut now.buffers {
@@ -142,7 +142,7 @@ pub fn memory(s: &Subject, left: &Left) -> Memory {
 }
 
 /// What a driver leaves; answers are kept under a name.
-pub fn run(driver: Driver, name: &str, jobs: &[Job]) -> Vec<Done<Left>> {
+pub fn run(driver: Driver, name: &str, jobs: &[Job]) -> Vec<Done<DispatchOutputs>> {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("executors").join(name);
     let dir = dir.join(driver.name());
     jobs::ask(driver, Path::new(env!("CARGO_BIN_EXE_witness")), "dispatch", &dir, jobs)

@@ -1,21 +1,24 @@
-//! Six executors, one memory: each compute shader runs in the interpreter of the IR before and after all passes, as machine code on
-//! the model, and on lavapipe or Honeykrisp, with the same inputs.
+//! Runs compute shaders on several executors with the same inputs and compares memory: the
+//! interpreter of the IR before and after all passes, machine code on the model, and lavapipe or
+//! Honeykrisp.
 //!
-//! Shaders ([`subject`]): generated programs, written as SPIR-V by [`tepui_witness::emit`], which must leave the same bits, also as the
-//! front end reads that SPIR-V back; and the
-//! compute shaders of `tools/corpus` that have buffers or images, whose floats may differ by what special functions may.
+//! The shaders ([`subject`]) are generated programs, written as SPIR-V by [`tepui_witness::emit`],
+//! whose results must be bit-equal, also after the front end has read that SPIR-V back; and the
+//! compute shaders of `tools/corpus` that have buffers or images, whose floats may differ within
+//! the tolerance of special functions.
 //!
-//! Sub-groups have 32 lanes on the model and as many as a vector of the host's on lavapipe (8 with AVX2). The interpreter takes either
-//! number: what it leaves at 32 is what the passes and the model must leave, what it leaves at lavapipe's number is what lavapipe must.
+//! Subgroups have 32 lanes on the model and as many as a vector of the host on lavapipe (8 with
+//! AVX2). The interpreter runs with both sizes: its result at 32 is the reference for the passes
+//! and the model, its result at lavapipe's size that for lavapipe.
 
 mod drivers;
-mod lookups;
 mod module;
+mod samples;
 mod subject;
 
 use std::collections::BTreeMap;
 
-use subject::{LIMIT, LeftOut, Subject};
+use subject::{Excluded, LIMIT, Subject};
 use tepui_agx_bare::bind::Bound;
 use tepui_agx_bare::{Machine, shader};
 use tepui_agx_compiler::{Options, compile_prepared, prepare};
@@ -23,10 +26,11 @@ use tepui_corpus::Same;
 use tepui_ir::interp::{Memory, SUBGROUP, dispatch, dispatch_of};
 use tepui_ir::{InstFlags, Shader};
 use tepui_passes::pipeline;
-use tepui_witness::dispatch::Left;
+use tepui_witness::dispatch::DispatchOutputs;
 use tepui_witness::jobs::{Done, Driver};
 
-/// Whether two memories are the same, or as near as special functions ask; the first difference else.
+/// Whether two memories are the same, or as near as special functions ask; the first difference
+/// else.
 fn differ(s: &Subject, want: &Memory, got: &Memory) -> Result<(), String> {
     let same = if s.name.starts_with("ImageQueryLod") {
         tepui_corpus::compare(&s.shader, &no_extent(want), &no_extent(got))?
@@ -99,13 +103,13 @@ fn front_end(s: &Subject) -> Result<Shader, String> {
     Ok(shader)
 }
 
-/// The memory that the interpreter begins with. Only results of special functions may have other bits elsewhere, so
-/// that it notes which words are floats.
+/// The memory that the interpreter begins with. Only results of special functions may have other
+/// bits elsewhere, so that it notes which words are floats.
 fn start(s: &Subject) -> Memory {
     Memory { floats: s.loose.then(Default::default), ..s.start.clone() }
 }
 
-fn judge(s: &Subject, answers: &[(Driver, Done<Left>)]) -> Result<(), Wrong> {
+fn judge(s: &Subject, answers: &[(Driver, Done<DispatchOutputs>)]) -> Result<(), Wrong> {
     let run = |shader: &Shader, lanes| -> Result<Memory, String> {
         let mut m = start(s);
         dispatch_of(shader, s.groups, lanes, &mut m, LIMIT).map_err(|e| e.to_string())?;
@@ -143,7 +147,7 @@ fn judge(s: &Subject, answers: &[(Driver, Done<Left>)]) -> Result<(), Wrong> {
 }
 
 /// Whether a driver left the same; `want` is what sub-groups of 32 lanes leave.
-fn drove(s: &Subject, want: &Memory, driver: Driver, left: &Left) -> Result<(), Wrong> {
+fn drove(s: &Subject, want: &Memory, driver: Driver, left: &DispatchOutputs) -> Result<(), Wrong> {
     let mut own = None;
     if s.sub_groups && left.subgroup as usize != SUBGROUP {
         if subject::clusters_beyond(&s.shader, left.subgroup) {
@@ -173,7 +177,7 @@ struct Tally {
     wrong: Vec<String>,
 }
 
-fn compare(name: &str, subjects: &[Subject], left_out: &mut LeftOut) -> Tally {
+fn compare(name: &str, subjects: &[Subject], left_out: &mut Excluded) -> Tally {
     // Each driver's answers, in the order of those subjects that it is asked for.
     let mut done = [Driver::Lavapipe, Driver::M1].map(|d| {
         let asked = subjects.iter().filter(|s| s.drivers.contains(&d));
@@ -216,12 +220,13 @@ fn generated_programs_leave_the_same() {
     floors(&t, [526, 151, 339]);
 }
 
-/// Nothing is left out: each operation of the specifications runs in every executor; which drivers are asked, [`subject::lookups`] says.
+/// Nothing is left out: each operation of the specifications runs in every executor; which drivers
+/// are asked, [`subject::samples`] says.
 #[test]
 fn image_operations_leave_the_same() {
     let mut left_out = BTreeMap::new();
-    let operations = subject::lookups(&mut left_out);
-    let t = compare("lookups", &operations, &mut left_out);
+    let operations = subject::samples(&mut left_out);
+    let t = compare("samples", &operations, &mut left_out);
     report(&operations, &t, &left_out);
     assert!(t.wrong.is_empty(), "{:#?}", t.wrong);
     assert!(left_out.is_empty(), "{left_out:#?}");
@@ -236,18 +241,19 @@ fn shaders_of_the_corpus_leave_the_same() {
     let t = compare("corpus", &shaders, &mut left_out);
     report(&shaders, &t, &left_out);
     assert!(t.wrong.is_empty(), "{:#?}", t.wrong);
-    // Six or seven look at their sub-groups and race for a place: it is chance whether executors keep the same value.
+    // Six or seven look at their sub-groups and race for a place: it is chance whether executors
+    // keep the same value.
     floors(&t, [42, 25, 0]);
 }
 
-/// Fails if fewer subjects were compared than when this was written: on how many all agree, and of those, how many look
-/// at their sub-groups and how many have images.
+/// Fails if fewer subjects were compared than when this was written: on how many all agree, and of
+/// those, how many look at their sub-groups and how many have images.
 fn floors(t: &Tally, least: [usize; 3]) {
     let got = [t.agree, t.sub_groups, t.images];
     assert!(got.iter().zip(&least).all(|(got, least)| got >= least), "{got:?} below {least:?}");
 }
 
-fn report(subjects: &[Subject], t: &Tally, left_out: &LeftOut) {
+fn report(subjects: &[Subject], t: &Tally, left_out: &Excluded) {
     println!(
         "{} shaders; all agree on {}, of which {} look at their sub-groups and {} have images",
         subjects.len(),

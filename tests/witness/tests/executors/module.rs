@@ -1,4 +1,5 @@
-//! Modules as both sides of a comparison can take them: bindings in one set without gaps, and other specialisation constants.
+//! Prepares modules for both sides of a comparison: bindings in one set without gaps, and other
+//! specialisation constants.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -24,7 +25,8 @@ fn instructions(words: &[u32]) -> impl Iterator<Item = (usize, u32, &[u32])> {
     })
 }
 
-/// The module with all variables in set 0, at bindings 0, 1, 2, … in the order of their sets and bindings.
+/// The module with all variables in set 0, at bindings 0, 1, 2, … in the order of their sets and
+/// bindings.
 pub fn flatten(words: &[u32]) -> Vec<u32> {
     let mut places: HashMap<u32, (u32, u32)> = HashMap::new();
     for (_, op, args) in instructions(words) {
@@ -45,7 +47,8 @@ pub fn flatten(words: &[u32]) -> Vec<u32> {
     out
 }
 
-/// Another value for each specialisation constant of 32 bits, by id: other truth values, integers one larger, floats half as large again.
+/// Another value for each specialisation constant of 32 bits, by id: other truth values, integers
+/// one larger, floats half as large again.
 pub fn other_constants(words: &[u32]) -> Vec<(u32, u32)> {
     let mut ids = HashMap::new();
     let (mut floats, mut integers) = (BTreeSet::new(), BTreeSet::new());

@@ -1,4 +1,4 @@
-//! What is run: generated programs, and the compute shaders of the corpus that can be.
+//! The shaders that are run: generated programs, and the compute shaders of the corpus.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use tepui_passes::lower_alu;
 use tepui_witness::emit;
 use tepui_witness::jobs::Driver;
 
-use crate::lookups;
 use crate::module::{flatten, other_constants};
+use crate::samples;
 
 /// Generated programs.
 const PROGRAMS: u64 = 560;
@@ -44,9 +44,10 @@ pub struct Subject {
 }
 
 /// Reasons for leaving shaders out, with their names.
-pub type LeftOut = BTreeMap<String, Vec<String>>;
+pub type Excluded = BTreeMap<String, Vec<String>>;
 
-/// Of every three programs one is of words and control flow only, one has everything in words, one has everything.
+/// Of every three programs one is of words and control flow only, one has everything in words, one
+/// has everything.
 fn config(seed: u64) -> Config {
     let all = Config { div_zero: false, images: true, ..Config::all() };
     match seed % 3 {
@@ -80,8 +81,8 @@ pub fn generated() -> Vec<Subject> {
                 start,
                 loose: false,
                 drivers: vec![Driver::Lavapipe],
-                // From integers to 16 bits, however it is written: Mesa makes one conversion of two, and LLVM takes integers that do not
-                // fit for undefined.
+                // From integers to 16 bits, however it is written: Mesa makes one conversion of
+                // two, and LLVM takes integers that do not fit for undefined.
                 open: config.halves.then_some("has 16-bit floats, of which lavapipe makes others"),
             }
         })
@@ -152,8 +153,8 @@ fn unfit(s: &Shader) -> Option<&'static str> {
     why
 }
 
-/// Memory with which a shader ends and stays inside of its buffers, and whether lanes store several values to one place at once; or
-/// why there is none.
+/// Memory with which a shader ends and stays inside of its buffers, and whether lanes store several
+/// values to one place at once; or why there is none.
 fn start(s: &Shader, name: &str) -> Result<(Memory, bool), String> {
     let mut why = String::new();
     for (k, words) in [Words::Moderate, Words::Small].into_iter().cycle().take(6).enumerate() {
@@ -173,11 +174,12 @@ fn start(s: &Shader, name: &str) -> Result<(Memory, bool), String> {
     Err(why)
 }
 
-/// Shaders that divide by what is denormal among any bits: whether a quotient becomes a NaN is open.
+/// Shaders that divide by what is denormal among any bits: whether a quotient becomes a NaN is
+/// open.
 const DENORMAL: &[&str] = &["spv.debuginfo.glsl.comp.spv"];
 
 /// The compute shaders of the corpus, each with its own specialisation constants and with others.
-pub fn corpus(left_out: &mut LeftOut) -> Vec<Subject> {
+pub fn corpus(left_out: &mut Excluded) -> Vec<Subject> {
     let mut all = Vec::new();
     for f in tepui_corpus::corpus("") {
         let spirv = flatten(&tepui_corpus::read(&f).expect("a module can be read"));
@@ -251,8 +253,8 @@ pub fn corpus(left_out: &mut LeftOut) -> Vec<Subject> {
 }
 
 /// Every image operation of Vulkan.
-pub fn lookups(left_out: &mut LeftOut) -> Vec<Subject> {
-    lookups::all()
+pub fn samples(left_out: &mut Excluded) -> Vec<Subject> {
+    samples::all()
         .into_iter()
         .filter_map(|l| {
             let mut shader = match tepui_spirv::translate(&l.spirv, &Default::default()) {
@@ -267,7 +269,7 @@ pub fn lookups(left_out: &mut LeftOut) -> Vec<Subject> {
                 d.flags |= InstFlags::EXACT | InstFlags::STRICT;
             }
             let mut drivers = Vec::new();
-            // Sampled lookups with residency codes end lavapipe's process.
+            // Sampled samples with residency codes end lavapipe's process.
             if l.fillable && !l.sampled_residency {
                 drivers.push(Driver::Lavapipe);
             }
@@ -292,7 +294,8 @@ pub fn lookups(left_out: &mut LeftOut) -> Vec<Subject> {
         .collect()
 }
 
-/// Variables that nobody wrote are zero in the interpreter and in the modules; here they must be, too.
+/// Variables that nobody wrote are zero in the interpreter and in the modules; here they must be,
+/// too.
 pub fn define(s: &mut Shader) {
     for i in s.insts.keys().collect::<Vec<_>>() {
         if s.insts[i].op == Op::Undef && s.ty(s.result(i)).is_scalar() {

@@ -1,5 +1,6 @@
-//! Vertex and fragment shaders that nobody here wrote, drawn on lavapipe, by the interpreter of the IR, and by the compiler's machine
-//! code on the model: the same pictures, whether the programs are monolithic or linked from parts.
+//! Draws third-party vertex and fragment shaders on lavapipe, in the interpreter of the IR, and as
+//! the compiler's machine code on the model, and compares the pictures, for monolithic programs and
+//! for prolog, main and epilog linked.
 
 mod pairs;
 
@@ -9,7 +10,7 @@ use std::path::Path;
 use tepui_agx_bare::Machine;
 use tepui_agx_bare::draw::{Draw, VertexBuffer};
 use tepui_agx_bare::image::{self, ImageInfo};
-use tepui_agx_bare::pair::{Making, Pair};
+use tepui_agx_bare::pair::{Linking, Pair};
 use tepui_agx_bare::reference::{self, Words};
 use tepui_agx_bare::shader::Bindings;
 use tepui_agx_compiler::abi;
@@ -23,13 +24,16 @@ use tepui_ir::{Shader, Stage};
 use tepui_witness::draw::{Binding, Job, SIDE_PX, TEXTURE_PX, pixels};
 use tepui_witness::jobs;
 
-/// How far channels may be apart, relative to the larger of 1 and the number: filters have weights of 8 bits.
+/// How far channels may be apart, relative to the larger of 1 and the number: filters have weights
+/// of 8 bits.
 const NEAR: f32 = 0.016;
-/// Of a thousand pixels, so many may be further apart: where a shader decides by the last bits of a float.
+/// Of a thousand pixels, so many may be further apart: where a shader decides by the last bits of a
+/// float.
 const PERMILLE: usize = 10;
 
-/// Materials whose pictures are bits that rounding decides: the last of four bytes that hold a distance.
-const ROUGH: &[&str] = &["distanceRGBA"];
+/// Materials whose pictures are bits that rounding decides: the last of four bytes that hold a
+/// distance.
+const ROUNDING_DEPENDENT: &[&str] = &["distanceRGBA"];
 
 /// The shaders of a package that have partners.
 fn jobs_of(package: &str, left_out: &mut BTreeMap<String, usize>) -> Vec<Job> {
@@ -39,7 +43,7 @@ fn jobs_of(package: &str, left_out: &mut BTreeMap<String, usize>) -> Vec<Job> {
         let name =
             vertex.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
         let Some(material) = name.strip_suffix(".vert.spv") else { continue };
-        if ROUGH.iter().any(|r| material.starts_with(r)) {
+        if ROUNDING_DEPENDENT.iter().any(|r| material.starts_with(r)) {
             *left_out.entry("draws the last bits of a float".to_owned()).or_default() += 1;
             continue;
         }
@@ -68,7 +72,7 @@ fn shader(words: &[u32], stage: Stage) -> Result<Shader, String> {
 }
 
 /// The picture of a job on the model.
-fn draw(job: &Job, making: Making) -> Result<Vec<[f32; 4]>, String> {
+fn draw(job: &Job, making: Linking) -> Result<Vec<[f32; 4]>, String> {
     let vertex = shader(&job.stages[0], Stage::Vertex)?;
     let fragment = shader(&job.stages[1], Stage::Fragment)?;
     let tile = Tile::single(Format::R32G32B32A32_SFLOAT);
@@ -261,7 +265,7 @@ fn shaders_of_engines_draw_what_lavapipe_draws() {
             }
         }
         let mut visible = true;
-        for making in [Making::Monolithic, Making::Parts] {
+        for making in [Linking::Monolithic, Linking::Separate] {
             match draw(job, making) {
                 Err(e) => wrong.push(format!("{}, {making:?}: {e}", job.name)),
                 Ok(got) => {

@@ -1,7 +1,9 @@
-//! Vertex and fragment shaders of engines as one draw: their interfaces joined by name, and memory that lets something be seen.
+//! Builds a draw from a vertex and a fragment shader of an engine: joins their interfaces by name,
+//! and fills memory so that something is visible.
 //!
-//! Both modules were compiled alone, so each has numbered its varyings and bindings for itself. Uniforms and attributes have names
-//! that say what they are for: matrices become the identity, positions a triangle, and everything else numbers made of its name.
+//! The modules were compiled separately, so each has its own numbers of varyings and bindings. The
+//! names of uniforms and attributes say what they are for: matrices become the identity, positions
+//! a triangle, and everything else numbers derived from its name.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,7 +14,7 @@ use rspirv::spirv::{Decoration, Dim, Op, StorageClass, Word};
 use tepui_witness::draw::{Binding, Job, TEXTURE_PX};
 
 /// Why two shaders are not drawn with.
-pub type Unfit = String;
+pub type Unsuitable = String;
 
 /// A module with what its ids are.
 struct Stage {
@@ -22,7 +24,7 @@ struct Stage {
 }
 
 impl Stage {
-    fn new(words: &[u32]) -> Result<Stage, Unfit> {
+    fn new(words: &[u32]) -> Result<Stage, Unsuitable> {
         let module = rspirv::dr::load_words(words).map_err(|e| format!("does not load: {e}"))?;
         let mut names = HashMap::new();
         for i in module.debug_names.iter().filter(|i| i.class.opcode == Op::Name) {
@@ -179,7 +181,7 @@ impl Stage {
     }
 
     /// What a uniform or a texture is bound to.
-    fn binding(&self, variable: Word, ty: Word) -> Result<Binding, Unfit> {
+    fn binding(&self, variable: Word, ty: Word) -> Result<Binding, Unsuitable> {
         let unfit = || format!("has a binding of {}", self.shape(ty));
         match self.op(ty) {
             Op::TypeStruct => {
@@ -246,7 +248,7 @@ fn attribute(name: &str, vertex: usize) -> [f32; 4] {
 }
 
 /// The attributes of the three vertices, by location.
-fn vertices(v: &Stage) -> Result<[Vec<[f32; 4]>; 3], Unfit> {
+fn vertices(v: &Stage) -> Result<[Vec<[f32; 4]>; 3], Unsuitable> {
     let mut out: [Vec<[f32; 4]>; 3] = Default::default();
     let inputs = v.variables(StorageClass::Input);
     for (id, ty) in inputs {
@@ -277,7 +279,7 @@ fn vertices(v: &Stage) -> Result<[Vec<[f32; 4]>; 3], Unfit> {
 }
 
 /// A vertex and a fragment shader of one material.
-pub fn pair(name: String, vertex: &[u32], fragment: &[u32]) -> Result<Job, Unfit> {
+pub fn pair(name: String, vertex: &[u32], fragment: &[u32]) -> Result<Job, Unsuitable> {
     let (mut v, mut f) = (Stage::new(vertex)?, Stage::new(fragment)?);
     // A fragment's input lies where the vertex's output of this name does.
     let outputs: HashMap<String, (Word, Word)> = v

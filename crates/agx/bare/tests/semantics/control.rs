@@ -1,10 +1,10 @@
 //! Structured control flow: random programs on the model against an interpreter of one lane.
 //!
-//! The programs are encoded as Mesa's compiler does it: an `if` pushes 1, an unconditional `else` turns
-//! it over, `pop_exec` ends it. A loop pushes 1, or 2 if something continues it, so that `continue` is
-//! to leave one level and `break` to leave two. Either writes the number of levels to r0l and updates
-//! the mask; a `while_icmp` that always passes brings lanes back that continue. A conditional break is
-//! a `while_icmp`, or a select into r0l.
+//! The programs are encoded as Mesa's compiler does it: an `if` pushes 1, an unconditional `else`
+//! turns it over, `pop_exec` ends it. A loop pushes 1, or 2 if something continues it, so that
+//! `continue` is to leave one level and `break` to leave two. Either writes the number of levels to
+//! r0l and updates the mask; a `while_icmp` that always passes brings lanes back that continue. A
+//! conditional break is a `while_icmp`, or a select into r0l.
 //! source: Mesa's agx_compile.c (`emit_if`, `emit_loop`, `agx_emit_jump`), agx_opt_break_if.c and
 //! agx_lower_pseudo.c
 

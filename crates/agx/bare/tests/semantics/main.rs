@@ -1,4 +1,4 @@
-//! What instructions do, compared with witnesses that share no code with the model.
+//! Compares the results of instructions with references that share no code with the model.
 //!
 //! [`rig`] runs single instructions with given registers in all lanes and reads the registers back.
 //! [`golden`] compares with vectors that applegpu's executable semantics made; the other modules

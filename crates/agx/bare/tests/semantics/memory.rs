@@ -203,9 +203,9 @@ fn a_preshader_leaves_uniforms() {
     }
 }
 
-/// Loads and stores of device memory of several SIMD-groups, so that translated code finds in later ones
-/// what it touched in the first: against the interpreter, in all formats and with indices side by side,
-/// apart, backwards, the same, and out of what is bound.
+/// Loads and stores of device memory of several SIMD-groups, so that translated code finds in later
+/// ones what it touched in the first: against the interpreter, in all formats and with indices side
+/// by side, apart, backwards, the same, and out of what is bound.
 #[test]
 fn device_memory_is_the_same_translated_and_interpreted() {
     const THREADS: u32 = 128;

@@ -11,7 +11,7 @@ use tepui_agx_isa::asm::assemble;
 use tepui_agx_model::{Options, Target};
 
 /// Lanes of a SIMD-group.
-pub const LANES: usize = 32;
+pub const LANES: usize = tepui_agx_chips::LANES;
 /// Registers that a case has: r0 to r15.
 pub const REGISTERS: usize = 16;
 /// Registers that are loaded and stored: r16 and r17 belong to the rig.
@@ -24,8 +24,8 @@ const BATCH: usize = 256;
 /// r0 to r15, in all lanes.
 pub type Registers = [[u32; LANES]; REGISTERS];
 
-/// One instruction and the registers before it. The low half of r0 says which lanes run: where it is
-/// 0; it must be less than 5 elsewhere.
+/// One instruction and the registers before it. The low half of r0 says which lanes run: where it
+/// is 0; it must be less than 5 elsewhere.
 pub struct Case {
     /// The instruction.
     pub code: Vec<u8>,
@@ -45,7 +45,8 @@ impl Case {
     }
 }
 
-/// How programs are run: interpreted, then translated from the first run on to each target of this host.
+/// How programs are run: interpreted, then translated from the first run on to each target of this
+/// host.
 pub fn ways() -> Vec<Options> {
     let interpreted = Options { translate_after: u32::MAX, ..Options::default() };
     let targets = Target::ALL.into_iter().filter(|target| target.is_available());
@@ -64,8 +65,8 @@ pub fn asm(text: &str) -> Vec<u8> {
 
 /// Machines and the uniform registers of their cases (u116 to u119 belong to the rig).
 pub struct Rig {
-    /// A machine that interprets, and one for each target that the host can run translations to: they must
-    /// agree.
+    /// A machine that interprets, and one for each target that the host can run translations to:
+    /// they must agree.
     pub machines: Vec<Machine>,
     /// Uniform registers in halves.
     pub uniforms: Vec<u16>,
@@ -143,8 +144,8 @@ impl Rig {
     }
 }
 
-/// Are two words the same, as a float or as two halves, whatever their NaNs? Which NaN comes of several
-/// is the compiler's choice.
+/// Are two words the same, as a float or as two halves, whatever their NaNs? Which NaN comes of
+/// several is the compiler's choice.
 fn same(a: u32, b: u32) -> bool {
     let nan = |v: u32| f32::from_bits(v).is_nan();
     let half = |shift: u32| {
@@ -154,7 +155,7 @@ fn same(a: u32, b: u32) -> bool {
     nan(a) && nan(b) || half(0) && half(16)
 }
 
-/// What a stored word is.
+/// The type of a stored word.
 fn place(cases: &[Case], word: usize) -> String {
     let (case, word) = (word / (STORED * LANES), word % (STORED * LANES));
     let (quad, word) = (word / (4 * LANES), word % (4 * LANES));

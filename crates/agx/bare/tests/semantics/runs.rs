@@ -1,5 +1,5 @@
-//! Runs of random instructions without a change of the execution mask, which name more registers than a host
-//! may have vector registers: all ways to run them must agree.
+//! Runs of random instructions without a change of the execution mask, which name more registers
+//! than a host may have vector registers: all ways to run them must agree.
 
 use crate::rig::{Case, Rig};
 use crate::values;
@@ -7,8 +7,8 @@ use crate::values;
 /// Instructions of a run.
 const LENGTH: u64 = 48;
 
-/// `i` is a register of integers, `f` one of floats, `h` half of one. They do not mix, except where any NaN
-/// gives the same: which NaN comes of several may differ.
+/// `i` is a register of integers, `f` one of floats, `h` half of one. They do not mix, except where
+/// any NaN gives the same: which NaN comes of several may differ.
 const FORMS: [&str; 26] = [
     "iadd i, i, i",
     "isub i, i, 77",

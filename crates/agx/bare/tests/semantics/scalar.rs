@@ -1,15 +1,16 @@
 //! Instructions that applegpu names but does not execute, against scalar Rust.
 //!
-//! What each instruction does is said in the instruction table's documentation (`tepui isa agx`) with
-//! its sources; here it is written a second time, a lane at a time, in 64-bit floats and wide integers.
+//! What each instruction does is said in the instruction table's documentation (`tepui isa agx`)
+//! with its sources; here it is written a second time, a lane at a time, in 64-bit floats and wide
+//! integers.
 
 use crate::rig::{Case, LANES, Registers, Rig};
 use crate::values;
 
 const SEEDS: std::ops::Range<u64> = 5000..5024;
 
-/// Runs an instruction on the registers of all seeds and compares r2 in the lanes that run with what
-/// `expected` makes of the registers before; the other lanes must keep it.
+/// Runs an instruction on the registers of all seeds and compares r2 in the lanes that run with
+/// what `expected` makes of the registers before; the other lanes must keep it.
 fn check(text: &str, expected: impl Fn(&Case, usize) -> Expected) {
     let cases: Vec<Case> = SEEDS.map(|seed| Case::new(text, values::registers(seed))).collect();
     let results = Rig::new().run(&cases);
@@ -41,7 +42,7 @@ fn check(text: &str, expected: impl Fn(&Case, usize) -> Expected) {
     }
 }
 
-/// What r2 must hold.
+/// The expected value of r2.
 enum Expected {
     Bits(u32),
     /// In the low half; any NaN for a NaN.

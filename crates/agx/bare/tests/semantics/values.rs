@@ -78,7 +78,8 @@ fn depth(seed: u64, lane: u64) -> u32 {
     }
 }
 
-/// The registers of a case. r14 and r15 are small, so that they can be indices; r15 is not negative.
+/// The registers of a case. r14 and r15 are small, so that they can be indices; r15 is not
+/// negative.
 pub fn registers(seed: u64) -> Box<Registers> {
     let mut all = Box::new([[0; LANES]; REGISTERS]);
     for (r, row) in all.iter_mut().enumerate() {

@@ -1,7 +1,9 @@
-//! Input attachments that the tile holds: a load becomes one of the pixel's colour there, and no memory is read.
+//! Lowers loads of input attachments that are in the tilebuffer to loads of the pixel's colour
+//! there.
 //!
-//! Where attachments and render targets are not known, or an attachment is none of them (depth, a colour of an earlier render pass),
-//! it stays an image in memory. So does a sample that is not the one being shaded.
+//! A load stays an image load where attachments and render targets are unknown, where the
+//! attachment is not a colour attachment of this render pass, or where it reads another sample than
+//! the one being shaded.
 
 use super::tile::{TARGETS, Tile};
 use tepui_ir::{

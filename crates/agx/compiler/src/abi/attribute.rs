@@ -1,20 +1,21 @@
-//! Vertex attributes: how their formats lie in memory, and what a load of them gives.
+//! Vertex attributes: the memory layout of their formats, and the values that a load of them gives.
 
 use tepui_agx_isa::operand::Format as IsaFormat;
 use tepui_format::{Component, Encoding, Format, Numeric};
 
-/// An attribute's place in its buffer. Its offset is part of the base address, which stands in a uniform.
+/// The layout of an attribute in its buffer. Its offset is part of the base address, which is in a
+/// uniform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Attribute {
     /// Format.
     pub format: Format,
     /// Bytes from one element to the next; a multiple of the format's alignment.
     pub stride: u32,
-    /// Per-instance attributes: so many instances share an element, 0 for all of them.
+    /// Per-instance attributes: the number of instances that share an element, 0 for all.
     pub per_instance: Option<u32>,
 }
 
-/// What a load of an attribute gives, and what is to be done with it.
+/// The value that a load of an attribute gives, and its conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fetch {
     /// Format of the load.
@@ -30,29 +31,31 @@ pub struct Fetch {
 /// How loaded channels become components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unpack {
-    /// Each channel is a component, which `Convert` changes; red, green, blue and alpha are these channels.
+    /// Each channel is a component, which `Convert` changes; red, green, blue and alpha are these
+    /// channels.
     Channels([Option<u8>; 4], Convert),
     /// Bit fields of the one word that is loaded: first bit and bits of red, green, blue and alpha.
     Fields([Option<(u8, u8)>; 4], Numeric),
 }
 
-/// What a channel goes through.
+/// The conversion of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Convert {
     /// Nothing.
     None,
     /// From a 16-bit float.
     Half,
-    /// The sign of so many bits is extended.
+    /// Sign-extends from this number of bits.
     Sign(u8),
     /// An unsigned integer becomes a float.
     Uscaled,
-    /// A signed integer of so many bits becomes a float.
+    /// Converts a signed integer of this number of bits to float.
     Sscaled(u8),
 }
 
 impl Fetch {
-    /// How a format is fetched; `None` if it is none for vertices. source: Mesa, agx_nir_lower_vbo.c, agx_vbo_internal_format
+    /// How a format is fetched; `None` if it is none for vertices. source: Mesa,
+    /// agx_nir_lower_vbo.c, agx_vbo_internal_format
     #[must_use]
     pub fn new(format: Format) -> Option<Fetch> {
         use Numeric::{Sfloat, Sint, Snorm, Sscaled, Ufloat, Uint, Unorm, Uscaled};
@@ -114,7 +117,7 @@ impl Fetch {
         }
     }
 
-    /// What a component is that the format does not have.
+    /// The value of a component that the format lacks.
     #[must_use]
     pub fn missing(format: Format, component: usize) -> u32 {
         let integer = match &format.info().encoding {

@@ -1,24 +1,30 @@
-//! Transform feedback. The hardware stores no vertices to memory, so the driver runs the vertex program a second time, as a compute
-//! program before the draw: this pass makes stores of what is captured, and nothing else is left of the outputs.
+//! Transform feedback, by a second run of the vertex shader as a compute shader.
 //!
-//! One thread makes one vertex, in the order of the primitives: x counts the vertices of an instance, y the instances. Which vertex that is
-//! stands in a list of 32-bit numbers ([`crate::Source::CaptureIndices`]): the driver writes strips, fans and restarts out as points, lines
-//! or triangles, as Mesa does for its geometry pipeline. (source: Mesa, hk_cmd_draw.c and libagx/geometry.cl, "unroll")
-//! Primitives that do not fit are the driver's to count: no vertex from [`LIMIT`] on is written.
+//! The hardware cannot write vertices to memory. Before the draw, the driver therefore runs the
+//! vertex program as a compute program, in which this pass replaces captured outputs by stores to
+//! memory and removes all others.
+//!
+//! Each thread processes one vertex, in the order of the primitives: x counts the vertices of an
+//! instance, y the instances. The vertex number is read from a list of 32-bit numbers
+//! ([`crate::Source::CaptureIndices`]), in which the driver has expanded strips, fans and restarts
+//! to points, lines or triangles, as Mesa does for its geometry pipeline. (source: Mesa,
+//! hk_cmd_draw.c and libagx/geometry.cl, "unroll") The driver computes how many primitives fit;
+//! vertices from [`LIMIT`] on are not written.
 
 use super::{Interface, VertexResults};
 use tepui_ir::{Attrs, Builtin, Capture, Inst, IoLoc, IoSlot, Mem, Op, Shader, Type, Value};
 use tepui_passes::lower_io;
 use tepui_passes::rewrite::{self, Emit, Lowering, Step};
 
-/// Words of the driver's data ([`crate::Source::Driver`]): the addresses of the four buffers, where their first vertex goes.
+/// Words of the driver's data ([`crate::Source::Driver`]): the addresses of the four buffers, where
+/// their first vertex goes.
 pub const ADDRESSES: u32 = 0;
 /// The number of vertices of an instance.
 pub const VERTICES: u32 = 32;
 /// The number of vertices that have room in every buffer.
 pub const LIMIT: u32 = 36;
 
-/// Threads of a workgroup: one SIMD-group, as they share nothing.
+/// Threads of a workgroup: one SIMD-group, since they share nothing.
 const THREADS: u32 = 32;
 
 /// Runs the pass; true when it changed the shader.

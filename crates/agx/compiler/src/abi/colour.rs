@@ -1,4 +1,5 @@
-//! Colours on their way from and to the tile: input attachments, blending, and integers made to fit.
+//! Lowers colour inputs and outputs of fragment shaders: input attachments, blending, and
+//! conversion of integers to the format.
 
 use super::tile::{self, TARGETS, Tile};
 use super::{Colours, Interface, Prolog, attachment, parts};
@@ -7,7 +8,8 @@ use tepui_format::Numeric;
 use tepui_ir::{Attrs, Builder, Builtin, IoLoc, Op, Shader};
 use tepui_passes::lower_blend::{self, Range, Target};
 
-/// Reads what the tile holds of input attachments and blends what a shader stores to it; other shaders stay as they are.
+/// Reads what the tile holds of input attachments and blends what a shader stores to it; other
+/// shaders stay as they are.
 ///
 /// # Errors
 /// When a render target's format cannot be drawn to.

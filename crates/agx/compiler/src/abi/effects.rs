@@ -1,10 +1,13 @@
-//! Fragment shaders that write memory, or that kill samples which were already tested.
+//! Lowers the side effects of fragment shaders that write memory, or that discard samples after
+//! early tests.
 //!
-//! Helper lanes must not write: writes go behind a question whether the lane is one. (Silicon drops their plain stores by itself, but
-//! not where a program runs for each sample, and no atomics. source: Mesa, agx_nir_lower_frag_sidefx.c)
+//! Helper invocations must not write, so writes are predicated on not being one. (The hardware
+//! drops plain stores of helpers by itself, but not in programs that run for each sample, and never
+//! atomics. source: Mesa, agx_nir_lower_frag_sidefx.c)
 //!
-//! With tests that run early, a demoted lane keeps its depth; what it loses are its colours. A variable remembers it, and the sample mask,
-//! which then says whose colours are written, is empty for it.
+//! With early fragment tests, a demoted invocation keeps its depth and loses only its colours. A
+//! variable records the demotion, and the sample mask that selects whose colours are written is
+//! empty for such an invocation.
 
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::cranelift_entity::packed_option::PackedOption;
@@ -84,7 +87,7 @@ impl Effects {
         }
     }
 
-    /// Appends what stands for an instruction; false if it may stay.
+    /// Appends the replacement of an instruction; false if it stays.
     fn inst(&mut self, s: &mut Shader, r: Region, i: Inst) -> bool {
         let op = s.insts[i].op;
         let args = s.args(i).to_vec();

@@ -1,13 +1,14 @@
-//! How the parts of vertex and fragment programs meet: registers, uniforms, and what each part is compiled for.
+//! The ABI between prolog, main and epilog of vertex and fragment programs: registers, uniforms,
+//! and the compile options of each.
 //!
 //! ```text
 //! vertex:    prolog ─ r5, r6 ids; r8 … attributes ─▶ main ─▶ vertex store
 //! fragment:  prolog ─▶ main ─ r2 depth; r3l stencil; r3h write mask; r4 … colours ─▶ epilog ─▶ tile
 //! ```
 //!
-//! A part runs through into the next one. `r0l` is the nesting counter of all of them; in fragment programs that run for each sample,
-//! `r1l` holds the sample's bit. A monolithic program is one part that does everything, and is optimised as one.
-//! source: Mesa's compiler/README.md, "ABI", and lib/agx_abi.h
+//! Each program falls through into the next. `r0l` is the nesting counter of all of them; in
+//! fragment programs that run for each sample, `r1l` holds the sample's bit. A monolithic program
+//! is compiled and optimised as one. source: Mesa's compiler/README.md, "ABI", and lib/agx_abi.h
 
 pub mod attachment;
 pub mod attribute;
@@ -52,7 +53,8 @@ pub const fn colour(n: u16, c: u16) -> u16 {
 /// Attributes that have registers.
 pub const MAX_ATTRIBUTES: u8 = 30;
 
-/// Half-uniforms that every fragment part leaves alone: the heap's address, the blend constant, the address of the driver's root.
+/// Half-uniforms that every fragment part leaves alone: the heap's address, the blend constant, the
+/// address of the driver's root.
 pub const FRAGMENT_HALVES: u16 = 16;
 
 /// Where a vertex shader's attributes come from.
@@ -75,11 +77,11 @@ pub enum VertexResults {
     StoreFor(FragmentTable),
     /// To the registers where the main part looks for attributes: this is a prolog.
     Registers,
-    /// What transform feedback captures, to memory: the program is launched as a compute program ([`capture`]).
+    /// Captured outputs, to memory: the program is launched as a compute program ([`capture`]).
     Memory,
 }
 
-/// What a vertex part is compiled for.
+/// The compile options of a vertex prolog or main program.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Vertex {
     /// Attributes.
@@ -88,7 +90,8 @@ pub struct Vertex {
     pub results: VertexResults,
     /// The draw is repeated for each view of the render pass.
     pub multiview: bool,
-    /// Depth in clip space goes from -w to w, as in OpenGL. The hardware clips at 0 and w, so the shader moves it there.
+    /// Depth in clip space goes from -w to w, as in OpenGL. The hardware clips at 0 and w, so the
+    /// shader moves it there.
     pub negative_one_to_one: bool,
 }
 
@@ -100,11 +103,11 @@ pub enum Colours {
     Registers,
     /// To the tile.
     Tile(Box<Tile>),
-    /// Nowhere, and nothing is tested: this is a prolog.
+    /// Nowhere, and nothing is tested: the program is a prolog.
     None,
 }
 
-/// What a fragment part is compiled for.
+/// The compile options of a fragment prolog, main program or epilog.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fragment {
     /// Inputs are colours in registers: this is an epilog, behind a main part with this table.
@@ -113,13 +116,13 @@ pub struct Fragment {
     pub first_coefficient: u8,
     /// Colours.
     pub colours: Colours,
-    /// Runs for each sample whether the shader asks for it or not.
+    /// Runs for each sample, whatever the shader says.
     pub per_sample: bool,
-    /// What a monolithic program does of a prolog's work.
+    /// The work of a prolog that a monolithic program does.
     pub prolog: Prolog,
 }
 
-/// What the pipeline's state asks of fragments before they are shaded.
+/// The pipeline state that is applied before fragments are shaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Prolog {
     /// Samples that the state's sample mask takes away.
@@ -128,7 +131,7 @@ pub struct Prolog {
     pub cull_distances: u8,
 }
 
-/// What a shader is compiled for.
+/// The interface that a shader is compiled for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Interface {
     /// A compute shader.
@@ -151,7 +154,7 @@ impl Interface {
         }
     }
 
-    /// Whether other parts run before or behind it.
+    /// Whether a prolog or epilog is linked to it.
     #[must_use]
     pub fn is_part(&self) -> bool {
         match self {
@@ -200,7 +203,8 @@ impl Interface {
     }
 }
 
-/// Half-uniforms that a vertex shader with `n` attributes leaves to its prolog; even, so that words behind them need no gap.
+/// Half-uniforms that a vertex shader with `n` attributes leaves to its prolog; even, so that words
+/// behind them need no gap.
 #[must_use]
 pub const fn vertex_halves(n: u16) -> u16 {
     6 * n + 6
@@ -219,7 +223,8 @@ fn vertex_uniforms(n: u16) -> Vec<Uniform> {
     all
 }
 
-/// Locations that a vertex shader may read, a bit each: all elements of an input that is indexed at run time.
+/// Locations that a vertex shader may read, a bit each: all elements of an input that is indexed at
+/// run time.
 #[must_use]
 pub fn input_locations(s: &Shader) -> u32 {
     let mut all = 0u32;

@@ -1,4 +1,4 @@
-//! The IR of prologs and epilogs.
+//! Builds the IR of prologs and epilogs.
 
 use tepui_ir::{
     Attrs, Builder, Builtin, Interp, IoLoc, IoSlot, NumKind, Op, Sampling, Shader, Stage, Type,
@@ -30,7 +30,7 @@ pub fn vertex_prolog(main: &VertexTable) -> Shader {
         if mask == 0 {
             continue;
         }
-        // Component by component, so that those that nobody reads are not fetched.
+        // By component, so that unused ones are not fetched.
         for c in (0..4).filter(|c| mask >> c & 1 != 0) {
             let slot = IoSlot { component: c, ..slot(n, NumKind::Uint) };
             let v = b.value(Op::LoadInput, Attrs::Io(slot), &[zero], Type::B32);
@@ -41,7 +41,8 @@ pub fn vertex_prolog(main: &VertexTable) -> Shader {
     s
 }
 
-/// An epilog that stores the colours of a main part with this table. `kinds` says what each location's bits are.
+/// An epilog that stores the colours of a main part with this table. `kinds` says what each
+/// location's bits are.
 #[must_use]
 pub fn fragment_epilog(main: &FragmentTable, kinds: &[NumKind; 8]) -> Shader {
     let mut s = Shader::new(Stage::Fragment);
@@ -59,7 +60,8 @@ pub fn fragment_epilog(main: &FragmentTable, kinds: &[NumKind; 8]) -> Shader {
     s
 }
 
-/// Ends fragments where a cull distance culls: where it does at all vertices, the linear test is 0 everywhere.
+/// Ends fragments where a cull distance culls: where it does at all vertices, the linear test is 0
+/// everywhere.
 pub(super) fn cull(b: &mut Builder<'_>, distances: u8) {
     if distances == 0 {
         return;
@@ -78,7 +80,7 @@ pub(super) fn cull(b: &mut Builder<'_>, distances: u8) {
     }
 }
 
-/// Stores a sample mask without the samples that are killed; `mask` is the shader's own.
+/// Stores a sample mask without the discarded samples; `mask` is the shader's own.
 pub(super) fn keep(b: &mut Builder<'_>, killed: u8, mask: Option<Value>) {
     let mut left = b.u32(u32::from(!killed));
     if let Some(m) = mask {
@@ -89,7 +91,7 @@ pub(super) fn keep(b: &mut Builder<'_>, killed: u8, mask: Option<Value>) {
     b.effect(Op::StoreOutput, Attrs::Io(to), &[left, zero]);
 }
 
-/// A prolog that does what the pipeline's state asks for.
+/// A prolog for the pipeline's state.
 #[must_use]
 pub fn fragment_prolog(p: Prolog) -> Shader {
     let mut s = Shader::new(Stage::Fragment);

@@ -1,4 +1,5 @@
-//! The tile that fragments write: formats of the render targets, where each lies in a pixel, and how a colour becomes one of its values.
+//! The layout of the tilebuffer: formats of the render targets, their offsets in a pixel, and the
+//! conversion of colours to them.
 
 use crate::error::{Error, Result};
 use tepui_agx_isa::operand::Format as IsaFormat;
@@ -12,7 +13,7 @@ const MAX_TILE_B: u32 = 32767;
 /// Most bytes of a sample. source: as above, MAX_BYTES_PER_SAMPLE
 const MAX_SAMPLE_B: u32 = 64;
 
-/// What a fragment program draws to.
+/// The render targets of a fragment program.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tile {
     /// Formats by colour location.
@@ -35,7 +36,7 @@ impl Tile {
     }
 }
 
-/// Where a render target lies in a pixel.
+/// The position of a render target in a pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     /// Its format.
@@ -89,7 +90,8 @@ fn isa_format(format: Format) -> Option<IsaFormat> {
     })
 }
 
-/// The channels of a colour: how many there are in front of the last that the format has, and the numbers in them.
+/// The channels of a colour: how many there are in front of the last that the format has, and the
+/// numbers in them.
 #[must_use]
 pub fn channels(format: Format) -> (u8, Numeric) {
     match &format.info().encoding {

@@ -1,5 +1,5 @@
-//! Views: a draw is repeated for each of them, and each goes to the layer of its number.
-//! source: Mesa, hk_shader.c, hk_lower_multiview
+//! Multiview: a draw is repeated for each view, which renders to the layer of its index. source:
+//! Mesa, hk_shader.c, hk_lower_multiview
 
 use super::Interface;
 use tepui_ir::{

@@ -31,7 +31,7 @@ pub(super) mod table {
     }
 }
 
-/// Where a float result goes: the value it stands for after free saturation and conversion.
+/// The destination of a float result: the value after folded saturation and conversion.
 struct Target {
     value: Value,
     sat: bool,
@@ -93,7 +93,7 @@ impl Select<'_> {
         self.def(inst, class_of(bits, 1), &[a, b])
     }
 
-    /// A product that only its negative is made of: the sign can go to its operands.
+    /// A product of which only the negation is used: the sign can be folded into its operands.
     fn negatable(&self, v: Value) -> Option<Inst> {
         let d = self.def_inst(v).filter(|_| self.uses[v] == 1 && self.ty(v).bits() <= 32)?;
         // Where a fused product is zero, the sign would be another.
@@ -153,7 +153,7 @@ impl Select<'_> {
         self.def(inst, class_of(bits, 1), &ops)
     }
 
-    /// Whether an 8-bit value has nothing above it in its register: loads extend with zeros.
+    /// Whether the upper bits of an 8-bit value's register are zero, as after loads.
     pub(super) fn is_clean_byte(&self, v: Value) -> bool {
         let load =
             |op| matches!(op, Op::LoadBuffer | Op::LoadGlobal | Op::LoadShared | Op::LoadScratch);
@@ -302,7 +302,8 @@ impl Select<'_> {
         self.bitop(bits.max(16), t, a, b)
     }
 
-    /// `x << n | y >> 32 - n`, a rotation where both are the same: one extraction from a pair of registers.
+    /// `x << n | y >> 32 - n`, a rotation where both are the same: one extraction from a pair of
+    /// registers.
     fn funnel(&mut self, high: Value, low: Value, k: usize) -> Option<Val> {
         let shift = |v: Value, op: Op| {
             let d = self.def_inst(v).filter(|&d| self.s.insts[d].op == op && self.uses[v] == 1)?;
@@ -344,7 +345,7 @@ impl Select<'_> {
         for k in 0..usize::from(ty.comps()) {
             comps[k] = self.one(i, op, k, ty, &target)?;
         }
-        // What was taken in on the way is done, too.
+        // Instructions that were folded into this one are done, too.
         let comps = &comps[..usize::from(ty.comps())];
         let mut v = result;
         self.set(v, comps);
@@ -543,7 +544,7 @@ impl Select<'_> {
             Op::UAddSat | Op::USubSat | Op::SAddSat | Op::SSubSat if bits >= 16 => {
                 let (mut a, mut b) = (self.isrc(args[0], k), self.isrc(args[1], k));
                 let signed = matches!(op, Op::SAddSat | Op::SSubSat);
-                // Whether it is signed stands with an operand, and immediates cannot say so.
+                // Signedness is a flag of an operand, which immediates lack.
                 if signed && matches!((a.place, b.place), (Place::Imm(_), Place::Imm(_))) {
                     a = Opnd::of(
                         self.mov(Opnd { size: size_of(bits), ..a }, Self::class(ty)),
@@ -564,7 +565,8 @@ impl Select<'_> {
                 Comp::Val(self.def(inst, Self::class(ty), &[a, b]))
             }
             Op::IAnd | Op::IOr if bits == 1 => {
-                // A comparison is the select of the other operand: of several users, each costs the same as with its truth value.
+                // A comparison is the select of the other operand: of several users, each costs the
+                // same as with its truth value.
                 let compares = |x: Value| {
                     s.def_op(x).is_some_and(|op| op.info().results == [tepui_ir::Pat::B])
                 };
@@ -679,7 +681,7 @@ impl Select<'_> {
                 if bits == 32
                     && let Some(axis) = self.pixel_axis(args[0], k) =>
             {
-                Comp::Val(self.sr(super::fragment::sr::X + axis, Size::B32))
+                Comp::Val(self.sr(super::special::sr::GLOBAL + axis, Size::B32))
             }
             Op::F2U | Op::F2S => {
                 let c = self.comp(args[0], k);
@@ -708,7 +710,7 @@ impl Select<'_> {
         })
     }
 
-    /// A float operand as it stands, without modifiers from behind it.
+    /// A float operand without folded modifiers.
     fn plain(&mut self, v: Value, k: usize) -> Opnd {
         match self.comp(v, k) {
             Comp::Const(x) => {

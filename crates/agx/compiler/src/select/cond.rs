@@ -1,4 +1,4 @@
-//! Conditions: comparisons go into the selects and branches that use them.
+//! Conditions: folds comparisons into the selects and branches that use them.
 
 use super::{Comp, Opnd, Select};
 use crate::flow::{invert_float, invert_int};
@@ -42,7 +42,7 @@ impl Cond {
 }
 
 impl Select<'_> {
-    /// The condition that a truth value stands for (component 0).
+    /// The condition that computes a boolean (component 0).
     pub(crate) fn cond(&mut self, v: Value) -> Cond {
         self.cond_comp(v, 0)
     }
@@ -86,7 +86,7 @@ impl Select<'_> {
             }
         }
         let c = self.comp(v, k);
-        if let Some(known) = self.truths.iter().find(|(t, _)| c == Comp::Val(*t)) {
+        if let Some(known) = self.conditions.iter().find(|(t, _)| c == Comp::Val(*t)) {
             return known.1;
         }
         let a = self.comp_src(c, 1);
@@ -166,7 +166,7 @@ impl Select<'_> {
     /// The same, which those that compare do without.
     pub(crate) fn known_truth(&mut self, c: Cond) -> Comp {
         let v = self.cond_select(c, Opnd::imm(1), Opnd::imm(0), HALF);
-        self.truths.push((v, c));
+        self.conditions.push((v, c));
         Comp::Val(v)
     }
 }

@@ -1,4 +1,5 @@
-//! Fetching vertex attributes: the element, the load, and what turns it into the components that the shader reads.
+//! Vertex fetch: computes the address of an attribute, loads it, and converts it to the components
+//! that the shader reads.
 
 use super::{Comp, Opnd, Select};
 use crate::abi::attribute::{Attribute, Convert, Fetch, Unpack};
@@ -16,18 +17,20 @@ use super::cond::Cond;
 use super::stage::Io;
 
 impl Select<'_> {
-    /// The words of an attribute that `mask` names. An attribute that nothing is bound to is undefined.
+    /// The words of an attribute in `mask`. An unbound attribute is undefined.
     pub(super) fn fetch(&mut self, loc: u8, a: Option<Attribute>, mask: u8) -> Result<[Comp; 4]> {
         let Some(a) = a else { return Ok([Comp::Undef; 4]) };
         let f = Fetch::new(a.format).ok_or(Error::Attribute(a.format))?;
         let clamp = self.uniform(Source::AttributeClamp { index: loc })?;
         let base = self.uniform(Source::AttributeBase { index: loc })?;
         let element = self.element(a)?;
-        // Beyond the end, the first element is fetched. source: Mesa, agx_nir_lower_vbo.c, GL robustness
+        // Beyond the end, the first element is fetched. source: Mesa, agx_nir_lower_vbo.c, GL
+        // robustness
         let bounds = Opnd::uniform(clamp, Size::B32);
         let beyond = Cond::Int { cc: ICond::Ult, a: bounds, b: element, inv: false };
         let element = Opnd::of(self.cond_select(beyond, Opnd::imm(0), element, WORD), Size::B32);
-        // Packed words are counted as words. source: applegpu.py, DeviceLoadInstructionDesc, "bit_packed"
+        // Packed words are counted as words. source: applegpu.py, DeviceLoadInstructionDesc,
+        // "bit_packed"
         let unit = if f.isa.is_packed() { 4 } else { f.isa.element_bytes().unwrap_or(1) };
         if a.stride % unit != 0 {
             return Err(Error::Limit {
@@ -44,7 +47,7 @@ impl Select<'_> {
                 (Opnd::of(self.imadd(32, false, [element, n, Opnd::imm(0)], 0), Size::B32), 0)
             }
         };
-        // Channels behind the last that is read are left out.
+        // Channels after the last one that is read are omitted.
         let count = match f.unpack {
             Unpack::Channels(at, _) if !f.isa.is_packed() => {
                 let read = (0..4).filter(|c| mask >> c & 1 != 0).filter_map(|c| at[c]);
@@ -116,7 +119,8 @@ impl Select<'_> {
     }
 
     /// `n / d` of whole numbers: a multiplication with the reciprocal, rounded up, and a shift.
-    /// source: Granlund and Montgomery, "Division by invariant integers using multiplication", figure 4.1
+    /// source: Granlund and Montgomery, "Division by invariant integers using multiplication",
+    /// figure 4.1
     fn divided(&mut self, n: Opnd, d: u32) -> Opnd {
         let word = |v| Opnd::of(v, Size::B32);
         if d.is_power_of_two() {
@@ -211,7 +215,8 @@ impl Select<'_> {
     }
 }
 
-/// The low word of the rounded-up reciprocal of `d`, which is no power of two, and the logarithm of the next power of two.
+/// The low word of the rounded-up reciprocal of `d`, which is no power of two, and the logarithm of
+/// the next power of two.
 fn reciprocal(d: u32) -> (u32, u32) {
     let log = 32 - (d - 1).leading_zeros();
     let m = (1u64 << 32) * ((1u64 << log) - u64::from(d)) / u64::from(d) + 1;

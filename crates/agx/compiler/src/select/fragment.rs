@@ -1,25 +1,28 @@
-//! Fragment shaders: built-ins, the fate of samples, depth and stencil. Interpolation and colours have files of their own.
+//! Fragment shaders: built-ins, sample masks, depth and stencil. Interpolation and colours have
+//! files of their own.
 //!
-//! The rules of `sample_mask` and `zs_emit`: every sample is killed or tested exactly once on every way, tests come behind the last kill,
-//! and colours behind the tests. [`Tests`] says where they run. Programs that do neither are tested before they run.
-//! source: Mesa, agx_nir_lower_sample_mask.c, agx_nir_lower_discard_zs_emit.c, agx_nir_lower_frag_sidefx.c
+//! `sample_mask` and `zs_emit` must follow rules: on every path each sample is discarded or tested
+//! exactly once, tests come after the last discard, and colour writes after the tests. [`Tests`]
+//! says where the tests run. A program that does neither is tested before it runs. source: Mesa,
+//! agx_nir_lower_sample_mask.c, agx_nir_lower_discard_zs_emit.c, agx_nir_lower_frag_sidefx.c
 
 use super::alu::table;
-use super::interpolate::{At, coefficients};
-use super::stage::{Io, name};
+use super::interpolate::At;
+use super::special::sr;
+use super::stage::Io;
+use super::stage::fragment::{State, Tests};
+use super::stage::interface::name;
 use super::{Comp, Opnd, Select, cond::Cond};
-use crate::abi::{self, Colours, effects, tile};
+use crate::abi::{self, Colours, tile};
 use crate::error::Result;
-use crate::mir::{Block, HALF, Ins, Op as MOp, RegClass, UNASSIGNED, Val, WORD};
+use crate::mir::{HALF, Op as MOp, RegClass, UNASSIGNED, Val, WORD};
 use crate::uniforms::Source;
-use crate::varyings::{Coefficients, FragmentTable, Origin, Shading, Varying};
-use std::collections::BTreeMap;
-use tepui_agx_isa::operand::{Dst, ICond, RegVec, Size, SpecialReg};
+use crate::varyings::{Origin, Shading, Varying};
+use tepui_agx_isa::operand::{Dst, ICond, RegVec, Size};
 use tepui_agx_isa::table::barrier::WaitPix;
 use tepui_agx_isa::table::integer::Ffs;
-use tepui_agx_isa::table::moves::GetSr;
 use tepui_agx_isa::table::tile::{SampleMask, ZsEmit};
-use tepui_ir::{Attrs, Builtin, Inst, IoLoc, IoSlot, NumKind, Op, Sampling, Shader, Value};
+use tepui_ir::{Attrs, Builtin, Inst, IoLoc, IoSlot, NumKind, Op, Sampling, Value};
 
 /// All samples of a pixel. source: applegpu.py, "sample_mask"
 pub(super) const ALL: u64 = 255;
@@ -32,208 +35,12 @@ pub(super) mod fence {
     /// Before stores to the tile.
     pub const STORE: u16 = 12;
 }
-/// Special registers. source: applegpu.py, SR_NAMES; Mesa, agx_opcodes.py
-pub(super) mod sr {
-    pub const LAYER: u8 = 2;
-    pub const BACK: u8 = 62;
-    pub const ACTIVE: u8 = 63;
-    pub const COVERAGE: u8 = 60;
-    pub const X: u8 = 80;
-    pub const INPUT_MASK: u8 = 124;
-}
-
-/// Where the program runs the tests.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) enum Tests {
-    /// It does not: they run before it, or in a part behind it.
-    Elsewhere,
-    /// Before everything else.
-    First,
-    /// Behind this instruction of the outermost region.
-    Behind(Inst),
-    /// With the depth and stencil that are emitted.
-    Emit,
-    /// At the end.
-    Last,
-}
-
-/// What the selection of a fragment shader keeps.
-#[derive(Clone)]
-pub(crate) struct State {
-    pub interface: abi::Fragment,
-    pub table: FragmentTable,
-    pub layout: Option<tile::Layout>,
-    pub tests: Tests,
-    /// The bit of the sample, in programs that run for each.
-    sample: Option<Val>,
-    /// The loop over samples, when it is in the program: its header and the bit's phi.
-    around: Option<(Block, Ins)>,
-    /// Pixel fences that were waited for on every way.
-    waited: u16,
-    /// Whether the lane was a helper at the start.
-    helper: Option<Val>,
-    /// Colours in registers.
-    pub inputs: BTreeMap<u16, [Comp; 4]>,
-    /// Colours by location and component.
-    pub colours: BTreeMap<u8, [Comp; 4]>,
-    depth: Option<Comp>,
-    stencil: Option<Comp>,
-    pub mask: Option<Comp>,
-}
-
-/// What a program does, of what matters for tests.
-#[derive(Default)]
-struct Does {
-    kills: bool,
-    last_kill: Option<Inst>,
-    zs: [bool; 2],
-    mask: bool,
-    per_sample: bool,
-    helper: bool,
-}
-
-impl Does {
-    fn new(s: &Shader) -> Does {
-        let mut d = Does::default();
-        for &i in &s.regions[s.root].insts {
-            let mut kills = false;
-            d.look(s, i, &mut kills);
-            if kills {
-                d.kills = true;
-                d.last_kill = Some(i);
-            }
-        }
-        d
-    }
-
-    fn look(&mut self, s: &Shader, i: Inst, kills: &mut bool) {
-        let data = &s.insts[i];
-        match (data.op, data.attrs) {
-            (Op::Demote | Op::DemoteIf, _) => *kills = true,
-            (Op::StoreOutput, Attrs::Io(slot)) => match slot.loc {
-                IoLoc::Builtin(Builtin::FragDepth) => self.zs[0] = true,
-                IoLoc::Builtin(Builtin::FragStencilRef) => self.zs[1] = true,
-                IoLoc::Builtin(Builtin::SampleMask) => self.mask = true,
-                _ => {}
-            },
-            (Op::LoadBuiltin, Attrs::Builtin(Builtin::SampleId | Builtin::SamplePosition)) => {
-                self.per_sample = true;
-            }
-            (Op::LoadBuiltin, Attrs::Builtin(Builtin::HelperInvocation)) => self.helper = true,
-            (Op::LoadInput, Attrs::Io(slot)) if slot.sampling == Sampling::Sample => {
-                self.per_sample = true;
-            }
-            _ => {}
-        }
-        for r in s.inst_regions(i) {
-            for &i in &s.regions[r].insts {
-                self.look(s, i, kills);
-            }
-        }
-    }
-}
-
-impl State {
-    pub fn new(s: &Shader, interface: &abi::Fragment) -> Result<State> {
-        let does = Does::new(s);
-        let mut t = FragmentTable {
-            per_sample: s.info.per_sample || does.per_sample || interface.per_sample,
-            writes_memory: effects::writes_memory(s),
-            reads_lanes: effects::reads_lanes(s),
-            kills: does.kills || does.mask,
-            ..FragmentTable::default()
-        };
-        let early = s.info.early_tests;
-        let writes_zs = !early && (does.zs[0] || does.zs[1]);
-        let decides = t.kills || writes_zs || t.writes_memory;
-        let epilog = interface.colours == Colours::Registers;
-        let mut tests = if !decides {
-            Tests::Elsewhere
-        } else if early {
-            Tests::First
-        } else if epilog || interface.colours == Colours::None {
-            Tests::Elsewhere
-        } else if writes_zs {
-            Tests::Emit
-        } else {
-            match does.last_kill {
-                Some(i) if !does.mask && !t.writes_memory => Tests::Behind(i),
-                _ => Tests::Last,
-            }
-        };
-        t.decides = decides;
-        t.tested = early && decides;
-        let mut layout = None;
-        if let Colours::Tile(tile) = &interface.colours {
-            layout = Some(tile::Layout::new(tile)?);
-        }
-        if let Some(main) = &interface.behind {
-            // An epilog goes on where the main part stopped.
-            t.per_sample |= main.per_sample;
-            if main.decides && !main.tested {
-                t.decides = true;
-                if tests == Tests::Elsewhere {
-                    tests = Tests::Last;
-                }
-            }
-            if main.depth || main.stencil {
-                tests = Tests::Emit;
-            }
-            if main.tested {
-                tests = Tests::Elsewhere;
-            }
-        } else {
-            coefficients(s, interface.first_coefficient, &mut t)?;
-        }
-        if epilog {
-            (t.depth, t.stencil) = (!early && does.zs[0], !early && does.zs[1]);
-        }
-        Ok(State {
-            interface: interface.clone(),
-            table: t,
-            layout,
-            tests,
-            sample: None,
-            around: None,
-            waited: 0,
-            helper: None,
-            inputs: BTreeMap::new(),
-            colours: BTreeMap::new(),
-            depth: None,
-            stencil: None,
-            mask: None,
-        })
-    }
-
-    pub fn coefficient(&self, origin: Origin, shading: Shading) -> Option<u8> {
-        let of = |c: &Coefficients| match (c.origin, origin) {
-            (
-                Origin::Varying { varying: a, component: x },
-                Origin::Varying { varying: b, component: y },
-            ) => a == b && x <= y && y < x + c.count,
-            (a, b) => a == b,
-        };
-        let c = self.table.coefficients.iter().find(|c| c.shading == shading && of(c))?;
-        let offset = match (c.origin, origin) {
-            (Origin::Varying { component: x, .. }, Origin::Varying { component: y, .. }) => y - x,
-            _ => 0,
-        };
-        Some(c.first + offset)
-    }
-}
-
 impl Select<'_> {
     pub(super) fn fragment(&mut self) -> &mut State {
         match &mut self.io {
             Io::Fragment(f) => f,
             _ => unreachable!("only called in fragment shaders"),
         }
-    }
-
-    pub(super) fn sr(&mut self, number: u8, size: Size) -> Val {
-        let class = if size == Size::B16 { HALF } else { WORD };
-        let d = Dst::new(UNASSIGNED, size);
-        self.def(GetSr { d, sr: SpecialReg(number), ..GetSr::default() }, class, &[])
     }
 
     pub(super) fn begin_fragment(&mut self) -> Result<()> {
@@ -291,7 +98,7 @@ impl Select<'_> {
         f.around = Some((header, phi));
     }
 
-    /// A lane that no sample of the primitive covers, or whose samples were all killed.
+    /// Whether the lane is a helper: no sample is covered by the primitive, or all were discarded.
     fn helper(&mut self) -> Val {
         let c = self.helper_cond();
         let t = self.truth(c);
@@ -313,7 +120,7 @@ impl Select<'_> {
 
     /// Waits for older fragments of the pixel, once on every way.
     pub(super) fn wait(&mut self, mask: u16) {
-        let root = self.nest <= 1;
+        let root = self.region_depth <= 1;
         let f = self.fragment();
         let mask = mask & !f.waited;
         if root {
@@ -337,7 +144,7 @@ impl Select<'_> {
         }
     }
 
-    /// Of the samples in `target`, those in `live` are tested and the others killed.
+    /// Tests the samples of `target` that are in `live` and discards the others.
     fn decide(&mut self, target: Comp, live: Comp) {
         let target = self.shaded(target);
         let (target, a) = self.reg_or_imm(target);
@@ -347,10 +154,10 @@ impl Select<'_> {
         self.emit(MOp::Isa(inst.into()), &[], &srcs);
     }
 
-    /// Runs behind each instruction of the outermost region.
+    /// Runs after each instruction of the outermost region.
     pub(super) fn behind(&mut self, i: Inst) {
         let Io::Fragment(f) = &self.io else { return };
-        // An unconditional kill has run the tests itself.
+        // An unconditional discard has run the tests itself.
         let fused = matches!(self.s.insts[i].op, Op::Demote | Op::DemoteIf);
         if f.tests == Tests::Behind(i) && !fused {
             self.wait(fence::TESTS);
@@ -360,7 +167,7 @@ impl Select<'_> {
 
     fn kill(&mut self, i: Inst) {
         let s = self.s;
-        // The last kill tests what lives on at once; the others name what dies.
+        // The last discard also tests the remaining samples; earlier ones only discard.
         let last = self.fragment().tests == Tests::Behind(i);
         let (dead, alive) = if last { (0, ALL) } else { (ALL, 0) };
         let mask = match s.insts[i].op {
@@ -418,7 +225,8 @@ impl Select<'_> {
                 let Some(comps) = self.fragment_builtin(i, b)? else { return Ok(false) };
                 self.set(s.result(i), &comps);
             }
-            // Fragments of a pixel run in order from here on. source: Mesa, agx_compile.c, begin_invocation_interlock
+            // Fragments of a pixel run in order from here on. source: Mesa, agx_compile.c,
+            // begin_invocation_interlock
             (Op::InterlockBegin, _) => self.wait(fence::STORE),
             (Op::InterlockEnd, _) => {}
             _ => return Ok(false),
@@ -470,7 +278,7 @@ impl Select<'_> {
                 };
                 let mut comps = Vec::with_capacity(4);
                 for axis in 0..2u8 {
-                    let p = self.sr(sr::X + axis, Size::B32);
+                    let p = self.sr(sr::GLOBAL + axis, Size::B32);
                     let p = self.int_to_float(Opnd::of(p, Size::B32));
                     let p = self.fadd(false, 32, false, p, place[usize::from(axis)]);
                     comps.push(Comp::Val(p));
@@ -541,7 +349,8 @@ impl Select<'_> {
             Builtin::HelperInvocation => {
                 vec![self.fragment().helper.map_or(Comp::Undef, Comp::Val)]
             }
-            // Each pixel is shaded: the rate is 0, one by one, and so is the size of what is shaded.
+            // Each pixel is shaded: the rate is 0, one by one, and so is the size of what is
+            // shaded.
             Builtin::ShadingRate => vec![Comp::Const(0)],
             Builtin::FragSize => vec![Comp::Const(1); 2],
             Builtin::FragInvocationCount if self.fragment().sample.is_none() => {
@@ -576,7 +385,7 @@ impl Select<'_> {
         let v = s.arg(i, 0);
         let early = self.s.info.early_tests;
         match slot.loc {
-            // What an early test has seen stays.
+            // The result of an early test stays.
             IoLoc::Builtin(Builtin::FragDepth | Builtin::FragStencilRef) if early => {}
             IoLoc::Builtin(Builtin::FragDepth) => {
                 let words = self.words_of(v, NumKind::Float);
@@ -588,7 +397,7 @@ impl Select<'_> {
                 self.fragment().stencil = Some(c);
             }
             IoLoc::Builtin(Builtin::SampleMask) => {
-                // Of an array of masks, the first covers all samples that there are.
+                // Of an array of masks, the first covers all samples.
                 if slot.component == 0 {
                     let o = self.isrc(v, 0);
                     let mut mask = self.mov(Opnd { size: Size::B16, ..o }, HALF);

@@ -1,10 +1,12 @@
-//! Built-ins, sub-groups and barriers.
+//! Compute built-ins, subgroup operations and barriers.
 
 use super::operand::size_of;
+use super::special::sr;
 use super::{Comp, Opnd, Select};
 use crate::error::Result;
 use crate::mir::{HALF, RegClass, UNASSIGNED, Val, WORD, class_of};
 use crate::shuffles::R0H;
+use crate::target::LANES;
 use crate::uniforms::Source;
 use tepui_agx_isa::operand::{
     Dst, FCond, ICond, Scope as IsaScope, Shuffle, SimdOp, Size, SpecialReg, Src,
@@ -18,19 +20,6 @@ use tepui_ir::{
     Attrs, Barrier, Builtin, Inst, MemSet, Op, QuadDir, Reduce, ReduceOp, Scope, Value,
 };
 use tepui_passes::divergence::Divergence;
-
-/// Lanes of a SIMD-group.
-const LANES: u32 = 32;
-/// Special registers. source: applegpu.py, SR_NAMES
-pub(super) mod sr {
-    pub const WORKGROUP: u8 = 0;
-    pub const LOCAL: u8 = 48;
-    pub const LOCAL_INDEX: u8 = 51;
-    pub const LANE: u8 = 52;
-    pub const SUBGROUP: u8 = 53;
-    pub const ACTIVE_LANE: u8 = 58;
-    pub const GLOBAL: u8 = 80;
-}
 
 fn simd_op(op: ReduceOp) -> Option<SimdOp> {
     Some(match op {
@@ -271,7 +260,8 @@ impl Select<'_> {
         !d.is_divergent(v)
     }
 
-    /// The relative shuffle that reads the lane which an index names: the own lane, a constant added or flipped.
+    /// The relative shuffle that reads the lane which an index names: the own lane, a constant
+    /// added or flipped.
     fn relative(&self, index: Value) -> Option<(Shuffle, u8)> {
         let s = self.s;
         let own = |v: Value| {
@@ -368,8 +358,8 @@ impl Select<'_> {
         })))
     }
 
-    /// A shuffle with a lane of its own for each lane. Within a quad the hardware reads one offset of the source quads, so
-    /// each of the four offsets is read in turn, for all components.
+    /// A shuffle with a lane of its own for each lane. Within a quad the hardware reads one offset
+    /// of the source quads, so each of the four offsets is read in turn, for all components.
     fn gather(&mut self, i: Inst, lane: Opnd) -> Result<()> {
         if matches!(lane.place, super::operand::Place::Imm(_)) {
             return self.each(i, |x, c, bits| x.shuffle(Shuffle::Index, c, lane, bits));
@@ -477,7 +467,7 @@ impl Select<'_> {
         })
     }
 
-    /// What a reduction does to two values.
+    /// The binary operation of a reduction.
     fn combine(&mut self, op: ReduceOp, a: Opnd, b: Opnd, bits: u8) -> Val {
         use super::cond::Cond;
         use tepui_agx_isa::table::float::{Fadd16, Fadd32, Fmul16, Fmul32};

@@ -1,14 +1,14 @@
-//! Interpolation: which coefficient registers a fragment shader has, and what it makes of them.
+//! Interpolation of fragment inputs from coefficient registers.
 
 use super::alu::table;
-use super::fragment::sr;
-use super::stage::{name, used_inputs, words};
+use super::special::sr;
+use super::stage::coefficients::{shading, varying};
+use super::stage::interface::{name, words};
 use super::{Comp, Opnd, Select, cond::Cond};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::mir::{Op as MOp, UNASSIGNED, Val, WORD, class_of};
 use crate::uniforms::Source;
-use crate::varyings::{Coefficients, FragmentTable, Origin, Shading, Varying};
-use std::collections::BTreeMap;
+use crate::varyings::{Origin, Shading};
 use tepui_agx_isa::operand::{
     Coef, ConvertMode, Dst, ICond, Interpolation, RegVec, Round, SampleIndex, Size,
 };
@@ -16,107 +16,7 @@ use tepui_agx_isa::table::float::Fmadd32;
 use tepui_agx_isa::table::integer::Convert;
 use tepui_agx_isa::table::unary::Rcp;
 use tepui_agx_isa::table::varying::{Iter, Iterproj, Ldcf};
-use tepui_ir::{Attrs, Builtin, Inst, Interp, IoLoc, IoSlot, NumKind, Op, Shader};
-
-/// The varying that an input slot names, and the component in it.
-pub(super) fn varying(slot: &IoSlot) -> Option<(Varying, u8)> {
-    Some(match slot.loc {
-        IoLoc::Location(n) => (Varying::Location(n), slot.component),
-        IoLoc::Builtin(Builtin::ClipDistance) => (Varying::ClipDistances, slot.component),
-        // The prolog's own input.
-        IoLoc::Builtin(Builtin::CullDistance) if slot.interp == Interp::Linear => {
-            (Varying::Kept, slot.component)
-        }
-        IoLoc::Builtin(Builtin::CullDistance) => (Varying::CullDistances, slot.component),
-        IoLoc::Builtin(_) => return None,
-    })
-}
-
-pub(super) fn shading(slot: &IoSlot) -> Shading {
-    match slot.interp {
-        // Distances are smooth whatever is declared; the prolog's test is linear.
-        Interp::Flat if matches!(slot.loc, IoLoc::Builtin(_)) => Shading::Smooth,
-        Interp::Smooth => Shading::Smooth,
-        Interp::Linear => Shading::Linear,
-        Interp::Flat | Interp::PerVertex => Shading::Flat,
-    }
-}
-
-/// Chooses the coefficient registers.
-pub(super) fn coefficients(s: &Shader, first: u8, t: &mut FragmentTable) -> Result<()> {
-    let mut wants: BTreeMap<(Varying, Shading), u16> = BTreeMap::new();
-    let (mut w, mut z, mut point, mut primitive, mut viewport) =
-        (false, false, false, false, false);
-    for (i, slot, used) in used_inputs(s) {
-        let Some((v, c)) = varying(&slot) else {
-            let (op, why) = (s.insts[i].op, format!("of {}", name(slot.loc)));
-            return Err(Error::Op { inst: i, op, why });
-        };
-        w |= shading(&slot) == Shading::Smooth && used != 0;
-        *wants.entry((v, shading(&slot))).or_default() |= used << c;
-    }
-    s.walk(|s, _, i| match s.insts[i].attrs {
-        Attrs::Builtin(Builtin::FragCoord) => {
-            let (vz, vw) = frag_coord_uses(s, i);
-            z |= vz;
-            w |= vw;
-        }
-        Attrs::Builtin(Builtin::PointCoord) => (point, w) = (true, true),
-        Attrs::Builtin(Builtin::PrimitiveId) => primitive = true,
-        Attrs::Builtin(Builtin::ViewportIndex) => viewport = true,
-        _ => {}
-    });
-    if viewport {
-        wants.insert((Varying::Viewport, Shading::Flat), 1);
-    }
-    let mut next = u32::from(first);
-    let mut push = |count: u8, shading, origin| {
-        t.coefficients.push(Coefficients { first: next as u8, count, shading, origin });
-        next += u32::from(count);
-    };
-    if w {
-        push(1, Shading::Linear, Origin::W);
-    }
-    if z {
-        push(1, Shading::Linear, Origin::Z);
-    }
-    if point {
-        push(2, Shading::Smooth, Origin::PointCoord);
-    }
-    if primitive {
-        push(1, Shading::Flat, Origin::PrimitiveId);
-    }
-    for ((varying, shading), mask) in wants.into_iter().filter(|w| w.1 != 0) {
-        let (first, end) = (mask.trailing_zeros(), 16 - mask.leading_zeros());
-        // A binding has up to four words.
-        for at in (first..end).step_by(4) {
-            let count = (end - at).min(4) as u8;
-            push(count, shading, Origin::Varying { varying, component: at as u8 });
-        }
-    }
-    if next > 256 {
-        let (needed, limit) = (u64::from(next), 256);
-        return Err(Error::Limit { what: "coefficient registers", needed, limit });
-    }
-    Ok(())
-}
-
-/// Whether depth and 1/w of a fragment's place are used.
-pub(super) fn frag_coord_uses(s: &Shader, load: Inst) -> (bool, bool) {
-    let (r, mut z, mut w) = (s.result(load), false, false);
-    s.walk(|s, _, i| {
-        if s.args(i).contains(&r) {
-            match s.insts[i].attrs {
-                Attrs::Index(k) if s.insts[i].op == Op::Extract => {
-                    z |= k == 2;
-                    w |= k == 3;
-                }
-                _ => (z, w) = (true, true),
-            }
-        }
-    });
-    (z, w)
-}
+use tepui_ir::{Inst, Interp, IoSlot, NumKind};
 
 /// Where an interpolation happens.
 #[derive(Clone, Copy)]
@@ -142,7 +42,7 @@ impl Select<'_> {
             let mut all = Vec::new();
             for k in 0..words(ty) {
                 let origin = Origin::Varying { varying: v, component: first + k };
-                // Words that nothing reads have no register.
+                // Unused words have no register.
                 all.push(match self.fragment().coefficient(origin, class) {
                     Some(cf) => self.flat(cf)?,
                     None => Comp::Undef,
@@ -240,7 +140,8 @@ impl Select<'_> {
         parts
     }
 
-    /// A flat value: the third number, or the second. source: Mesa, agx_nir_lower_interpolation.c, interpolate_flat
+    /// A flat value: the third number, or the second. source: Mesa, agx_nir_lower_interpolation.c,
+    /// interpolate_flat
     pub(super) fn flat(&mut self, cf: u8) -> Result<Comp> {
         let [_, second, third] = self.plane(cf).map(|v| Opnd::of(v, Size::B32));
         let fan = Opnd::uniform(self.uniform(Source::FirstFan)?, Size::B16);
@@ -248,8 +149,9 @@ impl Select<'_> {
         Ok(Comp::Val(self.cond_select(test, third, second, WORD)))
     }
 
-    /// Interpolates by hand at an offset from the centre. source: as above, interpolate_at_offset; what Mesa does there with
-    /// coefficients that are no normal numbers ("not clear what this is for") is left out
+    /// Interpolates by hand at an offset from the centre. source: as above, interpolate_at_offset;
+    /// what Mesa does there with coefficients that are no normal numbers ("not clear what this is
+    /// for") is left out
     pub(super) fn at_offset(&mut self, i: Inst, slot: IoSlot) -> Result<()> {
         let s = self.s;
         let r = s.result(i);
@@ -263,7 +165,7 @@ impl Select<'_> {
             return self.refuse(i, format!("of {ty} is not compiled"));
         }
         let at = [0u8, 1].map(|axis| {
-            let p = self.sr(sr::X + axis, Size::B32);
+            let p = self.sr(sr::GLOBAL + axis, Size::B32);
             let p = Opnd::of(
                 self.bitop(32, table::AND, Opnd::of(p, Size::B32), Opnd::imm(31)),
                 Size::B32,

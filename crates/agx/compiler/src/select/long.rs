@@ -1,7 +1,7 @@
 //! 64-bit values, and bit casts between sizes.
 //!
-//! The machine adds 64 bits and multiplies 32 by 32 bits to 64; the rest is done on words. A 64-bit value takes a pair of
-//! registers.
+//! The hardware adds 64-bit values and multiplies 32 by 32 bits to 64; all else is done on 32-bit
+//! words. A 64-bit value is a pair of registers.
 
 use super::alu::table;
 use super::{Comp, Opnd, Select};

@@ -1,9 +1,10 @@
 //! Instruction selection: IR to machine IR.
 //!
-//! One walk over the regions. A component of an IR value is a [`Comp`]: a machine value, a constant or a uniform. Vectors exist only where
-//! an instruction wants consecutive registers. Each instruction looks at the definitions of its operands to take what the
-//! hardware does for free (sign, absolute value, conversion from 16 bits, extension, shifts, comparisons); what
-//! nobody uses any more afterwards is removed by [`crate::dce`].
+//! One walk over the regions. A component of an IR value is a [`Comp`]: a machine value, a constant
+//! or a uniform. Vectors exist only where an instruction needs consecutive registers. Each
+//! instruction looks at the definitions of its operands to fold what the hardware does for free
+//! (negation, absolute value, conversion from 16 bits, extension, shifts, comparisons); definitions
+//! that become unused are removed by [`crate::dce`].
 
 mod alu;
 mod cond;
@@ -16,6 +17,7 @@ mod long;
 mod memory;
 mod operand;
 mod pixel;
+mod special;
 pub(crate) mod stage;
 mod texture;
 mod vertex;
@@ -32,8 +34,9 @@ use tepui_ir::{Attrs, Inst, Loc, Op, Region, Shader, Type, Value};
 
 pub(crate) use operand::Opnd;
 
-/// One component of an IR value. A machine value has the register class of the IR type: half a register for up to 16 bits (bits above the
-/// type's are undefined for 8 bits; truth values are 0 or 1).
+/// One component of an IR value. A machine value has the register class of the IR type: half a
+/// register for up to 16 bits (bits above the type's are undefined for 8 bits; truth values are 0
+/// or 1).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Comp {
     /// In registers.
@@ -69,20 +72,21 @@ pub(crate) struct Select<'a> {
     /// Components that are extracted from a vector, as bits; all when it is used as a whole.
     parts: SecondaryMap<Value, u16>,
     frames: Vec<Frame>,
-    /// What truth values of the stage stand for, so that branches and selects compare by themselves.
-    truths: Vec<(Val, cond::Cond)>,
-    /// Pairs of uniforms that stand in registers, by block and first half-uniform.
+    /// The conditions that boolean system values stand for, so that branches and selects can fold
+    /// the comparison.
+    conditions: Vec<(Val, cond::Cond)>,
+    /// Pairs of uniforms that were copied to registers, by block and first half-uniform.
     longs: Vec<(Block, u16, Val)>,
-    /// Which values differ between lanes; found out when something asks.
+    /// Divergence analysis, computed on first use.
     divergence: Option<tepui_passes::divergence::Divergence>,
     /// Regions around, the outermost one included.
-    nest: u32,
-    /// What the stage adds.
+    region_depth: u32,
+    /// The state of the stage.
     io: stage::Io,
 }
 
 /// Components of values that a preamble leaves in uniforms, by first half-uniform.
-pub type Kept = Vec<(Value, u16)>;
+pub type PreambleValues = Vec<(Value, u16)>;
 
 /// Selects a whole shader; `preset` is what the preamble has left.
 ///
@@ -116,12 +120,12 @@ pub fn select_preamble(
     uniforms: Uniforms,
     plan: &crate::preamble::Plan,
     io: stage::Io,
-) -> Result<(Function, Uniforms, Kept)> {
+) -> Result<(Function, Uniforms, PreambleValues)> {
     use tepui_agx_isa::operand::{Format, Index, RegVec};
     use tepui_agx_isa::table::state::UniformStore;
     let mut x = Select::new(s, uniforms);
     x.io = io;
-    // Results are wanted as they are: nothing is taken into a user that stays in the main shader.
+    // Results are stored as they are: nothing is folded into a user that stays in the main shader.
     for &r in &plan.results {
         x.uses[r] = u32::MAX / 2;
     }
@@ -187,10 +191,10 @@ impl<'a> Select<'a> {
             user,
             parts,
             frames: Vec::new(),
-            truths: Vec::new(),
+            conditions: Vec::new(),
             longs: Vec::new(),
             divergence: None,
-            nest: 0,
+            region_depth: 0,
             io: stage::Io::default(),
         }
     }
@@ -215,7 +219,8 @@ impl<'a> Select<'a> {
         }
     }
 
-    /// The instruction that makes a value, for those that look how it was made: none when it is in a uniform already.
+    /// The instruction that makes a value, for those that look how it was made: none when it is in
+    /// a uniform already.
     pub(crate) fn def_inst(&self, v: Value) -> Option<Inst> {
         if matches!(self.comp(v, 0), Comp::Uni(_)) { None } else { self.s.def_inst(v) }
     }
@@ -343,9 +348,9 @@ impl<'a> Select<'a> {
 
     /// Selects a region; returns whether its end (a `yield`) is reached.
     fn region(&mut self, r: Region) -> Result<bool> {
-        self.nest += 1;
+        self.region_depth += 1;
         let ended = self.region_inside(r);
-        self.nest -= 1;
+        self.region_depth -= 1;
         ended
     }
 
@@ -382,7 +387,7 @@ impl<'a> Select<'a> {
                 }
                 _ => self.inst(i)?,
             }
-            if self.nest == 1 {
+            if self.region_depth == 1 {
                 self.behind(i);
             }
         }
@@ -509,7 +514,8 @@ impl<'a> Select<'a> {
         }
         self.frames.push(Frame { header, phis, exits: Vec::new() });
         self.region(body)?;
-        // The end of the loop has a block of its own unless the body's last one goes on to the next iteration.
+        // The end of the loop has a block of its own unless the body's last one goes on to the next
+        // iteration.
         let last = self.f.blocks[self.cur].insts.last().copied();
         match last.map(|l| self.f.insts[l].op) {
             Some(MOp::Ctl(Ctl::Continue)) => {
@@ -541,7 +547,7 @@ impl<'a> Select<'a> {
         (header, phi, d)
     }
 
-    /// Closes it: goes on with `next` while `more` holds.
+    /// Closes the loop, which continues with `next` while `more` holds.
     fn close_loop(&mut self, more: cond::Cond, header: Block, phi: Ins, next: Val) {
         let (inst, ops) = more.branch();
         let srcs: Vec<Val> = ops.iter().filter_map(Opnd::val).collect();

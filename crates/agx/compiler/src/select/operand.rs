@@ -1,4 +1,4 @@
-//! Operands of machine instructions, and what they take for free from the definitions behind them.
+//! Operands of machine instructions, with the modifiers that are folded into them.
 
 use super::{Comp, Select};
 use crate::mir::{HALF, LONG, RegClass, UNASSIGNED, Val, WORD};
@@ -168,7 +168,8 @@ impl Select<'_> {
         (s.ty(word) == Type::B32 && s.ty(v) == Type::B64).then_some(word)
     }
 
-    /// Integer operand of an add or multiply, with extension from 16 (or, for 64 bits, 32) bits for free.
+    /// Integer operand of an add or multiply, with extension from 16 (or, for 64 bits, 32) bits for
+    /// free.
     pub(crate) fn esrc(&mut self, v: Value, k: usize) -> Opnd {
         let bits = self.ty(v).bits();
         if let Some(a) = self.zero_extended(v) {

@@ -1,7 +1,9 @@
-//! Colours: from registers and the tile, and to the tile.
+//! Colours: loads from and stores to the tilebuffer, and colours in registers between main and
+//! epilog.
 
-use super::fragment::{ALL, Tests, already_tested, fence};
-use super::stage::name;
+use super::fragment::{ALL, already_tested, fence};
+use super::stage::fragment::Tests;
+use super::stage::interface::name;
 use super::{Comp, Opnd, Select};
 use crate::abi::tile;
 use crate::error::Result;

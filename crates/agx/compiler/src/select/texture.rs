@@ -1,7 +1,7 @@
-//! Lookups of textures, loads from and stores to storage images.
+//! Texture samples, and loads from and stores to storage images.
 //!
-//! An image or sampler whose element is known stands in a state register; others are found by their row in memory
-//! ([`crate::descriptor`]).
+//! An image or sampler whose array element is constant is in a state register; others are addressed
+//! by their row in memory ([`crate::descriptor`]).
 
 use super::operand::Place;
 use super::{Comp, Opnd, Select};
@@ -145,7 +145,7 @@ impl Select<'_> {
                 return Ok((Sampler::State(n), None));
             }
         }
-        // Its number stands in the row.
+        // Its number is in the row.
         let table = self.uniform(Source::Descriptor { set, binding, element: 0 })?;
         let at = self.row_offset(index, SAMPLER_B);
         let half = {
@@ -475,13 +475,14 @@ impl Select<'_> {
             .into_iter()
             .flatten()
             .collect();
-        // Four registers are written, whatever the mask. source: applegpu, docs.html on texture_sample
+        // Four registers are written, whatever the mask. source: applegpu, docs.html on
+        // texture_sample
         let written = 4 + u8::from(a.residency);
         let whole = self.f.val(class_of(32, written));
         self.emit(MOp::Isa(inst), &[whole], &srcs);
         let parts: Vec<Val> = (0..written).map(|_| self.f.val(WORD)).collect();
         self.emit(MOp::Split, &parts, &[whole]);
-        // What is returned stands side by side, the residency word behind it.
+        // The results are consecutive; the residency word follows.
         let returned = mask | u8::from(a.residency) << channels;
         let mut next = parts.into_iter();
         let comps: Vec<Comp> = (0..ty.comps())

@@ -1,128 +1,21 @@
 //! Vertex shaders: attributes, ids, and the words of the vertex store.
 
-use super::group::sr;
-use super::stage::{Io, name, used_inputs, words};
+use super::special::sr;
+use super::stage::Io;
+use super::stage::interface::{name, words};
+use super::stage::vertex::{State, Word};
 use super::{Comp, Opnd, Select, cond::Cond};
 use crate::abi::{self, Attributes, VertexResults};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::mir::{Op as MOp, UNASSIGNED, Val, WORD};
 use crate::uniforms::Source;
-use crate::varyings::{Shading, Varying, VertexTable};
+use crate::varyings::Varying;
 use std::collections::{BTreeMap, BTreeSet};
 use tepui_agx_isa::Inst as Isa;
 use tepui_agx_isa::operand::{Base64, Extend, FCond, Format, Index, RegVec, Size};
 use tepui_agx_isa::table::device::DeviceLoad;
 use tepui_agx_isa::table::varying::{NoVar, StVar, StVarFinal};
-use tepui_ir::{Attrs, Builtin, Inst, IoLoc, IoSlot, Op, Shader};
-
-/// Most words of a vertex: their number and their places have 8 bits. source: cmdbuf.xml, "VDM State Vertex Outputs"
-const MAX_WORDS: u16 = 255;
-
-/// What the selection of a vertex shader keeps.
-#[derive(Clone)]
-pub(crate) struct State {
-    pub interface: abi::Vertex,
-    pub table: VertexTable,
-    /// Vertex and instance number.
-    pub ids: [Option<Val>; 2],
-    /// Words of attributes by location.
-    attributes: BTreeMap<u16, [Comp; 4]>,
-    /// Words of outputs, in the order of the stores.
-    stores: Vec<(Word, Comp)>,
-    /// Layer and viewport.
-    target: [Option<Comp>; 2],
-}
-
-/// Where an output word goes.
-#[derive(Clone, Copy, PartialEq, Debug)]
-enum Word {
-    At(u16),
-    Varying(Varying, u8),
-}
-
-impl State {
-    pub fn new(s: &Shader, interface: &abi::Vertex) -> Result<State> {
-        let mut t = VertexTable::default();
-        for (i, slot, used) in used_inputs(s) {
-            let IoLoc::Location(n) = slot.loc else {
-                let (op, why) = (s.insts[i].op, format!("of {}", name(slot.loc)));
-                return Err(Error::Op { inst: i, op, why });
-            };
-            if n >= u16::from(abi::MAX_ATTRIBUTES) {
-                return Err(Error::Limit {
-                    what: "attribute locations",
-                    needed: u64::from(n) + 1,
-                    limit: u64::from(abi::MAX_ATTRIBUTES),
-                });
-            }
-            t.components |= u128::from(used) << (4 * n + u16::from(slot.component));
-        }
-        t.attributes = abi::attributes(s);
-        outputs(s, interface, &mut t);
-        if t.words() > MAX_WORDS {
-            let (needed, limit) = (u64::from(t.words()), u64::from(MAX_WORDS));
-            return Err(Error::Limit { what: "words of a vertex", needed, limit });
-        }
-        Ok(State {
-            interface: interface.clone(),
-            table: t,
-            ids: [None; 2],
-            attributes: BTreeMap::new(),
-            stores: Vec::new(),
-            target: [None; 2],
-        })
-    }
-
-    fn place(&self, v: Varying) -> Option<u16> {
-        let fixed = self.table.fixed.as_ref()?;
-        fixed.iter().find(|f| f.0 == v).map(|f| f.1)
-    }
-
-    fn has(&self, v: Varying) -> bool {
-        self.table.varyings.iter().any(|x| x.0 == v)
-    }
-}
-
-/// Finds what a shader writes.
-fn outputs(s: &Shader, interface: &abi::Vertex, t: &mut VertexTable) {
-    let mut sizes: BTreeMap<Varying, u16> = BTreeMap::new();
-    let mut grow = |v: Varying, n: u8| {
-        let w = sizes.entry(v).or_default();
-        *w = (*w).max(u16::from(n));
-    };
-    s.walk(|s, _, i| {
-        let (Op::StoreOutput, Attrs::Io(slot)) = (s.insts[i].op, s.insts[i].attrs) else { return };
-        let n = slot.component + words(s.ty(s.arg(i, 0)));
-        match slot.loc {
-            IoLoc::Location(l) => grow(Varying::Location(l), n),
-            IoLoc::Builtin(Builtin::PointSize) => t.point_size = true,
-            IoLoc::Builtin(Builtin::Layer) => t.layer = true,
-            IoLoc::Builtin(Builtin::ViewportIndex) => {
-                t.viewport = true;
-                grow(Varying::Viewport, 1);
-            }
-            IoLoc::Builtin(Builtin::ClipDistance) => {
-                t.clip_distances = t.clip_distances.max(n);
-                grow(Varying::ClipDistances, n);
-            }
-            IoLoc::Builtin(Builtin::CullDistance) => {
-                grow(Varying::CullDistances, n);
-                grow(Varying::Kept, n);
-            }
-            IoLoc::Builtin(_) => {}
-        }
-    });
-    t.varyings = sizes.into_iter().collect();
-    match &interface.results {
-        VertexResults::StoreFor(f) => {
-            // What no fragment reads is not written.
-            t.varyings.retain(|v| f.shading(v.0).is_some());
-            t.fixed = Some(t.places(|v| f.shading(v).unwrap_or(Shading::Smooth)));
-        }
-        _ if t.varyings.len() == 1 => t.fixed = Some(t.places(|_| Shading::Smooth)),
-        _ => {}
-    }
-}
+use tepui_ir::{Attrs, Builtin, Inst, IoLoc, IoSlot, Op};
 
 impl Select<'_> {
     fn vertex(&mut self) -> &mut State {
@@ -147,7 +40,7 @@ impl Select<'_> {
             Attributes::Fetch(all) => (true, all.clone()),
         };
         for (k, half) in [abi::VERTEX_ID, abi::INSTANCE_ID].into_iter().enumerate() {
-            // Both stay where they are behind a prolog.
+            // After a prolog, both stay where they are.
             let wanted = ids.contains(&(k == 1))
                 || prolog
                 || all.iter().flatten().any(|a| a.per_instance.is_some() == (k == 1));
@@ -314,7 +207,7 @@ impl Select<'_> {
         if self.vertex().interface.negative_one_to_one {
             self.halve_depth(&mut stores);
         }
-        // Words that nothing is written to hold anything.
+        // Words that are not written are undefined.
         stores.retain(|s| s.1 != Comp::Undef);
         let last = stores.len().wrapping_sub(1);
         // One register for neighbours that store the same number or uniform.

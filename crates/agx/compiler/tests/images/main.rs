@@ -1,4 +1,5 @@
-//! Random image instructions: what the machine code leaves in buffers and images is what the interpreter leaves.
+//! Random image instructions: what the machine code leaves in buffers and images is what the
+//! interpreter leaves.
 
 mod program;
 mod residency;
@@ -88,8 +89,9 @@ fn check(seed: u64, storage: bool, optimised: bool) {
     let bound = Bound::new(&mut machine, &first, &start).expect("memory");
     let stats = shader::run(&mut machine, &compiled, &bound.bindings, [1; 3])
         .unwrap_or_else(|e| panic!("seed {seed}: {e}\n{}\n{code}", p.text));
-    // Halves that an instruction does not look at are copied and read: a minimum of the level of detail behind gradients
-    // takes a register of 32 bits, of which the low half counts, and a query of an array's level has no layer.
+    // Halves that an instruction does not look at are copied and read: a minimum of the level of
+    // detail behind gradients takes a register of 32 bits, of which the low half counts, and a
+    // query of an array's level has no layer.
     let spare = |r: &Report| {
         r.kind == ReportKind::UnwrittenRegister
             && ["lod_grad_min", "query_lod"].iter().any(|word| code.contains(word))

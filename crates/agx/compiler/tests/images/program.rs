@@ -1,6 +1,7 @@
 //! Random shaders of image instructions, as text of the IR.
 //!
-//! Each lane reads 16 words of inputs, makes one lookup after the other from them, and stores all results in words of its own.
+//! Each lane reads 16 words of inputs, makes one lookup after the other from them, and stores all
+//! results in words of its own.
 
 use std::fmt::Write as _;
 
@@ -9,7 +10,7 @@ use tepui_ir::{Dim, ImageFormat, NumKind};
 use tepui_ir_gen::Rng;
 
 /// Lanes of the workgroup.
-pub const LANES: u32 = 32;
+pub use tepui_agx_compiler::target::LANES;
 /// Columns of the workgroup.
 pub const WIDTH: u32 = 8;
 /// Words of inputs of a lane.
@@ -19,7 +20,7 @@ pub const RESULTS: u32 = 64;
 /// Elements of the bindings of images and samplers.
 pub const ELEMENTS: u32 = 3;
 
-/// What kind of image a program looks at.
+/// The image that a program accesses.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     pub dim: Dim,
@@ -286,8 +287,9 @@ pub fn program(seed: u64, storage: bool) -> Program {
     for lane in 0..LANES {
         for k in 0..INPUTS {
             inputs.push(if k < 8 {
-                // Odd multiples of 1/256: coordinates have 8 bits behind the point, and none of these is half-way between two such
-                // in an image of less than 128 texels. Smooth over quads where derivatives count.
+                // Odd multiples of 1/256: coordinates have 8 bits behind the point, and none of
+                // these is half-way between two such in an image of less than 128 texels. Smooth
+                // over quads where derivatives count.
                 let n = if implicit {
                     let (x, y, quad) = match squares {
                         true => {
@@ -301,7 +303,8 @@ pub fn program(seed: u64, storage: bool) -> Program {
                 } else {
                     2 * rng.below(4096) as u64 + 1
                 };
-                // Directions have one component of 1 beside these; coordinates on the face are half of them.
+                // Directions have one component of 1 beside these; coordinates on the face are half
+                // of them.
                 let x = match shape.dim {
                     Dim::Cube => (n % 256) as f32 / 128.0 - 1.0,
                     _ => (n % 512) as f32 / 256.0 - 0.5,
@@ -362,7 +365,8 @@ pub fn program(seed: u64, storage: bool) -> Program {
         if storage {
             image_op(&mut w, &shape, image, lane, n);
         } else if can_sample && w.rng.below(4) > 0 {
-            // Gradients give a level to within 1/256, which must not decide between two levels or filters.
+            // Gradients give a level to within 1/256, which must not decide between two levels or
+            // filters.
             let smooth = shape.kind == NumKind::Float
                 && (sampler_data.mip == Filter::Linear || shape.levels == 1)
                 && sampler_data.min == sampler_data.mag;
@@ -587,7 +591,8 @@ fn sample_op(
     w.store(v, n);
 }
 
-/// Loads, stores, atomics. Each lane has a texel of its own for stores; what others load is never stored in the same program.
+/// Loads, stores, atomics. Each lane has a texel of its own for stores; what others load is never
+/// stored in the same program.
 fn image_op(w: &mut Writer<'_>, s: &Shape, image: u32, lane: u32, n: u32) {
     let words = s.words();
     if n == 0 && w.rng.below(2) == 0 {

@@ -1,6 +1,7 @@
-//! Vertex attributes of every format that vertices can have, in the prolog and in the monolithic program, and the ids.
+//! Vertex attributes of every format that vertices can have, in the prolog and in the monolithic
+//! program, and the ids.
 
-use super::rig::{Making, machine, programs, wgsl};
+use super::rig::{Linking, machine, programs, wgsl};
 use tepui_agx_bare::draw::{Draw, VertexBuffer};
 use tepui_agx_bare::shader::Bindings;
 use tepui_agx_compiler::abi::attribute::{Attribute, Fetch};
@@ -26,7 +27,7 @@ fn fetched(
     stride: u32,
     per_instance: Option<u32>,
     bytes: &[u8],
-    making: Making,
+    making: Linking,
 ) -> Vec<u32> {
     let kind = match numeric(format) {
         tepui_format::Numeric::Uint => "vec4u",
@@ -96,7 +97,7 @@ fn every_format() {
         let size = format.info().block.bytes;
         let stride = size.next_multiple_of(4) * 2;
         let data = bytes(64 * stride as usize);
-        for making in [Making::Monolithic, Making::Parts] {
+        for making in [Linking::Monolithic, Linking::Separate] {
             let got = fetched(format, stride, None, &data, making);
             for n in 3..11usize {
                 let want = decoded(format, &data[n * stride as usize..][..size as usize]);
@@ -130,7 +131,7 @@ fn divisors_and_strides() {
     let data: Vec<u8> = (0..512u32).flat_map(|k| (k * 3 + 1).to_le_bytes()).collect();
     for divisor in [0u32, 1, 2, 3, 5, 7, 64, 641] {
         for stride in [4u32, 8, 12, 16, 0] {
-            for making in [Making::Monolithic, Making::Parts] {
+            for making in [Linking::Monolithic, Linking::Separate] {
                 let got = fetched(format, stride, Some(divisor), &data, making);
                 for i in 2..6u32 {
                     let element = 2 + (i - 2).checked_div(divisor).unwrap_or(0);
@@ -152,7 +153,7 @@ fn divisors_and_strides() {
 fn elements_past_the_end_are_the_first() {
     let format = Format::R32_UINT;
     let data: Vec<u8> = (0..6u32).flat_map(|k| (k + 40).to_le_bytes()).collect();
-    for making in [Making::Monolithic, Making::Parts] {
+    for making in [Linking::Monolithic, Linking::Separate] {
         let got = fetched(format, 4, None, &data, making);
         for n in 3..11usize {
             let want = if n < 6 { n as u32 + 40 } else { 40 };

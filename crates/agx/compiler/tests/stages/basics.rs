@@ -159,7 +159,7 @@ fn several_targets() {
     case.tile.formats[2] = Some(R16G16B16A16_UINT);
     case.tile.formats[3] = Some(R32G32_SFLOAT);
     let pictures =
-        [super::rig::Making::Monolithic, super::rig::Making::Parts].map(|m| case.draw(m).0);
+        [super::rig::Linking::Monolithic, super::rig::Linking::Separate].map(|m| case.draw(m).0);
     for p in pictures {
         let at = |n: u8, size: usize, x: usize, y: usize| &p.colours[&n][(y * 32 + x) * size..];
         assert_eq!(at(0, 4, 16, 8)[..4], [131, 68, 64, 255]);

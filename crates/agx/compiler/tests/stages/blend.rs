@@ -1,6 +1,6 @@
 //! Blend equations, write masks, logical operations, against the same in 64 bits here.
 
-use super::rig::{Making, machine, programs, texel, wgsl};
+use super::rig::{Linking, machine, programs, texel, wgsl};
 use tepui_agx_bare::draw::Draw;
 use tepui_agx_bare::shader::Bindings;
 use tepui_agx_compiler::abi::tile::{Blend, Tile};
@@ -37,12 +37,12 @@ fn source(kind: &str, dual: bool) -> String {
     format!("{vertex} @fragment fn fs() -> @location(0) {kind} {{ return {first}; }}")
 }
 
-fn draw(blend: &Blend, format: Format, dual: bool, making: Making) -> Vec<u32> {
+fn draw(blend: &Blend, format: Format, dual: bool, making: Linking) -> Vec<u32> {
     let kind = if format == R8G8B8A8_UINT { "vec4u" } else { "vec4f" };
     draw_of(blend, format, &source(kind, dual), making)
 }
 
-fn draw_of(blend: &Blend, format: Format, source: &str, making: Making) -> Vec<u32> {
+fn draw_of(blend: &Blend, format: Format, source: &str, making: Linking) -> Vec<u32> {
     let (vs, fs) = (wgsl(Stage::Vertex, source), wgsl(Stage::Fragment, source));
     let tile = Tile { blend: blend.clone(), ..Tile::single(format) };
     let (v, f) = programs(&vs, &fs, &tile, &[], making);
@@ -125,7 +125,7 @@ fn every_factor_and_equation() {
                 })
                 .collect();
             let dual = [a, b].iter().any(|f| matches!(f, Factor::Source1 | Factor::Source1Alpha));
-            for making in [Making::Monolithic, Making::Parts] {
+            for making in [Linking::Monolithic, Linking::Separate] {
                 let got = draw(&blend, format, dual, making);
                 for c in 0..4 {
                     let g = f64::from(f32::from_bits(got[c]));
@@ -145,7 +145,7 @@ fn every_factor_and_equation() {
 fn masks_keep_components() {
     let mut blend = Blend::default();
     blend.locations[0].write_mask = 0b0101;
-    for making in [Making::Monolithic, Making::Parts] {
+    for making in [Linking::Monolithic, Linking::Separate] {
         let got = draw(&blend, R32G32B32A32_SFLOAT, false, making);
         let got: Vec<f64> = got.iter().map(|&w| f64::from(f32::from_bits(w))).collect();
         assert_eq!(got, [SOURCE[0], CLEAR[1], SOURCE[2], CLEAR[3]], "{making:?}");
@@ -164,7 +164,7 @@ fn logical_operations() {
                 r & 0xff
             })
             .collect();
-        for making in [Making::Monolithic, Making::Parts] {
+        for making in [Linking::Monolithic, Linking::Separate] {
             // 300 does not fit into the target; its low bits take part.
             let got = draw(&blend, R8G8B8A8_UINT, false, making);
             assert_eq!(got, want, "{making:?} {table:04b}");
@@ -174,7 +174,7 @@ fn logical_operations() {
 
 #[test]
 fn alpha_takes_coverage_away_and_counts_as_one() {
-    for making in [Making::Monolithic, Making::Parts] {
+    for making in [Linking::Monolithic, Linking::Separate] {
         // An alpha of a half leaves the only sample.
         let blend = Blend { alpha_to_coverage: true, alpha_to_one: true, ..Blend::default() };
         let got = draw(&blend, R32G32B32A32_SFLOAT, false, making);

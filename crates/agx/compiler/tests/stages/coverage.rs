@@ -1,6 +1,7 @@
-//! Which pixels triangles cover: the top-left rule on the sub-pixel grid, and triangles that reach far beyond the screen.
+//! Which pixels triangles cover: the top-left rule on the sub-pixel grid, and triangles that reach
+//! far beyond the screen.
 
-use super::rig::{Making, SIDE, machine, programs, wgsl};
+use super::rig::{Linking, SIDE, machine, programs, wgsl};
 use tepui_agx_bare::draw::Draw;
 use tepui_agx_bare::shader::Bindings;
 use tepui_agx_compiler::abi::tile::Tile;
@@ -8,7 +9,8 @@ use tepui_format::Format::R8G8B8A8_UNORM;
 use tepui_ir::Stage;
 use tepui_ir_gen::Rng;
 
-/// Positions come from a buffer. Each fragment counts itself, and adds a number of its triangle, at its pixel.
+/// Positions come from a buffer. Each fragment counts itself, and adds a number of its triangle, at
+/// its pixel.
 const SOURCE: &str = "
 @group(0) @binding(0) var<storage, read> positions: array<vec4f>;
 struct V { @builtin(position) at: vec4f, @location(0) @interpolate(flat) id: u32 }
@@ -24,12 +26,12 @@ struct V { @builtin(position) at: vec4f, @location(0) @interpolate(flat) id: u32
 /// Sub-pixels of a pixel. source: the model's scene, which keeps positions with 8 fraction bits
 const SUBPIXELS: i64 = 256;
 
-/// Draws triangles at positions in clip space; for each pixel how many covered it and the sum of their squared numbers,
-/// counted from 1.
+/// Draws triangles at positions in clip space; for each pixel how many covered it and the sum of
+/// their squared numbers, counted from 1.
 fn draw(positions: &[[f32; 4]]) -> Vec<[u32; 2]> {
     let (vs, fs) = (wgsl(Stage::Vertex, SOURCE), wgsl(Stage::Fragment, SOURCE));
     let tile = Tile::single(R8G8B8A8_UNORM);
-    let (v, f) = programs(&vs, &fs, &tile, &[], Making::Monolithic);
+    let (v, f) = programs(&vs, &fs, &tile, &[], Linking::Monolithic);
     let mut m = machine();
     let words: Vec<u32> = positions.iter().flatten().map(|x| x.to_bits()).collect();
     let corners = m.buffer(words.len() * 4).expect("a buffer");
@@ -55,7 +57,8 @@ fn clip([x, y]: [i64; 2]) -> [f32; 4] {
 }
 
 /// Whether a triangle covers a place, all in sub-pixels, y down: inside, or on a top or left edge.
-// source: Vulkan specification, "Basic Polygon Rasterization"; the rule is Direct3D's, which all GPUs of PCs follow
+// source: Vulkan specification, "Basic Polygon Rasterization"; the rule is Direct3D's, which all
+// GPUs of PCs follow
 fn covers(mut t: [[i64; 2]; 3], [px, py]: [i64; 2]) -> bool {
     let edge = |a: [i64; 2], b: [i64; 2], p: [i64; 2]| {
         (b[0] - a[0]) * (p[1] - a[1]) - (b[1] - a[1]) * (p[0] - a[0])
@@ -76,7 +79,7 @@ fn covers(mut t: [[i64; 2]; 3], [px, py]: [i64; 2]) -> bool {
         })
 }
 
-/// What triangles in sub-pixels leave.
+/// Coverage of triangles at sub-pixel positions.
 fn expected(triangles: &[[[i64; 2]; 3]]) -> Vec<[u32; 2]> {
     let side = i64::from(SIDE);
     let mut out = Vec::new();
@@ -158,8 +161,8 @@ fn slivers_between_neighbours_leave_no_gap() {
     assert!(draw(&positions).iter().all(|got| got[0] == 1));
 }
 
-/// Distances in pixels from a place to the edges of a triangle in homogeneous window coordinates (x·w, y·w, w), positive
-/// inside. It also holds for triangles of which a corner is behind the eye.
+/// Distances in pixels from a place to the edges of a triangle in homogeneous window coordinates
+/// (x·w, y·w, w), positive inside. It also holds for triangles of which a corner is behind the eye.
 fn distances(t: &[[f64; 3]; 3], p: [f64; 2]) -> [f64; 3] {
     let cross = |a: [f64; 3], b: [f64; 3]| {
         [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
@@ -175,7 +178,8 @@ fn distances(t: &[[f64; 3]; 3], p: [f64; 2]) -> [f64; 3] {
 
 #[test]
 fn triangles_that_reach_beyond_the_guard_band() {
-    // How near to an edge a centre may be for nothing to be said of it: clipping makes new corners on the sub-pixel grid.
+    // How near to an edge a centre may be for nothing to be said of it: clipping makes new corners
+    // on the sub-pixel grid.
     const OPEN_PX: f64 = 0.02;
     let half = f64::from(SIDE) / 2.0;
     let (mut inside, mut outside) = (0u32, 0u32);

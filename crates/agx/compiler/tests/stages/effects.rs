@@ -1,6 +1,6 @@
 //! Fragment shaders that write memory, and buffers and push constants in both stages.
 
-use super::rig::{Making, machine, programs, wgsl};
+use super::rig::{Linking, machine, programs, wgsl};
 use tepui_agx_bare::draw::Draw;
 use tepui_agx_bare::shader::Bindings;
 use tepui_agx_compiler::abi::tile::Tile;
@@ -13,7 +13,7 @@ const VERTEX: &str = "
 }";
 
 /// Draws with a storage buffer of 4096 words and returns it.
-fn buffer(fragment: &str, making: Making) -> Vec<u32> {
+fn buffer(fragment: &str, making: Linking) -> Vec<u32> {
     let source = format!("{VERTEX}\n{fragment}");
     let (vs, fs) = (wgsl(Stage::Vertex, &source), wgsl(Stage::Fragment, &source));
     let tile = Tile::single(R8G8B8A8_UNORM);
@@ -43,7 +43,7 @@ fn only_fragments_write() {
         atomicStore(&b[u32(p.y) * 32u + u32(p.x)], 1u + u32(p.x));
         return vec4f(1.0);
     }";
-    for making in [Making::Monolithic, Making::Parts] {
+    for making in [Linking::Monolithic, Linking::Separate] {
         let b = buffer(body, making);
         let mut n = 0;
         for y in 0..32 {
@@ -73,7 +73,7 @@ fn killed_fragments_stop_writing() {
         b[at + 1024u] = 2u;
         return vec4f(1.0);
     }";
-    for making in [Making::Monolithic, Making::Parts] {
+    for making in [Linking::Monolithic, Linking::Separate] {
         let b = buffer(body, making);
         for y in 0..32 {
             for x in (0..32).filter(|x| x + y != 31) {
@@ -101,7 +101,7 @@ fn uniforms_push_constants_and_preambles() {
     }";
     let (vs, fs) = (wgsl(Stage::Vertex, source), wgsl(Stage::Fragment, source));
     let tile = Tile::single(tepui_format::Format::R32G32B32A32_SFLOAT);
-    for making in [Making::Monolithic, Making::Parts] {
+    for making in [Linking::Monolithic, Linking::Separate] {
         let (v, f) = programs(&vs, &fs, &tile, &[], making);
         assert!(f.preamble.is_some() && v.preamble.is_some());
         let mut m = machine();

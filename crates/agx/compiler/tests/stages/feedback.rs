@@ -1,4 +1,5 @@
-//! Transform feedback: what the compute program leaves in the buffers is what the interpreter says of each vertex.
+//! Transform feedback: what the compute program leaves in the buffers is what the interpreter says
+//! of each vertex.
 
 use super::rig::{listing, machine, wgsl};
 use std::collections::HashMap;

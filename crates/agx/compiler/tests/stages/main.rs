@@ -1,4 +1,5 @@
-//! Vertex and fragment shaders drawn on the model, and every pixel compared with the IR interpreter's run of the same shaders.
+//! Vertex and fragment shaders drawn on the model, and every pixel compared with the IR
+//! interpreter's run of the same shaders.
 
 mod attributes;
 mod basics;

@@ -1,6 +1,6 @@
-//! What vertices write beside varyings: clip and cull distances, point sizes, layers.
+//! Vertex outputs other than varyings: clip and cull distances, point sizes, layers.
 
-use super::rig::{Case, Making, machine, programs_behind, shader, texel};
+use super::rig::{Case, Linking, machine, programs_behind, shader, texel};
 use tepui_agx_bare::draw::Draw;
 use tepui_agx_bare::shader::Bindings;
 use tepui_agx_compiler::abi::Prolog;
@@ -23,7 +23,7 @@ pub fn special(s: &mut Shader, b: Builtin) {
 }
 
 /// Draws one triangle or point and returns the red channel of each pixel.
-fn red(vs: &str, fs: &str, making: Making, change: &dyn Fn(&mut Draw<'_>)) -> Vec<f32> {
+fn red(vs: &str, fs: &str, making: Linking, change: &dyn Fn(&mut Draw<'_>)) -> Vec<f32> {
     red_of(vs, fs, Builtin::ClipDistance, Prolog::default(), making, change)
 }
 
@@ -33,7 +33,7 @@ fn red_of(
     fs: &str,
     special_locations: Builtin,
     prolog: Prolog,
-    making: Making,
+    making: Linking,
     change: &dyn Fn(&mut Draw<'_>),
 ) -> Vec<f32> {
     let (mut vs, mut fs) = (shader(Stage::Vertex, vs), shader(Stage::Fragment, fs));
@@ -72,7 +72,7 @@ fn clip_distances_cut_and_are_read() {
     layout(location = 9) in float clip0;
     layout(location = 0) out vec4 o;
     void main() { o = vec4(2.0 + other + clip0, other, 0.0, 1.0); }";
-    for making in [Making::Monolithic, Making::Parts] {
+    for making in [Linking::Monolithic, Linking::Separate] {
         let got = red(vs, fs, making, &|_| {});
         for (k, &v) in got.iter().enumerate() {
             let (x, y) = ((k % 32) as f32 + 0.5, (k / 32) as f32 + 0.5);
@@ -116,7 +116,7 @@ fn points_have_sizes_and_coordinates() {
     let fs = "#version 450
     layout(location = 0) out vec4 o;
     void main() { o = vec4(1.0 + gl_PointCoord.x + 2.0 * gl_PointCoord.y, 0.0, 0.0, 0.0); }";
-    for making in [Making::Monolithic, Making::Parts] {
+    for making in [Linking::Monolithic, Linking::Separate] {
         let got = red(vs, fs, making, &|d| {
             d.primitive = tepui_agx_packets::vdm::Primitive::Points;
             d.vertices = 1;
@@ -137,7 +137,7 @@ fn a_vertex_without_outputs_for_the_fragments() {
     void main() {
         gl_Position = vec4(float(gl_VertexIndex & 1) * 4.0 - 1.0, float(gl_VertexIndex >> 1) * 4.0 - 1.0, 0.5, 1.0);
     }";
-    for making in [Making::Monolithic, Making::Parts] {
+    for making in [Linking::Monolithic, Linking::Separate] {
         assert!(red(vs, ONE, making, &|_| {}).iter().all(|&v| v == 1.0), "{making:?}");
     }
 }
@@ -161,7 +161,8 @@ fn spilled_programs_draw_the_same() {
 
 #[test]
 fn cull_distances_end_whole_primitives() {
-    // Two triangles side by side; of the first all vertices are on the wrong side, of the second only two.
+    // Two triangles side by side; of the first all vertices are on the wrong side, of the second
+    // only two.
     let vs = "#version 450
     layout(location = 9) out float cull;
     layout(location = 0) out float a;
@@ -179,7 +180,7 @@ fn cull_distances_end_whole_primitives() {
     layout(location = 0) out vec4 o;
     void main() { o = vec4(a); }";
     let prolog = Prolog { killed: 0, cull_distances: 1 };
-    for making in [Making::Monolithic, Making::Parts] {
+    for making in [Linking::Monolithic, Linking::Separate] {
         let got = red_of(vs, fs, Builtin::CullDistance, prolog, making, &|d| d.vertices = 6);
         let count = |left: bool| {
             got.iter().enumerate().filter(|(k, v)| (k % 32 < 16) == left && **v == 1.0).count()
@@ -195,7 +196,7 @@ fn the_states_sample_mask_kills() {
     void main() {
         gl_Position = vec4(float(gl_VertexIndex & 1) * 4.0 - 1.0, float(gl_VertexIndex >> 1) * 4.0 - 1.0, 0.5, 1.0);
     }";
-    for making in [Making::Monolithic, Making::Parts] {
+    for making in [Linking::Monolithic, Linking::Separate] {
         for (killed, want) in [(0b1110, 1.0), (0b0001, 0.0)] {
             let prolog = Prolog { killed, cull_distances: 0 };
             let got = red_of(vs, ONE, Builtin::ClipDistance, prolog, making, &|_| {});
@@ -217,7 +218,7 @@ fn primitives_are_numbered() {
     }";
     let mut case = Case::wgsl(module, R32G32B32A32_SFLOAT);
     case.change = &|d| d.vertices = 12;
-    for making in [Making::Monolithic, Making::Parts] {
+    for making in [Linking::Monolithic, Linking::Separate] {
         let (p, ..) = case.draw(making);
         for n in 0..4usize {
             // A pixel near the lower left of each.

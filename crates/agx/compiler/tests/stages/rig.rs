@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use tepui_agx_bare::Machine;
 use tepui_agx_bare::draw::{Draw, Picture};
-pub use tepui_agx_bare::pair::Making;
+pub use tepui_agx_bare::pair::Linking;
 use tepui_agx_bare::pair::Pair;
 use tepui_agx_bare::shader::Bindings;
 use tepui_agx_compiler::abi::tile::Tile;
@@ -76,7 +76,7 @@ pub fn programs(
     fs: &Shader,
     tile: &Tile,
     attributes: &[Option<abi::attribute::Attribute>],
-    making: Making,
+    making: Linking,
 ) -> (Program, Program) {
     let prolog = abi::Prolog::default();
     programs_behind(vs, fs, tile, attributes, prolog, making)
@@ -89,14 +89,15 @@ pub fn programs_behind(
     tile: &Tile,
     attributes: &[Option<abi::attribute::Attribute>],
     prolog: abi::Prolog,
-    making: Making,
+    making: Linking,
 ) -> (Program, Program) {
     Pair { vertex, fragment, tile, attributes, prolog, multiview: false }
         .programs(making)
         .unwrap_or_else(|e| panic!("{e}\n{vertex}\n{fragment}"))
 }
 
-/// Draws one triangle of two shaders and compares every pixel with the interpreter, both ways of making programs. Returns the pictures.
+/// Draws one triangle of two shaders and compares every pixel with the interpreter, both ways of
+/// making programs. Returns the pictures.
 pub struct Case<'a> {
     pub vs: Shader,
     pub fs: Shader,
@@ -132,7 +133,7 @@ impl Case<'_> {
         }
     }
 
-    pub fn draw(&self, making: Making) -> (Picture, Program, Program) {
+    pub fn draw(&self, making: Linking) -> (Picture, Program, Program) {
         let (v, f) = programs(&self.vs, &self.fs, &self.tile, &[], making);
         let none = Bindings::default();
         let mut m = machine();
@@ -147,7 +148,7 @@ impl Case<'_> {
         (picture, v, f)
     }
 
-    /// What the interpreter says.
+    /// The interpreter's result.
     pub fn reference(&self) -> Vec<Pixel> {
         let mut memory = Memory::default();
         let corners: Vec<Words> =
@@ -168,7 +169,7 @@ impl Case<'_> {
             p.alive &= (self.passes)(p);
         }
         let mut covered = 0;
-        for making in [Making::Monolithic, Making::Parts] {
+        for making in [Linking::Monolithic, Linking::Separate] {
             let (picture, v, f) = self.draw(making);
             for (n, format) in self.tile.formats.iter().enumerate() {
                 let Some(format) = *format else { continue };

@@ -1,6 +1,6 @@
 //! Samples: masks, programs that run for each, interpolation at samples and offsets.
 
-use super::rig::{Case, Making, machine, programs, wgsl};
+use super::rig::{Case, Linking, machine, programs, wgsl};
 use tepui_agx_bare::draw::Draw;
 use tepui_agx_bare::shader::Bindings;
 use tepui_agx_compiler::abi::tile::Tile;
@@ -17,7 +17,7 @@ struct V { @builtin(position) at: vec4f, @location(0) @interpolate(perspective, 
 /// Vulkan's standard places of four samples.
 const PLACES: [[f32; 2]; 4] = [[0.375, 0.125], [0.875, 0.375], [0.125, 0.625], [0.625, 0.875]];
 
-fn draw(fragment: &str, samples: u8, mask: u16, making: Making) -> Vec<u32> {
+fn draw(fragment: &str, samples: u8, mask: u16, making: Linking) -> Vec<u32> {
     let source = format!(
         "{VERTEX}\n@group(0) @binding(0) var<storage, read_write> b: array<u32>;\n{fragment}"
     );
@@ -48,7 +48,7 @@ fn a_program_for_each_sample() {
         b[at] = 1u + bitcast<u32>(v.p.x + 100.0 * v.p.y);
         return vec4f(1.0);
     }";
-    for making in [Making::Monolithic, Making::Parts] {
+    for making in [Linking::Monolithic, Linking::Separate] {
         let b = draw(fs, 4, u16::MAX, making);
         for y in 0..32u32 {
             for x in 0..32u32 {
@@ -75,7 +75,8 @@ fn a_program_for_each_sample() {
 
 #[test]
 fn a_program_with_scratch_memory_for_each_sample() {
-    // An array that is indexed at run time and too large for registers, filled anew for each sample.
+    // An array that is indexed at run time and too large for registers, filled anew for each
+    // sample.
     let fs = "@fragment fn fs(v: V, @builtin(sample_index) s: u32) -> @location(0) vec4f {
         var a: array<u32, 64>;
         let x = u32(v.at.x);
@@ -84,7 +85,7 @@ fn a_program_with_scratch_memory_for_each_sample() {
         b[at] = 1u + a[(x * 7u + s) % 64u];
         return vec4f(1.0);
     }";
-    let [whole, parts] = [Making::Monolithic, Making::Parts].map(|m| draw(fs, 4, u16::MAX, m));
+    let [whole, parts] = [Linking::Monolithic, Linking::Separate].map(|m| draw(fs, 4, u16::MAX, m));
     assert!(whole.iter().filter(|&&w| w > 1).count() > 1000);
     for y in 0..32u32 {
         for x in 0..32u32 {
@@ -112,7 +113,7 @@ fn the_mask_of_covered_samples() {
         return vec4f(1.0);
     }
     struct V2 { @builtin(position) at: vec4f, @location(1) q: vec2f }";
-    for making in [Making::Monolithic, Making::Parts] {
+    for making in [Linking::Monolithic, Linking::Separate] {
         for mask in [0xf, 0b0110] {
             let b = draw(fs, 4, mask, making);
             for y in 0..32u32 {
@@ -197,7 +198,7 @@ fn colour_at(x: f64, y: f64) -> [f64; 4] {
 
 fn check_at(case: &Case<'_>, dx: f64, dy: f64) {
     let want = case.reference();
-    for making in [Making::Monolithic, Making::Parts] {
+    for making in [Linking::Monolithic, Linking::Separate] {
         let (p, _, f) = case.draw(making);
         for (k, pixel) in want.iter().enumerate() {
             if !pixel.alive || pixel.doubtful {

@@ -1,7 +1,8 @@
-//! Where primitives go: layers, viewports, views; and attachments that are read where they are drawn to.
+//! Where primitives go: layers, viewports, views; and attachments that are read where they are
+//! drawn to.
 
 use super::outputs::special;
-use super::rig::{Case, Making, listing, machine, programs, shader, texel, wgsl};
+use super::rig::{Case, Linking, listing, machine, programs, shader, texel, wgsl};
 use tepui_agx_bare::draw::Draw;
 use tepui_agx_bare::pair::Pair;
 use tepui_agx_bare::shader::Bindings;
@@ -56,7 +57,7 @@ fn picture(v: &Program, f: &Program, tile: &Tile, change: &dyn Fn(&mut Draw<'_>)
         .collect()
 }
 
-fn placed(b: Builtin, making: Making, change: &dyn Fn(&mut Draw<'_>)) -> Vec<[f32; 4]> {
+fn placed(b: Builtin, making: Linking, change: &dyn Fn(&mut Draw<'_>)) -> Vec<[f32; 4]> {
     let (mut vs, mut fs) = (shader(Stage::Vertex, VERTEX), shader(Stage::Fragment, FRAGMENT));
     special(&mut vs, b);
     read_builtin(&mut fs, b);
@@ -69,7 +70,7 @@ fn placed(b: Builtin, making: Making, change: &dyn Fn(&mut Draw<'_>)) -> Vec<[f3
 }
 
 /// A pixel of the triangle that went to a place, by where it is in its viewport.
-fn check(got: [f32; 4], place: f32, [x, y]: [f32; 2], making: Making) {
+fn check(got: [f32; 4], place: f32, [x, y]: [f32; 2], making: Linking) {
     let want = [2.0 - place, place, 0.0, 1.0];
     match x + y {
         d if d < 0.8 => assert_eq!(got, want, "{making:?} {place}: {x} {y}"),
@@ -80,7 +81,7 @@ fn check(got: [f32; 4], place: f32, [x, y]: [f32; 2], making: Making) {
 
 #[test]
 fn each_triangle_in_its_layer() {
-    for making in [Making::Monolithic, Making::Parts] {
+    for making in [Linking::Monolithic, Linking::Separate] {
         let got = placed(Builtin::Layer, making, &|d| d.layers = 3);
         for (k, &p) in got.iter().enumerate() {
             let layer = (k / 1024) as f32;
@@ -92,7 +93,7 @@ fn each_triangle_in_its_layer() {
 
 #[test]
 fn each_triangle_in_its_viewport() {
-    for making in [Making::Monolithic, Making::Parts] {
+    for making in [Linking::Monolithic, Linking::Separate] {
         let got = placed(Builtin::ViewportIndex, making, &|d| {
             d.viewports =
                 vec![[0.0, 0.0, 8.0, 32.0], [8.0, 0.0, 8.0, 32.0], [16.0, 0.0, 16.0, 32.0]];
@@ -121,7 +122,7 @@ fn each_view_in_its_layer() {
     let prolog = abi::Prolog::default();
     let pair =
         Pair { vertex: &vs, fragment: &fs, tile: &tile, attributes: &[], prolog, multiview: true };
-    for making in [Making::Monolithic, Making::Parts] {
+    for making in [Linking::Monolithic, Linking::Separate] {
         let (v, f) = pair.programs(making).unwrap_or_else(|e| panic!("{e}"));
         for view in 0..2u16 {
             let got = picture(&v, &f, &tile, &|d| (d.layers, d.view) = (2, view));
@@ -134,7 +135,8 @@ fn each_view_in_its_layer() {
     }
 }
 
-/// Turns the texture of a shader into an input attachment, and its loads into those of the fragment's own pixel.
+/// Turns the texture of a shader into an input attachment, and its loads into those of the
+/// fragment's own pixel.
 fn attached(s: &mut Shader, index: u32) {
     for r in s.resources.values_mut() {
         (r.kind, r.dim, r.input_attachment) = (ResKind::InputAttachment, Dim::Subpass, index);
@@ -169,7 +171,7 @@ fn an_attachment_is_read_from_the_tile() {
     let mut case = Case::wgsl(&source, R32G32B32A32_SFLOAT);
     attached(&mut case.fs, 1);
     case.tile.attachments[1] = Some(0);
-    let (v, f) = programs(&case.vs, &case.fs, &case.tile, &[], Making::Monolithic);
+    let (v, f) = programs(&case.vs, &case.fs, &case.tile, &[], Linking::Monolithic);
     assert!(f.textures.is_empty() && f.uniforms.is_empty(), "the tile is all that is needed");
     // Two triangles over each other: the second reads what the first wrote.
     let got = picture(&v, &f, &case.tile, &|d| {
@@ -196,7 +198,7 @@ fn an_attachment_of_another_target_and_type() {
     attached(&mut case.fs, 0);
     case.tile.formats[1] = Some(R16_UINT);
     case.tile.attachments[0] = Some(1);
-    let (v, f) = programs(&case.vs, &case.fs, &case.tile, &[], Making::Monolithic);
+    let (v, f) = programs(&case.vs, &case.fs, &case.tile, &[], Linking::Monolithic);
     let got = picture(&v, &f, &case.tile, &|d| (d.vertices, d.clear) = (9, [7, 0, 0, 0]));
     assert!(got.iter().all(|p| *p == [9.0, 0.0, 0.0, 1.0]), "{:?}", got[0]);
 }

@@ -1,7 +1,7 @@
 //! Depth, stencil, and the order of tests.
 
 use super::basics::{VERTEX, fragment};
-use super::rig::{Case, Making};
+use super::rig::{Case, Linking};
 use tepui_agx_bare::draw::DepthStencil;
 use tepui_agx_packets::ppp::ZsFunc;
 use tepui_format::Format::R32G32B32A32_SFLOAT;
@@ -37,7 +37,7 @@ fn a_written_depth_is_tested() {
             c.passes = &keep;
             if function == ZsFunc::Never || function == ZsFunc::Equal && !body.contains("Depth") {
                 // Nothing is drawn.
-                for making in [super::rig::Making::Monolithic, super::rig::Making::Parts] {
+                for making in [super::rig::Linking::Monolithic, super::rig::Linking::Separate] {
                     let (p, ..) = c.draw(making);
                     let clear: Vec<u8> = CLEAR.iter().flat_map(|f| f.to_le_bytes()).collect();
                     assert!(p.colours[&0].chunks(16).all(|t| t == clear));
@@ -92,7 +92,7 @@ fn a_written_stencil_value_is_tested() {
         c.clear = CLEAR.map(f32::to_bits);
         c.change = &|d| d.tests.stencil = Some(ZsFunc::Equal);
         let want = c.reference();
-        for making in [Making::Monolithic, Making::Parts] {
+        for making in [Linking::Monolithic, Linking::Separate] {
             let (p, ..) = c.draw(making);
             for (k, pixel) in want.iter().enumerate().filter(|p| !p.1.doubtful) {
                 // The tile's stencil is 0.

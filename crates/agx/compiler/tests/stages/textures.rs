@@ -1,6 +1,6 @@
 //! Fragment shaders that sample and load from images.
 
-use super::rig::{Making, machine, programs, texel, wgsl};
+use super::rig::{Linking, machine, programs, texel, wgsl};
 use tepui_agx_bare::draw::Draw;
 use tepui_agx_bare::image::{self, ImageInfo};
 use tepui_agx_bare::shader::Bindings;
@@ -23,7 +23,7 @@ fn a_texture_on_a_triangle() {
     }";
     let (vs, fs) = (wgsl(Stage::Vertex, source), wgsl(Stage::Fragment, source));
     let tile = Tile::single(R32G32B32A32_SFLOAT);
-    for making in [Making::Monolithic, Making::Parts] {
+    for making in [Linking::Monolithic, Linking::Separate] {
         let (v, f) = programs(&vs, &fs, &tile, &[], making);
         let mut m = machine();
         let info = ImageInfo::new_2d(R8G8B8A8_UNORM, 4, 4);

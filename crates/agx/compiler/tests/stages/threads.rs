@@ -1,6 +1,7 @@
-//! Results do not depend on the number of worker threads, nor on whether programs are interpreted or translated.
+//! Results do not depend on the number of worker threads, nor on whether programs are interpreted
+//! or translated.
 
-use super::rig::{Making, programs, wgsl};
+use super::rig::{Linking, programs, wgsl};
 use tepui_agx_bare::draw::Draw;
 use tepui_agx_bare::shader::{self, Bindings};
 use tepui_agx_bare::{Buffer, Machine};
@@ -31,7 +32,8 @@ fn buffer(m: &mut Machine, words: &[u32]) -> Buffer {
 const GROUPS: u32 = 96;
 const THREADS: u32 = 96;
 
-/// A hash in a loop of another length for each thread, handed over through workgroup memory, with sums over all.
+/// A hash in a loop of another length for each thread, handed over through workgroup memory, with
+/// sums over all.
 const COMPUTE: &str = "
 @group(0) @binding(0) var<storage, read_write> out: array<u32>;
 @group(0) @binding(1) var<storage, read_write> sums: array<atomic<u32>, 4>;
@@ -52,7 +54,7 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_inde
     atomicAdd(&sums[3], 1u);
 }";
 
-/// What the CPU makes of it.
+/// The expected result, computed on the CPU.
 fn expected() -> (Vec<u32>, [u32; 4]) {
     let mut out = Vec::new();
     for group in 0..GROUPS {
@@ -104,7 +106,8 @@ fn compute_is_the_same_at_any_number_of_threads() {
     }
 }
 
-/// Triangles one over the other; each fragment's colour depends on what was there before, so that order shows.
+/// Triangles one over the other; each fragment's colour depends on what was there before, so that
+/// order shows.
 const DRAWING: &str = "
 struct V { @builtin(position) at: vec4f, @location(0) c: vec3f }
 fn hash(n: u32) -> f32 {
@@ -127,7 +130,7 @@ fn drawings_are_the_same_at_any_number_of_threads() {
     const SIDE: u16 = 160;
     let (vs, fs) = (wgsl(Stage::Vertex, DRAWING), wgsl(Stage::Fragment, DRAWING));
     let tile = Tile::single(R8G8B8A8_UNORM);
-    let (v, f) = programs(&vs, &fs, &tile, &[], Making::Monolithic);
+    let (v, f) = programs(&vs, &fs, &tile, &[], Linking::Monolithic);
     let mut first: Option<(Vec<u8>, Vec<u32>)> = None;
     for way in WAYS {
         let mut m = machine(way);

@@ -55,8 +55,8 @@ impl Field for SpecialReg {
     type Codec = SpecialRegCodec;
 }
 
-/// The offset of a descriptor in memory. Bit 58 tells an immediate of 16 bits from a register, whose number has the
-/// same place.
+/// The offset of a descriptor in memory. Bit 58 tells an immediate of 16 bits from a register,
+/// whose number has the same place.
 #[derive(Clone, Copy, Debug)]
 pub struct StateOffsetCodec;
 

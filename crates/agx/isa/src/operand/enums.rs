@@ -270,7 +270,7 @@ hardware_enum! {
 }
 
 hardware_enum! {
-    /// What a texture instruction returns.
+    /// The kind of result of a texture instruction.
     TexMode, unknown Unknown {
         /// The texel.
         Sample = 0 "",

@@ -498,7 +498,8 @@ pub enum OperandMut<'a> {
 }
 
 impl OperandMut<'_> {
-    /// The register and the half-registers that it covers; `None` if the operand holds something else.
+    /// The register and the half-registers that it covers; `None` if the operand holds something
+    /// else.
     pub fn reg(&self) -> Option<(u16, u16)> {
         match self {
             OperandMut::Dst(d) => Some((d.reg, d.size.halves())),

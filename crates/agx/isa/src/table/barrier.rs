@@ -8,11 +8,9 @@ rows! {
     /// Waits until all instructions of the slot are done: loaded registers hold their values,
     /// stored ones may be overwritten.
     // source: applegpu.py, WaitInstructionDesc
-    Wait "wait" (2) [0:8 = 0x38] {
+    Wait "wait" (2) [0:8 = 0x38] zero [u9: 7] {
         /// Scoreboard slot, 0 or 1.
         slot: u8 = operand num(8, 1);
-        /// Unknown; 0.
-        u9: u8 = hidden num(9, 7);
     }
 
     /// Wait for earlier fragments of the same pixel.
@@ -20,30 +18,22 @@ rows! {
     /// Mesa's masks: 1 before sample masks and depth emission, 4 and 8 (as 12) before tile stores,
     /// 8 before tile loads, 12 for interlock. Compute code does not use it.
     // source: applegpu.py, wait_pix
-    WaitPix "wait_pix" (4) [0:8 = 0x48] {
+    WaitPix "wait_pix" (4) [0:8 = 0x48] zero [u18: 4, u24: 8] {
         /// Mask of pixel fences.
         i: u16 = operand num(8, 10);
         /// Unknown; 0.
         j: u8 = operand num(22, 2);
-        /// Unknown; 0.
-        u18: u8 = hidden num(18, 4);
-        /// Unknown; 0.
-        u24: u8 = hidden num(24, 8);
     }
 
     /// Let later fragments of the same pixel go on.
     ///
     /// The counterpart of `wait_pix`.
     // source: applegpu.py, signal_pix
-    SignalPix "signal_pix" (4) [0:8 = 0x58] {
+    SignalPix "signal_pix" (4) [0:8 = 0x58] zero [u18: 4, u24: 8] {
         /// Mask of pixel fences.
         i: u16 = operand num(8, 10);
         /// Unknown; 0.
         j: u8 = operand num(22, 2);
-        /// Unknown; 0.
-        u18: u8 = hidden num(18, 4);
-        /// Unknown; 0.
-        u24: u8 = hidden num(24, 8);
     }
 
     /// Wait until all threads of the threadgroup are here.
@@ -51,9 +41,7 @@ rows! {
     /// Execution barrier for the threadgroup. Threadgroup memory written before it is visible
     /// behind it.
     // source: applegpu.py, ThreadgroupBarriernstructionDesc
-    ThreadgroupBarrier "threadgroup_barrier" (2) [0:8 = 0x68] {
-        /// Unknown; 0.
-        u8: u8 = hidden num(8, 8);
+    ThreadgroupBarrier "threadgroup_barrier" (2) [0:8 = 0x68] zero [u8: 8] {
     }
 
     /// Memory barrier.

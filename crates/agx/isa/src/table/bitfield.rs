@@ -8,7 +8,8 @@ macro_rules! bitfield {
         rows! { $(
             $(#[doc = $doc])*
             // source: applegpu.py, BaseBitfieldInstructionDesc
-            $Name $mnemonic (8) [0:7 = 0b0101110, 15:1 = $b15, 26:2 = $b26] {
+            $Name $mnemonic (8) [0:7 = 0b0101110, 15:1 = $b15, 26:2 = $b26]
+            zero [u52: 2, u62: 1] {
                 /// Result.
                 d: Dst = operand dst(60);
                 /// First source.
@@ -19,10 +20,6 @@ macro_rules! bitfield {
                 c: Src = operand src(40, 54);
                 /// Width of the mask in bits; 0 stands for 32.
                 mask: u8 = operand low_mask(&[(38, 2), (50, 2), (63, 1)]);
-                /// Unknown; 0.
-                u52: u8 = hidden num(52, 2);
-                /// Unknown; 0.
-                u62: bool = hidden bit(62);
             }
         )* }
     };
@@ -68,17 +65,13 @@ macro_rules! arithmetic_shift {
         rows! { $(
             $(#[doc = $doc])*
             // source: applegpu.py, ArithmeticShiftRightInstructionDesc
-            $Name $mnemonic (8) [0:7 = 0b0101110, 15:1 = 1, 26:2 = $b26] {
+            $Name $mnemonic (8) [0:7 = 0b0101110, 15:1 = 1, 26:2 = $b26] zero [u38: 18, u62: 2] {
                 /// Result.
                 d: Dst = operand dst(60);
                 /// Value.
                 a: Src = operand src(16, 58);
                 /// Shift amount; only the low seven bits count.
                 b: Src = operand src(28, 56);
-                /// Unknown; 0.
-                u38: u32 = hidden num(38, 18);
-                /// Unknown; 0.
-                u62: u8 = hidden num(62, 2);
             }
         )* }
     };

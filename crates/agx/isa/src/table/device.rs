@@ -15,9 +15,7 @@ rows! {
     /// Asynchronous. `u4` = 7 (with `device_load.TODO` as the mnemonic) is Mesa's coherent load.
     /// The short form has no mask; what it loads is unknown.
     // source: applegpu.py, DeviceLoadInstructionDesc; agx_pack.c, AGX_OPCODE_DEVICE_LOAD
-    DeviceLoad "device_load" (6, 8; 47) [0:7 = 0b0000101] {
-        /// The length bit.
-        form: Form = form form(47, 6);
+    DeviceLoad "device_load" (6, 8; 47) [0:7 = 0b0000101] zero [u31: 1] {
         /// Scoreboard slot to wait on.
         slot: u8 = operand num(30, 1);
         /// Format in memory.
@@ -42,8 +40,6 @@ rows! {
         u4: u8 = operand num(44, 3), 4;
         /// Unknown; 0.
         u5: u8 = operand num(50, 2);
-        /// Unknown; 0.
-        u31: bool = hidden bit(31);
     }
 
     /// Store to device memory.
@@ -56,9 +52,7 @@ rows! {
     /// Mesa waits only for results). `u6` = 1 with `u4` = 3 (`device_store.TODO`) is Mesa's
     /// coherent store.
     // source: applegpu.py, DeviceStoreInstructionDesc; agx_pack.c, AGX_OPCODE_DEVICE_STORE
-    DeviceStore "device_store" (6, 8; 47) [0:7 = 0b1000101] {
-        /// The length bit.
-        form: Form = form form(47, 6);
+    DeviceStore "device_store" (6, 8; 47) [0:7 = 0b1000101] zero [u31: 1] {
         /// Scoreboard slot to wait on.
         slot: u8 = operand num(30, 1);
         /// Format in memory.
@@ -85,8 +79,6 @@ rows! {
         u4: u8 = operand num(45, 2), 2;
         /// Unknown; 0.
         u5: u8 = operand num(50, 2);
-        /// Unknown; 0.
-        u31: bool = hidden bit(31);
     }
 
     /// Atomic operation on device memory.
@@ -128,7 +120,8 @@ rows! {
     /// Copies between device memory and threadgroup or tile memory (Metal's simdgroup_async_copy).
     /// Which operand is which is not known in full.
     // source: applegpu.py, AsyncLoadInstructionDesc
-    AsyncLoad "async_load" (8) [0:7 = 0b0100101] {
+    AsyncLoad "async_load" (8) [0:7 = 0b0100101]
+    unknown [u7: 1, u15: 1, u20: 5, u26: 10, u40: 7, u48: 16] {
         /// Shape.
         shape: CopyShape = operand choice(47, 1);
         /// Unknown 64-bit operand.
@@ -136,25 +129,14 @@ rows! {
         /// Descriptor of the copy.
         desc: CopyDescriptor = operand copy_descriptor(47),
             CopyDescriptor { base: Base64::Reg(0), count: 3 };
-        /// Unknown.
-        u7: bool = hidden bit(7);
-        /// Unknown.
-        u15: bool = hidden bit(15);
-        /// Unknown.
-        u20: u8 = hidden num(20, 5);
-        /// Unknown.
-        u26: u16 = hidden num(26, 10);
-        /// Unknown.
-        u40: u8 = hidden num(40, 7);
-        /// Unknown.
-        u48: u16 = hidden num(48, 16);
     }
 
     /// Start an asynchronous copy to device memory.
     ///
     /// The reverse of `async_load`.
     // source: applegpu.py, AsyncStoreInstructionDesc
-    AsyncStore "async_store" (8) [0:7 = 0b1100101] {
+    AsyncStore "async_store" (8) [0:7 = 0b1100101]
+    unknown [u7: 1, u15: 1, u20: 5, u26: 10, u40: 7, u48: 16] {
         /// Shape.
         shape: CopyShape = operand choice(47, 1);
         /// Unknown 64-bit operand.
@@ -162,17 +144,5 @@ rows! {
         /// Descriptor of the copy.
         desc: CopyDescriptor = operand copy_descriptor(47),
             CopyDescriptor { base: Base64::Reg(0), count: 3 };
-        /// Unknown.
-        u7: bool = hidden bit(7);
-        /// Unknown.
-        u15: bool = hidden bit(15);
-        /// Unknown.
-        u20: u8 = hidden num(20, 5);
-        /// Unknown.
-        u26: u16 = hidden num(26, 10);
-        /// Unknown.
-        u40: u8 = hidden num(40, 7);
-        /// Unknown.
-        u48: u16 = hidden num(48, 16);
     }
 }

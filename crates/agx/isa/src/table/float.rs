@@ -10,9 +10,7 @@ rows! {
     /// between widths. infinity − infinity is NaN. Compared with hardware by applegpu (no
     /// denormals, no zeros).
     // source: applegpu.py, FAdd32InstructionDesc
-    Fadd32 "fadd32" (4, 6; 15) [0:6 = 0b101010] {
-        /// The length bit.
-        form: Form = form form(15, 4);
+    Fadd32 "fadd32" (4, 6; 15) [0:6 = 0b101010] zero [u46: 2] {
         /// Saturates the result to 0 … 1.
         sat: bool = suffix flag(6, "", ".sat");
         /// Sum.
@@ -21,17 +19,13 @@ rows! {
         a: Src = operand float_src(16, 42);
         /// Second summand.
         b: Src = operand float_src(28, 40);
-        /// Unknown; 0.
-        u46: u8 = hidden num(46, 2);
     }
 
     /// Half-precision float add.
     ///
     /// `D = A × 1.0 + B`, rounded once to 16 bits; denormals are kept.
     // source: applegpu.py, FAdd16InstructionDesc
-    Fadd16 "fadd16" (4, 6; 15) [0:6 = 0b100110] {
-        /// The length bit.
-        form: Form = form form(15, 4);
+    Fadd16 "fadd16" (4, 6; 15) [0:6 = 0b100110] zero [u27: 1, u39: 1, u46: 2] {
         /// Saturates the result to 0 … 1.
         sat: bool = suffix flag(6, "", ".sat");
         /// Sum.
@@ -40,12 +34,6 @@ rows! {
         a: Src = operand half_src(16, 42);
         /// Second summand.
         b: Src = operand half_src(28, 40);
-        /// Unknown; 0.
-        u27: bool = hidden bit(27);
-        /// Unknown; 0.
-        u39: bool = hidden bit(39);
-        /// Unknown; 0.
-        u46: u8 = hidden num(46, 2);
     }
 
     /// Float multiply.
@@ -55,9 +43,7 @@ rows! {
     /// which would turn −0 into +0, but did not test zeros; Mesa's driver promises signed zeros and
     /// multiplies with this instruction.
     // source: applegpu.py, FMul32InstructionDesc
-    Fmul32 "fmul32" (4, 6; 15) [0:6 = 0b011010] {
-        /// The length bit.
-        form: Form = form form(15, 4);
+    Fmul32 "fmul32" (4, 6; 15) [0:6 = 0b011010] zero [u46: 2] {
         /// Saturates the result to 0 … 1.
         sat: bool = suffix flag(6, "", ".sat");
         /// Product.
@@ -66,17 +52,13 @@ rows! {
         a: Src = operand float_src(16, 42);
         /// Second factor.
         b: Src = operand float_src(28, 40);
-        /// Unknown; 0.
-        u46: u8 = hidden num(46, 2);
     }
 
     /// Half-precision float multiply.
     ///
     /// `D = A × B`, rounded once to 16 bits; denormals are kept. Signs of zero as in `fmul32`.
     // source: applegpu.py, FMul16InstructionDesc
-    Fmul16 "fmul16" (4, 6; 15) [0:6 = 0b010110] {
-        /// The length bit.
-        form: Form = form form(15, 4);
+    Fmul16 "fmul16" (4, 6; 15) [0:6 = 0b010110] zero [u27: 1, u39: 1, u46: 2] {
         /// Saturates the result to 0 … 1.
         sat: bool = suffix flag(6, "", ".sat");
         /// Product.
@@ -85,12 +67,6 @@ rows! {
         a: Src = operand half_src(16, 42);
         /// Second factor.
         b: Src = operand half_src(28, 40);
-        /// Unknown; 0.
-        u27: bool = hidden bit(27);
-        /// Unknown; 0.
-        u39: bool = hidden bit(39);
-        /// Unknown; 0.
-        u46: u8 = hidden num(46, 2);
     }
 
     /// Float fused multiply-add.
@@ -99,9 +75,7 @@ rows! {
     /// for 0 × infinity, and for infinity − infinity. Compared with hardware by applegpu, double
     /// rounding to 16-bit destinations included.
     // source: applegpu.py, FMAdd32InstructionDesc
-    Fmadd32 "fmadd32" (6, 8; 15) [0:6 = 0b111010] {
-        /// The length bit.
-        form: Form = form form(15, 6);
+    Fmadd32 "fmadd32" (6, 8; 15) [0:6 = 0b111010] zero [u52: 2, u62: 2] {
         /// Saturates the result to 0 … 1.
         sat: bool = suffix flag(6, "", ".sat");
         /// Result.
@@ -112,10 +86,6 @@ rows! {
         b: Src = operand float_src(28, 56);
         /// Summand.
         c: Src = operand float_src(40, 54);
-        /// Unknown; 0.
-        u52: u8 = hidden num(52, 2);
-        /// Unknown; 0.
-        u62: u8 = hidden num(62, 2);
     }
 
     /// Half-precision float fused multiply-add.
@@ -123,9 +93,7 @@ rows! {
     /// `D = A × B + C`, rounded once to 16 bits; denormals are kept. Compared with hardware by
     /// applegpu.
     // source: applegpu.py, FMAdd16InstructionDesc
-    Fmadd16 "fmadd16" (6, 8; 15) [0:6 = 0b110110] {
-        /// The length bit.
-        form: Form = form form(15, 6);
+    Fmadd16 "fmadd16" (6, 8; 15) [0:6 = 0b110110] zero [u27: 1, u39: 1, u51: 3, u62: 2] {
         /// Saturates the result to 0 … 1.
         sat: bool = suffix flag(6, "", ".sat");
         /// Result.
@@ -136,13 +104,5 @@ rows! {
         b: Src = operand half_src(28, 56);
         /// Summand.
         c: Src = operand half_src(40, 54);
-        /// Unknown; 0.
-        u27: bool = hidden bit(27);
-        /// Unknown; 0.
-        u39: bool = hidden bit(39);
-        /// Unknown; 0.
-        u51: u8 = hidden num(51, 3);
-        /// Unknown; 0.
-        u62: u8 = hidden num(62, 2);
     }
 }

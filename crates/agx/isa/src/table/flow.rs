@@ -12,7 +12,7 @@ macro_rules! compare_mask {
             $(#[doc = $doc])*
             // source: applegpu.py, ICmpMaskInstructionDesc
             $Name $mnemonic (6)
-            [0:7 = 0b1010010, 9:2 = $op, 26:2 = 0, 38:2 = 0, 44:2 = 0] {
+            [0:7 = 0b1010010, 9:2 = $op, 26:2 = 0, 38:2 = 0, 44:2 = 0] zero [u46: 2] {
                 /// Cache hint of `r0l`.
                 cache: bool = operand flag(7, "r0l", "r0l.cache");
                 /// Condition.
@@ -23,8 +23,6 @@ macro_rules! compare_mask {
                 b: Src = operand src(28, 40);
                 /// Levels of nesting.
                 n: u8 = operand num(11, 2);
-                /// Unknown; 0.
-                u46: u8 = hidden num(46, 2);
             }
         )* }
     };
@@ -32,7 +30,7 @@ macro_rules! compare_mask {
         rows! { $(
             $(#[doc = $doc])*
             // source: applegpu.py, FCmpMaskInstructionDesc
-            $Name $mnemonic (6) [0:7 = 0b1000010, 9:2 = $op, 44:2 = 0] {
+            $Name $mnemonic (6) [0:7 = 0b1000010, 9:2 = $op, 44:2 = 0] zero [u46: 2] {
                 /// Cache hint of `r0l`.
                 cache: bool = operand flag(7, "r0l", "r0l.cache");
                 /// Condition.
@@ -43,8 +41,6 @@ macro_rules! compare_mask {
                 b: Src = operand float_src(28, 40);
                 /// Levels of nesting.
                 n: u8 = operand num(11, 2);
-                /// Unknown; 0.
-                u46: u8 = hidden num(46, 2);
             }
         )* }
     };
@@ -108,13 +104,11 @@ rows! {
     /// With n = 0 it only brings the execution mask up to date, after r0l was written (`break`).
     /// Compared with hardware by applegpu.
     // source: applegpu.py, PopExecInstructionDesc
-    PopExec "pop_exec" (6) [0:7 = 0b1010010, 9:2 = 3, 13:35 = 0] {
+    PopExec "pop_exec" (6) [0:7 = 0b1010010, 9:2 = 3, 13:35 = 0] zero [u8: 1] {
         /// Cache hint of `r0l`.
         cache: bool = operand flag(7, "r0l", "r0l.cache");
         /// Levels of nesting.
         n: u8 = operand num(11, 2);
-        /// Unknown; 0.
-        u8: bool = hidden bit(8);
     }
 
     /// Jump if any thread is active.
@@ -155,11 +149,9 @@ rows! {
     /// applegpu's theory is that the call leaves only the threads with one common address active.
     /// Details unknown.
     // source: applegpu.py, CallRegInstructionDesc
-    CallReg "call" (2) [0:7 = 0b0000100] {
+    CallReg "call" (2) [0:7 = 0b0000100] zero [u7: 2] {
         /// Address.
         target: RegVec = operand whole_reg32((9, 7), (0, 0)), RegVec::new(0, Size::B32, 1);
-        /// Unknown; 0.
-        u7: u8 = hidden num(7, 2);
     }
 
     /// Return from a subroutine.
@@ -167,11 +159,9 @@ rows! {
     /// Goes on at the address in the register. How it restores the threads of other calls is
     /// unknown.
     // source: applegpu.py, RetInstructionDesc
-    Ret "ret" (2) [0:7 = 0b0010100] {
+    Ret "ret" (2) [0:7 = 0b0010100] zero [u7: 2] {
         /// Return address.
         target: RegVec = operand whole_reg32((9, 7), (0, 0)), RegVec::new(0, Size::B32, 1);
-        /// Unknown; 0.
-        u7: u8 = hidden num(7, 2);
     }
 
     /// Jump back while threads remain that an indirect call has not served.

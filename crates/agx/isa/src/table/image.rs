@@ -11,8 +11,6 @@ rows! {
     /// Completion is not tracked by a scoreboard slot; see `memory_barrier`.
     // source: applegpu.py, ImageWrite; agx_pack.c, AGX_OPCODE_IMAGE_WRITE
     ImageWrite "image_write" (6, 8; 15) [0:8 = 0xf1] {
-        /// The length bit.
-        form: Form = form form(15, 6);
         /// Four channel values.
         r: RegVec = operand data4(9, 56, 8), RegVec::new(0, Size::B16, 4);
         /// Coordinates.
@@ -45,9 +43,8 @@ rows! {
     /// and the base of bindless references into the latter. This table follows Mesa.
     // source: applegpu.py, ImageWriteBlockInstructionDesc
     // source: agx_pack.c, AGX_OPCODE_BLOCK_IMAGE_STORE
-    ImageWriteBlock "image_write_block" (6, 10; 15) [0:8 = 0xb1, 68:10 = 0] {
-        /// The length bit.
-        form: Form = form form(15, 6);
+    ImageWriteBlock "image_write_block" (6, 10; 15) [0:8 = 0xb1, 68:10 = 0]
+    zero [u30: 1, u54: 1, u62: 2] {
         /// Offset of the tile in tile memory: low half of a 32-bit register.
         offset: RegVec = operand reg16(9, 56), RegVec::new(0, Size::B16, 1);
         /// Coordinates, if explicit; otherwise only sample and layer.
@@ -71,11 +68,5 @@ rows! {
         q2: u8 = operand num(67, 1), 1;
         /// Base of bindless references.
         base: TexBase = hidden tex_base(48);
-        /// Unknown; 0.
-        u30: bool = hidden bit(30);
-        /// Unknown; 0.
-        u54: bool = hidden bit(54);
-        /// Unknown; 0.
-        u62: u8 = hidden num(62, 2);
     }
 }

@@ -12,7 +12,7 @@ rows! {
     /// result is clamped to the range of the destination's width, signed if A or B is
     /// sign-extended, else unsigned. Compared with hardware by applegpu.
     // source: applegpu.py, IAddInstructionDesc
-    Iadd "" (8) [0:6 = 0b001110, 15:1 = 0] {
+    Iadd "" (8) [0:6 = 0b001110, 15:1 = 0] zero [u46: 6, u54: 10] {
         /// Subtracts: `isub`.
         negate: bool = name flag(27, "iadd", "isub");
         /// Saturates the result to the destination's range.
@@ -25,10 +25,6 @@ rows! {
         b: Src = operand add_src(28, 40);
         /// Left shift of the second summand, 0 to 4.
         shift: u8 = operand lsl(&[(39, 1), (52, 2)]);
-        /// Unknown; 0.
-        u46: u8 = hidden num(46, 6);
-        /// Unknown; 0.
-        u54: u16 = hidden num(54, 10);
     }
 
     /// Integer multiply-add or multiply-subtract, with a shift.
@@ -41,7 +37,7 @@ rows! {
     /// clamped to the range of the destination's width, signed if any source is sign-extended, else
     /// unsigned. Compared with hardware by applegpu.
     // source: applegpu.py, IMAddInstructionDesc
-    Imadd "" (8) [0:6 = 0b011110, 15:1 = 0] {
+    Imadd "" (8) [0:6 = 0b011110, 15:1 = 0] zero [u51: 1, u62: 2] {
         /// Subtracts: `imsub`.
         negate: bool = name flag(27, "imadd", "imsub");
         /// Saturates the result to the destination's range.
@@ -56,10 +52,6 @@ rows! {
         c: Src = operand add_src(40, 54);
         /// Left shift of the summand, 0 to 4.
         shift: u8 = operand lsl(&[(39, 1), (52, 2)]);
-        /// Unknown; 0.
-        u51: bool = hidden bit(51);
-        /// Unknown; 0.
-        u62: u8 = hidden num(62, 2);
     }
 
     /// Convert between integer and float.
@@ -71,7 +63,7 @@ rows! {
     /// with 16-bit destinations and always rounds float to integer towards zero, integer to float
     /// to nearest. `round` 2 and 3 are unknown.
     // source: applegpu.py, ConvertInstructionDesc
-    Convert "convert" (6) [0:7 = 0b0111110, 15:1 = 1, 22:4 = 0, 38:2 = 0, 42:2 = 0] {
+    Convert "convert" (6) [0:7 = 0b0111110, 15:1 = 1, 22:4 = 0, 38:2 = 0, 42:2 = 0] zero [u46: 2] {
         /// Conversion.
         mode: ConvertMode = operand choice(16, 6);
         /// Result.
@@ -80,8 +72,6 @@ rows! {
         src: Src = operand src(28, 40);
         /// Rounding.
         round: Round = operand choice(26, 2);
-        /// Unknown; 0.
-        u46: u8 = hidden num(46, 2);
     }
 
     /// Bitwise operation by truth table.
@@ -104,7 +94,7 @@ rows! {
     /// Tables 0011 and 1100 should be B and not B but the hardware gives A; the text is
     /// `bitop_mov_a`. Compared with hardware by applegpu.
     // source: applegpu.py, BitopInstructionDesc
-    Bitop "bitop" (6) [0:7 = 0b1111110, 15:1 = 0] {
+    Bitop "bitop" (6) [0:7 = 0b1111110, 15:1 = 0] zero [u46: 2] {
         /// Truth table: bit `a + 2 * b` is the result for bits a and b of the sources.
         table: u8 = operand truth_table(&[(26, 1), (27, 1), (38, 1), (39, 1)]);
         /// Result.
@@ -113,8 +103,6 @@ rows! {
         a: Src = operand src(16, 42);
         /// Second source.
         b: Src = operand src(28, 40);
-        /// Unknown; 0.
-        u46: u8 = hidden num(46, 2);
     }
 
     /// Reverse the order of 32 bits.
@@ -122,30 +110,24 @@ rows! {
     /// Bit i of A becomes bit 31 − i of the result; A is zero-extended to 32 bits first. A 16-bit
     /// destination takes the low half. Compared with hardware by applegpu.
     // source: applegpu.py, BitReverseInstructionDesc
-    Bitrev "bitrev" (6) [0:7 = 0b0111110, 15:1 = 0, 26:2 = 0b01, 28:10 = 0, 38:2 = 0] {
+    Bitrev "bitrev" (6) [0:7 = 0b0111110, 15:1 = 0, 26:2 = 0b01, 28:10 = 0, 38:2 = 0]
+    zero [u40: 2, u46: 2] {
         /// Result.
         d: Dst = operand dst(44);
         /// Value.
         a: Src = operand src(16, 42);
-        /// Unknown; 0.
-        u40: u8 = hidden num(40, 2);
-        /// Unknown; 0.
-        u46: u8 = hidden num(46, 2);
     }
 
     /// Count the bits that are set.
     ///
     /// The number of bits set in A. Compared with hardware by applegpu.
     // source: applegpu.py, PopCountInstructionDesc
-    Popcount "popcount" (6) [0:7 = 0b0111110, 15:1 = 0, 26:2 = 0b10, 28:10 = 0, 38:2 = 0] {
+    Popcount "popcount" (6) [0:7 = 0b0111110, 15:1 = 0, 26:2 = 0b10, 28:10 = 0, 38:2 = 0]
+    zero [u40: 2, u46: 2] {
         /// Result.
         d: Dst = operand dst(44);
         /// Value.
         a: Src = operand src(16, 42);
-        /// Unknown; 0.
-        u40: u8 = hidden num(40, 2);
-        /// Unknown; 0.
-        u46: u8 = hidden num(46, 2);
     }
 
     /// Interleave bits (Morton code).
@@ -153,15 +135,13 @@ rows! {
     /// Bit i of A becomes bit 2i, bit i of B becomes bit 2i + 1, for i from 0 to 15; higher bits of
     /// the sources are ignored.
     // source: applegpu.py, InterleaveInstructionDesc
-    Intl "intl" (6) [0:7 = 0b0111110, 15:1 = 0, 26:2 = 0, 38:2 = 0] {
+    Intl "intl" (6) [0:7 = 0b0111110, 15:1 = 0, 26:2 = 0, 38:2 = 0] zero [u46: 2] {
         /// Result.
         d: Dst = operand dst(44);
         /// Value for the even bits.
         a: Src = operand src(16, 42);
         /// Value for the odd bits.
         b: Src = operand src(28, 40);
-        /// Unknown; 0.
-        u46: u8 = hidden num(46, 2);
     }
 
     /// Find the highest bit that is set.
@@ -169,20 +149,17 @@ rows! {
     /// The number of the highest bit set in A; −1 (all ones) if A is 0. Compared with hardware by
     /// applegpu.
     // source: applegpu.py, FindFirstSetInstructionDesc
-    Ffs "ffs" (6) [0:7 = 0b0111110, 15:1 = 0, 26:2 = 0b11, 28:10 = 0, 38:2 = 0] {
+    Ffs "ffs" (6) [0:7 = 0b0111110, 15:1 = 0, 26:2 = 0b11, 28:10 = 0, 38:2 = 0]
+    zero [u40: 2, u46: 2] {
         /// Result.
         d: Dst = operand dst(44);
         /// Value.
         a: Src = operand src(16, 42);
-        /// Unknown; 0.
-        u40: u8 = hidden num(40, 2);
-        /// Unknown; 0.
-        u46: u8 = hidden num(46, 2);
     }
 
     /// Unknown integer operation of one source.
     // source: applegpu.py, UnknownIUnaryInstructionDesc
-    Iunop "iunop" (6) [0:7 = 0b0111110, 15:1 = 0, 28:10 = 0] {
+    Iunop "iunop" (6) [0:7 = 0b0111110, 15:1 = 0, 28:10 = 0] zero [u40: 2, u46: 2] {
         /// Result.
         d: Dst = operand dst(44);
         /// Value.
@@ -191,9 +168,5 @@ rows! {
         op1: u8 = operand bin(38, 2), 1;
         /// Operation, low part.
         op2: u8 = operand bin(26, 2);
-        /// Unknown; 0.
-        u40: u8 = hidden num(40, 2);
-        /// Unknown; 0.
-        u46: u8 = hidden num(46, 2);
     }
 }

@@ -10,9 +10,8 @@ rows! {
     /// register index is zero-extended, inferred; an immediate is signed). Formats as in
     /// `device_load`. Not asynchronous as far as known: Mesa reads the result at once.
     // source: applegpu.py, ThreadgroupLoadInstructionDesc; agx_pack.c, AGX_OPCODE_LOCAL_LOAD
-    ThreadgroupLoad "threadgroup_load" (6, 8; 15) [0:4 = 0b1001, 5:2 = 0b11] {
-        /// The length bit.
-        form: Form = form form(15, 6);
+    ThreadgroupLoad "threadgroup_load" (6, 8; 15) [0:4 = 0b1001, 5:2 = 0b11]
+    zero [u4: 1, u7: 1, u35: 1, u40: 8, u62: 2] {
         /// Format in memory.
         format: Format = operand choice(24, 4);
         /// Channels loaded.
@@ -23,25 +22,14 @@ rows! {
         base: LocalBase = operand local_base();
         /// Index in elements.
         index: LocalIndex = operand local_index();
-        /// Unknown; 0.
-        u4: bool = hidden bit(4);
-        /// Unknown; 0.
-        u7: bool = hidden bit(7);
-        /// Unknown; 0.
-        u35: bool = hidden bit(35);
-        /// Unknown; 0.
-        u40: u8 = hidden num(40, 8);
-        /// Unknown; 0.
-        u62: u8 = hidden num(62, 2);
     }
 
     /// Store to threadgroup memory.
     ///
     /// The reverse of `threadgroup_load`.
     // source: applegpu.py, ThreadgroupStoreInstructionDesc; agx_pack.c, AGX_OPCODE_LOCAL_STORE
-    ThreadgroupStore "threadgroup_store" (6, 8; 15) [0:4 = 0b1001, 5:2 = 0b01] {
-        /// The length bit.
-        form: Form = form form(15, 6);
+    ThreadgroupStore "threadgroup_store" (6, 8; 15) [0:4 = 0b1001, 5:2 = 0b01]
+    zero [u4: 1, u7: 1, u35: 1, u40: 8, u62: 2] {
         /// Format in memory.
         format: Format = operand choice(24, 4);
         /// Channels stored.
@@ -52,16 +40,6 @@ rows! {
         base: LocalBase = operand local_base();
         /// Index in elements.
         index: LocalIndex = operand local_index();
-        /// Unknown; 0.
-        u4: bool = hidden bit(4);
-        /// Unknown; 0.
-        u7: bool = hidden bit(7);
-        /// Unknown; 0.
-        u35: bool = hidden bit(35);
-        /// Unknown; 0.
-        u40: u8 = hidden num(40, 8);
-        /// Unknown; 0.
-        u62: u8 = hidden num(62, 2);
     }
 
     /// Atomic operation on threadgroup memory.
@@ -69,9 +47,7 @@ rows! {
     /// As `atomic`, at `base + index × 4` in threadgroup memory, without scoreboard. Mesa passes
     /// the address as the base and 0 as the index.
     // source: applegpu.py, ThreadgroupAtomic; agx_pack.c, AGX_OPCODE_LOCAL_ATOMIC
-    ThreadgroupAtomic "threadgroup_atomic" (6, 10; 15) [0:6 = 0b011001] {
-        /// The length bit.
-        form: Form = form form(15, 6);
+    ThreadgroupAtomic "threadgroup_atomic" (6, 10; 15) [0:6 = 0b011001] zero [u39: 1, u62: 2] {
         /// Operation.
         op: AtomicOp = operand choice(24, 4);
         /// Old value.
@@ -90,9 +66,5 @@ rows! {
         u4: u8 = operand num(40, 8), 128;
         /// Unknown; 0.
         u5: u8 = operand num(72, 8);
-        /// Unknown; 0.
-        u39: bool = hidden bit(39);
-        /// Unknown; 0.
-        u62: u8 = hidden num(62, 2);
     }
 }

@@ -11,9 +11,7 @@ rows! {
     /// an immediate is an integer. Compared with hardware by applegpu for equality, less and
     /// greater.
     // source: applegpu.py, ICmpselInstructionDesc
-    Icmpsel "icmpsel" (8, 10; 15) [0:7 = 0b0010010] {
-        /// The length bit.
-        form: Form = form form(15, 8);
+    Icmpsel "icmpsel" (8, 10; 15) [0:7 = 0b0010010] zero [u26: 2, u38: 2, u49: 3, u64: 4, u78: 2] {
         /// Condition.
         cc: ICond = operand choice(61, 3);
         /// Result.
@@ -26,16 +24,6 @@ rows! {
         x: Src = operand select_src(40, 70);
         /// Result if not.
         y: Src = operand select_src(52, 68);
-        /// Unknown; 0.
-        u26: u8 = hidden num(26, 2);
-        /// Unknown; 0.
-        u38: u8 = hidden num(38, 2);
-        /// Unknown; 0.
-        u49: u8 = hidden num(49, 3);
-        /// Unknown; 0.
-        u64: u8 = hidden num(64, 4);
-        /// Unknown; 0.
-        u78: u8 = hidden num(78, 2);
     }
 
     /// Float compare and select.
@@ -47,9 +35,7 @@ rows! {
     /// copied bit by bit: denormals stay, an immediate is an integer. Compared with hardware by
     /// applegpu for `eq`, `lt`, `gt`, `gte`, `lte`.
     // source: applegpu.py, FCmpselInstructionDesc
-    Fcmpsel "fcmpsel" (8, 10; 15) [0:7 = 0b0000010] {
-        /// The length bit.
-        form: Form = form form(15, 8);
+    Fcmpsel "fcmpsel" (8, 10; 15) [0:7 = 0b0000010] zero [u49: 3, u64: 4, u78: 2] {
         /// Condition.
         cc: FCond = operand choice(61, 3);
         /// Result.
@@ -62,12 +48,6 @@ rows! {
         x: Src = operand select_src(40, 70);
         /// Result if not.
         y: Src = operand select_src(52, 68);
-        /// Unknown; 0.
-        u49: u8 = hidden num(49, 3);
-        /// Unknown; 0.
-        u64: u8 = hidden num(64, 4);
-        /// Unknown; 0.
-        u78: u8 = hidden num(78, 2);
     }
 }
 
@@ -77,7 +57,8 @@ macro_rules! ballot {
         rows! { $(
             $(#[doc = $doc])*
             // source: applegpu.py, ICmpBallotInstructionDesc
-            $Name $mnemonic (8) [0:7 = 0b0110010, 26:2 = 0, 38:2 = 0, 48:13 = $simd] {
+            $Name $mnemonic (8) [0:7 = 0b0110010, 26:2 = 0, 38:2 = 0, 48:13 = $simd]
+            zero [u15: 1, u46: 1] {
                 /// Result.
                 d: Dst = operand dst(44);
                 /// Condition.
@@ -86,10 +67,6 @@ macro_rules! ballot {
                 a: Src = operand src(16, 42);
                 /// Second value compared.
                 b: Src = operand src(28, 40);
-                /// Unknown; 0.
-                u15: bool = hidden bit(15);
-                /// Unknown; 0.
-                u46: bool = hidden bit(46);
             }
         )* }
     };
@@ -97,7 +74,7 @@ macro_rules! ballot {
         rows! { $(
             $(#[doc = $doc])*
             // source: applegpu.py, FCmpBallotInstructionDesc
-            $Name $mnemonic (8) [0:7 = 0b0100010, 48:13 = $simd] {
+            $Name $mnemonic (8) [0:7 = 0b0100010, 48:13 = $simd] zero [u15: 1, u46: 1] {
                 /// Result.
                 d: Dst = operand dst(44);
                 /// Condition.
@@ -106,10 +83,6 @@ macro_rules! ballot {
                 a: Src = operand float_src(16, 42);
                 /// Second value compared.
                 b: Src = operand float_src(28, 40);
-                /// Unknown; 0.
-                u15: bool = hidden bit(15);
-                /// Unknown; 0.
-                u46: bool = hidden bit(46);
             }
         )* }
     };

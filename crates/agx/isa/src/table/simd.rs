@@ -23,7 +23,7 @@ rows! {
     /// all threads this is the ordinary shuffle. Compared with hardware by applegpu
     /// (`simd_shuffle`, `_down`).
     // source: applegpu.py, BaseSimdShuffleInstructionDesc
-    SimdShuffle "simd_shuffle" (6) [0:7 = 0b1101111, 15:1 = 0, 26:2 = 0b01] {
+    SimdShuffle "simd_shuffle" (6) [0:7 = 0b1101111, 15:1 = 0, 26:2 = 0b01] zero [u46: 1] {
         /// Pattern.
         kind: Shuffle = suffix only(&[(38, 2), (47, 1)]);
         /// Result.
@@ -32,8 +32,6 @@ rows! {
         a: Src = operand src(16, 42);
         /// Lane number, mask or distance.
         b: Src = operand src(28, 40);
-        /// Unknown; 0.
-        u46: bool = hidden bit(46);
     }
 
     /// Shuffle within the quad.
@@ -43,7 +41,7 @@ rows! {
     /// q) & 3 (`_down`). Inferred from `simd_shuffle`; what `_up` and `_down` do past the quad's
     /// edge is unknown (their own value, by analogy).
     // source: applegpu.py, the shuffle loop
-    QuadShuffle "quad_shuffle" (6) [0:7 = 0b1101111, 15:1 = 0, 26:2 = 0b00] {
+    QuadShuffle "quad_shuffle" (6) [0:7 = 0b1101111, 15:1 = 0, 26:2 = 0b00] zero [u46: 1] {
         /// Pattern.
         kind: Shuffle = suffix only(&[(38, 2), (47, 1)]);
         /// Result.
@@ -52,8 +50,6 @@ rows! {
         a: Src = operand src64(16, 42);
         /// Lane number, mask or distance.
         b: Src = operand src64(28, 40);
-        /// Unknown; 0.
-        u46: bool = hidden bit(46);
     }
 
     /// Matrix multiply-add with 32-bit accumulation.
@@ -63,7 +59,8 @@ rows! {
     /// holds, the order of summation and rounding are unknown.
     // source: applegpu.py, SimdMatrixFMadd32InstructionDesc
     SimdMatrixFmadd32 "simd_matrix_fmadd32" (8)
-    [0:7 = 0b1101111, 15:1 = 0, 26:2 = 0b11, 63:1 = 1] {
+    [0:7 = 0b1101111, 15:1 = 0, 26:2 = 0b11, 63:1 = 1]
+    zero [u62: 1] {
         /// Result.
         d: Dst = operand dst_pair(60);
         /// First factor.
@@ -72,8 +69,6 @@ rows! {
         b: Src = operand float_pair(28, 56, 38);
         /// Summand.
         c: Src = operand float_pair(40, 54, 50);
-        /// Unknown; 0.
-        u62: bool = hidden bit(62);
     }
 
     /// Matrix multiply-add with 16-bit accumulation.
@@ -81,7 +76,8 @@ rows! {
     /// As `simd_matrix_fmadd32`, computed with 16 bits.
     // source: applegpu.py, SimdMatrixFMadd16InstructionDesc
     SimdMatrixFmadd16 "simd_matrix_fmadd16" (8)
-    [0:7 = 0b1101111, 15:1 = 0, 26:2 = 0b10, 63:1 = 1] {
+    [0:7 = 0b1101111, 15:1 = 0, 26:2 = 0b10, 63:1 = 1]
+    zero [u62: 1] {
         /// Result.
         d: Dst = operand dst_pair(60);
         /// First factor.
@@ -90,8 +86,6 @@ rows! {
         b: Src = operand float_pair(28, 56, 38);
         /// Summand.
         c: Src = operand float_pair(40, 54, 50);
-        /// Unknown; 0.
-        u62: bool = hidden bit(62);
     }
 
     /// Unknown shuffle.
@@ -100,7 +94,7 @@ rows! {
     /// operation; but bit 63 belongs to the next instruction then. Here such an encoding is no
     /// instruction.
     // source: applegpu.py, the shuffle loop
-    SimdShufOp "simd_shuf_op" (6) [0:7 = 0b1101111, 15:1 = 0, 27:1 = 0] {
+    SimdShufOp "simd_shuf_op" (6) [0:7 = 0b1101111, 15:1 = 0, 27:1 = 0] zero [u46: 1] {
         /// Operation.
         op1: bool = operand binbit(47), true;
         /// Operation.
@@ -113,8 +107,6 @@ rows! {
         a: Src = operand src64(16, 42);
         /// Lane number, mask or distance.
         b: Src = operand src64(28, 40);
-        /// Unknown; 0.
-        u46: bool = hidden bit(46);
     }
 
     /// Reduction or exclusive prefix scan over the quad or SIMD-group.
@@ -129,7 +121,8 @@ rows! {
     /// unknown.
     // source: applegpu.py, the simd_op loop; agx_opcodes.py, subgroup_op
     SimdReduce "" (6)
-    [0:7 = 0b1101111, 15:1 = 1, 26:2 = 0, 31:7 = 0, 41:1 = 0] {
+    [0:7 = 0b1101111, 15:1 = 1, 26:2 = 0, 31:7 = 0, 41:1 = 0]
+    zero [u46: 1] {
         /// Lanes covered.
         scope: Scope = suffix choice(29, 1);
         /// Prefix scan rather than reduction.
@@ -140,13 +133,11 @@ rows! {
         d: Dst = operand dst(44);
         /// Value.
         a: Src = operand src64(16, 42);
-        /// Unknown; 0.
-        u46: bool = hidden bit(46);
     }
 
     /// Unknown reduction.
     // source: applegpu.py, the simd_op loop
-    SimdOpUnknown "simd_op" (6) [0:7 = 0b1101111, 15:1 = 1] {
+    SimdOpUnknown "simd_op" (6) [0:7 = 0b1101111, 15:1 = 1] zero [u46: 1] {
         /// Operation.
         op1: bool = operand binbit(47);
         /// Operation.
@@ -155,7 +146,5 @@ rows! {
         d: Dst = operand dst(44);
         /// Value.
         a: Src = operand src64(16, 42);
-        /// Unknown; 0.
-        u46: bool = hidden bit(46);
     }
 }

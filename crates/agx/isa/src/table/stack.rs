@@ -7,9 +7,8 @@ rows! {
     ///
     /// Not used by Mesa.
     // source: applegpu.py, StackGetPtrInstructionDesc
-    StackGetPtr "stack_get_ptr" (6, 8; 47) [0:8 = 0x35, 16:4 = 1, 48:2 = 0b10] {
-        /// The length bit.
-        form: Form = form form(47, 6);
+    StackGetPtr "stack_get_ptr" (6, 8; 47) [0:8 = 0x35, 16:4 = 1, 48:2 = 0b10]
+    unknown [u20: 6, u27: 9, u39: 1, u42: 2, u56: 8] {
         /// Unknown.
         i0: u8 = operand num(8, 2);
         /// Unknown.
@@ -22,16 +21,6 @@ rows! {
         i3: u8 = operand num(44, 3);
         /// Destination.
         r: RegVec = operand reg32((10, 6), (40, 2)).out(), RegVec::new(0, Size::B32, 1);
-        /// Unknown.
-        u20: u8 = hidden num(20, 6);
-        /// Unknown.
-        u27: u16 = hidden num(27, 9);
-        /// Unknown.
-        u39: bool = hidden bit(39);
-        /// Unknown.
-        u42: u8 = hidden num(42, 2);
-        /// Unknown.
-        u56: u8 = hidden num(56, 8);
     }
 
     /// Move the stack pointer by an immediate.
@@ -40,9 +29,8 @@ rows! {
     /// rounded up to four; and with the negative size at the end of those that run several times a
     /// thread.
     // source: applegpu.py, StackAdjustInstructionDesc; agx_pack.c, AGX_OPCODE_STACK_ADJUST
-    StackAdjust "stack_adjust" (6, 8; 47) [0:8 = 0xb5, 16:4 = 1, 24:2 = 0b01] {
-        /// The length bit.
-        form: Form = form form(47, 6);
+    StackAdjust "stack_adjust" (6, 8; 47) [0:8 = 0xb5, 16:4 = 1, 24:2 = 0b01]
+    zero [u10: 6, u27: 5, u39: 5, u48: 2] {
         /// Unknown; 0.
         i0: u8 = operand num(8, 2);
         /// Unknown; 1.
@@ -55,21 +43,12 @@ rows! {
         i4: u8 = operand num(50, 6);
         /// 32-bit words.
         v: i16 = operand signed16(&[(20, 4), (32, 4), (56, 8)]);
-        /// Unknown; 0.
-        u10: u8 = hidden num(10, 6);
-        /// Unknown; 0.
-        u27: u8 = hidden num(27, 5);
-        /// Unknown; 0.
-        u39: u8 = hidden num(39, 5);
-        /// Unknown; 0.
-        u48: u8 = hidden num(48, 2);
     }
 
     /// Move the stack pointer by a register.
     // source: applegpu.py, StackAdjustTodoInstructionDesc
-    StackAdjustReg "TODO.stack_adjust2" (6, 8; 47) [0:8 = 0xb5, 16:4 = 1, 24:2 = 0b00] {
-        /// The length bit.
-        form: Form = form form(47, 6);
+    StackAdjustReg "TODO.stack_adjust2" (6, 8; 47) [0:8 = 0xb5, 16:4 = 1, 24:2 = 0b00]
+    unknown [u10: 6, u27: 5, u39: 5, u48: 2, u56: 8] {
         /// Unknown.
         i0: u8 = operand num(8, 2);
         /// Unknown.
@@ -82,16 +61,6 @@ rows! {
         i4: u8 = operand num(50, 6);
         /// Amount (in 32-bit words, presumably).
         r: RegVec = operand reg32((20, 4), (32, 4)), RegVec::new(0, Size::B32, 1);
-        /// Unknown.
-        u10: u8 = hidden num(10, 6);
-        /// Unknown.
-        u27: u8 = hidden num(27, 5);
-        /// Unknown.
-        u39: u8 = hidden num(39, 5);
-        /// Unknown.
-        u48: u8 = hidden num(48, 2);
-        /// Unknown.
-        u56: u8 = hidden num(56, 8);
     }
 
     /// Store to the stack.
@@ -99,9 +68,8 @@ rows! {
     /// Stores to the thread's own stack at byte `index`, in elements of the format for further
     /// channels. Asynchronous (`slot` is applegpu's `i6`).
     // source: applegpu.py, StackStoreInstructionDesc; agx_pack.c, AGX_OPCODE_STACK_STORE
-    StackStore "stack_store" (6, 8; 47) [0:8 = 0xb5] {
-        /// The length bit.
-        form: Form = form form(47, 6);
+    StackStore "stack_store" (6, 8; 47) [0:8 = 0xb5]
+    zero [u16: 4, u25: 1, u27: 3, u31: 1, u39: 1, u42: 2, u48: 1] {
         /// Format in memory.
         format: Format = operand choice2((8, 2), (50, 2));
         /// Unknown; 1.
@@ -118,20 +86,6 @@ rows! {
         index: Index = operand index();
         /// Scoreboard slot to wait on.
         slot: u8 = operand num(30, 1);
-        /// Unknown; 0.
-        u16: u8 = hidden num(16, 4);
-        /// Unknown; 0.
-        u25: bool = hidden bit(25);
-        /// Unknown; 0.
-        u27: u8 = hidden num(27, 3);
-        /// Unknown; 0.
-        u31: bool = hidden bit(31);
-        /// Unknown; 0.
-        u39: bool = hidden bit(39);
-        /// Unknown; 0.
-        u42: u8 = hidden num(42, 2);
-        /// Unknown; 0.
-        u48: bool = hidden bit(48);
     }
 
     /// Load from the stack.
@@ -139,9 +93,8 @@ rows! {
     /// Loads from the thread's own stack at byte `index`, in elements of the format for further
     /// channels. Asynchronous (`slot` is applegpu's `i6`).
     // source: applegpu.py, StackLoadInstructionDesc; agx_pack.c, AGX_OPCODE_STACK_LOAD
-    StackLoad "stack_load" (6, 8; 47) [0:8 = 0x35] {
-        /// The length bit.
-        form: Form = form form(47, 6);
+    StackLoad "stack_load" (6, 8; 47) [0:8 = 0x35]
+    zero [u16: 4, u25: 1, u27: 3, u31: 1, u39: 1, u42: 2, u48: 1] {
         /// Destination.
         r: RegVec = operand data(10, 40, 49, 52).out(), RegVec::new(0, Size::B16, 1);
         /// Format in memory.
@@ -158,20 +111,6 @@ rows! {
         index: Index = operand index();
         /// Scoreboard slot to wait on.
         slot: u8 = operand num(30, 1);
-        /// Unknown; 0.
-        u16: u8 = hidden num(16, 4);
-        /// Unknown; 0.
-        u25: bool = hidden bit(25);
-        /// Unknown; 0.
-        u27: u8 = hidden num(27, 3);
-        /// Unknown; 0.
-        u31: bool = hidden bit(31);
-        /// Unknown; 0.
-        u39: bool = hidden bit(39);
-        /// Unknown; 0.
-        u42: u8 = hidden num(42, 2);
-        /// Unknown; 0.
-        u48: bool = hidden bit(48);
     }
 }
 
@@ -249,7 +188,8 @@ rows! {
 
     /// Unknown stack mapping operation of another kind.
     // source: applegpu.py, Unk75AltInstructionDesc
-    Unk75Alt "TODO.unk75_alt" (8) [0:8 = 0x75, 10:1 = 0, 47:1 = 1] {
+    Unk75Alt "TODO.unk75_alt" (8) [0:8 = 0x75, 10:1 = 0, 47:1 = 1]
+    unknown [u26: 1, u30: 1, u36: 4, u42: 5, u48: 8] {
         /// Unknown.
         q16: u8 = operand num(16, 4);
         /// Unknown.
@@ -264,15 +204,5 @@ rows! {
         v: i16 = operand signed16(&[(20, 4), (32, 4), (56, 8)]);
         /// Unknown.
         q1: u8 = operand bin(8, 2);
-        /// Unknown.
-        u26: bool = hidden bit(26);
-        /// Unknown.
-        u30: bool = hidden bit(30);
-        /// Unknown.
-        u36: u8 = hidden num(36, 4);
-        /// Unknown.
-        u42: u8 = hidden num(42, 5);
-        /// Unknown.
-        u48: u8 = hidden num(48, 8);
     }
 }

@@ -11,9 +11,8 @@ rows! {
     /// thread). The uniforms are seen by the programs behind the preamble.
     // source: applegpu.py, StoreToUniformInstructionDesc
     UniformStore "uniform_store" (6, 8; 47)
-    [0:7 = 0b1000101, 9:1 = 0, 16:4 = 0, 27:1 = 1, 28:2 = 0b11, 36:4 = 0, 50:2 = 0] {
-        /// The length bit.
-        form: Form = form form(47, 6);
+    [0:7 = 0b1000101, 9:1 = 0, 16:4 = 0, 27:1 = 1, 28:2 = 0b11, 36:4 = 0, 50:2 = 0]
+    zero [u30: 2, u48: 1] {
         /// Unknown; 2.
         u25: u8 = operand num(25, 2), 2;
         /// Format; `i16`.
@@ -28,10 +27,6 @@ rows! {
         index: Index = operand index();
         /// Left shift of the index.
         shift: u8 = operand lsl(&[(42, 2)]);
-        /// Unknown; 0.
-        u30: u8 = hidden num(30, 2);
-        /// Unknown; 0.
-        u48: bool = hidden bit(48);
     }
 
     /// Load a texture state register from memory.
@@ -41,7 +36,8 @@ rows! {
     // source: applegpu.py, StoreToTextureStateInstructionDesc, which knows registers alone as offsets; bit 58, and
     // that the base counts 64-bit uniforms, are read from what Mesa 26.1 prints (AGX_MESA_DEBUG=shaders) beside the
     // bytes that it packs
-    TexStateStore "tex_state_store" (8) [0:8 = 0b11101101, 20:1 = 1] {
+    TexStateStore "tex_state_store" (8) [0:8 = 0b11101101, 20:1 = 1]
+    unknown [u15: 1, u17: 3, u21: 5, u42: 16] {
         /// Texture state register.
         ts: TextureState = operand numbered(8, 7);
         /// Base address.
@@ -50,14 +46,6 @@ rows! {
         offset: StateOffset = operand state_offset();
         /// Scoreboard slot to wait on.
         slot: u8 = operand num(16, 1);
-        /// Unknown.
-        u15: bool = hidden bit(15);
-        /// Unknown.
-        u17: u8 = hidden num(17, 3);
-        /// Unknown.
-        u21: u8 = hidden num(21, 5);
-        /// Unknown.
-        u42: u16 = hidden num(42, 16);
     }
 
     /// Load a sampler state register from memory.
@@ -65,7 +53,8 @@ rows! {
     /// The sampler descriptor (8 bytes, more with custom border colours) at `base + offset` becomes
     /// sampler state register `ss`.
     // source: applegpu.py, StoreToSamplerStateInstructionDesc; offset and base as `tex_state_store`
-    SamplerStateStore "sampler_state_store" (8) [0:8 = 0b10101101, 20:1 = 1] {
+    SamplerStateStore "sampler_state_store" (8) [0:8 = 0b10101101, 20:1 = 1]
+    unknown [u13: 3, u17: 3, u21: 5, u42: 16] {
         /// Sampler state register.
         ss: SamplerState = operand numbered(8, 5);
         /// Base address.
@@ -74,13 +63,5 @@ rows! {
         offset: StateOffset = operand state_offset();
         /// Scoreboard slot to wait on.
         slot: u8 = operand num(16, 1);
-        /// Unknown.
-        u13: u8 = hidden num(13, 3);
-        /// Unknown.
-        u17: u8 = hidden num(17, 3);
-        /// Unknown.
-        u21: u8 = hidden num(21, 5);
-        /// Unknown.
-        u42: u16 = hidden num(42, 16);
     }
 }

@@ -10,11 +10,9 @@ macro_rules! texture_rows {
             // source: applegpu.py, TextureLoadSampleBaseInstructionDesc
             // source: agx_pack.c, AGX_OPCODE_TEXTURE_SAMPLE
             $Name $mnemonic (8, 12; 15) [0:8 = $opcode] {
-                /// The length bit.
-                form: Form = form form(15, 8);
                 /// Compares with a reference value.
                 compare: bool = operand bit(23);
-                /// What is returned.
+                /// The kind of result.
                 mode: TexMode = operand choice(30, 2);
                 /// Caching: 12; bit 0 is set to read images after writes, bit 1 to read
                 /// writes of other dies.

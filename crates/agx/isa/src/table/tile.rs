@@ -9,9 +9,7 @@ rows! {
     /// the pixel's part of tile memory. What a mask of several samples loads is unknown; Mesa loads
     /// one, or all of a pixel without multisampling.
     // source: applegpu.py, LdstTileDesc; agx_pack.c, AGX_OPCODE_LD_TILE
-    LdTile "ld_tile" (8, 10; 15) [0:7 = 0x49] {
-        /// The length bit.
-        form: Form = form form(15, 8);
+    LdTile "ld_tile" (8, 10; 15) [0:7 = 0x49] zero [u7: 1, u23: 1, u48: 7, u62: 2, u64: 16] {
         /// Destination.
         r: RegVec = operand data(9, 60, 8, 36).out(), RegVec::new(0, Size::B16, 1);
         /// Format in tile memory.
@@ -28,16 +26,6 @@ rows! {
         coords: u8 = operand split(&[(16, 6), (58, 2)]);
         /// The coordinates are explicit, not those of the fragment.
         explicit: bool = hidden bit(55);
-        /// Unknown; 0.
-        u7: bool = hidden bit(7);
-        /// Unknown; 0.
-        u23: bool = hidden bit(23);
-        /// Unknown; 0.
-        u48: u8 = hidden num(48, 7);
-        /// Unknown; 0.
-        u62: u8 = hidden num(62, 2);
-        /// Unknown; 0.
-        u64: u16 = hidden num(64, 16);
     }
 
     /// Store to tile memory.
@@ -46,9 +34,7 @@ rows! {
     /// of tile memory. Explicit coordinates are two 16-bit numbers within the tile, for programs
     /// other than fragment shaders.
     // source: applegpu.py, LdstTileDesc; agx_pack.c, AGX_OPCODE_ST_TILE
-    StTile "st_tile" (8, 10; 15) [0:7 = 0x09] {
-        /// The length bit.
-        form: Form = form form(15, 8);
+    StTile "st_tile" (8, 10; 15) [0:7 = 0x09] zero [u7: 1, u23: 1, u48: 7, u62: 2, u64: 16] {
         /// Values.
         r: RegVec = operand data(9, 60, 8, 36), RegVec::new(0, Size::B16, 1);
         /// Format in tile memory.
@@ -65,16 +51,6 @@ rows! {
         coords: u8 = operand split(&[(16, 6), (58, 2)]);
         /// The coordinates are explicit, not those of the fragment.
         explicit: bool = hidden bit(55);
-        /// Unknown; 0.
-        u7: bool = hidden bit(7);
-        /// Unknown; 0.
-        u23: bool = hidden bit(23);
-        /// Unknown; 0.
-        u48: u8 = hidden num(48, 7);
-        /// Unknown; 0.
-        u62: u8 = hidden num(62, 2);
-        /// Unknown; 0.
-        u64: u16 = hidden num(64, 16);
     }
 
     /// Set the fate of samples.
@@ -100,17 +76,13 @@ rows! {
     /// Gives the depth and/or stencil of the samples in the mask and runs the tests with them.
     /// Depth is a 32-bit float in two halves, stencil the low 8 bits of a half.
     // source: applegpu.py, ZSEmitInstructionDesc; agx_pack.c, AGX_OPCODE_ZS_EMIT
-    ZsEmit "zs_emit" (4) [0:8 = 0x41, 15:1 = 0] {
+    ZsEmit "zs_emit" (4) [0:8 = 0x41, 15:1 = 0] zero [u28: 1, u31: 1] {
         /// Mask of samples.
         samples: RegOrImm = operand imm_if(9, 24, 8), RegOrImm::Imm(255);
         /// Depth and stencil values.
         values: RegVec = operand depth_stencil(16, 26, 29), RegVec::new(0, Size::B16, 2);
         /// Unknown; 0.
         u0: u8 = operand num(22, 2);
-        /// Unknown; 0.
-        u28: bool = hidden bit(28);
-        /// Unknown; 0.
-        u31: bool = hidden bit(31);
     }
 }
 

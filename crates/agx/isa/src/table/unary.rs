@@ -8,17 +8,13 @@ macro_rules! unary {
         rows! { $(
             $(#[doc = $doc])*
             // source: applegpu.py, FUnaryInstructionDesc
-            $Name $mnemonic (4, 6; 15) [0:6 = 0b001010, 28:6 = $op, 34:8 = 0] {
-                /// The length bit.
-                form: Form = form form(15, 4);
+            $Name $mnemonic (4, 6; 15) [0:6 = 0b001010, 28:6 = $op, 34:8 = 0] zero [u46: 2] {
                 /// Saturates the result to 0 … 1.
                 sat: bool = suffix flag(6, "", ".sat");
                 /// Result.
                 d: Dst = operand dst(44);
                 /// Argument.
                 a: Src = operand float_src(16, 42);
-                /// Unknown; 0.
-                u46: u8 = hidden num(46, 2);
             }
         )* }
     };
@@ -92,9 +88,7 @@ rows! {
     /// − value(lane & ~1) (inferred; Mesa uses it for fine and coarse derivatives alike). Threads
     /// of the quad count whether active or not (helper invocations exist for it).
     // source: applegpu.py, DfdxInstructionDesc
-    Dfdx "dfdx" (4, 6; 15) [0:6 = 0b001010, 28:6 = 0b000100, 34:8 = 0] {
-        /// The length bit.
-        form: Form = form form(15, 4);
+    Dfdx "dfdx" (4, 6; 15) [0:6 = 0b001010, 28:6 = 0b000100, 34:8 = 0] zero [u47: 1] {
         /// Saturates the result to 0 … 1.
         sat: bool = suffix flag(6, "", ".sat");
         /// Result.
@@ -103,8 +97,6 @@ rows! {
         a: Src = operand float_src(16, 42);
         /// Helper invocations end here.
         kill: bool = hidden bit(46);
-        /// Unknown; 0.
-        u47: bool = hidden bit(47);
     }
 
     /// Vertical derivative within a quad.
@@ -112,9 +104,7 @@ rows! {
     /// The difference of A between the lower and the upper thread of the quad's column: value(lane
     /// | 2) − value(lane & ~2) (inferred).
     // source: applegpu.py, DfdyInstructionDesc
-    Dfdy "dfdy" (4, 6; 15) [0:6 = 0b001010, 28:6 = 0b000110, 34:8 = 0] {
-        /// The length bit.
-        form: Form = form form(15, 4);
+    Dfdy "dfdy" (4, 6; 15) [0:6 = 0b001010, 28:6 = 0b000110, 34:8 = 0] zero [u47: 1] {
         /// Saturates the result to 0 … 1.
         sat: bool = suffix flag(6, "", ".sat");
         /// Result.
@@ -123,15 +113,11 @@ rows! {
         a: Src = operand float_src(16, 42);
         /// Helper invocations end here.
         kill: bool = hidden bit(46);
-        /// Unknown; 0.
-        u47: bool = hidden bit(47);
     }
 
     /// Unknown float operation of one source.
     // source: applegpu.py, UnknownFUnaryInstructionDesc
-    Funop "funop" (4, 6; 15) [0:6 = 0b001010, 34:8 = 0] {
-        /// The length bit.
-        form: Form = form form(15, 4);
+    Funop "funop" (4, 6; 15) [0:6 = 0b001010, 34:8 = 0] zero [u46: 2] {
         /// Saturates the result to 0 … 1.
         sat: bool = suffix flag(6, "", ".sat");
         /// Result.
@@ -140,7 +126,5 @@ rows! {
         a: Src = operand float_src(16, 42);
         /// Operation.
         op: u8 = operand bin(28, 6), 0b111111;
-        /// Unknown; 0.
-        u46: u8 = hidden num(46, 2);
     }
 }

@@ -36,27 +36,20 @@ rows! {
 
     /// Unknown; a `get_sr` with bit 15 set.
     // source: applegpu.py, TodoSrThingInstructionDesc
-    SrThing "TODO.sr_thing" (4) [0:7 = 0b1110010, 15:1 = 1] {
+    SrThing "TODO.sr_thing" (4) [0:7 = 0b1110010, 15:1 = 1] unknown [u22: 4, u30: 2] {
         /// Destination.
         d: Dst = operand dst(28);
         /// Special register.
         sr: SpecialReg = operand special();
-        /// Unknown.
-        u22: u8 = hidden num(22, 4);
-        /// Unknown.
-        u30: u8 = hidden num(30, 2);
     }
 
     /// Unknown; a `pop_exec` with bit 23 set.
     // source: applegpu.py, TodoPopExecInstructionDesc
-    PopExec2 "TODO.pop_exec2" (6) [0:7 = 0b1010010, 9:2 = 3, 13:10 = 0, 23:1 = 1] {
+    PopExec2 "TODO.pop_exec2" (6) [0:7 = 0b1010010, 9:2 = 3, 13:10 = 0, 23:1 = 1]
+    unknown [u8: 1, u24: 24] {
         /// Cache hint of `r0l`.
         cache: bool = operand flag(7, "r0l", "r0l.cache");
         /// Levels of nesting.
         n: u8 = operand num(11, 2);
-        /// Unknown.
-        u8: bool = hidden bit(8);
-        /// Unknown.
-        u24: u32 = hidden num(24, 24);
     }
 }

@@ -9,9 +9,7 @@ rows! {
     /// sample or the centroid. A coefficient register holds three values of a plane equation. An
     /// indirect coefficient register is in a 16-bit register.
     // source: applegpu.py, IterateDesc; agx_pack.c, AGX_OPCODE_ITER
-    Iter "iter" (4, 8; 15) [0:6 = 0x21, 6:2 = 0b00] {
-        /// The length bit.
-        form: Form = form form(15, 4);
+    Iter "iter" (4, 8; 15) [0:6 = 0x21, 6:2 = 0b00] zero [u24: 6, u60: 2] {
         /// Destination.
         d: RegVec = operand counted(9, 56, 8, 30, 1).out(), RegVec::new(0, Size::B16, 1);
         /// First coefficient register.
@@ -36,10 +34,6 @@ rows! {
         unk4: u8 = operand num(53, 3);
         /// Unknown; 0.
         unk5: u8 = operand num(62, 2);
-        /// Unknown; 0.
-        u24: u8 = hidden num(24, 6);
-        /// Unknown; 0.
-        u60: u8 = hidden num(60, 2);
     }
 
     /// Interpolate varyings with perspective.
@@ -47,8 +41,6 @@ rows! {
     /// As `iter`, then divided by the interpolated 1/w in coefficient register `w`.
     // source: applegpu.py, IterateDesc; agx_pack.c, AGX_OPCODE_ITERPROJ
     Iterproj "iterproj" (4, 8; 15) [0:6 = 0x21, 6:2 = 0b01] {
-        /// The length bit.
-        form: Form = form form(15, 4);
         /// Destination.
         d: RegVec = operand counted(9, 56, 8, 30, 1).out(), RegVec::new(0, Size::B16, 1);
         /// First coefficient register.
@@ -82,21 +74,11 @@ rows! {
     /// For each channel, the three values of its coefficient register. Flat shading uses the third
     /// (Mesa).
     // source: applegpu.py, LoadCFDesc; agx_pack.c, AGX_OPCODE_LDCF
-    Ldcf "ldcf" (4, 8; 15) [0:6 = 0x21, 6:2 = 0b10] {
-        /// The length bit.
-        form: Form = form form(15, 4);
+    Ldcf "ldcf" (4, 8; 15) [0:6 = 0x21, 6:2 = 0b10] zero [u22: 1, u24: 6, u32: 24, u60: 4] {
         /// Destination: three values for each channel.
         d: RegVec = operand counted(9, 56, 8, 30, 3).out(), RegVec::new(0, Size::B16, 3);
         /// First coefficient register.
         coef: Coef = operand coef_or_reg(16, 58, 23);
-        /// Unknown; 0.
-        u22: bool = hidden bit(22);
-        /// Unknown; 0.
-        u24: u8 = hidden num(24, 6);
-        /// Unknown; 0.
-        u32: u32 = hidden num(32, 24);
-        /// Unknown; 0.
-        u60: u8 = hidden num(60, 4);
     }
 }
 
@@ -106,17 +88,13 @@ macro_rules! vertex {
         rows! { $(
             $(#[doc = $doc])*
             // source: applegpu.py, the st_var loop; agx_pack.c, AGX_OPCODE_ST_VARY
-            $Name $mnemonic (4) [0:10 = $opcode, 22:1 = 0] {
+            $Name $mnemonic (4) [0:10 = $opcode, 22:1 = 0] zero [u15: 1, u28: 3] {
                 /// Unknown; 1.
                 u: u8 = operand num(31, 1), 1;
                 /// Value.
                 r: RegVec = operand whole_reg32((10, 5), (24, 2)), RegVec::new(0, Size::B32, 1);
                 /// Which output (UVS slot).
                 index: RegOrImm = operand imm_if(16, 26, 23);
-                /// Unknown; 0.
-                u15: bool = hidden bit(15);
-                /// Unknown; 0.
-                u28: u8 = hidden num(28, 3);
             }
         )* }
     };

@@ -17,8 +17,8 @@ use crate::job::{BgEot, JobFault, JobStats, RenderJob, Unit};
 use crate::pipeline::Pipeline;
 use crate::render::coefficients::Bindings;
 use crate::render::scene::{GRID, Primitive, Scene, State};
+use crate::usc::cache::Programs;
 use crate::usc::launch::Launch;
-use crate::usc::program::Programs;
 use crate::usc::row::Row;
 
 /// The largest framebuffer is as large as the largest image. source: hk_queue.c, where the largest
@@ -150,7 +150,7 @@ impl<'v> Loader<'_, 'v> {
         };
         let launch = pipeline.load(self.decoded)?;
         let launch = self.gpu.prepare(self.vm, launch, stats)?;
-        let rows = launch.program.shared_rows(&launch.uniforms);
+        let rows = launch.program.code.shared_rows(&launch.uniforms);
         self.programs.push(Prepared { launch, rows });
         let index = self.programs.len() - 1;
         self.known.insert((address, samplers), index);
@@ -259,7 +259,7 @@ impl<'v> Frame<'v> {
             },
             samples,
             background_is_flat: background
-                .is_some_and(|p| loader.programs[p].launch.program.ignores_lane()),
+                .is_some_and(|p| loader.programs[p].launch.program.code.ignores_lane()),
             programs: loader.programs,
             background,
             end,

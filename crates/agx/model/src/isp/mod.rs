@@ -32,7 +32,7 @@ use tepui_softgpu::AddressSpace;
 use crate::Gpu;
 use crate::job::{JobFault, JobStats, RenderJob, Unit};
 use crate::render::scene::Scene;
-use crate::usc::program::Programs;
+use crate::usc::cache::Programs;
 use crate::workers::{Budget, share};
 use frame::{Frame, Setup};
 use tepui_softgpu::buffer_pool::{Buffers, bytes_of};
@@ -61,7 +61,7 @@ impl Buffers for FrameMemory {
     }
 }
 
-/// What a tile costs beside its programs, in instructions.
+/// The fixed cost of a tile, in instructions.
 const TILE_COST: u64 = 256;
 
 /// Draws the scene of a render command, or a part of it.

@@ -20,8 +20,8 @@ pub type Coverage = tepui_raster::Coverage<MAX_SAMPLES>;
 /// Depth and stencil of a tile.
 pub type DepthStencil = tepui_raster::DepthStencil<MAX_SAMPLES>;
 
-/// Sample positions of a render command; without a register value, as in a command without draws, the
-/// one sample is at the centre.
+/// Sample positions of a render command; without a register value, as in a command without draws,
+/// the one sample is at the centre.
 pub fn samples(count: usize, control: Option<&PppMultisampleControl>) -> Samples {
     let positions = match control {
         Some(control) => std::array::from_fn(|i| {
@@ -104,8 +104,8 @@ pub fn tests(state: &State) -> [Tests; 2] {
     })
 }
 
-/// A comparison function: the hardware's encoding has a bit each for less, equal and greater. NaN fails every
-/// comparison, even "always": Mesa emits NaN as depth to make a test fail.
+/// A comparison function: the hardware's encoding has a bit each for less, equal and greater. NaN
+/// fails every comparison, even "always": Mesa emits NaN as depth to make a test fail.
 /// source: Mesa's agx_nir_lower_frag_sidefx.c, `insert_z_write`
 fn compare(function: ppp::ZsFunc) -> Compare {
     Compare::from_bits(function as u8 & 7)

@@ -1,4 +1,4 @@
-//! What the tests of this folder begin with.
+//! Fixtures of the tests of this folder.
 
 use tepui_agx_packets::render::DepthBias;
 use tepui_agx_packets::{Packet, ppp};
@@ -79,8 +79,8 @@ impl Changes {
         self.0 % below
     }
 
-    /// Changes one to `most` bytes: each at one of `places`, an address and a length in bytes, and by
-    /// another byte or by one bit.
+    /// Changes one to `most` bytes: each at one of `places`, an address and a length in bytes, and
+    /// by another byte or by one bit.
     pub fn make(&mut self, vm: &AddressSpace, places: &[(u64, u32)], most: u32) {
         for _ in 0..1 + self.next(most) {
             let (base, length) = places[self.next(places.len() as u32) as usize];

@@ -1,4 +1,4 @@
-//! Scenes made by hand, drawn with programs in memory, and the picture that comes of them.
+//! Scenes made by hand are drawn with programs in memory, and the pictures checked.
 
 use std::sync::Arc;
 
@@ -383,8 +383,8 @@ fn translated_and_interpreted_programs_draw_the_same() {
     }
 }
 
-/// Changed bytes of programs, USC words, bindings and descriptors. fuzz/fuzz_targets/agx_render.rs does
-/// the same to whole commands, for longer.
+/// Changed bytes of programs, USC words, bindings and descriptors. fuzz/fuzz_targets/agx_render.rs
+/// does the same to whole commands, for longer.
 #[test]
 fn any_bytes_end_in_a_picture_or_a_fault() {
     let mut changes = Changes::new(0x2545_f491);

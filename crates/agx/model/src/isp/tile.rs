@@ -27,7 +27,8 @@ pub struct TileWorker<'f, 'v> {
     /// The quads of the SIMD-group that is being filled, and their program.
     quads: usize,
     batch: Option<Batch>,
-    /// Positions of the group's quads in the tile: a word for each row of quads, a bit for each column.
+    /// Positions of the group's quads in the tile: a word for each row of quads, a bit for each
+    /// column.
     occupied: [u16; TILE_SIDE / 2],
     coverage: Coverage,
     /// The coverage after depth and stencil tests.
@@ -53,7 +54,7 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
     pub fn new(gpu: &Gpu, frame: &'f Frame<'v>, core: u32) -> TileWorker<'f, 'v> {
         let first = frame.programs.first();
         let worker = first.map(|p| {
-            let mut worker = Worker::new(gpu.port(frame.vm, &p.launch, core), gpu.options.check);
+            let mut worker = Worker::new(gpu.port(frame.vm, core), &p.launch, gpu.options.check);
             worker.enter(&p.launch);
             worker
         });
@@ -169,7 +170,7 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
             self.enter(program);
             if let Some(core) = &mut self.core {
                 let prepared = &frame.programs[program];
-                core.preload(&prepared.launch.program);
+                core.preload(&prepared.launch.program.code);
                 let stage = Stage::EndOfTile(EndOfTile { corner, layer });
                 core.run_entered(&prepared.rows, stage, 1, self.budget)?;
             }
@@ -315,7 +316,7 @@ impl<'f, 'v: 'f> TileWorker<'f, 'v> {
             let alive = u32::MAX >> (LANES - lanes);
             let prepared = &self.frame.programs[batch.shader.program];
             if let Some(core) = &mut self.core {
-                core.preload(&prepared.launch.program);
+                core.preload(&prepared.launch.program.code);
                 self.fragments.prepare(core.local().len());
                 let stage = Stage::Fragment(&mut self.fragments);
                 core.run_entered(&prepared.rows, stage, alive, self.budget)?;
@@ -341,7 +342,8 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Tests covered samples. Returns the number of samples that passed and a mask of the columns that have some.
+    /// Tests covered samples. Returns the number of samples that passed and a mask of the columns
+    /// that have some.
     fn test(
         &self,
         planes: &mut DepthStencil,

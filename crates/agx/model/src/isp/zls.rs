@@ -30,8 +30,8 @@ pub struct Zls {
     samples: usize,
 }
 
-/// Bytes from layer to layer of a buffer: in units of pages for texels, of cache lines for metadata,
-/// less one. What the low bits are is unknown; Mesa sets 1 for texels.
+/// Bytes from layer to layer of a buffer: in units of pages for texels, of cache lines for
+/// metadata, less one. What the low bits are is unknown; Mesa sets 1 for texels.
 /// source: hk_cmd_draw.c, hk_CmdBeginRendering; asahi_drm.h speaks of bytes
 fn stride(register: u32, unit: u64) -> u64 {
     (u64::from(register >> 14) + 1) * unit
@@ -41,7 +41,8 @@ fn stride(register: u32, unit: u64) -> u64 {
 const LINE: u64 = 128;
 
 impl Zls {
-    /// Decodes the registers. A partial render that continues another one loads the buffers that are stored.
+    /// Decodes the registers. A partial render that continues another one loads the buffers that
+    /// are stored.
     pub fn new(job: &RenderJob, continued: bool, unfinished: bool) -> Result<Zls, JobFault> {
         let odd = |p: tepui_packets::Problem| JobFault::new(Unit::Isp, p.to_string());
         let control = ZlsControl::unpack(&job.zls_ctrl.to_le_bytes()).map_err(odd)?;
@@ -159,7 +160,8 @@ impl Zls {
         Ok(())
     }
 
-    /// Loads the rows of a tile that are inside the buffer and passes each to `put`, with sample and row.
+    /// Loads the rows of a tile that are inside the buffer and passes each to `put`, with sample
+    /// and row.
     fn load_plane<M: Memory>(
         &self,
         surface: &Surface,

@@ -11,13 +11,15 @@ use crate::Gpu;
 use crate::isp::Zls;
 use crate::job::{JobFault, JobStats, RenderJob, Unit};
 use crate::pipeline::Pipeline;
-use crate::usc::exec::texture::{Access2d, DescriptorSource, View};
-use crate::usc::program::Programs;
+use crate::usc::access::{DescriptorSource, TextureAccess};
+use crate::usc::cache::Programs;
+use crate::usc::exec::texture::View;
 
 /// The kind of an attachment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aspect {
-    /// The image that the end-of-tile program stores to by the texture state register of this number.
+    /// The image that the end-of-tile program stores to by the texture state register of this
+    /// number.
     Colour(u8),
     /// The depth buffer.
     Depth,
@@ -34,14 +36,15 @@ pub struct Attachment {
     pub layer: u32,
     /// Width and height.
     pub size_px: [u32; 2],
-    /// Texels in rows: red, green, blue and alpha as floats (integers converted); depth and stencil have
-    /// only the first.
+    /// Texels in rows: red, green, blue and alpha as floats (integers converted); depth and stencil
+    /// have only the first.
     pub texels: Vec<[f32; 4]>,
 }
 
 impl Gpu {
-    /// Reads the attachments of a render command from memory: the images that its end-of-tile program
-    /// stores to, depth and stencil buffers if they are stored; sample 0 of multisampled ones.
+    /// Reads the attachments of a render command from memory: the images that its end-of-tile
+    /// program stores to, depth and stencil buffers if they are stored; sample 0 of multisampled
+    /// ones.
     ///
     /// # Errors
     /// If a program or descriptor cannot be read.
@@ -92,7 +95,8 @@ impl Gpu {
         Ok(found)
     }
 
-    /// Texture state registers that the end-of-tile program stores tiles to, with their descriptors.
+    /// Texture state registers that the end-of-tile program stores tiles to, with their
+    /// descriptors.
     fn colour_targets(
         &self,
         vm: &AddressSpace,
@@ -116,8 +120,8 @@ impl Gpu {
         let launch = pipeline.load(&programs)?;
         let launch = self.prepare(vm, launch, &mut JobStats::default())?;
         let mut found = Vec::new();
-        for access in launch.program.accesses() {
-            let Access2d::Block(store) = access else { continue };
+        for access in launch.program.code.accesses() {
+            let TextureAccess::Block(store) = access else { continue };
             let DescriptorSource::State(number) = store.image else { continue };
             if let Some(descriptor) = launch.textures.get(usize::from(number))
                 && found.iter().all(|&(known, _)| known != number)

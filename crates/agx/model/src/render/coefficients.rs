@@ -1,8 +1,8 @@
 //! Coefficient registers: the plane equations from which fragment programs interpolate.
 //!
-//! A program's bindings say which vertex outputs become which registers. Each register holds the plane
-//! `a x + b y + c` of one value over the pixels around the tile (for values that are interpolated with
-//! perspective: of the value over w), or a flat value.
+//! A program's bindings say which vertex outputs become which registers. Each register holds the
+//! plane `a x + b y + c` of one value over the pixels around the tile (for values that are
+//! interpolated with perspective: of the value over w), or a flat value.
 //!
 // source: docs/drivers/asahi.rst, "Hardware varyings"; cmdbuf.xml, "CF binding"
 
@@ -40,8 +40,8 @@ enum Source {
     W,
     /// Depth.
     Z,
-    /// Vertex outputs from this word, so many. What registers hold that are bound beyond the last output is
-    /// unknown; they are zero here.
+    /// Vertex outputs from this word, so many. What registers hold that are bound beyond the last
+    /// output is unknown; they are zero here.
     Words(u32, usize),
     PointCoordinates,
     PrimitiveId,
@@ -80,9 +80,9 @@ impl Bindings {
             let source = match b.source {
                 CoefficientSource::Varying if b.base_slot == 0 && components == 1 => Source::W,
                 CoefficientSource::Varying if b.base_slot >= user => {
-                    // A fragment program that indexes its inputs names all components of each, whether the
-                    // vertex program writes them or not. source: Mesa's agx_nir_lower_uvs.c,
-                    // agx_link_varyings_vs_fs
+                    // A fragment program that indexes its inputs names all components of each,
+                    // whether the vertex program writes them or not. source: Mesa's
+                    // agx_nir_lower_uvs.c, agx_link_varyings_vs_fs
                     let words = header.number_of_32_bit_slots.saturating_sub(b.base_slot);
                     let halves = &state.varyings_16;
                     if words < b.components && halves.smooth + halves.flat + halves.linear != 0 {
@@ -106,8 +106,8 @@ impl Bindings {
         Ok(Bindings { registers, bindings })
     }
 
-    /// Appends the registers of a primitive to `out`. The origin of their plane equations is `corner`, as it is
-    /// already that of `depth`, the plane equation of depth.
+    /// Appends the registers of a primitive to `out`. The origin of their plane equations is
+    /// `corner`, as it is already that of `depth`, the plane equation of depth.
     pub fn compute(
         &self,
         scene: &Scene,

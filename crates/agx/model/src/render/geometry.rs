@@ -1,8 +1,8 @@
 //! The geometry half of a render command: draws become primitives of a [`Scene`].
 //!
-//! A draw is processed in batches: indices are fetched and assembled to primitives, their vertices are shaded, then
-//! primitives are set up. When a scene has become too large, the pixel half renders it as a partial render, as the
-//! hardware does when its parameter buffer is full.
+//! A draw is processed in batches: indices are fetched and assembled to primitives, their vertices
+//! are shaded, then primitives are set up. When a scene has become too large, the pixel half
+//! renders it as a partial render, as the hardware does when its parameter buffer is full.
 
 use rayon::prelude::*;
 use tepui_agx_packets::render::PppControl;
@@ -15,14 +15,14 @@ use super::scene::Scene;
 use super::setup::{Assembled, Output, Setup};
 use crate::job::{JobFault, JobStats, RenderJob, Unit};
 use crate::pipeline::Pipeline;
+use crate::render::draw::{Draw, Indices, VertexState};
+use crate::usc::cache::Programs;
 use crate::usc::launch::Launch;
-use crate::usc::program::Programs;
 use crate::uvs::{self, Layout, Reuse, Vertex};
-use crate::vdm::{Draw, Indices, VertexState};
 use crate::{Gpu, ppp};
 
-/// Cost of an index besides the instructions of its vertex, counted in instructions. Because of it a job of 2^32
-/// indices exceeds any budget before it begins.
+/// Cost of an index besides the instructions of its vertex, counted in instructions. Because of it
+/// a job of 2^32 indices exceeds any budget before it begins.
 const INDEX_COST: u64 = 4096;
 /// Cost of a draw, counted in instructions.
 const DRAW_COST: u64 = 1024;
@@ -351,7 +351,7 @@ impl<'a> Geometry<'a> {
         if cull.0 || cull.1 || self.scene.states.is_empty() {
             return Ok(());
         }
-        // What is set up follows what the scene has.
+        // The scene's primitives precede those that are set up now.
         let mut out = Output {
             primitives: std::mem::take(&mut self.scene.primitives),
             pieces: std::mem::take(&mut self.scene.pieces),

@@ -1,13 +1,15 @@
-//! A render command, in two halves as the hardware has them: geometry fills a [`scene::Scene`], then
-//! pixels (ISP, fragment programs, tilebuffer, PBE) draw it tile by tile.
+//! A render command, in two halves as the hardware has them: geometry fills a [`scene::Scene`],
+//! then pixels (ISP, fragment programs, tilebuffer, PBE) draw it tile by tile.
 //!
 //! Geometry begins with the control stream (`vdm`) and the state records that it points to
-//! ([`crate::ppp`]). [`geometry`] passes each draw through assembly, the vertex programs (`uvs`) and
+//! ([`crate::ppp`]). [`geometry`] passes each draw through assembly, the vertex programs (`uvs`)
+//! and
 //! [`setup`], which culls, clips and snaps primitives (with `tepui_raster`, which all GPU families share). Pixels are [`crate::isp`]'s, with the registers that fragment programs interpolate in
 //! [`coefficients`].
 
 pub mod attachments;
 pub mod coefficients;
+pub mod draw;
 pub mod geometry;
 pub mod scene;
 pub mod setup;
@@ -17,7 +19,7 @@ mod tests;
 use tepui_softgpu::AddressSpace;
 
 use crate::job::{JobFault, JobStats, RenderJob};
-use crate::usc::program::Programs;
+use crate::usc::cache::Programs;
 use crate::{Gpu, isp, vdm};
 
 /// Runs a render command to its end.

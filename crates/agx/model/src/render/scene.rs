@@ -1,5 +1,6 @@
-//! Scenes: the output of the geometry half of a render command and the input of its pixel half. A scene has primitives
-//! in API order, each with its state, as the parameter buffer of the hardware has.
+//! Scenes: the output of the geometry half of a render command and the input of its pixel half. A
+//! scene has primitives in API order, each with its state, as the parameter buffer of the hardware
+//! has.
 
 use tepui_agx_packets::ppp;
 use tepui_raster::{FillRule, Grid};
@@ -44,7 +45,8 @@ impl Buffers for Scene {
     }
 }
 
-/// State that primitives share: the PPP's words at the time of the draw, and the arrays that they point to.
+/// State that primitives share: the PPP's words at the time of the draw, and the arrays that they
+/// point to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
     /// Number of the draw in the render command, for reports.
@@ -61,8 +63,8 @@ pub struct State {
     pub stencil: [ppp::FragmentStencil; 2],
     /// Slot of the occlusion result.
     pub occlusion: ppp::FragmentOcclusionQuery,
-    /// The scissor rectangle of each viewport: its entry of the scissor array, intersected with its region clip; the
-    /// region clip alone without the scissor test.
+    /// The scissor rectangle of each viewport: its entry of the scissor array, intersected with its
+    /// region clip; the region clip alone without the scissor test.
     pub scissors: Vec<Scissor>,
     /// From the depth bias array.
     pub depth_bias: tepui_agx_packets::render::DepthBias,
@@ -100,7 +102,7 @@ pub struct Scissor {
 /// One primitive.
 #[derive(Clone, Copy, Debug)]
 pub struct Primitive {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Faces the viewer with its front; lines and points that are no part of a triangle do.
     pub front: bool,

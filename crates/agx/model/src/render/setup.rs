@@ -64,8 +64,8 @@ impl Setup<'_> {
         let provoking = (state.cull.flat_shading_vertex as usize).saturating_sub(1).min(2);
         let (layer, viewport) = self.target(assembled.vertices[provoking]);
         let Some(transform) = self.viewports.get(viewport) else { return };
-        // Assumption: clamped. Framebuffers of OpenGL that are not layered ignore the layer; Mesa's driver leaves
-        // that to the hardware, and Khronos' tests hold it to that.
+        // Assumption: clamped. Framebuffers of OpenGL that are not layered ignore the layer; Mesa's
+        // driver leaves that to the hardware, and Khronos' tests hold it to that.
         let layer = layer.min(self.layers.saturating_sub(1));
         let volume = ClipVolume {
             w_min: self.w_min,
@@ -102,8 +102,9 @@ impl Setup<'_> {
         }
     }
 
-    /// Adds a primitive of the vertices in this order, unless nothing of it can be seen. A polygon's
-    /// edges and corners keep the further vertices, one of which may be the provoking one.
+    /// Adds a primitive of the vertices in this order, unless nothing of it can be seen. A
+    /// polygon's edges and corners keep the further vertices, one of which may be the provoking
+    /// one.
     fn add(
         &self,
         target: &Target<'_>,

@@ -1,14 +1,15 @@
-//! The checker reports mistakes of programs that silicon does not: reads of a register before the wait for its load,
-//! reads of registers and local memory that were never written, accesses of unbound memory.
+//! The checker reports mistakes of programs that silicon does not: reads of a register before the
+//! wait for its load, reads of registers and local memory that were never written, accesses of
+//! unbound memory.
 //!
-//! The run loop calls it before each instruction. It compares the registers that the instruction table
-//! says are read with those written so far, lane by lane.
+//! The run loop calls it before each instruction. It compares the registers that the instruction
+//! table says are read with those written so far, lane by lane.
 
 use std::collections::HashSet;
 
 use tepui_agx_isa::{Access, File, Role};
 
-use super::program::Program;
+use super::code::Code;
 use crate::job::{ProgramPoint, Report, ReportKind};
 
 /// Half-registers of a thread.
@@ -30,9 +31,8 @@ pub struct Footprint {
 
 impl Footprint {
     /// The footprints of a program's instructions.
-    pub fn of(program: &Program) -> Vec<Footprint> {
-        program
-            .placed()
+    pub fn of(code: &Code) -> Vec<Footprint> {
+        code.placed()
             .iter()
             .map(|p| match &p.inst {
                 Some(inst) => Footprint {
@@ -72,7 +72,7 @@ impl Default for Checker {
 }
 
 impl Checker {
-    /// A checker for a group, with the 32-bit registers that hold values at the start of the program.
+    /// A checker for a group, with the 32-bit registers that hold values at the start of the code.
     pub fn new(preloaded: &[usize]) -> Checker {
         let mut checker = Checker::default();
         for &register in preloaded {
@@ -82,8 +82,8 @@ impl Checker {
     }
 
     /// Checks instruction `index` before it executes in the lanes of `exec`.
-    pub fn before(&mut self, program: &Program, index: usize, exec: u32) {
-        let Some(footprint) = program.footprints().get(index) else { return };
+    pub fn before(&mut self, code: &Code, footprints: &[Footprint], index: usize, exec: u32) {
+        let Some(footprint) = footprints.get(index) else { return };
         if let Some(slot) = footprint.waits {
             self.pending[slot].fill(0);
         }
@@ -91,49 +91,41 @@ impl Checker {
             let halves = usize::from(access.start)..usize::from(access.start + access.count);
             if matches!(access.role, Role::Read | Role::ReadWrite) && access.exact {
                 // One report is enough of a register that is wrong in both halves.
-                let _ = halves
-                    .filter(|&h| h < HALVES)
-                    .find(|&half| self.read(program, index, half, exec));
+                let _ =
+                    halves.filter(|&h| h < HALVES).find(|&half| self.read(code, index, half, exec));
             }
         }
         for access in &footprint.accesses {
             let halves = usize::from(access.start)..usize::from(access.start + access.count);
             if matches!(access.role, Role::Write | Role::ReadWrite) {
                 for half in halves.filter(|&h| h < HALVES) {
-                    self.write(program, index, half, exec, footprint.slot);
+                    self.write(code, index, half, exec, footprint.slot);
                 }
             }
         }
     }
 
     /// Checks the read of a half-register; returns whether there is a report.
-    fn read(&mut self, program: &Program, index: usize, half: usize, exec: u32) -> bool {
+    fn read(&mut self, code: &Code, index: usize, half: usize, exec: u32) -> bool {
         let pending = (self.pending[0][half] | self.pending[1][half]) & exec;
         let unwritten = !self.written[half] & exec;
         if pending != 0 {
             let slot = usize::from(self.pending[0][half] & exec == 0);
             let what =
                 format!("{} is read before its load was waited for (slot {slot})", name(half));
-            self.report(program, index, half, ReportKind::UnwaitedRead, what);
+            self.report(code, index, half, ReportKind::UnwaitedRead, what);
         } else if unwritten != 0 {
             let what =
                 format!("{} is read, but was never written in {}", name(half), lanes(unwritten));
-            self.report(program, index, half, ReportKind::UnwrittenRegister, what);
+            self.report(code, index, half, ReportKind::UnwrittenRegister, what);
         }
         pending | unwritten != 0
     }
 
-    fn write(
-        &mut self,
-        program: &Program,
-        index: usize,
-        half: usize,
-        exec: u32,
-        slot: Option<usize>,
-    ) {
+    fn write(&mut self, code: &Code, index: usize, half: usize, exec: u32, slot: Option<usize>) {
         if (self.pending[0][half] | self.pending[1][half]) & exec != 0 && slot.is_none() {
             let what = format!("{} is written while a load into it is under way", name(half));
-            self.report(program, index, half, ReportKind::UnwaitedWrite, what);
+            self.report(code, index, half, ReportKind::UnwaitedWrite, what);
         }
         self.written[half] |= exec;
         for pending in &mut self.pending {
@@ -145,21 +137,14 @@ impl Checker {
     }
 
     /// Adds a report of another unit at an instruction, once.
-    pub fn note(&mut self, program: &Program, index: usize, kind: ReportKind, what: String) {
-        self.report(program, index, HALVES, kind, what);
+    pub fn note(&mut self, code: &Code, index: usize, kind: ReportKind, what: String) {
+        self.report(code, index, HALVES, kind, what);
     }
 
-    fn report(
-        &mut self,
-        program: &Program,
-        index: usize,
-        half: usize,
-        kind: ReportKind,
-        what: String,
-    ) {
+    fn report(&mut self, code: &Code, index: usize, half: usize, kind: ReportKind, what: String) {
         if self.reports.len() < MAX_REPORTS && self.seen.insert((index, half as u16, kind)) {
-            let (offset, text) = program.describe(index);
-            let at = ProgramPoint { shader: program.address(), offset, text };
+            let (offset, text) = code.describe(index);
+            let at = ProgramPoint { shader: code.address(), offset, text };
             self.reports.push(Report { kind, what, at });
         }
     }

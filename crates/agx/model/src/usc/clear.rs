@@ -1,36 +1,46 @@
-//! The registers that must be cleared before a SIMD-group runs: those that a thread may read before it writes them.
-//! Groups reuse register files, so results would otherwise depend on which worker ran which group.
+//! The registers that must be cleared before a SIMD-group runs: those that a thread may read before
+//! it writes them. Groups reuse register files, so results would otherwise depend on which worker
+//! ran which group.
 
 use tepui_agx_isa::operand::REGISTER_HALVES;
 use tepui_agx_isa::{File, Inst, Role};
 
-use super::exec::Name;
-use super::program::Program;
+use super::code::Code;
+use super::opcode::Opcode;
 
 /// Half-registers.
 type Halves = [bool; REGISTER_HALVES as usize];
 
-/// The rows to clear for whole SIMD-groups; `None` for all of them, if the control flow is more than nested branches or
-/// threads read each other's registers.
-pub fn rows(program: &Program) -> Option<Vec<u16>> {
+/// The rows to clear for whole SIMD-groups; `None` for all of them, if the control flow is more
+/// than nested branches or threads read each other's registers.
+pub fn rows(program: &Code) -> Option<Vec<u16>> {
     let mut read_first = [false; REGISTER_HALVES as usize];
     let mut written: Halves = read_first;
-    // What was written where each open branch began: of what its sides write, nothing is certain behind it.
+    // What was written where each open branch began: of what its sides write, nothing is certain
+    // behind it.
     let mut open: Vec<Halves> = Vec::new();
     for (index, op) in program.ops().iter().enumerate() {
         let inst = program.inst(index)?;
-        match op.name {
-            Name::shuffle | Name::reduce | Name::icmp_ballot | Name::fcmp_ballot => return None,
-            Name::dfdx | Name::dfdy | Name::while_icmp | Name::while_fcmp => return None,
-            Name::call | Name::jump_register | Name::jmp_exec_any | Name::refuse => return None,
-            Name::texture if !matches!(inst, Inst::TextureLoad(_)) => return None,
+        match op.opcode {
+            Opcode::shuffle | Opcode::reduce | Opcode::icmp_ballot | Opcode::fcmp_ballot => {
+                return None;
+            }
+            Opcode::dfdx | Opcode::dfdy | Opcode::while_icmp | Opcode::while_fcmp => return None,
+            Opcode::call | Opcode::jump_register | Opcode::jmp_exec_any | Opcode::refuse => {
+                return None;
+            }
+            Opcode::texture if !matches!(inst, Inst::TextureLoad(_)) => return None,
             // Over code that no thread executes.
-            Name::jmp_exec_none if op.imm as usize <= index => return None,
+            Opcode::jmp_exec_none if op.imm as usize <= index => return None,
             _ => {}
         }
         let is_flow = matches!(
-            op.name,
-            Name::if_icmp | Name::if_fcmp | Name::else_icmp | Name::else_fcmp | Name::pop_exec
+            op.opcode,
+            Opcode::if_icmp
+                | Opcode::if_fcmp
+                | Opcode::else_icmp
+                | Opcode::else_fcmp
+                | Opcode::pop_exec
         );
         let accesses = inst.operands();
         let registers = || accesses.iter().filter(|a| a.file == File::Reg);
@@ -38,9 +48,9 @@ pub fn rows(program: &Program) -> Option<Vec<u16>> {
             usize::from(start)..usize::from(start + count).min(REGISTER_HALVES as usize)
         };
         // Stores may look at four registers whatever the count of those that they are given.
-        let least = match op.name {
-            Name::image_write | Name::image_write_block | Name::tile_pixel => 8,
-            Name::device_store | Name::local_store | Name::uniform_store => 8,
+        let least = match op.opcode {
+            Opcode::image_write | Opcode::image_write_block | Opcode::tile_pixel => 8,
+            Opcode::device_store | Opcode::local_store | Opcode::uniform_store => 8,
             _ => 1,
         };
         for a in registers().filter(|a| a.role != Role::Write) {
@@ -50,7 +60,7 @@ pub fn rows(program: &Program) -> Option<Vec<u16>> {
         }
         for a in registers().filter(|a| matches!(a.role, Role::Write | Role::ReadWrite)) {
             // The counts of branches are their own but for the zero that programs begin with.
-            let zero = op.name == Name::mov_imm && op.imm as u16 == 0 && open.is_empty();
+            let zero = op.opcode == Opcode::mov_imm && op.imm as u16 == 0 && open.is_empty();
             if a.start == 0 && !is_flow && !zero {
                 return None;
             }
@@ -59,15 +69,17 @@ pub fn rows(program: &Program) -> Option<Vec<u16>> {
             }
         }
         let levels = usize::from(op.aux[2]);
-        match op.name {
-            Name::if_icmp | Name::if_fcmp if levels == 1 => open.push(written),
-            Name::else_icmp | Name::else_fcmp if levels == 1 => written = *open.last()?,
-            Name::pop_exec => {
+        match op.opcode {
+            Opcode::if_icmp | Opcode::if_fcmp if levels == 1 => open.push(written),
+            Opcode::else_icmp | Opcode::else_fcmp if levels == 1 => written = *open.last()?,
+            Opcode::pop_exec => {
                 for _ in 0..levels {
                     written = open.pop()?;
                 }
             }
-            Name::if_icmp | Name::if_fcmp | Name::else_icmp | Name::else_fcmp => return None,
+            Opcode::if_icmp | Opcode::if_fcmp | Opcode::else_icmp | Opcode::else_fcmp => {
+                return None;
+            }
             _ => {}
         }
     }
@@ -85,7 +97,7 @@ mod tests {
     use tepui_agx_chips::{PAGE_BYTES, PAGE_SHIFT, VA_BITS};
 
     use super::*;
-    use crate::usc::program::Translation;
+    use crate::usc::load::load;
 
     fn rows_of(source: &str) -> Option<Vec<u16>> {
         let vm = AddressSpace::new(PAGE_SHIFT, VA_BITS);
@@ -93,7 +105,7 @@ mod tests {
         vm.bind(1 << 32, memory, 0, PAGE_BYTES, Protection::READ | Protection::WRITE).unwrap();
         let code = tepui_agx_isa::asm::assemble(source).unwrap_or_else(|e| panic!("{e:?}"));
         vm.write(1 << 32, &code).unwrap();
-        rows(&Program::load(&vm, 1 << 32, 1 << 32, Translation::NEVER).unwrap())
+        rows(&load(&vm, 1 << 32, 1 << 32).unwrap())
     }
 
     #[test]

@@ -4,7 +4,8 @@
 /// thread. source: applegpu.py, FloatSrcDesc and FloatDstDesc.
 ///
 /// A result below the smallest normal number that rounds up to it is flushed on AArch64, as in
-/// applegpu, but not on x86-64, which looks at the size after rounding. What silicon does is unknown.
+/// applegpu, but not on x86-64, which looks at the size after rounding. What silicon does is
+/// unknown.
 ///
 /// On hosts other than x86-64 and AArch64 subnormals are kept, which no test of this model covers.
 pub struct FlushSubnormals {

@@ -1,15 +1,16 @@
-//! The execution state of a SIMD-group: its registers, active lanes, and access to memory and fixed function.
+//! The execution state of a SIMD-group: its registers, active lanes, and access to memory and fixed
+//! function.
 
+use crate::job::{FaultKind, GroupFault};
 use crate::usc::check::Checker;
-use crate::usc::helper;
+use crate::usc::code::Code;
 use crate::usc::memory::Port;
 use crate::usc::op::{File, Next, Src};
 use crate::usc::place::{Place, Position};
-use crate::usc::program::Program;
 use crate::usc::row::{LANES, Row};
-use crate::usc::stack::Stack;
+use crate::usc::shared::Shared;
+use crate::usc::stack::{HelperCall, Stack};
 use crate::usc::stage::{Fragments, Stage};
-use crate::usc::workgroup::Shared;
 
 /// A running SIMD-group.
 pub struct Lanes<'a, 'v> {
@@ -18,8 +19,8 @@ pub struct Lanes<'a, 'v> {
     /// Their lengths, in builds that check indices.
     #[cfg(debug_assertions)]
     lengths: [usize; 2],
-    /// The program.
-    pub program: &'a Program,
+    /// The decoded program.
+    pub code: &'a Code,
     /// Index of the next instruction.
     pub pc: usize,
     /// Lanes that execute.
@@ -41,7 +42,7 @@ pub struct Lanes<'a, 'v> {
     /// Blocks of scratch memory, once mapped.
     pub stack: Stack,
     /// The request that a helper program answers; other programs have none.
-    pub helper: Option<helper::Call>,
+    pub helper: Option<HelperCall>,
     /// Instructions left before the group counts as endless.
     pub budget: u64,
     /// Instructions executed.
@@ -53,7 +54,7 @@ pub struct Lanes<'a, 'v> {
     /// Bytes of it.
     pub local_bytes: u32,
     /// Why the group stopped.
-    pub fault: Option<String>,
+    pub fault: Option<GroupFault>,
     /// The checker, in checked jobs.
     pub checker: Option<Box<Checker>>,
 }
@@ -66,14 +67,14 @@ impl<'a, 'v> Lanes<'a, 'v> {
     pub fn new(
         registers: &'a mut [Row],
         shared_rows: &'a [Row],
-        program: &'a Program,
+        code: &'a Code,
         alive: u32,
         place: Place,
         shared: &'a mut Shared,
         port: &'a mut Port<'v>,
     ) -> Self {
-        assert!(registers.len() >= program.register_rows());
-        assert!(shared_rows.len() >= program.shared_row_count());
+        assert!(registers.len() >= code.register_rows());
+        assert!(shared_rows.len() >= code.shared_row_count());
         let (local, local_bytes) = (shared.local.as_mut_ptr(), shared.local.len() as u32);
         Lanes {
             local,
@@ -82,7 +83,7 @@ impl<'a, 'v> Lanes<'a, 'v> {
             files: [registers.as_mut_ptr(), shared_rows.as_ptr().cast_mut()],
             #[cfg(debug_assertions)]
             lengths: [registers.len(), shared_rows.len()],
-            program,
+            code,
             pc: 0,
             exec: alive,
             alive,
@@ -119,15 +120,16 @@ impl<'a> Lanes<'a, '_> {
         }
     }
 
-    /// Resets the group to the start of the program, as another group of its workgroup with other lanes.
+    /// Resets the group to the start of the program, as another group of its workgroup with other
+    /// lanes.
     pub fn restart(&mut self, index: usize, alive: u32, threads: &'a [Row; 3]) {
         (self.pc, self.executed, self.stack) = (0, 0, Stack::default());
         self.alive = alive;
         if self.exec != alive {
             self.set_exec(alive);
         }
-        // Field by field: a whole place that was just put together would have to wait in the host's store
-        // buffer before it could be copied.
+        // Field by field: a whole place that was just put together would have to wait in the host's
+        // store buffer before it could be copied.
         self.place.index = index as u32;
         self.place.first_thread = (index * LANES) as u32;
         self.position.in_group = std::array::from_fn(|a| &raw const threads[a]);
@@ -139,8 +141,8 @@ impl Lanes<'_, '_> {
     /// Positions of the lanes in their workgroup, along an axis.
     #[inline(always)]
     pub fn in_group(&self, axis: usize) -> &Row {
-        // SAFETY: the rows of a group's position are static, or live as long as its stage or the table of
-        // threads that its worker holds.
+        // SAFETY: the rows of a group's position are static, or live as long as its stage or the
+        // table of threads that its worker holds.
         unsafe { &*self.position.in_group[axis] }
     }
 
@@ -151,14 +153,14 @@ impl Lanes<'_, '_> {
         unsafe { &*self.position.in_grid[axis] }
     }
 
-    /// Resets registers to their uninitialised value: those that the group may read before it writes them, or all in
-    /// checked jobs.
-    pub fn clear_registers(&mut self) {
+    /// Resets registers to their uninitialised value: in a whole group the `cleared` rows, which it
+    /// may read before it writes them, if they are known; otherwise, and in checked jobs, all.
+    pub fn clear_registers(&mut self, cleared: Option<&[u16]>) {
         let word = self.port.uninitialised;
         let whole = self.alive == u32::MAX && self.checker.is_none();
-        match self.program.cleared_rows().filter(|_| whole) {
+        match cleared.filter(|_| whole) {
             _ if word != 0 => {
-                for row in 0..self.program.register_rows() as u16 {
+                for row in 0..self.code.register_rows() as u16 {
                     // `r0l` counts control flow and starts at 0.
                     let word = if row == 0 { word & !0xffff } else { word };
                     *self.register_mut(row) = Row::splat(word);
@@ -166,7 +168,7 @@ impl Lanes<'_, '_> {
             }
             Some(rows) => rows.iter().for_each(|&row| *self.register_mut(row) = Row::ZERO),
             None => {
-                let rows = self.program.register_rows();
+                let rows = self.code.register_rows();
                 // SAFETY: `Lanes::new` checked that the file has the program's rows.
                 unsafe { std::ptr::write_bytes(self.files[File::Registers as usize], 0, rows) };
             }
@@ -229,7 +231,13 @@ impl Lanes<'_, '_> {
     /// Stops the group with a reason.
     #[cold]
     pub fn fail(&mut self, why: impl Into<String>) -> Next {
-        self.fault = Some(why.into());
+        self.fail_as(FaultKind::Invalid, why)
+    }
+
+    /// Stops the group with a reason of a kind.
+    #[cold]
+    pub fn fail_as(&mut self, kind: FaultKind, why: impl Into<String>) -> Next {
+        self.fault = Some((kind, why.into()));
         Next::Fault
     }
 }

@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use tepui_agx_packets::usc::FragmentProperties;
 
-use super::program::{Program, Programs};
+use super::cache::Programs;
+use super::program::Program;
+use super::shared::{Shared, TileLayout};
 use crate::job::Helper;
-
-/// Uniform registers, in halves.
-pub const UNIFORM_HALVES: usize = 512;
 
 /// The size of a dispatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +41,8 @@ pub struct Launch<'v> {
     pub sampler_heap: (u64, u32),
     /// Bytes of local memory of a workgroup.
     pub local_bytes: u32,
-    /// Layout of local memory as an image block: bytes of a sample and samples of a pixel; `None` for
-    /// plain local memory.
+    /// Layout of local memory as an image block: bytes of a sample and samples of a pixel; `None`
+    /// for plain local memory.
     pub tile: Option<TileLayout>,
     /// How the results of a fragment program are used; `None` in other programs.
     pub fragment: Option<FragmentProperties>,
@@ -55,18 +54,15 @@ pub struct Launch<'v> {
     pub programs: &'v Programs<'v>,
 }
 
-/// How local memory is laid out as a tilebuffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TileLayout {
-    /// Pixels in each direction.
-    pub size_px: [u32; 2],
-    /// Samples of a pixel.
-    pub samples: u32,
-    /// Bytes of a sample.
-    pub sample_bytes: u32,
-}
-
 impl Launch<'_> {
+    /// Fills the state that a launch prepares for the SIMD-groups of each workgroup.
+    pub fn enter(&self, shared: &mut Shared) {
+        shared.textures.clone_from(&self.textures);
+        shared.samplers.clone_from(&self.samplers);
+        shared.sampler_heap = self.sampler_heap;
+        shared.tile = self.tile;
+    }
+
     /// The helper program, if the job names one.
     pub fn helper_program(&self) -> Result<Option<Arc<Program>>, String> {
         // The low bit of the address says that there is a program; the rest of the low bits are
@@ -75,6 +71,6 @@ impl Launch<'_> {
             return Ok(None);
         }
         let address = self.usc_exec_base + u64::from(self.helper.binary & !0x3f);
-        self.programs.get(address).map(Some)
+        self.programs.get(address).map(Some).map_err(|fault| fault.1)
     }
 }

@@ -1,38 +1,8 @@
-//! Memory access of a worker: address translation with a cache of ranges, soft faults, and the constant parts of memory
-//! instructions.
+//! Memory access of a worker: address translation with a cache of ranges, and soft faults.
 
 use tepui_softgpu::{Access, AddressSpace, Protection, RangeCache};
 
-use super::op::Dst;
-
-/// The format of elements of memory instructions, the same as in the tilebuffer.
-pub use tepui_agx_texture::TileFormat as Format;
-
-/// A memory instruction's further fields.
-#[derive(Clone, Copy, Debug)]
-pub struct Transfer {
-    /// Layout of an element.
-    pub format: Format,
-    /// Which of four consecutive elements are transferred; registers are consecutive all the same.
-    pub mask: u8,
-    /// Further left shift of the index.
-    pub shift: u8,
-    /// First register: the others follow.
-    pub register: Dst,
-    /// The index is signed (device memory only).
-    pub signed: bool,
-    /// The index, when it is not source 1.
-    pub immediate: Option<i32>,
-    /// The base is zero, not source 0 (local memory only).
-    pub no_base: bool,
-}
-
-impl Transfer {
-    /// Elements that are transferred.
-    pub fn count(&self) -> usize {
-        self.format.packed().unwrap_or(self.mask.count_ones() as usize)
-    }
-}
+use super::row::LANES;
 
 /// The bound range that a memory instruction accessed last, for translated code.
 #[derive(Clone, Copy, Debug)]
@@ -41,12 +11,12 @@ pub struct Window {
     pub start: u64,
     /// Host address of that byte.
     pub host: *mut u8,
-    /// Bytes, at most [`Window::MOST`]; 0 for none.
+    /// Bytes, at most [`Window::MAX_BYTES`]; 0 for none.
     pub length: u64,
 }
 
-/// Windows of loads, and as many of stores: each instruction of a program has its own, as far as they
-/// reach.
+/// Windows of loads, and as many of stores: each instruction of a program has its own, as far as
+/// they reach.
 pub const WINDOWS: usize = 8;
 
 /// Access of a worker to memory and to the texture unit.
@@ -57,8 +27,6 @@ pub struct Port<'v> {
     pub ranges: RangeCache,
     /// Windows of loads and of stores.
     pub windows: [[Window; WINDOWS]; 2],
-    /// The launch: textures, samplers, helper.
-    pub launch: &'v super::launch::Launch<'v>,
     /// The number of the core that this worker acts as, for the helper program.
     pub core: u32,
     /// Soft faults so far: shader accesses of memory that is not bound.
@@ -70,11 +38,23 @@ pub struct Port<'v> {
     /// The texture unit's scratch.
     pub sampler: tepui_agx_texture::Unit,
     /// Rows of the texture instruction before.
-    pub texture: Option<Box<crate::usc::exec::texture::TextureRows>>,
-    /// What registers, local memory and scratch memory hold until they are written.
+    pub texture: Option<Box<TextureRows>>,
+    /// The initial word of registers, local memory and scratch memory.
     pub uninitialised: u32,
     /// Reports of the texture unit.
     pub reports: Vec<crate::job::Report>,
+}
+
+/// The rows of a texture instruction, kept for the next one so that unused rows need not be cleared
+/// each time. Their contents in inactive lanes mean nothing.
+#[derive(Default)]
+pub struct TextureRows {
+    /// Operands of the texture unit.
+    pub operands: tepui_agx_texture::Operands,
+    /// Which of layer, sample and level are not zero, a bit each.
+    pub given: u8,
+    /// The result.
+    pub result: [[u32; LANES]; 5],
 }
 
 impl Window {
@@ -82,7 +62,7 @@ impl Window {
     pub const NONE: Window = Window { start: 0, host: std::ptr::null_mut(), length: 0 };
 
     /// The longest window: gathers and scatters of the host take offsets of 32 bits with a sign.
-    pub const MOST: u64 = i32::MAX as u64;
+    pub const MAX_BYTES: u64 = i32::MAX as u64;
 }
 
 impl<'v> Port<'v> {
@@ -113,8 +93,8 @@ impl<'v> Port<'v> {
         self.ranges.lookup(self.vm, address, size, Protection::WRITE)
     }
 
-    /// Lets a window show what is around an address. It may be less than the bound range, but reaches far
-    /// to both sides.
+    /// Lets a window show what is around an address. It may be less than the bound range, but
+    /// reaches far to both sides.
     pub fn show(&mut self, number: usize, address: u64, is_store: bool) {
         let window = &mut self.windows[usize::from(is_store)][number % WINDOWS];
         if address.wrapping_sub(window.start) < window.length {
@@ -125,7 +105,7 @@ impl<'v> Port<'v> {
             return;
         };
         let skip = (address - start).saturating_sub(1 << 30);
-        let length = (length - skip).min(Window::MOST);
+        let length = (length - skip).min(Window::MAX_BYTES);
         // SAFETY: no more is skipped than lies before the address, which is inside the range.
         let host = unsafe { host.add(skip as usize) };
         *window = Window { start: start + skip, host, length };

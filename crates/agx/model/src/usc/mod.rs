@@ -1,17 +1,25 @@
 //! The unified shader core: runs programs on SIMD-groups of 32 lanes.
 //!
-//! - [`program`] decodes machine code once into a list of [`op::Op`]: a function to call and where
-//!   its operands lie.
-//! - [`lanes`] is a SIMD-group while it runs; its registers are [`row`]s, which [`op::Src`] and [`op::Dst`] name.
-//! - [`launch`] holds what a pipeline's USC words load.
-//! - [`workgroup`] runs the SIMD-groups of a workgroup in turn; [`run`] is the loop over
-//!   instructions; [`exec`] has what each instruction does.
-//! - `jit` translates programs that run often to the host's own code; `tepui_hostvec::Target` says for which hosts.
-//! - [`stage`] is what surrounds a vertex or fragment program: its fixed-function units.
-//! - [`stack`] and [`helper`] hand out scratch memory as the driver's helper program decides.
+//! From the bottom up:
+//!
+//! - [`op`] and [`access`] describe a decoded instruction: an opcode and where its operands lie, in
+//!   [`row`]s.
+//! - [`code`] is a decoded program as data; [`load`] reads machine code and [`lower`]s it to that.
+//! - [`lanes`] is a SIMD-group while it runs, with the units around it: [`memory`], [`stage`]
+//!   (fixed function of vertex and fragment programs), [`stack`] (scratch memory), [`shared`]
+//!   (state of its workgroup) and [`check`] (the checker).
+//! - [`exec`] has what each instruction does; `jit` translates programs that run often to the
+//!   host's own code, for the hosts that `tepui_hostvec::Target` names.
+//! - [`program`] is a program ready to run, [`cache`] keeps them; [`launch`] holds what a
+//!   pipeline's USC words load.
+//! - [`run`] is the loop over instructions, [`workgroup`] runs the SIMD-groups of a workgroup in
+//!   turn, and [`helper`] the driver's program that hands out scratch memory.
 
+pub mod access;
+pub mod cache;
 pub mod check;
 mod clear;
+pub mod code;
 pub mod exec;
 pub mod fpmode;
 pub mod helper;
@@ -19,15 +27,18 @@ pub mod helper;
 mod jit;
 pub mod lanes;
 pub mod launch;
+pub mod load;
 pub mod lower;
 pub mod memory;
 pub mod op;
+pub mod opcode;
 mod operand;
 pub mod place;
 pub mod program;
 mod query;
 pub mod row;
 pub mod run;
+pub mod shared;
 pub mod stack;
 pub mod stage;
 mod threads;

@@ -1,10 +1,10 @@
-//! Decoded instructions: a handler function and the locations of operands.
+//! Decoded instructions: an opcode and the locations of operands.
 //!
-//! Uniform registers and immediates are rows like registers, with the same value in every lane, in a second file that all
-//! SIMD-groups of a launch share. So handlers do not distinguish kinds of sources.
+//! Uniform registers and immediates are rows like registers, with the same value in every lane, in
+//! a second file that all SIMD-groups of a launch share. So handlers do not distinguish kinds of
+//! sources.
 
-use crate::usc::exec::Name;
-use crate::usc::lanes::Lanes;
+use super::opcode::Opcode;
 
 /// The register file of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +95,7 @@ impl Dst {
     pub const NONE: Dst = Dst { row: 0, form: Form::Word, saturate: false };
 }
 
-/// What the run loop does next after an instruction.
+/// The next step of the run loop after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Next {
@@ -109,18 +109,18 @@ pub enum Next {
     Stop,
     /// The group cannot go on: `Lanes::fault` says why.
     Fault,
+    /// The group waits for scratch memory, which the helper program maps.
+    Scratch,
 }
-
-/// The function that executes an instruction.
-pub type Handler = unsafe fn(&mut Lanes<'_, '_>, &Op) -> Next;
 
 /// A decoded instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct Op {
-    /// The handler.
-    pub run: Handler,
-    /// Which handler that is.
-    pub name: Name,
+    /// The operation.
+    pub opcode: Opcode,
+    /// All operands are whole 32-bit rows without saturation, so the handler's entry for those
+    /// runs.
+    pub whole_rows: bool,
     /// Destination.
     pub d: Dst,
     /// Sources, as many as the handler reads.

@@ -18,8 +18,8 @@ pub struct Place {
 }
 
 impl Place {
-    /// Threads of this workgroup in a direction: fewer than `local_size` at the end of a grid that is
-    /// no multiple of it.
+    /// Threads of this workgroup in a direction: fewer than `local_size` at the end of a grid that
+    /// is no multiple of it.
     pub fn threads_here(&self, axis: usize) -> u32 {
         let start = self.group[axis].wrapping_mul(self.local_size[axis]);
         self.local_size[axis].min(self.grid[axis].saturating_sub(start))
@@ -37,7 +37,8 @@ impl Place {
 /// A row of zeros, for positions that a stage does not have.
 static ZERO: Row = Row::ZERO;
 
-/// The values of special registers for a [`Place`], as rows and words that translated code can read.
+/// The values of special registers for a [`Place`], as rows and words that translated code can
+/// read.
 #[derive(Clone, Copy, Debug)]
 pub struct Position {
     /// Position of each lane's thread in the workgroup, one row for each axis.

@@ -2,18 +2,6 @@
 
 use tepui_agx_isa::Inst;
 
-/// The target of a branch, in bytes from the instruction.
-pub fn branch_offset(inst: &Inst) -> Option<i32> {
-    match inst {
-        Inst::JmpExecAny(i) => Some(i.off),
-        Inst::JmpExecNone(i) => Some(i.off),
-        Inst::Call(i) => Some(i.off),
-        Inst::JmpIncomplete(i) => Some(i.off),
-        Inst::JmpIfSkippingDoorbell(i) => Some(i.off),
-        _ => None,
-    }
-}
-
 /// The change of nesting depth: constructs that the instruction enters minus those that it leaves.
 pub fn nesting(inst: &Inst) -> i64 {
     match inst {
@@ -24,13 +12,8 @@ pub fn nesting(inst: &Inst) -> i64 {
     }
 }
 
-/// Whether execution never continues with the next instruction.
-pub fn ends(inst: &Inst) -> bool {
-    matches!(inst, Inst::Stop(_) | Inst::Trap(_) | Inst::Ret(_))
-}
-
-/// Whether the instruction computes the same in all lanes if its sources are the same in all lanes. True only for the
-/// instructions of background programs that clear.
+/// Whether the instruction computes the same in all lanes if its sources are the same in all lanes.
+/// True only for the instructions of background programs that clear.
 pub fn ignores_lane(inst: &Inst) -> bool {
     match inst {
         Inst::StTile(i) => !i.explicit,

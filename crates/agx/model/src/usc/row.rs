@@ -1,8 +1,8 @@
 //! Rows of registers.
 //!
-//! A row is one 32-bit register of all 32 lanes, contiguous, so that an instruction is a loop over two or three rows
-//! that the compiler vectorises. A 16-bit
-//! register is the low or high half of each lane of a row, a 64-bit register two rows.
+//! A row is one 32-bit register of all 32 lanes, contiguous, so that an instruction is a loop over
+//! two or three rows that the compiler vectorises. A 16-bit register is the low or high half of
+//! each lane of a row, a 64-bit register two rows.
 
 pub use tepui_agx_chips::LANES;
 
@@ -34,7 +34,8 @@ impl Row {
         }
         let mut row = Row::ZERO;
         for (lane, value) in row.0.iter_mut().enumerate() {
-            // By comparison: shifts of each lane by another amount are no vector code on older hosts.
+            // By comparison: shifts of each lane by another amount are no vector code on older
+            // hosts.
             *value = if mask & 1 << lane != 0 { u32::MAX } else { 0 };
         }
         row
@@ -54,8 +55,8 @@ pub static NUMBERS: Row = {
     row
 };
 
-/// Calls `lane` for all lanes of each half of the row that has active lanes: in divergent code often only one half does.
-/// Two loops of fixed length, so that the compiler vectorises each.
+/// Calls `lane` for all lanes of each half of the row that has active lanes: in divergent code
+/// often only one half does. Two loops of fixed length, so that the compiler vectorises each.
 #[inline(always)]
 pub fn each_busy(exec: u32, mut lane: impl FnMut(usize)) {
     if exec & 0xffff != 0 {

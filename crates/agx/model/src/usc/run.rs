@@ -1,7 +1,10 @@
 //! The run loop.
 
+use super::exec::Handlers;
 use super::lanes::Lanes;
 use super::op::Next;
+use super::program::Program;
+use crate::job::FaultKind;
 
 /// Why a SIMD-group stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,33 +13,36 @@ pub enum Outcome {
     Stop,
     /// It waits for the other groups of its workgroup.
     Barrier,
+    /// It waits for scratch memory.
+    Scratch,
     /// It cannot go on; `Lanes::fault` says why and `Lanes::pc` is behind the instruction.
     Fault,
 }
 
-/// Runs a group to its end, its next barrier or its fault: as translated code if the program has some, otherwise by the
-/// interpreter.
-pub fn run(l: &mut Lanes<'_, '_>) -> Outcome {
+/// Runs a group until it stops or waits: as translated code if the program has some, otherwise by
+/// the interpreter.
+pub fn run(l: &mut Lanes<'_, '_>, program: &Program) -> Outcome {
     #[cfg(target_arch = "x86_64")]
     if l.checker.is_none()
-        && let Some(code) = l.program.translated()
+        && let Some(code) = program.translated()
     {
-        return translated(l, code);
+        return translated(l, program, code);
     }
     loop {
-        if let Some(outcome) = interpret(l, |_| false) {
+        if let Some(outcome) = interpret(l, program, |_| false) {
             return outcome;
         }
     }
 }
 
-/// Runs translated code, and the interpreter up to the next instruction at which translated code can be entered.
+/// Runs translated code, and the interpreter up to the next instruction at which translated code
+/// can be entered.
 #[cfg(target_arch = "x86_64")]
-fn translated(l: &mut Lanes<'_, '_>, code: &super::jit::Translated) -> Outcome {
+fn translated(l: &mut Lanes<'_, '_>, program: &Program, code: &super::jit::Translated) -> Outcome {
     use super::jit::exit;
     loop {
         if !code.begins_at(l.pc) {
-            match interpret(l, |pc| code.begins_at(pc)) {
+            match interpret(l, program, |pc| code.begins_at(pc)) {
                 Some(outcome) => return outcome,
                 None => continue,
             }
@@ -45,6 +51,7 @@ fn translated(l: &mut Lanes<'_, '_>, code: &super::jit::Translated) -> Outcome {
             exit::JUMP if l.executed <= l.budget => {}
             exit::JUMP | exit::BUDGET => return endless(l, l.pc),
             exit::BARRIER => return Outcome::Barrier,
+            exit::SCRATCH => return Outcome::Scratch,
             exit::STOP => return Outcome::Stop,
             exit::END => return end(l),
             _ => return Outcome::Fault,
@@ -52,22 +59,28 @@ fn translated(l: &mut Lanes<'_, '_>, code: &super::jit::Translated) -> Outcome {
     }
 }
 
-/// Interprets until the group stops, or until `until` returns true for the index of the next operation.
-fn interpret(l: &mut Lanes<'_, '_>, until: impl Fn(usize) -> bool) -> Option<Outcome> {
-    let ops = l.program.ops();
+/// Interprets until the group stops, or until `until` returns true for the index of the next
+/// operation.
+fn interpret(
+    l: &mut Lanes<'_, '_>,
+    program: &Program,
+    until: impl Fn(usize) -> bool,
+) -> Option<Outcome> {
+    let handlers = Handlers::of_host();
+    let ops = l.code.ops();
     let mut since_jump = l.pc;
     let outcome = loop {
         let Some(op) = ops.get(l.pc) else {
             break Some(end(l));
         };
         if let Some(checker) = &mut l.checker {
-            checker.before(l.program, l.pc, l.exec);
+            checker.before(l.code, program.footprints(), l.pc, l.exec);
         }
         l.pc += 1;
         let here = l.pc;
-        // SAFETY: the program holds handlers of a set that this host can run, and operands that lie
+        // SAFETY: the handlers are of a set that this host can run, and the program's operands lie
         // in the files, whose lengths `Lanes::new` checked.
-        match unsafe { (op.run)(l, op) } {
+        match unsafe { (handlers.of(op))(l, op) } {
             Next::Continue => {}
             Next::Jump => {
                 l.executed += (here - since_jump) as u64;
@@ -77,6 +90,7 @@ fn interpret(l: &mut Lanes<'_, '_>, until: impl Fn(usize) -> bool) -> Option<Out
                 }
             }
             Next::Barrier => break Some(Outcome::Barrier),
+            Next::Scratch => break Some(Outcome::Scratch),
             Next::Stop => break Some(Outcome::Stop),
             Next::Fault => break Some(Outcome::Fault),
         }
@@ -90,15 +104,15 @@ fn interpret(l: &mut Lanes<'_, '_>, until: impl Fn(usize) -> bool) -> Option<Out
 
 #[cold]
 fn end(l: &mut Lanes<'_, '_>) -> Outcome {
-    l.fault = Some("execution runs past the end of the program".to_owned());
+    l.fail("execution runs past the end of the program");
     Outcome::Fault
 }
 
 /// Stops the group because its budget is exceeded, at the operation before `pc`.
 #[cold]
 fn endless(l: &mut Lanes<'_, '_>, pc: usize) -> Outcome {
-    l.fault =
-        Some(format!("no end after {} instructions: the loop is taken for endless", l.executed));
+    let why = format!("no end after {} instructions: the loop is taken for endless", l.executed);
+    l.fail_as(FaultKind::Endless, why);
     l.pc = pc;
     Outcome::Fault
 }

@@ -3,13 +3,11 @@
 //! When a group needs scratch, silicon runs the driver's helper program, which maps up to four
 //! blocks with `stack_map` and acknowledges by doorbell. The model runs that very program, so the
 //! driver's own allocator decides. source: Mesa's libagx/helper.cl (the protocol) and
-//! lib/agx_scratch.c (what a block descriptor holds). How silicon interleaves lanes within a block is
-//! unknown and not observable by the shader; here each 32-bit word of all lanes is one row of 128
-//! bytes.
+//! lib/agx_scratch.c (what a block descriptor holds). How silicon interleaves lanes within a block
+//! is unknown and not observable by the shader; here each 32-bit word of all lanes is one row of
+//! 128 bytes.
 
-use super::lanes::Lanes;
 use super::row::LANES;
-use tepui_softgpu::Access;
 
 /// Doorbell values of the helper's protocol.
 pub mod doorbell {
@@ -44,14 +42,43 @@ pub struct Stack {
     depth: i64,
 }
 
+/// Whether a group can continue after it moved its stack pointer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Adjusted {
+    /// Go on.
+    Ready,
+    /// Wait for the helper program to map blocks.
+    Wait,
+}
+
 impl Stack {
-    /// Decodes the helper's block descriptors. The low bits of the first are a mask with one bit more than the
-    /// log4 of the block size in units of eight words; the rest of each word is the address over 256.
-    pub fn map(&mut self, blocks: [u32; 4]) {
+    /// Moves the stack pointer by `bytes`.
+    pub fn adjust(&mut self, bytes: i64) -> Result<Adjusted, String> {
+        self.depth += bytes;
+        if self.depth < 0 {
+            return Err("the stack pointer falls below the start of scratch memory".to_owned());
+        }
+        Ok(if bytes > 0 && !self.mapped { Adjusted::Wait } else { Adjusted::Ready })
+    }
+
+    /// Decodes the helper's block descriptors. The low bits of the first are a mask with one bit
+    /// more than the log4 of the block size in units of eight words; the rest of each word is the
+    /// address over 256.
+    ///
+    /// Fails if they are less than the group has asked for.
+    pub fn map(&mut self, blocks: [u32; 4]) -> Result<(), String> {
         let log4 = (blocks[0].trailing_ones().max(1) - 1).min(12);
         self.blocks = blocks;
         self.block_bytes = (8 * 4) << (2 * log4);
         self.mapped = true;
+        if self.depth > i64::from(self.size()) {
+            return Err(format!(
+                "{:#x} bytes of scratch are wanted, the helper program mapped {:#x}",
+                self.depth,
+                self.size()
+            ));
+        }
+        Ok(())
     }
 
     /// Bytes that a lane has.
@@ -74,41 +101,29 @@ impl Stack {
     }
 }
 
-/// Moves a group's stack pointer by `bytes`, mapping memory for its first use.
-pub fn adjust(l: &mut Lanes<'_, '_>, bytes: i64) -> Result<(), String> {
-    let depth = l.stack.depth + bytes;
-    if depth < 0 {
-        return Err("the stack pointer falls below the start of scratch memory".to_owned());
-    }
-    l.stack.depth = depth;
-    if bytes > 0 && !l.stack.mapped {
-        let blocks = super::helper::allocate(l.port)?;
-        l.stack.map(blocks);
-        if l.port.uninitialised != 0 {
-            fill(l);
-        }
-        if depth > i64::from(l.stack.size()) {
-            return Err(format!(
-                "{depth:#x} bytes of scratch are wanted, the helper program mapped {:#x}",
-                l.stack.size()
-            ));
-        }
-    }
-    Ok(())
+/// A request to the helper program, which the program accesses by doorbells and special registers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HelperCall {
+    /// The pending request, for special register `helper_op`.
+    pub op: u32,
+    /// Its argument, for `helper_arg`; before the first doorbell, the job's word for the helper.
+    pub argument: u64,
+    /// Blocks that the program mapped, or those to unmap.
+    pub blocks: [u32; 4],
+    /// The answer of the program.
+    pub answer: Option<bool>,
+    /// The request was handed over; the next one is the end.
+    pub delivered: bool,
+    /// The request that the next doorbell hands over.
+    pub request: u32,
 }
 
-/// Fills new scratch memory with its uninitialised value.
-#[cold]
-fn fill(l: &mut Lanes<'_, '_>) {
-    let word = l.port.uninitialised;
-    for offset in (0..l.stack.size()).step_by(4) {
-        for lane in 0..LANES {
-            let host = l.stack.address(offset, lane).and_then(|a| l.port.host(a, 4, Access::Write));
-            if let Some(host) = host {
-                // SAFETY: `Port::host` gives the host address of four writable bytes.
-                unsafe { host.cast::<u32>().write_unaligned(word) };
-            }
-        }
+impl HelperCall {
+    /// The program waits for its next request.
+    pub fn next(&mut self) {
+        self.op = if self.delivered { request::END } else { self.request };
+        self.argument = 0;
+        self.delivered = true;
     }
 }
 
@@ -121,7 +136,7 @@ mod tests {
         let mut stack = Stack::default();
         assert_eq!(stack.address(0, 0), None);
         // Two blocks of 128 bytes a lane (log4 = 1).
-        stack.map([0x1000 | 3, 0x2000 | 1, 0, 0]);
+        stack.map([0x1000 | 3, 0x2000 | 1, 0, 0]).unwrap();
         assert_eq!(stack.size(), 256);
         let mut seen = std::collections::HashSet::new();
         for lane in 0..LANES {

@@ -87,8 +87,8 @@ impl Quad {
     const EMPTY: Quad = Quad { coefficients: 0, depth: [0.0; 3], range: [0.0, 1.0], face: 0 };
 }
 
-/// A SIMD-group of fragments — up to eight quads, four lanes each, by rows — and the part of the ISP
-/// and the tilebuffer that they work on.
+/// A SIMD-group of fragments — up to eight quads, four lanes each, by rows — and the part of the
+/// ISP and the tilebuffer that they work on.
 pub struct Fragments {
     /// Column of each lane's pixel.
     pub x: Row,
@@ -134,8 +134,8 @@ pub struct Ready {
     pub planes: [*const Plane; QUADS],
     /// The quads have the same coefficient registers.
     pub alike: u32,
-    /// Bytes of a pixel's one sample in the tilebuffer; 0 if there are more, or if it does not lie in local
-    /// memory whole.
+    /// Bytes of a pixel's one sample in the tilebuffer; 0 if there are more, or if it does not lie
+    /// in local memory whole.
     pub sample_bytes: u32,
 }
 
@@ -221,8 +221,8 @@ impl Fragments {
         lanes
     }
 
-    /// Tests those samples of `targets` of a lane that are in `survivors`, and discards the others. `emitted` are depth
-    /// and stencil that the program wrote.
+    /// Tests those samples of `targets` of a lane that are in `survivors`, and discards the others.
+    /// `emitted` are depth and stencil that the program wrote.
     pub fn decide(
         &mut self,
         lane: usize,
@@ -254,8 +254,8 @@ impl Fragments {
         }
     }
 
-    /// Tests the samples that the program neither tested nor discarded. What silicon does with them is unknown; Mesa's
-    /// programs leave none.
+    /// Tests the samples that the program neither tested nor discarded. What silicon does with them
+    /// is unknown; Mesa's programs leave none.
     pub fn finish(&mut self) {
         for lane in 0..LANES {
             self.decide(lane, u32::MAX, u32::MAX, (None, None));

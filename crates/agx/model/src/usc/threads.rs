@@ -1,4 +1,5 @@
-//! Positions of threads in their workgroup: three rows for each SIMD-group, the same for all workgroups of a launch.
+//! Positions of threads in their workgroup: three rows for each SIMD-group, the same for all
+//! workgroups of a launch.
 
 use super::row::{LANES, Row};
 

@@ -1,39 +1,28 @@
 //! Runs one workgroup: its SIMD-groups in turn, from barrier to barrier.
 
 use super::check::Checker;
+use super::code::Code;
 use super::lanes::Lanes;
 use super::launch::{Grid, Launch};
 use super::memory::Port;
 use super::place::{Place, Position};
 use super::program::Program;
 use super::row::{LANES, Row};
+use super::shared::Shared;
 use super::stack::Stack;
 use super::stage::Stage;
 use super::threads::Threads;
-use super::{helper, run};
-use crate::job::{JobFault, ProgramPoint, Report, Unit};
+use super::{helper, run::Outcome};
+use crate::job::{FaultKind, GroupFault, JobFault, ProgramPoint, Report, Unit};
 
-/// Registers that fixed function may fill before a program runs, even if the program does not use them.
+/// Registers that fixed function may fill before a program runs, even if the program does not use
+/// them.
 pub const PRELOADED_ROWS: usize = 8;
-
-/// The state that the SIMD-groups of a workgroup share.
-#[derive(Default)]
-pub struct Shared {
-    /// Local memory.
-    pub local: Vec<u8>,
-    /// Which bytes of local memory were written; empty unless the job is checked.
-    pub local_written: Vec<bool>,
-    /// Texture state registers.
-    pub textures: Vec<[u8; 24]>,
-    /// Sampler state registers: descriptor and border colour.
-    pub samplers: Vec<([u8; 8], [u32; 4])>,
-    /// Uniform registers as a preshader leaves them, in halves; empty in other programs.
-    pub stored_uniforms: Vec<u16>,
-}
 
 /// One worker's memory, reused from workgroup to workgroup.
 pub struct Worker<'v> {
     port: Port<'v>,
+    launch: &'v Launch<'v>,
     shared: Shared,
     registers: Vec<Row>,
     groups: Vec<Group>,
@@ -61,9 +50,10 @@ struct Group {
 
 impl<'v> Worker<'v> {
     /// A worker for one launch.
-    pub fn new(port: Port<'v>, check: bool) -> Worker<'v> {
+    pub fn new(port: Port<'v>, launch: &'v Launch<'v>, check: bool) -> Worker<'v> {
         Worker {
             port,
+            launch,
             shared: Shared::default(),
             registers: Vec::new(),
             groups: Vec::new(),
@@ -87,8 +77,8 @@ impl<'v> Worker<'v> {
         reports
     }
 
-    /// Runs one program on one lane to its end, as a preshader; returns its uniform, texture state and sampler state
-    /// registers.
+    /// Runs one program on one lane to its end, as a preshader; returns its uniform, texture state
+    /// and sampler state registers.
     pub fn run_preshader(
         &mut self,
         program: &Program,
@@ -97,10 +87,9 @@ impl<'v> Worker<'v> {
         budget: u64,
     ) -> Result<Shared, JobFault> {
         self.shared.stored_uniforms = launch.uniforms.clone();
-        self.shared.textures.clone_from(&launch.textures);
-        self.shared.samplers.clone_from(&launch.samplers);
+        launch.enter(&mut self.shared);
         self.registers.clear();
-        let rows = program.register_rows();
+        let rows = program.code.register_rows();
         self.registers.resize(rows, Row::ZERO);
         initialise(&mut self.registers, rows, self.port.uninitialised);
         self.run_alone(program, shared_rows, Stage::Compute, 1, budget, "a preshader")?;
@@ -109,9 +98,8 @@ impl<'v> Worker<'v> {
 
     /// Prepares a launch for the groups that [`Worker::run_entered`] runs.
     pub fn enter(&mut self, launch: &'v Launch<'v>) {
-        self.port.launch = launch;
-        self.shared.textures.clone_from(&launch.textures);
-        self.shared.samplers.clone_from(&launch.samplers);
+        self.launch = launch;
+        launch.enter(&mut self.shared);
     }
 
     /// Local memory: in fragment and end-of-tile programs, the tilebuffer.
@@ -135,10 +123,11 @@ impl<'v> Worker<'v> {
         &mut self.port.sampler.notes
     }
 
-    /// The registers of the group that [`Worker::run_group`] runs next, uninitialised, for units that preload some.
-    pub fn preload(&mut self, program: &Program) -> &mut [Row] {
+    /// The registers of the group that [`Worker::run_group`] runs next, uninitialised, for units
+    /// that preload some.
+    pub fn preload(&mut self, code: &Code) -> &mut [Row] {
         self.registers.clear();
-        let rows = program.register_rows().max(PRELOADED_ROWS);
+        let rows = code.register_rows().max(PRELOADED_ROWS);
         self.registers.resize(rows, Row::ZERO);
         initialise(&mut self.registers, rows, self.port.uninitialised);
         &mut self.registers
@@ -154,8 +143,7 @@ impl<'v> Worker<'v> {
         alive: u32,
         budget: u64,
     ) -> Result<(), JobFault> {
-        self.shared.textures.clone_from(&launch.textures);
-        self.shared.samplers.clone_from(&launch.samplers);
+        launch.enter(&mut self.shared);
         self.run_drawing(&launch.program, shared_rows, stage, alive, budget)
     }
 
@@ -168,7 +156,7 @@ impl<'v> Worker<'v> {
         alive: u32,
         budget: u64,
     ) -> Result<(), JobFault> {
-        let launch = self.port.launch;
+        let launch = self.launch;
         self.run_drawing(&launch.program, shared_rows, stage, alive, budget)
     }
 
@@ -195,10 +183,11 @@ impl<'v> Worker<'v> {
         budget: u64,
         who: &str,
     ) -> Result<(), JobFault> {
+        let launch = self.launch;
         let mut lanes = Lanes::new(
             &mut self.registers,
             shared_rows,
-            program,
+            &program.code,
             alive,
             Place { local_size: [1; 3], grid: [1; 3], ..Place::default() },
             &mut self.shared,
@@ -207,22 +196,24 @@ impl<'v> Worker<'v> {
         lanes.budget = budget;
         lanes.checker = self.check.then(|| Box::new(Checker::new(stage.preloaded())));
         lanes.enter(stage);
-        let outcome = run::run(&mut lanes);
+        let outcome = helper::run_group(&mut lanes, program, launch);
         self.executed += lanes.executed;
         if let Some(checker) = lanes.checker.take() {
             self.reports.extend(checker.reports);
         }
         let stack = lanes.stack;
         let fault = match outcome {
-            run::Outcome::Stop => None,
-            run::Outcome::Barrier => Some(point(&lanes, format!("{who} waits at a barrier"))),
-            run::Outcome::Fault => {
+            Outcome::Stop => None,
+            Outcome::Barrier => {
+                Some(point(&lanes, (FaultKind::Invalid, format!("{who} waits at a barrier"))))
+            }
+            Outcome::Scratch | Outcome::Fault => {
                 let why = lanes.fault.take().unwrap_or_default();
                 Some(point(&lanes, why))
             }
         };
         if stack.mapped {
-            helper::free(&mut self.port, stack.blocks)
+            helper::free(&mut self.port, launch, stack.blocks)
                 .map_err(|why| JobFault::new(Unit::Usc, why))?;
         }
         fault.map_or(Ok(()), Err)
@@ -238,7 +229,7 @@ impl<'v> Worker<'v> {
         budget: u64,
     ) -> Result<(), JobFault> {
         let program: &Program = &launch.program;
-        let rows = program.register_rows();
+        let rows = program.code.register_rows();
         let place = Place {
             group: workgroup,
             local_size: grid.local,
@@ -248,13 +239,12 @@ impl<'v> Worker<'v> {
         let threads = grid.local.iter().product::<u32>() as usize;
         let count = threads.div_ceil(LANES);
         self.clear_local(launch.local_bytes as usize);
-        self.shared.textures.clone_from(&launch.textures);
-        self.shared.samplers.clone_from(&launch.samplers);
+        launch.enter(&mut self.shared);
         if self.check {
             self.shared.local_written.clear();
             self.shared.local_written.resize(launch.local_bytes as usize, false);
         }
-        if !program.has_barriers() {
+        if !program.code.has_barriers() {
             return self.in_turn(program, shared_rows, place, threads, budget);
         }
         self.registers.clear();
@@ -281,7 +271,7 @@ impl<'v> Worker<'v> {
                 self.reports.extend(checker.reports);
             }
             if group.stack.mapped {
-                helper::free(&mut self.port, group.stack.blocks)
+                helper::free(&mut self.port, launch, group.stack.blocks)
                     .map_err(|why| JobFault::new(Unit::Usc, why))?;
             }
         }
@@ -297,12 +287,13 @@ impl<'v> Worker<'v> {
         threads: usize,
         budget: u64,
     ) -> Result<(), JobFault> {
-        self.registers.resize(program.register_rows().max(self.registers.len()), Row::ZERO);
+        self.registers.resize(program.code.register_rows().max(self.registers.len()), Row::ZERO);
         let table = self.threads_of.of(place.local_size);
+        let launch = self.launch;
         let mut lanes = Lanes::new(
             &mut self.registers,
             shared_rows,
-            program,
+            &program.code,
             0,
             place,
             &mut self.shared,
@@ -319,17 +310,17 @@ impl<'v> Worker<'v> {
             self.threads += u64::from(alive.count_ones());
             lanes.restart(index, alive, rows);
             lanes.checker = self.check.then(Default::default);
-            lanes.clear_registers();
-            let outcome = run::run(&mut lanes);
+            lanes.clear_registers(program.cleared_rows());
+            let outcome = helper::run_group(&mut lanes, program, launch);
             self.executed += lanes.executed;
             if let Some(checker) = lanes.checker.take() {
                 self.reports.extend(checker.reports);
             }
             if lanes.stack.mapped {
-                helper::free(lanes.port, lanes.stack.blocks)
+                helper::free(lanes.port, launch, lanes.stack.blocks)
                     .map_err(|why| JobFault::new(Unit::Usc, why))?;
             }
-            if outcome != run::Outcome::Stop {
+            if outcome != Outcome::Stop {
                 let why = lanes.fault.take().unwrap_or_default();
                 return Err(point(&lanes, why));
             }
@@ -346,7 +337,7 @@ impl<'v> Worker<'v> {
         budget: u64,
     ) -> Result<(), JobFault> {
         let program: &Program = &launch.program;
-        let rows = program.register_rows();
+        let rows = program.code.register_rows();
         let table = self.threads_of.of(place.local_size);
         let mut running = true;
         while running {
@@ -358,7 +349,7 @@ impl<'v> Worker<'v> {
                 let mut lanes = Lanes::new(
                     &mut self.registers[index * rows..(index + 1) * rows],
                     shared_rows,
-                    program,
+                    &program.code,
                     group.alive,
                     Place { first_thread: (index * LANES) as u32, index: index as u32, ..place },
                     &mut self.shared,
@@ -371,7 +362,7 @@ impl<'v> Worker<'v> {
                 lanes.executed = group.executed;
                 lanes.checker = group.checker.take();
                 lanes.budget = budget;
-                let outcome = run::run(&mut lanes);
+                let outcome = helper::run_group(&mut lanes, program, launch);
                 group.pc = lanes.pc;
                 group.exec = lanes.exec;
                 group.alive = lanes.alive;
@@ -379,9 +370,9 @@ impl<'v> Worker<'v> {
                 group.executed = lanes.executed;
                 group.checker = lanes.checker.take();
                 match outcome {
-                    run::Outcome::Stop => group.done = true,
-                    run::Outcome::Barrier => running = true,
-                    run::Outcome::Fault => {
+                    Outcome::Stop => group.done = true,
+                    Outcome::Barrier => running = true,
+                    Outcome::Scratch | Outcome::Fault => {
                         group.done = true;
                         let why = lanes.fault.take().unwrap_or_default();
                         return Err(point(&lanes, why));
@@ -424,11 +415,11 @@ fn alive_lanes(place: &Place, first: usize, threads: usize) -> u32 {
 }
 
 /// A fault at the instruction that a group has just executed.
-fn point(lanes: &Lanes<'_, '_>, what: String) -> JobFault {
-    let (offset, text) = lanes.program.describe(lanes.pc.saturating_sub(1));
+fn point(lanes: &Lanes<'_, '_>, (kind, what): GroupFault) -> JobFault {
+    let (offset, text) = lanes.code.describe(lanes.pc.saturating_sub(1));
     JobFault {
-        program: Some(ProgramPoint { shader: lanes.program.address(), offset, text }),
-        ..JobFault::new(Unit::Usc, what)
+        program: Some(ProgramPoint { shader: lanes.code.address(), offset, text }),
+        ..JobFault::new(Unit::Usc, what).of(kind)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the tests share: memory, images with known texels, descriptors.
+//! Fixtures of the tests: memory, images with known texels, descriptors.
 #![allow(dead_code)]
 
 pub mod reference;

@@ -105,8 +105,8 @@ pub fn level(
     sum
 }
 
-/// A texel of a cube's face or across one of its edges, found by geometry: the texel of the six faces
-/// whose centre is nearest to the point.
+/// A texel of a cube's face or across one of its edges, found by geometry: the texel of the six
+/// faces whose centre is nearest to the point.
 fn cube_texel(image: &dyn Texels, number: u32, layer: u32, at: [i64; 2]) -> [f64; 4] {
     let size = image.size(number)[0];
     let outside = |v: i64| v < 0 || v >= size;

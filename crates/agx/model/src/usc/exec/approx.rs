@@ -73,8 +73,8 @@ fn polynomial<const N: usize>(x: f32, coefficients: &[f32; N]) -> f32 {
 /// Coefficients of `e^t`'s Taylor series, from the seventh power's to the second's.
 pub const EXP: [f32; 6] = [1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5];
 
-/// The bits of sqrt(1/2): what is to be taken from a float's bits so that its exponent's place has that of
-/// the power of 2 that is nearest to it.
+/// The bits of sqrt(1/2): what is to be taken from a float's bits so that its exponent's place has
+/// that of the power of 2 that is nearest to it.
 pub const LOG_SHIFT: u32 = 0x3f35_04f3;
 
 /// Coefficients of the series of 2 · atanh(s), from the ninth power's to the third's.

@@ -1,9 +1,9 @@
 //! Floating-point arithmetic.
 //!
 //! 32-bit results are those of IEEE 754 with round to nearest even; subnormals are flushed on input
-//! and output by the host mode that `usc::fpmode` sets. Half results are rounded once, from an exact
-//! or correctly sticky intermediate. source: applegpu.py, FMAdd32 and FMAdd16 (checked on hardware
-//! by its authors).
+//! and output by the host mode that `usc::fpmode` sets. Half results are rounded once, from an
+//! exact or correctly sticky intermediate. source: applegpu.py, FMAdd32 and FMAdd16 (checked on
+//! hardware by its authors).
 
 use tepui_agx_texture::half;
 
@@ -48,9 +48,10 @@ pub fn fadd<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     map::<FAST, 2>(l, op, |[a, b]| a + b)
 }
 
-/// `d = a * b`, with IEEE's sign of zero. applegpu writes it as a fused multiply-add with +0 (applegpu.py,
-/// FMul32InstructionDesc), by which -0 * 1 would be +0; but Mesa's Vulkan driver, conformant on silicon,
-/// promises shaderSignedZeroInfNanPreserve and maps multiplications to this instruction.
+/// `d = a * b`, with IEEE's sign of zero. applegpu writes it as a fused multiply-add with +0
+/// (applegpu.py, FMul32InstructionDesc), by which -0 * 1 would be +0; but Mesa's Vulkan driver,
+/// conformant on silicon, promises shaderSignedZeroInfNanPreserve and maps multiplications to this
+/// instruction.
 #[inline(always)]
 pub fn fmul<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     map::<FAST, 2>(l, op, |[a, b]| a * b)
@@ -271,9 +272,9 @@ pub fn fcmpsel<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
 
 /// All bits in the lanes (active or not) in which the condition holds for sources 0 and 1.
 ///
-/// Conditions: 0 equal, 1 less, 2 greater, 3 less or `b` is NaN, 5 greater or equal, 6 less or equal,
-/// 7 greater or `b` is NaN; with 3 and 7 a select of `a` or `b` is the minimum or maximum that
-/// prefers a number to a NaN. source: Mesa's agx_compiler.h, `enum agx_fcond`, and its `fmin`.
+/// Conditions: 0 equal, 1 less, 2 greater, 3 less or `b` is NaN, 5 greater or equal, 6 less or
+/// equal, 7 greater or `b` is NaN; with 3 and 7 a select of `a` or `b` is the minimum or maximum
+/// that prefers a number to a NaN. source: Mesa's agx_compiler.h, `enum agx_fcond`, and its `fmin`.
 #[inline(always)]
 pub fn fcompare(l: &Lanes<'_, '_>, op: &Op, condition: u16) -> Row {
     let [a, b] = [l.load_f32(op.s[0]), l.load_f32(op.s[1])];
@@ -304,7 +305,7 @@ pub use convert::convert;
 pub mod convert {
     use super::*;
 
-    /// What a conversion instruction's mode selects. source: applegpu.py, ConvertInstructionDesc.
+    /// The modes of the conversion instruction. source: applegpu.py, ConvertInstructionDesc.
     pub const U8_TO_F: u16 = 0;
     /// Signed byte to float.
     pub const S8_TO_F: u16 = 1;
@@ -356,7 +357,7 @@ pub mod convert {
                 }
                 l.store_u32(op.d, &out);
             }
-            // What compilers use most, as straight loops.
+            // The most frequent modes, as straight loops.
             U32_TO_F | S32_TO_F if !toward_zero && op.d.form == Form::Word => {
                 let x = l.load_u32(op.s[0]);
                 let mut out = [0.0; LANES];

@@ -144,7 +144,7 @@ pub fn jump_register<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     if (0..LANES).any(|i| l.exec >> i & 1 != 0 && targets.0[i] != first) {
         return l.fail("lanes return to different addresses: what silicon does is unknown");
     }
-    match l.program.index_of(first) {
+    match l.code.index_of(first) {
         Some(index) => {
             l.pc = index;
             Next::Jump
@@ -188,6 +188,6 @@ pub fn nop<const FAST: bool>(_: &mut Lanes<'_, '_>, _: &Op) -> Next {
 /// An instruction that cannot be executed: the program's note at index `imm` says why.
 #[inline(always)]
 pub fn refuse<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
-    let why = l.program.note(op.imm as usize).to_owned();
-    l.fail(why)
+    let (kind, why) = l.code.note(op.imm as usize).clone();
+    l.fail_as(kind, why)
 }

@@ -1,9 +1,9 @@
-//! What fragment programs ask of the fixed function: interpolated values, the tilebuffer, and the
-//! depth and stencil tests. Background programs are fragment programs too.
+//! Instructions of fragment programs: interpolation, the tilebuffer, and depth and stencil tests.
+//! Background programs are fragment programs too.
 
 use super::memory::{register_at, register_bits_of};
-use super::texture::{Access2d, TilePixel};
 use super::{Lanes, Next, Op};
+use crate::usc::access::{TextureAccess, TilePixel};
 use crate::usc::op::Form;
 use crate::usc::row::{LANES, Row};
 use crate::usc::stage::{Fragments, QUADS, Stage};
@@ -217,8 +217,8 @@ pub fn special(l: &Lanes<'_, '_>, number: u16) -> Option<Row> {
 /// Registers to the tilebuffer (`aux[0]` is 0) at the lanes' own pixels, or back (1).
 #[inline(always)]
 pub fn tile_access<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
-    let program = l.program;
-    let Access2d::Pixel(t) = program.access(op.imm as usize) else {
+    let code = l.code;
+    let TextureAccess::Pixel(t) = code.access(op.imm as usize) else {
         return l.fail("a tile access without its fields");
     };
     if op.aux[0] == 0 { store(l, t) } else { load(l, t) }
@@ -280,8 +280,8 @@ impl Outgoing {
         }
     }
 
-    /// Writes the pixel of a lane. Channels past the end of the sample are dropped: drivers store four of
-    /// a pixel that has fewer. That silicon does the same is an assumption.
+    /// Writes the pixel of a lane. Channels past the end of the sample are dropped: drivers store
+    /// four of a pixel that has fewer. That silicon does the same is an assumption.
     #[inline(always)]
     pub fn put(&self, t: &TilePixel, lane: usize, pixel: &mut [u8]) {
         match self {

@@ -1,7 +1,7 @@
-//! One element of memory for each lane, from addresses or from offsets.
+//! Gathers and scatters: one element of memory for each lane, from addresses or from offsets.
 //!
-//! Threads that are neighbours mostly want the same element or neighbouring ones: both are seen before
-//! any lane is read, 16 lanes at a time.
+//! Threads that are neighbours mostly want the same element or neighbouring ones: both are seen
+//! before any lane is read, 16 lanes at a time.
 
 use tepui_softgpu::Access;
 
@@ -13,18 +13,18 @@ use crate::usc::row::{LANES, Row};
 const HALF: usize = LANES / 2;
 
 /// Addresses that lie within 4 GiB: a base and an offset for each lane, counted from the lowest.
-pub struct Near {
+pub struct Offsets32 {
     address: u64,
     size: u32,
     /// Offsets from the lowest address; 0 in inactive lanes.
     pub offsets: [u32; LANES],
 }
 
-impl Near {
-    /// Offsets of `index << shift` bytes from `base`, at most 4 bits of shift; `None` if some active lane
-    /// is too far for 32 bits, or its index is negative.
+impl Offsets32 {
+    /// Offsets of `index << shift` bytes from `base`, at most 4 bits of shift; `None` if some
+    /// active lane is too far for 32 bits, or its index is negative.
     #[inline(always)]
-    pub fn new(base: u64, index: &Row, shift: u32, exec: u32) -> Option<Near> {
+    pub fn new(base: u64, index: &Row, shift: u32, exec: u32) -> Option<Offsets32> {
         let all = index
             .0
             .iter()
@@ -37,20 +37,21 @@ impl Near {
         for i in 0..LANES {
             offsets[i] = index.0[i] << shift;
         }
-        let mut near = Near::among(&offsets, 1, exec);
+        let mut near = Offsets32::among(&offsets, 1, exec);
         near.address = near.address.checked_add(base)?;
         Some(near)
     }
 
     /// The same address for all lanes.
     #[inline(always)]
-    pub fn one(base: u64, offset: u64) -> Option<Near> {
-        Some(Near { address: base.checked_add(offset)?, size: 0, offsets: [0; LANES] })
+    pub fn one(base: u64, offset: u64) -> Option<Offsets32> {
+        Some(Offsets32 { address: base.checked_add(offset)?, size: 0, offsets: [0; LANES] })
     }
 
-    /// Offsets that are given, cut to multiples of `unit`, a power of two. Some lane must be active.
+    /// Offsets that are given, cut to multiples of `unit`, a power of two. Some lane must be
+    /// active.
     #[inline(always)]
-    pub fn among(offsets: &[u32; LANES], unit: u32, exec: u32) -> Near {
+    pub fn among(offsets: &[u32; LANES], unit: u32, exec: u32) -> Offsets32 {
         let (mut low, mut high) = (u32::MAX, 0);
         for (i, &offset) in offsets.iter().enumerate() {
             let on = exec >> i & 1 != 0;
@@ -63,7 +64,7 @@ impl Near {
         for i in 0..LANES {
             out[i] = if exec >> i & 1 != 0 { (offsets[i] & cut) - low } else { 0 };
         }
-        Near { address: u64::from(low), size: (high & cut) - low, offsets: out }
+        Offsets32 { address: u64::from(low), size: (high & cut) - low, offsets: out }
     }
 
     /// The lowest address.
@@ -101,8 +102,8 @@ pub unsafe fn fetch(from: *const u8, offsets: &[u32; LANES], unit: u32) -> Row {
             apart |= offsets[i] ^ first;
             ahead |= offsets[i].wrapping_sub(first) ^ (4 * i as u32);
         }
-        // SAFETY: the caller's promise covers each lane's element; in the second case the lanes' elements
-        // are the 64 bytes.
+        // SAFETY: the caller's promise covers each lane's element; in the second case the lanes'
+        // elements are the 64 bytes.
         unsafe {
             if apart == 0 {
                 out.fill(get(from.add(first as usize), unit));
@@ -137,8 +138,8 @@ pub unsafe fn spread(to: *mut u8, offsets: &[u32; LANES], exec: u32, row: &Row, 
         for i in 0..HALF {
             ahead |= offsets[i].wrapping_sub(offsets[0]) ^ (4 * i as u32);
         }
-        // SAFETY: the caller's promise covers each active lane's element; in the first case all are, and
-        // their elements are the 64 bytes.
+        // SAFETY: the caller's promise covers each active lane's element; in the first case all
+        // are, and their elements are the 64 bytes.
         unsafe {
             if ahead == 0 {
                 let to = to.add(offsets[0] as usize);
@@ -347,6 +348,6 @@ fn check_writes(l: &mut Lanes<'_, '_>, addresses: &[u64; LANES], at: u64) {
 #[cold]
 pub fn report(l: &mut Lanes<'_, '_>, found: Option<(ReportKind, String)>) {
     if let (Some(checker), Some((kind, what))) = (&mut l.checker, found) {
-        checker.note(l.program, l.pc - 1, kind, what);
+        checker.note(l.code, l.pc - 1, kind, what);
     }
 }

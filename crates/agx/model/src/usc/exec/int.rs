@@ -112,7 +112,8 @@ fn wide(l: &Lanes<'_, '_>, s: Src) -> [i128; LANES] {
     l.load_u64(s).map(extend)
 }
 
-/// `a * b ± c`, clamped. The product of two unsigned words fills 64 bits, so that the sum needs more.
+/// `a * b ± c`, clamped. The product of two unsigned words fills 64 bits, so that the sum needs
+/// more.
 #[inline(always)]
 fn saturated(
     l: &mut Lanes<'_, '_>,

@@ -6,12 +6,13 @@ use tepui_softgpu::Access;
 
 use tepui_agx_texture::half;
 
-use super::gather::{Near, fetch, gather, report, scatter, spread};
+use super::gather::{Offsets32, fetch, gather, report, scatter, spread};
 use super::{Lanes, Next, Op};
 use crate::job::ReportKind;
-use crate::usc::memory::{Format, Transfer};
+use crate::usc::access::{Format, Transfer};
 use crate::usc::op::{Dst, File, Form};
 use crate::usc::row::{LANES, Row};
+use crate::usc::stack::Adjusted;
 
 /// The registers of a transfer, one after the other: whole rows, or halves.
 #[inline(always)]
@@ -101,8 +102,8 @@ fn decode(format: Format, component: usize, raw: u32) -> f64 {
     }
 }
 
-/// Silicon decodes to 12 bits: each of the 256 results that applegpu's authors measured is the nearest
-/// multiple of 1/4095. source: applegpu's srgb.py; Mesa's agx_border.c ("4 extra bits").
+/// Silicon decodes to 12 bits: each of the 256 results that applegpu's authors measured is the
+/// nearest multiple of 1/4095. source: applegpu's srgb.py; Mesa's agx_border.c ("4 extra bits").
 fn srgb_to_linear(x: f32) -> f32 {
     let exact = if x <= 0.04045 { x / 12.92 } else { ((x + 0.055) / 1.055).powf(2.4) };
     (exact * 4095.0).round() / 4095.0
@@ -159,7 +160,7 @@ fn unpack_word(format: Format, word: u32) -> [f32; 4] {
 
 #[inline(always)]
 fn transfer<'a>(l: &Lanes<'a, '_>, op: &Op) -> &'a Transfer {
-    l.program.transfer(op.imm as usize)
+    l.code.transfer(op.imm as usize)
 }
 
 #[inline(always)]
@@ -279,9 +280,10 @@ fn element_mask(unit: u32) -> u32 {
     u32::MAX >> (32 - 8 * unit)
 }
 
-/// The addresses of a transfer if they are offsets from one uniform base, and the job is not checked.
+/// The addresses of a transfer if they are offsets from one uniform base, and the job is not
+/// checked.
 #[inline(always)]
-fn near_addresses(l: &Lanes<'_, '_>, op: &Op, t: &Transfer) -> Option<Near> {
+fn near_addresses(l: &Lanes<'_, '_>, op: &Op, t: &Transfer) -> Option<Offsets32> {
     let base = op.s[0];
     if base.file != File::Shared || base.form != Form::Pair || l.checker.is_some() || l.exec == 0 {
         return None;
@@ -293,8 +295,8 @@ fn near_addresses(l: &Lanes<'_, '_>, op: &Op, t: &Transfer) -> Option<Near> {
     let base = u64::from(low) | u64::from(high) << 32;
     let base = base & !(u64::from(unit) - 1);
     match t.immediate {
-        Some(index) => Near::one(base, u64::try_from(index).ok()? << shift),
-        None => Near::new(base, l.row(op.s[1]), shift, l.exec),
+        Some(index) => Offsets32::one(base, u64::try_from(index).ok()? << shift),
+        None => Offsets32::new(base, l.row(op.s[1]), shift, l.exec),
     }
 }
 
@@ -469,13 +471,14 @@ fn local_offsets(l: &Lanes<'_, '_>, op: &Op, t: &Transfer) -> [u32; LANES] {
     out
 }
 
-/// Offsets in local memory, if all that lanes may reach from them is inside and the job is not checked.
+/// Offsets in local memory, if all that lanes may reach from them is inside and the job is not
+/// checked.
 #[inline(always)]
-fn near_locals(l: &Lanes<'_, '_>, offsets: &[u32; LANES], unit: u32) -> Option<Near> {
+fn near_locals(l: &Lanes<'_, '_>, offsets: &[u32; LANES], unit: u32) -> Option<Offsets32> {
     if !l.shared.local_written.is_empty() || l.exec == 0 {
         return None;
     }
-    let near = Near::among(offsets, unit, l.exec);
+    let near = Offsets32::among(offsets, unit, l.exec);
     let end = near.last() as usize + (4 * unit) as usize;
     (end <= l.shared.local.len()).then_some(near)
 }
@@ -629,8 +632,8 @@ pub fn stack_store<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
 }
 
 /// The index of a scratch access counts bytes. source: Mesa's agx_compile.c,
-/// `agx_emit_load_scratch`. Scratch interleaves the lanes' words, so the elements of one lane are not
-/// neighbours: transfer them one at a time.
+/// `agx_emit_load_scratch`. Scratch interleaves the lanes' words, so the elements of one lane are
+/// not neighbours: transfer them one at a time.
 #[inline(always)]
 fn stack_transfer(
     l: &mut Lanes<'_, '_>,
@@ -670,11 +673,13 @@ fn stack_transfer(
     Next::Continue
 }
 
-/// Moves the stack pointer: maps scratch memory on the way in. `imm` is the signed number of bytes.
+/// Moves the stack pointer; the group waits for scratch memory when it first needs some. `imm` is
+/// the signed number of bytes.
 #[inline(always)]
 pub fn stack_adjust<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
-    match crate::usc::stack::adjust(l, op.imm as i64) {
-        Ok(()) => Next::Continue,
+    match l.stack.adjust(op.imm as i64) {
+        Ok(Adjusted::Ready) => Next::Continue,
+        Ok(Adjusted::Wait) => Next::Scratch,
         Err(why) => l.fail(why),
     }
 }

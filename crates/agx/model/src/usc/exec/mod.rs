@@ -1,10 +1,10 @@
-//! What each instruction does, as functions over all lanes of a SIMD-group.
+//! The handlers of instructions: functions over all lanes of a SIMD-group.
 //!
 //! Every handler is written once, generic and always inlined, and compiled several times: for any
-//! host, and for hosts with wide vectors and fused multiply-add. [`Handlers::of_host`] picks the
-//! set once. Each handler has two entries: the first for operands of any form, the second for whole
-//! 32-bit rows, where the generic code folds to a straight loop. The set for any host has the first
-//! alone: where it is used, nobody waits for the difference, but every build would.
+//! host, and for hosts with wide vectors and fused multiply-add. [`Handlers::of_host`] chooses the
+//! set. Each handler has two entries: the first for operands of any form, the second for whole
+//! 32-bit rows, where the generic code folds to a straight loop. The set for any host has only the
+//! first, to save build time; it is rarely used.
 
 pub mod approx;
 pub mod float;
@@ -18,13 +18,16 @@ pub mod subgroup;
 pub mod texture;
 pub mod vertex;
 
+use std::sync::LazyLock;
+
 use tepui_agx_texture::Vectors;
 
 pub use super::lanes::Lanes;
-pub use super::op::{Handler, Next, Op};
+pub use super::op::{Next, Op};
+use super::opcode::{Opcode, for_each_opcode};
 
-/// A handler's name and its two entries: for any operands, and for whole rows.
-pub type Entries = (Name, [Handler; 2]);
+/// The function that executes an instruction.
+pub type Handler = unsafe fn(&mut Lanes<'_, '_>, &Op) -> Next;
 
 /// One handler in one build.
 macro_rules! entry {
@@ -45,30 +48,16 @@ macro_rules! entry {
 macro_rules! compile {
     ($set:ident $features:tt $whole_rows:literal $($name:ident: $module:ident,)*) => {
         mod $set {
-            use super::{Handlers, Lanes, Name, Next, Op};
+            use super::{Handlers, Lanes, Next, Op};
             $(entry!($features $name $module);)*
             pub static HANDLERS: Handlers =
-                Handlers { $($name: (Name::$name, [$name::<false>, $name::<$whole_rows>]),)* };
+                Handlers([$([$name::<false>, $name::<$whole_rows>],)*]);
         }
     };
 }
 
 macro_rules! handlers {
     ($($name:ident: $module:ident,)*) => {
-        /// A compiled set: for each handler the entry for any operands and the one for whole rows.
-        #[expect(missing_docs, reason = "the functions behind the names are documented")]
-        pub struct Handlers {
-            $(pub $name: Entries,)*
-        }
-
-        /// Names of handlers.
-        #[expect(missing_docs, non_camel_case_types, reason = "the functions are documented")]
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[repr(u8)]
-        pub enum Name {
-            $($name,)*
-        }
-
         compile!(any_host [] false $($name: $module,)*);
         #[cfg(target_arch = "x86_64")]
         compile!(wide ["avx2,fma,bmi1,bmi2,lzcnt,popcnt"] true $($name: $module,)*);
@@ -82,91 +71,10 @@ macro_rules! handlers {
     };
 }
 
-handlers! {
-    fadd: float,
-    fmul: float,
-    ffma: float,
-    hadd: float,
-    hmul: float,
-    hfma: float,
-    floor: float,
-    ceil: float,
-    trunc: float,
-    rint: float,
-    rcp: float,
-    rsqrt: float,
-    srsqrt: float,
-    log2: float,
-    exp2: float,
-    sin_pt_1: float,
-    sin_pt_2: float,
-    dfdx: float,
-    dfdy: float,
-    fcmpsel: float,
-    convert: float,
-    mov_imm: int,
-    iadd: int,
-    imad: int,
-    bitop: int,
-    bfi: int,
-    bfeil: int,
-    extr: int,
-    shlhi: int,
-    shrhi: int,
-    asr: int,
-    asrhi: int,
-    bitrev: int,
-    popcount: int,
-    ffs: int,
-    intl: int,
-    icmpsel: int,
-    if_icmp: flow,
-    if_fcmp: flow,
-    else_icmp: flow,
-    else_fcmp: flow,
-    while_icmp: flow,
-    while_fcmp: flow,
-    pop_exec: flow,
-    jmp_exec_any: flow,
-    jmp_exec_none: flow,
-    call: flow,
-    jump_register: flow,
-    stop: flow,
-    barrier: flow,
-    fence: flow,
-    nop: flow,
-    refuse: flow,
-    reduce: subgroup,
-    icmp_ballot: subgroup,
-    fcmp_ballot: subgroup,
-    shuffle: subgroup,
-    get_sr: special,
-    doorbell: special,
-    stack_map: special,
-    stack_unmap: special,
-    device_load: memory,
-    device_store: memory,
-    device_atomic: memory,
-    stack_load: memory,
-    stack_store: memory,
-    stack_adjust: memory,
-    local_load: memory,
-    local_store: memory,
-    local_atomic: memory,
-    uniform_store: memory,
-    texture: texture,
-    image_write: texture,
-    image_write_block: texture,
-    tile_pixel: texture,
-    st_var: vertex,
-    iter: fragment,
-    ldcf: fragment,
-    sample_mask: fragment,
-    zs_emit: fragment,
-    tile_access: fragment,
-    texture_state_store: texture,
-    sampler_state_store: texture,
-}
+for_each_opcode!(handlers);
+
+/// A compiled set: for each opcode the entry for any operands and the one for whole rows.
+pub struct Handlers([[Handler; 2]; Opcode::COUNT]);
 
 impl Handlers {
     /// The best set that this host can run.
@@ -179,4 +87,20 @@ impl Handlers {
             _ => &any_host::HANDLERS,
         }
     }
+
+    /// The function that executes an operation.
+    #[inline(always)]
+    pub fn of(&self, op: &Op) -> Handler {
+        self.0[op.opcode as usize][usize::from(op.whole_rows)]
+    }
+}
+
+/// Executes one operation, for translated code.
+///
+/// # Safety
+/// The operation's rows must lie in the group's files, as those of its own program do.
+pub unsafe fn execute(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    static HANDLERS: LazyLock<&'static Handlers> = LazyLock::new(Handlers::of_host);
+    // SAFETY: the set is one that this host can run; the caller vouches for the rows.
+    unsafe { (HANDLERS.of(op))(l, op) }
 }

@@ -1,11 +1,9 @@
-//! Texture and image instructions: hands coordinates and descriptors to the texture unit and the pixel
-//! back end.
+//! Texture and image instructions: hands coordinates and descriptors to the texture unit and the
+//! pixel back end.
 
 use tepui_agx_packets::sampler::FIRST_OF_HEAP;
-use tepui_agx_texture::pbe::{Block, StoreOperands};
-use tepui_agx_texture::{
-    BlockStore, LANES, Note, Operands, Request, SamplerState, Store, TileFormat,
-};
+use tepui_agx_texture::store::{Block, StoreOperands};
+use tepui_agx_texture::{LANES, Note, SamplerState};
 use tepui_softgpu::{Access, AddressSpace, Fault, Protection, RangeCache};
 
 use super::fragment::{Incoming, Outgoing, to_registers};
@@ -13,132 +11,11 @@ use super::gather::report as checked;
 use super::memory::{register_at, register_bits_of};
 use super::{Lanes, Next, Op};
 use crate::job::{ProgramPoint, Report, ReportKind};
-use crate::usc::op::{Dst, Form, Src};
+use crate::usc::access::{DescriptorSource, SamplerSource, TextureAccess};
+use crate::usc::memory::TextureRows;
+use crate::usc::op::{Form, Src};
 use crate::usc::row::Row;
 use crate::usc::stage::Stage;
-
-/// Where a texture or image descriptor comes from.
-#[derive(Clone, Copy, Debug)]
-pub enum DescriptorSource {
-    /// A texture state register.
-    State(u8),
-    /// The texture state register that a register names.
-    StateRegister(Src),
-    /// Memory: a uniform base and an offset in bytes.
-    Memory {
-        /// Base address.
-        base: Src,
-        /// Offset of each lane.
-        offset: Src,
-    },
-}
-
-/// Where a sampler comes from.
-#[derive(Clone, Copy, Debug)]
-pub enum SamplerSource {
-    /// A sampler state register.
-    State(u8),
-    /// The number in a register: a sampler state register, or from [`FIRST_OF_HEAP`] on a place in the
-    /// sampler heap.
-    Register(Src),
-}
-
-/// A texture instruction: what is asked for and where the operands lie. Unused operands are `None`.
-#[derive(Clone, Copy, Debug)]
-pub struct TextureRead {
-    /// What is asked for.
-    pub request: Request,
-    /// First register of the result.
-    pub register: Dst,
-    /// The texture.
-    pub texture: DescriptorSource,
-    /// The sampler.
-    pub sampler: SamplerSource,
-    /// x, y, z.
-    pub coordinates: [Option<Src>; 3],
-    /// Array layer.
-    pub layer: Option<Src>,
-    /// Sample index.
-    pub sample: Option<Src>,
-    /// Level or bias.
-    pub lod: Option<Src>,
-    /// Smallest level.
-    pub min_lod: Option<Src>,
-    /// Gradients of each axis.
-    pub gradient: [[Option<Src>; 2]; 3],
-    /// Comparison value.
-    pub reference: Option<Src>,
-    /// Texel offsets.
-    pub offset: Option<Src>,
-    /// Coordinates and level are integers.
-    pub integer: bool,
-}
-
-/// An image store.
-#[derive(Clone, Copy, Debug)]
-pub struct ImageStore {
-    /// What is asked for.
-    pub store: Store,
-    /// The image.
-    pub image: DescriptorSource,
-    /// First register of the four components.
-    pub register: Dst,
-    /// x, y, z.
-    pub coordinates: [Option<Src>; 3],
-    /// Array layer.
-    pub layer: Option<Src>,
-    /// Sample index.
-    pub sample: Option<Src>,
-    /// Level.
-    pub level: Src,
-}
-
-/// A store of a tile of local memory to an image.
-#[derive(Clone, Copy, Debug)]
-pub struct TileStore {
-    /// What is asked for.
-    pub store: BlockStore,
-    /// The image.
-    pub image: DescriptorSource,
-    /// Bytes into each sample.
-    pub offset: Src,
-    /// x, y.
-    pub coordinates: [Option<Src>; 3],
-    /// Array layer.
-    pub layer: Option<Src>,
-    /// Level.
-    pub level: Src,
-}
-
-/// A pixel of the tile to or from registers.
-#[derive(Clone, Copy, Debug)]
-pub struct TilePixel {
-    /// How channels are kept in the tile.
-    pub format: TileFormat,
-    /// Channels that are transferred, a bit each.
-    pub mask: u8,
-    /// First register.
-    pub register: Dst,
-    /// Bytes into each sample.
-    pub offset: u16,
-    /// Which samples, a bit each.
-    pub samples: Src,
-    /// Column and row: two 16-bit registers.
-    pub coordinates: [Src; 2],
-}
-
-/// Further fields of texture and image instructions, kept beside the operations.
-#[derive(Clone, Copy, Debug)]
-pub enum Access2d {
-    /// Sample, load, gather or query.
-    Read(TextureRead),
-    /// Image store.
-    Store(ImageStore),
-    /// Tile store.
-    Block(TileStore),
-    /// Load or store of a pixel of the tile.
-    Pixel(TilePixel),
-}
 
 /// A worker's memory as the texture unit sees it.
 pub(crate) struct View<'a> {
@@ -146,8 +23,8 @@ pub(crate) struct View<'a> {
     pub ranges: &'a mut RangeCache,
 }
 
-// SAFETY: `RangeCache::lookup` returns addresses of bound memory with the permissions asked for, which
-// stays mapped while the job runs.
+// SAFETY: `RangeCache::lookup` returns addresses of bound memory with the permissions asked for,
+// which stays mapped while the job runs.
 unsafe impl tepui_agx_texture::Memory for View<'_> {
     fn window(&mut self, address: u64, size: u64, access: Access) -> Option<*mut u8> {
         let need = match access {
@@ -219,7 +96,8 @@ fn for_each_descriptor(
     Next::Continue
 }
 
-/// What a texture state register holds. What silicon has in one that was never loaded is unknown; zeros here.
+/// The contents of a texture state register. What silicon has in one that was never loaded is
+/// unknown; here it is zero.
 #[inline(always)]
 fn texture_state(l: &mut Lanes<'_, '_>, number: u32) -> [u8; 24] {
     match l.shared.textures.get(number as usize) {
@@ -243,8 +121,8 @@ fn descriptor_at<const N: usize>(l: &mut Lanes<'_, '_>, address: u64, which: &st
     })
 }
 
-/// Tells the checker of a descriptor that is not there, through which a driver may read as long as it does
-/// not use the result.
+/// Tells the checker of a descriptor that is not there, through which a driver may read as long as
+/// it does not use the result.
 #[cold]
 fn undefined(l: &mut Lanes<'_, '_>, what: impl FnOnce() -> String) {
     if l.checker.is_some() {
@@ -252,8 +130,8 @@ fn undefined(l: &mut Lanes<'_, '_>, what: impl FnOnce() -> String) {
     }
 }
 
-/// Part of its callers: as a value that a function returns, a sampler would be read in other pieces than
-/// it was written in, which has to wait for all stores before.
+/// Part of its callers: as a value that a function returns, a sampler would be read in other pieces
+/// than it was written in, which has to wait for all stores before.
 #[inline(always)]
 fn sampler(l: &mut Lanes<'_, '_>, source: SamplerSource, number: u32) -> Option<SamplerState> {
     let number = match source {
@@ -269,7 +147,7 @@ fn sampler(l: &mut Lanes<'_, '_>, source: SamplerSource, number: u32) -> Option<
 
 #[inline(never)]
 fn sampler_of_heap(l: &mut Lanes<'_, '_>, place: u32) -> SamplerState {
-    let (heap, count) = l.port.launch.sampler_heap;
+    let (heap, count) = l.shared.sampler_heap;
     let sampler = if place < count {
         descriptor_at(l, heap.wrapping_add(8 * u64::from(place)), "sampler")
     } else {
@@ -287,8 +165,8 @@ fn report_notes(l: &mut Lanes<'_, '_>) {
     }
     #[cold]
     fn report(l: &mut Lanes<'_, '_>) {
-        let (offset, text) = l.program.describe(l.pc.saturating_sub(1));
-        let at = ProgramPoint { shader: l.program.address(), offset, text };
+        let (offset, text) = l.code.describe(l.pc.saturating_sub(1));
+        let at = ProgramPoint { shader: l.code.address(), offset, text };
         for note in l.port.sampler.notes.take() {
             let kind = match note {
                 Note::UnknownCompression { metadata: 0 } => ReportKind::UnwrittenTile,
@@ -312,21 +190,11 @@ fn report_notes(l: &mut Lanes<'_, '_>) {
 /// Most reports of one worker in a launch.
 const MAX_REPORTS: usize = 64;
 
-/// The rows of a texture instruction, kept for the next one. What inactive lanes have in them is of no
-/// meaning.
-#[derive(Default)]
-pub struct TextureRows {
-    operands: Operands,
-    /// Of layer, sample and level, which are zero unless given: those that are not, a bit each.
-    given: u8,
-    result: [[u32; LANES]; 5],
-}
-
 /// Samples, loads, gathers or queries a texture.
 #[inline(always)]
 pub fn texture<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
-    let program = l.program;
-    let Access2d::Read(t) = program.access(op.imm as usize) else {
+    let code = l.code;
+    let TextureAccess::Read(t) = code.access(op.imm as usize) else {
         return l.fail("a texture operation without its fields");
     };
     // Kept from one instruction to the next: most of it is not written each time.
@@ -387,8 +255,8 @@ pub fn texture<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
         }
         stored = true;
         let first = l.register_mut(t.register.row) as *mut Row;
-        // SAFETY: `Program` admits only registers that the file has, whose rows lie side by side, and the
-        // texture unit has no other way to them.
+        // SAFETY: `Program` admits only registers that the file has, whose rows lie side by side,
+        // and the texture unit has no other way to them.
         unit(l, unsafe { std::slice::from_raw_parts_mut(first.cast(), count) })
     });
     if next == Next::Continue {
@@ -419,8 +287,8 @@ fn set(l: &Lanes<'_, '_>, to: &mut [u32; LANES], source: Option<Src>, integer: b
 
 /// Writes to an image.
 pub fn image_write<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
-    let program = l.program;
-    let Access2d::Store(t) = program.access(op.imm as usize) else {
+    let code = l.code;
+    let TextureAccess::Store(t) = code.access(op.imm as usize) else {
         return l.fail("an image store without its fields");
     };
     let operands = StoreOperands {
@@ -448,11 +316,11 @@ pub fn image_write<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
 
 /// Writes the tile in local memory to an image; each active lane names a tile.
 pub fn image_write_block<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
-    let program = l.program;
-    let Access2d::Block(t) = program.access(op.imm as usize) else {
+    let code = l.code;
+    let TextureAccess::Block(t) = code.access(op.imm as usize) else {
         return l.fail("a tile store without its fields");
     };
-    let Some(tile) = l.port.launch.tile else {
+    let Some(tile) = l.shared.tile else {
         return l.fail("local memory is not laid out as a tile");
     };
     let [x, y] = match (&l.stage, t.coordinates[0]) {
@@ -488,11 +356,11 @@ pub fn image_write_block<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Ne
 /// Registers to the tile in local memory (`aux[0]` is 0), or back (1).
 #[inline(always)]
 pub fn tile_pixel<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
-    let program = l.program;
-    let Access2d::Pixel(t) = program.access(op.imm as usize) else {
+    let code = l.code;
+    let TextureAccess::Pixel(t) = code.access(op.imm as usize) else {
         return l.fail("a tile access without its fields");
     };
-    let Some(tile) = l.port.launch.tile else {
+    let Some(tile) = l.shared.tile else {
         return l.fail("local memory is not laid out as a tile");
     };
     let tile = tepui_agx_texture::Tilebuffer {
@@ -549,7 +417,7 @@ pub fn sampler_state_store<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> 
     if l.shared.samplers.len() <= register {
         l.shared.samplers.resize(register + 1, ([0; 8], [0; 4]));
     }
-    l.shared.samplers[register] = crate::pipeline::split_sampler(&bytes);
+    l.shared.samplers[register] = crate::usc::shared::split_sampler(&bytes);
     Next::Continue
 }
 

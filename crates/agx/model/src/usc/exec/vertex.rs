@@ -1,4 +1,4 @@
-//! What vertex programs hand to the fixed function: their outputs.
+//! Instructions of vertex programs: stores of outputs.
 
 use super::{Lanes, Next, Op};
 use crate::usc::row::LANES;

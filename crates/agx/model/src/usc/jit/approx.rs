@@ -1,6 +1,7 @@
-//! Templates of elementary functions, step by step as `usc::exec::approx` computes them, and of derivatives.
+//! Templates of elementary functions, step by step as `usc::exec::approx` computes them, and of
+//! derivatives.
 
-use super::translate::{REGISTERS, Translator};
+use super::translator::{REGISTERS, Translator};
 use crate::usc::exec::approx::{ATANH, EXP, LOG_SHIFT, SINE};
 use crate::usc::op::{File, Op};
 use tepui_hostvec::asm::{ALL, Rm, Shift, V, Vop, float};

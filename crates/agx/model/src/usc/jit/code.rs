@@ -14,6 +14,8 @@ pub mod exit {
     pub const JUMP: u32 = Next::Jump as u32;
     /// The group waits for the others.
     pub const BARRIER: u32 = Next::Barrier as u32;
+    /// The group waits for scratch memory.
+    pub const SCRATCH: u32 = Next::Scratch as u32;
     /// The group is done.
     pub const STOP: u32 = Next::Stop as u32;
     /// The budget of instructions is spent.
@@ -39,8 +41,8 @@ pub struct Translated {
 }
 
 impl Translated {
-    /// Puts code where it can be executed. The entry is its start. `None` if the host gives no memory
-    /// for that.
+    /// Puts code where it can be executed. The entry is its start. `None` if the host gives no
+    /// memory for that.
     pub fn new(code: &[u8], places: Vec<u32>) -> Option<Translated> {
         Some(Translated { code: Executable::new(code)?, places })
     }
@@ -51,12 +53,12 @@ impl Translated {
         self.places.get(index).is_some_and(|&place| place != u32::MAX)
     }
 
-    /// Runs a group from its program counter, where [`Translated::begins_at`], until the code returns
-    /// one of [`exit`].
+    /// Runs a group from its program counter, where [`Translated::begins_at`], until the code
+    /// returns one of [`exit`].
     pub fn run(&self, l: &mut Lanes<'_, '_>) -> u32 {
         let place = self.places[l.pc];
         let (registers, shared) = l.files();
-        let ops = l.program.ops().as_ptr();
+        let ops = l.code.ops().as_ptr();
         // SAFETY: the code was made by `translate` for this program, whose rows both files have
         // (`Lanes::new` checks that); it touches those, the fields of the group that it names, and
         // calls handlers of a set that this host can run.

@@ -1,9 +1,9 @@
 //! Templates of control flow: the counts in r0l, the execution mask, and jumps.
 
 use super::code::exit;
-use super::translate::{ByHandler, Done, LANES, REGISTERS, Translator, field};
-use crate::usc::exec::Name;
+use super::translator::{ByHandler, Done, LANES, REGISTERS, Translator, field};
 use crate::usc::op::Op;
+use crate::usc::opcode::Opcode;
 use tepui_hostvec::Target;
 use tepui_hostvec::asm::{ALL, Condition, Gpr, Kop, Label, Mask, Rm, V, Vop, integer};
 
@@ -14,24 +14,24 @@ impl Translator<'_> {
     /// Control flow, and what else is no function of each lane alone; what has no template is the
     /// handler's.
     pub fn control(&mut self, op: &Op, labels: &[Label]) -> Done {
-        match op.name {
-            Name::jmp_exec_any => return self.jump(op, labels, Condition::NotZero),
-            Name::jmp_exec_none => return self.jump(op, labels, Condition::Zero),
-            Name::local_load | Name::local_store => return self.local(op),
-            Name::device_load | Name::device_store => return self.device(op),
-            Name::stop => return self.stop(),
-            Name::iter => return self.iter(op),
+        match op.opcode {
+            Opcode::jmp_exec_any => return self.jump(op, labels, Condition::NotZero),
+            Opcode::jmp_exec_none => return self.jump(op, labels, Condition::Zero),
+            Opcode::local_load | Opcode::local_store => return self.local(op),
+            Opcode::device_load | Opcode::device_store => return self.device(op),
+            Opcode::stop => return self.stop(),
+            Opcode::iter => return self.iter(op),
             // Nobody has run this with AVX-512 yet.
-            Name::ldcf if self.asm.target == Target::Avx2 => return self.ldcf(op),
-            Name::tile_access => return self.tile_access(op),
-            Name::while_icmp | Name::while_fcmp if op.aux[2] == 0 => return Err(ByHandler),
-            Name::if_icmp
-            | Name::if_fcmp
-            | Name::else_icmp
-            | Name::else_fcmp
-            | Name::while_icmp
-            | Name::while_fcmp
-            | Name::pop_exec => {}
+            Opcode::ldcf if self.asm.target == Target::Avx2 => return self.ldcf(op),
+            Opcode::tile_access => return self.tile_access(op),
+            Opcode::while_icmp | Opcode::while_fcmp if op.aux[2] == 0 => return Err(ByHandler),
+            Opcode::if_icmp
+            | Opcode::if_fcmp
+            | Opcode::else_icmp
+            | Opcode::else_fcmp
+            | Opcode::while_icmp
+            | Opcode::while_fcmp
+            | Opcode::pop_exec => {}
             _ => return Err(ByHandler),
         }
         for part in 0..self.asm.parts() {
@@ -48,12 +48,12 @@ impl Translator<'_> {
         let (yes, out, go) = (t.mask(3), t.mask(4), t.mask(5));
         let n = Rm::Constant(u32::from(op.aux[2]));
         let (zero, one) = (Rm::Constant(0), Rm::Constant(1));
-        if op.name != Name::pop_exec {
+        if op.opcode != Opcode::pop_exec {
             t.condition(yes, op);
         }
         t.counts();
-        match op.name {
-            Name::if_icmp | Name::if_fcmp => {
+        match op.opcode {
+            Opcode::if_icmp | Opcode::if_fcmp => {
                 t.asm.compare(Vop::PCMPD, out, ALL, COUNT, zero, integer::NOT_EQUAL);
                 t.asm.vector(Vop::PADDD, COUNT, out, COUNT, n, None);
                 t.asm.mask_op(Kop::Or, go, out, yes);
@@ -61,7 +61,7 @@ impl Translator<'_> {
                 t.asm.vector(Vop::PBLENDMD, COUNT, go, COUNT, one, None);
                 t.asm.mask_op(Kop::AndNot, go, out, yes);
             }
-            Name::else_icmp | Name::else_fcmp => {
+            Opcode::else_icmp | Opcode::else_fcmp => {
                 t.asm.compare(Vop::PCMPD, go, ALL, COUNT, one, integer::EQUAL);
                 t.asm.compare(Vop::PCMPD, out, ALL, COUNT, zero, integer::EQUAL);
                 t.asm.mask_op(Kop::And, go, go, yes);
@@ -71,7 +71,7 @@ impl Translator<'_> {
                     t.asm.mask_op(Kop::Or, go, go, out);
                 }
             }
-            Name::pop_exec => {
+            Opcode::pop_exec => {
                 t.asm.load(V(1), n);
                 t.asm.vector(Vop::PSUBUSW, COUNT, ALL, COUNT, Rm::Reg(V(1)), None);
                 t.asm.compare(Vop::PCMPD, go, ALL, COUNT, zero, integer::EQUAL);
@@ -90,8 +90,8 @@ impl Translator<'_> {
 
     /// The lanes in which the condition of a control-flow operation holds; `aux[1]` inverts it.
     fn condition(&mut self, yes: Mask, op: &Op) {
-        match op.name {
-            Name::if_fcmp | Name::else_fcmp | Name::while_fcmp => {
+        match op.opcode {
+            Opcode::if_fcmp | Opcode::else_fcmp | Opcode::while_fcmp => {
                 self.float_condition(yes, op);
             }
             _ => self.int_condition(yes, op),

@@ -1,8 +1,10 @@
-//! What the translator emits, read by another decoder, for AVX2 and for AVX-512 on any host.
+//! Checks the code that the translator emits with an independent decoder, for AVX2 and for AVX-512
+//! on any host.
 //!
-//! Every byte is part of a valid instruction that the target has; jumps and entries meet instructions; constants are read
-//! where constants are; and what is reached at a fixed offset lies in the register file, the shared rows or the group.
-//! A second test asks the assembler for each instruction on its own and compares what the decoder reads with what was asked.
+//! Every byte is part of a valid instruction that the target has; jumps and entries meet
+//! instructions; constants are read where constants are; and what is reached at a fixed offset lies
+//! in the register file, the shared rows or the group. A second test asks the assembler for each
+//! instruction on its own and compares what the decoder reads with what was asked.
 
 use iced_x86::{
     Code, CpuidFeature, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory,
@@ -13,9 +15,9 @@ use tepui_hostvec::Target;
 use tepui_hostvec::asm::{ALL, Assembler, Gpr, Mask, Rm, V, Vop, float, integer};
 
 use super::golden::programs;
-use super::translate::{GROUP, LANES, REGISTERS, SHARED, assemble};
+use super::translate::assemble;
+use super::translator::{GROUP, LANES, REGISTERS, SHARED};
 use crate::usc::lanes::Lanes;
-use crate::usc::program::Program;
 use crate::usc::row::Row;
 
 /// Whether a target's hosts have what an instruction asks for.
@@ -52,7 +54,7 @@ fn general(r: Gpr) -> Register {
     ALL[usize::from(r.0)]
 }
 
-/// What a program's translation must keep to.
+/// The rules that a program's translation must obey.
 struct Limits<'p> {
     name: &'p str,
     target: Target,
@@ -64,7 +66,8 @@ struct Limits<'p> {
 }
 
 impl Limits<'_> {
-    /// Bytes behind a base register that may be reached at a fixed offset, for those that never change.
+    /// Bytes behind a base register that may be reached at a fixed offset, for those that never
+    /// change.
     fn behind(&self, base: Register) -> Option<u64> {
         let [registers, shared] = self.files;
         [(REGISTERS, registers), (SHARED, shared), (LANES, size_of::<Lanes<'_, '_>>() as u64)]
@@ -113,7 +116,7 @@ impl Limits<'_> {
 }
 
 /// Decodes a program's translation; how many instructions there are.
-fn decode(name: &str, program: &Program, target: Target) -> usize {
+fn decode(name: &str, program: &crate::usc::code::Code, target: Target) -> usize {
     let (mut asm, places) = assemble(program, target);
     // Copies that wait for their use are written.
     let end = asm.label();
@@ -150,7 +153,7 @@ fn decode(name: &str, program: &Program, target: Target) -> usize {
         let at = labels[label.0 as usize] as usize;
         assert!(starts[at], "{name}, {target:?}: no instruction at the entry {at:#x}");
     }
-    // Whatever begins ends: the last instruction returns.
+    // The last instruction returns.
     assert_eq!(instructions.last().map(Instruction::mnemonic), Some(Mnemonic::Ret), "{name}");
     instructions.len()
 }
@@ -167,9 +170,9 @@ fn translations_are_valid_code_of_their_target() {
     assert!(counts.iter().all(|&n| n > 100_000), "{counts:?} instructions are too few");
 }
 
-/// Instructions of the assembler that are one of the host, with their names: for AVX-512, for AVX2 (`INVALID` where it is
-/// several), whether there is one operand beside the destination, whether there is an immediate, and whether one word of
-/// memory may stand for a vector.
+/// Instructions of the assembler that are one of the host, with their names: for AVX-512, for AVX2
+/// (`INVALID` where it is several), whether there is one operand beside the destination, whether
+/// there is an immediate, and whether one word of memory may stand for a vector.
 const INSTRUCTIONS: &[(Vop, Mnemonic, Mnemonic, bool, bool, bool)] = {
     use Mnemonic as M;
     const NONE: Mnemonic = Mnemonic::INVALID;

@@ -1,41 +1,45 @@
-//! Templates of loads and stores of device memory at a uniform base, where all active lanes stay inside of
-//! the bound range that the instruction touched last (its [`Window`]). The handler does the rest, and lets
-//! the window show where the instruction went.
+//! Templates of loads and stores of device memory at a uniform base, where all active lanes stay
+//! inside of the bound range that the instruction touched last (its [`Window`]). The handler does
+//! the rest, and lets the window show where the instruction went.
 //!
 //! # Why no access leaves the window
 //!
-//! A window is `length` bytes of a bound range at the host address `host`, valid while the job runs: the
-//! address space keeps what is unbound until no job runs ([`tepui_softgpu::AddressSpace::release_retired`]),
-//! and windows begin empty in each job. `length` is at most [`Window::MOST`], 2^31 - 1.
+//! A window is `length` bytes of a bound range at the host address `host`, valid while the job
+//! runs: the address space keeps what is unbound until no job runs
+//! ([`tepui_softgpu::AddressSpace::release_retired`]), and windows begin empty in each job.
+//! `length` is at most [`Window::MAX_BYTES`], 2^31 - 1.
 //!
-//! 1. `from_base`, the base less the window's start in 64 bits, is compared unsigned: above 2^31 - 1, which
-//!    includes all bases below the start, the handler is called.
-//! 2. **Immediate index.** The [`Plan`] takes indices below 2^15, so less than 2^19 bytes. They and the bytes of an
-//!    access are added to `from_base` in 64 bits, where nothing wraps, and compared with `length` once, whatever
-//!    lanes execute. Loads read between `host + from_base` and that end, so it does not matter that they read
-//!    when no lane executes.
-//! 3. **Index in a register.** Each active lane's index is below 2^`REACH_BITS` after the shift, or the handler
-//!    is called. So its offset from the start is less than 2^31 + 2^30, its end does not wrap in 32 bits, and
-//!    the end is compared unsigned with `length`. Offsets that pass are less than 2^31: gathers and scatters
-//!    extend their sign. Lanes that do not execute are not tested, so nothing may read or write for
-//!    them: gathers and scatters have the execution mask, and the loads and stores of whole vectors come after
-//!    a test that all lanes of the part execute (`neighbours`).
+//! 1. `from_base`, the base less the window's start in 64 bits, is compared unsigned: above 2^31 -
+//!    1, which includes all bases below the start, the handler is called.
+//! 2. **Immediate index.** The [`Plan`] takes indices below 2^15, so less than 2^19 bytes. They and
+//!    the bytes of an access are added to `from_base` in 64 bits, where nothing wraps, and compared
+//!    with `length` once, whatever lanes execute. Loads read between `host + from_base` and that
+//!    end, so it does not matter that they read when no lane executes.
+//! 3. **Index in a register.** Each active lane's index is below 2^`REACH_BITS` after the shift, or
+//!    the handler is called. So its offset from the start is less than 2^31 + 2^30, its end does not
+//!    wrap in 32 bits, and the end is compared unsigned with `length`. Offsets that pass are less
+//!    than 2^31: gathers and scatters extend their sign. Lanes that do not execute are not tested,
+//!    so nothing may read or write for them: gathers and scatters have the execution mask, and the
+//!    loads and stores of whole vectors come after a test that all lanes of the part execute
+//!    (`neighbours`).
 //!
 //! An empty window has `length` 0 and lets nothing pass, since an access has at least one byte.
 
-use super::translate::{ByHandler, Done, LANES, SHARED, Translator, field};
-use crate::usc::exec::Name;
+use super::translator::{ByHandler, Done, LANES, SHARED, Translator, field};
+use crate::usc::access::{Format, Transfer};
+use crate::usc::exec::execute;
 use crate::usc::exec::memory::register_at;
 use crate::usc::lanes::Lanes;
-use crate::usc::memory::{Format, Port, Transfer, WINDOWS, Window};
+use crate::usc::memory::{Port, WINDOWS, Window};
 use crate::usc::op::{File, Form, Next, Op, Src};
+use crate::usc::opcode::Opcode;
 use crate::usc::row::{LANES as COUNT, NUMBERS, Row};
 use tepui_hostvec::asm::{ALL, Condition, Gpr, Kop, Label, Mask, Rm, Shift, V, Vop, integer};
 
 /// Bits of the distance of a lane from the base, in bytes.
 const REACH_BITS: u32 = 30;
 
-/// What the template needs to know of an instruction.
+/// The parameters of the template.
 struct Plan {
     transfer: Transfer,
     is_store: bool,
@@ -43,7 +47,7 @@ struct Plan {
     unit: u32,
     /// Elements from the first to the last.
     elements: u32,
-    /// Of the index.
+    /// The shift of the index.
     shift: u32,
     /// Bytes that a lane touches.
     bytes: u32,
@@ -69,9 +73,9 @@ impl Plan {
             None if op.s[1].form != Form::Word => return None,
             _ => {}
         }
-        let is_store = op.name == Name::device_store;
-        // Elements are stored as words. Lanes may name the same place: the order of their stores is then
-        // that of the handler only if places are the same or apart.
+        let is_store = op.opcode == Opcode::device_store;
+        // Elements are stored as words. Lanes may name the same place: the order of their stores is
+        // then that of the handler only if places are the same or apart.
         let words = t.mask == ((1u16 << elements) - 1) as u8
             && (unit * elements).is_multiple_of(4)
             && (unit == 4 || shift >= 2);
@@ -103,17 +107,17 @@ struct Held {
 /// The handler, then the window.
 extern "sysv64" fn touch(l: &mut Lanes<'_, '_>, op: &Op) -> u32 {
     let address = first_address(l, op);
-    // SAFETY: as in the interpreter: the program holds handlers that this host can run.
-    let next = unsafe { (op.run)(l, op) };
+    // SAFETY: as in the interpreter, the rows of the program's operations lie in the files.
+    let next = unsafe { execute(l, op) };
     if let (Next::Continue, Some(address)) = (next, address) {
-        l.port.show(op.imm as usize, address, op.name == Name::device_store);
+        l.port.show(op.imm as usize, address, op.opcode == Opcode::device_store);
     }
     next as u32
 }
 
 /// The address of the first active lane.
 fn first_address(l: &Lanes<'_, '_>, op: &Op) -> Option<u64> {
-    let t = l.program.transfer(op.imm as usize);
+    let t = l.code.transfer(op.imm as usize);
     let lane = l.exec.trailing_zeros() as usize;
     if lane >= COUNT {
         return None;
@@ -128,7 +132,7 @@ fn first_address(l: &Lanes<'_, '_>, op: &Op) -> Option<u64> {
 impl Translator<'_> {
     /// A load or store of device memory.
     pub fn device(&mut self, op: &Op) -> Done {
-        let transfer = self.program.transfer(op.imm as usize);
+        let transfer = self.code.transfer(op.imm as usize);
         let plan = Plan::new(op, transfer).ok_or(ByHandler)?;
         self.count();
         let number = op.imm as usize % WINDOWS + if plan.is_store { WINDOWS } else { 0 };
@@ -194,8 +198,8 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Where each lane goes, from the window's start, to `offsets`; jumps unless the access of each active lane
-    /// ends in the window. `V(1)` has the base, from the window's start. (3)
+    /// Where each lane goes, from the window's start, to `offsets`; jumps unless the access of each
+    /// active lane ends in the window. `V(1)` has the base, from the window's start. (3)
     fn offsets_of_lanes(
         &mut self,
         op: &Op,
@@ -205,7 +209,8 @@ impl Translator<'_> {
         length: i32,
         slow: Label,
     ) {
-        // Lanes that are not inside: of the first part, to which the others' are added, and of another.
+        // Lanes that are not inside: of the first part, to which the others' are added, and of
+        // another.
         let outside = [self.mask(4), self.mask(5)];
         for (part, &at) in offsets.iter().enumerate() {
             self.part = part;
@@ -305,8 +310,8 @@ impl Translator<'_> {
         }
     }
 
-    /// Jumps unless all lanes of the part execute and want neighbouring words; else `rax` is the first one's
-    /// offset. Then all lanes were tested, and one vector there is what they want.
+    /// Jumps unless all lanes of the part execute and want neighbouring words; else `rax` is the
+    /// first one's offset. Then all lanes were tested, and one vector there is what they want.
     fn neighbours(&mut self, held: &Held, otherwise: Label) {
         let at = held.offsets[self.part];
         self.asm.broadcast_first(V(2), at);

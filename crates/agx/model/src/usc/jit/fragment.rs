@@ -3,15 +3,17 @@
 //!
 //! # Why no access leaves its memory
 //!
-//! - **Coefficient registers** are read for all quads, whether they execute or not. `Fragments::prepare` gives
-//!   each of the eight a pointer to `registers` planes: the rasteriser fills unused quads with a used one. The
-//!   highest plane that an instruction names is known when it is translated and compared with `registers`.
-//! - **Tilebuffer**: `Fragments::prepare` computes the places of all lanes, each inside of the tile whatever the
-//!   lane's pixel (coordinates are masked to the tile's size), and `sample_bytes` is 0 unless the whole tile
-//!   lies in local memory. The instruction's offset and four bytes are compared with `sample_bytes`.
-//! - **sRGB tables**: the index to `starts` is a float that `saturate` puts between 0 and 1 (a NaN becomes 0), times
-//!   `PARTS`, in every lane; `starts` has 4 bytes behind, as gathers read words. The index to `next` and to the
-//!   table of `srgb::decode_table` has 8 bits.
+//! - **Coefficient registers** are read for all quads, whether they execute or not.
+//!   `Fragments::prepare` gives each of the eight a pointer to `registers` planes: the rasteriser
+//!   fills unused quads with a used one. The highest plane that an instruction names is known when
+//!   it is translated and compared with `registers`.
+//! - **Tilebuffer**: `Fragments::prepare` computes the places of all lanes, each inside of the tile
+//!   whatever the lane's pixel (coordinates are masked to the tile's size), and `sample_bytes` is 0
+//!   unless the whole tile lies in local memory. The instruction's offset and four bytes are
+//!   compared with `sample_bytes`.
+//! - **sRGB tables**: the index to `starts` is a float that `saturate` puts between 0 and 1 (a NaN
+//!   becomes 0), times `PARTS`, in every lane; `starts` has 4 bytes behind, as gathers read words.
+//!   The index to `next` and to the table of `srgb::decode_table` has 8 bits.
 
 use std::mem::offset_of;
 use std::sync::LazyLock;
@@ -19,10 +21,10 @@ use std::sync::LazyLock;
 use tepui_agx_texture::TileFormat;
 use tepui_format::texel::srgb;
 
-use super::translate::{ByHandler, Done, LANES, Translator, field};
+use super::translator::{ByHandler, Done, LANES, Translator, field};
+use crate::usc::access::{TextureAccess, TilePixel};
 use crate::usc::exec::fragment::place;
 use crate::usc::exec::memory::register_at;
-use crate::usc::exec::texture::{Access2d, TilePixel};
 use crate::usc::op::{Dst, Form, Op, Src};
 use crate::usc::row::Row;
 use crate::usc::stage::{Fragments, Ready};
@@ -43,14 +45,15 @@ enum Quads {
     Apart,
 }
 
-/// What interpolation holds in registers: places of the lanes, and 1/w's reciprocal.
+/// The registers of interpolation: positions of the lanes, and the reciprocal of 1/w.
 struct Held {
     x: V,
     y: V,
     w: V,
 }
 
-/// For each part of 0 to 1, the stored value of its start; and for each stored value, where the next begins.
+/// For each part of 0 to 1, the stored value of its start; and for each stored value, where the
+/// next begins.
 struct ToSrgb {
     starts: [u8; srgb::PARTS + 4],
     next: [f32; 256],
@@ -76,11 +79,11 @@ impl Translator<'_> {
     /// Interpolates at the centres of pixels.
     pub fn iter(&mut self, op: &Op) -> Done {
         let count = u32::from(op.aux[0]);
-        let number = self.program.constant(op.s[0]).filter(|n| n + count <= 1 << 16);
+        let number = self.code.constant(op.s[0]).filter(|n| n + count <= 1 << 16);
         let (Some(number), 1..=4) = (number, count) else { return Err(ByHandler) };
         let over_w = match op.aux[2] {
             0 => None,
-            _ => Some(self.program.constant(op.s[1]).filter(|n| *n < 1 << 16).ok_or(ByHandler)?),
+            _ => Some(self.code.constant(op.s[1]).filter(|n| *n < 1 << 16).ok_or(ByHandler)?),
         };
         if op.aux[1] != place::CENTRE || op.aux[3] == 0 {
             return Err(ByHandler);
@@ -94,7 +97,7 @@ impl Translator<'_> {
     /// Loads the numbers of coefficient registers.
     pub fn ldcf(&mut self, op: &Op) -> Done {
         let count = u32::from(op.aux[0]);
-        let number = self.program.constant(op.s[0]).filter(|n| n + count <= 1 << 16);
+        let number = self.code.constant(op.s[0]).filter(|n| n + count <= 1 << 16);
         let Some(first) = number.filter(|_| op.aux[3] != 0) else { return Err(ByHandler) };
         self.with_planes(first + count, |t, quads| {
             for k in 0..3 * count {
@@ -112,8 +115,8 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// A template for each part that reads coefficient registers below `needed`; the handler does it if there
-    /// are fewer.
+    /// A template for each part that reads coefficient registers below `needed`; the handler does
+    /// it if there are fewer.
     fn with_planes(&mut self, needed: u32, template: impl Fn(&mut Self, Quads)) {
         self.count();
         let (slow, apart, done) = (self.asm.label(), self.asm.label(), self.asm.label());
@@ -196,8 +199,8 @@ impl Translator<'_> {
 
     /// The lanes' own pixels, to (`aux[0]` is 0) or from the tilebuffer.
     pub fn tile_access(&mut self, op: &Op) -> Done {
-        let program = self.program;
-        let Access2d::Pixel(t) = program.access(op.imm as usize) else { return Err(ByHandler) };
+        let code = self.code;
+        let TextureAccess::Pixel(t) = code.access(op.imm as usize) else { return Err(ByHandler) };
         if !matches!(t.format, TileFormat::U8Norm | TileFormat::Srgba8) || t.mask != 15 {
             return Err(ByHandler);
         }

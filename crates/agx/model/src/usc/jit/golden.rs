@@ -1,6 +1,7 @@
-//! The code for AVX-512, which not every host that runs the tests can execute, stays what it was: a hash of
-//! the translation of each of some programs stands in `golden.txt`. After a change that is meant (and was
-//! tested on a host with AVX-512), `BLESS=1 cargo test -p tepui-agx-model golden` writes the file.
+//! The code for AVX-512, which not every host that runs the tests can execute, stays what it was: a
+//! hash of the translation of each of some programs stands in `golden.txt`. After a change that is
+//! meant (and was tested on a host with AVX-512), `BLESS=1 cargo test -p tepui-agx-model golden`
+//! writes the file.
 
 use std::sync::Arc;
 
@@ -10,11 +11,12 @@ use tepui_hostvec::Target;
 use tepui_softgpu::{AddressSpace, Memory, Protection};
 
 use super::translate::assemble;
-use crate::usc::program::{Program, Translation};
+use crate::usc::code::Code;
+use crate::usc::load::load;
 
 const PAGE: u64 = tepui_agx_chips::PAGE_BYTES;
 /// Bytes of the longest program.
-const ROOM: u64 = 4 * PAGE;
+const MAX_CODE_BYTES: u64 = 4 * PAGE;
 
 /// Programs whose instructions work together.
 const WRITTEN: [(&str, &str); 5] = [
@@ -99,7 +101,7 @@ fn fnv(hash: u64, bytes: &[u8]) -> u64 {
 const START: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// Goes on with the hash of a program's translation.
-fn hash(hash: u64, program: &Program) -> u64 {
+fn hash(hash: u64, program: &Code) -> u64 {
     let (asm, places) = assemble(program, Target::Avx512);
     let of_build = asm.of_build.clone();
     let (mut code, labels) = asm.finish();
@@ -108,17 +110,17 @@ fn hash(hash: u64, program: &Program) -> u64 {
     places.iter().flatten().fold(hash, |hash, p| fnv(hash, &labels[p.0 as usize].to_le_bytes()))
 }
 
-/// Calls `f` with the name and program of each test: some programs of each instruction, by itself and several of its kind
-/// in a row, and those whose instructions work together.
-pub fn programs(mut f: impl FnMut(&str, &Program)) {
+/// Calls `f` with the name and program of each test: some programs of each instruction, by itself
+/// and several of its kind in a row, and those whose instructions work together.
+pub fn programs(mut f: impl FnMut(&str, &Code)) {
     let vm = AddressSpace::new(tepui_agx_chips::PAGE_SHIFT, tepui_agx_chips::VA_BITS);
-    let memory = Arc::new(Memory::new(ROOM as usize).unwrap());
-    vm.bind(PAGE, memory, 0, ROOM, Protection::READ | Protection::WRITE).unwrap();
+    let memory = Arc::new(Memory::new(MAX_CODE_BYTES as usize).unwrap());
+    vm.bind(PAGE, memory, 0, MAX_CODE_BYTES, Protection::READ | Protection::WRITE).unwrap();
     let stop = asm::assemble("stop").unwrap();
     let mut visit = |name: &str, code: &[u8]| {
-        assert!(code.len() as u64 <= ROOM);
+        assert!(code.len() as u64 <= MAX_CODE_BYTES);
         vm.write(PAGE, code).unwrap();
-        f(name, &Program::load(&vm, PAGE, 0, Translation::NEVER).unwrap());
+        f(name, &load(&vm, PAGE, 0).unwrap());
     };
     for (number, row) in ROWS.iter().enumerate() {
         let mut source = Source::new(fnv(START, row.name.as_bytes()));

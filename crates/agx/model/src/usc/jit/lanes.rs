@@ -1,11 +1,11 @@
 //! Templates of operations that are functions of each lane's registers alone. Each does for the
 //! lanes of a part what the handler of the same name does; the handlers say what that is.
 
-use super::translate::{LANES, Translator};
-use crate::usc::exec::Name;
+use super::translator::{LANES, Translator};
 use crate::usc::exec::float::convert;
 use crate::usc::lanes::Lanes;
 use crate::usc::op::{Dst, Form, Op, Src};
+use crate::usc::opcode::Opcode;
 use crate::usc::row::{NUMBERS, Row};
 use tepui_hostvec::Target;
 use tepui_hostvec::asm::{ALL, Gpr, Kop, Mask, Rm, Shift, V, Vop, float, integer};
@@ -22,34 +22,37 @@ pub fn is_of_lanes(op: &Op, target: Target) -> bool {
     if op.d.form == Form::Pair {
         return false;
     }
-    match op.name {
-        Name::nop
-        | Name::fadd
-        | Name::hadd
-        | Name::fmul
-        | Name::hmul
-        | Name::ffma
-        | Name::rint
-        | Name::floor
-        | Name::ceil
-        | Name::trunc
-        | Name::rcp
-        | Name::rsqrt
-        | Name::srsqrt
-        | Name::fcmpsel
-        | Name::icmpsel
-        | Name::mov_imm
-        | Name::bitop
-        | Name::bfi
-        | Name::bfeil
-        | Name::asr => true,
+    match op.opcode {
+        Opcode::nop
+        | Opcode::fadd
+        | Opcode::hadd
+        | Opcode::fmul
+        | Opcode::hmul
+        | Opcode::ffma
+        | Opcode::rint
+        | Opcode::floor
+        | Opcode::ceil
+        | Opcode::trunc
+        | Opcode::rcp
+        | Opcode::rsqrt
+        | Opcode::srsqrt
+        | Opcode::fcmpsel
+        | Opcode::icmpsel
+        | Opcode::mov_imm
+        | Opcode::bitop
+        | Opcode::bfi
+        | Opcode::bfeil
+        | Opcode::asr => true,
         // Nobody has run these with AVX-512 yet.
-        Name::exp2 | Name::log2 | Name::sin_pt_1 | Name::sin_pt_2 | Name::dfdx | Name::dfdy => {
-            target == Target::Avx2
-        }
-        Name::get_sr => matches!(op.aux[0], 0..=2 | 4..=6 | 8..=10 | 48..=53 | 80..=82),
-        Name::iadd | Name::imad => !op.d.saturate && op.aux[0] <= 4,
-        Name::convert => {
+        Opcode::exp2
+        | Opcode::log2
+        | Opcode::sin_pt_1
+        | Opcode::sin_pt_2
+        | Opcode::dfdx
+        | Opcode::dfdy => target == Target::Avx2,
+        Opcode::get_sr => matches!(op.aux[0], 0..=2 | 4..=6 | 8..=10 | 48..=53 | 80..=82),
+        Opcode::iadd | Opcode::imad => !op.d.saturate && op.aux[0] <= 4,
+        Opcode::convert => {
             let rounds = op.aux[1] != 0;
             match op.aux[0] {
                 convert::U32_TO_F | convert::S32_TO_F => rounds && op.d.form == Form::Word,
@@ -175,10 +178,10 @@ impl Translator<'_> {
     pub fn lanes(&mut self, op: &Op) {
         let t = self;
         let [a, b, c, _] = op.s;
-        match op.name {
-            Name::fadd | Name::hadd => t.float_binary(op, Vop::ADDPS),
-            Name::fmul | Name::hmul => t.float_binary(op, Vop::MULPS),
-            Name::ffma => {
+        match op.opcode {
+            Opcode::fadd | Opcode::hadd => t.float_binary(op, Vop::ADDPS),
+            Opcode::fmul | Opcode::hmul => t.float_binary(op, Vop::MULPS),
+            Opcode::ffma => {
                 t.float(V(0), a);
                 let b = t.float_operand(V(1), b);
                 let b = t.in_register(V(1), b);
@@ -186,24 +189,24 @@ impl Translator<'_> {
                 t.asm.vector(Vop::FMADD213PS, V(0), ALL, b, c, None);
                 t.store_float(op.d, V(0));
             }
-            Name::rint => t.round(op, 8),
-            Name::floor => t.round(op, 9),
-            Name::ceil => t.round(op, 10),
-            Name::trunc => t.round(op, 11),
-            Name::rcp => {
+            Opcode::rint => t.round(op, 8),
+            Opcode::floor => t.round(op, 9),
+            Opcode::ceil => t.round(op, 10),
+            Opcode::trunc => t.round(op, 11),
+            Opcode::rcp => {
                 t.asm.load(V(0), Rm::Constant(1f32.to_bits()));
                 let a = t.float_operand(V(1), a);
                 t.asm.vector(Vop::DIVPS, V(0), ALL, V(0), a, None);
                 t.store_float(op.d, V(0));
             }
-            Name::rsqrt => {
+            Opcode::rsqrt => {
                 let a = t.float_operand(V(1), a);
                 t.asm.vector(Vop::SQRTPS, V(1), ALL, V(0), a, None);
                 t.asm.load(V(0), Rm::Constant(1f32.to_bits()));
                 t.asm.vector(Vop::DIVPS, V(0), ALL, V(0), Rm::Reg(V(1)), None);
                 t.store_float(op.d, V(0));
             }
-            Name::srsqrt => {
+            Opcode::srsqrt => {
                 t.float(V(1), a);
                 t.asm.vector(Vop::SQRTPS, V(0), ALL, V(0), Rm::Reg(V(1)), None);
                 t.asm.vector(Vop::DIVPS, V(0), ALL, V(0), Rm::Reg(V(1)), None);
@@ -221,33 +224,33 @@ impl Translator<'_> {
                 t.free_mask(infinite);
                 t.store_float(op.d, V(0));
             }
-            Name::fcmpsel => {
+            Opcode::fcmpsel => {
                 let yes = t.mask(3);
                 t.float_condition(yes, op);
                 t.select(op, yes);
             }
-            Name::icmpsel => {
+            Opcode::icmpsel => {
                 let yes = t.mask(3);
                 t.int_condition(yes, op);
                 t.select(op, yes);
             }
-            Name::convert => t.convert(op),
-            Name::get_sr => t.special(op),
-            Name::mov_imm => {
+            Opcode::convert => t.convert(op),
+            Opcode::get_sr => t.special(op),
+            Opcode::mov_imm => {
                 t.asm.load(V(0), Rm::Constant(op.imm as u32));
                 t.store(op.d, V(0));
             }
-            Name::iadd => {
+            Opcode::iadd => {
                 t.int(V(0), a);
                 t.add_shifted(op, b);
             }
-            Name::imad => {
+            Opcode::imad => {
                 t.int(V(0), a);
                 let b = t.int_operand(V(1), b);
                 t.asm.vector(Vop::PMULLD, V(0), ALL, V(0), b, None);
                 t.add_shifted(op, c);
             }
-            Name::bitop => {
+            Opcode::bitop => {
                 let table = match op.aux[0] {
                     // The tables of `b` and of `not b` give `a`: see the handler.
                     0b1100 | 0b0011 => 0b1010,
@@ -259,7 +262,7 @@ impl Translator<'_> {
                 t.asm.logic(table, V(0), b);
                 t.store(op.d, V(0));
             }
-            Name::bfi => {
+            Opcode::bfi => {
                 let mask = field_mask(op);
                 t.int(V(1), b);
                 t.and(V(1), mask);
@@ -271,7 +274,7 @@ impl Translator<'_> {
                 t.asm.select(V(0), V(1), field);
                 t.store(op.d, V(0));
             }
-            Name::bfeil => {
+            Opcode::bfeil => {
                 t.int(V(1), b);
                 t.shift_by(V(1), Vop::PSRLVD, Shift::Right, c);
                 let mask = field_mask(op);
@@ -284,18 +287,18 @@ impl Translator<'_> {
                 t.asm.select(V(0), V(1), field);
                 t.store(op.d, V(0));
             }
-            Name::asr => {
+            Opcode::asr => {
                 t.int(V(0), a);
                 t.shift_by(V(0), Vop::PSRAVD, Shift::Arithmetic, b);
                 t.store(op.d, V(0));
             }
-            Name::exp2 => t.exp2(op),
-            Name::log2 => t.log2(op),
-            Name::sin_pt_1 => t.fold_turn(op),
-            Name::sin_pt_2 => t.sinc_quarter(op),
+            Opcode::exp2 => t.exp2(op),
+            Opcode::log2 => t.log2(op),
+            Opcode::sin_pt_1 => t.fold_turn(op),
+            Opcode::sin_pt_2 => t.sinc_quarter(op),
             // Left and right, top and bottom of each pixel's row or column.
-            Name::dfdx => t.derivative(op, [0b10_10_00_00, 0b11_11_01_01]),
-            Name::dfdy => t.derivative(op, [0b01_00_01_00, 0b11_10_11_10]),
+            Opcode::dfdx => t.derivative(op, [0b10_10_00_00, 0b11_11_01_01]),
+            Opcode::dfdy => t.derivative(op, [0b01_00_01_00, 0b11_10_11_10]),
             // `is_of_lanes` names no other but `nop`.
             _ => {}
         }
@@ -362,7 +365,7 @@ impl Translator<'_> {
 
     /// Shifts by an amount that counts modulo 128; the host too shifts everything out from 32 on.
     fn shift_by(&mut self, d: V, variable: Vop, constant: Shift, by: Src) {
-        if let Some(by) = self.program.constant(by) {
+        if let Some(by) = self.code.constant(by) {
             self.asm.shift(constant, d, d, by as u8 & 0x7f);
             return;
         }

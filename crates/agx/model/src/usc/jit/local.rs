@@ -1,29 +1,30 @@
 //! Templates of loads and stores of local memory: gathers and scatters of words.
 //!
-//! No access leaves local memory: offsets are masked to 16 bits, so an offset and the bytes of an access do not
-//! wrap in 32 bits; the end of each active lane's access is compared unsigned with the size; and gathers and
-//! scatters have the execution mask, so lanes that were not tested touch nothing. `Lanes::new` takes address
-//! and size together from the memory that the workgroup holds, which is not resized while a group runs.
+//! No access leaves local memory: offsets are masked to 16 bits, so an offset and the bytes of an
+//! access do not wrap in 32 bits; the end of each active lane's access is compared unsigned with
+//! the size; and gathers and scatters have the execution mask, so lanes that were not tested touch
+//! nothing. `Lanes::new` takes address and size together from the memory that the workgroup holds,
+//! which is not resized while a group runs.
 
-use super::translate::{ByHandler, Done, LANES, REGISTERS, Translator, field};
-use crate::usc::exec::Name;
-use crate::usc::memory::Format;
+use super::translator::{ByHandler, Done, LANES, REGISTERS, Translator, field};
+use crate::usc::access::Format;
 use crate::usc::op::{Form, Op};
+use crate::usc::opcode::Opcode;
 use tepui_hostvec::asm::{ALL, Condition, Gpr, Kop, Rm, Shift, V, Vop, integer};
 
 impl Translator<'_> {
-    /// A load or store of words in whole registers, if all active lanes stay inside of local memory; the
-    /// handler does the rest, and the fault.
+    /// A load or store of words in whole registers, if all active lanes stay inside of local
+    /// memory; the handler does the rest, and the fault.
     pub fn local(&mut self, op: &Op) -> Done {
-        let t = self.program.transfer(op.imm as usize);
+        let t = self.code.transfer(op.imm as usize);
         if t.format != Format::I32 || !matches!(t.register.form, Form::Word | Form::Pair) {
             return Err(ByHandler);
         }
         let elements = 8 - t.mask.leading_zeros();
         self.count();
         let parts = 0..self.asm.parts();
-        // The offsets of each part, and the lanes whose access is not inside: of the first part, to which
-        // the others' are added, and of another.
+        // The offsets of each part, and the lanes whose access is not inside: of the first part, to
+        // which the others' are added, and of another.
         let offsets: Vec<V> = parts.clone().map(|part| self.keep(16 + part as u8)).collect();
         let outside = [self.mask(4), self.mask(5)];
         for part in parts.clone() {
@@ -66,7 +67,7 @@ impl Translator<'_> {
                 self.part = part;
                 let row = self.in_file(REGISTERS, t.register.row + k as u16);
                 self.asm.mask_move(left, self.exec());
-                if op.name == Name::local_load {
+                if op.opcode == Opcode::local_load {
                     self.asm.gather(V(0), left, Gpr::RAX, offsets[part], 4 * e as i32);
                     self.asm.store(row, self.exec(), V(0));
                 } else {

@@ -1,29 +1,31 @@
 //! Translates a program's operations to machine code of the host: x86-64 with AVX-512 or AVX2.
 //!
-//! The interpreter ([`super::run`]) spends most of an instruction's time on finding out what to do. The
-//! translator writes that down once: for each operation a few vector instructions over the rows of the
-//! register file, a part of the lanes at a time (sixteen of them with AVX-512, eight with AVX2), with the
-//! execution mask as a mask of vector instructions; control flow becomes jumps. Operations that it does not
-//! know are calls of the interpreter's handlers, so both ways run the same program to the same result and
-//! either can take over from the other at most places.
+//! The interpreter ([`super::run`]) spends most of an instruction's time on finding out what to do.
+//! The translator writes that down once: for each operation a few vector instructions over the rows
+//! of the register file, a part of the lanes at a time (sixteen of them with AVX-512, eight with
+//! AVX2), with the execution mask as a mask of vector instructions; control flow becomes jumps.
+//! Operations that it does not know are calls of the interpreter's handlers, so both ways run the
+//! same program to the same result and either can take over from the other at most places.
 //!
-//! Between two changes of the execution mask, operations of lanes run first for one part of the group, if
-//! any of its lanes executes, then for the next. So divergent code costs less, and the rows of a run fit in
-//! vector registers: they are loaded once, and written back at its end in the active lanes.
-//! (Cranelift would allocate registers over the whole program, but its vectors have 128 bits: a row
-//! would be eight of them.)
+//! Between two changes of the execution mask, operations of lanes run first for one part of the
+//! group, if any of its lanes executes, then for the next. So divergent code costs less, and the
+//! rows of a run fit in vector registers: they are loaded once, and written back at its end in the
+//! active lanes. (Cranelift would allocate registers over the whole program, but its vectors have
+//! 128 bits: a row would be eight of them.)
 //!
-//! Templates that touch memory other than the group's own fields and rows say at the head of their files why
-//! no address outside of a checked range can be formed: `device`, `local`, and `fragment` (the tilebuffer,
-//! coefficient registers, tables). Scratch memory, stores to uniform registers, atomics, textures and images have
-//! no templates: their handlers run. Rows of registers and uniform registers are named by the program, whose
-//! highest rows `Lanes::new` compares with the files.
+//! Templates that touch memory other than the group's own fields and rows say at the head of their
+//! files why no address outside of a checked range can be formed: `device`, `local`, and `fragment`
+//! (the tilebuffer, coefficient registers, tables). Scratch memory, stores to uniform registers,
+//! atomics, textures and images have no templates: their handlers run. Rows of registers and
+//! uniform registers are named by the program, whose highest rows `Lanes::new` compares with the
+//! files.
 //!
-//! The instructions that templates are written in are `tepui_hostvec`'s, with their encodings for each
-//! [`Target`]; `translate` walks the program and keeps rows in vector registers; `lanes`, `approx`,
-//! `local`, `device`, `fragment` and `control` have the templates; `code` holds what can be executed.
-//! Two tests need no host that can execute the code: `decoded` has another decoder read it, `golden`
-//! holds the code for AVX-512 to what it was.
+//! The instructions that templates are written in are `tepui_hostvec`'s, with their encodings for
+//! each
+//! [`Target`]; `translator` has what all templates share and keeps rows in vector registers; `translate` walks the
+//! program; `lanes`, `approx`, `local`, `device`, `fragment` and `control` have the templates;
+//! `code` holds what can be executed. Two tests need no host that can execute the code: `decoded`
+//! has another decoder read it, `golden` holds the code for AVX-512 to what it was.
 
 mod approx;
 mod code;
@@ -37,6 +39,7 @@ mod golden;
 mod lanes;
 mod local;
 mod translate;
+mod translator;
 
 pub use code::{Translated, exit};
 
@@ -45,36 +48,36 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use tepui_hostvec::Target;
 
-use super::program::Program;
+use super::code::Code;
 
 /// A program's translation, made when the program has run for a while.
 pub struct Lazy {
     /// Runs until then.
     left: AtomicU32,
     target: Option<Target>,
-    code: OnceLock<Option<Translated>>,
+    translated: OnceLock<Option<Translated>>,
 }
 
 impl Lazy {
-    /// A translation that is made after so many runs of a SIMD-group; never after `u32::MAX`, or without a
-    /// target.
+    /// A translation that is made after so many runs of a SIMD-group; never after `u32::MAX`, or
+    /// without a target.
     pub fn after(runs: u32, target: Option<Target>) -> Lazy {
         let never = runs == u32::MAX || target.is_none();
-        let code = if never { OnceLock::from(None) } else { OnceLock::new() };
-        Lazy { left: AtomicU32::new(runs), target, code }
+        let translated = if never { OnceLock::from(None) } else { OnceLock::new() };
+        Lazy { left: AtomicU32::new(runs), target, translated }
     }
 
     /// The translation, once there is one.
     #[inline]
-    pub fn get(&self, program: &Program) -> Option<&Translated> {
-        if let Some(code) = self.code.get() {
-            return code.as_ref();
+    pub fn get(&self, code: &Code) -> Option<&Translated> {
+        if let Some(translated) = self.translated.get() {
+            return translated.as_ref();
         }
         let less = |left: u32| left.checked_sub(1);
         if self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() {
             return None;
         }
-        let translate = || translate::translate(program, self.target?);
-        self.code.get_or_init(translate).as_ref()
+        let translate = || translate::translate(code, self.target?);
+        self.translated.get_or_init(translate).as_ref()
     }
 }

@@ -1,68 +1,45 @@
-//! Chooses host instructions for each operation of a program.
+//! Walks a program and chooses host instructions for each operation.
 
 use super::code::{Translated, exit};
 use super::lanes::is_of_lanes;
-use crate::usc::exec::Name;
-use crate::usc::lanes::Lanes;
-use crate::usc::op::{File, Form, Op, Src};
-use crate::usc::program::Program;
-use crate::usc::row::{LANES as COUNT, Row};
+use super::translator::Translator;
+use crate::usc::code::Code;
+use crate::usc::op::Op;
+use crate::usc::opcode::Opcode;
 use tepui_hostvec::Target;
-use tepui_hostvec::asm::{ALL, Assembler, Condition, Gpr, Group, Label, Mask, Rm, V, Vop};
+use tepui_hostvec::asm::{Assembler, Condition, Label};
 
-/// The group.
-pub const LANES: Gpr = Gpr::RBX;
-/// Its registers.
-pub const REGISTERS: Gpr = Gpr::RBP;
-/// Uniform registers and constants.
-pub const SHARED: Gpr = Gpr::R13;
-/// The program's operations.
-const OPS: Gpr = Gpr::R15;
+/// The shortest run of operations that is skipped by a branch when no lane executes.
+const WORTH_SKIPPING: usize = 3;
 
-/// An operation that the interpreter's handler does.
-pub struct ByHandler;
-
-pub type Done = Result<(), ByHandler>;
-
-/// Calls a handler.
-extern "sysv64" fn step(l: &mut Lanes<'_, '_>, op: &Op) -> u32 {
-    // SAFETY: as in the interpreter: the program holds handlers that this host can run.
-    unsafe { (op.run)(l, op) as u32 }
-}
+/// How many operations ahead are searched for the row that is needed last: enough for most runs,
+/// few enough that long ones do not take quadratic time.
+const LOOK_AHEAD: usize = 64;
 
 /// Translates a program; `None` where the host cannot run the result.
-pub fn translate(program: &Program, target: Target) -> Option<Translated> {
+pub fn translate(code: &Code, target: Target) -> Option<Translated> {
     if !target.is_available() {
         return None;
     }
-    let (asm, places) = assemble(program, target);
-    let (code, labels) = asm.finish();
+    let (asm, places) = assemble(code, target);
+    let (bytes, labels) = asm.finish();
     let places = places.into_iter().map(|label| match label {
         Some(label) => labels[label.0 as usize],
         None => u32::MAX,
     });
-    Translated::new(&code, places.collect())
+    Translated::new(&bytes, places.collect())
 }
 
-/// A program's code, and where execution can begin at each operation. Any host can do this for any target.
-pub fn assemble(program: &Program, target: Target) -> (Assembler, Vec<Option<Label>>) {
-    let ops = program.ops();
-    let mut t = Translator {
-        program,
-        asm: Assembler::new(target, GROUP),
-        pending: 0,
-        out: Label(0),
-        index: 0,
-        part: 0,
-        ahead: 0..0,
-        rows: Rows::default(),
-    };
-    t.out = t.asm.label();
+/// A program's code, and where execution can begin at each operation. Any host can do this for any
+/// target.
+pub fn assemble(code: &Code, target: Target) -> (Assembler, Vec<Option<Label>>) {
+    let ops = code.ops();
+    let mut t = Translator::new(code, target);
     let labels: Vec<Label> = ops.iter().map(|_| t.asm.label()).collect();
     let mut begins = vec![false; ops.len()];
     let mut targets = vec![false; ops.len()];
     for op in ops {
-        if matches!(op.name, Name::jmp_exec_any | Name::jmp_exec_none | Name::call) {
+        if matches!(op.opcode, Opcode::jmp_exec_any | Opcode::jmp_exec_none | Opcode::call) {
             // The link register's value stands above the target.
             if let Some(target) = targets.get_mut(op.imm as u32 as usize) {
                 *target = true;
@@ -101,145 +78,9 @@ pub fn assemble(program: &Program, target: Target) -> (Assembler, Vec<Option<Lab
     (t.asm, places.collect())
 }
 
-pub struct Translator<'p> {
-    pub program: &'p Program,
-    pub asm: Assembler,
-    /// Operations since the last count.
-    pending: i32,
-    /// The way out, with the exit's number in `rax`.
-    out: Label,
-    /// The operation at hand.
-    pub index: usize,
-    /// The part of the group's lanes at hand.
-    pub part: usize,
-    /// The next operations of the run, from the one at hand on.
-    ahead: std::ops::Range<usize>,
-    /// Rows that are in vector registers.
-    pub rows: Rows,
-}
-
-/// Rows of registers that are in vector registers, over a run of operations of one part of the lanes.
-/// Lanes that do not execute hold anything there: only the active ones are written back.
-#[derive(Default)]
-pub struct Rows {
-    pub held: Vec<Held>,
-    /// Registers that templates hold otherwise, a bit for each.
-    kept: u32,
-    clock: u32,
-    /// The clock before the operation at hand.
-    begun: u32,
-}
-
-/// One of them.
-pub struct Held {
-    row: u16,
-    at: V,
-    changed: bool,
-    used: u32,
-}
-
-/// Runs that are shorter are not worth a look at whether any lane executes.
-const WORTH_SKIPPING: usize = 3;
-
-/// Operations that are looked at to find the row that is needed last: so many that most runs are seen whole,
-/// and so few that long ones do not take their length squared.
-const LOOK_AHEAD: usize = 64;
-
-/// Offset of a field of the group.
-macro_rules! field {
-    ($name:ident) => {
-        (std::mem::offset_of!(crate::usc::lanes::Lanes<'_, '_>, $name) as i32)
-    };
-}
-
-pub(super) use field;
-
-/// Where translated code finds what the assembler asks for.
-pub(super) const GROUP: Group = Group {
-    lanes: COUNT,
-    base: LANES,
-    exec: field!(exec),
-    exec_row: field!(exec_row),
-    alive: field!(alive),
-};
-
 impl Translator<'_> {
-    /// Saves what callers keep, and brings the arguments where they stay.
-    fn enter(&mut self) {
-        for r in [LANES, REGISTERS, SHARED, OPS] {
-            self.asm.push(r);
-        }
-        self.asm.move_stack(-8);
-        self.asm.mov(LANES, Gpr::RDI);
-        self.asm.mov(REGISTERS, Gpr::RSI);
-        self.asm.mov(SHARED, Gpr::RDX);
-        self.asm.mov(OPS, Gpr::RCX);
-        self.asm.load_exec();
-        self.asm.jump_register(Gpr(8));
-    }
-
-    fn exit(&mut self) {
-        self.asm.move_stack(8);
-        for r in [OPS, SHARED, REGISTERS, LANES] {
-            self.asm.pop(r);
-        }
-        self.asm.ret();
-    }
-
-    /// The lanes of the part at hand that execute.
-    pub fn exec(&self) -> Mask {
-        Mask::Exec(self.part as u8)
-    }
-
-    /// What lies for the part at hand in a row at a register plus an offset.
-    pub fn piece(&self, base: Gpr, offset: i32) -> Rm {
-        Rm::Mem(base, offset + self.asm.width() * self.part as i32)
-    }
-
-    /// The same of a row of a file.
-    pub fn in_file(&self, file: Gpr, row: u16) -> Rm {
-        self.piece(file, (usize::from(row) * size_of::<Row>()) as i32)
-    }
-
-    /// Counts the operations so far.
-    pub fn count(&mut self) {
-        if self.pending != 0 {
-            self.asm.add_to(LANES, field!(executed), self.pending);
-            self.pending = 0;
-        }
-    }
-
-    /// Returns with the program counter at an operation.
-    pub fn leave(&mut self, pc: usize, why: u32) {
-        self.asm.store_constant(LANES, field!(pc), pc as u32);
-        self.asm.mov_constant(Gpr::RAX, u64::from(why));
-        self.asm.jump(self.out);
-    }
-
-    /// Calls the operation's handler.
-    pub fn by_handler(&mut self) {
-        self.by(step as *const () as u64);
-    }
-
-    /// Calls a function of the group and the operation that does what the handler does.
-    pub fn by(&mut self, function: u64) {
-        self.count();
-        self.asm.store_constant(LANES, field!(pc), self.index as u32 + 1);
-        self.asm.mov(Gpr::RDI, LANES);
-        self.asm.address(Gpr::RSI, OPS, (self.index * size_of::<Op>()) as i32);
-        self.asm.mov_constant(Gpr::RAX, function);
-        if self.asm.target == Target::Avx2 {
-            // No vector register is in use. Handlers may have been compiled for older vectors.
-            self.asm.clear_upper();
-        }
-        self.asm.call(Gpr::RAX);
-        self.asm.test(Gpr::RAX);
-        self.asm.jump_if(Condition::NotZero, self.out);
-        self.asm.load_exec();
-    }
-
-    /// Operations of lanes, one after the other: first for one part of the group, then for the next, each
-    /// only if some lane of it executes.
+    /// Operations of lanes, one after the other: first for one part of the group, then for the
+    /// next, each only if some lane of it executes.
     fn straight(&mut self, ops: &[Op]) {
         for part in 0..self.asm.parts() {
             self.part = part;
@@ -258,153 +99,6 @@ impl Translator<'_> {
             self.ahead = 0..0;
             self.write_back();
             self.asm.place(skip);
-        }
-    }
-
-    /// Writes changed rows to the register file and forgets all, scratch registers too.
-    pub fn write_back(&mut self) {
-        self.asm.forget();
-        let held = std::mem::take(&mut self.rows.held);
-        let changed = held.iter().filter(|held| held.changed).count();
-        if self.asm.target == Target::Avx512 || changed == 0 {
-            return held.iter().for_each(|held| self.write(held));
-        }
-        // Stores of some lanes are several instructions; mostly all execute.
-        let (some, done) = (self.asm.label(), self.asm.label());
-        self.asm.test_all_of_part(self.part as u8);
-        self.asm.jump_if(Condition::NotZero, some);
-        for held in held.iter().filter(|held| held.changed) {
-            self.asm.store(self.in_file(REGISTERS, held.row), ALL, held.at);
-        }
-        self.asm.jump(done);
-        self.asm.place(some);
-        let (exec, whole) = (Mask::In(0), V(1));
-        self.asm.mask_move(exec, self.exec());
-        for held in held.iter().filter(|held| held.changed) {
-            let row = self.in_file(REGISTERS, held.row);
-            self.asm.load(whole, row);
-            self.asm.vector(Vop::PBLENDMD, whole, exec, whole, Rm::Reg(held.at), None);
-            self.asm.store(row, ALL, whole);
-        }
-        self.asm.place(done);
-    }
-
-    /// Writes a row to the register file if it changed.
-    fn write(&mut self, held: &Held) {
-        if held.changed {
-            self.asm.store(self.in_file(REGISTERS, held.row), self.exec(), held.at);
-        }
-    }
-
-    /// The vector register of a row, which is loaded unless it will be `overwritten`.
-    pub fn row(&mut self, row: u16, overwritten: bool) -> V {
-        self.rows.clock += 1;
-        let clock = self.rows.clock;
-        if let Some(held) = self.rows.held.iter_mut().find(|held| held.row == row) {
-            held.used = clock;
-            held.changed |= overwritten;
-            return held.at;
-        }
-        let at = self.vacate();
-        if !overwritten {
-            self.asm.load(at, self.in_file(REGISTERS, row));
-        }
-        self.rows.held.push(Held { row, at, changed: overwritten, used: clock });
-        at
-    }
-
-    /// A vector register for a row or a template; the first six are scratch, the others are free, or have
-    /// rows.
-    fn vacate(&mut self) -> V {
-        let mut pool = match self.asm.target {
-            Target::Avx512 => 6..30,
-            Target::Avx2 => 6..15,
-        };
-        let free = |at: &u8| {
-            self.rows.kept & 1 << at == 0 && self.rows.held.iter().all(|held| held.at.0 != *at)
-        };
-        if let Some(free) = pool.find(free) {
-            return V(free);
-        }
-        // The row that was used longest ago: those of the operation at hand are younger.
-        let oldest = (0..self.rows.held.len()).min_by_key(|&i| self.rows.held[i].used).unwrap_or(0);
-        let victim = match self.asm.target {
-            Target::Avx512 => oldest,
-            Target::Avx2 => self.least_needed().unwrap_or(oldest),
-        };
-        let held = self.rows.held.swap_remove(victim);
-        if self.asm.target == Target::Avx512 || self.next_use(held.row).is_some() {
-            self.write(&held);
-        }
-        held.at
-    }
-
-    /// The row that the operations ahead need last, among those that the one at hand has not asked for.
-    fn least_needed(&self) -> Option<usize> {
-        let others = self.rows.held.iter().enumerate();
-        let others = others.filter(|(_, held)| held.used <= self.rows.begun);
-        let need = |held: &Held| (self.next_use(held.row).unwrap_or(usize::MAX), !held.changed);
-        others.max_by_key(|(_, held)| need(held)).map(|(i, _)| i)
-    }
-
-    /// How many operations ahead a row is read, at the latest by those that are not looked at; `None` if it
-    /// is overwritten before.
-    fn next_use(&self, row: u16) -> Option<usize> {
-        let ahead = &self.program.ops()[self.ahead.clone()];
-        for (distance, op) in ahead.iter().enumerate() {
-            let part = matches!(op.d.form, Form::Low | Form::High);
-            let read = |s: &Src| {
-                let second = s.form == Form::Pair && s.row + 1 == row;
-                s.file == File::Registers && (s.row == row || second)
-            };
-            if op.s.iter().any(read) || op.d.row == row && part {
-                return Some(distance);
-            }
-            if op.d.row == row && op.name != Name::nop {
-                return None;
-            }
-        }
-        Some(ahead.len())
-    }
-
-    /// A vector register that stays until it is [`Translator::free`]: this one for AVX-512, which has enough
-    /// of them for each template to choose its own (beside rows, but after them).
-    pub fn keep(&mut self, number: u8) -> V {
-        match self.asm.target {
-            Target::Avx512 => V(number),
-            Target::Avx2 => {
-                let at = self.vacate();
-                self.rows.kept |= 1 << at.0;
-                at
-            }
-        }
-    }
-
-    /// Gives one back.
-    pub fn free(&mut self, at: V) {
-        self.rows.kept &= !(1 << at.0);
-    }
-
-    /// A mask that stays until it is [`Translator::free_mask`]: this mask register for AVX-512.
-    pub fn mask(&mut self, number: u8) -> Mask {
-        Mask::In(self.keep(number).0)
-    }
-
-    /// Gives one back.
-    pub fn free_mask(&mut self, mask: Mask) {
-        if let (Target::Avx2, Mask::In(at)) = (self.asm.target, mask) {
-            self.free(V(at));
-        }
-    }
-
-    /// A source's row as an operand.
-    pub fn source(&mut self, s: Src) -> Rm {
-        match s.file {
-            File::Registers => Rm::Reg(self.row(s.row, false)),
-            File::Shared => match self.program.constant(s) {
-                Some(value) => Rm::Constant(value),
-                None => self.in_file(SHARED, s.row),
-            },
         }
     }
 }

@@ -3,13 +3,13 @@
 use tepui_agx_isa::Inst;
 use tepui_agx_isa::operand as isa;
 
+use super::build::{not_executed, plain, refuse};
 use super::operands::{base64, general, index, local, none, vector};
-use super::{HANDLERS, not_executed, plain, refuse};
+use crate::usc::access::{Format, Transfer};
+use crate::usc::code::Builder;
 use crate::usc::exec::memory::ATOMIC_OPERATIONS;
-use crate::usc::exec::{Entries, Handlers};
-use crate::usc::memory::{Format, Transfer};
 use crate::usc::op::{Dst, Op, Src};
-use crate::usc::program::Builder;
+use crate::usc::opcode::Opcode;
 
 /// A transfer of one word, whose register is not part of it.
 const WORD: Transfer = Transfer {
@@ -24,91 +24,90 @@ const WORD: Transfer = Transfer {
 
 /// The operation of an instruction that loads, stores or changes memory.
 pub fn lower(b: &mut Builder<'_>, inst: &Inst) -> Op {
-    let h: &Handlers = &HANDLERS;
     match inst {
         Inst::DeviceLoad(i) => {
             let what = (i.format, i.mask, i.r);
-            device(b, h.device_load, what, (i.base, i.index, i.extend, i.shift))
+            device(b, Opcode::device_load, what, (i.base, i.index, i.extend, i.shift))
         }
         Inst::DeviceStore(i) => {
             let what = (i.format, i.mask, i.r);
-            device(b, h.device_store, what, (i.base, i.index, i.extend, i.shift))
+            device(b, Opcode::device_store, what, (i.base, i.index, i.extend, i.shift))
         }
         Inst::Atomic(i) => {
             let (index, immediate) = index(b, i.index, i.extend);
             let t = Transfer { signed: i.extend == isa::Extend::Signed, immediate, ..WORD };
             let place = [base64(b, i.base), index];
-            atomic(b, h.device_atomic, u16::from(i.op.bits()), t, place, (i.r, i.s))
+            atomic(b, Opcode::device_atomic, u16::from(i.op.bits()), t, place, (i.r, i.s))
         }
         Inst::ThreadgroupLoad(i) => {
             let what = (i.format, i.mask, i.r);
-            threadgroup(b, h.local_load, what, (i.base, i.index))
+            threadgroup(b, Opcode::local_load, what, (i.base, i.index))
         }
         Inst::ThreadgroupStore(i) => {
             let what = (i.format, i.mask, i.r);
-            threadgroup(b, h.local_store, what, (i.base, i.index))
+            threadgroup(b, Opcode::local_store, what, (i.base, i.index))
         }
         Inst::ThreadgroupAtomic(i) => {
             let (place, immediate, no_base) = local(b, i.base, i.index);
             let t = Transfer { immediate, no_base, ..WORD };
-            atomic(b, h.local_atomic, u16::from(i.op.bits()), t, place, (i.r, i.s))
+            atomic(b, Opcode::local_atomic, u16::from(i.op.bits()), t, place, (i.r, i.s))
         }
-        Inst::StackLoad(i) => stack(b, h.stack_load, (i.format, i.mask, i.r), i.index),
-        Inst::StackStore(i) => stack(b, h.stack_store, (i.format, i.mask, i.r), i.index),
+        Inst::StackLoad(i) => stack(b, Opcode::stack_load, (i.format, i.mask, i.r), i.index),
+        Inst::StackStore(i) => stack(b, Opcode::stack_store, (i.format, i.mask, i.r), i.index),
         Inst::UniformStore(i) => {
             let register = vector(b, i.r);
             let (source, immediate) = index(b, i.index, isa::Extend::Unsigned);
             let (format, mask) = (Format::I16, i.mask);
             let t = Transfer { format, mask, register, immediate, no_base: true, ..WORD };
             let aux = [immediate.unwrap_or(0) as u16, u16::from(immediate.is_none()), 0, 0];
-            memory(b, h.uniform_store, &[none(), source], t, Dst::NONE, aux)
+            memory(b, Opcode::uniform_store, &[none(), source], t, Dst::NONE, aux)
         }
         other => not_executed(b, other),
     }
 }
 
-/// What is transferred: how elements lie in memory, which of four, and the first register.
-type What = (isa::Format, u8, isa::RegVec);
+/// Elements is transferred: how elements lie in memory, which of four, and the first register.
+type Elements = (isa::Format, u8, isa::RegVec);
 
 /// A load or store of device memory: base, index, and how the index counts.
 fn device(
     b: &mut Builder<'_>,
-    entries: Entries,
-    what: What,
+    opcode: Opcode,
+    what: Elements,
     (base, i, extend, shift): (isa::Base64, isa::Index, isa::Extend, u8),
 ) -> Op {
     let Some(t) = transfer(b, what) else { return unknown_format(b) };
     let (index, immediate) = index(b, i, extend);
     let t = Transfer { shift, signed: extend == isa::Extend::Signed, immediate, ..t };
     let sources = [base64(b, base), index];
-    memory(b, entries, &sources, t, Dst::NONE, [0; 4])
+    memory(b, opcode, &sources, t, Dst::NONE, [0; 4])
 }
 
 /// A load or store of local memory.
 fn threadgroup(
     b: &mut Builder<'_>,
-    entries: Entries,
-    what: What,
+    opcode: Opcode,
+    what: Elements,
     (base, index): (isa::LocalBase, isa::LocalIndex),
 ) -> Op {
     let Some(t) = transfer(b, what) else { return unknown_format(b) };
     let (sources, immediate, no_base) = local(b, base, index);
-    memory(b, entries, &sources, Transfer { immediate, no_base, ..t }, Dst::NONE, [0; 4])
+    memory(b, opcode, &sources, Transfer { immediate, no_base, ..t }, Dst::NONE, [0; 4])
 }
 
 /// A load or store of scratch memory.
-fn stack(b: &mut Builder<'_>, entries: Entries, what: What, i: isa::Index) -> Op {
+fn stack(b: &mut Builder<'_>, opcode: Opcode, what: Elements, i: isa::Index) -> Op {
     let Some(t) = transfer(b, what) else { return unknown_format(b) };
     // Scratch has no extension bit; what is below the stack pointer is nobody's.
     let (index, immediate) = index(b, i, isa::Extend::Unsigned);
     let t = Transfer { immediate, no_base: true, ..t };
-    memory(b, entries, &[none(), index], t, Dst::NONE, [0; 4])
+    memory(b, opcode, &[none(), index], t, Dst::NONE, [0; 4])
 }
 
 /// An atomic operation at a place; `registers` are those of the old value and of the operands.
 fn atomic(
     b: &mut Builder<'_>,
-    entries: Entries,
+    opcode: Opcode,
     operation: u16,
     t: Transfer,
     [base, index]: [Src; 2],
@@ -121,24 +120,24 @@ fn atomic(
     let returns = old.count > 0;
     let d = if returns { vector(b, old) } else { Dst::NONE };
     let aux = [operation, u16::from(returns), 0, 0];
-    memory(b, entries, &[base, index, first, second], t, d, aux)
+    memory(b, opcode, &[base, index, first, second], t, d, aux)
 }
 
 /// A memory operation with its transfer.
 fn memory(
     b: &mut Builder<'_>,
-    entries: Entries,
+    opcode: Opcode,
     sources: &[Src],
     transfer: Transfer,
     d: Dst,
     aux: [u16; 4],
 ) -> Op {
     b.transfers.push(transfer);
-    plain(entries, d, sources, (b.transfers.len() - 1) as u64, aux)
+    plain(opcode, d, sources, (b.transfers.len() - 1) as u64, aux)
 }
 
 /// The transfer of an instruction's elements; `None` if their format is unknown.
-fn transfer(b: &mut Builder<'_>, (format, mask, r): What) -> Option<Transfer> {
+fn transfer(b: &mut Builder<'_>, (format, mask, r): Elements) -> Option<Transfer> {
     let rounds = !matches!(format, isa::Format::Rg11B10FRtz | isa::Format::Rgb9E5Rtz);
     let format = tile_format(format).filter(|_| rounds)?;
     Some(Transfer { format, mask, register: vector(b, r), ..WORD })

@@ -1,43 +1,22 @@
-//! Turns instructions into operations: picks the handler and says where operands lie.
+//! Lowers instructions to operations: chooses the opcode and the rows of operands.
 
+mod build;
 mod memory;
 mod operands;
 mod texture;
 
-use std::sync::LazyLock;
-
 use tepui_agx_isa::Inst;
 use tepui_agx_isa::operand as isa;
 
+use self::build::{not_executed, op, plain};
+pub use self::build::{refuse, refuse_as};
 use self::operands::{
     coefficient, dst, float, general, int, none, register, register_or_immediate, uniform, vector,
 };
-use super::exec::{self, Entries, Handlers};
-use super::op::{Dst, Form, Op, Src};
-use super::program::Builder;
-
-static HANDLERS: LazyLock<&'static Handlers> = LazyLock::new(Handlers::of_host);
-
-/// An operation that is run by the fast entry if all its operands are whole rows.
-fn op((name, entries): Entries, d: Dst, sources: &[Src], aux: [u16; 4]) -> Op {
-    let fast = d.form == Form::Word && !d.saturate && sources.iter().all(|s| s.is_word());
-    let mut s = [none(); 4];
-    s[..sources.len()].copy_from_slice(sources);
-    Op { run: entries[usize::from(fast)], name, d, s, imm: 0, aux }
-}
-
-/// An operation whose handler has only one entry.
-fn plain((name, entries): Entries, d: Dst, sources: &[Src], imm: u64, aux: [u16; 4]) -> Op {
-    let mut s = [none(); 4];
-    s[..sources.len()].copy_from_slice(sources);
-    Op { run: entries[0], name, d, s, imm, aux }
-}
-
-/// An instruction that cannot be executed.
-pub fn refuse(b: &mut Builder<'_>, why: String) -> Op {
-    b.notes.push(why);
-    plain(HANDLERS.refuse, Dst::NONE, &[], (b.notes.len() - 1) as u64, [0; 4])
-}
+use super::code::Builder;
+use super::exec;
+use super::op::{Dst, Op, Src};
+use super::opcode::Opcode;
 
 /// A condition as the handlers number it, and whether it is inverted.
 fn condition(bits: u8) -> (u16, u16) {
@@ -46,17 +25,16 @@ fn condition(bits: u8) -> (u16, u16) {
 
 /// The operation of an instruction.
 pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
-    let h: &Handlers = &HANDLERS;
     macro_rules! float_op {
         ($i:expr, $handler:ident, $($s:ident),*) => {{
             let sources = [$(float(b, $i.$s)),*];
-            op(h.$handler, dst(b, $i.d, $i.sat), &sources, [0; 4])
+            op(Opcode::$handler, dst(b, $i.d, $i.sat), &sources, [0; 4])
         }};
     }
     macro_rules! bits_op {
         ($i:expr, $handler:ident, $aux:expr, $($s:ident),*) => {{
             let sources = [$(int(b, $i.$s)),*];
-            op(h.$handler, dst(b, $i.d, false), &sources, [$aux, 0, 0, 0])
+            op(Opcode::$handler, dst(b, $i.d, false), &sources, [$aux, 0, 0, 0])
         }};
     }
     macro_rules! mask_op {
@@ -67,7 +45,7 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
             let (condition, inverted) = condition($i.cc.bits());
             let sources = [$load(b, $i.a), $load(b, $i.b)];
             let aux = [condition, inverted, u16::from($i.n), 0];
-            plain(h.$handler, Dst::NONE, &sources, 0, aux)
+            plain(Opcode::$handler, Dst::NONE, &sources, 0, aux)
         }};
     }
     macro_rules! ballot_op {
@@ -77,14 +55,20 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
             }
             let (condition, inverted) = condition($i.cc.bits());
             let sources = [$load(b, $i.a), $load(b, $i.b)];
-            plain(h.$handler, dst(b, $i.d, false), &sources, 0, [condition, inverted, $quad, 0])
+            plain(
+                Opcode::$handler,
+                dst(b, $i.d, false),
+                &sources,
+                0,
+                [condition, inverted, $quad, 0],
+            )
         }};
     }
     macro_rules! jump {
         ($handler:ident, $offset:expr) => {{
             let from = b.placed[place].offset;
             match b.index_at(i64::from(from) + i64::from($offset)) {
-                Some(target) => plain(h.$handler, Dst::NONE, &[], target as u64, [0; 4]),
+                Some(target) => plain(Opcode::$handler, Dst::NONE, &[], target as u64, [0; 4]),
                 None => refuse(
                     b,
                     format!(
@@ -121,14 +105,14 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
                 return unknown_condition(b);
             }
             let sources = [float(b, i.a), float(b, i.b), int(b, i.x), int(b, i.y)];
-            op(h.fcmpsel, dst(b, i.d, false), &sources, [u16::from(i.cc.bits()), 0, 0, 0])
+            op(Opcode::fcmpsel, dst(b, i.d, false), &sources, [u16::from(i.cc.bits()), 0, 0, 0])
         }
         Inst::Icmpsel(i) => {
             if i.cc.text().is_none() {
                 return unknown_condition(b);
             }
             let sources = [int(b, i.a), int(b, i.b), int(b, i.x), int(b, i.y)];
-            op(h.icmpsel, dst(b, i.d, false), &sources, [u16::from(i.cc.bits()), 0, 0, 0])
+            op(Opcode::icmpsel, dst(b, i.d, false), &sources, [u16::from(i.cc.bits()), 0, 0, 0])
         }
         Inst::Convert(i) => {
             let mode = u16::from(i.mode.bits());
@@ -144,19 +128,19 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
                 int(b, i.src)
             };
             let aux = [mode, u16::from(i.round.bits()), 0, 0];
-            plain(h.convert, dst(b, i.d, false), &[source], 0, aux)
+            plain(Opcode::convert, dst(b, i.d, false), &[source], 0, aux)
         }
         Inst::MovImm16(i) => {
             let d = dst(b, i.d, false);
-            Op { imm: u64::from(i.imm), ..op(h.mov_imm, d, &[], [0; 4]) }
+            Op { imm: u64::from(i.imm), ..op(Opcode::mov_imm, d, &[], [0; 4]) }
         }
         Inst::MovImm32(i) => {
             let d = dst(b, i.d, false);
-            Op { imm: u64::from(i.imm), ..op(h.mov_imm, d, &[], [0; 4]) }
+            Op { imm: u64::from(i.imm), ..op(Opcode::mov_imm, d, &[], [0; 4]) }
         }
         Inst::GetSr(i) => {
             let d = dst(b, i.d, false);
-            plain(h.get_sr, d, &[], 0, [u16::from(i.sr.0), 0, 0, 0])
+            plain(Opcode::get_sr, d, &[], 0, [u16::from(i.sr.0), 0, 0, 0])
         }
         Inst::Iadd(i) => {
             let sources = [int(b, i.a), int(b, i.b)];
@@ -165,9 +149,9 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
             let d = dst(b, i.d, i.sat);
             // A shift of 5 and more gives zero, which only the general entry knows.
             if i.shift > 4 {
-                plain(h.iadd, d, &sources, 0, aux)
+                plain(Opcode::iadd, d, &sources, 0, aux)
             } else {
-                op(h.iadd, d, &sources, aux)
+                op(Opcode::iadd, d, &sources, aux)
             }
         }
         Inst::Imadd(i) => {
@@ -176,9 +160,9 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
             let aux = [u16::from(i.shift), u16::from(i.negate), u16::from(signed), 0];
             let d = dst(b, i.d, i.sat);
             if i.shift > 4 {
-                plain(h.imad, d, &sources, 0, aux)
+                plain(Opcode::imad, d, &sources, 0, aux)
             } else {
-                op(h.imad, d, &sources, aux)
+                op(Opcode::imad, d, &sources, aux)
             }
         }
         Inst::Bitop(i) => bits_op!(i, bitop, u16::from(i.table), a, b),
@@ -194,12 +178,12 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
         Inst::Asr(i) => {
             let a = Src { sign_extend: true, ..int(b, i.a) };
             let sources = [a, int(b, i.b)];
-            op(h.asr, dst(b, i.d, false), &sources, [0; 4])
+            op(Opcode::asr, dst(b, i.d, false), &sources, [0; 4])
         }
         Inst::Asrh(i) => {
             let a = Src { sign_extend: true, ..int(b, i.a) };
             let sources = [a, int(b, i.b)];
-            op(h.asrhi, dst(b, i.d, false), &sources, [0; 4])
+            op(Opcode::asrhi, dst(b, i.d, false), &sources, [0; 4])
         }
         Inst::IfIcmp(i) => mask_op!(i, if_icmp, int),
         Inst::IfFcmp(i) => mask_op!(i, if_fcmp, float),
@@ -207,7 +191,7 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
         Inst::ElseFcmp(i) => mask_op!(i, else_fcmp, float),
         Inst::WhileIcmp(i) => mask_op!(i, while_icmp, int),
         Inst::WhileFcmp(i) => mask_op!(i, while_fcmp, float),
-        Inst::PopExec(i) => plain(h.pop_exec, Dst::NONE, &[], 0, [0, 0, u16::from(i.n), 0]),
+        Inst::PopExec(i) => plain(Opcode::pop_exec, Dst::NONE, &[], 0, [0, 0, u16::from(i.n), 0]),
         Inst::JmpExecAny(i) => jump!(jmp_exec_any, i.off),
         Inst::JmpExecNone(i) => jump!(jmp_exec_none, i.off),
         Inst::Call(i) => {
@@ -219,17 +203,17 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
         }
         Inst::Ret(i) => {
             let source = general(b, i.target.reg, isa::Size::B32);
-            plain(h.jump_register, Dst::NONE, &[source], 0, [0; 4])
+            plain(Opcode::jump_register, Dst::NONE, &[source], 0, [0; 4])
         }
-        Inst::Stop(_) => plain(h.stop, Dst::NONE, &[], 0, [0; 4]),
+        Inst::Stop(_) => plain(Opcode::stop, Dst::NONE, &[], 0, [0; 4]),
         // A doorbell has no execution mask of its own: the jump skips it when no lane runs.
         Inst::JmpIfSkippingDoorbell(i) => jump!(jmp_exec_none, i.off),
-        Inst::Doorbell(i) => plain(h.doorbell, Dst::NONE, &[], u64::from(i.imm), [0; 4]),
-        Inst::Wait(_) => plain(h.nop, Dst::NONE, &[], 0, [0; 4]),
+        Inst::Doorbell(i) => plain(Opcode::doorbell, Dst::NONE, &[], u64::from(i.imm), [0; 4]),
+        Inst::Wait(_) => plain(Opcode::nop, Dst::NONE, &[], 0, [0; 4]),
         // Order between fragment shaders of a pixel; compute has none.
-        Inst::WaitPix(_) | Inst::SignalPix(_) => plain(h.nop, Dst::NONE, &[], 0, [0; 4]),
-        Inst::ThreadgroupBarrier(_) => plain(h.barrier, Dst::NONE, &[], 0, [0; 4]),
-        Inst::MemoryBarrier(_) => plain(h.fence, Dst::NONE, &[], 0, [0; 4]),
+        Inst::WaitPix(_) | Inst::SignalPix(_) => plain(Opcode::nop, Dst::NONE, &[], 0, [0; 4]),
+        Inst::ThreadgroupBarrier(_) => plain(Opcode::barrier, Dst::NONE, &[], 0, [0; 4]),
+        Inst::MemoryBarrier(_) => plain(Opcode::fence, Dst::NONE, &[], 0, [0; 4]),
         Inst::SimdReduce(i) => {
             if i.a.size == isa::Size::B64 {
                 return refuse(b, "a reduction of 64 bits: its effect is unknown".to_owned());
@@ -237,7 +221,7 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
             let scope = u16::from(i.scope == isa::Scope::Quad);
             let aux = [u16::from(i.op.bits()), scope, u16::from(i.prefix), 0];
             let source = if exec::subgroup::is_float(aux[0]) { float(b, i.a) } else { int(b, i.a) };
-            plain(h.reduce, dst(b, i.d, false), &[source], 0, aux)
+            plain(Opcode::reduce, dst(b, i.d, false), &[source], 0, aux)
         }
         Inst::IcmpBallot(i) => ballot_op!(i, icmp_ballot, int, 0),
         Inst::FcmpBallot(i) => ballot_op!(i, fcmp_ballot, float, 0),
@@ -245,11 +229,11 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
         Inst::FcmpQuadBallot(i) => ballot_op!(i, fcmp_ballot, float, 1),
         Inst::SimdShuffle(i) => {
             let sources = [int(b, i.a), int(b, i.b)];
-            plain(h.shuffle, dst(b, i.d, false), &sources, 0, [shuffle(i.kind), 0, 0, 0])
+            plain(Opcode::shuffle, dst(b, i.d, false), &sources, 0, [shuffle(i.kind), 0, 0, 0])
         }
         Inst::QuadShuffle(i) => {
             let sources = [int(b, i.a), int(b, i.b)];
-            plain(h.shuffle, dst(b, i.d, false), &sources, 0, [shuffle(i.kind), 1, 0, 0])
+            plain(Opcode::shuffle, dst(b, i.d, false), &sources, 0, [shuffle(i.kind), 1, 0, 0])
         }
         Inst::DeviceLoad(_)
         | Inst::DeviceStore(_)
@@ -262,16 +246,16 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
         | Inst::UniformStore(_) => memory::lower(b, inst),
         // The unit is a word of four bytes. source: Mesa's agx_compile.c, at `agx_stack_adjust`.
         Inst::StackAdjust(i) => {
-            plain(h.stack_adjust, Dst::NONE, &[], (i64::from(i.v) * 4) as u64, [0; 4])
+            plain(Opcode::stack_adjust, Dst::NONE, &[], (i64::from(i.v) * 4) as u64, [0; 4])
         }
         Inst::StackMap(i) => {
             let source = general(b, i.r.reg, isa::Size::B32);
-            plain(h.stack_map, Dst::NONE, &[source], 0, [i.v as u16, 0, 0, 0])
+            plain(Opcode::stack_map, Dst::NONE, &[source], 0, [i.v as u16, 0, 0, 0])
         }
         Inst::StackUnmap(i) => {
             let (row, form) = register(b, i.r.reg, isa::Size::B32);
             let d = Dst { row, form, saturate: false };
-            plain(h.stack_unmap, d, &[], 0, [i.v as u16, 0, 0, 0])
+            plain(Opcode::stack_unmap, d, &[], 0, [i.v as u16, 0, 0, 0])
         }
         Inst::TextureSample(_)
         | Inst::TextureLoad(_)
@@ -280,7 +264,7 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
         | Inst::StTile(_)
         | Inst::LdTile(_) => texture::lower(b, inst),
         // A vertex program without outputs says so; there is nothing to do.
-        Inst::NoVar(_) => plain(h.nop, Dst::NONE, &[], 0, [0; 4]),
+        Inst::NoVar(_) => plain(Opcode::nop, Dst::NONE, &[], 0, [0; 4]),
         Inst::Iter(i) => {
             if i.forward || i.kill {
                 return unknown_interpolation(b);
@@ -301,11 +285,11 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
             b.register(d.row, u16::from(i.d.count) + 1);
             let (register, uniform) = coefficient(b, i.coef);
             let count = u16::from(i.d.count) / 3;
-            plain(h.ldcf, d, &[register], 0, [count, 0, 0, uniform])
+            plain(Opcode::ldcf, d, &[register], 0, [count, 0, 0, uniform])
         }
         Inst::SampleMask(i) => {
             let sources = [register_or_immediate(b, i.target), register_or_immediate(b, i.live)];
-            plain(h.sample_mask, Dst::NONE, &sources, 0, [0; 4])
+            plain(Opcode::sample_mask, Dst::NONE, &sources, 0, [0; 4])
         }
         Inst::ZsEmit(i) => {
             let samples = register_or_immediate(b, i.samples);
@@ -314,7 +298,7 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
             let at = if i.depth() { half + 2 } else { half };
             let stencil = if i.stencil() { general(b, at, isa::Size::B16) } else { none() };
             let aux = [u16::from(i.depth()), u16::from(i.stencil()), 0, 0];
-            plain(h.zs_emit, Dst::NONE, &[samples, depth, stencil], 0, aux)
+            plain(Opcode::zs_emit, Dst::NONE, &[samples, depth, stencil], 0, aux)
         }
         Inst::StVar(i) => vertex_output(b, i.r, i.index),
         Inst::StVarFinal(i) => vertex_output(b, i.r, i.index),
@@ -322,13 +306,13 @@ pub fn lower(b: &mut Builder<'_>, place: usize, inst: &Inst) -> Op {
             let base = uniform(b, i.base.0, isa::Size::B64);
             let offset = state_offset(b, i.offset);
             let aux = [u16::from(i.ts.0), 0, 0, 0];
-            plain(h.texture_state_store, Dst::NONE, &[base, offset], 0, aux)
+            plain(Opcode::texture_state_store, Dst::NONE, &[base, offset], 0, aux)
         }
         Inst::SamplerStateStore(i) => {
             let base = uniform(b, i.base.0, isa::Size::B64);
             let offset = state_offset(b, i.offset);
             let aux = [u16::from(i.ss.0), 0, 0, 0];
-            plain(h.sampler_state_store, Dst::NONE, &[base, offset], 0, aux)
+            plain(Opcode::sampler_state_store, Dst::NONE, &[base, offset], 0, aux)
         }
         // Registers that no operation names in its operands are covered here.
         other => not_executed(b, other),
@@ -346,7 +330,7 @@ fn state_offset(b: &mut Builder<'_>, offset: isa::StateOffset) -> Src {
 fn vertex_output(b: &mut Builder<'_>, value: isa::RegVec, word: isa::RegOrImm) -> Op {
     let value = general(b, value.reg, isa::Size::B32);
     let word = register_or_immediate(b, word);
-    plain(HANDLERS.st_var, Dst::NONE, &[value, word], 0, [0; 4])
+    plain(Opcode::st_var, Dst::NONE, &[value, word], 0, [0; 4])
 }
 
 type Interpolated =
@@ -362,7 +346,7 @@ fn interpolate(b: &mut Builder<'_>, (d, coef, w, sample, place): Interpolated) -
     };
     let aux = [u16::from(d.count), u16::from(place.bits()), u16::from(w.is_some()), uniform];
     let d = vector(b, d);
-    plain(HANDLERS.iter, d, &[register, over_w, sample], 0, aux)
+    plain(Opcode::iter, d, &[register, over_w, sample], 0, aux)
 }
 
 fn unknown_interpolation(b: &mut Builder<'_>) -> Op {
@@ -382,8 +366,4 @@ fn shuffle(kind: isa::Shuffle) -> u16 {
 
 fn unknown_condition(b: &mut Builder<'_>) -> Op {
     refuse(b, "a condition that is unknown".to_owned())
-}
-
-fn not_executed(b: &mut Builder<'_>, inst: &Inst) -> Op {
-    refuse(b, format!("`{inst}` is not executed by this model yet"))
 }

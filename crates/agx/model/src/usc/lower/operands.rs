@@ -1,9 +1,9 @@
-//! Where the operands of instructions lie.
+//! Lowers operands: from the ISA's registers to rows.
 
 use tepui_agx_isa::operand as isa;
 
+use crate::usc::code::{Builder, UNIFORM_ROWS};
 use crate::usc::op::{Dst, Form, Src};
-use crate::usc::program::{Builder, UNIFORM_ROWS};
 
 /// A half-register as row and part of it: where an operand starts.
 fn place(half: u16, size: isa::Size) -> (u16, Form) {
@@ -96,7 +96,8 @@ pub fn index(b: &mut Builder<'_>, index: isa::Index, extend: isa::Extend) -> (Sr
     match index {
         isa::Index::Reg(half) => (general(b, half, isa::Size::B32), None),
         // Mesa puts numbers up to 65535 there, marked as not signed. source: agx_optimizer.c,
-        // agx_optimizer_inline_imm (`agx_abs(agx_immediate(value_u16))`); agx_pack.c, AGX_OPCODE_DEVICE_LOAD
+        // agx_optimizer_inline_imm (`agx_abs(agx_immediate(value_u16))`); agx_pack.c,
+        // AGX_OPCODE_DEVICE_LOAD
         isa::Index::Imm(value) if extend == isa::Extend::Unsigned => {
             (none(), Some(i32::from(value as u16)))
         }

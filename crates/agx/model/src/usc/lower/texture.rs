@@ -1,23 +1,23 @@
-//! Lowers what reads and writes textures, images and the tile.
+//! Lowers instructions that access textures, images and the tile.
 
 use tepui_agx_isa::Inst;
 use tepui_agx_isa::operand as isa;
 use tepui_agx_packets::texture::TextureDimension;
 use tepui_agx_texture::{BlockStore, Kind, LodSource, Request, Store};
 
+use super::build::{not_executed, plain, refuse};
 use super::memory::{tile_format, unknown_format};
 use super::operands::{coordinates, general, register_or_immediate, uniform, vector};
-use super::{HANDLERS, not_executed, plain, refuse};
-use crate::usc::exec::texture::{
-    Access2d, DescriptorSource, ImageStore, SamplerSource, TextureRead, TilePixel, TileStore,
+use crate::usc::access::{
+    DescriptorSource, ImageStore, SamplerSource, TextureAccess, TextureRead, TilePixel, TileStore,
 };
-use crate::usc::exec::{Entries, Handlers};
+use crate::usc::code::Builder;
 use crate::usc::op::{Dst, Op, Src};
-use crate::usc::program::Builder;
+use crate::usc::opcode::Opcode;
 
-/// The operation of a texture or image instruction, or of one that loads or stores pixels of the tile.
+/// The operation of a texture or image instruction, or of one that loads or stores pixels of the
+/// tile.
 pub fn lower(b: &mut Builder<'_>, inst: &Inst) -> Op {
-    let h: &Handlers = &HANDLERS;
     // Macros, because instructions with the same fields are of different types.
     macro_rules! texture {
         ($i:expr, $load:literal) => {{
@@ -65,7 +65,7 @@ pub fn lower(b: &mut Builder<'_>, inst: &Inst) -> Op {
                 offset,
                 integer: $load,
             };
-            access(b, h.texture, Access2d::Read(fields), [0; 4])
+            access(b, Opcode::texture, TextureAccess::Read(fields), [0; 4])
         }};
     }
     macro_rules! tile_pixel {
@@ -84,8 +84,8 @@ pub fn lower(b: &mut Builder<'_>, inst: &Inst) -> Op {
                     general(b, half + 1, isa::Size::B16),
                 ],
             };
-            let entries = if i.explicit { h.tile_pixel } else { h.tile_access };
-            access(b, entries, Access2d::Pixel(fields), [$load, 0, 0, 0])
+            let opcode = if i.explicit { Opcode::tile_pixel } else { Opcode::tile_access };
+            access(b, opcode, TextureAccess::Pixel(fields), [$load, 0, 0, 0])
         }};
     }
     match inst {
@@ -101,7 +101,7 @@ pub fn lower(b: &mut Builder<'_>, inst: &Inst) -> Op {
             let register = vector(b, isa::RegVec { count: 4, ..i.r });
             let level = register_or_immediate(b, i.lod);
             let fields = ImageStore { store, image, register, coordinates, layer, sample, level };
-            access(b, h.image_write, Access2d::Store(fields), [0; 4])
+            access(b, Opcode::image_write, TextureAccess::Store(fields), [0; 4])
         }
         Inst::ImageWriteBlock(i) => {
             let Some(image) = descriptor(b, i.base, i.image) else { return unknown_texture(b) };
@@ -113,7 +113,7 @@ pub fn lower(b: &mut Builder<'_>, inst: &Inst) -> Op {
             let offset = general(b, i.offset.reg, isa::Size::B16);
             let level = register_or_immediate(b, i.lod);
             let fields = TileStore { store, image, offset, coordinates, layer, level };
-            access(b, h.image_write_block, Access2d::Block(fields), [0; 4])
+            access(b, Opcode::image_write_block, TextureAccess::Block(fields), [0; 4])
         }
         Inst::StTile(i) => tile_pixel!(i, 0),
         Inst::LdTile(i) => tile_pixel!(i, 1),
@@ -126,9 +126,9 @@ fn unknown_texture(b: &mut Builder<'_>) -> Op {
 }
 
 /// An operation with its further fields.
-fn access(b: &mut Builder<'_>, entries: Entries, fields: Access2d, aux: [u16; 4]) -> Op {
+fn access(b: &mut Builder<'_>, opcode: Opcode, fields: TextureAccess, aux: [u16; 4]) -> Op {
     b.accesses.push(fields);
-    plain(entries, Dst::NONE, &[], (b.accesses.len() - 1) as u64, aux)
+    plain(opcode, Dst::NONE, &[], (b.accesses.len() - 1) as u64, aux)
 }
 
 fn descriptor(

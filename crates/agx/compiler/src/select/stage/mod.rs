@@ -1,22 +1,28 @@
-//! What vertex and fragment shaders have beside compute shaders: inputs, outputs and built-ins of their stage.
+//! Inputs, outputs and built-ins of vertex and fragment shaders.
 //!
-//! Outputs are collected and written at the end of the program ([`Select::end`]). Inputs that stand in registers are named at its
-//! start ([`Select::begin`]).
+//! Outputs are collected and written at the end of the program ([`Select::end`]). Inputs in
+//! registers are declared at its start ([`Select::begin`]).
 
-use super::{Comp, Opnd, Select, fragment, vertex};
+pub(super) mod coefficients;
+pub(super) mod fragment;
+pub(super) mod interface;
+pub(super) mod vertex;
+
+use interface::words;
+
+use super::{Comp, Opnd, Select};
 use crate::abi::Interface;
 use crate::error::Result;
 use crate::mir::{HALF, Op as MOp, RegClass, Val, WORD, class_of};
 use crate::uniforms::Source;
 use crate::varyings::Table;
-use rustc_hash::FxHashMap;
 use tepui_agx_isa::operand::{RegOrImm, Size};
-use tepui_ir::{Attrs, Builtin, Inst, IoLoc, IoSlot, NumKind, Op, Shader, Type, Value};
+use tepui_ir::{Attrs, Builtin, Inst, NumKind, Shader, Type, Value};
 
 /// The stage's own part of a selection.
 #[derive(Clone, Default)]
 pub(crate) enum Io {
-    /// Compute shaders have nothing.
+    /// Compute shaders have no inputs and outputs.
     #[default]
     Compute,
     /// A vertex shader's.
@@ -35,7 +41,7 @@ impl Io {
         })
     }
 
-    /// What the stage says about itself.
+    /// The information that linking needs about the stage.
     pub fn table(self) -> Table {
         match self {
             Io::Compute => Table::None,
@@ -45,41 +51,9 @@ impl Io {
     }
 }
 
-/// Words of the interface that a type takes: 64-bit components take two.
-pub(super) fn words(ty: Type) -> u8 {
-    ty.comps() * if ty.bits() == 64 { 2 } else { 1 }
-}
-
-/// Which words of each input are used, by place: a bit each.
-pub(super) fn used_inputs(s: &Shader) -> Vec<(Inst, IoSlot, u16)> {
-    let mut index: FxHashMap<Value, usize> = FxHashMap::default();
-    let mut all: Vec<(Inst, IoSlot, u16)> = Vec::new();
-    s.walk(|s, _, i| {
-        let d = &s.insts[i];
-        let load = matches!(
-            d.op,
-            Op::LoadInput | Op::LoadInputAtSample | Op::LoadInputAtOffset | Op::LoadInputVertex
-        );
-        if let (true, Attrs::Io(slot)) = (load, d.attrs) {
-            index.insert(s.result(i), all.len());
-            all.push((i, slot, 0));
-        }
-        for &a in s.args(i) {
-            let Some(&n) = index.get(&a) else { continue };
-            let ty = s.ty(a);
-            all[n].2 |= match (d.op, d.attrs) {
-                (Op::Extract, Attrs::Index(k)) if ty.bits() == 64 => 0b11 << (2 * k),
-                (Op::Extract, Attrs::Index(k)) => 1 << k,
-                _ => (1 << words(ty)) - 1,
-            };
-        }
-    });
-    all
-}
-
 impl<'a> Select<'a> {
     /// Runs before the first instruction.
-    pub(super) fn begin(&mut self) -> Result<()> {
+    pub(in crate::select) fn begin(&mut self) -> Result<()> {
         match &self.io {
             Io::Compute => Ok(()),
             Io::Vertex(_) => self.begin_vertex(),
@@ -87,8 +61,8 @@ impl<'a> Select<'a> {
         }
     }
 
-    /// Runs behind the last instruction.
-    pub(super) fn end(&mut self) -> Result<()> {
+    /// Runs after the last instruction.
+    pub(in crate::select) fn end(&mut self) -> Result<()> {
         match &self.io {
             Io::Compute => Ok(()),
             Io::Vertex(_) => self.end_vertex(),
@@ -97,7 +71,7 @@ impl<'a> Select<'a> {
     }
 
     /// Selects an instruction that belongs to the stage; false when it is none.
-    pub(super) fn stage_io(&mut self, i: Inst) -> Result<bool> {
+    pub(in crate::select) fn stage_io(&mut self, i: Inst) -> Result<bool> {
         match (&self.io, self.s.insts[i].attrs) {
             (Io::Compute, _) => Ok(false),
             (_, Attrs::Builtin(Builtin::ViewIndex)) => {
@@ -111,21 +85,21 @@ impl<'a> Select<'a> {
     }
 
     /// A 16-bit uniform as a 32-bit component.
-    pub(super) fn uniform_half(&mut self, source: Source) -> Result<Comp> {
+    pub(in crate::select) fn uniform_half(&mut self, source: Source) -> Result<Comp> {
         let half = self.uniform(source)?;
         let o = Opnd::uniform(half, Size::B16);
         Ok(Comp::Val(self.iadd(32, false, o, Opnd::imm(0), 0)))
     }
 
-    /// What stands in a register before the program runs.
-    pub(super) fn preload(&mut self, half: u16, class: RegClass) -> Val {
+    /// A value that is in a register when the program starts.
+    pub(in crate::select) fn preload(&mut self, half: u16, class: RegClass) -> Val {
         let v = self.f.val(class);
         self.emit(MOp::Preload(half), &[v], &[]);
         v
     }
 
     /// Leaves values in registers, by first half-register.
-    pub(super) fn export(&mut self, values: &[(u16, Val)]) {
+    pub(in crate::select) fn export(&mut self, values: &[(u16, Val)]) {
         let vals: Vec<Val> = values.iter().map(|v| v.1).collect();
         self.f.exports = values.iter().map(|v| v.0).collect();
         if !vals.is_empty() {
@@ -134,7 +108,7 @@ impl<'a> Select<'a> {
     }
 
     /// Consecutive registers with these words; trailing undefined ones are left out.
-    pub(super) fn words_together(&mut self, words: &[Comp]) -> Option<Val> {
+    pub(in crate::select) fn words_together(&mut self, words: &[Comp]) -> Option<Val> {
         let n = words.len() - words.iter().rev().take_while(|c| **c == Comp::Undef).count();
         let parts: Vec<Val> = words[..n].iter().map(|&c| self.reg(c, WORD)).collect();
         match parts[..] {
@@ -148,8 +122,9 @@ impl<'a> Select<'a> {
         }
     }
 
-    /// A value as words of the interface: 16-bit floats become 32-bit ones, small integers are extended.
-    pub(super) fn words_of(&mut self, v: Value, kind: NumKind) -> Vec<Comp> {
+    /// A value as words of the interface: 16-bit floats become 32-bit ones, small integers are
+    /// extended.
+    pub(in crate::select) fn words_of(&mut self, v: Value, kind: NumKind) -> Vec<Comp> {
         let ty = self.ty(v);
         let mut out = Vec::with_capacity(usize::from(words(ty)));
         for k in 0..usize::from(ty.comps()) {
@@ -181,7 +156,12 @@ impl<'a> Select<'a> {
     }
 
     /// The components of a type from words of the interface.
-    pub(super) fn of_words(&mut self, ty: Type, kind: NumKind, words: &[Comp]) -> Vec<Comp> {
+    pub(in crate::select) fn of_words(
+        &mut self,
+        ty: Type,
+        kind: NumKind,
+        words: &[Comp],
+    ) -> Vec<Comp> {
         match ty.bits() {
             64 => words.chunks(2).map(|w| self.long([w[0], w[1]])).collect(),
             32 => words.to_vec(),
@@ -203,7 +183,7 @@ impl<'a> Select<'a> {
     }
 
     /// An operand that is a 16-bit register or a small number, and the value that fills it.
-    pub(super) fn reg_or_imm(&mut self, c: Comp) -> (RegOrImm, Option<Val>) {
+    pub(in crate::select) fn reg_or_imm(&mut self, c: Comp) -> (RegOrImm, Option<Val>) {
         match c {
             Comp::Const(x) if x < 256 => (RegOrImm::Imm(x as u8), None),
             c => (RegOrImm::Reg(crate::mir::UNASSIGNED), Some(self.reg(c, HALF))),
@@ -211,15 +191,7 @@ impl<'a> Select<'a> {
     }
 
     /// An output outside of the program's straight line cannot be collected.
-    pub(super) fn at_root(&self, i: Inst) -> Result<()> {
-        if self.nest > 1 { self.refuse(i, "inside of control flow") } else { Ok(()) }
-    }
-}
-
-/// What an input or output is called in an error.
-pub(super) fn name(loc: IoLoc) -> String {
-    match loc {
-        IoLoc::Location(n) => format!("location {n}"),
-        IoLoc::Builtin(b) => format!("`{b}`"),
+    pub(in crate::select) fn at_root(&self, i: Inst) -> Result<()> {
+        if self.region_depth > 1 { self.refuse(i, "inside of control flow") } else { Ok(()) }
     }
 }

@@ -5,7 +5,7 @@ use tepui_ir::{Dim, ImageFormat, NumKind};
 use tepui_ir_gen::Rng;
 
 use super::module::{Form, Image, Place, Writer};
-use super::{Filtering, Lookup, SHAPES, Shape, input, memory, shape};
+use super::{Filtering, SHAPES, SampleTest, Shape, input, memory, shape};
 
 /// The formats that Vulkan 1.3 lets a shader declare.
 pub const FORMATS: [(ImageFormat, Written); 39] = [
@@ -59,7 +59,8 @@ pub fn kind(format: ImageFormat) -> NumKind {
     }
 }
 
-/// A random texel that the format keeps as it is; zero in channels that it does not have, one in alpha.
+/// A random texel that the format keeps as it is; zero in channels that it does not have, one in
+/// alpha.
 pub fn texel(rng: &mut Rng, format: ImageFormat, kind: NumKind) -> [u64; 4] {
     let name = format.name();
     let channels = name.find(|c: char| c.is_ascii_digit()).map_or(4, |n| n.clamp(1, 4));
@@ -132,7 +133,7 @@ fn module(
     format: (ImageFormat, Written),
     declared: bool,
     what: Use,
-) -> Lookup {
+) -> SampleTest {
     let kind = kind(format.0);
     let written = if declared { format.1 } else { Written::Unknown };
     let image = Image { shape: s, kind, storage: Some(written), depth: false };
@@ -166,7 +167,7 @@ fn module(
     };
     let how = if declared { "" } else { ", not declared" };
     let (spirv, forms, derivatives) = w.finish();
-    Lookup {
+    SampleTest {
         name: format!("{verb} {} {}{how}", s.name(), format.0),
         spirv,
         start: memory(seed, s, (format.0, kind), 1, forms, None, Filtering::Nearest),
@@ -179,7 +180,7 @@ fn module(
 }
 
 /// Every use of every shape, and of every format.
-pub fn all() -> Vec<Lookup> {
+pub fn all() -> Vec<SampleTest> {
     let mut all = Vec::new();
     let of = |f: ImageFormat| FORMATS.into_iter().find(|x| x.0 == f);
     let by_kind = [ImageFormat::Rgba32f, ImageFormat::Rgba32i, ImageFormat::Rgba32ui];

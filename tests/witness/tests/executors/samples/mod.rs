@@ -1,12 +1,14 @@
 //! Every image operation of Vulkan 1.3, as compute shaders with their memory.
 //!
-//! A [`Lookup`] is a module for one opcode on one kind of image; inside of it, every set of optional operands that SPIR-V and Vulkan
-//! allow there is a form of its own, whose result goes to words of its own of the output. [`all`] is the table: a combination that is
-//! left out of it is one that the specifications do not have.
+//! A [`SampleTest`] is a module for one opcode on one kind of image; inside of it, every set of
+//! optional operands that SPIR-V and Vulkan allow there is a form of its own, whose result goes to
+//! words of its own of the output. [`all`] is the table: a combination that is left out of it is
+//! one that the specifications do not have.
 //!
-//! Texels have 32 bits, and coordinates lie between the middles and edges of texels of every level, so that with nearest filters every
-//! executor must read the same texel. With linear ones ([`Filtering`]) weights are multiples of 1/16 and texels multiples of 1/64, so that
-//! no sum is rounded. What is compared are bits.
+//! Texels have 32 bits, and coordinates lie between the middles and edges of texels of every level,
+//! so that with nearest filters every executor must read the same texel. With linear ones
+//! ([`Filtering`]) weights are multiples of 1/16 and texels multiples of 1/64, so that no sum is
+//! rounded. What is compared are bits.
 
 mod module;
 mod storage;
@@ -21,11 +23,12 @@ use tepui_ir_gen::Rng;
 pub const LANES: u32 = 32;
 /// Words of inputs of a lane.
 const INPUTS: u32 = 32;
-/// Words of a form's result of a lane: a texel, the residency code and whether it means that all was there.
+/// Words of a form's result of a lane: a texel, the residency code and whether it means that all
+/// was there.
 const RESULTS: u32 = 6;
 
 /// A module with its memory.
-pub struct Lookup {
+pub struct SampleTest {
     /// Opcode and image.
     pub name: String,
     /// The module; its entry point is `main`.
@@ -75,8 +78,8 @@ enum Filtering {
     Nearest,
     /// Linear within a level; the nearest level.
     Linear,
-    /// Linear within and between levels. Levels of detail are multiples of 1/4: only explicit ones can be, since how
-    /// exactly a level is computed from derivatives is open.
+    /// Linear within and between levels. Levels of detail are multiples of 1/4: only explicit ones
+    /// can be, since how exactly a level is computed from derivatives is open.
     Trilinear,
 }
 
@@ -135,13 +138,14 @@ impl Shape {
 
 /// Every lookup.
 #[must_use]
-pub fn all() -> Vec<Lookup> {
+pub fn all() -> Vec<SampleTest> {
     let mut all = table::sampled();
     all.extend(storage::all());
     all
 }
 
-/// A float between two grid lines of every level: a texel of level 0 and a quarter or three quarters.
+/// A float between two grid lines of every level: a texel of level 0 and a quarter or three
+/// quarters.
 fn texel(rng: &mut Rng, size: u32) -> f32 {
     let n = rng.below(2 * size as usize) as f32 - (size / 2) as f32;
     (n + if rng.below(2) == 0 { 0.25 } else { 0.75 }) / size as f32

@@ -1,13 +1,14 @@
 //! Sampled images: which operands each instruction takes on which image.
 //!
-//! source: SPIR-V specification, "Image Instructions" and "Image Operands"; Vulkan specification, "Standalone SPIR-V Validation"
+//! source: SPIR-V specification, "Image Instructions" and "Image Operands"; Vulkan specification,
+//! "Standalone SPIR-V Validation"
 
 use rspirv::spirv::{ImageOperands as IO, Op as S};
 use tepui_ir::interp::Compare;
 use tepui_ir::{Dim, ImageFormat, NumKind};
 
 use super::module::{Form, Image, Place, Writer};
-use super::{Filtering, Lookup, SHAPES, Shape, input, memory};
+use super::{Filtering, SHAPES, SampleTest, Shape, input, memory};
 
 /// What is asked of sampled images.
 const INSTRUCTIONS: [S; 20] = [
@@ -107,7 +108,7 @@ fn operand_sets(op: S, s: Shape) -> Vec<IO> {
     levels.into_iter().flat_map(with).collect()
 }
 
-fn module(seed: u64, s: Shape, kind: NumKind, op: S, filtering: Filtering) -> Lookup {
+fn module(seed: u64, s: Shape, kind: NumKind, op: S, filtering: Filtering) -> SampleTest {
     let k = kind_of(op);
     let mut w = Writer::new(Image { shape: s, kind, storage: None, depth: k.dref });
     if k.query {
@@ -154,7 +155,7 @@ fn module(seed: u64, s: Shape, kind: NumKind, op: S, filtering: Filtering) -> Lo
     let levels = if s.ms || s.dim == Dim::Buffer { 1 } else { 3 };
     let compare = k.dref.then_some(Compare::LessOrEqual);
     let (spirv, forms, derivatives) = w.finish();
-    Lookup {
+    SampleTest {
         name: format!("{op:?} {} {kind}{}", s.name(), filtering.suffix()),
         spirv,
         start: memory(seed, s, (format, kind), levels, forms, compare, filtering),
@@ -166,7 +167,7 @@ fn module(seed: u64, s: Shape, kind: NumKind, op: S, filtering: Filtering) -> Lo
 }
 
 /// Every instruction on every image of every kind of texels, with every filter.
-pub fn sampled() -> Vec<Lookup> {
+pub fn sampled() -> Vec<SampleTest> {
     let mut all = Vec::new();
     for s in SHAPES {
         for kind in [NumKind::Float, NumKind::Sint, NumKind::Uint] {

@@ -1,0 +1,101 @@
+//! The state of a virtual GPU: its options, worker threads, decoded programs and reusable buffers.
+
+use tepui_hostvec::Target;
+use tepui_softgpu::worker_pool::ThreadPool;
+use tepui_softgpu::{BufferPool, WorkerPool};
+
+use crate::coverage::Coverage;
+use crate::job::{JobFault, Unit};
+use crate::usc::cache::Cache;
+use crate::usc::program::Translation;
+use crate::{isp, render};
+
+/// Options of a [`Gpu`].
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Worker threads; 0 takes one for each core of the host, at most [`MAX_WORKERS`].
+    pub threads: usize,
+    /// Run the checker: report reads of registers and memory that were never written, and uses of a
+    /// load's result before the wait for it.
+    pub check: bool,
+    /// The word that registers, local memory and scratch memory hold until a program writes them.
+    /// Silicon leaves there what ran before; the default, 0, hides a missing initialisation. `r0l`,
+    /// the execution mask's counter, starts at 0 all the same, and uniform registers that no USC
+    /// word loads read as 0.
+    pub uninitialised: u32,
+    /// Instructions that one SIMD-group may execute before the job counts as an endless loop.
+    pub instruction_budget: u64,
+    /// Cost of a whole job at which it counts as endless: the instructions of all its SIMD-groups,
+    /// and a cost for each launch and empty workgroup.
+    pub job_budget: u64,
+    /// The launch block of the control stream has the two further words of the multi-cluster G14
+    /// parts.
+    pub wide_launch: bool,
+    /// Number of SIMD-groups that run a program before it is translated to host code, if the host
+    /// supports that; `u32::MAX` interprets all programs. Results are the same.
+    pub translate_after: u32,
+    /// The target of translation; `None` for the fastest that the host has. With a target that the
+    /// host lacks, all programs are interpreted.
+    pub target: Option<Target>,
+    /// Number of draws of a render command that are executed; later ones are skipped.
+    pub draws: u64,
+    /// Receives the rows of the instruction table that programs use.
+    pub coverage: Option<Coverage>,
+}
+
+/// A word for [`Options::uninitialised`] that tests notice: NaN as a 32-bit float, NaN as a 16-bit
+/// float in the upper half, and out of bounds as an offset.
+pub const POISON: u32 = 0x7fc5_a3b1;
+
+/// The most worker threads. Each acts as one shader core, for which drivers prepare scratch memory;
+/// the smallest chip has this many.
+pub const MAX_WORKERS: usize = 7;
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            threads: 0,
+            check: false,
+            uninitialised: 0,
+            instruction_budget: 1 << 32,
+            job_budget: 1 << 44,
+            wide_launch: false,
+            translate_after: 16,
+            target: None,
+            draws: u64::MAX,
+            coverage: None,
+        }
+    }
+}
+
+/// One virtual GPU.
+pub struct Gpu {
+    pub(crate) options: Options,
+    pub(crate) pool: WorkerPool,
+    pub(crate) programs: Cache,
+    /// Reusable memory of scenes and of frames.
+    pub(crate) scenes: BufferPool<render::scene::Scene>,
+    pub(crate) frames: BufferPool<isp::FrameMemory>,
+}
+
+impl Gpu {
+    /// A GPU in its state after reset.
+    pub fn new(options: Options) -> Gpu {
+        let translation = Translation {
+            after: options.translate_after,
+            target: options.target.or_else(Target::best),
+        };
+        let programs = Cache::new(translation, options.coverage.clone());
+        let pool = WorkerPool::new(options.threads, MAX_WORKERS, "agx-core");
+        Gpu { options, pool, programs, scenes: Default::default(), frames: Default::default() }
+    }
+
+    /// Worker threads.
+    pub fn workers(&self) -> usize {
+        self.pool.workers()
+    }
+
+    pub(crate) fn threads(&self) -> Result<&ThreadPool, JobFault> {
+        self.pool.threads().map_err(|e| JobFault::new(Unit::Usc, e.to_string()))
+    }
+}

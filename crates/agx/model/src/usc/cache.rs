@@ -1,0 +1,148 @@
+//! The cache of decoded programs of a GPU, and the programs of one job.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tepui_softgpu::AddressSpace;
+
+use super::load::{self, MAX_BYTES};
+use super::program::{Program, Translation};
+use crate::Coverage;
+use crate::job::GroupFault;
+
+/// Decoded programs by address. Operations are larger than machine code, and programs may overlap,
+/// so the size is limited.
+#[derive(Default)]
+struct Decoded {
+    programs: HashMap<u64, Arc<Program>>,
+    code_bytes: usize,
+}
+
+impl Decoded {
+    /// Bytes of machine code beyond which the map starts anew.
+    const LIMIT_BYTES: usize = 4 * MAX_BYTES;
+
+    fn insert(&mut self, program: Arc<Program>) {
+        if self.code_bytes + program.code.size_bytes() > Self::LIMIT_BYTES {
+            *self = Decoded::default();
+        }
+        self.code_bytes += program.code.size_bytes();
+        if let Some(old) = self.programs.insert(program.code.address(), program) {
+            self.code_bytes -= old.code.size_bytes();
+        }
+    }
+}
+
+/// The cache of decoded programs of a GPU. Entries are compared with memory once a job, since a
+/// driver may write another shader to the same address.
+pub struct Cache {
+    decoded: Mutex<Decoded>,
+    translation: Translation,
+    coverage: Option<Coverage>,
+}
+
+impl Cache {
+    /// An empty cache.
+    pub fn new(translation: Translation, coverage: Option<Coverage>) -> Cache {
+        Cache { decoded: Mutex::default(), translation, coverage }
+    }
+}
+
+/// The programs of one job.
+pub struct Programs<'v> {
+    vm: &'v AddressSpace,
+    usc_exec_base: u64,
+    cache: &'v Cache,
+    checked: Mutex<Decoded>,
+}
+
+impl<'v> Programs<'v> {
+    /// The programs of a job in an address space.
+    pub fn new(vm: &'v AddressSpace, usc_exec_base: u64, cache: &'v Cache) -> Programs<'v> {
+        Programs { vm, usc_exec_base, cache, checked: Mutex::default() }
+    }
+
+    /// The program at an address, decoded at most once.
+    pub fn get(&self, address: u64) -> Result<Arc<Program>, GroupFault> {
+        let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(program) = checked.programs.get(&address) {
+            return Ok(program.clone());
+        }
+        let mut cache = self.cache.decoded.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = cache.programs.get(&address);
+        let program = match known.filter(|p| p.code.still_at(self.vm, self.usc_exec_base)) {
+            Some(program) => program.clone(),
+            None => {
+                let how = self.cache.translation;
+                let code = load::load(self.vm, address, self.usc_exec_base)?;
+                let program = Arc::new(Program::new(code, how));
+                if let Some(coverage) = &self.cache.coverage {
+                    coverage.note(program.code.placed().iter().filter_map(|p| p.inst.as_ref()));
+                }
+                cache.insert(program.clone());
+                program
+            }
+        };
+        checked.insert(program.clone());
+        Ok(program)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tepui_agx_chips::{PAGE_BYTES, PAGE_SHIFT, VA_BITS};
+
+    use super::*;
+    use crate::usc::code::{MAX_CONSTANTS, UNIFORM_ROWS};
+    use tepui_agx_isa::asm::assemble;
+    use tepui_softgpu::{Memory, Protection};
+
+    const BASE: u64 = 1 << 32;
+
+    /// An address space with code at [`BASE`].
+    fn with_code(code: &[u8]) -> AddressSpace {
+        let vm = AddressSpace::new(PAGE_SHIFT, VA_BITS);
+        let size = code.len().next_multiple_of(PAGE_BYTES as usize);
+        let memory = Arc::new(Memory::new(size).unwrap());
+        vm.bind(BASE, memory, 0, size as u64, Protection::READ | Protection::WRITE).unwrap();
+        vm.write(BASE, code).unwrap();
+        vm
+    }
+
+    /// A program of so many different constants: offsets are the widest that there are.
+    fn constants(count: usize) -> Vec<u8> {
+        let line = |n| format!("tex_state_store ts0, u0_u1, {n}, 0\n");
+        let code: String = (0..count).map(line).collect();
+        assemble(&(code + "stop\n")).unwrap()
+    }
+
+    #[test]
+    fn constants_are_limited_by_what_operations_can_name() {
+        for (count, loads) in [(MAX_CONSTANTS, true), (MAX_CONSTANTS + 1, false)] {
+            let vm = with_code(&constants(count));
+            let program = load::load(&vm, BASE, BASE);
+            assert_eq!(program.is_ok(), loads, "{count} constants");
+            let Ok(program) = program else { continue };
+            let last = program.shared_rows(&[])[UNIFORM_ROWS + count - 1];
+            assert_eq!(last.0, [count as u32 - 1; 32]);
+        }
+    }
+
+    #[test]
+    fn programs_that_lie_in_each_other_do_not_pile_up() {
+        let vm = with_code(&constants(1 << 15));
+        let cache = Cache::new(Translation::NEVER, None);
+        let programs = Programs::new(&vm, BASE, &cache);
+        let mut most = 0;
+        for start in 0..100 {
+            assert!(programs.get(BASE + 8 * start).is_ok());
+            for map in [&cache.decoded, &programs.checked] {
+                let map = map.lock().unwrap();
+                let kept: usize = map.programs.values().map(|p| p.code.size_bytes()).sum();
+                assert!(kept == map.code_bytes && kept <= Decoded::LIMIT_BYTES);
+                most = most.max(map.programs.len());
+            }
+        }
+        assert!(most > 1);
+    }
+}

@@ -1,0 +1,255 @@
+//! A decoded program as data: its operations, the tables that they index, and the constants that
+//! they read.
+
+use std::collections::HashMap;
+
+use tepui_agx_isa::Inst;
+use tepui_agx_isa::operand::UNIFORM_HALVES;
+use tepui_softgpu::AddressSpace;
+
+use super::access::{TextureAccess, Transfer};
+use super::op::{File, Op, Src};
+use super::opcode::Opcode;
+use super::row::Row;
+use crate::job::GroupFault;
+
+/// Rows of uniform registers in the shared file; constants follow.
+pub const UNIFORM_ROWS: usize = UNIFORM_HALVES as usize / 2;
+
+/// Different constants of a program: operations name the rows of the shared file with 16 bits.
+pub const MAX_CONSTANTS: usize = (1 << 16) - UNIFORM_ROWS;
+
+/// An instruction with its offset.
+#[derive(Clone, Copy, Debug)]
+pub struct Placed {
+    /// Byte offset from the start of the program.
+    pub offset: u32,
+    /// The instruction; what could not be decoded has none.
+    pub inst: Option<Inst>,
+}
+
+/// A decoded program.
+pub struct Code {
+    address: u64,
+    usc_exec_base: u64,
+    bytes: Vec<u8>,
+    ops: Vec<Op>,
+    placed: Vec<Placed>,
+    transfers: Vec<Transfer>,
+    accesses: Vec<TextureAccess>,
+    notes: Vec<GroupFault>,
+    constants: Vec<u32>,
+    /// Rows of the uniform file that some instruction reads.
+    uniform_rows: Vec<u16>,
+    register_rows: usize,
+    has_barriers: bool,
+}
+
+/// Collects the tables of a program while its instructions are lowered.
+pub struct Builder<'a> {
+    /// Address of the program.
+    pub address: u64,
+    /// Base of USC addresses, for link registers.
+    pub usc_exec_base: u64,
+    /// All instructions with their places.
+    pub placed: &'a [Placed],
+    /// Memory instructions' further fields.
+    pub transfers: Vec<Transfer>,
+    /// Texture and image instructions' further fields.
+    pub accesses: Vec<TextureAccess>,
+    /// Reasons why an instruction cannot be executed.
+    pub notes: Vec<GroupFault>,
+    constants: Vec<u32>,
+    rows_of_constants: HashMap<u32, u16>,
+    uniform_rows: Vec<bool>,
+    register_rows: usize,
+}
+
+impl<'a> Builder<'a> {
+    /// Empty tables for the program of these instructions.
+    pub fn new(address: u64, usc_exec_base: u64, placed: &'a [Placed]) -> Builder<'a> {
+        Builder {
+            address,
+            usc_exec_base,
+            placed,
+            transfers: Vec::new(),
+            accesses: Vec::new(),
+            notes: Vec::new(),
+            constants: vec![0],
+            rows_of_constants: HashMap::from([(0, UNIFORM_ROWS as u16)]),
+            // A pair may start at the last row.
+            uniform_rows: vec![false; UNIFORM_ROWS],
+            register_rows: 2,
+        }
+    }
+
+    /// The program of the operations that its instructions were lowered to.
+    pub fn finish(self, bytes: Vec<u8>, ops: Vec<Op>) -> Result<Code, String> {
+        if self.constants.len() > MAX_CONSTANTS {
+            return Err(format!("a program of more than {MAX_CONSTANTS} different constants"));
+        }
+        let is_read = |&r: &u16| self.uniform_rows[usize::from(r)];
+        Ok(Code {
+            address: self.address,
+            usc_exec_base: self.usc_exec_base,
+            bytes,
+            has_barriers: ops.iter().any(|op| op.opcode == Opcode::barrier),
+            ops,
+            placed: self.placed.to_vec(),
+            transfers: self.transfers,
+            accesses: self.accesses,
+            notes: self.notes,
+            constants: self.constants,
+            uniform_rows: (0..UNIFORM_ROWS as u16).filter(is_read).collect(),
+            register_rows: self.register_rows,
+        })
+    }
+
+    /// The shared row of a constant. A program with more than [`MAX_CONSTANTS`] is refused later,
+    /// so wrapped row numbers are never used.
+    pub fn constant(&mut self, value: u32) -> u16 {
+        *self.rows_of_constants.entry(value).or_insert_with(|| {
+            let row = UNIFORM_ROWS + self.constants.len();
+            self.constants.push(value);
+            row as u16
+        })
+    }
+
+    /// Notes that uniform rows are read, and that they exist.
+    pub fn uniform(&mut self, row: u16, count: u16) {
+        for r in row..row + count {
+            if let Some(used) = self.uniform_rows.get_mut(usize::from(r)) {
+                *used = true;
+            }
+        }
+    }
+
+    /// Notes that register rows are touched.
+    pub fn register(&mut self, row: u16, count: u16) {
+        self.register_rows = self.register_rows.max(usize::from(row + count));
+    }
+
+    /// Index of the instruction at a byte offset from the program's start.
+    pub fn index_at(&self, offset: i64) -> Option<usize> {
+        self.placed.binary_search_by_key(&offset, |p| i64::from(p.offset)).ok()
+    }
+}
+
+impl Code {
+    /// Whether the bytes in memory are still those that were decoded.
+    pub fn still_at(&self, vm: &AddressSpace, usc_exec_base: u64) -> bool {
+        let mut bytes = vec![0; self.bytes.len()];
+        self.usc_exec_base == usc_exec_base
+            && vm.read(self.address, &mut bytes).is_ok()
+            && bytes == self.bytes
+    }
+
+    /// GPU address of the first instruction.
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Bytes of machine code.
+    pub fn size_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The operations.
+    #[inline(always)]
+    pub fn ops(&self) -> &[Op] {
+        &self.ops
+    }
+
+    /// The instructions with their offsets.
+    pub fn placed(&self) -> &[Placed] {
+        &self.placed
+    }
+
+    /// The instruction behind an operation.
+    pub fn inst(&self, index: usize) -> Option<&Inst> {
+        self.placed.get(index)?.inst.as_ref()
+    }
+
+    /// A memory instruction's further fields.
+    #[inline(always)]
+    pub fn transfer(&self, index: usize) -> &Transfer {
+        &self.transfers[index]
+    }
+
+    /// A texture or image instruction's further fields.
+    #[inline(always)]
+    pub fn access(&self, index: usize) -> &TextureAccess {
+        &self.accesses[index]
+    }
+
+    /// All of them.
+    pub fn accesses(&self) -> &[TextureAccess] {
+        &self.accesses
+    }
+
+    /// Why an instruction cannot be executed.
+    pub fn note(&self, index: usize) -> &GroupFault {
+        &self.notes[index]
+    }
+
+    /// Rows that a SIMD-group's register file needs.
+    pub fn register_rows(&self) -> usize {
+        self.register_rows
+    }
+
+    /// Whether the program has barriers.
+    pub fn has_barriers(&self) -> bool {
+        self.has_barriers
+    }
+
+    /// Rows that the shared file needs.
+    pub fn shared_row_count(&self) -> usize {
+        UNIFORM_ROWS + self.constants.len()
+    }
+
+    /// The value of a source that is a constant of the program.
+    pub fn constant(&self, s: Src) -> Option<u32> {
+        if s.file != File::Shared {
+            return None;
+        }
+        self.constants.get(usize::from(s.row).checked_sub(UNIFORM_ROWS)?).copied()
+    }
+
+    /// The shared file for given uniform registers (in halves; those that are missing are zero).
+    pub fn shared_rows(&self, uniforms: &[u16]) -> Vec<Row> {
+        let mut rows = vec![Row::ZERO; self.shared_row_count()];
+        let half = |i: usize| u32::from(uniforms.get(i).copied().unwrap_or(0));
+        for &row in &self.uniform_rows {
+            let row = usize::from(row);
+            rows[row] = Row::splat(half(2 * row) | half(2 * row + 1) << 16);
+        }
+        for (i, &value) in self.constants.iter().enumerate() {
+            rows[UNIFORM_ROWS + i] = Row::splat(value);
+        }
+        rows
+    }
+
+    /// Whether every lane certainly computes the same values.
+    pub fn ignores_lane(&self) -> bool {
+        self.placed.iter().all(|p| p.inst.as_ref().is_some_and(super::query::ignores_lane))
+    }
+
+    /// Index of the instruction at a USC address, given as its low 32 bits.
+    pub fn index_of(&self, usc_address: u32) -> Option<usize> {
+        let offset = usc_address.wrapping_sub(self.address as u32);
+        self.placed.binary_search_by_key(&offset, |p| p.offset).ok()
+    }
+
+    /// Offset and text of an instruction, for reports.
+    pub fn describe(&self, index: usize) -> (u32, String) {
+        match self.placed.get(index) {
+            Some(Placed { offset, inst: Some(inst) }) => (*offset, inst.to_string()),
+            Some(Placed { offset, inst: None }) => {
+                let from = (*offset as usize).min(self.bytes.len());
+                let bytes = &self.bytes[from..(from + 8).min(self.bytes.len())];
+                (*offset, format!("bytes {bytes:02x?}"))
+            }
+            None => (self.bytes.len() as u32, "the end of the program".to_owned()),
+        }
+    }
+}
