@@ -1,4 +1,5 @@
-//! Interpreter against translation on any program and memory map that the bytes choose.
+//! Interpreter against translation on any program and memory map that the bytes choose. The first byte says whether
+//! it is a compute or a fragment program.
 
 #![no_main]
 
@@ -6,7 +7,9 @@ use libfuzzer_sys::fuzz_target;
 use tepui_agx_bare::differential::{Case, Source, compare};
 
 fuzz_target!(|data: &[u8]| {
-    if let Err(why) = compare(&Case::new(&mut Source::of(data))) {
+    let Some((stage, data)) = data.split_first() else { return };
+    let draw = if stage & 1 == 0 { Case::compute } else { Case::fragment };
+    if let Err(why) = compare(&draw(&mut Source::of(data))) {
         panic!("{why}");
     }
 });

@@ -53,6 +53,7 @@ pub mod pipeline;
 pub mod promote;
 pub mod reassociate;
 pub mod rewrite;
+pub mod roll_float64;
 pub mod rules;
 pub mod scalarise;
 pub mod simplify;

@@ -2,9 +2,9 @@
 //! constant 0.
 //!
 //! Constant offsets are folded into the slot. An input that is indexed at run time is read at each
-//! of its locations and selected; such an output is written under a comparison for each. Indices
-//! past the end access the last element. The number of locations comes from the declaration
-//! ([`Shader::io_elements`]).
+//! of its locations, with the sample or offset that the instruction interpolates at, and selected;
+//! such an output is written under a comparison for each. Indices past the end access the last
+//! element. The number of locations comes from the declaration ([`Shader::io_elements`]).
 
 use crate::rewrite::{self, Emit, Lowering, Step};
 use tepui_ir::{Attrs, Inst, IoLoc, IoSlot, Op, Shader, Type, Value};
@@ -29,16 +29,17 @@ fn advance(mut slot: IoSlot, k: u32) -> Option<IoSlot> {
 
 impl Lowering for Io {
     fn wants(&self, s: &Shader, i: Inst) -> bool {
-        matches!(s.insts[i].op, Op::LoadInput | Op::StoreOutput)
-            && s.args(i).last().is_some_and(|&offset| s.as_const(offset) != Some(0))
+        offset_operand(s.insts[i].op)
+            .and_then(|at| s.args(i).get(at))
+            .is_some_and(|&offset| s.as_const(offset) != Some(0))
     }
 
     fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
         let (op, Attrs::Io(slot)) = (e.s.insts[i].op, e.s.insts[i].attrs) else {
             return Step::Keep;
         };
+        let Some(at) = offset_operand(op) else { return Step::Keep };
         let store = op == Op::StoreOutput;
-        let at = usize::from(store);
         let mut args = e.s.args(i).to_vec();
         let offset = args[at];
         let zero = e.u32(0);
@@ -68,6 +69,17 @@ impl Lowering for Io {
             v = e.select(c, values[k], v);
         }
         Step::Replace(vec![v])
+    }
+}
+
+/// Which operand of an access is the offset in locations.
+fn offset_operand(op: Op) -> Option<usize> {
+    match op {
+        Op::LoadInput | Op::LoadInputAtSample | Op::LoadInputAtOffset | Op::LoadInputVertex => {
+            Some(0)
+        }
+        Op::StoreOutput => Some(1),
+        _ => None,
     }
 }
 

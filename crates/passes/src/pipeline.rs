@@ -33,6 +33,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "subgroups", run: |s| crate::subgroups::run(s, Some(SUBGROUP as u32)) },
     Pass { name: "scalarise", run: crate::scalarise::run },
     Pass { name: "vectorise", run: crate::vectorise::run },
+    Pass { name: "roll_float64", run: crate::roll_float64::run },
     Pass { name: "lower_vars", run: crate::lower_vars::run },
     Pass { name: "lower_buffers", run: crate::lower_buffers::run },
     Pass {

@@ -85,6 +85,9 @@ fn f64_op(s: &Shader) -> Option<Unsupported> {
 /// When the target cannot run the shader; it is lowered as far as that is possible.
 pub fn lower(s: &mut Shader, t: &Target, p: &mut Pipeline<'_>) -> Result<(), Unsupported> {
     p.run(s, "lower_io");
+    if !t.float64 {
+        p.run(s, "roll_float64");
+    }
     p.run(s, "lower_vars");
     if t.buffers {
         p.run(s, "lower_buffers");

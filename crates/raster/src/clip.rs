@@ -178,6 +178,25 @@ mod tests {
     }
 
     #[test]
+    fn a_line_is_cut_at_both_ends() {
+        let mut planes = Planes::default();
+        planes.add([1.0, -3.0, 0.0]);
+        let near =
+            |got: Weights, want: Weights| got.iter().zip(want).all(|(g, w)| (g - w).abs() < 1e-12);
+        for (from, to) in [(0, 1), (1, 0)] {
+            let mut ends = planes.clip_edge(from, to).unwrap();
+            ends.sort_by(|a, b| b[0].total_cmp(&a[0]));
+            assert!(near(ends[0], [1.0, 0.0, 0.0]) && near(ends[1], [0.75, 0.25, 0.0]), "{ends:?}");
+        }
+        planes.add([-0.5, 2.0, 0.0]);
+        for (from, to) in [(0, 1), (1, 0)] {
+            let mut ends = planes.clip_edge(from, to).unwrap();
+            ends.sort_by(|a, b| b[0].total_cmp(&a[0]));
+            assert!(near(ends[0], [0.8, 0.2, 0.0]) && near(ends[1], [0.75, 0.25, 0.0]), "{ends:?}");
+        }
+    }
+
+    #[test]
     fn planes_that_exclude_each_other_leave_nothing() {
         let mut planes = Planes::default();
         planes.add([1.0, -1.0, -1.0]);

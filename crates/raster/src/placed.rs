@@ -288,6 +288,48 @@ mod tests {
     }
 
     #[test]
+    fn clipped_triangles_turn_as_whole_ones() {
+        // In the window: (32, 16), (1000, 32), (32, 48).
+        let clip = [[0.0, -0.5, 0.5, 1.0], [30.25, 0.0, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0]];
+        let grid = Grid::new(8, 512, FillRule::TopLeft);
+        let turn =
+            |clip| Placed::new(&grid, &VIEWPORT, &VOLUME, clip, std::iter::empty()).unwrap().turn();
+        assert_eq!(turn(clip), 968.0 * 32.0);
+        assert_eq!(turn([clip[0], clip[2], clip[1]]), -968.0 * 32.0);
+    }
+
+    #[test]
+    fn viewports_scale_and_move_depths() {
+        let viewport = Viewport { scale: [32.0, 32.0, 0.25], translate: [32.0, 32.0, 0.5] };
+        let clip = [[0.0, 0.0, 1.0, 2.0], [1.0, 0.0, 0.0, 2.0], [0.0, 1.0, 2.0, 2.0]];
+        let grid = Grid::new(8, 32768, FillRule::TopLeft);
+        let placed = Placed::new(&grid, &viewport, &VOLUME, clip, std::iter::empty()).unwrap();
+        let mut pieces = Vec::new();
+        placed.triangle(placed.turn(), &mut pieces);
+        assert_eq!(pieces[0].z, [0.625, 0.5, 0.75]);
+        assert_eq!(pieces[0].xy, [[32 << 8; 2], [48 << 8, 32 << 8], [32 << 8, 48 << 8]]);
+    }
+
+    #[test]
+    fn points_reach_half_their_size_and_a_pixel() {
+        let grid = Grid::new(8, 32768, FillRule::TopLeft);
+        let kept = |x: i32, kind| {
+            let mut pieces = vec![Piece { xy: [[x << 8, 5 << 8]; 3], z: [0.0; 3] }];
+            drop_outside(&grid, kind, 4.0, [[0; 2], [64; 2]], 0, &mut pieces);
+            !pieces.is_empty()
+        };
+        for (x, point, triangle) in [
+            (-4, false, false),
+            (-2, true, false),
+            (5, true, true),
+            (66, true, false),
+            (67, false, false),
+        ] {
+            assert_eq!((kept(x, Kind::Point), kept(x, Kind::Triangle)), (point, triangle), "{x}");
+        }
+    }
+
+    #[test]
     fn depth_clips_as_the_api_says() {
         let clip = [[-0.5, -0.5, -0.5, 1.0], [0.5, -0.5, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0]];
         let grid = Grid::new(8, 32768, FillRule::TopLeft);

@@ -62,6 +62,7 @@ void main() {
     value.r = parts[part];
     value.g = interpolateAtOffset(parts[part], vec2(0.25, -0.375));
     value.b = interpolateAtCentroid(parts[(part + at.y) % 5]);
+    value.a = interpolateAtSample(parts[(part + 2) % 5], 0);
 #endif
 #ifdef DERIVATIVES
     value = vec4(abs(dFdx(shade.r)), abs(dFdy(shade.g)), fwidth(shade.b), 0.0) * 30.0;

@@ -41,9 +41,6 @@ const NOT_YET: &[(&str, &str)] = &[
     ("queries/statistics", "ERROR_FEATURE_NOT_PRESENT"),
     ("border/custom", "VK_EXT_custom_border_color"),
     ("target/spilled", "ERROR_FEATURE_NOT_PRESENT"),
-    // The compiler takes differences between lanes after it has chosen the element, so lanes of
-    // other elements come in.
-    ("fragment/indexed", "wrong"),
 ];
 
 /// Groups that draw: their pipelines are made of libraries and with dynamic state, too.

@@ -147,6 +147,12 @@ impl<'a> Draw<'a> {
     }
 }
 
+/// A draw whose programs, state and control stream are in memory; [`Machine::render`] runs it, any number of times.
+pub struct Prepared {
+    job: RenderJob,
+    images: Images,
+}
+
 /// The results of a draw.
 pub struct Picture {
     /// Bytes of each colour image by location, row after row, layer after layer; layers begin at
@@ -187,11 +193,33 @@ fn text(format: IsaFormat) -> &'static str {
 }
 
 impl Machine {
-    /// Draws.
+    /// Prepares and runs a draw.
     ///
     /// # Errors
     /// When stages do not fit together, memory cannot be bound, or the job faults.
     pub fn draw(&mut self, d: &Draw<'_>) -> Result<Picture, Error> {
+        let prepared = self.prepare_draw(d)?;
+        self.render(&prepared)
+    }
+
+    /// Runs a prepared draw.
+    ///
+    /// # Errors
+    /// When the job faults.
+    pub fn render(&self, p: &Prepared) -> Result<Picture, Error> {
+        let stats = self.gpu().render(self.vm(), &p.job)?;
+        let mut colours = HashMap::new();
+        for (n, image) in &p.images {
+            colours.insert(*n, image.read()?);
+        }
+        Ok(Picture { colours, stats })
+    }
+
+    /// Writes a draw's programs, state and control stream to memory.
+    ///
+    /// # Errors
+    /// When stages do not fit together, or memory cannot be bound.
+    pub fn prepare_draw(&mut self, d: &Draw<'_>) -> Result<Prepared, Error> {
         let (Table::Vertex(vt), Table::Fragment(ft)) = (&d.vertex.table, &d.fragment.table) else {
             return Err(Error::MissingStage);
         };
@@ -268,12 +296,7 @@ impl Machine {
             isp_bgobjvals: 0x300,
             ..RenderJob::default()
         };
-        let stats = self.gpu().render(self.vm(), &job)?;
-        let mut colours = HashMap::new();
-        for (n, image) in images {
-            colours.insert(n, image.read()?);
-        }
-        Ok(Picture { colours, stats })
+        Ok(Prepared { job, images })
     }
 
     fn helper(&self) -> Helper {

@@ -3,14 +3,15 @@
 //!
 //! A thread executes while its counter is zero; the counter says how many constructs must end
 //! before the thread runs again. An `if` is one level. A loop is one level, or two if it contains
-//! `continue`: then `continue` leaves one and `break` two. source: applegpu's docs.html on the
-//! execution mask; Mesa, agx_compile.c (emit_if, emit_loop, agx_emit_jump)
+//! `continue`: then `continue` leaves one and `break` two. A chain of `else if` is two levels,
+//! however long it is. source: applegpu's docs.html on the execution mask; Mesa, agx_compile.c
+//! (emit_if, emit_loop, agx_emit_jump)
 
 use crate::mir::Ctl;
 use tepui_agx_isa::Inst;
 use tepui_agx_isa::operand::{Dst, FCond, ICond, Size, Src};
 use tepui_agx_isa::table::flow::{
-    ElseFcmp, IfFcmp, JmpExecAny, JmpExecNone, PopExec, Stop, WhileFcmp, WhileIcmp,
+    ElseFcmp, ElseIcmp, IfFcmp, JmpExecAny, JmpExecNone, PopExec, Stop, WhileFcmp, WhileIcmp,
 };
 use tepui_agx_isa::table::integer::Bitop;
 use tepui_agx_isa::table::moves::{MovImm16, MovImm32};
@@ -53,6 +54,11 @@ pub struct Listing {
 /// half as much, and is for nothing about half of the times. source: Mesa, agx_opt_jmp_none.c
 const SKIP_FROM: usize = 38;
 
+/// Levels of a chain of `else if`: threads that are done wait for two, those that have not found their arm yet for one.
+const CHAIN: u8 = 2;
+/// Most levels that one `pop_exec` leaves.
+const MAX_POPPED: u8 = 3;
+
 /// Highest nesting count that a select can give as an immediate operand.
 const MAX_SELECTED: u16 = 255;
 
@@ -71,6 +77,13 @@ struct If {
     no_else: bool,
     /// The whole construct is left out: it became one instruction.
     gone: bool,
+    /// Levels that it takes: none for an `if` that is the `else` of the one around it.
+    levels: u8,
+}
+
+impl If {
+    /// One that leaves no trace.
+    const GONE: If = If { to_else: None, to_end: None, no_else: true, gone: true, levels: 0 };
 }
 
 /// The blocks of each `if`, by the block that it ends or, for `ends`, by its else block.
@@ -264,6 +277,29 @@ pub fn invert_float(cc: FCond) -> FCond {
     }
 }
 
+/// A condition that enters some levels.
+fn of_levels(mut inst: Inst, levels: u8) -> Inst {
+    match &mut inst {
+        Inst::IfIcmp(i) => i.n = levels,
+        Inst::IfFcmp(i) => i.n = levels,
+        _ => {}
+    }
+    inst
+}
+
+/// The condition of an `if` as that of an `else` in a chain.
+fn as_else(inst: Inst) -> Inst {
+    match inst {
+        Inst::IfIcmp(i) => {
+            ElseIcmp { cc: i.cc, a: i.a, b: i.b, n: CHAIN, ..ElseIcmp::default() }.into()
+        }
+        Inst::IfFcmp(i) => {
+            ElseFcmp { cc: i.cc, a: i.a, b: i.b, n: CHAIN, ..ElseFcmp::default() }.into()
+        }
+        i => i,
+    }
+}
+
 /// Steps of a block without the marks of an `else`.
 fn body(b: &CodeBlock) -> &[(Step, Loc)] {
     match b.steps.first() {
@@ -356,22 +392,30 @@ impl Flow<'_> {
             skip[first] = true;
             skip[second] = true;
             self.leave_if(c, cond);
-            self.ifs.push(If { to_else: None, to_end: None, no_else: true, gone: true });
+            self.ifs.push(If::GONE);
             return;
         }
         let (a, z) = (empty(a), empty(z));
         if a && z {
             skip[first] = true;
             skip[second] = true;
-            self.ifs.push(If { to_else: None, to_end: None, no_else: true, gone: true });
+            self.ifs.push(If::GONE);
             return;
         }
+        let cond = if a { invert(inst) } else { inst };
+        let levels = if self.ifs.last().is_some_and(|f| !f.no_else) && self.continues(b) {
+            self.push(as_else(cond));
+            0
+        } else {
+            let levels = if !a && self.continues(second) { CHAIN } else { 1 };
+            self.push(of_levels(cond, levels));
+            levels
+        };
         if let Some(l) = self.loops.last_mut() {
-            l.ifs += 1;
+            l.ifs += u16::from(levels);
         }
-        self.depth += 1;
-        self.push(if a { invert(inst) } else { inst });
-        let mut frame = If { to_else: None, to_end: None, no_else: a || z, gone: false };
+        self.depth += u32::from(levels > 0);
+        let mut frame = If { to_else: None, to_end: None, no_else: a || z, gone: false, levels };
         let arm = if a { self.arms.weight(second, end) } else { self.arms.weight(first, second) };
         if a {
             skip[first] = true;
@@ -386,6 +430,26 @@ impl Flow<'_> {
             }
         }
         self.ifs.push(frame);
+    }
+
+    /// Whether a block is the `else` of an `if` and nothing but another `if`, with which the first one ends: the second `if` is part
+    /// of the `else`.
+    fn continues(&self, b: usize) -> bool {
+        let block = |k: usize| self.code.blocks.get(k).map_or(&[][..], |b| &b.steps);
+        let [(Step::Ctl(Ctl::Else), _), (Step::Ctl(Ctl::If(_)), _)] = block(b) else {
+            return false;
+        };
+        let Some([first, second, end]) = self.arms.of[b] else { return false };
+        let arm = |k: usize, next: usize| (k + 1 == next).then(|| body(&self.code.blocks[k]));
+        let leaves = [Step::Ctl(Ctl::Break), Step::Ctl(Ctl::Continue)];
+        let leaves =
+            |arm: Option<&[(Step, Loc)]>| matches!(arm, Some([s]) if leaves.contains(&s.0));
+        // What becomes a branch out of a loop, or nothing, stays as it is.
+        arm(first, second).is_none_or(|arm| !arm.is_empty())
+            && !leaves(arm(first, second))
+            && !leaves(arm(second, end))
+            && matches!(block(end), [(Step::Ctl(Ctl::EndIf), _)])
+            && self.arms.ends[b] == end + 1
     }
 
     /// Leaves the loop, or its iteration, where a condition holds.
@@ -439,6 +503,22 @@ impl Flow<'_> {
         self.push(PopExec { n: 0, ..PopExec::default() });
     }
 
+    /// Leaves levels, together with those that end just before.
+    fn pop(&mut self, levels: u8) {
+        if levels == 0 {
+            return;
+        }
+        if let Some(line) = self.out.lines.get_mut(self.fence..).and_then(<[_]>::last_mut)
+            && let Inst::PopExec(p) = &mut line.inst
+            && p.n > 0
+            && p.n + levels <= MAX_POPPED
+        {
+            p.n += levels;
+            return;
+        }
+        self.push(PopExec { n: levels, ..PopExec::default() });
+    }
+
     fn control(&mut self, c: Ctl, b: usize) {
         match c {
             Ctl::Else => {
@@ -450,7 +530,12 @@ impl Flow<'_> {
                 if let Some(l) = to_else {
                     self.set_label(l);
                 }
-                self.push(ElseFcmp { cc: FCond::Eq, n: 1, ..ElseFcmp::default() });
+                if self.continues(b) {
+                    return;
+                }
+                let chained = self.ifs.iter().rev().find(|i| i.levels > 0);
+                let n = chained.map_or(1, |i| i.levels);
+                self.push(ElseFcmp { cc: FCond::Eq, n, ..ElseFcmp::default() });
                 let arm = self.arms.weight(b, self.arms.ends[b]);
                 if arm >= SKIP_FROM {
                     let l = self.label();
@@ -470,11 +555,11 @@ impl Flow<'_> {
                         self.set_label(l);
                     }
                 }
-                self.push(PopExec { n: 1, ..PopExec::default() });
+                self.pop(frame.levels);
                 if let Some(l) = self.loops.last_mut() {
-                    l.ifs -= 1;
+                    l.ifs -= u16::from(frame.levels);
                 }
-                self.depth -= 1;
+                self.depth -= u32::from(frame.levels > 0);
             }
             Ctl::EndLoop => {
                 let Some(l) = self.loops.pop() else { return };

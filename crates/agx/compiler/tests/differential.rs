@@ -14,6 +14,8 @@ struct Tally {
     same: usize,
     /// Programs that spilled registers.
     spilled: usize,
+    /// How many have loops.
+    loops: usize,
     refused: BTreeMap<String, usize>,
 }
 
@@ -82,13 +84,22 @@ fn define(s: &mut Shader) {
 /// Compiles and runs the programs of some seeds; `optimised` with all passes, else with those only
 /// that the back end needs.
 fn check(seeds: std::ops::Range<u64>, config: &Config, options: Options, optimised: bool) -> Tally {
+    check_programs(seeds, &|seed| program(seed, config), options, optimised)
+}
+
+fn check_programs(
+    seeds: std::ops::Range<u64>,
+    program: &dyn Fn(u64) -> Shader,
+    options: Options,
+    optimised: bool,
+) -> Tally {
     let mut tally = Tally::default();
     let mut gpu = machine();
     for seed in seeds {
         if seed % 32 == 0 {
             gpu = machine();
         }
-        let first = program(seed, config);
+        let first = program(seed);
         let want = run(&first, seed).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
         let want = &want.buffers[&(0, 0, 0)];
         let mut s: Shader = first.clone();
@@ -152,6 +163,7 @@ fn check(seeds: std::ops::Range<u64>, config: &Config, options: Options, optimis
         }
         tally.same += 1;
         tally.spilled += usize::from(p.stats.fills > 0);
+        tally.loops += usize::from(p.stats.loops > 0);
     }
     tally
 }
@@ -226,6 +238,73 @@ fn programs_with_doubles() {
     let t = check(seeds(5000, 60), &config, Options { check: true, ..Options::default() }, true);
     println!("{t:?}");
     t.takes_all(60);
+}
+
+/// Sixty operations on doubles, half of them in an arm of an `if`: what they need as loops is in scratch memory.
+fn long_program_of_doubles(seed: u64) -> Shader {
+    use tepui_ir::{Attrs, Builder, Builtin, InstFlags, Mem, Op, ResKind, Resource, Stage, Type};
+    let mut rng = tepui_ir_gen::Rng::new(seed);
+    let mut s = Shader::new(Stage::Compute);
+    s.info.workgroup_size = [tepui_ir_gen::LANES, 1, 1];
+    let buffer = s.resources.push(Resource::new(ResKind::StorageBuffer, 0, 0));
+    let mut b = Builder::new(&mut s);
+    let lane = b.builtin(Builtin::LocalInvocationIndex, Type::B32);
+    let (zero, slot) = (b.u32(0), b.u32(512));
+    let at = b.binary(Op::IMul, lane, slot);
+    let handle = b.descriptor(buffer, zero, Default::default());
+    let mem = |align_log2, offset| Attrs::Mem(Mem { align_log2, offset, ..Mem::default() });
+    let mut values = Vec::new();
+    for k in 0..8 {
+        values.push(b.value(Op::LoadBuffer, mem(3, 8 * k), &[handle, at], Type::B64));
+        let word = b.value(Op::LoadBuffer, mem(2, 4 * k), &[handle, at], Type::B32);
+        values.push(b.convert(Op::S2F, word, 64));
+    }
+    let mut some = |b: &mut Builder<'_>, values: &mut Vec<tepui_ir::Value>| {
+        b.flags = InstFlags::EXACT | InstFlags::STRICT;
+        for _ in 0..30 {
+            let [x, y, z] = [0; 3].map(|_| values[rng.below(values.len())]);
+            values.push(match rng.below(12) {
+                0..=3 => b.binary(Op::FMul, x, y),
+                4..=5 => b.binary(Op::FAdd, x, y),
+                6..=7 => b.binary(Op::FSub, x, y),
+                8 => b.binary(Op::FDiv, x, y),
+                9 => b.unary(Op::FSqrt, x),
+                10 => b.alu(Op::FFma, &[x, y, z]),
+                _ => b.unary(Op::FNeg, x),
+            });
+        }
+    };
+    some(&mut b, &mut values);
+    let test = b.binary(Op::FLt, values[20], values[30]);
+    let (then, els) = (b.shader.make_region(), b.shader.make_region());
+    b.if_(test, then, els, &[]);
+    let outer = values.clone();
+    let mut inner = Builder::at(&mut s, then);
+    some(&mut inner, &mut values);
+    for (k, &v) in (0..).zip(&values[32..56]) {
+        inner.effect(Op::StoreBuffer, mem(3, 128 + 8 * k), &[handle, at, v]);
+    }
+    inner.yield_(&[]);
+    Builder::at(&mut s, els).yield_(&[]);
+    let root = s.root;
+    let mut b = Builder::at(&mut s, root);
+    for (k, &v) in (0..).zip(&outer[22..]) {
+        b.effect(Op::StoreBuffer, mem(3, 320 + 8 * k), &[handle, at, v]);
+    }
+    b.finish();
+    tepui_ir::validate(&s).unwrap_or_else(|e| panic!("{e}\n{s}"));
+    s
+}
+
+#[test]
+fn long_programs_of_doubles_are_loops() {
+    for optimised in [true, false] {
+        let options = Options { check: true, ..Options::default() };
+        let t = check_programs(seeds(7000, 25), &long_program_of_doubles, options, optimised);
+        println!("{t:?}");
+        t.takes_all(25);
+        assert_eq!(t.loops, t.same, "{t:?}");
+    }
 }
 
 /// All lanes add to one place, and take the minimum and maximum of another; sums of small numbers

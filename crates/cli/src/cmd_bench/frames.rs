@@ -147,7 +147,9 @@ impl Runner<'_> {
         }
         let took = seconds[1] - seconds[0];
         if took <= 0.0 {
-            return Err("vkcube's long run was as fast as its short one: the machine is busy".into());
+            return Err(
+                "vkcube's long run was as fast as its short one: the machine is busy".into()
+            );
         }
         Ok(f64::from(CUBE_FRAMES[1] - CUBE_FRAMES[0]) / took)
     }

@@ -32,6 +32,8 @@ pub use check::check;
 pub const UNITS: usize = 256;
 /// No register.
 const NONE: u16 = u16::MAX;
+/// How many phis and vectors one behind the other a value is followed through for a hint.
+const CHAIN: usize = 32;
 
 /// Where values are at the ends of a block.
 #[derive(Clone, Debug, Default)]
@@ -89,6 +91,8 @@ struct Alloc<'a, T: Target> {
     loc: SecondaryMap<Val, u16>,
     /// The phi, or the collected vector and the place in it, that a value goes to.
     into: SecondaryMap<Val, Option<(Val, u8)>>,
+    /// The instruction that splits a vector.
+    split: SecondaryMap<Val, PackedOption<Ins>>,
     /// Whether anything reads a value.
     used: SecondaryMap<Val, bool>,
     /// Registers that a phi or vector tries first.
@@ -111,6 +115,7 @@ impl<'a, T: Target> Alloc<'a, T> {
     fn new(f: &'a Function<T::Inst>, l: &'a Liveness, reserved: u16, limit: u16) -> Alloc<'a, T> {
         let mut into: SecondaryMap<Val, Option<(Val, u8)>> =
             SecondaryMap::with_capacity(f.vals.len());
+        let mut split: SecondaryMap<Val, PackedOption<Ins>> = SecondaryMap::new();
         let mut used: SecondaryMap<Val, bool> = SecondaryMap::with_capacity(f.vals.len());
         for b in f.blocks.values() {
             for &i in &b.insts {
@@ -136,6 +141,7 @@ impl<'a, T: Target> Alloc<'a, T> {
                             at += f.vals[s].units;
                         }
                     }
+                    Op::Split => split[f.srcs(i)[0]] = i.into(),
                     _ => {}
                 }
             }
@@ -153,6 +159,7 @@ impl<'a, T: Target> Alloc<'a, T> {
             shared: [PackedOption::default(); UNITS],
             loc: SecondaryMap::with_default(NONE),
             into,
+            split,
             used,
             hint,
             export,
@@ -234,12 +241,30 @@ impl<'a, T: Target> Alloc<'a, T> {
         }
         self.loc[v] = reg;
         self.highest = self.highest.max(reg + n);
-        if let Some((w, at)) = self.into[v]
-            && self.hint[w] == NONE
-            && reg >= u16::from(at)
-        {
-            self.hint[w] = reg - u16::from(at);
+        // The phis and vectors behind it follow, unless one of them has a place already.
+        if self.into[v].is_some_and(|(w, _)| self.hinted(w).is_none()) {
+            let (mut v, mut reg) = (v, reg);
+            for _ in 0..CHAIN {
+                let Some((w, at)) = self.into[v] else { break };
+                let Some(base) = reg.checked_sub(u16::from(at)) else { break };
+                self.hint[w] = base;
+                (v, reg) = (w, base);
+            }
         }
+    }
+
+    /// Where a value saves a copy: the place of the phi or vector that it goes to, directly or through others.
+    fn hinted(&self, v: Val) -> Option<u16> {
+        let (mut v, mut offset) = (v, 0);
+        for _ in 0..CHAIN {
+            if self.hint[v] != NONE {
+                return self.hint[v].checked_add(offset);
+            }
+            let (w, at) = self.into[v]?;
+            offset += u16::from(at);
+            v = w;
+        }
+        None
     }
 
     fn release(&mut self, v: Val) {
@@ -309,31 +334,35 @@ impl<'a, T: Target> Alloc<'a, T> {
         best.map(|b| b.0)
     }
 
+    /// Where a vector saves copies of the parts that it is split into, if they go to consecutive places.
+    fn hinted_by_parts(&self, v: Val) -> Option<u16> {
+        let (mut base, mut offset) = (None, 0);
+        for &part in self.f.dsts(self.split[v].expand()?) {
+            let here = self.hinted(part).and_then(|reg| reg.checked_sub(offset));
+            if self.used[part] {
+                base = Some(*base.get_or_insert(here?)).filter(|&base| Some(base) == here);
+                base?;
+            }
+            offset += u16::from(self.f.vals[part].units);
+        }
+        base
+    }
+
     /// A place for `v`: one that saves a copy, or the first that is free.
     fn choose(&mut self, v: Val) -> Option<u16> {
         let class = self.f.vals[v];
-        if self.suits(self.hint[v], class) {
-            return Some(self.hint[v]);
+        let hints = [self.hinted(v), self.hinted_by_parts(v)];
+        if let Some(reg) = hints.into_iter().flatten().find(|&reg| self.suits(reg, class)) {
+            return Some(reg);
         }
-        if let Some((w, at)) = self.into[v] {
-            let at = u16::from(at);
-            // A phi's result may itself go into another.
-            let mut base = self.hint[w];
-            if base == NONE
-                && let Some((x, n)) = self.into[w]
-                && self.hint[x] != NONE
-            {
-                base = self.hint[x] + u16::from(n);
-            }
-            if base != NONE && self.suits(base + at, class) {
-                return Some(base + at);
-            }
-            if base == NONE && self.f.vals[w].units > class.units {
-                // RegClass for the whole vector, so that its other parts can follow.
-                if let Some(base) = self.find(self.f.vals[w]) {
-                    self.hint[w] = base;
-                    return Some(base + at);
-                }
+        if let Some((w, at)) = self.into[v]
+            && hints[0].is_none()
+            && self.f.vals[w].units > class.units
+        {
+            // Registers for the whole vector, so that its other parts can follow.
+            if let Some(base) = self.find(self.f.vals[w]) {
+                self.hint[w] = base;
+                return Some(base + u16::from(at));
             }
         }
         self.find(class)
@@ -404,11 +433,12 @@ impl<'a, T: Target> Alloc<'a, T> {
         let heads = data.insts.iter().take_while(|&&i| matches!(f.insts[i].op, Op::Phi));
         let mut phis = Vec::new();
         let mut rest = Vec::new();
+        let mut places: Vec<u16> = Vec::new();
         for &i in heads {
             let d = f.dsts(i)[0];
             phis.push(d);
-            // Where a source is that ends with its predecessor: no copy there.
-            let place = f.srcs(i).iter().zip(&data.preds).find_map(|(&s, p)| {
+            // Where sources are that end with their predecessors, and where the phi goes itself: no copies there.
+            let sources = f.srcs(i).iter().zip(&data.preds).filter_map(|(&s, p)| {
                 if p.index() >= b.index() {
                     return None;
                 }
@@ -416,6 +446,13 @@ impl<'a, T: Target> Alloc<'a, T> {
                 let at = end.binary_search_by_key(&s, |e| e.0).ok()?;
                 self.suits(end[at].1, f.vals[d]).then_some(end[at].1)
             });
+            let onward = self.into[d].and_then(|(w, at)| Some(self.hinted(w)? + u16::from(at)));
+            places.clear();
+            places.extend(onward.filter(|&reg| self.suits(reg, f.vals[d])));
+            places.extend(sources);
+            let saved = |reg: u16| places.iter().filter(|&&r| r == reg).count();
+            // The first of the best: a copy in one arm is better than one behind all of them.
+            let place = places.iter().copied().rev().max_by_key(|&reg| saved(reg));
             match place {
                 Some(reg) => self.take(d, reg),
                 None => rest.push(d),

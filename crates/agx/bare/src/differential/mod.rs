@@ -2,22 +2,27 @@
 //! memory, statistics and faults whichever way it runs.
 //!
 //! [`Case`] draws everything from a [`Source`]: instructions of memory with uniform and varying bases, immediate
-//! indices and indices in registers, some in code that no lane executes; maps with holes, ranges
-//! that are only readable or only writable, single pages that repeat, ranges longer than 2 GiB, and
-//! changes of the map between executions. [`compare`] runs a case each way in a machine of its own.
-//! Blocks of memory have pages without access around them (see [`Memory`]), so an access that
-//! misses its range ends the process.
+//! indices and indices in registers, some in code that no lane executes; maps with holes, ranges that are only
+//! readable or only writable, single pages that repeat, ranges longer than 2 GiB, and changes of the map
+//! between executions. A case is a compute program, or the fragment program of a draw ([`Case::fragment`]), which
+//! also interpolates, accesses the tilebuffer and decides about samples. [`compare`] runs a case each way in a machine
+//! of its own. Blocks of memory have pages without access around them (see [`Memory`]), so an access that misses its
+//! range ends the process.
 
-use std::fmt::Write as _;
+mod fragment;
+mod program;
+
 use std::sync::Arc;
 
-use tepui_agx_isa::ROWS;
 use tepui_agx_isa::asm::assemble;
 use tepui_agx_isa::random;
-use tepui_agx_model::{JobFault, JobStats, Options, Target};
+use tepui_agx_model::{ComputeJob, JobFault, JobStats, Options, Target};
 use tepui_softgpu::{Memory, Protection};
 
+use crate::draw::Prepared;
 use crate::{Dispatch, Error, Machine, PAGE, VA_BITS, address_halves};
+use fragment::Fragments;
+use program::Program;
 
 /// Where random choices come from: bytes that a fuzzer gives, then a generator that starts from a
 /// seed.
@@ -75,6 +80,9 @@ pub struct Case {
     /// Assembly.
     pub text: String,
     uniforms: Vec<u64>,
+    /// The draw that runs the program; `None` for a compute program.
+    fragments: Option<Fragments>,
+    /// Threads of a compute program, in all and of a workgroup.
     threads: [u32; 2],
     local_bytes: u32,
     /// Bytes of each block of memory.
@@ -103,8 +111,18 @@ const TABLE_WORDS: usize = 8 * 256;
 const BASES: u64 = 12;
 
 impl Case {
-    /// Draws a case.
-    pub fn new(source: &mut Source<'_>) -> Case {
+    /// A compute program.
+    pub fn compute(source: &mut Source<'_>) -> Case {
+        Case::new(source, None)
+    }
+
+    /// A fragment program.
+    pub fn fragment(source: &mut Source<'_>) -> Case {
+        let fragments = Fragments::new(source);
+        Case::new(source, Some(fragments))
+    }
+
+    fn new(source: &mut Source<'_>, fragments: Option<Fragments>) -> Case {
         let seed = source.bits();
         let mut memories: Vec<u64> = (0..3).map(|_| PAGE * (1 + source.below(6))).collect();
         if source.one_in(4) {
@@ -117,17 +135,11 @@ impl Case {
             })
             .collect();
         let uniforms = (1..BASES).map(|_| base(source, &ranges)).collect();
-        let mut program = Program { source, text: String::new(), labels: 0, loops: 0, depth: 0 };
-        program.begin();
-        for _ in 0..4 + program.source.below(20) {
-            program.statement();
-        }
-        program.end();
-        let text = program.text;
+        let text = Program::write(source, fragments.as_ref());
         let threads = source.of_list(&[[32, 32], [70, 32], [96, 64], [17, 5], [200, 64]]);
         // Most programs shall not end by an access outside of it.
         let local_bytes = source.of_list(&[256, 1024, 1024, 2048, 65536, 65536]);
-        Case { text, uniforms, threads, local_bytes, memories, steps, seed }
+        Case { text, uniforms, fragments, threads, local_bytes, memories, steps, seed }
     }
 }
 
@@ -182,212 +194,18 @@ fn base(source: &mut Source<'_>, ranges: &[(u64, u64)]) -> u64 {
     }
 }
 
-/// Writes assembly. Registers: r1 has the thread's number, r2 to r11 values of the table, r12 is
-/// small, r16 to r23 are loaded, r24 on count rounds of loops.
-struct Program<'s, 'a> {
-    source: &'s mut Source<'a>,
-    text: String,
-    labels: usize,
-    loops: usize,
-    depth: usize,
-}
-
-/// Instructions without effects beside registers, which are drawn from all that the table has for
-/// them.
-const OF_LANES: &[&str] = &[
-    "Iadd", "Imadd", "Bitop", "Bfi", "Bfeil", "Extr", "Asr", "Icmpsel", "Fcmpsel", "Fadd32",
-    "Fmul32", "Fmadd32", "Fadd16", "Fmul16", "Fmadd16", "Floor", "Ceil", "Rint", "Trunc",
-    "MovImm32",
-];
-/// Registers that indices and data are in.
-const VALUES: [&str; 12] =
-    ["r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11", "r12"];
-
-impl Program<'_, '_> {
-    fn line(&mut self, text: std::fmt::Arguments<'_>) {
-        let _ = self.text.write_fmt(text);
-        self.text.push('\n');
-    }
-
-    fn begin(&mut self) {
-        self.line(format_args!(
-            "get_sr r1, sr80 (thread_position_in_grid.x)\n\
-             mov_imm r13, 63, 0b0\n\
-             bitop 0001, r12, r1, r13\n\
-             iadd r2, r1, r1\n\
-             device_load 0, i32, xyzw, r4_r5_r6_r7, u0_u1, r2, unsigned, lsl 2\n\
-             iadd r2, r2, 1\n\
-             device_load 0, i32, xyzw, r8_r9_r10_r11, u0_u1, r2, unsigned, lsl 2\n\
-             wait 0\n\
-             mov_imm r0l, 0"
-        ));
-    }
-
-    /// Stores what registers have.
-    fn end(&mut self) {
-        self.line(format_args!(
-            "iadd r2, r1, r1\n\
-             device_store 0, i32, xyzw, r16_r17_r18_r19, u0_u1, r2, unsigned, lsl 2, 0\n\
-             iadd r2, r2, 1\n\
-             device_store 0, i32, xyzw, r20_r21_r22_r23, u0_u1, r2, unsigned, lsl 2, 0\n\
-             stop"
-        ));
-    }
-
-    fn statement(&mut self) {
-        match self.source.below(16) {
-            0..=5 => self.device(),
-            6..=7 => self.local(),
-            8..=10 => self.of_lanes(),
-            11..=14 if self.depth < 3 => self.branch(),
-            15 if self.loops < 2 => self.repeat(),
-            _ => self.device(),
-        }
-    }
-
-    fn body(&mut self) {
-        self.depth += 1;
-        for _ in 0..1 + self.source.below(4) {
-            self.statement();
-        }
-        self.depth -= 1;
-    }
-
-    /// Registers of a transfer of `count` elements.
-    fn registers(&mut self, count: u32, load: bool) -> String {
-        let half = self.source.one_in(3);
-        let first = if load { 16 } else { 4 + self.source.below(4) as u32 };
-        let at = |k: u32| match half {
-            true => format!("r{}{}", first + k / 2, ["l", "h"][k as usize % 2]),
-            false => format!("r{}", first + k),
-        };
-        (0..count).map(at).collect::<Vec<_>>().join("_")
-    }
-
-    fn mask(&mut self) -> (&'static str, u32) {
-        let mask = self.source.of_list(&["x", "xy", "xyz", "xyzw", "x", "y", "xz", "w", "yzw"]);
-        (mask, mask.len() as u32)
-    }
-
-    fn device(&mut self) {
-        let load = !self.source.one_in(3);
-        let format =
-            self.source.of_list(&["i32", "i32", "i32", "i16", "i8", "f16", "u8norm", "s16norm"]);
-        let (mask, count) = self.mask();
-        let registers = self.registers(count, load);
-        let base = if self.source.one_in(8) {
-            self.source.of_list(&["r4_r5", "r6_r7", "r10_r11"]).to_owned()
-        } else {
-            let pair = 2 * self.source.below(BASES);
-            format!("u{pair}_u{}", pair + 1)
-        };
-        let index = match self.source.below(6) {
-            0..=2 => self.source.below(64).to_string(),
-            3 => self.source.of_list(&["0", "32767", "-1", "4096", "-32768"]).to_owned(),
-            _ => self.source.of_list(&VALUES).to_owned(),
-        };
-        let sign = self.source.of_list(&["unsigned", "signed"]);
-        let shift = self.source.of_list(&["", ", lsl 1", ", lsl 2"]);
-        let (name, end) = if load { ("device_load", "") } else { ("device_store", ", 0") };
-        self.line(format_args!(
-            "{name} 0, {format}, {mask}, {registers}, {base}, {index}, {sign}{shift}{end}"
-        ));
-        if load && !self.source.one_in(4) {
-            self.line(format_args!("wait 0"));
-        }
-    }
-
-    fn local(&mut self) {
-        let load = self.source.one_in(2);
-        let format = self.source.of_list(&["i32", "i32", "i32", "i16", "i8"]);
-        let (mask, count) = self.mask();
-        let registers = self.registers(count, load);
-        let base = self.source.of_list(&["0", "0", "r12l"]);
-        // Outside of local memory is a fault, which ends the program: mostly inside.
-        let index = if self.source.one_in(24) {
-            self.source.of_list(&["r4l", "r7l", "4000", "-1"])
-        } else {
-            self.source.of_list(&["r12l", "0", "3", "r12l"])
-        };
-        let name = if load { "threadgroup_load" } else { "threadgroup_store" };
-        self.line(format_args!("{name} {format}, {mask}, {registers}, {base}, {index}"));
-        if load {
-            self.line(format_args!("wait 0"));
-        }
-    }
-
-    /// Any instruction of a kind, as random as it can be; it leaves r0 and the registers of loops
-    /// alone.
-    fn of_lanes(&mut self) {
-        let name = self.source.of_list(OF_LANES);
-        let Some(row) = ROWS.iter().position(|row| row.name == name) else { return };
-        for _ in 0..64 {
-            let text = random::Source::new(self.source.bits()).inst_of(row).to_string();
-            let d = text
-                .split([' ', ',', '.', '_'])
-                .find(|word| word.starts_with('r'))
-                .unwrap_or_default();
-            let number = d.trim_start_matches('r').trim_end_matches(['l', 'h']);
-            if number.parse().is_ok_and(|n: u32| (14..24).contains(&n)) {
-                return self.line(format_args!("{text}"));
-            }
-        }
-        let [a, b] = [0; 2].map(|_| self.source.of_list(&VALUES));
-        let d = 16 + self.source.below(8);
-        self.line(format_args!("imadd r{d}, {a}, {b}, r16"));
-    }
-
-    fn condition(&mut self) -> String {
-        let [a, b] = [0; 2].map(|_| self.source.of_list(&VALUES));
-        match self.source.below(3) {
-            // Never.
-            0 => format!("ult, {a}, 0"),
-            1 => format!("ult, {a}, {b}"),
-            _ => format!("slt, {a}, {b}"),
-        }
-    }
-
-    fn branch(&mut self) {
-        self.labels += 1;
-        let label = self.labels;
-        let condition = self.condition();
-        self.line(format_args!("if_icmp r0l, {condition}, 1"));
-        let (jumps, both) = (self.source.one_in(3), self.source.one_in(3));
-        if jumps {
-            self.line(format_args!("jmp_exec_none end{label}"));
-        }
-        self.body();
-        if both && !jumps {
-            self.line(format_args!("else_fcmp r0l, eq, 0.0, 0.0, 1"));
-            self.body();
-        }
-        self.line(format_args!("end{label}:\npop_exec r0l, 1"));
-    }
-
-    /// A loop of some rounds. Lanes that are out stay so while it counts.
-    fn repeat(&mut self) {
-        self.labels += 1;
-        let (label, counter) = (self.labels, 24 + self.loops);
-        let rounds = 1 + self.source.below(4);
-        self.loops += 1;
-        self.line(format_args!(
-            "mov_imm r{counter}, {rounds}, 0b0\nif_fcmp r0l, eq, 0.0, 0.0, 1\nloop{label}:"
-        ));
-        self.body();
-        self.line(format_args!(
-            "isub r{counter}, r{counter}, 1\nwhile_icmp r0l, nueq, r{counter}, 0, 1\n\
-             jmp_exec_any loop{label}\npop_exec r0l, 1"
-        ));
-        self.loops -= 1;
-    }
-}
-
-/// The memory after each execution.
+/// What executions left.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     results: Vec<Result<JobStats, JobFault>>,
-    /// The table and the pieces of memory, all bytes.
+    /// The table, the pieces of memory and the colours of each draw, all bytes.
     memory: Vec<Vec<u8>>,
+}
+
+/// What is executed, with all that it needs in memory.
+enum Job {
+    Dispatch(ComputeJob),
+    Draw(Prepared),
 }
 
 /// Counters of a comparison, so that tests can assert that enough was compared.
@@ -456,23 +274,38 @@ fn run(case: &Case, code: &[u8], target: Option<Target>) -> Result<Outcome, Erro
         }
         memories.push(memory);
     }
-    let mut uniforms = address_halves(table.address()).to_vec();
-    uniforms.extend(case.uniforms.iter().flat_map(|&base| address_halves(base)));
-    let dispatch = Dispatch {
-        code,
-        uniforms: &uniforms,
-        global: [case.threads[0], 1, 1],
-        local: [case.threads[1], 1, 1],
-        local_bytes: case.local_bytes,
-        ..Dispatch::default()
+    let mut addresses = vec![table.address()];
+    addresses.extend(&case.uniforms);
+    let job = match &case.fragments {
+        Some(f) => Job::Draw(f.prepare(&mut machine, code, &addresses)?),
+        None => {
+            let uniforms: Vec<u16> = addresses.iter().flat_map(|&a| address_halves(a)).collect();
+            Job::Dispatch(machine.prepare(&Dispatch {
+                code,
+                uniforms: &uniforms,
+                global: [case.threads[0], 1, 1],
+                local: [case.threads[1], 1, 1],
+                local_bytes: case.local_bytes,
+                ..Dispatch::default()
+            })?)
+        }
     };
-    let job = machine.prepare(&dispatch)?;
-    let mut results = Vec::new();
+    let (mut results, mut colours) = (Vec::new(), Vec::new());
     for step in &case.steps {
         for change in step {
             apply(&machine, &memories, *change)?;
         }
-        results.push(machine.submit(&job));
+        results.push(match &job {
+            Job::Dispatch(job) => machine.submit(job),
+            Job::Draw(draw) => match machine.render(draw) {
+                Ok(mut picture) => {
+                    colours.extend(picture.colours.remove(&0));
+                    Ok(picture.stats)
+                }
+                Err(Error::Job(fault)) => Err(fault),
+                Err(other) => return Err(other),
+            },
+        });
         machine.vm().release_retired();
     }
     let mut memory = vec![table.read()?];
@@ -484,6 +317,7 @@ fn run(case: &Case, code: &[u8], target: Option<Target>) -> Result<Outcome, Erro
             memory.push(bytes);
         }
     }
+    memory.extend(colours);
     Ok(Outcome { results, memory })
 }
 
