@@ -465,7 +465,7 @@ fn images_can_be_bound_to_a_swapchains_memory() {
         // SAFETY: handles of the driver are its objects.
         let image: &tepui_vulkan::image::Image<tepui_agx_driver::Agx> =
             unsafe { tepui_vulkan::object::get(image) };
-        image.address
+        image.addresses[0]
     };
     assert_eq!(address(image), address(own));
     call!(s.instance, PFN_vkDestroyImage, vkDestroyImage(s.device, image, null()));

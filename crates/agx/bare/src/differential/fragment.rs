@@ -27,7 +27,7 @@ const COEFFICIENTS: u64 = 5;
 const VERTEX_WORDS: usize = 8;
 
 /// The vertex program: positions and a varying out of a buffer.
-static VERTEX: LazyLock<Result<Shader, String>> = LazyLock::new(|| {
+static VERTEX: LazyLock<Result<Shader, tepui_agx_compiler::Error>> = LazyLock::new(|| {
     let mut shader = tepui_ir::parse(
         "shader vertex \"main\" {
   resource storage_buffer set 0 binding 0 count 1 2d float \"vertices\"
@@ -50,8 +50,8 @@ static VERTEX: LazyLock<Result<Shader, String>> = LazyLock::new(|| {
 }
 ",
     )
-    .map_err(|e| e.to_string())?;
-    tepui_agx_compiler::compile(&mut shader, &Default::default()).map_err(|e| e.to_string())
+    .map_err(|e| tepui_agx_compiler::Error::Internal(e.to_string()))?;
+    tepui_agx_compiler::compile(&mut shader, &Default::default())
 });
 
 /// What a fragment program is drawn with.
@@ -186,7 +186,7 @@ impl Fragments {
         code: &[u8],
         addresses: &[u64],
     ) -> Result<Prepared, Error> {
-        let vertex = VERTEX.as_ref().map_err(|e| Error::Stages(e.clone()))?;
+        let vertex = VERTEX.as_ref().map_err(Clone::clone)?;
         let words: Vec<u32> = self.vertices.as_flattened().iter().map(|v| v.to_bits()).collect();
         let corners = machine.buffer(4 * words.len())?;
         corners.write_words(&words)?;
