@@ -242,7 +242,9 @@ fn tepui_agx_timestamp_hz() -> f32 {
     24_000_000.0
 }
 
-fn features() -> vk::PhysicalDeviceFeatures {
+/// Features of Vulkan 1.0.
+#[must_use]
+pub fn features() -> vk::PhysicalDeviceFeatures {
     vk::PhysicalDeviceFeatures {
         robust_buffer_access: TRUE,
         full_draw_index_uint32: TRUE,
@@ -302,8 +304,10 @@ macro_rules! answer {
     };
 }
 
-fn feature_chain() -> Answers {
-    let core = Features {
+/// Features of the core versions after 1.0.
+#[must_use]
+pub fn core_features() -> Features {
+    Features {
         v11: on!(PhysicalDeviceVulkan11Features {
             storage_buffer_16bit_access,
             uniform_and_storage_buffer_16bit_access,
@@ -391,8 +395,11 @@ fn feature_chain() -> Answers {
             host_image_copy,
             push_descriptor,
         }),
-    };
-    let mut a = core.answers();
+    }
+}
+
+fn feature_chain() -> Answers {
+    let mut a = core_features().answers();
     answer! { a,
         PhysicalDeviceRobustness2FeaturesKHR { robust_buffer_access2, robust_image_access2, null_descriptor }
         PhysicalDeviceExtendedDynamicStateFeaturesEXT { extended_dynamic_state }

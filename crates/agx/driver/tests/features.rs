@@ -1,0 +1,112 @@
+//! `docs/vulkan-features.md` is what the driver offers; `BLESS=1` writes it.
+
+use std::fmt::{Debug, Write};
+use std::path::Path;
+
+use tepui_agx_driver::{format, limits};
+use tepui_format::Format;
+use tepui_vulkan::vk::{FormatFeatureFlags2 as F, SampleCountFlags};
+
+const HEAD: &str = "# What Tepui's Vulkan driver for the M1 offers
+
+`BLESS=1 cargo test -p tepui-agx-driver --test features` writes this page from the driver's tables
+(`crates/agx/driver/src/limits.rs`, `format.rs`). [How the driver works, and what is missing](vulkan.md).
+";
+
+/// The fields of a structure of truth values: those that are on, and those that are off.
+fn fields(structure: &dyn Debug) -> [Vec<String>; 2] {
+    let text = format!("{structure:#?}");
+    let with = |value: &str| {
+        let named = text.lines().filter_map(|line| line.trim().strip_suffix(value));
+        named.map(|name| format!("`{name}`")).collect()
+    };
+    [with(": 1,"), with(": 0,")]
+}
+
+fn features(out: &mut String, version: &str, structure: &dyn Debug) {
+    let [on, off] = fields(structure);
+    assert!(!on.is_empty(), "no feature of Vulkan {version}");
+    let _ = writeln!(out, "\n### Vulkan {version}\n\nOn: {}.", on.join(", "));
+    if !off.is_empty() {
+        let _ = writeln!(out, "\nOff: {}.", off.join(", "));
+    }
+}
+
+/// What images and buffers of a format can do.
+const COLUMNS: [(&str, F); 7] = [
+    ("sampled", F::SAMPLED_IMAGE),
+    ("filtered", F::SAMPLED_IMAGE_FILTER_LINEAR),
+    ("converted", F::MIDPOINT_CHROMA_SAMPLES),
+    ("stored", F::STORAGE_IMAGE),
+    ("atomics", F::STORAGE_IMAGE_ATOMIC),
+    ("blended", F::COLOR_ATTACHMENT_BLEND),
+    ("depth or stencil", F::DEPTH_STENCIL_ATTACHMENT),
+];
+
+fn formats(out: &mut String) {
+    let names: Vec<_> = COLUMNS.iter().map(|c| c.0).collect();
+    let _ = writeln!(
+        out,
+        "\n## Formats\n\n| | {} | drawn to | samples | linear | texel buffer | vertices |",
+        names.join(" | ")
+    );
+    let _ = writeln!(out, "| --- {}|", "| --- ".repeat(COLUMNS.len() + 5));
+    let mark = |on: bool| if on { "x" } else { "" };
+    let mut count = 0;
+    for f in Format::all() {
+        let has = format::features(f);
+        if has.optimal.is_empty() && has.buffer.is_empty() {
+            continue;
+        }
+        count += 1;
+        let cells: Vec<_> = COLUMNS.iter().map(|c| mark(has.optimal.contains(c.1))).collect();
+        let samples = [SampleCountFlags::_1, SampleCountFlags::_2, SampleCountFlags::_4];
+        let samples: Vec<_> = samples
+            .iter()
+            .filter(|&&s| has.samples.contains(s))
+            .map(|s| s.bits().to_string())
+            .collect();
+        let _ = writeln!(
+            out,
+            "| {f} | {} | {} | {} | {} | {} | {} |",
+            cells.join(" | "),
+            mark(has.optimal.contains(F::COLOR_ATTACHMENT)),
+            samples.join(", "),
+            mark(!has.linear.is_empty()),
+            mark(has.buffer.contains(F::UNIFORM_TEXEL_BUFFER)),
+            mark(has.buffer.contains(F::VERTEX_BUFFER)),
+        );
+    }
+    assert!(count > 100, "{count} formats");
+}
+
+#[test]
+fn the_page_is_what_the_driver_offers() {
+    let mut page = HEAD.to_owned();
+    page.push_str("\n## Features\n");
+    let core = limits::core_features();
+    features(&mut page, "1.0", &limits::features());
+    features(&mut page, "1.1", &core.v11);
+    features(&mut page, "1.2", &core.v12);
+    features(&mut page, "1.3", &core.v13);
+    features(&mut page, "1.4", &core.v14);
+    let list: Vec<_> =
+        limits::EXTENSIONS.iter().map(|(name, version)| format!("`{name}` {version}")).collect();
+    let _ = writeln!(
+        page,
+        "\n## Extensions\n\n{} of devices, with their versions; those of window systems come from the runtime.\n\n{}.",
+        list.len(),
+        list.join(", ")
+    );
+    formats(&mut page);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/vulkan-features.md");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, page).unwrap();
+        return;
+    }
+    let have = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        have == page,
+        "docs/vulkan-features.md is not what the driver offers: run with BLESS=1"
+    );
+}
