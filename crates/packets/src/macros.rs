@@ -155,11 +155,11 @@ macro_rules! packet {
                 default_bytes: $crate::packet::default_bytes::<$name>,
             };
 
-            type Words = [u64; ($size + 7) / 8];
+            type Words = [u64; usize::div_ceil($size, 8)];
 
             #[inline]
             fn zeros() -> Self::Words {
-                [0; ($size + 7) / 8]
+                [0; usize::div_ceil($size, 8)]
             }
 
             #[allow(unused_mut, unused_variables)]

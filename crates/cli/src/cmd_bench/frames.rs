@@ -60,6 +60,9 @@ impl Driver {
     }
 }
 
+/// A program's name, and its frames per second on each driver.
+pub type Speeds = (String, Vec<f64>);
+
 /// Frames per second of a program on Mesa's driver on the model and on lavapipe.
 #[derive(Serialize)]
 pub struct Frames {
@@ -76,7 +79,7 @@ pub struct Frames {
 /// Runs every program on Mesa's driver on the model and on lavapipe.
 pub fn measure(mesa: &Path, threads: usize) -> Result<Vec<Frames>, Box<dyn Error>> {
     let all = measure_on(&[Driver::Honeykrisp, Driver::Lavapipe], mesa, threads)?;
-    let frames = |(name, fps): (String, Vec<f64>)| Frames {
+    let frames = |(name, fps): Speeds| Frames {
         name,
         model_fps: fps[0],
         lavapipe_fps: fps[1],
@@ -90,7 +93,7 @@ pub fn measure_on(
     drivers: &[Driver],
     mesa: &Path,
     threads: usize,
-) -> Result<Vec<(String, Vec<f64>)>, Box<dyn Error>> {
+) -> Result<Vec<Speeds>, Box<dyn Error>> {
     let output = Command::new(mesa).arg("path").output()?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into());
