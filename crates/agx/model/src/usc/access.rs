@@ -55,8 +55,8 @@ pub enum DescriptorSource {
 pub enum SamplerSource {
     /// A sampler state register.
     State(u8),
-    /// The number in a register: a sampler state register, or from [`FIRST_OF_HEAP`](tepui_agx_packets::sampler::FIRST_OF_HEAP) on a place in
-    /// the sampler heap.
+    /// The number in a register: a sampler state register, or from
+    /// [`FIRST_OF_HEAP`](tepui_agx_packets::sampler::FIRST_OF_HEAP) on a place in the sampler heap.
     Register(Src),
 }
 
