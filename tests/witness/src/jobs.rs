@@ -26,6 +26,10 @@ pub enum Driver {
     TepuiLibraries,
     /// The same with dynamic state.
     TepuiDynamic,
+    /// Tepui's own driver on the render node that `tepui shim` gives, through ioctls as to a
+    /// kernel's. The node is a chip's that no virtual GPU in the driver's process is, so its name
+    /// shows that it is used.
+    TepuiNode,
 }
 
 impl Driver {
@@ -38,13 +42,14 @@ impl Driver {
             Driver::Tepui => "tepui",
             Driver::TepuiLibraries => "tepui-libraries",
             Driver::TepuiDynamic => "tepui-dynamic",
+            Driver::TepuiNode => "tepui-node",
         }
     }
 
     /// Whether it is Tepui's own driver.
     #[must_use]
     pub fn is_tepui(self) -> bool {
-        matches!(self, Driver::Tepui | Driver::TepuiLibraries | Driver::TepuiDynamic)
+        !matches!(self, Driver::Lavapipe | Driver::M1)
     }
 
     /// How graphics pipelines are made on it: an argument of `witness run --pipelines`.
@@ -62,6 +67,7 @@ impl Driver {
     pub fn device(self) -> &'static str {
         match self {
             Driver::Lavapipe => "llvmpipe",
+            Driver::TepuiNode => "Apple M1 Pro",
             _ => "Apple M1",
         }
     }
@@ -81,10 +87,17 @@ impl Driver {
                         tepui.display()
                     ));
                 }
-                let mut command = Command::new(tepui);
+                let mut command = Command::new(&tepui);
+                if self == Driver::TepuiNode {
+                    command.args(["shim", "--gpu", "m1-pro", "--"]).arg(&tepui);
+                }
                 let (verb, icd) =
                     if self.is_tepui() { ("run", "none") } else { ("shim", "honeykrisp") };
-                command.args([verb, "--gpu", "m1", "--"]).arg(mesa_tool());
+                command.args([verb, "--gpu", "m1", "--"]);
+                if self == Driver::TepuiNode {
+                    command.args(["env", "-u", "TEPUI_VULKAN_GPU"]);
+                }
+                command.arg(mesa_tool());
                 (command, icd)
             }
         };

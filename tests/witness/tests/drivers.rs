@@ -3,7 +3,7 @@
 //!
 //! Each case is two tests, `m1::CASE` (Honeykrisp) and `tepui::CASE` (Tepui's own driver). Cases
 //! that draw run on Tepui's driver twice more: with pipelines linked from libraries, and with
-//! dynamic state. A driver on the virtual GPU must agree with the CPU's result, or with lavapipe's
+//! dynamic state. Some groups run once more on a render node, through ioctls. A driver on the virtual GPU must agree with the CPU's result, or with lavapipe's
 //! where there is none; and lavapipe must agree with the CPU's. A missing component fails the
 //! tests, and so does a case that compares nothing. The cases of a group run in one process. If it
 //! dies, the case that ran last fails, and each case without a record runs again alone.
@@ -48,6 +48,9 @@ const DRAWN: &[&str] = &[
     "blend", "depth", "draws", "fragment", "geometry", "logic", "mask", "offset", "passes",
     "samples", "stencil", "target",
 ];
+
+/// Groups that Tepui's driver runs on a render node, too.
+const ON_A_NODE: &[&str] = &["algorithms", "blend", "commands", "draws", "passes", "ycbcr"];
 
 /// What a case says that Tepui's driver does not run yet.
 fn not_yet(case: &str) -> Option<&'static str> {
@@ -345,6 +348,9 @@ fn main() -> ExitCode {
         }
         if DRAWN.contains(&group_of(&name).as_str()) {
             drivers.extend([Driver::TepuiLibraries, Driver::TepuiDynamic]);
+        }
+        if ON_A_NODE.contains(&group_of(&name).as_str()) {
+            drivers.push(Driver::TepuiNode);
         }
         for driver in drivers {
             let test = format!("{}::{name}", driver.name());

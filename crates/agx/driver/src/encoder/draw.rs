@@ -220,16 +220,6 @@ impl Encoder {
         result
     }
 
-    /// A draw that is not repeated for views.
-    pub(super) fn draw_single(
-        &mut self,
-        r: &mut Render,
-        state: &mut CommandState<Agx>,
-        draw: &Draw,
-    ) -> Result<()> {
-        self.draw_one(r, state, draw, 0, None)
-    }
-
     fn draw_view(
         &mut self,
         r: &mut Render,
@@ -303,7 +293,8 @@ impl Encoder {
         Ok(!same)
     }
 
-    fn draw_one(
+    /// One draw for one view.
+    pub(super) fn draw_one(
         &mut self,
         r: &mut Render,
         state: &mut CommandState<Agx>,

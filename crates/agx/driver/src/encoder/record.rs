@@ -362,13 +362,14 @@ impl Encoder {
                     draw_index: 0,
                 };
                 if view_mask == 0 {
-                    self.draw_single(r, &mut own, &draw(rect.layer_count.max(1), 0))
+                    self.draw_one(r, &mut own, &draw(rect.layer_count.max(1), 0), 0, None)
                 } else {
                     let mut result = Ok(());
                     for view in (0..32).filter(|v| view_mask >> v & 1 != 0) {
                         self.driver[37] = view;
                         own.invalidate();
-                        result = result.and_then(|()| self.draw_single(r, &mut own, &draw(1, 0)));
+                        result =
+                            result.and_then(|()| self.draw_one(r, &mut own, &draw(1, 0), 0, None));
                     }
                     result
                 }
@@ -1025,7 +1026,9 @@ fn side_of(copy: &ImageCopy<'_, Agx>, extent: [u32; 3]) -> Result<(Side, [u32; 3
     Ok((side, blocks, plane.layout.element_B))
 }
 
-/// The factor by which the ISP merges tiles. source: Mesa, hk_queue.c, isp_merge_upper
-fn merge_upper(_size: u32) -> u32 {
-    0
+/// A limit of the ISP's merging of triangles along an axis of `size` pixels, as the bits of a float.
+/// source: Mesa, hk_queue.c, merge_upper_x: the tangent of 60 degrees divided by the size
+/// (asahi_drm.h says multiplied)
+fn merge_upper(size: u32) -> u32 {
+    (60f32.to_radians().tan() / size.max(1) as f32).to_bits()
 }
