@@ -1,12 +1,12 @@
 //! `tepui run`: runs a program with Tepui's own Vulkan driver.
 
 use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use tepui_gpus::{Feature, Gpu, vulkan};
 
+use crate::launch;
 use crate::library::{ICD, unpack};
 
 /// Arguments of `tepui run`.
@@ -58,17 +58,7 @@ pub struct Args {
 
 /// Runs the command: executes the program in place of this process. Returns only if that fails.
 pub fn run(args: &Args) -> ExitCode {
-    let mut command = match command(args) {
-        Ok(command) => command,
-        Err(message) => {
-            eprintln!("tepui run: {message}");
-            return ExitCode::FAILURE;
-        }
-    };
-    let error = command.exec();
-    eprintln!("tepui run: {}: {error}", command.get_program().display());
-    // The exit statuses of `env` and of shells.
-    ExitCode::from(if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 })
+    launch::replace_process("tepui run", command(args))
 }
 
 /// The program with its arguments and the environment variables of loader and driver.

@@ -1,12 +1,12 @@
 //! `tepui shim`: runs a program with a virtual GPU.
 
 use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use tepui_gpus::{Feature, Gpu};
 
+use crate::launch;
 use crate::library::SHIM;
 
 /// Arguments of `tepui shim`.
@@ -60,17 +60,7 @@ pub struct Args {
 
 /// Runs the command: executes the program in place of this process. Returns only if that fails.
 pub fn run(args: &Args) -> ExitCode {
-    let mut command = match command(args) {
-        Ok(command) => command,
-        Err(message) => {
-            eprintln!("tepui shim: {message}");
-            return ExitCode::FAILURE;
-        }
-    };
-    let error = command.exec();
-    eprintln!("tepui shim: {}: {error}", command.get_program().display());
-    // The exit statuses of `env` and of shells.
-    ExitCode::from(if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 })
+    launch::replace_process("tepui shim", command(args))
 }
 
 /// The program with its arguments and the environment variables of the shim.

@@ -30,6 +30,7 @@ mod frontend;
 mod gpu;
 mod image;
 mod input;
+mod launch;
 mod library;
 mod raster;
 mod size;

@@ -301,21 +301,6 @@ impl RenderNode {
         Ok(arg.first_signaled)
     }
 
-    /// Copies the fence of one sync object, at a point, to another.
-    ///
-    /// # Errors
-    /// Those of the request.
-    pub fn transfer_sync(&self, from: (u32, u64), to: (u32, u64)) -> Result<(), Errno> {
-        let mut arg = core::SyncobjTransfer {
-            src_handle: from.0,
-            src_point: from.1,
-            dst_handle: to.0,
-            dst_point: to.1,
-            ..Default::default()
-        };
-        self.core(Core::SyncobjTransfer, &mut arg)
-    }
-
     /// A file descriptor of a sync object, or of the fence that it holds (a sync file).
     ///
     /// # Errors

@@ -54,16 +54,6 @@ pub fn get_pieces(bytes: &[u8], pieces: &[Piece]) -> u64 {
     value
 }
 
-/// Writes a field that may be split into several pieces, the least significant first.
-#[inline]
-pub fn set_pieces(bytes: &mut [u8], pieces: &[Piece], value: u64) {
-    let mut rest = value;
-    for piece in pieces {
-        set(bytes, piece.start, piece.width, rest);
-        rest = if piece.width >= 64 { 0 } else { rest >> piece.width };
-    }
-}
-
 /// The `width` bits (1 to 64) from bit `start` of a string of words.
 #[inline(always)]
 pub fn word_get(words: &[u64], start: u32, width: u32) -> u64 {

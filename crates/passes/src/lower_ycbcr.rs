@@ -10,7 +10,7 @@
 //! the descriptors `e * n` to `e * n + n - 1`.
 
 use crate::rewrite::{self, Emit, Lowering, Step};
-use tepui_format::{Component, Encoding, Format, Numeric};
+use tepui_format::{Component, Encoding, Format};
 use tepui_ir::cranelift_entity::EntityRef;
 use tepui_ir::{Attrs, Image, Inst, Op, Shader, TexOperands, Type, Value};
 
@@ -301,11 +301,4 @@ fn colours(e: &mut Emit, c: &Conversion, rgb: [Value; 3]) -> [Value; 3] {
     let g = term(e, cb, -2.0 * blue * (1.0 - blue) / green, luma);
     let g = term(e, cr, -2.0 * red * (1.0 - red) / green, g);
     [r, g, b]
-}
-
-/// Whether a format can have a conversion: its planes or texels are unsigned and normalised.
-#[must_use]
-pub fn is_convertible(format: Format) -> bool {
-    let info = format.info();
-    info.is_planar() || info.numeric() == Numeric::Unorm && !info.is_compressed()
 }

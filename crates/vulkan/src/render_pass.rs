@@ -45,10 +45,6 @@ impl Subpass {
             || self.depth_stencil == Some(n)
             || self.depth_resolve.is_some_and(|d| d.0 == n)
     }
-
-    fn draws(&self, n: u32) -> bool {
-        self.colours.contains(&Some(n)) || self.depth_stencil == Some(n)
-    }
 }
 
 /// A render pass.
@@ -185,19 +181,6 @@ impl RenderPass {
         let samples = samples.map_or(0, |&n| self.attachments[n as usize].samples);
         let layers = if sub.view_mask != 0 { 32 - sub.view_mask.leading_zeros() } else { layers };
         Rendering { area, layers, view_mask: sub.view_mask, colours, depth, stencil, samples }
-    }
-
-    /// Attachments that are cleared although no subpass draws to them.
-    pub fn unused_clears(&self) -> impl Iterator<Item = u32> {
-        self.attachments.iter().enumerate().filter_map(|(k, a)| {
-            let n = k as u32;
-            let clears = a.load == vk::AttachmentLoadOp::CLEAR
-                || a.stencil_load == vk::AttachmentLoadOp::CLEAR;
-            (clears
-                && self.subpasses.iter().any(|s| s.uses(n))
-                && !self.subpasses.iter().any(|s| s.draws(n)))
-            .then_some(n)
-        })
     }
 
     unsafe fn new(info: &vk::RenderPassCreateInfo2) -> RenderPass {
