@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_void};
 use std::sync::Arc;
 
 use tepui_ir::{Shader, Stage};
-use tepui_passes::lower_ycbcr;
+use tepui_passes::{lower_dispatch_base, lower_ycbcr};
 use vulkanalia_sys::{self as vk, Handle};
 
 use crate::backend::{Backend, ShaderInfo};
@@ -138,7 +138,10 @@ unsafe fn compute<B: Backend>(
     // SAFETY: the structure is the application's and valid.
     unsafe {
         let layout = maybe::<PipelineLayout<B>>(info.layout);
-        let ir = translate(&info.stage, sets_of(layout))?;
+        let mut ir = translate(&info.stage, sets_of(layout))?;
+        if flags_of(info.flags, info.next).contains(vk::PipelineCreateFlags2::DISPATCH_BASE) {
+            lower_dispatch_base::run(&mut ir);
+        }
         let robust = robust(d, info.stage.next) || robust(d, info.next);
         let shader = B::shader(
             &d.inner,

@@ -75,6 +75,11 @@ pub enum Source {
         /// 0 to 2.
         axis: u8,
     },
+    /// First workgroup in one direction, 32 bits.
+    BaseWorkgroup {
+        /// 0 to 2.
+        axis: u8,
+    },
     /// A 32-bit word of the push constants.
     Push {
         /// Offset in bytes.

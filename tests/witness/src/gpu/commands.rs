@@ -163,6 +163,14 @@ impl Commands<'_> {
         unsafe { self.gpu.device.cmd_dispatch(self.handle, x, y, z) }
     }
 
+    /// Binds and dispatches `groups` workgroups, the first of which is `base`.
+    pub fn dispatch_base(&self, kernel: &Kernel, base: [u32; 3], groups: [u32; 3]) {
+        self.bind(kernel, &[]);
+        let ([x, y, z], [w, h, d]) = (base, groups);
+        // SAFETY: a kernel for dispatches with a base is bound, with its descriptors.
+        unsafe { self.gpu.device.cmd_dispatch_base(self.handle, x, y, z, w, h, d) }
+    }
+
     /// Binds and dispatches as many workgroups as `arguments` says.
     pub fn dispatch_indirect(&self, kernel: &Kernel, arguments: &Buffer, offset_bytes: u64) {
         self.bind(kernel, &[]);

@@ -23,6 +23,7 @@ pub struct KernelBuilder<'a> {
     push_bytes: u32,
     /// Id and bits.
     constants: Vec<(u32, u32)>,
+    flags: vk::PipelineCreateFlags,
 }
 
 impl Gpu {
@@ -35,6 +36,7 @@ impl Gpu {
             descriptors: Descriptors::default(),
             push_bytes: 0,
             constants: Vec::new(),
+            flags: vk::PipelineCreateFlags::empty(),
         }
     }
 }
@@ -74,6 +76,12 @@ impl<'a> KernelBuilder<'a> {
     /// 32-bit specialization constants by their ids.
     pub fn specialized(mut self, constants: &[(u32, u32)]) -> Self {
         self.constants = constants.to_vec();
+        self
+    }
+
+    /// Dispatches may begin at another workgroup than 0.
+    pub fn dispatch_base(mut self) -> Self {
+        self.flags = vk::PipelineCreateFlags::DISPATCH_BASE;
         self
     }
 
@@ -122,7 +130,8 @@ impl<'a> KernelBuilder<'a> {
             .module(module)
             .name(&name)
             .specialization_info(&specialization);
-        let create = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout);
+        let create =
+            vk::ComputePipelineCreateInfo::default().flags(self.flags).stage(stage).layout(layout);
         // SAFETY: module, layout and constants outlive the call; the module may go after it.
         let made = unsafe {
             let made = device.create_compute_pipelines(vk::PipelineCache::null(), &[create], None);

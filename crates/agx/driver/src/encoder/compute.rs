@@ -24,15 +24,16 @@ impl Encoder {
         push: &[u8; MAX_PUSH],
         dispatch: &Dispatch,
     ) -> Result<()> {
-        let groups = match dispatch {
-            Dispatch::Direct(_, groups) => *groups,
-            Dispatch::Indirect(_) => [0; 3],
+        let (base, groups) = match dispatch {
+            Dispatch::Direct(base, groups) => (*base, *groups),
+            Dispatch::Indirect(_) => ([0; 3], [0; 3]),
         };
         if matches!(dispatch, Dispatch::Direct(..)) && groups.contains(&0) {
             return Ok(());
         }
         let own = |s: Source| match s {
             Source::NumWorkgroups { axis } => Some(word(groups[usize::from(axis)])),
+            Source::BaseWorkgroup { axis } => Some(word(base[usize::from(axis)])),
             _ => None,
         };
         let block = self.block(v, bindings, push, &own)?;

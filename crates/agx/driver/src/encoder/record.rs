@@ -545,11 +545,6 @@ impl Record<Agx> for Encoder {
     }
 
     fn dispatch(&mut self, state: &mut CommandState<Agx>, dispatch: &Dispatch) -> Result<()> {
-        if let Dispatch::Direct(base, _) = dispatch
-            && *base != [0; 3]
-        {
-            return Err(Error::unsupported("dispatches whose first workgroup is not 0"));
-        }
         let Some(shader) = &state.compute else {
             return Err(Error::unsupported("a dispatch without a pipeline"));
         };
