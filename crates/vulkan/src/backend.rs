@@ -10,10 +10,12 @@ use tepui_format::Format;
 use tepui_ir::Shader;
 use vulkanalia_sys as vk;
 
+use crate::cache::Programs;
 use crate::chain::Answers;
 use crate::command::CommandState;
 use crate::descriptor::{DescriptorType, SetLayout};
 use crate::error::Result;
+use crate::executable::Executable;
 use crate::state::GraphicsState;
 
 /// A sync object of the kernel, and a point of it; 0 for binary ones.
@@ -172,6 +174,12 @@ pub enum Descriptor<'a, B: Backend> {
 pub struct ShaderInfo<'a, B: Backend> {
     /// The shader, specialised.
     pub ir: Shader,
+    /// Hash of everything that the shader follows from.
+    pub key: u128,
+    /// Where compiled programs are looked for and kept.
+    pub programs: Arc<Programs>,
+    /// Machine code is kept as text, for those who ask for it.
+    pub captures: bool,
     /// Set layouts by number.
     pub sets: &'a [Option<Arc<SetLayout<B>>>],
     /// Out-of-bounds accesses of buffers are defined.
@@ -478,6 +486,9 @@ pub trait Backend: Sized + Send + Sync + 'static {
         state: &GraphicsState,
     ) -> Result<()>;
 
+    /// The programs of a shader that there are so far.
+    fn executables(shader: &Self::Shader) -> Vec<Executable>;
+
     /// Makes a query pool.
     fn queries(device: &Self::Device, info: &QueryInfo) -> Result<Self::Queries>;
 
@@ -497,9 +508,6 @@ pub trait Backend: Sized + Send + Sync + 'static {
         commands: &[&Self::Encoder],
         signals: &[SyncPoint],
     ) -> Result<()>;
-
-    /// Vendor, device and cache UUID for the header of pipeline caches: 24 bytes.
-    fn cache_header(out: &mut [u8]);
 
     /// Ticks of the GPU's clock.
     fn timestamp(device: &Self::Device) -> Result<u64>;

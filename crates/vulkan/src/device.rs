@@ -11,6 +11,7 @@ use tepui_drm::{Errno, monotonic_ns};
 use vulkanalia_sys::{self as vk, Handle};
 
 use crate::backend::{Backend, SyncPoint};
+use crate::cache;
 use crate::chain;
 use crate::command::CommandBuffer;
 use crate::debug::{self, Flags};
@@ -34,6 +35,8 @@ pub struct Device<B: Backend> {
     /// A submission failed; everything else does.
     pub lost: Arc<AtomicBool>,
     queue: Dispatchable<Queue<B>>,
+    /// The header of its pipeline caches.
+    pub cache_header: cache::Header,
 }
 
 /// The queue of a device.
@@ -256,7 +259,8 @@ impl<B: Backend> Device<B> {
                     r.robust_buffer_access2 == vk::TRUE || r.null_descriptor == vk::TRUE
                 })
         };
-        let device = Device::<B> { commands, allocator, inner, robust, lost, queue };
+        let cache_header = cache::header(&B::info(physical).properties);
+        let device = Device::<B> { commands, allocator, inner, robust, lost, queue, cache_header };
         Ok(dispatchable(allocator.create(Dispatchable::new(device))?))
     }
 

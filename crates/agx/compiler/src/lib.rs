@@ -54,6 +54,7 @@ pub use stats::Stats;
 pub use uniforms::{SamplerState, Source, TextureState, Uniform};
 pub use varyings::Table;
 
+use serde::{Deserialize, Serialize};
 use target::target;
 use tepui_ir::{Loc, Shader, Stage, stack};
 use tepui_passes::pipeline::Pipeline;
@@ -88,7 +89,7 @@ impl Options {
 }
 
 /// A compiled shader.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Program {
     /// Machine code.
     pub code: Vec<u8>,
@@ -110,6 +111,7 @@ pub struct Program {
     /// Statistics.
     pub stats: Stats,
     /// Where each instruction comes from: offset in bytes and place.
+    #[serde(skip)]
     pub locs: Vec<(u32, Loc)>,
 }
 

@@ -42,6 +42,7 @@ use tepui_vulkan::backend::{
 };
 use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::descriptor::DescriptorType;
+use tepui_vulkan::executable::Executable;
 use tepui_vulkan::host::HostRegion;
 use tepui_vulkan::object::Allocator;
 use tepui_vulkan::physical::Family;
@@ -54,7 +55,7 @@ use encoder::Encoder;
 use image::Image;
 use kernel::{Bo, Kernel, Window};
 use query::Queries;
-use shader::{Places, Shader};
+use shader::{Origin, Places, Shader};
 
 /// The family of Apple AGX GPUs.
 pub struct Agx;
@@ -208,7 +209,9 @@ impl Backend for Agx {
     }
 
     fn shader(device: &Arc<Device>, info: ShaderInfo<'_, Agx>) -> Result<Shader> {
-        Shader::new(&Arc::downgrade(device), info.ir, Places::new(info.sets), info.robust)
+        let ShaderInfo { ir, key, programs, captures, sets, robust, .. } = info;
+        let origin = Origin { key, programs, captures };
+        Shader::new(&Arc::downgrade(device), ir, Places::new(sets), robust, origin)
     }
 
     fn link(
@@ -218,6 +221,10 @@ impl Backend for Agx {
         state: &GraphicsState,
     ) -> Result<()> {
         encoder::link(device, vertex, fragment, state)
+    }
+
+    fn executables(shader: &Shader) -> Vec<Executable> {
+        shader.executables()
     }
 
     fn queries(device: &Arc<Device>, info: &QueryInfo) -> Result<Queries> {
@@ -250,11 +257,6 @@ impl Backend for Agx {
             eprintln!("tepui: {} renders, {} compute streams", counts[0], counts[1]);
         }
         encoder::submit(device, waits, &bytes, counts, signals)
-    }
-
-    fn cache_header(out: &mut [u8]) {
-        out.fill(0);
-        out[0..4].copy_from_slice(&0x106bu32.to_le_bytes());
     }
 
     fn timestamp(device: &Arc<Device>) -> Result<u64> {

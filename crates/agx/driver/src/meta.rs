@@ -15,7 +15,7 @@ use tepui_vulkan::Result;
 
 use crate::device::Device;
 use crate::kernel::lock;
-use crate::shader::{Places, Shader};
+use crate::shader::{Origin, Places, Shader};
 
 /// A program of the driver's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -97,8 +97,13 @@ impl Device {
         if let Some(s) = lock(&meta.0).get(&p) {
             return Ok(s.clone());
         }
-        let shader =
-            Arc::new(Shader::new(&Arc::downgrade(self), build(p), Places::rows(2), false)?);
+        let shader = Arc::new(Shader::new(
+            &Arc::downgrade(self),
+            build(p),
+            Places::rows(2),
+            false,
+            Origin::default(),
+        )?);
         Ok(lock(&meta.0).entry(p).or_insert(shader).clone())
     }
 

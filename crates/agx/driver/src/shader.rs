@@ -16,11 +16,14 @@ use tepui_agx_compiler::abi::{
 use tepui_agx_compiler::descriptor::{PBE_B, TEXTURE_B};
 use tepui_agx_compiler::link::{self, Varyings};
 use tepui_agx_compiler::varyings::{FragmentTable, VertexTable};
-use tepui_agx_compiler::{Options, Program, Source, Table};
+use tepui_agx_compiler::{Options, Program, Source, Stats, Table};
 use tepui_ir::{Shader as Ir, Stage};
+use tepui_vulkan::cache::Programs;
 use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::descriptor::SetLayout;
+use tepui_vulkan::executable::Executable;
 use tepui_vulkan::{Error, Result, vk};
+use xxhash_rust::xxh3;
 
 use crate::Agx;
 use crate::descriptor::SAMPLER_STATE_B;
@@ -285,6 +288,10 @@ pub struct Variant {
     pub workgroup: [u32; 3],
     /// What the stage says to those that link it.
     pub table: Table,
+    /// Statistics.
+    pub stats: Stats,
+    /// Machine code as text, if the pipeline is to show it.
+    pub assembly: Option<String>,
     /// What it was linked with: varyings of fragments with vertices, by the vertex variant's code and the provoking vertex.
     links: RwLock<FxHashMap<(u64, u8), Arc<Linked>>>,
 }
@@ -325,6 +332,17 @@ enum Variants {
     Fragment(RwLock<Vec<(FragmentKey, Arc<Variant>)>>),
 }
 
+/// Where the programs of a shader are looked for and kept.
+#[derive(Default)]
+pub struct Origin {
+    /// Hash of everything that the shader follows from.
+    pub key: u128,
+    /// The cache.
+    pub programs: Arc<Programs>,
+    /// Variants keep their machine code as text.
+    pub captures: bool,
+}
+
 /// A shader.
 pub struct Shader {
     /// Weak, as the device owns shaders too.
@@ -332,11 +350,40 @@ pub struct Shader {
     ir: Ir,
     places: Places,
     robust: bool,
+    origin: Origin,
     variants: Variants,
     /// Locations that a vertex shader reads, a bit each.
     pub inputs: u32,
     /// The fragment shader reads which samples are covered.
     pub reads_coverage: bool,
+}
+
+fn stage_name(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Vertex => "vertex",
+        Stage::Fragment => "fragment",
+        Stage::Compute => "compute",
+    }
+}
+
+/// Statistics: name, description, value.
+fn statistics(s: &Stats) -> [(&'static str, &'static str, u64); 13] {
+    [
+        ("instructions", "Instructions of the main program", s.instructions),
+        ("alu", "Cycles: the larger of fscib and ic", s.alu),
+        ("fscib", "Cycles of the float, select, compare, integer and bit unit", s.fscib),
+        ("ic", "Cycles of the unit for multiplication, shifts and special functions", s.ic),
+        ("bytes", "Bytes of machine code", s.bytes),
+        ("registers", "Half-registers of a thread", s.registers),
+        ("uniforms", "Half-uniforms", s.uniforms),
+        ("scratch", "Bytes of scratch memory of a thread", s.scratch),
+        ("threads", "Threads of a core that are resident at once", s.threads),
+        ("loops", "Loops", s.loops),
+        ("spills", "Stores of spilled registers", s.spills),
+        ("fills", "Loads of spilled registers", s.fills),
+        ("preamble_instructions", "Instructions of the preamble", s.preamble_instructions),
+    ]
+    .map(|(name, about, value)| (name, about, u64::from(value)))
 }
 
 fn compile_error(e: &tepui_agx_compiler::Error) -> Error {
@@ -368,6 +415,8 @@ impl Variant {
             shared_bytes: p.shared_bytes,
             workgroup: p.workgroup_size,
             table: p.table.clone(),
+            stats: p.stats,
+            assembly: None,
             links: RwLock::default(),
         })
     }
@@ -434,6 +483,7 @@ impl Shader {
         ir: Ir,
         places: Places,
         robust: bool,
+        origin: Origin,
     ) -> Result<Shader> {
         let variants = match ir.info.stage {
             Stage::Compute => Variants::Compute(OnceLock::new()),
@@ -449,24 +499,74 @@ impl Shader {
             Stage::Vertex => tepui_agx_compiler::abi::input_locations(&ir),
             _ => 0,
         };
+        let device = device.clone();
         let shader =
-            Shader { device: device.clone(), ir, places, robust, variants, inputs, reads_coverage };
+            Shader { device, ir, places, robust, origin, variants, inputs, reads_coverage };
         if shader.ir.info.stage == Stage::Compute {
             shader.compute()?;
         }
         Ok(shader)
     }
 
-    fn compile(&self, interface: &Interface) -> Result<Arc<Variant>> {
+    /// The program for an interface, out of the cache or compiled.
+    fn program(&self, interface: &Interface) -> Result<Program> {
+        let programs = &self.origin.programs;
+        let text = format!("{:x} {} {interface:?}", self.origin.key, self.robust);
+        let key = xxh3::xxh3_128(text.as_bytes());
+        if let Some(p) = programs.find(key, |bytes| postcard::from_bytes(bytes).ok())? {
+            return Ok(p);
+        }
         let mut ir = self.ir.clone();
         let options = Options { robust: self.robust, lod_bias: true, ..Options::default() };
         let p = tepui_agx_compiler::compile_as(&mut ir, &options, interface, &mut |_, _| {})
             .map_err(|e| compile_error(&e))?;
+        programs.keep(key, || postcard::to_allocvec(&p).ok());
+        let stage = stage_name(self.ir.info.stage);
+        debug::statistics("agx", &format!("{key:032x}"), stage, &statistics(&p.stats));
+        Ok(p)
+    }
+
+    fn compile(&self, interface: &Interface) -> Result<Arc<Variant>> {
+        let p = self.program(interface)?;
         let device = self
             .device
             .upgrade()
             .ok_or_else(|| Error::new(vk::Result::ERROR_DEVICE_LOST, "the device is gone"))?;
-        Ok(Arc::new(Variant::new(&device, &p, &self.places)?))
+        let mut v = Variant::new(&device, &p, &self.places)?;
+        if self.origin.captures {
+            let lines = tepui_agx_isa::disasm::Disassembler::new(&p.code);
+            let line = |l: tepui_agx_isa::disasm::Line| format!("{:5x}: {}\n", l.offset, l.text());
+            v.assembly = Some(lines.map(line).collect());
+        }
+        Ok(Arc::new(v))
+    }
+
+    /// The variants that there are so far.
+    pub fn executables(&self) -> Vec<Executable> {
+        let variants: Vec<Arc<Variant>> = match &self.variants {
+            Variants::Compute(slot) => slot.get().cloned().into_iter().collect(),
+            Variants::Vertex(map) => {
+                map.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+            }
+            Variants::Fragment(list) => {
+                let list = list.read().unwrap_or_else(PoisonError::into_inner);
+                list.iter().map(|v| v.1.clone()).collect()
+            }
+        };
+        let (stage, name) = (self.ir.info.stage, stage_name(self.ir.info.stage));
+        let one = |(k, v): (usize, &Arc<Variant>)| Executable {
+            stage: match stage {
+                Stage::Vertex => vk::ShaderStageFlags::VERTEX,
+                Stage::Fragment => vk::ShaderStageFlags::FRAGMENT,
+                Stage::Compute => vk::ShaderStageFlags::COMPUTE,
+            },
+            name: format!("{name} {k}"),
+            description: format!("The {name} shader for one state of the pipeline"),
+            subgroup_size: 32,
+            statistics: statistics(&v.stats).to_vec(),
+            assembly: v.assembly.clone(),
+        };
+        variants.iter().enumerate().map(one).collect()
     }
 
     /// The program of a compute shader.

@@ -151,7 +151,11 @@ fn base() -> Case {
             let gpu = bench.gpu;
             let threads = local.iter().chain(&groups).product::<u32>();
             let result = gpu.output::<[u32; 4]>(3 * threads as usize)?;
-            let kernel = gpu.kernel(&bench.spirv[0]).storage(&[&result]).dispatch_base().build()?;
+            let kernel = gpu
+                .kernel(&bench.spirv[0])
+                .storage(&[&result])
+                .flags(vk::PipelineCreateFlags::DISPATCH_BASE)
+                .build()?;
             gpu.submit(|c| pieces.iter().for_each(|&(base, n)| c.dispatch_base(&kernel, base, n)))?;
             let expected = ids_of(local, groups, |group| {
                 let inside = |p: &&([u32; 3], [u32; 3])| {

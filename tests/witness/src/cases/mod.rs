@@ -6,6 +6,7 @@ mod blocks;
 mod canvas;
 mod codecs;
 mod commands;
+mod compiled;
 mod control;
 mod convert;
 mod copy;
@@ -32,6 +33,7 @@ use crate::case::Case;
 pub fn all() -> Vec<Case> {
     [
         commands::cases(),
+        compiled::cases(),
         control::cases(),
         memory::cases(),
         algorithms::cases(),

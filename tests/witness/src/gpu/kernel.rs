@@ -4,7 +4,7 @@ use std::ffi::CString;
 
 use ash::vk;
 
-use super::descriptors::{Bind, Descriptors};
+use super::descriptors::{self, Bind, Descriptors};
 use super::{Buffer, Destroyable, During, Error, Gpu, Result};
 
 /// Pipeline, layout and descriptor set.
@@ -24,6 +24,14 @@ pub struct KernelBuilder<'a> {
     /// Id and bits.
     constants: Vec<(u32, u32)>,
     flags: vk::PipelineCreateFlags,
+    cache: vk::PipelineCache,
+}
+
+impl Kernel {
+    /// Writes another descriptor to a binding; the kernel does not run.
+    pub fn write(&self, gpu: &Gpu, binding: u32, bind: &Bind) {
+        descriptors::write(gpu, self.set, binding, 0, bind);
+    }
 }
 
 impl Gpu {
@@ -37,6 +45,7 @@ impl Gpu {
             push_bytes: 0,
             constants: Vec::new(),
             flags: vk::PipelineCreateFlags::empty(),
+            cache: vk::PipelineCache::null(),
         }
     }
 }
@@ -79,9 +88,21 @@ impl<'a> KernelBuilder<'a> {
         self
     }
 
-    /// Dispatches may begin at another workgroup than 0.
-    pub fn dispatch_base(mut self) -> Self {
-        self.flags = vk::PipelineCreateFlags::DISPATCH_BASE;
+    /// Flags of the pipeline.
+    pub fn flags(mut self, flags: vk::PipelineCreateFlags) -> Self {
+        self.flags = flags;
+        self
+    }
+
+    /// The cache that the pipeline is looked for in.
+    pub fn cache(mut self, cache: vk::PipelineCache) -> Self {
+        self.cache = cache;
+        self
+    }
+
+    /// Bindings hold descriptors of any kind.
+    pub fn mutable(mut self) -> Self {
+        self.descriptors.mutable = true;
         self
     }
 
@@ -134,7 +155,7 @@ impl<'a> KernelBuilder<'a> {
             vk::ComputePipelineCreateInfo::default().flags(self.flags).stage(stage).layout(layout);
         // SAFETY: module, layout and constants outlive the call; the module may go after it.
         let made = unsafe {
-            let made = device.create_compute_pipelines(vk::PipelineCache::null(), &[create], None);
+            let made = device.create_compute_pipelines(self.cache, &[create], None);
             device.destroy_shader_module(module, None);
             made
         };

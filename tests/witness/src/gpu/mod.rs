@@ -126,6 +126,9 @@ const EXTENSIONS: &[&CStr] = &[
     khr::sampler_mirror_clamp_to_edge::NAME,
     khr::pipeline_executable_properties::NAME,
     khr::dynamic_rendering_local_read::NAME,
+    ext::dynamic_rendering_unused_attachments::NAME,
+    ext::mutable_descriptor_type::NAME,
+    ext::shader_module_identifier::NAME,
     COMPUTE_DERIVATIVES,
 ];
 
@@ -265,6 +268,9 @@ impl Gpu {
         let mut derivatives = vk::PhysicalDeviceComputeShaderDerivativesFeaturesNV::default();
         let mut local_read = vk::PhysicalDeviceDynamicRenderingLocalReadFeaturesKHR::default();
         let mut executables = vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default();
+        let mut unused = vk::PhysicalDeviceDynamicRenderingUnusedAttachmentsFeaturesEXT::default();
+        let mut mutable = vk::PhysicalDeviceMutableDescriptorTypeFeaturesEXT::default();
+        let mut identifier = vk::PhysicalDeviceShaderModuleIdentifierFeaturesEXT::default();
         // Used twice: to ask what there is, and to enable it.
         macro_rules! chain {
             ($features:ident) => {
@@ -296,6 +302,9 @@ impl Gpu {
                     has(khr::workgroup_memory_explicit_layout::NAME) => shared_layout,
                     has(khr::pipeline_executable_properties::NAME) => executables,
                     has(khr::dynamic_rendering_local_read::NAME) => local_read,
+                    has(ext::dynamic_rendering_unused_attachments::NAME) => unused,
+                    has(ext::mutable_descriptor_type::NAME) => mutable,
+                    has(ext::shader_module_identifier::NAME) => identifier,
                     has(COMPUTE_DERIVATIVES) => derivatives,
                 }
             };
