@@ -142,7 +142,7 @@ pub struct ViewInfo<'a, B: Backend> {
 pub struct SamplerInfo {
     /// Core state.
     pub core: vk::SamplerCreateInfo,
-    /// Custom border colour, as bits, and whether it is of integers.
+    /// Custom border colour as bits, in the order in which views give components.
     pub border: Option<[u32; 4]>,
     /// Reduction of filtered texels.
     pub reduction: vk::SamplerReductionMode,
@@ -180,6 +180,8 @@ pub struct ShaderInfo<'a, B: Backend> {
     pub programs: Arc<Programs>,
     /// Machine code is kept as text, for those who ask for it.
     pub captures: bool,
+    /// Samplers may have custom border colours.
+    pub custom_borders: bool,
     /// Set layouts by number.
     pub sets: &'a [Option<Arc<SetLayout<B>>>],
     /// Out-of-bounds accesses of buffers are defined.

@@ -32,6 +32,8 @@ pub struct Device<B: Backend> {
     pub inner: Arc<B::Device>,
     /// Buffer accesses are checked.
     pub robust: bool,
+    /// Samplers may have custom border colours.
+    pub custom_borders: bool,
     /// A submission failed; everything else does.
     pub lost: Arc<AtomicBool>,
     queue: Dispatchable<Queue<B>>,
@@ -246,6 +248,14 @@ impl<B: Backend> Device<B> {
         let lost = Arc::new(AtomicBool::new(false));
         let queue = Dispatchable::new(Queue::new(inner.clone(), lost.clone())?);
         // SAFETY: as the caller says.
+        let custom_borders = unsafe {
+            let on: Option<&vk::PhysicalDeviceCustomBorderColorFeaturesEXT> = chain::find(
+                info.next,
+                vk::StructureType::PHYSICAL_DEVICE_CUSTOM_BORDER_COLOR_FEATURES_EXT,
+            );
+            on.is_some_and(|f| f.custom_border_colors == vk::TRUE)
+        };
+        // SAFETY: as the caller says.
         let robust = unsafe {
             let more: Option<&vk::PhysicalDeviceFeatures2> =
                 chain::find(info.next, vk::StructureType::PHYSICAL_DEVICE_FEATURES_2);
@@ -260,7 +270,16 @@ impl<B: Backend> Device<B> {
                 })
         };
         let cache_header = cache::header(&B::info(physical).properties);
-        let device = Device::<B> { commands, allocator, inner, robust, lost, queue, cache_header };
+        let device = Device::<B> {
+            commands,
+            allocator,
+            inner,
+            robust,
+            custom_borders,
+            lost,
+            queue,
+            cache_header,
+        };
         Ok(dispatchable(allocator.create(Dispatchable::new(device))?))
     }
 

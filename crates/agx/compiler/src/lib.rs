@@ -75,6 +75,8 @@ pub struct Options {
     /// Samplers have a bias of the level of detail, which programs add: the hardware has none
     /// ([`descriptor::LOD_BIAS_B`]).
     pub lod_bias: bool,
+    /// Samplers may have custom border colours ([`descriptor::SECOND_SAMPLER`]).
+    pub custom_borders: bool,
     /// The limit of half-registers; 0 for the limit that the workgroup size implies.
     pub registers: u16,
     /// Checks the IR after each pass, the machine IR and the allocation of registers; debug builds
@@ -170,7 +172,7 @@ pub fn lower(s: &mut Shader, options: &Options, look: &mut dyn FnMut(&'static st
 /// Images and textures in the form that the machine takes.
 fn images(s: &mut Shader, t: &Target, options: &Options, p: &mut Pipeline<'_>) -> bool {
     lower_textures(s, t, p);
-    let images = p.with(s, "lower_images", |s| lower_images::run(s, options.lod_bias));
+    let images = p.with(s, "lower_images", |s| lower_images::run(s, options));
     p.run(s, "lower_atomics") || images
 }
 

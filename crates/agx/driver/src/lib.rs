@@ -194,10 +194,7 @@ impl Backend for Agx {
     }
 
     fn sampler(device: &Arc<Device>, info: &SamplerInfo) -> Result<descriptor::Sampler> {
-        let bytes = descriptor::sampler(info)?;
-        let number = device.add_sampler(&bytes)?;
-        let lod_bias = half::f16::from_f32(info.core.mip_lod_bias).to_bits();
-        Ok(descriptor::Sampler { bytes, number, lod_bias, device: device.clone() })
+        descriptor::Sampler::new(device, info)
     }
 
     fn descriptor_size(ty: DescriptorType) -> u32 {
@@ -209,8 +206,8 @@ impl Backend for Agx {
     }
 
     fn shader(device: &Arc<Device>, info: ShaderInfo<'_, Agx>) -> Result<Shader> {
-        let ShaderInfo { ir, key, programs, captures, sets, robust, .. } = info;
-        let origin = Origin { key, programs, captures };
+        let ShaderInfo { ir, key, programs, captures, sets, robust, custom_borders, .. } = info;
+        let origin = Origin { key, programs, captures, custom_borders };
         Shader::new(&Arc::downgrade(device), ir, Places::new(sets), robust, origin)
     }
 

@@ -95,8 +95,10 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_workgroup_memory_explicit_layout", 1),
     ("VK_KHR_zero_initialize_workgroup_memory", 1),
     ("VK_EXT_4444_formats", 1),
+    ("VK_EXT_border_color_swizzle", 1),
     ("VK_EXT_calibrated_timestamps", 2),
     ("VK_EXT_color_write_enable", 1),
+    ("VK_EXT_custom_border_color", 12),
     ("VK_EXT_depth_bias_control", 1),
     ("VK_EXT_depth_clip_control", 1),
     ("VK_EXT_depth_clip_enable", 1),
@@ -450,6 +452,8 @@ fn feature_chain() -> Answers {
             workgroup_memory_explicit_layout, workgroup_memory_explicit_layout_scalar_block_layout,
             workgroup_memory_explicit_layout_8bit_access, workgroup_memory_explicit_layout_16bit_access,
         }
+        PhysicalDeviceBorderColorSwizzleFeaturesEXT { border_color_swizzle }
+        PhysicalDeviceCustomBorderColorFeaturesEXT { custom_border_colors, custom_border_color_without_format }
         PhysicalDeviceDepthBiasControlFeaturesEXT { depth_bias_control, depth_bias_exact }
         PhysicalDeviceDynamicRenderingUnusedAttachmentsFeaturesEXT { dynamic_rendering_unused_attachments }
         PhysicalDeviceImage2DViewOf3DFeaturesEXT { image_2d_view_of_3d, sampler_2d_view_of_3d }
@@ -612,6 +616,11 @@ fn property_chain(chip: &Chip) -> Answers {
             max_descriptor_set_update_after_bind_total_uniform_buffers_dynamic: MAX_DYNAMIC,
             max_descriptor_set_update_after_bind_total_storage_buffers_dynamic: MAX_DYNAMIC,
             max_descriptor_set_update_after_bind_total_buffers_dynamic: 2 * MAX_DYNAMIC,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceCustomBorderColorPropertiesEXT {
+            // Each takes two places of the heap.
+            max_custom_border_color_samplers: crate::device::SAMPLERS / 2,
             ..Default::default()
         });
         a.add(vk::PhysicalDeviceMultiDrawPropertiesEXT {

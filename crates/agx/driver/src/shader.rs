@@ -13,7 +13,9 @@ use tepui_agx_compiler::abi::tile::Tile;
 use tepui_agx_compiler::abi::{
     Attributes, Colours, Fragment, Interface, Prolog, Vertex, VertexResults,
 };
-use tepui_agx_compiler::descriptor::{PBE_B, TEXTURE_B};
+use tepui_agx_compiler::descriptor::{
+    PBE_B, SAMPLER_B, SECOND_SAMPLER, SECOND_SAMPLER_B, SECOND_STATE_B, TEXTURE_B,
+};
 use tepui_agx_compiler::link::{self, Varyings};
 use tepui_agx_compiler::varyings::{FragmentTable, VertexTable};
 use tepui_agx_compiler::{Options, Program, Source, Stats, Table};
@@ -67,7 +69,13 @@ impl Places {
     }
 
     fn get(&self, set: u32, binding: u32) -> Option<Place> {
-        *self.0.get(set as usize)?.get(binding as usize)?
+        let own = binding & !SECOND_SAMPLER;
+        let mut place = (*self.0.get(set as usize)?.get(own as usize)?)?;
+        if own != binding {
+            // Programs look for the twin's number where the sampler's would be.
+            place.offset += SECOND_SAMPLER_B - SAMPLER_B;
+        }
+        Some(place)
     }
 }
 
@@ -242,7 +250,11 @@ impl Recipe {
         }
         for (k, s) in p.samplers.iter().enumerate() {
             if let Some(b) = places.get(s.set, s.binding) {
-                let offset = b.offset + s.element * b.stride + SAMPLER_STATE_B;
+                let state = match s.binding & SECOND_SAMPLER {
+                    0 => SAMPLER_STATE_B,
+                    _ => SECOND_STATE_B - (SECOND_SAMPLER_B - SAMPLER_B),
+                };
+                let offset = b.offset + s.element * b.stride + state;
                 r.samplers.push(FromSet {
                     register: k as u16 + 1,
                     halves: 0,
@@ -341,6 +353,8 @@ pub struct Origin {
     pub programs: Arc<Programs>,
     /// Variants keep their machine code as text.
     pub captures: bool,
+    /// Samplers may have custom border colours.
+    pub custom_borders: bool,
 }
 
 /// A shader.
@@ -511,13 +525,21 @@ impl Shader {
     /// The program for an interface, out of the cache or compiled.
     fn program(&self, interface: &Interface) -> Result<Program> {
         let programs = &self.origin.programs;
-        let text = format!("{:x} {} {interface:?}", self.origin.key, self.robust);
+        let text = format!(
+            "{:x} {} {} {interface:?}",
+            self.origin.key, self.robust, self.origin.custom_borders
+        );
         let key = xxh3::xxh3_128(text.as_bytes());
         if let Some(p) = programs.find(key, |bytes| postcard::from_bytes(bytes).ok())? {
             return Ok(p);
         }
         let mut ir = self.ir.clone();
-        let options = Options { robust: self.robust, lod_bias: true, ..Options::default() };
+        let options = Options {
+            robust: self.robust,
+            lod_bias: true,
+            custom_borders: self.origin.custom_borders,
+            ..Options::default()
+        };
         let p = tepui_agx_compiler::compile_as(&mut ir, &options, interface, &mut |_, _| {})
             .map_err(|e| compile_error(&e))?;
         programs.keep(key, || postcard::to_allocvec(&p).ok());
