@@ -21,6 +21,7 @@ mod memory;
 mod passes;
 mod pixels;
 mod queries;
+mod sequences;
 mod stages;
 mod subgroup;
 mod targets;
@@ -56,6 +57,7 @@ pub fn all() -> Vec<Case> {
         pixels::cases(),
         targets::cases(),
         passes::cases(),
+        sequences::cases(),
     ]
     .into_iter()
     .flatten()

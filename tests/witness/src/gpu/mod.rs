@@ -144,6 +144,7 @@ pub struct Gpu {
     /// The device, for calls that this layer has no word for.
     pub device: Device,
     pub(crate) queue: vk::Queue,
+    queue_family: u32,
     pub(crate) command_pool: vk::CommandPool,
     memory: vk::PhysicalDeviceMemoryProperties,
     garbage: RefCell<Vec<Destroyable>>,
@@ -360,6 +361,7 @@ impl Gpu {
             physical,
             device,
             queue,
+            queue_family,
             command_pool,
             memory,
             garbage: RefCell::default(),
