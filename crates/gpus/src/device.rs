@@ -22,6 +22,8 @@ pub struct DeviceOptions {
     pub check: bool,
     /// Each refused request is reported on standard error, with the reason.
     pub report_refusals: bool,
+    /// The buffer object with this number, counted from 1, cannot be made.
+    pub failing_allocation: Option<u64>,
     /// A fault ends the process (SIGABRT).
     pub abort_on_fault: bool,
     /// A file to which the name of each row of the GPU's instruction table is appended, a line
@@ -77,6 +79,7 @@ pub fn device(gpu: Gpu, options: &DeviceOptions) -> Result<Arc<dyn VirtualDevice
         report_faults: true,
         abort_on_fault: options.abort_on_fault,
         report_refusals: options.report_refusals,
+        failing_allocation: options.failing_allocation,
     };
     Ok(agx::Device::new(chip, options))
 }

@@ -23,6 +23,8 @@ pub const CHECK_VARIABLE: &str = "TEPUI_CHECK";
 pub const ABORT_VARIABLE: &str = "TEPUI_ABORT_ON_FAULT";
 /// Worker threads of the model.
 pub const THREADS_VARIABLE: &str = "TEPUI_THREADS";
+/// The number of the buffer object that cannot be made, for tests.
+pub const FAIL_VARIABLE: &str = "TEPUI_FAIL_ALLOCATION";
 
 /// The virtual GPU that stands in where the machine has none.
 const DEFAULT: &str = "m1";
@@ -72,6 +74,7 @@ fn virtual_device(name: &str) -> Result<Arc<dyn Family>, String> {
                         .unwrap_or(0),
                     check: is_set(CHECK_VARIABLE),
                     abort_on_fault: is_set(ABORT_VARIABLE),
+                    failing_allocation: std::env::var(FAIL_VARIABLE).ok().and_then(|n| n.parse().ok()),
                     ..DeviceOptions::default()
                 };
                 let new = device(gpu, &options).map_err(|e| failed(e.to_string()))?;
