@@ -74,7 +74,9 @@ fn virtual_device(name: &str) -> Result<Arc<dyn Family>, String> {
                         .unwrap_or(0),
                     check: is_set(CHECK_VARIABLE),
                     abort_on_fault: is_set(ABORT_VARIABLE),
-                    failing_allocation: std::env::var(FAIL_VARIABLE).ok().and_then(|n| n.parse().ok()),
+                    failing_allocation: std::env::var(FAIL_VARIABLE)
+                        .ok()
+                        .and_then(|n| n.parse().ok()),
                     ..DeviceOptions::default()
                 };
                 let new = device(gpu, &options).map_err(|e| failed(e.to_string()))?;

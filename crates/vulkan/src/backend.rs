@@ -16,6 +16,7 @@ use crate::command::CommandState;
 use crate::descriptor::{DescriptorType, SetLayout};
 use crate::error::Result;
 use crate::executable::Executable;
+use crate::feedback::Counters;
 use crate::state::GraphicsState;
 
 /// A sync object of the kernel, and a point of it; 0 for binary ones.
@@ -336,6 +337,17 @@ pub struct QueryInfo {
     pub statistics: vk::QueryPipelineStatisticFlags,
 }
 
+impl QueryInfo {
+    /// Values of a query.
+    pub fn values(&self) -> usize {
+        match self.kind {
+            // Primitives that were written, and those that would have been.
+            vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT => 2,
+            _ => 1,
+        }
+    }
+}
+
 /// A copy between an image and a buffer, or two images: pixels of one level and layer range.
 pub struct ImageCopy<'a, B: Backend> {
     /// Layout, description and addresses of the image.
@@ -585,10 +597,26 @@ pub trait Encoder<B: Backend> {
         rects: &[vk::ClearRect],
     ) -> Result<()>;
 
+    /// Begins transform feedback, behind the bytes that counters say.
+    fn begin_feedback(&mut self, counters: &Counters) -> Result<()>;
+
+    /// Ends transform feedback and writes the counters.
+    fn end_feedback(&mut self, counters: &Counters) -> Result<()>;
+
+    /// Makes the arguments of an indirect draw of captured vertices: those between byte `start` and what a counter says.
+    fn byte_count(
+        &mut self,
+        counter: u64,
+        start: u32,
+        stride: u32,
+        instances: u32,
+        first_instance: u32,
+    ) -> Result<u64>;
+
     /// Resets queries.
     fn reset_queries(&mut self, pool: &B::Queries, first: u32, count: u32) -> Result<()>;
 
-    /// Begins an occlusion query.
+    /// Begins a query of occlusion or of captured primitives.
     fn begin_query(&mut self, pool: &B::Queries, query: u32, precise: bool) -> Result<()>;
 
     /// Ends a query.

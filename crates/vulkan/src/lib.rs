@@ -31,6 +31,7 @@ pub mod device;
 pub mod entry;
 pub mod error;
 pub mod executable;
+pub mod feedback;
 pub mod host;
 pub mod image;
 pub mod instance;
@@ -114,6 +115,11 @@ pub fn commands_of<B: Backend>() -> Vec<(&'static str, Function)> {
         executable::{
             vkGetPipelineExecutablePropertiesKHR<B>, vkGetPipelineExecutableStatisticsKHR<B>,
             vkGetPipelineExecutableInternalRepresentationsKHR<B>,
+        }
+        feedback::{
+            vkCmdBindTransformFeedbackBuffersEXT<B>, vkCmdBeginTransformFeedbackEXT<B>,
+            vkCmdEndTransformFeedbackEXT<B>, vkCmdDrawIndirectByteCountEXT<B>, vkCmdBeginQueryIndexedEXT<B>,
+            vkCmdEndQueryIndexedEXT<B>,
         }
         render_pass::{
             vkCreateRenderPass<B>, vkCreateRenderPass2<B>, vkDestroyRenderPass<B>, vkCreateFramebuffer<B>,

@@ -7,6 +7,7 @@ use tepui_agx_layout::Tiling;
 use tepui_vulkan::backend::{MAX_PLANES, PhysicalInfo};
 use tepui_vulkan::chain::Answers;
 use tepui_vulkan::command::{MAX_PUSH, MAX_SETS};
+use tepui_vulkan::feedback::MAX_FEEDBACK;
 use tepui_vulkan::promoted::{Features, Properties};
 use tepui_vulkan::vk::{self, TRUE};
 
@@ -144,6 +145,7 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_subgroup_size_control", 2),
     ("VK_EXT_texel_buffer_alignment", 1),
     ("VK_EXT_tooling_info", 1),
+    ("VK_EXT_transform_feedback", 1),
     ("VK_EXT_vertex_attribute_divisor", 3),
     ("VK_EXT_vertex_input_dynamic_state", 2),
     ("VK_EXT_ycbcr_2plane_444_formats", 1),
@@ -433,6 +435,7 @@ fn feature_chain() -> Answers {
             extended_dynamic_state_3depth_clip_negative_one_to_one,
         }
         PhysicalDeviceGraphicsPipelineLibraryFeaturesEXT { graphics_pipeline_library }
+        PhysicalDeviceTransformFeedbackFeaturesEXT { transform_feedback }
         PhysicalDeviceVertexInputDynamicStateFeaturesEXT { vertex_input_dynamic_state }
         PhysicalDeviceColorWriteEnableFeaturesEXT { color_write_enable }
         PhysicalDeviceDepthClipEnableFeaturesEXT { depth_clip_enable }
@@ -621,6 +624,17 @@ fn property_chain(chip: &Chip) -> Answers {
         a.add(vk::PhysicalDeviceCustomBorderColorPropertiesEXT {
             // Each takes two places of the heap.
             max_custom_border_color_samplers: crate::device::SAMPLERS / 2,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceTransformFeedbackPropertiesEXT {
+            max_transform_feedback_streams: 1,
+            max_transform_feedback_buffers: MAX_FEEDBACK as u32,
+            max_transform_feedback_buffer_size: u64::from(u32::MAX),
+            max_transform_feedback_stream_data_size: 512,
+            max_transform_feedback_buffer_data_size: 512,
+            max_transform_feedback_buffer_data_stride: 2048,
+            transform_feedback_queries: TRUE,
+            transform_feedback_draw: TRUE,
             ..Default::default()
         });
         a.add(vk::PhysicalDeviceMultiDrawPropertiesEXT {

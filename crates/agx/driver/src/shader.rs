@@ -24,6 +24,7 @@ use tepui_vulkan::cache::Programs;
 use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::descriptor::SetLayout;
 use tepui_vulkan::executable::Executable;
+use tepui_vulkan::feedback::MAX_FEEDBACK;
 use tepui_vulkan::{Error, Result, vk};
 use xxhash_rust::xxh3;
 
@@ -325,6 +326,8 @@ pub struct VertexKey {
     pub multiview: bool,
     /// Depth in clip space goes from -w to w.
     pub negative_one_to_one: bool,
+    /// Outputs are captured into memory: it runs as a compute program.
+    pub captures: bool,
 }
 
 /// What a fragment variant is compiled for.
@@ -370,6 +373,8 @@ pub struct Shader {
     pub inputs: u32,
     /// The fragment shader reads which samples are covered.
     pub reads_coverage: bool,
+    /// Bytes from vertex to vertex in buffers of transform feedback; 0 for those that the shader does not capture into.
+    pub feedback: [u32; MAX_FEEDBACK],
 }
 
 fn stage_name(stage: Stage) -> &'static str {
@@ -513,9 +518,24 @@ impl Shader {
             Stage::Vertex => tepui_agx_compiler::abi::input_locations(&ir),
             _ => 0,
         };
+        let mut feedback = [0; MAX_FEEDBACK];
+        for c in &ir.captures {
+            if let Some(stride) = feedback.get_mut(c.buffer as usize) {
+                *stride = c.stride;
+            }
+        }
         let device = device.clone();
-        let shader =
-            Shader { device, ir, places, robust, origin, variants, inputs, reads_coverage };
+        let shader = Shader {
+            device,
+            ir,
+            places,
+            robust,
+            origin,
+            variants,
+            inputs,
+            reads_coverage,
+            feedback,
+        };
         if shader.ir.info.stage == Stage::Compute {
             shader.compute()?;
         }
@@ -615,7 +635,7 @@ impl Shader {
         }
         let v = self.compile(&Interface::Vertex(Vertex {
             attributes: Attributes::Fetch(key.attributes.clone()),
-            results: VertexResults::Store,
+            results: if key.captures { VertexResults::Memory } else { VertexResults::Store },
             multiview: key.multiview,
             negative_one_to_one: key.negative_one_to_one,
         }))?;

@@ -138,6 +138,57 @@ pub fn vertex_key(inputs: u32, s: &GraphicsState) -> VertexKey {
         attributes,
         multiview: s.view_mask != 0,
         negative_one_to_one: s.negative_one_to_one,
+        captures: false,
+    }
+}
+
+/// Values of a vertex shader that a draw gives.
+pub(super) struct VertexSources<'a> {
+    /// Attributes and vertex buffers.
+    pub state: &'a CommandState<Agx>,
+    /// Where attributes without a buffer are read.
+    pub zeros: u64,
+    /// First vertex, or what is added to indices.
+    pub base_vertex: u32,
+    /// First instance.
+    pub base_instance: u32,
+    /// Number of the draw.
+    pub draw_index: u32,
+    /// View.
+    pub view: u32,
+}
+
+impl VertexSources<'_> {
+    /// Address of an attribute's first element, and the last element that is inside of its buffer.
+    fn attribute(&self, index: u8) -> Option<(u64, u32)> {
+        let state = self.state;
+        let a = state.graphics.attributes.get(usize::from(index)).copied().flatten()?;
+        let b = state.vertex_buffers.get(usize::from(a.binding))?;
+        let bytes = u64::from(a.format.info().block.bytes);
+        let room = b.size.checked_sub(u64::from(a.offset) + bytes)?;
+        if b.address == 0 {
+            return None;
+        }
+        let clamp = match state.graphics.binding(a.binding).stride {
+            0 => 0,
+            stride => (room / u64::from(stride)).min(u64::from(u32::MAX)) as u32,
+        };
+        Some((b.address + u64::from(a.offset), clamp))
+    }
+
+    /// A value.
+    pub fn get(&self, s: Source) -> Option<Halves> {
+        Some(match s {
+            Source::AttributeBase { index } => {
+                long(self.attribute(index).map_or(self.zeros, |a| a.0))
+            }
+            Source::AttributeClamp { index } => word(self.attribute(index).map_or(0, |a| a.1)),
+            Source::BaseVertex => word(self.base_vertex),
+            Source::BaseInstance => word(self.base_instance),
+            Source::DrawIndex => word(self.draw_index & 0xffff),
+            Source::ViewIndex => word(self.view),
+            _ => return None,
+        })
     }
 }
 
@@ -460,38 +511,13 @@ impl Encoder {
         indexed: bool,
     ) -> Result<u64> {
         let zeros = self.device.zeros.address;
-        let attribute = |index: u8| -> Option<(u64, u32)> {
-            let a = state.graphics.attributes.get(usize::from(index)).copied().flatten()?;
-            let b = state.vertex_buffers.get(usize::from(a.binding))?;
-            let bytes = u64::from(a.format.info().block.bytes);
-            let room = b.size.checked_sub(u64::from(a.offset) + bytes)?;
-            if b.address == 0 {
-                return None;
+        let sources = VertexSources { state, zeros, base_vertex, base_instance, draw_index, view };
+        let own = |s: Source| match s {
+            Source::VaryingWord { varying } => {
+                let place = linked.varyings.places.iter().find(|p| p.0 == varying);
+                Some(word(place.map_or(0, |p| u32::from(p.1))))
             }
-            let clamp = match state.graphics.binding(a.binding).stride {
-                0 => 0,
-                stride => (room / u64::from(stride)).min(u64::from(u32::MAX)) as u32,
-            };
-            Some((b.address + u64::from(a.offset), clamp))
-        };
-        let own = |s: Source| -> Option<Halves> {
-            Some(match s {
-                Source::AttributeBase { index } => long(attribute(index).map_or(zeros, |a| a.0)),
-                Source::AttributeClamp { index } => word(attribute(index).map_or(0, |a| a.1)),
-                Source::BaseVertex => word(base_vertex),
-                Source::BaseInstance => word(base_instance),
-                Source::DrawIndex => word(draw_index & 0xffff),
-                Source::ViewIndex => word(view),
-                Source::VaryingWord { varying } => word(
-                    linked
-                        .varyings
-                        .places
-                        .iter()
-                        .find(|p| p.0 == varying)
-                        .map_or(0, |p| u32::from(p.1)),
-                ),
-                _ => return None,
-            })
+            s => sources.get(s),
         };
         let bindings = &r.last.bindings;
         let block = self.block(v, bindings, &state.push, &own)?;

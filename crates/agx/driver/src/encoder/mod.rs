@@ -5,6 +5,7 @@
 
 mod compute;
 mod draw;
+mod feedback;
 mod record;
 mod values;
 
@@ -101,6 +102,12 @@ pub struct Encoder {
     stamps: Vec<(u32, u32)>,
     /// Sets of compute pipelines.
     compute_bindings: Bindings,
+    /// Where the offsets of transform feedback are; 0 outside of it.
+    feedback: u64,
+    /// Where captured primitives are counted; 0 for nowhere.
+    feedback_query: u64,
+    /// Sets of the programs that capture.
+    capture_bindings: Bindings,
 }
 
 // SAFETY: pointers into upload memory are the encoder's own.
@@ -140,6 +147,9 @@ impl Encoder {
             after: Vec::new(),
             stamps: Vec::new(),
             compute_bindings: Bindings::default(),
+            feedback: 0,
+            feedback_query: 0,
+            capture_bindings: Bindings::default(),
         }
     }
 
@@ -160,6 +170,8 @@ impl Encoder {
         self.after.clear();
         self.stamps.clear();
         self.compute_bindings = Bindings::default();
+        self.capture_bindings = Bindings::default();
+        (self.feedback, self.feedback_query) = (0, 0);
     }
 
     /// Upload memory.

@@ -12,6 +12,7 @@ use tepui_vulkan::backend::{
     Rendering,
 };
 use tepui_vulkan::command::{CommandState, MAX_PUSH};
+use tepui_vulkan::feedback::Counters;
 use tepui_vulkan::image::aspect_format;
 use tepui_vulkan::state::{GraphicsState, Stencil};
 use tepui_vulkan::{Error, Result, vk};
@@ -78,7 +79,7 @@ struct Side {
     tiled: bool,
 }
 
-fn split(v: u64) -> [u32; 2] {
+pub(super) fn split(v: u64) -> [u32; 2] {
     [v as u32, (v >> 32) as u32]
 }
 
@@ -114,7 +115,13 @@ impl Side {
 
 impl Encoder {
     /// Runs a program of the driver's own with words and rows of descriptors.
-    fn run(&mut self, p: Program, words: &[u32], rows: &[Row], threads: [u32; 3]) -> Result<()> {
+    pub(super) fn run(
+        &mut self,
+        p: Program,
+        words: &[u32],
+        rows: &[Row],
+        threads: [u32; 3],
+    ) -> Result<()> {
         let v = self.device.clone().meta(p)?.compute()?;
         self.driver[..words.len()].copy_from_slice(words);
         let mut bindings = Bindings::default();
@@ -541,6 +548,9 @@ impl Record<Agx> for Encoder {
     }
 
     fn draw(&mut self, state: &mut CommandState<Agx>, draw: &Draw) -> Result<()> {
+        if state.feedback.active {
+            self.capture(state, draw)?;
+        }
         self.draw_with(state, draw)
     }
 
@@ -739,6 +749,25 @@ impl Record<Agx> for Encoder {
         Ok(())
     }
 
+    fn begin_feedback(&mut self, counters: &Counters) -> Result<()> {
+        self.begin_capture(counters)
+    }
+
+    fn end_feedback(&mut self, counters: &Counters) -> Result<()> {
+        self.end_capture(counters)
+    }
+
+    fn byte_count(
+        &mut self,
+        counter: u64,
+        start: u32,
+        stride: u32,
+        instances: u32,
+        first_instance: u32,
+    ) -> Result<u64> {
+        self.captured_draw(counter, start, stride, instances, first_instance)
+    }
+
     fn reset_queries(&mut self, pool: &Queries, first: u32, count: u32) -> Result<()> {
         self.reset_pool(pool, first, count)
     }
@@ -807,6 +836,7 @@ impl Encoder {
             (split(pool.result_address(first)), split(pool.ready_address(first)));
         let ([e, f], [g, h]) = (split(address), split(stride));
         let p = Program::Queries {
+            values: pool.values() as u8,
             wide: flags.contains(vk::QueryResultFlags::_64),
             availability: flags.contains(vk::QueryResultFlags::WITH_AVAILABILITY),
             partial: flags.intersects(vk::QueryResultFlags::PARTIAL | vk::QueryResultFlags::WAIT),
@@ -815,17 +845,25 @@ impl Encoder {
     }
 
     fn reset_pool(&mut self, pool: &Queries, first: u32, count: u32) -> Result<()> {
-        self.fill_buffer(pool.result_address(first), 8 * u64::from(count), 0)?;
+        self.fill_buffer(pool.result_address(first), 8 * u64::from(pool.values() * count), 0)?;
         self.fill_buffer(pool.ready_address(first), 8 * u64::from(count), 0)
     }
 
     fn begin_occlusion(&mut self, pool: &Queries, query: u32, precise: bool) -> Result<()> {
+        if let Some(address) = pool.captured(query) {
+            self.feedback_query = address;
+            return Ok(());
+        }
         self.query = pool.counter(query).map(|c| (c, precise));
         self.query_dirty = true;
         Ok(())
     }
 
     fn end_occlusion(&mut self, pool: &Queries, query: u32) -> Result<()> {
+        if pool.captured(query).is_some() {
+            self.feedback_query = 0;
+            return self.write_word(pool.ready_address(query), 1);
+        }
         self.query = None;
         self.query_dirty = true;
         self.write_word(pool.ready_address(query), 1)
