@@ -337,12 +337,16 @@ pub struct QueryInfo {
     pub statistics: vk::QueryPipelineStatisticFlags,
 }
 
+/// Most values of a query: a pipeline's statistics without those of mesh shaders.
+pub const MAX_QUERY_VALUES: usize = 11;
+
 impl QueryInfo {
     /// Values of a query.
     pub fn values(&self) -> usize {
         match self.kind {
             // Primitives that were written, and those that would have been.
             vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT => 2,
+            vk::QueryType::PIPELINE_STATISTICS => self.statistics.bits().count_ones() as usize,
             _ => 1,
         }
     }
@@ -509,8 +513,8 @@ pub trait Backend: Sized + Send + Sync + 'static {
     /// Resets queries on the host.
     fn reset_queries(pool: &Self::Queries, first: u32, count: u32);
 
-    /// Values of a query that is available: one, or several for statistics; `None` when it is not.
-    fn query_result(pool: &Self::Queries, query: u32) -> Option<[u64; 2]>;
+    /// Values of a query that is available, as many as it has ([`QueryInfo::values`]); `None` when it is not.
+    fn query_result(pool: &Self::Queries, query: u32) -> Option<[u64; MAX_QUERY_VALUES]>;
 
     /// A command buffer's recorder.
     fn encoder(device: &Arc<Self::Device>) -> Result<Self::Encoder>;
@@ -616,7 +620,7 @@ pub trait Encoder<B: Backend> {
     /// Resets queries.
     fn reset_queries(&mut self, pool: &B::Queries, first: u32, count: u32) -> Result<()>;
 
-    /// Begins a query of occlusion or of captured primitives.
+    /// Begins a query of occlusion, of captured primitives, or of statistics.
     fn begin_query(&mut self, pool: &B::Queries, query: u32, precise: bool) -> Result<()>;
 
     /// Ends a query.

@@ -37,7 +37,6 @@ const NOT_YET: &[(&str, &str)] = &[
     ("stages/geometry", "ERROR_FEATURE_NOT_PRESENT"),
     ("stages/layers_geometry", "ERROR_FEATURE_NOT_PRESENT"),
     ("stages/tessellation", "ERROR_FEATURE_NOT_PRESENT"),
-    ("queries/statistics", "ERROR_FEATURE_NOT_PRESENT"),
     ("target/spilled", "ERROR_FEATURE_NOT_PRESENT"),
 ];
 

@@ -37,8 +37,8 @@ use tepui_agx_chips::Chip;
 use tepui_drm::client::RenderNode;
 use tepui_format::Format;
 use tepui_vulkan::backend::{
-    Allocation, Backend, Descriptor, ImageInfo, PhysicalInfo, PlaneMemory, QueryInfo, SamplerInfo,
-    ShaderInfo, Subresource, SyncPoint, ViewInfo,
+    Allocation, Backend, Descriptor, ImageInfo, MAX_QUERY_VALUES, PhysicalInfo, PlaneMemory,
+    QueryInfo, SamplerInfo, ShaderInfo, Subresource, SyncPoint, ViewInfo,
 };
 use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::descriptor::DescriptorType;
@@ -232,7 +232,7 @@ impl Backend for Agx {
         pool.reset(first, count);
     }
 
-    fn query_result(pool: &Queries, query: u32) -> Option<[u64; 2]> {
+    fn query_result(pool: &Queries, query: u32) -> Option<[u64; MAX_QUERY_VALUES]> {
         pool.get(query)
     }
 

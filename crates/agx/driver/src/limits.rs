@@ -287,6 +287,7 @@ pub fn features() -> vk::PhysicalDeviceFeatures {
         texture_compression_astc_ldr: TRUE,
         texture_compression_bc: TRUE,
         occlusion_query_precise: TRUE,
+        pipeline_statistics_query: TRUE,
         vertex_pipeline_stores_and_atomics: TRUE,
         fragment_stores_and_atomics: TRUE,
         shader_image_gather_extended: TRUE,

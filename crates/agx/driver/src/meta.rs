@@ -5,6 +5,7 @@
 //! which convert.
 
 pub mod feedback;
+pub mod statistics;
 
 use std::sync::{Arc, Mutex};
 
@@ -51,6 +52,12 @@ pub enum Program {
     Fit,
     /// Makes a draw of what was captured.
     ByteCount,
+    /// Adds to a 64-bit number.
+    Add,
+    /// Adds up the vertices of draws, or their primitives.
+    CountDraws(Option<Order>),
+    /// Adds up the threads of a dispatch.
+    CountThreads,
     /// Copies draws, of which those behind a count have no instances: words of a draw.
     Count(u8),
     /// A blit by the texture unit: numbers of the texels, 3D source, 3D destination.
@@ -295,7 +302,13 @@ fn build(p: Program) -> Ir {
     let mut s = Ir::new(stage);
     s.info.workgroup_size = match p {
         Program::Copy { .. } | Program::Blit { .. } | Program::Resolve { .. } => RECTANGLE,
-        Program::Word | Program::CopyWord | Program::Fit | Program::ByteCount => [1; 3],
+        Program::Word
+        | Program::CopyWord
+        | Program::Fit
+        | Program::ByteCount
+        | Program::Add
+        | Program::CountDraws(_)
+        | Program::CountThreads => [1; 3],
         _ => [32, 1, 1],
     };
     let mut m = Make(Builder::new(&mut s));
@@ -326,6 +339,9 @@ fn build(p: Program) -> Ir {
         Program::Unroll { order, index_bytes } => feedback::unroll(&mut m, order, index_bytes),
         Program::Fit => feedback::fit(&mut m),
         Program::ByteCount => feedback::byte_count(&mut m),
+        Program::Add => statistics::add(&mut m),
+        Program::CountDraws(order) => statistics::count_draws(&mut m, order),
+        Program::CountThreads => statistics::count_threads(&mut m),
         Program::Count(words) => {
             let [x, ..] = m.id();
             let (from, to, count) = (m.driver_long(0), m.driver_long(2), m.driver_long(4));

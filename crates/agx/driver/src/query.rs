@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tepui_vulkan::backend::QueryInfo;
+use tepui_vulkan::backend::{MAX_QUERY_VALUES, QueryInfo};
 use tepui_vulkan::{Error, Result, vk};
 
 use crate::device::Device;
@@ -17,6 +17,8 @@ enum Kind {
     Timestamps(u32),
     /// Primitives that were captured, and those that would have been.
     Feedback,
+    /// Statistics of pipelines.
+    Statistics(vk::QueryPipelineStatisticFlags),
 }
 
 /// A query pool: for timestamps results, and for all pools words that say whether a result is there.
@@ -43,6 +45,7 @@ impl Queries {
             vk::QueryType::OCCLUSION => Kind::Occlusion(device.take_counters(info.count)?),
             vk::QueryType::TIMESTAMP => Kind::Timestamps(device.kernel.timestamps(&memory)?),
             vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT => Kind::Feedback,
+            vk::QueryType::PIPELINE_STATISTICS => Kind::Statistics(info.statistics),
             other => return Err(Error::unsupported(format!("queries of type {}", other.as_raw()))),
         };
         let pool = Queries { device: device.clone(), kind, count: info.count, memory, values };
@@ -54,7 +57,7 @@ impl Queries {
     pub fn result_address(&self, query: u32) -> u64 {
         match self.kind {
             Kind::Occlusion(first) => self.device.counters.address + 8 * u64::from(first + query),
-            Kind::Timestamps(_) | Kind::Feedback => {
+            Kind::Timestamps(_) | Kind::Feedback | Kind::Statistics(_) => {
                 self.memory.address + 8 * u64::from(self.values * query)
             }
         }
@@ -69,7 +72,7 @@ impl Queries {
     pub fn counter(&self, query: u32) -> Option<u32> {
         match self.kind {
             Kind::Occlusion(first) => Some(first + query),
-            Kind::Timestamps(_) | Kind::Feedback => None,
+            Kind::Timestamps(_) | Kind::Feedback | Kind::Statistics(_) => None,
         }
     }
 
@@ -83,11 +86,19 @@ impl Queries {
         matches!(self.kind, Kind::Feedback).then(|| self.result_address(query))
     }
 
+    /// GPU address of a query's statistics, and which they are.
+    pub fn statistics(&self, query: u32) -> Option<(u64, vk::QueryPipelineStatisticFlags)> {
+        match self.kind {
+            Kind::Statistics(flags) => Some((self.result_address(query), flags)),
+            _ => None,
+        }
+    }
+
     /// Where the kernel writes a timestamp: object and offset.
     pub fn stamp(&self, query: u32) -> (u32, u32) {
         match self.kind {
             Kind::Timestamps(handle) => (handle, 8 * query),
-            Kind::Occlusion(_) | Kind::Feedback => (0, 0),
+            Kind::Occlusion(_) | Kind::Feedback | Kind::Statistics(_) => (0, 0),
         }
     }
 
@@ -113,13 +124,13 @@ impl Queries {
     }
 
     /// The result of a query, if it is there.
-    pub fn get(&self, query: u32) -> Option<[u64; 2]> {
+    pub fn get(&self, query: u32) -> Option<[u64; MAX_QUERY_VALUES]> {
         let ready = self.word(&self.memory, self.values * self.count + query);
-        let value = |v: u32| match v < self.values {
-            true => self.result(query, v).load(Ordering::Acquire),
+        let value = |v: usize| match (v as u32) < self.values {
+            true => self.result(query, v as u32).load(Ordering::Acquire),
             false => 0,
         };
-        (ready.load(Ordering::Acquire) != 0).then(|| [value(0), value(1)])
+        (ready.load(Ordering::Acquire) != 0).then(|| std::array::from_fn(value))
     }
 }
 
@@ -128,7 +139,7 @@ impl Drop for Queries {
         match self.kind {
             Kind::Occlusion(first) => self.device.give_counters(first, self.count),
             Kind::Timestamps(handle) => self.device.kernel.drop_timestamps(handle),
-            Kind::Feedback => {}
+            Kind::Feedback | Kind::Statistics(_) => {}
         }
     }
 }

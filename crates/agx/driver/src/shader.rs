@@ -31,6 +31,7 @@ use xxhash_rust::xxh3;
 use crate::Agx;
 use crate::descriptor::SAMPLER_STATE_B;
 use crate::device::{Code, Device};
+use crate::meta::statistics::count_fragments;
 
 /// Where a binding's descriptors are.
 #[derive(Clone, Copy, Debug)]
@@ -339,6 +340,8 @@ pub struct FragmentKey {
     pub per_sample: bool,
     /// What the state asks of fragments before they are shaded.
     pub prolog: Prolog,
+    /// Invocations are counted, at the address in the first words of the driver's own.
+    pub counts: bool,
 }
 
 enum Variants {
@@ -543,10 +546,10 @@ impl Shader {
     }
 
     /// The program for an interface, out of the cache or compiled.
-    fn program(&self, interface: &Interface) -> Result<Program> {
+    fn program(&self, interface: &Interface, counts: bool) -> Result<Program> {
         let programs = &self.origin.programs;
         let text = format!(
-            "{:x} {} {} {interface:?}",
+            "{:x} {} {} {counts} {interface:?}",
             self.origin.key, self.robust, self.origin.custom_borders
         );
         let key = xxh3::xxh3_128(text.as_bytes());
@@ -554,6 +557,9 @@ impl Shader {
             return Ok(p);
         }
         let mut ir = self.ir.clone();
+        if counts {
+            count_fragments(&mut ir);
+        }
         let options = Options {
             robust: self.robust,
             lod_bias: true,
@@ -568,8 +574,8 @@ impl Shader {
         Ok(p)
     }
 
-    fn compile(&self, interface: &Interface) -> Result<Arc<Variant>> {
-        let p = self.program(interface)?;
+    fn compile(&self, interface: &Interface, counts: bool) -> Result<Arc<Variant>> {
+        let p = self.program(interface, counts)?;
         let device = self
             .device
             .upgrade()
@@ -620,7 +626,7 @@ impl Shader {
         if let Some(v) = slot.get() {
             return Ok(v.clone());
         }
-        let v = self.compile(&Interface::Compute)?;
+        let v = self.compile(&Interface::Compute, false)?;
         Ok(slot.get_or_init(|| v).clone())
     }
 
@@ -633,12 +639,15 @@ impl Shader {
         if let Some(v) = map.read().unwrap_or_else(PoisonError::into_inner).get(key) {
             return Ok(v.clone());
         }
-        let v = self.compile(&Interface::Vertex(Vertex {
-            attributes: Attributes::Fetch(key.attributes.clone()),
-            results: if key.captures { VertexResults::Memory } else { VertexResults::Store },
-            multiview: key.multiview,
-            negative_one_to_one: key.negative_one_to_one,
-        }))?;
+        let v = self.compile(
+            &Interface::Vertex(Vertex {
+                attributes: Attributes::Fetch(key.attributes.clone()),
+                results: if key.captures { VertexResults::Memory } else { VertexResults::Store },
+                multiview: key.multiview,
+                negative_one_to_one: key.negative_one_to_one,
+            }),
+            false,
+        )?;
         Ok(map
             .write()
             .unwrap_or_else(PoisonError::into_inner)
@@ -659,13 +668,16 @@ impl Shader {
         if let Some(v) = find(&list.read().unwrap_or_else(PoisonError::into_inner)) {
             return Ok(v);
         }
-        let v = self.compile(&Interface::Fragment(Fragment {
-            behind: None,
-            first_coefficient: 0,
-            colours: Colours::Tile(Box::new(key.tile.clone())),
-            per_sample: key.per_sample,
-            prolog: key.prolog,
-        }))?;
+        let v = self.compile(
+            &Interface::Fragment(Fragment {
+                behind: None,
+                first_coefficient: 0,
+                colours: Colours::Tile(Box::new(key.tile.clone())),
+                per_sample: key.per_sample,
+                prolog: key.prolog,
+            }),
+            key.counts,
+        )?;
         list.write().unwrap_or_else(PoisonError::into_inner).push((key.clone(), v.clone()));
         Ok(v)
     }

@@ -52,6 +52,11 @@ pub struct Render {
 }
 
 impl Render {
+    /// The next draw looks for its programs anew.
+    pub(super) fn forget_programs(&mut self) {
+        self.last.vertex = None;
+    }
+
     /// A render without draws.
     pub fn new(
         layout: Layout,
@@ -242,6 +247,7 @@ pub fn fragment_key(
         per_sample: samples > 1
             && (s.sample_shading && share > 1.0 || reads_tile && !reads_coverage),
         prolog: Prolog { killed, cull_distances },
+        counts: false,
     })
 }
 
@@ -328,7 +334,9 @@ impl Encoder {
                 &empty
             }
         };
-        let f = fragment.fragment(&fragment_key(&r.tile, s, culls, fragment.reads_coverage)?)?;
+        let mut key = fragment_key(&r.tile, s, culls, fragment.reads_coverage)?;
+        key.counts = self.statistics.is_some_and(|q| q.fragments() != 0);
+        let f = fragment.fragment(&key)?;
         let linked = f.link(&self.device, &v, provoking(s))?;
         let same = r.last.vertex.as_ref().is_some_and(|x| Arc::ptr_eq(x, &v))
             && r.last.fragment.as_ref().is_some_and(|x| Arc::ptr_eq(x, &f))
@@ -581,6 +589,9 @@ impl Encoder {
                 _ => return None,
             })
         };
+        if let Some(q) = self.statistics {
+            self.driver[..2].copy_from_slice(&super::record::split(q.fragments()));
+        }
         let bindings = &r.last.bindings;
         let block = self.block(f, bindings, &state.push, &own)?;
         let mut words = Vec::with_capacity(128);

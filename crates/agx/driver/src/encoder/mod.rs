@@ -7,6 +7,7 @@ mod compute;
 mod draw;
 mod feedback;
 mod record;
+mod statistics;
 mod values;
 
 use std::sync::Arc;
@@ -108,6 +109,8 @@ pub struct Encoder {
     feedback_query: u64,
     /// Sets of the programs that capture.
     capture_bindings: Bindings,
+    /// The query of statistics that counts.
+    statistics: Option<statistics::Statistics>,
 }
 
 // SAFETY: pointers into upload memory are the encoder's own.
@@ -150,6 +153,7 @@ impl Encoder {
             feedback: 0,
             feedback_query: 0,
             capture_bindings: Bindings::default(),
+            statistics: None,
         }
     }
 
@@ -172,6 +176,7 @@ impl Encoder {
         self.compute_bindings = Bindings::default();
         self.capture_bindings = Bindings::default();
         (self.feedback, self.feedback_query) = (0, 0);
+        self.statistics = None;
     }
 
     /// Upload memory.

@@ -353,7 +353,8 @@ impl Encoder {
             fragment: Some(fragment),
             ..CommandState::default()
         };
-        let query = self.query.take();
+        // Clears are none of the application's draws.
+        let (query, statistics) = (self.query.take(), self.statistics.take());
         self.query_dirty |= query.is_some();
         let view_mask = state.rendering.as_ref().map_or(0, |r| r.view_mask);
         let mut render = self.render.take();
@@ -384,7 +385,7 @@ impl Encoder {
             None => Ok(()),
         };
         self.render = render;
-        self.query = query;
+        (self.query, self.statistics) = (query, statistics);
         state.invalidate();
         result
     }
@@ -551,6 +552,7 @@ impl Record<Agx> for Encoder {
         if state.feedback.active {
             self.capture(state, draw)?;
         }
+        self.count_draw(state, draw)?;
         self.draw_with(state, draw)
     }
 
@@ -564,6 +566,7 @@ impl Record<Agx> for Encoder {
         self.compute_bindings = bindings;
         updated?;
         let bindings = self.compute_bindings.clone();
+        self.count_dispatch(dispatch, v.workgroup.iter().product())?;
         self.launch(&v, &bindings, &state.push, dispatch)
     }
 
@@ -854,6 +857,9 @@ impl Encoder {
             self.feedback_query = address;
             return Ok(());
         }
+        if self.begin_statistics(pool, query) {
+            return Ok(());
+        }
         self.query = pool.counter(query).map(|c| (c, precise));
         self.query_dirty = true;
         Ok(())
@@ -862,6 +868,10 @@ impl Encoder {
     fn end_occlusion(&mut self, pool: &Queries, query: u32) -> Result<()> {
         if pool.captured(query).is_some() {
             self.feedback_query = 0;
+            return self.write_word(pool.ready_address(query), 1);
+        }
+        if pool.statistics(query).is_some() {
+            self.end_statistics()?;
             return self.write_word(pool.ready_address(query), 1);
         }
         self.query = None;

@@ -65,19 +65,25 @@ impl Order {
         }
     }
 
+    /// How many vertices do not begin a primitive of their own, and how many each of the others takes: `n` vertices make
+    /// `(n - first) / second` primitives.
+    pub fn primitives(self) -> (u32, u32) {
+        match self {
+            Order::Points => (0, 1),
+            Order::Lines => (0, 2),
+            Order::LineStrip => (1, 1),
+            Order::Triangles => (0, 3),
+            Order::TriangleStrip(_) | Order::TriangleFan(_) => (2, 1),
+            Order::LinesAdjacent => (0, 4),
+            Order::LineStripAdjacent => (3, 1),
+            Order::TrianglesAdjacent => (0, 6),
+        }
+    }
+
     /// Vertices of all primitives that `count` vertices make.
     pub fn count(self, count: u32) -> u32 {
-        let primitives = match self {
-            Order::Points => count,
-            Order::Lines => count / 2,
-            Order::LineStrip => count.saturating_sub(1),
-            Order::Triangles => count / 3,
-            Order::TriangleStrip(_) | Order::TriangleFan(_) => count.saturating_sub(2),
-            Order::LinesAdjacent => count / 4,
-            Order::LineStripAdjacent => count.saturating_sub(3),
-            Order::TrianglesAdjacent => count / 6,
-        };
-        primitives.saturating_mul(self.vertices())
+        let (fewer, each) = self.primitives();
+        (count.saturating_sub(fewer) / each).saturating_mul(self.vertices())
     }
 }
 
