@@ -338,6 +338,8 @@ pub struct FragmentKey {
     pub tile: Tile,
     /// Runs for each sample.
     pub per_sample: bool,
+    /// It does so for blending alone.
+    pub whole_coverage: bool,
     /// What the state asks of fragments before they are shaded.
     pub prolog: Prolog,
     /// Invocations are counted, at the address in the first words of the driver's own.
@@ -374,8 +376,6 @@ pub struct Shader {
     variants: Variants,
     /// Locations that a vertex shader reads, a bit each.
     pub inputs: u32,
-    /// The fragment shader reads which samples are covered.
-    pub reads_coverage: bool,
     /// Bytes from vertex to vertex in buffers of transform feedback; 0 for those that the shader does not capture into.
     pub feedback: [u32; MAX_FEEDBACK],
 }
@@ -512,11 +512,6 @@ impl Shader {
             Stage::Vertex => Variants::Vertex(RwLock::default()),
             Stage::Fragment => Variants::Fragment(RwLock::default()),
         };
-        let reads_coverage = ir.info.stage == Stage::Fragment
-            && ir.any(|s, _, i| {
-                let mask = tepui_ir::Attrs::Builtin(tepui_ir::Builtin::SampleMask);
-                s.insts[i].op == tepui_ir::Op::LoadBuiltin && s.insts[i].attrs == mask
-            });
         let inputs = match ir.info.stage {
             Stage::Vertex => tepui_agx_compiler::abi::input_locations(&ir),
             _ => 0,
@@ -528,17 +523,7 @@ impl Shader {
             }
         }
         let device = device.clone();
-        let shader = Shader {
-            device,
-            ir,
-            places,
-            robust,
-            origin,
-            variants,
-            inputs,
-            reads_coverage,
-            feedback,
-        };
+        let shader = Shader { device, ir, places, robust, origin, variants, inputs, feedback };
         if shader.ir.info.stage == Stage::Compute {
             shader.compute()?;
         }
@@ -674,6 +659,7 @@ impl Shader {
                 first_coefficient: 0,
                 colours: Colours::Tile(Box::new(key.tile.clone())),
                 per_sample: key.per_sample,
+                whole_coverage: key.whole_coverage,
                 prolog: key.prolog,
             }),
             key.counts,

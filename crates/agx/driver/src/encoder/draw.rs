@@ -198,12 +198,7 @@ impl VertexSources<'_> {
 }
 
 /// The key of a fragment variant for a tile.
-pub fn fragment_key(
-    tile: &Tile,
-    s: &GraphicsState,
-    cull_distances: u8,
-    reads_coverage: bool,
-) -> Result<FragmentKey> {
+pub fn fragment_key(tile: &Tile, s: &GraphicsState, cull_distances: u8) -> Result<FragmentKey> {
     let samples = tile.samples;
     let mut tile = Tile { blend: state::blend(s)?, ..tile.clone() };
     // Colour locations are those of the shader; attachments say which they take.
@@ -240,12 +235,12 @@ pub fn fragment_key(
     let all = (1u32 << samples) - 1;
     let killed =
         if samples > 1 || s.sample_mask & 1 == 0 { (!s.sample_mask & all) as u8 } else { 0 };
-    let share = s.min_sample_shading * f32::from(samples);
+    let shades_samples = s.sample_shading && s.min_sample_shading * f32::from(samples) > 1.0;
     Ok(FragmentKey {
         tile,
-        // What reads the tile must do so sample by sample; the coverage that a program reads would then be that of one sample.
-        per_sample: samples > 1
-            && (s.sample_shading && share > 1.0 || reads_tile && !reads_coverage),
+        // What reads the tile must do so sample by sample.
+        per_sample: samples > 1 && (shades_samples || reads_tile),
+        whole_coverage: !shades_samples,
         prolog: Prolog { killed, cull_distances },
         counts: false,
     })
@@ -334,7 +329,7 @@ impl Encoder {
                 &empty
             }
         };
-        let mut key = fragment_key(&r.tile, s, culls, fragment.reads_coverage)?;
+        let mut key = fragment_key(&r.tile, s, culls)?;
         key.counts = self.statistics.is_some_and(|q| q.fragments() != 0);
         let f = fragment.fragment(&key)?;
         let linked = f.link(&self.device, &v, provoking(s))?;

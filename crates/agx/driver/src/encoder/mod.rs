@@ -436,6 +436,6 @@ pub fn link(
     let Some(fragment) = fragment else { return Ok(()) };
     let tile = Tile { formats: s.colour_formats, samples: s.samples as u8, ..Tile::default() };
     let culls = v.vertex().varyings.iter().find(|x| x.0 == Varying::Kept).map_or(0, |x| x.1 as u8);
-    let f = fragment.fragment(&draw::fragment_key(&tile, s, culls, fragment.reads_coverage)?)?;
+    let f = fragment.fragment(&draw::fragment_key(&tile, s, culls)?)?;
     f.link(device, &v, draw::provoking(s)).map(drop)
 }
