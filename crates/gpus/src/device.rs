@@ -76,6 +76,7 @@ fn intel_device(
         model: tepui_intel_model::Options {
             threads: options.threads,
             clock: tepui_drm::monotonic_ns,
+            ..Default::default()
         },
         observer: options.observer.clone(),
         report_faults: true,

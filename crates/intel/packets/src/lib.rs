@@ -8,7 +8,7 @@
 //! | [`mi`] | control of the command stream, registers, memory | batches |
 //! | [`state`] | base addresses, PIPE_CONTROL | batches |
 //! | [`media`] | compute: walkers, interface descriptors, constants | batches; dynamic state |
-//! | [`vertex`], [`stages`], [`bindings`], [`raster`], [`output`] | the 3D pipeline from the vertex fetcher to blending | batches; dynamic state |
+//! | [`vertex`], [`stages`], [`bindings`], [`raster`], [`pixel`], [`output`] | the 3D pipeline from the vertex fetcher to blending | batches; dynamic state |
 //! | [`surface`], [`sampler`] | surfaces and samplers | surface state and dynamic state |
 //!
 //! [`command`] tells the commands of a batch apart.
@@ -34,6 +34,7 @@ pub mod command;
 pub mod media;
 pub mod mi;
 pub mod output;
+pub mod pixel;
 pub mod raster;
 pub mod sampler;
 pub mod stages;
@@ -52,6 +53,7 @@ pub static ALL: &[&[&PacketInfo]] = &[
     stages::ALL,
     bindings::ALL,
     raster::ALL,
+    pixel::ALL,
     output::ALL,
     surface::ALL,
     sampler::ALL,

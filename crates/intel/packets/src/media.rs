@@ -85,7 +85,7 @@ packet! {
         /// Offset from the general state base address.
         scratch_space_base_pointer: Shr<Address, 10> [42..80] "Scratch Space Base Pointer";
         /// Reset gateway timer.
-        reset_gateway_timer: Uint [103..104] "Reset Gateway Timer";
+        reset_gateway_timer: Bool [103..104] "Reset Gateway Timer";
         /// Number of URB entries.
         number_of_urb_entries: Uint [104..112] "Number of URB Entries";
         /// Threads, less one.
@@ -99,7 +99,7 @@ packet! {
         /// Scoreboard mask.
         scoreboard_mask: Uint [192..200] "Scoreboard Mask";
         /// Scoreboard type.
-        scoreboard_type: Uint [222..223] "Scoreboard Type";
+        scoreboard_type: Bool [222..223] "Scoreboard Type";
         /// Scoreboard enable.
         scoreboard_enable: Bool [223..224] "Scoreboard Enable";
         /// Scoreboard 0 delta X.
@@ -256,11 +256,11 @@ packet! {
         /// The mode of float arithmetic.
         floating_point_mode: FloatingPointMode [80..81] "Floating Point Mode";
         /// Thread priority.
-        thread_priority: Uint [81..82] "Thread Priority";
+        thread_priority: Bool [81..82] "Thread Priority";
         /// Single program flow.
         single_program_flow: Bool [82..83] "Single Program Flow";
         /// Denorm mode.
-        denorm_mode: Uint [83..84] "Denorm Mode";
+        denorm_mode: Bool [83..84] "Denorm Mode";
         /// Sampler count.
         sampler_count: Uint [98..101] "Sampler Count";
         /// Offset of the samplers from the dynamic state base address.

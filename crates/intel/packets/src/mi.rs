@@ -123,7 +123,7 @@ packet! {
     }
     fields {
         /// Resource streamer control.
-        resource_streamer_control: Uint [0..1] "Resource Streamer Control";
+        resource_streamer_control: Bool [0..1] "Resource Streamer Control";
     }
 }
 
@@ -274,11 +274,11 @@ packet! {
         /// How MI_SEMAPHORE_WAIT compares: SAD is what memory holds, SDD the value of the command.
         compare_operation: SemaphoreCompare [12..15] "Compare Operation";
         /// Wait mode.
-        wait_mode: Uint [15..16] "Wait Mode";
+        wait_mode: Bool [15..16] "Wait Mode";
         /// Register poll mode.
         register_poll_mode: Bool [16..17] "Register Poll Mode";
         /// Which address space.
-        memory_type: Uint [22..23] "Memory Type";
+        memory_type: Bool [22..23] "Memory Type";
         /// Semaphore data dword.
         semaphore_data_dword: Uint [32..64] "Semaphore Data Dword";
         /// Semaphore address.
@@ -367,8 +367,8 @@ packet! {
         tlb_invalidate: Bool [18..19] "TLB Invalidate";
         /// Store data index.
         store_data_index: Bool [21..22] "Store Data Index";
-        /// Destination address type.
-        destination_address_type: Uint [34..35] "Destination Address Type";
+        /// The address is one of the global address space.
+        destination_address_type: Bool [34..35] "Destination Address Type";
         /// GPU address.
         address: Shr<Address, 3> [35..80] "Address";
         /// The value.
@@ -463,7 +463,7 @@ packet! {
         /// Double words of the command, without the first two.
         dword_length: Uint [0..8] "DWord Length";
         /// ATOMIC OPCODE.
-        atomic_opcode: Uint [8..16] "ATOMIC OPCODE";
+        atomic_opcode: Hex [8..16] "ATOMIC OPCODE";
         /// Return data control.
         return_data_control: Bool [16..17] "Return Data Control";
         /// CS STALL.
@@ -475,7 +475,7 @@ packet! {
         /// Post-sync operation.
         post_sync_operation: Bool [21..22] "Post-Sync Operation";
         /// Which address space.
-        memory_type: Uint [22..23] "Memory Type";
+        memory_type: Bool [22..23] "Memory Type";
         /// GPU address.
         memory_address: Shr<Address, 2> [34..80] "Memory Address";
     }
@@ -490,8 +490,8 @@ packet! {
         "Command Type" Uint [29..32] = 0;
     }
     fields {
-        /// Address space indicator.
-        address_space_indicator: Uint [8..9] "Address Space Indicator";
+        /// The batch is in the address space of the process.
+        address_space_indicator: Bool [8..9] "Address Space Indicator";
         /// Resource streamer enable.
         resource_streamer_enable: Bool [10..11] "Resource Streamer Enable";
         /// Executes only if the predicate is set.
@@ -499,7 +499,7 @@ packet! {
         /// Add offset enable.
         add_offset_enable: Bool [16..17] "Add Offset Enable";
         /// Whether MI_BATCH_BUFFER_END of that batch returns here.
-        second_level_batch_buffer: Uint [22..23] "Second Level Batch Buffer";
+        second_level_batch_buffer: Bool [22..23] "Second Level Batch Buffer";
         /// Batch buffer start address.
         batch_buffer_start_address: Shr<Address, 2> [34..96] "Batch Buffer Start Address";
     }
@@ -515,7 +515,7 @@ packet! {
     }
     fields {
         /// Compare mask mode.
-        compare_mask_mode: Uint [19..20] "Compare Mask Mode";
+        compare_mask_mode: Bool [19..20] "Compare Mask Mode";
         /// Compare semaphore.
         compare_semaphore: Bool [21..22] "Compare Semaphore";
         /// The address is one of the global address space.

@@ -412,7 +412,7 @@ packet! {
     pub struct ColorCalcState = "COLOR_CALC_STATE", 24 bytes
     fields {
         /// Alpha test format.
-        alpha_test_format: Uint [0..1] "Alpha Test Format";
+        alpha_test_format: Bool [0..1] "Alpha Test Format";
         /// Round disable function disable.
         round_disable_function_disable: Bool [15..16] "Round Disable Function Disable";
         /// Alpha reference value as UNORM8.

@@ -97,7 +97,7 @@ packet! {
     pub struct SamplerState = "SAMPLER_STATE", 16 bytes
     fields {
         /// Anisotropic algorithm.
-        anisotropic_algorithm: Uint [0..1] "Anisotropic Algorithm";
+        anisotropic_algorithm: Bool [0..1] "Anisotropic Algorithm";
         /// Texture LOD bias.
         texture_lod_bias: Hex [1..14] "Texture LOD Bias";
         /// Filters within a level.
@@ -111,15 +111,15 @@ packet! {
         /// LOD preclamp mode.
         lod_preclamp_mode: Uint [27..29] "LOD PreClamp Mode";
         /// Texture border color mode.
-        texture_border_color_mode: Uint [29..30] "Texture Border Color Mode";
+        texture_border_color_mode: Bool [29..30] "Texture Border Color Mode";
         /// Sampler disable.
         sampler_disable: Bool [31..32] "Sampler Disable";
         /// Cube surface control mode.
-        cube_surface_control_mode: Uint [32..33] "Cube Surface Control Mode";
+        cube_surface_control_mode: Bool [32..33] "Cube Surface Control Mode";
         /// Comparisons with a reference.
         shadow_function: ShadowFunction [33..36] "Shadow Function";
         /// Chromakey mode.
-        chromakey_mode: Uint [36..37] "ChromaKey Mode";
+        chromakey_mode: Bool [36..37] "ChromaKey Mode";
         /// Chromakey index.
         chromakey_index: Uint [37..39] "ChromaKey Index";
         /// Chromakey enable.
@@ -129,7 +129,7 @@ packet! {
         /// Min LOD.
         min_lod: UnsignedFixed<8> [52..64] "Min LOD";
         /// LOD clamp magnification mode.
-        lod_clamp_magnification_mode: Uint [64..65] "LOD Clamp Magnification Mode";
+        lod_clamp_magnification_mode: Bool [64..65] "LOD Clamp Magnification Mode";
         /// Offset of the border colour from the dynamic state base address.
         border_color_pointer: Shr<Address, 6> [70..88] "Border Color Pointer";
         /// TCZ address control mode.
@@ -179,7 +179,4 @@ packet! {
 }
 
 /// The tables of this module.
-pub static ALL: &[&PacketInfo] = &[
-    SamplerState::INFO,
-    SamplerBorderColorState::INFO,
-];
+pub static ALL: &[&PacketInfo] = &[SamplerState::INFO, SamplerBorderColorState::INFO];

@@ -25,9 +25,9 @@ packet! {
         /// Illegal opcode exception enable.
         illegal_opcode_exception_enable: Bool [109..110] "Illegal Opcode Exception Enable";
         /// Floating point mode.
-        floating_point_mode: Uint [112..113] "Floating Point Mode";
+        floating_point_mode: Bool [112..113] "Floating Point Mode";
         /// Thread dispatch priority.
-        thread_dispatch_priority: Uint [113..114] "Thread Dispatch Priority";
+        thread_dispatch_priority: Bool [113..114] "Thread Dispatch Priority";
         /// Binding table entry count.
         binding_table_entry_count: Uint [114..122] "Binding Table Entry Count";
         /// Sampler count.
@@ -83,9 +83,9 @@ packet! {
         /// Illegal opcode exception enable.
         illegal_opcode_exception_enable: Bool [45..46] "Illegal Opcode Exception Enable";
         /// Floating point mode.
-        floating_point_mode: Uint [48..49] "Floating Point Mode";
+        floating_point_mode: Bool [48..49] "Floating Point Mode";
         /// Thread dispatch priority.
-        thread_dispatch_priority: Uint [49..50] "Thread Dispatch Priority";
+        thread_dispatch_priority: Bool [49..50] "Thread Dispatch Priority";
         /// Binding table entry count.
         binding_table_entry_count: Uint [50..58] "Binding Table Entry Count";
         /// Sampler count.
@@ -175,9 +175,9 @@ packet! {
         /// Accesses UAV.
         accesses_uav: Bool [110..111] "Accesses UAV";
         /// Floating point mode.
-        floating_point_mode: Uint [112..113] "Floating Point Mode";
+        floating_point_mode: Bool [112..113] "Floating Point Mode";
         /// Thread dispatch priority.
-        thread_dispatch_priority: Uint [113..114] "Thread Dispatch Priority";
+        thread_dispatch_priority: Bool [113..114] "Thread Dispatch Priority";
         /// Binding table entry count.
         binding_table_entry_count: Uint [114..122] "Binding Table Entry Count";
         /// Sampler count.
@@ -243,9 +243,9 @@ packet! {
         /// Illegal opcode exception enable.
         illegal_opcode_exception_enable: Bool [109..110] "Illegal Opcode Exception Enable";
         /// Floating point mode.
-        floating_point_mode: Uint [112..113] "Floating Point Mode";
+        floating_point_mode: Bool [112..113] "Floating Point Mode";
         /// Thread dispatch priority.
-        thread_dispatch_priority: Uint [113..114] "Thread Dispatch Priority";
+        thread_dispatch_priority: Bool [113..114] "Thread Dispatch Priority";
         /// Binding table entry count.
         binding_table_entry_count: Uint [114..122] "Binding Table Entry Count";
         /// Sampler count.
@@ -277,7 +277,7 @@ packet! {
         /// Discard adjacency.
         discard_adjacency: Bool [225..226] "Discard Adjacency";
         /// Reorder mode.
-        reorder_mode: Uint [226..227] "Reorder Mode";
+        reorder_mode: Bool [226..227] "Reorder Mode";
         /// Hint.
         hint: Bool [227..228] "Hint";
         /// Include primitive ID.
@@ -301,7 +301,7 @@ packet! {
         /// Static output.
         static_output: Bool [286..287] "Static Output";
         /// Control data format.
-        control_data_format: Uint [287..288] "Control Data Format";
+        control_data_format: Bool [287..288] "Control Data Format";
         /// User clip distance cull test enable bitmask.
         user_clip_distance_cull_test_enable_bitmask: Uint [288..296] "User Clip Distance Cull Test Enable Bitmask";
         /// User clip distance clip test enable bitmask.
@@ -329,7 +329,7 @@ packet! {
         /// SO statistics enable.
         so_statistics_enable: Bool [57..58] "SO Statistics Enable";
         /// Reorder mode.
-        reorder_mode: Uint [58..59] "Reorder Mode";
+        reorder_mode: Bool [58..59] "Reorder Mode";
         /// Render stream select.
         render_stream_select: Uint [59..61] "Render Stream Select";
         /// Rendering disable.

@@ -205,10 +205,10 @@ packet! {
         command_streamer_stall_enable: Bool [52..53] "Command Streamer Stall Enable";
         /// Store data index.
         store_data_index: Bool [53..54] "Store Data Index";
-        /// LRI post sync operation.
-        lri_post_sync_operation: Uint [55..56] "LRI Post Sync Operation";
-        /// Destination address type.
-        destination_address_type: Uint [56..57] "Destination Address Type";
+        /// Sets a register instead of writing to memory.
+        lri_post_sync_operation: Bool [55..56] "LRI Post Sync Operation";
+        /// The address is one of the global address space.
+        destination_address_type: Bool [56..57] "Destination Address Type";
         /// Flush LLC.
         flush_llc: Bool [58..59] "Flush LLC";
         /// GPU address of what is written.

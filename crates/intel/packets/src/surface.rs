@@ -96,7 +96,7 @@ packet! {
         /// Media boundary pixel mode.
         media_boundary_pixel_mode: Uint [6..8] "Media Boundary Pixel Mode";
         /// Render cache read write mode.
-        render_cache_read_write_mode: Uint [8..9] "Render Cache Read Write Mode";
+        render_cache_read_write_mode: Bool [8..9] "Render Cache Read Write Mode";
         /// Sampler L2 bypass mode disable.
         sampler_l2_bypass_mode_disable: Bool [9..10] "Sampler L2 Bypass Mode Disable";
         /// Vertical line stride offset.
@@ -134,7 +134,7 @@ packet! {
         /// Samples of a pixel.
         number_of_multisamples: Uint [131..134] "Number of Multisamples";
         /// Multisampled surface storage format.
-        multisampled_surface_storage_format: Uint [134..135] "Multisampled Surface Storage Format";
+        multisampled_surface_storage_format: Bool [134..135] "Multisampled Surface Storage Format";
         /// Render target view extent.
         render_target_view_extent: Uint [135..146] "Render Target View Extent";
         /// Minimum array element.
@@ -148,7 +148,7 @@ packet! {
         /// Mip tail start LOD.
         mip_tail_start_lod: Uint [168..172] "Mip Tail Start LOD";
         /// Coherency type.
-        coherency_type: Uint [174..175] "Coherency Type";
+        coherency_type: Bool [174..175] "Coherency Type";
         /// Tiled resource mode.
         tiled_resource_mode: Uint [178..180] "Tiled Resource Mode";
         /// EWA disable for cube.
@@ -176,7 +176,7 @@ packet! {
         /// Memory compression enable.
         memory_compression_enable: Bool [254..255] "Memory Compression Enable";
         /// Memory compression mode.
-        memory_compression_mode: Uint [255..256] "Memory Compression Mode";
+        memory_compression_mode: Bool [255..256] "Memory Compression Mode";
         /// Surface base address.
         surface_base_address: Address [256..320] "Surface Base Address";
         /// Auxiliary surface base address.
@@ -202,7 +202,4 @@ packet! {
 }
 
 /// The tables of this module.
-pub static ALL: &[&PacketInfo] = &[
-    RenderSurfaceState::INFO,
-    BindingTableState::INFO,
-];
+pub static ALL: &[&PacketInfo] = &[RenderSurfaceState::INFO, BindingTableState::INFO];

@@ -44,7 +44,7 @@ packet! {
         /// Primitive topology type.
         primitive_topology_type: Uint [32..38] "Primitive Topology Type";
         /// Vertex access type.
-        vertex_access_type: Uint [40..41] "Vertex Access Type";
+        vertex_access_type: Bool [40..41] "Vertex Access Type";
         /// End offset enable.
         end_offset_enable: Bool [41..42] "End Offset Enable";
         /// Vertex count per instance.
