@@ -220,7 +220,7 @@ packet! {
 
 packet! {
     /// Computes with the command streamer's general registers; instructions follow.
-    pub struct MiMath = "MI_MATH", 8 bytes
+    pub struct MiMath = "MI_MATH", 4 bytes
     fixed {
         "MI Command Opcode" Uint [23..29] = 26;
         "Command Type" Uint [29..32] = 0;

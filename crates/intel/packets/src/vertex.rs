@@ -261,7 +261,7 @@ packet! {
 
 packet! {
     /// Vertex buffers; states follow.
-    pub struct ThreedstateVertexBuffers = "3DSTATE_VERTEX_BUFFERS", 8 bytes
+    pub struct ThreedstateVertexBuffers = "3DSTATE_VERTEX_BUFFERS", 4 bytes
     fixed {
         "3D Command Sub Opcode" Uint [16..24] = 8;
         "3D Command Opcode" Uint [24..27] = 0;
@@ -297,7 +297,7 @@ packet! {
 
 packet! {
     /// Vertex elements; states follow.
-    pub struct ThreedstateVertexElements = "3DSTATE_VERTEX_ELEMENTS", 8 bytes
+    pub struct ThreedstateVertexElements = "3DSTATE_VERTEX_ELEMENTS", 4 bytes
     fixed {
         "3D Command Sub Opcode" Uint [16..24] = 9;
         "3D Command Opcode" Uint [24..27] = 0;
