@@ -23,6 +23,8 @@ pub mod chips;
 mod context;
 mod device;
 mod exec;
+#[doc(hidden)]
+pub mod exercise;
 mod extension;
 mod file;
 mod gem;
