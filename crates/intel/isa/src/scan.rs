@@ -113,9 +113,8 @@ impl<'s> Scanner<'s> {
     pub fn accept_word(&mut self, word: &str) -> bool {
         self.blank();
         let follows = self.rest().strip_prefix(word);
-        let found = follows.is_some_and(|rest| {
-            !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
-        });
+        let found = follows
+            .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_'));
         if found {
             self.at += word.len();
         }
