@@ -1,13 +1,15 @@
 //! The assembler: Mesa's `brw_asm` syntax, as [`crate::disasm`] writes it.
 //!
 //! Beyond Mesa's: offsets in place of labels (`JIP: 48`), the option `compacted` (which Mesa reads
-//! and mishandles), the option `bits 0x…` ([`Inst::unusual`]), operands for instructions that
+//! and mishandles), the options `nodst` (a branch whose destination field is zero, as Mesa 26.1's
+//! driver leaves it) and `bits 0x…` ([`Inst::unusual`]), operands for instructions that
 //! Mesa's grammar lacks.
 
 use std::collections::HashMap;
 
 use tepui_intel_chips::Generation;
 
+use crate::codec::branch_destination;
 use crate::compact;
 use crate::inst::{Condition, Desc, Flag, Inst, PREDICATES, PREDICATES_ALIGN16};
 use crate::operand::{Arf, Dst, Place, Region, Register, Src};
@@ -334,7 +336,8 @@ impl<'s> Parser<'_, 's> {
             return self.s.fail("expected a flag register");
         }
         let register = self.small(1)?;
-        let half = if self.s.rest().starts_with(".") && self.s.take(".") { self.small(1)? } else { 0 };
+        let half =
+            if self.s.rest().starts_with(".") && self.s.take(".") { self.small(1)? } else { 0 };
         Ok(Flag { register, half })
     }
 
@@ -551,6 +554,7 @@ impl<'s> Parser<'_, 's> {
                 "EOT" if inst.opcode.is_send() => inst.send.end_of_thread = true,
                 "breakpoint" => inst.debug = true,
                 "bits" => inst.unusual = self.s.wide()?,
+                "nodst" => inst.unusual = branch_destination(inst),
                 _ => match channel_offset(word) {
                     Some(offset) => inst.channel_offset = offset,
                     None => {
@@ -630,14 +634,19 @@ impl<'s> Parser<'_, 's> {
         let stride = match self.region()? {
             WrittenRegion::None => 1,
             WrittenRegion::Vertical(stride @ (0 | 1 | 2 | 4)) => stride,
-            _ => return Err(At { at, message: "a destination has a stride of 1, 2 or 4".to_owned() }),
+            _ => {
+                return Err(At {
+                    at,
+                    message: "a destination has a stride of 1, 2 or 4".to_owned(),
+                });
+            }
         };
         let mut writemask = 15;
         if self.s.take(".") {
             let letters = self.s.run(|c| "xyzw".contains(c));
-            writemask = letters.bytes().fold(0, |mask, c| {
-                mask | 1 << b"xyzw".iter().position(|l| *l == c).unwrap_or(0)
-            });
+            writemask = letters
+                .bytes()
+                .fold(0, |mask, c| mask | 1 << b"xyzw".iter().position(|l| *l == c).unwrap_or(0));
         }
         let ty = self.ty()?;
         let place = self.element(at, place, element, ty)?;

@@ -112,12 +112,7 @@ const TERNARY_VERTICAL: [u8; 4] = [0, 1, 4, 8];
 /// Code of a vertical stride: an address register for each row.
 const PER_ROW: u64 = 15;
 
-fn ty(
-    c: &mut impl Coder,
-    field: &'static Field,
-    place: types::Place,
-    ty: &mut Type,
-) -> Result<()> {
+fn ty(c: &mut impl Coder, field: &'static Field, place: types::Place, ty: &mut Type) -> Result<()> {
     let generation = c.generation();
     let code = ty.code(generation, place).ok_or_else(|| unencodable(field, *ty));
     // A reader's type is a default that need not stand here.
@@ -515,11 +510,7 @@ fn ternary16(c: &mut impl Coder, inst: &mut Inst) -> Result<()> {
     Ok(())
 }
 
-fn ternary_register(
-    c: &mut impl Coder,
-    field: &'static Field,
-    value: &mut Register,
-) -> Result<()> {
+fn ternary_register(c: &mut impl Coder, field: &'static Field, value: &mut Register) -> Result<()> {
     // A reader's default is the null register.
     let code = match *value {
         Register::General(n) => n,
@@ -637,7 +628,10 @@ fn ternary1_source(
         _ => return Err(reserved(fields.horizontal, u64::from(horizontal))),
     };
     if width != given && src.place != Place::NULL {
-        return Err(unencodable(fields.horizontal, "a width that does not follow from the strides"));
+        return Err(unencodable(
+            fields.horizontal,
+            "a width that does not follow from the strides",
+        ));
     }
     src.region = Region::Rows { vertical, width, horizontal };
     src.place = Place::Direct { register: reg, byte };
@@ -811,8 +805,7 @@ fn controls(c: &mut impl Coder, inst: &mut Inst) -> Result<()> {
     number(c, &f::NIBBLE, &mut nibble)?;
     let offset = quarter * 8 + nibble * 4;
     // Larger rows begin at a multiple of their size.
-    if inst.exec_size >= 8 && !offset.is_multiple_of(inst.exec_size)
-        || inst.channel_offset % 4 != 0
+    if inst.exec_size >= 8 && !offset.is_multiple_of(inst.exec_size) || inst.channel_offset % 4 != 0
     {
         return Err(reserved(&f::QUARTER, u64::from(offset)));
     }
@@ -874,9 +867,22 @@ fn function(c: &mut impl Coder, inst: &mut Inst) -> Result<()> {
     Err(reserved(&f::CONDITION, u64::from(inst.function)))
 }
 
+/// What Mesa's assembler (25.0) writes to the destination of a branch, and its driver (26.1) does
+/// not: the null register.
+pub(crate) fn branch_destination(inst: &Inst) -> u128 {
+    let mut bits = 0;
+    let has_none = matches!(inst.opcode, Opcode::Endif | Opcode::Cont);
+    if matches!(inst.form(), Form::Jip | Form::JipUip) && !has_none {
+        let signed = Type::D.code(inst.generation, types::Place::Register).unwrap_or(0);
+        f::DST_TYPE.set(inst.generation, &mut bits, u64::from(signed));
+        f::DST_STRIDE.set(inst.generation, &mut bits, 1);
+    }
+    bits
+}
+
 /// What Mesa's assembler writes to fields that belong to no operand of the instruction.
 fn implied(inst: &Inst) -> u128 {
-    let mut bits = 0;
+    let mut bits = branch_destination(inst);
     let mut set = |field: &Field, value: u64| field.set(inst.generation, &mut bits, value);
     let gen9 = inst.generation == Generation::Gen9;
     let signed = if gen9 { 1 } else { 6 };
@@ -895,11 +901,9 @@ fn implied(inst: &Inst) -> u128 {
         }
         (Form::Jip | Form::JipUip | Form::Call, opcode) => {
             if opcode == Opcode::Cont {
+                let ty = Type::UD.code(inst.generation, types::Place::Register);
                 set(&f::DST_REG, u64::from(Register::Architecture(Arf::Ip, 0).code()));
-                set(&f::DST_TYPE, u64::from(Type::UD.code(inst.generation, types::Place::Register).unwrap_or(0)));
-                set(&f::DST_STRIDE, 1);
-            } else if !matches!(opcode, Opcode::Endif | Opcode::Call | Opcode::Calla) {
-                set(&f::DST_TYPE, signed);
+                set(&f::DST_TYPE, u64::from(ty.unwrap_or(0)));
                 set(&f::DST_STRIDE, 1);
             }
             if gen9 {
@@ -953,10 +957,10 @@ impl Inst {
     pub fn encode_long(&self) -> Result<u128> {
         let mut inst = *self;
         let generation = self.generation;
-        let code = self.opcode.code(generation).ok_or(FieldError::NoSuchOpcode {
-            mnemonic: self.opcode.mnemonic(),
-            generation,
-        })?;
+        let code = self
+            .opcode
+            .code(generation)
+            .ok_or(FieldError::NoSuchOpcode { mnemonic: self.opcode.mnemonic(), generation })?;
         let mut writer = Writer { generation, bits: implied(self) };
         writer.raw(&f::OPCODE, u64::from(code))?;
         instruction(&mut writer, &mut inst)?;
@@ -995,11 +999,7 @@ impl Inst {
     ///
     /// # Errors
     /// The bytes are no instruction, or end within it.
-    pub fn decode(
-        generation: Generation,
-        code: &[u8],
-        offset: usize,
-    ) -> Result<Inst, DecodeError> {
+    pub fn decode(generation: Generation, code: &[u8], offset: usize) -> Result<Inst, DecodeError> {
         let at = |kind| DecodeError { offset, kind };
         let rest = code.get(offset..).unwrap_or(&[]);
         let short = rest.first_chunk().ok_or_else(|| at(FieldError::Truncated))?;

@@ -46,11 +46,21 @@ const fn pattern(
 
 static GEN9: Layout = Layout {
     patterns: &[
-        pattern("control", &[(12, 8)], &t::GEN9_CONTROL, &[(33, 31), (23, 12), (10, 9), (34, 34), (8, 8)]),
+        pattern(
+            "control",
+            &[(12, 8)],
+            &t::GEN9_CONTROL,
+            &[(33, 31), (23, 12), (10, 9), (34, 34), (8, 8)],
+        ),
         pattern("types", &[(17, 13)], &t::GEN9_DATATYPE, &[(63, 61), (94, 89), (46, 35)]),
         Pattern {
             covered: &[(100, 96)],
-            ..pattern("subregisters", &[(22, 18)], &t::GEN9_SUBREGISTER, &[(100, 96), (68, 64), (52, 48)])
+            ..pattern(
+                "subregisters",
+                &[(22, 18)],
+                &t::GEN9_SUBREGISTER,
+                &[(100, 96), (68, 64), (52, 48)],
+            )
         },
         pattern("source 0", &[(34, 30)], &t::GEN9_SOURCE, &[(88, 77)]),
     ],
@@ -103,7 +113,18 @@ static GEN12: Layout = Layout {
             "control",
             &[(28, 24)],
             &t::GEN12_CONTROL,
-            &[(95, 92), (34, 34), (33, 33), (32, 32), (31, 31), (28, 28), (27, 24), (23, 22), (21, 19), (18, 16)],
+            &[
+                (95, 92),
+                (34, 34),
+                (33, 33),
+                (32, 32),
+                (31, 31),
+                (28, 28),
+                (27, 24),
+                (23, 22),
+                (21, 19),
+                (18, 16),
+            ],
         ),
         Pattern {
             covered: &[(98, 98)],
@@ -127,7 +148,12 @@ static GEN12: Layout = Layout {
         },
         Pattern {
             covered: &[(103, 99)],
-            ..pattern("subregisters", &[(39, 35)], &t::GEN12_SUBREGISTER, &[(103, 99), (71, 67), (55, 51)])
+            ..pattern(
+                "subregisters",
+                &[(39, 35)],
+                &t::GEN12_SUBREGISTER,
+                &[(103, 99), (71, 67), (55, 51)],
+            )
         },
         pattern(
             "source 0",

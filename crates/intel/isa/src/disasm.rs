@@ -6,6 +6,7 @@ use std::fmt::{self, Write};
 use half::f16;
 use tepui_intel_chips::Generation;
 
+use crate::codec::branch_destination;
 use crate::error::DecodeError;
 use crate::inst::{Desc, Inst, PREDICATES, PREDICATES_ALIGN16};
 use crate::message::{self, Descriptor};
@@ -188,11 +189,9 @@ impl Text<'_> {
                 self.message(w)?;
             }
             Form::SplitSend => {
-                for (at, place) in [
-                    (16, inst.dst.place),
-                    (32, inst.src[0].place),
-                    (48, inst.src[1].place),
-                ] {
+                for (at, place) in
+                    [(16, inst.dst.place), (32, inst.src[0].place), (48, inst.src[1].place)]
+                {
                     w.pad(at);
                     if let Place::Direct { register, byte } = place {
                         write!(w, "{register}")?;
@@ -297,8 +296,10 @@ impl Text<'_> {
         let branch = inst.opcode.has_branch_control();
         option(inst.acc_write, if branch { "BranchCtrl" } else { "AccWrEnable" })?;
         option(inst.opcode.is_send() && inst.send.end_of_thread, "EOT")?;
-        if inst.unusual != 0 {
-            write!(w, " bits {:#x}", inst.unusual)?;
+        match inst.unusual {
+            0 => {}
+            bits if bits == branch_destination(inst) => w.write_str(" nodst")?,
+            bits => write!(w, " bits {bits:#x}")?,
         }
         w.write_str(" }")
     }
@@ -422,7 +423,8 @@ pub fn vf_to_f32(bits: u8) -> f32 {
     if bits & 0x7f == 0 {
         return f32::from_bits(u32::from(bits) << 24);
     }
-    let (sign, exponent, mantissa) = (u32::from(bits >> 7), u32::from(bits >> 4 & 7), u32::from(bits & 15));
+    let (sign, exponent, mantissa) =
+        (u32::from(bits >> 7), u32::from(bits >> 4 & 7), u32::from(bits & 15));
     f32::from_bits(sign << 31 | (exponent + 124) << 23 | mantissa << 19)
 }
 

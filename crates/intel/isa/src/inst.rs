@@ -62,8 +62,8 @@ impl Condition {
 
 /// Names of predicate controls in Align1, by code. Code 0 is no predicate.
 pub const PREDICATES: [&str; 14] = [
-    "", "", ".anyv", ".allv", ".any2h", ".all2h", ".any4h", ".all4h", ".any8h", ".all8h", ".any16h",
-    ".all16h", ".any32h", ".all32h",
+    "", "", ".anyv", ".allv", ".any2h", ".all2h", ".any4h", ".all4h", ".any8h", ".all8h",
+    ".any16h", ".all16h", ".any32h", ".all32h",
 ];
 
 /// Names of predicate controls in Align16, by code.

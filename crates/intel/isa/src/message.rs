@@ -393,13 +393,21 @@ impl fmt::Display for Descriptor {
                 let kind = if write { "write" } else { "read" };
                 let unit = if dwords { "dword" } else { "oword" };
                 let invalidate = if invalidate { ", invalidate" } else { "" };
-                write!(f, " (scratch {kind}, {unit}, {} registers, offset {offset}{invalidate})", 1 << block)
+                write!(
+                    f,
+                    " (scratch {kind}, {unit}, {} registers, offset {offset}{invalidate})",
+                    1 << block
+                )
             }
             Descriptor::Data0 { op, control, surface } => {
                 write!(f, " ({}, bti {surface}, ", name(op.map(DataOp0::name)))?;
                 match op {
                     Some(DataOp0::UntypedAtomic) => {
-                        write!(f, " {})", name(AtomicOp::from_code(control & 15).map(AtomicOp::name)))
+                        write!(
+                            f,
+                            " {})",
+                            name(AtomicOp::from_code(control & 15).map(AtomicOp::name))
+                        )
                     }
                     Some(DataOp0::OwordBlockRead | DataOp0::OwordBlockWrite) => {
                         write!(f, "{})", Owords(control))
@@ -470,7 +478,9 @@ fn data1_control(f: &mut fmt::Formatter<'_>, op: Option<DataOp1>, control: u8) -
             let simd = ["4x2", "16", "8", "reserved"][usize::from(control >> 4)];
             write!(f, "SIMD{simd}, Mask = {:#x}", control & 15)
         }
-        Some(Op::UntypedAtomicFloat | Op::A64UntypedAtomicFloat | Op::A64UntypedAtomicHalfFloat) => {
+        Some(
+            Op::UntypedAtomicFloat | Op::A64UntypedAtomicFloat | Op::A64UntypedAtomicHalfFloat,
+        ) => {
             let op = FloatAtomicOp::from_code(control & 15).map(FloatAtomicOp::name);
             write!(f, "SIMD{simd}, {}", name(op))
         }

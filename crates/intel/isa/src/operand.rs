@@ -211,13 +211,8 @@ pub struct Src {
 
 impl Src {
     /// `null<8,8,1>UD`
-    pub const NULL: Src = Src {
-        place: Place::NULL,
-        ty: Type::UD,
-        negate: false,
-        abs: false,
-        region: Region::VECTOR,
-    };
+    pub const NULL: Src =
+        Src { place: Place::NULL, ty: Type::UD, negate: false, abs: false, region: Region::VECTOR };
 
     /// An immediate. Values of 16 bits are put into both halves.
     pub const fn immediate(ty: Type, value: u64) -> Src {

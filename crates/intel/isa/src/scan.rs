@@ -109,19 +109,6 @@ impl<'s> Scanner<'s> {
         self.run(|c| c.is_ascii_alphanumeric() || c == '_')
     }
 
-    /// Looks whether a word stands here, followed by something that does not belong to it.
-    pub fn accept_word(&mut self, word: &str) -> bool {
-        self.blank();
-        let follows = self.rest().strip_prefix(word);
-        let found = follows.is_some_and(|rest| {
-            !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
-        });
-        if found {
-            self.at += word.len();
-        }
-        found
-    }
-
     /// A decimal number right here.
     pub fn decimal(&mut self) -> Result<u64> {
         let from = self.at;
