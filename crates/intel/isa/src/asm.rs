@@ -1,15 +1,15 @@
 //! The assembler: Mesa's `brw_asm` syntax, as [`crate::disasm`] writes it.
 //!
 //! Beyond Mesa's: offsets in place of labels (`JIP: 48`), the option `compacted` (which Mesa reads
-//! and mishandles), the options `nodst` (a branch whose destination field is zero, as Mesa 26.1's
-//! driver leaves it) and `bits 0x…` ([`Inst::unusual`]), operands for instructions that
+//! and mishandles), the options `bare` (a branch whose unused fields are zero, as Mesa 26.1's driver
+//! leaves them) and `bits 0x…` ([`Inst::unusual`]), operands for instructions that
 //! Mesa's grammar lacks.
 
 use std::collections::HashMap;
 
 use tepui_intel_chips::Generation;
 
-use crate::codec::branch_destination;
+use crate::codec::branch_extras;
 use crate::compact;
 use crate::inst::{Condition, Desc, Flag, Inst, PREDICATES, PREDICATES_ALIGN16};
 use crate::operand::{Arf, Dst, Place, Region, Register, Src};
@@ -554,7 +554,7 @@ impl<'s> Parser<'_, 's> {
                 "EOT" if inst.opcode.is_send() => inst.send.end_of_thread = true,
                 "breakpoint" => inst.debug = true,
                 "bits" => inst.unusual = self.s.wide()?,
-                "nodst" => inst.unusual = branch_destination(inst),
+                "bare" => inst.unusual = branch_extras(inst),
                 _ => match channel_offset(word) {
                     Some(offset) => inst.channel_offset = offset,
                     None => {

@@ -867,22 +867,28 @@ fn function(c: &mut impl Coder, inst: &mut Inst) -> Result<()> {
     Err(reserved(&f::CONDITION, u64::from(inst.function)))
 }
 
-/// What Mesa's assembler (25.0) writes to the destination of a branch, and its driver (26.1) does
-/// not: the null register.
-pub(crate) fn branch_destination(inst: &Inst) -> u128 {
+/// What Mesa's assembler (25.0) writes to a branch beside its jumps, and its driver (26.1) does
+/// not: the null register as destination; on Gen12 a type for source 0.
+pub(crate) fn branch_extras(inst: &Inst) -> u128 {
     let mut bits = 0;
-    let has_none = matches!(inst.opcode, Opcode::Endif | Opcode::Cont);
-    if matches!(inst.form(), Form::Jip | Form::JipUip) && !has_none {
-        let signed = Type::D.code(inst.generation, types::Place::Register).unwrap_or(0);
+    if !matches!(inst.form(), Form::Jip | Form::JipUip) {
+        return bits;
+    }
+    let signed = Type::D.code(inst.generation, types::Place::Register).unwrap_or(0);
+    if !matches!(inst.opcode, Opcode::Endif | Opcode::Cont) {
         f::DST_TYPE.set(inst.generation, &mut bits, u64::from(signed));
         f::DST_STRIDE.set(inst.generation, &mut bits, 1);
+    }
+    let typed = matches!(inst.opcode, Opcode::Break | Opcode::Cont | Opcode::Endif);
+    if typed && inst.generation >= Generation::Gen12 {
+        f::SRC0_TYPE.set(inst.generation, &mut bits, u64::from(signed));
     }
     bits
 }
 
 /// What Mesa's assembler writes to fields that belong to no operand of the instruction.
 fn implied(inst: &Inst) -> u128 {
-    let mut bits = branch_destination(inst);
+    let mut bits = branch_extras(inst);
     let mut set = |field: &Field, value: u64| field.set(inst.generation, &mut bits, value);
     let gen9 = inst.generation == Generation::Gen9;
     let signed = if gen9 { 1 } else { 6 };
@@ -912,9 +918,6 @@ fn implied(inst: &Inst) -> u128 {
                 set(&f::SRC1_TYPE, signed);
             } else {
                 set(&f::SRC0_IMMEDIATE, 1);
-                if matches!(opcode, Opcode::Break | Opcode::Cont | Opcode::Endif) {
-                    set(&f::SRC0_TYPE, signed);
-                }
                 if inst.form() == Form::JipUip {
                     set(&f::SRC1_IMMEDIATE, 1);
                 }

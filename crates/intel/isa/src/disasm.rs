@@ -6,7 +6,7 @@ use std::fmt::{self, Write};
 use half::f16;
 use tepui_intel_chips::Generation;
 
-use crate::codec::branch_destination;
+use crate::codec::branch_extras;
 use crate::error::DecodeError;
 use crate::inst::{Desc, Inst, PREDICATES, PREDICATES_ALIGN16};
 use crate::message::{self, Descriptor};
@@ -298,7 +298,7 @@ impl Text<'_> {
         option(inst.opcode.is_send() && inst.send.end_of_thread, "EOT")?;
         match inst.unusual {
             0 => {}
-            bits if bits == branch_destination(inst) => w.write_str(" nodst")?,
+            bits if bits == branch_extras(inst) => w.write_str(" bare")?,
             bits => write!(w, " bits {bits:#x}")?,
         }
         w.write_str(" }")
