@@ -3,9 +3,9 @@
 
 use bytemuck::{Pod, bytes_of, bytes_of_mut};
 use tepui_drm::Errno;
-use tepui_drm::uapi::i915::{self as uapi, ExecObject2, Ioctl};
-use tepui_drm::uapi::core as drm;
 use tepui_drm::uapi::Request;
+use tepui_drm::uapi::core as drm;
+use tepui_drm::uapi::i915::{self as uapi, ExecObject2, Ioctl};
 use tepui_drm::user::ThisProcess;
 use tepui_intel_kernel::{Device, File, Options};
 use tepui_intel_packets::mi::{
@@ -85,8 +85,7 @@ impl Client {
             ..Default::default()
         };
         let objects = [object(1, DATA), object(0, BATCH)];
-        let fence =
-            uapi::ExecFence { handle: self.handles[2], flags: uapi::EXEC_FENCE_SIGNAL };
+        let fence = uapi::ExecFence { handle: self.handles[2], flags: uapi::EXEC_FENCE_SIGNAL };
         let mut args = uapi::Execbuffer2 {
             buffers_ptr: objects.as_ptr() as u64,
             buffer_count: 2,

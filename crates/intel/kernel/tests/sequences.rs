@@ -1,9 +1,9 @@
 //! Random sequences of requests: no panic, nothing left behind.
 
 use proptest::prelude::*;
-use tepui_intel_kernel::exercise;
 use tepui_drm::uapi::{Direction, Request};
 use tepui_drm::user::Block;
+use tepui_intel_kernel::exercise;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]

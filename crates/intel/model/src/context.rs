@@ -41,6 +41,8 @@ pub struct HardwareContext {
     pub constants: Vec<u8>,
     /// What the last MEDIA_INTERFACE_DESCRIPTOR_LOAD loaded.
     pub descriptors: Vec<u8>,
+    /// The vertex buffers by their index: VERTEX_BUFFER_STATE.
+    pub vertex_buffers: HashMap<u32, [u8; 16]>,
     /// The last command of each kind that sets state of the 3D pipeline, by its name.
     pub latched: HashMap<&'static str, Vec<u8>>,
 }

@@ -133,8 +133,19 @@ pub(crate) struct CachedProgram {
     program: Program,
 }
 
+impl CachedProgram {
+    /// The program.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+}
+
 /// The kernel at an address, decoded at its first use and again when memory has changed there.
-fn program(gpu: &Gpu, vm: &AddressSpace, kernel: u64) -> Result<Arc<CachedProgram>, JobFault> {
+pub(crate) fn program(
+    gpu: &Gpu,
+    vm: &AddressSpace,
+    kernel: u64,
+) -> Result<Arc<CachedProgram>, JobFault> {
     /// Decoded kernels that are kept.
     const MOST: usize = 1024;
     let mut memory = Memory::new(vm);
@@ -170,7 +181,7 @@ fn program(gpu: &Gpu, vm: &AddressSpace, kernel: u64) -> Result<Arc<CachedProgra
 }
 
 /// The model's fault of an EU's.
-fn thread_fault(kernel: u64, fault: Fault) -> JobFault {
+pub(crate) fn thread_fault(kernel: u64, fault: Fault) -> JobFault {
     let (unit, kind) = match &fault.kind {
         EuFault::Decode(_) | EuFault::BadJump(_) => (Unit::ExecutionUnit, FaultKind::Undecodable),
         EuFault::Unreadable => (Unit::ExecutionUnit, FaultKind::Unbound),
@@ -337,7 +348,6 @@ fn start(thread: &mut Thread, dispatch: &Dispatch, group: [u32; 3], number: usiz
         vector_mask: dispatch.mask(number as u32),
         state: 0,
         control: dispatch.control(),
-        entry: 0,
     });
     thread.write_payload(0, &dispatch.header(group, slot));
     let grf = thread.grf_mut();

@@ -140,15 +140,18 @@ fn parse(name: &str) -> Option<Format> {
 }
 
 impl Format {
+    /// What 1 is in the format's kind of numbers.
+    pub fn one(&self) -> u32 {
+        match self.channels.first().map(|c| c.meaning) {
+            Some(Meaning::Uint | Meaning::Sint) => 1,
+            _ => 1.0f32.to_bits(),
+        }
+    }
+
     /// The four components of a texel: floats, or integers of 32 bits. Missing colours are 0, a
     /// missing alpha is 1.
     pub fn unpack(&self, texel: &[u8]) -> [u32; 4] {
-        let integer = self.channels.first().map(|c| c.meaning);
-        let one = match integer {
-            Some(Meaning::Uint | Meaning::Sint) => 1,
-            _ => 1.0f32.to_bits(),
-        };
-        let mut value = [0, 0, 0, one];
+        let mut value = [0, 0, 0, self.one()];
         let bits = bits_of(texel);
         for channel in &self.channels {
             if let Some(component) = channel.component {
@@ -164,6 +167,20 @@ impl Format {
         for channel in &self.channels {
             if let Some(component) = channel.component {
                 bits |= u128::from(channel.encode(value[component])) << channel.shift;
+            }
+        }
+        texel.copy_from_slice(&bits.to_le_bytes()[..texel.len()]);
+    }
+}
+
+impl Format {
+    /// Writes the components of `write` of a texel; the others keep their bits.
+    pub fn pack_some(&self, value: [u32; 4], write: [bool; 4], texel: &mut [u8]) {
+        let mut bits = bits_of(texel);
+        for channel in &self.channels {
+            if let Some(component) = channel.component.filter(|&c| write[c]) {
+                let mask = u128::from(u32::MAX >> (32 - channel.width)) << channel.shift;
+                bits = bits & !mask | u128::from(channel.encode(value[component])) << channel.shift;
             }
         }
         texel.copy_from_slice(&bits.to_le_bytes()[..texel.len()]);

@@ -18,6 +18,8 @@ pub struct JobStats {
     pub commands: u64,
     /// Walkers that dispatched threads.
     pub dispatches: u64,
+    /// Draws.
+    pub draws: u64,
     /// EU threads that ran.
     pub threads: u64,
     /// Instructions executed, counted once a thread.
@@ -37,6 +39,8 @@ pub enum Unit {
     DataPort,
     /// The sampler.
     Sampler,
+    /// The 3D pipeline, from vertices to pixels.
+    Pixels,
 }
 
 impl fmt::Display for Unit {
@@ -47,6 +51,7 @@ impl fmt::Display for Unit {
             Unit::ExecutionUnit => "execution unit",
             Unit::DataPort => "data port",
             Unit::Sampler => "sampler",
+            Unit::Pixels => "3D pipeline",
         })
     }
 }

@@ -7,7 +7,7 @@ use tepui_packets::{Packet, PacketInfo, packet};
 
 packet! {
     /// Ranges of memory that are pushed to threads.
-    pub struct ThreedstateConstantBody = "3DSTATE_CONSTANT_BODY", 40 bytes
+    pub struct State3dConstantBody = "3DSTATE_CONSTANT_BODY", 40 bytes
     fields {
         /// Read length 0.
         read_length_0: Uint [0..16] "Read Length 0";
@@ -30,7 +30,7 @@ packet! {
 
 packet! {
     /// Constants that are pushed to vertex threads.
-    pub struct ThreedstateConstantVs = "3DSTATE_CONSTANT_VS", 44 bytes
+    pub struct State3dConstantVs = "3DSTATE_CONSTANT_VS", 44 bytes
     fixed {
         "DWord Length" Uint [0..8] = 9;
         "3D Command Sub Opcode" Uint [16..24] = 21;
@@ -42,13 +42,13 @@ packet! {
         /// Cache control.
         mocs: Hex [8..15] "MOCS";
         /// Constant body.
-        constant_body: Nested<ThreedstateConstantBody> [32..352] "Constant Body";
+        constant_body: Nested<State3dConstantBody> [32..352] "Constant Body";
     }
 }
 
 packet! {
     /// The binding table of vertex threads.
-    pub struct ThreedstateBindingTablePointersVs = "3DSTATE_BINDING_TABLE_POINTERS_VS", 8 bytes
+    pub struct State3dBindingTablePointersVs = "3DSTATE_BINDING_TABLE_POINTERS_VS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 38;
@@ -64,7 +64,7 @@ packet! {
 
 packet! {
     /// The samplers of vertex threads.
-    pub struct ThreedstateSamplerStatePointersVs = "3DSTATE_SAMPLER_STATE_POINTERS_VS", 8 bytes
+    pub struct State3dSamplerStatePointersVs = "3DSTATE_SAMPLER_STATE_POINTERS_VS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 43;
@@ -80,7 +80,7 @@ packet! {
 
 packet! {
     /// Room in the URB for constants of vertex threads.
-    pub struct ThreedstatePushConstantAllocVs = "3DSTATE_PUSH_CONSTANT_ALLOC_VS", 8 bytes
+    pub struct State3dPushConstantAllocVs = "3DSTATE_PUSH_CONSTANT_ALLOC_VS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 18;
@@ -98,7 +98,7 @@ packet! {
 
 packet! {
     /// Room in the URB for vertex threads.
-    pub struct ThreedstateUrbVs = "3DSTATE_URB_VS", 8 bytes
+    pub struct State3dUrbVs = "3DSTATE_URB_VS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 48;
@@ -118,7 +118,7 @@ packet! {
 
 packet! {
     /// Constants that are pushed to hull threads.
-    pub struct ThreedstateConstantHs = "3DSTATE_CONSTANT_HS", 44 bytes
+    pub struct State3dConstantHs = "3DSTATE_CONSTANT_HS", 44 bytes
     fixed {
         "DWord Length" Uint [0..8] = 9;
         "3D Command Sub Opcode" Uint [16..24] = 25;
@@ -130,13 +130,13 @@ packet! {
         /// Cache control.
         mocs: Hex [8..15] "MOCS";
         /// Constant body.
-        constant_body: Nested<ThreedstateConstantBody> [32..352] "Constant Body";
+        constant_body: Nested<State3dConstantBody> [32..352] "Constant Body";
     }
 }
 
 packet! {
     /// The binding table of hull threads.
-    pub struct ThreedstateBindingTablePointersHs = "3DSTATE_BINDING_TABLE_POINTERS_HS", 8 bytes
+    pub struct State3dBindingTablePointersHs = "3DSTATE_BINDING_TABLE_POINTERS_HS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 39;
@@ -152,7 +152,7 @@ packet! {
 
 packet! {
     /// The samplers of hull threads.
-    pub struct ThreedstateSamplerStatePointersHs = "3DSTATE_SAMPLER_STATE_POINTERS_HS", 8 bytes
+    pub struct State3dSamplerStatePointersHs = "3DSTATE_SAMPLER_STATE_POINTERS_HS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 44;
@@ -168,7 +168,7 @@ packet! {
 
 packet! {
     /// Room in the URB for constants of hull threads.
-    pub struct ThreedstatePushConstantAllocHs = "3DSTATE_PUSH_CONSTANT_ALLOC_HS", 8 bytes
+    pub struct State3dPushConstantAllocHs = "3DSTATE_PUSH_CONSTANT_ALLOC_HS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 19;
@@ -186,7 +186,7 @@ packet! {
 
 packet! {
     /// Room in the URB for hull threads.
-    pub struct ThreedstateUrbHs = "3DSTATE_URB_HS", 8 bytes
+    pub struct State3dUrbHs = "3DSTATE_URB_HS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 49;
@@ -206,7 +206,7 @@ packet! {
 
 packet! {
     /// Constants that are pushed to domain threads.
-    pub struct ThreedstateConstantDs = "3DSTATE_CONSTANT_DS", 44 bytes
+    pub struct State3dConstantDs = "3DSTATE_CONSTANT_DS", 44 bytes
     fixed {
         "DWord Length" Uint [0..8] = 9;
         "3D Command Sub Opcode" Uint [16..24] = 26;
@@ -218,13 +218,13 @@ packet! {
         /// Cache control.
         mocs: Hex [8..15] "MOCS";
         /// Constant body.
-        constant_body: Nested<ThreedstateConstantBody> [32..352] "Constant Body";
+        constant_body: Nested<State3dConstantBody> [32..352] "Constant Body";
     }
 }
 
 packet! {
     /// The binding table of domain threads.
-    pub struct ThreedstateBindingTablePointersDs = "3DSTATE_BINDING_TABLE_POINTERS_DS", 8 bytes
+    pub struct State3dBindingTablePointersDs = "3DSTATE_BINDING_TABLE_POINTERS_DS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 40;
@@ -240,7 +240,7 @@ packet! {
 
 packet! {
     /// The samplers of domain threads.
-    pub struct ThreedstateSamplerStatePointersDs = "3DSTATE_SAMPLER_STATE_POINTERS_DS", 8 bytes
+    pub struct State3dSamplerStatePointersDs = "3DSTATE_SAMPLER_STATE_POINTERS_DS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 45;
@@ -256,7 +256,7 @@ packet! {
 
 packet! {
     /// Room in the URB for constants of domain threads.
-    pub struct ThreedstatePushConstantAllocDs = "3DSTATE_PUSH_CONSTANT_ALLOC_DS", 8 bytes
+    pub struct State3dPushConstantAllocDs = "3DSTATE_PUSH_CONSTANT_ALLOC_DS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 20;
@@ -274,7 +274,7 @@ packet! {
 
 packet! {
     /// Room in the URB for domain threads.
-    pub struct ThreedstateUrbDs = "3DSTATE_URB_DS", 8 bytes
+    pub struct State3dUrbDs = "3DSTATE_URB_DS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 50;
@@ -294,7 +294,7 @@ packet! {
 
 packet! {
     /// Constants that are pushed to geometry threads.
-    pub struct ThreedstateConstantGs = "3DSTATE_CONSTANT_GS", 44 bytes
+    pub struct State3dConstantGs = "3DSTATE_CONSTANT_GS", 44 bytes
     fixed {
         "DWord Length" Uint [0..8] = 9;
         "3D Command Sub Opcode" Uint [16..24] = 22;
@@ -306,13 +306,13 @@ packet! {
         /// Cache control.
         mocs: Hex [8..15] "MOCS";
         /// Constant body.
-        constant_body: Nested<ThreedstateConstantBody> [32..352] "Constant Body";
+        constant_body: Nested<State3dConstantBody> [32..352] "Constant Body";
     }
 }
 
 packet! {
     /// The binding table of geometry threads.
-    pub struct ThreedstateBindingTablePointersGs = "3DSTATE_BINDING_TABLE_POINTERS_GS", 8 bytes
+    pub struct State3dBindingTablePointersGs = "3DSTATE_BINDING_TABLE_POINTERS_GS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 41;
@@ -328,7 +328,7 @@ packet! {
 
 packet! {
     /// The samplers of geometry threads.
-    pub struct ThreedstateSamplerStatePointersGs = "3DSTATE_SAMPLER_STATE_POINTERS_GS", 8 bytes
+    pub struct State3dSamplerStatePointersGs = "3DSTATE_SAMPLER_STATE_POINTERS_GS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 46;
@@ -344,7 +344,7 @@ packet! {
 
 packet! {
     /// Room in the URB for constants of geometry threads.
-    pub struct ThreedstatePushConstantAllocGs = "3DSTATE_PUSH_CONSTANT_ALLOC_GS", 8 bytes
+    pub struct State3dPushConstantAllocGs = "3DSTATE_PUSH_CONSTANT_ALLOC_GS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 21;
@@ -362,7 +362,7 @@ packet! {
 
 packet! {
     /// Room in the URB for geometry threads.
-    pub struct ThreedstateUrbGs = "3DSTATE_URB_GS", 8 bytes
+    pub struct State3dUrbGs = "3DSTATE_URB_GS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 51;
@@ -382,7 +382,7 @@ packet! {
 
 packet! {
     /// Constants that are pushed to pixel threads.
-    pub struct ThreedstateConstantPs = "3DSTATE_CONSTANT_PS", 44 bytes
+    pub struct State3dConstantPs = "3DSTATE_CONSTANT_PS", 44 bytes
     fixed {
         "DWord Length" Uint [0..8] = 9;
         "3D Command Sub Opcode" Uint [16..24] = 23;
@@ -394,13 +394,13 @@ packet! {
         /// Cache control.
         mocs: Hex [8..15] "MOCS";
         /// Constant body.
-        constant_body: Nested<ThreedstateConstantBody> [32..352] "Constant Body";
+        constant_body: Nested<State3dConstantBody> [32..352] "Constant Body";
     }
 }
 
 packet! {
     /// The binding table of pixel threads.
-    pub struct ThreedstateBindingTablePointersPs = "3DSTATE_BINDING_TABLE_POINTERS_PS", 8 bytes
+    pub struct State3dBindingTablePointersPs = "3DSTATE_BINDING_TABLE_POINTERS_PS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 42;
@@ -416,7 +416,7 @@ packet! {
 
 packet! {
     /// The samplers of pixel threads.
-    pub struct ThreedstateSamplerStatePointersPs = "3DSTATE_SAMPLER_STATE_POINTERS_PS", 8 bytes
+    pub struct State3dSamplerStatePointersPs = "3DSTATE_SAMPLER_STATE_POINTERS_PS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 47;
@@ -432,7 +432,7 @@ packet! {
 
 packet! {
     /// Room in the URB for constants of pixel threads.
-    pub struct ThreedstatePushConstantAllocPs = "3DSTATE_PUSH_CONSTANT_ALLOC_PS", 8 bytes
+    pub struct State3dPushConstantAllocPs = "3DSTATE_PUSH_CONSTANT_ALLOC_PS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 22;
@@ -450,29 +450,29 @@ packet! {
 
 /// The tables of this module.
 pub static ALL: &[&PacketInfo] = &[
-    ThreedstateConstantBody::INFO,
-    ThreedstateConstantVs::INFO,
-    ThreedstateBindingTablePointersVs::INFO,
-    ThreedstateSamplerStatePointersVs::INFO,
-    ThreedstatePushConstantAllocVs::INFO,
-    ThreedstateUrbVs::INFO,
-    ThreedstateConstantHs::INFO,
-    ThreedstateBindingTablePointersHs::INFO,
-    ThreedstateSamplerStatePointersHs::INFO,
-    ThreedstatePushConstantAllocHs::INFO,
-    ThreedstateUrbHs::INFO,
-    ThreedstateConstantDs::INFO,
-    ThreedstateBindingTablePointersDs::INFO,
-    ThreedstateSamplerStatePointersDs::INFO,
-    ThreedstatePushConstantAllocDs::INFO,
-    ThreedstateUrbDs::INFO,
-    ThreedstateConstantGs::INFO,
-    ThreedstateBindingTablePointersGs::INFO,
-    ThreedstateSamplerStatePointersGs::INFO,
-    ThreedstatePushConstantAllocGs::INFO,
-    ThreedstateUrbGs::INFO,
-    ThreedstateConstantPs::INFO,
-    ThreedstateBindingTablePointersPs::INFO,
-    ThreedstateSamplerStatePointersPs::INFO,
-    ThreedstatePushConstantAllocPs::INFO,
+    State3dConstantBody::INFO,
+    State3dConstantVs::INFO,
+    State3dBindingTablePointersVs::INFO,
+    State3dSamplerStatePointersVs::INFO,
+    State3dPushConstantAllocVs::INFO,
+    State3dUrbVs::INFO,
+    State3dConstantHs::INFO,
+    State3dBindingTablePointersHs::INFO,
+    State3dSamplerStatePointersHs::INFO,
+    State3dPushConstantAllocHs::INFO,
+    State3dUrbHs::INFO,
+    State3dConstantDs::INFO,
+    State3dBindingTablePointersDs::INFO,
+    State3dSamplerStatePointersDs::INFO,
+    State3dPushConstantAllocDs::INFO,
+    State3dUrbDs::INFO,
+    State3dConstantGs::INFO,
+    State3dBindingTablePointersGs::INFO,
+    State3dSamplerStatePointersGs::INFO,
+    State3dPushConstantAllocGs::INFO,
+    State3dUrbGs::INFO,
+    State3dConstantPs::INFO,
+    State3dBindingTablePointersPs::INFO,
+    State3dSamplerStatePointersPs::INFO,
+    State3dPushConstantAllocPs::INFO,
 ];

@@ -7,7 +7,7 @@ use tepui_packets::{Packet, PacketInfo, bits_enum, packet};
 
 bits_enum! {
     /// Comparisons.
-    pub enum ThreedCompareFunction = "3D_Compare_Function" {
+    pub enum CompareFunction = "3D_Compare_Function" {
         /// ALWAYS.
         #[default]
         Always = 0 => "ALWAYS",
@@ -30,7 +30,7 @@ bits_enum! {
 
 bits_enum! {
     /// Operations on stencil values.
-    pub enum ThreedStencilOperation = "3D_Stencil_Operation" {
+    pub enum StencilOperation = "3D_Stencil_Operation" {
         /// KEEP.
         #[default]
         Keep = 0 => "KEEP",
@@ -53,7 +53,7 @@ bits_enum! {
 
 bits_enum! {
     /// Blend equations.
-    pub enum ThreedColorBufferBlendFunction = "3D_Color_Buffer_Blend_Function" {
+    pub enum ColorBufferBlendFunction = "3D_Color_Buffer_Blend_Function" {
         /// ADD.
         #[default]
         Add = 0 => "ADD",
@@ -70,7 +70,7 @@ bits_enum! {
 
 bits_enum! {
     /// Logical operations on pixels.
-    pub enum ThreedLogicOpFunction = "3D_Logic_Op_Function" {
+    pub enum LogicOpFunction = "3D_Logic_Op_Function" {
         /// CLEAR.
         #[default]
         Clear = 0 => "CLEAR",
@@ -109,7 +109,7 @@ bits_enum! {
 
 packet! {
     /// The depth buffer.
-    pub struct ThreedstateDepthBuffer = "3DSTATE_DEPTH_BUFFER", 32 bytes
+    pub struct State3dDepthBuffer = "3DSTATE_DEPTH_BUFFER", 32 bytes
     fixed {
         "DWord Length" Uint [0..8] = 6;
         "3D Command Sub Opcode" Uint [16..24] = 5;
@@ -157,7 +157,7 @@ packet! {
 
 packet! {
     /// The stencil buffer.
-    pub struct ThreedstateStencilBuffer = "3DSTATE_STENCIL_BUFFER", 20 bytes
+    pub struct State3dStencilBuffer = "3DSTATE_STENCIL_BUFFER", 20 bytes
     fixed {
         "DWord Length" Uint [0..8] = 3;
         "3D Command Sub Opcode" Uint [16..24] = 6;
@@ -181,7 +181,7 @@ packet! {
 
 packet! {
     /// The hierarchical depth buffer.
-    pub struct ThreedstateHierDepthBuffer = "3DSTATE_HIER_DEPTH_BUFFER", 20 bytes
+    pub struct State3dHierDepthBuffer = "3DSTATE_HIER_DEPTH_BUFFER", 20 bytes
     fixed {
         "DWord Length" Uint [0..8] = 3;
         "3D Command Sub Opcode" Uint [16..24] = 7;
@@ -203,7 +203,7 @@ packet! {
 
 packet! {
     /// The depth that clears give.
-    pub struct ThreedstateClearParams = "3DSTATE_CLEAR_PARAMS", 12 bytes
+    pub struct State3dClearParams = "3DSTATE_CLEAR_PARAMS", 12 bytes
     fixed {
         "DWord Length" Uint [0..8] = 1;
         "3D Command Sub Opcode" Uint [16..24] = 4;
@@ -221,7 +221,7 @@ packet! {
 
 packet! {
     /// Depth and stencil tests.
-    pub struct ThreedstateWmDepthStencil = "3DSTATE_WM_DEPTH_STENCIL", 16 bytes
+    pub struct State3dWmDepthStencil = "3DSTATE_WM_DEPTH_STENCIL", 16 bytes
     fixed {
         "DWord Length" Uint [0..8] = 2;
         "3D Command Sub Opcode" Uint [16..24] = 78;
@@ -241,23 +241,23 @@ packet! {
         /// Double sided stencil enable.
         double_sided_stencil_enable: Bool [36..37] "Double Sided Stencil Enable";
         /// Depth test function.
-        depth_test_function: ThreedCompareFunction [37..40] "Depth Test Function";
+        depth_test_function: CompareFunction [37..40] "Depth Test Function";
         /// Stencil test function.
-        stencil_test_function: ThreedCompareFunction [40..43] "Stencil Test Function";
+        stencil_test_function: CompareFunction [40..43] "Stencil Test Function";
         /// Backface stencil pass depth pass op.
-        backface_stencil_pass_depth_pass_op: ThreedStencilOperation [43..46] "Backface Stencil Pass Depth Pass Op";
+        backface_stencil_pass_depth_pass_op: StencilOperation [43..46] "Backface Stencil Pass Depth Pass Op";
         /// Backface stencil pass depth fail op.
-        backface_stencil_pass_depth_fail_op: ThreedStencilOperation [46..49] "Backface Stencil Pass Depth Fail Op";
+        backface_stencil_pass_depth_fail_op: StencilOperation [46..49] "Backface Stencil Pass Depth Fail Op";
         /// Backface stencil fail op.
-        backface_stencil_fail_op: ThreedStencilOperation [49..52] "Backface Stencil Fail Op";
+        backface_stencil_fail_op: StencilOperation [49..52] "Backface Stencil Fail Op";
         /// Backface stencil test function.
-        backface_stencil_test_function: ThreedCompareFunction [52..55] "Backface Stencil Test Function";
+        backface_stencil_test_function: CompareFunction [52..55] "Backface Stencil Test Function";
         /// Stencil pass depth pass op.
-        stencil_pass_depth_pass_op: ThreedStencilOperation [55..58] "Stencil Pass Depth Pass Op";
+        stencil_pass_depth_pass_op: StencilOperation [55..58] "Stencil Pass Depth Pass Op";
         /// Stencil pass depth fail op.
-        stencil_pass_depth_fail_op: ThreedStencilOperation [58..61] "Stencil Pass Depth Fail Op";
+        stencil_pass_depth_fail_op: StencilOperation [58..61] "Stencil Pass Depth Fail Op";
         /// Stencil fail op.
-        stencil_fail_op: ThreedStencilOperation [61..64] "Stencil Fail Op";
+        stencil_fail_op: StencilOperation [61..64] "Stencil Fail Op";
         /// Backface stencil write mask.
         backface_stencil_write_mask: Uint [64..72] "Backface Stencil Write Mask";
         /// Backface stencil test mask.
@@ -275,7 +275,7 @@ packet! {
 
 packet! {
     /// Blending, as far as the pixel shader has to know.
-    pub struct ThreedstatePsBlend = "3DSTATE_PS_BLEND", 8 bytes
+    pub struct State3dPsBlend = "3DSTATE_PS_BLEND", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 77;
@@ -307,7 +307,7 @@ packet! {
 
 packet! {
     /// Where BLEND_STATE is.
-    pub struct ThreedstateBlendStatePointers = "3DSTATE_BLEND_STATE_POINTERS", 8 bytes
+    pub struct State3dBlendStatePointers = "3DSTATE_BLEND_STATE_POINTERS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 36;
@@ -334,7 +334,7 @@ packet! {
         /// Color dither enable.
         color_dither_enable: Bool [23..24] "Color Dither Enable";
         /// Alpha test function.
-        alpha_test_function: ThreedCompareFunction [24..27] "Alpha Test Function";
+        alpha_test_function: CompareFunction [24..27] "Alpha Test Function";
         /// Alpha test enable.
         alpha_test_enable: Bool [27..28] "Alpha Test Enable";
         /// Alpha to coverage dither enable.
@@ -361,13 +361,13 @@ packet! {
         /// Write disable alpha.
         write_disable_alpha: Bool [3..4] "Write Disable Alpha";
         /// Alpha blend function.
-        alpha_blend_function: ThreedColorBufferBlendFunction [5..8] "Alpha Blend Function";
+        alpha_blend_function: ColorBufferBlendFunction [5..8] "Alpha Blend Function";
         /// Destination alpha blend factor.
         destination_alpha_blend_factor: Uint [8..13] "Destination Alpha Blend Factor";
         /// Source alpha blend factor.
         source_alpha_blend_factor: Uint [13..18] "Source Alpha Blend Factor";
         /// Color blend function.
-        color_blend_function: ThreedColorBufferBlendFunction [18..21] "Color Blend Function";
+        color_blend_function: ColorBufferBlendFunction [18..21] "Color Blend Function";
         /// Destination blend factor.
         destination_blend_factor: Uint [21..26] "Destination Blend Factor";
         /// Source blend factor.
@@ -383,7 +383,7 @@ packet! {
         /// Pre-blend source only clamp enable.
         pre_blend_source_only_clamp_enable: Bool [36..37] "Pre-Blend Source Only Clamp Enable";
         /// Logic op function.
-        logic_op_function: ThreedLogicOpFunction [59..63] "Logic Op Function";
+        logic_op_function: LogicOpFunction [59..63] "Logic Op Function";
         /// Logic op enable.
         logic_op_enable: Bool [63..64] "Logic Op Enable";
     }
@@ -391,7 +391,7 @@ packet! {
 
 packet! {
     /// Where COLOR_CALC_STATE is.
-    pub struct ThreedstateCcStatePointers = "3DSTATE_CC_STATE_POINTERS", 8 bytes
+    pub struct State3dCcStatePointers = "3DSTATE_CC_STATE_POINTERS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 14;
@@ -430,7 +430,7 @@ packet! {
 
 packet! {
     /// Where the scissors are.
-    pub struct ThreedstateScissorStatePointers = "3DSTATE_SCISSOR_STATE_POINTERS", 8 bytes
+    pub struct State3dScissorStatePointers = "3DSTATE_SCISSOR_STATE_POINTERS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 15;
@@ -461,7 +461,7 @@ packet! {
 
 packet! {
     /// Where CC_VIEWPORT is.
-    pub struct ThreedstateViewportStatePointersCc = "3DSTATE_VIEWPORT_STATE_POINTERS_CC", 8 bytes
+    pub struct State3dViewportStatePointersCc = "3DSTATE_VIEWPORT_STATE_POINTERS_CC", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 35;
@@ -488,7 +488,7 @@ packet! {
 
 packet! {
     /// Where SF_CLIP_VIEWPORT is.
-    pub struct ThreedstateViewportStatePointersSfClip = "3DSTATE_VIEWPORT_STATE_POINTERS_SF_CLIP", 8 bytes
+    pub struct State3dViewportStatePointersSfClip = "3DSTATE_VIEWPORT_STATE_POINTERS_SF_CLIP", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 33;
@@ -539,21 +539,21 @@ packet! {
 
 /// The tables of this module.
 pub static ALL: &[&PacketInfo] = &[
-    ThreedstateDepthBuffer::INFO,
-    ThreedstateStencilBuffer::INFO,
-    ThreedstateHierDepthBuffer::INFO,
-    ThreedstateClearParams::INFO,
-    ThreedstateWmDepthStencil::INFO,
-    ThreedstatePsBlend::INFO,
-    ThreedstateBlendStatePointers::INFO,
+    State3dDepthBuffer::INFO,
+    State3dStencilBuffer::INFO,
+    State3dHierDepthBuffer::INFO,
+    State3dClearParams::INFO,
+    State3dWmDepthStencil::INFO,
+    State3dPsBlend::INFO,
+    State3dBlendStatePointers::INFO,
     BlendState::INFO,
     BlendStateEntry::INFO,
-    ThreedstateCcStatePointers::INFO,
+    State3dCcStatePointers::INFO,
     ColorCalcState::INFO,
-    ThreedstateScissorStatePointers::INFO,
+    State3dScissorStatePointers::INFO,
     ScissorRect::INFO,
-    ThreedstateViewportStatePointersCc::INFO,
+    State3dViewportStatePointersCc::INFO,
     CcViewport::INFO,
-    ThreedstateViewportStatePointersSfClip::INFO,
+    State3dViewportStatePointersSfClip::INFO,
     SfClipViewport::INFO,
 ];

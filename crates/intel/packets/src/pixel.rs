@@ -7,7 +7,7 @@ use tepui_packets::{Packet, PacketInfo, packet};
 
 packet! {
     /// The windower.
-    pub struct ThreedstateWm = "3DSTATE_WM", 8 bytes
+    pub struct State3dWm = "3DSTATE_WM", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 20;
@@ -51,7 +51,7 @@ packet! {
 
 packet! {
     /// Discard by colour key.
-    pub struct ThreedstateWmChromakey = "3DSTATE_WM_CHROMAKEY", 8 bytes
+    pub struct State3dWmChromakey = "3DSTATE_WM_CHROMAKEY", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 76;
@@ -67,7 +67,7 @@ packet! {
 
 packet! {
     /// Operations on depth without a draw: clears and resolves.
-    pub struct ThreedstateWmHzOp = "3DSTATE_WM_HZ_OP", 20 bytes
+    pub struct State3dWmHzOp = "3DSTATE_WM_HZ_OP", 20 bytes
     fixed {
         "DWord Length" Uint [0..8] = 3;
         "3D Command Sub Opcode" Uint [16..24] = 82;
@@ -109,7 +109,7 @@ packet! {
 
 packet! {
     /// Pixel shader.
-    pub struct ThreedstatePs = "3DSTATE_PS", 48 bytes
+    pub struct State3dPs = "3DSTATE_PS", 48 bytes
     fixed {
         "DWord Length" Uint [0..8] = 10;
         "3D Command Sub Opcode" Uint [16..24] = 32;
@@ -177,7 +177,7 @@ packet! {
 
 packet! {
     /// Properties of the pixel shader.
-    pub struct ThreedstatePsExtra = "3DSTATE_PS_EXTRA", 8 bytes
+    pub struct State3dPsExtra = "3DSTATE_PS_EXTRA", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 79;
@@ -221,7 +221,7 @@ packet! {
 
 packet! {
     /// Number of samples.
-    pub struct ThreedstateMultisample = "3DSTATE_MULTISAMPLE", 8 bytes
+    pub struct State3dMultisample = "3DSTATE_MULTISAMPLE", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 13;
@@ -241,7 +241,7 @@ packet! {
 
 packet! {
     /// Which samples are written.
-    pub struct ThreedstateSampleMask = "3DSTATE_SAMPLE_MASK", 8 bytes
+    pub struct State3dSampleMask = "3DSTATE_SAMPLE_MASK", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 24;
@@ -257,7 +257,7 @@ packet! {
 
 packet! {
     /// Places of samples in a pixel.
-    pub struct ThreedstateSamplePattern = "3DSTATE_SAMPLE_PATTERN", 36 bytes
+    pub struct State3dSamplePattern = "3DSTATE_SAMPLE_PATTERN", 36 bytes
     fixed {
         "DWord Length" Uint [0..8] = 7;
         "3D Command Sub Opcode" Uint [16..24] = 28;
@@ -395,7 +395,7 @@ packet! {
 
 packet! {
     /// Coverage of antialiased lines.
-    pub struct ThreedstateAaLineParameters = "3DSTATE_AA_LINE_PARAMETERS", 12 bytes
+    pub struct State3dAaLineParameters = "3DSTATE_AA_LINE_PARAMETERS", 12 bytes
     fixed {
         "DWord Length" Uint [0..8] = 1;
         "3D Command Sub Opcode" Uint [16..24] = 10;
@@ -425,7 +425,7 @@ packet! {
 
 packet! {
     /// Pattern of lines.
-    pub struct ThreedstateLineStipple = "3DSTATE_LINE_STIPPLE", 12 bytes
+    pub struct State3dLineStipple = "3DSTATE_LINE_STIPPLE", 12 bytes
     fixed {
         "DWord Length" Uint [0..8] = 1;
         "3D Command Sub Opcode" Uint [16..24] = 8;
@@ -451,7 +451,7 @@ packet! {
 
 packet! {
     /// Place of the pattern of polygons.
-    pub struct ThreedstatePolyStippleOffset = "3DSTATE_POLY_STIPPLE_OFFSET", 8 bytes
+    pub struct State3dPolyStippleOffset = "3DSTATE_POLY_STIPPLE_OFFSET", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 6;
@@ -469,15 +469,15 @@ packet! {
 
 /// The tables of this module.
 pub static ALL: &[&PacketInfo] = &[
-    ThreedstateWm::INFO,
-    ThreedstateWmChromakey::INFO,
-    ThreedstateWmHzOp::INFO,
-    ThreedstatePs::INFO,
-    ThreedstatePsExtra::INFO,
-    ThreedstateMultisample::INFO,
-    ThreedstateSampleMask::INFO,
-    ThreedstateSamplePattern::INFO,
-    ThreedstateAaLineParameters::INFO,
-    ThreedstateLineStipple::INFO,
-    ThreedstatePolyStippleOffset::INFO,
+    State3dWm::INFO,
+    State3dWmChromakey::INFO,
+    State3dWmHzOp::INFO,
+    State3dPs::INFO,
+    State3dPsExtra::INFO,
+    State3dMultisample::INFO,
+    State3dSampleMask::INFO,
+    State3dSamplePattern::INFO,
+    State3dAaLineParameters::INFO,
+    State3dLineStipple::INFO,
+    State3dPolyStippleOffset::INFO,
 ];

@@ -7,7 +7,7 @@ use tepui_packets::{Packet, PacketInfo, packet};
 
 packet! {
     /// The clipper.
-    pub struct ThreedstateClip = "3DSTATE_CLIP", 16 bytes
+    pub struct State3dClip = "3DSTATE_CLIP", 16 bytes
     fixed {
         "DWord Length" Uint [0..8] = 2;
         "3D Command Sub Opcode" Uint [16..24] = 18;
@@ -65,7 +65,7 @@ packet! {
 
 packet! {
     /// Strips and fans.
-    pub struct ThreedstateSf = "3DSTATE_SF", 16 bytes
+    pub struct State3dSf = "3DSTATE_SF", 16 bytes
     fixed {
         "DWord Length" Uint [0..8] = 2;
         "3D Command Sub Opcode" Uint [16..24] = 19;
@@ -107,7 +107,7 @@ packet! {
 
 packet! {
     /// The rasteriser.
-    pub struct ThreedstateRaster = "3DSTATE_RASTER", 20 bytes
+    pub struct State3dRaster = "3DSTATE_RASTER", 20 bytes
     fixed {
         "DWord Length" Uint [0..8] = 3;
         "3D Command Sub Opcode" Uint [16..24] = 80;
@@ -163,7 +163,7 @@ packet! {
 
 packet! {
     /// Setup: which attributes reach the pixel shader.
-    pub struct ThreedstateSbe = "3DSTATE_SBE", 24 bytes
+    pub struct State3dSbe = "3DSTATE_SBE", 24 bytes
     fixed {
         "DWord Length" Uint [0..8] = 4;
         "3D Command Sub Opcode" Uint [16..24] = 31;
@@ -292,7 +292,7 @@ packet! {
 
 packet! {
     /// Where attributes of the pixel shader come from.
-    pub struct ThreedstateSbeSwiz = "3DSTATE_SBE_SWIZ", 44 bytes
+    pub struct State3dSbeSwiz = "3DSTATE_SBE_SWIZ", 44 bytes
     fixed {
         "DWord Length" Uint [0..8] = 9;
         "3D Command Sub Opcode" Uint [16..24] = 81;
@@ -370,7 +370,7 @@ packet! {
 
 packet! {
     /// The rectangle that draws are clipped to.
-    pub struct ThreedstateDrawingRectangle = "3DSTATE_DRAWING_RECTANGLE", 16 bytes
+    pub struct State3dDrawingRectangle = "3DSTATE_DRAWING_RECTANGLE", 16 bytes
     fixed {
         "DWord Length" Uint [0..8] = 2;
         "3D Command Sub Opcode" Uint [16..24] = 0;
@@ -398,11 +398,11 @@ packet! {
 
 /// The tables of this module.
 pub static ALL: &[&PacketInfo] = &[
-    ThreedstateClip::INFO,
-    ThreedstateSf::INFO,
-    ThreedstateRaster::INFO,
-    ThreedstateSbe::INFO,
+    State3dClip::INFO,
+    State3dSf::INFO,
+    State3dRaster::INFO,
+    State3dSbe::INFO,
     SfOutputAttributeDetail::INFO,
-    ThreedstateSbeSwiz::INFO,
-    ThreedstateDrawingRectangle::INFO,
+    State3dSbeSwiz::INFO,
+    State3dDrawingRectangle::INFO,
 ];

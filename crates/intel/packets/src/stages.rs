@@ -7,7 +7,7 @@ use tepui_packets::{Packet, PacketInfo, packet};
 
 packet! {
     /// Vertex shader.
-    pub struct ThreedstateVs = "3DSTATE_VS", 36 bytes
+    pub struct State3dVs = "3DSTATE_VS", 36 bytes
     fixed {
         "DWord Length" Uint [0..8] = 7;
         "3D Command Sub Opcode" Uint [16..24] = 16;
@@ -69,7 +69,7 @@ packet! {
 
 packet! {
     /// Hull shader.
-    pub struct ThreedstateHs = "3DSTATE_HS", 36 bytes
+    pub struct State3dHs = "3DSTATE_HS", 36 bytes
     fixed {
         "DWord Length" Uint [0..8] = 7;
         "3D Command Sub Opcode" Uint [16..24] = 27;
@@ -129,7 +129,7 @@ packet! {
 
 packet! {
     /// The tessellation engine.
-    pub struct ThreedstateTe = "3DSTATE_TE", 16 bytes
+    pub struct State3dTe = "3DSTATE_TE", 16 bytes
     fixed {
         "DWord Length" Uint [0..8] = 2;
         "3D Command Sub Opcode" Uint [16..24] = 28;
@@ -157,7 +157,7 @@ packet! {
 
 packet! {
     /// Domain shader.
-    pub struct ThreedstateDs = "3DSTATE_DS", 44 bytes
+    pub struct State3dDs = "3DSTATE_DS", 44 bytes
     fixed {
         "DWord Length" Uint [0..8] = 9;
         "3D Command Sub Opcode" Uint [16..24] = 29;
@@ -221,7 +221,7 @@ packet! {
 
 packet! {
     /// Geometry shader.
-    pub struct ThreedstateGs = "3DSTATE_GS", 40 bytes
+    pub struct State3dGs = "3DSTATE_GS", 40 bytes
     fixed {
         "DWord Length" Uint [0..8] = 8;
         "3D Command Sub Opcode" Uint [16..24] = 17;
@@ -315,7 +315,7 @@ packet! {
 
 packet! {
     /// Stream output (transform feedback).
-    pub struct ThreedstateStreamout = "3DSTATE_STREAMOUT", 20 bytes
+    pub struct State3dStreamout = "3DSTATE_STREAMOUT", 20 bytes
     fixed {
         "DWord Length" Uint [0..8] = 3;
         "3D Command Sub Opcode" Uint [16..24] = 30;
@@ -365,10 +365,10 @@ packet! {
 
 /// The tables of this module.
 pub static ALL: &[&PacketInfo] = &[
-    ThreedstateVs::INFO,
-    ThreedstateHs::INFO,
-    ThreedstateTe::INFO,
-    ThreedstateDs::INFO,
-    ThreedstateGs::INFO,
-    ThreedstateStreamout::INFO,
+    State3dVs::INFO,
+    State3dHs::INFO,
+    State3dTe::INFO,
+    State3dDs::INFO,
+    State3dGs::INFO,
+    State3dStreamout::INFO,
 ];

@@ -7,7 +7,7 @@ use tepui_packets::{Packet, PacketInfo, bits_enum, packet};
 
 bits_enum! {
     /// Where a component of a vertex element comes from.
-    pub enum ThreedVertexComponentControl = "3D_Vertex_Component_Control" {
+    pub enum VertexComponentControl = "3D_Vertex_Component_Control" {
         /// NOSTORE.
         #[default]
         Nostore = 0 => "NOSTORE",
@@ -26,7 +26,7 @@ bits_enum! {
 
 packet! {
     /// A draw.
-    pub struct ThreeDPRIMITIVE = "3DPRIMITIVE", 28 bytes
+    pub struct Primitive3d = "3DPRIMITIVE", 28 bytes
     fixed {
         "DWord Length" Uint [0..8] = 5;
         "3D Command Sub Opcode" Uint [16..24] = 0;
@@ -62,7 +62,7 @@ packet! {
 
 packet! {
     /// How indices are read.
-    pub struct ThreedstateVf = "3DSTATE_VF", 8 bytes
+    pub struct State3dVf = "3DSTATE_VF", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 12;
@@ -84,7 +84,7 @@ packet! {
 
 packet! {
     /// Whether vertices are counted.
-    pub struct ThreedstateVfStatistics = "3DSTATE_VF_STATISTICS", 4 bytes
+    pub struct State3dVfStatistics = "3DSTATE_VF_STATISTICS", 4 bytes
     fixed {
         "3D Command Sub Opcode" Uint [16..24] = 11;
         "3D Command Opcode" Uint [24..27] = 0;
@@ -99,7 +99,7 @@ packet! {
 
 packet! {
     /// The topology of later draws.
-    pub struct ThreedstateVfTopology = "3DSTATE_VF_TOPOLOGY", 8 bytes
+    pub struct State3dVfTopology = "3DSTATE_VF_TOPOLOGY", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 75;
@@ -115,7 +115,7 @@ packet! {
 
 packet! {
     /// How often a vertex element advances with instances.
-    pub struct ThreedstateVfInstancing = "3DSTATE_VF_INSTANCING", 12 bytes
+    pub struct State3dVfInstancing = "3DSTATE_VF_INSTANCING", 12 bytes
     fixed {
         "DWord Length" Uint [0..8] = 1;
         "3D Command Sub Opcode" Uint [16..24] = 73;
@@ -135,7 +135,7 @@ packet! {
 
 packet! {
     /// Where vertex and instance numbers are put.
-    pub struct ThreedstateVfSgvs = "3DSTATE_VF_SGVS", 8 bytes
+    pub struct State3dVfSgvs = "3DSTATE_VF_SGVS", 8 bytes
     fixed {
         "DWord Length" Uint [0..8] = 0;
         "3D Command Sub Opcode" Uint [16..24] = 74;
@@ -161,7 +161,7 @@ packet! {
 
 packet! {
     /// Which components of vertex elements are stored.
-    pub struct ThreedstateVfComponentPacking = "3DSTATE_VF_COMPONENT_PACKING", 20 bytes
+    pub struct State3dVfComponentPacking = "3DSTATE_VF_COMPONENT_PACKING", 20 bytes
     fixed {
         "DWord Length" Uint [0..8] = 3;
         "3D Command Sub Opcode" Uint [16..24] = 85;
@@ -239,7 +239,7 @@ packet! {
 
 packet! {
     /// The buffer of indices.
-    pub struct ThreedstateIndexBuffer = "3DSTATE_INDEX_BUFFER", 20 bytes
+    pub struct State3dIndexBuffer = "3DSTATE_INDEX_BUFFER", 20 bytes
     fixed {
         "DWord Length" Uint [0..8] = 3;
         "3D Command Sub Opcode" Uint [16..24] = 10;
@@ -261,7 +261,7 @@ packet! {
 
 packet! {
     /// Vertex buffers; states follow.
-    pub struct ThreedstateVertexBuffers = "3DSTATE_VERTEX_BUFFERS", 4 bytes
+    pub struct State3dVertexBuffers = "3DSTATE_VERTEX_BUFFERS", 4 bytes
     fixed {
         "3D Command Sub Opcode" Uint [16..24] = 8;
         "3D Command Opcode" Uint [24..27] = 0;
@@ -297,7 +297,7 @@ packet! {
 
 packet! {
     /// Vertex elements; states follow.
-    pub struct ThreedstateVertexElements = "3DSTATE_VERTEX_ELEMENTS", 4 bytes
+    pub struct State3dVertexElements = "3DSTATE_VERTEX_ELEMENTS", 4 bytes
     fixed {
         "3D Command Sub Opcode" Uint [16..24] = 9;
         "3D Command Opcode" Uint [24..27] = 0;
@@ -325,28 +325,28 @@ packet! {
         /// Vertex buffer index.
         vertex_buffer_index: Uint [26..32] "Vertex Buffer Index";
         /// Component 3 control.
-        component_3_control: ThreedVertexComponentControl [48..51] "Component 3 Control";
+        component_3_control: VertexComponentControl [48..51] "Component 3 Control";
         /// Component 2 control.
-        component_2_control: ThreedVertexComponentControl [52..55] "Component 2 Control";
+        component_2_control: VertexComponentControl [52..55] "Component 2 Control";
         /// Component 1 control.
-        component_1_control: ThreedVertexComponentControl [56..59] "Component 1 Control";
+        component_1_control: VertexComponentControl [56..59] "Component 1 Control";
         /// Component 0 control.
-        component_0_control: ThreedVertexComponentControl [60..63] "Component 0 Control";
+        component_0_control: VertexComponentControl [60..63] "Component 0 Control";
     }
 }
 
 /// The tables of this module.
 pub static ALL: &[&PacketInfo] = &[
-    ThreeDPRIMITIVE::INFO,
-    ThreedstateVf::INFO,
-    ThreedstateVfStatistics::INFO,
-    ThreedstateVfTopology::INFO,
-    ThreedstateVfInstancing::INFO,
-    ThreedstateVfSgvs::INFO,
-    ThreedstateVfComponentPacking::INFO,
-    ThreedstateIndexBuffer::INFO,
-    ThreedstateVertexBuffers::INFO,
+    Primitive3d::INFO,
+    State3dVf::INFO,
+    State3dVfStatistics::INFO,
+    State3dVfTopology::INFO,
+    State3dVfInstancing::INFO,
+    State3dVfSgvs::INFO,
+    State3dVfComponentPacking::INFO,
+    State3dIndexBuffer::INFO,
+    State3dVertexBuffers::INFO,
     VertexBufferState::INFO,
-    ThreedstateVertexElements::INFO,
+    State3dVertexElements::INFO,
     VertexElementState::INFO,
 ];

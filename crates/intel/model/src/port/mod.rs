@@ -11,6 +11,8 @@
 mod atomic;
 mod block;
 mod image;
+mod render;
+mod sampler;
 mod scattered;
 pub(crate) mod surface;
 mod typed;
@@ -27,6 +29,7 @@ use crate::context::Bases;
 use crate::dispatch::Dispatch;
 use crate::gpu::Gpu;
 use crate::memory::Memory;
+pub(crate) use render::Pixels;
 use surface::Surface;
 
 /// Why a message is refused, and who refuses it.
@@ -60,10 +63,16 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub fn new(gpu: &Gpu, dispatch: &Dispatch) -> Shared {
+        let table = dispatch.bases.surface + dispatch.descriptor.binding_table_pointer;
+        Shared::of(gpu, dispatch.bases, table)
+    }
+
+    /// With a binding table at an address.
+    pub fn of(gpu: &Gpu, bases: Bases, binding_table: u64) -> Shared {
         let (chip, clock) = (gpu.chip, gpu.options.clock);
         Shared {
-            bases: dispatch.bases,
-            binding_table: dispatch.bases.surface + dispatch.descriptor.binding_table_pointer,
+            bases,
+            binding_table,
             timestamp: Box::new(move || crate::gpu::timestamp(chip, clock)),
         }
     }
@@ -89,6 +98,8 @@ pub(crate) struct Ports<'a> {
     arrived: usize,
     /// Surface states by their address, as far as messages named them.
     surfaces: HashMap<u64, Surface>,
+    /// The pixels of a pixel shader's thread.
+    pixels: Option<Pixels>,
 }
 
 impl<'a> Ports<'a> {
@@ -100,7 +111,13 @@ impl<'a> Ports<'a> {
             local: vec![0; local_bytes],
             arrived: 0,
             surfaces: HashMap::new(),
+            pixels: None,
         }
+    }
+
+    /// The next thread is a pixel shader's, for these pixels.
+    pub fn set_pixels(&mut self, pixels: Pixels) {
+        self.pixels = Some(pixels);
     }
 
     /// A new workgroup: nobody is at its barrier. Local memory keeps what it held, as on silicon.
@@ -271,6 +288,7 @@ impl MessageUnit for Ports<'_> {
             Sfid::ThreadSpawner => {}
             Sfid::Null => {}
             Sfid::Sampler => self.sampler(view, message)?,
+            Sfid::RenderCache => self.render_target_write(view, message)?,
             other => {
                 return Err(unimplemented(format!("a message to {other} of a compute thread")));
             }

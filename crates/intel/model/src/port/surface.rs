@@ -35,6 +35,8 @@ pub(crate) struct Buffer {
     pub pitch: u64,
     /// The format of typed access; none for RAW.
     pub format: Option<&'static Format>,
+    /// Where the sampler's channels come from.
+    pub swizzle: [u32; 4],
 }
 
 /// The dimensions of an image.
@@ -67,6 +69,8 @@ pub(crate) struct Image {
     pub first_layer: u32,
     /// The level that coordinates are about.
     pub level: u32,
+    /// The level that is rendered to: the same field tells the sampler how many there are.
+    pub target_level: u32,
     /// Levels from there on.
     pub levels: u32,
     /// Bytes of a row of texels, or of tiles' rows.
@@ -81,6 +85,8 @@ pub(crate) struct Image {
     pub offset: [u32; 2],
     /// The format.
     pub format: &'static Format,
+    /// Where the sampler's channels come from.
+    pub swizzle: [u32; 4],
 }
 
 impl Surface {
@@ -110,6 +116,16 @@ fn known_format(number: u32) -> Result<&'static Format, Refusal> {
     format::find(number).ok_or_else(|| unimplemented(format!("the surface format {number:#x}")))
 }
 
+fn swizzle(state: &RenderSurfaceState) -> [u32; 4] {
+    [
+        state.shader_channel_select_red,
+        state.shader_channel_select_green,
+        state.shader_channel_select_blue,
+        state.shader_channel_select_alpha,
+    ]
+    .map(|select| select as u32)
+}
+
 impl Buffer {
     fn of(state: &RenderSurfaceState) -> Result<Buffer, Refusal> {
         // source: Mesa, isl_surface_state.c: the number of elements less one is spread over width
@@ -125,6 +141,7 @@ impl Buffer {
             elements: elements + 1,
             pitch: u64::from(state.surface_pitch) + 1,
             format,
+            swizzle: swizzle(state),
         })
     }
 
@@ -167,6 +184,7 @@ impl Image {
             layers,
             first_layer: state.minimum_array_element,
             level: state.surface_min_lod,
+            target_level: state.mip_count_lod,
             levels: state.mip_count_lod + 1,
             pitch: u64::from(state.surface_pitch) + 1,
             qpitch: u64::from(state.surface_qpitch) * 4,
@@ -178,6 +196,7 @@ impl Image {
             // source: genxml: units of four texels and four rows.
             offset: [4 * state.x_offset, 4 * state.y_offset],
             format: known_format(state.surface_format)?,
+            swizzle: swizzle(state),
         })
     }
 }

@@ -16,6 +16,7 @@ use crate::context::HardwareContext;
 use crate::gpu::Gpu;
 use crate::job::{Batch, FaultKind, JobFault, JobStats, Unit};
 use crate::memory::{Memory, address};
+use crate::rectangle;
 
 const UNIT: Unit = Unit::CommandStreamer;
 
@@ -141,7 +142,19 @@ impl<'a> Stream<'a> {
             // Walkers read their state before the next command.
             "MEDIA_STATE_FLUSH" => Ok(Next::Continue),
             "GPGPU_WALKER" => self.walker(&command),
-            "3DPRIMITIVE" | "3DSTATE_WM_HZ_OP" => self.draw(&command),
+            "3DPRIMITIVE" => {
+                let primitive = command.unpack()?;
+                rectangle::draw(self.gpu, self.vm, self.context, &primitive, &mut self.stats)?;
+                Ok(Next::Continue)
+            }
+            "3DSTATE_WM_HZ_OP" => self.depth_operation(&command),
+            "3DSTATE_VERTEX_BUFFERS" => {
+                for state in command.bytes[4..].as_chunks::<16>().0 {
+                    // The uppermost six bits of the first double word are the index.
+                    self.context.vertex_buffers.insert(u32::from(state[3] >> 2), *state);
+                }
+                Ok(Next::Continue)
+            }
             name if name.starts_with("3DSTATE_") => self.latch(&command),
             name => Err(JobFault::unimplemented(UNIT, name)),
         }
@@ -153,10 +166,10 @@ impl<'a> Stream<'a> {
         Ok(Next::Continue)
     }
 
-    /// Draws, and operations on depth without a draw.
-    fn draw(&mut self, command: &Command) -> Result<Next, JobFault> {
-        // All-zero but for the header: the end of an operation on depth.
-        if command.info.name == "3DSTATE_WM_HZ_OP" && command.bytes[4..].iter().all(|&b| b == 0) {
+    /// Operations on depth without a draw.
+    fn depth_operation(&mut self, command: &Command) -> Result<Next, JobFault> {
+        // All-zero but for the header: the end of one.
+        if command.bytes[4..].iter().all(|&b| b == 0) {
             return self.latch(command);
         }
         Err(JobFault::unimplemented(UNIT, command.info.name))
