@@ -161,6 +161,30 @@ impl Format {
         value
     }
 
+    /// The four components of a texel as typed reads return them: formats that the data port does not
+    /// convert come as the bits of their channels, those of channels of unequal widths as one number.
+    ///
+    /// source: Mesa, isl_storage_image.c (`isl_lower_storage_image_format` on Gen9): shaders read
+    /// surfaces of these formats as if they were of the unsigned ones, and convert themselves.
+    pub fn read(&self, texel: &[u8]) -> [u32; 4] {
+        let Some(first) = self.channels.first() else { return [0; 4] };
+        if self.channels.iter().any(|c| c.width != first.width) {
+            return [bits_of(texel) as u32, 0, 0, 1];
+        }
+        if !matches!(first.meaning, Meaning::Unorm | Meaning::Snorm) {
+            return self.unpack(texel);
+        }
+        let bits = bits_of(texel);
+        let mut value = [0, 0, 0, 1];
+        for channel in &self.channels {
+            if let Some(component) = channel.component {
+                let mask = u32::MAX >> (32 - channel.width);
+                value[component] = (bits >> channel.shift) as u32 & mask;
+            }
+        }
+        value
+    }
+
     /// Writes a texel. Integers that do not fit are clamped.
     pub fn pack(&self, value: [u32; 4], texel: &mut [u8]) {
         let mut bits = 0u128;

@@ -124,9 +124,11 @@ impl Stream<'_> {
         let header = command.dword(0);
         own_space(header >> 22 & 1 != 0)?;
         let at = u64::from(command.dword(1) & !3) | u64::from(command.dword(2)) << 32;
-        let bytes = if header >> 21 & 1 != 0 { 8 } else { 4 };
-        let Some(data) = command.bytes.get(12..12 + bytes) else {
-            return Err(JobFault::new(UNIT, "MI_STORE_DATA_IMM is too short for its data"));
+        // As many double words as the command is long. The bit "Store Qword" does not decide: Mesa
+        // leaves it clear when it stores addresses of 64 bits (mi_builder.h, genX_cmd_buffer.c).
+        let data = match command.bytes.len() {
+            16 | 20 => &command.bytes[12..],
+            _ => return Err(JobFault::new(UNIT, "MI_STORE_DATA_IMM of an unknown length")),
         };
         self.memory.write(at, data).map_err(unbound)
     }
