@@ -160,6 +160,8 @@ pub struct Gpu {
     pub extensions: Vec<&'static CStr>,
     /// Whether shaders may have 64-bit floats.
     pub float64: bool,
+    /// Whether shaders may load from images whose format they do not name.
+    pub reads_without_format: bool,
     /// Whether inputs and outputs of shaders may have 16 bits.
     pub io16: bool,
 }
@@ -368,6 +370,7 @@ impl Gpu {
             timestamp_period_ns,
             extensions,
             float64: core.shader_float64 != 0,
+            reads_without_format: core.shader_storage_image_read_without_format != 0,
             io16: v11.storage_input_output16 != 0,
         })
     }
