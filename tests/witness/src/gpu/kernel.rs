@@ -25,6 +25,7 @@ pub struct KernelBuilder<'a> {
     constants: Vec<(u32, u32)>,
     flags: vk::PipelineCreateFlags,
     cache: vk::PipelineCache,
+    with_subgroups: bool,
 }
 
 impl Kernel {
@@ -46,6 +47,7 @@ impl Gpu {
             constants: Vec::new(),
             flags: vk::PipelineCreateFlags::empty(),
             cache: vk::PipelineCache::null(),
+            with_subgroups: false,
         }
     }
 }
@@ -112,6 +114,13 @@ impl<'a> KernelBuilder<'a> {
         self
     }
 
+    /// The kernel looks at its sub-groups: they have the size that the device tells.
+    #[must_use]
+    pub fn with_subgroups(mut self) -> Self {
+        self.with_subgroups = true;
+        self
+    }
+
     /// Makes the pipeline and fills the descriptor set.
     pub fn build(self) -> Result<Kernel> {
         let gpu = self.gpu;
@@ -146,11 +155,16 @@ impl<'a> KernelBuilder<'a> {
         // SAFETY: the code is a whole SPIR-V module: the GLSL compiler made it.
         let module =
             unsafe { device.create_shader_module(&module, None) }.during("vkCreateShaderModule")?;
-        let stage = vk::PipelineShaderStageCreateInfo::default()
+        let mut size = vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo::default()
+            .required_subgroup_size(self.gpu.subgroup_size);
+        let mut stage = vk::PipelineShaderStageCreateInfo::default()
             .stage(vk::ShaderStageFlags::COMPUTE)
             .module(module)
             .name(&name)
             .specialization_info(&specialization);
+        if self.with_subgroups && self.gpu.requires_subgroup_size {
+            stage = stage.push_next(&mut size);
+        }
         let create =
             vk::ComputePipelineCreateInfo::default().flags(self.flags).stage(stage).layout(layout);
         // SAFETY: module, layout and constants outlive the call; the module may go after it.

@@ -1,0 +1,683 @@
+//! Arithmetic, logic, comparison, selection.
+
+use std::cmp::Ordering;
+
+use tepui_intel_isa::{Condition, Opcode, Type};
+
+use crate::fault::FaultKind;
+use crate::lane::{Bank, Element, FloatMode};
+use crate::memory;
+use crate::op::{Arithmetic, Handler, Op};
+use crate::operand::{CHANNELS, Row};
+use crate::thread::Thread;
+
+type Done = Result<(), FaultKind>;
+
+/// Whether a condition holds for a comparison's outcome; `None` is a NaN.
+#[inline(always)]
+pub fn holds(condition: Condition, order: Option<Ordering>) -> bool {
+    match (condition, order) {
+        (Condition::Unordered, None) | (Condition::NotZero, None) => true,
+        (_, None) | (Condition::Unordered, _) => false,
+        (Condition::Zero, Some(o)) => o == Ordering::Equal,
+        (Condition::NotZero, Some(o)) => o != Ordering::Equal,
+        (Condition::Greater, Some(o)) => o == Ordering::Greater,
+        (Condition::GreaterEqual, Some(o)) => o != Ordering::Less,
+        (Condition::Less, Some(o)) => o == Ordering::Less,
+        (Condition::LessEqual, Some(o)) => o != Ordering::Greater,
+        (Condition::None | Condition::Round | Condition::Overflow, _) => false,
+    }
+}
+
+/// Runs a generic expression with the type of an operation's arithmetic: of integers, or of all.
+macro_rules! with_bank {
+    (int $t:ident, $op:expr, $body:expr) => {
+        match $op.arithmetic {
+            Arithmetic::Int32 => {
+                type $t = i32;
+                $body
+            }
+            Arithmetic::Int64 => {
+                type $t = i64;
+                $body
+            }
+            _ => {
+                type $t = i128;
+                $body
+            }
+        }
+    };
+    (float $t:ident, $op:expr, $body:expr) => {
+        match $op.arithmetic {
+            Arithmetic::Double => {
+                type $t = f64;
+                $body
+            }
+            _ => {
+                type $t = f32;
+                $body
+            }
+        }
+    };
+    (all $t:ident, $op:expr, $body:expr) => {
+        match $op.arithmetic {
+            Arithmetic::Int32 => {
+                type $t = i32;
+                $body
+            }
+            Arithmetic::Int64 => {
+                type $t = i64;
+                $body
+            }
+            Arithmetic::Int128 => {
+                type $t = i128;
+                $body
+            }
+            Arithmetic::Float => {
+                type $t = f32;
+                $body
+            }
+            Arithmetic::Double => {
+                type $t = f64;
+                $body
+            }
+        }
+    };
+}
+
+#[inline(always)]
+fn load<T: Bank>(t: &Thread, op: &Op, k: usize) -> Result<Row<T>, FaultKind> {
+    let mut row = [T::default(); CHANNELS];
+    op.src[k].load(&t.memory, usize::from(op.n), op.logic, t.float_mode(), &mut row)?;
+    Ok(row)
+}
+
+/// Converts a row to the destination's type and writes it, the flags and the accumulator.
+#[inline(always)]
+fn finish<T: Bank>(t: &mut Thread, op: &Op, row: &Row<T>) -> Done {
+    let mask = t.enabled(op) & t.predicated(op);
+    finish_masked(t, op, row, mask)
+}
+
+#[inline(never)]
+fn finish_masked<T: Bank>(t: &mut Thread, op: &Op, row: &Row<T>, mask: u32) -> Done {
+    use half::f16;
+    match op.dst.ty {
+        Type::UB => finish_as::<T, u8>(t, op, row, mask),
+        Type::B => finish_as::<T, i8>(t, op, row, mask),
+        Type::UW | Type::UV => finish_as::<T, u16>(t, op, row, mask),
+        Type::W | Type::V => finish_as::<T, i16>(t, op, row, mask),
+        Type::UD => finish_as::<T, u32>(t, op, row, mask),
+        Type::D => finish_as::<T, i32>(t, op, row, mask),
+        Type::UQ => finish_as::<T, u64>(t, op, row, mask),
+        Type::Q => finish_as::<T, i64>(t, op, row, mask),
+        Type::HF => finish_as::<T, f16>(t, op, row, mask),
+        Type::F | Type::VF => finish_as::<T, f32>(t, op, row, mask),
+        Type::DF => finish_as::<T, f64>(t, op, row, mask),
+    }
+}
+
+#[inline(never)]
+fn finish_as<T: Bank, E: Element>(t: &mut Thread, op: &Op, row: &Row<T>, mask: u32) -> Done {
+    let n = usize::from(op.n);
+    let mode = t.float_mode();
+    let flush = op.dst.ty == Type::F && !mode.keeps_denormals();
+    let mut out = [E::boolean(false); CHANNELS];
+    if flush {
+        for (out, value) in out[..n].iter_mut().zip(row) {
+            *out = E::store(value.flush(mode), op.saturate, mode);
+        }
+    } else {
+        for (out, value) in out[..n].iter_mut().zip(row) {
+            *out = E::store(*value, op.saturate, mode);
+        }
+    }
+    op.dst.scatter(&mut t.memory, &out, n, mask & op.dst.mask)?;
+    if op.condition != Condition::None {
+        let mut bits = 0;
+        for (i, value) in out[..n].iter().enumerate() {
+            bits |= u32::from(holds(op.condition, value.sign())) << i;
+        }
+        t.set_flags(op, bits, mask & op.dst.mask);
+    }
+    if op.acc_write || op.dst.accumulator {
+        accumulate(t, op, row, mask);
+    }
+    Ok(())
+}
+
+/// Writes the accumulator: integers with the bits above 32, floats as they are.
+#[cold]
+fn accumulate<T: Bank>(t: &mut Thread, op: &Op, row: &Row<T>, mask: u32) {
+    let float = op.dst.ty.is_float();
+    let mode = t.float_mode();
+    for (i, value) in row[..usize::from(op.n)].iter().enumerate() {
+        if mask >> i & 1 == 0 {
+            continue;
+        }
+        let lane = t.accumulator_lane(op, i, float);
+        if float {
+            let value =
+                if op.saturate { value.to_f32(mode).clamp(0.0, 1.0) } else { value.to_f32(mode) };
+            t.set_accumulator_float(lane, value);
+        } else {
+            t.set_accumulator(lane, value.wrapped(i64::MIN, i64::MAX));
+        }
+    }
+}
+
+#[inline(always)]
+fn unary<T: Bank>(t: &mut Thread, op: &Op, f: impl Fn(T) -> T) -> Done {
+    let mut a = load::<T>(t, op, 0)?;
+    a[..usize::from(op.n)].iter_mut().for_each(|a| *a = f(*a));
+    finish(t, op, &a)
+}
+
+#[inline(always)]
+fn binary<T: Bank>(t: &mut Thread, op: &Op, f: impl Fn(T, T) -> T) -> Done {
+    let mut a = load::<T>(t, op, 0)?;
+    let b = load::<T>(t, op, 1)?;
+    a[..usize::from(op.n)].iter_mut().zip(&b).for_each(|(a, b)| *a = f(*a, *b));
+    finish(t, op, &a)
+}
+
+#[inline(always)]
+fn ternary<T: Bank>(t: &mut Thread, op: &Op, f: impl Fn(T, T, T) -> T) -> Done {
+    let mut a = load::<T>(t, op, 0)?;
+    let b = load::<T>(t, op, 1)?;
+    let c = load::<T>(t, op, 2)?;
+    for (i, a) in a[..usize::from(op.n)].iter_mut().enumerate() {
+        *a = f(*a, b[i], c[i]);
+    }
+    finish(t, op, &a)
+}
+
+/// Bits of a source's elements, for shifts and counts.
+fn width(op: &Op, k: usize) -> u32 {
+    op.src[k].ty.bytes() as u32 * 8
+}
+
+/// A value of `width` bits without sign.
+#[inline(always)]
+fn unsigned(value: i128, width: u32) -> u128 {
+    value as u128 & (u128::MAX >> (128 - width))
+}
+
+fn mov(t: &mut Thread, op: &Op) -> Done {
+    with_bank!(all T, op, unary::<T>(t, op, |a| a))
+}
+
+/// Elements of the same size, bit by bit.
+fn copy(t: &mut Thread, op: &Op) -> Done {
+    let n = usize::from(op.n);
+    let mask = t.enabled(op) & t.predicated(op) & op.dst.mask;
+    macro_rules! elements {
+        ($t:ty, $bank:ty) => {{
+            let mut row = [<$bank>::default(); CHANNELS];
+            op.src[0].load::<$bank>(&t.memory, n, false, FloatMode(!0), &mut row)?;
+            let row = row.map(|value| value as $t);
+            op.dst.scatter(&mut t.memory, &row, n, mask)
+        }};
+    }
+    match op.dst.ty.bytes() {
+        1 => elements!(u8, i32),
+        2 => elements!(u16, i32),
+        4 => elements!(u32, i32),
+        _ => elements!(u64, i128),
+    }
+}
+
+fn not(t: &mut Thread, op: &Op) -> Done {
+    with_bank!(int T, op, unary::<T>(t, op, |a| !a))
+}
+
+fn and(t: &mut Thread, op: &Op) -> Done {
+    with_bank!(int T, op, binary::<T>(t, op, |a, b| a & b))
+}
+
+fn or(t: &mut Thread, op: &Op) -> Done {
+    with_bank!(int T, op, binary::<T>(t, op, |a, b| a | b))
+}
+
+fn xor(t: &mut Thread, op: &Op) -> Done {
+    with_bank!(int T, op, binary::<T>(t, op, |a, b| a ^ b))
+}
+
+/// The bits of a shift count that count: 5, or 6 where a 64-bit operand takes part.
+fn shift_mask(op: &Op) -> u32 {
+    if op.src[0].ty.bytes() == 8 || op.dst.ty.bytes() == 8 { 63 } else { 31 }
+}
+
+fn shl(t: &mut Thread, op: &Op) -> Done {
+    let mask = shift_mask(op);
+    with_bank!(int T, op, binary::<T>(t, op, |a, b| a << (b as u32 & mask)))
+}
+
+fn shr(t: &mut Thread, op: &Op) -> Done {
+    let (mask, width) = (shift_mask(op), width(op, 0).max(32));
+    if op.arithmetic == Arithmetic::Int32 {
+        return binary::<i32>(t, op, |a, b| (a as u32 >> (b as u32 & mask)) as i32);
+    }
+    with_bank!(int T, op, binary::<T>(t, op, |a, b| {
+        (unsigned(a as i128, width) >> (b as u32 & mask)) as T
+    }))
+}
+
+fn asr(t: &mut Thread, op: &Op) -> Done {
+    let mask = shift_mask(op);
+    with_bank!(int T, op, binary::<T>(t, op, |a, b| a >> (b as u32 & mask)))
+}
+
+fn add(t: &mut Thread, op: &Op) -> Done {
+    match op.arithmetic {
+        Arithmetic::Float => binary::<f32>(t, op, |a, b| a + b),
+        Arithmetic::Double => binary::<f64>(t, op, |a, b| a + b),
+        _ => with_bank!(int T, op, binary::<T>(t, op, |a, b| a.wrapping_add(b))),
+    }
+}
+
+fn mul(t: &mut Thread, op: &Op) -> Done {
+    match op.arithmetic {
+        Arithmetic::Float => binary::<f32>(t, op, |a, b| a * b),
+        Arithmetic::Double => binary::<f64>(t, op, |a, b| a * b),
+        _ => with_bank!(int T, op, binary::<T>(t, op, |a, b| a.wrapping_mul(b))),
+    }
+}
+
+fn avg(t: &mut Thread, op: &Op) -> Done {
+    with_bank!(int T, op, binary::<T>(t, op, |a, b| a.wrapping_add(b).wrapping_add(1) >> 1))
+}
+
+fn frc(t: &mut Thread, op: &Op) -> Done {
+    with_bank!(float T, op, unary::<T>(t, op, |a| a - a.floor()))
+}
+
+fn rndu(t: &mut Thread, op: &Op) -> Done {
+    with_bank!(float T, op, unary::<T>(t, op, |a| a.ceil()))
+}
+
+fn rndd(t: &mut Thread, op: &Op) -> Done {
+    with_bank!(float T, op, unary::<T>(t, op, |a| a.floor()))
+}
+
+fn rnde(t: &mut Thread, op: &Op) -> Done {
+    with_bank!(float T, op, unary::<T>(t, op, |a| a.round_ties_even()))
+}
+
+fn rndz(t: &mut Thread, op: &Op) -> Done {
+    with_bank!(float T, op, unary::<T>(t, op, |a| a.trunc()))
+}
+
+fn mac(t: &mut Thread, op: &Op) -> Done {
+    let n = usize::from(op.n);
+    match op.arithmetic {
+        Arithmetic::Float => {
+            let mut a = load::<f32>(t, op, 0)?;
+            let b = load::<f32>(t, op, 1)?;
+            for i in 0..n {
+                a[i] = a[i] * b[i] + t.accumulator_float(t.accumulator_lane(op, i, true));
+            }
+            finish(t, op, &a)
+        }
+        Arithmetic::Double => Err(FaultKind::Unsupported("mac of DF")),
+        _ => {
+            let mut a = load::<i64>(t, op, 0)?;
+            let b = load::<i64>(t, op, 1)?;
+            for i in 0..n {
+                let acc = t.accumulator(t.accumulator_lane(op, i, false));
+                a[i] = a[i].wrapping_mul(b[i]).wrapping_add(acc);
+            }
+            finish(t, op, &a)
+        }
+    }
+}
+
+/// Completes a product that `mul` began with the low 16 bits of source 1: adds the product with
+/// the high ones; the upper half goes to the destination, the lower stays.
+fn mach(t: &mut Thread, op: &Op) -> Done {
+    let mut a = load::<i64>(t, op, 0)?;
+    let b = load::<i64>(t, op, 1)?;
+    let mask = t.enabled(op) & t.predicated(op);
+    for i in 0..usize::from(op.n) {
+        let lane = t.accumulator_lane(op, i, false);
+        let product = a[i].wrapping_mul(b[i] >> 16 << 16).wrapping_add(t.accumulator(lane));
+        if mask >> i & 1 != 0 {
+            t.set_accumulator(lane, product);
+        }
+        a[i] = match op.dst.ty {
+            Type::UD => (product as u64 >> 32) as i64,
+            _ => product >> 32,
+        };
+    }
+    finish_masked(t, &Op { acc_write: false, ..op.clone() }, &a, mask)
+}
+
+/// `addc` and `subb`: the accumulator receives carry or borrow.
+fn with_carry(t: &mut Thread, op: &Op, f: impl Fn(i64, i64) -> i64) -> Done {
+    let mut a = load::<i64>(t, op, 0)?;
+    let b = load::<i64>(t, op, 1)?;
+    let mask = t.enabled(op) & t.predicated(op);
+    for i in 0..usize::from(op.n) {
+        let exact = f(a[i], b[i]);
+        if mask >> i & 1 != 0 {
+            t.set_accumulator(t.accumulator_lane(op, i, false), exact >> 32 & 1);
+        }
+        a[i] = exact & 0xffff_ffff;
+    }
+    finish_masked(t, &Op { acc_write: false, ..op.clone() }, &a, mask)
+}
+
+fn addc(t: &mut Thread, op: &Op) -> Done {
+    with_carry(t, op, |a, b| a + b)
+}
+
+fn subb(t: &mut Thread, op: &Op) -> Done {
+    with_carry(t, op, |a, b| a - b)
+}
+
+fn bfrev(t: &mut Thread, op: &Op) -> Done {
+    unary::<i64>(t, op, |a| i64::from((a as u32).reverse_bits()))
+}
+
+fn lzd(t: &mut Thread, op: &Op) -> Done {
+    unary::<i64>(t, op, |a| i64::from((a as u32).leading_zeros()))
+}
+
+fn fbh(t: &mut Thread, op: &Op) -> Done {
+    let signed = op.src[0].ty.is_signed();
+    unary::<i64>(t, op, |a| {
+        let bits = if signed && a < 0 { !(a as u32) } else { a as u32 };
+        if bits == 0 { -1 } else { i64::from(bits.leading_zeros()) }
+    })
+}
+
+fn fbl(t: &mut Thread, op: &Op) -> Done {
+    unary::<i64>(t, op, |a| match a as u32 {
+        0 => -1,
+        bits => i64::from(bits.trailing_zeros()),
+    })
+}
+
+fn cbit(t: &mut Thread, op: &Op) -> Done {
+    unary::<i64>(t, op, |a| i64::from((a as u32).count_ones()))
+}
+
+fn bfe(t: &mut Thread, op: &Op) -> Done {
+    let signed = op.dst.ty.is_signed();
+    ternary::<i64>(t, op, |width, offset, value| {
+        let (width, offset, value) = (width as u32 & 31, offset as u32 & 31, value as u32);
+        let (left, right) = match width + offset {
+            _ if width == 0 => return 0,
+            sum @ 0..32 => (32 - sum, 32 - width),
+            _ => (0, offset),
+        };
+        match signed {
+            true => i64::from((value << left) as i32 >> right),
+            false => i64::from(value << left >> right),
+        }
+    })
+}
+
+fn bfi1(t: &mut Thread, op: &Op) -> Done {
+    binary::<i64>(t, op, |width, offset| {
+        let (width, offset) = (width as u32 & 31, offset as u32 & 31);
+        i64::from(((1u32 << width) - 1) << offset)
+    })
+}
+
+fn bfi2(t: &mut Thread, op: &Op) -> Done {
+    ternary::<i64>(t, op, |mask, insert, base| {
+        let (mask, insert, base) = (mask as u32, insert as u32, base as u32);
+        let shifted = insert.checked_shl(mask.trailing_zeros()).unwrap_or(0);
+        i64::from(shifted & mask | base & !mask)
+    })
+}
+
+fn mad(t: &mut Thread, op: &Op) -> Done {
+    match op.arithmetic {
+        Arithmetic::Float => ternary::<f32>(t, op, |a, b, c| b.mul_add(c, a)),
+        Arithmetic::Double => ternary::<f64>(t, op, |a, b, c| b.mul_add(c, a)),
+        _ => with_bank!(int T, op, ternary::<T>(t, op, |a, b, c| {
+            a.wrapping_add(b.wrapping_mul(c))
+        })),
+    }
+}
+
+fn lrp(t: &mut Thread, op: &Op) -> Done {
+    with_bank!(float T, op, ternary::<T>(t, op, |a, b, c| a * b + (1.0 - a) * c))
+}
+
+/// `csel`: the third source is compared with zero.
+fn csel(t: &mut Thread, op: &Op) -> Done {
+    fn run<T: Bank>(t: &mut Thread, op: &Op) -> Done {
+        let condition = op.condition;
+        let plain = Op { condition: Condition::None, ..op.clone() };
+        ternary::<T>(
+            t,
+            &plain,
+            |a, b, c| {
+                if holds(condition, c.order(T::default())) { a } else { b }
+            },
+        )
+    }
+    with_bank!(all T, op, run::<T>(t, op))
+}
+
+/// Selects by the predicate, or with a condition the minimum or maximum: a NaN loses.
+fn sel(t: &mut Thread, op: &Op) -> Done {
+    fn run<T: Bank>(t: &mut Thread, op: &Op) -> Done {
+        let mut a = load::<T>(t, op, 0)?;
+        let b = load::<T>(t, op, 1)?;
+        let condition = op.condition;
+        if condition == Condition::None {
+            let take = t.predicated(op);
+            for (i, a) in a[..usize::from(op.n)].iter_mut().enumerate() {
+                if take >> i & 1 == 0 {
+                    *a = b[i];
+                }
+            }
+        } else {
+            for (a, b) in a[..usize::from(op.n)].iter_mut().zip(&b) {
+                let nan = b.order(*b).is_none();
+                if !holds(condition, a.order(*b)) && !nan {
+                    *a = *b;
+                }
+            }
+        }
+        let mask = t.enabled(op);
+        let plain = Op { condition: Condition::None, ..op.clone() };
+        finish_masked(t, &plain, &a, mask)
+    }
+    with_bank!(all T, op, run::<T>(t, op))
+}
+
+/// Compares, and sets the flags and all bits of the destination.
+fn compare<T: Bank>(t: &mut Thread, op: &Op, nan_loses: bool) -> Done {
+    let n = usize::from(op.n);
+    let a = load::<T>(t, op, 0)?;
+    let b = load::<T>(t, op, 1)?;
+    let mut bits = 0;
+    for i in 0..n {
+        let nan = nan_loses && b[i].order(b[i]).is_none();
+        bits |= u32::from(nan || holds(op.condition, a[i].order(b[i]))) << i;
+    }
+    let mask = t.enabled(op) & t.predicated(op) & op.dst.mask;
+    t.set_flags(op, bits, mask);
+    if op.dst.layout.is_none() {
+        return Ok(());
+    }
+    macro_rules! write {
+        ($t:ty) => {{
+            let row: Row<$t> = std::array::from_fn(|i| <$t>::boolean(bits >> i & 1 != 0));
+            op.dst.scatter(&mut t.memory, &row, n, mask)
+        }};
+    }
+    match op.dst.ty.bytes() {
+        1 => write!(u8),
+        2 => write!(u16),
+        4 => write!(u32),
+        _ => write!(u64),
+    }
+}
+
+fn cmp(t: &mut Thread, op: &Op) -> Done {
+    with_bank!(all T, op, compare::<T>(t, op, false))
+}
+
+fn cmpn(t: &mut Thread, op: &Op) -> Done {
+    with_bank!(all T, op, compare::<T>(t, op, true))
+}
+
+/// Dot products of groups of four channels; all four receive the result.
+fn dot(t: &mut Thread, op: &Op, f: impl Fn(&[f32], &[f32]) -> f32) -> Done {
+    let mut a = load::<f32>(t, op, 0)?;
+    let b = load::<f32>(t, op, 1)?;
+    for (a, b) in a[..usize::from(op.n)].chunks_exact_mut(4).zip(b.chunks_exact(4)) {
+        let sum = f(a, b);
+        a.fill(sum);
+    }
+    finish(t, op, &a)
+}
+
+fn dp4(t: &mut Thread, op: &Op) -> Done {
+    dot(t, op, |a, b| a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3])
+}
+
+fn dph(t: &mut Thread, op: &Op) -> Done {
+    dot(t, op, |a, b| a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + b[3])
+}
+
+fn dp3(t: &mut Thread, op: &Op) -> Done {
+    dot(t, op, |a, b| a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
+}
+
+fn dp2(t: &mut Thread, op: &Op) -> Done {
+    dot(t, op, |a, b| a[0] * b[0] + a[1] * b[1])
+}
+
+/// The coefficients p, q, r of a plane: elements 0, 1 and 3 from the first source's element on.
+fn coefficients(t: &Thread, op: &Op) -> Result<[f32; 3], FaultKind> {
+    let crate::operand::Layout::Even { base, .. } = op.src[0].layout else {
+        return Err(FaultKind::Unsupported("plane coefficients outside of a register"));
+    };
+    let sign = if op.src[0].negate { -1.0 } else { 1.0 };
+    let mode = t.float_mode();
+    let read = |n: usize| {
+        let value =
+            f32::from_bits(memory::read32(&t.memory, usize::from(base) + 4 * n)).flush(mode);
+        sign * if op.src[0].abs { value.abs() } else { value }
+    };
+    Ok([read(0), read(1), read(3)])
+}
+
+fn line(t: &mut Thread, op: &Op) -> Done {
+    let [p, _, r] = coefficients(t, op)?;
+    let mut u = load::<f32>(t, op, 1)?;
+    u[..usize::from(op.n)].iter_mut().for_each(|u| *u = u.mul_add(p, r));
+    finish(t, op, &u)
+}
+
+/// Plane equation: the second source is a pair of registers, u and v, for each eight channels.
+fn pln(t: &mut Thread, op: &Op) -> Done {
+    let [p, q, r] = coefficients(t, op)?;
+    let crate::operand::Layout::Even { base, .. } = op.src[1].layout else {
+        return Err(FaultKind::Unsupported("plane coordinates outside of registers"));
+    };
+    let base = usize::from(base);
+    let n = usize::from(op.n);
+    if base + n.div_ceil(8) * 64 > memory::GENERAL {
+        return Err(FaultKind::Unsupported("plane coordinates past the last register"));
+    }
+    let mode = t.float_mode();
+    let read = |at: usize| {
+        let value = f32::from_bits(memory::read32(&t.memory, at)).flush(mode);
+        let value = if op.src[1].abs { value.abs() } else { value };
+        if op.src[1].negate { -value } else { value }
+    };
+    let mut row = [0.0f32; CHANNELS];
+    for (i, out) in row[..n].iter_mut().enumerate() {
+        let at = base + i / 8 * 64 + i % 8 * 4;
+        let (u, v) = (read(at), read(at + 32));
+        *out = q.mul_add(v, p.mul_add(u, r));
+    }
+    finish(t, op, &row)
+}
+
+/// Does nothing.
+pub fn nothing(_: &mut Thread, _: &Op) -> Done {
+    Ok(())
+}
+
+/// The handler of an operation that computes; `None` if there is none.
+pub fn handler(opcode: Opcode) -> Option<Handler> {
+    Some(match opcode {
+        Opcode::Mov => mov,
+        Opcode::Sel => sel,
+        Opcode::Not => not,
+        Opcode::And => and,
+        Opcode::Or => or,
+        Opcode::Xor => xor,
+        Opcode::Shr => shr,
+        Opcode::Shl => shl,
+        Opcode::Asr => asr,
+        Opcode::Cmp => cmp,
+        Opcode::Cmpn => cmpn,
+        Opcode::Csel => csel,
+        Opcode::Bfrev => bfrev,
+        Opcode::Bfe => bfe,
+        Opcode::Bfi1 => bfi1,
+        Opcode::Bfi2 => bfi2,
+        Opcode::Math => crate::math::math,
+        Opcode::Add => add,
+        Opcode::Mul => mul,
+        Opcode::Avg => avg,
+        Opcode::Frc => frc,
+        Opcode::Rndu => rndu,
+        Opcode::Rndd => rndd,
+        Opcode::Rnde => rnde,
+        Opcode::Rndz => rndz,
+        Opcode::Mac => mac,
+        Opcode::Mach => mach,
+        Opcode::Lzd => lzd,
+        Opcode::Fbh => fbh,
+        Opcode::Fbl => fbl,
+        Opcode::Cbit => cbit,
+        Opcode::Addc => addc,
+        Opcode::Subb => subb,
+        Opcode::Dp4 => dp4,
+        Opcode::Dph => dph,
+        Opcode::Dp3 => dp3,
+        Opcode::Dp2 => dp2,
+        Opcode::Line => line,
+        Opcode::Pln => pln,
+        Opcode::Mad => mad,
+        Opcode::Lrp => lrp,
+        Opcode::Nop => nothing,
+        _ => return None,
+    })
+}
+
+/// The handler that copies bits, for `mov` without conversion.
+pub fn copies() -> Handler {
+    copy
+}
+
+/// Reads a row of floats; for the mathematical functions.
+pub(crate) fn floats(t: &Thread, op: &Op, k: usize) -> Result<Row<f32>, FaultKind> {
+    load::<f32>(t, op, k)
+}
+
+/// Reads a row of integers.
+pub(crate) fn integers(t: &Thread, op: &Op, k: usize) -> Result<Row<i64>, FaultKind> {
+    load::<i64>(t, op, k)
+}
+
+/// Writes a row of floats.
+pub(crate) fn finish_floats(t: &mut Thread, op: &Op, row: &Row<f32>) -> Done {
+    finish(t, op, row)
+}
+
+/// Writes a row of integers.
+pub(crate) fn finish_integers(t: &mut Thread, op: &Op, row: &Row<i64>) -> Done {
+    finish(t, op, row)
+}

@@ -1,0 +1,344 @@
+//! Values of a channel: the types that registers hold, and the types that arithmetic is done in.
+
+use half::f16;
+
+/// A type of elements in registers.
+pub trait Element: Copy {
+    /// Its size.
+    const BYTES: usize;
+    /// From little-endian bytes.
+    fn read(bytes: &[u8]) -> Self;
+    /// To little-endian bytes.
+    fn write(self, bytes: &mut [u8]);
+    /// In a bank.
+    fn load<T: Bank>(self) -> T;
+    /// From a bank: wrapped or, if `saturate`, clamped.
+    fn store<T: Bank>(value: T, saturate: bool, mode: FloatMode) -> Self;
+    /// Compared with zero; `None` for a NaN.
+    fn sign(self) -> Option<std::cmp::Ordering>;
+    /// All bits set, or none.
+    fn boolean(value: bool) -> Self;
+}
+
+/// How floats are rounded and what becomes of denormals: bits of cr0.0.
+///
+/// source: Mesa, `brw_eu_defines.h` (`brw_rnd_mode`, `BRW_CR0_*`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FloatMode(pub u32);
+
+impl FloatMode {
+    /// Conversions round toward zero, not to nearest.
+    pub fn to_zero(self) -> bool {
+        self.0 >> 4 & 3 == 3
+    }
+
+    /// Denormals of F are kept.
+    pub fn keeps_denormals(self) -> bool {
+        self.0 >> 7 & 1 != 0
+    }
+}
+
+/// A type of arithmetic.
+///
+/// Integers up to 32 bits are computed exactly in 64; where the result depends on its low 32 bits
+/// alone, in 32. 64-bit integers are computed in 128. F and HF are computed in `f32`.
+pub trait Bank: Copy + Default {
+    /// From an integer, whose low bits count.
+    fn signed(value: i64) -> Self;
+    /// From an unsigned integer.
+    fn unsigned(value: u64) -> Self;
+    /// From a float.
+    fn float(value: f32) -> Self;
+    /// From a double.
+    fn double(value: f64) -> Self;
+    /// As an integer of a range: clamped to it. Floats are clamped in any case.
+    fn clamped(self, low: i64, high: i64) -> i64;
+    /// The low 64 bits as an integer, wrapped; floats as they are clamped.
+    fn wrapped(self, low: i64, high: i64) -> i64;
+    /// As an unsigned integer of 64 bits.
+    fn to_u64(self, saturate: bool) -> u64;
+    /// As a float.
+    fn to_f32(self, mode: FloatMode) -> f32;
+    /// As a double.
+    fn to_f64(self) -> f64;
+    /// The additive inverse.
+    fn negate(self) -> Self;
+    /// The absolute value.
+    fn absolute(self) -> Self;
+    /// All bits inverted; of floats nothing.
+    fn invert(self) -> Self;
+    /// Less, equal, greater; `None` with a NaN.
+    fn order(self, other: Self) -> Option<std::cmp::Ordering>;
+    /// Denormals become zero unless the mode keeps them.
+    fn flush(self, mode: FloatMode) -> Self;
+}
+
+macro_rules! int_bank {
+    ($($t:ty)*) => {$(
+        impl Bank for $t {
+            #[inline(always)]
+            fn signed(value: i64) -> Self { value as $t }
+            #[inline(always)]
+            fn unsigned(value: u64) -> Self { value as $t }
+            #[inline(always)]
+            fn float(value: f32) -> Self { value as $t }
+            #[inline(always)]
+            fn double(value: f64) -> Self { value as $t }
+            #[inline(always)]
+            fn clamped(self, low: i64, high: i64) -> i64 {
+                (self as i128).clamp(low as i128, high as i128) as i64
+            }
+            #[inline(always)]
+            fn wrapped(self, _: i64, _: i64) -> i64 { self as i64 }
+            #[inline(always)]
+            fn to_u64(self, saturate: bool) -> u64 {
+                if saturate { (self as i128).clamp(0, u64::MAX as i128) as u64 } else { self as u64 }
+            }
+            #[inline(always)]
+            fn to_f32(self, mode: FloatMode) -> f32 {
+                let nearest = self as f32;
+                if !mode.to_zero() || (nearest as i128).unsigned_abs() <= (self as i128).unsigned_abs() {
+                    return nearest;
+                }
+                f32::from_bits(nearest.to_bits() - 1)
+            }
+            #[inline(always)]
+            fn to_f64(self) -> f64 { self as f64 }
+            #[inline(always)]
+            fn negate(self) -> Self { self.wrapping_neg() }
+            #[inline(always)]
+            fn absolute(self) -> Self { self.wrapping_abs() }
+            #[inline(always)]
+            fn invert(self) -> Self { !self }
+            #[inline(always)]
+            fn order(self, other: Self) -> Option<std::cmp::Ordering> { Some(self.cmp(&other)) }
+            #[inline(always)]
+            fn flush(self, _: FloatMode) -> Self { self }
+        }
+    )*};
+}
+int_bank!(i32 i64 i128);
+
+macro_rules! float_bank {
+    ($t:ty, $to_f32:expr, $flush:expr) => {
+        impl Bank for $t {
+            #[inline(always)]
+            fn signed(value: i64) -> Self {
+                value as $t
+            }
+            #[inline(always)]
+            fn unsigned(value: u64) -> Self {
+                value as $t
+            }
+            #[inline(always)]
+            fn float(value: f32) -> Self {
+                value as $t
+            }
+            #[inline(always)]
+            fn double(value: f64) -> Self {
+                value as $t
+            }
+            #[inline(always)]
+            fn clamped(self, low: i64, high: i64) -> i64 {
+                (self as i64).clamp(low, high)
+            }
+            #[inline(always)]
+            fn wrapped(self, low: i64, high: i64) -> i64 {
+                (self as i64).clamp(low, high)
+            }
+            #[inline(always)]
+            fn to_u64(self, _: bool) -> u64 {
+                self as u64
+            }
+            #[inline(always)]
+            fn to_f32(self, mode: FloatMode) -> f32 {
+                $to_f32(self, mode)
+            }
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                self as f64
+            }
+            #[inline(always)]
+            fn negate(self) -> Self {
+                -self
+            }
+            #[inline(always)]
+            fn absolute(self) -> Self {
+                self.abs()
+            }
+            #[inline(always)]
+            fn invert(self) -> Self {
+                self
+            }
+            #[inline(always)]
+            fn order(self, other: Self) -> Option<std::cmp::Ordering> {
+                self.partial_cmp(&other)
+            }
+            #[inline(always)]
+            fn flush(self, mode: FloatMode) -> Self {
+                $flush(self, mode)
+            }
+        }
+    };
+}
+
+float_bank!(f32, |value, _| value, flush32);
+float_bank!(f64, narrow, |value, _| value);
+
+#[inline(always)]
+fn flush32(value: f32, mode: FloatMode) -> f32 {
+    let bits = value.to_bits();
+    let denormal = bits & 0x7f80_0000 == 0 && !mode.keeps_denormals();
+    f32::from_bits(if denormal { bits & 0x8000_0000 } else { bits })
+}
+
+#[inline(always)]
+fn narrow(value: f64, mode: FloatMode) -> f32 {
+    let nearest = value as f32;
+    if mode.to_zero() && f64::from(nearest).abs() > value.abs() {
+        return f32::from_bits(nearest.to_bits() - 1);
+    }
+    nearest
+}
+
+/// A half float from a float.
+#[inline(always)]
+fn halve(value: f32, mode: FloatMode) -> f16 {
+    let nearest = f16::from_f32(value);
+    if mode.to_zero() && nearest.to_f32().abs() > value.abs() {
+        return f16::from_bits(nearest.to_bits() - 1);
+    }
+    nearest
+}
+
+macro_rules! int_element {
+    ($($t:ident $load:ident $wide:ty;)*) => {$(
+        impl Element for $t {
+            const BYTES: usize = size_of::<$t>();
+            #[inline(always)]
+            fn read(bytes: &[u8]) -> Self {
+                let mut own = [0; size_of::<$t>()];
+                own.copy_from_slice(bytes);
+                <$t>::from_le_bytes(own)
+            }
+            #[inline(always)]
+            fn write(self, bytes: &mut [u8]) { bytes.copy_from_slice(&self.to_le_bytes()); }
+            #[inline(always)]
+            fn load<T: Bank>(self) -> T { T::$load(<$wide>::from(self)) }
+            #[inline(always)]
+            fn store<T: Bank>(value: T, saturate: bool, _: FloatMode) -> Self {
+                let (low, high) = (<$t>::MIN as i64, <$t>::MAX as i64);
+                if saturate { value.clamped(low, high) as $t } else { value.wrapped(low, high) as $t }
+            }
+            #[inline(always)]
+            fn sign(self) -> Option<std::cmp::Ordering> { Some(self.cmp(&0)) }
+            #[inline(always)]
+            fn boolean(value: bool) -> Self { if value { !0 } else { 0 } }
+        }
+    )*};
+}
+int_element! {
+    u8 unsigned u64;
+    i8 signed i64;
+    u16 unsigned u64;
+    i16 signed i64;
+    u32 unsigned u64;
+    i32 signed i64;
+    i64 signed i64;
+}
+
+impl Element for u64 {
+    const BYTES: usize = 8;
+    #[inline(always)]
+    fn read(bytes: &[u8]) -> Self {
+        i64::read(bytes) as u64
+    }
+    #[inline(always)]
+    fn write(self, bytes: &mut [u8]) {
+        bytes.copy_from_slice(&self.to_le_bytes());
+    }
+    #[inline(always)]
+    fn load<T: Bank>(self) -> T {
+        T::unsigned(self)
+    }
+    #[inline(always)]
+    fn store<T: Bank>(value: T, saturate: bool, _: FloatMode) -> Self {
+        value.to_u64(saturate)
+    }
+    #[inline(always)]
+    fn sign(self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(&0))
+    }
+    #[inline(always)]
+    fn boolean(value: bool) -> Self {
+        if value { !0 } else { 0 }
+    }
+}
+
+macro_rules! float_element {
+    ($t:ty, $bits:ident, |$r:ident| $load:expr, |$v:ident, $mode:ident| $store:expr) => {
+        impl Element for $t {
+            const BYTES: usize = size_of::<$t>();
+            #[inline(always)]
+            fn read(bytes: &[u8]) -> Self {
+                <$t>::from_bits($bits::read(bytes))
+            }
+            #[inline(always)]
+            fn write(self, bytes: &mut [u8]) {
+                self.to_bits().write(bytes);
+            }
+            #[inline(always)]
+            fn load<T: Bank>(self) -> T {
+                let $r = self;
+                $load
+            }
+            #[inline(always)]
+            fn store<T: Bank>($v: T, saturate: bool, $mode: FloatMode) -> Self {
+                let value: $t = $store;
+                let (zero, one) = (<$t>::from_bits(0), Self::one());
+                if !saturate {
+                    value
+                } else if value > zero {
+                    if value < one { value } else { one }
+                } else {
+                    // A NaN too.
+                    zero
+                }
+            }
+            #[inline(always)]
+            fn sign(self) -> Option<std::cmp::Ordering> {
+                self.partial_cmp(&<$t>::from_bits(0))
+            }
+            #[inline(always)]
+            fn boolean(value: bool) -> Self {
+                <$t>::from_bits(if value { !0 } else { 0 })
+            }
+        }
+    };
+}
+
+trait One {
+    fn one() -> Self;
+}
+impl One for f16 {
+    #[inline(always)]
+    fn one() -> f16 {
+        f16::ONE
+    }
+}
+impl One for f32 {
+    #[inline(always)]
+    fn one() -> f32 {
+        1.0
+    }
+}
+impl One for f64 {
+    #[inline(always)]
+    fn one() -> f64 {
+        1.0
+    }
+}
+
+float_element!(f16, u16, |v| T::float(v.to_f32()), |v, mode| halve(v.to_f32(mode), mode));
+float_element!(f32, u32, |v| T::float(v), |v, mode| v.to_f32(mode));
+float_element!(f64, u64, |v| T::double(v), |v, _mode| v.to_f64());

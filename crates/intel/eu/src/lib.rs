@@ -1,0 +1,28 @@
+//! Threads of Intel's execution units (EUs), independent of what dispatches them and of what their
+//! messages reach.
+//!
+//! A dispatcher decodes a [`Program`] once, starts a [`Thread`] with a [`Dispatch`], writes the
+//! payload to its general registers and calls [`Thread::run`] until it says
+//! [`Stop::EndOfThread`]. `send` instructions go to the caller's [`MessageUnit`].
+//!
+//! An instruction of the program is an operation with resolved operands (`op`, `operand`): byte
+//! offsets in one array that holds all registers (`memory`). Its handler (`alu`, `math`) reads its
+//! sources to rows of 32 channels, computes, and writes the enabled channels. Flow control keeps
+//! one instruction pointer, and for the channels that are not there the place where they go on
+//! (`thread`).
+
+mod alu;
+pub mod fault;
+mod lane;
+mod math;
+mod memory;
+pub mod message;
+mod op;
+mod operand;
+pub mod program;
+pub mod thread;
+
+pub use fault::{Fault, FaultKind, Refusal};
+pub use message::{Message, MessageUnit, Outcome, REGISTER_BYTES, ThreadView};
+pub use program::Program;
+pub use thread::{Dispatch, REGISTERS, Stop, Thread};

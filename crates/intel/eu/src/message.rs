@@ -1,0 +1,157 @@
+//! Messages: what `send` hands to the shared functions, and what these see of the thread.
+
+use tepui_intel_isa::Sfid;
+
+use crate::fault::Refusal;
+use crate::thread::Thread;
+
+/// Bytes of a general register.
+pub const REGISTER_BYTES: usize = 32;
+
+/// A message as the thread sends it, with the descriptors resolved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// The unit that it is for.
+    pub sfid: Sfid,
+    /// The descriptor: bits 18:0 are the function control, as the unit defines them; immediate, or
+    /// the value of a0.
+    pub desc: u32,
+    /// The extended descriptor of a split send; 0 otherwise.
+    pub ex_desc: u32,
+    /// Channels of the instruction.
+    pub exec_size: u8,
+    /// Number of the instruction's first channel within the thread's 32.
+    pub channel_offset: u8,
+    /// Channels for which the message is executed: bit n is the instruction's channel n (channel
+    /// [`Self::channel_offset`] + n of the thread). Flow control, dispatch mask and predicate are
+    /// in it; all channels where the instruction has no mask.
+    pub channels: u32,
+    /// First register of the payload; `None` for the null register.
+    pub src0: Option<u8>,
+    /// Registers of the payload (bits 28:25 of the descriptor).
+    pub src0_registers: u8,
+    /// First register of the second payload of a split send.
+    pub src1: Option<u8>,
+    /// Registers of the second payload.
+    pub src1_registers: u8,
+    /// First register that the response is written to; `None` for the null register.
+    pub dst: Option<u8>,
+    /// Registers of the response (bits 24:20 of the descriptor).
+    pub dst_registers: u8,
+    /// The first register of the payload is a header (bit 19).
+    pub header: bool,
+    /// The thread ends with this message.
+    pub end_of_thread: bool,
+}
+
+impl Message {
+    /// The descriptor's function control: its bits 18:0.
+    pub fn function_control(&self) -> u32 {
+        self.desc & 0x7_ffff
+    }
+}
+
+/// The sending thread, as a unit sees it: the registers that the message names.
+pub struct ThreadView<'t> {
+    thread: &'t mut Thread,
+    message: Message,
+}
+
+impl<'t> ThreadView<'t> {
+    pub(crate) fn new(thread: &'t mut Thread, message: Message) -> ThreadView<'t> {
+        ThreadView { thread, message }
+    }
+
+    /// The payload: the bytes of the registers from `src0` on. Empty for the null register.
+    pub fn payload(&self) -> &[u8] {
+        self.registers(self.message.src0, self.message.src0_registers)
+    }
+
+    /// The second payload of a split send.
+    pub fn payload1(&self) -> &[u8] {
+        self.registers(self.message.src1, self.message.src1_registers)
+    }
+
+    /// The registers of the response. Bytes that the unit does not write keep their values, so a
+    /// unit that honours the channel mask writes the enabled channels alone.
+    pub fn response(&mut self) -> &mut [u8] {
+        match self.message.dst {
+            Some(first) => {
+                let from = usize::from(first) * REGISTER_BYTES;
+                let bytes = usize::from(self.message.dst_registers) * REGISTER_BYTES;
+                let to = (from + bytes).min(self.thread.grf().len());
+                &mut self.thread.grf_mut()[from..to]
+            }
+            None => &mut [],
+        }
+    }
+
+    /// Register `n` of the payload as eight double words: zeros where the payload has no such
+    /// register. Register `src0_registers` and above are those of the second payload.
+    pub fn dwords(&self, n: usize) -> [u32; 8] {
+        let first = self.payload();
+        let bytes = match n * REGISTER_BYTES {
+            at if at < first.len() => &first[at..],
+            at => self.payload1().get(at - first.len()..).unwrap_or(&[]),
+        };
+        let mut dwords = [0; 8];
+        for (dword, bytes) in dwords.iter_mut().zip(bytes.chunks_exact(4)) {
+            *dword = u32::from_le_bytes(bytes.try_into().expect("four bytes"));
+        }
+        dwords
+    }
+
+    /// Writes eight double words to register `n` of the response, where `mask` has a channel's bit.
+    pub fn respond(&mut self, n: usize, dwords: [u32; 8], mask: u8) {
+        let response = self.response();
+        let Some(bytes) = response.get_mut(n * REGISTER_BYTES..) else { return };
+        for (lane, (dword, bytes)) in dwords.iter().zip(bytes.chunks_exact_mut(4)).enumerate() {
+            if mask >> lane & 1 != 0 {
+                bytes.copy_from_slice(&dword.to_le_bytes());
+            }
+        }
+    }
+
+    /// The message.
+    pub fn message(&self) -> &Message {
+        &self.message
+    }
+
+    /// The thread, with all its registers.
+    pub fn thread(&mut self) -> &mut Thread {
+        self.thread
+    }
+
+    fn registers(&self, first: Option<u8>, count: u8) -> &[u8] {
+        let Some(first) = first else { return &[] };
+        let grf = self.thread.grf();
+        let from = usize::from(first) * REGISTER_BYTES;
+        &grf[from..(from + usize::from(count) * REGISTER_BYTES).min(grf.len())]
+    }
+}
+
+/// What the thread does after a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It goes on, or ends if the message said so.
+    Done,
+    /// It goes on, but [`Thread::run`] returns [`crate::Stop::Yielded`] first: the unit has to do
+    /// something that it cannot do while the thread is lent to it.
+    Yield,
+}
+
+/// The shared functions behind the execution units: sampler, data ports, URB, gateway, render
+/// cache. The model implements it.
+///
+/// A barrier works so: the gateway counts the threads of the group that sent the barrier message,
+/// and when the last one has, calls [`Thread::notify`] for each. A thread that executes `wait n0`
+/// without a notification stops with [`crate::Stop::Waiting`]; it is run again after its
+/// notification.
+pub trait MessageUnit {
+    /// Executes a message and writes its response.
+    ///
+    /// # Errors
+    /// The unit does not know the message, or the message faults; the interpreter makes a
+    /// [`crate::Fault`] of it with the instruction that sent it.
+    fn send(&mut self, thread: &mut ThreadView<'_>, message: &Message) -> Result<Outcome, Refusal>;
+}

@@ -1,0 +1,94 @@
+//! A decoded operation: what a handler needs, resolved once.
+
+use tepui_intel_isa::{Condition, Desc, MathFunction, Opcode, Sfid};
+
+use crate::fault::FaultKind;
+use crate::operand::{Source, Target, lanes};
+use crate::thread::Thread;
+
+/// Executes an operation.
+pub type Handler = fn(&mut Thread, &Op) -> Result<(), FaultKind>;
+
+/// The type that an operation computes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// 32 bits, wrapped.
+    Int32,
+    /// 64 bits: exact for operands of up to 32.
+    Int64,
+    /// 128 bits, for operands of 64.
+    Int128,
+    /// `f32`.
+    Float,
+    /// `f64`.
+    Double,
+}
+
+/// What an operation does to the instruction pointer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// A handler computes; the next operation follows.
+    None,
+    /// Flow control, by its opcode; jumps are indices of operations.
+    Branch(Opcode, u32, u32),
+    /// `jmpi` with a constant: an index.
+    Jump(u32),
+    /// `wait`: the double word of n0.
+    Wait(u8),
+    /// A message.
+    Send,
+}
+
+/// A message's constant part.
+#[derive(Clone, Copy, Debug)]
+pub struct Message {
+    pub sfid: Sfid,
+    pub desc: Desc,
+    pub ex_desc: Desc,
+    pub end_of_thread: bool,
+    pub split: bool,
+    pub dst: Option<u8>,
+    pub src0: Option<u8>,
+    pub src1: Option<u8>,
+}
+
+/// A decoded operation.
+#[derive(Clone, Debug)]
+pub struct Op {
+    pub handler: Handler,
+    pub flow: Flow,
+    /// Channels may wait to go on here.
+    pub joins: bool,
+    /// Byte offset in the program.
+    pub ip: u32,
+    /// Channels.
+    pub n: u8,
+    /// The first channel.
+    pub first: u8,
+    pub no_mask: bool,
+    /// Predicate control; 0 is none.
+    pub predicate: u8,
+    pub inverse: bool,
+    pub align16: bool,
+    /// First bit of the flags, of 64: f0 has 0 to 31, f1 32 to 63.
+    pub flag: u8,
+    pub condition: Condition,
+    pub saturate: bool,
+    pub acc_write: bool,
+    /// Negated sources are inverted.
+    pub logic: bool,
+    pub arithmetic: Arithmetic,
+    pub function: Option<MathFunction>,
+    pub dst: Target,
+    pub src: [Source; 3],
+    pub message: Option<Message>,
+    /// Reads channel enables, ip or the timestamp: they are written to the registers before.
+    pub reads_state: bool,
+}
+
+impl Op {
+    /// All channels of the operation.
+    pub fn all(&self) -> u32 {
+        lanes(usize::from(self.n))
+    }
+}

@@ -1,0 +1,359 @@
+//! A program decoded once: what threads execute.
+
+use std::collections::BTreeMap;
+
+use tepui_intel_isa::{
+    Arf, Condition, Desc, Form, Generation, Inst, MathFunction, Opcode, Place, Register, Src, Type,
+};
+
+use crate::alu;
+use crate::fault::{Fault, FaultKind};
+use crate::op::{Arithmetic, Flow, Message, Op};
+use crate::operand::{Source, Target};
+
+/// Most bytes of a program.
+pub const LIMIT: u32 = 1 << 20;
+
+/// A program: the instructions that can be reached from its entry, ready to be executed. Immutable,
+/// so that threads on several cores share it.
+#[derive(Debug)]
+pub struct Program {
+    pub(crate) ops: Vec<Op>,
+    /// The instructions behind the operations, for messages.
+    insts: Vec<Inst>,
+}
+
+impl Program {
+    /// Decodes the instructions that can be reached from byte `entry`.
+    ///
+    /// `read` fills a buffer with the memory from an offset on and says whether it could; offsets
+    /// count from the program's start (the kernel start pointer), as jumps do.
+    ///
+    /// # Errors
+    /// An instruction that cannot be decoded or executed, or unreadable memory.
+    pub fn load(
+        generation: Generation,
+        entry: u32,
+        mut read: impl FnMut(u32, &mut [u8]) -> bool,
+    ) -> Result<Program, Fault> {
+        let mut found: BTreeMap<u32, Inst> = BTreeMap::new();
+        let mut open = vec![entry];
+        while let Some(mut ip) = open.pop() {
+            while !found.contains_key(&ip) {
+                let inst = fetch(generation, ip, &mut read)?;
+                found.insert(ip, inst);
+                let behind = ip + inst.bytes() as u32;
+                if behind - entry.min(behind) > LIMIT {
+                    return Err(bare(ip, FaultKind::TooLong(LIMIT), &inst));
+                }
+                for jump in jumps(&inst) {
+                    open.push(target(ip, jump).map_err(|kind| bare(ip, kind, &inst))?);
+                }
+                if inst.opcode == Opcode::Break {
+                    // Channels go on behind the `while`, which is reached too.
+                    open.push(target(ip, inst.uip).map_err(|kind| bare(ip, kind, &inst))?);
+                }
+                let ends = inst.opcode.is_send() && inst.send.end_of_thread
+                    || inst.opcode == Opcode::Jmpi && inst.predicate.control == 0;
+                if ends {
+                    break;
+                }
+                ip = behind;
+            }
+        }
+        Program::build(entry, found)
+    }
+
+    /// As [`Program::load`], from bytes.
+    ///
+    /// # Errors
+    /// As [`Program::load`].
+    pub fn from_bytes(generation: Generation, entry: u32, code: &[u8]) -> Result<Program, Fault> {
+        Program::load(generation, entry, |at, buffer| {
+            let at = at as usize;
+            match code.get(at..at + buffer.len()) {
+                Some(bytes) => {
+                    buffer.copy_from_slice(bytes);
+                    true
+                }
+                None => false,
+            }
+        })
+    }
+
+    /// The instructions, by address.
+    pub fn instructions(&self) -> impl Iterator<Item = (u32, &Inst)> {
+        self.ops.iter().zip(&self.insts).map(|(op, inst)| (op.ip, inst))
+    }
+
+    fn build(entry: u32, found: BTreeMap<u32, Inst>) -> Result<Program, Fault> {
+        // The entry has index 0: instructions before it, which only jumps reach, come last.
+        let before = found.range(..entry);
+        let order: Vec<(u32, Inst)> =
+            found.range(entry..).chain(before).map(|(ip, inst)| (*ip, *inst)).collect();
+        let index: BTreeMap<u32, u32> =
+            order.iter().enumerate().map(|(n, (ip, _))| (*ip, n as u32)).collect();
+        let mut ops = Vec::with_capacity(order.len());
+        let mut joins = vec![false; order.len() + 1];
+        for (n, (ip, inst)) in order.iter().enumerate() {
+            let fail = |kind| bare(*ip, kind, inst);
+            let at = |jump: i32| {
+                let to = target(*ip, jump)?;
+                index.get(&to).copied().ok_or(FaultKind::BadJump(i64::from(to)))
+            };
+            let op = lower(*ip, inst, &at).map_err(fail)?;
+            if let Flow::Branch(opcode, jip, uip) = op.flow {
+                let places = match opcode {
+                    Opcode::If => [Some(jip), None],
+                    Opcode::Else | Opcode::Cont | Opcode::Halt => [Some(uip), None],
+                    Opcode::Break => [Some(uip + 1), None],
+                    Opcode::While => [Some(n as u32 + 1), Some(jip)],
+                    _ => [None, None],
+                };
+                for place in places.into_iter().flatten() {
+                    joins[place as usize] = true;
+                }
+            }
+            ops.push(op);
+        }
+        for (op, joins) in ops.iter_mut().zip(joins) {
+            op.joins = joins;
+        }
+        Ok(Program { ops, insts: order.into_iter().map(|(_, inst)| inst).collect() })
+    }
+
+    /// A fault of the instruction at an address.
+    pub(crate) fn fault(&self, ip: u32, kind: FaultKind) -> Fault {
+        let at = self.ops.iter().position(|op| op.ip == ip);
+        let instruction = at.map_or_else(String::new, |n| self.insts[n].to_string());
+        Fault { ip, instruction, kind }
+    }
+
+    /// The thread ran past the last instruction.
+    pub(crate) fn fault_at_end(&self, next: u32) -> Fault {
+        let ip = self.ops.last().map_or(0, |op| op.ip);
+        Fault { kind: FaultKind::BadJump(i64::from(next)), ..self.fault(ip, FaultKind::Unreadable) }
+    }
+}
+
+fn bare(ip: u32, kind: FaultKind, inst: &Inst) -> Fault {
+    Fault { ip, instruction: inst.to_string(), kind }
+}
+
+fn target(ip: u32, jump: i32) -> Result<u32, FaultKind> {
+    let to = i64::from(ip) + i64::from(jump);
+    u32::try_from(to).ok().filter(|to| to % 8 == 0).ok_or(FaultKind::BadJump(to))
+}
+
+fn fetch(
+    generation: Generation,
+    ip: u32,
+    read: &mut impl FnMut(u32, &mut [u8]) -> bool,
+) -> Result<Inst, Fault> {
+    let mut bytes = [0; 16];
+    let fault = |kind, text: String| Fault { ip, instruction: text, kind };
+    // A compacted instruction may be the memory's last.
+    if !read(ip, &mut bytes) && !read(ip, &mut bytes[..8]) {
+        return Err(fault(FaultKind::Unreadable, String::new()));
+    }
+    Inst::decode(generation, &bytes, 0).map_err(|error| {
+        let hex: Vec<String> = bytes.iter().map(|b| format!("{b:02x}")).collect();
+        fault(FaultKind::Decode(error.kind.to_string()), hex.join(" "))
+    })
+}
+
+/// Jump offsets of an instruction, as far as they are constant.
+fn jumps(inst: &Inst) -> Vec<i32> {
+    match inst.form() {
+        Form::Jip => vec![inst.jip],
+        Form::JipUip => vec![inst.jip, inst.uip],
+        Form::Jump => match jump_offset(inst) {
+            Some(offset) => vec![offset],
+            None => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
+/// The distance of `jmpi`, which counts from the next instruction, made one from this.
+fn jump_offset(inst: &Inst) -> Option<i32> {
+    let bits = inst.src[0].immediate_bits()?;
+    Some((bits as u32 as i32).wrapping_add(inst.bytes() as i32))
+}
+
+/// The arithmetic of an instruction: integers where no source is a float.
+fn arithmetic(inst: &Inst) -> Arithmetic {
+    let sources = &inst.src[..inst.sources()];
+    let real = sources.iter().filter(|src| src.place != Place::NULL);
+    let types: Vec<Type> = real.map(|src| src.ty).collect();
+    if types.contains(&Type::DF) {
+        return Arithmetic::Double;
+    }
+    if types.iter().any(|ty| ty.is_float()) {
+        return Arithmetic::Float;
+    }
+    if types.iter().any(|ty| ty.bytes() == 8) || inst.dst.ty.bytes() == 8 && !inst.dst.ty.is_float()
+    {
+        return Arithmetic::Int128;
+    }
+    // Where only the low 32 bits count.
+    let wraps = match inst.opcode {
+        Opcode::Mov | Opcode::Add | Opcode::Mul | Opcode::Mad | Opcode::Shl => true,
+        Opcode::And | Opcode::Or | Opcode::Xor | Opcode::Not => true,
+        Opcode::Shr => types[0].bytes() == 4 && types[0] == Type::UD,
+        Opcode::Asr => types[0].is_signed(),
+        Opcode::Sel if inst.condition == Condition::None => true,
+        Opcode::Sel | Opcode::Cmp => types.iter().all(|ty| ty.is_signed() || ty.bytes() < 4),
+        _ => false,
+    };
+    let accumulates = inst.acc_write
+        || matches!(
+            inst.dst.place,
+            Place::Direct { register: Register::Architecture(Arf::Accumulator, _), .. }
+        );
+    match wraps && !inst.saturate && !accumulates && !inst.dst.ty.is_float() {
+        true => Arithmetic::Int32,
+        false => Arithmetic::Int64,
+    }
+}
+
+/// Moves that only copy bits: no conversion, no modifier, nothing derived from the value.
+fn copies(inst: &Inst) -> bool {
+    let plain = |src: &Src| !src.negate && !src.abs && src.ty == inst.dst.ty;
+    let accumulator = |place: Place| {
+        matches!(place, Place::Direct { register: Register::Architecture(Arf::Accumulator, _), .. })
+    };
+    inst.opcode == Opcode::Mov
+        && plain(&inst.src[0])
+        && !inst.saturate
+        && !inst.acc_write
+        && inst.condition == Condition::None
+        && !accumulator(inst.dst.place)
+}
+
+/// The unsigned integer of a type's size: bits without meaning.
+fn bits_of(ty: Type) -> Type {
+    match ty.bytes() {
+        1 => Type::UB,
+        2 => Type::UW,
+        4 => Type::UD,
+        _ => Type::UQ,
+    }
+}
+
+fn lower(
+    ip: u32,
+    inst: &Inst,
+    at: &impl Fn(i32) -> Result<u32, FaultKind>,
+) -> Result<Op, FaultKind> {
+    let mut inst = *inst;
+    let n = usize::from(inst.exec_size);
+    let form = inst.form();
+    let mut handler = alu::handler(inst.opcode);
+    let select_bits = inst.opcode == Opcode::Sel
+        && inst.condition == Condition::None
+        && inst.src[..2]
+            .iter()
+            .all(|src| !src.negate && !src.abs && src.ty == inst.dst.ty && src.ty.is_float())
+        && !inst.saturate;
+    if copies(&inst) && inst.src[0].ty != Type::VF {
+        handler = Some(alu::copies());
+    }
+    if copies(&inst) && inst.src[0].ty != Type::VF || select_bits {
+        inst.dst.ty = bits_of(inst.dst.ty);
+        for src in &mut inst.src[..2] {
+            src.ty = inst.dst.ty;
+        }
+    }
+    if matches!(inst.condition, Condition::Overflow | Condition::Round) {
+        return Err(FaultKind::Unsupported("the conditional modifiers .o and .r"));
+    }
+    let flow = match form {
+        Form::Regular { dst: true, .. } | Form::Ternary | Form::None => Flow::None,
+        Form::Regular { .. } => Flow::None,
+        Form::Jip | Form::JipUip => match inst.opcode {
+            Opcode::Endif | Opcode::While => Flow::Branch(inst.opcode, at(inst.jip)?, 0),
+            Opcode::If | Opcode::Else | Opcode::Break | Opcode::Cont | Opcode::Halt => {
+                Flow::Branch(inst.opcode, at(inst.jip)?, at(inst.uip)?)
+            }
+            opcode => return Err(FaultKind::Unsupported(opcode.mnemonic())),
+        },
+        Form::Jump => match jump_offset(&inst) {
+            Some(offset) => Flow::Jump(at(offset)?),
+            None => return Err(FaultKind::Unsupported("jmpi to a register")),
+        },
+        Form::Wait => match inst.dst.place {
+            Place::Direct { register: Register::Architecture(Arf::Notification, 0), byte } => {
+                Flow::Wait(byte / 4)
+            }
+            _ => return Err(FaultKind::Unsupported("wait for another register than n0")),
+        },
+        Form::Send | Form::SplitSend => Flow::Send,
+        Form::Call => return Err(FaultKind::Unsupported(inst.opcode.mnemonic())),
+    };
+    let handler = match (flow, handler) {
+        (Flow::None, None) => return Err(FaultKind::Unsupported(inst.opcode.mnemonic())),
+        (Flow::None, Some(handler)) => handler,
+        _ => alu::nothing,
+    };
+    let computes = flow == Flow::None;
+    let sources = if computes { inst.sources() } else { 0 };
+    let mut src = Vec::with_capacity(3);
+    for (k, source) in inst.src.iter().enumerate() {
+        let absent = k >= sources;
+        src.push(Source::new(
+            if absent { &Src::NULL } else { source },
+            if absent { 1 } else { n },
+        )?);
+    }
+    let src: [Source; 3] = src.try_into().map_err(|_| FaultKind::Unsupported("sources"))?;
+    let dst = if computes { inst.dst } else { tepui_intel_isa::Dst::NULL };
+    let reads = |arf| inst.src[..sources].iter().any(|src| Source::reads(src, arf));
+    let message = match form {
+        Form::Send | Form::SplitSend => Some(message(&inst, form == Form::SplitSend)?),
+        _ => None,
+    };
+    Ok(Op {
+        handler,
+        flow,
+        joins: false,
+        ip,
+        n: inst.exec_size,
+        first: inst.channel_offset,
+        no_mask: inst.no_mask,
+        predicate: inst.predicate.control,
+        inverse: inst.predicate.inverse,
+        align16: inst.align16,
+        flag: inst.flag.register * 32 + (inst.flag.half * 16 + inst.channel_offset) % 32,
+        condition: inst.condition,
+        saturate: inst.saturate,
+        acc_write: inst.acc_write && !inst.opcode.has_branch_control(),
+        logic: inst.opcode.is_logic(),
+        arithmetic: arithmetic(&inst),
+        function: MathFunction::from_code(inst.function),
+        dst: Target::new(&dst, n, inst.align16)?,
+        src,
+        message,
+        reads_state: reads(Arf::Mask) || reads(Arf::Ip) || reads(Arf::Timestamp),
+    })
+}
+
+/// The registers and descriptors of a message.
+fn message(inst: &Inst, split: bool) -> Result<Message, FaultKind> {
+    let register = |place: Place| match place {
+        Place::Direct { register: Register::General(n), byte: 0 } => Ok(Some(n)),
+        Place::Direct { register: Register::Architecture(Arf::Null, _), .. } => Ok(None),
+        _ => Err(FaultKind::Unsupported("a payload that is no whole register")),
+    };
+    let ex_desc = if split { inst.send.ex_desc } else { Desc::Immediate(0) };
+    Ok(Message {
+        sfid: inst.send.sfid,
+        desc: inst.send.desc,
+        ex_desc,
+        end_of_thread: inst.send.end_of_thread,
+        split,
+        dst: register(inst.dst.place)?,
+        src0: register(inst.src[0].place)?,
+        src1: if split { register(inst.src[1].place)? } else { None },
+    })
+}

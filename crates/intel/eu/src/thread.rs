@@ -1,0 +1,405 @@
+//! The state of a thread, and its execution.
+
+use tepui_intel_isa::{Desc, Opcode, message as fields};
+
+use crate::fault::{Fault, FaultKind};
+use crate::lane::FloatMode;
+use crate::memory::{self, TOTAL, read32, write32};
+use crate::message::{Message, MessageUnit, Outcome, REGISTER_BYTES, ThreadView};
+use crate::op::{Flow, Op};
+use crate::operand::{CHANNELS, lanes};
+use crate::program::Program;
+
+/// General registers of a thread.
+pub const REGISTERS: usize = 128;
+
+/// How a thread starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dispatch {
+    /// Channels that are enabled: sr0.2, bit n is channel n.
+    pub mask: u32,
+    /// sr0.3, the vector mask of pixel shaders: all channels of subspans with a pixel inside.
+    pub vector_mask: u32,
+    /// sr0.0: where the thread runs, for programs that ask.
+    pub state: u32,
+    /// cr0.0 at the start: float mode (IEEE or alternative), rounding, denormals.
+    pub control: u32,
+}
+
+/// Why [`Thread::run`] returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The thread sent its last message.
+    EndOfThread,
+    /// It waits for a notification (`wait n0`): run it again after [`Thread::notify`].
+    Waiting,
+    /// A message asked for it ([`crate::Outcome::Yield`]): run it again.
+    Yielded,
+}
+
+/// A thread: registers, flags, accumulators, flow control. About 5 KiB; a dispatcher keeps one for
+/// each hardware thread that it plays and starts it again with [`Thread::start`].
+///
+/// Flow control keeps a mask of the channels that are at the instruction pointer, and for each
+/// other channel the operation at which it goes on.
+pub struct Thread {
+    pub(crate) memory: Box<[u8; TOTAL]>,
+    /// Bits above the 32 that an integer accumulator's elements have in the registers.
+    acc_high: [i32; CHANNELS],
+    /// Channels that the dispatch enabled.
+    dispatched: u32,
+    /// Channels that are at the instruction pointer.
+    active: u32,
+    /// Index of the operation at which each other channel goes on.
+    resume: [u32; CHANNELS],
+    /// Index of the next operation.
+    next: u32,
+    /// Instructions since the start.
+    executed: u64,
+}
+
+impl Thread {
+    /// A thread that was never started, all registers 0.
+    pub fn new() -> Thread {
+        Thread {
+            memory: Box::new([0; TOTAL]),
+            acc_high: [0; CHANNELS],
+            dispatched: 0,
+            active: 0,
+            resume: [0; CHANNELS],
+            next: 0,
+            executed: 0,
+        }
+    }
+
+    /// Makes it a fresh thread at the program's entry. The general registers keep what was written
+    /// to them: write the payload before or after ([`Thread::grf_mut`]).
+    pub fn start(&mut self, dispatch: &Dispatch) {
+        self.memory[memory::GENERAL..].fill(0);
+        self.acc_high = [0; CHANNELS];
+        self.dispatched = dispatch.mask;
+        self.active = dispatch.mask;
+        self.resume = [u32::MAX; CHANNELS];
+        self.next = 0;
+        self.executed = 0;
+        write32(&mut self.memory, memory::STATE, dispatch.state);
+        write32(&mut self.memory, memory::STATE + 8, dispatch.mask);
+        write32(&mut self.memory, memory::STATE + 12, dispatch.vector_mask);
+        write32(&mut self.memory, memory::CONTROL, dispatch.control);
+    }
+
+    /// The general registers: register n is bytes 32 n to 32 n + 31.
+    pub fn grf(&self) -> &[u8] {
+        &self.memory[..memory::GENERAL]
+    }
+
+    /// The general registers, to write.
+    pub fn grf_mut(&mut self) -> &mut [u8] {
+        &mut self.memory[..memory::GENERAL]
+    }
+
+    /// Writes double words to the registers from `register` on: the payload of a dispatch.
+    pub fn write_payload(&mut self, register: usize, dwords: &[u32]) {
+        let bytes = &mut self.grf_mut()[register * REGISTER_BYTES..];
+        for (bytes, dword) in bytes.chunks_exact_mut(4).zip(dwords) {
+            bytes.copy_from_slice(&dword.to_le_bytes());
+        }
+    }
+
+    /// A notification arrives: n0.0 counts up. The gateway calls it when a barrier is complete.
+    pub fn notify(&mut self) {
+        let count = read32(&self.memory, memory::NOTIFICATION);
+        write32(&mut self.memory, memory::NOTIFICATION, count.wrapping_add(1));
+    }
+
+    /// A flag register of 32 bits: f0 or f1.
+    pub fn flag(&self, register: usize) -> u32 {
+        read32(&self.memory, memory::FLAG + register % 2 * REGISTER_BYTES)
+    }
+
+    /// Channels that are dispatched and at the instruction pointer.
+    pub fn active(&self) -> u32 {
+        self.active
+    }
+
+    /// Instructions that were executed since the start.
+    pub fn executed(&self) -> u64 {
+        self.executed
+    }
+
+    pub(crate) fn float_mode(&self) -> FloatMode {
+        FloatMode(read32(&self.memory, memory::CONTROL))
+    }
+
+    /// Channels of an operation that flow control and dispatch enable.
+    #[inline(always)]
+    pub(crate) fn enabled(&self, op: &Op) -> u32 {
+        let channels = if op.no_mask { u32::MAX } else { self.active >> op.first };
+        channels & op.all()
+    }
+
+    /// The 64 bits of f0 and f1.
+    fn flags(&self) -> u64 {
+        u64::from(self.flag(0)) | u64::from(self.flag(1)) << 32
+    }
+
+    /// Channels of an operation that the predicate enables; all without one.
+    #[inline(always)]
+    pub(crate) fn predicated(&self, op: &Op) -> u32 {
+        if op.predicate == 0 { op.all() } else { self.predicate(op) }
+    }
+
+    fn predicate(&self, op: &Op) -> u32 {
+        let flags = self.flags();
+        // The register's own 32 bits, from the first channel on.
+        let read = |bit: u8| {
+            let register = (flags >> (bit & 32)) as u32;
+            register.rotate_right(u32::from(bit & 31))
+        };
+        let own = read(op.flag);
+        let bits = match (op.align16, op.predicate) {
+            (_, 1) => own,
+            (true, component @ 2..=5) => group(own >> (component - 2) & 0x1111_1111, 4, false),
+            (true, 6) => group(own, 4, false),
+            (true, _) => group(own, 4, true),
+            (false, 2) => own | read(op.flag ^ 32),
+            (false, 3) => own & read(op.flag ^ 32),
+            (false, control) => group(own, 1 << (control / 2 - 1), control % 2 != 0),
+        };
+        (if op.inverse { !bits } else { bits }) & op.all()
+    }
+
+    /// Writes the flag bits of the channels of a mask.
+    pub(crate) fn set_flags(&mut self, op: &Op, bits: u32, mask: u32) {
+        let register = memory::FLAG + usize::from(op.flag / 32) * REGISTER_BYTES;
+        let shift = u32::from(op.flag & 31);
+        let (bits, mask) = ((bits & mask).rotate_left(shift), mask.rotate_left(shift));
+        let old = read32(&self.memory, register);
+        write32(&mut self.memory, register, old & !mask | bits);
+    }
+
+    /// The accumulator's element for channel `i` of an operation.
+    ///
+    /// Integers have room for eight channels, floats for sixteen. source: Mesa,
+    /// `brw_ir_performance.cpp` (`accum_reg_of_channel`).
+    pub(crate) fn accumulator_lane(&self, op: &Op, i: usize, float: bool) -> usize {
+        if op.dst.accumulator {
+            return i;
+        }
+        (usize::from(op.first) + i) % if op.n > 16 || float { 16 } else { 8 }.max(usize::from(op.n))
+    }
+
+    pub(crate) fn accumulator(&self, lane: usize) -> i64 {
+        let low = read32(&self.memory, memory::ACCUMULATOR + lane * 4);
+        i64::from(self.acc_high[lane]) << 32 | i64::from(low)
+    }
+
+    pub(crate) fn set_accumulator(&mut self, lane: usize, value: i64) {
+        write32(&mut self.memory, memory::ACCUMULATOR + lane * 4, value as u32);
+        self.acc_high[lane] = (value >> 32) as i32;
+    }
+
+    pub(crate) fn accumulator_float(&self, lane: usize) -> f32 {
+        f32::from_bits(read32(&self.memory, memory::ACCUMULATOR + lane * 4))
+    }
+
+    pub(crate) fn set_accumulator_float(&mut self, lane: usize, value: f32) {
+        write32(&mut self.memory, memory::ACCUMULATOR + lane * 4, value.to_bits());
+    }
+
+    /// Runs until the thread ends or waits.
+    ///
+    /// `budget` counts down with each instruction; at 0 the watchdog ends the thread.
+    ///
+    /// # Errors
+    /// The first fault; the thread cannot go on after it.
+    pub fn run(
+        &mut self,
+        program: &Program,
+        units: &mut (impl MessageUnit + ?Sized),
+        budget: &mut u64,
+    ) -> Result<Stop, Fault> {
+        loop {
+            let Some(op) = program.ops.get(self.next as usize) else {
+                return Err(program.fault_at_end(self.next));
+            };
+            let step = self.step(op, units, budget);
+            match step {
+                Ok(None) => {}
+                Ok(Some(stop)) => return Ok(stop),
+                Err(kind) => return Err(program.fault(op.ip, kind)),
+            }
+        }
+    }
+
+    #[inline]
+    fn step(
+        &mut self,
+        op: &Op,
+        units: &mut (impl MessageUnit + ?Sized),
+        budget: &mut u64,
+    ) -> Result<Option<Stop>, FaultKind> {
+        if *budget == 0 {
+            return Err(FaultKind::Watchdog(self.executed));
+        }
+        *budget -= 1;
+        self.executed += 1;
+        if op.joins {
+            self.join();
+        }
+        if op.reads_state {
+            self.publish(op);
+        }
+        match op.flow {
+            Flow::None => {
+                (op.handler)(self, op)?;
+                self.next += 1;
+            }
+            Flow::Branch(opcode, jip, uip) => self.branch(op, opcode, jip, uip),
+            Flow::Jump(to) => {
+                let taken = self.predicated(op) & 1 != 0;
+                self.next = if taken { to } else { self.next + 1 };
+            }
+            Flow::Wait(dword) => {
+                let at = memory::NOTIFICATION + usize::from(dword & 7) * 4;
+                match read32(&self.memory, at) {
+                    0 => {
+                        // Not executed: it comes again.
+                        self.executed -= 1;
+                        *budget += 1;
+                        return Ok(Some(Stop::Waiting));
+                    }
+                    count => write32(&mut self.memory, at, count - 1),
+                }
+                self.next += 1;
+            }
+            Flow::Send => {
+                self.next += 1;
+                return self.send(op, units);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Channels that wait for this operation become active.
+    fn join(&mut self) {
+        let mut waiting = self.dispatched & !self.active;
+        while waiting != 0 {
+            let channel = waiting.trailing_zeros();
+            waiting &= waiting - 1;
+            if self.resume[channel as usize] == self.next {
+                self.active |= 1 << channel;
+            }
+        }
+    }
+
+    /// Channels leave and go on elsewhere.
+    fn park(&mut self, channels: u32, at: u32) {
+        let mut left = channels;
+        while left != 0 {
+            self.resume[left.trailing_zeros() as usize] = at;
+            left &= left - 1;
+        }
+        self.active &= !channels;
+    }
+
+    /// Flow control. A branch jumps to JIP only if no channel goes on behind it.
+    fn branch(&mut self, op: &Op, opcode: Opcode, jip: u32, uip: u32) {
+        let here = op.all() << op.first;
+        let channels = self.active & here;
+        let chosen = channels & self.predicated(op) << op.first;
+        let behind = self.next + 1;
+        match opcode {
+            Opcode::If => self.park(channels & !chosen, jip),
+            Opcode::Else => self.park(channels, uip),
+            // What breaks goes on behind the loop's `while`, which UIP names.
+            Opcode::Break => self.park(chosen, uip + 1),
+            Opcode::Cont | Opcode::Halt => self.park(chosen, uip),
+            Opcode::While => {
+                if chosen != 0 {
+                    self.park(channels & !chosen, behind);
+                    self.next = jip;
+                    return;
+                }
+                self.next = behind;
+                return;
+            }
+            _ => {}
+        }
+        let goes_on = self.active != 0 || self.waits_for(behind);
+        self.next = if goes_on { behind } else { jip };
+    }
+
+    /// A channel waits for an operation.
+    fn waits_for(&self, at: u32) -> bool {
+        let waiting = self.dispatched & !self.active;
+        (0..CHANNELS).any(|channel| waiting >> channel & 1 != 0 && self.resume[channel] == at)
+    }
+
+    /// Writes what registers say of the thread's state.
+    #[cold]
+    fn publish(&mut self, op: &Op) {
+        write32(&mut self.memory, memory::CHANNELS, self.active);
+        write32(&mut self.memory, memory::IP, op.ip);
+        let time = self.executed.to_le_bytes();
+        self.memory[memory::TIMESTAMP..memory::TIMESTAMP + 8].copy_from_slice(&time);
+    }
+
+    fn send(
+        &mut self,
+        op: &Op,
+        units: &mut (impl MessageUnit + ?Sized),
+    ) -> Result<Option<Stop>, FaultKind> {
+        let Some(constant) = &op.message else {
+            return Err(FaultKind::Unsupported("a message without descriptor"));
+        };
+        let resolve = |desc: Desc| match desc {
+            Desc::Immediate(bits) => bits,
+            Desc::Address(dword) => {
+                read32(&self.memory, memory::ADDRESS + usize::from(dword & 7) * 4)
+            }
+        };
+        let desc = resolve(constant.desc);
+        let ex_desc = if constant.split { resolve(constant.ex_desc) } else { 0 };
+        let message = Message {
+            sfid: constant.sfid,
+            desc,
+            ex_desc,
+            exec_size: op.n,
+            channel_offset: op.first,
+            channels: self.enabled(op) & self.predicated(op),
+            src0: constant.src0,
+            src0_registers: fields::payload_registers(desc),
+            src1: constant.src1,
+            src1_registers: fields::payload1_registers(ex_desc),
+            dst: constant.dst,
+            dst_registers: fields::response_registers(desc),
+            header: fields::has_header(desc),
+            end_of_thread: constant.end_of_thread,
+        };
+        let outcome = units.send(&mut ThreadView::new(self, message), &message);
+        let outcome =
+            outcome.map_err(|refusal| FaultKind::Message { sfid: constant.sfid, refusal })?;
+        Ok(match (constant.end_of_thread, outcome) {
+            (true, _) => Some(Stop::EndOfThread),
+            (false, Outcome::Yield) => Some(Stop::Yielded),
+            (false, Outcome::Done) => None,
+        })
+    }
+}
+
+/// For each group of `size` bits: all bits set if any is, or if all are.
+fn group(bits: u32, size: u32, all: bool) -> u32 {
+    let ones = lanes(size as usize);
+    (0..32 / size).fold(0, |result, n| {
+        let part = bits >> (n * size) & ones;
+        let holds = if all { part == ones } else { part != 0 };
+        if holds { result | ones << (n * size) } else { result }
+    })
+}
+
+impl Default for Thread {
+    fn default() -> Thread {
+        Thread::new()
+    }
+}

@@ -1,0 +1,71 @@
+//! Errors, with where they are.
+
+use tepui_intel_chips::Generation;
+
+/// Bytes that are no instruction.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("byte {offset:#x}: {kind}")]
+pub struct DecodeError {
+    /// Where the instruction begins.
+    pub offset: usize,
+    /// Why it is none.
+    pub kind: FieldError,
+}
+
+/// A field that has no meaning, or a value that a field cannot hold.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FieldError {
+    /// The bytes end within the instruction.
+    #[error("the instruction is cut off")]
+    Truncated,
+    /// No operation has this code.
+    #[error("no operation has code {code} on {generation}")]
+    Opcode {
+        /// The code.
+        code: u8,
+        /// The generation.
+        generation: Generation,
+    },
+    /// The operation does not exist on the generation.
+    #[error("'{mnemonic}' does not exist on {generation}")]
+    NoSuchOpcode {
+        /// Its mnemonic.
+        mnemonic: &'static str,
+        /// The generation.
+        generation: Generation,
+    },
+    /// A value of a field is reserved.
+    #[error("field {field} has the reserved value {value:#x}")]
+    Reserved {
+        /// The field.
+        field: &'static str,
+        /// The value.
+        value: u64,
+    },
+    /// A value that the field cannot hold.
+    #[error("field {field} cannot hold {what}")]
+    Unencodable {
+        /// The field.
+        field: &'static str,
+        /// What should be there.
+        what: String,
+    },
+    /// The generation has no such field, and it is not at its default.
+    #[error("{generation} has no field {field}")]
+    Absent {
+        /// The field.
+        field: &'static str,
+        /// The generation.
+        generation: Generation,
+    },
+    /// A form of operand that is not known.
+    #[error("not known: {0}")]
+    Unknown(&'static str),
+    /// Bits that the short form does not have are not zero.
+    #[error("reserved bits of the compacted form are set: {0:#x}")]
+    CompactReserved(u64),
+    /// The instruction has no short form.
+    #[error("the instruction has no compacted form: {0}")]
+    NotCompactable(&'static str),
+}
