@@ -8,6 +8,7 @@ pub mod error;
 pub mod inst;
 pub mod message;
 pub mod operand;
+pub mod random;
 mod scan;
 pub mod sfid;
 pub mod swsb;
