@@ -10,7 +10,7 @@ use crate::codec::branch_extras;
 use crate::error::DecodeError;
 use crate::inst::{Desc, Inst, PREDICATES, PREDICATES_ALIGN16};
 use crate::message::{self, Descriptor};
-use crate::operand::{Arf, Dst, Place, Region, Register, Src};
+use crate::operand::{Dst, Place, Region, Src};
 use crate::swsb::Token;
 use crate::table::opcode::{Form, MathFunction, Opcode, SyncFunction};
 use crate::types::Type;
@@ -611,9 +611,4 @@ pub fn end(generation: Generation, code: &[u8]) -> usize {
         }
     }
     offset
-}
-
-/// A register's name with its number, for diagnostics.
-pub fn register_name(arf: Arf, number: u8) -> String {
-    Register::Architecture(arf, number).to_string()
 }

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tepui_intel_isa::{Generation, Inst, asm, disasm};
+use tepui_intel_isa::{Generation, Inst, asm, disasm, validate};
 
 /// The folder with a generation's cases.
 fn cases(generation: &str) -> PathBuf {
@@ -49,6 +49,11 @@ fn check(generation: Generation, folder: &str) -> usize {
         assert!(compacted.len() <= code.len(), "{name}");
         let text = disasm::program(generation, &compacted);
         assert_eq!(asm::assemble(generation, &text).as_ref(), Ok(&compacted), "{name}\n{text}");
+        // Mesa's assembler has checked them.
+        for offset in (0..code.len()).step_by(16) {
+            let inst = Inst::decode(generation, &code, offset).expect("an instruction");
+            assert_eq!(validate::check(&inst), Ok(()), "{name}: {inst}");
+        }
         instructions += code.len() / 16;
     }
     instructions
