@@ -94,6 +94,7 @@ pub fn run(args: &Args) -> ExitCode {
             Err("--texture-features and --all are for Mali GPUs".into())
         }
         Some(gpu @ Gpu::Agx(_)) => agx(args, gpu),
+        Some(gpu @ Gpu::Intel(_)) => Err(format!("there is no table of formats for {}", gpu.id())),
         None => table(args),
     };
     let written = done.and_then(|text| {

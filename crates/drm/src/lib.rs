@@ -25,6 +25,7 @@ pub mod dma_buf;
 pub mod fence;
 pub mod gem;
 pub mod ids;
+pub mod refusal;
 pub mod sync_file;
 pub mod syncobj;
 pub mod token;

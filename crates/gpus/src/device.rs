@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use tepui_agx_kernel as agx;
 use tepui_drm::device::{Call, CallObserver, VirtualDevice};
 use tepui_drm::uapi::{IoctlInfo, Request};
+use tepui_intel_kernel as intel;
 
 use crate::{Feature, Gpu, Unsupported};
 
@@ -60,10 +61,32 @@ impl agx::Observer for Requests {}
 /// # Errors
 /// There is no model of the GPU.
 pub fn device(gpu: Gpu, options: &DeviceOptions) -> Result<Arc<dyn VirtualDevice>, Unsupported> {
-    let chip = match gpu.require(Feature::Model)? {
-        Gpu::Agx(chip) => chip,
-        Gpu::Mali(_) => return Err(Unsupported { gpu, feature: Feature::Model }),
+    match gpu.require(Feature::Model)? {
+        Gpu::Agx(chip) => Ok(agx_device(chip, options)),
+        Gpu::Intel(chip) => Ok(intel_device(chip, options)),
+        Gpu::Mali(_) => Err(Unsupported { gpu, feature: Feature::Model }),
+    }
+}
+
+fn intel_device(
+    chip: &'static crate::intel::Chip,
+    options: &DeviceOptions,
+) -> Arc<dyn VirtualDevice> {
+    let options = intel::Options {
+        model: tepui_intel_model::Options {
+            threads: options.threads,
+            clock: tepui_drm::monotonic_ns,
+            ..Default::default()
+        },
+        observer: options.observer.clone(),
+        report_faults: true,
+        abort_on_fault: options.abort_on_fault,
+        report_refusals: options.report_refusals,
     };
+    intel::Device::new(chip, options)
+}
+
+fn agx_device(chip: &'static crate::agx::Chip, options: &DeviceOptions) -> Arc<dyn VirtualDevice> {
     let requests = || options.observer.clone().map(|o| Arc::new(Requests(o)) as _);
     let recorder = tepui_agx_capture::recorder_from_environment(chip).map(|r| Arc::new(r) as _);
     let options = agx::Options {
@@ -78,7 +101,7 @@ pub fn device(gpu: Gpu, options: &DeviceOptions) -> Result<Arc<dyn VirtualDevice
         abort_on_fault: options.abort_on_fault,
         report_refusals: options.report_refusals,
     };
-    Ok(agx::Device::new(chip, options))
+    agx::Device::new(chip, options)
 }
 
 /// Appends the rows' names to a file. One that cannot be written is said on standard error, and

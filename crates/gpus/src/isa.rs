@@ -47,7 +47,7 @@ impl Isa {
     pub fn of(gpu: Gpu) -> Result<Isa, Unsupported> {
         match gpu.require(Feature::Isa)? {
             Gpu::Agx(_) => Ok(Isa::Agx),
-            Gpu::Mali(_) => Err(Unsupported { gpu, feature: Feature::Isa }),
+            Gpu::Mali(_) | Gpu::Intel(_) => Err(Unsupported { gpu, feature: Feature::Isa }),
         }
     }
 

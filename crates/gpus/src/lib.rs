@@ -26,6 +26,7 @@ use std::fmt;
 use std::str::FromStr;
 
 pub use tepui_agx_chips as agx;
+pub use tepui_intel_chips as intel;
 pub use tepui_mali_chips as mali;
 
 /// A family of GPUs, as its kernel drivers divide them.
@@ -35,6 +36,8 @@ pub enum Family {
     Agx,
     /// Arm Mali.
     Mali,
+    /// Intel.
+    Intel,
 }
 
 impl Family {
@@ -47,6 +50,7 @@ impl Family {
         match name {
             "asahi" => Some(Family::Agx),
             "panfrost" | "panthor" => Some(Family::Mali),
+            "i915" | "xe" => Some(Family::Intel),
             _ => None,
         }
     }
@@ -57,6 +61,7 @@ impl fmt::Display for Family {
         f.write_str(match self {
             Family::Agx => "Apple AGX",
             Family::Mali => "Arm Mali",
+            Family::Intel => "Intel",
         })
     }
 }
@@ -68,6 +73,8 @@ pub enum Gpu {
     Agx(&'static agx::Chip),
     /// An Arm GPU.
     Mali(&'static mali::Chip),
+    /// An Intel GPU.
+    Intel(&'static intel::Chip),
 }
 
 /// A thing that Tepui can do with a GPU.
@@ -150,7 +157,8 @@ fn having(feature: Feature) -> String {
 impl Gpu {
     /// Every GPU of the registry, family by family.
     pub fn all() -> impl Iterator<Item = Gpu> {
-        agx::CHIPS.iter().map(Gpu::Agx).chain(mali::CHIPS.iter().map(Gpu::Mali))
+        let agx = agx::CHIPS.iter().map(Gpu::Agx);
+        agx.chain(mali::CHIPS.iter().map(Gpu::Mali)).chain(intel::CHIPS.iter().map(Gpu::Intel))
     }
 
     /// The GPUs that have a feature.
@@ -163,6 +171,7 @@ impl Gpu {
         match self {
             Gpu::Agx(chip) => chip.id,
             Gpu::Mali(chip) => chip.id,
+            Gpu::Intel(chip) => chip.id,
         }
     }
 
@@ -171,6 +180,7 @@ impl Gpu {
         match self {
             Gpu::Agx(chip) => chip.name,
             Gpu::Mali(chip) => chip.name,
+            Gpu::Intel(chip) => chip.name,
         }
     }
 
@@ -179,6 +189,7 @@ impl Gpu {
         match self {
             Gpu::Agx(_) => Family::Agx,
             Gpu::Mali(_) => Family::Mali,
+            Gpu::Intel(_) => Family::Intel,
         }
     }
 
@@ -187,15 +198,17 @@ impl Gpu {
         match self {
             Gpu::Agx(chip) => chip.gpu_name(),
             Gpu::Mali(chip) => chip.arch.to_string(),
+            Gpu::Intel(chip) => chip.generation.to_string(),
         }
     }
 
-    /// The number by which the kernel's driver knows the chip: the SoC (AGX) or the product id
-    /// (Mali).
+    /// The number by which the kernel's driver knows the chip: the SoC (AGX), the product id
+    /// (Mali) or the PCI device id (Intel).
     pub fn chip_id(self) -> u32 {
         match self {
             Gpu::Agx(chip) => chip.soc,
             Gpu::Mali(chip) => chip.product_id,
+            Gpu::Intel(chip) => chip.device_id.into(),
         }
     }
 
@@ -205,6 +218,7 @@ impl Gpu {
             Gpu::Agx(chip) => Some(chip.cores()),
             // A licensee chooses.
             Gpu::Mali(_) => None,
+            Gpu::Intel(chip) => Some(chip.slices * chip.subslices_per_slice),
         }
     }
 
@@ -218,6 +232,7 @@ impl Gpu {
             // G13S and G13C want instructions for coherency between clusters, and G14G has opcodes
             // of its own (source: Mesa, agx_compile.h, `needs_g13x_coherency`).
             (Gpu::Agx(chip), Feature::Compiler) if chip.id == "m1" => Support::Tested,
+            (Gpu::Intel(chip), Feature::Model) if chip.id == "skl" => Support::Tested,
             _ => Support::Missing,
         }
     }
@@ -246,6 +261,7 @@ impl FromStr for Gpu {
     fn from_str(id: &str) -> Result<Gpu, UnknownGpu> {
         let agx = agx::chip(id).map(Gpu::Agx);
         agx.or_else(|| mali::chip(id).map(Gpu::Mali))
+            .or_else(|| intel::chip(id).map(Gpu::Intel))
             .ok_or_else(|| UnknownGpu { name: id.chars().take(80).collect() })
     }
 }

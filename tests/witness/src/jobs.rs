@@ -20,6 +20,8 @@ pub enum Driver {
     Lavapipe,
     /// Honeykrisp on the virtual M1.
     M1,
+    /// ANV on the virtual Skylake.
+    Skylake,
     /// Tepui's own driver on the virtual M1.
     Tepui,
     /// The same with pipelines that are linked from libraries.
@@ -39,6 +41,7 @@ impl Driver {
         match self {
             Driver::Lavapipe => "lavapipe",
             Driver::M1 => "m1",
+            Driver::Skylake => "skl",
             Driver::Tepui => "tepui",
             Driver::TepuiLibraries => "tepui-libraries",
             Driver::TepuiDynamic => "tepui-dynamic",
@@ -49,7 +52,7 @@ impl Driver {
     /// Whether it is Tepui's own driver.
     #[must_use]
     pub fn is_tepui(self) -> bool {
-        !matches!(self, Driver::Lavapipe | Driver::M1)
+        !matches!(self, Driver::Lavapipe | Driver::M1 | Driver::Skylake)
     }
 
     /// How graphics pipelines are made on it: an argument of `witness run --pipelines`.
@@ -67,6 +70,7 @@ impl Driver {
     pub fn device(self) -> &'static str {
         match self {
             Driver::Lavapipe => "llvmpipe",
+            Driver::Skylake => "Intel",
             Driver::TepuiNode => "Apple M1 Pro",
             _ => "Apple M1",
         }
@@ -91,9 +95,12 @@ impl Driver {
                 if self == Driver::TepuiNode {
                     command.args(["shim", "--gpu", "m1-pro", "--"]).arg(&tepui);
                 }
-                let (verb, icd) =
-                    if self.is_tepui() { ("run", "none") } else { ("shim", "honeykrisp") };
-                command.args([verb, "--gpu", "m1", "--"]);
+                let (verb, gpu, icd) = match self {
+                    Driver::Skylake => ("shim", "skl", "anv"),
+                    Driver::M1 => ("shim", "m1", "honeykrisp"),
+                    _ => ("run", "m1", "none"),
+                };
+                command.args([verb, "--gpu", gpu, "--"]);
                 if self == Driver::TepuiNode {
                     command.args(["env", "-u", "TEPUI_VULKAN_GPU"]);
                 }

@@ -17,7 +17,7 @@ use tepui_drm::{Errno, monotonic_ns};
 use crate::chips::PAGE_BYTES;
 use crate::device::Device;
 use crate::queue::{Prepared, Queue, Submission, TimestampSlot};
-use crate::refusal::{Refusal, found, require};
+use tepui_drm::refusal::{Refusal, found, require};
 use crate::submit;
 use crate::vm::{Vm, allocate, import};
 

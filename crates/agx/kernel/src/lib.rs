@@ -29,7 +29,6 @@ pub mod exercise;
 mod file;
 mod observer;
 pub mod queue;
-mod refusal;
 pub mod submit;
 mod vm;
 

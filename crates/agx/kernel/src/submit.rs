@@ -8,7 +8,7 @@ use tepui_drm::user::extensible;
 
 use crate::chips::{MAX_ATTACHMENTS, MAX_COMMANDS};
 use crate::observer::Work;
-use crate::refusal::{Refusal, require};
+use tepui_drm::refusal::{Refusal, require};
 
 /// The shader stage that attachments belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use tepui_drm::uapi::asahi::{
 use tepui_softgpu::{AddressSpace, Memory, Protection};
 
 use crate::chips::{PAGE_BYTES, PAGE_SHIFT, VA_BITS};
-use crate::refusal::{Refusal, require};
+use tepui_drm::refusal::{Refusal, require};
 
 /// The memory behind a buffer.
 pub struct Buffer {

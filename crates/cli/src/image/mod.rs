@@ -63,6 +63,8 @@ impl Image {
                 };
                 Ok(Image::Agx(gpu, Box::new(agx::Layout::new(&desc)?)))
             }
+            // There is no layout of theirs yet, and so no tiling.
+            Gpu::Intel(_) => Err(unknown()),
             Gpu::Mali(chip) => {
                 let variant = match request.afbc {
                     Some(text) => text.parse().map_err(RequestError::Afbc)?,

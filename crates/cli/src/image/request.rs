@@ -15,6 +15,7 @@ pub fn tilings(gpu: Gpu) -> &'static [&'static str] {
     match gpu {
         Gpu::Agx(_) => &["twiddled", "compressed", "linear"],
         Gpu::Mali(_) => &["u-interleaved", "afbc", "linear"],
+        Gpu::Intel(_) => &[],
     }
 }
 

@@ -7,6 +7,7 @@
 
 pub mod asahi;
 pub mod core;
+pub mod i915;
 mod request;
 
 pub use request::{Direction, IoctlInfo, Request};

@@ -1,6 +1,6 @@
 //! Refused requests: an errno for the client and a reason for people who debug it.
 
-use tepui_drm::Errno;
+use crate::Errno;
 
 /// A refused request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

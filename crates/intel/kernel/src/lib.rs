@@ -1,0 +1,45 @@
+//! The virtual Intel device behind the i915 kernel interface.
+//!
+//! A [`Device`] is one chip of the table in `tepui_intel_chips`; [`Device::open`] gives a [`File`],
+//! the counterpart of an open render node with its own handles, address spaces and contexts;
+//! [`File::ioctl`] answers a request of the upstream interface: the word and the argument's bytes, as
+//! a kernel sees them. The core's requests go to `tepui_drm`. A submission (EXECBUFFER2) is checked
+//! in `exec`, waits in its context's `queue` for the fences that it names, binds its buffers
+//! where the client pinned them, and is run there by the model ([`tepui_intel_model::Gpu`]), which
+//! sees an address space and the address of a batch, nothing else.
+//!
+//! ```
+//! use tepui_intel_kernel::{Device, Options};
+//!
+//! let device = Device::new(tepui_intel_chips::chip("skl").unwrap(), Options::default());
+//! let file = device.open();
+//! assert_eq!(file.device().chip().device_id, 0x1912);
+//! assert!(device.faults().is_empty());
+//! ```
+//!
+//! Start reading at [`File::ioctl`].
+
+pub mod chips;
+mod context;
+mod device;
+mod exec;
+#[doc(hidden)]
+pub mod exercise;
+mod extension;
+mod file;
+mod gem;
+mod query;
+mod queue;
+mod vm;
+
+pub use device::{Device, Execute, FaultRecord, Options};
+pub use file::File;
+
+use tepui_drm::core::DriverInfo;
+
+/// What `DRM_IOCTL_VERSION` says: the driver's name and version of the upstream kernel.
+pub const DRIVER: DriverInfo = DriverInfo {
+    name: "i915",
+    description: "Intel Graphics (Tepui's virtual GPU)",
+    version: [1, 6, 0],
+};

@@ -1,0 +1,150 @@
+//! Queues: the submissions of a context to one engine wait for their fences and are executed one at
+//! a time in order.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tepui_drm::fence::{Fence, wait_until};
+use tepui_drm::{Errno, gem::Gem, spawn};
+use tepui_intel_model::{Batch, FaultKind, HardwareContext, JobFault, Unit};
+
+use crate::context::Context;
+use crate::device::{Device, FaultRecord};
+use crate::gem::buffer;
+use crate::vm::Vm;
+
+/// A buffer of a submission and the address of 48 bits at which the client pinned it.
+pub(crate) struct Pinned {
+    pub gem: Arc<Gem>,
+    pub address: u64,
+}
+
+/// A submission, ready to run.
+pub(crate) struct Submission {
+    pub id: u64,
+    pub waits: Vec<Fence>,
+    pub buffers: Vec<Pinned>,
+    pub batch: Batch,
+    pub done: Fence,
+}
+
+/// A queue. Dropping it lets earlier submissions finish.
+pub(crate) struct Queue {
+    /// `Sender` is shared by threads that submit at the same time.
+    sender: Mutex<Sender<Submission>>,
+}
+
+/// State of a queue's thread.
+struct Worker {
+    device: Arc<Device>,
+    file: u64,
+    context: u32,
+    vm: Arc<Vm>,
+    recoverable: Box<dyn Fn() -> bool + Send>,
+    faults: Arc<AtomicU32>,
+    cancelled: Arc<AtomicU32>,
+    banned: Arc<AtomicBool>,
+    file_closed: Arc<AtomicBool>,
+}
+
+impl Queue {
+    /// Creates a queue and its thread. Once `file_closed` is set and waiters are woken
+    /// ([`tepui_drm::fence::notify`]), submissions that have not started are cancelled.
+    pub fn new(
+        device: Arc<Device>,
+        file: u64,
+        id: u32,
+        context: &Arc<Context>,
+        file_closed: Arc<AtomicBool>,
+    ) -> Result<Queue, Errno> {
+        let (sender, receiver) = channel();
+        let weak = Arc::downgrade(context);
+        let worker = Worker {
+            device,
+            file,
+            context: id,
+            vm: context.vm(),
+            // A context that is gone executes what was submitted, and nobody sees its state after.
+            recoverable: Box::new(move || weak.upgrade().is_some_and(|c| c.is_recoverable())),
+            faults: context.faults.clone(),
+            cancelled: context.cancelled.clone(),
+            banned: context.banned.clone(),
+            file_closed,
+        };
+        spawn(&format!("tepui-i915-{id}"), move || worker.run(&receiver))
+            .map_err(|_| Errno::NOMEM)?;
+        Ok(Queue { sender: Mutex::new(sender) })
+    }
+
+    /// Hands a submission to the queue's thread.
+    pub fn push(&self, submission: Submission) -> Result<(), Errno> {
+        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
+        sender.send(submission).map_err(|lost| {
+            lost.0.done.signal(Err(Errno::CANCELED));
+            Errno::IO
+        })
+    }
+}
+
+impl Worker {
+    fn is_stopped(&self) -> bool {
+        self.banned.load(Ordering::Acquire) || self.file_closed.load(Ordering::Acquire)
+    }
+
+    fn run(&self, receiver: &Receiver<Submission>) {
+        let mut state = self.device.gpu.context();
+        for submission in receiver {
+            let waits = &submission.waits;
+            let ready = || self.is_stopped() || waits.iter().all(Fence::is_signaled);
+            wait_until(None, || ready().then_some(()));
+            let outcome = if self.is_stopped() {
+                self.cancelled.fetch_add(1, Ordering::Relaxed);
+                Err(Errno::CANCELED)
+            } else {
+                self.execute(&submission, &mut state)
+            };
+            for pinned in &submission.buffers {
+                // The last submission that uses a closed buffer unbinds it.
+                if buffer(&pinned.gem).is_ok_and(|b| b.end_use()) {
+                    self.vm.forget(&pinned.gem);
+                }
+            }
+            submission.done.signal(outcome);
+        }
+    }
+
+    fn execute(&self, submission: &Submission, state: &mut HardwareContext) -> Result<(), Errno> {
+        let bound = submission.buffers.iter().try_for_each(|p| self.vm.pin(&p.gem, p.address));
+        let result = match bound {
+            Err(refusal) => Err(JobFault::new(Unit::CommandStreamer, refusal.why)),
+            Ok(()) => self.vm.run(|vm| {
+                let run = || self.device.gpu.execute(vm, state, &submission.batch);
+                // A panic is a bug of the model, and would leave the client waiting for ever.
+                catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+                    let text = panic.downcast_ref::<String>().map(String::as_str);
+                    let text = text.or(panic.downcast_ref::<&str>().copied());
+                    let text = text.unwrap_or("no message");
+                    let what = format!("the model panicked, which is a bug in it: {text}");
+                    Err(JobFault::new(Unit::CommandStreamer, what).of(FaultKind::Panic))
+                })
+            }),
+        };
+        match result {
+            Ok(_stats) => Ok(()),
+            Err(fault) => {
+                // Before anyone can see the fence: the next request tells of the reset.
+                self.faults.fetch_add(1, Ordering::Release);
+                if (self.recoverable)() {
+                    *state = self.device.gpu.context();
+                } else {
+                    self.banned.store(true, Ordering::Release);
+                }
+                let (file, context) = (self.file, self.context);
+                self.device.record(FaultRecord { file, context, submission: submission.id, fault });
+                Err(Errno::IO)
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The state of a context: what commands set and later commands use.
+
+use std::collections::HashMap;
+
+use tepui_intel_packets::media::MediaVfeState;
+use tepui_intel_packets::state::Pipeline;
+
+use crate::registers::Registers;
+
+/// Base addresses, 48 bits each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bases {
+    /// Of stateless messages and scratch memory.
+    pub general: u64,
+    /// Of binding tables and the surface states that they name.
+    pub surface: u64,
+    /// Of samplers, constants, interface descriptors, blend states and viewports.
+    pub dynamic: u64,
+    /// Of indirect data of walkers.
+    pub indirect: u64,
+    /// Of kernels.
+    pub instruction: u64,
+    /// Of surface states that messages name without a binding table.
+    pub bindless_surface: u64,
+    /// Surface states that are there, less one.
+    pub bindless_surface_count: u32,
+}
+
+/// The state of a context. A context that has executed nothing has it all zero.
+#[derive(Clone, Debug, Default)]
+pub struct HardwareContext {
+    /// Registers.
+    pub registers: Registers,
+    /// Base addresses.
+    pub bases: Bases,
+    /// The pipeline that was selected.
+    pub pipeline: Pipeline,
+    /// The last MEDIA_VFE_STATE.
+    pub vfe: Option<MediaVfeState>,
+    /// What the last MEDIA_CURBE_LOAD loaded.
+    pub constants: Vec<u8>,
+    /// What the last MEDIA_INTERFACE_DESCRIPTOR_LOAD loaded.
+    pub descriptors: Vec<u8>,
+    /// The vertex buffers by their index: VERTEX_BUFFER_STATE.
+    pub vertex_buffers: HashMap<u32, [u8; 16]>,
+    /// The last command of each kind that sets state of the 3D pipeline, by its name.
+    pub latched: HashMap<&'static str, Vec<u8>>,
+}

@@ -1,0 +1,368 @@
+//! Thread dispatch of compute: workgroups, their threads and what these start with.
+//!
+//! A workgroup's threads run one after the other on one worker of the host, each until it ends or
+//! waits at a barrier; local memory belongs to the group. Groups are independent, so workers take
+//! them in order.
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use tepui_intel_eu::{Fault, FaultKind as EuFault, Program, Stop, Thread};
+use tepui_intel_packets::media::{
+    FloatingPointMode, InterfaceDescriptorData, MediaVfeState, SharedLocalMemorySize,
+};
+use tepui_softgpu::AddressSpace;
+
+use crate::context::Bases;
+use crate::gpu::Gpu;
+use crate::job::{FaultKind, JobFault, JobStats, ProgramPoint, Unit};
+use crate::memory::Memory;
+use crate::port::{Ports, Shared};
+
+const UNIT: Unit = Unit::Dispatch;
+
+/// Bytes of a general register.
+const REGISTER_BYTES: usize = 32;
+
+/// Most threads of a workgroup: the counters of a walker have six bits each, an interface
+/// descriptor's ten.
+const MOST_THREADS: u32 = 1 << 10;
+
+/// A dispatch: what a walker and its interface descriptor say.
+pub(crate) struct Dispatch {
+    pub bases: Bases,
+    pub descriptor: InterfaceDescriptorData,
+    pub vfe: MediaVfeState,
+    /// The first workgroup.
+    pub start: [u32; 3],
+    /// One behind the last.
+    pub end: [u32; 3],
+    /// Channels of a thread.
+    pub lanes: u32,
+    /// Threads of a workgroup.
+    pub threads: [u32; 3],
+    /// Channels of the last thread of a row, and of the threads of the last row.
+    pub right_mask: u32,
+    pub bottom_mask: u32,
+    /// Constants: those of all threads, then those of each.
+    pub constants: Vec<u8>,
+    /// Registers of constants that all threads get.
+    pub cross_thread: usize,
+    /// Registers of constants of each thread.
+    pub per_thread: usize,
+}
+
+impl Dispatch {
+    /// Threads of a workgroup.
+    fn thread_count(&self) -> u32 {
+        self.threads.iter().product()
+    }
+
+    /// Number of workgroups, if the host can count them.
+    fn groups(&self) -> Option<usize> {
+        let mut count = 1usize;
+        for (start, end) in self.start.iter().zip(&self.end) {
+            count = count.checked_mul(end.saturating_sub(*start) as usize)?;
+        }
+        Some(count)
+    }
+
+    fn group(&self, index: usize) -> [u32; 3] {
+        let size = [0, 1, 2].map(|axis| (self.end[axis] - self.start[axis]) as usize);
+        let [x, y, z] = [index % size[0], index / size[0] % size[1], index / size[0] / size[1]];
+        [self.start[0] + x as u32, self.start[1] + y as u32, self.start[2] + z as u32]
+    }
+
+    /// Bytes of local memory of a workgroup.
+    fn local_bytes(&self) -> usize {
+        use SharedLocalMemorySize as Size;
+        1024 * match self.descriptor.shared_local_memory_size {
+            Size::Encodes0k => 0,
+            Size::Encodes1k => 1,
+            Size::Encodes2k => 2,
+            Size::Encodes4k => 4,
+            Size::Encodes8k => 8,
+            Size::Encodes16k => 16,
+            Size::Encodes32k => 32,
+            Size::Encodes64k => 64,
+        }
+    }
+
+    /// The channels of a thread that are enabled.
+    fn mask(&self, thread: u32) -> u32 {
+        let all = if self.lanes == 32 { u32::MAX } else { (1 << self.lanes) - 1 };
+        let [width, height, _] = self.threads;
+        let (x, y) = (thread % width, thread / width % height);
+        let right = if x + 1 == width { self.right_mask } else { u32::MAX };
+        let bottom = if y + 1 == height { self.bottom_mask } else { u32::MAX };
+        all & right & bottom
+    }
+
+    /// The control register at a thread's start.
+    ///
+    /// source: Mesa, brw_eu_defines.h (`BRW_CR0_*`): bit 0 alternative float mode, bits 5:4
+    /// rounding, bits 6, 7 and 10 keep denormals of 64, 32 and 16 bits.
+    fn control(&self) -> u32 {
+        let alternative = self.descriptor.floating_point_mode == FloatingPointMode::Alternate;
+        u32::from(alternative) | (self.descriptor.rounding_mode as u32) << 4
+    }
+
+    /// Register 0 of a thread's payload.
+    ///
+    /// source: IVB PRM volume 2 part 2, "GPGPU thread payload": r0.1, r0.6, r0.7 workgroup; r0.3 and
+    /// r0.4 samplers and binding table; r0.5 scratch memory.
+    fn header(&self, group: [u32; 3], slot: u32) -> [u32; 8] {
+        let scratch = self.vfe.scratch_space_base_pointer as u32;
+        let size = 1024u32 << self.vfe.per_thread_scratch_space;
+        let samplers = self.descriptor.sampler_state_pointer as u32;
+        [
+            0,
+            group[0],
+            0,
+            samplers | self.vfe.per_thread_scratch_space,
+            self.descriptor.binding_table_pointer as u32,
+            scratch.wrapping_add(slot.wrapping_mul(size)) & !0x3ff | slot & 0x1ff,
+            group[1],
+            group[2],
+        ]
+    }
+}
+
+/// A kernel that was decoded, and what memory held where it was read.
+pub(crate) struct CachedProgram {
+    pieces: Vec<(u32, Vec<u8>)>,
+    program: Program,
+}
+
+impl CachedProgram {
+    /// The program.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+}
+
+/// The kernel at an address, decoded at its first use and again when memory has changed there.
+pub(crate) fn program(
+    gpu: &Gpu,
+    vm: &AddressSpace,
+    kernel: u64,
+) -> Result<Arc<CachedProgram>, JobFault> {
+    /// Decoded kernels that are kept.
+    const MOST: usize = 1024;
+    let mut memory = Memory::new(vm);
+    let cached = {
+        let programs = gpu.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        programs.get(&kernel).cloned()
+    };
+    if let Some(cached) = cached {
+        let same = cached.pieces.iter().all(|(offset, bytes)| {
+            let mut now = vec![0; bytes.len()];
+            memory.read(kernel + u64::from(*offset), &mut now).is_ok() && now == *bytes
+        });
+        if same {
+            return Ok(cached);
+        }
+    }
+    let mut pieces = Vec::new();
+    let loaded = Program::load(gpu.chip.generation, 0, |offset, buffer| {
+        let done = memory.read(kernel + u64::from(offset), buffer).is_ok();
+        if done {
+            pieces.push((offset, buffer.to_vec()));
+        }
+        done
+    });
+    let program = loaded.map_err(|fault| thread_fault(kernel, fault))?;
+    let cached = Arc::new(CachedProgram { pieces, program });
+    let mut programs = gpu.programs.lock().unwrap_or_else(PoisonError::into_inner);
+    if programs.len() >= MOST {
+        programs.clear();
+    }
+    programs.insert(kernel, cached.clone());
+    Ok(cached)
+}
+
+/// The model's fault of an EU's.
+pub(crate) fn thread_fault(kernel: u64, fault: Fault) -> JobFault {
+    let (unit, kind) = match &fault.kind {
+        EuFault::Decode(_) | EuFault::BadJump(_) => (Unit::ExecutionUnit, FaultKind::Undecodable),
+        EuFault::Unreadable => (Unit::ExecutionUnit, FaultKind::Unbound),
+        EuFault::Unsupported(_) => (Unit::ExecutionUnit, FaultKind::Unimplemented),
+        EuFault::Watchdog(_) => (Unit::ExecutionUnit, FaultKind::Endless),
+        EuFault::Message { .. } => (Unit::DataPort, FaultKind::Invalid),
+        _ => (Unit::ExecutionUnit, FaultKind::Invalid),
+    };
+    JobFault {
+        program: Some(ProgramPoint { kernel, offset: fault.ip, text: fault.instruction.clone() }),
+        ..JobFault::new(unit, fault.kind.to_string()).of(kind)
+    }
+}
+
+/// Places of threads in scratch memory: each workgroup takes those of its threads while it runs.
+struct Slots {
+    free: Mutex<Vec<u32>>,
+    changed: Condvar,
+}
+
+impl Slots {
+    fn new(sets: u32) -> Slots {
+        Slots { free: Mutex::new((0..sets).rev().collect()), changed: Condvar::new() }
+    }
+
+    fn with<T>(&self, body: impl FnOnce(u32) -> T) -> T {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let set = loop {
+            match free.pop() {
+                Some(set) => break set,
+                None => {
+                    free = self.changed.wait(free).unwrap_or_else(PoisonError::into_inner);
+                }
+            }
+        };
+        drop(free);
+        let result = body(set);
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(set);
+        self.changed.notify_one();
+        result
+    }
+}
+
+/// What a worker has: threads and memory that groups use one after the other.
+struct Worker<'a> {
+    threads: Vec<Thread>,
+    ports: Ports<'a>,
+    /// Instructions that may still be executed.
+    budget: u64,
+    stats: JobStats,
+}
+
+/// Runs a dispatch to its end.
+pub(crate) fn run(
+    gpu: &Gpu,
+    vm: &AddressSpace,
+    dispatch: &Dispatch,
+    stats: &mut JobStats,
+) -> Result<(), JobFault> {
+    let count = dispatch.thread_count();
+    if count > MOST_THREADS || count != dispatch.descriptor.number_of_threads_in_gpgpu_thread_group
+    {
+        let what = "the walker's threads are not those of the interface descriptor";
+        return Err(JobFault::new(UNIT, what));
+    }
+    stats.dispatches += 1;
+    let groups = dispatch.groups();
+    let Some(groups) = groups else {
+        return Err(JobFault::new(UNIT, "the walker has more workgroups than can be counted")
+            .of(FaultKind::Endless));
+    };
+    if groups == 0 {
+        return Ok(());
+    }
+    let kernel = dispatch.bases.instruction + dispatch.descriptor.kernel_start_pointer;
+    let cached = program(gpu, vm, kernel)?;
+    let shared = Shared::new(gpu, dispatch);
+    // Scratch memory is there for so many threads.
+    let resident = dispatch.vfe.maximum_number_of_threads + 1;
+    let slots = Slots::new((resident / count).max(1));
+    let begin = |_core| Worker {
+        threads: Vec::new(),
+        ports: Ports::new(vm, &shared, dispatch.local_bytes()),
+        budget: gpu.options.most_instructions,
+        stats: JobStats::default(),
+    };
+    let run = |worker: &mut Worker<'_>, group: usize| {
+        slots.with(|set| worker.group(dispatch, &cached.program, kernel, group, set * count))
+    };
+    let (parts, outcome) = gpu
+        .pool
+        .share(0..groups, begin, run, |worker| worker.stats)
+        .map_err(|error| JobFault::new(UNIT, error.to_string()))?;
+    for part in parts {
+        stats.threads += part.threads;
+        stats.instructions += part.instructions;
+    }
+    outcome
+}
+
+impl Worker<'_> {
+    /// Runs a workgroup to its end.
+    fn group(
+        &mut self,
+        dispatch: &Dispatch,
+        program: &Program,
+        kernel: u64,
+        index: usize,
+        first_slot: u32,
+    ) -> Result<(), JobFault> {
+        let count = dispatch.thread_count() as usize;
+        let group = dispatch.group(index);
+        while self.threads.len() < count {
+            self.threads.push(Thread::new());
+        }
+        self.ports.begin_group();
+        for (number, thread) in self.threads[..count].iter_mut().enumerate() {
+            start(thread, dispatch, group, number, first_slot + number as u32);
+        }
+        self.stats.threads += count as u64;
+        let mut running: Vec<usize> = (0..count).collect();
+        while !running.is_empty() {
+            let mut progress = false;
+            let mut left = Vec::with_capacity(running.len());
+            for number in running {
+                let before = self.budget;
+                let stop = self.threads[number]
+                    .run(program, &mut self.ports, &mut self.budget)
+                    .map_err(|fault| thread_fault(kernel, fault))?;
+                let executed = before - self.budget;
+                self.stats.instructions += executed;
+                match stop {
+                    Stop::EndOfThread => progress = true,
+                    Stop::Yielded => {
+                        progress = true;
+                        left.push(number);
+                    }
+                    // Nothing but the `wait` itself: no progress.
+                    Stop::Waiting => {
+                        progress |= executed > 1;
+                        left.push(number);
+                    }
+                }
+            }
+            if self.ports.barrier_complete(count) {
+                self.threads[..count].iter_mut().for_each(Thread::notify);
+                progress = true;
+            }
+            if !progress {
+                let what = "threads wait at a barrier that others do not reach";
+                return Err(JobFault::new(UNIT, what).of(FaultKind::Endless));
+            }
+            running = left;
+        }
+        Ok(())
+    }
+}
+
+/// Makes a thread ready: its payload, channels and modes.
+fn start(thread: &mut Thread, dispatch: &Dispatch, group: [u32; 3], number: usize, slot: u32) {
+    thread.grf_mut().fill(0);
+    thread.start(&tepui_intel_eu::Dispatch {
+        mask: dispatch.mask(number as u32),
+        vector_mask: dispatch.mask(number as u32),
+        state: 0,
+        control: dispatch.control(),
+    });
+    thread.write_payload(0, &dispatch.header(group, slot));
+    let grf = thread.grf_mut();
+    let mut put = |at: usize, from: usize, registers: usize| {
+        let bytes = registers * REGISTER_BYTES;
+        let from = dispatch.constants.get(from..).unwrap_or(&[]);
+        let from = &from[..bytes.min(from.len())];
+        let room = grf.len().saturating_sub(at);
+        let length = from.len().min(room);
+        if length > 0 {
+            grf[at..at + length].copy_from_slice(&from[..length]);
+        }
+    };
+    let cross = dispatch.cross_thread * REGISTER_BYTES;
+    put(REGISTER_BYTES, 0, dispatch.cross_thread);
+    let own = cross + number * dispatch.per_thread * REGISTER_BYTES;
+    put(REGISTER_BYTES + cross, own, dispatch.per_thread);
+}

@@ -1,0 +1,91 @@
+//! The GPU: executes batches.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use tepui_intel_chips::Chip;
+use tepui_softgpu::{AddressSpace, WorkerPool};
+
+use crate::context::HardwareContext;
+use crate::dispatch::CachedProgram;
+use crate::job::{Batch, JobFault, JobStats};
+use crate::stream::Stream;
+
+/// Options of the model.
+#[derive(Clone, Copy)]
+pub struct Options {
+    /// Worker threads; 0 takes one for each core of the host.
+    pub threads: usize,
+    /// Nanoseconds of a monotonic clock, from which the timestamps come.
+    pub clock: fn() -> u64,
+    /// Commands of a batch after which it counts as endless.
+    pub most_commands: u64,
+    /// Instructions of a walker after which it counts as endless.
+    pub most_instructions: u64,
+    /// Nanoseconds that MI_SEMAPHORE_WAIT waits.
+    pub most_wait_ns: u64,
+}
+
+fn no_clock() -> u64 {
+    0
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            threads: 0,
+            clock: no_clock,
+            most_commands: 100_000_000,
+            most_instructions: 200_000_000_000,
+            most_wait_ns: 10_000_000_000,
+        }
+    }
+}
+
+/// The command streamer's clock at a time of `clock`: ticks of [`Chip::timestamp_hz`], the lower 36
+/// bits.
+pub fn timestamp(chip: &Chip, clock: fn() -> u64) -> u64 {
+    let ticks = u128::from(clock()) * u128::from(chip.timestamp_hz) / 1_000_000_000;
+    ticks as u64 & ((1 << 36) - 1)
+}
+
+/// A GPU. One value serves all contexts and all threads that submit.
+pub struct Gpu {
+    pub(crate) chip: &'static Chip,
+    pub(crate) options: Options,
+    pub(crate) pool: WorkerPool,
+    /// Kernels that were decoded, by their address; what memory held there is compared before use.
+    pub(crate) programs: Mutex<HashMap<u64, Arc<CachedProgram>>>,
+}
+
+impl Gpu {
+    /// A GPU of a chip.
+    pub fn new(chip: &'static Chip, options: Options) -> Gpu {
+        let most = chip.eus() as usize;
+        let pool = WorkerPool::new(options.threads, most, "tepui-eu");
+        Gpu { chip, options, pool, programs: Mutex::default() }
+    }
+
+    /// The state of a context that has executed nothing.
+    pub fn context(&self) -> HardwareContext {
+        HardwareContext::default()
+    }
+
+    /// Runs a batch to its end.
+    ///
+    /// # Errors
+    /// The fault that ended it. The context's state is then undefined.
+    pub fn execute(
+        &self,
+        vm: &AddressSpace,
+        context: &mut HardwareContext,
+        batch: &Batch,
+    ) -> Result<JobStats, JobFault> {
+        Stream::new(self, vm, context).run(batch)
+    }
+
+    /// The command streamer's clock.
+    pub fn timestamp(&self) -> u64 {
+        timestamp(self.chip, self.options.clock)
+    }
+}

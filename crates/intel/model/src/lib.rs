@@ -1,0 +1,38 @@
+//! The model of Intel's GPUs: it executes batches of commands and the machine code that they
+//! dispatch.
+//!
+//! A batch goes to the command streamer ([`stream`](self#modules)), which reads commands through the
+//! address space and executes them one by one on the state of a context ([`HardwareContext`]). A
+//! GPGPU_WALKER becomes a dispatch: for each workgroup, threads of the EU interpreter
+//! (`tepui_intel_eu`) are given their payload and run, together up to each barrier; their messages go
+//! to the data port, the gateway and the sampler.
+//!
+//! The model sees addresses, bytes, registers and packets, as silicon does. What it does not execute
+//! is a typed fault that names it ([`JobFault`]).
+//!
+//! # Modules
+//!
+//! | module | unit |
+//! | --- | --- |
+//! | `stream` | command streamer: batches, MI commands, PIPE_CONTROL, state, walkers |
+//! | `dispatch` | workgroups and threads: payload, scratch memory, barriers |
+//! | `rectangle` | the 3D pipeline, as far as fills and copies need it |
+//! | `port` | messages: data port, gateway, surfaces, images |
+//! | `format` | surface formats |
+//! | `registers`, `context`, `memory` | what commands and threads read and write |
+
+mod context;
+mod dispatch;
+mod format;
+mod gpu;
+mod job;
+mod memory;
+mod port;
+mod rectangle;
+mod registers;
+mod stream;
+
+pub use context::{Bases, HardwareContext};
+pub use gpu::{Gpu, Options, timestamp};
+pub use job::{Batch, FaultKind, JobFault, JobStats, ProgramPoint, Unit};
+pub use registers::Registers;

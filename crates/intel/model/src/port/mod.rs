@@ -1,0 +1,352 @@
+//! Messages of EU threads: the shared functions behind `send`.
+//!
+//! [`Ports`] is what the threads of a workgroup send to. Which unit a message is for says its shared
+//! function; the data ports' messages are told apart by the message type in their descriptor
+//! (bits 18:14). [`untyped`] has untyped surface messages and their A64 forms, [`scattered`] bytes
+//! and double words, [`block`] runs of 16 bytes, [`atomic`] atomics, [`typed`] images, [`surface`]
+//! what binding tables point to.
+//!
+//! source: Mesa, brw_eu.h (`brw_dp_*_desc`) and brw_eu_defines.h; IVB PRM volume 4 part 1.
+
+mod atomic;
+mod block;
+mod image;
+mod render;
+mod sampler;
+mod scattered;
+pub(crate) mod surface;
+mod typed;
+mod untyped;
+
+use std::collections::HashMap;
+use std::fmt::Display;
+
+use tepui_intel_eu::{Message, MessageUnit, Outcome, Refusal, ThreadView};
+use tepui_intel_isa::Sfid;
+use tepui_softgpu::AddressSpace;
+
+use crate::context::Bases;
+use crate::dispatch::Dispatch;
+use crate::gpu::Gpu;
+use crate::memory::Memory;
+pub(crate) use render::Pixels;
+use surface::Surface;
+
+/// Why a message is refused, and who refuses it.
+pub(crate) fn refuse(what: impl Display) -> Refusal {
+    Refusal(what.to_string())
+}
+
+/// A message that the model does not know.
+fn unimplemented(what: impl Display) -> Refusal {
+    refuse(format!("{what} is not executed by this model yet"))
+}
+
+/// Binding table indices with a meaning of their own.
+mod index {
+    /// Stateless, coherent with the CPU.
+    pub const STATELESS_COHERENT: u32 = 255;
+    /// Local memory of the workgroup.
+    pub const LOCAL: u32 = 254;
+    /// Stateless.
+    pub const STATELESS: u32 = 253;
+    /// The surface state is named by the extended descriptor.
+    pub const BINDLESS: u32 = 252;
+}
+
+/// What all threads of a dispatch share.
+pub(crate) struct Shared {
+    bases: Bases,
+    binding_table: u64,
+    timestamp: Box<dyn Fn() -> u64 + Send + Sync>,
+}
+
+impl Shared {
+    pub fn new(gpu: &Gpu, dispatch: &Dispatch) -> Shared {
+        let table = dispatch.bases.surface + dispatch.descriptor.binding_table_pointer;
+        Shared::of(gpu, dispatch.bases, table)
+    }
+
+    /// With a binding table at an address.
+    pub fn of(gpu: &Gpu, bases: Bases, binding_table: u64) -> Shared {
+        let (chip, clock) = (gpu.chip, gpu.options.clock);
+        Shared {
+            bases,
+            binding_table,
+            timestamp: Box::new(move || crate::gpu::timestamp(chip, clock)),
+        }
+    }
+}
+
+/// Where a message's addresses lead.
+#[derive(Clone, Copy)]
+enum Space {
+    /// A surface; offsets beyond its end read 0 and are not written.
+    Surface(Surface),
+    /// The workgroup's local memory.
+    Local,
+    /// The address space, from a base address on.
+    Flat(u64),
+}
+
+/// The units as the threads of one workgroup reach them.
+pub(crate) struct Ports<'a> {
+    shared: &'a Shared,
+    memory: Memory<'a>,
+    local: Vec<u8>,
+    /// Threads that reached the barrier.
+    arrived: usize,
+    /// Surface states by their address, as far as messages named them.
+    surfaces: HashMap<u64, Surface>,
+    /// The pixels of a pixel shader's thread.
+    pixels: Option<Pixels>,
+}
+
+impl<'a> Ports<'a> {
+    /// The units of a worker.
+    pub fn new(vm: &'a AddressSpace, shared: &'a Shared, local_bytes: usize) -> Ports<'a> {
+        Ports {
+            shared,
+            memory: Memory::new(vm),
+            local: vec![0; local_bytes],
+            arrived: 0,
+            surfaces: HashMap::new(),
+            pixels: None,
+        }
+    }
+
+    /// The next thread is a pixel shader's, for these pixels.
+    pub fn set_pixels(&mut self, pixels: Pixels) {
+        self.pixels = Some(pixels);
+    }
+
+    /// A new workgroup: nobody is at its barrier. Local memory keeps what it held, as on silicon.
+    pub fn begin_group(&mut self) {
+        self.arrived = 0;
+    }
+
+    /// Whether all threads of the group reached the barrier; the next one begins then.
+    pub fn barrier_complete(&mut self, threads: usize) -> bool {
+        let complete = self.arrived >= threads;
+        if complete {
+            self.arrived -= threads;
+        }
+        complete
+    }
+
+    /// The surface of a message of the data port or the sampler.
+    fn surface(&mut self, message: &Message) -> Result<Surface, Refusal> {
+        let bti = message.desc & 0xff;
+        let state = match bti {
+            index::BINDLESS => {
+                // The handle stands in the upper 20 bits, in units of 64 bytes.
+                // source: Mesa, anv: bindless surface handles are shifted by 6 and by 6 again.
+                self.shared.bases.bindless_surface + u64::from(message.ex_desc >> 12 << 6)
+            }
+            index::STATELESS | index::STATELESS_COHERENT | index::LOCAL => {
+                return Err(refuse(format!("binding table index {bti} is no surface")));
+            }
+            _ => {
+                let entry = self.shared.binding_table + 4 * u64::from(bti);
+                let offset = self.memory.read_u32(entry).map_err(refuse)?;
+                self.shared.bases.surface + u64::from(offset & !0x3f)
+            }
+        };
+        if let Some(surface) = self.surfaces.get(&state) {
+            return Ok(*surface);
+        }
+        let surface = Surface::read(&mut self.memory, state)?;
+        self.surfaces.insert(state, surface);
+        Ok(surface)
+    }
+
+    /// Where the addresses of a message lead. `header` is the base of stateless messages.
+    fn space(&mut self, message: &Message, header: Option<[u32; 8]>) -> Result<Space, Refusal> {
+        Ok(match message.desc & 0xff {
+            index::LOCAL => Space::Local,
+            index::STATELESS | index::STATELESS_COHERENT => {
+                // source: IVB PRM volume 4 part 1, "message header": bits 31:10 of M0.5 are a base.
+                let base = header.map_or(0, |h| u64::from(h[5] & !0x3ff));
+                Space::Flat(self.shared.bases.general + base)
+            }
+            _ => Space::Surface(self.surface(message)?),
+        })
+    }
+
+    /// Reads bytes at an offset. What lies outside of a surface or of local memory reads 0.
+    fn load(&mut self, space: Space, offset: u64, into: &mut [u8]) -> Result<(), Refusal> {
+        into.fill(0);
+        match space {
+            Space::Local => {
+                let from = usize::try_from(offset).ok();
+                let from = from.and_then(|at| self.local.get(at..at.checked_add(into.len())?));
+                if let Some(from) = from {
+                    into.copy_from_slice(from);
+                }
+                Ok(())
+            }
+            Space::Surface(surface) => {
+                let Some(at) = surface.byte(offset, into.len()) else { return Ok(()) };
+                self.memory.read(at, into).map_err(refuse)
+            }
+            Space::Flat(base) => self.memory.read(base.wrapping_add(offset), into).map_err(refuse),
+        }
+    }
+
+    /// Writes bytes at an offset. What lies outside of a surface or of local memory is lost.
+    fn store(&mut self, space: Space, offset: u64, from: &[u8]) -> Result<(), Refusal> {
+        match space {
+            Space::Local => {
+                let to = usize::try_from(offset).ok();
+                let to = to.and_then(|at| self.local.get_mut(at..at.checked_add(from.len())?));
+                if let Some(to) = to {
+                    to.copy_from_slice(from);
+                }
+                Ok(())
+            }
+            Space::Surface(surface) => {
+                let Some(at) = surface.byte(offset, from.len()) else { return Ok(()) };
+                self.memory.write(at, from).map_err(refuse)
+            }
+            Space::Flat(base) => self.memory.write(base.wrapping_add(offset), from).map_err(refuse),
+        }
+    }
+
+    /// Messages of the first set of the data cache, and of the constant cache.
+    fn data_cache_0(
+        &mut self,
+        view: &mut ThreadView<'_>,
+        message: &Message,
+    ) -> Result<(), Refusal> {
+        // Scratch blocks have a layout of their own.
+        if message.desc >> 18 & 1 != 0 {
+            return self.scratch_block(view, message);
+        }
+        match message.desc >> 14 & 0x1f {
+            0 | 1 => self.block_read(view, message),
+            8 => self.block_write(view, message),
+            3 | 4 => self.scattered_read(view, message),
+            11 | 12 => self.scattered_write(view, message),
+            // Fences: everything is done when its message is.
+            7 => Ok(()),
+            other => Err(unimplemented(format!("message {other:#x} of data cache 0"))),
+        }
+    }
+
+    /// Messages of the second set of the data cache.
+    fn data_cache_1(
+        &mut self,
+        view: &mut ThreadView<'_>,
+        message: &Message,
+    ) -> Result<(), Refusal> {
+        match message.desc >> 14 & 0x1f {
+            0x01 => self.untyped_read(view, message),
+            0x09 => self.untyped_write(view, message),
+            0x02 => self.untyped_atomic(view, message, false),
+            0x1b => self.untyped_atomic(view, message, true),
+            0x05 => self.typed_read(view, message),
+            0x0d => self.typed_write(view, message),
+            0x06 => self.typed_atomic(view, message),
+            0x10 => self.a64_scattered_read(view, message),
+            0x1a => self.a64_scattered_write(view, message),
+            0x11 => self.a64_untyped_read(view, message),
+            0x19 => self.a64_untyped_write(view, message),
+            0x12 => self.a64_atomic(view, message, false),
+            0x1d => self.a64_atomic(view, message, true),
+            0x14 => self.a64_block_read(view, message),
+            0x15 => self.a64_block_write(view, message),
+            other => Err(unimplemented(format!("message {other:#x} of data cache 1"))),
+        }
+    }
+
+    /// Messages of the gateway.
+    fn gateway(&mut self, view: &mut ThreadView<'_>, message: &Message) -> Result<(), Refusal> {
+        match message.desc & 7 {
+            // Opening and closing reserve registers for messages that nobody sends here.
+            0 | 1 => Ok(()),
+            3 => {
+                let now = (self.shared.timestamp)();
+                view.respond(0, [now as u32, (now >> 32) as u32, 0, 0, 0, 0, 0, 0], 0xff);
+                Ok(())
+            }
+            4 => {
+                self.arrived += 1;
+                Ok(())
+            }
+            other => Err(unimplemented(format!("message {other} of the gateway"))),
+        }
+    }
+}
+
+impl MessageUnit for Ports<'_> {
+    fn send(&mut self, view: &mut ThreadView<'_>, message: &Message) -> Result<Outcome, Refusal> {
+        match message.sfid {
+            Sfid::DataCache0 | Sfid::ConstantCache => self.data_cache_0(view, message)?,
+            Sfid::DataCache1 => self.data_cache_1(view, message)?,
+            Sfid::Gateway => self.gateway(view, message)?,
+            // It ends compute threads; the message itself says so.
+            Sfid::ThreadSpawner => {}
+            Sfid::Null => {}
+            Sfid::Sampler => self.sampler(view, message)?,
+            Sfid::RenderCache => self.render_target_write(view, message)?,
+            other => {
+                return Err(unimplemented(format!("a message to {other} of a compute thread")));
+            }
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+/// The payload of a message: both sources of a split send, one behind the other.
+struct Payload {
+    bytes: [u8; Payload::MOST],
+    header: Option<[u32; 8]>,
+}
+
+impl Payload {
+    /// Bytes of the longest payload: 15 registers, twice for split sends.
+    const MOST: usize = 2 * 15 * 32 + 64;
+
+    /// Copies the payload, without its header.
+    fn new(view: &ThreadView<'_>, message: &Message) -> Payload {
+        let mut bytes = [0; Payload::MOST];
+        let (first, second) = (view.payload(), view.payload1());
+        let skip = if message.header { 32.min(first.len()) } else { 0 };
+        let body = &first[skip..];
+        bytes[..body.len()].copy_from_slice(body);
+        bytes[body.len()..body.len() + second.len()].copy_from_slice(second);
+        Payload { bytes, header: message.header.then(|| view.dwords(0)) }
+    }
+
+    /// The double word of a channel in the field that begins at register `register`.
+    fn u32(&self, register: usize, lane: usize) -> u32 {
+        let at = 32 * register + 4 * lane;
+        self.bytes.get(at..at + 4).map_or(0, |b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+    }
+
+    /// The quad word of a channel.
+    fn u64(&self, register: usize, lane: usize) -> u64 {
+        let half = |k| u64::from(self.u32(register, 2 * lane + k));
+        half(0) | half(1) << 32
+    }
+}
+
+/// The enabled channels of a message, below `width`.
+fn lanes(message: &Message, width: usize) -> impl Iterator<Item = usize> + use<> {
+    let channels = message.channels;
+    (0..width).filter(move |lane| channels >> lane & 1 != 0)
+}
+
+/// Writes a channel's double word of the response's field that begins at register `register`.
+fn put_u32(view: &mut ThreadView<'_>, register: usize, lane: usize, value: u32) {
+    let at = 32 * register + 4 * lane;
+    if let Some(to) = view.response().get_mut(at..at + 4) {
+        to.copy_from_slice(&value.to_le_bytes());
+    }
+}
+
+/// Writes a channel's quad word.
+fn put_u64(view: &mut ThreadView<'_>, register: usize, lane: usize, value: u64) {
+    put_u32(view, register, 2 * lane, value as u32);
+    put_u32(view, register, 2 * lane + 1, (value >> 32) as u32);
+}

@@ -1,0 +1,202 @@
+//! Surfaces, as messages use them: RENDER_SURFACE_STATE read once.
+
+use tepui_intel_eu::Refusal;
+use tepui_intel_packets::Packet;
+use tepui_intel_packets::surface::{RenderSurfaceState, SurfaceType, TileMode};
+
+use super::{refuse, unimplemented};
+use crate::format::{self, Format};
+use crate::memory::{Memory, address};
+
+/// The number of the format of untyped buffers.
+///
+/// source: Mesa, isl.h (`ISL_FORMAT_RAW`).
+const RAW: u32 = 0x1ff;
+
+/// A surface.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Surface {
+    /// Reads give 0, writes are lost.
+    Null,
+    /// A buffer.
+    Buffer(Buffer),
+    /// An image.
+    Image(Image),
+}
+
+/// A buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Buffer {
+    /// GPU address of the first byte.
+    pub base: u64,
+    /// Number of elements.
+    pub elements: u64,
+    /// Bytes from one element to the next.
+    pub pitch: u64,
+    /// The format of typed access; none for RAW.
+    pub format: Option<&'static Format>,
+    /// Where the sampler's channels come from.
+    pub swizzle: [u32; 4],
+}
+
+/// The dimensions of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dimension {
+    /// One, and layers.
+    One,
+    /// Two, and layers. Cubes are six layers each.
+    Two,
+    /// Three.
+    Three,
+}
+
+/// An image of one sample.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Image {
+    /// GPU address.
+    pub base: u64,
+    /// Dimensions.
+    pub dimension: Dimension,
+    /// Cubes: RESINFO counts cubes instead of layers.
+    pub cube: bool,
+    /// An array: RESINFO tells its length.
+    pub array: bool,
+    /// Size of level 0 in texels: width, height, depth (1 unless of three dimensions).
+    pub size: [u32; 3],
+    /// Layers, or slices that may be reached.
+    pub layers: u32,
+    /// The first of them.
+    pub first_layer: u32,
+    /// The level that coordinates are about.
+    pub level: u32,
+    /// The level that is rendered to: the same field tells the sampler how many there are.
+    pub target_level: u32,
+    /// Levels from there on.
+    pub levels: u32,
+    /// Bytes of a row of texels, or of tiles' rows.
+    pub pitch: u64,
+    /// Rows from one layer to the next.
+    pub qpitch: u64,
+    /// Alignment of levels in texels, horizontal and vertical.
+    pub align: [u32; 2],
+    /// How texels are arranged.
+    pub tiling: TileMode,
+    /// An offset in texels, of views of single levels.
+    pub offset: [u32; 2],
+    /// The format.
+    pub format: &'static Format,
+    /// Where the sampler's channels come from.
+    pub swizzle: [u32; 4],
+}
+
+impl Surface {
+    /// Reads a surface state.
+    pub fn read(memory: &mut Memory<'_>, at: u64) -> Result<Surface, Refusal> {
+        let mut bytes = [0; RenderSurfaceState::SIZE_BYTES];
+        memory.read(at, &mut bytes).map_err(refuse)?;
+        let state = RenderSurfaceState::unpack(&bytes)
+            .map_err(|problem| refuse(format!("the surface state at {at:#x}: {problem}")))?;
+        match state.surface_type {
+            SurfaceType::SurftypeNull => Ok(Surface::Null),
+            SurfaceType::SurftypeBuffer => Buffer::of(&state).map(Surface::Buffer),
+            SurfaceType::SurftypeStrbuf => Err(unimplemented("a structured buffer")),
+            _ => Image::of(&state).map(Surface::Image),
+        }
+    }
+
+    /// The address of `bytes` bytes at an offset of an untyped buffer; `None` outside of it.
+    pub fn byte(&self, offset: u64, bytes: usize) -> Option<u64> {
+        let Surface::Buffer(buffer) = self else { return None };
+        let end = offset.checked_add(bytes as u64)?;
+        (end <= buffer.elements * buffer.pitch).then_some(buffer.base + offset)
+    }
+}
+
+fn known_format(number: u32) -> Result<&'static Format, Refusal> {
+    format::find(number).ok_or_else(|| unimplemented(format!("the surface format {number:#x}")))
+}
+
+fn swizzle(state: &RenderSurfaceState) -> [u32; 4] {
+    [
+        state.shader_channel_select_red,
+        state.shader_channel_select_green,
+        state.shader_channel_select_blue,
+        state.shader_channel_select_alpha,
+    ]
+    .map(|select| select as u32)
+}
+
+impl Buffer {
+    fn of(state: &RenderSurfaceState) -> Result<Buffer, Refusal> {
+        // source: Mesa, isl_surface_state.c: the number of elements less one is spread over width
+        // (7 bits), height (14 bits) and depth (11 bits).
+        let elements =
+            u64::from(state.depth) << 21 | u64::from(state.height) << 7 | u64::from(state.width);
+        let format = match state.surface_format {
+            RAW => None,
+            number => Some(known_format(number)?),
+        };
+        Ok(Buffer {
+            base: address(state.surface_base_address),
+            elements: elements + 1,
+            pitch: u64::from(state.surface_pitch) + 1,
+            format,
+            swizzle: swizzle(state),
+        })
+    }
+
+    /// The address of an element; `None` outside of the buffer.
+    pub fn element(&self, index: u32) -> Option<u64> {
+        (u64::from(index) < self.elements).then(|| self.base + u64::from(index) * self.pitch)
+    }
+}
+
+impl Image {
+    fn of(state: &RenderSurfaceState) -> Result<Image, Refusal> {
+        if state.tiled_resource_mode != 0 {
+            return Err(unimplemented("an image of tiles Yf or Ys"));
+        }
+        if state.number_of_multisamples != 0 {
+            return Err(unimplemented("a multisampled image"));
+        }
+        let dimension = match state.surface_type {
+            SurfaceType::Surftype1d => Dimension::One,
+            SurfaceType::Surftype3d => Dimension::Three,
+            _ => Dimension::Two,
+        };
+        let cube = state.surface_type == SurfaceType::SurftypeCube;
+        let three = dimension == Dimension::Three;
+        let align = |raw: u32| match raw {
+            1..4 => Ok(2u32 << raw),
+            _ => Err(refuse("an image without an alignment of its levels")),
+        };
+        let layers = match (cube, three) {
+            (true, _) => 6 * (state.depth + 1),
+            (_, true) => state.render_target_view_extent + 1,
+            _ => state.depth + 1,
+        };
+        Ok(Image {
+            base: address(state.surface_base_address),
+            dimension,
+            cube,
+            array: state.surface_array,
+            size: [state.width + 1, state.height + 1, if three { state.depth + 1 } else { 1 }],
+            layers,
+            first_layer: state.minimum_array_element,
+            level: state.surface_min_lod,
+            target_level: state.mip_count_lod,
+            levels: state.mip_count_lod + 1,
+            pitch: u64::from(state.surface_pitch) + 1,
+            qpitch: u64::from(state.surface_qpitch) * 4,
+            align: [
+                align(state.surface_horizontal_alignment)?,
+                align(state.surface_vertical_alignment)?,
+            ],
+            tiling: state.tile_mode,
+            // source: genxml: units of four texels and four rows.
+            offset: [4 * state.x_offset, 4 * state.y_offset],
+            format: known_format(state.surface_format)?,
+            swizzle: swizzle(state),
+        })
+    }
+}

@@ -1,0 +1,136 @@
+//! Typed surface messages: texels of images and elements of typed buffers, converted by format.
+
+use tepui_intel_eu::{Message, Refusal, ThreadView};
+
+use super::atomic::Operation;
+use super::surface::{Dimension, Surface};
+use super::{Payload, Ports, lanes, put_u32, refuse};
+use crate::format::Format;
+
+/// Channels of a typed message: there is no SIMD16.
+const WIDTH: usize = 8;
+
+/// Bytes of the largest texel.
+const MOST_BYTES: usize = 16;
+
+impl Surface {
+    /// The address of the texel at coordinates and its format; `None` outside of the surface.
+    fn typed(&self, coordinates: [u32; 3]) -> Result<Option<(u64, &'static Format)>, Refusal> {
+        let [u, v, r] = coordinates;
+        match self {
+            Surface::Null => Ok(None),
+            Surface::Buffer(buffer) => {
+                let format = buffer.format.ok_or_else(|| refuse("typed access to a raw buffer"))?;
+                Ok(buffer.element(u).map(|at| (at, format)))
+            }
+            Surface::Image(image) => {
+                let (y, layer) = match (image.dimension, image.array) {
+                    // source: SKL PRM volume 7, "typed surface messages": the layer of an array of
+                    // one dimension is V.
+                    (Dimension::One, true) => (0, v),
+                    (Dimension::One, false) => (0, 0),
+                    (Dimension::Two, false) if !image.cube => (v, 0),
+                    _ => (v, r),
+                };
+                Ok(image.texel(image.level, u, y, layer).map(|at| (at, image.format)))
+            }
+        }
+    }
+}
+
+/// Components that a message leaves out: bits 3:0 of its control.
+fn components(message: &Message) -> impl Iterator<Item = usize> + use<> {
+    let control = message.desc >> 8;
+    (0..4).filter(move |c| control >> c & 1 == 0)
+}
+
+/// The coordinates of a channel. A message may have fewer than three registers of them.
+fn coordinates(payload: &Payload, lane: usize, registers: usize) -> [u32; 3] {
+    [0, 1, 2].map(|k| if k < registers { payload.u32(k, lane) } else { 0 })
+}
+
+impl Ports<'_> {
+    pub(super) fn typed_read(
+        &mut self,
+        view: &mut ThreadView<'_>,
+        message: &Message,
+    ) -> Result<(), Refusal> {
+        let payload = Payload::new(view, message);
+        let registers = usize::from(message.src0_registers) - usize::from(message.header);
+        let surface = self.surface(message)?;
+        for lane in lanes(message, WIDTH) {
+            let value = match surface.typed(coordinates(&payload, lane, registers))? {
+                Some((at, format)) => {
+                    let mut bytes = [0; MOST_BYTES];
+                    let texel = &mut bytes[..format.bytes];
+                    self.memory.read(at, texel).map_err(refuse)?;
+                    format.unpack(texel)
+                }
+                None => [0; 4],
+            };
+            for (place, component) in components(message).enumerate() {
+                put_u32(view, place, lane, value[component]);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn typed_write(
+        &mut self,
+        view: &mut ThreadView<'_>,
+        message: &Message,
+    ) -> Result<(), Refusal> {
+        let payload = Payload::new(view, message);
+        let surface = self.surface(message)?;
+        let count = components(message).count();
+        let all = usize::from(message.src0_registers) + usize::from(message.src1_registers);
+        // Coordinates come first: a split send has the data in its second payload.
+        let registers = (all - usize::from(message.header)).saturating_sub(count);
+        for lane in lanes(message, WIDTH) {
+            let found = surface.typed(coordinates(&payload, lane, registers))?;
+            let Some((at, format)) = found else { continue };
+            let mut value = [0; 4];
+            for (place, component) in components(message).enumerate() {
+                value[component] = payload.u32(registers + place, lane);
+            }
+            let mut bytes = [0; MOST_BYTES];
+            let texel = &mut bytes[..format.bytes];
+            format.pack(value, texel);
+            self.memory.write(at, texel).map_err(refuse)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn typed_atomic(
+        &mut self,
+        view: &mut ThreadView<'_>,
+        message: &Message,
+    ) -> Result<(), Refusal> {
+        let control = message.desc >> 8 & 0x3f;
+        let operation = Operation::of(control & 0xf, false)?;
+        let payload = Payload::new(view, message);
+        let surface = self.surface(message)?;
+        let all = usize::from(message.src0_registers) + usize::from(message.src1_registers);
+        let registers = (all - usize::from(message.header)).saturating_sub(operation.operands());
+        for lane in lanes(message, WIDTH) {
+            let operand = |index: usize| match index < operation.operands() {
+                true => u64::from(payload.u32(registers + index, lane)),
+                false => 0,
+            };
+            let (first, second) = (operand(0), operand(1));
+            let old = match surface.typed(coordinates(&payload, lane, registers))? {
+                Some((at, format)) if format.bytes == 4 => {
+                    self.update_at(at, 32, |old| operation.apply(old, first, second, 32))?
+                }
+                Some(_) => {
+                    return Err(refuse("an atomic operation on texels that are not 32 bits"));
+                }
+                None => 0,
+            };
+            if control >> 5 & 1 != 0 {
+                put_u32(view, 0, lane, operation.result(old) as u32);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,75 @@
+//! Registers that commands read and write.
+//!
+//! Most are memory without a meaning of their own here: drivers set them for workarounds and cache
+//! partitions. Those with a meaning have a constant.
+
+use std::collections::HashMap;
+
+/// Low half of the clock of the render engine; the high half is 4 bytes behind.
+pub const TIMESTAMP: u32 = 0x2358;
+/// First operand of MI_PREDICATE, 64 bits.
+pub const PREDICATE_SRC0: u32 = 0x2400;
+/// Second operand of MI_PREDICATE, 64 bits.
+pub const PREDICATE_SRC1: u32 = 0x2408;
+/// The difference that the last MI_PREDICATE kept, 64 bits.
+pub const PREDICATE_DATA: u32 = 0x2410;
+/// The predicate: bit 0.
+pub const PREDICATE_RESULT: u32 = 0x2418;
+/// Workgroups of an indirect dispatch: three registers, X, Y, Z.
+pub const DISPATCH_DIMENSIONS: u32 = 0x2500;
+/// The sixteen general registers of the command streamer, 64 bits each.
+pub const GENERAL: u32 = 0x2600;
+
+/// Bytes of the register space.
+const SPACE_BYTES: u32 = 1 << 23;
+
+/// Most registers that hold a value. A batch that sets more is at fault: there are no so many.
+const MOST: usize = 1 << 14;
+
+/// The register file of a context. What was never written reads 0.
+#[derive(Clone, Debug, Default)]
+pub struct Registers(HashMap<u32, u32>);
+
+/// A register that there is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no register {0:#x}")]
+pub struct NoRegister(pub u32);
+
+impl Registers {
+    /// The value of a register.
+    pub fn get(&self, offset: u32) -> u32 {
+        self.0.get(&offset).copied().unwrap_or(0)
+    }
+
+    /// Sets a register.
+    ///
+    /// # Errors
+    /// The offset is outside of the register space, not that of a double word, or more registers
+    /// hold values than there are.
+    pub fn set(&mut self, offset: u32, value: u32) -> Result<(), NoRegister> {
+        if offset >= SPACE_BYTES || !offset.is_multiple_of(4) || self.0.len() >= MOST {
+            return Err(NoRegister(offset));
+        }
+        self.0.insert(offset, value);
+        Ok(())
+    }
+
+    /// The value of two registers as 64 bits.
+    pub fn get64(&self, offset: u32) -> u64 {
+        u64::from(self.get(offset)) | u64::from(self.get(offset + 4)) << 32
+    }
+
+    /// Sets two registers.
+    ///
+    /// # Errors
+    /// As [`Registers::set`].
+    pub fn set64(&mut self, offset: u32, value: u64) -> Result<(), NoRegister> {
+        self.set(offset, value as u32)?;
+        self.set(offset + 4, (value >> 32) as u32)
+    }
+
+    /// The predicate.
+    pub fn predicate(&self) -> bool {
+        self.get(PREDICATE_RESULT) & 1 != 0
+    }
+}

@@ -1,0 +1,177 @@
+//! The command streamer: reads a batch command by command and executes it.
+//!
+//! Commands run in order and each is done before the next begins, so that waits and flushes of
+//! caches have nothing to do. [`mi`] has the commands of the memory interface, [`state`] those that
+//! set state, [`walker`] compute. Commands of the 3D pipeline that set state are kept by name
+//! ([`crate::context::HardwareContext::latched`]).
+
+mod mi;
+mod state;
+mod walker;
+
+use tepui_intel_packets::{Packet, PacketInfo, command};
+use tepui_softgpu::AddressSpace;
+
+use crate::context::HardwareContext;
+use crate::gpu::Gpu;
+use crate::job::{Batch, FaultKind, JobFault, JobStats, Unit};
+use crate::memory::{Memory, address};
+use crate::rectangle;
+
+const UNIT: Unit = Unit::CommandStreamer;
+
+/// Most batches that are open at once: the first level and one behind it.
+///
+/// source: SKL PRM volume 6: a second level batch cannot start a third.
+const MOST_LEVELS: usize = 2;
+
+/// Most double words of a command: eight bits of length and the two that it leaves out.
+const MOST_DWORDS: usize = 257;
+
+/// What happens after a command.
+enum Next {
+    /// The command behind it.
+    Continue,
+    /// The command at an address; a second level returns behind this one.
+    Jump {
+        /// GPU address.
+        to: u64,
+        /// Whether the end of that batch returns.
+        returns: bool,
+    },
+    /// The end of this batch.
+    End,
+}
+
+/// One batch in execution.
+pub(crate) struct Stream<'a> {
+    gpu: &'a Gpu,
+    vm: &'a AddressSpace,
+    memory: Memory<'a>,
+    context: &'a mut HardwareContext,
+    stats: JobStats,
+}
+
+/// A command as it stands in memory.
+struct Command<'c> {
+    info: &'static PacketInfo,
+    bytes: &'c [u8],
+}
+
+impl Command<'_> {
+    /// The command as a packet.
+    fn unpack<P: Packet>(&self) -> Result<P, JobFault> {
+        P::unpack(self.bytes).map_err(|problem| JobFault::new(UNIT, problem.to_string()))
+    }
+
+    /// A double word of the command; 0 behind its end.
+    fn dword(&self, index: usize) -> u32 {
+        let bytes = self.bytes.get(4 * index..4 * index + 4);
+        bytes.map_or(0, |b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+    }
+}
+
+impl<'a> Stream<'a> {
+    pub fn new(gpu: &'a Gpu, vm: &'a AddressSpace, context: &'a mut HardwareContext) -> Self {
+        let memory = Memory::new(vm);
+        Stream { gpu, vm, memory, context, stats: JobStats::default() }
+    }
+
+    /// Runs a batch to its end.
+    pub fn run(mut self, batch: &Batch) -> Result<JobStats, JobFault> {
+        let mut at = address(batch.address);
+        let mut returns: Vec<u64> = Vec::with_capacity(MOST_LEVELS);
+        let mut buffer = [0; 4 * MOST_DWORDS];
+        loop {
+            if self.stats.commands >= self.gpu.options.most_commands {
+                return Err(JobFault::new(UNIT, "the batch is taken for endless")
+                    .of(FaultKind::Endless)
+                    .at_command(at));
+            }
+            self.stats.commands += 1;
+            let bytes = self.fetch(at, &mut buffer).map_err(|fault| fault.at_command(at))?;
+            let next = self.execute(bytes).map_err(|fault| fault.at_command(at))?;
+            let behind = address(at + bytes.len() as u64);
+            match next {
+                Next::Continue => at = behind,
+                Next::Jump { to, returns: false } => at = address(to),
+                Next::Jump { to, returns: true } => {
+                    if returns.len() + 1 >= MOST_LEVELS {
+                        let what = "a second level batch starts another one";
+                        return Err(JobFault::new(UNIT, what).at_command(at));
+                    }
+                    returns.push(behind);
+                    at = address(to);
+                }
+                Next::End => match returns.pop() {
+                    Some(back) => at = back,
+                    None => return Ok(self.stats),
+                },
+            }
+        }
+    }
+
+    /// Reads the command at an address.
+    fn fetch<'b>(&mut self, at: u64, buffer: &'b mut [u8]) -> Result<&'b [u8], JobFault> {
+        let unbound = |fault| JobFault::memory(UNIT, fault);
+        let header = self.memory.read_u32(at).map_err(unbound)?;
+        let length = command::length_dwords(self.gpu.chip.generation, header);
+        let bytes = 4 * length.unwrap_or(1) as usize;
+        let Some(command) = length.and(buffer.get_mut(..bytes)) else {
+            return Err(JobFault::new(UNIT, format!("{header:#010x} is no command")));
+        };
+        self.memory.read(at, command).map_err(unbound)?;
+        Ok(command)
+    }
+
+    fn execute(&mut self, bytes: &[u8]) -> Result<Next, JobFault> {
+        let header = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+        let Some(info) = command::find(self.gpu.chip.generation, header) else {
+            return Err(JobFault::unimplemented(UNIT, format!("the command {header:#010x}")));
+        };
+        let command = Command { info, bytes };
+        match info.name {
+            name if name.starts_with("MI_") => self.mi(&command),
+            "PIPE_CONTROL" => self.pipe_control(&command),
+            "STATE_BASE_ADDRESS" => self.state_base_address(&command),
+            "PIPELINE_SELECT" => self.pipeline_select(&command),
+            "STATE_SIP" | "GPGPU_CSR_BASE_ADDRESS" => self.latch(&command),
+            "MEDIA_VFE_STATE" => self.vfe_state(&command),
+            "MEDIA_CURBE_LOAD" => self.curbe_load(&command),
+            "MEDIA_INTERFACE_DESCRIPTOR_LOAD" => self.interface_descriptor_load(&command),
+            // Walkers read their state before the next command.
+            "MEDIA_STATE_FLUSH" => Ok(Next::Continue),
+            "GPGPU_WALKER" => self.walker(&command),
+            "3DPRIMITIVE" => {
+                let primitive = command.unpack()?;
+                rectangle::draw(self.gpu, self.vm, self.context, &primitive, &mut self.stats)?;
+                Ok(Next::Continue)
+            }
+            "3DSTATE_WM_HZ_OP" => self.depth_operation(&command),
+            "3DSTATE_VERTEX_BUFFERS" => {
+                for state in command.bytes[4..].as_chunks::<16>().0 {
+                    // The uppermost six bits of the first double word are the index.
+                    self.context.vertex_buffers.insert(u32::from(state[3] >> 2), *state);
+                }
+                Ok(Next::Continue)
+            }
+            name if name.starts_with("3DSTATE_") => self.latch(&command),
+            name => Err(JobFault::unimplemented(UNIT, name)),
+        }
+    }
+
+    /// Keeps a command that sets state.
+    fn latch(&mut self, command: &Command) -> Result<Next, JobFault> {
+        self.context.latched.insert(command.info.name, command.bytes.to_vec());
+        Ok(Next::Continue)
+    }
+
+    /// Operations on depth without a draw.
+    fn depth_operation(&mut self, command: &Command) -> Result<Next, JobFault> {
+        // All-zero but for the header: the end of one.
+        if command.bytes[4..].iter().all(|&b| b == 0) {
+            return self.latch(command);
+        }
+        Err(JobFault::unimplemented(UNIT, command.info.name))
+    }
+}

@@ -1,0 +1,83 @@
+//! Commands that set state for all pipelines, and PIPE_CONTROL.
+
+use tepui_intel_packets::state::{
+    PipeControl, PipelineSelect, PostSyncOperation, StateBaseAddress,
+};
+
+use super::{Command, Next, Stream, UNIT};
+use crate::job::JobFault;
+use crate::memory::address;
+
+impl Stream<'_> {
+    /// Base addresses: each is set only where its enable bit is.
+    pub(super) fn state_base_address(&mut self, command: &Command) -> Result<Next, JobFault> {
+        let set: StateBaseAddress = command.unpack()?;
+        let bases = &mut self.context.bases;
+        let put = |enable: bool, base: &mut u64, value: u64| {
+            if enable {
+                *base = address(value);
+            }
+        };
+        put(
+            set.general_state_base_address_modify_enable,
+            &mut bases.general,
+            set.general_state_base_address,
+        );
+        put(
+            set.surface_state_base_address_modify_enable,
+            &mut bases.surface,
+            set.surface_state_base_address,
+        );
+        put(
+            set.dynamic_state_base_address_modify_enable,
+            &mut bases.dynamic,
+            set.dynamic_state_base_address,
+        );
+        put(
+            set.indirect_object_base_address_modify_enable,
+            &mut bases.indirect,
+            set.indirect_object_base_address,
+        );
+        put(
+            set.instruction_base_address_modify_enable,
+            &mut bases.instruction,
+            set.instruction_base_address,
+        );
+        if set.bindless_surface_state_base_address_modify_enable {
+            bases.bindless_surface = address(set.bindless_surface_state_base_address);
+            bases.bindless_surface_count = set.bindless_surface_state_size;
+        }
+        Ok(Next::Continue)
+    }
+
+    /// The pipeline: set only where the mask has its bits.
+    pub(super) fn pipeline_select(&mut self, command: &Command) -> Result<Next, JobFault> {
+        let select: PipelineSelect = command.unpack()?;
+        if select.mask_bits & 3 == 3 {
+            self.context.pipeline = select.pipeline_selection;
+        }
+        Ok(Next::Continue)
+    }
+
+    /// Earlier commands are done, and there are no caches: what is left is the write.
+    pub(super) fn pipe_control(&mut self, command: &Command) -> Result<Next, JobFault> {
+        let control: PipeControl = command.unpack()?;
+        let value = match control.post_sync_operation {
+            PostSyncOperation::NoWrite => return Ok(Next::Continue),
+            PostSyncOperation::WriteImmediateData => control.immediate_data,
+            PostSyncOperation::WriteTimestamp => self.gpu.timestamp(),
+            // Nothing draws, so no sample passed.
+            PostSyncOperation::WritePsDepthCount => 0,
+        };
+        if control.destination_address_type || control.store_data_index {
+            return Err(JobFault::new(UNIT, "PIPE_CONTROL writes to the global address space"));
+        }
+        if control.lri_post_sync_operation {
+            return Err(JobFault::unimplemented(UNIT, "PIPE_CONTROL that sets a register"));
+        }
+        self.memory
+            .write(control.address, &value.to_le_bytes())
+            .map_err(|fault| JobFault::memory(UNIT, fault))?;
+        Ok(Next::Continue)
+    }
+}

@@ -1,0 +1,115 @@
+//! Compute: state of the thread dispatch, constants, interface descriptors, and the walker.
+
+use tepui_intel_packets::Packet;
+use tepui_intel_packets::media::{
+    GpgpuWalker, InterfaceDescriptorData, MediaCurbeLoad, MediaInterfaceDescriptorLoad, SimdSize,
+};
+
+use super::{Command, Next, Stream};
+use crate::dispatch::{self, Dispatch};
+use crate::job::{JobFault, Unit};
+use crate::registers::DISPATCH_DIMENSIONS;
+
+const UNIT: Unit = Unit::Dispatch;
+
+/// Bytes of an interface descriptor.
+const DESCRIPTOR_BYTES: usize = InterfaceDescriptorData::SIZE_BYTES;
+
+/// Bytes of a general register.
+const REGISTER_BYTES: usize = 32;
+
+impl Stream<'_> {
+    pub(super) fn vfe_state(&mut self, command: &Command) -> Result<Next, JobFault> {
+        self.context.vfe = Some(command.unpack()?);
+        Ok(Next::Continue)
+    }
+
+    /// Reads constants; what memory holds later is not seen.
+    pub(super) fn curbe_load(&mut self, command: &Command) -> Result<Next, JobFault> {
+        let load: MediaCurbeLoad = command.unpack()?;
+        let at = self.context.bases.dynamic + u64::from(load.curbe_data_start_address);
+        self.context.constants = self.bytes(at, load.curbe_total_data_length)?;
+        Ok(Next::Continue)
+    }
+
+    pub(super) fn interface_descriptor_load(
+        &mut self,
+        command: &Command,
+    ) -> Result<Next, JobFault> {
+        let load: MediaInterfaceDescriptorLoad = command.unpack()?;
+        let at = self.context.bases.dynamic + load.interface_descriptor_data_start_address;
+        self.context.descriptors = self.bytes(at, load.interface_descriptor_total_length)?;
+        Ok(Next::Continue)
+    }
+
+    /// Reads so many bytes; the fields that say how many have 17 bits.
+    fn bytes(&mut self, at: u64, count: u32) -> Result<Vec<u8>, JobFault> {
+        let mut bytes = vec![0; count as usize];
+        self.memory.read(at, &mut bytes).map_err(|fault| JobFault::memory(UNIT, fault))?;
+        Ok(bytes)
+    }
+
+    pub(super) fn walker(&mut self, command: &Command) -> Result<Next, JobFault> {
+        let walker: GpgpuWalker = command.unpack()?;
+        if walker.predicate_enable && !self.context.registers.predicate() {
+            return Ok(Next::Continue);
+        }
+        let first = walker.interface_descriptor_offset as usize * DESCRIPTOR_BYTES;
+        let Some(bytes) = self.context.descriptors.get(first..first + DESCRIPTOR_BYTES) else {
+            return Err(JobFault::new(UNIT, "the walker's interface descriptor was not loaded"));
+        };
+        let descriptor = InterfaceDescriptorData::unpack(bytes)
+            .map_err(|problem| JobFault::new(UNIT, problem.to_string()))?;
+        let Some(vfe) = self.context.vfe else {
+            return Err(JobFault::new(UNIT, "a walker without MEDIA_VFE_STATE"));
+        };
+        let registers = &self.context.registers;
+        let end = match walker.indirect_parameter_enable {
+            true => [0, 1, 2].map(|axis| registers.get(DISPATCH_DIMENSIONS + 4 * axis)),
+            false => [
+                walker.thread_group_id_x_dimension,
+                walker.thread_group_id_y_dimension,
+                walker.thread_group_id_z_dimension,
+            ],
+        };
+        let constants = match walker.indirect_data_length {
+            0 => self.context.constants.clone(),
+            length => {
+                let at = self.context.bases.indirect + walker.indirect_data_start_address;
+                self.bytes(at, length)?
+            }
+        };
+        let cross_thread = descriptor.cross_thread_constant_data_read_length as usize;
+        let per_thread = descriptor.constant_urb_entry_read_length as usize;
+        let skip = descriptor.constant_urb_entry_read_offset as usize * REGISTER_BYTES;
+        let lanes = match walker.simd_size {
+            SimdSize::Simd8 => 8,
+            SimdSize::Simd16 => 16,
+            SimdSize::Simd32 => 32,
+        };
+        let dispatch = Dispatch {
+            bases: self.context.bases,
+            descriptor,
+            vfe,
+            start: [
+                walker.thread_group_id_starting_x,
+                walker.thread_group_id_starting_y,
+                walker.thread_group_id_starting_resume_z,
+            ],
+            end,
+            lanes,
+            threads: [
+                walker.thread_width_counter_maximum + 1,
+                walker.thread_height_counter_maximum + 1,
+                walker.thread_depth_counter_maximum + 1,
+            ],
+            right_mask: walker.right_execution_mask,
+            bottom_mask: walker.bottom_execution_mask,
+            constants: constants.get(skip..).unwrap_or(&[]).to_vec(),
+            cross_thread,
+            per_thread,
+        };
+        dispatch::run(self.gpu, self.vm, &dispatch, &mut self.stats)?;
+        Ok(Next::Continue)
+    }
+}
