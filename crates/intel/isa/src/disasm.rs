@@ -495,6 +495,8 @@ pub enum Content {
     /// No instruction; the next one is looked for 16 bytes further, or 8 if the bytes claim to be
     /// compacted.
     Error(DecodeError),
+    /// The code's end, where a label stands.
+    End,
 }
 
 /// A place of the code.
@@ -569,12 +571,22 @@ pub fn disassemble(generation: Generation, code: &[u8], start: usize) -> Vec<Lis
         listed.push(Listed {
             offset,
             bytes: Vec::new(),
-            content: Content::Error(DecodeError { offset, kind: crate::FieldError::Truncated }),
+            content: Content::End,
             label: Some(*label),
             text: String::new(),
         });
     }
     listed
+}
+
+impl Listed {
+    /// The text with the label before it, as the assembler reads it.
+    pub fn labelled(&self) -> String {
+        match self.label {
+            Some(label) => format!("LABEL{label}:\n{}", self.text),
+            None => self.text.clone(),
+        }
+    }
 }
 
 /// The text of a whole program, as Mesa's disassembler prints it.
