@@ -560,6 +560,9 @@ fn coefficients(t: &Thread, op: &Op) -> Result<[f32; 3], FaultKind> {
     let crate::operand::Layout::Even { base, .. } = op.src[0].layout else {
         return Err(FaultKind::Unsupported("plane coefficients outside of a register"));
     };
+    if usize::from(base) + 16 > memory::GENERAL {
+        return Err(FaultKind::Unsupported("plane coefficients past the last register"));
+    }
     let sign = if op.src[0].negate { -1.0 } else { 1.0 };
     let mode = t.float_mode();
     let read = |n: usize| {
