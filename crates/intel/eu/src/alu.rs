@@ -7,7 +7,7 @@ use tepui_intel_isa::{Condition, Opcode, Type};
 use crate::fault::FaultKind;
 use crate::lane::{Bank, Element, FloatMode};
 use crate::memory;
-use crate::op::{Arithmetic, Handler, Op};
+use crate::op::{Arithmetic, Direct, Handler, Op};
 use crate::operand::{CHANNELS, Row};
 use crate::thread::Thread;
 
@@ -88,37 +88,135 @@ macro_rules! with_bank {
 #[inline(always)]
 fn load<T: Bank>(t: &Thread, op: &Op, k: usize) -> Result<Row<T>, FaultKind> {
     let mut row = [T::default(); CHANNELS];
-    op.src[k].load(&t.memory, usize::from(op.n), op.logic, t.float_mode(), &mut row)?;
+    if T::IS_32 && op.direct[k] != Direct::No {
+        load_direct(t, op, k, &mut row);
+    } else {
+        op.src[k].load(&t.memory, usize::from(op.n), op.logic, t.float_mode(), &mut row)?;
+    }
     Ok(row)
+}
+
+/// Reads 32-bit elements as they are. Rows of eight, so that the host's vectors are full.
+#[inline(always)]
+fn load_direct<T: Bank>(t: &Thread, op: &Op, k: usize, row: &mut Row<T>) {
+    let n = usize::from(op.n);
+    match op.direct[k] {
+        Direct::Row(base) => {
+            let base = usize::from(base);
+            let bytes = &t.memory[base..base + 4 * n];
+            for (row, bytes) in row[..n].chunks_exact_mut(8).zip(bytes.chunks_exact(32)) {
+                for (value, bytes) in row.iter_mut().zip(bytes.chunks_exact(4)) {
+                    *value = T::from_bits(u32::read(bytes));
+                }
+            }
+        }
+        Direct::Scalar(base) => {
+            let value = T::from_bits(memory::read32(&t.memory, usize::from(base)));
+            row[..n].fill(value);
+        }
+        Direct::Bits(bits) => row[..n].fill(T::from_bits(bits)),
+        Direct::No => {}
+    }
+    let src = &op.src[k];
+    if src.abs {
+        row[..n].iter_mut().for_each(|value| *value = value.absolute());
+    }
+    if src.negate && op.logic {
+        row[..n].iter_mut().for_each(|value| *value = value.invert());
+    } else if src.negate {
+        row[..n].iter_mut().for_each(|value| *value = value.negate());
+    }
+    let mode = t.float_mode();
+    if !mode.keeps_denormals() {
+        row[..n].iter_mut().for_each(|value| *value = value.flush(mode));
+    }
+}
+
+/// What is derived from a result beside the destination.
+#[derive(Clone, Copy)]
+struct Derived {
+    condition: Condition,
+    accumulator: bool,
+}
+
+impl Derived {
+    const NOTHING: Derived = Derived { condition: Condition::None, accumulator: false };
+
+    fn of(op: &Op) -> Derived {
+        Derived { condition: op.condition, accumulator: op.acc_write || op.dst.accumulator }
+    }
 }
 
 /// Converts a row to the destination's type and writes it, the flags and the accumulator.
 #[inline(always)]
 fn finish<T: Bank>(t: &mut Thread, op: &Op, row: &Row<T>) -> Done {
     let mask = t.enabled(op) & t.predicated(op);
-    finish_masked(t, op, row, mask)
+    match op.direct_dst {
+        Some(base) if T::IS_32 => {
+            store_direct(t, op, row, mask, usize::from(base));
+            Ok(())
+        }
+        _ => finish_masked(t, op, row, mask, Derived::of(op)),
+    }
 }
 
-#[inline(never)]
-fn finish_masked<T: Bank>(t: &mut Thread, op: &Op, row: &Row<T>, mask: u32) -> Done {
-    use half::f16;
-    match op.dst.ty {
-        Type::UB => finish_as::<T, u8>(t, op, row, mask),
-        Type::B => finish_as::<T, i8>(t, op, row, mask),
-        Type::UW | Type::UV => finish_as::<T, u16>(t, op, row, mask),
-        Type::W | Type::V => finish_as::<T, i16>(t, op, row, mask),
-        Type::UD => finish_as::<T, u32>(t, op, row, mask),
-        Type::D => finish_as::<T, i32>(t, op, row, mask),
-        Type::UQ => finish_as::<T, u64>(t, op, row, mask),
-        Type::Q => finish_as::<T, i64>(t, op, row, mask),
-        Type::HF => finish_as::<T, f16>(t, op, row, mask),
-        Type::F | Type::VF => finish_as::<T, f32>(t, op, row, mask),
-        Type::DF => finish_as::<T, f64>(t, op, row, mask),
+/// Writes 32-bit elements as they are.
+#[inline(always)]
+fn store_direct<T: Bank>(t: &mut Thread, op: &Op, row: &Row<T>, mask: u32, base: usize) {
+    let n = usize::from(op.n);
+    let mode = t.float_mode();
+    let flush = !mode.keeps_denormals();
+    let all = mask == op.all();
+    let bytes = &mut t.memory[base..base + 4 * n];
+    for (eight, (row, bytes)) in
+        row[..n].chunks_exact(8).zip(bytes.chunks_exact_mut(32)).enumerate()
+    {
+        let mask = mask >> (eight * 8);
+        for (lane, (value, bytes)) in row.iter().zip(bytes.chunks_exact_mut(4)).enumerate() {
+            let value = if flush { value.flush(mode) } else { *value };
+            let mut bits = value.to_bits(op.saturate);
+            if !all {
+                let old = u32::read(bytes);
+                let keep = (mask >> lane & 1).wrapping_sub(1);
+                bits = old & keep | bits & !keep;
+            }
+            bits.write(bytes);
+        }
     }
 }
 
 #[inline(never)]
-fn finish_as<T: Bank, E: Element>(t: &mut Thread, op: &Op, row: &Row<T>, mask: u32) -> Done {
+fn finish_masked<T: Bank>(
+    t: &mut Thread,
+    op: &Op,
+    row: &Row<T>,
+    mask: u32,
+    derived: Derived,
+) -> Done {
+    use half::f16;
+    match op.dst.ty {
+        Type::UB => finish_as::<T, u8>(t, op, row, mask, derived),
+        Type::B => finish_as::<T, i8>(t, op, row, mask, derived),
+        Type::UW | Type::UV => finish_as::<T, u16>(t, op, row, mask, derived),
+        Type::W | Type::V => finish_as::<T, i16>(t, op, row, mask, derived),
+        Type::UD => finish_as::<T, u32>(t, op, row, mask, derived),
+        Type::D => finish_as::<T, i32>(t, op, row, mask, derived),
+        Type::UQ => finish_as::<T, u64>(t, op, row, mask, derived),
+        Type::Q => finish_as::<T, i64>(t, op, row, mask, derived),
+        Type::HF => finish_as::<T, f16>(t, op, row, mask, derived),
+        Type::F | Type::VF => finish_as::<T, f32>(t, op, row, mask, derived),
+        Type::DF => finish_as::<T, f64>(t, op, row, mask, derived),
+    }
+}
+
+#[inline(never)]
+fn finish_as<T: Bank, E: Element>(
+    t: &mut Thread,
+    op: &Op,
+    row: &Row<T>,
+    mask: u32,
+    derived: Derived,
+) -> Done {
     let n = usize::from(op.n);
     let mode = t.float_mode();
     let flush = op.dst.ty == Type::F && !mode.keeps_denormals();
@@ -133,14 +231,14 @@ fn finish_as<T: Bank, E: Element>(t: &mut Thread, op: &Op, row: &Row<T>, mask: u
         }
     }
     op.dst.scatter(&mut t.memory, &out, n, mask & op.dst.mask)?;
-    if op.condition != Condition::None {
+    if derived.condition != Condition::None {
         let mut bits = 0;
         for (i, value) in out[..n].iter().enumerate() {
-            bits |= u32::from(holds(op.condition, value.sign())) << i;
+            bits |= u32::from(holds(derived.condition, value.sign())) << i;
         }
         t.set_flags(op, bits, mask & op.dst.mask);
     }
-    if op.acc_write || op.dst.accumulator {
+    if derived.accumulator {
         accumulate(t, op, row, mask);
     }
     Ok(())
@@ -211,6 +309,13 @@ fn mov(t: &mut Thread, op: &Op) -> Done {
 fn copy(t: &mut Thread, op: &Op) -> Done {
     let n = usize::from(op.n);
     let mask = t.enabled(op) & t.predicated(op) & op.dst.mask;
+    if let (Some(dst), Direct::Row(src)) = (op.direct_dst, op.direct[0])
+        && mask == op.all()
+    {
+        let src = usize::from(src);
+        t.memory.copy_within(src..src + 4 * n, usize::from(dst));
+        return Ok(());
+    }
     macro_rules! elements {
         ($t:ty, $bank:ty) => {{
             let mut row = [<$bank>::default(); CHANNELS];
@@ -349,7 +454,7 @@ fn mach(t: &mut Thread, op: &Op) -> Done {
             _ => product >> 32,
         };
     }
-    finish_masked(t, &Op { acc_write: false, ..op.clone() }, &a, mask)
+    finish_masked(t, op, &a, mask, Derived { accumulator: false, ..Derived::of(op) })
 }
 
 /// `addc` and `subb`: the accumulator receives carry or borrow.
@@ -364,7 +469,7 @@ fn with_carry(t: &mut Thread, op: &Op, f: impl Fn(i64, i64) -> i64) -> Done {
         }
         a[i] = exact & 0xffff_ffff;
     }
-    finish_masked(t, &Op { acc_write: false, ..op.clone() }, &a, mask)
+    finish_masked(t, op, &a, mask, Derived { accumulator: false, ..Derived::of(op) })
 }
 
 fn addc(t: &mut Thread, op: &Op) -> Done {
@@ -484,11 +589,47 @@ fn sel(t: &mut Thread, op: &Op) -> Done {
                 }
             }
         }
-        let mask = t.enabled(op);
-        let plain = Op { condition: Condition::None, ..op.clone() };
-        finish_masked(t, &plain, &a, mask)
+        finish_selected(t, op, &a, t.enabled(op))
     }
     with_bank!(all T, op, run::<T>(t, op))
+}
+
+/// Writes what was selected: the condition says what is selected and writes no flags.
+#[inline(always)]
+fn finish_selected<T: Bank>(t: &mut Thread, op: &Op, row: &Row<T>, mask: u32) -> Done {
+    match op.direct_dst {
+        Some(base) if T::IS_32 => {
+            store_direct(t, op, row, mask, usize::from(base));
+            Ok(())
+        }
+        _ => {
+            let accumulator = Derived::of(op).accumulator;
+            finish_masked(t, op, row, mask, Derived { accumulator, ..Derived::NOTHING })
+        }
+    }
+}
+
+/// A bit for each channel whose operands satisfy a condition.
+#[inline(always)]
+fn outcomes<T: Bank>(condition: Condition, n: usize, a: &Row<T>, b: &Row<T>) -> u32 {
+    #[inline(always)]
+    fn each<T: Copy>(n: usize, a: &Row<T>, b: &Row<T>, f: impl Fn(T, T) -> bool) -> u32 {
+        let mut bytes = [0u8; CHANNELS];
+        for (i, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from(f(a[i], b[i]));
+        }
+        let bits = bytes.iter().enumerate().fold(0, |bits, (i, b)| bits | u32::from(*b) << i);
+        bits & crate::operand::lanes(n)
+    }
+    match condition {
+        Condition::Zero => each(n, a, b, |a, b| a == b),
+        Condition::NotZero => each(n, a, b, |a, b| a != b),
+        Condition::Greater => each(n, a, b, |a, b| a > b),
+        Condition::GreaterEqual => each(n, a, b, |a, b| a >= b),
+        Condition::Less => each(n, a, b, |a, b| a < b),
+        Condition::LessEqual => each(n, a, b, |a, b| a <= b),
+        other => each(n, a, b, |a, b| holds(other, a.order(b))),
+    }
 }
 
 /// Compares, and sets the flags and all bits of the destination.
@@ -496,10 +637,11 @@ fn compare<T: Bank>(t: &mut Thread, op: &Op, nan_loses: bool) -> Done {
     let n = usize::from(op.n);
     let a = load::<T>(t, op, 0)?;
     let b = load::<T>(t, op, 1)?;
-    let mut bits = 0;
-    for i in 0..n {
-        let nan = nan_loses && b[i].order(b[i]).is_none();
-        bits |= u32::from(nan || holds(op.condition, a[i].order(b[i]))) << i;
+    let mut bits = outcomes(op.condition, n, &a, &b);
+    if nan_loses {
+        for (i, b) in b[..n].iter().enumerate() {
+            bits |= u32::from(b.order(*b).is_none()) << i;
+        }
     }
     let mask = t.enabled(op) & t.predicated(op) & op.dst.mask;
     t.set_flags(op, bits, mask);
@@ -560,6 +702,9 @@ fn coefficients(t: &Thread, op: &Op) -> Result<[f32; 3], FaultKind> {
     let crate::operand::Layout::Even { base, .. } = op.src[0].layout else {
         return Err(FaultKind::Unsupported("plane coefficients outside of a register"));
     };
+    if usize::from(base) + 16 > memory::GENERAL {
+        return Err(FaultKind::Unsupported("plane coefficients past the last register"));
+    }
     let sign = if op.src[0].negate { -1.0 } else { 1.0 };
     let mode = t.float_mode();
     let read = |n: usize| {

@@ -52,6 +52,19 @@ pub struct Message {
     pub src1: Option<u8>,
 }
 
+/// Where 32-bit elements are that need no conversion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direct {
+    /// Elsewhere, or they need one.
+    No,
+    /// One behind the other, from this byte on.
+    Row(u16),
+    /// One element for all channels, at this byte.
+    Scalar(u16),
+    /// These bits for all channels.
+    Bits(u32),
+}
+
 /// A decoded operation.
 #[derive(Clone, Debug)]
 pub struct Op {
@@ -81,6 +94,11 @@ pub struct Op {
     pub function: Option<MathFunction>,
     pub dst: Target,
     pub src: [Source; 3],
+    /// Short cuts to the sources.
+    pub direct: [Direct; 3],
+    /// First byte of a destination of 32-bit elements, one behind the other, where nothing is
+    /// derived from the result.
+    pub direct_dst: Option<u16>,
     pub message: Option<Message>,
     /// Reads channel enables, ip or the timestamp: they are written to the registers before.
     pub reads_state: bool,
