@@ -581,7 +581,6 @@ fn property_chain(chip: &Chip) -> Answers {
             dynamic_rendering_local_read_depth_stencil_attachments: TRUE,
             dynamic_rendering_local_read_multisampled_attachments: TRUE,
             depth_stencil_swizzle_one_support: TRUE,
-            block_texel_view_compatible_multiple_layers: TRUE,
             max_combined_image_sampler_descriptor_count: MAX_PLANES as u32,
             default_robustness_storage_buffers: vk::PipelineRobustnessBufferBehavior::DISABLED,
             default_robustness_uniform_buffers: vk::PipelineRobustnessBufferBehavior::DISABLED,
