@@ -458,7 +458,7 @@ fn feature_chain() -> Answers {
         }
         PhysicalDeviceBorderColorSwizzleFeaturesEXT { border_color_swizzle }
         PhysicalDeviceCustomBorderColorFeaturesEXT { custom_border_colors, custom_border_color_without_format }
-        PhysicalDeviceDepthBiasControlFeaturesEXT { depth_bias_control, depth_bias_exact }
+        PhysicalDeviceDepthBiasControlFeaturesEXT { depth_bias_control }
         PhysicalDeviceDynamicRenderingUnusedAttachmentsFeaturesEXT { dynamic_rendering_unused_attachments }
         PhysicalDeviceImage2DViewOf3DFeaturesEXT { image_2d_view_of_3d, sampler_2d_view_of_3d }
         PhysicalDeviceMutableDescriptorTypeFeaturesEXT { mutable_descriptor_type }
