@@ -11,6 +11,7 @@ use crate::operand::Layout;
 use crate::thread::Thread;
 
 /// Executes `math`.
+#[inline(always)]
 pub fn math(t: &mut Thread, op: &Op) -> Result<(), FaultKind> {
     use MathFunction as F;
     let function = op.function.ok_or(FaultKind::Unsupported("math without a function"))?;
