@@ -96,6 +96,28 @@ fn load<T: Bank>(t: &Thread, op: &Op, k: usize) -> Result<Row<T>, FaultKind> {
     Ok(row)
 }
 
+/// Applies a function to channels in eights, which are the host's vectors: the loops have constant
+/// lengths. Channels behind the last one are computed too, and not written.
+#[inline(always)]
+fn map<T: Copy>(a: &mut Row<T>, n: usize, f: impl Fn(T) -> T) {
+    for eight in &mut a.as_chunks_mut::<8>().0[..n.div_ceil(8)] {
+        for value in eight {
+            *value = f(*value);
+        }
+    }
+}
+
+/// As [`map`], of two rows.
+#[inline(always)]
+fn zip<T: Copy>(a: &mut Row<T>, b: &Row<T>, n: usize, f: impl Fn(T, T) -> T) {
+    let b = b.as_chunks::<8>().0;
+    for (a, b) in a.as_chunks_mut::<8>().0[..n.div_ceil(8)].iter_mut().zip(b) {
+        for (a, b) in a.iter_mut().zip(b) {
+            *a = f(*a, *b);
+        }
+    }
+}
+
 /// Reads 32-bit elements as they are. Rows of eight, so that the host's vectors are full.
 #[inline(always)]
 fn load_direct<T: Bank>(t: &Thread, op: &Op, k: usize, row: &mut Row<T>) {
@@ -103,8 +125,8 @@ fn load_direct<T: Bank>(t: &Thread, op: &Op, k: usize, row: &mut Row<T>) {
     match op.direct[k] {
         Direct::Row(base) => {
             let base = usize::from(base);
-            let bytes = &t.memory[base..base + 4 * n];
-            for (row, bytes) in row[..n].chunks_exact_mut(8).zip(bytes.chunks_exact(32)) {
+            let bytes = t.memory[base..base + 4 * n].as_chunks::<32>().0;
+            for (row, bytes) in row.as_chunks_mut::<8>().0.iter_mut().zip(bytes) {
                 let eight: [u32; 8] = bytemuck::pod_read_unaligned(bytes);
                 for (value, bits) in row.iter_mut().zip(eight) {
                     *value = T::from_bits(u32::from_le(bits));
@@ -112,24 +134,23 @@ fn load_direct<T: Bank>(t: &Thread, op: &Op, k: usize, row: &mut Row<T>) {
             }
         }
         Direct::Scalar(base) => {
-            let value = T::from_bits(memory::read32(&t.memory, usize::from(base)));
-            row.fill(value);
+            row.fill(T::from_bits(memory::read32(&t.memory, usize::from(base))));
         }
         Direct::Bits(bits) => row.fill(T::from_bits(bits)),
         Direct::No => {}
     }
     let src = &op.src[k];
     if src.abs {
-        row[..n].iter_mut().for_each(|value| *value = value.absolute());
+        map(row, n, T::absolute);
     }
     if src.negate && op.logic {
-        row[..n].iter_mut().for_each(|value| *value = value.invert());
+        map(row, n, T::invert);
     } else if src.negate {
-        row[..n].iter_mut().for_each(|value| *value = value.negate());
+        map(row, n, T::negate);
     }
     let mode = t.float_mode();
     if !mode.keeps_denormals() {
-        row[..n].iter_mut().for_each(|value| *value = value.flush(mode));
+        map(row, n, |value| value.flush(mode));
     }
 }
 
@@ -168,20 +189,22 @@ fn store_direct<T: Bank>(t: &mut Thread, op: &Op, row: &Row<T>, mask: u32, base:
     let mode = t.float_mode();
     let flush = !mode.keeps_denormals();
     let all = mask == op.all();
-    let bytes = &mut t.memory[base..base + 4 * n];
-    for (n, (row, bytes)) in row[..n].chunks_exact(8).zip(bytes.chunks_exact_mut(32)).enumerate() {
-        let mut eight: [u32; 8] = std::array::from_fn(|lane| {
-            let value = if flush { row[lane].flush(mode) } else { row[lane] };
-            value.to_bits(op.saturate).to_le()
-        });
+    let bytes = t.memory[base..base + 4 * n].as_chunks_mut::<32>().0;
+    for (group, (row, bytes)) in row.as_chunks::<8>().0.iter().zip(bytes).enumerate() {
+        let mut eight = [0u32; 8];
+        for (bits, value) in eight.iter_mut().zip(row) {
+            let value = if flush { value.flush(mode) } else { *value };
+            *bits = value.to_bits(op.saturate).to_le();
+        }
         if !all {
             let old: [u32; 8] = bytemuck::pod_read_unaligned(bytes);
-            for (lane, bits) in eight.iter_mut().enumerate() {
-                let write = (mask >> (n * 8 + lane) & 1).wrapping_neg();
-                *bits = *bits & write | old[lane] & !write;
+            let mask = mask >> (group * 8);
+            for (lane, (bits, old)) in eight.iter_mut().zip(old).enumerate() {
+                let write = (mask >> lane & 1).wrapping_neg();
+                *bits = *bits & write | old & !write;
             }
         }
-        bytes.copy_from_slice(bytemuck::bytes_of(&eight));
+        *bytes = bytemuck::cast(eight);
     }
 }
 
@@ -267,7 +290,7 @@ fn accumulate<T: Bank>(t: &mut Thread, op: &Op, row: &Row<T>, mask: u32) {
 #[inline(always)]
 fn unary<T: Bank>(t: &mut Thread, op: &Op, f: impl Fn(T) -> T) -> Done {
     let mut a = load::<T>(t, op, 0)?;
-    a[..usize::from(op.n)].iter_mut().for_each(|a| *a = f(*a));
+    map(&mut a, usize::from(op.n), f);
     finish(t, op, &a)
 }
 
@@ -275,7 +298,7 @@ fn unary<T: Bank>(t: &mut Thread, op: &Op, f: impl Fn(T) -> T) -> Done {
 fn binary<T: Bank>(t: &mut Thread, op: &Op, f: impl Fn(T, T) -> T) -> Done {
     let mut a = load::<T>(t, op, 0)?;
     let b = load::<T>(t, op, 1)?;
-    a[..usize::from(op.n)].iter_mut().zip(&b).for_each(|(a, b)| *a = f(*a, *b));
+    zip(&mut a, &b, usize::from(op.n), f);
     finish(t, op, &a)
 }
 
@@ -284,8 +307,12 @@ fn ternary<T: Bank>(t: &mut Thread, op: &Op, f: impl Fn(T, T, T) -> T) -> Done {
     let mut a = load::<T>(t, op, 0)?;
     let b = load::<T>(t, op, 1)?;
     let c = load::<T>(t, op, 2)?;
-    for (i, a) in a[..usize::from(op.n)].iter_mut().enumerate() {
-        *a = f(*a, b[i], c[i]);
+    let groups = usize::from(op.n).div_ceil(8);
+    let (b, c) = (b.as_chunks::<8>().0, c.as_chunks::<8>().0);
+    for (group, a) in a.as_chunks_mut::<8>().0[..groups].iter_mut().enumerate() {
+        for (lane, a) in a.iter_mut().enumerate() {
+            *a = f(*a, b[group][lane], c[group][lane]);
+        }
     }
     finish(t, op, &a)
 }
@@ -374,6 +401,35 @@ fn shr(t: &mut Thread, op: &Op) -> Done {
     with_bank!(int T, op, binary::<T>(t, op, |a, b| {
         (unsigned(a as i128, width) >> (b as u32 & mask)) as T
     }))
+}
+
+#[inline(always)]
+fn rol(t: &mut Thread, op: &Op) -> Done {
+    match op.dst.ty.bytes() {
+        2 => binary::<i64>(t, op, |a, b| i64::from((a as u16).rotate_left(b as u32 & 15))),
+        _ => binary::<i64>(t, op, |a, b| i64::from((a as u32).rotate_left(b as u32 & 31))),
+    }
+}
+
+#[inline(always)]
+fn ror(t: &mut Thread, op: &Op) -> Done {
+    match op.dst.ty.bytes() {
+        2 => binary::<i64>(t, op, |a, b| i64::from((a as u16).rotate_right(b as u32 & 15))),
+        _ => binary::<i64>(t, op, |a, b| i64::from((a as u32).rotate_right(b as u32 & 31))),
+    }
+}
+
+/// The first source plus the products of four bytes of the others, each with its own sign.
+#[inline(always)]
+fn dp4a(t: &mut Thread, op: &Op) -> Done {
+    let signed = [1, 2].map(|k| op.src[k].ty.is_signed());
+    let byte = |value: i64, n: u32, signed: bool| match (value >> (8 * n)) as u8 {
+        byte if signed => i64::from(byte as i8),
+        byte => i64::from(byte),
+    };
+    ternary::<i64>(t, op, |sum, b, c| {
+        (0..4).fold(sum, |sum, n| sum + byte(b, n, signed[0]) * byte(c, n, signed[1]))
+    })
 }
 
 #[inline(always)]
@@ -612,17 +668,31 @@ fn sel(t: &mut Thread, op: &Op) -> Done {
         let condition = op.condition;
         if condition == Condition::None {
             let take = t.predicated(op);
-            for (i, a) in a[..usize::from(op.n)].iter_mut().enumerate() {
-                if take >> i & 1 == 0 {
-                    *a = b[i];
+            let b = b.as_chunks::<8>().0;
+            for (group, a) in a.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+                let take = take >> (group * 8);
+                for (lane, a) in a.iter_mut().enumerate() {
+                    *a = if take >> lane & 1 != 0 { *a } else { b[group][lane] };
                 }
             }
         } else {
-            for (a, b) in a[..usize::from(op.n)].iter_mut().zip(&b) {
-                let nan = b.order(*b).is_none();
-                if !holds(condition, a.order(*b)) && !nan {
-                    *a = *b;
+            // A NaN as the second source loses, as the first it fails the comparison.
+            #[allow(clippy::eq_op, reason = "a NaN is not equal to itself")]
+            let nan = |b: T| b != b;
+            let n = usize::from(op.n);
+            match condition {
+                Condition::Less => zip(&mut a, &b, n, |a, b| if a < b || nan(b) { a } else { b }),
+                Condition::GreaterEqual => {
+                    zip(&mut a, &b, n, |a, b| if a >= b || nan(b) { a } else { b });
                 }
+                other => zip(
+                    &mut a,
+                    &b,
+                    n,
+                    |a, b| {
+                        if holds(other, a.order(b)) || nan(b) { a } else { b }
+                    },
+                ),
             }
         }
         finish_selected(t, op, &a, t.enabled(op))
@@ -650,11 +720,15 @@ fn finish_selected<T: Bank>(t: &mut Thread, op: &Op, row: &Row<T>, mask: u32) ->
 fn outcomes<T: Bank>(condition: Condition, n: usize, a: &Row<T>, b: &Row<T>) -> u32 {
     #[inline(always)]
     fn each<T: Copy>(n: usize, a: &Row<T>, b: &Row<T>, f: impl Fn(T, T) -> bool) -> u32 {
-        let mut bytes = [0u8; CHANNELS];
-        for (i, byte) in bytes.iter_mut().enumerate() {
-            *byte = u8::from(f(a[i], b[i]));
+        let mut bits = 0;
+        let (a, b) = (a.as_chunks::<8>().0, b.as_chunks::<8>().0);
+        for (group, (a, b)) in a.iter().zip(b).take(n.div_ceil(8)).enumerate() {
+            let mut eight = 0;
+            for (lane, (a, b)) in a.iter().zip(b).enumerate() {
+                eight |= u32::from(f(*a, *b)) << lane;
+            }
+            bits |= eight << (group * 8);
         }
-        let bits = bytes.iter().enumerate().fold(0, |bits, (i, b)| bits | u32::from(*b) << i);
         bits & crate::operand::lanes(n)
     }
     match condition {
@@ -804,6 +878,13 @@ fn nop(_: &mut Thread, _: &Op) -> Done {
     Ok(())
 }
 
+/// Instructions are executed in order: there is nothing to wait for but barriers, which
+/// [`crate::op::Flow::Wait`] is for.
+#[inline(always)]
+fn sync(_: &mut Thread, _: &Op) -> Done {
+    Ok(())
+}
+
 use crate::math::math;
 
 /// Compiles the operations twice, for any host and for one with wide vectors, and makes the table of
@@ -882,7 +963,7 @@ handlers! {
     Csel csel, Bfrev bfrev, Bfe bfe, Bfi1 bfi1, Bfi2 bfi2, Math math, Add add, Mul mul, Avg avg,
     Frc frc, Rndu rndu, Rndd rndd, Rnde rnde, Rndz rndz, Mac mac, Mach mach, Lzd lzd, Fbh fbh, Fbl fbl,
     Cbit cbit, Addc addc, Subb subb, Dp4 dp4, Dph dph, Dp3 dp3, Dp2 dp2, Line line, Pln pln, Mad mad,
-    Lrp lrp, Nop nop,;
+    Lrp lrp, Rol rol, Ror ror, Dp4a dp4a, Nop nop, Sync sync,;
     copy
 }
 

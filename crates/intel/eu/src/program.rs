@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use tepui_intel_isa::{
-    Arf, Condition, Desc, Form, Generation, Inst, MathFunction, Opcode, Place, Register, Src, Type,
+    Arf, Condition, Desc, Form, Generation, Inst, MathFunction, Opcode, Place, Register, Src,
+    SyncFunction, Type,
 };
 
 use crate::alu;
@@ -269,8 +270,16 @@ fn lower(
         return Err(FaultKind::Unsupported("the conditional modifiers .o and .r"));
     }
     let flow = match form {
-        Form::Regular { dst: true, .. } | Form::Ternary | Form::None => Flow::None,
-        Form::Regular { .. } => Flow::None,
+        Form::Regular { .. } if inst.opcode == Opcode::Sync => {
+            match SyncFunction::from_code(inst.function) {
+                Some(SyncFunction::Bar) => Flow::Wait(0),
+                Some(SyncFunction::Host) | None => {
+                    return Err(FaultKind::Unsupported("sync host"));
+                }
+                Some(_) => Flow::None,
+            }
+        }
+        Form::Regular { .. } | Form::Ternary | Form::None => Flow::None,
         Form::Jip | Form::JipUip => match inst.opcode {
             Opcode::Endif | Opcode::While => Flow::Branch(inst.opcode, at(inst.jip)?, 0),
             Opcode::If | Opcode::Else | Opcode::Break | Opcode::Cont | Opcode::Halt => {
@@ -296,7 +305,7 @@ fn lower(
         (Flow::None, Some(handler)) => handler,
         _ => alu::nothing,
     };
-    let computes = flow == Flow::None;
+    let computes = flow == Flow::None && inst.opcode != Opcode::Sync;
     let sources = if computes { inst.sources() } else { 0 };
     let mut src = Vec::with_capacity(3);
     for (k, source) in inst.src.iter().enumerate() {
