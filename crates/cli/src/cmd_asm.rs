@@ -11,17 +11,18 @@ use crate::input::read;
 
 /// Assembles text to machine code.
 ///
-/// A line holds labels (`loop:`), then an instruction or a directive (`.zero N`, `.hex BYTES`),
+/// AGX: a line holds labels (`loop:`), then an instruction or a directive (`.zero N`, `.hex BYTES`),
 /// then a comment (`#`, `;` or `//`). Branches take a label, `pc+N`, or an offset in the code. The
-/// output of `tepui disasm` is valid input.
+/// output of `tepui disasm` is valid input. Intel: the syntax of Mesa's `brw_asm`; instructions that
+/// say `compacted` take 64 bits.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     echo 'fadd32 r0, r1, 0.5' | tepui asm --isa agx\n  \
     tepui asm --isa agx shader.s -o shader.bin\n  \
     tepui disasm --isa agx shader.bin | tepui asm --isa agx -o same.bin\n\n\
-    `tepui isa agx` explains the instructions.")]
+    `tepui isa agx` (or `gen9`, `gen12`) explains the instructions.")]
 pub struct Args {
-    /// Instruction set (`agx`), or a GPU with it (`m1`).
+    /// Instruction set (`agx`, `gen9`, `gen12`), or a GPU with it (`m1`, `skl`).
     #[arg(long, visible_alias = "gpu", value_parser = parse_isa)]
     isa: Isa,
     /// Assembly text; `-` is standard input.

@@ -13,7 +13,8 @@ use crate::input::read;
 
 /// Disassembles machine code, one instruction per line: offset, bytes, text.
 ///
-/// The syntax is applegpu's; branch targets are offsets in the code. Padding is shown as `.zero N`.
+/// AGX: the syntax is applegpu's; branch targets are offsets in the code. Padding is shown as
+/// `.zero N`. Intel: the syntax is that of Mesa's `brw_disasm`, with offset and bytes in comments.
 /// Bytes that are not an instruction are shown with the reason and counted on standard error, and
 /// the exit status is then 1.
 #[derive(clap::Args)]
@@ -21,12 +22,13 @@ use crate::input::read;
     tepui disasm --isa agx shader.bin\n  \
     tepui disasm --isa agx --hex '2a 8c 40 42 24 00 88 00'\n  \
     tepui disasm --isa agx --json shader.bin | jq -r '.[].text'\n  \
-    tepui disasm --isa agx --start 0x40 --until-stop usc.bin\n\n\
+    tepui disasm --isa agx --start 0x40 --until-stop usc.bin\n  \
+    tepui disasm --gpu skl shader.bin\n\n\
     What --json prints:\n  \
     [{\"offset\": 0, \"bytes\": \"8800\", \"text\": \"stop\"}, …], with \"error\" beside a null \"text\" \
     for bytes that are no instruction")]
 pub struct Args {
-    /// Instruction set (`agx`), or a GPU with it (`m1`).
+    /// Instruction set (`agx`, `gen9`, `gen12`), or a GPU with it (`m1`, `skl`).
     #[arg(long, visible_alias = "gpu", value_parser = parse_isa)]
     isa: Isa,
     /// Machine code; `-` is standard input.
@@ -38,7 +40,7 @@ pub struct Args {
     /// Begin at this offset (decimal or 0x…); printed offsets still count from the start.
     #[arg(long, value_name = "OFFSET", default_value = "0", value_parser = offset)]
     start: usize,
-    /// End after the first `stop`.
+    /// End after the first `stop`, or the first message that ends the thread.
     #[arg(long)]
     until_stop: bool,
     /// Print a JSON array.

@@ -26,9 +26,10 @@ pub fn parse_isa(name: &str) -> Result<Isa, String> {
 #[command(after_help = "Examples:\n  \
     tepui isa agx | less\n  \
     tepui isa agx --instruction imadd\n  \
-    tepui isa agx --list")]
+    tepui isa agx --list\n  \
+    tepui isa skl --instruction mad")]
 pub struct Args {
-    /// Instruction set (`agx`), or a GPU with it (`m1`).
+    /// Instruction set (`agx`, `gen9`, `gen12`), or a GPU with it (`m1`, `skl`).
     #[arg(value_parser = parse_isa)]
     isa: Isa,
     /// Print only the entry of one instruction, given by its mnemonic.

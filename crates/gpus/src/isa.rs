@@ -4,6 +4,8 @@
 use std::fmt;
 
 use tepui_agx_isa as agx;
+use tepui_intel_isa as intel;
+use tepui_intel_isa::Generation;
 
 use crate::{Feature, Gpu, Unsupported};
 
@@ -12,6 +14,8 @@ use crate::{Feature, Gpu, Unsupported};
 pub enum Isa {
     /// Apple AGX, generation G13 (M1).
     Agx,
+    /// Execution units of a generation of Intel's GPUs.
+    Intel(Generation),
 }
 
 /// A line of a listing.
@@ -31,12 +35,15 @@ pub struct Line {
 
 impl Isa {
     /// All instruction sets.
-    pub const ALL: [Isa; 1] = [Isa::Agx];
+    pub const ALL: [Isa; 3] =
+        [Isa::Agx, Isa::Intel(Generation::Gen9), Isa::Intel(Generation::Gen12)];
 
     /// The name that commands take.
     pub fn id(self) -> &'static str {
         match self {
             Isa::Agx => "agx",
+            Isa::Intel(Generation::Gen9) => "gen9",
+            Isa::Intel(Generation::Gen12) => "gen12",
         }
     }
 
@@ -47,7 +54,8 @@ impl Isa {
     pub fn of(gpu: Gpu) -> Result<Isa, Unsupported> {
         match gpu.require(Feature::Isa)? {
             Gpu::Agx(_) => Ok(Isa::Agx),
-            Gpu::Mali(_) | Gpu::Intel(_) => Err(Unsupported { gpu, feature: Feature::Isa }),
+            Gpu::Intel(chip) => Ok(Isa::Intel(chip.generation)),
+            Gpu::Mali(_) => Err(Unsupported { gpu, feature: Feature::Isa }),
         }
     }
 
@@ -59,13 +67,19 @@ impl Isa {
         match self {
             Isa::Agx => agx::asm::assemble(source)
                 .map_err(|errors| errors.iter().map(ToString::to_string).collect()),
+            Isa::Intel(generation) => intel::asm::assemble(generation, source)
+                .map_err(|errors| errors.iter().map(ToString::to_string).collect()),
         }
     }
 
     /// The lines of machine code from an offset on.
-    pub fn disassemble(self, code: &[u8], start: usize) -> impl Iterator<Item = Line> {
+    pub fn disassemble(self, code: &[u8], start: usize) -> Box<dyn Iterator<Item = Line> + '_> {
         match self {
-            Isa::Agx => agx::disasm::Disassembler::at(code, start).map(|line| Line {
+            Isa::Intel(generation) => {
+                let lines = intel::disasm::disassemble(generation, code, start);
+                Box::new(lines.into_iter().map(intel_line))
+            }
+            Isa::Agx => Box::new(agx::disasm::Disassembler::at(code, start).map(|line| Line {
                 offset: line.offset,
                 bytes: line.hex(),
                 text: match line.content {
@@ -74,7 +88,7 @@ impl Isa {
                 },
                 ends: matches!(line.content, agx::disasm::Content::Inst(agx::Inst::Stop(_))),
                 listing: line.to_string(),
-            }),
+            })),
         }
     }
 
@@ -82,6 +96,7 @@ impl Isa {
     pub fn manual(self) -> String {
         match self {
             Isa::Agx => agx::manual::manual(),
+            Isa::Intel(generation) => intel::manual::manual(generation),
         }
     }
 
@@ -93,6 +108,7 @@ impl Isa {
                 let entries: Vec<String> = rows.into_iter().map(agx::manual::entry).collect();
                 (!entries.is_empty()).then(|| entries.join("\n"))
             }
+            Isa::Intel(generation) => intel::manual::entry(generation, mnemonic),
         }
     }
 
@@ -107,8 +123,35 @@ impl Isa {
                     (title.unwrap_or_default(), row.summary())
                 })
                 .collect(),
+            Isa::Intel(generation) => intel::manual::opcodes(generation)
+                .into_iter()
+                .map(|opcode| (opcode.mnemonic().to_owned(), opcode.summary()))
+                .collect(),
         }
     }
+}
+
+/// A line of Intel's disassembler. Its listing has offset and bytes in a comment behind the text, so
+/// that it is assembly too.
+fn intel_line(line: intel::disasm::Listed) -> Line {
+    use intel::disasm::Content;
+    let hex = |separator| {
+        let bytes: Vec<String> = line.bytes.iter().map(|b| format!("{b:02x}")).collect();
+        bytes.join(separator)
+    };
+    let (text, ends) = match &line.content {
+        Content::Inst(inst) => {
+            (Ok(line.labelled()), inst.opcode.is_send() && inst.send.end_of_thread)
+        }
+        Content::Error(error) => (Err(error.kind.to_string()), false),
+        Content::End => (Ok(line.labelled()), false),
+    };
+    let listing = match &text {
+        Ok(text) if line.bytes.is_empty() => text.clone(),
+        Ok(text) => format!("{text} /* {:04x}: {} */", line.offset, hex(" ")),
+        Err(error) => format!("/* {:04x}: {}: {error} */", line.offset, hex(" ")),
+    };
+    Line { offset: line.offset, bytes: hex(""), text, listing, ends }
 }
 
 impl fmt::Display for Isa {
@@ -130,5 +173,28 @@ mod tests {
         let text: Vec<String> = lines.into_iter().map(|line| line.text.unwrap()).collect();
         assert_eq!(Isa::Agx.assemble(&text.join("\n")).unwrap(), code);
         assert!(Isa::Agx.entry("fadd32").is_some() && Isa::Agx.entry("frobnicate").is_none());
+    }
+
+    #[test]
+    fn listings_of_execution_units_are_assembly() {
+        let gen9 = Isa::Intel(Generation::Gen9);
+        let source = "LOOP: add(8) g1<1>D g1<8,8,1>D 1D { align1 1Q };
+            (+f0.0) while(8) JIP: LOOP { align1 1Q };
+            send(8) null<1>UD g127<8,8,1>UD 0x82000010 thread_spawner MsgDesc: { align1 1Q EOT };";
+        let code = gen9.assemble(source).unwrap();
+        let lines: Vec<Line> = gen9.disassemble(&code, 0).collect();
+        assert_eq!(lines.iter().map(|line| line.ends).collect::<Vec<_>>(), [false, false, true]);
+        let listing: Vec<&str> = lines.iter().map(|line| line.listing.as_str()).collect();
+        assert_eq!(gen9.assemble(&listing.join("\n")).unwrap(), code);
+        assert!(
+            lines[1]
+                .listing
+                .ends_with("/* 0010: 27 00 61 00 20 0e 00 20 00 00 00 08 f0 ff ff ff */"),
+            "{}",
+            lines[1].listing
+        );
+        assert!(gen9.disassemble(&[0x7f; 16], 0).next().unwrap().text.is_err());
+        assert!(gen9.entry("pln").is_some());
+        assert!(Isa::Intel(Generation::Gen12).entry("pln").is_none());
     }
 }

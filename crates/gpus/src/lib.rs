@@ -233,6 +233,7 @@ impl Gpu {
             // of its own (source: Mesa, agx_compile.h, `needs_g13x_coherency`).
             (Gpu::Agx(chip), Feature::Compiler) if chip.id == "m1" => Support::Tested,
             (Gpu::Intel(chip), Feature::Model) if chip.id == "skl" => Support::Tested,
+            (Gpu::Intel(_), Feature::Isa) => Support::Tested,
             _ => Support::Missing,
         }
     }

@@ -7,7 +7,7 @@ use tepui_intel_isa::{Condition, Opcode, Type};
 use crate::fault::FaultKind;
 use crate::lane::{Bank, Element, FloatMode};
 use crate::memory;
-use crate::op::{Arithmetic, Handler, Op};
+use crate::op::{Arithmetic, Direct, Handler, Op};
 use crate::operand::{CHANNELS, Row};
 use crate::thread::Thread;
 
@@ -88,37 +88,135 @@ macro_rules! with_bank {
 #[inline(always)]
 fn load<T: Bank>(t: &Thread, op: &Op, k: usize) -> Result<Row<T>, FaultKind> {
     let mut row = [T::default(); CHANNELS];
-    op.src[k].load(&t.memory, usize::from(op.n), op.logic, t.float_mode(), &mut row)?;
+    if T::IS_32 && op.direct[k] != Direct::No {
+        load_direct(t, op, k, &mut row);
+    } else {
+        op.src[k].load(&t.memory, usize::from(op.n), op.logic, t.float_mode(), &mut row)?;
+    }
     Ok(row)
+}
+
+/// Reads 32-bit elements as they are. Rows of eight, so that the host's vectors are full.
+#[inline(always)]
+fn load_direct<T: Bank>(t: &Thread, op: &Op, k: usize, row: &mut Row<T>) {
+    let n = usize::from(op.n);
+    match op.direct[k] {
+        Direct::Row(base) => {
+            let base = usize::from(base);
+            let bytes = &t.memory[base..base + 4 * n];
+            for (row, bytes) in row[..n].chunks_exact_mut(8).zip(bytes.chunks_exact(32)) {
+                let eight: [u32; 8] = bytemuck::pod_read_unaligned(bytes);
+                for (value, bits) in row.iter_mut().zip(eight) {
+                    *value = T::from_bits(u32::from_le(bits));
+                }
+            }
+        }
+        Direct::Scalar(base) => {
+            let value = T::from_bits(memory::read32(&t.memory, usize::from(base)));
+            row.fill(value);
+        }
+        Direct::Bits(bits) => row.fill(T::from_bits(bits)),
+        Direct::No => {}
+    }
+    let src = &op.src[k];
+    if src.abs {
+        row[..n].iter_mut().for_each(|value| *value = value.absolute());
+    }
+    if src.negate && op.logic {
+        row[..n].iter_mut().for_each(|value| *value = value.invert());
+    } else if src.negate {
+        row[..n].iter_mut().for_each(|value| *value = value.negate());
+    }
+    let mode = t.float_mode();
+    if !mode.keeps_denormals() {
+        row[..n].iter_mut().for_each(|value| *value = value.flush(mode));
+    }
+}
+
+/// What is derived from a result beside the destination.
+#[derive(Clone, Copy)]
+struct Derived {
+    condition: Condition,
+    accumulator: bool,
+}
+
+impl Derived {
+    const NOTHING: Derived = Derived { condition: Condition::None, accumulator: false };
+
+    fn of(op: &Op) -> Derived {
+        Derived { condition: op.condition, accumulator: op.acc_write || op.dst.accumulator }
+    }
 }
 
 /// Converts a row to the destination's type and writes it, the flags and the accumulator.
 #[inline(always)]
 fn finish<T: Bank>(t: &mut Thread, op: &Op, row: &Row<T>) -> Done {
     let mask = t.enabled(op) & t.predicated(op);
-    finish_masked(t, op, row, mask)
+    match op.direct_dst {
+        Some(base) if T::IS_32 => {
+            store_direct(t, op, row, mask, usize::from(base));
+            Ok(())
+        }
+        _ => finish_masked(t, op, row, mask, Derived::of(op)),
+    }
 }
 
-#[inline(never)]
-fn finish_masked<T: Bank>(t: &mut Thread, op: &Op, row: &Row<T>, mask: u32) -> Done {
-    use half::f16;
-    match op.dst.ty {
-        Type::UB => finish_as::<T, u8>(t, op, row, mask),
-        Type::B => finish_as::<T, i8>(t, op, row, mask),
-        Type::UW | Type::UV => finish_as::<T, u16>(t, op, row, mask),
-        Type::W | Type::V => finish_as::<T, i16>(t, op, row, mask),
-        Type::UD => finish_as::<T, u32>(t, op, row, mask),
-        Type::D => finish_as::<T, i32>(t, op, row, mask),
-        Type::UQ => finish_as::<T, u64>(t, op, row, mask),
-        Type::Q => finish_as::<T, i64>(t, op, row, mask),
-        Type::HF => finish_as::<T, f16>(t, op, row, mask),
-        Type::F | Type::VF => finish_as::<T, f32>(t, op, row, mask),
-        Type::DF => finish_as::<T, f64>(t, op, row, mask),
+/// Writes 32-bit elements as they are.
+#[inline(always)]
+fn store_direct<T: Bank>(t: &mut Thread, op: &Op, row: &Row<T>, mask: u32, base: usize) {
+    let n = usize::from(op.n);
+    let mode = t.float_mode();
+    let flush = !mode.keeps_denormals();
+    let all = mask == op.all();
+    let bytes = &mut t.memory[base..base + 4 * n];
+    for (n, (row, bytes)) in row[..n].chunks_exact(8).zip(bytes.chunks_exact_mut(32)).enumerate() {
+        let mut eight: [u32; 8] = std::array::from_fn(|lane| {
+            let value = if flush { row[lane].flush(mode) } else { row[lane] };
+            value.to_bits(op.saturate).to_le()
+        });
+        if !all {
+            let old: [u32; 8] = bytemuck::pod_read_unaligned(bytes);
+            for (lane, bits) in eight.iter_mut().enumerate() {
+                let write = (mask >> (n * 8 + lane) & 1).wrapping_neg();
+                *bits = *bits & write | old[lane] & !write;
+            }
+        }
+        bytes.copy_from_slice(bytemuck::bytes_of(&eight));
     }
 }
 
 #[inline(never)]
-fn finish_as<T: Bank, E: Element>(t: &mut Thread, op: &Op, row: &Row<T>, mask: u32) -> Done {
+fn finish_masked<T: Bank>(
+    t: &mut Thread,
+    op: &Op,
+    row: &Row<T>,
+    mask: u32,
+    derived: Derived,
+) -> Done {
+    use half::f16;
+    match op.dst.ty {
+        Type::UB => finish_as::<T, u8>(t, op, row, mask, derived),
+        Type::B => finish_as::<T, i8>(t, op, row, mask, derived),
+        Type::UW | Type::UV => finish_as::<T, u16>(t, op, row, mask, derived),
+        Type::W | Type::V => finish_as::<T, i16>(t, op, row, mask, derived),
+        Type::UD => finish_as::<T, u32>(t, op, row, mask, derived),
+        Type::D => finish_as::<T, i32>(t, op, row, mask, derived),
+        Type::UQ => finish_as::<T, u64>(t, op, row, mask, derived),
+        Type::Q => finish_as::<T, i64>(t, op, row, mask, derived),
+        Type::HF => finish_as::<T, f16>(t, op, row, mask, derived),
+        Type::F | Type::VF => finish_as::<T, f32>(t, op, row, mask, derived),
+        Type::DF => finish_as::<T, f64>(t, op, row, mask, derived),
+    }
+}
+
+#[inline(never)]
+fn finish_as<T: Bank, E: Element>(
+    t: &mut Thread,
+    op: &Op,
+    row: &Row<T>,
+    mask: u32,
+    derived: Derived,
+) -> Done {
     let n = usize::from(op.n);
     let mode = t.float_mode();
     let flush = op.dst.ty == Type::F && !mode.keeps_denormals();
@@ -133,14 +231,14 @@ fn finish_as<T: Bank, E: Element>(t: &mut Thread, op: &Op, row: &Row<T>, mask: u
         }
     }
     op.dst.scatter(&mut t.memory, &out, n, mask & op.dst.mask)?;
-    if op.condition != Condition::None {
+    if derived.condition != Condition::None {
         let mut bits = 0;
         for (i, value) in out[..n].iter().enumerate() {
-            bits |= u32::from(holds(op.condition, value.sign())) << i;
+            bits |= u32::from(holds(derived.condition, value.sign())) << i;
         }
         t.set_flags(op, bits, mask & op.dst.mask);
     }
-    if op.acc_write || op.dst.accumulator {
+    if derived.accumulator {
         accumulate(t, op, row, mask);
     }
     Ok(())
@@ -203,14 +301,23 @@ fn unsigned(value: i128, width: u32) -> u128 {
     value as u128 & (u128::MAX >> (128 - width))
 }
 
+#[inline(always)]
 fn mov(t: &mut Thread, op: &Op) -> Done {
     with_bank!(all T, op, unary::<T>(t, op, |a| a))
 }
 
 /// Elements of the same size, bit by bit.
+#[inline(always)]
 fn copy(t: &mut Thread, op: &Op) -> Done {
     let n = usize::from(op.n);
     let mask = t.enabled(op) & t.predicated(op) & op.dst.mask;
+    if let (Some(dst), Direct::Row(src)) = (op.direct_dst, op.direct[0])
+        && mask == op.all()
+    {
+        let src = usize::from(src);
+        t.memory.copy_within(src..src + 4 * n, usize::from(dst));
+        return Ok(());
+    }
     macro_rules! elements {
         ($t:ty, $bank:ty) => {{
             let mut row = [<$bank>::default(); CHANNELS];
@@ -227,18 +334,22 @@ fn copy(t: &mut Thread, op: &Op) -> Done {
     }
 }
 
+#[inline(always)]
 fn not(t: &mut Thread, op: &Op) -> Done {
     with_bank!(int T, op, unary::<T>(t, op, |a| !a))
 }
 
+#[inline(always)]
 fn and(t: &mut Thread, op: &Op) -> Done {
     with_bank!(int T, op, binary::<T>(t, op, |a, b| a & b))
 }
 
+#[inline(always)]
 fn or(t: &mut Thread, op: &Op) -> Done {
     with_bank!(int T, op, binary::<T>(t, op, |a, b| a | b))
 }
 
+#[inline(always)]
 fn xor(t: &mut Thread, op: &Op) -> Done {
     with_bank!(int T, op, binary::<T>(t, op, |a, b| a ^ b))
 }
@@ -248,11 +359,13 @@ fn shift_mask(op: &Op) -> u32 {
     if op.src[0].ty.bytes() == 8 || op.dst.ty.bytes() == 8 { 63 } else { 31 }
 }
 
+#[inline(always)]
 fn shl(t: &mut Thread, op: &Op) -> Done {
     let mask = shift_mask(op);
     with_bank!(int T, op, binary::<T>(t, op, |a, b| a << (b as u32 & mask)))
 }
 
+#[inline(always)]
 fn shr(t: &mut Thread, op: &Op) -> Done {
     let (mask, width) = (shift_mask(op), width(op, 0).max(32));
     if op.arithmetic == Arithmetic::Int32 {
@@ -263,11 +376,13 @@ fn shr(t: &mut Thread, op: &Op) -> Done {
     }))
 }
 
+#[inline(always)]
 fn asr(t: &mut Thread, op: &Op) -> Done {
     let mask = shift_mask(op);
     with_bank!(int T, op, binary::<T>(t, op, |a, b| a >> (b as u32 & mask)))
 }
 
+#[inline(always)]
 fn add(t: &mut Thread, op: &Op) -> Done {
     match op.arithmetic {
         Arithmetic::Float => binary::<f32>(t, op, |a, b| a + b),
@@ -276,6 +391,7 @@ fn add(t: &mut Thread, op: &Op) -> Done {
     }
 }
 
+#[inline(always)]
 fn mul(t: &mut Thread, op: &Op) -> Done {
     match op.arithmetic {
         Arithmetic::Float => binary::<f32>(t, op, |a, b| a * b),
@@ -284,30 +400,37 @@ fn mul(t: &mut Thread, op: &Op) -> Done {
     }
 }
 
+#[inline(always)]
 fn avg(t: &mut Thread, op: &Op) -> Done {
     with_bank!(int T, op, binary::<T>(t, op, |a, b| a.wrapping_add(b).wrapping_add(1) >> 1))
 }
 
+#[inline(always)]
 fn frc(t: &mut Thread, op: &Op) -> Done {
     with_bank!(float T, op, unary::<T>(t, op, |a| a - a.floor()))
 }
 
+#[inline(always)]
 fn rndu(t: &mut Thread, op: &Op) -> Done {
     with_bank!(float T, op, unary::<T>(t, op, |a| a.ceil()))
 }
 
+#[inline(always)]
 fn rndd(t: &mut Thread, op: &Op) -> Done {
     with_bank!(float T, op, unary::<T>(t, op, |a| a.floor()))
 }
 
+#[inline(always)]
 fn rnde(t: &mut Thread, op: &Op) -> Done {
     with_bank!(float T, op, unary::<T>(t, op, |a| a.round_ties_even()))
 }
 
+#[inline(always)]
 fn rndz(t: &mut Thread, op: &Op) -> Done {
     with_bank!(float T, op, unary::<T>(t, op, |a| a.trunc()))
 }
 
+#[inline(always)]
 fn mac(t: &mut Thread, op: &Op) -> Done {
     let n = usize::from(op.n);
     match op.arithmetic {
@@ -334,6 +457,7 @@ fn mac(t: &mut Thread, op: &Op) -> Done {
 
 /// Completes a product that `mul` began with the low 16 bits of source 1: adds the product with
 /// the high ones; the upper half goes to the destination, the lower stays.
+#[inline(always)]
 fn mach(t: &mut Thread, op: &Op) -> Done {
     let mut a = load::<i64>(t, op, 0)?;
     let b = load::<i64>(t, op, 1)?;
@@ -349,10 +473,11 @@ fn mach(t: &mut Thread, op: &Op) -> Done {
             _ => product >> 32,
         };
     }
-    finish_masked(t, &Op { acc_write: false, ..op.clone() }, &a, mask)
+    finish_masked(t, op, &a, mask, Derived { accumulator: false, ..Derived::of(op) })
 }
 
 /// `addc` and `subb`: the accumulator receives carry or borrow.
+#[inline(always)]
 fn with_carry(t: &mut Thread, op: &Op, f: impl Fn(i64, i64) -> i64) -> Done {
     let mut a = load::<i64>(t, op, 0)?;
     let b = load::<i64>(t, op, 1)?;
@@ -364,25 +489,30 @@ fn with_carry(t: &mut Thread, op: &Op, f: impl Fn(i64, i64) -> i64) -> Done {
         }
         a[i] = exact & 0xffff_ffff;
     }
-    finish_masked(t, &Op { acc_write: false, ..op.clone() }, &a, mask)
+    finish_masked(t, op, &a, mask, Derived { accumulator: false, ..Derived::of(op) })
 }
 
+#[inline(always)]
 fn addc(t: &mut Thread, op: &Op) -> Done {
     with_carry(t, op, |a, b| a + b)
 }
 
+#[inline(always)]
 fn subb(t: &mut Thread, op: &Op) -> Done {
     with_carry(t, op, |a, b| a - b)
 }
 
+#[inline(always)]
 fn bfrev(t: &mut Thread, op: &Op) -> Done {
     unary::<i64>(t, op, |a| i64::from((a as u32).reverse_bits()))
 }
 
+#[inline(always)]
 fn lzd(t: &mut Thread, op: &Op) -> Done {
     unary::<i64>(t, op, |a| i64::from((a as u32).leading_zeros()))
 }
 
+#[inline(always)]
 fn fbh(t: &mut Thread, op: &Op) -> Done {
     let signed = op.src[0].ty.is_signed();
     unary::<i64>(t, op, |a| {
@@ -391,6 +521,7 @@ fn fbh(t: &mut Thread, op: &Op) -> Done {
     })
 }
 
+#[inline(always)]
 fn fbl(t: &mut Thread, op: &Op) -> Done {
     unary::<i64>(t, op, |a| match a as u32 {
         0 => -1,
@@ -398,10 +529,12 @@ fn fbl(t: &mut Thread, op: &Op) -> Done {
     })
 }
 
+#[inline(always)]
 fn cbit(t: &mut Thread, op: &Op) -> Done {
     unary::<i64>(t, op, |a| i64::from((a as u32).count_ones()))
 }
 
+#[inline(always)]
 fn bfe(t: &mut Thread, op: &Op) -> Done {
     let signed = op.dst.ty.is_signed();
     ternary::<i64>(t, op, |width, offset, value| {
@@ -418,6 +551,7 @@ fn bfe(t: &mut Thread, op: &Op) -> Done {
     })
 }
 
+#[inline(always)]
 fn bfi1(t: &mut Thread, op: &Op) -> Done {
     binary::<i64>(t, op, |width, offset| {
         let (width, offset) = (width as u32 & 31, offset as u32 & 31);
@@ -425,6 +559,7 @@ fn bfi1(t: &mut Thread, op: &Op) -> Done {
     })
 }
 
+#[inline(always)]
 fn bfi2(t: &mut Thread, op: &Op) -> Done {
     ternary::<i64>(t, op, |mask, insert, base| {
         let (mask, insert, base) = (mask as u32, insert as u32, base as u32);
@@ -433,6 +568,7 @@ fn bfi2(t: &mut Thread, op: &Op) -> Done {
     })
 }
 
+#[inline(always)]
 fn mad(t: &mut Thread, op: &Op) -> Done {
     match op.arithmetic {
         Arithmetic::Float => ternary::<f32>(t, op, |a, b, c| b.mul_add(c, a)),
@@ -443,12 +579,15 @@ fn mad(t: &mut Thread, op: &Op) -> Done {
     }
 }
 
+#[inline(always)]
 fn lrp(t: &mut Thread, op: &Op) -> Done {
     with_bank!(float T, op, ternary::<T>(t, op, |a, b, c| a * b + (1.0 - a) * c))
 }
 
 /// `csel`: the third source is compared with zero.
+#[inline(always)]
 fn csel(t: &mut Thread, op: &Op) -> Done {
+    #[inline(always)]
     fn run<T: Bank>(t: &mut Thread, op: &Op) -> Done {
         let condition = op.condition;
         let plain = Op { condition: Condition::None, ..op.clone() };
@@ -464,7 +603,9 @@ fn csel(t: &mut Thread, op: &Op) -> Done {
 }
 
 /// Selects by the predicate, or with a condition the minimum or maximum: a NaN loses.
+#[inline(always)]
 fn sel(t: &mut Thread, op: &Op) -> Done {
+    #[inline(always)]
     fn run<T: Bank>(t: &mut Thread, op: &Op) -> Done {
         let mut a = load::<T>(t, op, 0)?;
         let b = load::<T>(t, op, 1)?;
@@ -484,22 +625,60 @@ fn sel(t: &mut Thread, op: &Op) -> Done {
                 }
             }
         }
-        let mask = t.enabled(op);
-        let plain = Op { condition: Condition::None, ..op.clone() };
-        finish_masked(t, &plain, &a, mask)
+        finish_selected(t, op, &a, t.enabled(op))
     }
     with_bank!(all T, op, run::<T>(t, op))
 }
 
+/// Writes what was selected: the condition says what is selected and writes no flags.
+#[inline(always)]
+fn finish_selected<T: Bank>(t: &mut Thread, op: &Op, row: &Row<T>, mask: u32) -> Done {
+    match op.direct_dst {
+        Some(base) if T::IS_32 => {
+            store_direct(t, op, row, mask, usize::from(base));
+            Ok(())
+        }
+        _ => {
+            let accumulator = Derived::of(op).accumulator;
+            finish_masked(t, op, row, mask, Derived { accumulator, ..Derived::NOTHING })
+        }
+    }
+}
+
+/// A bit for each channel whose operands satisfy a condition.
+#[inline(always)]
+fn outcomes<T: Bank>(condition: Condition, n: usize, a: &Row<T>, b: &Row<T>) -> u32 {
+    #[inline(always)]
+    fn each<T: Copy>(n: usize, a: &Row<T>, b: &Row<T>, f: impl Fn(T, T) -> bool) -> u32 {
+        let mut bytes = [0u8; CHANNELS];
+        for (i, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from(f(a[i], b[i]));
+        }
+        let bits = bytes.iter().enumerate().fold(0, |bits, (i, b)| bits | u32::from(*b) << i);
+        bits & crate::operand::lanes(n)
+    }
+    match condition {
+        Condition::Zero => each(n, a, b, |a, b| a == b),
+        Condition::NotZero => each(n, a, b, |a, b| a != b),
+        Condition::Greater => each(n, a, b, |a, b| a > b),
+        Condition::GreaterEqual => each(n, a, b, |a, b| a >= b),
+        Condition::Less => each(n, a, b, |a, b| a < b),
+        Condition::LessEqual => each(n, a, b, |a, b| a <= b),
+        other => each(n, a, b, |a, b| holds(other, a.order(b))),
+    }
+}
+
 /// Compares, and sets the flags and all bits of the destination.
+#[inline(always)]
 fn compare<T: Bank>(t: &mut Thread, op: &Op, nan_loses: bool) -> Done {
     let n = usize::from(op.n);
     let a = load::<T>(t, op, 0)?;
     let b = load::<T>(t, op, 1)?;
-    let mut bits = 0;
-    for i in 0..n {
-        let nan = nan_loses && b[i].order(b[i]).is_none();
-        bits |= u32::from(nan || holds(op.condition, a[i].order(b[i]))) << i;
+    let mut bits = outcomes(op.condition, n, &a, &b);
+    if nan_loses {
+        for (i, b) in b[..n].iter().enumerate() {
+            bits |= u32::from(b.order(*b).is_none()) << i;
+        }
     }
     let mask = t.enabled(op) & t.predicated(op) & op.dst.mask;
     t.set_flags(op, bits, mask);
@@ -520,15 +699,18 @@ fn compare<T: Bank>(t: &mut Thread, op: &Op, nan_loses: bool) -> Done {
     }
 }
 
+#[inline(always)]
 fn cmp(t: &mut Thread, op: &Op) -> Done {
     with_bank!(all T, op, compare::<T>(t, op, false))
 }
 
+#[inline(always)]
 fn cmpn(t: &mut Thread, op: &Op) -> Done {
     with_bank!(all T, op, compare::<T>(t, op, true))
 }
 
 /// Dot products of groups of four channels; all four receive the result.
+#[inline(always)]
 fn dot(t: &mut Thread, op: &Op, f: impl Fn(&[f32], &[f32]) -> f32) -> Done {
     let mut a = load::<f32>(t, op, 0)?;
     let b = load::<f32>(t, op, 1)?;
@@ -539,18 +721,22 @@ fn dot(t: &mut Thread, op: &Op, f: impl Fn(&[f32], &[f32]) -> f32) -> Done {
     finish(t, op, &a)
 }
 
+#[inline(always)]
 fn dp4(t: &mut Thread, op: &Op) -> Done {
     dot(t, op, |a, b| a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3])
 }
 
+#[inline(always)]
 fn dph(t: &mut Thread, op: &Op) -> Done {
     dot(t, op, |a, b| a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + b[3])
 }
 
+#[inline(always)]
 fn dp3(t: &mut Thread, op: &Op) -> Done {
     dot(t, op, |a, b| a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
 }
 
+#[inline(always)]
 fn dp2(t: &mut Thread, op: &Op) -> Done {
     dot(t, op, |a, b| a[0] * b[0] + a[1] * b[1])
 }
@@ -560,6 +746,9 @@ fn coefficients(t: &Thread, op: &Op) -> Result<[f32; 3], FaultKind> {
     let crate::operand::Layout::Even { base, .. } = op.src[0].layout else {
         return Err(FaultKind::Unsupported("plane coefficients outside of a register"));
     };
+    if usize::from(base) + 16 > memory::GENERAL {
+        return Err(FaultKind::Unsupported("plane coefficients past the last register"));
+    }
     let sign = if op.src[0].negate { -1.0 } else { 1.0 };
     let mode = t.float_mode();
     let read = |n: usize| {
@@ -570,6 +759,7 @@ fn coefficients(t: &Thread, op: &Op) -> Result<[f32; 3], FaultKind> {
     Ok([read(0), read(1), read(3)])
 }
 
+#[inline(always)]
 fn line(t: &mut Thread, op: &Op) -> Done {
     let [p, _, r] = coefficients(t, op)?;
     let mut u = load::<f32>(t, op, 1)?;
@@ -578,6 +768,7 @@ fn line(t: &mut Thread, op: &Op) -> Done {
 }
 
 /// Plane equation: the second source is a pair of registers, u and v, for each eight channels.
+#[inline(always)]
 fn pln(t: &mut Thread, op: &Op) -> Done {
     let [p, q, r] = coefficients(t, op)?;
     let crate::operand::Layout::Even { base, .. } = op.src[1].layout else {
@@ -603,62 +794,95 @@ fn pln(t: &mut Thread, op: &Op) -> Done {
     finish(t, op, &row)
 }
 
-/// Does nothing.
-pub fn nothing(_: &mut Thread, _: &Op) -> Done {
+/// Does nothing: of operations that flow control executes.
+pub unsafe fn nothing(_: &mut Thread, _: &Op) -> Done {
     Ok(())
 }
 
-/// The handler of an operation that computes; `None` if there is none.
-pub fn handler(opcode: Opcode) -> Option<Handler> {
-    Some(match opcode {
-        Opcode::Mov => mov,
-        Opcode::Sel => sel,
-        Opcode::Not => not,
-        Opcode::And => and,
-        Opcode::Or => or,
-        Opcode::Xor => xor,
-        Opcode::Shr => shr,
-        Opcode::Shl => shl,
-        Opcode::Asr => asr,
-        Opcode::Cmp => cmp,
-        Opcode::Cmpn => cmpn,
-        Opcode::Csel => csel,
-        Opcode::Bfrev => bfrev,
-        Opcode::Bfe => bfe,
-        Opcode::Bfi1 => bfi1,
-        Opcode::Bfi2 => bfi2,
-        Opcode::Math => crate::math::math,
-        Opcode::Add => add,
-        Opcode::Mul => mul,
-        Opcode::Avg => avg,
-        Opcode::Frc => frc,
-        Opcode::Rndu => rndu,
-        Opcode::Rndd => rndd,
-        Opcode::Rnde => rnde,
-        Opcode::Rndz => rndz,
-        Opcode::Mac => mac,
-        Opcode::Mach => mach,
-        Opcode::Lzd => lzd,
-        Opcode::Fbh => fbh,
-        Opcode::Fbl => fbl,
-        Opcode::Cbit => cbit,
-        Opcode::Addc => addc,
-        Opcode::Subb => subb,
-        Opcode::Dp4 => dp4,
-        Opcode::Dph => dph,
-        Opcode::Dp3 => dp3,
-        Opcode::Dp2 => dp2,
-        Opcode::Line => line,
-        Opcode::Pln => pln,
-        Opcode::Mad => mad,
-        Opcode::Lrp => lrp,
-        Opcode::Nop => nothing,
-        _ => return None,
-    })
+#[inline(always)]
+fn nop(_: &mut Thread, _: &Op) -> Done {
+    Ok(())
 }
 
-/// The handler that copies bits, for `mov` without conversion.
-pub fn copies() -> Handler {
+use crate::math::math;
+
+/// Compiles the operations twice, for any host and for one with wide vectors, and makes the table of
+/// handlers.
+macro_rules! handlers {
+    ($($opcode:ident $name:ident,)*; $copy:ident) => {
+        mod any {
+            use super::*;
+
+            $(
+                pub unsafe fn $name(t: &mut Thread, op: &Op) -> Done {
+                    super::$name(t, op)
+                }
+            )*
+            pub unsafe fn $copy(t: &mut Thread, op: &Op) -> Done {
+                super::$copy(t, op)
+            }
+        }
+
+        #[cfg(target_arch = "x86_64")]
+        mod wide {
+            use super::*;
+
+            $(
+                #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+                pub unsafe fn $name(t: &mut Thread, op: &Op) -> Done {
+                    super::$name(t, op)
+                }
+            )*
+            #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+            pub unsafe fn $copy(t: &mut Thread, op: &Op) -> Done {
+                super::$copy(t, op)
+            }
+        }
+
+        /// The handler of an operation that computes; `None` if there is none. It may be called on
+        /// this host.
+        pub fn handler(opcode: Opcode) -> Option<Handler> {
+            #[cfg(target_arch = "x86_64")]
+            if is_wide() {
+                return match opcode {
+                    $(Opcode::$opcode => Some(wide::$name),)*
+                    _ => None,
+                };
+            }
+            match opcode {
+                $(Opcode::$opcode => Some(any::$name),)*
+                _ => None,
+            }
+        }
+
+        /// The handler that copies bits, for `mov` without conversion.
+        pub fn copies() -> Handler {
+            #[cfg(target_arch = "x86_64")]
+            if is_wide() {
+                return wide::$copy;
+            }
+            any::$copy
+        }
+    };
+}
+
+/// The host has what the wide handlers are compiled for.
+#[cfg(target_arch = "x86_64")]
+fn is_wide() -> bool {
+    is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("fma")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("lzcnt")
+        && is_x86_feature_detected!("popcnt")
+}
+
+handlers! {
+    Mov mov, Sel sel, Not not, And and, Or or, Xor xor, Shr shr, Shl shl, Asr asr, Cmp cmp, Cmpn cmpn,
+    Csel csel, Bfrev bfrev, Bfe bfe, Bfi1 bfi1, Bfi2 bfi2, Math math, Add add, Mul mul, Avg avg,
+    Frc frc, Rndu rndu, Rndd rndd, Rnde rnde, Rndz rndz, Mac mac, Mach mach, Lzd lzd, Fbh fbh, Fbl fbl,
+    Cbit cbit, Addc addc, Subb subb, Dp4 dp4, Dph dph, Dp3 dp3, Dp2 dp2, Line line, Pln pln, Mad mad,
+    Lrp lrp, Nop nop,;
     copy
 }
 

@@ -42,7 +42,19 @@ impl FloatMode {
 ///
 /// Integers up to 32 bits are computed exactly in 64; where the result depends on its low 32 bits
 /// alone, in 32. 64-bit integers are computed in 128. F and HF are computed in `f32`.
-pub trait Bank: Copy + Default {
+pub trait Bank: Copy + Default + PartialOrd {
+    /// It is computed in 32 bits, as registers hold it.
+    const IS_32: bool = false;
+    /// From 32 bits of a register; for 32-bit banks.
+    fn from_bits(bits: u32) -> Self {
+        let _ = bits;
+        Self::default()
+    }
+    /// To 32 bits of a register; for 32-bit banks. Floats are clamped to 0 … 1 if they saturate.
+    fn to_bits(self, saturate: bool) -> u32 {
+        let _ = saturate;
+        0
+    }
     /// From an integer, whose low bits count.
     fn signed(value: i64) -> Self;
     /// From an unsigned integer.
@@ -74,8 +86,9 @@ pub trait Bank: Copy + Default {
 }
 
 macro_rules! int_bank {
-    ($($t:ty)*) => {$(
+    ($($t:ty, { $($direct:tt)* };)*) => {$(
         impl Bank for $t {
+            $($direct)*
             #[inline(always)]
             fn signed(value: i64) -> Self { value as $t }
             #[inline(always)]
@@ -117,11 +130,22 @@ macro_rules! int_bank {
         }
     )*};
 }
-int_bank!(i32 i64 i128);
+int_bank! {
+    i32, {
+        const IS_32: bool = true;
+        #[inline(always)]
+        fn from_bits(bits: u32) -> Self { bits as i32 }
+        #[inline(always)]
+        fn to_bits(self, _: bool) -> u32 { self as u32 }
+    };
+    i64, {};
+    i128, {};
+}
 
 macro_rules! float_bank {
-    ($t:ty, $to_f32:expr, $flush:expr) => {
+    ($t:ty, $to_f32:expr, $flush:expr, { $($direct:tt)* }) => {
         impl Bank for $t {
+            $($direct)*
             #[inline(always)]
             fn signed(value: i64) -> Self {
                 value as $t
@@ -182,8 +206,18 @@ macro_rules! float_bank {
     };
 }
 
-float_bank!(f32, |value, _| value, flush32);
-float_bank!(f64, narrow, |value, _| value);
+float_bank!(f32, |value, _| value, flush32, {
+    const IS_32: bool = true;
+    #[inline(always)]
+    fn from_bits(bits: u32) -> Self {
+        f32::from_bits(bits)
+    }
+    #[inline(always)]
+    fn to_bits(self, saturate: bool) -> u32 {
+        if saturate { f32::store(self, true, FloatMode(!0)).to_bits() } else { f32::to_bits(self) }
+    }
+});
+float_bank!(f64, narrow, |value, _| value, {});
 
 #[inline(always)]
 fn flush32(value: f32, mode: FloatMode) -> f32 {

@@ -4,12 +4,14 @@ use tepui_intel_isa::MathFunction;
 
 use crate::alu::{finish_floats, finish_integers, floats, integers};
 use crate::fault::FaultKind;
+use crate::memory::GENERAL;
 use crate::message::REGISTER_BYTES;
 use crate::op::Op;
 use crate::operand::Layout;
 use crate::thread::Thread;
 
 /// Executes `math`.
+#[inline(always)]
 pub fn math(t: &mut Thread, op: &Op) -> Result<(), FaultKind> {
     use MathFunction as F;
     let function = op.function.ok_or(FaultKind::Unsupported("math without a function"))?;
@@ -30,8 +32,10 @@ pub fn math(t: &mut Thread, op: &Op) -> Result<(), FaultKind> {
             let mut second = op.clone();
             let bytes = (usize::from(op.n) * 4).div_ceil(REGISTER_BYTES) * REGISTER_BYTES;
             match &mut second.dst.layout {
-                Some(Layout::Even { base, .. }) => *base += bytes as u16,
-                _ => return Err(FaultKind::Unsupported("intdivmod to an indirect register")),
+                Some(Layout::Even { base, .. }) if usize::from(*base) + 2 * bytes <= GENERAL => {
+                    *base += bytes as u16;
+                }
+                _ => return Err(FaultKind::Unsupported("intdivmod to these registers")),
             }
             let a = integers(t, op, 0)?;
             let b = integers(t, op, 1)?;

@@ -6,8 +6,9 @@ use crate::fault::FaultKind;
 use crate::operand::{Source, Target, lanes};
 use crate::thread::Thread;
 
-/// Executes an operation.
-pub type Handler = fn(&mut Thread, &Op) -> Result<(), FaultKind>;
+/// Executes an operation. Unsafe, because it may be compiled for a host with wide vectors;
+/// `alu::handler` gives those that this host executes.
+pub type Handler = unsafe fn(&mut Thread, &Op) -> Result<(), FaultKind>;
 
 /// The type that an operation computes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +53,19 @@ pub struct Message {
     pub src1: Option<u8>,
 }
 
+/// Where 32-bit elements are that need no conversion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direct {
+    /// Elsewhere, or they need one.
+    No,
+    /// One behind the other, from this byte on.
+    Row(u16),
+    /// One element for all channels, at this byte.
+    Scalar(u16),
+    /// These bits for all channels.
+    Bits(u32),
+}
+
 /// A decoded operation.
 #[derive(Clone, Debug)]
 pub struct Op {
@@ -81,6 +95,11 @@ pub struct Op {
     pub function: Option<MathFunction>,
     pub dst: Target,
     pub src: [Source; 3],
+    /// Short cuts to the sources.
+    pub direct: [Direct; 3],
+    /// First byte of a destination of 32-bit elements, one behind the other, where nothing is
+    /// derived from the result.
+    pub direct_dst: Option<u16>,
     pub message: Option<Message>,
     /// Reads channel enables, ip or the timestamp: they are written to the registers before.
     pub reads_state: bool,

@@ -8,8 +8,8 @@ use tepui_intel_isa::{
 
 use crate::alu;
 use crate::fault::{Fault, FaultKind};
-use crate::op::{Arithmetic, Flow, Message, Op};
-use crate::operand::{Source, Target};
+use crate::op::{Arithmetic, Direct, Flow, Message, Op};
+use crate::operand::{Layout, Source, Target};
 
 /// Most bytes of a program.
 pub const LIMIT: u32 = 1 << 20;
@@ -313,6 +313,24 @@ fn lower(
         Form::Send | Form::SplitSend => Some(message(&inst, form == Form::SplitSend)?),
         _ => None,
     };
+    let dst = Target::new(&dst, n, inst.align16)?;
+    let arithmetic = arithmetic(&inst);
+    let direct = std::array::from_fn(|k| direct(&src[k], arithmetic, n));
+    let acc_write = inst.acc_write && !inst.opcode.has_branch_control();
+    let derives = inst.condition != Condition::None && !inst.opcode.condition_without_flag();
+    let direct_dst = match dst.layout {
+        Some(Layout::Even { base, stride: 4 })
+            if fits(dst.ty, arithmetic)
+                && n >= 8
+                && dst.mask == u32::MAX
+                && !derives
+                && !acc_write
+                && !dst.accumulator =>
+        {
+            Some(base)
+        }
+        _ => None,
+    };
     Ok(Op {
         handler,
         flow,
@@ -327,15 +345,37 @@ fn lower(
         flag: inst.flag.register * 32 + (inst.flag.half * 16 + inst.channel_offset) % 32,
         condition: inst.condition,
         saturate: inst.saturate,
-        acc_write: inst.acc_write && !inst.opcode.has_branch_control(),
+        acc_write,
         logic: inst.opcode.is_logic(),
-        arithmetic: arithmetic(&inst),
+        arithmetic,
         function: MathFunction::from_code(inst.function),
-        dst: Target::new(&dst, n, inst.align16)?,
+        dst,
         src,
+        direct,
+        direct_dst,
         message,
         reads_state: reads(Arf::Mask) || reads(Arf::Ip) || reads(Arf::Timestamp),
     })
+}
+
+/// A type that the arithmetic computes in as registers hold it.
+fn fits(ty: Type, arithmetic: Arithmetic) -> bool {
+    match arithmetic {
+        Arithmetic::Float => ty == Type::F,
+        Arithmetic::Int32 => matches!(ty, Type::D | Type::UD),
+        _ => false,
+    }
+}
+
+/// The short cut to a source, if there is one. Fewer than eight channels are not worth it.
+fn direct(src: &Source, arithmetic: Arithmetic, n: usize) -> Direct {
+    match src.layout {
+        _ if !fits(src.ty, arithmetic) || n < 8 => Direct::No,
+        Layout::Even { base, stride: 4 } => Direct::Row(base),
+        Layout::Even { base, stride: 0 } => Direct::Scalar(base),
+        Layout::Scalar(bits) => Direct::Bits(bits as u32),
+        _ => Direct::No,
+    }
 }
 
 /// The registers and descriptors of a message.

@@ -102,9 +102,8 @@ impl<'s> Program<'s> {
             match (Parser { s: &mut scanner, generation }).instruction() {
                 Ok(item) => items.push(item),
                 Err(mistake) => {
-                    let from = mistake.at;
                     errors.push(scanner.error(mistake));
-                    scanner.recover(from.max(at + 1).min(source.len()));
+                    scanner.recover(at);
                 }
             }
             if errors.len() >= 100 {
@@ -160,13 +159,14 @@ impl<'s> Program<'s> {
 
     /// Marks the instructions that have a compacted form.
     fn compact(&mut self) -> Result<(), Vec<AsmError>> {
-        for item in &mut self.items {
-            item.inst.compacted = false;
-            ease(&mut item.inst);
-        }
+        self.items.iter_mut().for_each(|item| item.inst.compacted = false);
         self.resolve()?;
         for item in &mut self.items {
-            item.inst.compacted = item.inst.opcode != Opcode::Nop && fits(&item.inst);
+            let mut eased = item.inst;
+            ease(&mut eased);
+            if item.inst.opcode != Opcode::Nop && fits(&eased) {
+                item.inst = Inst { compacted: true, ..eased };
+            }
         }
         // Shorter code changes offsets, so that a jump may no longer fit; its length then changes
         // others.
@@ -774,7 +774,7 @@ fn finish(inst: &Inst, written: Written) -> Result<Src> {
         return Ok(src);
     }
     let fail = |message: &str| Err(At { at, message: message.to_owned() });
-    if inst.align16 {
+    if inst.align16 && inst.form() != Form::Jump {
         src.region = match region {
             WrittenRegion::Rows(0, 1, 0) if inst.form() == Form::Ternary => Region::SCALAR,
             WrittenRegion::Rows(4, 4, 1) if inst.form() == Form::Ternary => {

@@ -860,6 +860,12 @@ fn function(c: &mut impl Coder, inst: &mut Inst) -> Result<()> {
         Opcode::Sync => |code| SyncFunction::from_code(code).is_some(),
         _ => return Ok(()),
     };
+    if c.generation() >= Generation::Gen12
+        && inst.src[0].immediate_bits().is_some()
+        && inst.src[0].ty.bytes() == 8
+    {
+        return Err(FieldError::Unknown("an immediate of 64 bits over the function"));
+    }
     number(c, &f::CONDITION, &mut inst.function)?;
     if known(inst.function) {
         return Ok(());

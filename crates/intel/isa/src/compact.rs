@@ -341,7 +341,14 @@ pub fn compact(generation: Generation, bits: u128) -> Result<u64, FieldError> {
     let pattern = |short: &mut u128, p: &Pattern| {
         let zero = if immediate.is_some() { p.covered } else { &[] };
         let value = gather(bits, p.bits, zero);
-        let index = p.table.iter().position(|entry| *entry == value);
+        // Several rows may differ in covered bits alone: the one that has none of them comes first.
+        let visible = |entry: u64| {
+            let mut long = 0;
+            scatter(&mut long, p.bits, entry);
+            gather(long, p.bits, zero)
+        };
+        let exact = p.table.iter().position(|entry| *entry == value);
+        let index = exact.or_else(|| p.table.iter().position(|entry| visible(*entry) == value));
         let index = index.ok_or(FieldError::NotCompactable(p.what))?;
         scatter(short, p.index, index as u64);
         Ok(())

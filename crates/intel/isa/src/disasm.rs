@@ -10,7 +10,7 @@ use crate::codec::branch_extras;
 use crate::error::DecodeError;
 use crate::inst::{Desc, Inst, PREDICATES, PREDICATES_ALIGN16};
 use crate::message::{self, Descriptor};
-use crate::operand::{Arf, Dst, Place, Region, Register, Src};
+use crate::operand::{Dst, Place, Region, Src};
 use crate::swsb::Token;
 use crate::table::opcode::{Form, MathFunction, Opcode, SyncFunction};
 use crate::types::Type;
@@ -495,6 +495,8 @@ pub enum Content {
     /// No instruction; the next one is looked for 16 bytes further, or 8 if the bytes claim to be
     /// compacted.
     Error(DecodeError),
+    /// The code's end, where a label stands.
+    End,
 }
 
 /// A place of the code.
@@ -569,12 +571,22 @@ pub fn disassemble(generation: Generation, code: &[u8], start: usize) -> Vec<Lis
         listed.push(Listed {
             offset,
             bytes: Vec::new(),
-            content: Content::Error(DecodeError { offset, kind: crate::FieldError::Truncated }),
+            content: Content::End,
             label: Some(*label),
             text: String::new(),
         });
     }
     listed
+}
+
+impl Listed {
+    /// The text with the label before it, as the assembler reads it.
+    pub fn labelled(&self) -> String {
+        match self.label {
+            Some(label) => format!("LABEL{label}:\n{}", self.text),
+            None => self.text.clone(),
+        }
+    }
 }
 
 /// The text of a whole program, as Mesa's disassembler prints it.
@@ -611,9 +623,4 @@ pub fn end(generation: Generation, code: &[u8]) -> usize {
         }
     }
     offset
-}
-
-/// A register's name with its number, for diagnostics.
-pub fn register_name(arf: Arf, number: u8) -> String {
-    Register::Architecture(arf, number).to_string()
 }

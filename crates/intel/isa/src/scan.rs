@@ -158,9 +158,11 @@ impl<'s> Scanner<'s> {
         self.at += self.rest().find(end).unwrap_or(self.rest().len());
     }
 
-    /// After a mistake: behind the next semicolon.
+    /// After a mistake in what began at `from`: behind the next semicolon.
     pub fn recover(&mut self, from: usize) {
-        self.at = self.at.max(from);
+        if self.at == from {
+            self.at += self.rest().chars().next().map_or(0, char::len_utf8);
+        }
         self.skip_to(';');
         self.take(";");
     }

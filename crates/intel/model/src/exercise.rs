@@ -59,7 +59,7 @@ pub fn run(mut input: &[u8]) -> Option<JobStats> {
             let raw = u32::from_le_bytes(take(&mut input));
             let value = match (mode >> (word % 7)) & 1 {
                 // The place of something in memory, 64 bytes aligned, with the lowest bit.
-                0 => STATES as u32 + (raw & 0x3fc0) | raw & 1,
+                0 => (STATES as u32 + (raw & 0x3fc0)) | raw & 1,
                 _ => raw & 0x3ff,
             };
             bytes[4 * word..4 * word + 4].copy_from_slice(&value.to_le_bytes());

@@ -1,0 +1,81 @@
+//! Random instructions never make the interpreter panic or hang: it executes them or says why not.
+
+use tepui_intel_eu::{
+    Dispatch, FaultKind, Message, MessageUnit, Outcome, Program, Refusal, Thread, ThreadView,
+};
+use tepui_intel_isa::{Generation, asm, random};
+
+/// Answers each message with its own payload; every fourth gives way to the dispatcher.
+struct Echo(u32);
+
+impl MessageUnit for Echo {
+    fn send(&mut self, thread: &mut ThreadView<'_>, message: &Message) -> Result<Outcome, Refusal> {
+        let payload = [thread.payload(), thread.payload1()].concat();
+        let response = thread.response();
+        let bytes = payload.len().min(response.len());
+        response[..bytes].copy_from_slice(&payload[..bytes]);
+        thread.respond(0, thread.dwords(0), message.channels as u8);
+        self.0 += 1;
+        Ok(if self.0 % 4 == 0 { Outcome::Yield } else { Outcome::Done })
+    }
+}
+
+fn bits(mut seed: u64) -> impl FnMut() -> u64 {
+    move || {
+        seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = seed;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+}
+
+#[test]
+fn random_programs() {
+    let (mut ran, mut executed) = (0, 0);
+    for seed in 0..60_000 {
+        let mut bits = bits(seed);
+        let mut code = Vec::new();
+        let count = 1 + bits() % 6;
+        for _ in 0..count {
+            let mut inst = random::inst(Generation::Gen9, &mut bits);
+            // Jumps to instructions of the program, most of them.
+            inst.jip = (bits() % count) as i32 * 16 - code.len() as i32;
+            inst.uip = (bits() % count) as i32 * 16 - code.len() as i32;
+            inst.encode(&mut code).expect("a random instruction can be encoded");
+        }
+        code.extend(asm::assemble(Generation::Gen9, END).expect("assembly"));
+        let Ok(program) = Program::from_bytes(Generation::Gen9, 0, &code) else { continue };
+        ran += 1;
+        executed += execute(&program, &mut bits);
+    }
+    assert!(ran > 5_000 && executed > 50_000, "{ran} programs, {executed} instructions");
+}
+
+const END: &str =
+    "send(8) null<1>UD g127<8,8,1>UD 0x82000010 thread_spawner MsgDesc: { align1 WE_all 1Q EOT };";
+
+fn execute(program: &Program, bits: &mut impl FnMut() -> u64) -> u64 {
+    let mut thread = Thread::new();
+    thread.start(&Dispatch {
+        mask: bits() as u32,
+        vector_mask: u32::MAX,
+        state: bits() as u32,
+        control: bits() as u32,
+    });
+    for byte in thread.grf_mut() {
+        *byte = bits() as u8;
+    }
+    let mut units = Echo(0);
+    let mut budget = 200;
+    for _ in 0..4 {
+        if let Err(fault) = thread.run(program, &mut units, &mut budget) {
+            // A fault names its place.
+            let known =
+                matches!(fault.kind, FaultKind::Watchdog(_)) || !fault.instruction.is_empty();
+            assert!(known, "{fault}");
+            break;
+        }
+    }
+    thread.executed()
+}
