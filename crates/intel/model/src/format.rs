@@ -15,6 +15,8 @@ use half::f16;
 pub(crate) enum Meaning {
     /// 0 to 1.
     Unorm,
+    /// 0 to 1 with the transfer function of sRGB.
+    Srgb,
     /// -1 to 1.
     Snorm,
     /// An unsigned number.
@@ -65,9 +67,11 @@ const TABLE: &[(u32, &str)] = &[
     (0x08e, "R16G16B16X16_UNORM"),
     (0x08f, "R16G16B16X16_FLOAT"),
     (0x0c0, "B8G8R8A8_UNORM"),
+    (0x0c1, "B8G8R8A8_UNORM_SRGB"),
     (0x0c2, "R10G10B10A2_UNORM"),
     (0x0c4, "R10G10B10A2_UINT"),
     (0x0c7, "R8G8B8A8_UNORM"),
+    (0x0c8, "R8G8B8A8_UNORM_SRGB"),
     (0x0c9, "R8G8B8A8_SNORM"),
     (0x0ca, "R8G8B8A8_SINT"),
     (0x0cb, "R8G8B8A8_UINT"),
@@ -120,6 +124,7 @@ fn parse(name: &str) -> Option<Format> {
     let (channels, meaning) = name.split_once('_')?;
     let meaning = match meaning {
         "UNORM" => Meaning::Unorm,
+        "UNORM_SRGB" => Meaning::Srgb,
         "SNORM" => Meaning::Snorm,
         "UINT" => Meaning::Uint,
         "SINT" => Meaning::Sint,
@@ -132,6 +137,9 @@ fn parse(name: &str) -> Option<Format> {
         let digits = rest[1..].find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len() - 1);
         let width: u32 = rest[1..1 + digits].parse().ok()?;
         let component = "RGBA".find(letter);
+        // Alpha is linear.
+        let linear = meaning == Meaning::Srgb && component == Some(3);
+        let meaning = if linear { Meaning::Unorm } else { meaning };
         list.push(Channel { component, shift, width, meaning });
         shift += width;
         rest = &rest[1 + digits..];
@@ -159,6 +167,25 @@ impl Format {
             }
         }
         value
+    }
+
+    /// The four components of a texel as typed reads return them: formats that the data port does not
+    /// convert come as their bits, 32 to a component.
+    ///
+    /// source: Mesa, isl_storage_image.c (`isl_lower_storage_image_format` on Gen9): shaders read
+    /// surfaces of these formats as if they were R32_UINT or R32G32_UINT, and convert themselves.
+    pub fn read(&self, texel: &[u8]) -> [u32; 4] {
+        let first = self.channels.first();
+        let even = self.channels.iter().all(|c| Some(c.width) == first.map(|f| f.width));
+        let number = matches!(
+            first.map(|c| c.meaning),
+            Some(Meaning::Uint | Meaning::Sint | Meaning::Float)
+        );
+        if even && number {
+            return self.unpack(texel);
+        }
+        let bits = bits_of(texel);
+        [bits as u32, (bits >> 32) as u32, 0, 1]
     }
 
     /// Writes a texel. Integers that do not fit are clamped.
@@ -205,6 +232,14 @@ impl Channel {
                 let most = (u32::MAX >> unused) as f64;
                 ((f64::from(raw) / most) as f32).to_bits()
             }
+            Meaning::Srgb => {
+                let value = f64::from(raw) / f64::from(u32::MAX >> unused);
+                let linear = match value <= 0.04045 {
+                    true => value / 12.92,
+                    false => ((value + 0.055) / 1.055).powf(2.4),
+                };
+                (linear as f32).to_bits()
+            }
             Meaning::Snorm => {
                 let most = (u32::MAX >> unused >> 1) as f64;
                 ((f64::from(signed) / most).max(-1.0) as f32).to_bits()
@@ -231,6 +266,14 @@ impl Channel {
             Meaning::Unorm => {
                 let clamped = if float > 0.0 { float.min(1.0) } else { 0.0 };
                 (f64::from(clamped) * f64::from(most)).round_ties_even() as u32
+            }
+            Meaning::Srgb => {
+                let clamped = f64::from(if float > 0.0 { float.min(1.0) } else { 0.0 });
+                let value = match clamped <= 0.003_130_8 {
+                    true => clamped * 12.92,
+                    false => 1.055 * clamped.powf(1.0 / 2.4) - 0.055,
+                };
+                (value * f64::from(most)).round_ties_even() as u32
             }
             Meaning::Snorm => {
                 let clamped = if float.is_nan() { 0.0 } else { float.clamp(-1.0, 1.0) };

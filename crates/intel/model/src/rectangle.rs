@@ -47,9 +47,6 @@ const MOST_PIXELS: u32 = 16384;
 /// Most layers of a render target.
 const MOST_LAYERS: u32 = 2048;
 
-/// Channels of the threads: SIMD8 is one of the widths that a driver offers.
-const LANES: usize = 8;
-
 /// A vertex: four components of each element.
 type Vertex = Vec<[u32; 4]>;
 
@@ -62,6 +59,8 @@ struct Draw {
     y: [u32; 2],
     /// Layers that are drawn to, the first of them.
     layers: [u32; 2],
+    /// Channels of a thread.
+    lanes: u32,
     /// The register at which attributes begin, and their content.
     setup: (usize, Vec<[u32; 4]>),
     control: u32,
@@ -131,7 +130,6 @@ fn check(context: &HardwareContext, primitive: &Primitive3d) -> Result<(), JobFa
     let ps: State3dPs = latched(context)?;
     refuse(ps.render_target_fast_clear_enable, "a fast clear")?;
     refuse(ps.render_target_resolve_type != 0, "a resolve of compressed colours")?;
-    refuse(!ps.n8_pixel_dispatch_enable, "a pixel shader without SIMD8")?;
     refuse(ps.position_xy_offset_select != 0, "a pixel shader with sample positions")?;
     let extra: State3dPsExtra = latched(context)?;
     refuse(
@@ -267,20 +265,41 @@ fn setup(
         values.push(value);
     }
     let ps: State3dPs = latched(context)?;
-    let kernel = context.bases.instruction + ps.kernel_start_pointer_0;
-    let start = ps.dispatch_grf_start_register_for_constant_setup_data_0 as usize;
+    let (lanes, pointer, start) = narrowest(&ps)?;
+    let kernel = context.bases.instruction + pointer;
     Ok(Some(Draw {
         program: program(gpu, vm, kernel)?,
         kernel,
         x,
         y,
         layers: [first, first + count],
-        setup: (start, values),
+        lanes,
+        setup: (start as usize, values),
         control: u32::from(ps.floating_point_mode)
             | ps.rounding_mode << 4
             | u32::from(ps.single_precision_denormal_mode) << 7,
         write: write_masks(context, memory)?,
     }))
+}
+
+/// The narrowest program of a pixel shader: its channels, its offset and the register at which its
+/// attributes begin.
+///
+/// source: Mesa, brw_compiler.h (`_brw_wm_prog_data_prog_offset`): a program that is alone has kernel
+/// 0; of several, SIMD8 has kernel 0, SIMD32 kernel 1, SIMD16 kernel 2.
+fn narrowest(ps: &State3dPs) -> Result<(u32, u64, u32), JobFault> {
+    let zero =
+        (ps.kernel_start_pointer_0, ps.dispatch_grf_start_register_for_constant_setup_data_0);
+    let two = (ps.kernel_start_pointer_2, ps.dispatch_grf_start_register_for_constant_setup_data_2);
+    let enabled =
+        [ps.n8_pixel_dispatch_enable, ps.n16_pixel_dispatch_enable, ps.n32_pixel_dispatch_enable];
+    let (lanes, (pointer, start)) = match enabled {
+        [true, ..] => (8, zero),
+        [false, true, false] => (16, zero),
+        [false, true, true] => (16, two),
+        _ => return Err(unimplemented("a pixel shader of SIMD32 alone")),
+    };
+    Ok((lanes, pointer, start))
 }
 
 /// The components that are written, of each target. Blending and logical operations are refused.
@@ -400,12 +419,12 @@ struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    /// Shades two rows of pixels, two subspans of 2×2 a thread.
+    /// Shades two rows of pixels, subspans of 2×2 side by side.
     fn rows(&mut self, draw: &Draw, layer: u32, y: u32) -> Result<(), JobFault> {
-        for x in (draw.x[0] & !1..draw.x[1]).step_by(4) {
+        for x in (draw.x[0] & !1..draw.x[1]).step_by(draw.lanes as usize / 2) {
             let mut pixels = Pixels { places: [[0; 2]; 32], layer, write: draw.write };
             let mut mask = 0u32;
-            for lane in 0..LANES as u32 {
+            for lane in 0..draw.lanes {
                 let place = [x + lane / 4 * 2 + lane % 2, y + lane / 2 % 2];
                 pixels.places[lane as usize] = place;
                 let inside = (draw.x[0]..draw.x[1]).contains(&place[0])
@@ -432,7 +451,8 @@ impl Worker<'_> {
         // source: SNB PRM volume 2 part 1, "PS thread payload": R1.2 and on are the upper left pixels
         // of the subspans, X in the lower and Y in the upper half; R1.7 is the mask of pixels.
         let place = |x: u32| x & 0xffff | y << 16;
-        thread.write_payload(1, &[0, 0, place(x), place(x + 2), 0, 0, 0, mask]);
+        let [a, b, c, d] = [0, 2, 4, 6].map(|more| place(x + more));
+        thread.write_payload(1, &[0, 0, a, b, c, d, 0, mask]);
         let (start, values) = &draw.setup;
         for (index, value) in values.iter().enumerate() {
             // Two components to a register: the constant part is the last of four double words.

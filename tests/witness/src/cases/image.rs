@@ -62,6 +62,10 @@ fn copy(name: &str, format: Format, from: ImageSpec, to: ImageSpec) -> Case {
     let about = format!("{:?} {:?} of {}", from.shape, from.size_px, format.name);
     Case::new(name, about, vec![shader], move |bench| {
         let gpu = bench.gpu;
+        gpu.check(
+            format.glsl.is_some() || gpu.reads_without_format,
+            "the driver does not load from images without a format",
+        )?;
         let mut levels = levels_of(&format, &from, 111);
         levels.iter_mut().for_each(|level| canonical(&format, level));
         let (a, r) = (gpu.image_of(from, &levels)?, gpu.image(to)?);

@@ -88,7 +88,11 @@ fn case<T: Scalar, R: Number + Default>(
         let a: Vec<T> = (0..THREADS).map(|_| value(&mut random)).collect();
         let (input, result) = (gpu.buffer(&a)?, gpu.output::<R>(THREADS)?);
         let place = gpu.output::<[u32; 2]>(THREADS)?;
-        let kernel = gpu.kernel(&bench.spirv[0]).storage(&[&input, &result, &place]).build()?;
+        let kernel = gpu
+            .kernel(&bench.spirv[0])
+            .with_subgroups()
+            .storage(&[&input, &result, &place])
+            .build()?;
         gpu.run(&kernel, [(THREADS / WORKGROUP) as u32, 1, 1])?;
         let places: Vec<[u32; 2]> = place.read();
         let size = gpu.subgroup_size as usize;

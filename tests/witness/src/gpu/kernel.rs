@@ -23,6 +23,7 @@ pub struct KernelBuilder<'a> {
     push_bytes: u32,
     /// Id and bits.
     constants: Vec<(u32, u32)>,
+    with_subgroups: bool,
 }
 
 impl Gpu {
@@ -35,6 +36,7 @@ impl Gpu {
             descriptors: Descriptors::default(),
             push_bytes: 0,
             constants: Vec::new(),
+            with_subgroups: false,
         }
     }
 }
@@ -83,6 +85,13 @@ impl<'a> KernelBuilder<'a> {
         self
     }
 
+    /// The kernel looks at its sub-groups: they have the size that the device tells.
+    #[must_use]
+    pub fn with_subgroups(mut self) -> Self {
+        self.with_subgroups = true;
+        self
+    }
+
     /// Makes the pipeline and fills the descriptor set.
     pub fn build(self) -> Result<Kernel> {
         let gpu = self.gpu;
@@ -117,11 +126,16 @@ impl<'a> KernelBuilder<'a> {
         // SAFETY: the code is a whole SPIR-V module: the GLSL compiler made it.
         let module =
             unsafe { device.create_shader_module(&module, None) }.during("vkCreateShaderModule")?;
-        let stage = vk::PipelineShaderStageCreateInfo::default()
+        let mut size = vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo::default()
+            .required_subgroup_size(self.gpu.subgroup_size);
+        let mut stage = vk::PipelineShaderStageCreateInfo::default()
             .stage(vk::ShaderStageFlags::COMPUTE)
             .module(module)
             .name(&name)
             .specialization_info(&specialization);
+        if self.with_subgroups && self.gpu.requires_subgroup_size {
+            stage = stage.push_next(&mut size);
+        }
         let create = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout);
         // SAFETY: module, layout and constants outlive the call; the module may go after it.
         let made = unsafe {

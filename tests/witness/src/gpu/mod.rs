@@ -152,12 +152,16 @@ pub struct Gpu {
     pub name: String,
     /// Invocations in a sub-group.
     pub subgroup_size: u32,
+    /// Whether kernels have to ask for this size: the driver chooses others otherwise.
+    pub requires_subgroup_size: bool,
     /// Nanoseconds in a timestamp's tick.
     pub timestamp_period_ns: f32,
     /// Extensions that are enabled.
     pub extensions: Vec<&'static CStr>,
     /// Whether shaders may have 64-bit floats.
     pub float64: bool,
+    /// Whether shaders may load from images whose format they do not name.
+    pub reads_without_format: bool,
     /// Whether inputs and outputs of shaders may have 16 bits.
     pub io16: bool,
 }
@@ -217,11 +221,15 @@ impl Gpu {
         let name = name_of(physical);
 
         let mut subgroup = vk::PhysicalDeviceSubgroupProperties::default();
-        let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut subgroup);
+        let mut sizes = vk::PhysicalDeviceSubgroupSizeControlProperties::default();
+        let mut properties =
+            vk::PhysicalDeviceProperties2::default().push_next(&mut subgroup).push_next(&mut sizes);
         // SAFETY: the chain is well formed and outlives the call.
         unsafe { instance.get_physical_device_properties2(physical, &mut properties) };
         let timestamp_period_ns = properties.properties.limits.timestamp_period;
         let subgroup_size = subgroup.subgroup_size;
+        let requires_subgroup_size = sizes.min_subgroup_size != sizes.max_subgroup_size
+            && sizes.required_subgroup_size_stages.contains(vk::ShaderStageFlags::COMPUTE);
 
         // SAFETY: `physical` is this instance's.
         let families = unsafe { instance.get_physical_device_queue_family_properties(physical) };
@@ -358,9 +366,11 @@ impl Gpu {
             link_s: Cell::default(),
             name,
             subgroup_size,
+            requires_subgroup_size,
             timestamp_period_ns,
             extensions,
             float64: core.shader_float64 != 0,
+            reads_without_format: core.shader_storage_image_read_without_format != 0,
             io16: v11.storage_input_output16 != 0,
         })
     }

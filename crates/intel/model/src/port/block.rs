@@ -1,4 +1,5 @@
-//! Block messages: runs of 16 bytes at one address for the whole thread, whatever its channels.
+//! Block messages: runs of 16 bytes at one address for the whole thread. Reads do not look at channels;
+//! of writes, each channel enables the double word of its number.
 
 use tepui_intel_eu::{Message, Refusal, ThreadView};
 
@@ -80,7 +81,7 @@ impl Ports<'_> {
         let payload = Payload::new(view, message);
         let at = Self::block_start(message, payload.header)?;
         let space = self.space(message, payload.header)?;
-        self.write_owords(&payload, space, at, size(message.desc >> 8)?)
+        self.write_owords(message, &payload, space, at, size(message.desc >> 8)?)
     }
 
     pub(super) fn a64_block_write(
@@ -90,17 +91,25 @@ impl Ports<'_> {
     ) -> Result<(), Refusal> {
         let payload = Payload::new(view, message);
         let at = Self::a64_start(view, message)?;
-        self.write_owords(&payload, Space::Flat(0), at, size(message.desc >> 8)?)
+        self.write_owords(message, &payload, Space::Flat(0), at, size(message.desc >> 8)?)
     }
 
+    /// Spills in divergent flow rely on the channels: Mesa (brw_reg_allocate.cpp) stores without
+    /// reading first. Double words beyond the instruction's channels are written.
     fn write_owords(
         &mut self,
+        message: &Message,
         payload: &Payload,
         space: Space,
         at: u64,
         (count, place): (usize, usize),
     ) -> Result<(), Refusal> {
         for dword in 0..4 * count {
+            let enabled =
+                dword >= usize::from(message.exec_size) || message.channels >> dword & 1 != 0;
+            if !enabled {
+                continue;
+            }
             let value = payload.u32(0, 4 * place + dword);
             self.store(space, at.wrapping_add(4 * dword as u64), &value.to_le_bytes())?;
         }
@@ -131,7 +140,7 @@ impl Ports<'_> {
         let owords = (2 * registers, 0);
         match message.desc >> 17 & 1 {
             0 => self.read_owords(view, Space::Flat(base), at, owords),
-            _ => self.write_owords(&payload, Space::Flat(base), at, owords),
+            _ => self.write_owords(message, &payload, Space::Flat(base), at, owords),
         }
     }
 }

@@ -64,7 +64,7 @@ impl Ports<'_> {
                     let mut bytes = [0; MOST_BYTES];
                     let texel = &mut bytes[..format.bytes];
                     self.memory.read(at, texel).map_err(refuse)?;
-                    format.unpack(texel)
+                    format.read(texel)
                 }
                 None => [0; 4],
             };

@@ -101,7 +101,7 @@ impl Stream<'_> {
     fn batch_buffer_start(&mut self, command: &Command) -> Result<Next, JobFault> {
         let start: MiBatchBufferStart = command.unpack()?;
         // source: i915 clients run in the per-process address space.
-        own_space(start.address_space_indicator == false)?;
+        own_space(!start.address_space_indicator)?;
         if start.add_offset_enable {
             return Err(JobFault::unimplemented(UNIT, "MI_BATCH_BUFFER_START with an offset"));
         }
@@ -124,9 +124,11 @@ impl Stream<'_> {
         let header = command.dword(0);
         own_space(header >> 22 & 1 != 0)?;
         let at = u64::from(command.dword(1) & !3) | u64::from(command.dword(2)) << 32;
-        let bytes = if header >> 21 & 1 != 0 { 8 } else { 4 };
-        let Some(data) = command.bytes.get(12..12 + bytes) else {
-            return Err(JobFault::new(UNIT, "MI_STORE_DATA_IMM is too short for its data"));
+        // As many double words as the command is long. The bit "Store Qword" does not decide: Mesa
+        // leaves it clear when it stores addresses of 64 bits (mi_builder.h, genX_cmd_buffer.c).
+        let data = match command.bytes.len() {
+            16 | 20 => &command.bytes[12..],
+            _ => return Err(JobFault::new(UNIT, "MI_STORE_DATA_IMM of an unknown length")),
         };
         self.memory.write(at, data).map_err(unbound)
     }
