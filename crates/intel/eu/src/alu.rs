@@ -1,33 +1,16 @@
 //! Arithmetic, logic, comparison, selection.
 
-use std::cmp::Ordering;
-
-use tepui_intel_isa::{Condition, Opcode, Type};
+use tepui_intel_isa::{Condition, Type};
 
 use crate::fault::FaultKind;
 use crate::lane::{Bank, Element, FloatMode};
 use crate::memory;
-use crate::op::{Arithmetic, Direct, Handler, Op};
+use crate::op::{Arithmetic, Direct, Op};
 use crate::operand::{CHANNELS, Row};
+use crate::rows::{
+    Derived, Done, finish, finish_masked, finish_selected, holds, load, map, outcomes, zip,
+};
 use crate::thread::Thread;
-
-type Done = Result<(), FaultKind>;
-
-/// Whether a condition holds for a comparison's outcome; `None` is a NaN.
-#[inline(always)]
-pub fn holds(condition: Condition, order: Option<Ordering>) -> bool {
-    match (condition, order) {
-        (Condition::Unordered, None) | (Condition::NotZero, None) => true,
-        (_, None) | (Condition::Unordered, _) => false,
-        (Condition::Zero, Some(o)) => o == Ordering::Equal,
-        (Condition::NotZero, Some(o)) => o != Ordering::Equal,
-        (Condition::Greater, Some(o)) => o == Ordering::Greater,
-        (Condition::GreaterEqual, Some(o)) => o != Ordering::Less,
-        (Condition::Less, Some(o)) => o == Ordering::Less,
-        (Condition::LessEqual, Some(o)) => o != Ordering::Greater,
-        (Condition::None | Condition::Round | Condition::Overflow, _) => false,
-    }
-}
 
 /// Runs a generic expression with the type of an operation's arithmetic: of integers, or of all.
 macro_rules! with_bank {
@@ -86,208 +69,6 @@ macro_rules! with_bank {
 }
 
 #[inline(always)]
-fn load<T: Bank>(t: &Thread, op: &Op, k: usize) -> Result<Row<T>, FaultKind> {
-    let mut row = [T::default(); CHANNELS];
-    if T::IS_32 && op.direct[k] != Direct::No {
-        load_direct(t, op, k, &mut row);
-    } else {
-        op.src[k].load(&t.memory, usize::from(op.n), op.logic, t.float_mode(), &mut row)?;
-    }
-    Ok(row)
-}
-
-/// Applies a function to channels in eights, which are the host's vectors: the loops have constant
-/// lengths. Channels behind the last one are computed too, and not written.
-#[inline(always)]
-fn map<T: Copy>(a: &mut Row<T>, n: usize, f: impl Fn(T) -> T) {
-    for eight in &mut a.as_chunks_mut::<8>().0[..n.div_ceil(8)] {
-        for value in eight {
-            *value = f(*value);
-        }
-    }
-}
-
-/// As [`map`], of two rows.
-#[inline(always)]
-fn zip<T: Copy>(a: &mut Row<T>, b: &Row<T>, n: usize, f: impl Fn(T, T) -> T) {
-    let b = b.as_chunks::<8>().0;
-    for (a, b) in a.as_chunks_mut::<8>().0[..n.div_ceil(8)].iter_mut().zip(b) {
-        for (a, b) in a.iter_mut().zip(b) {
-            *a = f(*a, *b);
-        }
-    }
-}
-
-/// Reads 32-bit elements as they are. Rows of eight, so that the host's vectors are full.
-#[inline(always)]
-fn load_direct<T: Bank>(t: &Thread, op: &Op, k: usize, row: &mut Row<T>) {
-    let n = usize::from(op.n);
-    match op.direct[k] {
-        Direct::Row(base) => {
-            let base = usize::from(base);
-            let bytes = t.memory[base..base + 4 * n].as_chunks::<32>().0;
-            for (row, bytes) in row.as_chunks_mut::<8>().0.iter_mut().zip(bytes) {
-                let eight: [u32; 8] = bytemuck::pod_read_unaligned(bytes);
-                for (value, bits) in row.iter_mut().zip(eight) {
-                    *value = T::from_bits(u32::from_le(bits));
-                }
-            }
-        }
-        Direct::Scalar(base) => {
-            row.fill(T::from_bits(memory::read32(&t.memory, usize::from(base))));
-        }
-        Direct::Bits(bits) => row.fill(T::from_bits(bits)),
-        Direct::No => {}
-    }
-    let src = &op.src[k];
-    if src.abs {
-        map(row, n, T::absolute);
-    }
-    if src.negate && op.logic {
-        map(row, n, T::invert);
-    } else if src.negate {
-        map(row, n, T::negate);
-    }
-    let mode = t.float_mode();
-    if !mode.keeps_denormals() {
-        map(row, n, |value| value.flush(mode));
-    }
-}
-
-/// What is derived from a result beside the destination.
-#[derive(Clone, Copy)]
-struct Derived {
-    condition: Condition,
-    accumulator: bool,
-}
-
-impl Derived {
-    const NOTHING: Derived = Derived { condition: Condition::None, accumulator: false };
-
-    fn of(op: &Op) -> Derived {
-        Derived { condition: op.condition, accumulator: op.acc_write || op.dst.accumulator }
-    }
-}
-
-/// Converts a row to the destination's type and writes it, the flags and the accumulator.
-#[inline(always)]
-fn finish<T: Bank>(t: &mut Thread, op: &Op, row: &Row<T>) -> Done {
-    let mask = t.enabled(op) & t.predicated(op);
-    match op.direct_dst {
-        Some(base) if T::IS_32 => {
-            store_direct(t, op, row, mask, usize::from(base));
-            Ok(())
-        }
-        _ => finish_masked(t, op, row, mask, Derived::of(op)),
-    }
-}
-
-/// Writes 32-bit elements as they are.
-#[inline(always)]
-fn store_direct<T: Bank>(t: &mut Thread, op: &Op, row: &Row<T>, mask: u32, base: usize) {
-    let n = usize::from(op.n);
-    let mode = t.float_mode();
-    let flush = !mode.keeps_denormals();
-    let all = mask == op.all();
-    let bytes = t.memory[base..base + 4 * n].as_chunks_mut::<32>().0;
-    for (group, (row, bytes)) in row.as_chunks::<8>().0.iter().zip(bytes).enumerate() {
-        let mut eight = [0u32; 8];
-        for (bits, value) in eight.iter_mut().zip(row) {
-            let value = if flush { value.flush(mode) } else { *value };
-            *bits = value.to_bits(op.saturate).to_le();
-        }
-        if !all {
-            let old: [u32; 8] = bytemuck::pod_read_unaligned(bytes);
-            let mask = mask >> (group * 8);
-            for (lane, (bits, old)) in eight.iter_mut().zip(old).enumerate() {
-                let write = (mask >> lane & 1).wrapping_neg();
-                *bits = *bits & write | old & !write;
-            }
-        }
-        *bytes = bytemuck::cast(eight);
-    }
-}
-
-#[inline(never)]
-fn finish_masked<T: Bank>(
-    t: &mut Thread,
-    op: &Op,
-    row: &Row<T>,
-    mask: u32,
-    derived: Derived,
-) -> Done {
-    use half::f16;
-    match op.dst.ty {
-        Type::UB => finish_as::<T, u8>(t, op, row, mask, derived),
-        Type::B => finish_as::<T, i8>(t, op, row, mask, derived),
-        Type::UW | Type::UV => finish_as::<T, u16>(t, op, row, mask, derived),
-        Type::W | Type::V => finish_as::<T, i16>(t, op, row, mask, derived),
-        Type::UD => finish_as::<T, u32>(t, op, row, mask, derived),
-        Type::D => finish_as::<T, i32>(t, op, row, mask, derived),
-        Type::UQ => finish_as::<T, u64>(t, op, row, mask, derived),
-        Type::Q => finish_as::<T, i64>(t, op, row, mask, derived),
-        Type::HF => finish_as::<T, f16>(t, op, row, mask, derived),
-        Type::F | Type::VF => finish_as::<T, f32>(t, op, row, mask, derived),
-        Type::DF => finish_as::<T, f64>(t, op, row, mask, derived),
-    }
-}
-
-#[inline(never)]
-fn finish_as<T: Bank, E: Element>(
-    t: &mut Thread,
-    op: &Op,
-    row: &Row<T>,
-    mask: u32,
-    derived: Derived,
-) -> Done {
-    let n = usize::from(op.n);
-    let mode = t.float_mode();
-    let flush = op.dst.ty == Type::F && !mode.keeps_denormals();
-    let mut out = [E::boolean(false); CHANNELS];
-    if flush {
-        for (out, value) in out[..n].iter_mut().zip(row) {
-            *out = E::store(value.flush(mode), op.saturate, mode);
-        }
-    } else {
-        for (out, value) in out[..n].iter_mut().zip(row) {
-            *out = E::store(*value, op.saturate, mode);
-        }
-    }
-    op.dst.scatter(&mut t.memory, &out, n, mask & op.dst.mask)?;
-    if derived.condition != Condition::None {
-        let mut bits = 0;
-        for (i, value) in out[..n].iter().enumerate() {
-            bits |= u32::from(holds(derived.condition, value.sign())) << i;
-        }
-        t.set_flags(op, bits, mask & op.dst.mask);
-    }
-    if derived.accumulator {
-        accumulate(t, op, row, mask);
-    }
-    Ok(())
-}
-
-/// Writes the accumulator: integers with the bits above 32, floats as they are.
-#[cold]
-fn accumulate<T: Bank>(t: &mut Thread, op: &Op, row: &Row<T>, mask: u32) {
-    let float = op.dst.ty.is_float();
-    let mode = t.float_mode();
-    for (i, value) in row[..usize::from(op.n)].iter().enumerate() {
-        if mask >> i & 1 == 0 {
-            continue;
-        }
-        let lane = t.accumulator_lane(op, i, float);
-        if float {
-            let value =
-                if op.saturate { value.to_f32(mode).clamp(0.0, 1.0) } else { value.to_f32(mode) };
-            t.set_accumulator_float(lane, value);
-        } else {
-            t.set_accumulator(lane, value.wrapped(i64::MIN, i64::MAX));
-        }
-    }
-}
-
-#[inline(always)]
 fn unary<T: Bank>(t: &mut Thread, op: &Op, f: impl Fn(T) -> T) -> Done {
     let mut a = load::<T>(t, op, 0)?;
     map(&mut a, usize::from(op.n), f);
@@ -329,13 +110,13 @@ fn unsigned(value: i128, width: u32) -> u128 {
 }
 
 #[inline(always)]
-fn mov(t: &mut Thread, op: &Op) -> Done {
+pub fn mov(t: &mut Thread, op: &Op) -> Done {
     with_bank!(all T, op, unary::<T>(t, op, |a| a))
 }
 
 /// Elements of the same size, bit by bit.
 #[inline(always)]
-fn copy(t: &mut Thread, op: &Op) -> Done {
+pub fn copy(t: &mut Thread, op: &Op) -> Done {
     let n = usize::from(op.n);
     let mask = t.enabled(op) & t.predicated(op) & op.dst.mask;
     if let (Some(dst), Direct::Row(src)) = (op.direct_dst, op.direct[0])
@@ -362,22 +143,22 @@ fn copy(t: &mut Thread, op: &Op) -> Done {
 }
 
 #[inline(always)]
-fn not(t: &mut Thread, op: &Op) -> Done {
+pub fn not(t: &mut Thread, op: &Op) -> Done {
     with_bank!(int T, op, unary::<T>(t, op, |a| !a))
 }
 
 #[inline(always)]
-fn and(t: &mut Thread, op: &Op) -> Done {
+pub fn and(t: &mut Thread, op: &Op) -> Done {
     with_bank!(int T, op, binary::<T>(t, op, |a, b| a & b))
 }
 
 #[inline(always)]
-fn or(t: &mut Thread, op: &Op) -> Done {
+pub fn or(t: &mut Thread, op: &Op) -> Done {
     with_bank!(int T, op, binary::<T>(t, op, |a, b| a | b))
 }
 
 #[inline(always)]
-fn xor(t: &mut Thread, op: &Op) -> Done {
+pub fn xor(t: &mut Thread, op: &Op) -> Done {
     with_bank!(int T, op, binary::<T>(t, op, |a, b| a ^ b))
 }
 
@@ -387,13 +168,14 @@ fn shift_mask(op: &Op) -> u32 {
 }
 
 #[inline(always)]
-fn shl(t: &mut Thread, op: &Op) -> Done {
+pub fn shl(t: &mut Thread, op: &Op) -> Done {
     let mask = shift_mask(op);
     with_bank!(int T, op, binary::<T>(t, op, |a, b| a << (b as u32 & mask)))
 }
 
 #[inline(always)]
-fn shr(t: &mut Thread, op: &Op) -> Done {
+#[allow(clippy::unnecessary_cast, reason = "one of the types is the widest")]
+pub fn shr(t: &mut Thread, op: &Op) -> Done {
     let (mask, width) = (shift_mask(op), width(op, 0).max(32));
     if op.arithmetic == Arithmetic::Int32 {
         return binary::<i32>(t, op, |a, b| (a as u32 >> (b as u32 & mask)) as i32);
@@ -404,7 +186,7 @@ fn shr(t: &mut Thread, op: &Op) -> Done {
 }
 
 #[inline(always)]
-fn rol(t: &mut Thread, op: &Op) -> Done {
+pub fn rol(t: &mut Thread, op: &Op) -> Done {
     match op.dst.ty.bytes() {
         2 => binary::<i64>(t, op, |a, b| i64::from((a as u16).rotate_left(b as u32 & 15))),
         _ => binary::<i64>(t, op, |a, b| i64::from((a as u32).rotate_left(b as u32 & 31))),
@@ -412,7 +194,7 @@ fn rol(t: &mut Thread, op: &Op) -> Done {
 }
 
 #[inline(always)]
-fn ror(t: &mut Thread, op: &Op) -> Done {
+pub fn ror(t: &mut Thread, op: &Op) -> Done {
     match op.dst.ty.bytes() {
         2 => binary::<i64>(t, op, |a, b| i64::from((a as u16).rotate_right(b as u32 & 15))),
         _ => binary::<i64>(t, op, |a, b| i64::from((a as u32).rotate_right(b as u32 & 31))),
@@ -421,7 +203,7 @@ fn ror(t: &mut Thread, op: &Op) -> Done {
 
 /// The first source plus the products of four bytes of the others, each with its own sign.
 #[inline(always)]
-fn dp4a(t: &mut Thread, op: &Op) -> Done {
+pub fn dp4a(t: &mut Thread, op: &Op) -> Done {
     let signed = [1, 2].map(|k| op.src[k].ty.is_signed());
     let byte = |value: i64, n: u32, signed: bool| match (value >> (8 * n)) as u8 {
         byte if signed => i64::from(byte as i8),
@@ -433,13 +215,13 @@ fn dp4a(t: &mut Thread, op: &Op) -> Done {
 }
 
 #[inline(always)]
-fn asr(t: &mut Thread, op: &Op) -> Done {
+pub fn asr(t: &mut Thread, op: &Op) -> Done {
     let mask = shift_mask(op);
     with_bank!(int T, op, binary::<T>(t, op, |a, b| a >> (b as u32 & mask)))
 }
 
 #[inline(always)]
-fn add(t: &mut Thread, op: &Op) -> Done {
+pub fn add(t: &mut Thread, op: &Op) -> Done {
     match op.arithmetic {
         Arithmetic::Float => binary::<f32>(t, op, |a, b| a + b),
         Arithmetic::Double => binary::<f64>(t, op, |a, b| a + b),
@@ -448,7 +230,7 @@ fn add(t: &mut Thread, op: &Op) -> Done {
 }
 
 #[inline(always)]
-fn mul(t: &mut Thread, op: &Op) -> Done {
+pub fn mul(t: &mut Thread, op: &Op) -> Done {
     match op.arithmetic {
         Arithmetic::Float => binary::<f32>(t, op, |a, b| a * b),
         Arithmetic::Double => binary::<f64>(t, op, |a, b| a * b),
@@ -457,37 +239,37 @@ fn mul(t: &mut Thread, op: &Op) -> Done {
 }
 
 #[inline(always)]
-fn avg(t: &mut Thread, op: &Op) -> Done {
+pub fn avg(t: &mut Thread, op: &Op) -> Done {
     with_bank!(int T, op, binary::<T>(t, op, |a, b| a.wrapping_add(b).wrapping_add(1) >> 1))
 }
 
 #[inline(always)]
-fn frc(t: &mut Thread, op: &Op) -> Done {
+pub fn frc(t: &mut Thread, op: &Op) -> Done {
     with_bank!(float T, op, unary::<T>(t, op, |a| a - a.floor()))
 }
 
 #[inline(always)]
-fn rndu(t: &mut Thread, op: &Op) -> Done {
+pub fn rndu(t: &mut Thread, op: &Op) -> Done {
     with_bank!(float T, op, unary::<T>(t, op, |a| a.ceil()))
 }
 
 #[inline(always)]
-fn rndd(t: &mut Thread, op: &Op) -> Done {
+pub fn rndd(t: &mut Thread, op: &Op) -> Done {
     with_bank!(float T, op, unary::<T>(t, op, |a| a.floor()))
 }
 
 #[inline(always)]
-fn rnde(t: &mut Thread, op: &Op) -> Done {
+pub fn rnde(t: &mut Thread, op: &Op) -> Done {
     with_bank!(float T, op, unary::<T>(t, op, |a| a.round_ties_even()))
 }
 
 #[inline(always)]
-fn rndz(t: &mut Thread, op: &Op) -> Done {
+pub fn rndz(t: &mut Thread, op: &Op) -> Done {
     with_bank!(float T, op, unary::<T>(t, op, |a| a.trunc()))
 }
 
 #[inline(always)]
-fn mac(t: &mut Thread, op: &Op) -> Done {
+pub fn mac(t: &mut Thread, op: &Op) -> Done {
     let n = usize::from(op.n);
     match op.arithmetic {
         Arithmetic::Float => {
@@ -514,7 +296,7 @@ fn mac(t: &mut Thread, op: &Op) -> Done {
 /// Completes a product that `mul` began with the low 16 bits of source 1: adds the product with
 /// the high ones; the upper half goes to the destination, the lower stays.
 #[inline(always)]
-fn mach(t: &mut Thread, op: &Op) -> Done {
+pub fn mach(t: &mut Thread, op: &Op) -> Done {
     let mut a = load::<i64>(t, op, 0)?;
     let b = load::<i64>(t, op, 1)?;
     let mask = t.enabled(op) & t.predicated(op);
@@ -549,27 +331,27 @@ fn with_carry(t: &mut Thread, op: &Op, f: impl Fn(i64, i64) -> i64) -> Done {
 }
 
 #[inline(always)]
-fn addc(t: &mut Thread, op: &Op) -> Done {
+pub fn addc(t: &mut Thread, op: &Op) -> Done {
     with_carry(t, op, |a, b| a + b)
 }
 
 #[inline(always)]
-fn subb(t: &mut Thread, op: &Op) -> Done {
+pub fn subb(t: &mut Thread, op: &Op) -> Done {
     with_carry(t, op, |a, b| a - b)
 }
 
 #[inline(always)]
-fn bfrev(t: &mut Thread, op: &Op) -> Done {
+pub fn bfrev(t: &mut Thread, op: &Op) -> Done {
     unary::<i64>(t, op, |a| i64::from((a as u32).reverse_bits()))
 }
 
 #[inline(always)]
-fn lzd(t: &mut Thread, op: &Op) -> Done {
+pub fn lzd(t: &mut Thread, op: &Op) -> Done {
     unary::<i64>(t, op, |a| i64::from((a as u32).leading_zeros()))
 }
 
 #[inline(always)]
-fn fbh(t: &mut Thread, op: &Op) -> Done {
+pub fn fbh(t: &mut Thread, op: &Op) -> Done {
     let signed = op.src[0].ty.is_signed();
     unary::<i64>(t, op, |a| {
         let bits = if signed && a < 0 { !(a as u32) } else { a as u32 };
@@ -578,7 +360,7 @@ fn fbh(t: &mut Thread, op: &Op) -> Done {
 }
 
 #[inline(always)]
-fn fbl(t: &mut Thread, op: &Op) -> Done {
+pub fn fbl(t: &mut Thread, op: &Op) -> Done {
     unary::<i64>(t, op, |a| match a as u32 {
         0 => -1,
         bits => i64::from(bits.trailing_zeros()),
@@ -586,12 +368,12 @@ fn fbl(t: &mut Thread, op: &Op) -> Done {
 }
 
 #[inline(always)]
-fn cbit(t: &mut Thread, op: &Op) -> Done {
+pub fn cbit(t: &mut Thread, op: &Op) -> Done {
     unary::<i64>(t, op, |a| i64::from((a as u32).count_ones()))
 }
 
 #[inline(always)]
-fn bfe(t: &mut Thread, op: &Op) -> Done {
+pub fn bfe(t: &mut Thread, op: &Op) -> Done {
     let signed = op.dst.ty.is_signed();
     ternary::<i64>(t, op, |width, offset, value| {
         let (width, offset, value) = (width as u32 & 31, offset as u32 & 31, value as u32);
@@ -608,7 +390,7 @@ fn bfe(t: &mut Thread, op: &Op) -> Done {
 }
 
 #[inline(always)]
-fn bfi1(t: &mut Thread, op: &Op) -> Done {
+pub fn bfi1(t: &mut Thread, op: &Op) -> Done {
     binary::<i64>(t, op, |width, offset| {
         let (width, offset) = (width as u32 & 31, offset as u32 & 31);
         i64::from(((1u32 << width) - 1) << offset)
@@ -616,7 +398,7 @@ fn bfi1(t: &mut Thread, op: &Op) -> Done {
 }
 
 #[inline(always)]
-fn bfi2(t: &mut Thread, op: &Op) -> Done {
+pub fn bfi2(t: &mut Thread, op: &Op) -> Done {
     ternary::<i64>(t, op, |mask, insert, base| {
         let (mask, insert, base) = (mask as u32, insert as u32, base as u32);
         let shifted = insert.checked_shl(mask.trailing_zeros()).unwrap_or(0);
@@ -625,7 +407,7 @@ fn bfi2(t: &mut Thread, op: &Op) -> Done {
 }
 
 #[inline(always)]
-fn mad(t: &mut Thread, op: &Op) -> Done {
+pub fn mad(t: &mut Thread, op: &Op) -> Done {
     match op.arithmetic {
         Arithmetic::Float => ternary::<f32>(t, op, |a, b, c| b.mul_add(c, a)),
         Arithmetic::Double => ternary::<f64>(t, op, |a, b, c| b.mul_add(c, a)),
@@ -636,13 +418,13 @@ fn mad(t: &mut Thread, op: &Op) -> Done {
 }
 
 #[inline(always)]
-fn lrp(t: &mut Thread, op: &Op) -> Done {
+pub fn lrp(t: &mut Thread, op: &Op) -> Done {
     with_bank!(float T, op, ternary::<T>(t, op, |a, b, c| a * b + (1.0 - a) * c))
 }
 
 /// `csel`: the third source is compared with zero.
 #[inline(always)]
-fn csel(t: &mut Thread, op: &Op) -> Done {
+pub fn csel(t: &mut Thread, op: &Op) -> Done {
     #[inline(always)]
     fn run<T: Bank>(t: &mut Thread, op: &Op) -> Done {
         let condition = op.condition;
@@ -660,7 +442,7 @@ fn csel(t: &mut Thread, op: &Op) -> Done {
 
 /// Selects by the predicate, or with a condition the minimum or maximum: a NaN loses.
 #[inline(always)]
-fn sel(t: &mut Thread, op: &Op) -> Done {
+pub fn sel(t: &mut Thread, op: &Op) -> Done {
     #[inline(always)]
     fn run<T: Bank>(t: &mut Thread, op: &Op) -> Done {
         let mut a = load::<T>(t, op, 0)?;
@@ -700,48 +482,6 @@ fn sel(t: &mut Thread, op: &Op) -> Done {
     with_bank!(all T, op, run::<T>(t, op))
 }
 
-/// Writes what was selected: the condition says what is selected and writes no flags.
-#[inline(always)]
-fn finish_selected<T: Bank>(t: &mut Thread, op: &Op, row: &Row<T>, mask: u32) -> Done {
-    match op.direct_dst {
-        Some(base) if T::IS_32 => {
-            store_direct(t, op, row, mask, usize::from(base));
-            Ok(())
-        }
-        _ => {
-            let accumulator = Derived::of(op).accumulator;
-            finish_masked(t, op, row, mask, Derived { accumulator, ..Derived::NOTHING })
-        }
-    }
-}
-
-/// A bit for each channel whose operands satisfy a condition.
-#[inline(always)]
-fn outcomes<T: Bank>(condition: Condition, n: usize, a: &Row<T>, b: &Row<T>) -> u32 {
-    #[inline(always)]
-    fn each<T: Copy>(n: usize, a: &Row<T>, b: &Row<T>, f: impl Fn(T, T) -> bool) -> u32 {
-        let mut bits = 0;
-        let (a, b) = (a.as_chunks::<8>().0, b.as_chunks::<8>().0);
-        for (group, (a, b)) in a.iter().zip(b).take(n.div_ceil(8)).enumerate() {
-            let mut eight = 0;
-            for (lane, (a, b)) in a.iter().zip(b).enumerate() {
-                eight |= u32::from(f(*a, *b)) << lane;
-            }
-            bits |= eight << (group * 8);
-        }
-        bits & crate::operand::lanes(n)
-    }
-    match condition {
-        Condition::Zero => each(n, a, b, |a, b| a == b),
-        Condition::NotZero => each(n, a, b, |a, b| a != b),
-        Condition::Greater => each(n, a, b, |a, b| a > b),
-        Condition::GreaterEqual => each(n, a, b, |a, b| a >= b),
-        Condition::Less => each(n, a, b, |a, b| a < b),
-        Condition::LessEqual => each(n, a, b, |a, b| a <= b),
-        other => each(n, a, b, |a, b| holds(other, a.order(b))),
-    }
-}
-
 /// Compares, and sets the flags and all bits of the destination.
 #[inline(always)]
 fn compare<T: Bank>(t: &mut Thread, op: &Op, nan_loses: bool) -> Done {
@@ -774,12 +514,12 @@ fn compare<T: Bank>(t: &mut Thread, op: &Op, nan_loses: bool) -> Done {
 }
 
 #[inline(always)]
-fn cmp(t: &mut Thread, op: &Op) -> Done {
+pub fn cmp(t: &mut Thread, op: &Op) -> Done {
     with_bank!(all T, op, compare::<T>(t, op, false))
 }
 
 #[inline(always)]
-fn cmpn(t: &mut Thread, op: &Op) -> Done {
+pub fn cmpn(t: &mut Thread, op: &Op) -> Done {
     with_bank!(all T, op, compare::<T>(t, op, true))
 }
 
@@ -796,22 +536,22 @@ fn dot(t: &mut Thread, op: &Op, f: impl Fn(&[f32], &[f32]) -> f32) -> Done {
 }
 
 #[inline(always)]
-fn dp4(t: &mut Thread, op: &Op) -> Done {
+pub fn dp4(t: &mut Thread, op: &Op) -> Done {
     dot(t, op, |a, b| a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3])
 }
 
 #[inline(always)]
-fn dph(t: &mut Thread, op: &Op) -> Done {
+pub fn dph(t: &mut Thread, op: &Op) -> Done {
     dot(t, op, |a, b| a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + b[3])
 }
 
 #[inline(always)]
-fn dp3(t: &mut Thread, op: &Op) -> Done {
+pub fn dp3(t: &mut Thread, op: &Op) -> Done {
     dot(t, op, |a, b| a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
 }
 
 #[inline(always)]
-fn dp2(t: &mut Thread, op: &Op) -> Done {
+pub fn dp2(t: &mut Thread, op: &Op) -> Done {
     dot(t, op, |a, b| a[0] * b[0] + a[1] * b[1])
 }
 
@@ -834,7 +574,7 @@ fn coefficients(t: &Thread, op: &Op) -> Result<[f32; 3], FaultKind> {
 }
 
 #[inline(always)]
-fn line(t: &mut Thread, op: &Op) -> Done {
+pub fn line(t: &mut Thread, op: &Op) -> Done {
     let [p, _, r] = coefficients(t, op)?;
     let mut u = load::<f32>(t, op, 1)?;
     u[..usize::from(op.n)].iter_mut().for_each(|u| *u = u.mul_add(p, r));
@@ -843,7 +583,7 @@ fn line(t: &mut Thread, op: &Op) -> Done {
 
 /// Plane equation: the second source is a pair of registers, u and v, for each eight channels.
 #[inline(always)]
-fn pln(t: &mut Thread, op: &Op) -> Done {
+pub fn pln(t: &mut Thread, op: &Op) -> Done {
     let [p, q, r] = coefficients(t, op)?;
     let crate::operand::Layout::Even { base, .. } = op.src[1].layout else {
         return Err(FaultKind::Unsupported("plane coordinates outside of registers"));
@@ -866,123 +606,4 @@ fn pln(t: &mut Thread, op: &Op) -> Done {
         *out = q.mul_add(v, p.mul_add(u, r));
     }
     finish(t, op, &row)
-}
-
-/// Does nothing: of operations that flow control executes.
-pub unsafe fn nothing(_: &mut Thread, _: &Op) -> Done {
-    Ok(())
-}
-
-#[inline(always)]
-fn nop(_: &mut Thread, _: &Op) -> Done {
-    Ok(())
-}
-
-/// Instructions are executed in order: there is nothing to wait for but barriers, which
-/// [`crate::op::Flow::Wait`] is for.
-#[inline(always)]
-fn sync(_: &mut Thread, _: &Op) -> Done {
-    Ok(())
-}
-
-use crate::math::math;
-
-/// Compiles the operations twice, for any host and for one with wide vectors, and makes the table of
-/// handlers.
-macro_rules! handlers {
-    ($($opcode:ident $name:ident,)*; $copy:ident) => {
-        mod any {
-            use super::*;
-
-            $(
-                pub unsafe fn $name(t: &mut Thread, op: &Op) -> Done {
-                    super::$name(t, op)
-                }
-            )*
-            pub unsafe fn $copy(t: &mut Thread, op: &Op) -> Done {
-                super::$copy(t, op)
-            }
-        }
-
-        #[cfg(target_arch = "x86_64")]
-        mod wide {
-            use super::*;
-
-            $(
-                #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-                pub unsafe fn $name(t: &mut Thread, op: &Op) -> Done {
-                    super::$name(t, op)
-                }
-            )*
-            #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-            pub unsafe fn $copy(t: &mut Thread, op: &Op) -> Done {
-                super::$copy(t, op)
-            }
-        }
-
-        /// The handler of an operation that computes; `None` if there is none. It may be called on
-        /// this host.
-        pub fn handler(opcode: Opcode) -> Option<Handler> {
-            #[cfg(target_arch = "x86_64")]
-            if is_wide() {
-                return match opcode {
-                    $(Opcode::$opcode => Some(wide::$name),)*
-                    _ => None,
-                };
-            }
-            match opcode {
-                $(Opcode::$opcode => Some(any::$name),)*
-                _ => None,
-            }
-        }
-
-        /// The handler that copies bits, for `mov` without conversion.
-        pub fn copies() -> Handler {
-            #[cfg(target_arch = "x86_64")]
-            if is_wide() {
-                return wide::$copy;
-            }
-            any::$copy
-        }
-    };
-}
-
-/// The host has what the wide handlers are compiled for.
-#[cfg(target_arch = "x86_64")]
-fn is_wide() -> bool {
-    is_x86_feature_detected!("avx2")
-        && is_x86_feature_detected!("fma")
-        && is_x86_feature_detected!("bmi1")
-        && is_x86_feature_detected!("bmi2")
-        && is_x86_feature_detected!("lzcnt")
-        && is_x86_feature_detected!("popcnt")
-}
-
-handlers! {
-    Mov mov, Sel sel, Not not, And and, Or or, Xor xor, Shr shr, Shl shl, Asr asr, Cmp cmp, Cmpn cmpn,
-    Csel csel, Bfrev bfrev, Bfe bfe, Bfi1 bfi1, Bfi2 bfi2, Math math, Add add, Mul mul, Avg avg,
-    Frc frc, Rndu rndu, Rndd rndd, Rnde rnde, Rndz rndz, Mac mac, Mach mach, Lzd lzd, Fbh fbh, Fbl fbl,
-    Cbit cbit, Addc addc, Subb subb, Dp4 dp4, Dph dph, Dp3 dp3, Dp2 dp2, Line line, Pln pln, Mad mad,
-    Lrp lrp, Rol rol, Ror ror, Dp4a dp4a, Nop nop, Sync sync,;
-    copy
-}
-
-/// Reads a row of floats; for the mathematical functions.
-pub(crate) fn floats(t: &Thread, op: &Op, k: usize) -> Result<Row<f32>, FaultKind> {
-    load::<f32>(t, op, k)
-}
-
-/// Reads a row of integers.
-pub(crate) fn integers(t: &Thread, op: &Op, k: usize) -> Result<Row<i64>, FaultKind> {
-    load::<i64>(t, op, k)
-}
-
-/// Writes a row of floats.
-pub(crate) fn finish_floats(t: &mut Thread, op: &Op, row: &Row<f32>) -> Done {
-    finish(t, op, row)
-}
-
-/// Writes a row of integers.
-pub(crate) fn finish_integers(t: &mut Thread, op: &Op, row: &Row<i64>) -> Done {
-    finish(t, op, row)
 }

@@ -7,8 +7,8 @@ use tepui_intel_isa::{
     SyncFunction, Type,
 };
 
-use crate::alu;
 use crate::fault::{Fault, FaultKind};
+use crate::handlers;
 use crate::op::{Arithmetic, Direct, Flow, Message, Op};
 use crate::operand::{Layout, Source, Target};
 
@@ -250,7 +250,7 @@ fn lower(
     let mut inst = *inst;
     let n = usize::from(inst.exec_size);
     let form = inst.form();
-    let mut handler = alu::handler(inst.opcode);
+    let mut handler = handlers::handler(inst.opcode);
     let select_bits = inst.opcode == Opcode::Sel
         && inst.condition == Condition::None
         && inst.src[..2]
@@ -258,7 +258,7 @@ fn lower(
             .all(|src| !src.negate && !src.abs && src.ty == inst.dst.ty && src.ty.is_float())
         && !inst.saturate;
     if copies(&inst) && inst.src[0].ty != Type::VF {
-        handler = Some(alu::copies());
+        handler = Some(handlers::copies());
     }
     if copies(&inst) && inst.src[0].ty != Type::VF || select_bits {
         inst.dst.ty = bits_of(inst.dst.ty);
@@ -303,7 +303,7 @@ fn lower(
     let handler = match (flow, handler) {
         (Flow::None, None) => return Err(FaultKind::Unsupported(inst.opcode.mnemonic())),
         (Flow::None, Some(handler)) => handler,
-        _ => alu::nothing,
+        _ => handlers::nothing,
     };
     let computes = flow == Flow::None && inst.opcode != Opcode::Sync;
     let sources = if computes { inst.sources() } else { 0 };

@@ -138,14 +138,14 @@ fn wide_products() {
          mach(8) g10<1>UD g2<8,8,1>UD g4<8,8,1>UD { align1 1Q AccWrEnable };
          mul(8) acc0<1>UD g3<8,8,1>UD g5<16,8,2>UW { align1 2Q };
          mach(8) g11<1>UD g3<8,8,1>UD g5<8,8,1>UD { align1 2Q AccWrEnable };",
-        |a, b| (u64::from(a) * u64::from(b) >> 32) as u32,
+        |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32,
     );
     binary(
         "mul(8) acc0<1>D g2<8,8,1>D g4<16,8,2>UW { align1 1Q };
          mach(8) g10<1>D g2<8,8,1>D g4<8,8,1>D { align1 1Q AccWrEnable };
          mul(8) acc0<1>D g3<8,8,1>D g5<16,8,2>UW { align1 2Q };
          mach(8) g11<1>D g3<8,8,1>D g5<8,8,1>D { align1 2Q AccWrEnable };",
-        |a, b| (i64::from(a as i32) * i64::from(b as i32) >> 32) as u32,
+        |a, b| ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32,
     );
     // 64-bit results.
     let (a, b) = (rotated(0), rotated(3));
