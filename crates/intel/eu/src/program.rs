@@ -201,8 +201,8 @@ fn arithmetic(inst: &Inst) -> Arithmetic {
     let wraps = match inst.opcode {
         Opcode::Mov | Opcode::Add | Opcode::Mul | Opcode::Mad | Opcode::Shl => true,
         Opcode::And | Opcode::Or | Opcode::Xor | Opcode::Not => true,
-        Opcode::Shr => types[0].bytes() == 4 && types[0] == Type::UD,
-        Opcode::Asr => types[0].is_signed(),
+        Opcode::Shr => types.first() == Some(&Type::UD),
+        Opcode::Asr => types.first().is_some_and(|ty| ty.is_signed()),
         Opcode::Sel if inst.condition == Condition::None => true,
         Opcode::Sel | Opcode::Cmp => types.iter().all(|ty| ty.is_signed() || ty.bytes() < 4),
         _ => false,
