@@ -18,10 +18,15 @@ impl Image {
         }
     }
 
-    /// The first texel of a level within a layer: column and row.
+    /// The first element (texel or block) of a level within a layer: column and row. Levels are
+    /// aligned in elements.
     fn level_place(&self, level: u32) -> [u64; 2] {
         let [halign, valign] = self.align.map(u64::from);
-        let size = |level| self.level_size(level).map(u64::from);
+        let [width, height] = self.format.block;
+        let size = |level| {
+            let [w, h, _] = self.level_size(level);
+            [w.div_ceil(width), h.div_ceil(height)].map(u64::from)
+        };
         if self.dimension == Dimension::One {
             // Levels stand side by side.
             let before: u64 = (0..level).map(|l| size(l)[0].next_multiple_of(halign)).sum();
@@ -47,8 +52,11 @@ impl Image {
         }
         let [left, top] = self.level_place(level);
         let layer = u64::from(self.first_layer + layer);
-        let column = left + u64::from(x) + u64::from(self.offset[0]);
-        let row = top + u64::from(y) + u64::from(self.offset[1]) + layer * self.qpitch;
+        let [width, height] = self.format.block;
+        let column = left + u64::from(x / width) + u64::from(self.offset[0]);
+        // QPitch counts rows of texels.
+        let above = layer * self.qpitch / u64::from(height);
+        let row = top + u64::from(y / height) + u64::from(self.offset[1]) + above;
         let bytes = self.format.bytes as u64;
         // One-dimensional images have no pitch: a layer is a row of QPitch texels.
         // source: Mesa, isl.h (`ISL_DIM_LAYOUT_GFX9_1D`).
