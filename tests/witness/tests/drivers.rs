@@ -38,9 +38,6 @@ const NOT_YET: &[(&str, &str)] = &[
     ("stages/geometry", "ERROR_FEATURE_NOT_PRESENT"),
     ("stages/layers_geometry", "ERROR_FEATURE_NOT_PRESENT"),
     ("stages/tessellation", "ERROR_FEATURE_NOT_PRESENT"),
-    ("stages/feedback", "VK_EXT_transform_feedback"),
-    ("queries/statistics", "ERROR_FEATURE_NOT_PRESENT"),
-    ("border/custom", "VK_EXT_custom_border_color"),
     ("target/spilled", "ERROR_FEATURE_NOT_PRESENT"),
 ];
 
