@@ -1,4 +1,4 @@
-//! `tepui compare`: compares the statistics of two runs of `tepui compile --json`.
+//! `tepui compare`: compares the statistics of two runs of `tepui compile --json` or `tepui run --stats`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,13 +6,14 @@ use std::process::ExitCode;
 
 use crate::cmd_compile::Report;
 
-/// Compares the statistics of two runs of `tepui compile … --json`.
+/// Compares the statistics of two runs of `tepui compile … --json` or `tepui run --stats FILE`.
 ///
 /// Prints for each statistic the totals, the number of shaders helped and hurt, the mean ratio, and
 /// the shaders that changed most.
 #[derive(clap::Args)]
 #[command(after_help = "Example:
-  tepui compile shaders/ --json -o new.json && tepui compare old.json new.json")]
+  tepui compile shaders/ --json -o new.json && tepui compare old.json new.json
+  tepui run --stats new.json -- vkcube --c 100 && tepui compare old.json new.json")]
 pub struct Args {
     /// The run before.
     old: PathBuf,
@@ -43,10 +44,12 @@ fn read(path: &Path) -> Result<BTreeMap<String, Report>, String> {
     let text = crate::input::open(path)
         .and_then(std::io::read_to_string)
         .map_err(|e| format!("{}: {e}", path.display()))?;
+    // An array, or reports one behind the other as `tepui run --stats` leaves them.
     let list: Vec<Report> = serde_json::from_str(&text)
-        .or_else(|_| serde_json::from_str::<Report>(&text).map(|r| vec![r]))
+        .or_else(|_| serde_json::Deserializer::from_str(&text).into_iter().collect())
         .map_err(|e| {
-            format!("{}: {e}; it should come from tepui compile --json", path.display())
+            let path = path.display();
+            format!("{path}: {e}; it should come from tepui compile --json or tepui run --stats")
         })?;
     Ok(list.into_iter().map(|r| (format!("{} {}", r.file, r.stage), r)).collect())
 }

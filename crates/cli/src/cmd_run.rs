@@ -23,6 +23,7 @@ use crate::library::{ICD, unpack};
         tepui run --gpu m1 -- vulkaninfo --summary\n  \
         tepui run --gpu m1 --check -- ./my-vulkan-program\n  \
         tepui run --capture /tmp/cap -- ./my-vulkan-program && tepui decode /tmp/cap\n  \
+        tepui run --stats new.json -- ./my-vulkan-program && tepui compare old.json new.json\n  \
         tools/mesa xvfb -- tepui run --gpu m1 -- tools/mesa run --icd none -- vkcube\n\n\
         `tepui gpus` lists the GPUs.\n\n\
         Environment:\n  \
@@ -30,7 +31,8 @@ use crate::library::{ICD, unpack};
         TEPUI_DEBUG      words, with commas between, that make the driver explain itself: errors, stats,\n  \
         \x20                shaders, ir, commands, submit, sync\n  \
         VK_DRIVER_FILES, VK_ICD_FILENAMES  set to the driver's manifest\n  \
-        TEPUI_*          set for the driver: VULKAN_GPU, CHECK, THREADS, ABORT_ON_FAULT, CAPTURE"
+        TEPUI_*          set for the driver: VULKAN_GPU, CHECK, THREADS, ABORT_ON_FAULT, CAPTURE,\n  \
+        \x20                STATS"
 )]
 pub struct Args {
     /// The GPU.
@@ -45,6 +47,10 @@ pub struct Args {
     /// replay`.
     #[arg(long, value_name = "DIR")]
     capture: Option<PathBuf>,
+    /// Write the statistics of each compiled shader to this file, a line of JSON each, for `tepui
+    /// compare`.
+    #[arg(long, value_name = "FILE")]
+    stats: Option<PathBuf>,
     /// Worker threads of the model; 0 means one per core.
     #[arg(long, value_name = "N", default_value_t = 0)]
     threads: usize,
@@ -81,6 +87,13 @@ fn command(args: &Args) -> Result<Command, String> {
             .and_then(|path| std::fs::create_dir_all(&path).map(|()| path))
             .map_err(|error| format!("{}: {error}", directory.display()))?;
         command.env(tepui_capture::CAPTURE_VARIABLE, absolute);
+    }
+    if let Some(file) = &args.stats {
+        // What stands there is of another run.
+        let absolute = std::path::absolute(file)
+            .and_then(|path| std::fs::File::create(&path).map(|_| path))
+            .map_err(|error| format!("{}: {error}", file.display()))?;
+        command.env(vulkan::STATS_VARIABLE, absolute);
     }
     Ok(command)
 }

@@ -23,6 +23,8 @@ pub struct DeviceOptions {
     pub check: bool,
     /// Each refused request is reported on standard error, with the reason.
     pub report_refusals: bool,
+    /// The buffer object with this number, counted from 1, cannot be made.
+    pub failing_allocation: Option<u64>,
     /// A fault ends the process (SIGABRT).
     pub abort_on_fault: bool,
     /// A file to which the name of each row of the GPU's instruction table is appended, a line
@@ -100,6 +102,7 @@ fn agx_device(chip: &'static crate::agx::Chip, options: &DeviceOptions) -> Arc<d
         report_faults: true,
         abort_on_fault: options.abort_on_fault,
         report_refusals: options.report_refusals,
+        failing_allocation: options.failing_allocation,
     };
     agx::Device::new(chip, options)
 }

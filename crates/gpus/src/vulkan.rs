@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use tepui_agx_driver::Physical;
 use tepui_drm::client::RenderNode;
 use tepui_drm::device::VirtualDevice;
+pub use tepui_vulkan::debug::STATS_VARIABLE;
 use tepui_vulkan::physical::Family;
 use tepui_vulkan::{Error, vk};
 
@@ -22,6 +23,8 @@ pub const CHECK_VARIABLE: &str = "TEPUI_CHECK";
 pub const ABORT_VARIABLE: &str = "TEPUI_ABORT_ON_FAULT";
 /// Worker threads of the model.
 pub const THREADS_VARIABLE: &str = "TEPUI_THREADS";
+/// The number of the buffer object that cannot be made, for tests.
+pub const FAIL_VARIABLE: &str = "TEPUI_FAIL_ALLOCATION";
 
 /// The virtual GPU that stands in where the machine has none.
 const DEFAULT: &str = "m1";
@@ -71,6 +74,9 @@ fn virtual_device(name: &str) -> Result<Arc<dyn Family>, String> {
                         .unwrap_or(0),
                     check: is_set(CHECK_VARIABLE),
                     abort_on_fault: is_set(ABORT_VARIABLE),
+                    failing_allocation: std::env::var(FAIL_VARIABLE)
+                        .ok()
+                        .and_then(|n| n.parse().ok()),
                     ..DeviceOptions::default()
                 };
                 let new = device(gpu, &options).map_err(|e| failed(e.to_string()))?;

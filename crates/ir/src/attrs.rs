@@ -499,8 +499,9 @@ named_enum! {
         WorkgroupId = "workgroup_id",
         /// Compute, b32x3.
         NumWorkgroups = "num_workgroups",
-        /// Compute, b32x3: with any base of `vkCmdDispatchBase` (same as `workgroup_id` without
-        /// base).
+        /// Compute, b32x3: first workgroup of `vkCmdDispatchBase`.
+        BaseWorkgroupId = "base_workgroup_id",
+        /// Compute, b32x3: invocations of a workgroup.
         WorkgroupSize = "workgroup_size",
         /// Compute, b32.
         SubgroupId = "subgroup_id",

@@ -131,6 +131,7 @@ impl Group {
         });
         set(Builtin::WorkgroupId, &|_| words(id));
         set(Builtin::NumWorkgroups, &|_| words(count));
+        set(Builtin::BaseWorkgroupId, &|_| words([0; 3]));
         set(Builtin::WorkgroupSize, &|_| words([x, y, z]));
         set(Builtin::SubgroupId, &|l| vec![(l / subgroup) as u64]);
         set(Builtin::NumSubgroups, &|_| vec![lanes.div_ceil(subgroup) as u64]);

@@ -56,6 +56,7 @@ fn uniform_builtin(stage: Stage, b: Builtin) -> bool {
         b,
         Builtin::WorkgroupId
             | Builtin::NumWorkgroups
+            | Builtin::BaseWorkgroupId
             | Builtin::WorkgroupSize
             | Builtin::SubgroupSize
             | Builtin::NumSubgroups

@@ -41,6 +41,7 @@ pub mod lower_atomics;
 pub mod lower_bits;
 pub mod lower_blend;
 pub mod lower_buffers;
+pub mod lower_dispatch_base;
 pub mod lower_float64;
 pub mod lower_handles;
 pub mod lower_int64;

@@ -34,6 +34,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "scalarise", run: crate::scalarise::run },
     Pass { name: "vectorise", run: crate::vectorise::run },
     Pass { name: "roll_float64", run: crate::roll_float64::run },
+    Pass { name: "lower_dispatch_base", run: crate::lower_dispatch_base::run },
     Pass { name: "lower_vars", run: crate::lower_vars::run },
     Pass { name: "lower_buffers", run: crate::lower_buffers::run },
     Pass {

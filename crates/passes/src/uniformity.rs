@@ -70,6 +70,7 @@ pub fn is_uniform_builtin(b: Builtin) -> bool {
     matches!(
         b,
         Builtin::NumWorkgroups
+            | Builtin::BaseWorkgroupId
             | Builtin::WorkgroupSize
             | Builtin::NumSubgroups
             | Builtin::SubgroupSize

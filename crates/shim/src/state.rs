@@ -154,6 +154,7 @@ impl State {
             threads: config.threads,
             check: config.check,
             report_refusals: config.verbose,
+            failing_allocation: None,
             abort_on_fault: config.abort_on_fault,
             coverage: config.coverage.clone(),
             observer: log(),

@@ -349,7 +349,7 @@ impl<'a> Module<'a> {
                         }
                     }
                     // Instructions without meaning may follow a terminator.
-                    Op::ExtInst
+                    Op::ExtInst | Op::ExtInstWithForwardRefsKHR
                         if ops
                             .first()
                             .and_then(|set| self.ext_sets.get(set))
@@ -475,6 +475,14 @@ fn is_global(op: Op) -> bool {
     (Op::TypeVoid as u32..=Op::TypeForwardPointer as u32).contains(&c)
         || (Op::ConstantTrue as u32..=Op::SpecConstantOp as u32).contains(&c)
         || matches!(op, Op::ConstantCompositeReplicateEXT | Op::SpecConstantCompositeReplicateEXT)
-        || matches!(op, Op::Variable | Op::Undef | Op::ExtInst | Op::Line | Op::NoLine)
+        || matches!(
+            op,
+            Op::Variable
+                | Op::Undef
+                | Op::ExtInst
+                | Op::ExtInstWithForwardRefsKHR
+                | Op::Line
+                | Op::NoLine
+        )
         || SHAPES.get(c as usize).is_some_and(|s| s & TYPE != 0)
 }

@@ -189,7 +189,7 @@ impl Cx<'_> {
             self.at = *g;
             match g.op {
                 S::Variable => self.declare_variable(g, &interface)?,
-                S::Line | S::NoLine | S::ExtInst => {}
+                S::Line | S::NoLine | S::ExtInst | S::ExtInstWithForwardRefsKHR => {}
                 op if (S::ConstantTrue as u32..=S::SpecConstantOp as u32)
                     .contains(&(op as u32))
                     || matches!(
@@ -557,7 +557,7 @@ impl Cx<'_> {
                     v => self.bind(v),
                 }
             }
-            S::ExtInst => self.ext_inst(i),
+            S::ExtInst | S::ExtInstWithForwardRefsKHR => self.ext_inst(i),
             _ => {
                 if self.memory_inst(i)? || self.image_inst(i)? || self.subgroup_inst(i)? {
                     return Ok(());

@@ -10,10 +10,13 @@ use tepui_format::Format;
 use tepui_ir::Shader;
 use vulkanalia_sys as vk;
 
+use crate::cache::Programs;
 use crate::chain::Answers;
 use crate::command::CommandState;
 use crate::descriptor::{DescriptorType, SetLayout};
 use crate::error::Result;
+use crate::executable::Executable;
+use crate::feedback::Counters;
 use crate::state::GraphicsState;
 
 /// A sync object of the kernel, and a point of it; 0 for binary ones.
@@ -140,7 +143,7 @@ pub struct ViewInfo<'a, B: Backend> {
 pub struct SamplerInfo {
     /// Core state.
     pub core: vk::SamplerCreateInfo,
-    /// Custom border colour, as bits, and whether it is of integers.
+    /// Custom border colour as bits, in the order in which views give components.
     pub border: Option<[u32; 4]>,
     /// Reduction of filtered texels.
     pub reduction: vk::SamplerReductionMode,
@@ -172,6 +175,14 @@ pub enum Descriptor<'a, B: Backend> {
 pub struct ShaderInfo<'a, B: Backend> {
     /// The shader, specialised.
     pub ir: Shader,
+    /// Hash of everything that the shader follows from.
+    pub key: u128,
+    /// Where compiled programs are looked for and kept.
+    pub programs: Arc<Programs>,
+    /// Machine code is kept as text, for those who ask for it.
+    pub captures: bool,
+    /// Samplers may have custom border colours.
+    pub custom_borders: bool,
     /// Set layouts by number.
     pub sets: &'a [Option<Arc<SetLayout<B>>>],
     /// Out-of-bounds accesses of buffers are defined.
@@ -326,6 +337,21 @@ pub struct QueryInfo {
     pub statistics: vk::QueryPipelineStatisticFlags,
 }
 
+/// Most values of a query: a pipeline's statistics without those of mesh shaders.
+pub const MAX_QUERY_VALUES: usize = 11;
+
+impl QueryInfo {
+    /// Values of a query.
+    pub fn values(&self) -> usize {
+        match self.kind {
+            // Primitives that were written, and those that would have been.
+            vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT => 2,
+            vk::QueryType::PIPELINE_STATISTICS => self.statistics.bits().count_ones() as usize,
+            _ => 1,
+        }
+    }
+}
+
 /// A copy between an image and a buffer, or two images: pixels of one level and layer range.
 pub struct ImageCopy<'a, B: Backend> {
     /// Layout, description and addresses of the image.
@@ -478,14 +504,17 @@ pub trait Backend: Sized + Send + Sync + 'static {
         state: &GraphicsState,
     ) -> Result<()>;
 
+    /// The programs of a shader that there are so far.
+    fn executables(shader: &Self::Shader) -> Vec<Executable>;
+
     /// Makes a query pool.
     fn queries(device: &Self::Device, info: &QueryInfo) -> Result<Self::Queries>;
 
     /// Resets queries on the host.
     fn reset_queries(pool: &Self::Queries, first: u32, count: u32);
 
-    /// Values of a query that is available: one, or several for statistics; `None` when it is not.
-    fn query_result(pool: &Self::Queries, query: u32) -> Option<[u64; 2]>;
+    /// Values of a query that is available, as many as it has ([`QueryInfo::values`]); `None` when it is not.
+    fn query_result(pool: &Self::Queries, query: u32) -> Option<[u64; MAX_QUERY_VALUES]>;
 
     /// A command buffer's recorder.
     fn encoder(device: &Arc<Self::Device>) -> Result<Self::Encoder>;
@@ -497,9 +526,6 @@ pub trait Backend: Sized + Send + Sync + 'static {
         commands: &[&Self::Encoder],
         signals: &[SyncPoint],
     ) -> Result<()>;
-
-    /// Vendor, device and cache UUID for the header of pipeline caches: 24 bytes.
-    fn cache_header(out: &mut [u8]);
 
     /// Ticks of the GPU's clock.
     fn timestamp(device: &Self::Device) -> Result<u64>;
@@ -575,10 +601,26 @@ pub trait Encoder<B: Backend> {
         rects: &[vk::ClearRect],
     ) -> Result<()>;
 
+    /// Begins transform feedback, behind the bytes that counters say.
+    fn begin_feedback(&mut self, counters: &Counters) -> Result<()>;
+
+    /// Ends transform feedback and writes the counters.
+    fn end_feedback(&mut self, counters: &Counters) -> Result<()>;
+
+    /// Makes the arguments of an indirect draw of captured vertices: those between byte `start` and what a counter says.
+    fn byte_count(
+        &mut self,
+        counter: u64,
+        start: u32,
+        stride: u32,
+        instances: u32,
+        first_instance: u32,
+    ) -> Result<u64>;
+
     /// Resets queries.
     fn reset_queries(&mut self, pool: &B::Queries, first: u32, count: u32) -> Result<()>;
 
-    /// Begins an occlusion query.
+    /// Begins a query of occlusion, of captured primitives, or of statistics.
     fn begin_query(&mut self, pool: &B::Queries, query: u32, precise: bool) -> Result<()>;
 
     /// Ends a query.

@@ -14,6 +14,7 @@ use crate::descriptor::{Set, SetLayout};
 use crate::device::Device;
 use crate::entry;
 use crate::error::{Error, Result};
+use crate::feedback::Feedback;
 use crate::object::{Allocator, Dispatchable, dispatch_mut, dispatchable, get_mut, handle, slice};
 use crate::state::{GraphicsState, Groups, MAX_VERTEX};
 
@@ -92,6 +93,8 @@ pub struct CommandState<B: Backend> {
     pub index: Option<IndexBuffer>,
     /// The rendering that draws go to.
     pub rendering: Option<Rendering<B>>,
+    /// Transform feedback.
+    pub feedback: Feedback,
 }
 
 impl<B: Backend> Default for CommandState<B> {
@@ -111,6 +114,7 @@ impl<B: Backend> Default for CommandState<B> {
             vertex_buffers_changed: true,
             index: None,
             rendering: None,
+            feedback: Feedback::default(),
         }
     }
 }

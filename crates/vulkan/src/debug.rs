@@ -1,6 +1,8 @@
 //! What `TEPUI_DEBUG` asks for: a list of words, separated by commas.
 
-use std::sync::OnceLock;
+use std::fs::File;
+use std::io::Write;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 bitflags::bitflags! {
     /// Words of `TEPUI_DEBUG`.
@@ -54,4 +56,32 @@ pub fn flags() -> Flags {
         }
         flags
     })
+}
+
+/// Names the file that statistics of compiled shaders go to.
+pub const STATS_VARIABLE: &str = "TEPUI_STATS";
+
+/// Writes the statistics of a compiled shader as a line of JSON to the file that `TEPUI_STATS` names, for `tepui compare`.
+/// `name` says which shader it is; the same shader has the same name in another run.
+pub fn statistics(gpu: &str, name: &str, stage: &str, all: &[(&str, &str, u64)]) {
+    static FILE: OnceLock<Option<Mutex<File>>> = OnceLock::new();
+    let file = FILE.get_or_init(|| {
+        let path = std::env::var_os(STATS_VARIABLE)?;
+        let open = File::options().create(true).append(true).open(&path);
+        if let Err(e) = &open {
+            eprintln!("tepui: {STATS_VARIABLE}: {}: {e}", path.display());
+        }
+        open.ok().map(Mutex::new)
+    });
+    let Some(file) = file else { return };
+    let stats: Vec<String> = all.iter().map(|(n, _, v)| format!("\"{n}\":{v}")).collect();
+    let line = format!(
+        "{{\"gpu\":\"{gpu}\",\"file\":\"{name}\",\"stage\":\"{stage}\",\"stats\":{{{}}}}}\n",
+        stats.join(",")
+    );
+    // One write, so that lines of several processes do not mix.
+    let written = file.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes());
+    if let Err(e) = written {
+        eprintln!("tepui: {STATS_VARIABLE}: {e}");
+    }
 }

@@ -45,6 +45,8 @@ pub enum DescriptorType {
     InputAttachment,
     /// Bytes in the set itself.
     InlineUniformBlock,
+    /// Whatever was written last: each element has room for any kind.
+    Mutable,
 }
 
 impl DescriptorType {
@@ -67,6 +69,7 @@ impl DescriptorType {
             T::STORAGE_BUFFER_DYNAMIC => DescriptorType::StorageBufferDynamic,
             T::INPUT_ATTACHMENT => DescriptorType::InputAttachment,
             T::INLINE_UNIFORM_BLOCK => DescriptorType::InlineUniformBlock,
+            T::MUTABLE_EXT => DescriptorType::Mutable,
             other => {
                 return Err(Error::unsupported(format!("descriptors of type {}", other.as_raw())));
             }
@@ -382,33 +385,33 @@ impl<B: Backend> Writer<'_, B> {
                 let sampler = unsafe { get::<Sampler<B>>(s) };
                 self.put(
                     b,
+                    b.ty,
                     k as u32,
                     &Descriptor::Image { view: None, sampler: Some(&sampler.inner) },
                 );
             }
             if b.ty == DescriptorType::InlineUniformBlock {
                 let (address, size) = (self.address + u64::from(b.data()), u64::from(b.count));
-                self.put(b, 0, &Descriptor::Buffer { address, size });
+                self.put(b, b.ty, 0, &Descriptor::Buffer { address, size });
             }
         }
     }
 
-    fn put(&mut self, b: &Binding, element: u32, descriptor: &Descriptor<'_, B>) {
+    fn put(&mut self, b: &Binding, ty: DescriptorType, element: u32, d: &Descriptor<'_, B>) {
         let at = (b.offset + element * b.stride) as usize;
         if let Some(bytes) = self.bytes.get_mut(at..at + b.stride as usize) {
-            B::write_descriptor(b.ty, descriptor, bytes);
+            B::write_descriptor(ty, d, bytes);
         }
     }
 
-    /// Writes `count` descriptors from an element on; further ones go to the bindings behind.
+    /// Writes `count` descriptors of a kind from an element on; further ones go to the bindings behind.
     ///
     /// # Safety
     /// `at(k)` is the address of the k-th source structure of the kind.
     unsafe fn write(
         &mut self,
-        binding: u32,
-        element: u32,
-        count: u32,
+        ty: DescriptorType,
+        [binding, element, count]: [u32; 3],
         at: impl Fn(u32) -> *const u8,
     ) {
         let (mut n, mut element) = (binding, element);
@@ -427,16 +430,16 @@ impl<B: Backend> Writer<'_, B> {
                 (n, element) = (n + 1, element - b.count);
             };
             // SAFETY: as the caller says.
-            unsafe { self.one(b, element, at(k)) };
+            unsafe { self.one(b, ty, element, at(k)) };
             element += 1;
         }
     }
 
-    unsafe fn one(&mut self, b: &Binding, element: u32, source: *const u8) {
+    unsafe fn one(&mut self, b: &Binding, ty: DescriptorType, element: u32, source: *const u8) {
         use DescriptorType as D;
         // SAFETY: the source is of the binding's kind, and its handles are live.
         unsafe {
-            match b.ty {
+            match ty {
                 D::UniformBuffer
                 | D::StorageBuffer
                 | D::UniformBufferDynamic
@@ -449,13 +452,13 @@ impl<B: Backend> Writer<'_, B> {
                         },
                         None => Descriptor::Null,
                     };
-                    self.put(b, element, &d);
+                    self.put(b, ty, element, &d);
                 }
                 D::UniformTexelBuffer | D::StorageTexelBuffer => {
                     let view = source.cast::<vk::BufferView>().read_unaligned();
                     let d = maybe::<BufferView<B>>(view)
                         .map_or(Descriptor::Null, |v| Descriptor::BufferView(&v.inner));
-                    self.put(b, element, &d);
+                    self.put(b, ty, element, &d);
                 }
                 D::Sampler if !b.samplers.is_empty() => {}
                 D::Sampler
@@ -464,21 +467,22 @@ impl<B: Backend> Writer<'_, B> {
                 | D::StorageImage
                 | D::InputAttachment => {
                     let info = source.cast::<vk::DescriptorImageInfo>().read_unaligned();
-                    let view = if b.ty == D::Sampler {
+                    let view = if ty == D::Sampler {
                         None
                     } else {
                         maybe::<ImageView<B>>(info.image_view)
                     };
-                    let takes_sampler = matches!(b.ty, D::Sampler | D::CombinedImageSampler)
-                        && b.samplers.is_empty();
+                    let takes_sampler =
+                        matches!(ty, D::Sampler | D::CombinedImageSampler) && b.samplers.is_empty();
                     let sampler =
                         if takes_sampler { maybe::<Sampler<B>>(info.sampler) } else { None };
-                    if b.ty != D::Sampler && view.is_none() {
-                        self.put(b, element, &Descriptor::Null);
+                    if ty != D::Sampler && view.is_none() {
+                        self.put(b, ty, element, &Descriptor::Null);
                         if !b.samplers.is_empty() {
                             let fixed = get::<Sampler<B>>(b.samplers[element as usize]);
                             self.put(
                                 b,
+                                ty,
                                 element,
                                 &Descriptor::Image { view: None, sampler: Some(&fixed.inner) },
                             );
@@ -488,8 +492,9 @@ impl<B: Backend> Writer<'_, B> {
                         view: view.map(|v| &v.inner),
                         sampler: sampler.map(|s| &s.inner),
                     };
-                    self.put(b, element, &d);
+                    self.put(b, ty, element, &d);
                 }
+                D::Mutable => {}
                 D::InlineUniformBlock => {
                     let at = (b.data() + element) as usize;
                     if let Some(byte) = self.bytes.get_mut(at) {
@@ -507,8 +512,8 @@ impl<B: Backend> Writer<'_, B> {
     pub unsafe fn update(&mut self, w: &vk::WriteDescriptorSet) {
         // SAFETY: as the caller says.
         unsafe {
-            let Some(b) = self.layout.binding(w.dst_binding) else { return };
-            let (source, stride): (*const u8, usize) = match b.ty {
+            let Ok(ty) = DescriptorType::new(w.descriptor_type) else { return };
+            let (source, stride): (*const u8, usize) = match ty {
                 DescriptorType::InlineUniformBlock => {
                     let data: Option<&vk::WriteDescriptorSetInlineUniformBlock> = chain::find(
                         w.next,
@@ -525,9 +530,8 @@ impl<B: Backend> Writer<'_, B> {
                 _ => (w.image_info.cast(), size_of::<vk::DescriptorImageInfo>()),
             };
             if !source.is_null() {
-                self.write(w.dst_binding, w.dst_array_element, w.descriptor_count, |k| {
-                    source.add(k as usize * stride)
-                });
+                let place = [w.dst_binding, w.dst_array_element, w.descriptor_count];
+                self.write(ty, place, |k| source.add(k as usize * stride));
             }
         }
     }
@@ -538,17 +542,13 @@ impl<B: Backend> Writer<'_, B> {
     /// `data` has what the template says.
     pub unsafe fn template(&mut self, t: &Template<B>, data: *const u8) {
         for e in &t.entries {
-            let stride = if e.descriptor_type == vk::DescriptorType::INLINE_UNIFORM_BLOCK {
-                1
-            } else {
-                e.stride
-            };
+            let Ok(ty) = DescriptorType::new(e.descriptor_type) else { continue };
+            let stride = if ty == DescriptorType::InlineUniformBlock { 1 } else { e.stride };
+            let place = [e.dst_binding, e.dst_array_element, e.descriptor_count];
             // SAFETY: as the caller says.
             unsafe {
                 let start = data.add(e.offset);
-                self.write(e.dst_binding, e.dst_array_element, e.descriptor_count, |k| {
-                    start.add(k as usize * stride)
-                });
+                self.write(ty, place, |k| start.add(k as usize * stride));
             }
         }
     }
@@ -572,22 +572,21 @@ unsafe fn copy<B: Backend>(c: &vk::CopyDescriptorSet) {
         else {
             return;
         };
-        let (from, to, bytes) = match s.ty {
-            DescriptorType::InlineUniformBlock => {
-                (s.data() + c.src_array_element, t.data() + c.dst_array_element, c.descriptor_count)
+        let each = |from: u32, to: u32, bytes: u32| {
+            if from + bytes <= source.size && to + bytes <= target.size {
+                let (from, to) = (source.host.add(from as usize), target.host.add(to as usize));
+                std::ptr::copy(from, to, bytes as usize);
             }
-            _ => (
-                s.offset + c.src_array_element * s.stride,
-                t.offset + c.dst_array_element * t.stride,
-                c.descriptor_count * s.stride,
-            ),
         };
-        if from + bytes <= source.size && to + bytes <= target.size {
-            std::ptr::copy(
-                source.host.add(from as usize),
-                target.host.add(to as usize),
-                bytes as usize,
-            );
+        if s.ty == DescriptorType::InlineUniformBlock {
+            let (from, to) = (s.data() + c.src_array_element, t.data() + c.dst_array_element);
+            return each(from, to, c.descriptor_count);
+        }
+        // Elements of mutable bindings may be longer than those of others.
+        for k in 0..c.descriptor_count {
+            let from = s.offset + (c.src_array_element + k) * s.stride;
+            let to = t.offset + (c.dst_array_element + k) * t.stride;
+            each(from, to, s.stride.min(t.stride));
         }
     }
 }

@@ -11,6 +11,7 @@ use tepui_drm::{Errno, monotonic_ns};
 use vulkanalia_sys::{self as vk, Handle};
 
 use crate::backend::{Backend, SyncPoint};
+use crate::cache;
 use crate::chain;
 use crate::command::CommandBuffer;
 use crate::debug::{self, Flags};
@@ -31,9 +32,13 @@ pub struct Device<B: Backend> {
     pub inner: Arc<B::Device>,
     /// Buffer accesses are checked.
     pub robust: bool,
+    /// Samplers may have custom border colours.
+    pub custom_borders: bool,
     /// A submission failed; everything else does.
     pub lost: Arc<AtomicBool>,
     queue: Dispatchable<Queue<B>>,
+    /// The header of its pipeline caches.
+    pub cache_header: cache::Header,
 }
 
 /// The queue of a device.
@@ -243,6 +248,14 @@ impl<B: Backend> Device<B> {
         let lost = Arc::new(AtomicBool::new(false));
         let queue = Dispatchable::new(Queue::new(inner.clone(), lost.clone())?);
         // SAFETY: as the caller says.
+        let custom_borders = unsafe {
+            let on: Option<&vk::PhysicalDeviceCustomBorderColorFeaturesEXT> = chain::find(
+                info.next,
+                vk::StructureType::PHYSICAL_DEVICE_CUSTOM_BORDER_COLOR_FEATURES_EXT,
+            );
+            on.is_some_and(|f| f.custom_border_colors == vk::TRUE)
+        };
+        // SAFETY: as the caller says.
         let robust = unsafe {
             let more: Option<&vk::PhysicalDeviceFeatures2> =
                 chain::find(info.next, vk::StructureType::PHYSICAL_DEVICE_FEATURES_2);
@@ -256,7 +269,17 @@ impl<B: Backend> Device<B> {
                     r.robust_buffer_access2 == vk::TRUE || r.null_descriptor == vk::TRUE
                 })
         };
-        let device = Device::<B> { commands, allocator, inner, robust, lost, queue };
+        let cache_header = cache::header(&B::info(physical).properties);
+        let device = Device::<B> {
+            commands,
+            allocator,
+            inner,
+            robust,
+            custom_borders,
+            lost,
+            queue,
+            cache_header,
+        };
         Ok(dispatchable(allocator.create(Dispatchable::new(device))?))
     }
 

@@ -451,7 +451,7 @@ entry! {
             let reduction: Option<&vk::SamplerReductionModeCreateInfo> = chain::find(info.next, vk::StructureType::SAMPLER_REDUCTION_MODE_CREATE_INFO);
             let inner = B::sampler(&d.inner, &SamplerInfo {
                 core: *info,
-                border: border.map(|b| b.custom_border_color.uint32),
+                border: border.map(|b| swizzled(info, b.custom_border_color.uint32)),
                 reduction: reduction.map_or(vk::SamplerReductionMode::WEIGHTED_AVERAGE, |r| r.reduction_mode),
             })?;
             let conversion: Option<&vk::SamplerYcbcrConversionInfo> = chain::find(info.next, vk::StructureType::SAMPLER_YCBCR_CONVERSION_INFO);
@@ -465,6 +465,36 @@ entry! {
     fn vkDestroySampler<B: Backend>(device: vk::Device, sampler: vk::Sampler, callbacks: *const vk::AllocationCallbacks) {
         unsafe { Device::<B>::of(device).allocator(callbacks).destroy(sampler.as_raw() as *mut Sampler<B>) }
     }
+}
+
+/// A border colour as a view shows it whose components the sampler names.
+unsafe fn swizzled(info: &vk::SamplerCreateInfo, colour: [u32; 4]) -> [u32; 4] {
+    // SAFETY: the chain is the application's and valid.
+    let mapping: Option<&vk::SamplerBorderColorComponentMappingCreateInfoEXT> = unsafe {
+        chain::find(
+            info.next,
+            vk::StructureType::SAMPLER_BORDER_COLOR_COMPONENT_MAPPING_CREATE_INFO_EXT,
+        )
+    };
+    let Some(c) = mapping.map(|m| m.components) else { return colour };
+    let one = match info.border_color {
+        vk::BorderColor::INT_CUSTOM_EXT => 1,
+        _ => 1f32.to_bits(),
+    };
+    let parts = [c.r, c.g, c.b, c.a].into_iter().enumerate();
+    let mut out = [0; 4];
+    for (k, part) in parts {
+        out[k] = match part {
+            vk::ComponentSwizzle::ZERO => 0,
+            vk::ComponentSwizzle::ONE => one,
+            vk::ComponentSwizzle::R => colour[0],
+            vk::ComponentSwizzle::G => colour[1],
+            vk::ComponentSwizzle::B => colour[2],
+            vk::ComponentSwizzle::A => colour[3],
+            _ => colour[k],
+        };
+    }
+    out
 }
 
 /// Where a subresource lies, from the first byte of the memory that is bound: the image's, or the plane's if planes are

@@ -22,6 +22,7 @@
 )]
 
 pub mod backend;
+pub mod cache;
 pub mod chain;
 pub mod command;
 pub mod debug;
@@ -29,6 +30,8 @@ pub mod descriptor;
 pub mod device;
 pub mod entry;
 pub mod error;
+pub mod executable;
+pub mod feedback;
 pub mod host;
 pub mod image;
 pub mod instance;
@@ -100,10 +103,23 @@ pub fn commands_of<B: Backend>() -> Vec<(&'static str, Function)> {
         }
         pipeline::{
             vkCreateShaderModule<B>, vkDestroyShaderModule<B>, vkCreatePipelineLayout<B>,
-            vkDestroyPipelineLayout<B>, vkCreatePipelineCache<B>, vkDestroyPipelineCache<B>,
-            vkGetPipelineCacheData<B>, vkMergePipelineCaches<B>, vkCreateComputePipelines<B>,
+            vkDestroyPipelineLayout<B>, vkCreateComputePipelines<B>, vkGetShaderModuleIdentifierEXT<B>,
+            vkGetShaderModuleCreateInfoIdentifierEXT<B>,
             vkCreateGraphicsPipelines<B>, vkDestroyPipeline<B>, vkCreatePrivateDataSlot<B>,
             vkDestroyPrivateDataSlot<B>, vkSetPrivateData<B>, vkGetPrivateData<B>,
+        }
+        cache::{
+            vkCreatePipelineCache<B>, vkDestroyPipelineCache<B>, vkGetPipelineCacheData<B>,
+            vkMergePipelineCaches<B>,
+        }
+        executable::{
+            vkGetPipelineExecutablePropertiesKHR<B>, vkGetPipelineExecutableStatisticsKHR<B>,
+            vkGetPipelineExecutableInternalRepresentationsKHR<B>,
+        }
+        feedback::{
+            vkCmdBindTransformFeedbackBuffersEXT<B>, vkCmdBeginTransformFeedbackEXT<B>,
+            vkCmdEndTransformFeedbackEXT<B>, vkCmdDrawIndirectByteCountEXT<B>, vkCmdBeginQueryIndexedEXT<B>,
+            vkCmdEndQueryIndexedEXT<B>,
         }
         render_pass::{
             vkCreateRenderPass<B>, vkCreateRenderPass2<B>, vkDestroyRenderPass<B>, vkCreateFramebuffer<B>,
@@ -127,7 +143,7 @@ pub fn commands_of<B: Backend>() -> Vec<(&'static str, Function)> {
             vkCmdEndRenderPass2<B>, vkCmdBeginRendering<B>, vkCmdEndRendering<B>, vkCmdExecuteCommands<B>,
             vkCmdPipelineBarrier<B>, vkCmdPipelineBarrier2<B>, vkCmdSetViewport<B>,
             vkCmdSetViewportWithCount<B>, vkCmdSetScissor<B>, vkCmdSetScissorWithCount<B>,
-            vkCmdSetLineWidth<B>, vkCmdSetDepthBias<B>, vkCmdSetBlendConstants<B>, vkCmdSetDepthBounds<B>,
+            vkCmdSetLineWidth<B>, vkCmdSetDepthBias<B>, vkCmdSetDepthBias2EXT<B>, vkCmdSetBlendConstants<B>, vkCmdSetDepthBounds<B>,
             vkCmdSetStencilCompareMask<B>, vkCmdSetStencilWriteMask<B>, vkCmdSetStencilReference<B>,
             vkCmdSetCullMode<B>, vkCmdSetFrontFace<B>, vkCmdSetPrimitiveTopology<B>,
             vkCmdSetDepthTestEnable<B>, vkCmdSetDepthWriteEnable<B>, vkCmdSetDepthCompareOp<B>,

@@ -228,6 +228,10 @@ entry! {
                 vk::StructureType::PHYSICAL_DEVICE_HOST_IMAGE_COPY_PROPERTIES => {
                     host_image_copy(&mut *at.cast());
                 }
+                // No API lies between the driver and the GPU.
+                vk::StructureType::PHYSICAL_DEVICE_LAYERED_API_PROPERTIES_LIST_KHR => {
+                    (*at.cast::<vk::PhysicalDeviceLayeredApiPropertiesListKHR>()).layered_api_count = 0;
+                }
                 vk::StructureType::PHYSICAL_DEVICE_VULKAN_1_4_PROPERTIES => {
                     let o = &mut *at.cast::<vk::PhysicalDeviceVulkan14Properties>();
                     o.copy_src_layout_count = layouts.copy_src_layout_count;

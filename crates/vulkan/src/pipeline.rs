@@ -1,13 +1,15 @@
-//! Shader modules, pipeline layouts, caches and pipelines.
+//! Shader modules, pipeline layouts and pipelines.
 
 use std::ffi::{CStr, c_void};
 use std::sync::Arc;
 
 use tepui_ir::{Shader, Stage};
-use tepui_passes::lower_ycbcr;
+use tepui_passes::{lower_dispatch_base, lower_ycbcr};
 use vulkanalia_sys::{self as vk, Handle};
+use xxhash_rust::xxh3;
 
 use crate::backend::{Backend, ShaderInfo};
+use crate::cache::{Cache, Programs};
 use crate::chain;
 use crate::debug::{self, Flags};
 use crate::descriptor::SetLayout;
@@ -24,6 +26,19 @@ use crate::state::{
 /// A shader module: SPIR-V words.
 pub struct Module {
     words: Vec<u32>,
+    /// Hash of the words.
+    hash: u128,
+}
+
+impl Module {
+    fn new(words: Vec<u32>) -> Module {
+        let hash = hash_of(&words);
+        Module { words, hash }
+    }
+}
+
+fn hash_of(words: &[u32]) -> u128 {
+    xxh3::xxh3_128(bytemuck::cast_slice(words))
 }
 
 /// A pipeline layout.
@@ -56,12 +71,6 @@ pub struct GraphicsPipeline<B: Backend> {
     parts: vk::GraphicsPipelineLibraryFlagsEXT,
 }
 
-/// A pipeline cache. Compiled code is shared within a device; the application's data holds nothing yet but its header.
-pub struct PipelineCache;
-
-/// Bytes of a cache's header. source: Vulkan specification, VkPipelineCacheHeaderVersionOne
-const CACHE_HEADER_B: usize = 32;
-
 fn stage_of(stage: vk::ShaderStageFlags) -> Result<Stage> {
     match stage {
         vk::ShaderStageFlags::VERTEX => Ok(Stage::Vertex),
@@ -71,19 +80,28 @@ fn stage_of(stage: vk::ShaderStageFlags) -> Result<Stage> {
     }
 }
 
-/// Translates a stage's SPIR-V.
+/// Translates a stage's SPIR-V; the second value is a hash of everything that the shader follows from.
 unsafe fn translate<B: Backend>(
     info: &vk::PipelineShaderStageCreateInfo,
     sets: &[Option<Arc<SetLayout<B>>>],
-) -> Result<Shader> {
+) -> Result<(Shader, u128)> {
     // SAFETY: the structure is the application's and valid.
     unsafe {
         let inline: Option<&vk::ShaderModuleCreateInfo> =
             chain::find(info.next, vk::StructureType::SHADER_MODULE_CREATE_INFO);
-        let words = match (maybe::<Module>(info.module), inline) {
-            (Some(m), _) => &m.words[..],
-            (None, Some(i)) => slice(i.code, (i.code_size / 4) as u32),
-            (None, None) => return Err(Error::unsupported("a shader stage without a module")),
+        let (words, words_hash) = match (maybe::<Module>(info.module), inline) {
+            (Some(m), _) => (&m.words[..], m.hash),
+            (None, Some(i)) => {
+                let words = slice(i.code, (i.code_size / 4) as u32);
+                (words, hash_of(words))
+            }
+            // An identifier stands for a module that only a cache could have.
+            (None, None) => {
+                return Err(Error::new(
+                    vk::Result::PIPELINE_COMPILE_REQUIRED,
+                    "a shader stage without a module",
+                ));
+            }
         };
         let mut spec = Vec::new();
         if let Some(s) = info.specialization_info.as_ref() {
@@ -112,7 +130,18 @@ unsafe fn translate<B: Backend>(
         if debug::flags().contains(Flags::IR) {
             eprintln!("{shader}");
         }
-        Ok(shader)
+        let bindings = |s: &Option<Arc<SetLayout<B>>>| -> Vec<_> {
+            let all = s.iter().flat_map(|s| s.bindings.iter());
+            all.map(|b| b.as_ref().map(|b| (b.planes, b.conversions.clone()))).collect()
+        };
+        let converts = sets
+            .iter()
+            .flatten()
+            .any(|s| s.bindings.iter().flatten().any(|b| !b.conversions.is_empty()));
+        let conversions: Vec<_> =
+            if converts { sets.iter().map(bindings).collect() } else { Vec::new() };
+        let text = format!("{words_hash:x} {options:?} {conversions:?}");
+        Ok((shader, xxh3::xxh3_128(text.as_bytes())))
     }
 }
 
@@ -134,18 +163,39 @@ fn sets_of<B: Backend>(layout: Option<&PipelineLayout<B>>) -> &[Option<Arc<SetLa
 unsafe fn compute<B: Backend>(
     d: &Device<B>,
     info: &vk::ComputePipelineCreateInfo,
+    programs: Arc<Programs>,
 ) -> Result<Pipeline<B>> {
     // SAFETY: the structure is the application's and valid.
     unsafe {
         let layout = maybe::<PipelineLayout<B>>(info.layout);
-        let ir = translate(&info.stage, sets_of(layout))?;
+        let flags = flags_of(info.flags, info.next);
+        let (mut ir, mut key) = translate(&info.stage, sets_of(layout))?;
+        if flags.contains(vk::PipelineCreateFlags2::DISPATCH_BASE) {
+            lower_dispatch_base::run(&mut ir);
+            key = key.wrapping_add(1);
+        }
         let robust = robust(d, info.stage.next) || robust(d, info.next);
         let shader = B::shader(
             &d.inner,
-            ShaderInfo { ir, sets: sets_of(layout), robust, state: None, name: None },
+            ShaderInfo {
+                ir,
+                key,
+                programs,
+                captures: captures(flags),
+                custom_borders: d.custom_borders,
+                sets: sets_of(layout),
+                robust,
+                state: None,
+                name: None,
+            },
         )?;
         Ok(Pipeline::Compute(Arc::new(shader)))
     }
+}
+
+/// Whether a pipeline's machine code is to be shown.
+fn captures(flags: vk::PipelineCreateFlags2) -> bool {
+    flags.contains(vk::PipelineCreateFlags2::CAPTURE_INTERNAL_REPRESENTATIONS_KHR)
 }
 
 /// The API's pipeline flags, in either width.
@@ -433,6 +483,7 @@ pub(crate) unsafe fn set_inputs(s: &mut GraphicsState, l: &vk::RenderingInputAtt
 unsafe fn graphics<B: Backend>(
     d: &Device<B>,
     info: &vk::GraphicsPipelineCreateInfo,
+    programs: &Arc<Programs>,
 ) -> Result<Pipeline<B>> {
     use vk::GraphicsPipelineLibraryFlagsEXT as P;
     // SAFETY: the structures are the application's and valid.
@@ -441,8 +492,8 @@ unsafe fn graphics<B: Backend>(
             chain::find(info.next, vk::StructureType::PIPELINE_LIBRARY_CREATE_INFO_KHR);
         let own: Option<&vk::GraphicsPipelineLibraryCreateInfoEXT> =
             chain::find(info.next, vk::StructureType::GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT);
-        let is_library =
-            flags_of(info.flags, info.next).contains(vk::PipelineCreateFlags2::LIBRARY_KHR);
+        let flags = flags_of(info.flags, info.next);
+        let is_library = flags.contains(vk::PipelineCreateFlags2::LIBRARY_KHR);
         let has_libraries = libraries.is_some_and(|l| l.library_count > 0);
         let parts = match own {
             Some(o) if is_library || has_libraries => o.flags,
@@ -504,10 +555,15 @@ unsafe fn graphics<B: Backend>(
                 continue;
             }
             let robust = robust(d, stage.next) || robust(d, info.next);
+            let (ir, key) = translate(stage, sets_of(layout))?;
             let shader = Arc::new(B::shader(
                 &d.inner,
                 ShaderInfo {
-                    ir: translate(stage, sets_of(layout))?,
+                    ir,
+                    key,
+                    programs: programs.clone(),
+                    captures: captures(flags),
+                    custom_borders: d.custom_borders,
                     sets: sets_of(layout),
                     robust,
                     state: is_whole.then_some(&p.state),
@@ -552,63 +608,70 @@ impl Groups {
         Groups::SAMPLES.union(Groups::SAMPLE_MASK).union(Groups::ALPHA_TO_COVERAGE);
 }
 
+fn identify(hash: u128, out: &mut vk::ShaderModuleIdentifierEXT) {
+    let bytes = hash.to_le_bytes();
+    out.identifier_size = bytes.len() as u32;
+    out.identifier.0[..bytes.len()].copy_from_slice(&bytes);
+}
+
 /// Creates pipelines one by one; the error of the first that fails is returned, and its handle is null.
 unsafe fn each<B: Backend, T>(
     d: &Device<B>,
+    cache: vk::PipelineCache,
     infos: &[T],
     callbacks: *const vk::AllocationCallbacks,
     out: *mut vk::Pipeline,
-    make: impl Fn(&T) -> Result<Pipeline<B>>,
-    flags: impl Fn(&T) -> vk::PipelineCreateFlags2,
+    make: impl Fn(&T, &Arc<Programs>) -> Result<Pipeline<B>>,
+    common: impl Fn(&T) -> (vk::PipelineCreateFlags2, *const c_void),
 ) -> Result<vk::Result> {
+    use vk::PipelineCreateFlags2 as F;
     let mut result = Ok(vk::Result::SUCCESS);
-    for (k, info) in infos.iter().enumerate() {
-        // SAFETY: the array has room for each pipeline.
-        unsafe {
+    // SAFETY: the array has room for each pipeline; the cache is live or null.
+    unsafe {
+        for k in 0..infos.len() {
             *out.add(k) = vk::Pipeline::null();
-            let flags = flags(info);
-            let made =
-                match flags.contains(vk::PipelineCreateFlags2::FAIL_ON_PIPELINE_COMPILE_REQUIRED) {
-                    true => {
-                        result = result.and(Ok(vk::Result::PIPELINE_COMPILE_REQUIRED));
-                        if flags.contains(vk::PipelineCreateFlags2::EARLY_RETURN_ON_FAILURE) {
-                            for j in k..infos.len() {
-                                *out.add(j) = vk::Pipeline::null();
-                            }
-                            return result;
-                        }
-                        continue;
-                    }
-                    false => make(info).and_then(|p| d.allocator(callbacks).create(p)),
-                };
-            match made {
-                Ok(p) => *out.add(k) = handle(p),
-                Err(e) => {
-                    if result.is_ok() {
-                        result = Err(e);
-                    }
-                    if flags.contains(vk::PipelineCreateFlags2::EARLY_RETURN_ON_FAILURE) {
-                        for j in k + 1..infos.len() {
-                            *out.add(j) = vk::Pipeline::null();
-                        }
-                        return result;
-                    }
+        }
+        let cache = maybe::<Arc<Cache>>(cache);
+        for (k, info) in infos.iter().enumerate() {
+            let (flags, next) = common(info);
+            let only_cached = flags.contains(F::FAIL_ON_PIPELINE_COMPILE_REQUIRED);
+            let programs = Arc::new(Programs::new(cache.cloned(), only_cached));
+            let start = std::time::Instant::now();
+            let made = make(info, &programs).and_then(|p| d.allocator(callbacks).create(p));
+            programs.created();
+            feedback(next, start, &programs);
+            let failed = match made {
+                Ok(p) => {
+                    *out.add(k) = handle(p);
+                    continue;
                 }
+                Err(e) if e.code == vk::Result::PIPELINE_COMPILE_REQUIRED => Ok(e.code),
+                Err(e) => Err(e),
+            };
+            // Errors go before codes that are none.
+            if matches!(result, Ok(vk::Result::SUCCESS)) || result.is_ok() && failed.is_err() {
+                result = failed;
+            }
+            if flags.contains(F::EARLY_RETURN_ON_FAILURE) {
+                break;
             }
         }
     }
     result
 }
 
-/// Says that nothing was found in a cache, and how long creation took.
-unsafe fn feedback(next: *const c_void, start: std::time::Instant) {
+/// Says whether a pipeline was found in the application's cache, and how long its creation took.
+unsafe fn feedback(next: *const c_void, start: std::time::Instant, programs: &Programs) {
     // SAFETY: the chain is the application's and valid.
     unsafe {
         let f: Option<&vk::PipelineCreationFeedbackCreateInfo> =
             chain::find(next, vk::StructureType::PIPELINE_CREATION_FEEDBACK_CREATE_INFO);
         let Some(f) = f else { return };
         let duration = start.elapsed().as_nanos() as u64;
-        let flags = vk::PipelineCreationFeedbackFlags::VALID;
+        let mut flags = vk::PipelineCreationFeedbackFlags::VALID;
+        if programs.all_found() {
+            flags |= vk::PipelineCreationFeedbackFlags::APPLICATION_PIPELINE_CACHE_HIT;
+        }
         *f.pipeline_creation_feedback = vk::PipelineCreationFeedback { flags, duration };
         for k in 0..f.pipeline_stage_creation_feedback_count as usize {
             *f.pipeline_stage_creation_feedbacks.add(k) =
@@ -623,7 +686,7 @@ entry! {
         unsafe {
             let d = Device::<B>::of(device);
             let words = slice((*info).code, ((*info).code_size / 4) as u32).to_vec();
-            *out = handle(d.allocator(callbacks).create(Module { words })?);
+            *out = handle(d.allocator(callbacks).create(Module::new(words))?);
             Ok(vk::Result::SUCCESS)
         }
     }
@@ -649,72 +712,32 @@ entry! {
         unsafe { Device::<B>::of(device).allocator(callbacks).destroy(layout.as_raw() as *mut PipelineLayout<B>) }
     }
 
-    /// `vkCreatePipelineCache`.
-    fn vkCreatePipelineCache<B: Backend>(device: vk::Device, _info: *const vk::PipelineCacheCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::PipelineCache) -> vk::Result {
-        unsafe {
-            // An object must have a size to have an address.
-            *out = handle(Device::<B>::of(device).allocator(callbacks).create((PipelineCache, 0u64))?);
-            Ok(vk::Result::SUCCESS)
-        }
-    }
-
-    /// `vkDestroyPipelineCache`.
-    fn vkDestroyPipelineCache<B: Backend>(device: vk::Device, cache: vk::PipelineCache, callbacks: *const vk::AllocationCallbacks) {
-        unsafe { Device::<B>::of(device).allocator(callbacks).destroy(cache.as_raw() as *mut (PipelineCache, u64)) }
-    }
-
-    /// `vkGetPipelineCacheData`.
-    fn vkGetPipelineCacheData<B: Backend>(_device: vk::Device, _cache: vk::PipelineCache, size: *mut usize, out: *mut c_void) -> vk::Result {
-        unsafe {
-            if out.is_null() {
-                *size = CACHE_HEADER_B;
-                return Ok(vk::Result::SUCCESS);
-            }
-            if *size < CACHE_HEADER_B {
-                *size = 0;
-                return Ok(vk::Result::INCOMPLETE);
-            }
-            let mut header = [0u8; CACHE_HEADER_B];
-            header[0..4].copy_from_slice(&(CACHE_HEADER_B as u32).to_le_bytes());
-            header[4..8].copy_from_slice(&1u32.to_le_bytes());
-            B::cache_header(&mut header[8..]);
-            out.cast::<u8>().copy_from_nonoverlapping(header.as_ptr(), CACHE_HEADER_B);
-            *size = CACHE_HEADER_B;
-            Ok(vk::Result::SUCCESS)
-        }
-    }
-
-    /// `vkMergePipelineCaches`.
-    fn vkMergePipelineCaches<B: Backend>(_device: vk::Device, _to: vk::PipelineCache, _count: u32, _from: *const vk::PipelineCache) -> vk::Result {
-        Ok(vk::Result::SUCCESS)
-    }
-
     /// `vkCreateComputePipelines`.
-    fn vkCreateComputePipelines<B: Backend>(device: vk::Device, _cache: vk::PipelineCache, count: u32, infos: *const vk::ComputePipelineCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::Pipeline) -> vk::Result {
+    fn vkCreateComputePipelines<B: Backend>(device: vk::Device, cache: vk::PipelineCache, count: u32, infos: *const vk::ComputePipelineCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::Pipeline) -> vk::Result {
         unsafe {
             let d = Device::<B>::of(device);
-            let make = |i: &vk::ComputePipelineCreateInfo| {
-                let start = std::time::Instant::now();
-                let made = compute(d, i);
-                feedback(i.next, start);
-                made
-            };
-            each(d, slice(infos, count), callbacks, out, make, |i| flags_of(i.flags, i.next))
+            let make = |i: &vk::ComputePipelineCreateInfo, p: &Arc<Programs>| compute(d, i, p.clone());
+            each(d, cache, slice(infos, count), callbacks, out, make, |i| (flags_of(i.flags, i.next), i.next))
         }
     }
 
     /// `vkCreateGraphicsPipelines`.
-    fn vkCreateGraphicsPipelines<B: Backend>(device: vk::Device, _cache: vk::PipelineCache, count: u32, infos: *const vk::GraphicsPipelineCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::Pipeline) -> vk::Result {
+    fn vkCreateGraphicsPipelines<B: Backend>(device: vk::Device, cache: vk::PipelineCache, count: u32, infos: *const vk::GraphicsPipelineCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::Pipeline) -> vk::Result {
         unsafe {
             let d = Device::<B>::of(device);
-            let make = |i: &vk::GraphicsPipelineCreateInfo| {
-                let start = std::time::Instant::now();
-                let made = graphics(d, i);
-                feedback(i.next, start);
-                made
-            };
-            each(d, slice(infos, count), callbacks, out, make, |i| flags_of(i.flags, i.next))
+            let make = |i: &vk::GraphicsPipelineCreateInfo, p: &Arc<Programs>| graphics(d, i, p);
+            each(d, cache, slice(infos, count), callbacks, out, make, |i| (flags_of(i.flags, i.next), i.next))
         }
+    }
+
+    /// `vkGetShaderModuleIdentifierEXT`.
+    fn vkGetShaderModuleIdentifierEXT<B: Backend>(_device: vk::Device, module: vk::ShaderModule, out: *mut vk::ShaderModuleIdentifierEXT) {
+        unsafe { identify(get::<Module>(module).hash, &mut *out) }
+    }
+
+    /// `vkGetShaderModuleCreateInfoIdentifierEXT`.
+    fn vkGetShaderModuleCreateInfoIdentifierEXT<B: Backend>(_device: vk::Device, info: *const vk::ShaderModuleCreateInfo, out: *mut vk::ShaderModuleIdentifierEXT) {
+        unsafe { identify(hash_of(slice((*info).code, ((*info).code_size / 4) as u32)), &mut *out) }
     }
 
     /// `vkDestroyPipeline`.

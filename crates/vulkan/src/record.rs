@@ -663,6 +663,13 @@ entry! {
         set::<B>(buffer, "vkCmdSetRasterizerDiscardEnable", Groups::DISCARD, move |s| s.discard = on == vk::TRUE);
     }
 
+    /// `vkCmdSetDepthBias2EXT`: the only representation is that of formats.
+    fn vkCmdSetDepthBias2EXT<B: Backend>(buffer: vk::CommandBuffer, info: *const vk::DepthBiasInfoEXT) {
+        let i = unsafe { &*info };
+        let bias = [i.depth_bias_constant_factor, i.depth_bias_clamp, i.depth_bias_slope_factor];
+        set::<B>(buffer, "vkCmdSetDepthBias2EXT", Groups::DEPTH_BIAS, move |s| s.depth_bias = bias);
+    }
+
     /// `vkCmdSetDepthBiasEnable`.
     fn vkCmdSetDepthBiasEnable<B: Backend>(buffer: vk::CommandBuffer, on: vk::Bool32) {
         set::<B>(buffer, "vkCmdSetDepthBiasEnable", Groups::DEPTH_BIAS_ENABLE, move |s| s.depth_bias_enable = on == vk::TRUE);

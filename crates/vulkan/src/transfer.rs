@@ -435,17 +435,15 @@ entry! {
                     true => row.cast::<u64>().add(n).write_unaligned(v),
                     false => row.cast::<u32>().add(n).write_unaligned(u32::try_from(v).unwrap_or(u32::MAX)),
                 };
-                match value {
-                    Some(v) => put(0, v[0]),
-                    None => {
-                        result = vk::Result::NOT_READY;
-                        if flags.contains(vk::QueryResultFlags::PARTIAL) {
-                            put(0, 0);
-                        }
-                    }
+                let values = pool.info.values();
+                if value.is_none() {
+                    result = vk::Result::NOT_READY;
+                }
+                if value.is_some() || flags.contains(vk::QueryResultFlags::PARTIAL) {
+                    (0..values).for_each(|n| put(n, value.map_or(0, |v| v[n])));
                 }
                 if flags.contains(vk::QueryResultFlags::WITH_AVAILABILITY) {
-                    put(1, u64::from(value.is_some()));
+                    put(values, u64::from(value.is_some()));
                 }
             }
             Ok(result)

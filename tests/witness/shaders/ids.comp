@@ -6,7 +6,11 @@ layout(std430, binding = 0) writeonly buffer Out { uvec4 ids[]; };
 
 void main()
 {
+#ifdef GROUPS
+    uvec3 size = uvec3(GROUPS) * gl_WorkGroupSize;
+#else
     uvec3 size = gl_NumWorkGroups * gl_WorkGroupSize;
+#endif
     uvec3 me = gl_GlobalInvocationID;
     uint linear = (me.z * size.y + me.y) * size.x + me.x;
     ids[3 * linear] = uvec4(gl_GlobalInvocationID, gl_LocalInvocationIndex);

@@ -27,6 +27,7 @@ pub mod dispatch;
 pub mod draw;
 pub mod driver_speed;
 pub mod emit;
+pub mod endurance;
 pub mod gpu;
 pub mod jobs;
 pub mod number;

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use tepui_ir::Stage;
 use tepui_witness::case::{Bench, Case, Record};
+use tepui_witness::endurance::{self, Endurance};
 use tepui_witness::gpu::{Gpu, Pipelines, Robustness};
 use tepui_witness::{cases, compare, compile, dispatch, draw, driver_speed, jobs, pipelines};
 
@@ -78,6 +79,19 @@ enum Cli {
         /// Where compiled SPIR-V is kept.
         #[arg(long, default_value = "/tmp/witness-spirv")]
         spirv: PathBuf,
+    },
+    /// Wears the driver out: objects made and destroyed many times, allocations that fail, damaged shaders.
+    Endure {
+        /// Part of the device's name.
+        #[arg(long)]
+        device: String,
+        /// Where compiled SPIR-V is kept.
+        #[arg(long, default_value = "/tmp/witness-spirv")]
+        spirv: PathBuf,
+        /// What is done.
+        what: Endurance,
+        /// How often.
+        times: u64,
     },
     /// Compiles shaders with the driver and with Tepui, in turns, and prints what both make of them.
     Pipelines {
@@ -165,6 +179,9 @@ fn main() -> ExitCode {
             run(&device, &spirv, out, quiet, pipelines, &select(&names, exact))
         }
         Cli::Driver { device, spirv } => print("driver", driver_speed::run(&device, &spirv)),
+        Cli::Endure { device, spirv, what, times } => {
+            print("endure", endurance::run(what, &device, &spirv, times))
+        }
         Cli::Speed { device, spirv, only } => {
             let times = Gpu::open(&device, Robustness::Off)
                 .map_err(|e| e.to_string())

@@ -176,6 +176,7 @@ pub fn run(
     groups: [u32; 3],
 ) -> Result<JobStats, Error> {
     let own = |s| match s {
+        Source::BaseWorkgroup { .. } => Some(halves(0).to_vec()),
         Source::NumWorkgroups { axis } => Some(halves(groups[usize::from(axis)]).to_vec()),
         _ => None,
     };

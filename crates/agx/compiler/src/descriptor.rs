@@ -6,7 +6,10 @@
 //! | ---: | --- |
 //! | 0 | texture descriptor: sampled images, texel buffers, and storage images that are read or queried for their size |
 //! | 24 | PBE descriptor: storage images and storage texel buffers that are written or have atomics |
+//! | 24 | samplers with a custom border colour: its four components |
+//! | 40 | samplers with a custom border colour: the sampler whose border is zero ([`SECOND_SAMPLER`]) |
 //! | 48 | sampler: index of the sampler state register or sampler heap entry (16 bits) |
+//! | 50 | samplers with a custom border colour: the number of the sampler whose border is zero, else 0 |
 //! | 52 | samplers: the bias of the level of detail, a 16-bit float ([`crate::Options::lod_bias`]) |
 //! | 52 | storage images: row stride of the level in texels |
 //! | 56 | storage images: logarithms of the samples per texel, and of the width and height of a tile, a byte each |
@@ -32,6 +35,17 @@ pub const TEXTURE_B: u32 = 0;
 pub const PBE_B: u32 = 24;
 /// Offset of the sampler's number.
 pub const SAMPLER_B: u32 = 48;
+/// Offset of a custom border colour. Sampled images and samplers have no PBE descriptor.
+pub const BORDER_B: u32 = 24;
+/// Offset of the state of the second sampler.
+pub const SECOND_STATE_B: u32 = 40;
+/// Offset of the second sampler's number.
+pub const SECOND_SAMPLER_B: u32 = 50;
+/// Marks the binding of a sampler's twin in [`crate::uniforms::SamplerState`] and
+/// [`crate::Source::Descriptor`]: the hardware has no custom border colours, so the sampler itself makes
+/// what is outside one, its twin makes it zero, and the program combines both with the colour
+/// ([`crate::Options::custom_borders`]). source: Mesa, hk_sampler.c, which emulates them in the same way
+pub const SECOND_SAMPLER: u32 = 1 << 31;
 /// Offset of the bias of a sampler's level of detail.
 pub const LOD_BIAS_B: u32 = 52;
 /// Offset of the row stride of a storage image in texels.

@@ -54,6 +54,7 @@ pub use stats::Stats;
 pub use uniforms::{SamplerState, Source, TextureState, Uniform};
 pub use varyings::Table;
 
+use serde::{Deserialize, Serialize};
 use target::target;
 use tepui_ir::{Loc, Shader, Stage, stack};
 use tepui_passes::pipeline::Pipeline;
@@ -74,6 +75,8 @@ pub struct Options {
     /// Samplers have a bias of the level of detail, which programs add: the hardware has none
     /// ([`descriptor::LOD_BIAS_B`]).
     pub lod_bias: bool,
+    /// Samplers may have custom border colours ([`descriptor::SECOND_SAMPLER`]).
+    pub custom_borders: bool,
     /// The limit of half-registers; 0 for the limit that the workgroup size implies.
     pub registers: u16,
     /// Checks the IR after each pass, the machine IR and the allocation of registers; debug builds
@@ -88,7 +91,7 @@ impl Options {
 }
 
 /// A compiled shader.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Program {
     /// Machine code.
     pub code: Vec<u8>,
@@ -110,6 +113,7 @@ pub struct Program {
     /// Statistics.
     pub stats: Stats,
     /// Where each instruction comes from: offset in bytes and place.
+    #[serde(skip)]
     pub locs: Vec<(u32, Loc)>,
 }
 
@@ -168,7 +172,7 @@ pub fn lower(s: &mut Shader, options: &Options, look: &mut dyn FnMut(&'static st
 /// Images and textures in the form that the machine takes.
 fn images(s: &mut Shader, t: &Target, options: &Options, p: &mut Pipeline<'_>) -> bool {
     lower_textures(s, t, p);
-    let images = p.with(s, "lower_images", |s| lower_images::run(s, options.lod_bias));
+    let images = p.with(s, "lower_images", |s| lower_images::run(s, options));
     p.run(s, "lower_atomics") || images
 }
 

@@ -12,10 +12,12 @@
 //! [`TexOperands::LOD`] only for levels other than 0. source: Mesa, agx_nir_lower_texture.c and
 //! libagx/texture.cl, for what the hardware needs
 
+use crate::Options;
 use crate::descriptor::{self, Bits, texture};
+use rustc_hash::FxHashMap;
 use tepui_ir::{
-    Access, AtomicOp, Attrs, Barrier, Dim, Extend, Image, Inst, Mem, MemSet, Op, ResKind, Scope,
-    Shader, TexOperands, Type, Value,
+    Access, AtomicOp, Attrs, Barrier, Dim, Extend, Image, Inst, Mem, MemSet, NumKind, Op, Res,
+    ResKind, Scope, Shader, TexOperands, Type, Value,
 };
 use tepui_passes::rewrite::{self, Emit, Lowering, Step};
 
@@ -30,14 +32,16 @@ const MEM: Mem = Mem {
     access: Access::empty(),
 };
 
-/// Runs the pass. It must not run twice. `lod_bias`: samplers have a bias of the level of detail.
-pub fn run(s: &mut Shader, lod_bias: bool) -> bool {
+/// Runs the pass. It must not run twice.
+pub fn run(s: &mut Shader, options: &Options) -> bool {
     let (mut any, mut loads) = (false, false);
     s.walk(|s, _, i| {
         any |= matches!(s.insts[i].attrs, Attrs::Image(_) | Attrs::ImageAtomic(..));
         loads |= s.insts[i].op == Op::ImageLoad;
     });
-    any && rewrite::run(s, &mut Images { loads, lod_bias })
+    let Options { lod_bias, custom_borders, .. } = *options;
+    let twins = FxHashMap::default();
+    any && rewrite::run(s, &mut Images { loads, lod_bias, custom_borders, twins })
 }
 
 struct Images {
@@ -45,6 +49,10 @@ struct Images {
     loads: bool,
     /// Samplers have a bias of the level of detail.
     lod_bias: bool,
+    /// Samplers may have custom border colours.
+    custom_borders: bool,
+    /// Samplers whose border is zero, by the resources whose border is one.
+    twins: FxHashMap<Res, Res>,
 }
 
 /// The kind of resource behind a handle, when it is known.
@@ -56,6 +64,7 @@ fn resource(s: &Shader, handle: Value) -> Option<ResKind> {
 }
 
 /// An image instruction, taken apart.
+#[derive(Clone)]
 struct ImageOp {
     op: Op,
     image: Image,
@@ -206,7 +215,7 @@ impl Lowering for Images {
             (Op::ImageStore, _) => self.store(e, i, image),
             (Op::TexFetch | Op::ImageLoad, _) => fetch(e, i, image),
             (Op::TexSample | Op::TexSampleLod | Op::TexGather | Op::TexQueryLod, _) => {
-                sample(e, i, image, self.lod_bias)
+                self.sample(e, i, image)
             }
             _ => Step::Keep,
         }
@@ -445,38 +454,112 @@ fn add_lod_bias(e: &mut Emit, l: &mut ImageOp) {
     l.put(operand, sum);
 }
 
-fn sample(e: &mut Emit, i: Inst, image: Image, lod_bias: bool) -> Step {
-    let tys: Vec<Type> = e.s.results(i).iter().map(|&r| e.s.ty(r)).collect();
-    let mut l = ImageOp::new(e, i, image);
-    let mut changed = false;
-    if lod_bias && l.op != Op::TexGather && resource(e.s, l.args[1]).is_some() {
-        changed = true;
-        add_lod_bias(e, &mut l);
+impl Images {
+    /// A sampler's twin: the same descriptor, with [`descriptor::SECOND_SAMPLER`].
+    fn twin(&mut self, e: &mut Emit, handle: Value) -> Option<Value> {
+        let d = e.s.def_inst(handle)?;
+        let (Op::Descriptor, Attrs::Res(r, access)) = (e.s.insts[d].op, e.s.insts[d].attrs) else {
+            return None;
+        };
+        let twin = *self.twins.entry(r).or_insert_with(|| {
+            let mut twin = e.s.resources[r].clone();
+            twin.binding |= descriptor::SECOND_SAMPLER;
+            e.s.resources.push(twin)
+        });
+        let (index, ty) = (e.s.arg(d, 0), e.ty(handle));
+        Some(e.value(Op::Descriptor, Attrs::Res(twin, access), &[index], ty))
     }
-    if image.dim == Dim::D1 {
-        changed = true;
-        // The middle of the only row.
-        let half = e.f32(0.5);
-        second(e, &mut l, half);
+
+    /// A sample of a texture whose sampler may have a custom border colour: filtered texels are `zero + border * (one -
+    /// zero)` of what the two samplers give; integers are not filtered.
+    fn with_border(&mut self, e: &mut Emit, l: ImageOp, ty: Type) -> Option<Value> {
+        let handle = l.args[1];
+        let twin = self.twin(e, handle)?;
+        let numbers = e.word(handle, descriptor::SAMPLER_B);
+        let (image, op) = (l.image, l.op);
+        let mut other = l.clone();
+        other.args[1] = twin;
+        let one = l.finish(e, &[ty])[0];
+        let first = e.u32(1 << (8 * (descriptor::SECOND_SAMPLER_B - descriptor::SAMPLER_B)));
+        let has_border = e.op(Op::UGe, &[numbers, first]);
+        Some(e.if_else(
+            has_border,
+            ty,
+            |e| {
+                let zero = other.finish(e, &[ty])[0];
+                let words: Vec<Value> = (0..4)
+                    .map(|c| {
+                        let c = if op == Op::TexGather { u32::from(image.component) } else { c };
+                        let word = e.word(handle, descriptor::BORDER_B + 4 * c);
+                        match (ty.bits(), image.kind) {
+                            (32, _) => word,
+                            (_, NumKind::Float) => e.convert(Op::F2F, word, ty.elem()),
+                            _ => e.convert(Op::U2U, word, ty.elem()),
+                        }
+                    })
+                    .collect();
+                let (ones, zeros) = (e.split(one), e.split(zero));
+                let parts: Vec<Value> = (0..ones.len())
+                    .map(|k| match image.kind {
+                        NumKind::Float => {
+                            let share = e.op(Op::FSub, &[ones[k], zeros[k]]);
+                            e.op(Op::FFma, &[words[k], share, zeros[k]])
+                        }
+                        _ => {
+                            let inside = e.op(Op::IEq, &[ones[k], zeros[k]]);
+                            e.select(inside, zeros[k], words[k])
+                        }
+                    })
+                    .collect();
+                e.vec(&parts)
+            },
+            |_| one,
+        ))
     }
-    if image.dim == Dim::Cube && image.operands.contains(TexOperands::GRAD) {
-        changed = true;
-        let at = l.position(TexOperands::GRAD).unwrap_or(0);
-        let (dx, dy) = (l.args[at], l.args[at + 1]);
-        let lod = cube_level(e, l.args[0], &l.at[..3], [dx, dy]);
-        l.args.drain(at..at + 2);
-        l.image.operands.remove(TexOperands::GRAD);
-        l.put(TexOperands::LOD, lod);
+
+    fn sample(&mut self, e: &mut Emit, i: Inst, image: Image) -> Step {
+        let lod_bias = self.lod_bias;
+        let tys: Vec<Type> = e.s.results(i).iter().map(|&r| e.s.ty(r)).collect();
+        let mut l = ImageOp::new(e, i, image);
+        let mut changed = false;
+        if lod_bias && l.op != Op::TexGather && resource(e.s, l.args[1]).is_some() {
+            changed = true;
+            add_lod_bias(e, &mut l);
+        }
+        if image.dim == Dim::D1 {
+            changed = true;
+            // The middle of the only row.
+            let half = e.f32(0.5);
+            second(e, &mut l, half);
+        }
+        if image.dim == Dim::Cube && image.operands.contains(TexOperands::GRAD) {
+            changed = true;
+            let at = l.position(TexOperands::GRAD).unwrap_or(0);
+            let (dx, dy) = (l.args[at], l.args[at + 1]);
+            let lod = cube_level(e, l.args[0], &l.at[..3], [dx, dy]);
+            l.args.drain(at..at + 2);
+            l.image.operands.remove(TexOperands::GRAD);
+            l.put(TexOperands::LOD, lod);
+        }
+        // A level that is given, and a least one.
+        if l.image.operands.contains(TexOperands::LOD | TexOperands::MIN_LOD)
+            && let (Some(least), Some(lod)) =
+                (l.take(TexOperands::MIN_LOD), l.take(TexOperands::LOD))
+        {
+            changed = true;
+            let lod = e.op(Op::FMax, &[lod, least]);
+            l.put(TexOperands::LOD, lod);
+        }
+        let bordered = self.custom_borders
+            && matches!(l.op, Op::TexSample | Op::TexSampleLod | Op::TexGather)
+            && !l.image.operands.contains(TexOperands::DREF)
+            && tys.len() == 1
+            && resource(e.s, l.args[1]).is_some();
+        if bordered && let Some(v) = self.with_border(e, l.clone(), tys[0]) {
+            return Step::Replace(vec![v]);
+        }
+        if changed { Step::Replace(l.finish(e, &tys)) } else { Step::Keep }
     }
-    // A level that is given, and a least one.
-    if l.image.operands.contains(TexOperands::LOD | TexOperands::MIN_LOD)
-        && let (Some(least), Some(lod)) = (l.take(TexOperands::MIN_LOD), l.take(TexOperands::LOD))
-    {
-        changed = true;
-        let lod = e.op(Op::FMax, &[lod, least]);
-        l.put(TexOperands::LOD, lod);
-    }
-    if changed { Step::Replace(l.finish(e, &tys)) } else { Step::Keep }
 }
 
 /// The level of detail for the gradients of a direction.

@@ -1,7 +1,7 @@
 //! Statistics in the terms of Mesa's shader-db.
 
 use crate::flow::Listing;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tepui_agx_isa::Inst;
 
 /// Occupancy: (maximum half-registers, resident threads of a core).
@@ -38,7 +38,7 @@ pub fn registers_for(threads: u32) -> u16 {
 }
 
 /// The cost of a shader.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stats {
     /// Instructions of the main shader, waits and the `stop` included, as Mesa counts.
     pub instructions: u32,

@@ -6,7 +6,7 @@
 
 use crate::varyings::Varying;
 use rustc_hash::FxHashMap;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tepui_agx_isa::operand::UNIFORM_HALVES;
 use tepui_ir::{Access, Attrs, Inst, Op, Resource, Shader};
 
@@ -19,7 +19,7 @@ const LOW_HALVES: u16 = 256;
 const BASE_HALVES: u16 = 128;
 
 /// The contents of a uniform register.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
     /// 64-bit address of a buffer descriptor's range.
@@ -72,6 +72,11 @@ pub enum Source {
     },
     /// Number of workgroups in one direction, 32 bits.
     NumWorkgroups {
+        /// 0 to 2.
+        axis: u8,
+    },
+    /// First workgroup in one direction, 32 bits.
+    BaseWorkgroup {
         /// 0 to 2.
         axis: u8,
     },
@@ -215,7 +220,7 @@ impl Source {
 }
 
 /// A texture state register, counted from `ts0`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct TextureState {
     /// Descriptor set.
     pub set: u32,
@@ -229,7 +234,7 @@ pub struct TextureState {
 
 /// A sampler state register, counted from `ss1`: loads look at `ss0`, which must be
 /// [`crate::descriptor::loads_sampler`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct SamplerState {
     /// Descriptor set.
     pub set: u32,
@@ -259,7 +264,7 @@ fn place_in<T: Copy + PartialEq>(list: &mut Vec<T>, most: usize, x: T) -> Option
 }
 
 /// A uniform.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Uniform {
     /// First half-uniform.
     pub half: u16,

@@ -10,11 +10,11 @@
 //! word of a varying that it reads. It chooses their numbers and reports which value each must
 //! hold. source: Mesa's docs/drivers/asahi.rst, "Hardware varyings"; agx_uvs.h
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A varying: something that vertices write and fragments read.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Varying {
     /// A location of the API, up to four words.
@@ -43,7 +43,7 @@ impl fmt::Display for Varying {
 }
 
 /// How a value varies over a primitive.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shading {
     /// With perspective.
@@ -68,7 +68,7 @@ impl fmt::Display for Shading {
 pub const POSITION_WORDS: u16 = 4;
 
 /// The outputs of a vertex shader.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VertexTable {
     /// Varyings in order, with their words.
     pub varyings: Vec<(Varying, u16)>,
@@ -137,7 +137,7 @@ impl VertexTable {
 }
 
 /// The source of coefficient registers.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
     /// 1/w.
@@ -170,7 +170,7 @@ impl fmt::Display for Origin {
 }
 
 /// Consecutive coefficient registers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Coefficients {
     /// The first register.
     pub first: u8,
@@ -183,7 +183,7 @@ pub struct Coefficients {
 }
 
 /// The inputs and effects of a fragment shader, prolog or epilog.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FragmentTable {
     /// Coefficient registers, ascending.
     pub coefficients: Vec<Coefficients>,
@@ -240,7 +240,7 @@ impl FragmentTable {
 }
 
 /// The information that linking needs about a stage.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Table {
     /// Compute shaders have none.

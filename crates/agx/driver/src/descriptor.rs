@@ -1,5 +1,7 @@
 //! Descriptors: rows in descriptor sets, as the compiler's programs find them ([`tepui_agx_compiler::descriptor`]).
 
+use std::sync::Arc;
+
 use tepui_agx_compiler::descriptor::{self as rows, BUFFER_WIDTH, ROW_B};
 use tepui_agx_packets::pbe::Pbe;
 use tepui_agx_packets::sampler as hw;
@@ -14,7 +16,7 @@ use tepui_vulkan::image::aspect_format;
 use tepui_vulkan::{Error, Result, vk};
 
 use crate::Agx;
-use crate::device::packet;
+use crate::device::{Device, packet};
 use crate::format::{self, HwFormat};
 use crate::image::Image;
 
@@ -43,21 +45,76 @@ pub struct BufferView {
     pub row: Row,
 }
 
-/// A sampler.
-pub struct Sampler {
-    /// The descriptor.
-    pub bytes: [u8; 8],
-    /// Its number in the heap.
-    pub number: u16,
-    /// The bias of the level of detail, as a 16-bit float.
-    pub lod_bias: u16,
+/// A sampler in the heap.
+struct Slot {
+    bytes: [u8; 8],
+    number: u16,
     /// The device, to give the number back to.
-    pub device: std::sync::Arc<crate::device::Device>,
+    device: Arc<Device>,
 }
 
-impl Drop for Sampler {
+impl Slot {
+    fn new(device: &Arc<Device>, bytes: [u8; 8]) -> Result<Slot> {
+        let number = device.add_sampler(&bytes)?;
+        Ok(Slot { bytes, number, device: device.clone() })
+    }
+}
+
+impl Drop for Slot {
     fn drop(&mut self) {
         self.device.remove_sampler(self.number);
+    }
+}
+
+/// A sampler.
+pub struct Sampler {
+    own: Slot,
+    /// With a custom border colour: the sampler whose border is zero, and the colour.
+    border: Option<(Slot, [u32; 4])>,
+    /// The bias of the level of detail, as a 16-bit float.
+    lod_bias: u16,
+}
+
+impl Sampler {
+    /// Makes a sampler.
+    ///
+    /// # Errors
+    /// When the hardware has no such sampler, or the heap is full.
+    pub fn new(device: &Arc<Device>, info: &SamplerInfo) -> Result<Sampler> {
+        let c = &info.core;
+        let wraps = [c.address_mode_u, c.address_mode_v, c.address_mode_w];
+        let border =
+            info.border.filter(|_| wraps.contains(&vk::SamplerAddressMode::CLAMP_TO_BORDER));
+        let colour = |c| SamplerInfo {
+            core: vk::SamplerCreateInfo { border_color: c, ..info.core },
+            ..*info
+        };
+        let (own, border) = match border {
+            None => (sampler(info)?, None),
+            Some(words) => {
+                let zero = sampler(&colour(vk::BorderColor::INT_TRANSPARENT_BLACK))?;
+                let one = sampler(&colour(vk::BorderColor::INT_OPAQUE_WHITE))?;
+                (one, Some((Slot::new(device, zero)?, words)))
+            }
+        };
+        let lod_bias = half::f16::from_f32(c.mip_lod_bias).to_bits();
+        Ok(Sampler { own: Slot::new(device, own)?, border, lod_bias })
+    }
+
+    /// Writes the sampler into a row, behind what is there of a sampled image.
+    fn write(&self, row: &mut [u8]) {
+        let second = match &self.border {
+            None => 0,
+            Some((zero, colour)) => {
+                put(row, rows::BORDER_B, bytemuck::bytes_of(colour));
+                put(row, rows::SECOND_STATE_B, &zero.bytes);
+                zero.number
+            }
+        };
+        put(row, rows::SAMPLER_B, &self.own.number.to_le_bytes());
+        put(row, rows::SECOND_SAMPLER_B, &second.to_le_bytes());
+        put(row, rows::LOD_BIAS_B, &self.lod_bias.to_le_bytes());
+        put(row, SAMPLER_STATE_B, &self.own.bytes);
     }
 }
 
@@ -470,16 +527,15 @@ pub fn write(ty: DescriptorType, d: &Descriptor<'_, Agx>, out: &mut [u8]) {
                         DescriptorType::InputAttachment => &v.attachment,
                         _ => &v.sampled[plane],
                     };
+                    // Behind a sampled image's descriptor, the row is its sampler's.
                     let bytes = match ty {
                         DescriptorType::StorageImage => out.len(),
-                        _ => rows::SAMPLER_B as usize,
+                        _ => rows::BORDER_B as usize,
                     };
                     out[..bytes].copy_from_slice(&row[..bytes]);
                 }
                 if let Some(s) = sampler {
-                    put(out, rows::SAMPLER_B, &s.number.to_le_bytes());
-                    put(out, rows::LOD_BIAS_B, &s.lod_bias.to_le_bytes());
-                    put(out, SAMPLER_STATE_B, &s.bytes);
+                    s.write(out);
                 }
             }
         }

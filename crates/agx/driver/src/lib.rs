@@ -37,11 +37,12 @@ use tepui_agx_chips::Chip;
 use tepui_drm::client::RenderNode;
 use tepui_format::Format;
 use tepui_vulkan::backend::{
-    Allocation, Backend, Descriptor, ImageInfo, PhysicalInfo, PlaneMemory, QueryInfo, SamplerInfo,
-    ShaderInfo, Subresource, SyncPoint, ViewInfo,
+    Allocation, Backend, Descriptor, ImageInfo, MAX_QUERY_VALUES, PhysicalInfo, PlaneMemory,
+    QueryInfo, SamplerInfo, ShaderInfo, Subresource, SyncPoint, ViewInfo,
 };
 use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::descriptor::DescriptorType;
+use tepui_vulkan::executable::Executable;
 use tepui_vulkan::host::HostRegion;
 use tepui_vulkan::object::Allocator;
 use tepui_vulkan::physical::Family;
@@ -54,7 +55,7 @@ use encoder::Encoder;
 use image::Image;
 use kernel::{Bo, Kernel, Window};
 use query::Queries;
-use shader::{Places, Shader};
+use shader::{Origin, Places, Shader};
 
 /// The family of Apple AGX GPUs.
 pub struct Agx;
@@ -193,10 +194,7 @@ impl Backend for Agx {
     }
 
     fn sampler(device: &Arc<Device>, info: &SamplerInfo) -> Result<descriptor::Sampler> {
-        let bytes = descriptor::sampler(info)?;
-        let number = device.add_sampler(&bytes)?;
-        let lod_bias = half::f16::from_f32(info.core.mip_lod_bias).to_bits();
-        Ok(descriptor::Sampler { bytes, number, lod_bias, device: device.clone() })
+        descriptor::Sampler::new(device, info)
     }
 
     fn descriptor_size(ty: DescriptorType) -> u32 {
@@ -208,7 +206,9 @@ impl Backend for Agx {
     }
 
     fn shader(device: &Arc<Device>, info: ShaderInfo<'_, Agx>) -> Result<Shader> {
-        Shader::new(&Arc::downgrade(device), info.ir, Places::new(info.sets), info.robust)
+        let ShaderInfo { ir, key, programs, captures, sets, robust, custom_borders, .. } = info;
+        let origin = Origin { key, programs, captures, custom_borders };
+        Shader::new(&Arc::downgrade(device), ir, Places::new(sets), robust, origin)
     }
 
     fn link(
@@ -220,6 +220,10 @@ impl Backend for Agx {
         encoder::link(device, vertex, fragment, state)
     }
 
+    fn executables(shader: &Shader) -> Vec<Executable> {
+        shader.executables()
+    }
+
     fn queries(device: &Arc<Device>, info: &QueryInfo) -> Result<Queries> {
         Queries::new(device, info)
     }
@@ -228,7 +232,7 @@ impl Backend for Agx {
         pool.reset(first, count);
     }
 
-    fn query_result(pool: &Queries, query: u32) -> Option<[u64; 2]> {
+    fn query_result(pool: &Queries, query: u32) -> Option<[u64; MAX_QUERY_VALUES]> {
         pool.get(query)
     }
 
@@ -250,11 +254,6 @@ impl Backend for Agx {
             eprintln!("tepui: {} renders, {} compute streams", counts[0], counts[1]);
         }
         encoder::submit(device, waits, &bytes, counts, signals)
-    }
-
-    fn cache_header(out: &mut [u8]) {
-        out.fill(0);
-        out[0..4].copy_from_slice(&0x106bu32.to_le_bytes());
     }
 
     fn timestamp(device: &Arc<Device>) -> Result<u64> {

@@ -7,6 +7,7 @@ use tepui_agx_layout::Tiling;
 use tepui_vulkan::backend::{MAX_PLANES, PhysicalInfo};
 use tepui_vulkan::chain::Answers;
 use tepui_vulkan::command::{MAX_PUSH, MAX_SETS};
+use tepui_vulkan::feedback::MAX_FEEDBACK;
 use tepui_vulkan::promoted::{Features, Properties};
 use tepui_vulkan::vk::{self, TRUE};
 
@@ -61,8 +62,10 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_maintenance4", 2),
     ("VK_KHR_maintenance5", 1),
     ("VK_KHR_maintenance6", 1),
+    ("VK_KHR_maintenance7", 1),
     ("VK_KHR_map_memory2", 1),
     ("VK_KHR_multiview", 1),
+    ("VK_KHR_pipeline_executable_properties", 1),
     ("VK_KHR_pipeline_library", 1),
     ("VK_KHR_push_descriptor", 2),
     ("VK_KHR_relaxed_block_layout", 1),
@@ -75,9 +78,12 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_shader_float_controls", 4),
     ("VK_KHR_shader_float_controls2", 1),
     ("VK_KHR_shader_integer_dot_product", 1),
+    ("VK_KHR_shader_maximal_reconvergence", 1),
     ("VK_KHR_shader_non_semantic_info", 1),
+    ("VK_KHR_shader_relaxed_extended_instruction", 1),
     ("VK_KHR_shader_subgroup_extended_types", 1),
     ("VK_KHR_shader_subgroup_rotate", 2),
+    ("VK_KHR_shader_subgroup_uniform_control_flow", 1),
     ("VK_KHR_shader_terminate_invocation", 1),
     ("VK_KHR_spirv_1_4", 1),
     ("VK_KHR_storage_buffer_storage_class", 1),
@@ -87,13 +93,18 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_variable_pointers", 1),
     ("VK_KHR_vertex_attribute_divisor", 1),
     ("VK_KHR_vulkan_memory_model", 3),
+    ("VK_KHR_workgroup_memory_explicit_layout", 1),
     ("VK_KHR_zero_initialize_workgroup_memory", 1),
     ("VK_EXT_4444_formats", 1),
+    ("VK_EXT_border_color_swizzle", 1),
     ("VK_EXT_calibrated_timestamps", 2),
     ("VK_EXT_color_write_enable", 1),
+    ("VK_EXT_custom_border_color", 12),
+    ("VK_EXT_depth_bias_control", 1),
     ("VK_EXT_depth_clip_control", 1),
     ("VK_EXT_depth_clip_enable", 1),
     ("VK_EXT_descriptor_indexing", 2),
+    ("VK_EXT_dynamic_rendering_unused_attachments", 1),
     ("VK_EXT_extended_dynamic_state", 1),
     ("VK_EXT_extended_dynamic_state2", 1),
     ("VK_EXT_extended_dynamic_state3", 2),
@@ -103,6 +114,7 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_graphics_pipeline_library", 1),
     ("VK_EXT_host_image_copy", 1),
     ("VK_EXT_host_query_reset", 1),
+    ("VK_EXT_image_2d_view_of_3d", 1),
     ("VK_EXT_image_drm_format_modifier", 2),
     ("VK_EXT_image_robustness", 1),
     ("VK_EXT_index_type_uint8", 1),
@@ -111,6 +123,7 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_load_store_op_none", 1),
     ("VK_EXT_memory_budget", 1),
     ("VK_EXT_multi_draw", 1),
+    ("VK_EXT_mutable_descriptor_type", 1),
     ("VK_EXT_non_seamless_cube_map", 1),
     ("VK_EXT_pipeline_creation_cache_control", 3),
     ("VK_EXT_pipeline_creation_feedback", 1),
@@ -123,6 +136,8 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_scalar_block_layout", 1),
     ("VK_EXT_separate_stencil_usage", 1),
     ("VK_EXT_shader_demote_to_helper_invocation", 1),
+    ("VK_EXT_shader_module_identifier", 1),
+    ("VK_EXT_shader_replicated_composites", 1),
     ("VK_EXT_shader_stencil_export", 1),
     ("VK_EXT_shader_subgroup_ballot", 1),
     ("VK_EXT_shader_subgroup_vote", 1),
@@ -130,10 +145,15 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_subgroup_size_control", 2),
     ("VK_EXT_texel_buffer_alignment", 1),
     ("VK_EXT_tooling_info", 1),
+    ("VK_EXT_transform_feedback", 1),
     ("VK_EXT_vertex_attribute_divisor", 3),
     ("VK_EXT_vertex_input_dynamic_state", 2),
     ("VK_EXT_ycbcr_2plane_444_formats", 1),
     ("VK_EXT_ycbcr_image_arrays", 1),
+    ("VK_GOOGLE_decorate_string", 1),
+    ("VK_GOOGLE_hlsl_functionality1", 1),
+    ("VK_GOOGLE_user_type", 1),
+    ("VK_VALVE_mutable_descriptor_type", 1),
 ];
 
 fn limits() -> vk::PhysicalDeviceLimits {
@@ -267,6 +287,7 @@ pub fn features() -> vk::PhysicalDeviceFeatures {
         texture_compression_astc_ldr: TRUE,
         texture_compression_bc: TRUE,
         occlusion_query_precise: TRUE,
+        pipeline_statistics_query: TRUE,
         vertex_pipeline_stores_and_atomics: TRUE,
         fragment_stores_and_atomics: TRUE,
         shader_image_gather_extended: TRUE,
@@ -415,6 +436,7 @@ fn feature_chain() -> Answers {
             extended_dynamic_state_3depth_clip_negative_one_to_one,
         }
         PhysicalDeviceGraphicsPipelineLibraryFeaturesEXT { graphics_pipeline_library }
+        PhysicalDeviceTransformFeedbackFeaturesEXT { transform_feedback }
         PhysicalDeviceVertexInputDynamicStateFeaturesEXT { vertex_input_dynamic_state }
         PhysicalDeviceColorWriteEnableFeaturesEXT { color_write_enable }
         PhysicalDeviceDepthClipEnableFeaturesEXT { depth_clip_enable }
@@ -425,6 +447,23 @@ fn feature_chain() -> Answers {
         PhysicalDevice4444FormatsFeaturesEXT { format_a4_r4_g4_b4, format_a4_b4_g4_r4 }
         PhysicalDeviceTexelBufferAlignmentFeaturesEXT { texel_buffer_alignment }
         PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT { primitive_topology_list_restart }
+        PhysicalDeviceMaintenance7FeaturesKHR { maintenance7 }
+        PhysicalDevicePipelineExecutablePropertiesFeaturesKHR { pipeline_executable_info }
+        PhysicalDeviceShaderMaximalReconvergenceFeaturesKHR { shader_maximal_reconvergence }
+        PhysicalDeviceShaderRelaxedExtendedInstructionFeaturesKHR { shader_relaxed_extended_instruction }
+        PhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR { shader_subgroup_uniform_control_flow }
+        PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR {
+            workgroup_memory_explicit_layout, workgroup_memory_explicit_layout_scalar_block_layout,
+            workgroup_memory_explicit_layout_8bit_access, workgroup_memory_explicit_layout_16bit_access,
+        }
+        PhysicalDeviceBorderColorSwizzleFeaturesEXT { border_color_swizzle }
+        PhysicalDeviceCustomBorderColorFeaturesEXT { custom_border_colors, custom_border_color_without_format }
+        PhysicalDeviceDepthBiasControlFeaturesEXT { depth_bias_control, depth_bias_exact }
+        PhysicalDeviceDynamicRenderingUnusedAttachmentsFeaturesEXT { dynamic_rendering_unused_attachments }
+        PhysicalDeviceImage2DViewOf3DFeaturesEXT { image_2d_view_of_3d, sampler_2d_view_of_3d }
+        PhysicalDeviceMutableDescriptorTypeFeaturesEXT { mutable_descriptor_type }
+        PhysicalDeviceShaderModuleIdentifierFeaturesEXT { shader_module_identifier }
+        PhysicalDeviceShaderReplicatedCompositesFeaturesEXT { shader_replicated_composites }
     }
     a
 }
@@ -569,6 +608,36 @@ fn property_chain(chip: &Chip) -> Answers {
             graphics_pipeline_library_independent_interpolation_decoration: TRUE,
             ..Default::default()
         });
+        a.add(vk::PhysicalDeviceShaderModuleIdentifierPropertiesEXT {
+            shader_module_identifier_algorithm_uuid: uuid,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceMaintenance7PropertiesKHR {
+            separate_depth_stencil_attachment_access: TRUE,
+            max_descriptor_set_total_uniform_buffers_dynamic: MAX_DYNAMIC,
+            max_descriptor_set_total_storage_buffers_dynamic: MAX_DYNAMIC,
+            max_descriptor_set_total_buffers_dynamic: 2 * MAX_DYNAMIC,
+            max_descriptor_set_update_after_bind_total_uniform_buffers_dynamic: MAX_DYNAMIC,
+            max_descriptor_set_update_after_bind_total_storage_buffers_dynamic: MAX_DYNAMIC,
+            max_descriptor_set_update_after_bind_total_buffers_dynamic: 2 * MAX_DYNAMIC,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceCustomBorderColorPropertiesEXT {
+            // Each takes two places of the heap.
+            max_custom_border_color_samplers: crate::device::SAMPLERS / 2,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceTransformFeedbackPropertiesEXT {
+            max_transform_feedback_streams: 1,
+            max_transform_feedback_buffers: MAX_FEEDBACK as u32,
+            max_transform_feedback_buffer_size: u64::from(u32::MAX),
+            max_transform_feedback_stream_data_size: 512,
+            max_transform_feedback_buffer_data_size: 512,
+            max_transform_feedback_buffer_data_stride: 2048,
+            transform_feedback_queries: TRUE,
+            transform_feedback_draw: TRUE,
+            ..Default::default()
+        });
         a.add(vk::PhysicalDeviceMultiDrawPropertiesEXT {
             max_multi_draw_count: 65535,
             ..Default::default()
@@ -583,6 +652,13 @@ pub fn uuid(chip: &Chip) -> vk::ByteArray<16> {
     for (to, from) in bytes[9..].iter_mut().zip(chip.id.bytes()) {
         *to = from;
     }
+    vk::ByteArray(bytes)
+}
+
+/// A number that names the chip and the driver's build.
+fn cache_uuid(chip: &Chip) -> vk::ByteArray<16> {
+    let mut bytes = uuid(chip).0;
+    bytes[..8].copy_from_slice(&tepui_vulkan::cache::build_stamp().to_le_bytes());
     vk::ByteArray(bytes)
 }
 
@@ -620,7 +696,7 @@ pub fn info(chip: &'static Chip) -> PhysicalInfo {
             device_id: chip.soc,
             device_type: vk::PhysicalDeviceType::INTEGRATED_GPU,
             device_name: vk::StringArray::from_bytes(device_name.as_bytes()),
-            pipeline_cache_uuid: uuid(chip),
+            pipeline_cache_uuid: cache_uuid(chip),
             limits: limits(),
             sparse_properties: vk::PhysicalDeviceSparseProperties::default(),
         },

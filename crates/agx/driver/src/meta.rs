@@ -4,6 +4,9 @@
 //! ones and several samples among them, takes one path. Blits and resolves go through the texture unit and the pixel back end,
 //! which convert.
 
+pub mod feedback;
+pub mod statistics;
+
 use std::sync::{Arc, Mutex};
 
 use rustc_hash::FxHashMap;
@@ -15,7 +18,8 @@ use tepui_vulkan::Result;
 
 use crate::device::Device;
 use crate::kernel::lock;
-use crate::shader::{Places, Shader};
+use crate::shader::{Origin, Places, Shader};
+use feedback::Order;
 
 /// A program of the driver's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,6 +39,25 @@ pub enum Program {
     Fill,
     /// Writes one word.
     Word,
+    /// Copies one word.
+    CopyWord,
+    /// Lists the vertices of a draw in the order of its primitives; bytes of an index, 0 for none.
+    Unroll {
+        /// Their order.
+        order: Order,
+        /// Bytes of an index, 0 for none.
+        index_bytes: u8,
+    },
+    /// Computes how many captured vertices fit.
+    Fit,
+    /// Makes a draw of what was captured.
+    ByteCount,
+    /// Adds to a 64-bit number.
+    Add,
+    /// Adds up the vertices of draws, or their primitives.
+    CountDraws(Option<Order>),
+    /// Adds up the threads of a dispatch.
+    CountThreads,
     /// Copies draws, of which those behind a count have no instances: words of a draw.
     Count(u8),
     /// A blit by the texture unit: numbers of the texels, 3D source, 3D destination.
@@ -55,6 +78,8 @@ pub enum Program {
     },
     /// Copies query results.
     Queries {
+        /// Values of a query.
+        values: u8,
         /// Results are of 64 bits.
         wide: bool,
         /// Availability follows.
@@ -97,8 +122,13 @@ impl Device {
         if let Some(s) = lock(&meta.0).get(&p) {
             return Ok(s.clone());
         }
-        let shader =
-            Arc::new(Shader::new(&Arc::downgrade(self), build(p), Places::rows(2), false)?);
+        let shader = Arc::new(Shader::new(
+            &Arc::downgrade(self),
+            build(p),
+            Places::rows(2),
+            false,
+            Origin::default(),
+        )?);
         Ok(lock(&meta.0).entry(p).or_insert(shader).clone())
     }
 
@@ -135,6 +165,11 @@ impl Make<'_> {
     fn shl(&mut self, a: Value, n: u32) -> Value {
         let n = self.0.u32(n);
         self.0.binary(Op::IShl, a, n)
+    }
+
+    fn shr(&mut self, a: Value, n: u32) -> Value {
+        let n = self.0.u32(n);
+        self.0.binary(Op::UShr, a, n)
     }
 
     fn long(&mut self, a: Value) -> Value {
@@ -267,7 +302,13 @@ fn build(p: Program) -> Ir {
     let mut s = Ir::new(stage);
     s.info.workgroup_size = match p {
         Program::Copy { .. } | Program::Blit { .. } | Program::Resolve { .. } => RECTANGLE,
-        Program::Word => [1; 3],
+        Program::Word
+        | Program::CopyWord
+        | Program::Fit
+        | Program::ByteCount
+        | Program::Add
+        | Program::CountDraws(_)
+        | Program::CountThreads => [1; 3],
         _ => [32, 1, 1],
     };
     let mut m = Make(Builder::new(&mut s));
@@ -290,6 +331,17 @@ fn build(p: Program) -> Ir {
             let (at, word) = (m.driver_long(0), m.driver(2));
             m.store(at, word, 0);
         }
+        Program::CopyWord => {
+            let (from, to) = (m.driver_long(0), m.driver_long(2));
+            let word = m.load(from, Type::B32, 0);
+            m.store(to, word, 0);
+        }
+        Program::Unroll { order, index_bytes } => feedback::unroll(&mut m, order, index_bytes),
+        Program::Fit => feedback::fit(&mut m),
+        Program::ByteCount => feedback::byte_count(&mut m),
+        Program::Add => statistics::add(&mut m),
+        Program::CountDraws(order) => statistics::count_draws(&mut m, order),
+        Program::CountThreads => statistics::count_threads(&mut m),
         Program::Count(words) => {
             let [x, ..] = m.id();
             let (from, to, count) = (m.driver_long(0), m.driver_long(2), m.driver_long(4));
@@ -314,8 +366,8 @@ fn build(p: Program) -> Ir {
         }
         Program::Blit { kind, deep } => blit(&mut m, kind, deep),
         Program::Resolve { kind, samples, how } => resolve(&mut m, kind, samples, how),
-        Program::Queries { wide, availability, partial } => {
-            queries(&mut m, wide, availability, partial)
+        Program::Queries { values, wide, availability, partial } => {
+            queries(&mut m, i32::from(values), wide, availability, partial)
         }
         Program::ClearVertices => clear_vertices(&mut m),
         Program::ClearFragments(colours, integers) => clear_fragments(&mut m, colours, integers),
@@ -474,7 +526,7 @@ fn resolve(m: &mut Make<'_>, kind: NumKind, samples: u8, how: Resolve) {
 }
 
 /// Words: 0 results, 2 availability, 4 destination, 6 stride (2), 8 count. Results and availability are 64 bits each.
-fn queries(m: &mut Make<'_>, wide: bool, availability: bool, partial: bool) {
+fn queries(m: &mut Make<'_>, values: i32, wide: bool, availability: bool, partial: bool) {
     let [x, ..] = m.id();
     let count = m.driver(8);
     let inside = m.op(Op::ULt, x, count);
@@ -482,8 +534,9 @@ fn queries(m: &mut Make<'_>, wide: bool, availability: bool, partial: bool) {
         (m.driver_long(0), m.driver_long(2), m.driver_long(4), m.driver_long(6));
     m.when(inside, |m| {
         let i = m.long(x);
-        let at = m.shl(i, 3);
-        let (from, flag) = (m.op(Op::IAdd, results, at), m.op(Op::IAdd, ready, at));
+        let own = m.0.u64(8 * values as u64);
+        let (at, flag) = (m.op(Op::IMul, i, own), m.shl(i, 3));
+        let (from, flag) = (m.op(Op::IAdd, results, at), m.op(Op::IAdd, ready, flag));
         let row = m.op(Op::IMul, i, stride);
         let to = m.op(Op::IAdd, to, row);
         let ty = if wide { Type::vec(32, 2) } else { Type::B32 };
@@ -491,20 +544,22 @@ fn queries(m: &mut Make<'_>, wide: bool, availability: bool, partial: bool) {
         let available = m.load(flag, Type::B32, 0);
         let zero = m.0.u32(0);
         let yes = m.op(Op::INe, available, zero);
+        let copy = |m: &mut Make<'_>| {
+            for k in 0..values {
+                let v = m.load(from, ty, 8 * k);
+                m.store(to, v, step * k);
+            }
+        };
         if partial {
-            let v = m.load(from, ty, 0);
-            m.store(to, v, 0);
+            copy(m);
         } else {
-            m.when(yes, |m| {
-                let v = m.load(from, ty, 0);
-                m.store(to, v, 0);
-            });
+            m.when(yes, copy);
         }
         if availability {
             let one = m.0.u32(1);
             let flag = m.0.select(yes, one, zero);
             let v = if wide { m.0.vec(&[flag, zero]) } else { flag };
-            m.store(to, v, step);
+            m.store(to, v, step * values);
         }
     });
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tepui_vulkan::backend::QueryInfo;
+use tepui_vulkan::backend::{MAX_QUERY_VALUES, QueryInfo};
 use tepui_vulkan::{Error, Result, vk};
 
 use crate::device::Device;
@@ -15,6 +15,10 @@ enum Kind {
     Occlusion(u32),
     /// Timestamps: the kernel's object.
     Timestamps(u32),
+    /// Primitives that were captured, and those that would have been.
+    Feedback,
+    /// Statistics of pipelines.
+    Statistics(vk::QueryPipelineStatisticFlags),
 }
 
 /// A query pool: for timestamps results, and for all pools words that say whether a result is there.
@@ -24,6 +28,8 @@ pub struct Queries {
     count: u32,
     /// Results of timestamps, then availability.
     memory: Bo,
+    /// Values of a query.
+    values: u32,
 }
 
 impl Queries {
@@ -32,13 +38,17 @@ impl Queries {
     /// # Errors
     /// When there is no memory, or no such queries.
     pub fn new(device: &Arc<Device>, info: &QueryInfo) -> Result<Queries> {
-        let memory = Bo::new(&device.kernel, 16 * u64::from(info.count), Window::Data, true)?;
+        let values = info.values() as u32;
+        let bytes = 8 * u64::from(values + 1) * u64::from(info.count);
+        let memory = Bo::new(&device.kernel, bytes, Window::Data, true)?;
         let kind = match info.kind {
             vk::QueryType::OCCLUSION => Kind::Occlusion(device.take_counters(info.count)?),
             vk::QueryType::TIMESTAMP => Kind::Timestamps(device.kernel.timestamps(&memory)?),
+            vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT => Kind::Feedback,
+            vk::QueryType::PIPELINE_STATISTICS => Kind::Statistics(info.statistics),
             other => return Err(Error::unsupported(format!("queries of type {}", other.as_raw()))),
         };
-        let pool = Queries { device: device.clone(), kind, count: info.count, memory };
+        let pool = Queries { device: device.clone(), kind, count: info.count, memory, values };
         pool.reset(0, info.count);
         Ok(pool)
     }
@@ -47,20 +57,40 @@ impl Queries {
     pub fn result_address(&self, query: u32) -> u64 {
         match self.kind {
             Kind::Occlusion(first) => self.device.counters.address + 8 * u64::from(first + query),
-            Kind::Timestamps(_) => self.memory.address + 8 * u64::from(query),
+            Kind::Timestamps(_) | Kind::Feedback | Kind::Statistics(_) => {
+                self.memory.address + 8 * u64::from(self.values * query)
+            }
         }
     }
 
     /// GPU address of the word that says whether a result is there.
     pub fn ready_address(&self, query: u32) -> u64 {
-        self.memory.address + 8 * u64::from(self.count + query)
+        self.memory.address + 8 * u64::from(self.values * self.count + query)
     }
 
     /// The counter of an occlusion query.
     pub fn counter(&self, query: u32) -> Option<u32> {
         match self.kind {
             Kind::Occlusion(first) => Some(first + query),
-            Kind::Timestamps(_) => None,
+            Kind::Timestamps(_) | Kind::Feedback | Kind::Statistics(_) => None,
+        }
+    }
+
+    /// Values of a query.
+    pub fn values(&self) -> u32 {
+        self.values
+    }
+
+    /// GPU address of a query's count of captured primitives.
+    pub fn captured(&self, query: u32) -> Option<u64> {
+        matches!(self.kind, Kind::Feedback).then(|| self.result_address(query))
+    }
+
+    /// GPU address of a query's statistics, and which they are.
+    pub fn statistics(&self, query: u32) -> Option<(u64, vk::QueryPipelineStatisticFlags)> {
+        match self.kind {
+            Kind::Statistics(flags) => Some((self.result_address(query), flags)),
+            _ => None,
         }
     }
 
@@ -68,7 +98,7 @@ impl Queries {
     pub fn stamp(&self, query: u32) -> (u32, u32) {
         match self.kind {
             Kind::Timestamps(handle) => (handle, 8 * query),
-            Kind::Occlusion(_) => (0, 0),
+            Kind::Occlusion(_) | Kind::Feedback | Kind::Statistics(_) => (0, 0),
         }
     }
 
@@ -78,25 +108,29 @@ impl Queries {
         unsafe { &*bo.host().cast::<AtomicU64>().add(index as usize) }
     }
 
-    fn result(&self, query: u32) -> &AtomicU64 {
+    fn result(&self, query: u32, value: u32) -> &AtomicU64 {
         match self.kind {
             Kind::Occlusion(first) => self.word(&self.device.counters, first + query),
-            Kind::Timestamps(_) => self.word(&self.memory, query),
+            _ => self.word(&self.memory, self.values * query + value),
         }
     }
 
     /// Resets queries on the host.
     pub fn reset(&self, first: u32, count: u32) {
         for q in first..first + count {
-            self.word(&self.memory, self.count + q).store(0, Ordering::Release);
-            self.result(q).store(0, Ordering::Release);
+            self.word(&self.memory, self.values * self.count + q).store(0, Ordering::Release);
+            (0..self.values).for_each(|v| self.result(q, v).store(0, Ordering::Release));
         }
     }
 
     /// The result of a query, if it is there.
-    pub fn get(&self, query: u32) -> Option<[u64; 2]> {
-        let ready = self.word(&self.memory, self.count + query).load(Ordering::Acquire);
-        (ready != 0).then(|| [self.result(query).load(Ordering::Acquire), 0])
+    pub fn get(&self, query: u32) -> Option<[u64; MAX_QUERY_VALUES]> {
+        let ready = self.word(&self.memory, self.values * self.count + query);
+        let value = |v: usize| match (v as u32) < self.values {
+            true => self.result(query, v as u32).load(Ordering::Acquire),
+            false => 0,
+        };
+        (ready.load(Ordering::Acquire) != 0).then(|| std::array::from_fn(value))
     }
 }
 
@@ -105,6 +139,7 @@ impl Drop for Queries {
         match self.kind {
             Kind::Occlusion(first) => self.device.give_counters(first, self.count),
             Kind::Timestamps(handle) => self.device.kernel.drop_timestamps(handle),
+            Kind::Feedback | Kind::Statistics(_) => {}
         }
     }
 }

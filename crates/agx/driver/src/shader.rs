@@ -13,18 +13,25 @@ use tepui_agx_compiler::abi::tile::Tile;
 use tepui_agx_compiler::abi::{
     Attributes, Colours, Fragment, Interface, Prolog, Vertex, VertexResults,
 };
-use tepui_agx_compiler::descriptor::{PBE_B, TEXTURE_B};
+use tepui_agx_compiler::descriptor::{
+    PBE_B, SAMPLER_B, SECOND_SAMPLER, SECOND_SAMPLER_B, SECOND_STATE_B, TEXTURE_B,
+};
 use tepui_agx_compiler::link::{self, Varyings};
 use tepui_agx_compiler::varyings::{FragmentTable, VertexTable};
-use tepui_agx_compiler::{Options, Program, Source, Table};
+use tepui_agx_compiler::{Options, Program, Source, Stats, Table};
 use tepui_ir::{Shader as Ir, Stage};
+use tepui_vulkan::cache::Programs;
 use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::descriptor::SetLayout;
+use tepui_vulkan::executable::Executable;
+use tepui_vulkan::feedback::MAX_FEEDBACK;
 use tepui_vulkan::{Error, Result, vk};
+use xxhash_rust::xxh3;
 
 use crate::Agx;
 use crate::descriptor::SAMPLER_STATE_B;
 use crate::device::{Code, Device};
+use crate::meta::statistics::count_fragments;
 
 /// Where a binding's descriptors are.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +71,13 @@ impl Places {
     }
 
     fn get(&self, set: u32, binding: u32) -> Option<Place> {
-        *self.0.get(set as usize)?.get(binding as usize)?
+        let own = binding & !SECOND_SAMPLER;
+        let mut place = (*self.0.get(set as usize)?.get(own as usize)?)?;
+        if own != binding {
+            // Programs look for the twin's number where the sampler's would be.
+            place.offset += SECOND_SAMPLER_B - SAMPLER_B;
+        }
+        Some(place)
     }
 }
 
@@ -239,7 +252,11 @@ impl Recipe {
         }
         for (k, s) in p.samplers.iter().enumerate() {
             if let Some(b) = places.get(s.set, s.binding) {
-                let offset = b.offset + s.element * b.stride + SAMPLER_STATE_B;
+                let state = match s.binding & SECOND_SAMPLER {
+                    0 => SAMPLER_STATE_B,
+                    _ => SECOND_STATE_B - (SECOND_SAMPLER_B - SAMPLER_B),
+                };
+                let offset = b.offset + s.element * b.stride + state;
                 r.samplers.push(FromSet {
                     register: k as u16 + 1,
                     halves: 0,
@@ -285,6 +302,10 @@ pub struct Variant {
     pub workgroup: [u32; 3],
     /// What the stage says to those that link it.
     pub table: Table,
+    /// Statistics.
+    pub stats: Stats,
+    /// Machine code as text, if the pipeline is to show it.
+    pub assembly: Option<String>,
     /// What it was linked with: varyings of fragments with vertices, by the vertex variant's code and the provoking vertex.
     links: RwLock<FxHashMap<(u64, u8), Arc<Linked>>>,
 }
@@ -306,6 +327,8 @@ pub struct VertexKey {
     pub multiview: bool,
     /// Depth in clip space goes from -w to w.
     pub negative_one_to_one: bool,
+    /// Outputs are captured into memory: it runs as a compute program.
+    pub captures: bool,
 }
 
 /// What a fragment variant is compiled for.
@@ -315,14 +338,31 @@ pub struct FragmentKey {
     pub tile: Tile,
     /// Runs for each sample.
     pub per_sample: bool,
+    /// It does so for blending alone.
+    pub whole_coverage: bool,
     /// What the state asks of fragments before they are shaded.
     pub prolog: Prolog,
+    /// Invocations are counted, at the address in the first words of the driver's own.
+    pub counts: bool,
 }
 
 enum Variants {
     Compute(OnceLock<Arc<Variant>>),
     Vertex(RwLock<FxHashMap<VertexKey, Arc<Variant>>>),
     Fragment(RwLock<Vec<(FragmentKey, Arc<Variant>)>>),
+}
+
+/// Where the programs of a shader are looked for and kept.
+#[derive(Default)]
+pub struct Origin {
+    /// Hash of everything that the shader follows from.
+    pub key: u128,
+    /// The cache.
+    pub programs: Arc<Programs>,
+    /// Variants keep their machine code as text.
+    pub captures: bool,
+    /// Samplers may have custom border colours.
+    pub custom_borders: bool,
 }
 
 /// A shader.
@@ -332,11 +372,40 @@ pub struct Shader {
     ir: Ir,
     places: Places,
     robust: bool,
+    origin: Origin,
     variants: Variants,
     /// Locations that a vertex shader reads, a bit each.
     pub inputs: u32,
-    /// The fragment shader reads which samples are covered.
-    pub reads_coverage: bool,
+    /// Bytes from vertex to vertex in buffers of transform feedback; 0 for those that the shader does not capture into.
+    pub feedback: [u32; MAX_FEEDBACK],
+}
+
+fn stage_name(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Vertex => "vertex",
+        Stage::Fragment => "fragment",
+        Stage::Compute => "compute",
+    }
+}
+
+/// Statistics: name, description, value.
+fn statistics(s: &Stats) -> [(&'static str, &'static str, u64); 13] {
+    [
+        ("instructions", "Instructions of the main program", s.instructions),
+        ("alu", "Cycles: the larger of fscib and ic", s.alu),
+        ("fscib", "Cycles of the float, select, compare, integer and bit unit", s.fscib),
+        ("ic", "Cycles of the unit for multiplication, shifts and special functions", s.ic),
+        ("bytes", "Bytes of machine code", s.bytes),
+        ("registers", "Half-registers of a thread", s.registers),
+        ("uniforms", "Half-uniforms", s.uniforms),
+        ("scratch", "Bytes of scratch memory of a thread", s.scratch),
+        ("threads", "Threads of a core that are resident at once", s.threads),
+        ("loops", "Loops", s.loops),
+        ("spills", "Stores of spilled registers", s.spills),
+        ("fills", "Loads of spilled registers", s.fills),
+        ("preamble_instructions", "Instructions of the preamble", s.preamble_instructions),
+    ]
+    .map(|(name, about, value)| (name, about, u64::from(value)))
 }
 
 fn compile_error(e: &tepui_agx_compiler::Error) -> Error {
@@ -368,6 +437,8 @@ impl Variant {
             shared_bytes: p.shared_bytes,
             workgroup: p.workgroup_size,
             table: p.table.clone(),
+            stats: p.stats,
+            assembly: None,
             links: RwLock::default(),
         })
     }
@@ -434,39 +505,101 @@ impl Shader {
         ir: Ir,
         places: Places,
         robust: bool,
+        origin: Origin,
     ) -> Result<Shader> {
         let variants = match ir.info.stage {
             Stage::Compute => Variants::Compute(OnceLock::new()),
             Stage::Vertex => Variants::Vertex(RwLock::default()),
             Stage::Fragment => Variants::Fragment(RwLock::default()),
         };
-        let reads_coverage = ir.info.stage == Stage::Fragment
-            && ir.any(|s, _, i| {
-                let mask = tepui_ir::Attrs::Builtin(tepui_ir::Builtin::SampleMask);
-                s.insts[i].op == tepui_ir::Op::LoadBuiltin && s.insts[i].attrs == mask
-            });
         let inputs = match ir.info.stage {
             Stage::Vertex => tepui_agx_compiler::abi::input_locations(&ir),
             _ => 0,
         };
-        let shader =
-            Shader { device: device.clone(), ir, places, robust, variants, inputs, reads_coverage };
+        let mut feedback = [0; MAX_FEEDBACK];
+        for c in &ir.captures {
+            if let Some(stride) = feedback.get_mut(c.buffer as usize) {
+                *stride = c.stride;
+            }
+        }
+        let device = device.clone();
+        let shader = Shader { device, ir, places, robust, origin, variants, inputs, feedback };
         if shader.ir.info.stage == Stage::Compute {
             shader.compute()?;
         }
         Ok(shader)
     }
 
-    fn compile(&self, interface: &Interface) -> Result<Arc<Variant>> {
+    /// The program for an interface, out of the cache or compiled.
+    fn program(&self, interface: &Interface, counts: bool) -> Result<Program> {
+        let programs = &self.origin.programs;
+        let text = format!(
+            "{:x} {} {} {counts} {interface:?}",
+            self.origin.key, self.robust, self.origin.custom_borders
+        );
+        let key = xxh3::xxh3_128(text.as_bytes());
+        if let Some(p) = programs.find(key, |bytes| postcard::from_bytes(bytes).ok())? {
+            return Ok(p);
+        }
         let mut ir = self.ir.clone();
-        let options = Options { robust: self.robust, lod_bias: true, ..Options::default() };
+        if counts {
+            count_fragments(&mut ir);
+        }
+        let options = Options {
+            robust: self.robust,
+            lod_bias: true,
+            custom_borders: self.origin.custom_borders,
+            ..Options::default()
+        };
         let p = tepui_agx_compiler::compile_as(&mut ir, &options, interface, &mut |_, _| {})
             .map_err(|e| compile_error(&e))?;
+        programs.keep(key, || postcard::to_allocvec(&p).ok());
+        let stage = stage_name(self.ir.info.stage);
+        debug::statistics("agx", &format!("{key:032x}"), stage, &statistics(&p.stats));
+        Ok(p)
+    }
+
+    fn compile(&self, interface: &Interface, counts: bool) -> Result<Arc<Variant>> {
+        let p = self.program(interface, counts)?;
         let device = self
             .device
             .upgrade()
             .ok_or_else(|| Error::new(vk::Result::ERROR_DEVICE_LOST, "the device is gone"))?;
-        Ok(Arc::new(Variant::new(&device, &p, &self.places)?))
+        let mut v = Variant::new(&device, &p, &self.places)?;
+        if self.origin.captures {
+            let lines = tepui_agx_isa::disasm::Disassembler::new(&p.code);
+            let line = |l: tepui_agx_isa::disasm::Line| format!("{:5x}: {}\n", l.offset, l.text());
+            v.assembly = Some(lines.map(line).collect());
+        }
+        Ok(Arc::new(v))
+    }
+
+    /// The variants that there are so far.
+    pub fn executables(&self) -> Vec<Executable> {
+        let variants: Vec<Arc<Variant>> = match &self.variants {
+            Variants::Compute(slot) => slot.get().cloned().into_iter().collect(),
+            Variants::Vertex(map) => {
+                map.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+            }
+            Variants::Fragment(list) => {
+                let list = list.read().unwrap_or_else(PoisonError::into_inner);
+                list.iter().map(|v| v.1.clone()).collect()
+            }
+        };
+        let (stage, name) = (self.ir.info.stage, stage_name(self.ir.info.stage));
+        let one = |(k, v): (usize, &Arc<Variant>)| Executable {
+            stage: match stage {
+                Stage::Vertex => vk::ShaderStageFlags::VERTEX,
+                Stage::Fragment => vk::ShaderStageFlags::FRAGMENT,
+                Stage::Compute => vk::ShaderStageFlags::COMPUTE,
+            },
+            name: format!("{name} {k}"),
+            description: format!("The {name} shader for one state of the pipeline"),
+            subgroup_size: 32,
+            statistics: statistics(&v.stats).to_vec(),
+            assembly: v.assembly.clone(),
+        };
+        variants.iter().enumerate().map(one).collect()
     }
 
     /// The program of a compute shader.
@@ -478,7 +611,7 @@ impl Shader {
         if let Some(v) = slot.get() {
             return Ok(v.clone());
         }
-        let v = self.compile(&Interface::Compute)?;
+        let v = self.compile(&Interface::Compute, false)?;
         Ok(slot.get_or_init(|| v).clone())
     }
 
@@ -491,12 +624,15 @@ impl Shader {
         if let Some(v) = map.read().unwrap_or_else(PoisonError::into_inner).get(key) {
             return Ok(v.clone());
         }
-        let v = self.compile(&Interface::Vertex(Vertex {
-            attributes: Attributes::Fetch(key.attributes.clone()),
-            results: VertexResults::Store,
-            multiview: key.multiview,
-            negative_one_to_one: key.negative_one_to_one,
-        }))?;
+        let v = self.compile(
+            &Interface::Vertex(Vertex {
+                attributes: Attributes::Fetch(key.attributes.clone()),
+                results: if key.captures { VertexResults::Memory } else { VertexResults::Store },
+                multiview: key.multiview,
+                negative_one_to_one: key.negative_one_to_one,
+            }),
+            false,
+        )?;
         Ok(map
             .write()
             .unwrap_or_else(PoisonError::into_inner)
@@ -517,13 +653,17 @@ impl Shader {
         if let Some(v) = find(&list.read().unwrap_or_else(PoisonError::into_inner)) {
             return Ok(v);
         }
-        let v = self.compile(&Interface::Fragment(Fragment {
-            behind: None,
-            first_coefficient: 0,
-            colours: Colours::Tile(Box::new(key.tile.clone())),
-            per_sample: key.per_sample,
-            prolog: key.prolog,
-        }))?;
+        let v = self.compile(
+            &Interface::Fragment(Fragment {
+                behind: None,
+                first_coefficient: 0,
+                colours: Colours::Tile(Box::new(key.tile.clone())),
+                per_sample: key.per_sample,
+                whole_coverage: key.whole_coverage,
+                prolog: key.prolog,
+            }),
+            key.counts,
+        )?;
         list.write().unwrap_or_else(PoisonError::into_inner).push((key.clone(), v.clone()));
         Ok(v)
     }

@@ -45,6 +45,8 @@ pub struct Options {
     pub abort_on_fault: bool,
     /// Writes each refused request, with its reason, to standard error.
     pub report_refusals: bool,
+    /// The buffer object with this number, counted from 1, cannot be made: for tests of what drivers do then.
+    pub failing_allocation: Option<u64>,
 }
 
 impl Default for Options {
@@ -55,6 +57,7 @@ impl Default for Options {
             report_faults: true,
             abort_on_fault: false,
             report_refusals: false,
+            failing_allocation: None,
         }
     }
 }
@@ -84,6 +87,8 @@ pub struct Device {
     pub(crate) options: Options,
     files: AtomicU64,
     submissions: AtomicU64,
+    /// Buffer objects that were asked for; counted only where one is to fail.
+    allocations: AtomicU64,
     faults: Mutex<Vec<FaultRecord>>,
 }
 
@@ -107,6 +112,7 @@ impl Device {
             options,
             files: AtomicU64::new(0),
             submissions: AtomicU64::new(0),
+            allocations: AtomicU64::new(0),
             faults: Mutex::default(),
         })
     }
@@ -128,6 +134,16 @@ impl Device {
 
     /// Number of faults that are kept.
     pub const FAULTS_KEPT: usize = 256;
+
+    /// Whether the buffer object that is being made is the one that must fail.
+    pub(crate) fn fails_allocation(&self) -> bool {
+        let Some(n) = self.options.failing_allocation else { return false };
+        let fails = self.allocations.fetch_add(1, Ordering::Relaxed) + 1 == n;
+        if fails {
+            eprintln!("tepui: allocation {n} fails, as it was asked to");
+        }
+        fails
+    }
 
     pub(crate) fn next_submission(&self) -> u64 {
         self.submissions.fetch_add(1, Ordering::Relaxed) + 1

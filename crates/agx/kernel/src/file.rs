@@ -245,6 +245,9 @@ impl File {
         require(args.pad == 0, "pad is not 0")?;
         let known = uapi::GEM_WRITEBACK | uapi::GEM_VM_PRIVATE;
         require(args.flags & !known == 0, "unknown flags")?;
+        if self.device.fails_allocation() {
+            return Err(Errno::NOMEM.into());
+        }
         let private = args.flags & uapi::GEM_VM_PRIVATE != 0;
         let owner = if private { Some(Arc::downgrade(&self.vm(args.vm_id)?)) } else { None };
         let gem = self.device.core.buffers.create(Box::new(allocate(args.size, owner)?));

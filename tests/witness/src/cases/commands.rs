@@ -96,6 +96,27 @@ fn transfers() -> Vec<Case> {
     vec![fill, copy, update]
 }
 
+/// What `ids.comp` writes for the workgroup of a thread; `counted` is the number of workgroups of its dispatch.
+fn ids_of(
+    local: [u32; 3],
+    groups: [u32; 3],
+    counted: impl Fn([u32; 3]) -> [u32; 3],
+) -> Vec<[u32; 4]> {
+    let size: [u32; 3] = std::array::from_fn(|i| local[i] * groups[i]);
+    let mut expected: Vec<[u32; 4]> = Vec::new();
+    for thread in 0..size.iter().product::<u32>() {
+        let me = [thread % size[0], thread / size[0] % size[1], thread / size[0] / size[1]];
+        let group: [u32; 3] = std::array::from_fn(|i| me[i] / local[i]);
+        let inside: [u32; 3] = std::array::from_fn(|i| me[i] % local[i]);
+        let index = (inside[2] * local[1] + inside[1]) * local[0] + inside[0];
+        let [x, y, z] = counted(group);
+        expected.push([me[0], me[1], me[2], index]);
+        expected.push([group[0], group[1], group[2], 77]);
+        expected.push([inside[0], inside[1], inside[2], x * 10000 + y * 100 + z]);
+    }
+    expected
+}
+
 /// Every built-in variable of threads, for a local size and a number of workgroups.
 fn ids(local: [u32; 3], groups: [u32; 3]) -> Case {
     let [x, y, z] = local;
@@ -106,22 +127,42 @@ fn ids(local: [u32; 3], groups: [u32; 3]) -> Case {
         vec![shader],
         move |bench| {
             let gpu = bench.gpu;
-            let size: [u32; 3] = std::array::from_fn(|i| local[i] * groups[i]);
-            let threads = size.iter().product::<u32>();
+            let threads = local.iter().chain(&groups).product::<u32>();
             let result = gpu.output::<[u32; 4]>(3 * threads as usize)?;
             let kernel = gpu.kernel(&bench.spirv[0]).storage(&[&result]).build()?;
             gpu.run(&kernel, groups)?;
-            let mut expected: Vec<[u32; 4]> = Vec::new();
-            for thread in 0..threads {
-                let me = [thread % size[0], thread / size[0] % size[1], thread / size[0] / size[1]];
-                let group: [u32; 3] = std::array::from_fn(|i| me[i] / local[i]);
-                let inside: [u32; 3] = std::array::from_fn(|i| me[i] % local[i]);
-                let index = (inside[2] * local[1] + inside[1]) * local[0] + inside[0];
-                let counts = groups[0] * 10000 + groups[1] * 100 + groups[2];
-                expected.push([me[0], me[1], me[2], index]);
-                expected.push([group[0], group[1], group[2], 77]);
-                expected.push([inside[0], inside[1], inside[2], counts]);
-            }
+            let expected = ids_of(local, groups, |_| groups);
+            Ok(vec![Output::cpu("ids", &result.read(), &expected, Rule::Bits)])
+        },
+    )
+}
+
+/// One grid of workgroups by three dispatches with bases.
+fn base() -> Case {
+    let (local, groups) = ([4, 2, 3], [3, 4, 2]);
+    let pieces = [([0, 0, 0], [2, 4, 1]), ([2, 0, 0], [1, 4, 1]), ([0, 0, 1], [3, 4, 1])];
+    let [x, y, z] = local;
+    let shader = Shader::new("ids.comp").define("X", x).define("Y", y).define("Z", z);
+    Case::new(
+        "commands/base",
+        "vkCmdDispatchBase: thread ids of three dispatches that together fill a grid",
+        vec![shader.define("GROUPS", "3, 4, 2")],
+        move |bench| {
+            let gpu = bench.gpu;
+            let threads = local.iter().chain(&groups).product::<u32>();
+            let result = gpu.output::<[u32; 4]>(3 * threads as usize)?;
+            let kernel = gpu
+                .kernel(&bench.spirv[0])
+                .storage(&[&result])
+                .flags(vk::PipelineCreateFlags::DISPATCH_BASE)
+                .build()?;
+            gpu.submit(|c| pieces.iter().for_each(|&(base, n)| c.dispatch_base(&kernel, base, n)))?;
+            let expected = ids_of(local, groups, |group| {
+                let inside = |p: &&([u32; 3], [u32; 3])| {
+                    (0..3).all(|k| group[k] >= p.0[k] && group[k] < p.0[k] + p.1[k])
+                };
+                pieces.iter().find(inside).map_or([0; 3], |p| p.1)
+            });
             Ok(vec![Output::cpu("ids", &result.read(), &expected, Rule::Bits)])
         },
     )
@@ -412,6 +453,7 @@ pub(super) fn cases() -> Vec<Case> {
         ids([1024, 1, 1], [2, 1, 1]),
         ids([4, 4, 64], [1, 2, 1]),
         ids([33, 1, 1], [1, 3, 1]),
+        base(),
         indirect(),
         timestamps(),
         push(),

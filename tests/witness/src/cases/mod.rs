@@ -6,6 +6,7 @@ mod blocks;
 mod canvas;
 mod codecs;
 mod commands;
+mod compiled;
 mod control;
 mod convert;
 mod copy;
@@ -20,6 +21,7 @@ mod memory;
 mod passes;
 mod pixels;
 mod queries;
+mod sequences;
 mod stages;
 mod subgroup;
 mod targets;
@@ -32,6 +34,7 @@ use crate::case::Case;
 pub fn all() -> Vec<Case> {
     [
         commands::cases(),
+        compiled::cases(),
         control::cases(),
         memory::cases(),
         algorithms::cases(),
@@ -54,6 +57,7 @@ pub fn all() -> Vec<Case> {
         pixels::cases(),
         targets::cases(),
         passes::cases(),
+        sequences::cases(),
     ]
     .into_iter()
     .flatten()

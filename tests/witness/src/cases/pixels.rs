@@ -723,7 +723,11 @@ fn samples() -> Vec<Case> {
         // Inside of the view: lavapipe cuts triangles that are not in two.
         let mut inside = triangles(21, 12);
         inside.chunks_exact_mut(8).for_each(|v| (v[0], v[1]) = (v[0] * 0.85, v[1] * 0.85));
-        add("sample_in", false, vec![Layer::new(inside).define("SAMPLE_IN", 1)]);
+        add("sample_in", false, vec![Layer::new(inside.clone()).define("SAMPLE_IN", 1)]);
+        // Blending goes sample by sample, but the coverage that shaders read is the pixel's.
+        let blended = Layer::new(inside).define("SAMPLE_IN", 1);
+        let blended = blended.state(|s| s.blend = vec![blend_state(usual, usual)]);
+        add("sample_in_blend", false, vec![Layer::new(rainbow(0.5)), blended]);
         add("sample_out", false, vec![plain().define("SAMPLE_OUT", 1)]);
         let masked = depth(plain().define("SAMPLE_OUT", 1));
         add("sample_out_depth", true, vec![masked, depth(Layer::new(triangles(22, 9)))]);

@@ -181,9 +181,84 @@ fn statistics() -> Vec<Case> {
     cases
 }
 
+/// Without tests, as many fragments are shaded as samples pass; draws outside of the query do not count.
+fn fragments() -> Case {
+    let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
+    let about = "fragments of two draws, as many as samples that passed";
+    Case::new("queries/statistics_fragments", about, shaders, |bench| {
+        let gpu = bench.gpu;
+        let pipeline = gpu.graphics(&stages(bench), &mesh_state(), &[])?;
+        let buffer = vertices(bench, &scattered(93, 12))?;
+        let create = vk::QueryPoolCreateInfo::default()
+            .query_type(vk::QueryType::PIPELINE_STATISTICS)
+            .query_count(1)
+            .pipeline_statistics(vk::QueryPipelineStatisticFlags::FRAGMENT_SHADER_INVOCATIONS);
+        let shaded = gpu.query_pool_of(&create)?;
+        let passed = gpu.query_pool(vk::QueryType::OCCLUSION, 1)?;
+        let counts = [gpu.output::<u64>(1)?, gpu.output::<u64>(1)?];
+        let image = target(bench)?;
+        let pass = onto(&image);
+        gpu.submit(|c| {
+            c.reset_queries(shaded, 1);
+            c.reset_queries(passed, 1);
+            c.render(&pass, |c| {
+                c.vertex_buffers(&[&buffer]);
+                c.draw(&pipeline, 6, 1);
+                c.query((passed, 0), vk::QueryControlFlags::PRECISE, || {
+                    c.query((shaded, 0), vk::QueryControlFlags::empty(), || {
+                        c.draw(&pipeline, 12, 1);
+                        c.draw(&pipeline, 3, 2);
+                    });
+                });
+                c.draw(&pipeline, 9, 1);
+            });
+            c.query_results(shaded, 1, 1, &counts[0]);
+            c.query_results(passed, 1, 1, &counts[1]);
+        })?;
+        let [shaded, passed] = counts.map(|c| c.read::<u64>());
+        let some = [u64::from(passed[0] > 0)];
+        Ok(vec![
+            Output::cpu("fragments", &shaded, &passed, Rule::Bits),
+            Output::cpu("some", &some, &[1], Rule::Bits),
+        ])
+    })
+    // They count the helper invocations of quads too.
+    .without_lavapipe()
+    .without_honeykrisp()
+}
+
+/// Threads of a dispatch and of one whose size is in memory.
+fn threads() -> Case {
+    let about = "threads of a dispatch and of one whose size is in memory";
+    Case::new("queries/statistics_threads", about, vec![Shader::new("count.comp")], |bench| {
+        let gpu = bench.gpu;
+        let data = gpu.buffer(&[0u32; 512])?;
+        let arguments = gpu.buffer(&[3u32, 4, 2])?;
+        let kernel = gpu.kernel(&bench.spirv[0]).storage(&[&data]).build()?;
+        let create = vk::QueryPoolCreateInfo::default()
+            .query_type(vk::QueryType::PIPELINE_STATISTICS)
+            .query_count(1)
+            .pipeline_statistics(vk::QueryPipelineStatisticFlags::COMPUTE_SHADER_INVOCATIONS);
+        let queries = gpu.query_pool_of(&create)?;
+        let answer = gpu.output::<u64>(1)?;
+        gpu.submit(|c| {
+            c.reset_queries(queries, 1);
+            c.query((queries, 0), vk::QueryControlFlags::empty(), || {
+                c.dispatch(&kernel, [5, 1, 3]);
+                c.barrier();
+                c.dispatch_indirect(&kernel, &arguments, 0);
+            });
+            c.query_results(queries, 1, 1, &answer);
+        })?;
+        let expected = [32 * (5 * 3 + 3 * 4 * 2)];
+        Ok(vec![Output::cpu("threads", &answer.read::<u64>(), &expected, Rule::Bits)])
+    })
+}
+
 /// The cases.
 pub fn cases() -> Vec<Case> {
-    let mut cases = vec![occlusion(true), occlusion(false), parts(), timestamps()];
+    let mut cases =
+        vec![occlusion(true), occlusion(false), parts(), timestamps(), fragments(), threads()];
     cases.extend(statistics());
     cases
 }

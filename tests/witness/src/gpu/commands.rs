@@ -32,6 +32,29 @@ impl Gpu {
         Ok(())
     }
 
+    /// Submits command buffers that are recorded already, one behind the other, and waits until their work is visible
+    /// to the host.
+    pub fn submit_all(&self, recorded: &[vk::CommandBuffer]) -> Result<()> {
+        let last = self.record(|_| ())?;
+        let buffers: Vec<_> = recorded.iter().copied().chain([last]).collect();
+        let fence = self.fence()?;
+        let submit = vk::SubmitInfo::default().command_buffers(&buffers);
+        // SAFETY: the command buffers are complete and the fence unsignalled.
+        unsafe { self.device.queue_submit(self.queue, &[submit], fence) }
+            .during("vkQueueSubmit")?;
+        self.wait(fence)?;
+        // SAFETY: the submission is over.
+        unsafe { self.device.free_command_buffers(self.command_pool, &[last]) };
+        Ok(())
+    }
+
+    /// A pool for command buffers that another thread records; the caller destroys it.
+    pub fn command_pool_of_thread(&self) -> Result<vk::CommandPool> {
+        let create = vk::CommandPoolCreateInfo::default().queue_family_index(self.queue_family);
+        // SAFETY: the device is live.
+        unsafe { self.device.create_command_pool(&create, None) }.during("vkCreateCommandPool")
+    }
+
     /// Records a primary command buffer that ends with a barrier towards the host.
     pub fn record(&self, record: impl FnOnce(&Commands)) -> Result<vk::CommandBuffer> {
         let allocate = vk::CommandBufferAllocateInfo::default()
@@ -161,6 +184,14 @@ impl Commands<'_> {
         let [x, y, z] = groups;
         // SAFETY: a kernel with its descriptors is bound.
         unsafe { self.gpu.device.cmd_dispatch(self.handle, x, y, z) }
+    }
+
+    /// Binds and dispatches `groups` workgroups, the first of which is `base`.
+    pub fn dispatch_base(&self, kernel: &Kernel, base: [u32; 3], groups: [u32; 3]) {
+        self.bind(kernel, &[]);
+        let ([x, y, z], [w, h, d]) = (base, groups);
+        // SAFETY: a kernel for dispatches with a base is bound, with its descriptors.
+        unsafe { self.gpu.device.cmd_dispatch_base(self.handle, x, y, z, w, h, d) }
     }
 
     /// Binds and dispatches as many workgroups as `arguments` says.

@@ -59,12 +59,29 @@ impl Bind<'_> {
 #[derive(Default)]
 pub struct Descriptors<'a> {
     binds: Vec<Vec<Bind<'a>>>,
+    /// Bindings are of a mutable type.
+    pub mutable: bool,
 }
+
+/// What mutable bindings may hold.
+const KINDS: [vk::DescriptorType; 6] = [
+    vk::DescriptorType::SAMPLED_IMAGE,
+    vk::DescriptorType::STORAGE_IMAGE,
+    vk::DescriptorType::UNIFORM_TEXEL_BUFFER,
+    vk::DescriptorType::STORAGE_TEXEL_BUFFER,
+    vk::DescriptorType::UNIFORM_BUFFER,
+    vk::DescriptorType::STORAGE_BUFFER,
+];
 
 impl<'a> Descriptors<'a> {
     /// The next binding, an array of descriptors of one type.
     pub fn push(&mut self, what: Vec<Bind<'a>>) {
         self.binds.push(what);
+    }
+
+    /// The type of a binding in layouts and pools.
+    fn kind(&self, what: &[Bind]) -> vk::DescriptorType {
+        if self.mutable { vk::DescriptorType::MUTABLE_EXT } else { what[0].kind() }
     }
 
     fn numbered(&self) -> impl Iterator<Item = (u32, &Vec<Bind<'a>>)> {
@@ -95,13 +112,22 @@ impl<'a> Descriptors<'a> {
             .map(|((binding, what), fixed)| {
                 let b = vk::DescriptorSetLayoutBinding::default()
                     .binding(binding)
-                    .descriptor_type(what[0].kind())
+                    .descriptor_type(self.kind(what))
                     .descriptor_count(what.len() as u32)
                     .stage_flags(stages);
                 if fixed.is_empty() { b } else { b.immutable_samplers(fixed) }
             })
             .collect();
-        let create = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+        let lists = vec![
+            vk::MutableDescriptorTypeListEXT::default().descriptor_types(&KINDS);
+            bindings.len()
+        ];
+        let mut types =
+            vk::MutableDescriptorTypeCreateInfoEXT::default().mutable_descriptor_type_lists(&lists);
+        let mut create = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+        if self.mutable {
+            create = create.push_next(&mut types);
+        }
         // SAFETY: the device is live.
         let layout = unsafe { gpu.device.create_descriptor_set_layout(&create, None) }
             .during("vkCreateDescriptorSetLayout")?;
@@ -121,7 +147,7 @@ impl<'a> Descriptors<'a> {
                 // One descriptor for each plane, of which there are three at most.
                 let planes = if matches!(what[0], Bind::Converted(..)) { 3 } else { 1 };
                 vk::DescriptorPoolSize::default()
-                    .ty(what[0].kind())
+                    .ty(self.kind(what))
                     .descriptor_count(planes * what.len() as u32)
             })
             .collect();
@@ -145,7 +171,7 @@ impl<'a> Descriptors<'a> {
     }
 }
 
-fn write(gpu: &Gpu, set: vk::DescriptorSet, binding: u32, element: u32, bind: &Bind) {
+pub(super) fn write(gpu: &Gpu, set: vk::DescriptorSet, binding: u32, element: u32, bind: &Bind) {
     let (mut buffers, mut images, mut views) = (Vec::new(), Vec::new(), Vec::new());
     let buffer =
         |b: &Buffer, offset, range| vk::DescriptorBufferInfo { buffer: b.handle, offset, range };

@@ -4,7 +4,7 @@ use std::ffi::CString;
 
 use ash::vk;
 
-use super::descriptors::{Bind, Descriptors};
+use super::descriptors::{self, Bind, Descriptors};
 use super::{Buffer, Destroyable, During, Error, Gpu, Result};
 
 /// Pipeline, layout and descriptor set.
@@ -23,7 +23,16 @@ pub struct KernelBuilder<'a> {
     push_bytes: u32,
     /// Id and bits.
     constants: Vec<(u32, u32)>,
+    flags: vk::PipelineCreateFlags,
+    cache: vk::PipelineCache,
     with_subgroups: bool,
+}
+
+impl Kernel {
+    /// Writes another descriptor to a binding; the kernel does not run.
+    pub fn write(&self, gpu: &Gpu, binding: u32, bind: &Bind) {
+        descriptors::write(gpu, self.set, binding, 0, bind);
+    }
 }
 
 impl Gpu {
@@ -36,6 +45,8 @@ impl Gpu {
             descriptors: Descriptors::default(),
             push_bytes: 0,
             constants: Vec::new(),
+            flags: vk::PipelineCreateFlags::empty(),
+            cache: vk::PipelineCache::null(),
             with_subgroups: false,
         }
     }
@@ -76,6 +87,24 @@ impl<'a> KernelBuilder<'a> {
     /// 32-bit specialization constants by their ids.
     pub fn specialized(mut self, constants: &[(u32, u32)]) -> Self {
         self.constants = constants.to_vec();
+        self
+    }
+
+    /// Flags of the pipeline.
+    pub fn flags(mut self, flags: vk::PipelineCreateFlags) -> Self {
+        self.flags = flags;
+        self
+    }
+
+    /// The cache that the pipeline is looked for in.
+    pub fn cache(mut self, cache: vk::PipelineCache) -> Self {
+        self.cache = cache;
+        self
+    }
+
+    /// Bindings hold descriptors of any kind.
+    pub fn mutable(mut self) -> Self {
+        self.descriptors.mutable = true;
         self
     }
 
@@ -136,10 +165,11 @@ impl<'a> KernelBuilder<'a> {
         if self.with_subgroups && self.gpu.requires_subgroup_size {
             stage = stage.push_next(&mut size);
         }
-        let create = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout);
+        let create =
+            vk::ComputePipelineCreateInfo::default().flags(self.flags).stage(stage).layout(layout);
         // SAFETY: module, layout and constants outlive the call; the module may go after it.
         let made = unsafe {
-            let made = device.create_compute_pipelines(vk::PipelineCache::null(), &[create], None);
+            let made = device.create_compute_pipelines(self.cache, &[create], None);
             device.destroy_shader_module(module, None);
             made
         };

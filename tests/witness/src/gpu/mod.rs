@@ -126,6 +126,9 @@ const EXTENSIONS: &[&CStr] = &[
     khr::sampler_mirror_clamp_to_edge::NAME,
     khr::pipeline_executable_properties::NAME,
     khr::dynamic_rendering_local_read::NAME,
+    ext::dynamic_rendering_unused_attachments::NAME,
+    ext::mutable_descriptor_type::NAME,
+    ext::shader_module_identifier::NAME,
     COMPUTE_DERIVATIVES,
 ];
 
@@ -141,6 +144,7 @@ pub struct Gpu {
     /// The device, for calls that this layer has no word for.
     pub device: Device,
     pub(crate) queue: vk::Queue,
+    queue_family: u32,
     pub(crate) command_pool: vk::CommandPool,
     memory: vk::PhysicalDeviceMemoryProperties,
     garbage: RefCell<Vec<Destroyable>>,
@@ -187,7 +191,8 @@ impl Gpu {
         // SAFETY: `create` and what it points to outlive the call.
         let instance =
             unsafe { entry.create_instance(&create, None) }.during("vkCreateInstance")?;
-        match Self::open_device(entry, instance.clone(), wanted, robustness) {
+        // The loader must stay for as long as the instance does.
+        match Self::open_device(entry.clone(), instance.clone(), wanted, robustness) {
             Ok(gpu) => Ok(gpu),
             Err(error) => {
                 // SAFETY: nothing made from the instance is left.
@@ -273,6 +278,9 @@ impl Gpu {
         let mut derivatives = vk::PhysicalDeviceComputeShaderDerivativesFeaturesNV::default();
         let mut local_read = vk::PhysicalDeviceDynamicRenderingLocalReadFeaturesKHR::default();
         let mut executables = vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default();
+        let mut unused = vk::PhysicalDeviceDynamicRenderingUnusedAttachmentsFeaturesEXT::default();
+        let mut mutable = vk::PhysicalDeviceMutableDescriptorTypeFeaturesEXT::default();
+        let mut identifier = vk::PhysicalDeviceShaderModuleIdentifierFeaturesEXT::default();
         // Used twice: to ask what there is, and to enable it.
         macro_rules! chain {
             ($features:ident) => {
@@ -304,6 +312,9 @@ impl Gpu {
                     has(khr::workgroup_memory_explicit_layout::NAME) => shared_layout,
                     has(khr::pipeline_executable_properties::NAME) => executables,
                     has(khr::dynamic_rendering_local_read::NAME) => local_read,
+                    has(ext::dynamic_rendering_unused_attachments::NAME) => unused,
+                    has(ext::mutable_descriptor_type::NAME) => mutable,
+                    has(ext::shader_module_identifier::NAME) => identifier,
                     has(COMPUTE_DERIVATIVES) => derivatives,
                 }
             };
@@ -359,6 +370,7 @@ impl Gpu {
             physical,
             device,
             queue,
+            queue_family,
             command_pool,
             memory,
             garbage: RefCell::default(),
@@ -395,29 +407,15 @@ impl Gpu {
         }
     }
 
-    fn keep(&self, garbage: Destroyable) {
-        self.garbage.borrow_mut().push(garbage);
+    /// How many objects there are to destroy.
+    pub fn mark(&self) -> usize {
+        self.garbage.borrow().len()
     }
 
-    /// First memory type of `allowed` that has `flags`.
-    fn memory_type(&self, allowed: u32, flags: vk::MemoryPropertyFlags) -> Result<u32> {
-        (0..self.memory.memory_type_count)
-            .find(|&i| {
-                allowed & (1 << i) != 0
-                    && self.memory.memory_types[i as usize].property_flags.contains(flags)
-            })
-            .ok_or_else(|| {
-                Error::Missing(format!("a memory type with flags {:#x}", flags.as_raw()))
-            })
-    }
-}
-
-impl Drop for Gpu {
-    fn drop(&mut self) {
-        // SAFETY: waiting is always allowed.
-        let _ = unsafe { self.device.device_wait_idle() };
+    /// Destroys the objects that were made since a mark; nothing may use them any more.
+    pub fn forget(&self, mark: usize) {
         let device = &self.device;
-        for garbage in self.garbage.get_mut().drain(..).rev() {
+        for garbage in self.garbage.borrow_mut().drain(mark..).rev() {
             // SAFETY: each object was made from this device, nothing uses it any more since the
             // device is idle or lost, and it is destroyed once.
             unsafe {
@@ -444,10 +442,34 @@ impl Drop for Gpu {
                 }
             }
         }
+    }
+
+    fn keep(&self, garbage: Destroyable) {
+        self.garbage.borrow_mut().push(garbage);
+    }
+
+    /// First memory type of `allowed` that has `flags`.
+    fn memory_type(&self, allowed: u32, flags: vk::MemoryPropertyFlags) -> Result<u32> {
+        (0..self.memory.memory_type_count)
+            .find(|&i| {
+                allowed & (1 << i) != 0
+                    && self.memory.memory_types[i as usize].property_flags.contains(flags)
+            })
+            .ok_or_else(|| {
+                Error::Missing(format!("a memory type with flags {:#x}", flags.as_raw()))
+            })
+    }
+}
+
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        // SAFETY: waiting is always allowed.
+        let _ = unsafe { self.device.device_wait_idle() };
+        self.forget(0);
         // SAFETY: everything made from the device is gone.
         unsafe {
-            device.destroy_command_pool(self.command_pool, None);
-            device.destroy_device(None);
+            self.device.destroy_command_pool(self.command_pool, None);
+            self.device.destroy_device(None);
             self.instance.destroy_instance(None);
         }
     }

@@ -118,6 +118,8 @@ pub struct Fragment {
     pub colours: Colours,
     /// Runs for each sample, whatever the shader says.
     pub per_sample: bool,
+    /// It does so for blending alone: unless the shader itself asks for samples, the coverage that it reads is the pixel's.
+    pub whole_coverage: bool,
     /// The work of a prolog that a monolithic program does.
     pub prolog: Prolog,
 }

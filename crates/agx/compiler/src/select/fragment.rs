@@ -333,7 +333,8 @@ impl Select<'_> {
                 let api = self.uniform(Source::SampleMask)?;
                 let (a, b) = (Opnd::of(v, Size::B32), Opnd::uniform(api, Size::B16));
                 let mut v = self.bitop(32, table::AND, a, b);
-                if let Some(bit) = self.fragment().sample {
+                let f = self.fragment();
+                if let Some(bit) = f.sample.filter(|_| f.coverage_of_sample) {
                     let (a, b) = (Opnd::of(v, Size::B32), Opnd::of(bit, Size::B16));
                     v = self.bitop(32, table::AND, a, b);
                 }

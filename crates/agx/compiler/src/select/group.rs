@@ -164,6 +164,11 @@ impl Select<'_> {
         self.def(inst, class, &[])
     }
 
+    /// A uniform for each direction.
+    fn axes(&mut self, source: impl Fn(u8) -> Source) -> Result<Vec<Comp>> {
+        (0..3).map(|axis| Ok(Comp::Uni(self.uniform(source(axis))?))).collect()
+    }
+
     fn builtin(&mut self, i: Inst, b: Builtin) -> Result<Vec<Comp>> {
         let three =
             |x: &mut Self, base: u8| (0..3).map(|k| Comp::Val(x.special(base + k, WORD))).collect();
@@ -185,13 +190,8 @@ impl Select<'_> {
                 vec![Comp::Val(self.special(sr::LANE, WORD))]
             }
             Builtin::SubgroupId => vec![Comp::Val(self.special(sr::SUBGROUP, WORD))],
-            Builtin::NumWorkgroups => {
-                let mut all = Vec::with_capacity(3);
-                for axis in 0..3 {
-                    all.push(Comp::Uni(self.uniform(Source::NumWorkgroups { axis })?));
-                }
-                all
-            }
+            Builtin::NumWorkgroups => self.axes(|axis| Source::NumWorkgroups { axis })?,
+            Builtin::BaseWorkgroupId => self.axes(|axis| Source::BaseWorkgroup { axis })?,
             Builtin::WorkgroupSize => size.iter().map(|&n| Comp::Const(u64::from(n))).collect(),
             Builtin::NumSubgroups => vec![Comp::Const(u64::from(total.div_ceil(LANES)))],
             Builtin::SubgroupSize => vec![Comp::Const(u64::from(LANES))],

@@ -8,7 +8,7 @@ use tepui_vulkan::Result;
 use tepui_vulkan::backend::Dispatch;
 use tepui_vulkan::command::MAX_PUSH;
 
-use super::values::word;
+use super::values::{Halves, word};
 use super::{Bindings, Encoder, put};
 use crate::shader::Variant;
 
@@ -24,28 +24,49 @@ impl Encoder {
         push: &[u8; MAX_PUSH],
         dispatch: &Dispatch,
     ) -> Result<()> {
-        let groups = match dispatch {
-            Dispatch::Direct(_, groups) => *groups,
-            Dispatch::Indirect(_) => [0; 3],
+        let (base, groups) = match dispatch {
+            Dispatch::Direct(base, groups) => (*base, *groups),
+            Dispatch::Indirect(_) => ([0; 3], [0; 3]),
         };
         if matches!(dispatch, Dispatch::Direct(..)) && groups.contains(&0) {
             return Ok(());
         }
         let own = |s: Source| match s {
             Source::NumWorkgroups { axis } => Some(word(groups[usize::from(axis)])),
+            Source::BaseWorkgroup { axis } => Some(word(base[usize::from(axis)])),
             _ => None,
         };
-        let block = self.block(v, bindings, push, &own)?;
+        // The number of workgroups comes from where the dispatch does.
+        let from_memory = |s: Source| match (s, dispatch) {
+            (Source::NumWorkgroups { axis }, Dispatch::Indirect(at)) => {
+                Some(at + 4 * u64::from(axis))
+            }
+            _ => None,
+        };
+        self.launch_with(v, bindings, push, dispatch, &own, &from_memory)
+    }
+
+    /// Appends a dispatch: `own` knows values that belong to it, `from_memory` where words are that the GPU writes.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub(super) fn launch_with(
+        &mut self,
+        v: &Arc<Variant>,
+        bindings: &Bindings,
+        push: &[u8; MAX_PUSH],
+        dispatch: &Dispatch,
+        own: &dyn Fn(Source) -> Option<Halves>,
+        from_memory: &dyn Fn(Source) -> Option<u64>,
+    ) -> Result<()> {
+        let block = self.block(v, bindings, push, own)?;
         let mut words = Vec::with_capacity(128);
         self.state_words(&mut words, v, block, |s| bindings.addresses[usize::from(s)])?;
-        if let Dispatch::Indirect(address) = dispatch {
-            // The number of workgroups comes from where the dispatch does.
-            for &(half, value) in &v.recipe.values {
-                if let crate::shader::Value::Source(Source::NumWorkgroups { axis }) = value {
-                    let register = v.recipe.register(half);
-                    let buffer = address + 4 * u64::from(axis);
-                    put_uniform(&mut words, register, 2, buffer)?;
-                }
+        for &(half, value) in &v.recipe.values {
+            if let crate::shader::Value::Source(source) = value
+                && let Some(buffer) = from_memory(source)
+            {
+                put_uniform(&mut words, v.recipe.register(half), 2, buffer)?;
             }
         }
         put!(
@@ -80,7 +101,7 @@ impl Encoder {
         );
         put!(self.stream, cdm::LaunchWord1 { pipeline });
         match *dispatch {
-            Dispatch::Direct(..) => {
+            Dispatch::Direct(_, groups) => {
                 let [x, y, z] = [0, 1, 2].map(|k| groups[k].saturating_mul(local[k]));
                 put!(self.stream, cdm::GlobalSize { x, y, z });
             }

@@ -52,6 +52,11 @@ pub struct Render {
 }
 
 impl Render {
+    /// The next draw looks for its programs anew.
+    pub(super) fn forget_programs(&mut self) {
+        self.last.vertex = None;
+    }
+
     /// A render without draws.
     pub fn new(
         layout: Layout,
@@ -138,16 +143,62 @@ pub fn vertex_key(inputs: u32, s: &GraphicsState) -> VertexKey {
         attributes,
         multiview: s.view_mask != 0,
         negative_one_to_one: s.negative_one_to_one,
+        captures: false,
+    }
+}
+
+/// Values of a vertex shader that a draw gives.
+pub(super) struct VertexSources<'a> {
+    /// Attributes and vertex buffers.
+    pub state: &'a CommandState<Agx>,
+    /// Where attributes without a buffer are read.
+    pub zeros: u64,
+    /// First vertex, or what is added to indices.
+    pub base_vertex: u32,
+    /// First instance.
+    pub base_instance: u32,
+    /// Number of the draw.
+    pub draw_index: u32,
+    /// View.
+    pub view: u32,
+}
+
+impl VertexSources<'_> {
+    /// Address of an attribute's first element, and the last element that is inside of its buffer.
+    fn attribute(&self, index: u8) -> Option<(u64, u32)> {
+        let state = self.state;
+        let a = state.graphics.attributes.get(usize::from(index)).copied().flatten()?;
+        let b = state.vertex_buffers.get(usize::from(a.binding))?;
+        let bytes = u64::from(a.format.info().block.bytes);
+        let room = b.size.checked_sub(u64::from(a.offset) + bytes)?;
+        if b.address == 0 {
+            return None;
+        }
+        let clamp = match state.graphics.binding(a.binding).stride {
+            0 => 0,
+            stride => (room / u64::from(stride)).min(u64::from(u32::MAX)) as u32,
+        };
+        Some((b.address + u64::from(a.offset), clamp))
+    }
+
+    /// A value.
+    pub fn get(&self, s: Source) -> Option<Halves> {
+        Some(match s {
+            Source::AttributeBase { index } => {
+                long(self.attribute(index).map_or(self.zeros, |a| a.0))
+            }
+            Source::AttributeClamp { index } => word(self.attribute(index).map_or(0, |a| a.1)),
+            Source::BaseVertex => word(self.base_vertex),
+            Source::BaseInstance => word(self.base_instance),
+            Source::DrawIndex => word(self.draw_index & 0xffff),
+            Source::ViewIndex => word(self.view),
+            _ => return None,
+        })
     }
 }
 
 /// The key of a fragment variant for a tile.
-pub fn fragment_key(
-    tile: &Tile,
-    s: &GraphicsState,
-    cull_distances: u8,
-    reads_coverage: bool,
-) -> Result<FragmentKey> {
+pub fn fragment_key(tile: &Tile, s: &GraphicsState, cull_distances: u8) -> Result<FragmentKey> {
     let samples = tile.samples;
     let mut tile = Tile { blend: state::blend(s)?, ..tile.clone() };
     // Colour locations are those of the shader; attachments say which they take.
@@ -184,13 +235,14 @@ pub fn fragment_key(
     let all = (1u32 << samples) - 1;
     let killed =
         if samples > 1 || s.sample_mask & 1 == 0 { (!s.sample_mask & all) as u8 } else { 0 };
-    let share = s.min_sample_shading * f32::from(samples);
+    let shades_samples = s.sample_shading && s.min_sample_shading * f32::from(samples) > 1.0;
     Ok(FragmentKey {
         tile,
-        // What reads the tile must do so sample by sample; the coverage that a program reads would then be that of one sample.
-        per_sample: samples > 1
-            && (s.sample_shading && share > 1.0 || reads_tile && !reads_coverage),
+        // What reads the tile must do so sample by sample.
+        per_sample: samples > 1 && (shades_samples || reads_tile),
+        whole_coverage: !shades_samples,
         prolog: Prolog { killed, cull_distances },
+        counts: false,
     })
 }
 
@@ -277,7 +329,9 @@ impl Encoder {
                 &empty
             }
         };
-        let f = fragment.fragment(&fragment_key(&r.tile, s, culls, fragment.reads_coverage)?)?;
+        let mut key = fragment_key(&r.tile, s, culls)?;
+        key.counts = self.statistics.is_some_and(|q| q.fragments() != 0);
+        let f = fragment.fragment(&key)?;
         let linked = f.link(&self.device, &v, provoking(s))?;
         let same = r.last.vertex.as_ref().is_some_and(|x| Arc::ptr_eq(x, &v))
             && r.last.fragment.as_ref().is_some_and(|x| Arc::ptr_eq(x, &f))
@@ -460,38 +514,13 @@ impl Encoder {
         indexed: bool,
     ) -> Result<u64> {
         let zeros = self.device.zeros.address;
-        let attribute = |index: u8| -> Option<(u64, u32)> {
-            let a = state.graphics.attributes.get(usize::from(index)).copied().flatten()?;
-            let b = state.vertex_buffers.get(usize::from(a.binding))?;
-            let bytes = u64::from(a.format.info().block.bytes);
-            let room = b.size.checked_sub(u64::from(a.offset) + bytes)?;
-            if b.address == 0 {
-                return None;
+        let sources = VertexSources { state, zeros, base_vertex, base_instance, draw_index, view };
+        let own = |s: Source| match s {
+            Source::VaryingWord { varying } => {
+                let place = linked.varyings.places.iter().find(|p| p.0 == varying);
+                Some(word(place.map_or(0, |p| u32::from(p.1))))
             }
-            let clamp = match state.graphics.binding(a.binding).stride {
-                0 => 0,
-                stride => (room / u64::from(stride)).min(u64::from(u32::MAX)) as u32,
-            };
-            Some((b.address + u64::from(a.offset), clamp))
-        };
-        let own = |s: Source| -> Option<Halves> {
-            Some(match s {
-                Source::AttributeBase { index } => long(attribute(index).map_or(zeros, |a| a.0)),
-                Source::AttributeClamp { index } => word(attribute(index).map_or(0, |a| a.1)),
-                Source::BaseVertex => word(base_vertex),
-                Source::BaseInstance => word(base_instance),
-                Source::DrawIndex => word(draw_index & 0xffff),
-                Source::ViewIndex => word(view),
-                Source::VaryingWord { varying } => word(
-                    linked
-                        .varyings
-                        .places
-                        .iter()
-                        .find(|p| p.0 == varying)
-                        .map_or(0, |p| u32::from(p.1)),
-                ),
-                _ => return None,
-            })
+            s => sources.get(s),
         };
         let bindings = &r.last.bindings;
         let block = self.block(v, bindings, &state.push, &own)?;
@@ -555,6 +584,9 @@ impl Encoder {
                 _ => return None,
             })
         };
+        if let Some(q) = self.statistics {
+            self.driver[..2].copy_from_slice(&super::record::split(q.fragments()));
+        }
         let bindings = &r.last.bindings;
         let block = self.block(f, bindings, &state.push, &own)?;
         let mut words = Vec::with_capacity(128);

@@ -5,7 +5,9 @@
 
 mod compute;
 mod draw;
+mod feedback;
 mod record;
+mod statistics;
 mod values;
 
 use std::sync::Arc;
@@ -101,6 +103,14 @@ pub struct Encoder {
     stamps: Vec<(u32, u32)>,
     /// Sets of compute pipelines.
     compute_bindings: Bindings,
+    /// Where the offsets of transform feedback are; 0 outside of it.
+    feedback: u64,
+    /// Where captured primitives are counted; 0 for nowhere.
+    feedback_query: u64,
+    /// Sets of the programs that capture.
+    capture_bindings: Bindings,
+    /// The query of statistics that counts.
+    statistics: Option<statistics::Statistics>,
 }
 
 // SAFETY: pointers into upload memory are the encoder's own.
@@ -140,6 +150,10 @@ impl Encoder {
             after: Vec::new(),
             stamps: Vec::new(),
             compute_bindings: Bindings::default(),
+            feedback: 0,
+            feedback_query: 0,
+            capture_bindings: Bindings::default(),
+            statistics: None,
         }
     }
 
@@ -160,6 +174,9 @@ impl Encoder {
         self.after.clear();
         self.stamps.clear();
         self.compute_bindings = Bindings::default();
+        self.capture_bindings = Bindings::default();
+        (self.feedback, self.feedback_query) = (0, 0);
+        self.statistics = None;
     }
 
     /// Upload memory.
@@ -419,6 +436,6 @@ pub fn link(
     let Some(fragment) = fragment else { return Ok(()) };
     let tile = Tile { formats: s.colour_formats, samples: s.samples as u8, ..Tile::default() };
     let culls = v.vertex().varyings.iter().find(|x| x.0 == Varying::Kept).map_or(0, |x| x.1 as u8);
-    let f = fragment.fragment(&draw::fragment_key(&tile, s, culls, fragment.reads_coverage)?)?;
+    let f = fragment.fragment(&draw::fragment_key(&tile, s, culls)?)?;
     f.link(device, &v, draw::provoking(s)).map(drop)
 }

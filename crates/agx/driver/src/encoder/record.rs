@@ -12,6 +12,7 @@ use tepui_vulkan::backend::{
     Rendering,
 };
 use tepui_vulkan::command::{CommandState, MAX_PUSH};
+use tepui_vulkan::feedback::Counters;
 use tepui_vulkan::image::aspect_format;
 use tepui_vulkan::state::{GraphicsState, Stencil};
 use tepui_vulkan::{Error, Result, vk};
@@ -78,7 +79,7 @@ struct Side {
     tiled: bool,
 }
 
-fn split(v: u64) -> [u32; 2] {
+pub(super) fn split(v: u64) -> [u32; 2] {
     [v as u32, (v >> 32) as u32]
 }
 
@@ -114,7 +115,13 @@ impl Side {
 
 impl Encoder {
     /// Runs a program of the driver's own with words and rows of descriptors.
-    fn run(&mut self, p: Program, words: &[u32], rows: &[Row], threads: [u32; 3]) -> Result<()> {
+    pub(super) fn run(
+        &mut self,
+        p: Program,
+        words: &[u32],
+        rows: &[Row],
+        threads: [u32; 3],
+    ) -> Result<()> {
         let v = self.device.clone().meta(p)?.compute()?;
         self.driver[..words.len()].copy_from_slice(words);
         let mut bindings = Bindings::default();
@@ -346,7 +353,8 @@ impl Encoder {
             fragment: Some(fragment),
             ..CommandState::default()
         };
-        let query = self.query.take();
+        // Clears are none of the application's draws.
+        let (query, statistics) = (self.query.take(), self.statistics.take());
         self.query_dirty |= query.is_some();
         let view_mask = state.rendering.as_ref().map_or(0, |r| r.view_mask);
         let mut render = self.render.take();
@@ -377,7 +385,7 @@ impl Encoder {
             None => Ok(()),
         };
         self.render = render;
-        self.query = query;
+        (self.query, self.statistics) = (query, statistics);
         state.invalidate();
         result
     }
@@ -541,15 +549,14 @@ impl Record<Agx> for Encoder {
     }
 
     fn draw(&mut self, state: &mut CommandState<Agx>, draw: &Draw) -> Result<()> {
+        if state.feedback.active {
+            self.capture(state, draw)?;
+        }
+        self.count_draw(state, draw)?;
         self.draw_with(state, draw)
     }
 
     fn dispatch(&mut self, state: &mut CommandState<Agx>, dispatch: &Dispatch) -> Result<()> {
-        if let Dispatch::Direct(base, _) = dispatch
-            && *base != [0; 3]
-        {
-            return Err(Error::unsupported("dispatches whose first workgroup is not 0"));
-        }
         let Some(shader) = &state.compute else {
             return Err(Error::unsupported("a dispatch without a pipeline"));
         };
@@ -559,6 +566,7 @@ impl Record<Agx> for Encoder {
         self.compute_bindings = bindings;
         updated?;
         let bindings = self.compute_bindings.clone();
+        self.count_dispatch(dispatch, v.workgroup.iter().product())?;
         self.launch(&v, &bindings, &state.push, dispatch)
     }
 
@@ -744,6 +752,25 @@ impl Record<Agx> for Encoder {
         Ok(())
     }
 
+    fn begin_feedback(&mut self, counters: &Counters) -> Result<()> {
+        self.begin_capture(counters)
+    }
+
+    fn end_feedback(&mut self, counters: &Counters) -> Result<()> {
+        self.end_capture(counters)
+    }
+
+    fn byte_count(
+        &mut self,
+        counter: u64,
+        start: u32,
+        stride: u32,
+        instances: u32,
+        first_instance: u32,
+    ) -> Result<u64> {
+        self.captured_draw(counter, start, stride, instances, first_instance)
+    }
+
     fn reset_queries(&mut self, pool: &Queries, first: u32, count: u32) -> Result<()> {
         self.reset_pool(pool, first, count)
     }
@@ -812,6 +839,7 @@ impl Encoder {
             (split(pool.result_address(first)), split(pool.ready_address(first)));
         let ([e, f], [g, h]) = (split(address), split(stride));
         let p = Program::Queries {
+            values: pool.values() as u8,
             wide: flags.contains(vk::QueryResultFlags::_64),
             availability: flags.contains(vk::QueryResultFlags::WITH_AVAILABILITY),
             partial: flags.intersects(vk::QueryResultFlags::PARTIAL | vk::QueryResultFlags::WAIT),
@@ -820,17 +848,32 @@ impl Encoder {
     }
 
     fn reset_pool(&mut self, pool: &Queries, first: u32, count: u32) -> Result<()> {
-        self.fill_buffer(pool.result_address(first), 8 * u64::from(count), 0)?;
+        self.fill_buffer(pool.result_address(first), 8 * u64::from(pool.values() * count), 0)?;
         self.fill_buffer(pool.ready_address(first), 8 * u64::from(count), 0)
     }
 
     fn begin_occlusion(&mut self, pool: &Queries, query: u32, precise: bool) -> Result<()> {
+        if let Some(address) = pool.captured(query) {
+            self.feedback_query = address;
+            return Ok(());
+        }
+        if self.begin_statistics(pool, query) {
+            return Ok(());
+        }
         self.query = pool.counter(query).map(|c| (c, precise));
         self.query_dirty = true;
         Ok(())
     }
 
     fn end_occlusion(&mut self, pool: &Queries, query: u32) -> Result<()> {
+        if pool.captured(query).is_some() {
+            self.feedback_query = 0;
+            return self.write_word(pool.ready_address(query), 1);
+        }
+        if pool.statistics(query).is_some() {
+            self.end_statistics()?;
+            return self.write_word(pool.ready_address(query), 1);
+        }
         self.query = None;
         self.query_dirty = true;
         self.write_word(pool.ready_address(query), 1)

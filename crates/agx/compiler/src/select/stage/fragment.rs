@@ -34,6 +34,8 @@ pub(crate) struct State {
     pub tests: Tests,
     /// The bit of the sample, in programs that run for each.
     pub sample: Option<Val>,
+    /// The coverage that the shader reads is that of the sample, not of the pixel.
+    pub coverage_of_sample: bool,
     /// The loop over samples, when it is in the program: its header and the bit's phi.
     pub around: Option<(Block, Ins)>,
     /// Pixel fences that were waited for on every way.
@@ -111,6 +113,7 @@ impl State {
             kills: does.kills || does.mask,
             ..FragmentTable::default()
         };
+        let coverage_of_sample = s.info.per_sample || does.per_sample || !interface.whole_coverage;
         let early = s.info.early_tests;
         let writes_zs = !early && (does.zs[0] || does.zs[1]);
         let decides = t.kills || writes_zs || t.writes_memory;
@@ -162,6 +165,7 @@ impl State {
             layout,
             tests,
             sample: None,
+            coverage_of_sample,
             around: None,
             waited: 0,
             helper: None,

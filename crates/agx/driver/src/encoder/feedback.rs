@@ -1,0 +1,160 @@
+//! Transform feedback: vertices are captured by a second run of the vertex shader, as a compute program before the rendering
+//! ([`tepui_agx_compiler::abi::capture`]).
+//!
+//! For each draw, one program writes the list of vertex numbers in the order of the primitives, and another computes how
+//! many primitives fit behind those that were captured before: it knows the buffers' offsets, which stay in GPU memory from
+//! `vkCmdBeginTransformFeedbackEXT` to its end.
+
+use std::sync::Arc;
+
+use tepui_agx_compiler::Source;
+use tepui_vulkan::backend::{Dispatch, Draw};
+use tepui_vulkan::command::CommandState;
+use tepui_vulkan::feedback::Counters;
+use tepui_vulkan::{Error, Result};
+
+use super::Encoder;
+use super::draw::{VertexSources, vertex_key};
+use super::record::split;
+use crate::Agx;
+use crate::meta::Program;
+use crate::meta::feedback::{LIST, Order, PARAMETERS_B};
+
+/// Most bytes that a buffer takes: offsets are words.
+const MAX_BYTES: u64 = u32::MAX as u64;
+
+impl Encoder {
+    pub(super) fn begin_capture(&mut self, counters: &Counters) -> Result<()> {
+        let offsets = self.upload(&[0; 16], 16)?.address;
+        self.feedback = offsets;
+        for (k, &counter) in counters.iter().enumerate() {
+            let to = split(offsets + 4 * k as u64);
+            // Without a counter, the word is cleared here too: the commands may run again.
+            match counter {
+                0 => self.run(Program::Word, &[to[0], to[1], 0], &[], [1; 3])?,
+                from => self.copy_word(from, offsets + 4 * k as u64)?,
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn end_capture(&mut self, counters: &Counters) -> Result<()> {
+        let offsets = std::mem::take(&mut self.feedback);
+        for (k, &counter) in counters.iter().enumerate().filter(|c| *c.1 != 0) {
+            self.copy_word(offsets + 4 * k as u64, counter)?;
+        }
+        Ok(())
+    }
+
+    fn copy_word(&mut self, from: u64, to: u64) -> Result<()> {
+        let ([a, b], [c, d]) = (split(from), split(to));
+        self.run(Program::CopyWord, &[a, b, c, d], &[], [1; 3])
+    }
+
+    /// Arguments of an indirect draw of the vertices that were captured, behind `start` bytes.
+    pub(super) fn captured_draw(
+        &mut self,
+        counter: u64,
+        start: u32,
+        stride: u32,
+        instances: u32,
+        first_instance: u32,
+    ) -> Result<u64> {
+        let to = self.upload(&[0; 16], 16)?.address;
+        let ([a, b], [c, d]) = (split(counter), split(to));
+        let words = [a, b, c, d, start, stride, instances, first_instance];
+        self.run(Program::ByteCount, &words, &[], [1; 3])?;
+        Ok(to)
+    }
+
+    /// Captures the vertices of a draw.
+    pub(super) fn capture(&mut self, state: &mut CommandState<Agx>, draw: &Draw) -> Result<()> {
+        let Draw::Direct {
+            count,
+            instances,
+            first,
+            vertex_offset,
+            first_instance,
+            indexed,
+            draw_index,
+        } = *draw
+        else {
+            return Err(Error::unsupported("transform feedback of indirect draws"));
+        };
+        let Some(shader) = state.vertex.clone() else { return Ok(()) };
+        let strides = shader.feedback;
+        let s = &state.graphics;
+        if indexed && s.restart {
+            return Err(Error::unsupported("transform feedback of draws with primitive restart"));
+        }
+        let order = Order::new(s.topology, s.provoking_last)
+            .ok_or_else(|| Error::unsupported("transform feedback of this topology"))?;
+        let (per_primitive, vertices) = (order.vertices(), order.count(count));
+        let mut key = vertex_key(shader.inputs, s);
+        key.captures = true;
+        // Room for as many as there are, or as fit.
+        let buffers = state.feedback.buffers;
+        let room = (0..4)
+            .filter(|&k| strides[k] > 0)
+            .map(|k| buffers[k].size.min(MAX_BYTES) / u64::from(strides[k]));
+        let most = room.min().unwrap_or(0).min(u64::from(vertices)) as u32;
+        let list = self.upload(&vec![0; 4 * (most as usize).next_multiple_of(32)], 16)?.address;
+        let index = if indexed { state.index } else { None };
+        let (indices, index_bytes, indices_in_buffer) = match index {
+            Some(i) => (
+                i.address + u64::from(first) * u64::from(i.index_bytes),
+                i.index_bytes,
+                (i.size / u64::from(i.index_bytes)).saturating_sub(u64::from(first)) as u32,
+            ),
+            None => (0, 0, u32::MAX),
+        };
+        let added = if indexed { vertex_offset as u32 } else { first };
+        let ([a, b], [c, d]) = (split(list), split(indices));
+        let p = Program::Unroll { order, index_bytes: index_bytes as u8 };
+        let words = [a, b, c, d, added, most, indices_in_buffer];
+        self.run(p, &words, &[], [most.max(1), 1, 1])?;
+        // How many fit, and where they go.
+        let parameters = self.upload(&[0; PARAMETERS_B], 16)?.address;
+        let ([s0, s1], [p0, p1]) = (split(self.feedback), split(parameters));
+        let [q0, q1] = split(self.feedback_query);
+        let mut words = vec![s0, s1, p0, p1];
+        words.extend(buffers.iter().flat_map(|b| split(b.address)));
+        words.extend(buffers.iter().map(|b| b.size.min(MAX_BYTES) as u32));
+        words.extend(strides);
+        words.extend([vertices, instances, per_primitive, q0, q1]);
+        self.run(Program::Fit, &words, &[], [1; 3])?;
+        if strides == [0; 4] {
+            return Ok(());
+        }
+        // The vertex shader.
+        let v = shader.vertex(&key)?;
+        let mut bindings = std::mem::take(&mut self.capture_bindings);
+        let mut sets = state.graphics_sets.clone();
+        sets.changed = u32::MAX;
+        let updated = bindings.update(self, &mut sets);
+        let sources = VertexSources {
+            state,
+            zeros: self.device.zeros.address,
+            base_vertex: added,
+            base_instance: first_instance,
+            draw_index,
+            view: 0,
+        };
+        let own = |s: Source| match s {
+            Source::CaptureIndices => Some(super::values::long(list)),
+            s => sources.get(s),
+        };
+        let from_memory = |s: Source| match s {
+            Source::Driver { offset } => Some(parameters + u64::from(offset)),
+            _ => None,
+        };
+        let dispatch = Dispatch::Indirect(parameters + u64::from(LIST));
+        let launched = updated.and_then(|_| {
+            self.launch_with(&v, &bindings, &state.push, &dispatch, &own, &from_memory)
+        });
+        self.capture_bindings = bindings;
+        launched?;
+        self.keep.push(Arc::clone(&v));
+        Ok(())
+    }
+}

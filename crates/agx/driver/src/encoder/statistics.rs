@@ -1,0 +1,135 @@
+//! Pipeline statistics: counts of a query's draws and dispatches.
+//!
+//! The CPU adds up what it knows when it records; for indirect draws and dispatches a program does so from their arguments.
+//! Fragments count themselves, in variants of their shaders that only draws inside of such queries use. Every vertex
+//! counts as an invocation, and every primitive as clipped to one.
+
+use tepui_vulkan::backend::{Dispatch, Draw};
+use tepui_vulkan::command::CommandState;
+use tepui_vulkan::vk::QueryPipelineStatisticFlags as Flags;
+use tepui_vulkan::{Error, Result};
+
+use super::Encoder;
+use super::record::split;
+use crate::Agx;
+use crate::meta::Program;
+use crate::meta::feedback::Order;
+use crate::query::Queries;
+
+/// A query of statistics that counts.
+#[derive(Clone, Copy, Debug)]
+pub struct Statistics {
+    /// GPU address of its values.
+    address: u64,
+    flags: Flags,
+    /// Vertices, primitives and compute invocations so far.
+    sums: [u64; 3],
+}
+
+/// The statistics that count vertices, primitives, and compute invocations.
+const COUNTED: [Flags; 3] = [
+    Flags::INPUT_ASSEMBLY_VERTICES.union(Flags::VERTEX_SHADER_INVOCATIONS),
+    Flags::INPUT_ASSEMBLY_PRIMITIVES
+        .union(Flags::CLIPPING_INVOCATIONS)
+        .union(Flags::CLIPPING_PRIMITIVES),
+    Flags::COMPUTE_SHADER_INVOCATIONS,
+];
+
+impl Statistics {
+    /// Addresses of the values that count something.
+    fn places(&self, of: Flags) -> impl Iterator<Item = u64> + use<> {
+        let (address, flags) = (self.address, self.flags);
+        let wanted = move |bit: &u32| flags.intersection(of).bits() >> bit & 1 != 0;
+        (0..32).filter(wanted).map(move |bit| {
+            let before = flags.bits() & ((1 << bit) - 1);
+            address + 8 * u64::from(before.count_ones())
+        })
+    }
+
+    /// Where fragments count themselves; 0 for nowhere.
+    pub fn fragments(&self) -> u64 {
+        self.places(Flags::FRAGMENT_SHADER_INVOCATIONS).next().unwrap_or(0)
+    }
+}
+
+impl Encoder {
+    /// Begins to count, if the pool is one of statistics.
+    pub(super) fn begin_statistics(&mut self, pool: &Queries, query: u32) -> bool {
+        let Some((address, flags)) = pool.statistics(query) else { return false };
+        self.set_statistics(Some(Statistics { address, flags, sums: [0; 3] }));
+        true
+    }
+
+    /// Programs of draws depend on whether there is a query.
+    fn set_statistics(&mut self, s: Option<Statistics>) {
+        self.statistics = s;
+        if let Some(r) = &mut self.render {
+            r.forget_programs();
+        }
+    }
+
+    /// Adds what the CPU counted.
+    pub(super) fn end_statistics(&mut self) -> Result<()> {
+        let Some(s) = self.statistics else { return Ok(()) };
+        self.set_statistics(None);
+        for (sum, of) in s.sums.into_iter().zip(COUNTED) {
+            for at in s.places(of).filter(|_| sum > 0) {
+                let ([a, b], [c, d]) = (split(at), split(sum));
+                self.run(Program::Add, &[a, b, c, d], &[], [1; 3])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts a draw.
+    pub(super) fn count_draw(&mut self, state: &CommandState<Agx>, draw: &Draw) -> Result<()> {
+        let Some(mut s) = self.statistics else { return Ok(()) };
+        let g = &state.graphics;
+        let order = Order::new(g.topology, g.provoking_last)
+            .ok_or_else(|| Error::unsupported("pipeline statistics of this topology"))?;
+        match *draw {
+            Draw::Direct { count, instances, .. } => {
+                let primitives = u64::from(order.count(count) / order.vertices());
+                s.sums[0] += u64::from(count) * u64::from(instances);
+                s.sums[1] += primitives * u64::from(instances);
+                self.statistics = Some(s);
+            }
+            Draw::Indirect { address, count, stride, count_address, .. } => {
+                let (address, stride) = match count_address {
+                    Some(at) => self.counted(address, at, count, stride, false)?,
+                    None => (address, stride),
+                };
+                let [a, b] = split(address);
+                for (primitives, of) in [(false, COUNTED[0]), (true, COUNTED[1])] {
+                    let order = primitives.then_some(order);
+                    for at in s.places(of) {
+                        let [c, d] = split(at);
+                        let words = [a, b, c, d, count, stride];
+                        self.run(Program::CountDraws(order), &words, &[], [1; 3])?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts a dispatch of workgroups of so many threads.
+    pub(super) fn count_dispatch(&mut self, dispatch: &Dispatch, threads: u32) -> Result<()> {
+        let Some(mut s) = self.statistics else { return Ok(()) };
+        match *dispatch {
+            Dispatch::Direct(_, groups) => {
+                let groups: u64 = groups.iter().map(|&g| u64::from(g)).product();
+                s.sums[2] += groups * u64::from(threads);
+                self.statistics = Some(s);
+            }
+            Dispatch::Indirect(address) => {
+                let [a, b] = split(address);
+                for at in s.places(COUNTED[2]) {
+                    let [c, d] = split(at);
+                    self.run(Program::CountThreads, &[a, b, c, d, threads], &[], [1; 3])?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,281 @@
+//! Pipeline caches: compiled programs by a hash of everything that they are made from.
+//!
+//! A family's driver asks [`Programs`] for the program of a key before it compiles one, and leaves there what it compiled. What
+//! a program is, as bytes, is the driver's matter; damaged or foreign data is left out when a cache is loaded.
+
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use rustc_hash::FxHashMap;
+use vulkanalia_sys as vk;
+use xxhash_rust::xxh3;
+
+use crate::backend::Backend;
+use crate::device::Device;
+use crate::entry;
+use crate::error::{Error, Result};
+use crate::object::{get, handle, maybe, slice};
+
+/// Bytes of the header. source: Vulkan specification, VkPipelineCacheHeaderVersionOne
+pub const HEADER_B: usize = 32;
+
+/// The header of a device's caches.
+pub type Header = [u8; HEADER_B];
+
+/// Bytes in front of each program: its key, its size, and a checksum of its bytes.
+const ENTRY_B: usize = 16 + 8 + 8;
+
+/// The header of caches of a physical device.
+pub fn header(p: &vk::PhysicalDeviceProperties) -> Header {
+    let mut h = [0; HEADER_B];
+    let words = [HEADER_B as u32, 1, p.vendor_id, p.device_id];
+    for (to, word) in h.as_chunks_mut::<4>().0.iter_mut().zip(words) {
+        *to = word.to_le_bytes();
+    }
+    h[16..].copy_from_slice(&p.pipeline_cache_uuid.0);
+    h
+}
+
+/// A number that changes with the driver's library, for `pipelineCacheUUID`: caches of another build are refused.
+pub fn build_stamp() -> u64 {
+    let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: the function is in this library; the structure is filled in when the call says so.
+    let path = unsafe {
+        match libc::dladdr(build_stamp as *const c_void, info.as_mut_ptr()) {
+            0 => None,
+            _ => Some(std::ffi::CStr::from_ptr(info.assume_init().dli_fname).to_owned()),
+        }
+    };
+    let stat = path.and_then(|p| rustix::fs::stat(p).ok());
+    let parts = stat.map_or([0; 3], |s| [s.st_size as u64, s.st_mtime as u64, s.st_mtime_nsec]);
+    xxh3::xxh3_64(bytemuck::bytes_of(&parts))
+}
+
+/// A pipeline cache.
+#[derive(Default)]
+pub struct Cache(RwLock<FxHashMap<u128, Arc<[u8]>>>);
+
+impl Cache {
+    /// A cache with the programs in `data`, as far as they are whole and of this device and build.
+    pub fn load(header: &Header, data: &[u8]) -> Cache {
+        let mut programs = FxHashMap::default();
+        let mut rest = data.strip_prefix(header).unwrap_or(&[]);
+        while let Some((entry, more)) = rest.split_first_chunk::<ENTRY_B>() {
+            let word = |k: usize| {
+                let bytes = entry[k..k + 8].iter();
+                bytes.rev().fold(0u64, |n, &b| n << 8 | u64::from(b))
+            };
+            let size = usize::try_from(word(16)).unwrap_or(usize::MAX);
+            let Some((bytes, more)) = more.split_at_checked(size) else { break };
+            if xxh3::xxh3_64(bytes) == word(24) {
+                programs.insert(u128::from(word(8)) << 64 | u128::from(word(0)), bytes.into());
+            }
+            rest = more;
+        }
+        Cache(RwLock::new(programs))
+    }
+
+    /// The program of a key.
+    pub fn get(&self, key: u128) -> Option<Arc<[u8]>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
+    }
+
+    /// Keeps a program.
+    pub fn put(&self, key: u128, program: Vec<u8>) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(key, program.into());
+    }
+
+    /// Takes over what another cache has.
+    pub fn merge(&self, from: &Cache) {
+        if std::ptr::eq(self, from) {
+            return;
+        }
+        let from = from.0.read().unwrap_or_else(PoisonError::into_inner);
+        let mut to = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        for (&key, program) in from.iter() {
+            to.entry(key).or_insert_with(|| program.clone());
+        }
+    }
+
+    /// The cache as bytes, programs in the order of their keys; with a limit, as many whole programs as it allows. The second
+    /// value says whether all are there.
+    pub fn bytes(&self, header: &Header, limit: usize) -> (Vec<u8>, bool) {
+        let programs = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        if limit < HEADER_B {
+            return (Vec::new(), false);
+        }
+        let mut list: Vec<_> = programs.iter().collect();
+        list.sort_unstable_by_key(|p| *p.0);
+        let mut out = header.to_vec();
+        for (key, program) in list {
+            if out.len() + ENTRY_B + program.len() > limit {
+                return (out, false);
+            }
+            out.extend(key.to_le_bytes());
+            out.extend((program.len() as u64).to_le_bytes());
+            out.extend(xxh3::xxh3_64(program).to_le_bytes());
+            out.extend_from_slice(program);
+        }
+        (out, true)
+    }
+}
+
+/// What a pipeline's shaders compile with: a cache, if the application gave one, and whether they may compile at all.
+#[derive(Default)]
+pub struct Programs {
+    cache: Option<Arc<Cache>>,
+    only_cached: AtomicBool,
+    found: AtomicBool,
+    compiled: AtomicBool,
+}
+
+impl Programs {
+    /// For one pipeline.
+    pub(crate) fn new(cache: Option<Arc<Cache>>, only_cached: bool) -> Programs {
+        Programs { cache, only_cached: AtomicBool::new(only_cached), ..Programs::default() }
+    }
+
+    /// The program of a key, if the cache has one that `decode` takes.
+    ///
+    /// # Errors
+    /// When there is none, and the pipeline must not compile.
+    pub fn find<T>(&self, key: u128, decode: impl FnOnce(&[u8]) -> Option<T>) -> Result<Option<T>> {
+        let found = self.cache.as_ref().and_then(|c| c.get(key)).and_then(|p| decode(&p));
+        let state = if found.is_some() { &self.found } else { &self.compiled };
+        state.store(true, Ordering::Relaxed);
+        if found.is_none() && self.only_cached.load(Ordering::Relaxed) {
+            return Err(Error::new(vk::Result::PIPELINE_COMPILE_REQUIRED, "not in the cache"));
+        }
+        Ok(found)
+    }
+
+    /// Keeps a program, when there is a cache.
+    pub fn keep(&self, key: u128, encode: impl FnOnce() -> Option<Vec<u8>>) {
+        if let Some(cache) = &self.cache
+            && let Some(bytes) = encode()
+        {
+            cache.put(key, bytes);
+        }
+    }
+
+    /// The pipeline is made: what its draws ask for later may be compiled.
+    pub(crate) fn created(&self) {
+        self.only_cached.store(false, Ordering::Relaxed);
+    }
+
+    /// Every program so far came out of the application's cache.
+    pub(crate) fn all_found(&self) -> bool {
+        self.found.load(Ordering::Relaxed) && !self.compiled.load(Ordering::Relaxed)
+    }
+}
+
+entry! {
+    /// `vkCreatePipelineCache`.
+    fn vkCreatePipelineCache<B: Backend>(device: vk::Device, info: *const vk::PipelineCacheCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::PipelineCache) -> vk::Result {
+        unsafe {
+            let (d, info) = (Device::<B>::of(device), &*info);
+            let data = match info.initial_data.is_null() {
+                true => &[][..],
+                false => std::slice::from_raw_parts(info.initial_data.cast::<u8>(), info.initial_data_size),
+            };
+            let cache = Arc::new(Cache::load(&d.cache_header, data));
+            *out = handle(d.allocator(callbacks).create(cache)?);
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkDestroyPipelineCache`.
+    fn vkDestroyPipelineCache<B: Backend>(device: vk::Device, cache: vk::PipelineCache, callbacks: *const vk::AllocationCallbacks) {
+        use vk::Handle;
+        unsafe { Device::<B>::of(device).allocator(callbacks).destroy(cache.as_raw() as *mut Arc<Cache>) }
+    }
+
+    /// `vkGetPipelineCacheData`.
+    fn vkGetPipelineCacheData<B: Backend>(device: vk::Device, cache: vk::PipelineCache, size: *mut usize, out: *mut c_void) -> vk::Result {
+        unsafe {
+            let (d, cache) = (Device::<B>::of(device), get::<Arc<Cache>>(cache));
+            if out.is_null() {
+                *size = cache.bytes(&d.cache_header, usize::MAX).0.len();
+                return Ok(vk::Result::SUCCESS);
+            }
+            let (bytes, whole) = cache.bytes(&d.cache_header, *size);
+            out.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+            *size = bytes.len();
+            Ok(if whole { vk::Result::SUCCESS } else { vk::Result::INCOMPLETE })
+        }
+    }
+
+    /// `vkMergePipelineCaches`.
+    fn vkMergePipelineCaches<B: Backend>(_device: vk::Device, to: vk::PipelineCache, count: u32, from: *const vk::PipelineCache) -> vk::Result {
+        unsafe {
+            let to: &Arc<Cache> = get(to);
+            for f in slice(from, count).iter().filter_map(|&f| maybe::<Arc<Cache>>(f)) {
+                to.merge(f);
+            }
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled() -> (Header, Cache) {
+        let cache = Cache::default();
+        for k in 0..5u8 {
+            cache.put(u128::from(k) << 70 | 7, vec![k; 10 * usize::from(k)]);
+        }
+        (std::array::from_fn(|k| k as u8), cache)
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let (header, cache) = filled();
+        let (bytes, whole) = cache.bytes(&header, usize::MAX);
+        assert!(whole);
+        let read = Cache::load(&header, &bytes);
+        for k in 0..5u8 {
+            let program = read.get(u128::from(k) << 70 | 7).unwrap();
+            assert_eq!(&program[..], &vec![k; 10 * usize::from(k)]);
+        }
+        assert_eq!(read.bytes(&header, usize::MAX).0, bytes);
+    }
+
+    #[test]
+    fn a_limit_leaves_whole_programs() {
+        let (header, cache) = filled();
+        let all = cache.bytes(&header, usize::MAX).0;
+        for limit in 0..all.len() {
+            let (some, whole) = cache.bytes(&header, limit);
+            assert!(!whole && some.len() <= limit);
+            let n = Cache::load(&header, &some).0.into_inner().unwrap().len();
+            assert_eq!(some.is_empty(), limit < HEADER_B);
+            assert!(n < 5);
+        }
+    }
+
+    #[test]
+    fn damaged_programs_are_left_out() {
+        let (header, cache) = filled();
+        let bytes = cache.bytes(&header, usize::MAX).0;
+        for at in 0..bytes.len() {
+            let mut bad = bytes.clone();
+            bad[at] ^= 0x55;
+            let read = Cache::load(&header, &bad).0.into_inner().unwrap();
+            if at < HEADER_B {
+                assert!(read.is_empty());
+            }
+            // A key is no part of its checksum: what is there under the old keys is right.
+            for (key, program) in &read {
+                if let Some(own) = cache.get(*key) {
+                    assert_eq!(own, *program);
+                }
+            }
+        }
+        for end in 0..bytes.len() {
+            Cache::load(&header, &bytes[..end]);
+        }
+    }
+}
