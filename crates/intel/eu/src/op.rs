@@ -6,8 +6,9 @@ use crate::fault::FaultKind;
 use crate::operand::{Source, Target, lanes};
 use crate::thread::Thread;
 
-/// Executes an operation.
-pub type Handler = fn(&mut Thread, &Op) -> Result<(), FaultKind>;
+/// Executes an operation. Unsafe, because it may be compiled for a host with wide vectors;
+/// `handlers::handler` gives those that this host executes.
+pub type Handler = unsafe fn(&mut Thread, &Op) -> Result<(), FaultKind>;
 
 /// The type that an operation computes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -252,7 +252,8 @@ impl Thread {
         }
         match op.flow {
             Flow::None => {
-                (op.handler)(self, op)?;
+                // SAFETY: `handlers::handler` chose it for this host.
+                unsafe { (op.handler)(self, op)? };
                 self.next += 1;
             }
             Flow::Branch(opcode, jip, uip) => self.branch(op, opcode, jip, uip),

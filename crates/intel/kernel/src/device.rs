@@ -95,7 +95,7 @@ pub struct Device {
 impl Device {
     /// Creates a device of a chip, in its state after reset.
     pub fn new(chip: &'static Chip, options: Options) -> Arc<Device> {
-        let gpu = Box::new(Gpu::new(chip, options.model.clone()));
+        let gpu = Box::new(Gpu::new(chip, options.model));
         Device::with_executor(chip, options, gpu)
     }
 

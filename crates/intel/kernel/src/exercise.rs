@@ -164,9 +164,9 @@ fn tame(field: &Field, info: &IoctlInfo, value: u64, rarely: bool) -> u64 {
     let execute = info.argument.ends_with("execbuffer2");
     match field.name {
         "pad" | "dr1" | "dr4" | "batch_start_offset" | "batch_len" => 0,
-        "flags" if execute => [0, 0, 1 << 19, 1 << 21, 1 << 17, 1 << 18][value as usize % 6],
-        "num_cliprects" => 2 * u64::from(value & 3 == 3),
-        "cliprects_ptr" => [0, 0, at(FENCES), at(EXTENSION)][value as usize >> 1 & 3],
+        "flags" if execute => [0, 1 << 17, 1 << 18, 3 << 17, 1 << 19, 1 << 21][value as usize % 6],
+        "num_cliprects" => 2 * u64::from(value & 7 == 7),
+        "cliprects_ptr" => [0, 0, 0, 0, 0, 0, at(FENCES), at(EXTENSION)][value as usize >> 1 & 7],
         "buffers_ptr" => at(OBJECTS),
         "buffer_count" => 1 + (value & 1),
         "extensions" => at(EXTENSION) * (value & u64::from(rarely)),

@@ -23,6 +23,8 @@
 
 mod context;
 mod dispatch;
+#[doc(hidden)]
+pub mod exercise;
 mod format;
 mod gpu;
 mod job;

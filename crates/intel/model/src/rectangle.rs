@@ -407,7 +407,7 @@ fn fetch(
     memory
         .read(buffer.buffer_starting_address + offset, &mut texel[..format.bytes])
         .map_err(|fault| JobFault::memory(UNIT, fault))?;
-    Ok(format.unpack(&texel[..format.bytes]))
+    Ok(format.unpack(&texel[..format.bytes], [0; 2]))
 }
 
 /// What a worker has.

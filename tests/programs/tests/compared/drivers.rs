@@ -74,6 +74,19 @@ const TEPUI: Driver = Driver {
     left_out: NOT_YET,
 };
 
+/// ANV on the virtual Skylake, for clients that compute: it does not draw yet.
+pub const SKYLAKE: Driver = Driver {
+    name: "skl",
+    gpu: Some("skl"),
+    command: "shim",
+    icd: "anv",
+    environment: &[],
+    opengl_window: &[],
+    device: "HD Graphics 530",
+    library: "libvulkan_intel",
+    left_out: &[("wgpu_compute", "it clears an image")],
+};
+
 /// What zink wants, which draws OpenGL over Vulkan.
 const ZINK_WANTS: &str = "zink wants transform feedback and geometry shaders";
 

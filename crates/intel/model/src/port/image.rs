@@ -3,9 +3,7 @@
 //! source: Mesa, isl.c (`isl_calc_phys_slice0_extent_sa_gfx4_2d`, `isl_surf_get_image_offset_*`),
 //! isl_tiled_memcpy.c; SKL PRM volume 5, "surface layout", "tile formats".
 
-use tepui_intel_packets::surface::TileMode;
-
-use super::surface::{Dimension, Image};
+use super::surface::{Dimension, Image, Tiling, yf_tile};
 
 impl Image {
     /// Size of a level in texels.
@@ -18,10 +16,15 @@ impl Image {
         }
     }
 
-    /// The first texel of a level within a layer: column and row.
+    /// The first element (texel or block) of a level within a layer: column and row. Levels are
+    /// aligned in elements.
     fn level_place(&self, level: u32) -> [u64; 2] {
         let [halign, valign] = self.align.map(u64::from);
-        let size = |level| self.level_size(level).map(u64::from);
+        let [width, height] = self.format.block;
+        let size = |level| {
+            let [w, h, _] = self.level_size(level);
+            [w.div_ceil(width), h.div_ceil(height)].map(u64::from)
+        };
         if self.dimension == Dimension::One {
             // Levels stand side by side.
             let before: u64 = (0..level).map(|l| size(l)[0].next_multiple_of(halign)).sum();
@@ -47,8 +50,11 @@ impl Image {
         }
         let [left, top] = self.level_place(level);
         let layer = u64::from(self.first_layer + layer);
-        let column = left + u64::from(x) + u64::from(self.offset[0]);
-        let row = top + u64::from(y) + u64::from(self.offset[1]) + layer * self.qpitch;
+        let [width, height] = self.format.block;
+        let column = left + u64::from(x / width) + u64::from(self.offset[0]);
+        // QPitch counts rows of texels.
+        let above = layer * self.qpitch / u64::from(height);
+        let row = top + u64::from(y / height) + u64::from(self.offset[1]) + above;
         let bytes = self.format.bytes as u64;
         // One-dimensional images have no pitch: a layer is a row of QPitch texels.
         // source: Mesa, isl.h (`ISL_DIM_LAYOUT_GFX9_1D`).
@@ -68,18 +74,53 @@ impl Image {
 }
 
 /// The offset of a byte of a row, with rows or rows of tiles `pitch` bytes apart.
-fn place(tiling: TileMode, pitch: u64, x: u64, y: u64) -> u64 {
+fn place(tiling: Tiling, pitch: u64, x: u64, y: u64) -> u64 {
     const TILE_BYTES: u64 = 4096;
     match tiling {
-        TileMode::Linear => y * pitch + x,
+        Tiling::Linear => y * pitch + x,
         // 512 bytes by 8 rows, row by row.
-        TileMode::Xmajor => y / 8 * 8 * pitch + x / 512 * TILE_BYTES + y % 8 * 512 + x % 512,
+        Tiling::X => y / 8 * 8 * pitch + x / 512 * TILE_BYTES + y % 8 * 512 + x % 512,
         // 128 bytes by 32 rows, in columns of 16 bytes.
-        TileMode::Ymajor => {
+        Tiling::Y => {
             y / 32 * 32 * pitch + x / 128 * TILE_BYTES + x % 128 / 16 * 512 + y % 32 * 16 + x % 16
         }
+        // source: drm_fourcc.h (`I915_FORMAT_MOD_Yf_TILED`): 16 bytes by 4 rows make 64 bytes, four of
+        // these a unit of 256, four units a group and four groups the tile, columns first.
+        Tiling::Yf { element } => {
+            let [width, height] = yf_tile(element).map(u64::from);
+            let (column, row) = (x % width >> 4, y % height >> 2);
+            let bit = |v: u64, from: u32, to: u32| (v >> from & 1) << to;
+            let blocks = match width {
+                64 => {
+                    bit(row, 0, 0)
+                        | bit(row, 1, 1)
+                        | bit(row, 2, 2)
+                        | bit(column, 0, 3)
+                        | bit(row, 3, 4)
+                        | bit(column, 1, 5)
+                }
+                128 => {
+                    bit(row, 0, 0)
+                        | bit(column, 0, 1)
+                        | bit(row, 1, 2)
+                        | bit(column, 1, 3)
+                        | bit(row, 2, 4)
+                        | bit(column, 2, 5)
+                }
+                _ => {
+                    bit(column, 0, 0)
+                        | bit(column, 1, 1)
+                        | bit(row, 0, 2)
+                        | bit(column, 2, 3)
+                        | bit(row, 1, 4)
+                        | bit(column, 3, 5)
+                }
+            };
+            let within = blocks << 6 | (y & 3) << 4 | x & 15;
+            y / height * height * pitch + x / width * TILE_BYTES + within
+        }
         // 64 bytes by 64 rows of stencil: bits of X and Y alternate.
-        TileMode::Wmajor => {
+        Tiling::W => {
             let bit = |v: u64, from: u32, to: u32| (v >> from & 1) << to;
             let within = bit(x, 0, 0)
                 | bit(y, 0, 1)
@@ -102,19 +143,24 @@ mod tests {
 
     #[test]
     fn tiles_are_filled_without_a_gap() {
-        for (tiling, width, height) in
-            [(TileMode::Xmajor, 512, 8), (TileMode::Ymajor, 128, 32), (TileMode::Wmajor, 64, 64)]
-        {
-            let pitch = if tiling == TileMode::Wmajor { 128 } else { width };
+        for (tiling, width, height) in [
+            (Tiling::X, 512, 8),
+            (Tiling::Y, 128, 32),
+            (Tiling::W, 64, 64),
+            (Tiling::Yf { element: 1 }, 64, 64),
+            (Tiling::Yf { element: 4 }, 128, 32),
+            (Tiling::Yf { element: 16 }, 256, 16),
+        ] {
+            let pitch = if tiling == Tiling::W { 128 } else { width };
             let places: HashSet<u64> = (0..height)
                 .flat_map(|y| (0..width).map(move |x| place(tiling, pitch, x, y)))
                 .collect();
-            assert_eq!(places.len(), 4096, "{tiling}");
-            assert_eq!(places.iter().max(), Some(&4095), "{tiling}");
+            assert_eq!(places.len(), 4096, "{tiling:?}");
+            assert_eq!(places.iter().max(), Some(&4095), "{tiling:?}");
         }
         // source: isl_tiled_memcpy.c: in a Y tile the second column of 16 bytes is 512 bytes on.
-        assert_eq!(place(TileMode::Ymajor, 128, 16, 0), 512);
-        assert_eq!(place(TileMode::Ymajor, 128, 0, 1), 16);
-        assert_eq!(place(TileMode::Xmajor, 512, 0, 1), 512);
+        assert_eq!(place(Tiling::Y, 128, 16, 0), 512);
+        assert_eq!(place(Tiling::Y, 128, 0, 1), 16);
+        assert_eq!(place(Tiling::X, 512, 0, 1), 512);
     }
 }

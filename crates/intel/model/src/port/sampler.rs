@@ -64,11 +64,11 @@ impl Ports<'_> {
         [u, v, r]: [u32; 3],
         lod: u32,
     ) -> Result<[u32; 4], Refusal> {
-        let (at, format, swizzle) = match surface {
+        let (at, format, swizzle, place) = match surface {
             Surface::Null => return Ok([0; 4]),
             Surface::Buffer(buffer) => {
                 let format = buffer.format.ok_or_else(|| refuse("a texel of a raw buffer"))?;
-                (buffer.element(u), format, buffer.swizzle)
+                (buffer.element(u), format, buffer.swizzle, [0; 2])
             }
             Surface::Image(image) => {
                 let (y, layer) = match image.dimension {
@@ -78,14 +78,15 @@ impl Ports<'_> {
                 let inside = lod < image.levels && (image.array || r == 0 || image.is_three());
                 let level = image.level.saturating_add(lod);
                 let at = if inside { image.texel(level, u, y, layer) } else { None };
-                (at, image.format, image.swizzle)
+                let [width, height] = image.format.block;
+                (at, image.format, image.swizzle, [u % width, y % height])
             }
         };
         let Some(at) = at else { return Ok([0; 4]) };
         let mut bytes = [0; 16];
         let texel = &mut bytes[..format.bytes];
         self.memory.read(at, texel).map_err(refuse)?;
-        let value = format.unpack(texel);
+        let value = format.unpack(texel, place);
         // source: genxml, Shader Channel Select.
         Ok(swizzle.map(|select| match select {
             4..=7 => value[select as usize - 4],

@@ -50,6 +50,48 @@ pub(crate) enum Dimension {
     Three,
 }
 
+/// How elements are arranged in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tiling {
+    /// Row by row.
+    Linear,
+    /// Tiles of 512 bytes by 8 rows.
+    X,
+    /// Tiles of 128 bytes by 32 rows.
+    Y,
+    /// Tiles of 64 bytes by 64 rows, for stencil.
+    W,
+    /// Tiles of 4 KiB whose shape depends on the bytes of an element.
+    Yf {
+        /// Bytes of an element.
+        element: u32,
+    },
+}
+
+impl Tiling {
+    /// Elements of a tile across and down, where levels are aligned to whole tiles.
+    fn tile_elements(self) -> Option<[u32; 2]> {
+        match self {
+            Tiling::Yf { element } => {
+                let [bytes, rows] = yf_tile(element);
+                Some([bytes / element, rows])
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Bytes across and rows of a Yf tile.
+///
+/// source: Mesa, isl.c (`isl_tiling_get_info`).
+pub(crate) fn yf_tile(element: u32) -> [u32; 2] {
+    match element {
+        1 => [64, 64],
+        2 | 4 => [128, 32],
+        _ => [256, 16],
+    }
+}
+
 /// An image of one sample.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Image {
@@ -80,7 +122,7 @@ pub(crate) struct Image {
     /// Alignment of levels in texels, horizontal and vertical.
     pub align: [u32; 2],
     /// How texels are arranged.
-    pub tiling: TileMode,
+    pub tiling: Tiling,
     /// An offset in texels, of views of single levels.
     pub offset: [u32; 2],
     /// The format.
@@ -153,9 +195,6 @@ impl Buffer {
 
 impl Image {
     fn of(state: &RenderSurfaceState) -> Result<Image, Refusal> {
-        if state.tiled_resource_mode != 0 {
-            return Err(unimplemented("an image of tiles Yf or Ys"));
-        }
         if state.number_of_multisamples != 0 {
             return Err(unimplemented("a multisampled image"));
         }
@@ -166,6 +205,22 @@ impl Image {
         };
         let cube = state.surface_type == SurfaceType::SurftypeCube;
         let three = dimension == Dimension::Three;
+        let format = known_format(state.surface_format)?;
+        let tiling = match (state.tile_mode, state.tiled_resource_mode) {
+            (TileMode::Linear, _) => Tiling::Linear,
+            (TileMode::Xmajor, _) => Tiling::X,
+            (TileMode::Wmajor, _) => Tiling::W,
+            (TileMode::Ymajor, 0) => Tiling::Y,
+            (TileMode::Ymajor, 1) if !three => Tiling::Yf { element: format.bytes as u32 },
+            _ => return Err(unimplemented("an image of tiles Ys, or of three dimensions in Yf")),
+        };
+        if let Tiling::Yf { .. } = tiling {
+            // The small levels share a tile from this level on.
+            let level = state.surface_min_lod + state.mip_count_lod;
+            if level >= state.mip_tail_start_lod {
+                return Err(unimplemented("an image with a mip tail"));
+            }
+        }
         let align = |raw: u32| match raw {
             1..4 => Ok(2u32 << raw),
             _ => Err(refuse("an image without an alignment of its levels")),
@@ -188,14 +243,17 @@ impl Image {
             levels: state.mip_count_lod + 1,
             pitch: u64::from(state.surface_pitch) + 1,
             qpitch: u64::from(state.surface_qpitch) * 4,
-            align: [
-                align(state.surface_horizontal_alignment)?,
-                align(state.surface_vertical_alignment)?,
-            ],
-            tiling: state.tile_mode,
+            align: match tiling.tile_elements() {
+                Some(tile) => tile,
+                None => [
+                    align(state.surface_horizontal_alignment)?,
+                    align(state.surface_vertical_alignment)?,
+                ],
+            },
+            tiling,
             // source: genxml: units of four texels and four rows.
             offset: [4 * state.x_offset, 4 * state.y_offset],
-            format: known_format(state.surface_format)?,
+            format,
             swizzle: swizzle(state),
         })
     }

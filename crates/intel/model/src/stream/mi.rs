@@ -101,7 +101,7 @@ impl Stream<'_> {
     fn batch_buffer_start(&mut self, command: &Command) -> Result<Next, JobFault> {
         let start: MiBatchBufferStart = command.unpack()?;
         // source: i915 clients run in the per-process address space.
-        own_space(start.address_space_indicator == false)?;
+        own_space(!start.address_space_indicator)?;
         if start.add_offset_enable {
             return Err(JobFault::unimplemented(UNIT, "MI_BATCH_BUFFER_START with an offset"));
         }
