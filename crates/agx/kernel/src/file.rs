@@ -17,9 +17,9 @@ use tepui_drm::{Errno, monotonic_ns};
 use crate::chips::PAGE_BYTES;
 use crate::device::Device;
 use crate::queue::{Prepared, Queue, Submission, TimestampSlot};
-use tepui_drm::refusal::{Refusal, found, require};
 use crate::submit;
 use crate::vm::{Vm, allocate, import};
+use tepui_drm::refusal::{Refusal, found, require};
 
 /// A buffer bound for timestamps.
 struct Object {
