@@ -88,7 +88,7 @@ fn place(tiling: Tiling, pitch: u64, x: u64, y: u64) -> u64 {
         // these a unit of 256, four units a group and four groups the tile, columns first.
         Tiling::Yf { element } => {
             let [width, height] = yf_tile(element).map(u64::from);
-            let (column, row) = (x % width >> 4, y % height >> 2);
+            let (column, row) = ((x % width) >> 4, (y % height) >> 2);
             let bit = |v: u64, from: u32, to: u32| (v >> from & 1) << to;
             let blocks = match width {
                 64 => {

@@ -4,6 +4,7 @@ use tepui_intel_eu::{Message, Refusal, ThreadView};
 
 use super::surface::Surface;
 use super::{Payload, Ports, lanes, refuse, unimplemented};
+use crate::format::MOST_BYTES;
 
 /// The pixels of a thread, and what may be written to them.
 #[derive(Clone, Copy)]
@@ -55,7 +56,7 @@ impl Ports<'_> {
                 true => payload.u32(first, component),
                 false => payload.u32(first + component * width / 8, lane),
             });
-            let mut bytes = [0; 16];
+            let mut bytes = [0; MOST_BYTES];
             let texel = &mut bytes[..format.bytes];
             if write == [true; 4] {
                 format.pack(colour, texel);

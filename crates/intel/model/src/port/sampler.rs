@@ -4,6 +4,7 @@ use tepui_intel_eu::{Message, Refusal, ThreadView};
 
 use super::surface::{Dimension, Image, Surface};
 use super::{Payload, Ports, lanes, put_u32, refuse, unimplemented};
+use crate::format::MOST_BYTES;
 
 /// Messages.
 ///
@@ -83,7 +84,7 @@ impl Ports<'_> {
             }
         };
         let Some(at) = at else { return Ok([0; 4]) };
-        let mut bytes = [0; 16];
+        let mut bytes = [0; MOST_BYTES];
         let texel = &mut bytes[..format.bytes];
         self.memory.read(at, texel).map_err(refuse)?;
         let value = format.unpack(texel, place);

@@ -5,13 +5,10 @@ use tepui_intel_eu::{Message, Refusal, ThreadView};
 use super::atomic::Operation;
 use super::surface::{Dimension, Surface};
 use super::{Payload, Ports, lanes, put_u32, refuse};
-use crate::format::Format;
+use crate::format::{Format, MOST_BYTES};
 
 /// Channels of a typed message: there is no SIMD16.
 const WIDTH: usize = 8;
-
-/// Bytes of the largest texel.
-const MOST_BYTES: usize = 16;
 
 impl Surface {
     /// The address of the texel at coordinates and its format; `None` outside of the surface.
