@@ -402,7 +402,7 @@ fn shaders(device: &str, spirv: &Path, times: u64) -> Result<Report, String> {
     let names = ["step.comp", "count.comp", "ids.comp", "mutable.comp", "arguments.comp"];
     let whole: Vec<_> = names
         .iter()
-        .map(|n| compile(&Shader::new(*n).define("X", 4).define("Y", 2).define("Z", 1), spirv))
+        .map(|n| compile(&Shader::new(n).define("X", 4).define("Y", 2).define("Z", 1), spirv))
         .collect::<Result<_, _>>()?;
     let gpu = Gpu::open(device, Robustness::Off).map_err(|e| e.to_string())?;
     let (buffer, mut dice) =
