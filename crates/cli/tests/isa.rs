@@ -41,6 +41,27 @@ fn assembly_and_listing_are_inverses() {
 }
 
 #[test]
+fn listings_of_execution_units_are_assembly() {
+    let source = "LOOP:\nadd(8) g1<1>D g1<8,8,1>D 1D { align1 1Q };\n\
+                  (+f0.0) while(8) JIP: LOOP { align1 1Q };\n";
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("code.bin");
+    let path = file.to_str().unwrap();
+    assert!(tepui(&["asm", "--gpu", "skl", "-o", path], source).status.success());
+    let listing = text(&tepui(&["disasm", "--gpu", "skl", path], "").stdout);
+    assert!(
+        listing.starts_with("LABEL0:\nadd(8)          g1<1>D          g1<8,8,1>D      1D"),
+        "{listing}"
+    );
+    let hex = tepui(&["asm", "--gpu", "skl"], &listing);
+    let bytes: String = fs::read(&file).unwrap().iter().map(|b| format!("{b:02x}")).collect();
+    assert_eq!(text(&hex.stdout), format!("{bytes}\n"));
+    let wrong = tepui(&["asm", "--isa", "gen12"], "nop;\npln(8) g1<1>F g2<0,1,0>F g4<8,8,1>F;\n");
+    assert_eq!(text(&wrong.stderr), "-:2:1: no instruction 'pln' on Gen12\n");
+    assert!(text(&tepui(&["isa", "skl", "--list"], "").stdout).contains("pln"));
+}
+
+#[test]
 fn errors_have_a_place_and_a_status() {
     let out = tepui(&["asm", "--isa", "agx"], "stop\nfadd32 r0, r1\n");
     assert_eq!(out.status.code(), Some(1));

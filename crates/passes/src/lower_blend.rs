@@ -139,6 +139,8 @@ pub struct Target {
     pub range: Range,
     /// Bits of each.
     pub bits: [u8; 4],
+    /// Values are in sRGB, for which there are no logical operations.
+    pub srgb: bool,
 }
 
 /// Runs the pass. `samples` is the number of samples of a pixel.
@@ -278,7 +280,7 @@ impl Blending<'_, '_> {
         }
         let keeps = state.write_mask & exists != exists;
         let blends = state.equations.filter(|_| !integer && self.blend.logic.is_none());
-        let logic = self.blend.logic.filter(|_| t.range != Range::Float);
+        let logic = self.blend.logic.filter(|_| t.range != Range::Float && !t.srgb);
         let mut destination = None;
         if keeps || blends.is_some() || logic.is_some() {
             let ty = Type::vec(32, 4);

@@ -546,15 +546,22 @@ impl Cx<'_> {
     fn captures(&mut self) -> Result<()> {
         let outputs: Vec<(Id, Id)> = self.outputs.iter().map(|o| (o.id, o.ptr.ty)).collect();
         for (id, ty) in outputs {
-            let members = match self.ty(ty)? {
+            // The elements of an array of blocks go to buffers of their own, one behind the other.
+            let (mut block, mut instances) = (ty, 1u32);
+            while let Ty::Array { elem, len } = *self.ty(block)? {
+                (block, instances) = (elem, instances.saturating_mul(len));
+            }
+            let members = match self.ty(block)? {
                 Ty::Struct { members } => members.to_vec(),
                 _ => Vec::new(),
             };
             let parts: Vec<(Option<(Id, u32)>, Id)> = if members.is_empty() {
+                instances = 1;
                 vec![(None, ty)]
             } else {
-                members.iter().zip(0..).map(|(&m, n)| (Some((ty, n)), m)).collect()
+                members.iter().zip(0..).map(|(&m, n)| (Some((block, n)), m)).collect()
             };
+            let step = self.locations(block);
             let mut at = self.slot(id, None, NumKind::Float, None)?;
             for (member, part) in parts {
                 // Decorations of the member win over those of the variable.
@@ -572,15 +579,67 @@ impl Cx<'_> {
                     continue;
                 };
                 let stride = get(D::XfbStride).unwrap_or(0);
-                let mut leaf = part;
-                while let Ty::Array { elem, .. } | Ty::Matrix { col: elem, .. } = self.ty(leaf)? {
-                    leaf = *elem;
+                for k in 0..instances.min(MAX_FEEDBACK_BUFFERS) {
+                    let mut to = Captured {
+                        slot: advance(slot, step.saturating_mul(k)),
+                        buffer: buffer.saturating_add(k),
+                        stride,
+                        offset,
+                    };
+                    self.capture(part, &mut to)?;
                 }
-                let (ty, locations) = (self.ir_ty(leaf)?, self.locations(part));
-                self.s.captures.push(Capture { slot, ty, locations, buffer, stride, offset });
             }
         }
         Ok(())
+    }
+
+    /// Captures a value: structures and arrays of them member by member, packed as OpenGL does it.
+    fn capture(&mut self, ty: Id, to: &mut Captured) -> Result<()> {
+        let mut leaf = ty;
+        while let Ty::Array { elem, .. } | Ty::Matrix { col: elem, .. } = self.ty(leaf)? {
+            leaf = *elem;
+        }
+        let locations = self.locations(ty);
+        if locations > u32::from(u16::MAX) {
+            return self.too_large("captured outputs");
+        }
+        let Ty::Struct { members } = self.ty(leaf)? else {
+            let align = self.component_bytes(leaf)?;
+            to.offset = to.offset.next_multiple_of(align);
+            let ty = self.ir_ty(leaf)?;
+            let Captured { slot, buffer, stride, offset } = *to;
+            let slot = IoSlot { kind: self.types.num_kind(leaf), ..slot };
+            self.s.captures.push(Capture { slot, ty, locations, buffer, stride, offset });
+            let columns = locations / self.locations(leaf).max(1);
+            to.offset = offset.saturating_add(columns.saturating_mul(ty.size_bytes()));
+            to.slot = advance(slot, locations);
+            return Ok(());
+        };
+        let (members, each) = (members.to_vec(), self.locations(leaf).max(1));
+        let align = self.component_bytes(leaf)?;
+        for _ in 0..locations / each {
+            to.offset = to.offset.next_multiple_of(align);
+            for &m in &members {
+                self.capture(m, to)?;
+            }
+            to.offset = to.offset.next_multiple_of(align);
+        }
+        Ok(())
+    }
+
+    /// Bytes of the widest component of a type, to which captured structures are aligned.
+    fn component_bytes(&self, ty: Id) -> Result<u32> {
+        Ok(match self.ty(ty)? {
+            Ty::Array { elem, .. } | Ty::Matrix { col: elem, .. } => self.component_bytes(*elem)?,
+            Ty::Struct { members } => {
+                let mut most = 4;
+                for &m in members.iter() {
+                    most = most.max(self.component_bytes(m)?);
+                }
+                most
+            }
+            _ => self.ir_ty(ty)?.elem_bytes().max(1),
+        })
     }
 
     fn store_output(
@@ -690,6 +749,17 @@ fn default_slot() -> IoSlot {
 }
 
 /// The slot `n` locations further.
+/// Most buffers of transform feedback that a device has.
+const MAX_FEEDBACK_BUFFERS: u32 = 4;
+
+/// Where the next captured value comes from and goes.
+struct Captured {
+    slot: IoSlot,
+    buffer: u32,
+    stride: u32,
+    offset: u32,
+}
+
 fn advance(mut s: IoSlot, n: u32) -> IoSlot {
     if let IoLoc::Location(l) = &mut s.loc {
         *l = (u32::from(*l).saturating_add(n)).min(u32::from(u16::MAX)) as u16;

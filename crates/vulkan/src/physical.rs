@@ -144,7 +144,9 @@ fn image_limits(
             ([d, d, 1], limits.max_image_array_layers)
         }
         vk::ImageType::_3D => {
-            if depth || planar {
+            // Blocks of 3D images as texels: no layout of one level has its layers where those of several have them.
+            let blocks = info.flags.contains(vk::ImageCreateFlags::BLOCK_TEXEL_VIEW_COMPATIBLE);
+            if depth || planar || blocks {
                 return None;
             }
             let d = limits.max_image_dimension_3d;

@@ -433,7 +433,7 @@ entry! {
                 let row = data.cast::<u8>().add((u64::from(k) * stride) as usize);
                 let put = |n: usize, v: u64| match wide {
                     true => row.cast::<u64>().add(n).write_unaligned(v),
-                    false => row.cast::<u32>().add(n).write_unaligned(u32::try_from(v).unwrap_or(u32::MAX)),
+                    false => row.cast::<u32>().add(n).write_unaligned(v as u32),
                 };
                 let values = pool.info.values();
                 if value.is_none() {

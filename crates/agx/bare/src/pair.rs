@@ -64,7 +64,7 @@ impl Pair<'_> {
             attributes: self.fetch(),
             results,
             multiview: self.multiview,
-            negative_one_to_one: false,
+            ..abi::Vertex::default()
         };
         Ok((compile(self.vertex, &Interface::Vertex(vertex))?, f))
     }
@@ -78,8 +78,7 @@ impl Pair<'_> {
         let prolog = abi::Vertex {
             attributes: self.fetch(),
             results: VertexResults::Registers,
-            multiview: false,
-            negative_one_to_one: false,
+            ..abi::Vertex::default()
         };
         let prolog = compile(&parts::vertex_prolog(t), &Interface::Vertex(prolog))?;
         link::vertex(Some(&prolog), &main)

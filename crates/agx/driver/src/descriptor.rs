@@ -180,6 +180,21 @@ fn dimension(p: &Part, samples: u32) -> TextureDimension {
     }
 }
 
+/// Where a part lies, and how large it is: address, width and height in texels, first level. Blocks of a compressed image that are
+/// viewed as texels are an image of one level: halving their number gives other sizes than halving the pixels does. source: Mesa,
+/// hk_image_view.c
+fn extent(image: &Image, addresses: Addresses, p: &Part) -> (u64, [u32; 2], u32) {
+    let layout = &image.planes[p.plane].layout;
+    let shape = &layout.desc().shape;
+    let start = addresses[p.plane] + u64::from(p.layers[0]) * layout.layer_stride_B;
+    let (own, viewed) = (shape.format.info().block, p.format.info().block);
+    if (own.width_px, own.height_px) == (viewed.width_px, viewed.height_px) {
+        return (start, [shape.width_px, shape.height_px], p.levels[0]);
+    }
+    let level = &layout.levels()[p.levels[0] as usize];
+    (start + level.offset_B, [level.extent_el.w, level.extent_el.h], 0)
+}
+
 fn count(samples: u32) -> SampleCount {
     if samples == 4 { SampleCount::Four } else { SampleCount::Two }
 }
@@ -195,7 +210,7 @@ pub fn texture(image: &Image, addresses: Addresses, p: &Part) -> Result<[u8; 24]
         format::hw(p.format).ok_or_else(|| no_format(p.format))?;
     let [swizzle_r, swizzle_g, swizzle_b, swizzle_a] = compose(swizzle, p.swizzle);
     let linear = layout.desc().tiling == tepui_agx_layout::Tiling::Linear;
-    let first_layer = u64::from(p.layers[0]) * layout.layer_stride_B;
+    let (address, [width, height], first_level) = extent(image, addresses, p);
     let mut d = Texture {
         dimension: dimension(p, shape.samples),
         layout: if linear { Arrangement::Linear } else { Arrangement::Gpu },
@@ -206,12 +221,12 @@ pub fn texture(image: &Image, addresses: Addresses, p: &Part) -> Result<[u8; 24]
         swizzle_g,
         swizzle_b,
         swizzle_a,
-        width: shape.width_px,
-        height: shape.height_px,
-        first_level: p.levels[0],
-        last_level: p.levels[0] + p.levels[1] - 1,
+        width,
+        height,
+        first_level,
+        last_level: first_level + p.levels[1] - 1,
         samples: count(shape.samples),
-        address: addresses[p.plane] + first_layer,
+        address,
         unk_mipmapped: shape.levels > 1,
         ..Texture::default()
     };
@@ -245,7 +260,7 @@ pub fn pbe(image: &Image, addresses: Addresses, p: &Part, from_tile: bool) -> Re
         format::hw(p.format).ok_or_else(|| no_format(p.format))?;
     let [swizzle_r, swizzle_g, swizzle_b, swizzle_a] = stored(swizzle);
     let linear = layout.desc().tiling == tepui_agx_layout::Tiling::Linear;
-    let first_layer = u64::from(p.layers[0]) * layout.layer_stride_B;
+    let (buffer, [width, height], level) = extent(image, addresses, p);
     let mut d = Pbe {
         dimension: dimension(p, shape.samples),
         layout: if linear { Arrangement::Linear } else { Arrangement::Gpu },
@@ -257,12 +272,12 @@ pub fn pbe(image: &Image, addresses: Addresses, p: &Part, from_tile: bool) -> Re
         swizzle_g,
         swizzle_b,
         swizzle_a,
-        width: shape.width_px,
-        height: shape.height_px,
+        width,
+        height,
         samples: count(shape.samples),
         unk_mipmapped: shape.levels > 1,
-        buffer: addresses[p.plane] + first_layer,
-        level: p.levels[0],
+        buffer,
+        level,
         ..Pbe::default()
     };
     let layers = match p.dimension {

@@ -458,7 +458,7 @@ fn feature_chain() -> Answers {
         }
         PhysicalDeviceBorderColorSwizzleFeaturesEXT { border_color_swizzle }
         PhysicalDeviceCustomBorderColorFeaturesEXT { custom_border_colors, custom_border_color_without_format }
-        PhysicalDeviceDepthBiasControlFeaturesEXT { depth_bias_control, depth_bias_exact }
+        PhysicalDeviceDepthBiasControlFeaturesEXT { depth_bias_control }
         PhysicalDeviceDynamicRenderingUnusedAttachmentsFeaturesEXT { dynamic_rendering_unused_attachments }
         PhysicalDeviceImage2DViewOf3DFeaturesEXT { image_2d_view_of_3d, sampler_2d_view_of_3d }
         PhysicalDeviceMutableDescriptorTypeFeaturesEXT { mutable_descriptor_type }
@@ -581,7 +581,6 @@ fn property_chain(chip: &Chip) -> Answers {
             dynamic_rendering_local_read_depth_stencil_attachments: TRUE,
             dynamic_rendering_local_read_multisampled_attachments: TRUE,
             depth_stencil_swizzle_one_support: TRUE,
-            block_texel_view_compatible_multiple_layers: TRUE,
             max_combined_image_sampler_descriptor_count: MAX_PLANES as u32,
             default_robustness_storage_buffers: vk::PipelineRobustnessBufferBehavior::DISABLED,
             default_robustness_uniform_buffers: vk::PipelineRobustnessBufferBehavior::DISABLED,

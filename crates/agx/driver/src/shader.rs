@@ -629,6 +629,7 @@ impl Shader {
                 attributes: Attributes::Fetch(key.attributes.clone()),
                 results: if key.captures { VertexResults::Memory } else { VertexResults::Store },
                 multiview: key.multiview,
+                robust: self.robust,
                 negative_one_to_one: key.negative_one_to_one,
             }),
             false,

@@ -149,8 +149,8 @@ fn rectangle(s: &GraphicsState, k: usize, r: &Render) -> [u32; 4] {
 pub fn scissor(s: &GraphicsState, k: usize, r: &Render) -> Result<[u8; 16]> {
     let [min_x, min_y, max_x, max_y] = rectangle(s, k, r);
     let v = s.viewports[k];
-    let clamps = !s.depth_clip.unwrap_or(!s.depth_clamp) || s.depth_clamp;
-    let (min_z, max_z) = match clamps {
+    // Depth that is neither clipped nor clamped is limited by its format alone. source: Mesa, hk_cmd_draw.c
+    let (min_z, max_z) = match s.depth_clamp {
         true => (v.min_depth.min(v.max_depth), v.min_depth.max(v.max_depth)),
         false => (0.0, 1.0),
     };
@@ -171,9 +171,11 @@ pub fn region(s: &GraphicsState, k: usize, r: &Render) -> ppp::RegionClip {
     }
 }
 
-/// Depth bias.
-pub fn depth_bias(s: &GraphicsState, _depth_16: bool) -> render::DepthBias {
+/// Depth bias. For depth of 16 bits the hardware takes the constant as a share of the range. source: Mesa, hk_cmd_draw.c,
+/// hk_depth_bias_factor
+pub fn depth_bias(s: &GraphicsState, depth_16: bool) -> render::DepthBias {
     let [constant, clamp, slope_scale] = s.depth_bias;
+    let constant = if depth_16 { constant / 32768.0 } else { constant };
     render::DepthBias { depth_bias: constant, slope_scale, clamp }
 }
 

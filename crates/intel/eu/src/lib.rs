@@ -6,13 +6,14 @@
 //! [`Stop::EndOfThread`]. `send` instructions go to the caller's [`MessageUnit`].
 //!
 //! An instruction of the program is an operation with resolved operands (`op`, `operand`): byte
-//! offsets in one array that holds all registers (`memory`). Its handler (`alu`, `math`) reads its
-//! sources to rows of 32 channels, computes, and writes the enabled channels. Flow control keeps
+//! offsets in one array that holds all registers (`memory`). Its handler (`handlers`, `alu`, `math`)
+//! reads its sources to rows of 32 channels, computes, and writes the enabled ones (`rows`). Flow control keeps
 //! one instruction pointer, and for the channels that are not there the place where they go on
 //! (`thread`).
 
 mod alu;
 pub mod fault;
+mod handlers;
 mod lane;
 mod math;
 mod memory;
@@ -20,6 +21,7 @@ pub mod message;
 mod op;
 mod operand;
 pub mod program;
+mod rows;
 pub mod thread;
 
 pub use fault::{Fault, FaultKind, Refusal};

@@ -2,12 +2,12 @@
 
 use tepui_intel_isa::MathFunction;
 
-use crate::alu::{finish_floats, finish_integers, floats, integers};
 use crate::fault::FaultKind;
 use crate::memory::GENERAL;
 use crate::message::REGISTER_BYTES;
 use crate::op::Op;
-use crate::operand::Layout;
+use crate::operand::{Layout, Row};
+use crate::rows::{finish, load};
 use crate::thread::Thread;
 
 /// Executes `math`.
@@ -37,13 +37,13 @@ pub fn math(t: &mut Thread, op: &Op) -> Result<(), FaultKind> {
                 }
                 _ => return Err(FaultKind::Unsupported("intdivmod to these registers")),
             }
-            let a = integers(t, op, 0)?;
-            let b = integers(t, op, 1)?;
-            let apply = |f: fn(i64, i64, bool) -> i64| {
+            let a = load::<i64>(t, op, 0)?;
+            let b = load::<i64>(t, op, 1)?;
+            let apply = |f: fn(i64, i64, bool) -> i64| -> Row<i64> {
                 std::array::from_fn(|i| f(a[i], b[i], op.src[0].ty.is_signed()))
             };
-            finish_integers(t, op, &apply(quotient))?;
-            finish_integers(t, &second, &apply(remainder))
+            finish(t, op, &apply(quotient))?;
+            finish(t, &second, &apply(remainder))
         }
         F::Invm => Err(FaultKind::Unsupported("math invm")),
         F::Rsqrtm => Err(FaultKind::Unsupported("math rsqrtm")),
@@ -51,24 +51,24 @@ pub fn math(t: &mut Thread, op: &Op) -> Result<(), FaultKind> {
 }
 
 fn unary(t: &mut Thread, op: &Op, f: impl Fn(f32) -> f32) -> Result<(), FaultKind> {
-    let mut row = floats(t, op, 0)?;
+    let mut row = load::<f32>(t, op, 0)?;
     row[..usize::from(op.n)].iter_mut().for_each(|x| *x = f(*x));
-    finish_floats(t, op, &row)
+    finish(t, op, &row)
 }
 
 fn binary(t: &mut Thread, op: &Op, f: impl Fn(f32, f32) -> f32) -> Result<(), FaultKind> {
-    let mut row = floats(t, op, 0)?;
-    let other = floats(t, op, 1)?;
+    let mut row = load::<f32>(t, op, 0)?;
+    let other = load::<f32>(t, op, 1)?;
     row[..usize::from(op.n)].iter_mut().zip(&other).for_each(|(x, y)| *x = f(*x, *y));
-    finish_floats(t, op, &row)
+    finish(t, op, &row)
 }
 
 fn integer(t: &mut Thread, op: &Op, f: impl Fn(i64, i64, bool) -> i64) -> Result<(), FaultKind> {
     let signed = op.src[0].ty.is_signed();
-    let mut row = integers(t, op, 0)?;
-    let other = integers(t, op, 1)?;
+    let mut row = load::<i64>(t, op, 0)?;
+    let other = load::<i64>(t, op, 1)?;
     row[..usize::from(op.n)].iter_mut().zip(&other).for_each(|(x, y)| *x = f(*x, *y, signed));
-    finish_integers(t, op, &row)
+    finish(t, op, &row)
 }
 
 /// Rounded toward zero. What division by zero gives is not known; here the greatest magnitude.

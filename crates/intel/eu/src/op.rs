@@ -7,7 +7,7 @@ use crate::operand::{Source, Target, lanes};
 use crate::thread::Thread;
 
 /// Executes an operation. Unsafe, because it may be compiled for a host with wide vectors;
-/// `alu::handler` gives those that this host executes.
+/// `handlers::handler` gives those that this host executes.
 pub type Handler = unsafe fn(&mut Thread, &Op) -> Result<(), FaultKind>;
 
 /// The type that an operation computes in.

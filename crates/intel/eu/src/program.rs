@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use tepui_intel_isa::{
-    Arf, Condition, Desc, Form, Generation, Inst, MathFunction, Opcode, Place, Register, Src, Type,
+    Arf, Condition, Desc, Form, Generation, Inst, MathFunction, Opcode, Place, Register, Src,
+    SyncFunction, Type,
 };
 
-use crate::alu;
 use crate::fault::{Fault, FaultKind};
+use crate::handlers;
 use crate::op::{Arithmetic, Direct, Flow, Message, Op};
 use crate::operand::{Layout, Source, Target};
 
@@ -200,8 +201,8 @@ fn arithmetic(inst: &Inst) -> Arithmetic {
     let wraps = match inst.opcode {
         Opcode::Mov | Opcode::Add | Opcode::Mul | Opcode::Mad | Opcode::Shl => true,
         Opcode::And | Opcode::Or | Opcode::Xor | Opcode::Not => true,
-        Opcode::Shr => types[0].bytes() == 4 && types[0] == Type::UD,
-        Opcode::Asr => types[0].is_signed(),
+        Opcode::Shr => types.first() == Some(&Type::UD),
+        Opcode::Asr => types.first().is_some_and(|ty| ty.is_signed()),
         Opcode::Sel if inst.condition == Condition::None => true,
         Opcode::Sel | Opcode::Cmp => types.iter().all(|ty| ty.is_signed() || ty.bytes() < 4),
         _ => false,
@@ -249,7 +250,7 @@ fn lower(
     let mut inst = *inst;
     let n = usize::from(inst.exec_size);
     let form = inst.form();
-    let mut handler = alu::handler(inst.opcode);
+    let mut handler = handlers::handler(inst.opcode);
     let select_bits = inst.opcode == Opcode::Sel
         && inst.condition == Condition::None
         && inst.src[..2]
@@ -257,7 +258,7 @@ fn lower(
             .all(|src| !src.negate && !src.abs && src.ty == inst.dst.ty && src.ty.is_float())
         && !inst.saturate;
     if copies(&inst) && inst.src[0].ty != Type::VF {
-        handler = Some(alu::copies());
+        handler = Some(handlers::copies());
     }
     if copies(&inst) && inst.src[0].ty != Type::VF || select_bits {
         inst.dst.ty = bits_of(inst.dst.ty);
@@ -269,8 +270,16 @@ fn lower(
         return Err(FaultKind::Unsupported("the conditional modifiers .o and .r"));
     }
     let flow = match form {
-        Form::Regular { dst: true, .. } | Form::Ternary | Form::None => Flow::None,
-        Form::Regular { .. } => Flow::None,
+        Form::Regular { .. } if inst.opcode == Opcode::Sync => {
+            match SyncFunction::from_code(inst.function) {
+                Some(SyncFunction::Bar) => Flow::Wait(0),
+                Some(SyncFunction::Host) | None => {
+                    return Err(FaultKind::Unsupported("sync host"));
+                }
+                Some(_) => Flow::None,
+            }
+        }
+        Form::Regular { .. } | Form::Ternary | Form::None => Flow::None,
         Form::Jip | Form::JipUip => match inst.opcode {
             Opcode::Endif | Opcode::While => Flow::Branch(inst.opcode, at(inst.jip)?, 0),
             Opcode::If | Opcode::Else | Opcode::Break | Opcode::Cont | Opcode::Halt => {
@@ -294,9 +303,9 @@ fn lower(
     let handler = match (flow, handler) {
         (Flow::None, None) => return Err(FaultKind::Unsupported(inst.opcode.mnemonic())),
         (Flow::None, Some(handler)) => handler,
-        _ => alu::nothing,
+        _ => handlers::nothing,
     };
-    let computes = flow == Flow::None;
+    let computes = flow == Flow::None && inst.opcode != Opcode::Sync;
     let sources = if computes { inst.sources() } else { 0 };
     let mut src = Vec::with_capacity(3);
     for (k, source) in inst.src.iter().enumerate() {

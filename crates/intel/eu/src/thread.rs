@@ -252,7 +252,7 @@ impl Thread {
         }
         match op.flow {
             Flow::None => {
-                // SAFETY: `alu::handler` chose it for this host.
+                // SAFETY: `handlers::handler` chose it for this host.
                 unsafe { (op.handler)(self, op)? };
                 self.next += 1;
             }

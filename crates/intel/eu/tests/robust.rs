@@ -16,7 +16,7 @@ impl MessageUnit for Echo {
         response[..bytes].copy_from_slice(&payload[..bytes]);
         thread.respond(0, thread.dwords(0), message.channels as u8);
         self.0 += 1;
-        Ok(if self.0 % 4 == 0 { Outcome::Yield } else { Outcome::Done })
+        Ok(if self.0.is_multiple_of(4) { Outcome::Yield } else { Outcome::Done })
     }
 }
 

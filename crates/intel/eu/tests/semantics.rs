@@ -138,14 +138,14 @@ fn wide_products() {
          mach(8) g10<1>UD g2<8,8,1>UD g4<8,8,1>UD { align1 1Q AccWrEnable };
          mul(8) acc0<1>UD g3<8,8,1>UD g5<16,8,2>UW { align1 2Q };
          mach(8) g11<1>UD g3<8,8,1>UD g5<8,8,1>UD { align1 2Q AccWrEnable };",
-        |a, b| (u64::from(a) * u64::from(b) >> 32) as u32,
+        |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32,
     );
     binary(
         "mul(8) acc0<1>D g2<8,8,1>D g4<16,8,2>UW { align1 1Q };
          mach(8) g10<1>D g2<8,8,1>D g4<8,8,1>D { align1 1Q AccWrEnable };
          mul(8) acc0<1>D g3<8,8,1>D g5<16,8,2>UW { align1 2Q };
          mach(8) g11<1>D g3<8,8,1>D g5<8,8,1>D { align1 2Q AccWrEnable };",
-        |a, b| (i64::from(a as i32) * i64::from(b as i32) >> 32) as u32,
+        |a, b| ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32,
     );
     // 64-bit results.
     let (a, b) = (rotated(0), rotated(3));
@@ -561,4 +561,40 @@ fn masks() {
     assert_eq!(dwords(&thread, 15, 1), [0x0630]);
     assert_eq!(mask(16, 8), 0x06);
     assert_eq!(mask(17, 4), 0x3);
+}
+
+/// Gen12's own instructions, its encoding of three sources and its messages.
+#[test]
+fn gen12() {
+    use tepui_intel_eu::{Dispatch, Program, Stop};
+    use tepui_intel_isa::{Generation, asm};
+
+    let text = "
+        sync nop(1) null<0,1,0>UB { align1 WE_all 1N @1 };
+        rol(8) g10<1>UD g2<8,8,1>UD g3<8,8,1>UD { align1 1Q @1 };
+        ror(8) g11<1>UD g2<8,8,1>UD g3<8,8,1>UD { align1 1Q };
+        dp4a(8) g12<1>D g2<8,8,1>D g3<8,8,1>D g4<1,1,1>UD { align1 1Q $1.dst };
+        mad(8) g13<1>F g5<8,8,1>F g6<0,1,0>F g5<1,1,1>F { align1 1Q };
+        send(8) nullUD g126UD nullUD 0x02000000 0x00000000
+                thread_spawner MsgDesc: { align1 WE_all 1Q @1 EOT };";
+    let code = asm::assemble(Generation::Gen12, text).unwrap();
+    let program = Program::from_bytes(Generation::Gen12, 0, &code).unwrap();
+    let mut thread = Thread::new();
+    thread.start(&Dispatch { mask: 0xff, ..Dispatch::default() });
+    let (a, b, c) = (rotated(0), rotated(3), rotated(7));
+    for (register, values) in [(2, &a), (3, &b), (4, &c)] {
+        thread.write_payload(register, &values[..8]);
+    }
+    thread.write_payload(5, &FLOATS[..8].iter().map(|f| f.to_bits()).collect::<Vec<_>>());
+    thread.write_payload(6, &[2.0f32.to_bits()]);
+    let stop = thread.run(&program, &mut common::Nobody, &mut 100);
+    assert_eq!(stop, Ok(Stop::EndOfThread));
+    for i in 0..8 {
+        assert_eq!(dwords(&thread, 10, 8)[i], a[i].rotate_left(b[i] & 31));
+        assert_eq!(dwords(&thread, 11, 8)[i], a[i].rotate_right(b[i] & 31));
+        let products = b[i].to_le_bytes().into_iter().zip(c[i].to_le_bytes());
+        let sum: i32 = products.map(|(b, c)| i32::from(b as i8) * i32::from(c)).sum();
+        assert_eq!(dwords(&thread, 12, 8)[i], a[i].wrapping_add(sum as u32));
+        assert_eq!(floats(&thread, 13, 8)[i], FLOATS[i] + 2.0 * FLOATS[i]);
+    }
 }

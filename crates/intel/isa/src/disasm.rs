@@ -182,7 +182,7 @@ impl Text<'_> {
                         address(w, dword, "<0,1,0>UD")?;
                         w.pad(64);
                         // The bits of the second source's fields: a0.N.
-                        let bits = 0x200 | u32::from(dword) * 4 | end;
+                        let bits = 0x200 | (u32::from(dword) * 4) | end;
                         w.uncounted(format_args!("0x{bits:08x}"));
                     }
                 }

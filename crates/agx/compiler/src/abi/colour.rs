@@ -36,7 +36,8 @@ fn targets(tile: &Tile) -> Result<[Option<Target>; TARGETS]> {
             Numeric::Sint => Range::Sint,
             Numeric::Uscaled | Numeric::Sscaled => return Err(Error::Target(slot.format)),
         };
-        *out = Some(Target { channels, range, bits: tile::channel_bits(slot.format) });
+        let (bits, srgb) = (tile::channel_bits(slot.format), numeric == Numeric::Srgb);
+        *out = Some(Target { channels, range, bits, srgb });
     }
     Ok(out)
 }

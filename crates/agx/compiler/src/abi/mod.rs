@@ -90,6 +90,8 @@ pub struct Vertex {
     pub results: VertexResults,
     /// The draw is repeated for each view of the render pass.
     pub multiview: bool,
+    /// Attributes behind the end of their buffer are zero; else they are those of the first element.
+    pub robust: bool,
     /// Depth in clip space goes from -w to w, as in OpenGL. The hardware clips at 0 and w, so the
     /// shader moves it there.
     pub negative_one_to_one: bool,

@@ -82,6 +82,12 @@ impl Select<'_> {
                 self.emit(MOp::Split, &parts, &[v]);
             }
         }
+        if matches!(&self.io, Io::Vertex(v) if v.interface.robust) {
+            let size = if f.bits == 16 { Size::B16 } else { Size::B32 };
+            let zero = Opnd::imm(0);
+            let select = |p: Val| self.cond_select(beyond, zero, Opnd::of(p, size), class);
+            parts = parts.into_iter().map(select).collect();
+        }
         let mut out = [Comp::Undef; 4];
         for (c, slot) in out.iter_mut().enumerate() {
             if mask >> c & 1 == 0 {

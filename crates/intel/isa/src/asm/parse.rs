@@ -1,16 +1,9 @@
-//! The assembler: Mesa's `brw_asm` syntax, as [`crate::disasm`] writes it.
-//!
-//! Beyond Mesa's: offsets in place of labels (`JIP: 48`), the option `compacted` (which Mesa reads
-//! and mishandles), the options `bare` (a branch whose unused fields are zero, as Mesa 26.1's driver
-//! leaves them) and `bits 0x…` ([`Inst::unusual`]), operands for instructions that
-//! Mesa's grammar lacks.
-
-use std::collections::HashMap;
+//! Parsing one instruction.
 
 use tepui_intel_chips::Generation;
 
+use super::{Item, Target};
 use crate::codec::branch_extras;
-use crate::compact;
 use crate::inst::{Condition, Desc, Flag, Inst, PREDICATES, PREDICATES_ALIGN16};
 use crate::operand::{Arf, Dst, Place, Region, Register, Src};
 use crate::scan::{At, Result, Scanner};
@@ -18,212 +11,6 @@ use crate::sfid::Sfid;
 use crate::swsb::Token;
 use crate::table::opcode::{Form, MathFunction, Opcode, SyncFunction};
 use crate::types::Type;
-
-pub use crate::scan::AsmError;
-
-/// Where a jump goes.
-enum Target<'s> {
-    Label(&'s str, usize),
-    Offset,
-}
-
-/// An instruction of the text, its jumps not resolved.
-struct Item<'s> {
-    at: usize,
-    inst: Inst,
-    jip: Target<'s>,
-    uip: Target<'s>,
-}
-
-/// Assembles a program as it stands: instructions with the option `compacted` take 8 bytes.
-///
-/// # Errors
-/// All mistakes, in the order of the text.
-///
-/// ```
-/// use tepui_intel_isa::{Generation, asm};
-/// let code = asm::assemble(Generation::Gen9, "mov(8) g1<1>F g2<8,8,1>F { align1 1Q };").unwrap();
-/// assert_eq!(code[..4], [0x01, 0x00, 0x60, 0x00]);
-/// ```
-pub fn assemble(generation: Generation, source: &str) -> Result<Vec<u8>, Vec<AsmError>> {
-    Program::parse(generation, source)?.encode()
-}
-
-/// Assembles a program with every instruction compacted that can be, as Mesa's compiler does.
-///
-/// # Errors
-/// As [`assemble`].
-pub fn assemble_compacting(generation: Generation, source: &str) -> Result<Vec<u8>, Vec<AsmError>> {
-    let mut program = Program::parse(generation, source)?;
-    program.compact()?;
-    let mut code = program.encode()?;
-    if code.len() % 16 != 0 {
-        let mut nop = Inst::new(generation, Opcode::Nop);
-        nop.compacted = true;
-        // A nop has a compacted form on every generation.
-        let _ = nop.encode(&mut code);
-    }
-    Ok(code)
-}
-
-/// Parses one instruction; its jumps have to be offsets.
-///
-/// # Errors
-/// The mistake.
-pub fn parse(generation: Generation, source: &str) -> Result<Inst, AsmError> {
-    let mut program = Program::parse(generation, source).map_err(|mut errors| errors.remove(0))?;
-    let error = |message: &str| AsmError { line: 1, column: 1, message: message.to_owned() };
-    program.resolve().map_err(|mut errors| errors.remove(0))?;
-    match program.items.as_slice() {
-        [item] => Ok(item.inst),
-        _ => Err(error("expected one instruction")),
-    }
-}
-
-struct Program<'s> {
-    scanner: Scanner<'s>,
-    items: Vec<Item<'s>>,
-    /// Labels, by the instruction that they stand before.
-    labels: HashMap<&'s str, usize>,
-}
-
-impl<'s> Program<'s> {
-    fn parse(generation: Generation, source: &'s str) -> Result<Program<'s>, Vec<AsmError>> {
-        let mut scanner = Scanner::new(source);
-        let mut items = Vec::new();
-        let mut labels = HashMap::new();
-        let mut errors = Vec::new();
-        while !scanner.is_end() {
-            if let Some(label) = label(&mut scanner) {
-                labels.insert(label, items.len());
-                continue;
-            }
-            let at = scanner.position();
-            match (Parser { s: &mut scanner, generation }).instruction() {
-                Ok(item) => items.push(item),
-                Err(mistake) => {
-                    errors.push(scanner.error(mistake));
-                    scanner.recover(at);
-                }
-            }
-            if errors.len() >= 100 {
-                break;
-            }
-        }
-        match errors.is_empty() {
-            true => Ok(Program { scanner, items, labels }),
-            false => Err(errors),
-        }
-    }
-
-    /// Byte offset of each instruction and of the end.
-    fn offsets(&self) -> Vec<i64> {
-        let mut offsets = vec![0];
-        for item in &self.items {
-            offsets.push(offsets[offsets.len() - 1] + item.inst.bytes() as i64);
-        }
-        offsets
-    }
-
-    fn resolve(&mut self) -> Result<(), Vec<AsmError>> {
-        let offsets = self.offsets();
-        let mut errors = Vec::new();
-        for (n, item) in self.items.iter_mut().enumerate() {
-            for (target, field) in
-                [(&item.jip, &mut item.inst.jip), (&item.uip, &mut item.inst.uip)]
-            {
-                let Target::Label(label, at) = *target else { continue };
-                match self.labels.get(label) {
-                    Some(to) => *field = (offsets[*to] - offsets[n]) as i32,
-                    None => errors.push(
-                        self.scanner.error(At { at, message: format!("no label '{label}'") }),
-                    ),
-                }
-            }
-        }
-        if errors.is_empty() { Ok(()) } else { Err(errors) }
-    }
-
-    fn encode(&mut self) -> Result<Vec<u8>, Vec<AsmError>> {
-        self.resolve()?;
-        let mut code = Vec::new();
-        let mut errors = Vec::new();
-        for item in &self.items {
-            if let Err(error) = item.inst.encode(&mut code) {
-                let at = At { at: item.at, message: error.to_string() };
-                errors.push(self.scanner.error(at));
-            }
-        }
-        if errors.is_empty() { Ok(code) } else { Err(errors) }
-    }
-
-    /// Marks the instructions that have a compacted form.
-    fn compact(&mut self) -> Result<(), Vec<AsmError>> {
-        self.items.iter_mut().for_each(|item| item.inst.compacted = false);
-        self.resolve()?;
-        for item in &mut self.items {
-            let mut eased = item.inst;
-            ease(&mut eased);
-            if item.inst.opcode != Opcode::Nop && fits(&eased) {
-                item.inst = Inst { compacted: true, ..eased };
-            }
-        }
-        // Shorter code changes offsets, so that a jump may no longer fit; its length then changes
-        // others.
-        loop {
-            self.resolve()?;
-            let mut changed = false;
-            for item in &mut self.items {
-                if item.inst.compacted && !fits(&item.inst) {
-                    item.inst.compacted = false;
-                    changed = true;
-                }
-            }
-            if !changed {
-                return Ok(());
-            }
-        }
-    }
-}
-
-fn fits(inst: &Inst) -> bool {
-    let short = Inst { compacted: true, ..*inst };
-    short.encode_long().is_ok_and(|long| compact::compact(inst.generation, long).is_ok())
-}
-
-/// Changes types where that keeps the meaning and gives a compacted form.
-///
-/// source: Mesa, `brw_eu_compact.c` (`precompact`).
-fn ease(inst: &mut Inst) {
-    let Some(bits) = inst.src[0].immediate_bits() else { return };
-    if inst.generation != Generation::Gen9 || !matches!(inst.form(), Form::Regular { .. }) {
-        return;
-    }
-    let src = &mut inst.src[0];
-    let dst = &mut inst.dst;
-    if bits == 0 && src.ty == Type::F && dst.ty == Type::F && dst.stride == 1 {
-        src.ty = Type::VF;
-    }
-    let short = matches!(bits as u32 as i32 >> 12, 0 | -1);
-    if short && inst.condition == Condition::None && src.ty == Type::D && dst.ty == Type::D {
-        src.ty = Type::UD;
-        dst.ty = Type::UD;
-    }
-}
-
-/// A name with a colon.
-fn label<'s>(s: &mut Scanner<'s>) -> Option<&'s str> {
-    s.blank();
-    let rest = s.rest();
-    let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))?;
-    let name = &rest[..end];
-    let is_label = rest[end..].starts_with(':') && name.starts_with(|c: char| !c.is_ascii_digit());
-    (is_label && !name.is_empty()).then(|| {
-        s.take(name);
-        s.take(":");
-        name
-    })
-}
 
 /// A source as written: its region depends on the access mode, which comes last.
 struct Written {
@@ -242,13 +29,17 @@ enum WrittenRegion {
     PerRow(u8, u8),
 }
 
-struct Parser<'p, 's> {
+pub(super) struct Parser<'p, 's> {
     s: &'p mut Scanner<'s>,
     generation: Generation,
 }
 
-impl<'s> Parser<'_, 's> {
-    fn instruction(mut self) -> Result<Item<'s>> {
+impl<'p, 's> Parser<'p, 's> {
+    pub(super) fn new(s: &'p mut Scanner<'s>, generation: Generation) -> Parser<'p, 's> {
+        Parser { s, generation }
+    }
+
+    pub(super) fn instruction(mut self) -> Result<Item<'s>> {
         self.s.blank();
         let at = self.s.position();
         let predicate = self.predicate()?;
@@ -354,7 +145,7 @@ impl<'s> Parser<'_, 's> {
         while self.s.rest().starts_with('.') {
             let at = self.s.position();
             self.s.take(".");
-            if self.s.rest().starts_with(|c: char| c == 'f')
+            if self.s.rest().starts_with('f')
                 && self.s.rest()[1..].starts_with(|c: char| c.is_ascii_digit())
             {
                 let which = self.flag()?;
@@ -683,10 +474,9 @@ impl<'s> Parser<'_, 's> {
         let per_row = self.s.take("VxH");
         let mut numbers = Vec::new();
         while per_row || numbers.is_empty() || numbers.len() < 3 {
-            if per_row || !numbers.is_empty() {
-                if !(self.s.accept(",") || self.s.accept(";")) {
-                    break;
-                }
+            let first = !per_row && numbers.is_empty();
+            if !(first || self.s.accept(",") || self.s.accept(";")) {
+                break;
             }
             self.s.blank();
             numbers.push(self.small(32)?);

@@ -1,0 +1,209 @@
+//! Reading and writing fields, and what several kinds of operands share.
+
+use tepui_intel_chips::Generation;
+
+use super::Result;
+use crate::error::FieldError;
+use crate::operand::{Place, Register};
+use crate::table::field::Field;
+use crate::types::{self, Type};
+
+/// Reads or writes fields.
+pub(super) trait Coder {
+    fn generation(&self) -> Generation;
+    /// Writing: puts `value` into the field and returns it. Reading: returns the field's value.
+    fn raw(&mut self, field: &'static Field, value: u64) -> Result<u64>;
+}
+
+pub(super) struct Reader {
+    pub generation: Generation,
+    pub bits: u128,
+}
+
+impl Coder for Reader {
+    fn generation(&self) -> Generation {
+        self.generation
+    }
+
+    fn raw(&mut self, field: &'static Field, _: u64) -> Result<u64> {
+        Ok(field.get(self.generation, self.bits))
+    }
+}
+
+pub(super) struct Writer {
+    pub generation: Generation,
+    pub bits: u128,
+}
+
+impl Coder for Writer {
+    fn generation(&self) -> Generation {
+        self.generation
+    }
+
+    fn raw(&mut self, field: &'static Field, value: u64) -> Result<u64> {
+        let width = field.width(self.generation);
+        if width < 64 && value >> width != 0 {
+            return Err(unencodable(field, format!("{value:#x}")));
+        }
+        field.set(self.generation, &mut self.bits, value);
+        Ok(value)
+    }
+}
+
+pub(super) fn unencodable(field: &'static Field, what: impl ToString) -> FieldError {
+    FieldError::Unencodable { field: field.name, what: what.to_string() }
+}
+
+pub(super) fn reserved(field: &'static Field, value: u64) -> FieldError {
+    FieldError::Reserved { field: field.name, value }
+}
+
+/// A field of one bit. Where the generation has none it must be off.
+pub(super) fn bit(c: &mut impl Coder, field: &'static Field, value: &mut bool) -> Result<()> {
+    let mut number = u64::from(*value);
+    whole(c, field, &mut number)?;
+    *value = number != 0;
+    Ok(())
+}
+
+pub(super) fn whole(c: &mut impl Coder, field: &'static Field, value: &mut u64) -> Result<()> {
+    if field.exists(c.generation()) {
+        *value = c.raw(field, *value)?;
+        return Ok(());
+    }
+    match *value {
+        0 => Ok(()),
+        _ => Err(FieldError::Absent { field: field.name, generation: c.generation() }),
+    }
+}
+
+pub(super) fn number(c: &mut impl Coder, field: &'static Field, value: &mut u8) -> Result<()> {
+    let mut wide = u64::from(*value);
+    whole(c, field, &mut wide)?;
+    *value = wide as u8;
+    Ok(())
+}
+
+/// A value of a list, by its index.
+pub(super) fn one_of(
+    c: &mut impl Coder,
+    field: &'static Field,
+    list: &[u8],
+    value: &mut u8,
+) -> Result<()> {
+    let index = list.iter().position(|v| v == value);
+    let index = index.ok_or_else(|| unencodable(field, *value))? as u64;
+    let index = c.raw(field, index)?;
+    *value = *list.get(index as usize).ok_or_else(|| reserved(field, index))?;
+    Ok(())
+}
+
+pub(super) const SIZES: [u8; 6] = [1, 2, 4, 8, 16, 32];
+pub(super) const VERTICAL: [u8; 7] = [0, 1, 2, 4, 8, 16, 32];
+pub(super) const WIDTH: [u8; 5] = [1, 2, 4, 8, 16];
+pub(super) const STRIDE: [u8; 4] = [0, 1, 2, 4];
+pub(super) const TERNARY_VERTICAL: [u8; 4] = [0, 1, 4, 8];
+/// Code of a vertical stride: an address register for each row.
+pub(super) const PER_ROW: u64 = 15;
+
+pub(super) fn ty(
+    c: &mut impl Coder,
+    field: &'static Field,
+    place: types::Place,
+    ty: &mut Type,
+) -> Result<()> {
+    let generation = c.generation();
+    let code = ty.code(generation, place).ok_or_else(|| unencodable(field, *ty));
+    // A reader's type is a default that need not stand here.
+    let code = c.raw(field, u64::from(code.unwrap_or(255)))?;
+    *ty = Type::from_code(generation, place, code as u8).ok_or_else(|| match code {
+        255 => unencodable(field, *ty),
+        _ => reserved(field, code),
+    })?;
+    Ok(())
+}
+
+pub(super) fn register(
+    c: &mut impl Coder,
+    general: bool,
+    field: &'static Field,
+    value: &mut Register,
+) -> Result<()> {
+    let code = c.raw(field, u64::from(value.code()))?;
+    *value = Register::from_code(general, code as u8).ok_or_else(|| reserved(field, code))?;
+    Ok(())
+}
+
+/// What a place is, as the file field and its neighbours say.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Architecture,
+    General,
+    Immediate,
+}
+
+pub(super) fn kind(place: Place) -> Kind {
+    match place {
+        Place::Direct { register: Register::Architecture(..), .. } => Kind::Architecture,
+        Place::Direct { .. } | Place::Indirect { .. } => Kind::General,
+        Place::Immediate(_) => Kind::Immediate,
+    }
+}
+
+/// The register file: two bits on Gen9; on Gen12 a bit for immediates (where there can be one), and
+/// one bit.
+pub(super) fn file(
+    c: &mut impl Coder,
+    immediate: Option<&'static Field>,
+    field: &'static Field,
+    value: Kind,
+) -> Result<Kind> {
+    let code = match value {
+        Kind::Architecture => 0,
+        Kind::General => 1,
+        Kind::Immediate => 3,
+    };
+    if c.generation() == Generation::Gen9 {
+        return match c.raw(field, code)? {
+            0 => Ok(Kind::Architecture),
+            1 => Ok(Kind::General),
+            3 if immediate.is_some() => Ok(Kind::Immediate),
+            code => Err(reserved(field, code)),
+        };
+    }
+    if let Some(immediate) = immediate
+        && c.raw(immediate, code >> 1)? != 0
+    {
+        return Ok(Kind::Immediate);
+    }
+    Ok(if c.raw(field, code & 1)? != 0 { Kind::General } else { Kind::Architecture })
+}
+
+/// A subregister has to begin at an element: the text counts elements.
+pub(super) fn aligned(field: &'static Field, byte: u8, ty: Type) -> Result<()> {
+    match usize::from(byte) % ty.bytes() {
+        0 => Ok(()),
+        _ => Err(reserved(field, u64::from(byte))),
+    }
+}
+
+pub(super) fn indirect(
+    c: &mut impl Coder,
+    address_field: &'static Field,
+    offset_field: &'static Field,
+    place: &mut Place,
+) -> Result<()> {
+    let (mut address, offset) = match *place {
+        Place::Indirect { address, offset } => (address, offset),
+        _ => (0, 0),
+    };
+    if !(-512..512).contains(&offset) {
+        return Err(unencodable(offset_field, offset));
+    }
+    // On Gen12 the fields overlap: the offset is written first.
+    let raw = c.raw(offset_field, u64::from(offset as u16 & 0x3ff))?;
+    number(c, address_field, &mut address)?;
+    let offset = ((raw as i16) << 6) >> 6;
+    *place = Place::Indirect { address, offset };
+    Ok(())
+}
