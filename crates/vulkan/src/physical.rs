@@ -275,6 +275,7 @@ entry! {
             chain::each((*out).next, |s_type, at| {
                 if s_type == vk::StructureType::PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT {
                     let budget = &mut *at.cast::<vk::PhysicalDeviceMemoryBudgetPropertiesEXT>();
+                    (budget.heap_budget, budget.heap_usage) = Default::default();
                     budget.heap_budget[0] = info.memory.memory_heaps[0].size;
                     budget.heap_usage[0] = crate::memory::allocated_bytes();
                 }

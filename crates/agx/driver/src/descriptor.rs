@@ -62,7 +62,7 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.device.remove_sampler(self.number);
+        self.device.remove_sampler(&self.bytes);
     }
 }
 

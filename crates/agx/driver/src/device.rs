@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
+use rustc_hash::FxHashMap;
 use tepui_agx_compiler::descriptor::loads_sampler;
 use tepui_agx_packets::sampler::FIRST_OF_HEAP;
 use tepui_vulkan::{Error, Result};
@@ -29,6 +30,13 @@ struct CodeMemory {
     free: Heap,
 }
 
+/// The places of the sampler heap.
+struct SamplerHeap {
+    free: Vec<u16>,
+    /// By contents: the place, and how many samplers have it.
+    used: FxHashMap<[u8; 8], (u16, u32)>,
+}
+
 /// A device.
 pub struct Device {
     /// The kernel's side.
@@ -39,7 +47,7 @@ pub struct Device {
     pub zeros: Bo,
     /// The sampler heap.
     pub sampler_heap: Bo,
-    free_samplers: Mutex<Vec<u16>>,
+    samplers: Mutex<SamplerHeap>,
     /// Occlusion counters.
     pub counters: Bo,
     free_counters: Mutex<Heap>,
@@ -93,7 +101,10 @@ impl Device {
             uploads: Mutex::default(),
             zeros,
             sampler_heap,
-            free_samplers: Mutex::new((0..SAMPLERS as u16).rev().collect()),
+            samplers: Mutex::new(SamplerHeap {
+                free: (0..SAMPLERS as u16).rev().collect(),
+                used: FxHashMap::default(),
+            }),
             counters,
             free_counters: Mutex::new(Heap::new(0, u64::from(COUNTERS))),
             scratch: Mutex::default(),
@@ -170,16 +181,29 @@ impl Device {
     /// # Errors
     /// When the heap is full.
     pub fn add_sampler(&self, bytes: &[u8; 8]) -> Result<u16> {
-        let slot = lock(&self.free_samplers).pop().ok_or_else(|| {
+        let mut heap = lock(&self.samplers);
+        if let Some((slot, users)) = heap.used.get_mut(bytes) {
+            *users += 1;
+            return Ok(*slot + FIRST_OF_HEAP);
+        }
+        let slot = heap.free.pop().ok_or_else(|| {
             Error::new(tepui_vulkan::vk::Result::ERROR_TOO_MANY_OBJECTS, "the sampler heap is full")
         })?;
+        heap.used.insert(*bytes, (slot, 1));
         self.sampler_heap.write(8 * u64::from(slot), bytes);
         Ok(slot + FIRST_OF_HEAP)
     }
 
-    /// Takes a sampler out of the heap.
-    pub fn remove_sampler(&self, number: u16) {
-        lock(&self.free_samplers).push(number - FIRST_OF_HEAP);
+    /// Takes a sampler out of the heap, when nobody else has the same.
+    pub fn remove_sampler(&self, bytes: &[u8; 8]) {
+        let mut heap = lock(&self.samplers);
+        let Some((slot, users)) = heap.used.get_mut(bytes) else { return };
+        let slot = *slot;
+        *users -= 1;
+        if *users == 0 {
+            heap.used.remove(bytes);
+            heap.free.push(slot);
+        }
     }
 
     /// Takes occlusion counters.

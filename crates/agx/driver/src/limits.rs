@@ -19,6 +19,8 @@ const VENDOR: u32 = 0x106b;
 const MAX_DESCRIPTORS: u32 = 1 << 20;
 /// Buffers with dynamic offsets in all sets, of each kind.
 const MAX_DYNAMIC: u32 = 32;
+/// Samplers at once: equal ones share their place in the heap. source: Mesa, hk_physical_device.c
+const MAX_SAMPLERS: u32 = 4000;
 /// Bytes of the largest allocation.
 const MAX_MEMORY: u64 = 1 << 37;
 
@@ -169,7 +171,7 @@ fn limits() -> vk::PhysicalDeviceLimits {
         max_storage_buffer_range: i32::MAX as u32,
         max_push_constants_size: MAX_PUSH as u32,
         max_memory_allocation_count: 4096,
-        max_sampler_allocation_count: crate::device::SAMPLERS,
+        max_sampler_allocation_count: MAX_SAMPLERS,
         buffer_image_granularity: 0x400,
         sparse_address_space_size: 0,
         max_bound_descriptor_sets: MAX_SETS as u32,
@@ -464,6 +466,8 @@ fn feature_chain() -> Answers {
         PhysicalDeviceMutableDescriptorTypeFeaturesEXT { mutable_descriptor_type }
         PhysicalDeviceShaderModuleIdentifierFeaturesEXT { shader_module_identifier }
         PhysicalDeviceShaderReplicatedCompositesFeaturesEXT { shader_replicated_composites }
+        PhysicalDeviceYcbcr2Plane444FormatsFeaturesEXT { ycbcr2plane444_formats }
+        PhysicalDeviceYcbcrImageArraysFeaturesEXT { ycbcr_image_arrays }
     }
     a
 }
