@@ -114,7 +114,11 @@ impl<'a> Descriptors<'a> {
                     .binding(binding)
                     .descriptor_type(self.kind(what))
                     .descriptor_count(what.len() as u32)
-                    .stage_flags(stages);
+                    .stage_flags(match what[0] {
+                        // Other stages have none.
+                        Bind::Input(_) => vk::ShaderStageFlags::FRAGMENT,
+                        _ => stages,
+                    });
                 if fixed.is_empty() { b } else { b.immutable_samplers(fixed) }
             })
             .collect();
