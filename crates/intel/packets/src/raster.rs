@@ -269,7 +269,7 @@ packet! {
 
 packet! {
     /// Where one attribute of the pixel shader comes from.
-    pub struct SfOutputAttributeDetail = "SF_OUTPUT_ATTRIBUTE_DETAIL", 4 bytes
+    pub struct SfOutputAttributeDetail = "SF_OUTPUT_ATTRIBUTE_DETAIL", 2 bytes
     fields {
         /// Source attribute.
         source_attribute: Uint [0..5] "Source Attribute";
