@@ -130,16 +130,15 @@ unsafe fn translate<B: Backend>(
         if debug::flags().contains(Flags::IR) {
             eprintln!("{shader}");
         }
-        let bindings = |s: &Option<Arc<SetLayout<B>>>| -> Vec<_> {
-            let all = s.iter().flat_map(|s| s.bindings.iter());
-            all.map(|b| b.as_ref().map(|b| (b.planes, b.conversions.clone()))).collect()
-        };
-        let converts = sets
-            .iter()
-            .flatten()
-            .any(|s| s.bindings.iter().flatten().any(|b| !b.conversions.is_empty()));
-        let conversions: Vec<_> =
-            if converts { sets.iter().map(bindings).collect() } else { Vec::new() };
+        let bindings = sets.iter().map(|s| s.as_ref().map_or(&[][..], |s| &s.bindings));
+        let conversions: Vec<_> = bindings
+            .enumerate()
+            .flat_map(|(set, all)| {
+                all.iter().enumerate().filter_map(move |(n, b)| Some((set, n, b.as_ref()?)))
+            })
+            .filter(|(.., b)| !b.conversions.is_empty())
+            .map(|(set, n, b)| (set, n, b.planes, &b.conversions))
+            .collect();
         let text = format!("{words_hash:x} {options:?} {conversions:?}");
         Ok((shader, xxh3::xxh3_128(text.as_bytes())))
     }

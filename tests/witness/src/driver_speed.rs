@@ -54,7 +54,7 @@ fn thread_s() -> f64 {
 }
 
 /// Bytes of memory that the process holds, in pages of 4,096 bytes as the kernel counts them.
-fn held_bytes() -> u64 {
+pub(crate) fn held_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = text.split_whitespace().nth(1).and_then(|w| w.parse::<u64>().ok());
     pages.unwrap_or(0) * rustix::param::page_size() as u64

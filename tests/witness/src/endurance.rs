@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use crate::case::Shader;
 use crate::compile::compile;
+use crate::driver_speed::held_bytes;
 use crate::gpu::{Attachment, Bind, Gpu, ImageSpec, Pass, Robustness, Shape, State, Transfer};
 use crate::number::Random;
 
@@ -47,10 +48,7 @@ pub struct Report {
 const SLACK_BYTES: u64 = 24 << 20;
 
 fn held() -> (u64, usize) {
-    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages = text.split_whitespace().nth(1).and_then(|w| w.parse::<u64>().ok()).unwrap_or(0);
-    let files = std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
-    (pages * rustix::param::page_size() as u64, files)
+    (held_bytes(), std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count))
 }
 
 /// Does something many times and compares what the process holds.

@@ -39,8 +39,6 @@ pub enum Program {
     Fill,
     /// Writes one word.
     Word,
-    /// Copies one word.
-    CopyWord,
     /// Lists the vertices of a draw in the order of its primitives; bytes of an index, 0 for none.
     Unroll {
         /// Their order.
@@ -303,7 +301,6 @@ fn build(p: Program) -> Ir {
     s.info.workgroup_size = match p {
         Program::Copy { .. } | Program::Blit { .. } | Program::Resolve { .. } => RECTANGLE,
         Program::Word
-        | Program::CopyWord
         | Program::Fit
         | Program::ByteCount
         | Program::Add
@@ -330,11 +327,6 @@ fn build(p: Program) -> Ir {
         Program::Word => {
             let (at, word) = (m.driver_long(0), m.driver(2));
             m.store(at, word, 0);
-        }
-        Program::CopyWord => {
-            let (from, to) = (m.driver_long(0), m.driver_long(2));
-            let word = m.load(from, Type::B32, 0);
-            m.store(to, word, 0);
         }
         Program::Unroll { order, index_bytes } => feedback::unroll(&mut m, order, index_bytes),
         Program::Fit => feedback::fit(&mut m),

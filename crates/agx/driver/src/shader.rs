@@ -19,6 +19,7 @@ use tepui_agx_compiler::descriptor::{
 use tepui_agx_compiler::link::{self, Varyings};
 use tepui_agx_compiler::varyings::{FragmentTable, VertexTable};
 use tepui_agx_compiler::{Options, Program, Source, Stats, Table};
+use tepui_agx_isa::disasm::Disassembler;
 use tepui_ir::{Shader as Ir, Stage};
 use tepui_vulkan::cache::Programs;
 use tepui_vulkan::debug::{self, Flags};
@@ -380,12 +381,9 @@ pub struct Shader {
     pub feedback: [u32; MAX_FEEDBACK],
 }
 
-fn stage_name(stage: Stage) -> &'static str {
-    match stage {
-        Stage::Vertex => "vertex",
-        Stage::Fragment => "fragment",
-        Stage::Compute => "compute",
-    }
+/// Machine code as text, a line for each instruction.
+fn listing(code: &[u8]) -> String {
+    Disassembler::new(code).map(|l| format!("{:5x}: {}\n", l.offset, l.text())).collect()
 }
 
 /// Statistics: name, description, value.
@@ -422,9 +420,7 @@ impl Variant {
             eprintln!("tepui: {:?}", p.stats);
         }
         if debug::flags().contains(Flags::SHADERS) {
-            for line in tepui_agx_isa::disasm::Disassembler::new(&p.code) {
-                eprintln!("{:5x}: {}", line.offset, line.text());
-            }
+            eprint!("{}", listing(&p.code));
         }
         Ok(Variant {
             code: device.code(&p.code)?,
@@ -554,7 +550,7 @@ impl Shader {
         let p = tepui_agx_compiler::compile_as(&mut ir, &options, interface, &mut |_, _| {})
             .map_err(|e| compile_error(&e))?;
         programs.keep(key, || postcard::to_allocvec(&p).ok());
-        let stage = stage_name(self.ir.info.stage);
+        let stage = self.ir.info.stage.name();
         debug::statistics("agx", &format!("{key:032x}"), stage, &statistics(&p.stats));
         Ok(p)
     }
@@ -567,9 +563,7 @@ impl Shader {
             .ok_or_else(|| Error::new(vk::Result::ERROR_DEVICE_LOST, "the device is gone"))?;
         let mut v = Variant::new(&device, &p, &self.places)?;
         if self.origin.captures {
-            let lines = tepui_agx_isa::disasm::Disassembler::new(&p.code);
-            let line = |l: tepui_agx_isa::disasm::Line| format!("{:5x}: {}\n", l.offset, l.text());
-            v.assembly = Some(lines.map(line).collect());
+            v.assembly = Some(listing(&p.code));
         }
         Ok(Arc::new(v))
     }
@@ -586,7 +580,7 @@ impl Shader {
                 list.iter().map(|v| v.1.clone()).collect()
             }
         };
-        let (stage, name) = (self.ir.info.stage, stage_name(self.ir.info.stage));
+        let (stage, name) = (self.ir.info.stage, self.ir.info.stage.name());
         let one = |(k, v): (usize, &Arc<Variant>)| Executable {
             stage: match stage {
                 Stage::Vertex => vk::ShaderStageFlags::VERTEX,

@@ -192,34 +192,21 @@ fn mutable() -> Case {
         let (w, t) = (gpu.buffer(&words)?, gpu.buffer(&texels)?);
         let view = gpu.buffer_view(&t, vk::Format::R32_UINT, 0, vk::WHOLE_SIZE)?;
         let out = gpu.output::<u32>(256)?;
-        let build = |kinds: [Bind; 4]| {
-            let k = gpu.kernel(&b.spirv[0]).mutable();
-            kinds.into_iter().fold(k, |k, kind| k.bind(kind)).build()
-        };
-        let kernel = build([
+        let kinds = [
             Bind::Uniform(&factors),
             Bind::Storage(&w),
             Bind::UniformTexel(view),
             Bind::Storage(&out),
-        ])?;
+        ];
+        let kernel = gpu.kernel(&b.spirv[0]).mutable();
+        let kernel = kinds.into_iter().fold(kernel, |k, kind| k.bind(kind)).build()?;
         // Every element was another kind before.
-        for (binding, kind) in
-            [Bind::UniformTexel(view), Bind::Uniform(&t), Bind::Storage(&w), Bind::Uniform(&t)]
-                .iter()
-                .enumerate()
-        {
-            kernel.write(gpu, binding as u32, kind);
-        }
-        for (binding, kind) in [
-            Bind::Uniform(&factors),
-            Bind::Storage(&w),
-            Bind::UniformTexel(view),
-            Bind::Storage(&out),
-        ]
-        .iter()
-        .enumerate()
-        {
-            kernel.write(gpu, binding as u32, kind);
+        let others =
+            [Bind::UniformTexel(view), Bind::Uniform(&t), Bind::Storage(&w), Bind::Uniform(&t)];
+        for list in [others, kinds] {
+            for (binding, kind) in (0..).zip(&list) {
+                kernel.write(gpu, binding, kind);
+            }
         }
         gpu.run(&kernel, [8, 1, 1])?;
         let sum = |(w, t): (&u32, &u32)| w.wrapping_mul(3).wrapping_add(t.wrapping_mul(7));

@@ -281,11 +281,7 @@ impl Encoder {
     ) -> Result<()> {
         match *draw {
             Draw::Direct { .. } => self.draw_one(r, state, draw, view, None),
-            Draw::Indirect { address, count, stride, count_address, indexed } => {
-                let (address, stride) = match count_address {
-                    Some(at) => self.counted(address, at, count, stride, indexed)?,
-                    None => (address, stride),
-                };
+            Draw::Indirect { address, count, stride, .. } => {
                 for k in 0..count {
                     let at = address + u64::from(k) * u64::from(stride);
                     self.draw_one(r, state, draw, view, Some((at, k)))?;

@@ -5,17 +5,15 @@
 //! many primitives fit behind those that were captured before: it knows the buffers' offsets, which stay in GPU memory from
 //! `vkCmdBeginTransformFeedbackEXT` to its end.
 
-use std::sync::Arc;
-
 use tepui_agx_compiler::Source;
-use tepui_vulkan::backend::{Dispatch, Draw};
+use tepui_vulkan::backend::{Dispatch, Draw, Encoder as _};
 use tepui_vulkan::command::CommandState;
 use tepui_vulkan::feedback::Counters;
 use tepui_vulkan::{Error, Result};
 
-use super::Encoder;
 use super::draw::{VertexSources, vertex_key};
 use super::record::split;
+use super::{Bindings, Encoder};
 use crate::Agx;
 use crate::meta::Program;
 use crate::meta::feedback::{LIST, Order, PARAMETERS_B};
@@ -28,11 +26,11 @@ impl Encoder {
         let offsets = self.upload(&[0; 16], 16)?.address;
         self.feedback = offsets;
         for (k, &counter) in counters.iter().enumerate() {
-            let to = split(offsets + 4 * k as u64);
+            let to = offsets + 4 * k as u64;
             // Without a counter, the word is cleared here too: the commands may run again.
             match counter {
-                0 => self.run(Program::Word, &[to[0], to[1], 0], &[], [1; 3])?,
-                from => self.copy_word(from, offsets + 4 * k as u64)?,
+                0 => self.fill_buffer(to, 4, 0)?,
+                from => self.copy_buffer(from, to, 4)?,
             }
         }
         Ok(())
@@ -41,14 +39,9 @@ impl Encoder {
     pub(super) fn end_capture(&mut self, counters: &Counters) -> Result<()> {
         let offsets = std::mem::take(&mut self.feedback);
         for (k, &counter) in counters.iter().enumerate().filter(|c| *c.1 != 0) {
-            self.copy_word(offsets + 4 * k as u64, counter)?;
+            self.copy_buffer(offsets + 4 * k as u64, counter, 4)?;
         }
         Ok(())
-    }
-
-    fn copy_word(&mut self, from: u64, to: u64) -> Result<()> {
-        let ([a, b], [c, d]) = (split(from), split(to));
-        self.run(Program::CopyWord, &[a, b, c, d], &[], [1; 3])
     }
 
     /// Arguments of an indirect draw of the vertices that were captured, behind `start` bytes.
@@ -128,10 +121,10 @@ impl Encoder {
         }
         // The vertex shader.
         let v = shader.vertex(&key)?;
-        let mut bindings = std::mem::take(&mut self.capture_bindings);
+        let mut bindings = Bindings::default();
         let mut sets = state.graphics_sets.clone();
         sets.changed = u32::MAX;
-        let updated = bindings.update(self, &mut sets);
+        bindings.update(self, &mut sets)?;
         let sources = VertexSources {
             state,
             zeros: self.device.zeros.address,
@@ -149,12 +142,6 @@ impl Encoder {
             _ => None,
         };
         let dispatch = Dispatch::Indirect(parameters + u64::from(LIST));
-        let launched = updated.and_then(|_| {
-            self.launch_with(&v, &bindings, &state.push, &dispatch, &own, &from_memory)
-        });
-        self.capture_bindings = bindings;
-        launched?;
-        self.keep.push(Arc::clone(&v));
-        Ok(())
+        self.launch_with(&v, &bindings, &state.push, &dispatch, &own, &from_memory)
     }
 }

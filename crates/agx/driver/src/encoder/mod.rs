@@ -107,8 +107,6 @@ pub struct Encoder {
     feedback: u64,
     /// Where captured primitives are counted; 0 for nowhere.
     feedback_query: u64,
-    /// Sets of the programs that capture.
-    capture_bindings: Bindings,
     /// The query of statistics that counts.
     statistics: Option<statistics::Statistics>,
 }
@@ -152,7 +150,6 @@ impl Encoder {
             compute_bindings: Bindings::default(),
             feedback: 0,
             feedback_query: 0,
-            capture_bindings: Bindings::default(),
             statistics: None,
         }
     }
@@ -174,7 +171,6 @@ impl Encoder {
         self.after.clear();
         self.stamps.clear();
         self.compute_bindings = Bindings::default();
-        self.capture_bindings = Bindings::default();
         (self.feedback, self.feedback_query) = (0, 0);
         self.statistics = None;
     }

@@ -552,8 +552,15 @@ impl Record<Agx> for Encoder {
         if state.feedback.active {
             self.capture(state, draw)?;
         }
-        self.count_draw(state, draw)?;
-        self.draw_with(state, draw)
+        let mut draw = *draw;
+        // Draws behind a count in memory become draws without instances, once for all that look at them.
+        if let Draw::Indirect { address, count, stride, count_address, indexed } = &mut draw
+            && let Some(at) = count_address.take()
+        {
+            (*address, *stride) = self.counted(*address, at, *count, *stride, *indexed)?;
+        }
+        self.count_draw(state, &draw)?;
+        self.draw_with(state, &draw)
     }
 
     fn dispatch(&mut self, state: &mut CommandState<Agx>, dispatch: &Dispatch) -> Result<()> {

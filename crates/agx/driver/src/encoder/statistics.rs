@@ -94,11 +94,7 @@ impl Encoder {
                 s.sums[1] += primitives * u64::from(instances);
                 self.statistics = Some(s);
             }
-            Draw::Indirect { address, count, stride, count_address, .. } => {
-                let (address, stride) = match count_address {
-                    Some(at) => self.counted(address, at, count, stride, false)?,
-                    None => (address, stride),
-                };
+            Draw::Indirect { address, count, stride, .. } => {
                 let [a, b] = split(address);
                 for (primitives, of) in [(false, COUNTED[0]), (true, COUNTED[1])] {
                     let order = primitives.then_some(order);
